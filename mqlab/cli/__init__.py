@@ -56,20 +56,9 @@ def build_parser(asked: str | None) -> tuple[argparse.ArgumentParser, ModuleType
     for name, help_line in commands().items():
         command = choices.add_parser(name, help=help_line, description=help_line)
         if name == asked:
-            module = _load(name)
+            module = importlib.import_module(f"mqlab.cli.{name}")
             module.add_arguments(command)
     return parser, module
-
-
-def _load(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(f"mqlab.cli.{name}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith(("mqlab", "mqlab_widgets")):
-            raise
-        raise UserError(
-            f"`mqlab {name}` needs the package {error.name}: run `make setup` in the project"
-        ) from error
 
 
 def address_of_server(given: str | None) -> AddressOf:
@@ -107,6 +96,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(module, args)
     except UserError as error:
         print(f"mqlab: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(("mqlab", "mqlab_widgets")):
+            raise
+        from ..places import TO_INSTALL
+
+        needs = f"`mqlab {asked}` needs the package {error.name}"
+        print(f"mqlab: {needs}: {TO_INSTALL}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # `mqlab … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -14,15 +14,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from ..brokers import list_brokers
+from ..places import ROOT
 from .errors import UserError
 
 HELP = "measure: transactions/s, income, import time, the player, the explorer"
 
-ROOT = Path(__file__).parents[2]
 #: the kernel alone, a lab's own module, a picture, a server with its broker
 IMPORTED = ("mqlab.kernel", "mqlab.lessons.kafka.lab06", "mqlab_widgets", "mqlab.serve.kafka.home")
 REAL = {

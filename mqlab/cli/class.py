@@ -6,14 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..places import LABS, WORK
 from .errors import UserError
-from .labs import FOLDER
 
 if TYPE_CHECKING:
     from mqlab.lessons.course.folder import Course
 
 HELP = "an nbgrader course of the labs: make, grade, report, open; or a sample class"
-PROJECT = FOLDER.parent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     from mqlab.lessons.course import folder as course
     from mqlab.lessons.course import notebooks
 
-    folder = args.folder or PROJECT / ("course-sample" if args.sample else "course")
+    folder = args.folder or WORK / ("course-sample" if args.sample else "course")
     try:
         if args.sample:
             return _sample(folder, args.lab)
@@ -67,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
 def _teach(folder: Path, names: list[str]) -> int:
     from mqlab.lessons.course import classroom, notebooks, package
 
-    course = classroom.teach(notebooks.labs_in(FOLDER, names), folder, print)
-    zipped = package.write_package(course, PROJECT)
+    course = classroom.teach(notebooks.labs_in(LABS, names), folder, print)
+    zipped = package.write_package(course)
     here = course.folder
     print(f"\nfor students:  {zipped}   unpacked, `make lab` opens the labs")
     print(f"handed in:     put it at {here / 'submitted'}/STUDENT/LAB/LAB.ipynb")
@@ -91,7 +90,7 @@ def _report(course: Course) -> int:
     answers = beliefs.answers_in(course)
     path = course.folder / "beliefs.csv"
     beliefs.write_csv(answers, path)
-    known = predictions.read_beliefs(notebooks.labs_in(FOLDER))
+    known = predictions.read_beliefs(notebooks.labs_in(LABS))
     predicted = predictions.find_predictions(course, known)
     shown = course.folder / "predictions.csv"
     predictions.write_csv(predicted, shown)
@@ -107,7 +106,7 @@ def _report(course: Course) -> int:
 def _sample(folder: Path, names: list[str]) -> int:
     from mqlab.lessons.course import classroom, notebooks
 
-    marks = classroom.hold_sample(notebooks.labs_in(FOLDER, names), folder, print)
+    marks = classroom.hold_sample(notebooks.labs_in(LABS, names), folder, print)
     wrong = classroom.complaints(marks)
     print("\n" + classroom.table(marks) + "\n")
     print(*wrong, sep="\n", end="\n" if wrong else "")

@@ -20,9 +20,10 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from ..places import IS_CLONE, ROOT
+
 HELP = "say what is missing on this machine, and what to do about it"
 
-ROOT = Path(__file__).parents[2]
 PORT = 8888
 
 
@@ -109,10 +110,10 @@ def _python() -> str:
 
 def _packages() -> str:
     """How many pins hold, if all of them do."""
-    lock = ROOT / "requirements.lock"
-    if not lock.exists():
-        return "not a checkout; whatever pip resolved"
-    wrong = list(wrong_pins(lock.read_text(encoding="utf-8")))
+    if not IS_CLONE:
+        return "not a clone; those that pip has chosen"
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    wrong = list(wrong_pins(lock))
     return "" if wrong else "as pinned in requirements.lock"
 
 

@@ -19,6 +19,7 @@ from ..explore.memory import available
 from ..explore.swarm import swarm
 from ..kernel.system import System
 from ..kernel.token import encode
+from ..places import TO_INSTALL
 from ..registry import system
 from ..registry.searches import (
     Searched,
@@ -210,9 +211,7 @@ def _open_shelf(folder: Path, found: System, bounds: Budget) -> Shelf:
         from ..explore.described import Damaged
         from ..explore.shelf import Shelf
     except ModuleNotFoundError as error:
-        raise UserError(
-            f"a search on disk needs the package {error.name}: run `make setup` in the project"
-        ) from error
+        raise UserError(f"a search on disk needs the package {error.name}: {TO_INSTALL}") from error
     try:
         return Shelf(folder, found, bounds)
     except (Damaged, OSError) as error:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import NoReturn
 
+from ..places import ROOT
 from .errors import UserError
 
 HOST = "127.0.0.1"
@@ -67,6 +69,8 @@ def _become_server(
     }
     words = [f"--{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-m", module, *words]
+    if os.name == "nt":  # there the new process would not have this one's place
+        raise SystemExit(subprocess.call(command, env=_environment(token)))
     os.execve(sys.executable, command, _environment(token))
 
 
@@ -75,6 +79,10 @@ def _environment(token: str) -> dict[str, str]:
     return {
         **os.environ,
         "JUPYTER_TOKEN": token,
+        # What `make setup` puts into .venv/etc: no news, no nbgrader but where it is asked for.
+        "JUPYTER_CONFIG_PATH": os.pathsep.join(
+            filter(None, [str(ROOT / ".ci/etc/jupyter"), os.environ.get("JUPYTER_CONFIG_PATH")])
+        ),
         # nbgrader calls `alembic` by its bare name; it lies beside this Python.
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
         # The debugger says at each kernel's start that the standard library is frozen.

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..places import IS_CLONE, LABS, WORK
 from .errors import UserError
 
 HELP = "open the labs in JupyterLab; build or check the notebooks"
 
-FOLDER = Path(__file__).parents[2] / "labs"
-COPIES = FOLDER.parent / "my-labs"
+COPIES = WORK / "my-labs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the labs are")
+    parser.add_argument("--folder", type=Path, default=LABS, help="where the labs are")
     parser.add_argument("--copies", type=Path, default=COPIES, help="where one works (my-labs)")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     opening = actions.add_parser("open", help="JupyterLab on this machine, at the first lab")
@@ -39,11 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     folder = args.folder.resolve()
     if not any(folder.glob("[0-9][0-9]-*.ipynb")) and not (folder / "source").is_dir():
-        raise UserError(f"no labs in {folder}: clone the project, then run this in its folder")
+        raise UserError(f"no labs in {folder}: name the folder of labs with --folder")
+    if folder == LABS.resolve() and not IS_CLONE and _needs_clone(args):
+        raise UserError(f"an installed mqlab keeps {folder} as it is: do this in a clone of it")
     if args.action in ("build", "check", "times") and not (folder / "source").is_dir():
         raise UserError(f"no sources of labs in {folder}: they are in a clone of the project only")
     actions = {"open": _open, "build": _build, "check": _check, "renew": _renew, "times": _times}
     return actions[args.action](folder, args)
+
+
+def _needs_clone(args: argparse.Namespace) -> bool:
+    """Whether the command would write into the folder of the labs itself."""
+    return args.action in ("build", "check") or (args.action == "open" and args.teacher)
 
 
 def _build(folder: Path, args: argparse.Namespace) -> int:
@@ -104,7 +111,7 @@ def _open(folder: Path, args: argparse.Namespace) -> int:
 
     from .lab_server import open_lab
 
-    if (folder / "source").is_dir():
+    if (folder / "source").is_dir() and (IS_CLONE or folder != LABS.resolve()):
         # The committed copies are used as they are; only what a source made stale is built.
         _build(folder, argparse.Namespace(labs=[], student=True, force=False))
     where = folder

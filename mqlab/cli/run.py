@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
 
 from ..kernel import escape_unseen
+from ..places import SCENARIOS
 from ..registry import SYSTEMS
 from ..scenario import Golden, load, rewrite
 from ..scenario.language import ScenarioError
@@ -18,11 +20,12 @@ HELP = "run scenarios (.scn) and compare with their expected narration"
 
 
 PAGE = "datasets/scenarios/README.md"
+NAMED = "a .scn file, or the name of a story, as kafka/torn-read"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"How to write a scenario: {PAGE}, with examples to copy."
-    parser.add_argument("files", nargs="+", metavar="FILE", help=".scn files or folders of them")
+    parser.add_argument("files", nargs="+", metavar="FILE", help=f"{NAMED}, or folders of them")
     parser.add_argument("--rewrite", action="store_true", help="write what this engine narrates")
     parser.add_argument("--print", action="store_true", dest="show", help="print the narration")
     parser.add_argument("--lang", choices=("en", "zh"), default="en", help="of the narration")
@@ -72,15 +75,22 @@ def scenario_files(names: list[str]) -> list[Path]:
     found: list[Path] = []
     for name in names:
         path = Path(name)
-        if path.is_dir():
-            found += sorted(path.rglob("*.scn"))
-        elif path.is_file():
-            found.append(path)
-        else:
-            raise UserError(f"no file {name}: give a .scn file or a folder of them")
+        found += sorted(path.rglob("*.scn")) if path.is_dir() else [find_file(name)]
     if not found:
         raise UserError(f"no .scn file in {', '.join(names)}")
     return found
+
+
+def find_file(name: str) -> Path:
+    """A file as named, or the story of this name among those that mqlab brings. UserError, with
+    the names that are nearest, where there is neither."""
+    for path in (Path(name), SCENARIOS / f"{name}.scn"):
+        if path.is_file():
+            return path
+    names = [p.relative_to(SCENARIOS).with_suffix("").as_posix() for p in SCENARIOS.rglob("*.scn")]
+    near = get_close_matches(name, names, 3, 0.5)
+    hint = f", such as {', '.join(near)}" if near else ""
+    raise UserError(f"no file {name}: give {NAMED}{hint}")
 
 
 def open_scenario(path: Path) -> Golden:

@@ -6,18 +6,17 @@ import argparse
 from pathlib import Path
 
 from ..kernel import Trace
-from ..real.recording import FOLDER
+from ..places import SCENARIOS
 from ..registry import with_evidence
 from .errors import UserError
 from .pictures import add_picture_arguments, write_comparison, write_picture
-from .run import open_scenario
+from .run import NAMED, find_file, open_scenario
 
-STORIES = FOLDER.parent / "scenarios"
 HELP = "a scenario (.scn) or trace (.json) as a page, a picture or a film"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a .scn file, or a trace as .json")
+    parser.add_argument("file", metavar="FILE", help=f"{NAMED}, or a trace as .json")
     parser.add_argument(
         "--compare", nargs="+", metavar="FILE", help="a page of this .scn file and of one to three "
         "others side by side: a block of one (dashes and a blank line) is a block of the others",
@@ -28,17 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from mqlab_widgets.lecture import Lecture, Part, divide
 
-    path = Path(args.file)
-    if not path.is_file():
-        raise UserError(f"no file {path}: give a .scn file or a trace as .json")
+    path = find_file(args.file)
     if args.compare:
-        return compare_files([path, *map(Path, args.compare)], args)
+        return compare_files([path, *map(find_file, args.compare)], args)
     if path.suffix == ".json":
         trace, lecture = read_trace(path), Lecture()
     else:
         golden = open_scenario(path)
         trace = golden.run.trace
-        if path.resolve().is_relative_to(STORIES):  # recordings and articles speak of ours only
+        if path.resolve().is_relative_to(SCENARIOS):  # recordings and articles speak of ours only
             trace = with_evidence(trace, path.stem)
         parts = [Part(one.end, one.text if one.written else "") for one in golden.captions]
         scenes = divide(trace, parts, args.lang)
@@ -58,8 +55,8 @@ def read_trace(path: Path) -> Trace:
 
 def compare_files(paths: list[Path], args: argparse.Namespace) -> int:
     """The page on which several scenarios play on one clock, their blocks."""
-    if bad := [str(path) for path in paths if not path.is_file() or path.suffix != ".scn"]:
-        raise UserError(f"{', '.join(bad)}: --compare takes .scn files that are there")
+    if bad := [str(path) for path in paths if path.suffix != ".scn"]:
+        raise UserError(f"{', '.join(bad)}: --compare takes .scn files")
     golden = [open_scenario(path) for path in paths]
     ends = [one.ends for one in golden]
     if len({*map(len, ends)}) > 1:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..kernel import Run, Text, Trace
+from ..places import SCENARIOS
 from ..registry import run_scenario
-from ..registry.matrix import DATASETS
 from .check import Hinted
 from .verdict import NOT_WRITTEN, Verdict
 
@@ -36,7 +36,7 @@ class Shown:
     without: str = ""
 
     def play(self) -> Run:
-        path = DATASETS / "scenarios" / f"{self.story}.scn"
+        path = SCENARIOS / f"{self.story}.scn"
         return run_scenario(path.read_text("utf-8"))
 
     def holds(self, trace: Trace) -> bool:
@@ -48,7 +48,7 @@ class Shown:
 
     def title(self) -> str:
         """The first sentence of the story."""
-        text = (DATASETS / "scenarios" / f"{self.story}.scn").read_text("utf-8")
+        text = (SCENARIOS / f"{self.story}.scn").read_text("utf-8")
         return text.splitlines()[0].removeprefix("# ").rstrip(".")
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
+from ..places import RECORDINGS
 from ..registry.tables import table
-
-RECORDINGS = Path(__file__).parents[2] / "datasets" / "recordings"
 
 
 def read_recording(folder: str, name: str, *words: str) -> str:

@@ -18,8 +18,9 @@ from typing import Any
 
 from ..kernel import Fact, FactKind, Text, Trace, Words
 from ..kernel.run import put_in_words
+from ..places import RECORDINGS
 from .normal import normalise
-from .recording import FOLDER, Observation, load
+from .recording import Observation, load
 
 RECORDED = Words("recorded on {broker}", "录自 {broker}")
 
@@ -154,7 +155,7 @@ def _key(witness: Witness, observation: Observation) -> tuple[str, str, str]:
 def _recorded(witness: Witness, profile: str, scenario: str) -> frozenset[tuple[str, str, str]]:
     """What stands in the recordings of a scenario: its own program's, and the story told
     question by question. Nothing where the recordings are not installed."""
-    folder = FOLDER / f"{witness.broker.lower()}-{witness.find_version(profile)}" / profile
+    folder = RECORDINGS / f"{witness.broker.lower()}-{witness.find_version(profile)}" / profile
     paths = [folder / f"{prefix}{scenario}.json" for prefix in ("", "scn-")]
     return frozenset(
         _key(witness, o) for path in paths if path.exists() for o in load(path).observations

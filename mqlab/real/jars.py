@@ -20,7 +20,6 @@ from pathlib import Path
 
 from .program import RealBrokerError
 
-CACHE = Path(__file__).parents[2] / ".cache"
 NEEDED_JAVA = 17
 
 

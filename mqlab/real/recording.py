@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..kernel import worded
+from ..places import RECORDINGS
 
-FOLDER = Path(__file__).parents[2] / "datasets" / "recordings"
 CHECKSUMS = "SHA256SUMS"
 
 
@@ -77,7 +77,7 @@ def difference(recorded: Recording, seen: Recording) -> str:
     )
 
 
-def save(recording: Recording, folder: Path = FOLDER) -> Path:
+def save(recording: Recording, folder: Path = RECORDINGS) -> Path:
     path = folder / recording.broker / recording.profile / f"{recording.scenario}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(recording.text(), "utf-8")
@@ -94,20 +94,20 @@ def load(path: Path) -> Recording:
         raise ValueError(f"{path} is no recording: record it again") from error
 
 
-def load_recordings(broker: str, folder: Path = FOLDER) -> dict[str, Recording]:
+def load_recordings(broker: str, folder: Path = RECORDINGS) -> dict[str, Recording]:
     """Every recording of a broker ("kafka-4.3.1"), by "profile/scenario"."""
     found = [load(path) for path in sorted((folder / broker).rglob("*.json"))]
     return {recording.name: recording for recording in found}
 
 
-def write_checksums(folder: Path = FOLDER) -> None:
+def write_checksums(folder: Path = RECORDINGS) -> None:
     """SHA256SUMS, as `sha256sum -c` reads it."""
     paths = sorted(folder.rglob("*.json"))
     rows = [f"{_digest(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths]
     (folder / CHECKSUMS).write_text("".join(rows), "utf-8")
 
 
-def wrong_checksums(folder: Path = FOLDER) -> list[str]:
+def wrong_checksums(folder: Path = RECORDINGS) -> list[str]:
     """Files that are not as SHA256SUMS says, or that it does not list."""
     rows = (folder / CHECKSUMS).read_text("utf-8").splitlines()
     listed = {name: digest for digest, name in (row.split("  ", 1) for row in rows)}

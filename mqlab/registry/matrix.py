@@ -17,12 +17,11 @@ from pathlib import Path
 
 from ..kernel import Lang, Text
 from ..kernel.token import encode
+from ..places import SCENARIOS
 from ..scenario import load
 from . import SYSTEMS, system
 from .searches import Case, exhaust, search, searches_of, with_everything_on
 from .tables import columns
-
-DATASETS = Path(__file__).parents[2] / "datasets"
 
 IMPOSSIBLE = Text("impossible", "不可能")
 POSSIBLE = Text("possible", "可能")
@@ -127,7 +126,7 @@ class Told:
 
     @property
     def path(self) -> Path:
-        return DATASETS / "scenarios" / f"{self.story}.scn"
+        return SCENARIOS / f"{self.story}.scn"
 
     @property
     def command(self) -> str:

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..kernel import Fact, Outcome, Trace, worded
 from ..kernel.trace import FactKind
+from ..places import SCENARIOS
 from ..scenario import perform_in_blocks
 from ..scenario.golden import split_blocks
 from . import SYSTEMS
 
-STORIES = Path(__file__).parents[2] / "datasets" / "scenarios"
 STAGES = ("reserve", "write", "decide", "publish the decision", "make visible", "forget")
 #: who is killed: the process that has the order, or the one that carries the decision on
 ROLES = ("sender", "keeper")
@@ -51,7 +50,7 @@ class Way:
     @property
     def text(self) -> str:
         """The story's commands in blocks, without what they cause."""
-        path = STORIES / f"{self.story}.scn"
+        path = SCENARIOS / f"{self.story}.scn"
         return join(block.source for block in split_blocks(path.read_text("utf-8")))
 
     def kill_in(self, stage: int, role: str = "sender") -> str:

@@ -47,6 +47,7 @@ from .home import Home
 
 log = logging.getLogger("mqlab.serve")
 
+BINARY = getattr(os, "O_BINARY", 0)  # Windows has texts too, whose line ends it changes
 SMALL = 1 << 20  # a journal of less than this is not worth writing anew
 TOGETHER = 1_000  # parts written at once
 
@@ -188,7 +189,7 @@ def _opened(path: Path, broker: str) -> tuple[int, Head]:
     if path.is_symlink():
         raise JournalError(f"{path} is a link: name the folder that it points into")
     try:
-        file = os.open(path, os.O_RDWR)
+        file = os.open(path, os.O_RDWR | BINARY)
     except FileNotFoundError:
         return _begun(path, broker)
     try:
@@ -201,7 +202,10 @@ def _opened(path: Path, broker: str) -> tuple[int, Head]:
 
 def _begun(path: Path, broker: str) -> tuple[int, Head]:
     """A new journal. Raises OSError where there is a file of this name."""
-    file, head = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644), write_head(broker)
+    file, head = (
+        os.open(path, os.O_RDWR | BINARY | os.O_CREAT | os.O_EXCL, 0o644),
+        write_head(broker),
+    )
     lock(file, path.parent)
     try:
         os.write(file, head)

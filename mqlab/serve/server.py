@@ -221,7 +221,10 @@ class Server:
         trace = TraceServer(self.driver.live, trace_places(self._places))
         trace_port = await self._listen_trace(trace)
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.stop)
+            try:
+                loop.add_signal_handler(number, self.stop)
+            except NotImplementedError:  # on Windows, where a loop hears no signals
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))
         if self.options.until_input_ends:
             _watch_input(self.stop, self.obey)
         port = listener.sockets[0].getsockname()[1]

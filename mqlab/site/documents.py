@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-ROOT = Path(__file__).parents[2]
+from ..places import ROOT
+
 #: file → name of its page and what the list of pages says of it
 DOCUMENTS = {
     "datasets/scenarios/README.md": ("scenarios", "How to write a scenario of your own"),

@@ -16,11 +16,12 @@ from mqlab_widgets.style import HERE, page_css
 
 from .. import __version__
 from ..brokers import list_brokers
+from ..places import LABS
 from .documents import list_documents
 from .first import cut_first
 from .stories import Story, list_stories
 
-SOURCES = Path(__file__).parents[2] / "labs" / "site"
+SOURCES = LABS / "site"
 SHARED = ("site.css", "site.js", "gallery.js", "first.css", "first.js")
 
 

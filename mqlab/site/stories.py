@@ -12,11 +12,10 @@ from mqlab_widgets.legend import SHAPES, find_kind
 
 from ..brokers import list_brokers
 from ..kernel import Trace
+from ..places import SCENARIOS
 from ..registry import SYSTEMS, find_owner, with_evidence
 from ..registry.searches import Case, searches_of
 from ..scenario import Golden, load
-
-FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios"
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Story:
     @property
     def name(self) -> str:
         """Where it stands below the folder of scenarios, without its ending."""
-        return self.golden.path.relative_to(FOLDER).with_suffix("").as_posix()
+        return self.golden.path.relative_to(SCENARIOS).with_suffix("").as_posix()
 
     @property
     def title(self) -> str:
@@ -75,7 +74,7 @@ def list_stories(paths: tuple[Path, ...] = ()) -> Iterator[Story]:
     """Those of the files, or all, by broker and name."""
     cases = {name: _cases(name) for name in list_brokers("searches")}
     rooms = {id(broker): name for name, broker in list_brokers().items()}
-    for path in sorted(paths or FOLDER.rglob("*.scn")):
+    for path in sorted(paths or SCENARIOS.rglob("*.scn")):
         golden = load(path, SYSTEMS)
         room = rooms[id(find_owner(golden.script.system.split()[0]))]
         is_case = path.parent.name == "counterexamples"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 
+from ..places import TO_INSTALL
+
 
 class IncomeError(Exception):
     """One line: what is wrong, then what to do next."""
@@ -29,7 +31,4 @@ def need(packages: Sequence[tuple[str, str]] = NEEDED) -> None:
         except ImportError:
             missing.append(name)
     if missing:
-        raise IncomeError(
-            f"the Spark job needs {', '.join(missing)}: run `make setup`, "
-            "or pip install 'mqlab[spark,kafka]'"
-        )
+        raise IncomeError(f"the Spark job needs {', '.join(missing)}: {TO_INSTALL}")

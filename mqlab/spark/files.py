@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..places import DATASETS
 from .errors import IncomeError, need
 from .orders import COLUMNS, Line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DATASETS = Path(__file__).parents[2] / "datasets"
 DAY = DATASETS / "orders-2011-12-05.csv"
 YEAR = DATASETS / "orders-year.parquet"
 LONGEST = 1_000_000  # characters of one column; what is longer does not fit into a message either
@@ -32,25 +32,34 @@ def read_table(orders: Orders) -> pa.Table:
     if not isinstance(orders, str | Path):
         return _of_lines(orders)
     path = Path(orders)
-    if not path.is_file():
-        raise IncomeError(f"there is no file {path}: give a .csv or .parquet file of order lines")
     match path.suffix.lower():
         case ".csv":
-            table = _csv(path)
+            return _csv(path)
         case ".parquet":
-            table = _parquet(path)
+            return _parquet(path)
         case other:
+            _need_file(path)
             raise IncomeError(f"{path} is a {other or 'nameless'} file: give .csv or .parquet")
-    times = Counter(table.column_names)
+
+
+def _need_file(path: Path) -> None:
+    if not path.is_file():
+        raise IncomeError(f"there is no file {path}: give a .csv or .parquet file of order lines")
+
+
+def _check_columns(path: Path, names: Sequence[str]) -> None:
+    times = Counter(names)
     if missing := [name for name in COLUMNS if name not in times]:
         raise IncomeError(f"{path} lacks the columns {', '.join(missing)}: see datasets/README.md")
     if doubled := [name for name, count in times.items() if count > 1]:
         raise IncomeError(f"{path} has the column {doubled[0]} twice: rename one of the two")
-    return table
 
 
 def read_lines(orders: Orders) -> list[Line]:
-    """The same lines as dicts of texts. Raises IncomeError."""
+    """The same lines as dicts of texts; a `.csv` file needs no package. Raises IncomeError."""
+    if isinstance(orders, str | Path) and Path(orders).suffix.lower() == ".csv":
+        names, rows = _read_csv(Path(orders))
+        return [dict(zip(names, row, strict=True)) for row in rows]
     return [
         {name: text for name, text in row.items() if text is not None}
         for row in read_table(orders).to_pylist()
@@ -69,9 +78,9 @@ def _of_lines(lines: Sequence[Line]) -> pa.Table:
         raise IncomeError(f"a column of these order lines is not text: {error}") from error
 
 
-def _csv(path: Path) -> pa.Table:
-    import pyarrow as pa
-
+def _read_csv(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns, and the rows, each as wide as these."""
+    _need_file(path)
     csv.field_size_limit(LONGEST)
     # Excel begins its "CSV UTF-8" with a byte order mark; utf-8-sig takes files with and without.
     with path.open(newline="", encoding="utf-8-sig") as file:
@@ -80,7 +89,15 @@ def _csv(path: Path) -> pa.Table:
         width = len(names)
         # A row that is too short has no values at its end; "" then ends as a dead letter.
         filled = [(row + [""] * (width - len(row)))[:width] for row in rows if row]
-    columns = zip(*filled, strict=True) if filled else [()] * width
+    _check_columns(path, names)
+    return names, filled
+
+
+def _csv(path: Path) -> pa.Table:
+    import pyarrow as pa
+
+    names, filled = _read_csv(path)
+    columns = zip(*filled, strict=True) if filled else [()] * len(names)
     return pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names)
 
 
@@ -121,8 +138,10 @@ def _parquet(path: Path) -> pa.Table:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    _need_file(path)
     try:
         table = pq.read_table(path)
+        _check_columns(path, table.column_names)
         return pa.Table.from_arrays(
             [pc.fill_null(column.cast(pa.large_string()), "") for column in table.columns],
             table.column_names,

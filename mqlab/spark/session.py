@@ -182,7 +182,7 @@ def _package(folder: Path) -> Path:
     """This package as a zip file for executors on other machines."""
     archive = folder / "mqlab.zip"
     with zipfile.ZipFile(archive, "w") as out:
-        for path in [PROJECT / "mqlab" / "__init__.py", *Path(__file__).parent.glob("*.py")]:
+        for path in [*(PROJECT / "mqlab").glob("*.py"), *Path(__file__).parent.glob("*.py")]:
             out.write(path, path.relative_to(PROJECT))
     return archive
 

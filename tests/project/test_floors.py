@@ -13,6 +13,7 @@ from tests.project.sources import ROOT, imports, modules, relative
 
 FLOORS = {
     "mqlab.kernel": 0,
+    "mqlab.places": 0,
     "mqlab.kafka": 2,
     "mqlab.rocketmq": 2,
     "mqlab.pulsar": 2,

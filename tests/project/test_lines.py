@@ -16,8 +16,8 @@ from tests.project.sources import code_lines, list_committed, relative
 
 PROGRAM = ("mqlab/", "widgets/")
 #: 78,599 when this was first counted, with three brokers; 66,000 is the aim. 82,038 before lab 12,
-#: the comparison of four runs and the site came in
-MOST = 82_500
+#: the comparison of four runs and the site came in; 200 of 82,700 are the wheel and Play
+MOST = 82_700
 
 
 def package_of(path: Path) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from mqlab.places import RECORDINGS
 from mqlab.real.program import LIBRARY
 from mqlab.real.pulsar.oracle import PULSAR
-from mqlab.real.recording import FOLDER, Recording, load_recordings
+from mqlab.real.recording import Recording, load_recordings
 from mqlab.real.rocketmq.oracle import ROCKETMQ
 from mqlab.real.runner import select_programs
 
@@ -117,5 +118,5 @@ def test_no_recording_holds_what_is_never_the_same_twice(kept: Kept) -> None:
 @each
 def test_each_recording_is_small(kept: Kept) -> None:
     for version in kept.versions.values():
-        for path in (FOLDER / f"{kept.name}-{version}").rglob("*.json"):
+        for path in (RECORDINGS / f"{kept.name}-{version}").rglob("*.json"):
             assert path.stat().st_size < 20_000

@@ -121,7 +121,7 @@ def recorded(tmp_path, monkeypatch):
         return load_recordings(broker, tmp_path)
 
     monkeypatch.setattr(compare, "load_recordings", load_here)
-    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    monkeypatch.setattr(evidence, "RECORDINGS", tmp_path)
     evidence._recorded.cache_clear()
     yield tmp_path
     evidence._recorded.cache_clear()

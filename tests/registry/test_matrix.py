@@ -6,10 +6,10 @@ import pytest
 
 from mqlab.cli import main
 from mqlab.kernel import Text
+from mqlab.places import RECORDINGS
 from mqlab.registry.cases.anomalies import MATRIX
 from mqlab.registry.matrix import (
     ANOMALIES,
-    DATASETS,
     IMPOSSIBLE,
     NO_SUCH_THING,
     ONLY_IF_ASKED,
@@ -47,7 +47,7 @@ def test_what_a_cell_names_is_there(way, anomaly, cell):
             case Told():
                 assert proof.path.is_file()
     if cell.recorded:
-        assert (DATASETS / "recordings" / f"{cell.recorded}.json").is_file()
+        assert (RECORDINGS / f"{cell.recorded}.json").is_file()
     for text in (cell.label, cell.asked, cell.words):
         assert not text.en or text.of("zh") != text.en, "in both languages"
 
@@ -98,10 +98,10 @@ def test_a_claim_that_is_not_made_proves_nothing(proof):
 def test_a_story_that_tells_something_else_proves_nothing(tmp_path, monkeypatch):
     told = Told("kafka/torn-read")
     text = told.path.read_text()
-    (tmp_path / "scenarios" / "kafka").mkdir(parents=True)
+    (tmp_path / "kafka").mkdir()
     changed = text.replace("commit", "abort", 1)
-    (tmp_path / "scenarios" / "kafka" / "torn-read.scn").write_text(changed)
-    monkeypatch.setattr("mqlab.registry.matrix.DATASETS", tmp_path)
+    (tmp_path / "kafka" / "torn-read.scn").write_text(changed)
+    monkeypatch.setattr("mqlab.registry.matrix.SCENARIOS", tmp_path)
     with pytest.raises(Unproved):
         told.prove()
 

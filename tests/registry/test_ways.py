@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mqlab.cli import main
+from mqlab.places import SCENARIOS
 from mqlab.registry import SYSTEMS, run_scenario
 from mqlab.registry.cases.ways import ORDER
 from mqlab.registry.matrix import WAYS
-from mqlab.registry.ways import ROLES, STAGES, STORIES, Price, count_prices, kill_each
+from mqlab.registry.ways import ROLES, STAGES, Price, count_prices, kill_each
 from mqlab.scenario import load
 
 
@@ -18,7 +19,7 @@ def test_the_ways_are_those_of_the_matrix():
 
 @pytest.mark.parametrize("name", WAYS)
 def test_a_story_has_a_block_for_each_stage_and_nothing_waits_in_vain(name):
-    golden = load(STORIES / f"{ORDER[name].story}.scn", SYSTEMS)
+    golden = load(SCENARIOS / f"{ORDER[name].story}.scn", SYSTEMS)
     _first, *blocks = golden.blocks
     assert [b.source.split(":")[0].lstrip("# ").lower() for b in blocks] == list(STAGES)
     assert golden.done.idle == ()

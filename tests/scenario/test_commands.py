@@ -84,7 +84,7 @@ def test_run_prints_in_chinese(scenario, capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["run", "nowhere.scn"], "no file nowhere.scn: give a .scn file or a folder"),
+        (["run", "nowhere.scn"], "no file nowhere.scn: give a .scn file, or the name of a story"),
         (["view", "nowhere.scn"], "no file nowhere.scn"),
         (["explore", "rabbit"], "no system 'rabbit'"),
         (["explore", "kafka", "--off", "gravity"], "no safeguard 'gravity'"),

@@ -321,7 +321,7 @@ def test_scenarios_with_equally_many_blocks_play_on_one_page(tmp_path, capsys, o
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["nowhere.scn"], "nowhere.scn: --compare takes .scn files that are there"),
+        (["nowhere.scn"], "no file nowhere.scn: give a .scn file, or the name of a story"),
         ([str(SCENARIOS / "basic-commit.scn")], "their numbers differ: "),
         ([ORDERS[1], "-o", "both.png"], "--compare makes a page: name it with .html"),
         ([ORDERS[1], "--present"], "without --present"),

@@ -8,7 +8,8 @@ from decimal import Decimal
 
 import pytest
 
-from mqlab.spark.files import DATASETS, DAY, YEAR, read_lines
+from mqlab.places import DATASETS
+from mqlab.spark.files import DAY, YEAR, read_lines
 from mqlab.spark.orders import COLUMNS
 
 

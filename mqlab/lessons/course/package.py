@@ -1,7 +1,8 @@
 """What students get: the project with the released labs, without anything that answers them.
 
 One zip: unpacked, `make lab` in it sets everything up and opens the labs, as in a clone. It holds
-neither the labs' sources nor solutions nor instructor's pages nor tests.
+neither the labs' sources nor solutions nor instructor's pages nor tests. An installed mqlab makes
+the same zip, since a wheel brings what of it stands outside the packages.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import mqlab_widgets
+
+from ... import places
 from .folder import Course
 
 NAME = "mqlab"  # the folder that the zip unpacks into
 PARTS = (
     "LICENSE", "ARCHITECTURE.md", "CHANGELOG.md", "Makefile", "pyproject.toml",
-    "requirements.lock", ".ci", ".gitignore", "mqlab", "widgets", "datasets",
+    "requirements.lock", ".ci", ".gitignore", "datasets",
 )  # fmt: skip
 README = """\
 # mqlab: the labs of your course
@@ -38,24 +42,32 @@ notebook from there, for example `my-labs/07-markers-and-lso.ipynb`.
 | anything else | `.venv/bin/mqlab doctor` |
 """
 #: what is made, and stories that would answer an exercise
-LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info", ".pyc", "scenarios")
+LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info", ".pyc", "scenarios", "shipped")
 
 
-def write_package(course: Course, project: Path) -> Path:
+def write_package(course: Course) -> Path:
     """`students.zip` in the course's folder, with every lab released so far."""
     path = course.folder / "students.zip"
     part = path.with_suffix(".part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as package:
         package.writestr(f"{NAME}/README.md", README)
         for name in PARTS:
-            for file in _files(project / name):
-                package.write(file, f"{NAME}/{file.relative_to(project).as_posix()}")
-        for file in _files(project / "labs" / "images"):
+            _add(package, places.ROOT / name, name)
+        _add(package, places.PACKAGE, "mqlab")
+        _add(package, Path(mqlab_widgets.__file__).parent, "widgets/mqlab_widgets")
+        for file in _files(places.LABS / "images"):
             package.write(file, f"{NAME}/labs/images/{file.name}")
         for lab in course.labs():
             package.write(course.released(lab), f"{NAME}/labs/{lab}.ipynb")
     os.replace(part, path)
     return path
+
+
+def _add(package: zipfile.ZipFile, path: Path, name: str) -> None:
+    """A file, or all files of a folder, below this name."""
+    for file in _files(path):
+        inside = file.relative_to(path).as_posix()
+        package.write(file, f"{NAME}/{name}" + (f"/{inside}" if file != path else ""))
 
 
 def _files(path: Path) -> Iterator[Path]:

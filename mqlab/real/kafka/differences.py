@@ -6,10 +6,10 @@ Whoever finds a difference mends it or adds a row here with a reason one can arg
 
 from __future__ import annotations
 
+from ...places import RECORDINGS
 from ..differences import Listed, write_page
-from ..recording import FOLDER
 
-PAGE = FOLDER / "DIFFERENCES.md"
+PAGE = RECORDINGS / "DIFFERENCES.md"
 
 
 #: what is not compared, and why

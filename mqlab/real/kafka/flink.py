@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...places import CACHE
 from .. import jars
 
 CONNECTOR = {"2.2.1": "5.0.0-2.2"}
@@ -42,7 +43,7 @@ def pom(version: str) -> str:
 JARS = jars.Jars(
     product="Flink",
     versions=("2.2.1",),
-    cache=jars.CACHE / "flink",
+    cache=CACHE / "flink",
     pins=Path(__file__).with_name("flink.sha256"),
     landmark="flink-sql-connector-kafka-5.0.0-2.2.jar",
     pom=pom,

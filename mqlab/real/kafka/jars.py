@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...places import CACHE
 from .. import jars
 
 # kafka-tools brings the log dump; Connect, which it would bring along, is not needed.
@@ -52,7 +53,7 @@ def pom(version: str) -> str:
 JARS = jars.Jars(
     product="Kafka",
     versions=("4.3.1", "4.2.1"),
-    cache=jars.CACHE / "kafka",
+    cache=CACHE / "kafka",
     pins=Path(__file__).with_name("jars.sha256"),
     landmark="kafka-clients-{version}.jar",
     pom=pom,

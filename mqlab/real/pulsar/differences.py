@@ -6,11 +6,11 @@ Whoever finds a difference mends it or adds a row here with a reason one can arg
 
 from __future__ import annotations
 
+from ...places import RECORDINGS
 from ...pulsar.unserved import list_refusals
 from ..differences import HEAD, Listed, list_rows, write_page, write_table
-from ..recording import FOLDER
 
-PAGE = FOLDER / "DIFFERENCES-pulsar.md"
+PAGE = RECORDINGS / "DIFFERENCES-pulsar.md"
 
 #: what is not compared, and why
 IGNORED = (

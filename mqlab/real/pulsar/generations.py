@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from ...places import CACHE
 from .. import jars
 from ..program import RealBrokerError
 
@@ -19,7 +20,7 @@ PATIENCE_S = 120
 CLIENTS = jars.Jars(
     product="Pulsar's Java client",
     versions=("2.11.4", "3.0.7", "4.0.8"),
-    cache=jars.CACHE / "pulsar-clients",
+    cache=CACHE / "pulsar-clients",
     pins=Path(__file__).with_name("clients.sha256"),
     landmark="pulsar-client-{version}.jar",
     pom=jars.write_pom("org.apache.pulsar", "pulsar-client"),

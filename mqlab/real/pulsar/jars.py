@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...places import CACHE
 from .. import jars
 
 POM = """\
@@ -47,7 +48,7 @@ def pom(version: str) -> str:
 JARS = jars.Jars(
     product="Pulsar",
     versions=("4.2.4",),
-    cache=jars.CACHE / "pulsar",
+    cache=CACHE / "pulsar",
     pins=Path(__file__).with_name("jars.sha256"),
     landmark="pulsar-broker-{version}.jar",
     pom=pom,

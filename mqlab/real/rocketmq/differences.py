@@ -6,11 +6,11 @@ Whoever finds a difference mends it or adds a row here with a reason one can arg
 
 from __future__ import annotations
 
+from ...places import RECORDINGS
 from ...rocketmq.remoting.unserved import COUNTED, UNSERVED
 from ..differences import Listed, write_page
-from ..recording import FOLDER
 
-PAGE = FOLDER / "DIFFERENCES-rocketmq.md"
+PAGE = RECORDINGS / "DIFFERENCES-rocketmq.md"
 
 #: what is not compared, and why
 IGNORED = (

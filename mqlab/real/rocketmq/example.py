@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ...places import CACHE
 from .. import jars
 from ..program import RealBrokerError
 from ..stories import JAVA_FLAGS, Beside
@@ -37,7 +38,7 @@ REFUSAL = re.compile(r"CODE: (\d+)  DESC: (.*?)( BROKER: .*)?$")
 EXAMPLE = jars.Jars(
     product="RocketMQ's example",
     versions=(VERSION,),
-    cache=jars.CACHE / "rocketmq-example",
+    cache=CACHE / "rocketmq-example",
     pins=Path(__file__).with_name("example.sha256"),
     landmark="rocketmq-tools-{version}.jar",
     pom=jars.write_pom(GROUP, "rocketmq-example", "rocketmq-tools", lone=True),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...places import CACHE
 from .. import jars
 
 GROUP = "org.apache.rocketmq"
@@ -15,7 +16,7 @@ GROUP = "org.apache.rocketmq"
 JARS = jars.Jars(
     product="RocketMQ",
     versions=("5.5.0", "4.9.7"),
-    cache=jars.CACHE / "rocketmq",
+    cache=CACHE / "rocketmq",
     pins=Path(__file__).with_name("jars.sha256"),
     landmark="rocketmq-broker-{version}.jar",
     pom=jars.write_pom(GROUP, "rocketmq-broker", "rocketmq-namesrv"),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from ...places import CACHE
 from .. import jars
 from ..fetched import build_go
 from ..program import NotHere
@@ -32,7 +33,7 @@ CLIENTS, SPRING = (
     jars.Jars(
         product=product,
         versions=(version,),
-        cache=jars.CACHE / artifact,
+        cache=CACHE / artifact,
         pins=Path(__file__).with_name("clients.sha256"),
         landmark=f"{artifact}-{{version}}.jar",
         pom=jars.write_pom(GROUP, artifact),
@@ -75,7 +76,7 @@ def _java(name: str, had: jars.Jars, version: str) -> list[str]:
 
 
 def _go(version: str) -> list[str]:
-    return [build_go(jars.CACHE / "rocketmq-go", SOURCES / "rocketmq-client-go")]
+    return [build_go(CACHE / "rocketmq-go", SOURCES / "rocketmq-client-go")]
 
 
 _story = partial(_java, "TransactionStory")

@@ -10,6 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ...kernel import frozen
+from ...places import TO_INSTALL
 
 if TYPE_CHECKING:
     from ..home import Home
@@ -48,7 +49,7 @@ class PulsarOptions:
         try:
             from google.protobuf import descriptor_pool  # noqa: F401
         except ImportError as error:
-            raise ServeError("mqlab serve pulsar needs protobuf: run `make setup`") from error
+            raise ServeError(f"mqlab serve pulsar needs protobuf: {TO_INSTALL}") from error
         from ...pulsar.config import SAFEGUARDS, PulsarConfig
         from .home import make_home
 

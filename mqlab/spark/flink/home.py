@@ -16,9 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...places import CACHE
 from ..errors import IncomeError
 
-FOLDER = Path(__file__).parents[3] / ".cache" / "flink" / "venv"
+FOLDER = CACHE / "flink" / "venv"
 LOCK = Path(__file__).with_name("requirements.lock")
 PYTHONS = ((3, 11), (3, 12))  # those that PyFlink 2.2 and the list of packages are for
 

@@ -170,7 +170,7 @@ def test_the_release_comes_from_the_source_not_from_a_copy_worked_in(tmp_path: P
 
 def test_the_students_package_holds_the_labs_and_no_answers(tmp_path: Path) -> None:
     there = classroom.teach([write_lab(tmp_path)], tmp_path / "term", print)
-    with zipfile.ZipFile(package.write_package(there, ROOT)) as zipped:
+    with zipfile.ZipFile(package.write_package(there)) as zipped:
         names = set(zipped.namelist())
         zipped.extractall(tmp_path / "unpacked")
         setup = zipped.getinfo("mqlab/.ci/setup").external_attr >> 16

@@ -10,13 +10,13 @@ pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 pytest.importorskip("confluent_kafka", reason="the readers are confluent-kafka: run `make setup`")
 
 from mqlab.cli.real_kafka import OurHost
+from mqlab.places import RECORDINGS
 from mqlab.real.compare import Outcome, judge, read_recordings
 from mqlab.real.kafka.differences import PAGE, TABLE, page
 from mqlab.real.kafka.oracle import KAFKA
 from mqlab.real.kafka.programs import JAVA, LIBRARY, SLOW, programs
 from mqlab.real.normal import normalise
 from mqlab.real.recording import (
-    FOLDER,
     Observation,
     Recording,
     difference,
@@ -131,4 +131,4 @@ def test_one_other_answer_is_a_difference() -> None:
 
 
 def test_each_recording_is_small() -> None:
-    assert max(path.stat().st_size for path in FOLDER.rglob("*.json")) < 40_000
+    assert max(path.stat().st_size for path in RECORDINGS.rglob("*.json")) < 40_000

@@ -30,6 +30,7 @@ from ....kafka.messages import (
     TxnOffsetCommit,
 )
 from ....kernel import Reply, Request, Run
+from ....places import SCENARIOS
 from ....scenario import Golden, load, parse_script, system_of
 from ....scenario.language import Registry, Script
 from ...recording import Observation
@@ -39,7 +40,7 @@ from ..evidence import role_of
 from ..producer import Producer
 from . import program
 
-SCENARIOS = Path(__file__).parents[4] / "datasets" / "scenarios" / "kafka"
+STORIES = SCENARIOS / "kafka"
 HARMLESS = {"run", "hold", "release", "lose", "late", "break", "fire", "at"}
 STOPS = {"kill", "power-cut", "restart"}  # of a client
 SOON_MS = 1_000  # until a transaction of a story with timers times out
@@ -102,7 +103,7 @@ def _clients(system: KafkaSystem) -> set[str]:
 def stories() -> dict[str, tuple[Path, Script]]:
     """Every scenario that can be told, by name; none where the tests are not installed."""
     scripts = {
-        path: parse_script(path.read_text("utf-8")) for path in sorted(SCENARIOS.glob("*.scn"))
+        path: parse_script(path.read_text("utf-8")) for path in sorted(STORIES.glob("*.scn"))
     }
     return {path.stem: (path, script) for path, script in scripts.items() if tellable(script)}
 
