@@ -19,6 +19,7 @@ from .jars import JARS
 
 SOURCE = Path(__file__).parent / "java" / "Listener.java"
 CLIENT_STORIES = SOURCE.with_name("ClientStories.java")
+FIELDS = SOURCE.with_name("Fields.java")
 
 
 def launch(lab: Lab, source: Path = SOURCE) -> list[str]:

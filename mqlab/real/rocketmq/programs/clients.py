@@ -4,10 +4,11 @@ makes of a broker beyond single requests. Transactions wait for the check: its r
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
-from ..client import Lab
-from ..stories import CLIENT_STORIES, Story, launch
+from ..client import SETTLE_S, Lab
+from ..stories import CLIENT_STORIES, FIELDS, Story, launch
 from . import JAVA, program
 from .java import is_known
 
@@ -45,6 +46,26 @@ def java_transactions(lab: Lab) -> None:
         lab.write_ops()
         lab.round(told=False)
         client.tell_until("end")
+
+
+def every_field(codec: str, lab: Lab) -> None:
+    """All that the client shows of its messages: ordinary, committed, retried, dead, and committed
+    by a check."""
+    for topic in ("ordinary", "committed", "checked"):
+        lab.topic(topic)
+    with Story(lab, codec, launch(lab, FIELDS)) as client:
+        client.tell_until("sent")
+        lab.wait_until(lambda: is_known(lab))
+        time.sleep(SETTLE_S)  # a message is there before its op record
+        lab.write_ops()
+        lab.round(told=False)
+        client.tell_until("end")
+
+
+for codec in ("ZLIB", "LZ4", "ZSTD"):
+    program(f"java-every-field-{codec.lower()}", "MessageDecoder, CompressionType", needs=(JAVA,))(
+        partial(every_field, codec)
+    )
 
 
 @program("java-heir", "DefaultMQProducerImpl.checkTransactionState", needs=(JAVA,))

@@ -54,8 +54,11 @@ from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
 from ....rocketmq.log import COMMIT_LOG, Stored
 from ....rocketmq.log.offsets import Offsets
 from ....rocketmq.messages import (
+    DELAY,
     TAGS,
+    TRAN_MSG,
     UNIQ_KEY,
+    WAIT,
     CheckTransactionState,
     EndTransaction,
     HeartbeatResponse,
@@ -185,14 +188,16 @@ class Front(Quiet):
 
     def mark(self, message: Message, at_ms: int, disk: Disk) -> Message:
         """The properties that a broker adds to what it stores. Since 5 it also gives a key to a
-        message that its client gave none: of the broker's address, the time and where it lies."""
+        message that its client gave none: of the broker's address, the time and where it lies.
+        4.9 drops WAIT, not that of halves and delayed messages (SendMessageProcessor)."""
         marks = [("CLUSTER", CLUSTER)]
-        if not self.is_older:
-            if not message.get(UNIQ_KEY):
-                place = make_msg_id(self.here, disk.log(COMMIT_LOG).end)
-                marks.append((UNIQ_KEY, f"{place}{at_ms & 0xFFFFFFFF:08X}"))
-            marks += (("MSG_REGION", REGION), ("TRACE_ON", "true"))
-        return message.put(*marks)
+        if self.is_older:
+            written_anew = message.get(TRAN_MSG) == "true" or int(message.get(DELAY) or 0) > 0
+            return (message if written_anew else message.clear((WAIT,))).put(*marks)
+        if not message.get(UNIQ_KEY):
+            place = make_msg_id(self.here, disk.log(COMMIT_LOG).end)
+            marks.append((UNIQ_KEY, f"{place}{at_ms & 0xFFFFFFFF:08X}"))
+        return message.put(*marks, ("MSG_REGION", REGION), ("TRACE_ON", "true"))
 
     def mark_in_batch(self, message: Message) -> Message:
         """Since 5 a broker adds nothing to the messages of a batch."""
