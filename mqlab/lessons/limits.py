@@ -15,11 +15,12 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 AGAIN_S = 0.05
 PATIENCE = 10
+MOST_FILE = 50_000_000  # bytes
 
 
 class TooLong(BaseException):
@@ -101,3 +102,14 @@ def _disarm() -> None:
             return
         except TooLong:
             continue
+
+
+def limit_resources(memory: int) -> None:
+    """What this process may use from now on, in bytes, where this system can say so."""
+    with suppress(ImportError):
+        import resource
+
+        for kind, most in (("RLIMIT_FSIZE", MOST_FILE), ("RLIMIT_AS", memory)):
+            if hasattr(resource, kind):
+                with suppress(ValueError, OSError):
+                    resource.setrlimit(getattr(resource, kind), (most, most))

@@ -22,11 +22,11 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from ..limits import limit_resources
 from .answering import Answering, shown
 from .wire import Wire, WireError
 
 MOST_PRINTED = 20_000  # characters of a cell
-MOST_FILE = 50_000_000  # bytes
 MOST_MEMORY = 4_000_000_000  # bytes
 
 
@@ -61,7 +61,7 @@ def main() -> int:
     wire = Wire(os.dup(0), os.dup(1))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a cell writes past Python goes to the log
-    limit_resources()
+    limit_resources(MOST_MEMORY)
     shell = build_shell()
     wire.say("ready")
     while True:
@@ -87,17 +87,6 @@ def build_shell() -> InteractiveShell:
     shell = InteractiveShell.instance(config=config)
     shell._showtraceback = lambda *given: None  # type: ignore[method-assign]  # told by `run_cell`
     return shell
-
-
-def limit_resources() -> None:
-    """What a submission may use, where this system can say so."""
-    with suppress(ImportError):
-        import resource
-
-        for kind, most in (("RLIMIT_FSIZE", MOST_FILE), ("RLIMIT_AS", MOST_MEMORY)):
-            if hasattr(resource, kind):
-                with suppress(ValueError, OSError):
-                    resource.setrlimit(getattr(resource, kind), (most, most))
 
 
 def import_ours(cells: Sequence[str]) -> None:

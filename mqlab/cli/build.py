@@ -1,0 +1,73 @@
+"""`mqlab build`: a transaction coordinator that you write yourself, and its check."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..kernel import escape_unseen
+from ..places import LABS
+from .errors import UserError
+from .labs import COPIES
+
+HELP = "write a transaction coordinator of your own, and have every run of it searched"
+FILE = COPIES / "coordinator.py"
+SITTINGS = (1, 2, 3, 4)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    new = actions.add_parser("new", help="a file to begin a sitting with; never over one of yours")
+    check = actions.add_parser(
+        "check", help="right, or the shortest run that breaks it; exit code 1 where one does"
+    )
+    for action in (new, check):
+        action.add_argument("file", nargs="?", type=Path, default=FILE, metavar="FILE",
+                            help="the coordinator (my-labs/coordinator.py)")  # fmt: skip
+        action.add_argument("--sitting", type=int, choices=SITTINGS, default=1,
+                            help="1 it works, 2 it dies, 3 it is not alone, 4 nobody comes back "
+                            "(1); a check asks the earlier ones too")  # fmt: skip
+    check.add_argument("--view", type=Path, metavar="PAGE", help="where the run is written as a "
+                       "page (beside FILE, named .html)")  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    return {"new": _new, "check": _check}[args.action](args)
+
+
+def _new(args: argparse.Namespace) -> int:
+    name = "begin.py" if args.sitting == 1 else f"sitting-{args.sitting - 1}.py"
+    source = LABS / "coordinator" / name
+    if not source.is_file():
+        raise UserError(f"no {source}: clone the project, or install the wheel again")
+    try:
+        args.file.parent.mkdir(parents=True, exist_ok=True)
+        with args.file.open("x", encoding="utf-8") as out:
+            out.write(source.read_text("utf-8"))
+    except FileExistsError:
+        raise UserError(
+            f"{args.file} is there and stays as it is: rename it, or name another FILE"
+        ) from None
+    except OSError as error:
+        raise UserError(f"cannot write {args.file}: {error.strerror}") from error
+    print(f"wrote {args.file}; when you have saved a change: mqlab build check")
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    from ..lessons.build.checking import check_file
+    from ..lessons.build.host import BuildError
+
+    try:
+        card = check_file(args.file, args.sitting)
+    except BuildError as error:
+        raise UserError(escape_unseen(str(error))) from error
+    print("\n".join(map(escape_unseen, str(card).splitlines())))
+    if card.ok:
+        return 0
+    player = card.player()
+    if player is not None:
+        page = args.view or args.file.with_suffix(".html")
+        player.save(page)
+        print(f"the run is in {page}, open at step {card.step}")
+    return 1
