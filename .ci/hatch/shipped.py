@@ -11,7 +11,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SHIPPED = (
-    "labs/*.ipynb", "labs/images/*", "labs/instructor/*.md", "labs/source/*.py", "datasets/**/*",
+    "labs/*.ipynb", "labs/images/*", "labs/instructor/*.md", "labs/source/*.py",
+    "labs/coordinator/*.py", "datasets/**/*",
     "LICENSE", "ARCHITECTURE.md", "CHANGELOG.md", "Makefile", "pyproject.toml", "requirements.lock",
     ".gitignore", ".ci/**/*",
 )  # fmt: skip

@@ -39,7 +39,9 @@ def _new(args: argparse.Namespace) -> int:
     name = "begin.py" if args.sitting == 1 else f"sitting-{args.sitting - 1}.py"
     source = LABS / "coordinator" / name
     if not source.is_file():
-        raise UserError(f"no {source}: clone the project, or install the wheel again")
+        raise UserError(
+            f"no {source}: go on with your own file of the sitting before, or take it from a clone"
+        )
     try:
         args.file.parent.mkdir(parents=True, exist_ok=True)
         with args.file.open("x", encoding="utf-8") as out:

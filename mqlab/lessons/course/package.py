@@ -57,6 +57,8 @@ def write_package(course: Course) -> Path:
         _add(package, Path(mqlab_widgets.__file__).parent, "widgets/mqlab_widgets")
         for file in _files(places.LABS / "images"):
             package.write(file, f"{NAME}/labs/images/{file.name}")
+        begin = "labs/coordinator/begin.py"  # the others there are right
+        _add(package, places.ROOT / begin, begin)
         for lab in course.labs():
             package.write(course.released(lab), f"{NAME}/labs/{lab}.ipynb")
     os.replace(part, path)
