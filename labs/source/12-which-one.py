@@ -59,7 +59,8 @@ Predict("12-need")
 
 # %% jupyter={"source_hidden": true}
 pulsar = die_after_deciding("pulsar")
-Predict("12-told", trace=pulsar, step=first(pulsar, "killed"))
+seen = ("diagram", "readers", "lights")
+Predict("12-told", trace=pulsar, step=first(pulsar, "killed"), panels=seen, told=seen)
 
 # %% [markdown]
 # ## Run: one order, four ways, one clock

@@ -44,7 +44,8 @@ FAULTS = """(display, atOnce) => {
     const shared = host.closest(".mqlab-pair"); // two runs beside each other
     const frame = stage.getBoundingClientRect();
     for (const name of [".top", ".controls", ".say", ".stage"]) {
-      inside(host.querySelector(name), name);
+      const part = host.querySelector(name);
+      if (!host.matches(".twin") || part.offsetHeight) inside(part, name); // one has the controls
     }
     for (const text of host.querySelectorAll(".line, .why, .say")) {
       if (text.scrollHeight > text.clientHeight + 1) out.push(["cut off", text.textContent]);

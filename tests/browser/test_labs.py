@@ -1,4 +1,4 @@
-"""The Kafka labs as a student meets them: JupyterLab in Chromium, run, light and dark."""
+"""The labs as a student meets them: JupyterLab in Chromium, run, light and dark."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ LABS = {
     "08-consume-transform-produce": 6,
     "09-coordinator-and-buffer": 16,
     "10-acknowledgement": 15,
+    "12-which-one": 12,
 }
 SHOWN = ".jp-OutputArea-output .mqlab"
 #: runs the code cells that have one of these words in them, after the outputs are cleared

@@ -68,6 +68,9 @@ def test_four_runs_show_what_came_of_them_without_a_diagram() -> None:
     assert len(beside) == 3 and not any(one["rows"] for one in beside)
     for panels in (found.payload["panels"], *(one["data"]["panels"] for one in beside)):
         assert panels and "space-time" not in panels
+    for data in (found.payload, *(one["data"] for one in beside)):
+        assert data["panels"][0]["name"].startswith("readers")
+        assert not any(panel["pinned"] for panel in data["meta"]["panels"].values())
     assert found.narration().count("▶") == 4 and found.players[3].step == 2
 
 
@@ -79,6 +82,8 @@ def test_two_runs_of_one_system_have_their_differences_marked() -> None:
     assert list(first) == list(range(len(SHORT) + 1, len(LONG) + 1)) and not other
     (one,) = Compare((Player(LONG), Player(SHORT))).payload["beside"]["others"]
     assert one["rows"] is None
+    third, fourth = Compare((Player(LONG), Player(same), Player(SHORT))).payload["beside"]["others"]
+    assert third["rows"] and fourth["rows"] is None, "each is compared with the first"
 
 
 @pytest.fixture

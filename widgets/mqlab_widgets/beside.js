@@ -129,6 +129,7 @@ class Beside {
     const { player, twin } = this;
     if (!this.compared.rows) return;
     [[player, twin], [twin, player]].forEach(([one, other], side) => {
+      if (this.many && !side) return; // the first differs from each in something else
       const rows = new Set(this.compared.rows[side].map((row) => `row:${row}`));
       for (const { base, panel, visible } of one.shown) {
         if (!visible) continue;

@@ -3,8 +3,8 @@
 Runs of different systems have no step in common. What they have in common are moments: the
 orders have arrived, the first process is dead, both are started again. A comparison is told which
 positions belong together; in between each run takes its steps evenly. Two runs show everything.
-Three or four show what came of them, without the diagram. Where two runs of the same system
-differ, the difference is marked.
+Three or four show what came of them, without the diagram. Where another run of the same system
+differs from the first, the difference is marked.
 """
 
 from __future__ import annotations
@@ -60,14 +60,20 @@ class Compare:
 
     @cached_property
     def payload(self) -> dict[str, Any]:
-        """What the module plays: the first run, and beside it the others."""
-        panels = OUTCOME if len(self.players) > 2 else None
+        """What the module plays: the first run, and beside it the others. Of three or four, all
+        show the same panel where there is no room for all panels, and what readers get first."""
+        many = len(self.players) > 2
+        panels = OUTCOME if many else None
         data = [
             build(
                 one.trace, one.step, replace(one.look, half=True, panels=one.look.panels or panels)
             )
             for one in self.players
         ]
+        for one in data if many else ():
+            one["panels"].sort(key=lambda lives: not lives["name"].startswith("readers"))
+            for panel in one["meta"]["panels"].values():
+                panel["pinned"] = False
         words = {"differs": CLOCK.of(self.players[0].look.lang)}
         beside = [
             {"data": other, "places": places, "rows": self._differences(i)}
@@ -76,9 +82,9 @@ class Compare:
         return {**data[0], "beside": {"others": beside, "words": words}}
 
     def _differences(self, i: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Of two runs of the same system, the rows that only one of them has."""
+        """Of the first and another run of the same system, the rows that only one of them has."""
         first, other = self.players[0].trace, self.players[i].trace
-        if len(self.players) > 2 or first.system != other.system:
+        if first.system != other.system:
             return None
         return compare(first, other).rows
 

@@ -2,6 +2,7 @@
 // never shrink: what does not fit becomes a tab.
 
 const LEAST = 190; // px that the pictures have however low the window is
+const SHARE_LEAST = 130; // px of them where runs stand in two rows
 const BOX_LEAST = 300; // px of them below which not the whole box is in sight, but the player alone
 const NARROW = 560; // px: below that the top line has no room for the system
 const WHOLE = { width: 840, height: 650 }; // px at scale 1 that a picture asks of the whole window
@@ -106,7 +107,11 @@ class Stage {
    *  and actions; and where even that is too much, beside its controls alone: the rest is a little
    *  way to scroll. */
   room() {
-    const pane = this.pane() - (this.whole ? 0 : MARGIN);
+    const pane = this.pane() - (this.whole ? 0 : MARGIN), rows = this.rows();
+    if (rows > 1) {
+      return Math.max(SHARE_LEAST,
+        Math.floor((pane - this.menus()) / rows) - BETWEEN - this.others(this.host));
+    }
     const inBox = this.outer && !this.whole ? pane - this.others(this.outer) : 0;
     const alone = pane - this.others(this.host), below = alone - (this.whole ? 0 : this.menus());
     const inHost = below < BOX_LEAST ? alone : below;
@@ -117,6 +122,13 @@ class Stage {
     const { top } = this.host.querySelector(".top").getBoundingClientRect();
     const { bottom } = this.el.parentElement.getBoundingClientRect();
     return Math.max(LEAST, Math.floor(pane - (bottom - top) + this.el.offsetHeight));
+  }
+
+  /** In how many rows stand the runs that are compared; where each has the whole width, one. */
+  rows() {
+    const box = this.host.closest(".mqlab-many");
+    const columns = box && getComputedStyle(box).gridTemplateColumns.split(" ").length;
+    return columns > 1 ? Math.ceil(box.querySelectorAll(":scope > .mqlab").length / columns) : 1;
   }
 
   /** The height of the menus that say what is played (variation.py): the output before this one,
