@@ -5,7 +5,7 @@ mqlab build check --sitting 1
 
 from __future__ import annotations
 
-from mqlab.lessons.build.api import (
+from mqlab.lessons.builder.api import (
     AddPartitionsToTxn, AddPartitionsToTxnResponse, Appended, Caller, CancelTimer, ConnectionLost,
     Disk, EndTxn, EndTxnResponse, Entry, Error, Fired, InitProducerId, InitProducerIdResponse,
     KafkaConfig, Map, Pending, Reply, Request, Response, Send, SetTimer, TIMEOUT, TxnState,

@@ -57,8 +57,8 @@ def _new(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from ..lessons.build.checking import check_file
-    from ..lessons.build.host import BuildError
+    from ..lessons.builder.checking import check_file
+    from ..lessons.builder.host import BuildError
 
     try:
         card = check_file(args.file, args.sitting)

@@ -1,0 +1,119 @@
+"""The process that runs a learner's coordinator, and nothing else.
+
+    python -I -m mqlab.lessons.builder.apart
+
+It is told the text of the file, then events. It keeps each state that the coordinator was ever in,
+under a number, and says only that number and the effects: so the engine's process never holds an
+object of the learner's. Each step is taken twice, so that one which depends on more than what it
+is given is found out. See `mqlab.lessons.builder.host`, which asks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ..course.wire import Said, Wire, WireError
+from ..limits import TooLong, limit_resources, limit_time
+from .speech import SpeechError, pack, unpack
+
+FILE = "coordinator.py"
+STEP_S = 1.0
+MOST_MEMORY = 1_000_000_000  # bytes
+
+
+class Kept:
+    """The learner's class, and each state it was in."""
+
+    def __init__(self) -> None:
+        self.kind: Any = None
+        self.states: list[Any] = []
+        self.numbers: dict[Any, int] = {}
+
+    def answer(self, said: Said) -> Said:
+        """What becomes of one request: ("role", number, effects), ("loaded",) or ("failed", words)."""
+        try:
+            with limit_time(STEP_S):
+                match said:
+                    case ("load", str(source)):
+                        return self._load(source)
+                    case ("recover", config, disk, at_ms):
+                        config, disk = unpack(config), unpack(disk)
+                        return self._take(lambda: self.kind.recover(config, disk, at_ms))
+                    case ("step", int(number), event, disk):
+                        event, disk = unpack(event), unpack(disk)
+                        return self._take(lambda: self.states[number].step(event, disk))
+            return "failed", "it was asked for nothing that it knows"
+        except TooLong as over:
+            return "failed", f"it was stopped after {over}: is there a loop without an end?"
+        except SpeechError as error:
+            return "failed", str(error)
+        except MemoryError:
+            return "failed", "it has taken all the memory that it may have"
+        except BaseException as error:  # whatever a learner's code lets fly
+            return "failed", explain(error)
+
+    def _load(self, source: str) -> Said:
+        module = ModuleType("coordinator")
+        sys.modules["coordinator"] = module  # its dataclasses look themselves up
+        exec(compile(source, FILE, "exec"), module.__dict__)
+        self.kind = getattr(module, "Coordinator", None)
+        if not all(callable(getattr(self.kind, name, None)) for name in ("step", "recover")):
+            return "failed", f"{FILE} has no class `Coordinator` with `step` and `recover`"
+        return ("loaded",)
+
+    def _take(self, run: Callable[[], Any]) -> Said:
+        first, second = run(), run()
+        if first is None:
+            return "failed", "one way through it has no `return`"
+        if not (isinstance(first, tuple) and len(first) == 2):
+            return "failed", "it must return two values, the coordinator and a tuple of effects"
+        if first != second:
+            return "failed", "taken twice with the same event, it did two different things"
+        role, effects = first
+        if not isinstance(role, self.kind):
+            return "failed", f"it returned {role!r:.80} in place of a Coordinator"
+        if not isinstance(effects, tuple | list):
+            return "failed", f"its effects are {effects!r:.80}, and must be a tuple"
+        number = self.numbers.setdefault(role, len(self.states))
+        if number == len(self.states):
+            self.states.append(role)
+        return "role", number, pack(tuple(effects))
+
+
+def explain(error: BaseException) -> str:
+    """An exception in words, with the line of the file where it flew."""
+    lines = [
+        one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == FILE
+    ]
+    if isinstance(error, SyntaxError):
+        lines = [error.lineno]
+    where = f" (line {lines[-1]})" if lines else ""
+    what = str(error)[:300].removesuffix(f" ({FILE}, line {lines[-1]})" if lines else "")
+    if isinstance(error, TypeError) and "unhashable" in what:
+        what += ": a state is made of values that cannot change, a Map in place of a dictionary"
+    return f"it raised {type(error).__name__}{where}: {what}".removesuffix(": ")
+
+
+def main() -> int:
+    """Answer until nobody asks any more."""
+    wire = Wire(os.dup(0), os.dup(1))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what the file prints goes to the log
+    limit_resources(MOST_MEMORY)
+    kept = Kept()
+    wire.say("ready")
+    while True:
+        try:
+            said = wire.hear()
+        except WireError:
+            return 0
+        wire.say(*kept.answer(said))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

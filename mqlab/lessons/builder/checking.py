@@ -1,0 +1,139 @@
+"""Is a coordinator right? Each trial of its sitting is searched, up to the first run that breaks it.
+
+What is told is the claim that breaks, what the run shows of it (`explain`), and the run itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...explore import Counterexample, Search
+from ...kafka.claims.invariants import CLAIMS
+from ...kernel import Play, Text
+from ..check import Hinted
+from ..verdict import NOT_WRITTEN, Verdict
+from .explain import explain, explain_missing
+from .host import BuildError, Host
+from .sittings import SITTINGS, TC, BuildSystem, Trial, list_trials
+
+MOST_STATES = 100_000  # of a trial; a right coordinator has a few thousand
+SLICE_S = 0.1
+RESTART = f"restart {TC}"
+
+
+@dataclass(frozen=True)
+class Card(Verdict):
+    """`states`: how many worlds were looked at, over `trials` trials; `trial`: the one that
+    refutes the coordinator."""
+
+    states: int = 0
+    trials: int = 0
+    trial: str = ""
+
+
+def check_file(path: Path, sitting: int = 1) -> Card:
+    """Judge the coordinator in a file. BuildError where it cannot be read or loaded."""
+    try:
+        return check_source(path.read_text("utf-8"), sitting)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BuildError(
+            f"cannot read {path}: `mqlab build new` writes a file to begin with"
+        ) from error
+
+
+def check_source(source: str, sitting: int = 1) -> Card:
+    """Judge a coordinator by all trials up to this sitting's. BuildError where it is none, and
+    where there is no such sitting."""
+    if sitting not in SITTINGS:
+        raise BuildError(f"there is no sitting {sitting}: name one of 1 to {len(SITTINGS)}")
+    states = 0
+    trials = list_trials(sitting)
+    with Host(source) as host:
+        for number, trial in enumerate(trials, 1):
+            card = search_trial(trial, host)
+            states += card.states
+            if not card.ok:
+                return replace(card, states=states, trials=number)
+    said = f"{len(trials)} trials, {states:,} states, and nothing breaks (sitting {sitting})"
+    return Card(True, Text(said), states=states, trials=len(trials))
+
+
+def search_trial(trial: Trial, host: Host) -> Card:
+    """Search one system until something breaks. The run is played while the host still answers."""
+    system = trial.system(host.recover)
+    search = Search(system, replace(trial.budget, states=MOST_STATES))
+    always = {i for i, claim in enumerate(search.properties) if claim.kind == "always"}
+    while search.advance(SLICE_S) and not always & search.found.keys():
+        pass
+    verdict = search.verdict()
+    found = sorted(verdict.counterexamples.values(), key=lambda one: len(one.schedule))
+    if found:
+        return _show(trial, found[0], system, search.states)
+    if verdict.missing:
+        # The last world that was found is one of those in which nothing more can happen.
+        schedule = search.schedule(search.states - 1)
+        says = explain_missing(system, schedule, verdict.missing[0])
+        card = Card(False, says, "", schedule, system, states=search.states, trial=trial.name)
+        card.trace()
+        return card
+    if not verdict.complete:
+        says = Text(f"it has more than {MOST_STATES:,} states: what in its state grows for ever?")
+        return Card(False, says, states=search.states, trial=trial.name)
+    return Card(True, Text(trial.name), states=search.states, trial=trial.name)
+
+
+def _show(trial: Trial, found: Counterexample, system: BuildSystem, states: int) -> Card:
+    """The run in words and as a trace, with a light for the claim that breaks in it."""
+    key, schedule = found.property.replace(" ", "_"), found.schedule
+    shown = replace(system, claims=(key,)) if key in CLAIMS else system
+    if found.claim.kind == "can_always":  # no way leads to anything good: it is shown to its end
+        play = Play(shown, schedule)
+        play.go_on()
+        if RESTART in [option.choice for option in play.options()]:
+            play.do(RESTART)
+            play.go_on()
+        schedule = play.choices
+    says = explain(shown, schedule, found.property)
+    card = Card(
+        False, says, found.property, schedule, shown, found.property,
+        states=states, trial=trial.name,
+    )  # fmt: skip
+    card.trace()
+    return card
+
+
+@dataclass(frozen=True)
+class Building(Hinted):
+    """The graded exercise: the text of a coordinator, judged by all trials up to `sitting`'s."""
+
+    sitting: int
+    hints: tuple[Text, ...]
+
+    def check(self, answer: object, graded: bool = False) -> Verdict:
+        if not isinstance(answer, str) or not answer.strip():
+            return Verdict(False, NOT_WRITTEN)
+        try:
+            return check_source(answer, self.sitting)
+        except BuildError as error:
+            return Verdict(False, Text(str(error)))
+
+
+HINTS = (
+    Text(
+        "Take the events one by one: what does each change in memory, and which effect waits for "
+        "which event? `Appended` is the only one that makes a promise safe.",
+        "逐个看事件：它改变内存中的什么，哪个效果要等哪个事件？只有 `Appended` 才使承诺变得可靠。",
+    ),
+    Text(
+        "Play the shortest run to its end and read the log from the top: which record says too "
+        "much, or too little, for what happens next?",
+        "把最短的执行播放到底，从头读日志：对于接下来发生的事，哪条记录说多了，或者说少了？",
+    ),
+)
+GRADED = {
+    "coordinator 1": (Building(1, HINTS), "value"),
+    "coordinator 2": (Building(2, HINTS), "value"),
+    "coordinator 3": (Building(3, HINTS), "value"),
+    "coordinator 4": (Building(4, HINTS), "value"),
+}

@@ -1,0 +1,203 @@
+"""A learner's coordinator as a role of the engine, while its code runs in a process of its own.
+
+The engine sees numbers. `Hosted` is such a state: the number, and what its log says. What the code
+does for a state, an event and a disk is asked once and remembered, so a search of many thousand
+worlds asks a few hundred questions, and what was said once cannot be said otherwise later.
+
+An error of the code is a state as well, `broken`, in which the coordinator does no more: so a search
+finds the shortest run that leads there.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...kafka.config import KafkaConfig, txn_log
+from ...kafka.coordinator.entry import Entry, StateRecord
+from ...kafka.messages import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+    WriteTxnMarkers,
+)
+from ...kafka.states import may_enter
+from ...kernel import (
+    Append,
+    Appended,
+    Caller,
+    CancelTimer,
+    Disk,
+    Effects,
+    Event,
+    Map,
+    Quiet,
+    Reply,
+    Request,
+    Send,
+    SetTimer,
+)
+from ..course.judging import ANSWER_S, Process, find_sandbox
+from ..course.wire import Said, WireError
+from .api import entries_of
+from .speech import SpeechError, pack, unpack
+
+APART = (sys.executable, "-I", "-m", "mqlab.lessons.builder.apart")
+#: what a coordinator may import: the page, and what is pure in the standard library
+IMPORTS = ("__future__", "collections", "dataclasses", "enum", "functools", "itertools", "typing")
+ANSWERS = {
+    InitProducerId: InitProducerIdResponse,
+    AddPartitionsToTxn: AddPartitionsToTxnResponse,
+    EndTxn: EndTxnResponse,
+}
+MAY_DO = (Append, CancelTimer, Reply, Send, SetTimer)
+
+
+class BuildError(Exception):
+    """A file that is no coordinator; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted(Quiet):
+    """`number`: of the state, at its own process. `entries`: what is safe in its log, by
+    transactional id. `broken`: why it does no more; empty while it does."""
+
+    number: int
+    entries: Map[str, Entry]
+    broken: str = ""
+    host: Host = field(compare=False, repr=False, kw_only=True)
+
+    def step(self, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
+        return self.host.take(self, event, disk)
+
+
+class Host:
+    """The process with the coordinator of `source`. BuildError where that cannot be loaded."""
+
+    def __init__(self, source: str) -> None:
+        self._known: dict[Any, tuple[Hosted, Effects]] = {}
+        self._asked: dict[Caller, set[type]] = {}  # by whom: the kinds of answer that fit
+        check_imports(source)
+        self._process = Process((*find_sandbox(), *APART))
+        self._process.wait_until_ready()
+        said = self._ask("load", source)
+        if said[0] != "loaded":
+            self.close()
+            raise BuildError(f"the file cannot be loaded: {said[1]}")
+
+    def __enter__(self) -> Host:
+        return self
+
+    def __exit__(self, *given: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._process.end()
+
+    def _ask(self, *said: Any) -> Said:
+        try:
+            self._process.wire.say(*said)
+            return self._process.wire.hear(ANSWER_S)
+        except WireError as error:
+            return "failed", f"its process cannot be asked any more: {error}"
+
+    def recover(self, config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[Hosted, Effects]:
+        """The coordinator after a start, from what is on the disk."""
+        key = (config, disk, at_ms)
+        if key not in self._known:
+            said = self._ask("recover", pack(config), pack(disk), at_ms)
+            before = Hosted(-1, entries_of(disk), host=self)
+            self._known[key] = self._understand(said, before, disk, config)
+        return self._known[key]
+
+    def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
+        """One step. What is broken does nothing, and nobody wakes it."""
+        if role.broken:
+            return role, ()
+        if isinstance(event, Request) and type(event.body) in ANSWERS:
+            self._asked.setdefault(event.caller, set()).add(ANSWERS[type(event.body)])
+        key = (role, event, disk)
+        if key not in self._known:
+            said = self._ask("step", role.number, pack(event), pack(disk))
+            entries = entries_of(disk) if isinstance(event, Appended) else role.entries
+            before = Hosted(role.number, entries, host=self)
+            self._known[key] = self._understand(said, before, disk, KafkaConfig())
+        return self._known[key]
+
+    def _understand(
+        self, said: Said, before: Hosted, disk: Disk, config: KafkaConfig
+    ) -> tuple[Hosted, Effects]:
+        match said:
+            case ("role", int(number), packed):
+                try:
+                    effects: Effects = unpack(packed)
+                    check_effects(effects, disk, config)
+                    self._check_answers(effects)
+                    return Hosted(number, before.entries, host=self), effects
+                except (SpeechError, KeyError, TypeError, ValueError) as error:
+                    why = str(error)
+            case ("failed", str(words)):
+                why = words
+            case _:
+                why = "its process said what is no answer"
+        return Hosted(before.number, before.entries, why, host=self), ()
+
+    def _check_answers(self, effects: Effects) -> None:
+        """SpeechError for an answer to another question than was asked."""
+        for reply in effects:
+            if not isinstance(reply, Reply):
+                continue
+            fits = self._asked.get(reply.caller, set())
+            if type(reply.body) not in fits:
+                waits = " or ".join(sorted(kind.__name__ for kind in fits)) or "no answer"
+                said = type(reply.body).__name__
+                raise SpeechError(f"{reply.caller.name} waits for {waits} and is told {said}")
+
+
+def check_imports(source: str) -> None:
+    """BuildError where the file imports more than the page that it is written with."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError) as error:
+        raise BuildError(f"the file is no Python: {error}") from error
+    for node in nodes:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        names = [one.name for one in node.names]
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or "."]
+        for name in names:
+            if name != "mqlab.lessons.builder.api" and name.partition(".")[0] not in IMPORTS:
+                raise BuildError(
+                    f"line {node.lineno} imports {name}: a coordinator is written with "
+                    f"mqlab.lessons.builder.api and {', '.join(IMPORTS[1:])}"
+                )
+
+
+def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
+    """SpeechError for what a coordinator cannot do, or what its log cannot hold."""
+    written: dict[str, int] = {}
+    states = {txn_id: entry.state for txn_id, entry in entries_of(disk).items()}
+    for effect in effects:
+        if not isinstance(effect, MAY_DO):
+            raise SpeechError(f"{effect!r:.80} is no effect of a coordinator")
+        if isinstance(effect, Send) and not isinstance(effect.body, WriteTxnMarkers):
+            raise SpeechError("a coordinator sends markers: the body of Send is a WriteTxnMarkers")
+        if not isinstance(effect, Append):
+            continue
+        record, log = effect.entry, effect.log
+        if not isinstance(record, StateRecord) or log != txn_log(record.entry.txn_id, config):
+            raise SpeechError("a record is written with `append(entry, disk, config)`")
+        end = written.get(log, disk.log(log).end)
+        if record.base != end:
+            raise SpeechError(f"a record for offset {record.base} is written, where {end} is next")
+        written[log] = end + 1
+        new, old = record.entry.state, states.get(record.entry.txn_id)
+        if old is not None and not may_enter(new, old, config.transaction_version):
+            raise SpeechError(f"it writes {new} behind {old}: no transaction goes that way")
+        states[record.entry.txn_id] = new

@@ -1,0 +1,252 @@
+"""The exercise in which a learner writes the light: a property that catches broken coordinators.
+
+A light is a function of one moment, of plain values:
+
+    log         the coordinator's records, oldest first: (state, epoch, partitions)
+    partitions  (name, what it holds) of each: (value or "COMMIT" or "ABORT", epoch), oldest first
+    calls       (application, its calls) of each: (call, "ok", "failed …", or "" while it waits)
+
+It says True as long as all is well. It must be True in every moment of a right coordinator, and
+False in some moment of each broken one: six that are named, and, for points, others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from ...explore import Budget, Search
+from ...kafka.config import KafkaConfig
+from ...kafka.coordinator import Coordinator, markers
+from ...kafka.coordinator.entry import Entry
+from ...kafka.messages import SendMarkers, WriteTxnMarkers
+from ...kafka.states import TxnState
+from ...kernel import Caller, Disk, Effects, Property, Send, Text, World
+from ...kernel.world import NodeState
+from ..check import Hinted, Rule, RuleError, ask_rule, call_rule
+from ..kafka.systems.pieces import become
+from ..verdict import NOT_WRITTEN, Verdict
+from .sittings import ONE, TC, TWIN, TWO, BuildSystem, Trial
+
+Result = tuple[Coordinator, Effects]
+
+
+class MarksOne(Coordinator):
+    """It sends one marker and calls the transaction complete."""
+
+    def handle_request(self, body: Any, caller: Caller, disk: Disk, at_ms: int) -> Result:
+        if isinstance(body, SendMarkers):
+            entry: Entry = self.entries[body.txn_id]
+            less = replace(entry, partitions=entry.partitions[:1])
+            half = replace(self, entries=self.entries.set(body.txn_id, less))
+            return markers.send_markers(half, body.txn_id)
+        return Coordinator.handle_request(self, body, caller, disk, at_ms)
+
+
+class CompletesEarly(Coordinator):
+    """It writes Complete when the markers have left."""
+
+    def handle_request(self, body: Any, caller: Caller, disk: Disk, at_ms: int) -> Result:
+        new, effects = Coordinator.handle_request(self, body, caller, disk, at_ms)
+        if not isinstance(body, SendMarkers):
+            return new, effects
+        sent, written = markers.write_complete(new, body.txn_id, disk, at_ms)
+        return replace(sent, owed=sent.owed.remove(body.txn_id)), (*effects, *written)
+
+
+class MarksBoth(Coordinator):
+    """The last partition of several is told the opposite."""
+
+    def handle_request(self, body: Any, caller: Caller, disk: Disk, at_ms: int) -> Result:
+        new, effects = Coordinator.handle_request(self, body, caller, disk, at_ms)
+        return new, tuple(_turn_round(one, i) for i, one in enumerate(effects))
+
+
+def _turn_round(effect: Any, place: int) -> Any:
+    if place and isinstance(effect, Send) and isinstance(effect.body, WriteTxnMarkers):
+        return replace(effect, body=replace(effect.body, commit=not effect.body.commit))
+    return effect
+
+
+class CommitsTheLate(Coordinator):
+    """What times out is committed."""
+
+    def fence(self, entry: Entry, disk: Disk, at_ms: int, caller: Any, answer: Any) -> Result:
+        new = replace(entry, state=TxnState.PREPARE_COMMIT, epoch=entry.epoch + 1)
+        return self.write(new, disk, at_ms, caller, answer)
+
+
+class KnowsOne(Coordinator):
+    """It remembers the partition that was added last."""
+
+    def write(self, new: Entry, disk: Disk, *given: Any, **more: Any) -> Result:
+        old: Entry | None = self.entries.get(new.txn_id)
+        known = set(old.partitions) if old is not None else set()
+        if new.state is TxnState.ONGOING and known < set(new.partitions):
+            new = replace(new, partitions=tuple(p for p in new.partitions if p not in known))
+        return Coordinator.write(self, new, disk, *given, **more)
+
+
+class CommitsAll(Coordinator):
+    """Each marker is a commit."""
+
+    def handle_request(self, body: Any, caller: Caller, disk: Disk, at_ms: int) -> Result:
+        new, effects = Coordinator.handle_request(self, body, caller, disk, at_ms)
+        return new, tuple(
+            replace(one, body=replace(one.body, commit=True))
+            if isinstance(one, Send) and isinstance(one.body, WriteTxnMarkers)
+            else one
+            for one in effects
+        )
+
+
+def _recover(kind: type[Coordinator], config: KafkaConfig, disk: Disk, at_ms: int) -> Result:
+    role, effects = Coordinator.recover(config, disk, at_ms)
+    return become(role, kind), effects
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A broken coordinator, and where it shows: `trial`'s line with `off` before it."""
+
+    says: str
+    trial: Trial
+    kind: type[Coordinator] = Coordinator
+    off: str = ""
+
+    def system(self) -> BuildSystem:
+        trial = replace(self.trial, line=f"{self.off} {self.trial.line}".strip())
+        return trial.system(partial(_recover, self.kind))
+
+
+LATE = Trial("late", "partitions=1 'app=init; begin; send orders-0 a; flush'", Budget(timers=1))
+BOTH = Trial("two partitions", TWO)
+TWINS = Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(timers=1))
+ABORTED = Trial("an abort", "partitions=1 'app=init; begin; send orders-0 a; abort'")
+BROKEN = (
+    Broken("its markers leave before the decision is in the log", BOTH, off="off=prepare_before_markers"),
+    Broken("it marks one partition of two and writes Complete", BOTH, MarksOne),
+    Broken("it writes Complete before the partitions have answered", BOTH, CompletesEarly),
+    Broken("it tells one partition commit, and the other abort", BOTH, MarksBoth),
+    Broken("it commits what has timed out", LATE, CommitsTheLate),
+    Broken("an old producer goes on beside its successor", TWINS, off="off=epoch_fencing"),
+)  # fmt: skip
+HIDDEN = (
+    Broken("it forgets the first partition when the second is added", BOTH, KnowsOne),
+    Broken("it marks an abort as a commit", ABORTED, CommitsAll),
+)
+
+
+def _look(system: BuildSystem, world: World) -> tuple[Any, ...]:
+    """A moment as the light is told it."""
+    disk = world.disk(TC)
+    log = tuple(
+        (str(record.entry.state), record.entry.epoch, record.entry.partitions)
+        for name in disk.logs("__transaction_state")
+        for record in disk.log(name).read(0)
+    )
+    held = tuple(
+        (name, tuple(_told(batch) for batch in world.disk(name).log(name).read(0)))
+        for name in system.cluster.partitions
+    )
+    calls = tuple((name, _calls(world.nodes[name])) for name, _ in system.producers)
+    return log, held, calls
+
+
+def _told(batch: Any) -> tuple[str, int]:
+    return batch.control or ", ".join(map(str, batch.records)), batch.epoch
+
+
+def _calls(node: NodeState) -> tuple[tuple[str, str], ...]:
+    app = node.app
+    if app is None:
+        return ()
+    made = [(str(result.call), result.result) for result in app.results]
+    if app.waiting and isinstance(app.program, tuple):
+        made.append((str(app.program[len(made)]), ""))
+    return tuple(made)
+
+
+def _reads(system: BuildSystem, name: str, node: NodeState) -> Hashable:
+    if name == TC or name in system.cluster.partitions:
+        return node.disk
+    return _calls(node)
+
+
+def _expects(answer: Any) -> str:
+    return "" if isinstance(answer, bool) else "a light says True or False"
+
+
+@dataclass(frozen=True)
+class Lights(Hinted):
+    """The exercise; an answer is one function, which may ask several things."""
+
+    hints: tuple[Text, ...]
+
+    def check(self, light: Rule, graded: bool = False) -> Verdict:
+        """The first moment of a right coordinator in which it is False, or what it does not catch."""
+        known: dict[tuple[Any, ...], bool] = {}
+
+        def ask(*seen: Any) -> bool:
+            if seen not in known:
+                known[seen] = ask_rule(light, seen, _expects)
+            return known[seen]
+
+        cases = (*BROKEN, *(HIDDEN if graded else ()))
+        try:
+            if call_rule(light, _look(BOTH_RIGHT, _first(BOTH_RIGHT))) is None:
+                return Verdict(False, NOT_WRITTEN)
+            for trial in dict.fromkeys(case.trial for case in cases):
+                system = Broken("", trial).system()
+                if (schedule := _find_dark(system, trial.budget, ask)) is not None:
+                    says = "the light goes out although all is well: look at the last moment"
+                    return Verdict(False, Text(says), "", schedule, system)
+            missed = [
+                one for one in cases if _find_dark(one.system(), one.trial.budget, ask) is None
+            ]
+        except RuleError as error:
+            return Verdict(False, Text(str(error)))
+        if missed:
+            shown = [one.says for one in missed if one in BROKEN] or ["one that is not named here"]
+            says = f"it catches {len(cases) - len(missed)} of {len(cases)}. Not caught: "
+            return Verdict(False, Text(says + "; ".join(shown)))
+        return Verdict(True, Text(f"it catches all {len(cases)}, and is quiet for a right one"))
+
+
+def _first(system: BuildSystem) -> World:
+    return Search(system).first_world()
+
+
+def _find_dark(
+    system: BuildSystem, budget: Budget, light: Callable[..., bool]
+) -> tuple[str, ...] | None:
+    """The shortest run after which the light is out; None where there is none."""
+    claim = Property(
+        "light", Text("the light"), lambda world: light(*_look(system, world)),
+        reads=partial(_reads, system),
+    )  # fmt: skip
+    search = Search(system, budget, (claim,))
+    while search.advance() and not search.found:
+        pass
+    return search.schedule(search.found[0]) if search.found else None
+
+
+BOTH_RIGHT = Broken("", BOTH).system()
+HINTS = (
+    Text(
+        "Begin with one sentence: no marker without its decision. Which epoch does a marker have, "
+        "and which record of the log has the same?",
+        "先写一句：没有决定就没有标记。标记带有哪个 epoch，日志中哪条记录有同一个 epoch？",
+    ),
+    Text(
+        "Four sentences catch all: a marker has its decision; Complete means that each partition "
+        "ends with a marker; no more PrepareCommit than calls of commit; epochs in a partition "
+        "never go down.",
+        "四句话就够：每个标记都有决定；Complete 表示每个分区以标记结尾；PrepareCommit 不多于 commit 调用；"
+        "分区里的 epoch 不会变小。",
+    ),
+)
+LIGHTS = Lights(HINTS)
+GRADED = {"lights": (LIGHTS, "rule")}

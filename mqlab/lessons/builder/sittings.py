@@ -1,0 +1,170 @@
+"""What a coordinator must survive, sitting by sitting: Kafka with one role replaced.
+
+Leaders, clients and their retries are the engine's, and so are the claims. Until sitting 3 the
+leaders demand no new epoch for each end (`off=epoch_bump`); from then on every safeguard is on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+from ...explore import Budget
+from ...kafka import KafkaSystem
+from ...kafka.claims.invariants import reads
+from ...kafka.clients.calls import Begin, Commit, SendRecord
+from ...kafka.log import COMMIT
+from ...kafka.messages import READ_COMMITTED
+from ...kafka.picture.view import read_world
+from ...kafka.states import PREPARED
+from ...kernel import NodeSpec, Property, Text, Words, World
+from ...kernel.outcome import FAILED, Outcome
+from ...kernel.world import NodeState
+from ...registry import system
+from ..kafka.systems.pieces import become
+
+RUNS = Words("the coordinator's code runs on", "协调器的代码能继续运行")
+TOLD = Words("a commit is answered with ok", "提交得到 ok 的答复")
+PROMISED = Words("a commit that was answered with ok is decided", "答复 ok 的提交已有决定")
+REFUSED = Words("a commit that was refused is never read", "被拒绝的提交绝不会被读到")
+DELIVERED = Words(
+    "from everywhere a decision can still reach every partition", "决定总能到达每个分区"
+)
+TC = "coordinator"
+COORDINATOR = (TC,)
+ONE = "'app=init; begin; send orders-0 a; commit'"
+TWO = "'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
+BOTH = "'app=init; begin; send orders-0 a; send orders-1 b; commit'"
+ABORT = "'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
+AGAIN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; abort'"
+TWIN = "producers=app:order-service,twin:order-service 'twin=init; begin; send orders-0 c; commit'"
+
+
+@dataclass(frozen=True)
+class BuildSystem(KafkaSystem):
+    """Kafka whose coordinator starts with the function in `rules`. `dropped`: claims that are not
+    asked yet. A world in which the code has broken has the light `runs` red."""
+
+    dropped: tuple[str, ...] = ()
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        mine = NodeSpec(TC, ((TC, partial(dict(self.rules)[TC], self.config)),))
+        return tuple(mine if spec.name == TC else spec for spec in super().nodes())
+
+    def label(self) -> Text:
+        return Text("Kafka with your coordinator", "使用你的协调器的 Kafka")
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        mine = (
+            Property("runs", RUNS(), self._runs, "always", self._reads),
+            Property("told", TOLD(), self._told, "sometimes", self._reads),
+            Property("promised", PROMISED(), self._promised, "always", self._reads),
+            Property("refused", REFUSED(), self._refused, "always", self._reads),
+            Property("delivered", DELIVERED(), self._delivered, "can_always", self._reads),
+        )
+        every = (*mine, *super()._properties)
+        return tuple(one for one in every if one.name not in self.dropped)
+
+    def _runs(self, world: World) -> bool:
+        return not getattr(world.role(TC), "broken", "")
+
+    def _told(self, world: World) -> bool:
+        return any(commit.ok for commit, _ in self._commits(world))
+
+    def _commits(self, world: World) -> Iterator[tuple[Outcome, tuple[str, ...]]]:
+        """Each commit that has returned to an application, and the values that it is about."""
+        for name, _ in self.producers:
+            app = world.nodes[name].app
+            sent: tuple[str, ...] = ()
+            for result in app.results if app is not None else ():
+                match result.call:
+                    case Begin():
+                        sent = ()
+                    case SendRecord(value=value):
+                        sent = (*sent, value)
+                    case Commit():
+                        yield result, sent
+
+    def _promised(self, world: World) -> bool:
+        told = sum(commit.ok for commit, _ in self._commits(world))
+        txns = read_world(self.cluster, world).list_txns()
+        return told <= sum(txn.outcome == COMMIT for txn in txns)
+
+    def _refused(self, world: World) -> bool:
+        """As `failed` is told apart from `unknown` (`kernel/outcome.py`)."""
+        refused = {
+            value
+            for commit, sent in self._commits(world)
+            if commit.status == FAILED
+            for value in sent
+        }
+        seen = read_world(self.cluster, world)
+        return not any(
+            value in refused
+            for partition in self.cluster.partitions
+            for batch, _ in seen.list_readable(partition, READ_COMMITTED)
+            for value in batch.records
+        )
+
+    def _delivered(self, world: World) -> bool:
+        up = all(node.up for node in world.nodes.values())
+        seen = read_world(self.cluster, world)
+        return up and not any(txn.state in PREPARED for txn in seen.list_txns())
+
+    def _reads(self, name: str, node: NodeState) -> Hashable:
+        results = node.app.results if node.app is not None else ()
+        broken = getattr(node.roles[0], "broken", "") if name == TC and node.up else ""
+        return node.up, results, broken, reads(self.cluster, name, node)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A system that a coordinator is searched in: what it is about, its line, the bounds."""
+
+    name: str
+    line: str
+    budget: Budget = Budget()
+    dropped: tuple[str, ...] = ()
+
+    def system(self, recover: Callable[..., Any]) -> BuildSystem:
+        kafka = become(system(f"kafka {self.line}"), BuildSystem, dropped=self.dropped)
+        return replace(kafka, rules=((TC, recover),))
+
+
+PLAIN = ("ends",)
+UNREACHED = ("told", "commits", "read back")
+OLD = "off=epoch_bump"
+KILL = Budget(kills=1, killable=COORDINATOR, retries=1)
+SITTINGS: dict[int, tuple[Trial, ...]] = {
+    1: (
+        Trial("one after the other", f"{OLD} {TWO}", Budget(retries=1), PLAIN),
+        Trial("two at once", f"{OLD} {BOTH}", Budget(retries=1), PLAIN),
+        Trial("abort, then commit", f"{OLD} partitions=1 {ABORT}", Budget(retries=1), PLAIN),
+    ),
+    2: (
+        Trial("a kill", f"{OLD} partitions=1 {ONE}", KILL, PLAIN),
+        Trial("a kill, two partitions", f"{OLD} {TWO}", replace(KILL, retries=0), PLAIN),
+    ),
+    3: (
+        Trial("late messages", f"partitions=1 {AGAIN}", Budget(breaks=1), ("ends",)),
+        Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(), ("ends",)),
+    ),
+    4: (
+        Trial("abandoned", "partitions=1 'app=init; begin; send orders-0 a; flush'",
+              Budget(timers=1), UNREACHED),
+        Trial("abandoned, and killed", "partitions=1 'app=init; begin; send orders-0 a; flush'",
+              Budget(kills=1, killable=COORDINATOR, timers=1), UNREACHED),
+        Trial("too slow", f"partitions=1 {ONE}", Budget(timers=2)),
+        Trial("lost, and too slow", f"partitions=1 {ONE}", Budget(breaks=1, timers=1)),
+        Trial("killed, and too slow", f"partitions=1 {ONE}",
+              Budget(kills=1, killable=COORDINATOR, timers=1)),
+    ),
+}  # fmt: skip
+
+
+def list_trials(sitting: int) -> tuple[Trial, ...]:
+    """Those of a sitting and of all before it. KeyError where there is no such sitting."""
+    return tuple(trial for number in range(1, sitting + 1) for trial in SITTINGS[number])

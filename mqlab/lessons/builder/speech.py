@@ -1,0 +1,89 @@
+"""Events, effects, records and disks as plain values, for the wire to a learner's process and back.
+
+A class travels as its name and its fields. What comes back is built from the names in `KINDS` only,
+and each number and text is looked at: nothing that the engine would stumble over comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, get_type_hints
+
+from ...kafka.coordinator.entry import StateRecord
+from ...kafka.coordinator.messages import DescribeTransactions, ListTransactions
+from ...kafka.messages import AddOffsetsToTxn
+from ...kernel import AppendFailed
+from ...kernel.disk import MemoryDisk, MemoryLog
+from . import api
+
+TO_LEARNER = (DescribeTransactions, ListTransactions, AddOffsetsToTxn, AppendFailed)
+KINDS: Mapping[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        *(getattr(api, name) for name in api.__all__),
+        *(*TO_LEARNER, MemoryDisk, MemoryLog, StateRecord),
+    )
+    if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, Enum))
+}
+
+
+class SpeechError(Exception):
+    """A value that cannot travel, or that the engine cannot take; the message says which."""
+
+
+def pack(value: Any) -> Any:
+    """A value as the wire takes it: texts, numbers, tuples, and dictionaries of one pair."""
+    if isinstance(value, Enum):
+        return {type(value).__name__: value.name}
+    if isinstance(value, api.Map):
+        return {"Map": tuple((pack(key), pack(one)) for key, one in value.items())}
+    if isinstance(value, tuple | list):
+        return tuple(map(pack, value))
+    if isinstance(value, frozenset):
+        return {"frozenset": tuple(sorted(value))}
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = type(value).__name__
+        if KINDS.get(kind) is not type(value):
+            raise SpeechError(f"{kind} is nothing that a coordinator says")
+        return {kind: tuple(pack(getattr(value, one.name)) for one in fields(value))}
+    if type(value) in (str, int, bool, type(None)):
+        return value
+    raise SpeechError(f"{value!r} is a {type(value).__name__}, which no message holds")
+
+
+def unpack(said: Any) -> Any:
+    """The way back; SpeechError."""
+    if isinstance(said, tuple):
+        return tuple(map(unpack, said))
+    if not isinstance(said, dict):
+        return said
+    ((name, inside),) = said.items()
+    if name == "Map":
+        return api.Map((unpack(key), unpack(one)) for key, one in inside)
+    if name == "frozenset":
+        return frozenset(inside)
+    kind = KINDS.get(name)
+    if kind is None:
+        raise SpeechError(f"{name} is nothing that a coordinator says")
+    if issubclass(kind, Enum):
+        return kind[inside]
+    given = tuple(map(unpack, inside))
+    for (field, wanted), one in zip(_plain_fields(name), given, strict=True):
+        if wanted is not None and not isinstance(one, wanted):
+            raise SpeechError(f"`{field}` of {name} is {one!r}, and must be {wanted.__name__}")
+    return kind(*given)
+
+
+@cache
+def _plain_fields(name: str) -> tuple[tuple[str, type | None], ...]:
+    """The fields of a class, each with its type where that is one class."""
+    kind: Any = KINDS[name]
+    hints = {} if kind in (MemoryDisk, MemoryLog, api.KafkaConfig) else get_type_hints(kind)
+    wanted = ((one.name, hints.get(one.name)) for one in fields(kind))
+    return tuple(
+        (name, hint if isinstance(hint, type) and hint is not Any else None)
+        for name, hint in wanted
+    )

@@ -1,0 +1,151 @@
+"""A learner's coordinator: right ones pass, each wrong one hears its own sentence with its run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.lessons.builder import sittings
+from mqlab.lessons.builder.apart import STEP_S
+from mqlab.lessons.builder.checking import Building, check_source, search_trial
+from mqlab.lessons.builder.host import BuildError, Host
+from mqlab.lessons.builder.speech import KINDS, SpeechError, pack, unpack
+from tests.lessons.builder.wrong import FILES, WRONG, Wrong
+
+TRIALS = {trial.name: trial for trial in sittings.list_trials(4)}
+ROLE = (FILES / "begin.py").read_text("utf-8")
+#: a place in the role to read first where a line of somebody's may stand
+STEP = "    def step(self, event, disk: Disk):\n"
+INTRODUCE = "    def introduce(self, ask: InitProducerId, caller: Caller, disk: Disk):\n"
+
+
+def right(sitting: int) -> str:
+    return (FILES / f"sitting-{sitting}.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize("sitting", [1, 2, 3, 4])
+def test_the_right_ones_pass_and_those_of_the_sitting_before_do_not(sitting):
+    card = check_source(right(sitting), sitting)
+    assert card.ok, card
+    assert card.trials == len(sittings.list_trials(sitting)) and card.states > 500
+    before = ROLE if sitting == 1 else right(sitting - 1)
+    failed = check_source(before, sitting)
+    assert not failed.ok and failed.trial in [one.name for one in sittings.SITTINGS[sitting]]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda one: one.belief)
+def test_a_wrong_one_hears_its_own_sentence(wrong: Wrong):
+    with Host(wrong.source()) as host:
+        card = search_trial(TRIALS[wrong.trial], host)
+    assert not card.ok and wrong.says in card.message.en, card
+    # the run is there although its process has ended
+    assert card.step == 0 or card.trace().facts[card.step - 1].text.en
+
+
+def test_each_claim_that_a_wrong_one_breaks_is_a_light_of_its_run():
+    (wrong,) = (one for one in WRONG if one.belief == "a marker that was sent was written")
+    with Host(wrong.source()) as host:
+        card = search_trial(TRIALS[wrong.trial], host)
+    lights = {light.name: light.ok for light in card.trace().snapshot(card.step).lights}
+    assert not lights[card.light] and lights["runs"]
+
+
+# --- what a file may do to others: nothing ---------------------------------------------------------
+
+HARM = {
+    "while True: pass": f"stopped after {STEP_S:.0f} s",
+    "x = ' ' * 10**12": "all the memory",
+    "__import__('os')._exit(3)": "its process cannot be asked any more",
+    "raise ValueError('no order')": "it raised ValueError (line 26): no order",
+    "return None": "one way through it has no `return`",
+    "return self": "must return two values",
+    "return 7, ()": "in place of a Coordinator",
+    "return self, 7": "must be a tuple",
+    "return self, ('a note',)": "is no effect of a coordinator",
+    "return self, (Send('orders-0', 'hello'),)": "the body of Send is a WriteTxnMarkers",
+    "return self, (Send('orders-0', WriteTxnMarkers('a', None, 0, True)),)": "`pid` of WriteTxn",
+    "return self, (append(Entry('a', 0, 0), disk, self.config),) * 2": "is written, where 1 is",
+    "return self, (replace(append(Entry('a', 0, 0), disk, self.config), log='x'),)": "is written wi",
+    "return self, (Reply(event.caller, 1.5),)": "is a float, which no message holds",
+    "import random; return self, (SetTimer(str(random.random()), 1),)": "imports random",
+    "seen = globals(); seen['n'] = seen.get('n', 0) + 1; return self, (SetTimer(str(seen['n']), 1),)":
+        "it did two different things",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", HARM)
+def test_what_it_does_wrong_is_said_and_harms_nobody(line):
+    source = ROLE.replace(STEP, f"{STEP}        {line}\n", 1)
+    verdict = Building(1, ()).check(source)
+    assert not verdict.ok and HARM[line] in verdict.message.en, verdict
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("x = (", "the file is no Python"),
+        ("import os", "line 1 imports os: a coordinator is written with mqlab.lessons.builder.api"),
+        ("from mqlab.kafka.coordinator import Coordinator", "line 1 imports mqlab.kafka"),
+        ("from . import x", "line 1 imports ."),
+        ("x = 1", "no class `Coordinator` with `step` and `recover`"),
+        ("1 / 0", "it raised ZeroDivisionError (line 1)"),
+    ],
+)
+def test_a_file_that_is_no_coordinator(source, says):
+    with pytest.raises(BuildError, match=r".") as raised:
+        check_source(source)
+    assert says in str(raised.value)
+
+
+def test_an_answer_of_another_kind_is_a_sentence():
+    source = ROLE.replace(
+        "InitProducerIdResponse(pid=new.pid, epoch=new.epoch)", "EndTxnResponse()"
+    )
+    card = check_source(source)
+    assert (
+        not card.ok
+        and "app waits for InitProducerIdResponse and is told EndTxnResponse" in card.message.en
+    )
+
+
+def test_a_state_that_grows_for_ever_is_said():
+    grows = ROLE.replace(
+        "    pending: Map", "    n: int = 0\n    pending: Map", 1
+    ).replace("        return self, ()  # what", "        return replace(self, n=self.n + 1), (SetTimer('t', 1),)  # what")  # fmt: skip
+    assert not check_source(grows).ok
+
+
+def test_values_travel_and_come_back():
+    value = (sittings.Budget, KINDS)  # what is no message does not travel
+    with pytest.raises(SpeechError):
+        pack(value[0]())
+    from mqlab.lessons.builder import api
+
+    entry = api.Entry("a", 1, 2, api.TxnState.ONGOING, ("orders-0",))
+    ask = api.Request(api.Caller("app", 1, 2), api.EndTxn("a", 1, 2, True))
+    for said in (entry, ask, api.Error.PRODUCER_FENCED, api.Map([("a", entry)]), api.KafkaConfig()):
+        assert unpack(pack(said)) == said
+
+
+# --- the command ------------------------------------------------------------------------------------
+
+
+def test_the_command_writes_a_file_once_and_checks_it(tmp_path: Path, capsys):
+    mine = tmp_path / "my-labs" / "coordinator.py"
+    assert main(["build", "new", str(mine)]) == 0
+    mine.write_text(mine.read_text("utf-8") + "# mine\n", "utf-8")
+    assert main(["build", "new", "--sitting", "2", str(mine)]) == 2
+    assert "stays as it is" in capsys.readouterr().err and mine.read_text("utf-8").endswith(
+        "mine\n"
+    )
+    assert main(["build", "check", str(mine)]) == 1
+    out = capsys.readouterr().out
+    assert "a leader asks with AddPartitionsToTxn" in out and "the shortest run" in out
+    assert "<html" in mine.with_suffix(".html").read_text("utf-8")
+    mine.write_text(right(1), "utf-8")
+    assert main(["build", "check", str(mine)]) == 0
+    assert "nothing breaks (sitting 1)" in capsys.readouterr().out
+    assert main(["build", "check", str(tmp_path / "none.py")]) == 2
+    assert "`mqlab build new` writes a file" in capsys.readouterr().err

@@ -1,0 +1,112 @@
+"""Wrong coordinators: what is changed in a right one, and what its author hears.
+
+Each is a belief of learners or a fault that a real broker had, at the sitting where it can first be
+refuted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FILES = Path(__file__).parents[3] / "labs" / "coordinator"
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """`belief`: in a few words. `trial`: the one that refutes it, `says`: a piece of the message.
+    `old` becomes `new` in the right coordinator of that sitting, and `also` likewise."""
+
+    belief: str
+    sitting: int
+    trial: str
+    says: str
+    old: str
+    new: str
+    also: tuple[str, str] = ("", "")
+
+    def source(self) -> str:
+        text = (FILES / f"sitting-{self.sitting}.py").read_text("utf-8")
+        assert text.count(self.old) == 1, (self.belief, text.count(self.old))
+        assert self.also[0] in text
+        changed = text.replace(self.old, self.new)
+        return changed.replace(*self.also) if self.also[0] else changed
+
+
+BUSY = """        if self.is_busy(ask.txn_id):
+            return Error.CONCURRENT_TRANSACTIONS
+"""
+ANSWERED = """            # The same call again: its answer was lost.
+            return self, (Reply(caller, EndTxnResponse(pid=entry.pid, epoch=entry.epoch)),)
+"""
+MARKS = "(*reply, *(new.mark(txn_id, partition) for partition in entry.partitions))"
+PENDING = (
+    "return replace(self, pending=self.pending.set(key, Pending(new, caller, answer))), (record,)"
+)
+LOST = """            case ConnectionLost(peer=peer):
+                return self, tuple(
+                    self.mark(txn_id, peer) for txn_id, left in self.owed.items() if peer in left
+                )
+"""
+RECOVERED = "return new, tuple(new.mark(id, one) for id, left in owed.items() for one in left)"
+TIMERS = "(*(new.mark(id, one) for id, left in owed.items() for one in left), *timers)"
+FENCED = "return Error.NONE if entry.epoch == ask.epoch else Error.PRODUCER_FENCED"
+OPEN = "        if entry.state is TxnState.ONGOING:\n            # Its older self"
+SAME = "error = Error.NONE if same else Error.INVALID_TXN_STATE"
+TIMED = "if entry is None or entry.state is not TxnState.ONGOING:"
+BUMP = "return replace(entry, state=PREPARE[commit], epoch=entry.epoch + 1)"
+
+WRONG = (
+    Wrong("two requests never overlap", 1, "two at once", "while one record is not safe, another request must wait", BUSY, ""),
+    Wrong("a partition need not be known", 1, "one after the other", "a partition is added to those that are there", "partitions=added)", "partitions=ask.partitions)"),
+    Wrong("markers may leave with the decision", 1, "abort, then commit", "send it when `Appended` came", PENDING,
+          "sent = tuple(Send(one, WriteTxnMarkers(new.txn_id, new.pid, new.epoch, new.state is "
+          "TxnState.PREPARE_COMMIT)) for one in new.partitions) if new.state in COMPLETE else ()\n"
+          "        return replace(self, pending=self.pending.set(key, Pending(new, caller, answer))), "
+          "(record, *sent)"),
+    Wrong("one marker is enough", 1, "one after the other", "broken. orders-1 gets no marker", MARKS, "(*reply, new.mark(txn_id, entry.partitions[0]))"),
+    Wrong("a marker that was sent was written", 1, "one after the other", "orders-0, orders-1 has not answered", MARKS,
+          "(lambda it: (it[0], (*reply, *(new.mark(txn_id, one) for one in entry.partitions), "
+          "*it[1])))(new.complete(txn_id, disk))[1]"),
+    Wrong("a decision is the end", 1, "one after the other", "orders-0, orders-1 gets no marker", MARKS, "reply"),
+    Wrong("a request may be left without an answer", 1, "one after the other", "is each AddPartitionsToTxn answered",
+          "return self.write(new, disk, caller, AddPartitionsToTxnResponse())",
+          "return self.write(new, disk)"),
+    Wrong("an abort is a commit of nothing", 1, "abort, then commit", "has asked for an abort, and the log says PrepareCommit", "state=PREPARE[commit])", "state=PREPARE[True])"),
+    Wrong("what is decided once is over", 1, "one after the other", "no Complete record is written", "return new.write(replace(entry, state=COMPLETE[entry"
+          ".state], partitions=()), disk)", "return new, ()"),
+    Wrong("a dictionary is a state", 1, "one after the other", "unhashable type: 'dict'", "    owed: Map[str, tuple[str, ...]] = Map()",
+          "    owed: dict = __import__('dataclasses').field(default_factory=dict)"),
+    Wrong("memory survives", 2, "a kill", "`recover` finds the decision in the log", "entries = entries_of(disk)", "entries = Map()"),
+    Wrong("a restart owes nothing", 2, "a kill", "owes every marker again", RECOVERED, "return new, ()"),
+    Wrong("what was open is lost with the coordinator", 2, "a kill", "a marker ABORT leaves although the log is Ongoing", RECOVERED,
+          "return new, tuple(Send(one, WriteTxnMarkers(e.txn_id, e.pid, e.epoch, False)) for e in "
+          "entries.values() for one in e.partitions)"),
+    Wrong("what was open was meant to be committed", 2, "a kill", "a marker COMMIT leaves although the log is Ongoing", RECOVERED,
+          "return new, tuple(Send(one, WriteTxnMarkers(e.txn_id, e.pid, e.epoch, True)) for e in "
+          "entries.values() for one in e.partitions)"),
+    Wrong("nobody asks twice", 2, "a kill", "the same EndTxn again gets the same answer", ANSWERED,
+          "            return self, (Reply(caller, EndTxnResponse(Error.INVALID_TXN_STATE)),)\n"),
+    Wrong("an epoch is for show", 3, "late messages", "an older epoch of the producer got through", FENCED, "return Error.NONE"),
+    Wrong("a restarted producer is the same", 3, "a twin", "two producers have one epoch", "epoch=entry.epoch + 1, timeout_ms",
+          "epoch=max(0, entry.epoch), timeout_ms"),
+    Wrong("a new producer goes on where the old one was", 3, "late messages", "it writes Empty behind Ongoing", OPEN,
+          "        if False:\n            # Its older self"),
+    Wrong("what the old one has sent is worth keeping", 3, "late messages", "what its older self left open is committed", "self.decide(entry, commit=False)",
+          "self.decide(entry, commit=True)"),
+    Wrong("an epoch belongs to a producer, not to a transaction", 3, "late messages", "carries the next epoch", BUMP,
+          "return replace(entry, state=PREPARE[commit])"),
+    Wrong("a lost answer is ok", 3, "late messages", "was told ok, and the log says CompleteAbort", SAME, "error = Error.NONE"),
+    Wrong("a lost connection has lost nothing", 3, "late messages", "after ConnectionLost each marker", LOST, ""),
+    Wrong("producers come back", 4, "abandoned", "set a timer when it begins", "timers = (SetTimer(TIMEOUT + new.txn_id, new.timeout_ms),)",
+          "timers = ()"),
+    Wrong("a timer survives", 4, "abandoned, and killed", "`recover` sets it again for what is Ongoing", TIMERS, TIMERS.replace(", *timers)", ",)")),
+    Wrong("late is late, whatever is decided", 4, "lost, and too slow", "what is not Ongoing any more has no timeout", TIMED, "if entry is None:",
+          ("timers = (CancelTimer(TIMEOUT + new.txn_id),)", "timers = ()")),
+    Wrong("what is complete enough is committed", 4, "abandoned", "the timer has run out and the coordinator commits",
+          "return self.write(self.decide(entry, commit=False), disk)",
+          "return self.write(self.decide(entry, commit=True), disk)"),
+    Wrong("a timeout is only an abort", 4, "abandoned", "refuses the marker with INVALID_PRODUCER_EPOCH",
+          "return self.write(self.decide(entry, commit=False), disk)",
+          "return self.write(replace(entry, state=PREPARE[False]), disk)"),
+)  # fmt: skip
