@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 
 from ..registry.cases.anomalies import MATRIX
+from ..registry.cases.prices import BULK
 from ..registry.cases.ways import ORDER
 from ..registry.matrix import WAYS, list_reasons, prove, tabulate
+from ..registry.prices import tabulate_bulk, tabulate_prices
 from ..registry.tables import columns
 from ..registry.ways import ROLES, tabulate_kills
 
@@ -30,6 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "decision on is killed in each of six stages; orders at stock while it is dead → in the "
         "end, and what the caller was told",
     )
+    parser.add_argument(
+        "--prices",
+        action="store_true",
+        help="instead of the anomalies: messages, writes and flushes of one order, counted in its "
+        "runs, and how they grow with n partitions and m orders",
+    )
     parser.add_argument("--lang", choices=("en", "zh"), default="en", help="of the table")
 
 
@@ -37,6 +45,9 @@ def run(args: argparse.Namespace) -> int:
     """0; 1: a proof of --check fails."""
     if args.kills:
         print(columns(tabulate_kills(ORDER, args.kills)))
+        return 0
+    if args.prices:
+        print(columns(tabulate_prices(ORDER)), columns(tabulate_bulk(BULK, 2, 3)), sep="\n\n")
         return 0
     print(tabulate(MATRIX, args.lang))
     if args.way or args.reasons:

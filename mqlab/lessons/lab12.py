@@ -9,8 +9,9 @@ from ..registry import scenario
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.ways import ORDER
 from ..registry.matrix import tabulate
+from ..registry.prices import tabulate_prices
 from ..registry.tables import columns
-from ..registry.ways import STAGES, count_prices, tabulate_kills
+from ..registry.ways import STAGES, tabulate_kills
 from .beside import put_beside
 from .choice import CHOICE, RUNS
 from .steps import first
@@ -46,13 +47,7 @@ def tell_kills(role: str) -> str:
 
 def tell_prices() -> str:
     """Way × moment: messages / writes / flushes of one order so far."""
-    rows = {name: count_prices(way) for name, way in ORDER.items()}
-    moments = list(next(iter(rows.values())))
-    cells = [
-        (name, *(f"{p.messages} / {p.writes} / {p.flushes}" for p in prices.values()))
-        for name, prices in rows.items()
-    ]
-    return columns([("messages / writes / flushes, until", *moments), *cells])
+    return columns(tabulate_prices(ORDER))
 
 
 def tell_anomalies() -> str:

@@ -7,12 +7,10 @@ with a kill from it, so that no killed story is a file.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..kernel import Fact, Outcome, Trace, worded
-from ..kernel.trace import FactKind
+from ..kernel import Outcome, Trace, worded
 from ..places import SCENARIOS
 from ..scenario import perform_in_blocks
 from ..scenario.golden import split_blocks
@@ -103,45 +101,6 @@ def tabulate_kills(ways: Mapping[str, Way], role: str = "sender") -> list[tuple[
     what the caller heard."""
     columns = [[str(one) for one in kill_each(way, role)] for way in ways.values()]
     return [("killed at the end of", *ways), *zip(STAGES, *columns, strict=True)]
-
-
-MESSAGES = (FactKind.SEND, FactKind.LATE, FactKind.REPLY)
-WRITES = (FactKind.APPEND, FactKind.PUT, FactKind.TRUNCATE)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Price:
-    """What one order costs up to a moment, counted in its story: messages of all processes, writes
-    to disks, and flushes that the model waits for."""
-
-    messages: int
-    writes: int
-    flushes: int
-
-    def __str__(self) -> str:
-        return f"{self.messages} messages, {self.writes} writes, {self.flushes} flushes"
-
-
-def count_prices(way: Way) -> dict[str, Price]:
-    """The price until the client is told, until both consumers have the order, and until
-    everything is forgotten. What comes before the order (a producer's id, a subscription) does
-    not count."""
-    run, ends = perform_in_blocks(way.text, SYSTEMS)
-    facts = run.trace.facts
-    told = max(
-        fact.index for fact in facts if fact.node == "app" and isinstance(fact.body, Outcome)
-    )
-    moments = {"the client is told": told, "consumers have it": ends[5], "forgotten": len(facts)}
-    return {name: _count(facts[ends[0] : at]) for name, at in moments.items()}
-
-
-def _count(facts: Iterable[Fact]) -> Price:
-    kinds = Counter(fact.kind for fact in facts)
-    return Price(
-        sum(kinds[one] for one in MESSAGES),
-        sum(kinds[one] for one in WRITES),
-        kinds[FactKind.FLUSH],
-    )
 
 
 def _returned(trace: Trace) -> list[Outcome]:

@@ -7,9 +7,11 @@ import pytest
 from mqlab.cli import main
 from mqlab.places import SCENARIOS
 from mqlab.registry import SYSTEMS, run_scenario
+from mqlab.registry.cases.prices import BULK
 from mqlab.registry.cases.ways import ORDER
 from mqlab.registry.matrix import WAYS
-from mqlab.registry.ways import ROLES, STAGES, Price, count_prices, kill_each
+from mqlab.registry.prices import Formula, Price, count_bulk, count_prices
+from mqlab.registry.ways import ROLES, STAGES, kill_each
 from mqlab.scenario import load
 
 
@@ -79,3 +81,26 @@ def test_a_price_is_counted_until_the_client_is_told_and_until_all_is_forgotten(
     assert kafka["the client is told"].messages == 3 * 4 + 2 + 1
     assert kafka["the client is told"].writes == 3 + 3 + 1
     assert kafka["forgotten"].writes == 3 + 3 + 1 + 3 + 1
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_formula_gives_what_is_counted(name):
+    """Each partition gets an order at least, so m is not less than n."""
+    bulk = BULK[name]
+    for n, m in ((1, 1), (1, 4), (2, 2), (2, 5), (3, 3), (3, 7)):
+        counted = count_bulk(bulk, n, m)
+        for formulas, price in zip((bulk.told, bulk.forgotten), counted, strict=True):
+            assert price == Price(*(one.at(n, m) for one in formulas)), (n, m)
+
+
+def test_a_formula_is_written_as_one_reads_it():
+    told = [str(Formula(*one)) for one in ((3, 2, 1), (-9, 0, 12), (0, 1, 1), (0, 0, 0))]
+    assert told == ["m + 2n + 3", "12m − 9", "m + n", "0"]
+
+
+def test_the_command_prints_counts_and_formulas(capsys):
+    assert main(["matrix", "--prices"]) == 0
+    one, _, bulk = capsys.readouterr().out.partition("\n\n")
+    assert "kafka" in one.split() and len(one.splitlines()) == 2 + len(WAYS)
+    told = next(line for line in bulk.splitlines() if line.startswith("told       kafka"))
+    assert " ".join(told.split()) == "told kafka 2m + 2n + 3 m + n + 1 0 13 / 6 / 0"

@@ -1,0 +1,62 @@
+"""m orders for n partitions by way of Kafka, RocketMQ, Pulsar and an outbox. Data only.
+
+Kafka and Pulsar join the orders in one transaction; a Kafka client sends a request per order here,
+and waits for each. In RocketMQ and with an outbox each order is a transaction of its own, so the
+number of partitions costs nothing.
+"""
+
+from __future__ import annotations
+
+from ..prices import Bulk, Formula
+
+
+def _kafka(n: int, m: int) -> tuple[str, str]:
+    sends = ", ".join(f"send orders-{i % n} T{i + 1}, flush" for i in range(m))
+    head = f"system kafka topic=orders partitions={n} producers=app readers=stock\nrun app: init"
+    return head, f"run app: begin, {sends}, commit"
+
+
+def _rocketmq(n: int, m: int) -> tuple[str, str]:
+    sends = ", ".join(f"send-in-transaction orders-{i % n} T{i + 1}" for i in range(m))
+    return f"system rocketmq queues={n} producers=app", f"run app: {sends}\nfire broker op batch"
+
+
+def _pulsar(n: int, m: int) -> tuple[str, str]:
+    topics = ",".join(f"orders{i}" for i in range(n))
+    sends = ", ".join(f"send orders{i % n}-0 T{i + 1} txn=t1" for i in range(m))
+    head = f"system pulsar topic={topics} clients=app"
+    return head, f"run app: new-transaction t1, {sends}, commit t1"
+
+
+def _outbox(n: int, m: int) -> tuple[str, str]:
+    orders = "\n".join(f"run app: order T{i + 1}" for i in range(m))
+    return "system outbox consumers=stock", orders
+
+
+NONE = Formula(0, 0, 0)
+BULK = {
+    "kafka": Bulk(
+        _kafka,
+        told=(Formula(3, 2, 2), Formula(1, 1, 1), NONE),
+        forgotten=(Formula(3, 4, 2), Formula(2, 2, 1), NONE),
+        joined=True,
+    ),
+    "rocketmq": Bulk(
+        _rocketmq,
+        told=(Formula(2, 0, 5), Formula(-1, 0, 3), Formula(0, 0, 1)),
+        forgotten=(Formula(2, 0, 5), Formula(1, 0, 3), Formula(0, 0, 1)),
+        joined=False,
+    ),
+    "pulsar": Bulk(
+        _pulsar,
+        told=(Formula(6, 4, 2), Formula(4, 3, 1), NONE),
+        forgotten=(Formula(6, 4, 2), Formula(4, 3, 1), NONE),
+        joined=True,
+    ),
+    "outbox": Bulk(
+        _outbox,
+        told=(Formula(-9, 0, 12), Formula(-4, 0, 5), Formula(-4, 0, 5)),
+        forgotten=(Formula(0, 0, 12), Formula(0, 0, 5), Formula(0, 0, 5)),
+        joined=False,
+    ),
+}
