@@ -36,7 +36,8 @@ def jupyterlab(folder: Path) -> Iterator[str]:
         path = settings / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values), "utf-8")
-    port, token = free_port(8900), secrets.token_urlsafe(16)
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    port, token = free_port(8900 + 10 * worker), secrets.token_urlsafe(16)
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}",
         f"--ServerApp.root_dir={labs}", "--allow-root", "--expose-app-in-browser",
