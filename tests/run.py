@@ -25,8 +25,6 @@ OUT = ROOT / ".cache" / "test"  # each part's log and results, kept for a look a
 
 # Quick and telling parts first; folders not named here follow, the labs come last.
 ORDER = ("style", "types", "project", "kernel", "scenario", "explore", "kafka")
-# Parts whose tests say themselves which of them belong together; elsewhere those of a file do.
-GROUPED = ("browser",)
 
 
 @dataclass(slots=True)
@@ -65,9 +63,8 @@ def parts() -> dict[str, list[str]]:
 
 def _pytest(name: str, *where: str) -> list[str]:
     workers = str(min(os.cpu_count() or 1, 4))
-    dist = "loadgroup" if name in GROUPED else "loadfile"
     results = f"--junitxml={OUT / name}.xml"
-    return ["-m", "pytest", "-q", "-n", workers, f"--dist={dist}", results, *where]
+    return ["-m", "pytest", "-q", "-n", workers, "--dist=loadfile", results, *where]
 
 
 def run(name: str, command: list[str]) -> Result:

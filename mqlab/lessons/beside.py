@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from mqlab_widgets import Compare, Player
 
-from ..kernel import Trace
 from ..kernel.text import Lang
 from ..registry import SYSTEMS, with_evidence
 from ..scenario import perform_in_blocks
@@ -24,16 +23,5 @@ def put_beside(*stories: str, at: int = 0, lang: Lang = "en") -> Compare:
         raise ValueError(
             f"{' beside '.join(map(str, counts))} blocks: a block of one is a block of the others"
         )
-    moments = [(0,) * len(runs), *zip(*ends, strict=True)]
-    players = [
-        Player(with_evidence(run.trace, ""), step=find_shown(run.trace, step), lang=lang)
-        for run, step in zip(runs, moments[at], strict=True)
-    ]
-    return Compare(players, moments)
-
-
-def find_shown(trace: Trace, step: int) -> int:
-    """The last position up to `step` whose row is shown."""
-    while step and trace.facts[step - 1].fold:
-        step -= 1
-    return step
+    players = [Player(with_evidence(run.trace, ""), step=0, lang=lang) for run in runs]
+    return Compare(players, list(zip(*ends, strict=True)), at)

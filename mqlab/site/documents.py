@@ -51,8 +51,16 @@ def list_documents() -> Iterator[Document]:
 
 
 def _mend(tokens: list[Token], source: str) -> None:
-    """Headings get the anchors that links name. A link to another document leads to its page; one
-    that leads elsewhere in the clone is its words only, and so is a picture."""
+    """A link to another document leads to its page; one that leads elsewhere in the clone is its
+    words only, and so is a picture."""
+    dress(tokens)
+    for token in tokens:
+        if token.children:
+            token.children = list(_mend_line(token.children, source))
+
+
+def dress(tokens: list[Token]) -> None:
+    """Headings get the anchors that links name; a table can be scrolled with the keyboard."""
     for token, after in pairwise(tokens):
         if token.type == "heading_open":
             token.attrSet("id", _anchor(after.content))
@@ -62,9 +70,6 @@ def _mend(tokens: list[Token], source: str) -> None:
             token.tag = "td"
         if after.type == "th_close" and not token.content:
             after.tag = "td"
-    for token in tokens:
-        if token.children:
-            token.children = list(_mend_line(token.children, source))
 
 
 def _mend_line(line: list[Token], source: str) -> Iterator[Token]:

@@ -17,6 +17,7 @@ from mqlab_widgets.style import HERE, page_css
 from .. import __version__
 from ..brokers import list_brokers
 from ..places import LABS
+from .choose import list_beside, render_choice
 from .documents import list_documents
 from .first import cut_first
 from .stories import Story, list_stories
@@ -63,6 +64,7 @@ def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
         },
         "gallery.html": {"stories": stories, "facets": _facets(stories)},
         "learn.html": {"labs": list(_list_labs())},
+        "choose.html": {"choice": render_choice()},
         "teach.html": {},
         "read.html": {"documents": documents},
     }
@@ -73,6 +75,10 @@ def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
     for document in documents:
         page = pages.get_template("document.html").render(known, up="../", document=document)
         (folder / "docs" / f"{document.name}.html").write_text(page, "utf-8")
+    (folder / "ways").mkdir()
+    for beside in list_beside():
+        page = pages.get_template("ways.html").render(known, up="../", beside=beside)
+        (folder / "ways" / f"{beside.name}.html").write_text(page, "utf-8")
     story_page = pages.get_template("story.html")
     for before, story, after in _with_neighbours(stories):
         path = folder / "stories" / f"{story.name}.html"
@@ -91,8 +97,10 @@ def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
 
 def _write_shared(folder: Path) -> None:
     """What all pages load: the player with its style and font, and the site's own."""
-    (folder / "player.js").write_text(f"{{{read_modules()}\nwindow.mount = mount;\n}}\n", "utf-8")
-    (folder / "player.css").write_text(page_css(), "utf-8")
+    names = "Object.assign(window, { mount, compareRuns });"
+    modules = f"{{{read_modules('beside.js')}\n{names}\n}}\n"
+    (folder / "player.js").write_text(modules, "utf-8")
+    (folder / "player.css").write_text(page_css("acts.css"), "utf-8")
     for name in SHARED:
         shutil.copyfile(SOURCES / name, folder / name)
     shutil.copyfile(HERE / "font" / "OFL.txt", folder / "font-licence.txt")

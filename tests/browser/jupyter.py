@@ -52,7 +52,7 @@ def jupyterlab(folder: Path) -> Iterator[str]:
     log = (folder / "jupyter.log").open("w")
     server = subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT)
     try:
-        _wait(f"http://127.0.0.1:{port}/api?token={token}", server, folder / "jupyter.log")
+        _wait(f"http://127.0.0.1:{port}/api/status?token={token}", server, folder / "jupyter.log")
         yield f"http://127.0.0.1:{port}/lab/workspaces/{{}}/tree/{{}}?token={token}"
     finally:
         server.terminate()

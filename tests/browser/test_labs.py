@@ -57,12 +57,7 @@ class Opened:
     page: Any
 
 
-def together(lab: str) -> Any:
-    """A lab as a parameter: one worker runs all its tests."""
-    return pytest.param(lab, marks=pytest.mark.xdist_group(lab))
-
-
-@pytest.fixture(scope="module", params=map(together, LABS))
+@pytest.fixture(scope="module", params=LABS)
 def opened(request: Any, served: Served, browser: Any) -> Iterator[Opened]:
     """A notebook, run once."""
     with notebook(browser, served.address, f"solutions/{request.param}.ipynb") as page:

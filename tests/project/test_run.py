@@ -50,4 +50,3 @@ def test_every_folder_of_tests_is_a_part() -> None:
 
 def test_the_order_names_parts_there_are_and_they_come_first() -> None:
     assert tuple(run.parts())[: len(run.ORDER)] == run.ORDER
-    assert set(run.GROUPED) <= set(run.parts())

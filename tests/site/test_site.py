@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import http.server
+import re
 import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -14,13 +15,13 @@ from typing import Any
 import pytest
 
 from mqlab.cli import main
-from mqlab.site import documents, stories, write_site
+from mqlab.site import choose, documents, stories, write_site
 from mqlab.site.first import cut_first
 from mqlab.site.pages import SOURCES
 
 ALL = sorted(stories.FOLDER.rglob("*.scn"))
-#: the longest ones, and some of each folder
-SOME = (*sorted(ALL, key=lambda path: -path.stat().st_size)[:6], *ALL[::30])
+#: the longest ones, and those that a claim leads to
+SOME = (*sorted(ALL, key=lambda path: -path.stat().st_size)[:6], *choose.list_linked())
 STORY = "stories/kafka/counterexamples/lso.html"
 
 
@@ -247,6 +248,40 @@ def test_a_search_finds_by_word_and_choice_and_its_address_keeps_it(
     assert page.locator(".cards li:visible").count() == every
 
 
+def test_every_verdict_of_the_choice_leads_to_a_run_or_is_that_there_is_none(site: Path) -> None:
+    text = (site / "choose.html").read_text("utf-8")
+    cells = re.findall(r"<td>(.*?)</td>", text)
+    for verdict in ("possible", "excluded if asked", "only without inbox"):
+        assert verdict not in cells
+        assert any(f">{verdict}</a>" in cell for cell in cells), verdict
+    assert "impossible" in cells and "no such thing" in cells
+    ways = {f"ways/{role}-{stage}.html" for role in ("sender", "keeper") for stage in range(1, 7)}
+    assert ways <= set(Links(text).found)
+
+
+def test_a_claim_that_leads_nowhere_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "choose.md"
+    source.write_text("# Which?\n\n[so](story:kafka/no-such-story)\n")
+    monkeypatch.setattr(choose, "SOURCE", source)
+    with pytest.raises(FileNotFoundError, match="no-such-story.scn, which is not there"):
+        choose.list_linked()
+
+
+@pytest.mark.needs("chromium")
+def test_four_ways_go_on_one_slider(page: Any, address: str) -> None:
+    page.goto(f"{address}ways/keeper-3.html")
+    page.wait_for_selector(".runs .mqlab:nth-of-type(4)[data-step]")
+    steps = [one.get_attribute("data-step") for one in page.locator(".runs .mqlab").all()]
+    page.locator(".runs .mqlab").first.press("End")
+    page.wait_for_function(
+        "(old) => [...document.querySelectorAll('.runs .mqlab')]"
+        ".every((one, i) => one.dataset.step !== old[i])",
+        arg=steps,
+    )
+
+
 @pytest.mark.needs("chromium")
 def test_a_story_steps_by_keys(page: Any, address: str) -> None:
     page.goto(address + STORY)
@@ -258,7 +293,11 @@ def test_a_story_steps_by_keys(page: Any, address: str) -> None:
 
 @pytest.mark.needs("chromium")
 @pytest.mark.parametrize(
-    "path", ["index.html", "gallery.html", "read.html", "docs/architecture.html", STORY]
+    "path",
+    [
+        "index.html", "gallery.html", "choose.html", "ways/keeper-3.html", "read.html",
+        "docs/architecture.html", STORY,
+    ],
 )
 def test_axe_finds_nothing_and_nothing_leaves_the_width(page: Any, address: str, path: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -37,14 +37,21 @@ Places = tuple[int, ...]
 class Compare:
     """Steps through two to four runs at once. The first has the slider. `moments`: the positions
     of all runs that are the same moment, in the runs' order. Their beginnings and their ends are.
-    ValueError for another number of runs, and for a clock that goes back."""
+    `at`: the moment at which it opens, 0 for the beginning, at the last row that is not folded;
+    without it, where the first player stands. ValueError for another number of runs, and for a
+    clock that goes back."""
 
-    def __init__(self, players: Sequence[Player], moments: Sequence[Moment] = ()) -> None:
+    def __init__(
+        self, players: Sequence[Player], moments: Sequence[Moment] = (), at: int | None = None
+    ) -> None:
         if not 2 <= len(players) <= 4:
             raise ValueError(f"{len(players)} runs to compare: there is room for two to four")
         self.players = tuple(players)
         ends = tuple(len(player.trace) for player in players)
         self.moments = check_moments([(0,) * len(players), *moments, ends])
+        if at is not None:
+            for player, step in zip(players, self.moments[at], strict=True):
+                player.step = find_shown(player.trace, step)
 
     @cached_property
     def places(self) -> tuple[tuple[Places, Places], ...]:
@@ -141,6 +148,13 @@ def spread(moments: Sequence[tuple[int, int]], one: Trace, other: Trace) -> Plac
             places[place] = theirs[taken - 1] if taken else b
         places[a_end] = b_end
     return tuple(places)
+
+
+def find_shown(trace: Trace, step: int) -> int:
+    """The last position up to `step` whose row is shown."""
+    while step and trace.facts[step - 1].fold:
+        step -= 1
+    return step
 
 
 def list_shown(trace: Trace, start: int, end: int) -> list[int]:

@@ -1,0 +1,132 @@
+"""The page for an engineer who must decide: words in Markdown, tables and pictures from runs.
+
+Its source is a template. What it says of a run leads there: `story:NAME` to the page of a scenario,
+`way:ROLE-STAGE` to the four ways side by side with that node killed at the end of that stage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined
+from markdown_it import MarkdownIt
+from mqlab_widgets import Compare, Player
+from mqlab_widgets.player import host
+
+from ..places import LABS, SCENARIOS
+from ..registry import SYSTEMS, with_evidence
+from ..registry.cases.anomalies import MATRIX
+from ..registry.cases.prices import BULK
+from ..registry.cases.ways import ORDER
+from ..registry.matrix import ANOMALIES, WAYS, Cell, Found, Told
+from ..registry.prices import tabulate_bulk, tabulate_prices
+from ..registry.ways import ROLES, STAGES, tabulate_kills
+from ..scenario import perform_in_blocks
+from .documents import dress
+
+SOURCE = LABS / "choose" / "choose.md"
+LINK = re.compile(r"\b(story|way):([\w/-]+)")
+NO_KILL = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The four ways on one clock. `name`: of its page; `picture`: its HTML."""
+
+    name: str
+    title: str
+    picture: str
+    narration: str
+
+
+def list_linked() -> tuple[Path, ...]:
+    """The scenarios that the page leads to. FileNotFoundError where one is not there."""
+    names = {name for kind, name in LINK.findall(_fill("")) if kind == "story"}
+    paths = [SCENARIOS / f"{name}.scn" for name in sorted(names)]
+    if gone := [path for path in paths if not path.is_file()]:
+        raise FileNotFoundError(f"{SOURCE.name} leads to {gone[0]}, which is not there")
+    return tuple(paths)
+
+
+def render_choice() -> str:
+    """The page's content as HTML, its links as addresses beside it."""
+    markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+    text = _fill(next(list_beside()).picture)
+    tokens = markdown.parse(LINK.sub(_lead, text))
+    dress(tokens)
+    return str(markdown.renderer.render(tokens, markdown.options, {}))
+
+
+def list_beside() -> Iterator[Beside]:
+    """Without a kill first, then a kill of each role in each stage."""
+    yield _put_beside(NO_KILL, "One order, four ways", [way.text for way in ORDER.values()])
+    for role in ROLES:
+        for number, stage in enumerate(STAGES, 1):
+            killed = [way.kill_in(number, role) for way in ORDER.values()]
+            title = f"The {role} dies at the end of: {stage}"
+            yield _put_beside(f"{role}-{number}", title, killed, number + 1)
+
+
+def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Beside:
+    runs, ends = zip(*(perform_in_blocks(text, SYSTEMS) for text in texts), strict=True)
+    players = [Player(with_evidence(run.trace, ""), step=0) for run in runs]
+    compare = Compare(players, list(zip(*ends, strict=True)), at)
+    picture = f'<div class="runs">{host("", compare.payload, "h2", "picture")}</div>'
+    return Beside(name, title, picture, compare.narration())
+
+
+def _fill(picture: str) -> str:
+    template = Environment(undefined=StrictUndefined).from_string(SOURCE.read_text("utf-8"))
+    return template.render(
+        picture=picture, kills=_kills, prices=_prices, bulk=_bulk, anomalies=_anomalies
+    )
+
+
+def _lead(found: re.Match[str]) -> str:
+    folder = "stories" if found[1] == "story" else "ways"
+    return f"{folder}/{found[2]}.html"
+
+
+def _kills(role: str) -> str:
+    head, *rows = tabulate_kills(ORDER, role)
+    linked = [
+        (f"[{stage}](way:{role}-{number})", *cells)
+        for number, (stage, *cells) in enumerate(rows, 1)
+    ]
+    return _table([head, *linked])
+
+
+def _prices() -> str:
+    return _table(tabulate_prices(ORDER))
+
+
+def _bulk() -> str:
+    head, *rows = tabulate_bulk(BULK, 2, 3)
+    return _table([head[1:], *(row[1:] for row in rows if row[0] == "forgotten")])
+
+
+def _anomalies() -> str:
+    rows = [(anomaly, *(_cell(MATRIX[way][anomaly]) for way in WAYS)) for anomaly in ANOMALIES]
+    return _table([("", *WAYS), *rows])
+
+
+def _cell(cell: Cell) -> str:
+    """Its verdict, which leads to the first run that shows it, if one does."""
+    label = cell.label.en
+    for proof in cell.proofs:
+        if isinstance(proof, Told):
+            return f"[{label}](story:{proof.story})"
+        if isinstance(proof, Found):
+            name = proof.case.name.replace("_", "-")
+            return f"[{label}](story:{proof.broker}/counterexamples/{name})"
+    return label
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Markdown; the first row is the head."""
+    head, *others = rows
+    lines = [head, ["---"] * len(head), *others]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
