@@ -100,7 +100,9 @@ def tabulate_prices(ways: Mapping[str, Way]) -> list[tuple[str, ...]]:
 def tabulate_bulk(bulks: Mapping[str, Bulk], partitions: int, orders: int) -> list[tuple[str, ...]]:
     """Way by way, with a head: how the price grows with n and m, and what was counted for
     these."""
-    rows = [("until", "way", "messages", "writes", "flushes", f"n={partitions}, m={orders}")]
+    rows: list[tuple[str, ...]] = [
+        ("until", "way", "messages", "writes", "flushes", f"n={partitions}, m={orders}")
+    ]
     for place, moment in enumerate(("told", "forgotten")):
         for name, bulk in bulks.items():
             formulas = (bulk.told, bulk.forgotten)[place]

@@ -85,7 +85,7 @@ def test_it_runs_without_an_error_and_shows_its_pictures(opened: Opened) -> None
     assert opened.page.locator(SHOWN).count() >= LABS[opened.lab]
 
 
-@pytest.mark.parametrize("opened", [together("06-coordinator")], indirect=True)
+@pytest.mark.parametrize("opened", ["06-coordinator"], indirect=True)
 def test_no_table_is_wrapped_in_a_common_window(opened: Opened) -> None:
     """The lab with the widest tables."""
     assert opened.page.evaluate(WRAPPED) == []

@@ -265,7 +265,7 @@ def test_a_claim_that_leads_nowhere_is_refused(
     source = tmp_path / "choose.md"
     source.write_text("# Which?\n\n[so](story:kafka/no-such-story)\n")
     monkeypatch.setattr(choose, "SOURCE", source)
-    with pytest.raises(FileNotFoundError, match="no-such-story.scn, which is not there"):
+    with pytest.raises(FileNotFoundError, match=r"no-such-story\.scn, which is not there"):
         choose.list_linked()
 
 
