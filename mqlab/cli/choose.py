@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import webbrowser
-from pathlib import Path
 
-from .errors import UserError
+from .site import add_page_arguments, show_page
 
 HELP = "one order, one kill, four ways: a page for the choice, whose claims are runs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FOLDER", default=Path(".cache/choose"),
-        help="default .cache/choose; the pages need no server",
-    )  # fmt: skip
-    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+    add_page_arguments(parser, ".cache/choose")
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..site import write_site
-    from ..site.choose import list_linked
-
-    try:
-        built = write_site(args.output, list_linked())
-    except OSError as error:
-        raise UserError(f"cannot write the page: {error}") from error
-    page = built.folder / "choose.html"
-    print(f"wrote {page}, with {built.stories} stories ({built.bytes / 1e6:.1f} MB)")
-    address = page.resolve().as_uri()
-    if not args.no_browser and not webbrowser.open(address):
-        print(f"open it in a browser: {address}")
-    return 0
+    return show_page(args, "choose.html")

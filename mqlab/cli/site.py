@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import http.server
+import webbrowser
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +34,32 @@ def run(args: argparse.Namespace) -> int:
     print(f"wrote {built.folder}: {built.stories} stories, {built.bytes / 1e6:.1f} MB")
     if args.serve:
         _serve(args.output, args.port)
+    return 0
+
+
+def add_page_arguments(parser: argparse.ArgumentParser, folder: str) -> None:
+    """Those of a command that writes one page of the site, with what it leads to."""
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FOLDER", default=Path(folder),
+        help=f"default {folder}; the pages need no server",
+    )  # fmt: skip
+    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+
+
+def show_page(args: argparse.Namespace, name: str) -> int:
+    """Write the site with no more stories than the choice leads to, and open one of its pages."""
+    from ..site import write_site
+    from ..site.choose import list_linked
+
+    try:
+        built = write_site(args.output, list_linked())
+    except OSError as error:
+        raise UserError(f"cannot write the page: {error}") from error
+    page = built.folder / name
+    print(f"wrote {page}, with {built.stories} stories ({built.bytes / 1e6:.1f} MB)")
+    address = page.resolve().as_uri()
+    if not args.no_browser and not webbrowser.open(address):
+        print(f"open it in a browser: {address}")
     return 0
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from mqlab_widgets import Player
@@ -20,10 +21,13 @@ from ..places import LABS
 from .choose import list_beside, render_choice
 from .documents import list_documents
 from .first import cut_first
+from .lecture import write_lecture
 from .stories import Story, list_stories
 
 SOURCES = LABS / "site"
-SHARED = ("site.css", "site.js", "gallery.js", "first.css", "first.js")
+SHARED = (
+    "site.css", "site.js", "gallery.js", "first.css", "first.js", "lecture.css", "lecture.js",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,16 @@ def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
     for beside in list_beside():
         page = pages.get_template("ways.html").render(known, up="../", beside=beside)
         (folder / "ways" / f"{beside.name}.html").write_text(page, "utf-8")
+    write_lecture(folder / "lecture", pages, known)
+    _write_stories(folder, stories, pages, known)
+    written = [path for path in folder.rglob("*") if path.is_file()]
+    return Built(folder, len(stories), sum(path.stat().st_size for path in written))
+
+
+def _write_stories(
+    folder: Path, stories: Sequence[Story], pages: Environment, known: Mapping[str, Any]
+) -> None:
+    """A page for each, with its neighbours and those in which the same goes wrong."""
     story_page = pages.get_template("story.html")
     for before, story, after in _with_neighbours(stories):
         path = folder / "stories" / f"{story.name}.html"
@@ -91,8 +105,6 @@ def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
             alike=_alike(story, stories),
         )  # fmt: skip
         path.write_text(page, "utf-8")
-    written = [path for path in folder.rglob("*") if path.is_file()]
-    return Built(folder, len(stories), sum(path.stat().st_size for path in written))
 
 
 def _write_shared(folder: Path) -> None:

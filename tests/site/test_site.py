@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import gzip
 import http.server
+import json
 import re
 import threading
+import zlib
 from collections.abc import Iterator
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,11 +19,11 @@ from typing import Any
 import pytest
 
 from mqlab.cli import main
-from mqlab.site import choose, documents, stories, write_site
+from mqlab.site import choose, documents, lecture, stories, write_site
 from mqlab.site.first import cut_first
 from mqlab.site.pages import SOURCES
 
-ALL = sorted(stories.FOLDER.rglob("*.scn"))
+ALL = sorted(stories.SCENARIOS.rglob("*.scn"))
 #: the longest ones, and those that a claim leads to
 SOME = (*sorted(ALL, key=lambda path: -path.stat().st_size)[:6], *choose.list_linked())
 STORY = "stories/kafka/counterexamples/lso.html"
@@ -42,7 +46,7 @@ class Links(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "below"
-    paths = {*SOME, stories.FOLDER / "kafka/counterexamples/lso.scn"}
+    paths = {*SOME, stories.SCENARIOS / "kafka/counterexamples/lso.scn"}
     built = write_site(folder, tuple(sorted(paths)))
     assert built.stories == len(paths)
     assert built.bytes == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -80,7 +84,7 @@ def test_what_a_story_says_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file = tmp_path / "from" / "kafka" / "hostile.scn"
     file.parent.mkdir(parents=True)
     file.write_text(hostile + calls, "utf-8")
-    monkeypatch.setattr(stories, "FOLDER", tmp_path / "from")
+    monkeypatch.setattr(stories, "SCENARIOS", tmp_path / "from")
     folder = write_site(tmp_path / "to", (file,)).folder
     for page in (folder / "gallery.html", folder / "stories/kafka/hostile.html"):
         text = page.read_text("utf-8")
@@ -104,7 +108,7 @@ def test_an_earlier_site_is_replaced(tmp_path: Path) -> None:
 
 
 def test_anomalies_and_safeguards_are_found(site: Path) -> None:
-    told = next(one for one in stories.list_stories((stories.FOLDER / f"{STORY[8:-5]}.scn",)))
+    told = next(one for one in stories.list_stories((stories.SCENARIOS / f"{STORY[8:-5]}.scn",)))
     assert (told.broker, told.safeguards) == ("kafka", ("lso",))
     assert told.anomaly and f'data-anomaly="{told.anomaly}"' in (site / "gallery.html").read_text()
 
@@ -259,6 +263,45 @@ def test_every_verdict_of_the_choice_leads_to_a_run_or_is_that_there_is_none(sit
     assert ways <= set(Links(text).found)
 
 
+def test_a_lecture_leads_from_page_to_page_and_its_handout_tells_no_answer(site: Path) -> None:
+    told, scenes = lecture.read_scenes()
+    assert sum(scene.minutes for scene in scenes) == told["minutes"]
+    votes = [scene for scene in scenes if scene.ask]
+    assert len(votes) == 5
+    assert all(1 <= scene.answer <= len(scene.options) for scene in votes)
+    here, seen = "1-vote.html", list[str]()
+    while here != "index.html":
+        seen.append(here)
+        text = (site / "lecture" / here).read_text("utf-8")
+        if here.endswith("vote.html"):
+            here = Links(text).found[-1]
+        else:
+            (payload,) = re.findall(r'class="payload">([^<]+)<', text)
+            played = json.loads(zlib.decompress(base64.b64decode(payload)))
+            here = played["meta"]["lecture"]["following"]
+    assert len(seen) == len(scenes) + len(votes) == len(set(seen))
+    handout = (site / "lecture" / "handout.html").read_text("utf-8")
+    assert all(option in handout for scene in votes for option in map(escape, scene.options))
+    assert not [cap for scene in votes for _, cap in scene.cuts if str(escape(cap)) in handout]
+
+
+@pytest.mark.parametrize(
+    ("caption", "says"),
+    [
+        ('{ caption = "one two three four five six seven" }', "has more than 6 words"),
+        ('{ until = "nobody ▮", caption = "So." }', "no fact after position 0 looks like"),
+    ],
+)
+def test_a_caption_that_does_not_fit_its_run_is_refused(
+    tmp_path: Path, caption: str, says: str
+) -> None:
+    source = tmp_path / "lecture.toml"
+    scene = f"""[[scenes]]\ntitle = "A"\nminutes = 1\nnotes = ""\nway = "outbox"\n"""
+    source.write_text(f"{scene}captions = [{caption}]\n", "utf-8")
+    with pytest.raises(ValueError, match=says):
+        lecture.read_scenes(source)
+
+
 def test_a_claim_that_leads_nowhere_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,7 +339,7 @@ def test_a_story_steps_by_keys(page: Any, address: str) -> None:
     "path",
     [
         "index.html", "gallery.html", "choose.html", "ways/keeper-3.html", "read.html",
-        "docs/architecture.html", STORY,
+        "docs/architecture.html", "lecture/index.html", "lecture/1-vote.html", STORY,
     ],
 )
 def test_axe_finds_nothing_and_nothing_leaves_the_width(page: Any, address: str, path: str) -> None:

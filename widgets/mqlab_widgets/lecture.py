@@ -91,10 +91,11 @@ def _tell(trace: Trace, start: int, end: int, lang: Lang, before: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Lecture:
     """What stands beside the run: the story before its first step, and its scenes, each with
-    the position at which it ends and its caption."""
+    the position at which it ends and its caption. `following`: the page behind the last scene."""
 
     story: str = ""
     scenes: tuple[tuple[int, str], ...] = ()
+    following: str = ""
 
     def page(self, player: Player, theme: Theme = "") -> str:
         """One self-contained page. Its letters are as large as the window allows, times the
@@ -102,7 +103,8 @@ class Lecture:
         lang = player.look.lang
         meta = player.payload["meta"]
         words = {**meta["words"], "begin": BEGIN.of(lang), "black": BLACK.of(lang)}
-        lecture = {"story": self.story, "scenes": [list(scene) for scene in self.scenes]}
+        scenes = [list(scene) for scene in self.scenes]
+        lecture = {"story": self.story, "scenes": scenes, "following": self.following}
         meta = {**meta, "words": words, "lecture": lecture}
         still = player.still_html(future=False)
         files = ("present.js", "present.css")

@@ -9,8 +9,9 @@ const ROOM = { width: 850, height: 515 };
 class Lecture {
   constructor(player) {
     this.player = player;
-    const { scenes, story } = player.data.meta.lecture;
+    const { scenes, story, following } = player.data.meta.lecture;
     this.story = story;
+    this.following = following;
     this.wanted = player.data.meta.scale;
     // A scene ends where its last row stands: what is folded away is no place to stop at.
     let before = 0;
@@ -95,10 +96,12 @@ class Lecture {
     this.caption.style.minHeight = `${Math.max(...tall)}px`;
   }
 
-  /** Play to the end of this scene, or of the next; asked once more, be there at once. */
+  /** Play to the end of this scene, or of the next; asked once more, be there at once. Behind the
+   *  last one comes the next page, where there is one. */
   forward() {
     const { player } = this;
     const scene = this.scenes.find(({ end }) => end > player.current);
+    if (!scene && this.following) { location.href = this.following; return; }
     if (!scene) return player.go(this.scenes.length ? player.end : player.after());
     if (player.timer) { player.stop(); return player.go(scene.end); }
     player.limit = scene.end;

@@ -1,0 +1,113 @@
+"""One slot of a lecture: scenes that fill the screen, votes between them, notes and a handout.
+
+Its source is a list of scenes. A scene is a run of the engine, cut where a fact looks like a sign;
+each piece has a caption written by hand. The pages lead from one to the next with Page Down.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+from mqlab_widgets import Player
+from mqlab_widgets.lecture import Lecture
+
+from ..kernel import Trace
+from ..places import LABS, SCENARIOS
+from ..registry import scenario, with_evidence
+from ..registry.cases.ways import ORDER
+from .first import MOST_WORDS
+
+SOURCE = LABS / "lecture" / "lecture.toml"
+INDEX = "index.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`ask`, `options`, `answer` (from 1): the vote before its run, "" for none. `cuts`: where each
+    piece of the run ends, and its caption."""
+
+    title: str
+    minutes: int
+    notes: str
+    ask: str
+    options: tuple[str, ...]
+    answer: int
+    trace: Trace
+    cuts: tuple[tuple[int, str], ...]
+
+
+def read_scenes(source: Path = SOURCE) -> tuple[Mapping[str, Any], tuple[Scene, ...]]:
+    """What the source says of the whole, and its scenes, each of them run. ValueError for a caption
+    that is too long, and for a sign that no fact of the run looks like."""
+    told = tomllib.loads(source.read_text("utf-8"))
+    return told, tuple(_read(scene) for scene in told["scenes"])
+
+
+def write_lecture(folder: Path, pages: Environment, known: Mapping[str, Any]) -> int:
+    """Write the speaker's page, a page per vote and per run, and the handout; how many. `known`:
+    what all pages of the site are told."""
+    told, scenes = read_scenes()
+    pages.filters["markdown"] = lambda text: Markup(MarkdownIt().render(text))
+    folder.mkdir(parents=True, exist_ok=True)
+    steps = list(_list_steps(scenes))
+    names = [name for name, _, _ in steps]
+    for (name, scene, asks), following in zip(steps, [*names[1:], INDEX], strict=True):
+        if asks:
+            page = pages.get_template("vote.html").render(scene=scene, following=following)
+        else:
+            player = Player(with_evidence(scene.trace, ""), step=0, title=scene.title)
+            page = Lecture(scene.title, scene.cuts, following).page(player)
+        (folder / name).write_text(page, "utf-8")
+    for name, shown in ((INDEX, "lecture.html"), ("handout.html", "handout.html")):
+        page = pages.get_template(shown).render(
+            known, up="../", told=told, scenes=scenes, first=names[0], steps=steps
+        )
+        (folder / name).write_text(page, "utf-8")
+    return len(steps) + 2
+
+
+def _read(scene: Mapping[str, Any]) -> Scene:
+    trace = _run(scene)
+    return Scene(
+        scene["title"], scene["minutes"], scene["notes"], scene.get("ask", ""),
+        tuple(scene.get("options", ())), scene.get("answer", 0), trace,
+        tuple(_cut(trace, scene["captions"])),
+    )  # fmt: skip
+
+
+def _run(scene: Mapping[str, Any]) -> Trace:
+    if "story" in scene:
+        return scenario((SCENARIOS / f"{scene['story']}.scn").read_text("utf-8"))
+    way = ORDER[scene["way"]]
+    return scenario(way.kill_in(scene["stage"], scene["kill"]) if "kill" in scene else way.text)
+
+
+def _cut(trace: Trace, captions: Sequence[Mapping[str, str]]) -> Iterator[tuple[int, str]]:
+    """Each caption with the position up to which it stands."""
+    start = 0
+    for one in captions:
+        caption, sign = one["caption"], one.get("until", "")
+        if len(caption.split()) > MOST_WORDS:
+            raise ValueError(f"“{caption}” has more than {MOST_WORDS} words")
+        lines = enumerate((fact.line("en") for fact in trace.facts[start:]), start + 1)
+        end = next((at for at, line in lines if line.startswith(sign)), 0) if sign else len(trace)
+        if not end:
+            raise ValueError(f"“{caption}”: no fact after position {start} looks like “{sign}”")
+        yield end, caption
+        start = end
+
+
+def _list_steps(scenes: Sequence[Scene]) -> Iterator[tuple[str, Scene, bool]]:
+    """The pages of the screen in their order: name, scene, whether it is the vote."""
+    for number, scene in enumerate(scenes, 1):
+        if scene.ask:
+            yield f"{number}-vote.html", scene, True
+        yield f"{number}-run.html", scene, False
+
