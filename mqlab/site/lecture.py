@@ -14,7 +14,6 @@ from typing import Any
 
 from jinja2 import Environment
 from markdown_it import MarkdownIt
-from markupsafe import Markup
 from mqlab_widgets import Player
 from mqlab_widgets.lecture import Lecture
 
@@ -54,7 +53,7 @@ def write_lecture(folder: Path, pages: Environment, known: Mapping[str, Any]) ->
     """Write the speaker's page, a page per vote and per run, and the handout; how many. `known`:
     what all pages of the site are told."""
     told, scenes = read_scenes()
-    pages.filters["markdown"] = lambda text: Markup(MarkdownIt().render(text))
+    pages.filters["markdown"] = MarkdownIt().render
     folder.mkdir(parents=True, exist_ok=True)
     steps = list(_list_steps(scenes))
     names = [name for name, _, _ in steps]

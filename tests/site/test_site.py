@@ -296,7 +296,7 @@ def test_a_caption_that_does_not_fit_its_run_is_refused(
     tmp_path: Path, caption: str, says: str
 ) -> None:
     source = tmp_path / "lecture.toml"
-    scene = f"""[[scenes]]\ntitle = "A"\nminutes = 1\nnotes = ""\nway = "outbox"\n"""
+    scene = """[[scenes]]\ntitle = "A"\nminutes = 1\nnotes = ""\nway = "outbox"\n"""
     source.write_text(f"{scene}captions = [{caption}]\n", "utf-8")
     with pytest.raises(ValueError, match=says):
         lecture.read_scenes(source)
