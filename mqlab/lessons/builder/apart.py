@@ -35,7 +35,7 @@ class Kept:
         self.numbers: dict[Any, int] = {}
 
     def answer(self, said: Said) -> Said:
-        """What becomes of one request: ("role", number, effects), ("loaded",) or ("failed", words)."""
+        """What becomes of a request: ("role", number, effects), ("loaded",), ("failed", words)."""
         try:
             with limit_time(STEP_S):
                 match said:

@@ -1,4 +1,4 @@
-"""Is a coordinator right? Each trial of its sitting is searched, up to the first run that breaks it.
+"""Is a coordinator right? Each trial of its sitting is searched, to the first run that breaks it.
 
 What is told is the claim that breaks, what the run shows of it (`explain`), and the run itself.
 """
@@ -131,9 +131,5 @@ HINTS = (
         "把最短的执行播放到底，从头读日志：对于接下来发生的事，哪条记录说多了，或者说少了？",
     ),
 )
-GRADED = {
-    "coordinator 1": (Building(1, HINTS), "value"),
-    "coordinator 2": (Building(2, HINTS), "value"),
-    "coordinator 3": (Building(3, HINTS), "value"),
-    "coordinator 4": (Building(4, HINTS), "value"),
-}
+IT_WORKS, NOBODY_COMES_BACK = Building(1, HINTS), Building(4, HINTS)
+GRADED = {"coordinator 1": (IT_WORKS, "value"), "coordinator 4": (NOBODY_COMES_BACK, "value")}

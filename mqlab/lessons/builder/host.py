@@ -4,7 +4,7 @@ The engine sees numbers. `Hosted` is such a state: the number, and what its log 
 does for a state, an event and a disk is asked once and remembered, so a search of many thousand
 worlds asks a few hundred questions, and what was said once cannot be said otherwise later.
 
-An error of the code is a state as well, `broken`, in which the coordinator does no more: so a search
+An error of the code is a state too, `broken`, in which the coordinator does no more: so a search
 finds the shortest run that leads there.
 """
 

@@ -126,7 +126,10 @@ BOTH = Trial("two partitions", TWO)
 TWINS = Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(timers=1))
 ABORTED = Trial("an abort", "partitions=1 'app=init; begin; send orders-0 a; abort'")
 BROKEN = (
-    Broken("its markers leave before the decision is in the log", BOTH, off="off=prepare_before_markers"),
+    Broken(
+        "its markers leave before the decision is in the log", BOTH,
+        off="off=prepare_before_markers",
+    ),
     Broken("it marks one partition of two and writes Complete", BOTH, MarksOne),
     Broken("it writes Complete before the partitions have answered", BOTH, CompletesEarly),
     Broken("it tells one partition commit, and the other abort", BOTH, MarksBoth),
@@ -186,7 +189,7 @@ class Lights(Hinted):
     hints: tuple[Text, ...]
 
     def check(self, light: Rule, graded: bool = False) -> Verdict:
-        """The first moment of a right coordinator in which it is False, or what it does not catch."""
+        """A moment of a right coordinator in which it is False, or what it does not catch."""
         known: dict[tuple[Any, ...], bool] = {}
 
         def ask(*seen: Any) -> bool:

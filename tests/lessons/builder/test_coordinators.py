@@ -52,7 +52,7 @@ def test_each_claim_that_a_wrong_one_breaks_is_a_light_of_its_run():
     assert not lights[card.light] and lights["runs"]
 
 
-# --- what a file may do to others: nothing ---------------------------------------------------------
+# --- what a file may do to others: nothing
 
 HARM = {
     "while True: pass": f"stopped after {STEP_S:.0f} s",
@@ -67,10 +67,10 @@ HARM = {
     "return self, (Send('orders-0', 'hello'),)": "the body of Send is a WriteTxnMarkers",
     "return self, (Send('orders-0', WriteTxnMarkers('a', None, 0, True)),)": "`pid` of WriteTxn",
     "return self, (append(Entry('a', 0, 0), disk, self.config),) * 2": "is written, where 1 is",
-    "return self, (replace(append(Entry('a', 0, 0), disk, self.config), log='x'),)": "is written wi",
+    "return self, (replace(append(Entry('a', 0, 0), disk, self.config), log=''),)": "is written w",
     "return self, (Reply(event.caller, 1.5),)": "is a float, which no message holds",
     "import random; return self, (SetTimer(str(random.random()), 1),)": "imports random",
-    "seen = globals(); seen['n'] = seen.get('n', 0) + 1; return self, (SetTimer(str(seen['n']), 1),)":
+    "s = globals(); s['n'] = s.get('n', 0) + 1; return self, (SetTimer(str(s['n']), 1),)":
         "it did two different things",
 }  # fmt: skip
 
@@ -110,11 +110,11 @@ def test_an_answer_of_another_kind_is_a_sentence():
     )
 
 
-def test_a_state_that_grows_for_ever_is_said():
-    grows = ROLE.replace(
-        "    pending: Map", "    n: int = 0\n    pending: Map", 1
-    ).replace("        return self, ()  # what", "        return replace(self, n=self.n + 1), (SetTimer('t', 1),)  # what")  # fmt: skip
-    assert not check_source(grows).ok
+def test_a_state_that_grows_is_a_coordinator_that_is_not_right():
+    line = "return self, ()  # what"
+    more = "return replace(self, n=self.n + 1), (SetTimer('t', 1),)  # what"
+    grows = ROLE.replace("    pending: Map", "    n: int = 0\n    pending: Map", 1)
+    assert not check_source(grows.replace(line, more)).ok
 
 
 def test_values_travel_and_come_back():
@@ -129,7 +129,7 @@ def test_values_travel_and_come_back():
         assert unpack(pack(said)) == said
 
 
-# --- the command ------------------------------------------------------------------------------------
+# --- the command
 
 
 def test_the_command_writes_a_file_once_and_checks_it(tmp_path: Path, capsys):
