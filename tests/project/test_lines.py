@@ -17,8 +17,9 @@ from tests.project.sources import code_lines, list_committed, relative
 PROGRAM = ("mqlab/", "widgets/")
 #: 78,599 when this was first counted, with three brokers; 66,000 is the aim. 82,038 before lab 12,
 #: the comparison of four runs and the site came in; 200 are the wheel and Play,
-#: 1,000 of 84,200 a learner's own coordinator, its check and lab 13, 500 the choice and the lecture
-MOST = 84_200
+#: 1,000 of 84,200 a learner's own coordinator, its check, lab 13, 500 the choice and the lecture,
+#: 50 batches with a time of delivery and mqadmin beside RocketMQ 4.9.7
+MOST = 84_250
 
 
 def package_of(path: Path) -> str:

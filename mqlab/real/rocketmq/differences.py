@@ -41,7 +41,7 @@ REFUSED = (
 TABLE: tuple[Listed, ...] = (
     *(
         Listed(
-            "5.5/java-mqadmin-*",
+            "*/java-mqadmin-*",
             f"{command}*",
             "answered",
             "REQUEST_CODE_NOT_SUPPORTED and a sentence",
@@ -49,6 +49,20 @@ TABLE: tuple[Listed, ...] = (
             "*CODE: 3 DESC: *",
         )
         for command in REFUSED
+    ),
+    *(
+        Listed(
+            "4.9/java-mqadmin-groups",
+            command,
+            "the group, of which no consumer listens, does not exist",
+            "REQUEST_CODE_NOT_SUPPORTED and a sentence",
+            "4.9.7 pushes a reset to the group's consumers, which is not served here",
+            "*CODE: 3 DESC: a reset is served as 5.5 does it*",
+        )
+        for command in (
+            "resetOffsetByTime -g * -t orders -s 0",
+            "skipAccumulatedMessage -g *",
+        )
     ),
     Listed(
         "*/delay-never-comes",
@@ -84,6 +98,15 @@ TABLE: tuple[Listed, ...] = (
         "refused: a topic has from 1 to 1024 queues here, not 0",
         "nobody could read a topic of no queues, or write to it",
         "* a topic has from 1 to 1024 queues here, not 0",
+    ),
+    Listed(
+        "5.5/batch-with-a-time",
+        "*TIMER_DELAY_SEC=3600 of the request",
+        "SEND_OK: the whole batch goes to the timer's topic",
+        "MESSAGE_ILLEGAL",
+        "no client sends one (MessageBatch#generateFromList); a delay level in that place is "
+        "refused in both",
+        "MESSAGE_ILLEGAL",
     ),
     Listed(
         "5.5/java-example-send",

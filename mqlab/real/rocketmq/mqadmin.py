@@ -67,12 +67,16 @@ class Mqadmin:
 
     def __call__(self, command: str, keep: Callable[[str], bool] | None = None) -> None:
         """Run a command and note what it prints. `keep`: which lines are noted, by default all."""
-        lines = self.tidy(self.run(command))
+        lines = self.look(command)
         if keep is not None:  # of a list, whose order is a hash table's
             lines = sorted(filter(keep, lines))
         self._lab.note(
             "mqadmin", "broker", command.replace("@", ""), " | ".join(lines) or "nothing"
         )
+
+    def look(self, command: str) -> list[str]:
+        """What it prints, tidied and not noted."""
+        return self.tidy(self.run(command))
 
     def run(self, command: str) -> list[str]:
         """What it printed, as it is."""

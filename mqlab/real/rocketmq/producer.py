@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import queue
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from ...rocketmq.messages import (
@@ -44,6 +46,8 @@ STATUS = {
     11: SendStatus.SLAVE_NOT_AVAILABLE,
     12: SendStatus.FLUSH_SLAVE_TIMEOUT,
 }
+
+NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +133,16 @@ class Producer:
         _, physical = read_msg_id(answer.fields["msgId"])
         return Half(words, int(answer.fields["queueOffset"]), physical, key)
 
-    def send_batch(self, place: str, *words: str, bits: TransactionType) -> None:
-        """Several messages in one request, with these transaction bits."""
+    def send_batch(
+        self, place: str, *words: str, bits: TransactionType = TransactionType.NOT_TYPE,
+        request: Mapping[str, str] = NO_PROPERTIES, each: Mapping[str, str] = NO_PROPERTIES,
+    ) -> None:  # fmt: skip
+        """Several messages in one request, with these transaction bits. Properties: `request`, of
+        the request; `each`, of each message."""
         topic, _, queue_id = place.rpartition("-")
         answer = self.connection.ask(
             RequestCode.SEND_BATCH_MESSAGE,
-            encode_batch([BatchMessage(one.encode()) for one in words]),
+            encode_batch([BatchMessage(one.encode(), dict(each)) for one in words]),
             a=self.lab.wire(self.group),
             b=self.lab.topic_of(topic),
             c="TBW102",
@@ -143,12 +151,15 @@ class Producer:
             f=int(bits),
             g=int(time.time() * 1000),
             h=0,
+            i=encode_properties(request),
             j=0,
             k=False,
             m=True,
         )
         stored = _stored(answer) if answer.code in STATUS else name_response(answer.code)
         asked = f"SendBatchMessage {place} {', '.join(words)} with bits {int(bits)}"
+        asked += "".join(f" {name}={value} of each" for name, value in each.items())
+        asked += "".join(f" {n}={value} of the request" for n, value in request.items())
         self.lab.note(self.who, BROKER, asked, stored)
 
     # -- ending ----------------------------------------------------------------------------

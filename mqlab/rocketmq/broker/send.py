@@ -67,17 +67,14 @@ def store_message(
 def store_batch(
     broker: Broker, ask: SendBatchMessage, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """All of them in one step, with one answer, when the last is as safe as it is to be. Clients
-    refuse to batch a message that has a time of its own (MessageBatch#generateFromList)."""
+    """All of them in one step, with one answer, when the last is as safe as it is to be. They lie
+    there at once, whatever delay they name: a store looks at the request's own properties
+    (CommitLog#asyncPutMessages), and clients batch no such message
+    (MessageBatch#generateFromList)."""
     if refusal := _find_refusal(ask.messages[0], broker.config):
         return broker, (Reply(caller, refusal),)
-    if any(is_timed(message, broker.config) for message in ask.messages):
-        refusal = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, ILLEGAL)
-        return broker, (Reply(caller, refusal),)
     writer = Writer(disk, at_ms, notify=broker.config.flush == "sync")
-    stored = [writer.put(put_later(message)) for message in ask.messages]
-    of_levels = {one.message.queue: one.message for one in stored}
-    timers = [timer for m in of_levels.values() for timer in schedule_level(m, disk, broker)]
+    stored = [writer.put(message) for message in ask.messages]
     answer = SendBatchResponse(
         queue_id=ask.messages[0].queue_id,
         queue_offset=stored[0].queue_offset,
@@ -85,7 +82,7 @@ def store_batch(
         commit_log_offsets=tuple(one.base for one in stored),
     )
     new, told = acknowledge(broker, stored[-1], caller, answer)
-    return new, (*writer.effects, *timers, *told)
+    return new, (*writer.effects, *told)
 
 
 def _find_refusal(message: Message, config: RocketMQConfig) -> SendMessageResponse | None:

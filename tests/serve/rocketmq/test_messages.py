@@ -13,6 +13,7 @@ from mqlab.rocketmq.remoting import (
     decode_json,
     decode_records,
     encode_batch,
+    encode_properties,
     make_msg_id,
     read_msg_id,
 )
@@ -111,6 +112,19 @@ def test_a_batch_has_no_part_in_a_transaction(client: Raw, topic: str) -> None:
     fields = {"a": "g", "b": topic, "e": 0, "f": 4, "g": 1, "h": 0, "i": "", "j": 0, "m": "true"}
     assert client.ask(RequestCode.SEND_BATCH_MESSAGE, batch, **fields).code == ILLEGAL
     assert client.read(topic) == []
+
+
+def test_a_batch_lies_there_at_once_whatever_delay_its_messages_name(
+    client: Raw, topic: str
+) -> None:
+    """batch-with-a-time: a store looks at the request's own properties."""
+    client.create(topic)
+    fields = {"a": "g", "b": topic, "e": 0, "f": 0, "g": 1, "h": 0, "j": 0, "m": "true"}
+    for named in ({"DELAY": "18"}, {"TIMER_DELAY_SEC": "3600"}, {"TIMER_DELAY_SEC": "x"}):
+        batch = encode_batch([BatchMessage(str(named).encode(), named)])
+        for given, code in ({"i": ""}, SUCCESS), ({"i": encode_properties(named)}, ILLEGAL):
+            assert client.ask(RequestCode.SEND_BATCH_MESSAGE, batch, **fields, **given).code == code
+    assert len(client.read(topic)) == 3
 
 
 def test_queues_and_sizes_have_limits(client: Raw, topic: str) -> None:

@@ -184,6 +184,19 @@ def batch_in_a_transaction(lab: Lab) -> None:
     lab.log("orders", 2)
 
 
+@program("batch-with-a-time", "HookUtils#handleScheduleMessage: looks at the request's properties",
+         settings={"timerWheelEnable": "true"})  # fmt: skip
+def batch_with_a_time(lab: Lab) -> None:
+    """Raw batches of messages that have a time of delivery or a delay level, which no client sends
+    (MessageBatch#generateFromList)."""
+    lab.topic("orders")
+    app = Producer(lab)
+    for name, value in (("TIMER_DELAY_SEC", "3600"), ("TIMER_DELAY_SEC", "x"), ("DELAY", "18")):
+        app.send_batch("orders-0", f"{name} {value}", "same", each={name: value})
+        app.send_batch("orders-0", f"{name} {value}", "same", request={name: value})
+    lab.log("orders", 4)
+
+
 @program("topic-type", "TopicMessageType: looked at by the proxy only", profiles=("5.5",))
 def topic_type(lab: Lab) -> None:
     """A half to a topic of type NORMAL and a plain message to one of type TRANSACTION: a client

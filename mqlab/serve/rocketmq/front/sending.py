@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....kernel import Caller, Disk, Effects, Reply, Request, replace
+from ....rocketmq.broker.timer import is_timed
 from ....rocketmq.log import read_stored
 from ....rocketmq.messages import (
     CHECK_TIMES,
@@ -47,6 +48,7 @@ NO_NUMBER = "the property {name} is no number"
 NOTHING_THERE = "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC."
 BATCH_TOO_LARGE = "message body size exceeded"
 NO_BODY = "the message body is empty"
+NO_TIME = "batch messages cannot have a time of delivery"
 NO_BATCH = "batch messages cannot be in a transaction"
 Result = tuple["Front", Effects]
 
@@ -99,6 +101,8 @@ def find_fault(front: Front, body: asks.Send, topic: Topic) -> tuple[ResponseCod
             return ResponseCode.MESSAGE_ILLEGAL, NO_NUMBER.format(name=wrong)
     if body.batch and any(is_transactional(message) for message in body.messages):
         return ResponseCode.MESSAGE_ILLEGAL, NO_BATCH
+    if body.head is not None and is_put_off(body.head, front):
+        return ResponseCode.MESSAGE_ILLEGAL, NO_TIME
     return ResponseCode.SUCCESS, ""
 
 
@@ -115,6 +119,12 @@ def is_transactional(message: Message) -> bool:
     """By its bits, at which the store of a real broker looks, or by what makes it a half."""
     kind = message.transaction_type
     return kind != TransactionType.NOT_TYPE or bool(message.get(TRAN_MSG))
+
+
+def is_put_off(message: Message, front: Front) -> bool:
+    """Whether it has a delay level or, since 5, another time of delivery."""
+    level = message.get(DELAY)
+    return level not in (None, "0") or is_timed(message, front.config.rocketmq)
 
 
 def resume_half(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:

@@ -134,13 +134,15 @@ class GetEarliestMsgStoretime:
 @frozen
 class Send:
     """One message, or a batch of some for one queue. `size`: bytes of the request's body;
-    `queues`: how many a topic gets that makes itself."""
+    `queues`: how many a topic gets that makes itself; `head`: of a batch, the message that its
+    request describes, whose properties no message of the batch has."""
 
     group: str
     messages: tuple[Message, ...]
     size: int = 0
     batch: bool = False
     queues: int = 4
+    head: Message | None = None
 
     def __str__(self) -> str:
         more = f" and {len(self.messages) - 1} more" if self.batch else ""

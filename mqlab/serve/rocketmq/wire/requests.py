@@ -132,6 +132,7 @@ def _read_send(
         size=len(command.body),
         batch=batch,
         queues=header.integer(names["defaultTopicQueueNums"], 4),
+        head=first if batch else None,
     )
 
 
