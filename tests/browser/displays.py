@@ -57,11 +57,19 @@ DISPLAYS = {
     "ground.branch(len(play.choices) - 4, 'kill coordinator')\nground.compare()\nground",
     "explorer": "Explorer(system('two_phase'))",
     "ordering": "order = PRODUCE.arrange([])",
+    "judged": "from mqlab_widgets import Ordering\n"
+    "judged = Ordering(PRODUCE, ['answer', 'duplicate', 'fence', 'sequence', 'append'])\n"
+    "judged.judge()\njudged",
     "follow": "Follow(f'http://127.0.0.1:{server.server_port}')",
     "trials": "Trials({'what': ['one', 'two']}, lambda what, say: [what], ['came of it'])",
     "vary": "vary(lambda what: Player(torn, title=what), what=['one', 'two'])",
 }
-SHOWN = {"trials": ".widget-vbox", "explorer": ".mqlab.explorer", "ordering": ".mqlab.ordering"}
+SHOWN = {
+    "trials": ".widget-vbox",
+    "explorer": ".mqlab.explorer",
+    "ordering": ".mqlab.ordering",
+    "judged": ".mqlab.ordering:has([data-step])",
+}
 
 
 def write(folder: Path) -> Path:

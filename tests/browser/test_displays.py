@@ -4,6 +4,7 @@ signs and letters large enough."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,66 @@ PLACE = """(el) => {
 NO_RUN = ("trials", "explorer", "ordering")
 """What shows no run before it is used."""
 LEAST_SIGN = 14  # px
+LEAST_TEXT = 10.5  # px
+LEAST_CONTRAST = 3  # of a row that is to come, against the ground
+FREE = 60  # px beside what is cut
 #: width and height of what each sign of the legend draws; the legend is open then
 SIGNS = """(el) => [...el.querySelectorAll(".legend dt svg")]
   .filter((svg) => svg.querySelector("path"))
   .map((svg) => svg.getBoundingClientRect()).map(({ width, height }) => [width, height])"""
+
+#: [text, size in px] of all that is seen
+SIZES_OF_TEXT = """(el) => {
+  const out = [], walk = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walk.nextNode());) {
+    const on = node.parentElement, text = node.data.trim();
+    if (!text || !on.checkVisibility({ checkVisibilityCSS: true }) || on.closest("title")) continue;
+    if (on.closest("style, script, select, .alarm")) continue;
+    const scale = on.getScreenCTM?.().a ?? 1;
+    out.push([text, parseFloat(getComputedStyle(on).fontSize) * scale]);
+  }
+  return out;
+}"""
+#: [text, colour, opacity, ground] of the labels of rows that are to come
+FUTURE = """(el) => [...el.querySelectorAll(".row.future .lab")].map((lab) => [lab.textContent,
+  getComputedStyle(lab).fill, Number(getComputedStyle(lab.closest(".row")).opacity),
+  getComputedStyle(lab.closest("div.mqlab")).backgroundColor])"""
+#: [text, px that are free beside it] of what is cut, in the panels that are seen
+CUT = """(el) => [...el.querySelectorAll("svg.picture text")]
+  .filter((text) => /…|^\\+\\d/.test(text.textContent) && text.checkVisibility())
+  .filter((text) => !text.matches(".fold"))
+  .map((text) => {
+    const own = (text.closest(".cell") ?? text).getBoundingClientRect();
+    const lefts = [...text.closest(".stage").querySelectorAll("text, rect:not(.hit, .band, .veil)")]
+      .filter((other) => other.checkVisibility() && !text.closest(".cell")?.contains(other))
+      .map((other) => other.getBoundingClientRect())
+      .filter((box) => box.left >= own.right - 2
+        && box.top < own.bottom - 2 && box.bottom > own.top + 2)
+      .map((box) => box.left);
+    const end = text.closest(".left, .right, .tabpanel").getBoundingClientRect().right;
+    return [text.textContent, Math.min(end, ...lefts) - own.right];
+  })"""
+#: of each panel that is seen but the diagram: its name, and the texts that it draws
+PANELS = """(el) => [...el.querySelectorAll("svg.picture:not([data-panel^=space-time])")]
+  .filter((svg) => svg.checkVisibility())
+  .map((svg) => [svg.getAttribute("aria-label"),
+    [...svg.querySelectorAll("text")].map((text) => text.textContent).filter(Boolean)])"""
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    """As WCAG 2.2 defines it, of two colours in 0 to 255."""
+
+    def light(colour: list[float]) -> float:
+        parts = [c / 255 for c in colour]
+        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    dark, bright = sorted((light(one), light(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def read_colour(text: str) -> list[float]:
+    return [float(part) for part in re.findall(r"[\d.]+", text)[:3]]
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +124,39 @@ def test_the_signs_of_its_legend_are_large_enough(page: Any, name: str) -> None:
     opener.click()
     assert len(signs) > 10
     assert all(high >= LEAST_SIGN and wide >= LEAST_SIGN for wide, high in signs), signs
+
+
+@pytest.mark.parametrize("name", displays.DISPLAYS)
+def test_what_it_says_is_large_enough_and_not_cut_beside_free_room(page: Any, name: str) -> None:
+    display = displays.wait_for(page, name)
+    sizes = display.evaluate(SIZES_OF_TEXT)
+    assert sizes
+    assert [(text, size) for text, size in sizes if size < LEAST_TEXT - 0.01] == []
+    assert [(text, free) for text, free in display.evaluate(CUT) if free >= FREE] == []
+
+
+def test_rows_to_come_can_be_read(page: Any) -> None:
+    rows = [
+        row
+        for name in ("playground", "follow", "pair")
+        for row in displays.wait_for(page, name).evaluate(FUTURE)
+    ]
+    display = displays.wait_for(page, "player")
+    display.evaluate("(el) => el.mqlab.go(3)")
+    display.wait_for_selector(".row.future")
+    rows += display.evaluate(FUTURE)
+    assert len(rows) > 5
+    for text, colour, opacity, ground in rows:
+        under, ink = read_colour(ground), read_colour(colour)
+        seen = [opacity * a + (1 - opacity) * b for a, b in zip(ink, under, strict=True)]
+        assert contrast(seen, under) >= LEAST_CONTRAST, (text, contrast(seen, under))
+
+
+@pytest.mark.parametrize("name", [name for name in displays.DISPLAYS if name not in NO_RUN])
+def test_a_screen_reader_hears_what_its_panels_show(page: Any, name: str) -> None:
+    display = displays.wait_for(page, name)
+    page.wait_for_timeout(400)  # a panel is described once the reader stays at a step
+    panels = display.evaluate(PANELS)
+    assert panels
+    for label, texts in panels:
+        assert all(text in label for text in texts), (label, texts)

@@ -3,7 +3,8 @@
 
 const LEAST = 190; // px that the pictures have however low the window is
 const SHARE_LEAST = 130; // px of them where runs stand in two rows
-const BOX_LEAST = 300; // px of them below which not the whole box is in sight, but the player alone
+const BOX_LEAST = 200; // px of them below which not the whole box is in sight, but the player alone
+const MENUS_LEAST = 300; // px of them below which the menus are not in sight, but the player alone
 const NARROW = 560; // px: below that the top line has no room for the system
 const WHOLE = { width: 840, height: 650 }; // px at scale 1 that a picture asks of the whole window
 const MARGIN = 6; // px of the pane that stay free
@@ -114,7 +115,7 @@ class Stage {
     }
     const inBox = this.outer && !this.whole ? pane - this.others(this.outer) : 0;
     const alone = pane - this.others(this.host), below = alone - (this.whole ? 0 : this.menus());
-    const inHost = below < BOX_LEAST ? alone : below;
+    const inHost = below < MENUS_LEAST ? alone : below;
     const low = inBox < BOX_LEAST && inHost < LEAST;
     this.host.classList.toggle("low", low);
     if (inBox >= BOX_LEAST) return inBox;

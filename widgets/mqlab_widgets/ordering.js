@@ -143,6 +143,7 @@ class Ordering {
   update(key = null, action = null) {
     this.draw(key, action);
     const { judged, ok, message, words } = this.ui;
+    this.host.classList.toggle("judged", judged !== null);
     if (judged === null) return this.verdict.replaceChildren();
     const stale = judged.join() !== this.order.join();
     this.verdict.classList.toggle("stale", stale);

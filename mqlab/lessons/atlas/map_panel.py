@@ -20,8 +20,8 @@ COLUMNS = (
 )
 LEFT = (128, 324, 568)  # where each column begins
 EDGE, TOP = 12, 62
-ICON, LINE, PAD, GAP = 20, 13.5, 9, 7
-BETWEEN = 30  # the arrows between two nodes
+ICON, LINE, PAD, GAP = 20, 13, 8, 5
+BETWEEN = 22  # the arrows between two nodes
 LEGEND = 32
 
 

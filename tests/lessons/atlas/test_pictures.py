@@ -47,6 +47,11 @@ def drawn(picture: Picture) -> list[str]:
     return [box.text for box in picture.boxes()]
 
 
+@pytest.mark.parametrize("name", BROKERS)
+def test_a_map_and_the_fold_below_it_fit_a_pane_of_jupyterlab(name: str) -> None:
+    assert broker_map(name).scene.height <= 679 - 43, "at 1280×800 an output has 679 px"
+
+
 # --- facts --------------------------------------------------------------------------------
 
 
