@@ -1,0 +1,25 @@
+"""A scenario's first comment is its title, in the gallery and above each picture: one line, whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mqlab.scenario import parse_script
+
+SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios"
+
+
+@pytest.mark.parametrize("broker", sorted(p.name for p in SCENARIOS.iterdir() if p.is_dir()))
+def test_a_title_does_not_break_off(broker: str) -> None:
+    broken = {}
+    for path in sorted((SCENARIOS / broker).rglob("*.scn")):
+        title = parse_script(path.read_text("utf-8")).title
+        comments = [
+            line.lstrip("# ") for line in path.read_text("utf-8").splitlines() if line[:1] == "#"
+        ]
+        after = comments[comments.index(title) + 1 :][:1] if title in comments else []
+        if (after and after[0][:1].islower()) or title.count("(") != title.count(")"):
+            broken[path.name] = title
+    assert broken == {}
