@@ -295,6 +295,11 @@ def test_a_long_table_and_equal_first_columns_are_drawn() -> None:
     assert seen["more:t"].text == "+22"
 
 
+def test_a_table_without_rows_says_so() -> None:
+    shot = Snapshot(tables=(Table(Text("t"), ("k", "v"), ()),))
+    assert draw("tables", Trace("s", (), (), (shot,)), 0)["empty:t"].text == "no rows"
+
+
 def test_a_broken_invariant_turns_its_light_and_the_heading_red() -> None:
     lights = (Light("a", Text("holds")), Light("b", Text("is broken"), ok=False))
     seen = draw("lights", Trace("s", (), (), (Snapshot(lights=lights),)), 0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mqlab.kernel.snapshot import Table
-from mqlab.kernel.text import Lang
+from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
@@ -18,6 +18,7 @@ from .window import window
 LINE, TOP, MOST = 18, 22, 8
 PADDING = 10  # px of a column, beside its longest text
 SIZE = 11
+EMPTY = Text("no rows", "没有行")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def tables(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Sce
     for table in trace.snapshot(step).tables:
         place = places[table.name.en]
         name = table.name.en
-        part = _table(table, table.name.of(lang), old.get(name, table), place, room)
+        part = _table(table, lang, old.get(name, table), place, room)
         scene.group_of(f"table:{name}", part, "table", at=(0, place.y))
     return scene
 
@@ -81,14 +82,16 @@ def _columns(versions: list[Table], room: int) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=1_024)
-def _table(table: Table, title: str, old: Table, place: _Place, wide: int) -> Part:
-    scene, name = Scene(), table.name.en
+def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Part:
+    scene, name, title = Scene(), table.name.en, table.name.of(lang)
     scene.text(f"heading:{name}", 0, 13, fit(title, wide, 12.5, bold=True), "heading")
     before_rows = {row[0]: row for row in old.rows if row}
     scene.line(f"rule:{name}", 0, TOP + LINE - 5, place.x[-1], TOP + LINE - 5, "rule")
     for i, column in enumerate(table.columns):
         room = place.x[i + 1] - place.x[i] - PADDING
         scene.text(f"col:{name}:{i}", place.x[i] + 6, TOP + 10, fit(column, room, 10.5), "sub")
+    if not table.rows:
+        scene.text(f"empty:{name}", 6, TOP + LINE + 10, EMPTY.of(lang), "value quiet")
     shown = _shown(table, old)
     twins: Counter[str] = Counter()  # rows with the same first column, told apart by number
     for r, row in enumerate(table.rows[i] for i in shown):
