@@ -1,4 +1,4 @@
-"""A scenario's first comment is its title, in the gallery and above each picture: one line, whole."""
+"""A scenario's first comment is its title in the gallery and above pictures: one line, whole."""
 
 from __future__ import annotations
 
