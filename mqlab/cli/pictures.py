@@ -31,6 +31,9 @@ def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
         "--step", metavar="N", help="the step to show; for a .gif the steps, as in 12-40"
     )
     parser.add_argument(
+        "--seconds", metavar="S", type=float, help="how long a .gif takes; default: reading time"
+    )
+    parser.add_argument(
         "--panels", metavar="A,B", help="only these, such as space-time,logs,readers"
     )
     parser.add_argument("--scale", type=float, metavar="X", help="1.5 for larger letters")
@@ -179,7 +182,10 @@ def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
             f"take --scale {fits:g}, or fewer --panels"
         )
     with open_studio(args.theme or "light") as page:
-        out.write_bytes(film(page, drawn, [_time(trace, step, steps) for step in steps]))
+        times = [_time(trace, step, steps) for step in steps]
+        if args.seconds:
+            times = [round(time * args.seconds * 1000 / sum(times)) for time in times]
+        out.write_bytes(film(page, drawn, times))
     return f"{len(steps)} frames"
 
 

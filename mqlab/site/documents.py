@@ -11,10 +11,12 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ..places import ROOT
+from ..places import LABS, ROOT
 
 #: file → name of its page and what the list of pages says of it
 DOCUMENTS = {
+    "labs/site/picture.md": ("picture", "The picture's signs, in one figure"),
+    "labs/site/commands.md": ("commands", "What each command does"),
     "datasets/scenarios/README.md": ("scenarios", "How to write a scenario of your own"),
     "ARCHITECTURE.md": ("architecture", "What the parts are, and why they are cut this way"),
     "CONTRIBUTING.md": ("contributing", "How a broker, a lab or a scenario is added"),
@@ -27,6 +29,9 @@ DOCUMENTS = {
     "mqlab/check/README.md": ("check", "A history that any client can write, and its checker"),
     "labs/instructor/README.md": ("instructor", "Running a course"),
 }
+
+IMAGES = "../images"
+"""Where the pages find the files of labs/images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ def list_documents() -> Iterator[Document]:
 
 def _mend(tokens: list[Token], source: str) -> None:
     """A link to another document leads to its page; one that leads elsewhere in the clone is its
-    words only, and so is a picture."""
+    words only, and so is a picture that labs/images lacks."""
     dress(tokens)
     for token in tokens:
         if token.children:
@@ -76,7 +81,10 @@ def _mend_line(line: list[Token], source: str) -> Iterator[Token]:
     dropped = 0
     for token in line:
         if token.type == "image":
-            yield Token("text", "", 0, content=token.content)
+            name = posixpath.basename(str(token.attrGet("src")))
+            token.attrSet("src", f"{IMAGES}/{name}")
+            is_there = (LABS / "images" / name).is_file()
+            yield token if is_there else Token("text", "", 0, content=token.content)
         elif token.type == "link_open":
             address = _lead(str(token.attrGet("href")), source)
             dropped += not address

@@ -76,6 +76,7 @@ def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
         page = pages.get_template(name).render(known, up="", **shown)
         (folder / name).write_text(page, "utf-8")
     (folder / "docs").mkdir()
+    shutil.copytree(LABS / "images", folder / "images")
     for document in documents:
         page = pages.get_template("document.html").render(known, up="../", document=document)
         (folder / "docs" / f"{document.name}.html").write_text(page, "utf-8")

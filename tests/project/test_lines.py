@@ -17,9 +17,9 @@ from tests.project.sources import code_lines, list_committed, relative
 PROGRAM = ("mqlab/", "widgets/")
 #: 78,599 when this was first counted, with three brokers; 66,000 is the aim. 82,038 before lab 12,
 #: the comparison of four runs and the site came in; 200 are the wheel and Play,
-#: 1,000 of 84,200 a learner's own coordinator, its check, lab 13, 500 the choice and the lecture,
-#: 50 batches with a time of delivery and mqadmin beside RocketMQ 4.9.7
-MOST = 84_250
+#: 1,000 of 84,300 a learner's own coordinator, its check, lab 13, 500 the choice and the lecture,
+#: 100 batches with a time of delivery, mqadmin beside RocketMQ 4.9.7, the figure of the signs
+MOST = 84_300
 
 
 def package_of(path: Path) -> str:
@@ -49,8 +49,9 @@ def test_the_program_stays_within_its_bound() -> None:
 
 
 def test_the_tree_stays_small() -> None:
-    """16 MB without git's own: what the labs put out is committed as text."""
-    assert sum(path.stat().st_size for path in list_committed()) < 16_000_000
+    """17 MB without git's own, 0.9 of it README's film: what the labs put out is committed as
+    text."""
+    assert sum(path.stat().st_size for path in list_committed()) < 17_000_000
 
 
 if __name__ == "__main__":

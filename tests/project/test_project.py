@@ -95,7 +95,10 @@ def make_targets() -> set[str]:
     return set(re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text("utf-8")))
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md"])
+PAGES = ("README.md", "ARCHITECTURE.md", "labs/site/commands.md", "labs/site/picture.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_commands_of_the_page_exist(page: str) -> None:
     from mqlab.cli import commands
 
@@ -105,11 +108,17 @@ def test_commands_of_the_page_exist(page: str) -> None:
     assert set(re.findall(r"(?m)(?:^|`|-m )mqlab ([a-z]+)", code)) <= set(commands())
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_links_of_the_page_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     targets = re.findall(r"\]\(([^)#:]+)\)", text)
-    assert [target for target in targets if not (ROOT / target).exists()] == []
+    assert [one for one in targets if not ((ROOT / page).parent / one).exists()] == []
+
+
+def test_the_first_page_is_short_and_begins_with_the_picture() -> None:
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    assert len(lines) <= 120
+    assert lines[2].startswith("![") and lines[2].endswith("(labs/images/player.gif)")
 
 
 def test_help_of_make_lists_every_target() -> None:

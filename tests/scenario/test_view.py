@@ -236,6 +236,10 @@ def test_a_gif_has_a_frame_for_each_visible_step_and_a_pause_at_its_end(scenario
     letters = [len(facts[n - 1].why.en) if n else 0 for n in visible]
     assert times[:-1] == [10 * ((900 + 22 * n) // 10) for n in letters[:-1]]
     assert times[-1] > 4_000
+    typed("view", scenario, "-o", out, "--step", "0-3", "--seconds", "2")
+    film = Image.open(out)
+    shorter = [frame.info["duration"] for frame in ImageSequence.Iterator(film)]
+    assert 1_900 < sum(shorter) <= 2_000 and shorter[-1] > 4 * shorter[0]
     assert all(title == titles[0] for title in titles), "what stays is drawn once, and stays"
     reds = [red for red, _, _ in titles[0]]
     assert max(reds) == 255 and min(reds) < 60

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 from mqlab.cli import main
-from mqlab.site import choose, documents, lecture, stories, write_site
+from mqlab.places import LABS
+from mqlab.site import choose, documents, figure, lecture, stories, write_site
 from mqlab.site.first import cut_first
 from mqlab.site.pages import SOURCES
 
@@ -127,6 +128,15 @@ def test_markup_and_far_links_of_a_document_are_words(
     assert a.title == "A b" and "&lt;script&gt;" in a.html
     assert Links(a.html).found == ["b.html#its-part"] and 'id="its-part"' in b.html
     assert "code, far, " in a.html and "a picture" in a.html
+
+
+def test_the_figure_of_the_signs_is_drawn_by_this_engine(site: Path) -> None:
+    """`python -m mqlab.site.figure > labs/images/picture.svg` draws it again."""
+    kept = (LABS / "images" / "picture.svg").read_text("utf-8")
+    assert kept.partition("</style>")[2] == figure.draw_figure().partition("</style>")[2]
+    page = (site / "docs" / "picture.html").read_text("utf-8")
+    assert "../images/picture.svg" in Links(page).found
+    assert page[: page.index("Above, a label")].count("<li>") == len(figure.MARKS)
 
 
 # --- the first picture -------------------------------------------------------------------
