@@ -152,8 +152,8 @@ check(CHOICE, choice)
 # database decides. In Kafka and Pulsar it is many messages and what was read, and a coordinator decides. First
 # ask what must happen together; then the choice is small, and sometimes it is *none of them*.
 #
-# The short way ends here, and all points of this lab are in it. The parts below go deeper. This is the last
-# lab. Back to the map: [lab 00](00-start-here.ipynb).
+# The short way ends here, and all points of this lab are in it. The parts below go deeper. The next
+# lab asks you to write a coordinator yourself: [lab 13](13-build-a-coordinator.ipynb).
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what becomes of the order, kill by kill?

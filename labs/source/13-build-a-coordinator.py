@@ -1,0 +1,246 @@
+# %% [markdown]
+# # Lab 13 · Build a coordinator
+#
+# *300 minutes, or a short way of 15* · Kafka 4.3, `transaction.version` 2
+#
+# **In one paragraph.** You write a *transaction coordinator* (事务协调器) that takes the place of Kafka's. Leaders,
+# producers and their retries are the engine's. After each change a check searches *every* run of your file: it
+# is right, or you get the shortest run that breaks it. The file grows in four sittings.
+#
+# **The short way:** Hook, Predict, Read, Sitting 1, What you know now. It leads to the first check; the file
+# itself takes longer than that. The other parts are folded under headings that begin with *Deeper*. A
+# click on *cells hidden* below a heading opens its part.
+#
+# **You need** lab 06 for the order of a commit, and lab 07 for markers.
+
+# %% jupyter={"source_hidden": true}
+from mqlab.lab import Predict, check
+from mqlab.lessons.lab13 import (
+    IT_WORKS,
+    LIGHTS,
+    NOBODY_COMES_BACK,
+    PAGE,
+    check_mine,
+    read_begin,
+    read_right,
+)
+
+# %% [markdown]
+# ## Hook: the file is there, and it is not enough
+#
+# A terminal (`File → New → Terminal`) writes the file, once:
+#
+# ```
+# mqlab build new
+# ```
+#
+# It stands beside this notebook as `coordinator.py`. It introduces producers, and does nothing else. The next
+# cell checks it. Look at the last step of the run: *who waits there, and for what?*
+
+# %%
+check_mine(1)
+
+# %% [markdown]
+# ## Predict
+
+# %% jupyter={"source_hidden": true}
+Predict("13-first")
+
+# %% [markdown]
+# ## Read: one page, and one role
+#
+# The page says what comes in and what may go out. The class below it is all of `coordinator.py` that
+# does something. `step` takes one event and gives back two values: the coordinator afterwards, and the
+# effects in their order. Nothing in it waits. Whoever must wait is written down in `pending`, and is answered
+# in the step of another event.
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true}
+print(PAGE)
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true}
+print(read_begin())
+
+# %% [markdown]
+# ## Sitting 1: it works
+#
+# *60 to 90 minutes.* One transaction over two partitions, and nobody dies. Write what is missing:
+#
+# 1. `AddPartitionsToTxn`: the state becomes Ongoing, with all partitions that were added so far.
+# 2. `EndTxn`: PrepareCommit or PrepareAbort, which is the decision.
+# 3. When the decision is safe: the answer, and a `WriteTxnMarkers` to each partition.
+# 4. When each partition has answered: CompleteCommit or CompleteAbort, with no partitions.
+#
+# Until sitting 3 an end may keep the producer's epoch. Save, and run the check again: `check_mine(1)` here,
+# `mqlab build check` in a terminal, or in a test of yours:
+#
+# ```python
+# from mqlab.lessons.builder.checking import check_file
+#
+# def test_my_coordinator():
+#     card = check_file(Path("coordinator.py"), sitting=1)
+#     assert card.ok, card
+# ```
+#
+# Two hints wait: `print(IT_WORKS.hint(1))`, then `print(IT_WORKS.hint(2))`. When the check says *right*, paste
+# the whole file between the quotes.
+
+# %% nbgrader={"solution": true, "grade_id": "coordinator-1"}
+# All of coordinator.py, when sitting 1 is right.
+mine = ""
+### BEGIN SOLUTION
+mine = read_right(1)
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "coordinator-1-test", "points": 4}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("coordinator 1", mine)
+### END HIDDEN TESTS
+check(IT_WORKS, mine)
+
+# %% [markdown]
+# ## What you know now
+#
+# A coordinator is a table, a log and a list of who is owed what. It answers when a record is *safe*, not when it
+# is written; and between the decision and the last marker there is nothing left to decide, only work.
+#
+# The short way ends here. Your coordinator forgets everything when it dies, and believes each producer: the
+# sittings below mend that. This is the last lab. Back to the map: [lab 00](00-start-here.ipynb).
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: sitting 2, it dies
+
+# %% [markdown]
+# *60 to 90 minutes.* The coordinator is killed anywhere: between two events, and inside a step between any two
+# effects. All that it knew is gone; the log is there.
+#
+# 1. `recover` reads the log: `entries_of(disk)`. What does each state say about what is still to do?
+# 2. What is decided is decided. Each partition of a Prepare record is owed its marker again; a partition that
+#    has it already takes a second one.
+# 3. A client whose answer was lost asks again. The same `EndTxn` gets the same answer.
+#
+# `check_mine(2)` asks the trials of sitting 1 again, too.
+
+# %%
+check_mine(2)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: sitting 3, it is not alone
+
+# %% [markdown]
+# *60 to 90 minutes.* A second producer comes with the same transactional id, while the first one is still alive. Connections
+# break, and what was sent earlier arrives later.
+#
+# 1. `InitProducerId` gives the next epoch. What an older self left open is aborted first, and the newcomer hears
+#    CONCURRENT_TRANSACTIONS until that is done.
+# 2. Another epoch than the log's is refused: PRODUCER_FENCED.
+# 3. Each end gives the next epoch, in its record, in its markers and in its answer. So a message of the ended
+#    transaction cannot be taken for one of the next. The leaders demand it from here on.
+# 4. After `ConnectionLost` a marker may be lost, or its answer. Send again what is still owed there.
+
+# %%
+check_mine(3)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: sitting 4, nobody comes back
+
+# %% [markdown]
+# *60 to 90 minutes.* A producer opens a transaction and is never heard of again. Readers wait behind it.
+#
+# 1. A transaction that begins sets a timer: `SetTimer(TIMEOUT + txn_id, timeout_ms)`. Its end cancels it.
+# 2. When it runs out, the transaction is aborted like one of an older self, with the next epoch.
+# 3. A timer is memory too: `recover` sets it again for what is Ongoing.
+# 4. A timer may run out just when an end is being written. Then the end goes first.
+#
+# Paste the whole file when `check_mine(4)` says *right*.
+
+# %% nbgrader={"solution": true, "grade_id": "coordinator-4"}
+# All of coordinator.py, when sitting 4 is right.
+whole = ""
+### BEGIN SOLUTION
+whole = read_right(4)
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "coordinator-4-test", "points": 4}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("coordinator 4", whole)
+### END HIDDEN TESTS
+check(NOBODY_COMES_BACK, whole)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: write the light that catches this
+
+# %% [markdown]
+# *45 minutes.* Who checks the check? Six coordinators are broken, each in one place:
+#
+# 1. its markers leave before the decision is in the log
+# 2. it marks one partition of two and writes Complete
+# 3. it writes Complete before the partitions have answered
+# 4. it tells one partition commit, and the other abort
+# 5. it commits what has timed out
+# 6. an old producer goes on beside its successor
+#
+# You write the *light*: one function that looks at a moment and says True as long as all is well. It is asked in
+# every moment of every run. It must stay lit for a right coordinator, and go out for each of the six; for
+# points it also meets two that nobody names here.
+#
+# | argument | an example |
+# |---|---|
+# | `log` | `(("Empty", 0, ()), ("Ongoing", 0, ("orders-0",)), ("PrepareCommit", 1, ("orders-0",)))` |
+# | `partitions` | `(("orders-0", (("a", 0), ("COMMIT", 1))), ("orders-1", ()))`: what each holds, with its epoch |
+# | `calls` | `(("app", (("init", "ok"), ("begin", "ok"), ("commit", ""))),)`: `""` while a call waits |
+#
+# Two hints wait: `print(LIGHTS.hint(1))`, then `print(LIGHTS.hint(2))`.
+
+# %% nbgrader={"solution": true, "grade_id": "lights"}
+def light(log, partitions, calls):
+    """Whether all is well in this moment."""
+    ### BEGIN SOLUTION
+    decided = {(epoch, state[len("Prepare") :].upper()) for state, epoch, _ in log if "Prepare" in state}
+    for _, held in partitions:
+        marks = {(epoch, what) for what, epoch in held if what in ("COMMIT", "ABORT")}
+        epochs = [epoch for _, epoch in held]
+        if not marks <= decided or epochs != sorted(epochs):
+            return False
+        if held and log[-1][0].startswith("Complete") and held[-1][0] not in ("COMMIT", "ABORT"):
+            return False
+    asked = sum(call == "commit" for _, made in calls for call, _ in made)
+    return sum(state == "PrepareCommit" for state, _, _ in log) <= asked
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "lights-test", "points": 2}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("lights", light)
+### END HIDDEN TESTS
+check(LIGHTS, light)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what is left out
+
+# %% [markdown]
+# Your coordinator has one replica, so the order within a step is enough for a record to be there after a kill. With
+# three, a record that was appended may still be cut off with its leader: that is what `Appended` is for. Kafka's own
+# also has an epoch of the coordinator in each marker, against an older coordinator that does not know yet that it
+# was replaced; producer ids in blocks; epochs that are used up; positions of consumers; and ids that expire.
+# Read on in `mqlab/kafka/coordinator`, which is about three times as long as yours.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: exit ticket
+
+# %% jupyter={"source_hidden": true}
+Predict("13-exit-ticket")
