@@ -51,7 +51,7 @@ Predict("13-first")
 #
 # The page says what comes in and what may go out. The class below it is all of `coordinator.py` that
 # does something. `step` takes one event and gives back two values: the coordinator afterwards, and the
-# effects in their order. Nothing in it waits. Whoever must wait is written down in `pending`, and is answered
+# effects in their order. Nothing in it waits. A request that must wait stands in `pending`, and is answered
 # in the step of another event.
 
 # %% jupyter={"outputs_hidden": true, "source_hidden": true}
