@@ -248,7 +248,7 @@ print(tell_anomalies())
 # |---|---|---|
 # | Kafka | the distance from the LSO to the HW, and the age of the oldest open transaction | `kafka-transactions.sh describe-producers`, `find-hanging` |
 # | RocketMQ | halves that are asked again and again; then messages in `TRANS_CHECK_MAX_TIME_TOPIC` | `mqadmin topicStatus` |
-# | Pulsar | maxReadPosition stays; transactions that are slow | `pulsar-admin transactions slow-transactions` |
+# | Pulsar | maxReadPosition stands still; transactions that nobody ends | `pulsar-admin transactions transaction-buffer-stats`; `slow-transactions` names those whose *timeout* is long |
 # | outbox | rows without a mark, and the age of the oldest | one SELECT in your own database |
 
 # %% [markdown] tags=["deeper"]

@@ -15,6 +15,8 @@ from pathlib import Path
 import mqlab_widgets
 
 from ... import places
+from ...registry.cases.ways import ORDER
+from ..choice import RUNS
 from .folder import Course
 
 NAME = "mqlab"  # the folder that the zip unpacks into
@@ -41,7 +43,7 @@ notebook from there, for example `my-labs/07-markers-and-lso.ipynb`.
 | a new zip has more labs | unpack it over this folder; your copies stay |
 | anything else | `.venv/bin/mqlab doctor` |
 """
-#: what is made, and stories that would answer an exercise
+#: what is made, and stories that would answer an exercise; those that lab 12 plays are added
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info", ".pyc", "scenarios", "shipped")
 
 
@@ -59,6 +61,9 @@ def write_package(course: Course) -> Path:
             package.write(file, f"{NAME}/labs/images/{file.name}")
         begin = "labs/coordinator/begin.py"  # the others there are right
         _add(package, places.ROOT / begin, begin)
+        for story in sorted({one.story for one in (*RUNS.values(), *ORDER.values())}):
+            name = f"datasets/scenarios/{story}.scn"
+            _add(package, places.ROOT / name, name)
         for lab in course.labs():
             package.write(course.released(lab), f"{NAME}/labs/{lab}.ipynb")
     os.replace(part, path)
