@@ -61,7 +61,8 @@ def write_package(course: Course) -> Path:
             package.write(file, f"{NAME}/labs/images/{file.name}")
         begin = "labs/coordinator/begin.py"  # the others there are right
         _add(package, places.ROOT / begin, begin)
-        for story in sorted({one.story for one in (*RUNS.values(), *ORDER.values())}):
+        stories = {*(run.story for run in RUNS.values()), *(way.story for way in ORDER.values())}
+        for story in sorted(stories):
             name = f"datasets/scenarios/{story}.scn"
             _add(package, places.ROOT / name, name)
         for lab in course.labs():
