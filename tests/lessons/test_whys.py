@@ -23,6 +23,8 @@ from mqlab.scenario.language import Script
 ROOT = Path(__file__).parents[2]
 SCENARIOS = sorted((ROOT / "datasets" / "scenarios").rglob("*.scn"))
 LABS = sorted((ROOT / "labs" / "source").glob("*.py"))
+#: those that hold stories; lab 12 plays files, lab 13 what a learner's coordinator does
+TELLING = [lab for lab in LABS if lab.stem[:2] not in ("12", "13")]
 
 
 def without_why(trace: Trace) -> list[str]:
@@ -66,7 +68,7 @@ def test_every_visible_step_of_lab_12s_runs_says_why() -> None:
     assert [line for trace in runs for line in without_why(trace)] == []
 
 
-@pytest.mark.parametrize("lab", LABS[:-1], ids=[lab.stem for lab in LABS[:-1]])
+@pytest.mark.parametrize("lab", TELLING, ids=[lab.stem for lab in TELLING])
 def test_every_visible_step_of_a_labs_runs_says_why(lab: Path) -> None:
     written = scripts(lab)
     assert written, "a lab without a run"

@@ -36,7 +36,7 @@ import sys
 sys\.modules\.pop\("mqlab\.lessons\.course\.points", None\)
 from mqlab\.lessons\.course\.points import grade
 
-grade\("(\w+)", (\w+)\)
+grade\("([\w ]+)", (\w+)\)
 ### END HIDDEN TESTS
 check\((\w+), (\w+)\)$"""
 )
