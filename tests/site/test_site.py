@@ -336,6 +336,18 @@ def test_four_ways_go_on_one_slider(page: Any, address: str) -> None:
 
 
 @pytest.mark.needs("chromium")
+def test_page_down_leads_from_a_vote_to_its_run_and_behind_its_end_to_the_next(
+    page: Any, address: str
+) -> None:
+    page.goto(f"{address}lecture/1-vote.html")
+    page.keyboard.press("PageDown")
+    page.wait_for_selector(".lecture[data-step='0']")
+    page.keyboard.press("End")
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**/2-run.html")
+
+
+@pytest.mark.needs("chromium")
 def test_a_story_steps_by_keys(page: Any, address: str) -> None:
     page.goto(address + STORY)
     page.wait_for_selector(".mqlab[data-step='0']")
