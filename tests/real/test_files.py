@@ -76,6 +76,8 @@ def test_each_recording_is_of_its_release_and_says_who_spoke(kept: Kept) -> None
             assert recording.clients, name
             continue
         told = recording.scenario.startswith(kept.told_by_client)
+        if "mqadmin" in recording.scenario:
+            version = kept.versions["5.5"]  # the tools are of this release, for both brokers
         assert recording.clients == ({kept.client: version} if told else {}), name
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -13,6 +15,16 @@ from mqlab.serve import BrokerError
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
 from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
+
+
+def test_it_comes_back_where_somebody_has_taken_the_port_of_its_trace() -> None:
+    with serve() as broker, socket.socket() as other:
+        address, trace = broker.address, broker.trace_url
+        broker.kill()
+        other.bind(("127.0.0.1", urlsplit(trace).port or 0))
+        other.listen()
+        broker.restart()
+        assert broker.address == address and broker.trace_url != trace
 
 
 @pytest.mark.parametrize("fsync", [False, True])
