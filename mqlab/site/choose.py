@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
@@ -30,6 +31,7 @@ from .documents import dress
 SOURCE = LABS / "choose" / "choose.md"
 LINK = re.compile(r"\b(story|way):([\w/-]+)")
 NO_KILL = "none"
+PICTURE = "<!-- the four ways -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Beside:
 
 def list_linked() -> tuple[Path, ...]:
     """The scenarios that the page leads to. FileNotFoundError where one is not there."""
-    names = {name for kind, name in LINK.findall(_fill("")) if kind == "story"}
+    names = {name for kind, name in LINK.findall(_fill(SOURCE)) if kind == "story"}
     paths = [SCENARIOS / f"{name}.scn" for name in sorted(names)]
     if gone := [path for path in paths if not path.is_file()]:
         raise FileNotFoundError(f"{SOURCE.name} leads to {gone[0]}, which is not there")
@@ -54,8 +56,8 @@ def list_linked() -> tuple[Path, ...]:
 def render_choice() -> str:
     """The page's content as HTML, its links as addresses beside it."""
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
-    text = _fill(next(list_beside()).picture)
-    tokens = markdown.parse(LINK.sub(_lead, text))
+    text = LINK.sub(_lead, _fill(SOURCE))
+    tokens = markdown.parse(text.replace(PICTURE, next(list_beside()).picture))
     dress(tokens)
     return str(markdown.renderer.render(tokens, markdown.options, {}))
 
@@ -78,10 +80,12 @@ def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Bes
     return Beside(name, title, picture, compare.narration())
 
 
-def _fill(picture: str) -> str:
-    template = Environment(undefined=StrictUndefined).from_string(SOURCE.read_text("utf-8"))
+@cache
+def _fill(source: Path) -> str:
+    """The page in Markdown, without its picture: sixty runs are behind its tables."""
+    template = Environment(undefined=StrictUndefined).from_string(source.read_text("utf-8"))
     return template.render(
-        picture=picture, kills=_kills, prices=_prices, bulk=_bulk, anomalies=_anomalies
+        picture=PICTURE, kills=_kills, prices=_prices, bulk=_bulk, anomalies=_anomalies
     )
 
 
