@@ -12,9 +12,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SHIPPED = (
     "labs/*.ipynb", "labs/images/*", "labs/instructor/*.md", "labs/source/*.py",
-    "labs/coordinator/*.py", "labs/choose/*", "labs/lecture/*", "datasets/**/*",
-    "LICENSE", "ARCHITECTURE.md", "CHANGELOG.md", "Makefile", "pyproject.toml", "requirements.lock",
-    ".gitignore", ".ci/**/*",
+    "labs/coordinator/*.py", "labs/choose/*", "labs/lecture/*", "labs/site/*", "datasets/**/*",
+    "LICENSE", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "mqlab/check/README.md",
+    "Makefile", "pyproject.toml", "requirements.lock", ".gitignore", ".ci/**/*",
 )  # fmt: skip
 
 

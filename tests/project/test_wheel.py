@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mqlab.site.documents import DOCUMENTS
+from mqlab.site.pages import SOURCES
 from tests.project.sources import ROOT
 
 #: what students, and those who teach, read from; a file of each kind
@@ -53,7 +55,8 @@ def run(unpacked: Path, folder: Path, *words: str) -> str:
 def test_it_brings_labs_and_data_and_stays_small(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as zipped:
         names = set(zipped.namelist())
-    assert {f"mqlab/shipped/{name}" for name in BROUGHT} <= names
+    pages = [path.relative_to(ROOT).as_posix() for path in SOURCES.iterdir()]
+    assert {f"mqlab/shipped/{name}" for name in (*BROUGHT, *pages, *DOCUMENTS)} <= names
     assert "mqlab/lessons/questions/07.toml" in names
     assert {name.partition("/")[0] for name in names if "dist-info" not in name} == {
         "mqlab", "mqlab_widgets",
