@@ -167,7 +167,8 @@ class Rows {
     const start = Math.max(0, Math.min(first, this.count - this.seen));
     this.panel.rows = [start - SPARE, start + this.seen + SPARE];
     this.panel.seek(step);
-    this.view.el.setAttribute("height", this.seen * this.row + 2 * this.edge);
+    const high = String(this.seen * this.row + 2 * this.edge);
+    if (this.view.el.getAttribute("height") !== high) this.view.el.setAttribute("height", high);
     this.world.el.setAttribute("transform", `translate(0,${this.edge - start * this.row})`);
   }
 }
