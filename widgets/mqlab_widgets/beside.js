@@ -36,7 +36,9 @@ class Beside {
     const { host } = this.player;
     this.host.hidden = this.note.hidden = !data;
     host.parentElement.classList.toggle("mqlab-pair", Boolean(data));
+    const runs = host.parentElement.querySelectorAll(":scope > .mqlab").length;
     host.parentElement.classList.toggle("mqlab-many", Boolean(data && this.many));
+    host.parentElement.classList.toggle("four", Boolean(data && this.many) && runs === 4);
     host.classList.toggle("first", Boolean(data));
     if (!data) { this.unmark(); this.turn(0); return; }
     if (this.twin) this.twin.load(data, data.meta.step);

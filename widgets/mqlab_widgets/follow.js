@@ -10,6 +10,7 @@ function follow(model, host, player) {
   const word = make("span");
   const status = make("div", { className: "status" });
   status.setAttribute("role", "status");
+  host.classList.add("followed");
   host.append(make("div", { className: "follow" }, lanes, make("label", {}, box, word)), status);
   const choose = (hidden, everything) => model.send({ type: "choose", hidden, everything });
   const toggle = (name) => {

@@ -164,6 +164,7 @@ class Stage {
     const diagram = left.length
       ? [make("div", { className: "left" }, ...left.map((panel) => panel.el))] : [];
     this.el.replaceChildren(...diagram, ...boxes);
+    this.el.classList.toggle("spread", boxes.length > 1);
     const need = columns.map(({ panels, groups }) => tall(panels) + (groups.length
       ? (panels.length ? BETWEEN : 0) + TABS + Math.max(...groups.map((g) => tall(g.panels))) : 0));
     const used = Math.min(height, Math.max(0, ...need, ...left.map((panel) => panel.height)));

@@ -21,9 +21,10 @@ class Question {
     this.verdict.setAttribute("aria-live", "polite");
     this.status = make("span", { className: "status" });
     this.status.setAttribute("role", "status");
+    this.buttons = make("div", { className: "buttons" }, this.lock, this.run, this.status);
     this.ask = make("div", { className: "ask" },
       make("fieldset", {}, make("legend", { textContent: question }), ...this.labels),
-      make("div", { className: "buttons" }, this.lock, this.run, this.status), this.verdict);
+      this.buttons, this.verdict);
     host.prepend(this.ask);
     if (player) {
       new MutationObserver(() => this.stepped()).observe(host, { attributeFilter: ["data-step"] });
@@ -129,6 +130,7 @@ class Question {
     this.lock.hidden = locked;
     this.lock.disabled = chosen < 0;
     this.run.hidden = !locked || this.told;
+    this.buttons.hidden = this.run.hidden && locked && !this.status.textContent;
     this.host.classList.toggle("told", this.arrived);
     this.verdict.replaceChildren(...(this.arrived ? this.ui.verdict : []).map(
       ([ok, word, option, why]) => make("div", {},

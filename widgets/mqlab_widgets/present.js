@@ -30,6 +30,7 @@ class Lecture {
   frame() {
     const { host } = this.player;
     host.classList.add("veiled", "lecture");
+    host.parentElement.classList.add("filled");
     this.number = make("span", { className: "number" });
     this.text = make("span", { className: "text" });
     this.caption = make("div", { className: "caption" }, this.number, this.text);
