@@ -43,6 +43,14 @@ NOTED = Words("{table}[{key}] = {value}", "{table}[{key}] = {value}")
 CUT = Words("{log} cut back to {end}", "{log} 截断到 {end}")
 FLUSHED = Words("flushed", "已刷盘")
 
+#: Each fact has a Snapshot of the whole world, so the cost of a run grows with the square of its
+#: facts, and nobody steps through more than these.
+MOST_FACTS = 2_000
+TOO_LONG = (
+    f"a run tells at most {MOST_FACTS:,} facts, and this one has more to tell: let it make fewer "
+    "calls, or send so many to a server (`mqlab serve`), whose picture shows the latest part"
+)
+
 
 def put_in_words(value: object) -> Text:
     """What a message, entry or call says of itself."""
@@ -80,7 +88,8 @@ class Run:
         return twin
 
     def do(self, choice: Choice | str, at_ms: int = 0) -> list[Moved]:
-        """Make one choice and tell its facts; ValueError where it is not possible."""
+        """Make one choice and tell its facts; ValueError where it is not possible, and where there
+        are more than MOST_FACTS of them."""
         choice = parse(choice) if isinstance(choice, str) else choice
         moved = apply(self.system, self.world, choice, at_ms)
         self.steps += 1
@@ -116,6 +125,8 @@ class Run:
         telling = self.system.tell(move.world, move.role, event, effect)
         if telling.hide:
             return
+        if len(self.facts) == MOST_FACTS:
+            raise ValueError(TOO_LONG)
         why = telling.why if telling.why.en else self.system.explain(fact)
         why = say_unguarded(why, getattr(self.system, "off", ()), self.system.unguarded())
         label = telling.label

@@ -42,6 +42,8 @@ from .role import (
 from .system import NodeSpec, System
 from .values import frozen
 
+MOST_CALLS = 2_000  # of one application: a run tells no more facts than these (`Run`)
+
 Wire = tuple[str, str, str, int]  # ("q" requests | "r" answers, client, server, connection)
 
 
@@ -297,7 +299,13 @@ def _given(system: System, world: World, name: str, text: str) -> Moved:
     node = world.nodes.get(name)
     if node is None or node.app is None or not isinstance(node.app.program, tuple):
         raise ValueError(f"{name} is no client that takes calls")
-    app = replace(node.app, program=(*node.app.program, *read_calls(system, text)))
+    program = (*node.app.program, *read_calls(system, text))
+    if len(program) > MOST_CALLS:
+        raise ValueError(
+            f"{name} would have {len(program):,} calls; {MOST_CALLS:,} at most are told here: give "
+            "it fewer, or make so many of a server (`mqlab serve`)"
+        )
+    app = replace(node.app, program=program)
     world = replace(world, nodes=world.nodes.set(name, replace(node, app=app)))
     return Moved(world, name, name, None, None, what="given")
 

@@ -19,6 +19,7 @@ story is followed by what came of it.
 from __future__ import annotations
 
 import difflib
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -182,8 +183,8 @@ def write_in_blocks(commands: str, registry: Registry) -> str:
 
 def count_facts(script: Script, done: Performance, block: Block) -> int:
     """How many facts there are when a block's commands are done."""
-    lines = zip(script.lines, done.ends, strict=True)
-    return max((end for line, end in lines if line.number <= block.last), default=0)
+    lines = bisect_right(script.lines, block.last, key=lambda line: line.number)
+    return done.ends[lines - 1] if lines else 0
 
 
 def perform_in_blocks(text: str, registry: Registry) -> tuple[Run, tuple[int, ...]]:

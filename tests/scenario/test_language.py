@@ -1,10 +1,15 @@
 """The scenario language: what it refuses and with which advice, and what its commands do."""
 
+from dataclasses import replace
+
 import pytest
 
 from mqlab.kernel import replay
+from mqlab.kernel.run import MOST_FACTS
 from mqlab.scenario import parse_script, perform, system_of
+from mqlab.scenario.golden import Block, count_facts
 from mqlab.scenario.language import Message, ScenarioError
+from mqlab.scenario.runner import Performance
 from tests.kernel.toy import Toy
 
 HEAD = "system toy\n"
@@ -175,3 +180,35 @@ def test_both_languages_tell_the_same_facts():
 def test_a_line_that_was_not_possible_says_what_was_waited_for_in_vain():
     with pytest.raises(ScenarioError, match=r"line 4: store cannot .*; line 3 waits in vain: no"):
         run(HEAD + RUN + "kill store when=Nothing#1\nrestart store")
+
+
+def test_a_story_that_is_too_long_is_refused_and_costs_no_more_than_the_longest(monkeypatch):
+    """Each fact has a Snapshot; what 20,000 calls would tell, nobody steps through."""
+    drawn, draw = [], Toy.snapshot
+    monkeypatch.setattr(Toy, "snapshot", lambda toy, world: drawn.append(1) or draw(toy, world))
+    many = [f"keep {n}" for n in range(20_000)]
+    with pytest.raises(ScenarioError, match=r"app would have 20,000 calls; 2,000 at most"):
+        run(f"{HEAD}run app: {', '.join(many)}")
+    assert len(drawn) == 1
+    with pytest.raises(ScenarioError, match=r"line 2: a run tells at most 2,000 facts.*serve"):
+        run(f"{HEAD}run app: {', '.join(many[:1_000])}")
+    assert len(drawn) == 2 + MOST_FACTS
+
+
+def test_the_end_of_a_block_is_found_among_20_000_lines_by_few_looks():
+    looks = []
+
+    class Lines(tuple):
+        def __getitem__(self, at):
+            looks.append(at)
+            return tuple.__getitem__(self, at)
+
+        def __iter__(self):
+            looks.extend(range(len(self)))
+            return tuple.__iter__(self)
+
+    script = parse_script(HEAD + "heal\n" * 20_000)
+    script = replace(script, lines=Lines(script.lines))
+    done = Performance(None, tuple(range(1, 20_001)), ())
+    ends = [count_facts(script, done, Block("", "", last)) for last in (1, 2, 10_001, 20_001)]
+    assert ends == [0, 1, 10_000, 20_000] and len(looks) < 100
