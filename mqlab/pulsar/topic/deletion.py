@@ -4,7 +4,8 @@ The next message or subscription makes it anew, with nothing in it. Until then t
 transaction has nothing to do here, and succeeds.
 
 Source: PersistentTopic#deleteTopic, TopicTransactionBuffer#clearSnapshot (4.2).
-*Left out:* that a topic with connected consumers is deleted only by force, which closes them.
+*Left out:* that a topic in use is deleted by force only, which closes its clients; the server sees
+to that.
 """
 
 from __future__ import annotations

@@ -16,20 +16,34 @@ from typing import Any
 from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace
 from ....kernel.disk import LogView
 from ....pulsar.config import CURSORS
+from ....pulsar.config import TOPIC as ROWS
 from ....pulsar.messages import Ack, AckPosition, DeleteTopic, Seek, Unsubscribe
 from ....pulsar.states import AckType
+from ....pulsar.topic.deletion import DELETED
 from ..wire.asks import AdminAnswer, Handed
 from . import inspecting, measuring
 from .asking import NO_TOPIC, NUMBER, PART, TOPIC, Call, Result, name_topic
-from .hosting import Hosted
+from .hosting import Hosted, close_told
 from .inspecting import NO_CONTENT, NOT_FOUND, OK
-from .places import BAD, CONFLICT, NOT_ACCEPTABLE
+from .places import BAD, CONFLICT, IN_USE, NOT_ACCEPTABLE
 from .schemas import SCHEMAS
 from .seeking import find_last_before
-from .topics import PARTITIONED, TOPICS, check_namespace, find_row, make_row, open_topic
+from .topics import (
+    PARTITIONED,
+    TOPICS,
+    TopicRow,
+    check_namespace,
+    find_row,
+    make_row,
+    open_topic,
+)
 
 MOST_PARTITIONS = 1_000
 LONG_MAX = (1 << 63) - 1
+IS_PARTITIONED = (
+    "{name} is a partitioned topic, instead of calling delete topic, please call "
+    "delete-partitioned-topic."
+)
 EXISTS = "This topic already exists"
 NO_SUB = "Subscription {name} not found for topic {topic}"
 
@@ -77,28 +91,53 @@ def _unload(call: Call, *name: str) -> Result:
     if row is None:
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
     sessions, told = call.close_all(topic)
-    anew = Put(TOPICS, topic, replace(row, loads=row.loads + 1))
     return call.with_sessions(sessions), (
-        anew,
+        _load(row),
         *told,
         Reply(call.caller, AdminAnswer(NO_CONTENT)),
     )
 
 
 def _create(call: Call, *name: str) -> Result:
+    """One that was deleted, or that a transaction has named only, begins anew."""
     topic = name_topic(*name)
     effects = open_topic(call.disk, topic)
-    if not effects or topic in call.disk.table(PARTITIONED):
+    if topic in call.disk.table(PARTITIONED) or call.has(topic):
         return call.refuse(CONFLICT, EXISTS)
+    row = find_row(call.disk, topic)
+    if row is not None:
+        effects = (Put(f"{topic}/{ROWS}", DELETED, None), _load(row))
     return call.say(NO_CONTENT, "", *effects)
 
 
+def _load(row: TopicRow) -> Put:
+    """The topic's role ends, and begins from what is durable."""
+    return Put(TOPICS, row.name, replace(row, loads=row.loads + 1))
+
+
 def _delete(call: Call, *name: str) -> Result:
+    """One that is in use goes by force only."""
     topic = name_topic(*name)
+    if topic in call.disk.table(PARTITIONED):
+        return call.refuse(CONFLICT, IS_PARTITIONED.format(name=topic))
     if not call.has(topic):
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
-    front, effects = _drop(call, topic, call.caller)
-    return front, effects
+    if why := _find_users(call, topic):
+        return call.refuse(IN_USE, why)
+    return _drop(call, topic, call.caller)
+
+
+def _find_users(call: Call, topic: str) -> str:
+    """Who keeps a topic from going, in words; nothing where it may go. Subscriptions that nobody
+    reads by do not (PersistentTopic#delete)."""
+    kinds = [kind for kind, _, _ in call.front.sessions.using(topic)]
+    if not kinds or call.forced:
+        return ""
+    clients = f"{len(kinds)} client{'s' if len(kinds) > 1 else ''}"
+    return (
+        f"Topic has {clients} connected Including {kinds.count('consumer')} consumers, "
+        f"{kinds.count('producer')} producers, and 0 replicators."
+    )
 
 
 def _drop(call: Call, topic: str, caller: Caller) -> Result:
@@ -106,10 +145,9 @@ def _drop(call: Call, topic: str, caller: Caller) -> Result:
     row = find_row(call.disk, topic)
     assert row is not None, "only a topic that is there is dropped"
     sessions, told = call.close_all(topic)
-    anew = Put(TOPICS, topic, replace(row, loads=row.loads + 1))
     forget = Put(SCHEMAS, topic, None)
     gone = Send(topic, Handed(caller, DeleteTopic(topic)))
-    return call.with_sessions(sessions), (anew, *told, forget, gone)
+    return call.with_sessions(sessions), (_load(row), *told, forget, gone)
 
 
 # ---- partitions --------------------------------------------------------------------------------
@@ -166,13 +204,17 @@ def _delete_partitions(call: Call, *name: str) -> Result:
     count = call.disk.table(PARTITIONED).get(topic, 0)
     if not count:
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic) + ".")
-    effects: Effects = (Put(PARTITIONED, topic, None),)
-    for number in range(count):
-        part = f"{topic}-partition-{number}"
-        if call.has(part):
-            call.front, more = _drop(call, part, nobody)
-            effects = (*effects, *more)
-    return call.say(NO_CONTENT, "", *effects)
+    effects: list[Any] = []
+    used = []
+    for part in filter(call.has, (f"{topic}-partition-{number}" for number in range(count))):
+        if why := _find_users(call, part):
+            used.append(why)
+            continue
+        call.front, more = _drop(call, part, nobody)
+        effects += more
+    if used:  # the other partitions have gone all the same
+        return call.front, (*effects, Reply(call.caller, inspecting.refuse(IN_USE, used[0])))
+    return call.say(NO_CONTENT, "", Put(PARTITIONED, topic, None), *effects)
 
 
 # ---- subscriptions -----------------------------------------------------------------------------
@@ -275,7 +317,14 @@ def _unsubscribe(call: Call, tenant: str, space: str, topic: str, name: str) -> 
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=where))
     if name not in call.disk.table(f"{where}/{CURSORS}"):
         return call.refuse(NOT_FOUND, NO_SUB.format(name=name, topic=where))
-    return call.hand(where, Unsubscribe(where, name))
+    told, sessions = [], call.front.sessions
+    for conn, number in sessions.consuming(where, name):
+        if not call.forced:
+            return call.refuse(IN_USE, "Subscription has active connected consumers")
+        told.append(Send(conn, close_told("consumer", number)))
+        sessions = sessions.drop_consumer(conn, number)
+    call.front = call.with_sessions(sessions)
+    return call.hand(where, Unsubscribe(where, name), *told)
 
 
 PATH = f"/persistent{TOPIC}"

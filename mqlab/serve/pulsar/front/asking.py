@@ -16,11 +16,12 @@ from ..wire.asks import AdminAnswer, AdminAsk, Handed
 from .hosting import Hosted, Inspect, Onward, close_told, name_consumer
 from .inspecting import NOT_FOUND, refuse
 from .sessions import Sessions
-from .topics import find_row, list_topics, read_name
+from .topics import PARTITION, PARTITIONED, find_row, list_topics, read_name
 
 if TYPE_CHECKING:
     from . import Front
 
+NO_PART = "Topic partitions were not yet created"
 NO_TOPIC = "Topic {name} not found"
 PART, NUMBER = "([^/]+)", r"(\d{1,18})"
 TOPIC = f"/{PART}/{PART}/{PART}"
@@ -39,6 +40,10 @@ class Call:
 
     def query(self, name: str) -> str:
         return self._query.get(name, [""])[-1]
+
+    @property
+    def forced(self) -> bool:
+        return self.query("force").lower() == "true"
 
     def body(self) -> Any:
         """The JSON that came with it; None where there is none that can be read."""
@@ -60,7 +65,9 @@ class Call:
 
     def at_topic(self, name: str, read: Read, *before: Any) -> Result:
         if find_row(self.disk, name) is None or not self.has(name):
-            return self.refuse(NOT_FOUND, NO_TOPIC.format(name=name))
+            part = PARTITION.fullmatch(name)
+            unmade = part is not None and part[1] in self.disk.table(PARTITIONED)
+            return self.refuse(NOT_FOUND, NO_PART if unmade else NO_TOPIC.format(name=name))
         return self.inspect(name, read, *before)
 
     def hand(self, role: str, body: Any, *before: Any) -> Result:

@@ -27,6 +27,7 @@ from .topics import (
 
 CLUSTER, COORDINATORS, TENANTS = "standalone", "coordinators", "tenants"
 CONFLICT, BAD, NOT_ACCEPTABLE, NOT_IMPLEMENTED = 409, 400, 406, 501
+NOT_ALLOWED, IN_USE = 405, 412
 NO_NAMESPACE = "Namespace does not exist"
 
 
@@ -134,6 +135,8 @@ def _delete_namespace(call: Call, tenant: str, space: str) -> Result:
     name = f"{tenant}/{space}"
     if not has_space(call, tenant, space):
         return call.refuse(NOT_FOUND, NO_NAMESPACE)
+    if call.forced:  # forceDeleteNamespaceAllowed is false by default
+        return call.refuse(NOT_ALLOWED, "Broker doesn't allow forced deletion of namespaces")
     if name in BUILT_IN or any(find_namespace(n) == name for n in list_topics(call.disk)):
         return call.refuse(CONFLICT, "Cannot delete non empty namespace")
     return call.say(NO_CONTENT, "", Put(NAMESPACES, name, None))
