@@ -5,8 +5,8 @@
 #
 # **In one paragraph.** An order must be in the shop's database and in the warehouse's, or in neither. Each
 # database keeps its own promises, but no database keeps a promise about both. In this lab you kill a
-# coordinator of two databases after each of its effects with `kill -9`. Then you ask five classical models
-# for their price.
+# coordinator of two databases after each of its effects with `kill -9`. Then you compare five classical
+# models, and what each of them costs.
 #
 # **The short way:** Hook, Put it into order, Predict, Run, What you know now. The other parts are folded
 # under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
@@ -51,23 +51,24 @@ from mqlab.lessons.patterns.lab02 import (
 print(kill_everywhere(ONE_PHASE))
 
 # %% [markdown]
-# One line is half an order, and no restart mends it, because the restarted program knows nothing of it. This is
-# a *distributed transaction* (分布式事务) in which nobody decides.
+# One line of the table is half an order. No restart repairs it, because the restarted program knows nothing
+# of it. This is a *distributed transaction* (分布式事务) in which nobody decides.
 #
-# So there is a *transaction manager*, or *coordinator* (`tm` in the pictures), and the databases become
-# *resource managers*, or *participants*. A participant can do one thing more. It can **prepare**, which means
-# that it promises to commit when it is told to, and keeps this promise through any crash. XA, the interface of
-# 1991, calls this `xa_prepare`. Here each file writes its promise into itself, and the row of that promise is
-# the lock. The coordinator has a file of its own. When it is started again it reads that file. If it finds a
-# decision, it tells everybody who has promised; if it finds none, all roll back (*presumed abort*).
+# So one more process is needed, the *transaction manager* or *coordinator* (`tm` in the pictures). The
+# databases become *resource managers*, or *participants*. A participant can do one thing more. It can
+# **prepare**: it promises to commit when it is told to, and it keeps this promise through any crash. XA, the
+# interface of 1991, calls this `xa_prepare`. Here each file keeps its promise in a row, and that row is also
+# the lock. The coordinator has a file of its own, and it reads that file when it is started again. If it
+# finds a decision, it tells every participant that has promised. If it finds none, all roll back (*presumed
+# abort*).
 
 # %% [markdown]
 # ## Put it into order
 #
-# The coordinator has five effects, here in alphabetical order: `"commit:orders"`, `"commit:stock"`, `"decide"`,
-# `"prepare:orders"`, `"prepare:stock"`. Put them into an order in which the files agree in the end, wherever
-# the coordinator is killed. Your list is carried out on two real files, stopped after each effect, and
-# recovered. *Several orders are right.* Two hints are there: `print(EFFECTS.hint(1))`, then
+# The coordinator has five effects, here in alphabetical order: `"commit:orders"`, `"commit:stock"`,
+# `"decide"`, `"prepare:orders"`, `"prepare:stock"`. Put them into an order that leaves the two files in
+# agreement, wherever the coordinator is killed. Your list is carried out on two real files, stopped after
+# each effect, and recovered. *Several orders are right.* Two hints are there: `print(EFFECTS.hint(1))`, then
 # `print(EFFECTS.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "effects"}
@@ -92,8 +93,8 @@ check(EFFECTS, effects)
 # %% [markdown]
 # ## Predict
 #
-# Such a protocol is *two-phase commit*, *2PC* (两阶段提交). One article says that it has flaws, and leaves
-# them unnamed. In this run the coordinator is killed when both participants have voted yes.
+# Such a protocol is *two-phase commit*, *2PC* (两阶段提交). One article says that it has flaws, but does not name
+# them. In this run the coordinator is killed after both participants have voted yes.
 
 # %% jupyter={"source_hidden": true}
 blocked = scenario("""
@@ -108,8 +109,8 @@ Predict("02-blocked", trace=blocked, step=first(blocked, "killed"))
 # %% [markdown]
 # ## Run
 #
-# Step through the run in the picture above once more, and look at the tables. What would have to happen
-# before `orders` can go on?
+# Step through the run in the picture above once more, and watch the tables. What would have to happen before
+# `orders` can go on?
 #
 # This is the **blocking window**: from the yes until the decision is heard, a participant can neither go
 # forward nor back, and everybody who needs its rows waits with it. The next cell does the same with `kill -9`
@@ -119,14 +120,15 @@ Predict("02-blocked", trace=blocked, step=first(blocked, "killed"))
 print(kill_everywhere(TWO_PHASES))
 
 # %% [markdown]
-# It is the line `decide`. Before it, every promise is taken back. After it, every promise is carried out,
-# although neither file has heard of the decision yet. To decide is *one* write in *one* place.
+# It is the line `decide`. If the coordinator dies before it, every promise is taken back. If it dies after
+# it, every promise is carried out, although neither file has heard of the decision yet. To decide is *one*
+# write in *one* place.
 
 # %% [markdown]
 # ## What you know now
 #
 # A decision is one write in one place. Promises come before it, and news of it comes after. Models differ in
-# who waits, who sees half an order, and who is late.
+# who waits, who sees half an order, and who hears of it late.
 #
 # The short way ends here. The parts below go deeper, in any order; 6 of the 9 points are there. The next
 # lab asks: [how do a message and a row become one?](03-half-message.ipynb)
@@ -135,11 +137,11 @@ print(kill_everywhere(TWO_PHASES))
 # ## Deeper: what does one database promise?
 
 # %% [markdown]
-# An SQLite file has two accounts, A with £100 and B with £0, and one rule: no account may fall below 0. The
-# next cell checks ACID letter by letter. *Atomicity* means that a transaction that is broken off leaves
-# nothing. *Consistency* means that every declared rule holds when a transaction ends. *Isolation* means that
-# nobody else sees uncommitted changes. *Durability* means that committed changes are there when the file is
-# opened again.
+# An SQLite file contains two accounts, A with £100 and B with £0, and one rule, that no account may fall
+# below 0. The next cell checks ACID letter by letter. *Atomicity* means that a transaction that is broken off
+# leaves nothing behind. *Consistency* means that every declared rule holds when a transaction ends.
+# *Isolation* means that nobody else sees uncommitted changes. *Durability* means that committed changes are
+# there when the file is opened again.
 
 # %% tags=["nbval-check-output"]
 folder = tempfile.mkdtemp()
@@ -250,8 +252,8 @@ for name, line, budget in [
     print(f"{name}: {tell_red(verdict)}")
 
 # %% [markdown]
-# When processes die, nobody blocks any more. But the model assumes that a process that is not heard has
-# stopped, and this is wrong when the network is cut.
+# When processes die, nobody blocks any more. But the model takes a silent process for a stopped one, and that
+# is wrong when the network is cut.
 
 # %% jupyter={"source_hidden": true}
 parted = scenario("""
@@ -275,7 +277,7 @@ Predict(
 
 # %% [markdown]
 # While the network is cut, a system can keep *consistency* (all places agree) or *availability* (everybody is
-# answered), but not both. This is what **CAP** says, and it says so about partitions only. The next cell cuts
+# answered), but not both. This is the **CAP** theorem, and it speaks of partitions only. The next cell cuts
 # the network in the middle of a two-phase commit, and of a message transaction, which you will meet below.
 
 # %% tags=["nbval-check-output"]
@@ -300,14 +302,14 @@ for name, text in {
 # ## Deeper: can the application write both phases itself?
 
 # %% [markdown]
-# No database should wait for a coordinator. So in *TCC* the *business* writes both phases. **Try** reserves:
-# one piece is set aside. **Confirm** uses the reserved piece. **Cancel** gives it back; it is the
+# In *TCC* no database waits for a coordinator, because the *application* writes both phases. **Try**
+# reserves: one piece is set aside. **Confirm** uses the reserved piece. **Cancel** gives it back; it is the
 # *compensation*. Each of them is a local transaction that commits at once, and no lock stays.
 #
-# One article calls the pattern "Try, Commit, Cancel", and says that each step registers "a confirm (Try) and a
-# cancel". Both are slips. In the run below count the calls of each service: the Try comes first and reserves,
-# the Confirm is a second call with work of its own, and nothing is held open that could be committed. Watch the
-# balances and the reader while two confirmations arrive one after the other.
+# One article calls the pattern "Try, Commit, Cancel", and says that each step registers "a confirm (Try) and
+# a cancel". Both are slips. In the run below, count the calls that each service gets. The Try comes first and
+# reserves. The Confirm is a second call with work of its own, and nothing is held open that could be
+# committed. Watch the balances and the reader while two confirmations arrive one after the other.
 
 # %%
 order = scenario("""
@@ -417,7 +419,7 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # | the last participant's commit decides | one write of the coordinator decides; the rest follows | Put it into order |
 # | a participant in doubt may time out | then one may commit while another rolls back | in doubt |
 # | three phases make it safe | against stops; a partition still splits | third phase |
-# | CAP: choose any two, always | the choice is asked for while the network is cut | CAP |
+# | CAP: choose any two, always | the choice comes only while the network is cut | CAP |
 # | the phases are Try, Commit, Cancel | Try, Confirm, Cancel: nothing is held open | TCC |
 # | a Cancel follows its Try | it may overtake it: empty cancel, suspended try | what a service must remember |
 

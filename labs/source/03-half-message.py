@@ -13,9 +13,9 @@
 # are folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its
 # part. Each of them can be done on its own day.
 #
-# **You need** lab 00. A *topic* is a named stream of messages, and a *queue* such as `orders-0` is one log
-# of it. A *broker* is the server that keeps the logs. A *producer group* (生产者组) consists of
-# the processes of one service that sends.
+# **You need** lab 00. A *topic* is a named stream of messages, and a *queue* such as `orders-0` is one log of
+# it. A *broker* is the server that keeps the logs. A *producer group* (生产者组) is the processes of one service
+# that send messages.
 
 # %% [markdown]
 # ## Hook: the customer has paid. Does the warehouse know?
@@ -126,7 +126,7 @@ Player(calm, step=first(calm, "orders[580538]"))
 # | write, decide | the listener writes the order's row | the service's own database |
 # | publish the decision | `EndTransaction COMMIT` goes to the broker | nobody answers it |
 # | make visible | the broker writes the message into `orders-0` | the warehouse |
-# | forget | a record in the *op topic* says that this half is over | the broker |
+# | forget | a record in the *op topic* says that this half has ended | the broker |
 #
 # **The row decides.** The broker only carries out what was decided in the database. A process that dies
 # before the row leaves a half message that nobody sees, and no order. If it dies after the row, the broker
@@ -149,8 +149,8 @@ check(TELLING, article_create_order)
 
 # %% [markdown]
 # The check has searched every schedule, with an order and with a cancellation. The number of a cancellation
-# begins with C, and this service refuses it. The light *told* is red where a customer was told something
-# untrue.
+# begins with C, and this service refuses to keep it. The light *told* is red where a customer was told
+# something untrue.
 #
 # Write a better function. `send_status` is `"SEND_OK"`, or one of three other statuses which say that a copy
 # of the stored message is late or missing. `local_state` is `"COMMIT_MESSAGE"`, `"ROLLBACK_MESSAGE"` or
@@ -193,9 +193,9 @@ check(TELLING, create_order)
 # ## Deeper: what do other programs find in the database?
 
 # %% [markdown]
-# Now we take a real database. The next cell sends the day's first four orders and one cancellation with the
-# same call. The rows go into an SQLite file. Then the file is opened with Python's own `sqlite3`, as any other
-# program would open it.
+# Now the database is a real one. The next cell sends the day's first four orders and one cancellation with
+# the same call. The rows go into an SQLite file. Then the file is opened with Python's own `sqlite3`, as any
+# other program would open it.
 
 # %% tags=["nbval-check-output"]
 file = Path(tempfile.mkdtemp()) / "orders.db"
@@ -522,12 +522,12 @@ Predict("03-consumer-fails", trace=fails, step=first(fails, "message 580538"))
 # again (lab 04).
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: how few choices part a row from its message?
+# ## Deeper: how few choices separate a row from its message?
 
 # %% [markdown]
 # Here is the service of the hook again, which writes the row before it sends the message
-# (`off=half_before_execute`). Deliver messages, or let a process die, from the menus in the picture. Your
-# goal is to turn the light *row with message* red. How few choices do you need?
+# (`off=half_before_execute`). Deliver messages, or kill a process, with the menus in the picture. Your goal
+# is to turn the light *row with message* red. How few choices do you need?
 
 # %%
 unsafe = "order_service off=half_before_execute 'app=send-in-transaction orders-0 580538'"
@@ -538,8 +538,8 @@ Playground(continue_scenario(f"# The row first\nsystem {unsafe}"), goal="row wit
 
 # %% [markdown]
 # Choose which process dies and where, and which safeguard is switched off. Nothing is restarted here. With
-# everything on, is there a death that turns a light red? Which one does without `half_before_execute`,
-# and which without `half_topic`?
+# everything on, is there a death that turns a light red? Which death does it when `half_before_execute` is
+# off, and which when `half_topic` is off?
 #
 # The last cell then searches all schedules without one safeguard at a time. Guess first what will break:
 #
@@ -547,7 +547,7 @@ Playground(continue_scenario(f"# The row first\nsystem {unsafe}"), goal="row wit
 # |---|---|
 # | `half_before_execute` | stores the half before it runs the local transaction |
 # | `half_topic` | keeps the half in a topic of its own |
-# | `exception_is_unknown` | takes an exception for UNKNOW; it takes it for ROLLBACK |
+# | `exception_is_unknown` | takes an exception for UNKNOW; it takes it for ROLLBACK instead |
 # | `end_validation` | compares an end's group and offsets with the half |
 # | `message_before_op` | writes the message before its op record |
 # | `op_topic` | records which halves have ended |
@@ -599,8 +599,9 @@ print(tell_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 # Use nothing else: no clock, no random numbers, no variable from outside the function.
 #
 # Every call on `db` is a place where the process can die. Two processes of the group are searched with a
-# kill, a broken connection and questions that come early. Then the process is killed at each of its steps
-# over an SQLite file. Two hints are there: `print(KEEPING.hint(1))`, then `print(KEEPING.hint(2))`.
+# kill, a broken connection and questions that come early. Then the process is killed at each of its steps,
+# with the rows in an SQLite file. Two hints are there: `print(KEEPING.hint(1))`, then
+# `print(KEEPING.hint(2))`.
 
 
 # %% nbgrader={"solution": true, "grade_id": "keeping"}

@@ -4,8 +4,8 @@
 # *90 minutes, or a short way of 20* · RocketMQ 5.5, and 4.9 where it differs
 #
 # **In one paragraph.** An order service writes an order into its database and tells the broker so in a
-# message that nobody acknowledges. In this lab that message is lost. You see what becomes of the order,
-# who mends it, and when nobody can. You write a test that finds the flaw of the official example, and a
+# message that nobody acknowledges. In this lab that message is lost. You see what becomes of the order, who
+# repairs it, and when nobody can. You write a test that finds the flaw of the official example, and a
 # listener that leaves no order open.
 #
 # **The short way:** Hook, Predict, Run, Test the official example, What you know now. The other parts are
@@ -28,7 +28,8 @@
 # In the run below `app` is a process of the order service, `db` its database, and `accounting` the consumer.
 # `EndTransaction` is lost on its way, and with it the connection.
 #
-# The six stages of the course: **reserve → write → decide → publish the decision → make visible → forget**.
+# The course divides each transaction into six stages: **reserve → write → decide → publish the decision →
+# make visible → forget**.
 
 # %% jupyter={"source_hidden": true}
 import ipywidgets
@@ -121,7 +122,7 @@ Player(end_lost, step=first(end_lost, "CheckTransactionState"))
 # | forget | an *op record*, the broker's note that this half has ended | the broker's op topic, up to 3 s later |
 #
 # So check-back repeats the fourth stage, and only that. It needs a process that can still tell what was
-# decided. All other parts of this lab are about that process.
+# decided. The rest of this lab is about that process.
 
 # %% [markdown]
 # ## Test the official example
@@ -142,7 +143,7 @@ Player(end_lost, step=first(end_lost, "CheckTransactionState"))
 #     return memory.get(order_id, COMMIT_MESSAGE)
 # ```
 #
-# First a question about a week in which everything works.
+# The first question is about a week in which everything works.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-example")
@@ -373,7 +374,7 @@ print(tell_rollbacks())
 # ## Deeper: who can be asked after a restart?
 
 # %% [markdown]
-# `app` is killed when its row is written, and it is restarted at once. Since its restart it has not sent any
+# `app` is killed after its row is written, and it is restarted at once. Since its restart it has not sent any
 # message. This broker allows two checks.
 
 # %% jupyter={"source_hidden": true}
@@ -388,7 +389,7 @@ print(tell_registrations())
 # defaults its halves are parked, although nobody was asked even once. And *being there* means being
 # registered. A 5.5 producer registers with its first message, or at its start if its constructor was given a
 # list of topics, as in the second line. A 4.9 producer registers at its start, if the broker creates topics
-# by itself. An article says that the loss of an end never matters, thanks to check-back. That is true only
+# by itself. An article says that the loss of an end never matters, thanks to check-back. This is true only
 # while some process of the group is registered and can still tell what was decided.
 
 # %% [markdown] tags=["deeper"]
@@ -417,7 +418,7 @@ print(tell_duplicates())
 # Each commit writes a *new* message, and nothing compares it with an earlier one. The table shows three
 # ordinary accidents, each of which leads to two messages. So the consumer is outside the transaction. It gets
 # a message *at least once*, as in lab 01, and must be *idempotent* (幂等): doing it again changes nothing. It
-# looks the order's key up, and writes key and amount together in one transaction of its own.
+# looks up the order's key, and writes key and amount together in one transaction of its own.
 #
 # Below is the same run for you to continue, from the moment when twin's row is written. Click a message to
 # deliver it, the timer to let a round come, or a lane to kill a process. *How few choices do you need until
@@ -454,7 +455,7 @@ print(tell_deliveries())
 # itself. In broadcasting mode a failure is written to a log file, and the message never comes again.
 #
 # So an order whose consumer *cannot* succeed needs a decision that RocketMQ does not make. Either somebody
-# repairs accounting and sends the dead letter again by hand, or the order is taken back. To take it back needs
+# repairs accounting and sends the dead letter again by hand, or the order is taken back. Taking it back needs
 # a *compensation*, as in the sagas of lab 02: a new order with its own row and its own message. The next two
 # lines show one, `cancel-580538`.
 
@@ -513,8 +514,8 @@ print(tell_shares())
 
 # %% [markdown]
 # The first number in each cell is the share of orders with a row whose message comes. The second counts
-# orders that are delivered twice. Articles say that check-back raises the success rate. It does more: as long
-# as some process of the group lives and looks the row up, it mends *every* loss and every death, and one
+# orders that are delivered twice. Articles say that check-back raises the success rate. It does more. As long
+# as some process of the group lives and looks the row up, it repairs *every* loss and every death, and one
 # check does most of the work. The second number is the price. Check-back turns *lost* into *late or twice*,
 # and an idempotent consumer turns twice into once.
 #
@@ -555,8 +556,8 @@ for slider in sliders:
 ipywidgets.VBox([*sliders, chart])
 
 # %% [markdown]
-# *Neither* is no fault of RocketMQ. The half could not be stored, or the process died before it had written
-# the row. The customer got an error or no answer, and there is no order.
+# Orders under *neither* are not RocketMQ's fault. The half could not be stored, or the process died before it
+# had written the row. The customer got an error or no answer, and there is no order.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: is it careful to catch every exception?
@@ -576,9 +577,9 @@ ipywidgets.VBox([*sliders, chart])
 # }
 # ```
 #
-# Press *Search*. It tries every schedule in which up to one connection breaks, at any moment. The cell below
-# it searches again and prints the end of the shortest run, with the article's listener and then with one that
-# has no `catch`.
+# Press *Search*. It tries every schedule in which at most one connection breaks, at any moment. The cell
+# below it searches again and prints the end of the shortest run, with the article's listener and then with
+# one that has no `catch`.
 
 # %% jupyter={"source_hidden": true}
 article = system("order_service service=catching 'app=send-in-transaction orders-0 580538'")
@@ -659,9 +660,9 @@ print(tell_claims())
 # client takes an exception for UNKNOW, and that is allowed.
 #
 # Every schedule is tried. The process is killed at each call and started again, its row is late, connections
-# break, checks come early, and another process is asked. Then the process is killed at each of its steps over
-# a real SQLite file, and every such run is played to its end. Two hints wait: `print(LISTENER.hint(1))`, then
-# `print(LISTENER.hint(2))`.
+# break, checks come early, and another process is asked. Then the process is killed at each of its steps,
+# with the rows in a real SQLite file, and every such run is played to its end. Two hints wait:
+# `print(LISTENER.hint(1))`, then `print(LISTENER.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "answering"}
 def execute(order: str, db, memory) -> str:

@@ -83,10 +83,9 @@ print("added up by accounting: ", pounds(sum(amounts) + amounts[KILLED]))
 # %% [markdown]
 # ## Predict
 #
-# The obvious repair is to write each batch in **one Kafka transaction**. The picture is such a job, reduced
-# to one batch, which has the income of the half hour from 12:30. Its transaction has committed. Then the
-# job is killed, before Spark has written its `commits` note. It is started again, and is handed the same
-# batch.
+# The obvious repair is to write each batch in **one Kafka transaction**. The picture shows such a job,
+# reduced to one batch, the income of the half hour from 12:30. Its transaction has committed. Then the job is
+# killed, before Spark has written its `commits` note. It is started again, and is handed the same batch.
 
 # %% jupyter={"source_hidden": true}
 Predict(
@@ -121,11 +120,11 @@ vary(play_sink, sink=list(KILL_SINKS), killed=list(KILL_MOMENTS))
 # | the rows of batch N, and perhaps its number | the sink, in Kafka | while it runs |
 # | `commits/N`: batch N is done | Spark, in the checkpoint | after the sink has returned |
 #
-# Between the second and the third line the batch is done, and Spark does not know. **Without a transaction**,
-# all rows that had left the sink are doubled. **With a transaction**, a death *inside* the sink does no harm:
-# the restarted job fences the old one, and the half-written transaction is aborted. After the commit it does
-# not help: the whole batch is in, and then once more. Only a sink that keeps the number *together with* the
-# rows can tell that the batch is in.
+# Between the second and the third line the batch is done, and Spark does not know it. **Without a
+# transaction**, all rows that had left the sink are doubled. **With a transaction**, a death *inside* the
+# sink does no harm: the restarted job fences the old one, and the half-written transaction is aborted. After
+# the commit a transaction does not help: the whole batch is in the topic, and is then written once more. Only
+# a sink that keeps the number *together with* the rows can tell that the batch has been written.
 
 # %% [markdown]
 # ## Write the rule
@@ -134,10 +133,10 @@ vary(play_sink, sink=list(KILL_SINKS), killed=list(KILL_MOMENTS))
 # committed (−1: none yet), and `batch` is the number of the one that Spark hands over. Answer `"write"`,
 # `"skip"`, or `"stop"` when a person must look.
 #
-# Your rule lives through three crashes with the shop's real amounts. In the second somebody deletes the
-# checkpoint after the kill, and in the third somebody creates topic *Income* again, empty. Two hints
-# wait: `print(DECIDE.hint(1))`, then `print(DECIDE.hint(2))`. If the rule is not right yet, the message
-# says which sum comes out, and the run that shows it opens.
+# Your rule is tried in three crashes, with the shop's real amounts. In the second somebody deletes the
+# checkpoint after the kill, and in the third somebody creates topic *Income* again, empty. Two hints wait:
+# `print(DECIDE.hint(1))`, then `print(DECIDE.hint(2))`. If the rule is not right yet, the message says which
+# sum comes out, and the run that shows it opens.
 
 # %% nbgrader={"solution": true, "grade_id": "decide"}
 def decide(progress: int, batch: int) -> str:
@@ -217,7 +216,7 @@ print(day.reconciliation)
 print("total", day.total, "without Spark", day.expected)
 
 # %% [markdown]
-# Every line that was fed was read, and counted once. The same minute by minute:
+# Every line that was sent was read, and counted once. The next chart shows the income minute by minute.
 
 # %%
 import plotly.graph_objects as go
@@ -263,8 +262,8 @@ prices = [row.pounds for row in day.rows]
 print("floats agree, forwards and backwards:", sum(prices) == sum(reversed(prices)))
 
 # %% [markdown]
-# The progress record is in the broker, as a note on the job's own offsets, and the transaction that
-# writes the rows writes it too. You can ask for it as for any consumer group's offsets:
+# The progress record is in the broker, as a note on the job's own offsets, and the transaction that writes
+# the rows writes it too. You can read it as you read the offsets of any consumer group:
 
 # %% tags=["nbval-check-output"]
 for place in fetch_offsets(consumer(address, "spark-income-day"), "Order-day", 2):
@@ -274,11 +273,11 @@ for place in fetch_offsets(consumer(address, "spark-income-day"), "Order-day", 2
 # ## Deeper: which of seven moments kills the sum of the real job?
 
 # %% [markdown]
-# Choose a sink and the moment of death, and press the button. The job starts, dies in batch 3, is
-# started again with the same checkpoint, and its output is added up. Before each trial, say which error
-# you expect. While it runs, *Money* shows what accounting has added up so far (the bar) and the sum that
-# is due (the mark). Watch it at the kill, and when the job is back. To the broker amounts are bytes, so the
-# live picture of the broker has no money.
+# Choose a sink and the moment of death, and press the button. The job starts, dies in batch 3, is started
+# again with the same checkpoint, and its output is added up. Before each trial, say which error you expect.
+# While it runs, *Money* shows what accounting has added up so far (the bar) and the sum that is due (the
+# mark). Watch it at the kill, and when the job is back. For the broker an amount is a few bytes, so its live
+# picture shows no money.
 
 # %%
 SINKS = ["at-least-once", "transactions", "exactly-once"]
@@ -333,17 +332,17 @@ except IncomeError as missing:
 
 # %% [markdown]
 # It doubles exactly the batch that our at-least-once sink doubled. (Without Maven the cell says what is
-# missing.)
-# The connector's code has the reason: `KafkaDataWriter` sends without a transaction, and the methods
-# with which Spark tells a sink that a batch is done, `KafkaStreamingWrite.commit` and `.abort`, are
+# missing.) The reason is in the connector's code: `KafkaDataWriter` sends without a transaction, and the
+# methods with which Spark tells a sink that a batch is done, `KafkaStreamingWrite.commit` and `.abort`, are
 # empty. A patch that would have made it exactly once, SPARK-28908, was never merged.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: in which order does the sink work?
 
 # %% [markdown]
-# The sink that is exactly once takes five steps with each batch. Put them in order; a wrong order hears
-# what it breaks. Run the cell, then move the pieces: each move is written between the brackets.
+# The sink that is exactly once takes five steps with each batch. Put them in order. If the order is wrong,
+# the message says what it breaks. Run the cell, then move the pieces: each move is written between the
+# brackets.
 
 # %% nbgrader={"solution": true, "grade_id": "steps"}
 order = STEPS.arrange([
@@ -390,9 +389,9 @@ print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.
 
 # %% [markdown]
 # No part of the job had to be started again, and no batch was run twice. The rows, the state of the
-# transaction and the group's offsets are in the broker's logs. The client connects again and goes on with
-# the same producer id and epoch. It sends the requests again that were not answered, and the sequence
-# numbers show which of them are repetitions (lab 05).
+# transaction and the group's offsets are in the broker's logs. The client connects again and goes on with the
+# same producer id and epoch. It repeats the requests that were not answered, and the sequence numbers show
+# the broker which of them it has already (lab 05).
 #
 # A power cut is another matter. Data that the operating system has not written yet is gone then, unless
 # the broker forces each write (`--fsync`). Kafka does not; it relies on copies on other brokers (lab 06).
@@ -415,17 +414,18 @@ print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.
 #                      ▲                   └ the progress record  ┘  one transaction
 #                      └────────────── where to go on ──────────────┘
 #
-# The first does not give you the second: a transactional producer is always idempotent too, and the
-# sink with transactions but without a progress record still had a batch in twice.
+# The first does not give you the second. A transactional producer is always idempotent too, and yet the sink
+# with transactions but without a progress record wrote a batch twice.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: must both ends be Kafka?
 
 # %% [markdown]
-# An article on exactly-once says that source and sink must both be Kafka. First the sink: here the job writes
-# its rows into a database, one transaction per batch. Then the source: topic *Order* as it is (*kept*), or a
-# source that forgets what it has delivered, as many queues do; the broker deletes those records. Which of these
-# jobs is right after a kill? Guess first. Then try them with the button, or run the cell below it.
+# An article on exactly-once says that source and sink must both be Kafka. The next cell lets you change both.
+# As its sink the job may have a database, with one transaction per batch. As its source it has topic *Order*
+# as it is (*kept*), or a source that forgets the records that it has delivered, as many queues do; here the
+# broker deletes them. Which of these jobs is right after a kill? Guess first. Then try them with the button,
+# or run the cell below it.
 
 # %%
 ends = Trials(
@@ -454,30 +454,30 @@ for source, sink, point in [
     print(*ends.try_out(source, sink, point), sep=" · ")
 
 # %% [markdown]
-# - **A database** needs the same as Kafka: rows and progress record in *its* transaction. One that
-#   *overwrites* (the minute is the key) is right without a progress record, as long as a batch that is
-#   handed over again has the same rows.
-# - **A source that forgets** makes it impossible, although Kafka stands at both ends: the batch that the
-#   dead job had in its hands is nowhere any more. The job finds that out, and stops.
+# - **A database** needs the same as Kafka: rows and progress record in *its* transaction. A database that
+#   *overwrites* (its key is the minute) is right without a progress record, as long as a batch that is handed
+#   over again has the same rows.
+# - **A source that forgets** makes a right sum impossible, although Kafka stands at both ends: the batch that
+#   the dead job was working on no longer exists anywhere. The job finds that out, and stops.
 #
-# So the rule is not “Kafka at both ends” but: a source that can be read again from a known place, and a
-# sink that knows its progress or may be written twice. A mail server is no such sink: it keeps no
-# progress for you, and a mail that is sent twice arrives twice.
+# So “Kafka at both ends” is not the rule. The source must be one that can be read again from a known place,
+# and the sink must know its progress, or give the same result when a batch is written to it twice. A mail
+# server is no such sink: it keeps no progress for you, and a mail that is sent twice arrives twice.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: how does Flink do it, without batches?
 
 # %% [markdown]
-# Apache Flink computes record by record; it has no batches. To be able to start again it takes a
-# picture of the whole job from time to time. The job manager (`jm`) tells the sources to send a *barrier*
-# (屏障) down their channels, between two records. The records before it belong to this checkpoint, those
-# behind it to the next. A task that gets the barrier notes its state: the source its offset, the counting
-# task (`sum`) its count. At the barrier the sink stores the rows in an open transaction (*pre-commit*).
-# When all tasks have acknowledged, the job manager writes the *checkpoint* to disk, and the sink commits.
+# Apache Flink computes record by record; it has no batches. To be able to start again, it stores the state of
+# the whole job from time to time. The job manager (`jm`) tells the sources to send a *barrier* (屏障) down
+# their channels, between two records. The records before it belong to this checkpoint, those behind it to the
+# next. A task that gets the barrier notes its state: the source its offset, the counting task (`sum`) its
+# count. At the barrier the sink stores the rows in an open transaction (*pre-commit*). When all tasks have
+# acknowledged, the job manager writes the *checkpoint* to disk, and the sink commits.
 #
-# The next picture shows a small job of Flink's kind beside one of Spark's. Both get the orders a1 and
-# a2. In both, the process that writes to the output is killed right after the decision, and started
-# again: in Flink the checkpoint is on disk, in Spark the sink's transaction is committed.
+# The next picture shows a small job of Flink's kind beside one of Spark's. Both get the orders a1 and a2. In
+# both, the process that writes to the output is killed right after the decision, and started again. At that
+# moment Flink's checkpoint is on disk, and the transaction of Spark's sink is committed.
 
 # %% jupyter={"source_hidden": true}
 Predict("11-same-crash")
@@ -513,12 +513,12 @@ vary(play_both, killed=list(MOMENTS), sinks=list(COMMIT_RULES))
 print(*(compare_outputs(sinks) for sinks in COMMIT_RULES), sep="\n\n")
 
 # %% [markdown]
-# Each sink fails at one moment only, and not at the same one. Flink's fails *before* the decision: there
-# is no complete checkpoint, and a1 is computed again. Spark's fails *after* it: the checkpoint does not
-# know yet. Barriers make each order count once in the job's *state*. The output is not part of that
-# state. It must be able to hide rows until the checkpoint is on disk, and for that Flink needs Kafka's
-# transactions. (Every crash of both models can be searched: `mqlab explore barriers`,
-# `mqlab explore micro_batches`; with `--off NAME` a rule is missing.)
+# Each sink fails at one moment only, and not at the same one. Flink's fails *before* the decision: there is
+# no complete checkpoint, and a1 is computed again. Spark's fails *after* it: the checkpoint does not know
+# yet. Barriers make each order count once in the job's *state*. The output is not part of that state. It must
+# be able to hide rows until the checkpoint is on disk, and for that Flink needs Kafka's transactions. (Every
+# crash of both models can be searched: `mqlab explore barriers`, `mqlab explore micro_batches`; `--off NAME`
+# leaves a rule out.)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who ends a transaction that has outlived its process?
@@ -542,11 +542,11 @@ fire again
 )
 
 # %% [markdown]
-# So the new process must not simply begin. First it must decide about the open transaction. `prepared` is
-# the batch whose rows are in it, `checkpoint` the last batch that the checkpoint has as done (−1: none).
-# Answer `"commit"`, `"abort"`, or `"stop"` when a person must look. In one of three deaths somebody sets
-# the checkpoint back to an earlier batch before the restart, to have some orders counted again. Two hints
-# wait: `print(RESUME.hint(1))`, then `print(RESUME.hint(2))`.
+# So the new process must not simply begin. First it must decide about the open transaction. `prepared` is the
+# batch whose rows are in it, `checkpoint` the last batch that the checkpoint records as done (−1: none).
+# Answer `"commit"`, `"abort"`, or `"stop"` when a person must look. In one of three deaths somebody sets the
+# checkpoint back to an earlier batch before the restart, to have some orders counted again. Two hints wait:
+# `print(RESUME.hint(1))`, then `print(RESUME.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "resume"}
 def resume(prepared: int, checkpoint: int) -> str:
@@ -589,9 +589,9 @@ print(recorded_kills())
 # %% [markdown]
 # Both jobs are right after every kill, if the sink is exactly once. *Seen twice* counts the minutes whose
 # rows were written, aborted and written again. Only a reader that also takes aborted rows gets them twice.
-# With at-least-once sinks every reader does. Spark's total is then too *small*, because the batch that is
-# there twice holds two large cancellations. The seconds are those of one busy machine; after “both told”
-# Flink had no minute left to write.
+# With at-least-once sinks every reader gets them twice. Spark's total is then too *small*, because the batch
+# that is there twice holds two large cancellations. The seconds are those of one busy machine; after “both
+# told” Flink had no minute left to write.
 #
 # | | Spark, as in this lab | Flink's Kafka sink |
 # |---|---|---|
@@ -628,7 +628,7 @@ wall.update_layout(
 wall
 
 # %% [markdown]
-# A second screen shows the five best-selling products, from the same rows. Does anybody see there that
+# A second screen shows the five best-selling products, from the same rows. Can anybody see there that
 # something is wrong?
 
 # %% tags=["nbval-check-output"]
@@ -638,7 +638,7 @@ print("the five bestsellers are the same:", bestsellers(rows) == bestsellers(onc
 print(*bestsellers(rows), sep="; ")
 
 # %% [markdown]
-# A minute's income rests on a few rows, so one row counted twice is seen at once. A ranking rests on
+# A minute's income rests on a few rows, so a row that is counted twice is seen at once. A ranking rests on
 # thousands, and stays as it is although many of them are counted twice. *Exactly once* is worth its price
 # where people look at single numbers, or pay them. For a list of recommendations at least once may be enough.
 
