@@ -41,11 +41,11 @@ from mqlab.lessons.lab00 import (
 )
 
 # %% [markdown]
-# ## Hook: who has the £5?
+# ## Hook: who has the £316.78?
 #
-# Every lab of this course is an episode of one story. A British gift shop sells over the web. A
-# customer orders something for £5, and the shop's **order service** books the money with two records:
-# `C-5` into the log of the customer's account (`accounts-0`), and `S+5` into the log of the shop's
+# Every lab of this course is an episode of one story. A British gift shop sells over the web. A customer's
+# order, number 580538, costs £316.78, and the shop's **order service** books the money with two records:
+# `C-316.78` into the log of the customer's account (`accounts-0`), and `S+316.78` into the log of the shop's
 # own account (`accounts-1`). The sum of both logs must be 0: **money in = money out**.
 #
 # Here the order service uses no transaction, and it is killed when the first record has left. Choose an
@@ -56,7 +56,7 @@ lossy = scenario("""
 # An order and its money, without a transaction
 system shop producers=order-service:plain
 kill order-service when=Produce#1 after=1
-run order-service: send accounts-0 C-5, send accounts-1 S+5, flush
+run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
 """)
 calm = ("diagram", "readers")
 Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
@@ -107,7 +107,7 @@ safe = scenario("""
 # An order and its money, in a transaction
 system shop
 kill order-service when=Produce#1 after=1
-run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
+run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
 restart order-service
 fire order-service
 """)
@@ -124,21 +124,23 @@ Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "g
 Player(safe, step=undecided)
 
 # %% [markdown]
-# The first `C-5` stays in the log. The coordinator *aborted* its transaction when the order service came
+# The first `C-316.78` stays in the log. The coordinator *aborted* its transaction when the order service came
 # back and called `init` under the same name. A reader of committed data never sees that record. A reader of
-# uncommitted data has seen it and is not told, so its sum is £5 too low. Then the order service did its work
-# again, and the order is booked once.
+# uncommitted data has seen it and is not told, so its sum is £316.78 too low. Then the order service did its
+# work again, and the order is booked once.
 
 # %% [markdown]
 # ## Book it twice
 #
-# Two customers have ordered now, the first for £5 and the second for £7. Each order has its own transaction:
+# Two customers have ordered now, 580538 for £316.78 and 580539 for £310.73. Each order has its own
+# transaction:
 #
-#     run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
-#     run order-service: begin, send accounts-0 C-7, send accounts-1 S+7, commit
+#     run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
+#     run order-service: begin, send accounts-0 C-310.73, send accounts-1 S+310.73, commit
 #
 # The order service is killed once. It is started again, remembers nothing, and does all of this again.
-# **Write the kill after which both orders are booked twice**: the customers have paid £24 in place of £12.
+# **Write the kill after which both orders are booked twice**: the customers have paid £1,255.02 in place of
+# £627.51.
 #
 # The line `kill order-service when=Kind#n after=K` kills the service in the step that sends its n-th
 # message of that kind, when K effects of that step are done. With `after=0` this message does not leave. A
@@ -206,7 +208,7 @@ check(BOOKED_TWICE, kill)
 # | line | what it says |
 # |---|---|
 # | `system shop producers=order-service:plain` | who takes part: a shop whose order service is a *plain* producer, without transactions |
-# | `run order-service: send accounts-0 C-5, … flush` | what the application calls, one call after the other; `flush` waits until every record sent is answered |
+# | `run order-service: send accounts-0 C-316.78, … flush` | what the application calls, one call after the other; `flush` waits until every record sent is answered |
 # | `kill order-service when=Produce#1 after=1` | the process is killed in the step that sends its first `Produce`, after one effect of that step |
 # | `restart order-service` | starts it again, at the first line of its application |
 # | `fire order-service` | a timer of this process runs out |
@@ -220,7 +222,7 @@ check(BOOKED_TWICE, kill)
 one_kill = Budget(kills=1, killable=("order-service",))
 plain = (
     "shop producers=order-service:plain "
-    "'order-service=send accounts-0 C-5; send accounts-1 S+5; flush'"
+    "'order-service=send accounts-0 C-316.78; send accounts-1 S+316.78; flush'"
 )
 broken = explore(system(plain), one_kill).counterexamples["money"]
 print("without a transaction the light can turn red after", len(broken.schedule), "choices:")
@@ -232,20 +234,20 @@ for fact in broken.trace():
 again = scenario("""
 system shop producers=order-service:plain
 kill order-service when=Produce#1 after=1
-run order-service: send accounts-0 C-5, send accounts-1 S+5, flush
+run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
 restart order-service
 """)
 print("without a transaction, when the order service has done its work again:")
 print(balances(again))
-whole = "shop 'order-service=init; begin; send accounts-0 C-5; send accounts-1 S+5; commit'"
+whole = "shop 'order-service=init; begin; send accounts-0 C-316.78; send accounts-1 S+316.78; commit'"
 verdict = explore(system(whole), Budget(kills=1))
 print("\nwith one, every schedule with one kill of any process was tried:", verdict.complete)
 print("the light can turn red:", "money" in verdict.counterexamples)
 
 # %% [markdown]
-# Nothing rare is needed: the order service sends and dies, and its record arrives. Doing the work
-# again makes it worse, since the customer has now paid twice and the shop got £5. With a transaction no
-# schedule with one kill turns the light red, whichever process is killed.
+# Nothing rare is needed: the order service sends and dies, and its record arrives. Doing the work again makes
+# it worse, since the customer has now paid twice and the shop got £316.78. With a transaction no schedule
+# with one kill turns the light red, whichever process is killed.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a message queue promise?
@@ -260,13 +262,13 @@ away = scenario("""
 # The reader is away while the producer goes on
 system shop producers=order-service:plain readers=accounting
 kill accounting
-run order-service: send accounts-0 C-5, send accounts-1 S+5, flush
+run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
 restart accounting
 run accounting: poll accounts-0, poll accounts-1
 """)
 flushed, back = first(away, "flush: ok"), first(away, "recovered")
 assert flushed < back  # the producer had its answers before the reader was there again
-assert first(away, "poll accounts-1 read_committed: ok S+5") > back
+assert first(away, "poll accounts-1 read_committed: ok S+316.78") > back
 Player(away, step=back)
 
 # %% [markdown]
@@ -312,7 +314,7 @@ def stop_broker(how):
     return scenario(f"""
     # The order is committed, then a broker is stopped: {how}
     system shop
-    run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
+    run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
     {how} accounts-0
     restart accounts-0
     """)
@@ -349,7 +351,7 @@ base = scenario("""
 # Eventually consistent: the coordinator is away between two markers
 system shop producers=order-service,billing:plain
 kill coordinator when=WriteTxnMarkers#1 after=1
-run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
+run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
 run billing: send accounts-0 invoice, flush
 restart coordinator
 """)
@@ -361,8 +363,8 @@ Player(base, step=half)
 
 # %% [markdown]
 # - *Basically available*: the coordinator is down, and `billing` writes its invoice all the same.
-# - *Soft state*: the order is decided and `commit` has returned, yet a reader of committed data is
-#   shown `C-5` and not `S+5`. Its sum is −5. The light does not turn red, because a marker is still
+# - *Soft state*: the order is decided and `commit` has returned, yet a reader of committed data is shown
+#   `C-316.78` and not `S+316.78`. Its sum is −316.78. The light does not turn red, because a marker is still
 #   owed: something is under way.
 # - *Eventually consistent*: go to the end of the run. The coordinator is back, and the sum is 0.
 
@@ -413,11 +415,11 @@ Fold(
 # %% tags=["nbval-check-output"]
 paid = scenario("""
 system shop
-run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
+run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
 """)
 stages = {
     "reserve": "Ongoing",
-    "write": "C-5 @0",
+    "write": "C-316.78 @0",
     "decide": "PrepareCommit",
     "(your call returns)": "ok epoch=1",
     "publish the decision": "WriteTxnMarkers",
@@ -429,7 +431,7 @@ assert steps == sorted(steps)
 for stage, step in zip(stages, steps, strict=True):
     print(f"{stage:<21} {step:>3}  {paid.facts[step - 1].line(width=13)}")
 
-BOOK = "send accounts-0 C-5, send accounts-1 S+5"
+BOOK = "send accounts-0 C-316.78, send accounts-1 S+316.78"
 orders = {
     "2 records, no transaction": ("order-service:plain", f"{BOOK}, flush"),
     "2 records, one transaction": ("order-service", f"init, begin, {BOOK}, commit"),
@@ -468,9 +470,9 @@ for name, (producer, calls) in orders.items():
 # | stuck consumer | a reader waits behind an open transaction of somebody else |
 #
 # Some of them you have seen. The order service without a transaction made a half payment, a *fractured
-# outcome*, and when it was started again the customer's payment was a *duplicate*. The power cut was a
-# *lost write*. The −5 between two markers was a *torn read*. What the reader of uncommitted data got was
-# first a *dirty* and later an *aborted read*.
+# outcome*, and when it was started again the customer's payment was a *duplicate*. The power cut was a *lost
+# write*. The −316.78 between two markers was a *torn read*. What the reader of uncommitted data got was first
+# a *dirty* and later an *aborted read*.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: where do the brokers keep what?

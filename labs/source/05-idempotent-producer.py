@@ -40,13 +40,14 @@ from mqlab.lessons.kafka.lab05 import (
 )
 
 # %% [markdown]
-# ## Hook: paid in two parts, counted in how many?
+# ## Hook: two orders are paid. How many payments are counted?
 #
-# A customer of the gift shop pays in two parts, `p1` and `p2`, of £5 each. The shop's order service sends both
-# to the topic `payments`. There is no transaction in this lab, so of the six stages (reserve, write,
-# decide, publish the decision, make visible, forget) only one is left: **write**. The leader of the
-# partition stores both payments. Its answer for `p2` is lost with the connection. The order service does
-# what every client does: it connects again and sends `p2` again.
+# Two customers of the gift shop pay for their orders, £316.78 for 580538 and £310.73 for 580539. The shop's
+# order service sends both payments to the topic `payments`, each by the number of its order. There is no
+# transaction in this lab, so of the six stages (reserve, write, decide, publish the decision, make visible,
+# forget) only one is left: **write**. The leader of the partition stores both payments. Its answer for
+# `580539` is lost with the connection. The order service does what every client does: it connects again and
+# sends `580539` again.
 #
 # The light *money in = money out* is here too. It is red when a payment is counted twice, or when one is
 # missing although the order service was told that it is stored. *Money* adds it up.
@@ -60,7 +61,7 @@ from mqlab.lessons.kafka.lab05 import (
 twice = scenario("""
 # The answer is lost, and the order service sends again
 system payments producers=order-service:plain
-run order-service: send payments-0 p1, send payments-0 p2, flush
+run order-service: send payments-0 580538, send payments-0 580539, flush
 lose order-service→payments-0 ⇒Produce#2
 """)
 Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"))
@@ -68,8 +69,8 @@ Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"))
 # %% [markdown]
 # ## Run
 #
-# Play the run to its end. The customer has paid `p2` once and is charged twice, the light is red, and no
-# error was raised anywhere. This is *at-least-once* delivery.
+# Play the run to its end. The second customer has paid £310.73 once and is charged twice, the light is red,
+# and no error was raised anywhere. This is *at-least-once* delivery.
 #
 # An operation that may be repeated would help. In mathematics a function *f* is **idempotent** (幂等) if
 # *f(f(x)) = f(x)*. Adding to a sum is not idempotent, and putting into a set is. An append to a log is
@@ -84,7 +85,7 @@ def add(total):
 
 
 def put(stored):
-    return stored | {(7, 1): "p2"}  # the key: who sent it, and its number
+    return stored | {(7, 1): "580539"}  # the key: who sent it, and its number
 
 
 assert add(add(0)) != add(0)
@@ -93,19 +94,18 @@ assert put(put({})) == put({})
 once = scenario("""
 # The answer is lost, and the retry is recognised
 system payments
-run order-service: send payments-0 p1, send payments-0 p2, flush
+run order-service: send payments-0 580538, send payments-0 580539, flush
 lose order-service→payments-0 ⇒Produce#2
 """)
-assert count_payments(twice).splitlines() == ["p1  counted 1×", "p2  counted 2×"]
-assert count_payments(once).splitlines() == ["p1  counted 1×", "p2  counted 1×"]
+assert count_payments(twice).splitlines() == ["580538  counted 1×", "580539  counted 2×"]
+assert count_payments(once).splitlines() == ["580538  counted 1×", "580539  counted 1×"]
 Player(once, step=first(once, "connection broken"))
 
 # %% [markdown]
-# The second `Produce p2` carries the same key as the first: *producer id* (pid) 0, *epoch* 0, *sequence
-# number* (序列号) 1. The leader knows it, stores nothing, and answers **ok, with the offset of the first
-# time**. The producer cannot tell this answer from the one that was lost, so there is no error to handle.
-# This is the narrow meaning of *exactly once* (精确一次): the server stores a message once, however often
-# it is sent.
+# The second `Produce 580539` carries the same key as the first: *producer id* (pid) 0, *epoch* 0, *sequence
+# number* (序列号) 1. The leader knows it, stores nothing, and answers **ok, with the offset of the first time**.
+# The producer cannot tell this answer from the one that was lost, so there is no error to handle. This is the
+# narrow meaning of *exactly once* (精确一次): the server stores a message once, however often it is sent.
 
 # %% [markdown]
 # ## Put it into order
@@ -151,11 +151,11 @@ check(PRODUCE, order)
 # ## Deeper: what does the leader compare?
 
 # %% [markdown]
-# Many articles give a formula: *new = old + 1 is right; new ≤ old is a duplicate and is dropped; new > old
-# + 1 means that a message was lost.* Say what it gets wrong before you run the next cell. Here batches are
-# sent by hand. Each is given by its payments, its first sequence number, and its epoch if that is not 0. First
-# one batch is sent three times. Then each line is a story of its own, and its last batch is judged twice: by
-# the formula and by the leader.
+# Many articles give a formula: *new = old + 1 is right; new ≤ old is a duplicate and is dropped; new > old +
+# 1 means that a message was lost.* Say what it gets wrong before you run the next cell. Here batches are sent
+# by hand. Each is given by its payments (`p1`, `p2`, …, of any amount), its first sequence number, and its
+# epoch if that is not 0. First one batch is sent three times. Then each line is a story of its own, and its
+# last batch is judged twice: by the formula and by the leader.
 
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -234,15 +234,15 @@ Player(run, step=first(run, "killed") - 1)
 # A connection means nothing: pid, epoch and numbers travel in the batch, so any connection will do. A
 # restart means a lot: the leader comes back with a memory of **one batch** per producer.
 #
-# And a power cut? Here `p1` was stored and acknowledged, but not yet flushed to the disk's surface. Then
-# `p2` is sent, and the power of the only leader is cut.
+# And a power cut? Here the payment `580538` was stored and acknowledged, but not yet flushed to the disk's
+# surface. Then `580539` is sent, and the power of the only leader is cut.
 
 # %% jupyter={"source_hidden": true}
 cut = scenario("""
 # The power of the only leader is cut between two payments
 system payments
-run order-service: send payments-0 p1, flush, send payments-0 p2, flush
-power-cut payments-0 when=p2 after=0
+run order-service: send payments-0 580538, flush, send payments-0 580539, flush
+power-cut payments-0 when=580539 after=0
 restart payments-0
 """)
 Predict("05-empty-log", trace=cut, step=first(cut, "power cut"))
@@ -288,7 +288,7 @@ print(snapshot_files(files))
 restarted = scenario("""
 # The application starts over
 system payments
-run order-service: send payments-0 p1, send payments-0 p2, flush
+run order-service: send payments-0 580538, send payments-0 580539, flush
 kill order-service
 restart order-service
 """)
@@ -309,7 +309,7 @@ run south: send payments-0 s1, flush
 both = scenario("""
 # One payment, two partitions
 system payments partitions=2
-run order-service: send payments-0 p1, send payments-1 p1, flush
+run order-service: send payments-0 580538, send payments-1 580538, flush
 """)
 for title, run in {
     "the order service was started again": restarted,
@@ -400,7 +400,7 @@ for client, settings in [
 # one.
 
 # %%
-plain = "payments producers=order-service:plain 'order-service=send payments-0 p1; flush'"
+plain = "payments producers=order-service:plain 'order-service=send payments-0 580538; flush'"
 Playground(continue_scenario(f"# The order service, without numbers\nsystem {plain}"), goal="money")
 
 # %% [markdown] tags=["deeper"]
@@ -413,7 +413,7 @@ Playground(continue_scenario(f"# The order service, without numbers\nsystem {pla
 # service sends two payments, and the leader may be killed once, at any moment.
 
 # %%
-numbered = "payments 'order-service=send payments-0 p1; send payments-0 p2; flush'"
+numbered = "payments 'order-service=send payments-0 580538; send payments-0 580539; flush'"
 one_kill = Budget(kills=1, killable=("payments-0",), timers=1)
 zombie = (
     "payments producers=hand:raw 'hand=produce payments-0 p1 seq=0; "
@@ -443,11 +443,11 @@ Explorer(system(numbered), one_kill)
 # has begun: a *zombie write* (僵尸写入).
 #
 # With both checks there are still two ways to duplicate. In the first, which you have seen, the order service
-# dies and starts over. In the second the leader dies while **two** batches are unanswered: it comes back with a
-# memory of one. So a broker's restart *does* affect idempotence. A real broker 4.3.1 with the Java client of
-# the same version ends up with the same log, `p1 p2` with epoch 0 and again `p1 p2` with epoch 1, and an
-# orderly stop is no better. Moving the partition to another broker is better: a follower that takes over has
-# seen the same batches, and in a real cluster of three it knew all five. Step through the kill:
+# dies and starts over. In the second the leader dies while **two** batches are unanswered: it comes back with
+# a memory of one. So a broker's restart *does* affect idempotence. A real broker 4.3.1 with the Java client
+# of the same version ends up with the same log, both payments with epoch 0 and again both with epoch 1, and
+# an orderly stop is no better. Moving the partition to another broker is better: a follower that takes over
+# has seen the same batches, and in a real cluster of three it knew all five. Step through the kill:
 
 # %%
 dies = shortest["the leader is killed once"]["money"].trace()

@@ -48,17 +48,17 @@ from mqlab.lessons.kafka.lab08 import (
 )
 
 # %% [markdown]
-# ## Hook: the tea was sold once. How often is it booked?
+# ## Hook: order 580538 was paid once. How often is it booked?
 #
-# The order service of the shop has taken an order of tea for £3. It stands in `orders-0` as `tea:3`. A
-# worker of the group `accounting` reads it, writes the income `tea+3` to `income-0` in a transaction,
-# commits, and then tells the group how far it has come. The light *money* watches: money in = money out;
-# *Money* sets the booked income (the bar) against the orders that count as read (the mark).
-# The worker dies before the last step. When the group has noticed (its *session* runs out), the platform
-# starts the worker again.
+# The order service of the shop has taken order 580538, for £316.78. It stands in `orders-0` as
+# `580538:31678`, its number and its pence. A worker of the group `accounting` reads it, writes the income
+# `580538+31678` to `income-0` in a transaction, commits, and then tells the group how far it has come. The
+# light *money* watches: money in = money out; *Money* sets the booked income (the bar) against the orders
+# that count as read (the mark). The worker dies before the last step. When the group has noticed (its
+# *session* runs out), the platform starts the worker again.
 #
-# The six stages of the course: **reserve → write → decide → publish the decision → make visible →
-# forget**.
+# The course divides each transaction into six stages: **reserve → write → decide → publish the decision →
+# make visible → forget**.
 
 # %% [markdown]
 # ## Predict
@@ -70,7 +70,7 @@ apart = scenario("""
 # Output and position are committed apart
 system income
 kill worker when=OffsetCommit#1 after=0
-run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3, commit, commit-offsets accounting
+run worker: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, commit, commit-offsets accounting
 fire __consumer_offsets-0 session/accounting/worker-1
 restart worker
 """)
@@ -78,10 +78,11 @@ dead = first(apart, "killed")
 Predict("08-apart", trace=apart, step=dead)
 
 # %% [markdown]
-# Every transaction was whole, every call returned ok, and £3 have become £6. If amounts are added up, each
-# must be counted once (a bank's loans come at the end). The same holds for numbers that people *watch*: for
-# a meter that reports one number per minute, a single duplicate shows as a jump. To commit the position
-# *first* is no better, because then a kill in between loses the order. The shop needs *both or neither*.
+# Every transaction was whole, every call returned ok, and £316.78 have become £633.56. If amounts are added
+# up, each must be counted once (a bank's loans come at the end). The same holds for numbers that people
+# *watch*: for a meter that reports one number per minute, a single duplicate shows as a jump. To commit the
+# position *first* is no better, because then a kill in between loses the order. The shop needs *both or
+# neither*.
 
 # %% [markdown]
 # ## Run
@@ -95,7 +96,7 @@ together = scenario("""
 # Output and position in one transaction
 system income
 kill worker when=EndTxn#1 after=0
-run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+run worker: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send-offsets accounting orders-0@1, commit
 fire __consumer_offsets-0 session/accounting/worker-1
 restart worker
 fire worker retry
@@ -195,7 +196,7 @@ print(count_orders(together))
 pending = scenario("""
 # A position that is pending
 system income readers=reader
-run worker: init, begin, send income-0 tea+3, send-offsets accounting orders-0@1
+run worker: init, begin, send income-0 580538+31678, send-offsets accounting orders-0@1
 run reader: committed accounting orders-0
 fire reader retry
 run worker: commit
@@ -245,14 +246,14 @@ print(offsets(later))
 # ## Deeper: what does an abort take back?
 
 # %% [markdown]
-# The worker has read the tea (position 1), sent income and position, and aborts. It does not restart. It
-# polls.
+# The worker has read the order (position 1), has sent income and position, and aborts. It does not restart.
+# It polls.
 
 # %% jupyter={"source_hidden": true}
 aborted = scenario("""
 # After an abort
 system income
-run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3
+run worker: init, subscribe accounting orders, poll, begin, send income-0 580538+31678
 run worker: send-offsets accounting orders-0@1, abort, position orders-0, poll
 run worker: committed accounting orders-0, seek orders-0@0, poll
 """)
@@ -263,28 +264,27 @@ Predict("08-after-abort", trace=aborted, step=gone)
 print(list_calls(aborted))
 
 # %% [markdown]
-# Nothing! The tea is neither counted nor read again. The next transaction would commit a position behind
-# it, and it would be lost for good. Before 4.0 Kafka's own design page said that the consumer's position
-# reverts to its old value. Since then it warns you: the *stored* position reverts, but the consumer does not
-# rewind by itself. The application has to go back: `seek` to the place where the round began, and then the
-# tea is there again.
+# The poll gives nothing! The order is neither counted nor read again. The next transaction would commit a
+# position behind it, and it would be lost for good. Before 4.0 Kafka's own design page said that the
+# consumer's position reverts to its old value. Since then it warns you: the *stored* position reverts, but
+# the consumer does not rewind by itself. The application has to go back: `seek` to the place where the round
+# began, and then the order is there again.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: two of a kind: who tells them apart?
 
 # %% [markdown]
 # Worker `one` falls silent in the middle of its work. After its session the group gives it up, and `two`
-# takes its place and counts the tea. Then `one` wakes up and wants to go on. It was replaced and does not
-# know it: a *zombie* (僵尸实例). Here the two have *different* transactional ids, so no epoch tells them
-# apart.
+# takes its place and counts the order. Then `one` wakes up and wants to go on. It was replaced and does not
+# know it: a *zombie* (僵尸实例). Here the two have *different* transactional ids, so no epoch tells them apart.
 
 # %% jupyter={"source_hidden": true}
 ZOMBIE = """
 # One falls silent, two takes over
 system income workers=one,two{off}
-run one: init, subscribe accounting orders, poll, begin, send income-0 tea+3
+run one: init, subscribe accounting orders, poll, begin, send income-0 580538+31678
 fire __consumer_offsets-0 session/accounting/one-1
-run two: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+run two: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send-offsets accounting orders-0@1, commit
 run one: send-offsets accounting orders-0@1, commit{end}
 """
 fenced = scenario(ZOMBIE.format(off="", end=", abort"), recorded="group-old-generation")
@@ -318,13 +318,13 @@ print(read_recording("tv2", "group-generation-fencing", "TxnOffsetCommit", "Join
 stalled = scenario("""
 # A silent worker that has sent its position
 system income workers=one,two
-run one: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send-offsets accounting orders-0@1
+run one: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send-offsets accounting orders-0@1
 fire __consumer_offsets-0 session/accounting/one-1
 run two: init, subscribe accounting orders, poll
 fire two retry
 fire coordinator timeout one
 fire two retry
-run two: begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+run two: begin, send income-0 580538+31678, send-offsets accounting orders-0@1, commit
 """)
 Predict("08-takes-over", trace=stalled, step=first(stalled, "UNSTABLE"))
 
@@ -333,21 +333,21 @@ print(offsets(stalled), "\n")
 print(count_orders(stalled))
 
 # %% [markdown]
-# The tea is counted once, and late: `two` waited for the whole timeout of a transaction that was not its
-# own. So a worker that consumes and produces sets a short `transaction.timeout.ms`. Kafka Streams sets
-# 10 s; the producer's default is 60 s.
+# The order is counted once, and late: `two` waited for the whole timeout of a transaction that was not its
+# own. So a worker that consumes and produces sets a short `transaction.timeout.ms`. Kafka Streams sets 10 s;
+# the producer's default is 60 s.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which number is committed?
 
 # %% [markdown]
-# The tea has offset 0. Two workers differ in one number. Each commits and is then started again, at the
+# Order 580538 has offset 0. Two workers differ in one number. Each commits and is then started again, at the
 # group's position.
 
 # %% tags=["nbval-check-output"]
 NUMBER = """
-system income orders=tea:3,milk:2
-run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send income-0 milk+2
+system income orders=580538:31678,580539:31073
+run worker: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send income-0 580539+31073
 run worker: send-offsets accounting orders-0@{offset}, commit, unsubscribe
 run worker: subscribe accounting orders, poll
 """
@@ -363,7 +363,7 @@ for name, number in (("the last one processed", 1), ("the next one to read", 2))
 # %% tags=["nbval-check-output"]
 LAG = """
 system income readers=booking
-run worker: init, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+run worker: init, begin, send income-0 580538+31678, send-offsets accounting orders-0@1, commit
 run booking: poll income-0, commit-offsets booking income-0@{offset}, end-offset income-0, position income-0
 """
 rows = []
@@ -383,9 +383,9 @@ print(table("commits | committed | end offset | lag, for ever", rows))
 
 # %% [markdown]
 # Here are three workers, written as functions. `app` is a consumer and a producer in one; each call that
-# fails raises an exception. Begin with the one from the hook: it has sent the tea's income and asks for the
-# commit. Kill it yourself, in the picture or by the buttons: *how few choices do you need until the order
-# is counted twice?* (A restarted worker starts its function again; *let it run* does the steps that need no
+# fails raises an exception. Begin with the one from the hook: it has sent the order's income and asks for the
+# commit. Kill it yourself, in the picture or by the buttons: *how few choices do you need until the order is
+# counted twice?* (A restarted worker starts its function again; *let it run* does the steps that need no
 # decision.)
 
 # %%
@@ -466,9 +466,9 @@ for name, example in verdict.counterexamples.items():
     print(f"in_one_transaction without the first: {name}, {len(example.schedule)} choices")
 
 # %% [markdown]
-# The first row: if a position counts as soon as it is written, then a kill leads to an abort that drops
-# the income and keeps the position, and the tea is lost. The second row: the member that was given up
-# commits as well as its successor. This is that run:
+# The first row: if a position counts as soon as it is written, then a kill leads to an abort that drops the
+# income and keeps the position, and the order is lost. The second row: the member that was given up commits
+# as well as its successor. This is that run:
 
 # %%
 zombie = found["generation_fencing"].trace()
@@ -534,8 +534,8 @@ check(LOOP, work)
 # ## Deeper: where does the promise end?
 
 # %% [markdown]
-# Suppose `income` also sent an e-mail to the customer, or added the £3 to a row of a database. This is the
-# best loop there is, killed after each of its calls. How many e-mails, how many orders?
+# Suppose `income` also sent an e-mail to the customer, or added the £316.78 to a row of a database. This is
+# the best loop there is, killed after each of its calls. How many e-mails, how many orders?
 
 # %% tags=["nbval-check-output"]
 print(side_effects(in_one_transaction))
@@ -594,12 +594,12 @@ stages = scenario("""
 # Two stages, and a kill in the first
 system income outputs=income,ledger workers=first,second
 kill first when=EndTxn#1 after=0
-run first: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+run first: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send-offsets accounting orders-0@1, commit
 run second: init, subscribe booking income, poll
 fire __consumer_offsets-0 session/accounting/first-1
 restart first
 fire first retry
-run second: poll, begin, send ledger-0 tea=3, send-offsets booking income-0@3, commit, poll
+run second: poll, begin, send ledger-0 580538=31678, send-offsets booking income-0@3, commit, poll
 """)
 Predict(
     "08-second-stage",
@@ -640,16 +640,17 @@ for topic in ("income", "ledger"):
 # ## Deeper: a bank, the same loop
 
 # %% [markdown]
-# A bank's desk reads loans from `loans-0` and grants each as a credit in `credits-0`: Ada has asked for
-# £9000. *Money* now means that the credits granted are those of the loans that count as read. The bank runs
-# the worker of the hook. It is killed when it wants to commit its position, and started again.
+# A bank's desk reads loans from `loans-0` and grants each as a credit in `credits-0`. Ada has asked for £9000
+# (`Ada:900000`, in pence). *Money* now means that the credits granted are those of the loans that count as
+# read. The bank runs the worker of the hook. It is killed when it wants to commit its position, and started
+# again.
 
 # %% jupyter={"source_hidden": true}
 BANK = """
 # {title}
-system income topic=loans orders=Ada:9000 outputs=credits workers=desk
+system income topic=loans orders=Ada:900000 outputs=credits workers=desk
 kill desk when={last_call}#1 after=0
-run desk: init, subscribe lending loans, poll, begin, send credits-0 Ada=9000, {end}
+run desk: init, subscribe lending loans, poll, begin, send credits-0 Ada=900000, {end}
 fire __consumer_offsets-0 session/lending/desk-1
 restart desk
 """
@@ -682,7 +683,7 @@ for name, run in (("apart", granted_twice), ("in the transaction", granted_once)
 
 # %% [markdown]
 # The first credit was aborted together with its position, so the loan was read again and granted once. The
-# worker does not know what a loan is: the same loop grants credits and counts tea.
+# worker does not know what a loan is: the same loop grants credits and counts orders.
 #
 # On other brokers:
 #

@@ -52,7 +52,7 @@ def test_only_a_power_cut_loses_a_committed_payment(how: str, lost: bool, accoun
         f"{how} {account}\nrestart {account}"
     )
     assert bool(find_red_step(run, "money")) == lost
-    assert balances(run).splitlines()[1].endswith("+0") != lost
+    assert balances(run).splitlines()[1].endswith("+0.00") != lost
 
 
 def test_a_partition_that_is_down_has_lost_nothing_yet() -> None:
@@ -74,7 +74,7 @@ def test_the_light_does_not_judge_while_something_is_under_way() -> None:
         "system shop\nkill coordinator when=WriteTxnMarkers#1 after=1\n"
         f"run order-service: init, begin, {PAY}, commit"
     )
-    assert balances(base).splitlines()[1].split() == ["read_committed", "-5", "+0", "-5"]
+    assert balances(base).splitlines()[1].split() == ["read_committed", "-5.00", "+0.00", "-5.00"]
     (light,) = [one for one in base.snapshot(-1).lights if one.name == "money"]
     assert light.ok
     assert light.sentence.en == "money in = money out, once nothing is under way"
@@ -83,7 +83,7 @@ def test_the_light_does_not_judge_while_something_is_under_way() -> None:
         f"run order-service: init, begin, {PAY}, commit\nrestart coordinator"
     )
     assert find_red_step(ended, "money") == 0
-    assert balances(ended).splitlines()[1].split() == ["read_committed", "-5", "+5", "+0"]
+    assert balances(ended).splitlines()[1].split() == ["read_committed", "-5.00", "+5.00", "+0.00"]
 
 
 def test_one_thing_has_one_name() -> None:

@@ -21,7 +21,7 @@ from ..rehearsal import plain, run_with_kill
 from ..steps import find_red_step, first
 from .exercises.copying import BREAK, KILL, LOOP, ONE, WORKER
 from .lab06 import read_recording
-from .systems.income import IncomeSystem, label
+from .systems.income import IncomeSystem, worth
 from .systems.loop import Abortable, App, Order, PriceUnknown, Refused, Work
 
 __all__ = [
@@ -64,8 +64,7 @@ def count_orders(trace: Trace, topic: str = "income", position: int = -1) -> str
     sign = "+" if topic == "income" else "="
     got = [value.label for value in reader.got if sign in value.label]
     rows = [(f"{name}", f"{got.count(name)}×") for name in sorted(set(got))]
-    total = sum(int(value[len(label(value)) + 1 :]) for value in got)
-    return columns([(topic, "counted"), *rows, ("sum", str(total))])
+    return columns([(topic, "counted"), *rows, ("sum", f"£{sum(map(worth, got)) / 100:,.2f}")])
 
 
 def offsets(trace: Trace, log: str = "__consumer_offsets-0") -> str:

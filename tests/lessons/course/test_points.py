@@ -299,7 +299,7 @@ def test_a_loop_that_knows_the_orders_gets_no_point() -> None:
 
     def by_heart(app: App, order: Any) -> str:
         app.income(order)
-        return known.get(order.value, "tea+3")
+        return known.get(order.value, "580538+31678")
 
     def by_rule(app: App, order: Any) -> str:
         return app.income(order)

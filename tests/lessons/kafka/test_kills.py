@@ -64,7 +64,7 @@ def test_the_kill_after_which_both_orders_are_booked_twice(when: str, name: str)
     trace = verdict.trace()
     if trace is not None:
         committed = balances(trace).splitlines()[1].split()
-        assert (committed == ["read_committed", "-24", "+24", "+0"]) == verdict.ok
+        assert (committed == ["read_committed", "-1255.02", "+1255.02", "+0.00"]) == verdict.ok
         assert all(light.ok for light in trace.snapshot(-1).lights if light.name == "money")
 
 

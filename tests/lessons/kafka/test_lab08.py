@@ -277,7 +277,7 @@ def test_a_function_may_run_twice_for_an_order_that_counts_once() -> None:
 
 
 def test_the_income_system_says_its_line_and_reads_it_back() -> None:
-    line = "income workers=first,second orders=tea:3,milk:2 outputs=income,ledger"
+    line = "income workers=first,second orders=580538:31678,580539:31073 outputs=income,ledger"
     found = system(line)
     assert isinstance(found, IncomeSystem)
     assert found.outputs == ("income", "ledger")
@@ -288,28 +288,29 @@ def test_the_income_system_says_its_line_and_reads_it_back() -> None:
 
 
 def test_orders_stand_in_the_log_once_also_after_a_restart() -> None:
-    run = scenario("system income orders=tea:3,milk:2\nkill orders-0\nrestart orders-0\n")
+    stocked = "system income orders=580538:31678,580539:31073"
+    run = scenario(f"{stocked}\nkill orders-0\nrestart orders-0\n")
     log = run.snapshot(-1).logs[0]
-    assert [cell.label for cell in log.cells] == ["tea:3", "milk:2"]
+    assert [cell.label for cell in log.cells] == ["580538:31678", "580539:31073"]
 
 
 def test_a_second_stage_reads_what_the_first_has_decided() -> None:
     run = scenario("""
     system income outputs=income,ledger workers=first,second
-    run first: init, begin, send income-0 tea+3
+    run first: init, begin, send income-0 580538+31678
     run second: poll income-0
     run first: commit
-    run second: init, begin, poll income-0, send ledger-0 tea=3, commit
+    run second: init, begin, poll income-0, send ledger-0 580538=31678, commit
     """)
     polls = [fact.text.en.split("ok ")[1] for fact in run if "poll income-0" in fact.text.en]
-    assert polls == ["nothing", "tea+3"]
-    assert "tea=3   1×" in count_orders(run, "ledger")
+    assert polls == ["nothing", "580538+31678"]
+    assert "580538=31678  1×" in count_orders(run, "ledger")
 
 
 def test_tables_name_the_five_actors_and_the_pending_position() -> None:
     run = scenario("""
     system income readers=reader
-    run worker: init, begin, send income-0 tea+3, send-offsets accounting orders-0@1
+    run worker: init, begin, send income-0 580538+31678, send-offsets accounting orders-0@1
     run reader: committed accounting orders-0, poll orders-0
     run worker: commit
     fire reader retry
@@ -329,7 +330,7 @@ def test_every_schedule_of_the_loop_that_fails_once_ends() -> None:
 
 STALL = """
 system income workers=one,two
-run one: init, subscribe accounting orders, poll, begin, send income-0 tea+3, {sent}
+run one: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, {sent}
 fire __consumer_offsets-0 session/accounting/one-1
 run two: init, subscribe accounting orders, poll
 """
@@ -346,7 +347,7 @@ def test_a_silent_worker_that_has_sent_its_position_holds_up_its_successor(
     assert ("UNSTABLE_OFFSET_COMMIT" in stalled.narrate()) == waits
     if waits:
         later = scenario(STALL.format(sent=sent) + "fire coordinator timeout one\nfire two retry\n")
-        assert later.facts[-1].line() == "two ☞   poll read_committed: ok tea:3"
+        assert later.facts[-1].line() == "two ☞   poll read_committed: ok 580538:31678"
 
 
 @pytest.mark.parametrize(
@@ -363,7 +364,7 @@ def test_the_money_light_compares_what_counts_as_read_with_the_income(
 ) -> None:
     run = scenario(f"""
         system income
-        run worker: init, begin, send income-0 tea+3, {end}
+        run worker: init, begin, send income-0 580538+31678, {end}
     """)
     lights = {light.name: light.ok for light in run.snapshot(-1).lights}
     assert lights["money"] == balanced
@@ -372,7 +373,8 @@ def test_the_money_light_compares_what_counts_as_read_with_the_income(
 def test_a_tool_sees_a_lag_for_ever_where_the_consumer_sees_none() -> None:
     run = scenario("""
         system income readers=booking
-        run worker: init, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+        run worker: init, begin, send income-0 580538+31678
+        run worker: send-offsets accounting orders-0@1, commit
         run booking: poll income-0, commit-offsets booking income-0@1, end-offset income-0
         run booking: position income-0, lag income-0
     """)
@@ -396,11 +398,11 @@ def test_a_loan_is_granted_twice_apart_from_its_position_and_once_together(
     last_call: str, end: str, granted: int, after: str
 ) -> None:
     run = scenario(f"""
-system income topic=loans orders=Ada:9000 outputs=credits workers=desk
+system income topic=loans orders=Ada:900000 outputs=credits workers=desk
 kill desk when={last_call}#1 after=0
-run desk: init, subscribe lending loans, poll, begin, send credits-0 Ada=9000, {end}
+run desk: init, subscribe lending loans, poll, begin, send credits-0 Ada=900000, {end}
 fire __consumer_offsets-0 session/lending/desk-1
 restart desk
 {after}""")
-    assert f"Ada=9000  {granted}×" in count_orders(run, "credits")
+    assert f"Ada=900000  {granted}×" in count_orders(run, "credits")
     assert (find_red_step(run, "money") > 0) == (granted > 1)

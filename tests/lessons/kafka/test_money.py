@@ -123,12 +123,12 @@ def test_lab_08_books_an_income_twice_apart_from_its_position() -> None:
     apart = scenario("""
         system income
         kill worker when=OffsetCommit#1 after=0
-        run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3, commit
-        run worker: commit-offsets accounting
+        run worker: init, subscribe accounting orders, poll, begin
+        run worker: send income-0 580538+31678, commit, commit-offsets accounting
         fire __consumer_offsets-0 session/accounting/worker-1
         restart worker
     """)
-    assert sums(apart) == (300, 600, 0, 300)
+    assert sums(apart) == (31_678, 63_356, 0, 31_678)
     money = apart.snapshot(-1).money
     assert money is not None
     assert (money.owed.en, money.shown.en) == ("read from orders", "booked in income")
@@ -138,7 +138,7 @@ def test_a_loop_is_judged_by_all_its_orders() -> None:
     """Its lights say *counted twice* and *skipped*; the money is wrong exactly when they are."""
     kill = Budget(kills=1, killable=("worker",))
     twice = explore(build_worker(position_last), kill).counterexamples["counted once"].trace()
-    assert sums(twice)[3] == sums(twice)[1] - 300 > 0
+    assert sums(twice)[3] == sums(twice)[1] - 31_678 > 0
     for snapshot in twice.snapshots:
         assert snapshot.money is not None
         lights = {one.name: one.ok for one in snapshot.lights}

@@ -96,7 +96,7 @@ def test_money_is_lost_without_a_transaction_and_never_with_one():
     )
     lost = plain.counterexamples["money"].trace()
     assert "killed: Produce C-5 had left, send" in lost.narrate()
-    assert balances(lost).splitlines()[1].split() == ["read_committed", "-5", "+0", "-5"]
+    assert balances(lost).splitlines()[1].split() == ["read_committed", "-5.00", "+0.00", "-5.00"]
     safe = explore(system(f"shop 'order-service=init; begin; {PAYMENT}; commit'"), kill)
     assert safe.complete
     assert safe.ok, safe
@@ -106,7 +106,7 @@ def test_a_payment_that_arrives_balances():
     trace = scenario(
         f"system shop\nrun order-service: init, begin, {PAYMENT.replace(';', ',')}, commit"
     )
-    assert [line.split()[-1] for line in balances(trace).splitlines()[1:]] == ["+0", "+0"]
+    assert [line.split()[-1] for line in balances(trace).splitlines()[1:]] == ["+0.00", "+0.00"]
 
 
 def test_lab_11_knows_the_rule_its_naive_forms_and_the_stub():

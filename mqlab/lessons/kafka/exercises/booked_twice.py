@@ -17,8 +17,8 @@ from .kills import KillExercise
 STORY = """
 system shop
 {kill}
-run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
-run order-service: begin, send accounts-0 C-7, send accounts-1 S+7, commit
+run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
+run order-service: begin, send accounts-0 C-310.73, send accounts-1 S+310.73, commit
 restart order-service
 """
 
@@ -54,9 +54,9 @@ KILLS = {
     ),
     "right": Text(
         "both orders were committed, and the service never heard of the second commit. It did "
-        "everything again: £24 were taken and given, where £12 were owed. The light stays green, "
-        "since each transaction is whole. All or nothing does not mean once",
-        "两个订单都已提交，而服务没有听到第二次提交的答复。它把一切重做了一遍：应收 £12，却收付了 £24。"
+        "everything again: £1,255.02 were taken and given, where £627.51 were owed. The light "
+        "stays green, since each transaction is whole. All or nothing does not mean once",
+        "两个订单都已提交，而服务没有听到第二次提交的答复。它把一切重做了一遍：应收 £627.51，却收付了 £1,255.02。"
         "灯一直是绿的，因为每个事务都是完整的。“全有或全无”并不等于“只有一次”",
     ),
 }

@@ -33,7 +33,7 @@ from ..systems.loop import App, Endless, Work
 
 WORKER = "worker"
 ONE = IncomeSystem()
-MANY = IncomeSystem(orders=("tea:3", "milk:2", "jam:4"))
+MANY = IncomeSystem(orders=("580538:31678", "580539:31073", "580540:40483"))
 #: what nobody was shown: a loop that knows the orders by heart fails here
 OTHERS = IncomeSystem(orders=("salt:7", "soap:1", "oats:6", "rice:8"))
 MEMBERS = IncomeSystem(workers=(("one", "one"), ("two", "two")))

@@ -22,9 +22,8 @@ from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Money, Property, Snapshot, Words, World
 from ....kernel.world import NodeState
-from ...patterns.orders import find_worth
 from .asking import AskingSystem
-from .shop import PRICE
+from .shop import find_price
 
 MONEY = Words("money in = money out: each order is charged once", "进账 = 出账：每个订单只收一次款")
 OWED = Words("owed", "应付")
@@ -96,5 +95,5 @@ class ChargesSystem(AskingSystem):
 
 
 def _sum_up(charges: Iterable[Sent]) -> int:
-    """What these charges amount to, in pence; one that names no real order is for `PRICE`."""
-    return sum(find_worth(str(value)) or PRICE for _, value in charges)
+    """What these charges amount to, in pence."""
+    return sum(find_price(str(value)) for _, value in charges)

@@ -1,11 +1,11 @@
 """Orders become income: Kafka with one worker's loop and its two promises.
 
-    system income orders=tea:3,milk:2 'worker=init; subscribe accounting orders; poll; …'
+    system income orders=580538:31678,580539:31073 'worker=init; subscribe accounting orders; …'
 
-The orders stand in `orders-0` before anything happens, written without a transaction. A
-worker reads them and writes each one's income (`tea+3`) to `income-0`; a second stage, where
-one is named (`outputs=income,ledger`), makes `tea=3` of that. Two records with one name in a
-topic are one order, counted twice.
+The orders, a number and pence each, stand in `orders-0` before anything happens, written without
+a transaction. A worker reads them and writes each one's income (`580538+31678`) to `income-0`; a
+second stage, where one is named (`outputs=income,ledger`), makes `580538=31678` of that. Two
+records with one number in a topic are one order, counted twice.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class IncomeSystem(KafkaSystem):
     groups: int = 1
     producers: Pairs = ()
     workers: Pairs = (("worker", "worker"),)
-    orders: tuple[str, ...] = ("tea:3",)
+    orders: tuple[str, ...] = ("580538:31678",)
     outputs: tuple[str, ...] = ("income",)
     fails: int = 0
 
@@ -127,12 +127,12 @@ class IncomeSystem(KafkaSystem):
         read, booked = self._sums(world)
         left = 0 if self._under_way(world) else read - booked
         return Money(
-            100 * read,
-            100 * booked,
+            read,
+            booked,
             READ(topic=self.topic),
             BOOKED(topic=self.outputs[0]),
-            missing=100 * max(left, 0),
-            extra=100 * max(-left, 0),
+            missing=max(left, 0),
+            extra=max(-left, 0),
         )
 
     def _loop_money(self, world: World) -> Money:
@@ -142,12 +142,12 @@ class IncomeSystem(KafkaSystem):
         again = [v for i, v in enumerate(booked) if label(v) in names[:i]]
         left = [order for order in self.orders if label(order) not in names]
         return Money(
-            100 * sum(map(worth, self.orders)),
-            100 * sum(map(worth, booked)),
+            sum(map(worth, self.orders)),
+            sum(map(worth, booked)),
             ORDERED(topic=self.topic),
             BOOKED(topic=self.outputs[0]),
-            missing=100 * sum(map(worth, left)) if self._done(world) else 0,
-            extra=100 * sum(map(worth, again)),
+            missing=sum(map(worth, left)) if self._done(world) else 0,
+            extra=sum(map(worth, again)),
         )
 
     def _balanced(self, world: World) -> bool:
@@ -222,12 +222,12 @@ class IncomeSystem(KafkaSystem):
 
 
 def label(value: str) -> str:
-    """The order that a record is about: `tea` of `tea:3`, `tea+3` and `tea=3`."""
+    """The order that a record is about: 580538 of `580538:31678` and of `580538+31678`."""
     return value.rstrip("0123456789")[:-1]
 
 
 def worth(value: str) -> int:
-    """The 3 of `tea:3`, `tea+3` and `tea=3`; 0 where no amount is named."""
+    """The pence of a record, 31678 in `580538+31678`; 0 where no amount is named."""
     return int(value[len(value.rstrip("0123456789")) :] or 0)
 
 

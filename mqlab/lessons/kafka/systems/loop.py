@@ -124,7 +124,7 @@ class App:
     # -- the transformation ----------------------------------------------------------------
 
     def income(self, order: Order) -> str:
-        """The income of an order, `tea+3`; raises `PriceUnknown` now and then."""
+        """The income of an order, `580538+31678`; raises `PriceUnknown` now and then."""
         if self._fails:
             self._fails -= 1
             raise PriceUnknown("the price service does not answer")

@@ -17,8 +17,7 @@ from typing import ClassVar
 
 from ....kernel import Words
 from ....kernel.options import Pairs
-from ...patterns.orders import find_worth
-from .shop import PRICE, ShopSystem
+from .shop import ShopSystem, find_price
 
 ORDERED = Words("ordered", "已下单")
 PAID = Words("paid", "已付款")
@@ -38,5 +37,5 @@ class OrdersSystem(ShopSystem):
     given: ClassVar[Words] = PAID
 
     def list_amounts(self, words: str) -> list[int]:
-        found = [(kind, find_worth(number) or PRICE) for kind, number in RECORD.findall(words)]
+        found = [(kind, find_price(number)) for kind, number in RECORD.findall(words)]
         return [amount if kind else -amount for kind, amount in found]

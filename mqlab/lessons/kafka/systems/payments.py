@@ -10,7 +10,7 @@ a part in it (KafkaApis#handleInitProducerIdRequest).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -54,7 +54,7 @@ from .by_hand import ByHand, ProduceBatch, produce_call
 from .pieces import become, check_pieces
 from .produce_pieces import PIECES, STEP, PiecewiseLeader
 from .ruled import put_roles
-from .shop import MONEY, PRICE
+from .shop import MONEY, find_price
 
 RAW = "raw"
 BROKER = "broker"
@@ -160,17 +160,18 @@ class PaymentsSystem(KafkaSystem):
         )
 
     def _sum_up(self, world: World) -> Money:
-        """Each payment is of the same amount, and due as soon as its producer is to send it."""
+        """A payment is for the order that it names, and due as soon as its producer is to send
+        it."""
         counted = self._counted(world)
         there = set(counted)
         due = there.union(*(_paid(world.nodes[n]) for n, kind in self.producers if kind != RAW))
         return Money(
-            PRICE * len(due),
-            PRICE * len(counted),
+            _add_up(due),
+            _add_up(counted),
             PAID(),
             COUNTED(),
-            missing=PRICE * len(self._owed(world) - there),
-            extra=PRICE * (len(counted) - len(there)),
+            missing=_add_up(self._owed(world) - there),
+            extra=_add_up(counted) - _add_up(there),
         )
 
     def _lanes(self, world: World, drawn: tuple[Lane, ...]) -> tuple[Lane, ...]:
@@ -346,6 +347,11 @@ def _files(partition: str, world: World) -> Iterator[tuple[str, ...]]:
                 e.txn_first,
             )
             yield f"{at:020}.snapshot", *map(str, numbers)
+
+
+def _add_up(payments: Iterable[str]) -> int:
+    """What these payments amount to, in pence."""
+    return sum(map(find_price, payments))
 
 
 def _numbered(batch: Batch) -> str:

@@ -1,9 +1,9 @@
 """An order and its money: the smallest thing that a transaction is for.
 
-A customer of a gift shop orders something for 5. The shop's order service books the money
+A customer of a gift shop orders something for £5. The shop's order service books the money
 from the customer's account to the shop's own: "C-5" goes to the partition of the customer's
-account, "S+5" to that of the shop's. Money in = money out: what a reader of committed data
-is shown must sum to zero.
+account, "S+5" to that of the shop's; pence may follow, as in "C-316.78". Money in = money out:
+what a reader of committed data is shown must sum to zero.
 
 While an order is still on its way (its sender is at work, a transaction is not complete, an
 account is down) the sum may differ, and the light does not ask: it judges what is left when
@@ -25,6 +25,7 @@ from ....kafka.states import COMPLETED
 from ....kernel import Money, Property, Snapshot, Trace, Words, World
 from ....kernel.options import Pairs
 from ....kernel.world import NodeState
+from ...patterns.orders import find_worth
 
 MONEY = Words("money in = money out, once nothing is under way", "没有事务在进行时，进账 = 出账")
 TAKEN = Words("taken from customers", "从顾客账户扣除")
@@ -32,7 +33,12 @@ GIVEN = Words("given to the shop", "记入商店账户")
 PRICE = 500
 """In pence: what everything costs in this story whose record names no amount."""
 ACCOUNTS = {"C": "customer", "S": "shop"}
-BOOKING = re.compile(r"([A-Z])([+-]\d+)")
+BOOKING = re.compile(r"([A-Z])([+-]\d+)(?:\.(\d\d))?")
+
+
+def find_price(number: str) -> int:
+    """What a customer pays for an order, in pence; `PRICE` where the text names no real order."""
+    return find_worth(number) or PRICE
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class ShopSystem(KafkaSystem):
 
     def list_amounts(self, words: str) -> list[int]:
         """What records take (below zero) and give, in pence."""
-        return [100 * amount for _, amount in bookings(words)]
+        return [pence for _, pence in bookings(words)]
 
 
 def _is_working(node: NodeState) -> bool:
@@ -102,12 +108,13 @@ def _is_working(node: NodeState) -> bool:
 
 
 def bookings(text: str) -> list[tuple[str, int]]:
-    """The (account, amount) pairs in a record's words."""
-    return [(account, int(amount)) for account, amount in BOOKING.findall(text)]
+    """The account and the amount, in pence, of each booking in a record's words."""
+    found = BOOKING.findall(text)
+    return [(account, int(pounds + (pence or "00"))) for account, pounds, pence in found]
 
 
 def balances(trace: Trace, position: int = -1) -> str:
-    """What each reader is shown, as a table: a line an isolation level, a column an
+    """What each reader is shown, in pounds, as a table: a line per isolation level, a column per
     account, and the sum, which is money made or lost."""
     rows = []
     for reader in trace.snapshot(position).readers:
@@ -118,8 +125,8 @@ def balances(trace: Trace, position: int = -1) -> str:
         rows.append((reader.name, sums))
     accounts = list(dict.fromkeys(account for _, sums in rows for account in sums))
     head = "".join(f"{ACCOUNTS.get(a, a):>10}" for a in accounts)
-    lines = [f"{'reader':<18}{head}{'sum':>6}"]
+    lines = [f"{'reader':<18}{head}{'sum':>10}"]
     for name, sums in rows:
-        cells = "".join(f"{sums.get(a, 0):>+10d}" for a in accounts)
-        lines.append(f"{name:<18}{cells}{sum(sums.values()):>+6d}")
+        amounts = (*(sums.get(a, 0) for a in accounts), sum(sums.values()))
+        lines.append(f"{name:<18}" + "".join(f"{pence / 100:>+10.2f}" for pence in amounts))
     return "\n".join(lines)
