@@ -348,6 +348,21 @@ def test_page_down_leads_from_a_vote_to_its_run_and_behind_its_end_to_the_next(
 
 
 @pytest.mark.needs("chromium")
+def test_a_lecture_on_a_projector_cuts_no_log_and_no_tab(page: Any, address: str) -> None:
+    """Pulsar's run has four logs, which are taller than what the others show."""
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto(f"{address}lecture/4-run.html")
+    page.wait_for_selector(".lecture[data-step='0']")
+    cut = """() => [...document.querySelectorAll("svg.picture:not([data-panel^=space-time])")]
+      .filter((svg) => svg.checkVisibility())
+      .map((svg) => svg.getBoundingClientRect().bottom
+        - document.querySelector(".stage").getBoundingClientRect().bottom)"""
+    assert page.evaluate(cut) and max(page.evaluate(cut)) <= 0
+    tabs = "[...document.querySelectorAll('.tabs button')].map((el) => "
+    assert page.evaluate(tabs + "el.scrollHeight - el.clientHeight)") == [0] * 5
+
+
+@pytest.mark.needs("chromium")
 def test_a_story_steps_by_keys(page: Any, address: str) -> None:
     page.goto(address + STORY)
     page.wait_for_selector(".mqlab[data-step='0']")

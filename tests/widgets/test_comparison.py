@@ -126,6 +126,7 @@ def test_both_move_with_one_slider_and_a_click_on_either_moves_both(page: Any) -
     assert page.locator(".differs").count() == 0, "two systems differ in everything"
     boxes = [page.locator(name).bounding_box() for name in (".first", ".twin")]
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    assert boxes[0]["height"] == boxes[1]["height"]
     assert page.get_by_text("One clock").locator("visible=true").count() == 1
     assert axe(page, "main") == []
 

@@ -50,7 +50,10 @@ class Beside {
   start(data) {
     this.twin = new Player(this.host, data, true);
     this.host.tabIndex = -1;
-    this.twin.body.querySelector(".bottom").before(make("div", { className: "branches" }));
+    // A playground has its futures there.
+    if (!this.compared.places) {
+      this.twin.body.querySelector(".bottom").before(make("div", { className: "branches" }));
+    }
     // What it says of both is said once; the room for it keeps the two at the same height.
     const once = this.compared.places ? " once" : "";
     this.twin.body.append(
@@ -112,10 +115,15 @@ class Beside {
     twin.draw(this.opposite(player.step, player, twin));
   }
 
-  /** Both diagrams show equally many rows, so that the same step stands at the same height. */
+  /** Both are equally tall, and both diagrams show equally many rows, so that the same step stands
+   *  at the same height. */
   align() {
     if (this.tight) return;
     const players = [this.player, this.twin];
+    if (!this.many) {
+      const high = Math.max(...players.map(({ stage }) => stage.used));
+      for (const { stage } of players) stage.el.style.height = `${high}px`;
+    }
     const both = players.map(({ shown }) => shown.find((p) => p.rows && p.visible)?.rows);
     if (!both.every(Boolean)) return;
     const count = Math.max(...both.map((rows) => rows.count));

@@ -75,6 +75,9 @@ class Stage {
 
   get whole() { return this.host.classList.contains("whole"); }
 
+  /** If it has the window to itself, without an edge: the whole one, or a page of a lecture. */
+  get fills() { return this.whole || this.host.classList.contains("lecture"); }
+
   /** The height of the pane that the player stands in. */
   pane() {
     const around = scroller(this.host);
@@ -84,7 +87,7 @@ class Stage {
       else addEventListener("resize", () => this.fit());
       this.around = around;
     }
-    if (this.whole) return innerHeight;
+    if (this.fills) return innerHeight;
     return around ? around.clientHeight : innerHeight - PAGE_EDGE;
   }
 
@@ -108,7 +111,7 @@ class Stage {
    *  and actions; and where even that is too much, beside its controls alone: the rest is a little
    *  way to scroll. */
   room() {
-    const pane = this.pane() - (this.whole ? 0 : MARGIN), rows = this.rows();
+    const pane = this.pane() - (this.fills ? 0 : MARGIN), rows = this.rows();
     if (rows > 1) {
       return Math.max(SHARE_LEAST,
         Math.floor((pane - this.menus()) / rows) - BETWEEN - this.others(this.host));
@@ -168,6 +171,7 @@ class Stage {
     const need = columns.map(({ panels, groups }) => tall(panels) + (groups.length
       ? (panels.length ? BETWEEN : 0) + TABS + Math.max(...groups.map((g) => tall(g.panels))) : 0));
     const used = Math.min(height, Math.max(0, ...need, ...left.map((panel) => panel.height)));
+    this.used = used;
     this.el.style.height = `${used}px`;
     const tabs = columns.flatMap(({ groups }) => groups.map(({ panels }) => panels));
     for (const panel of this.panels.filter(({ rows }) => rows)) {
@@ -192,6 +196,13 @@ class Stage {
       box.append(tabs.el);
     }
     return box;
+  }
+
+  /** How many px of a panel there is no room for. */
+  get cut() {
+    const { bottom } = this.el.getBoundingClientRect();
+    return Math.max(0, ...this.panels.filter(({ rows, visible }) => visible && !rows)
+      .map(({ el }) => el.getBoundingClientRect().bottom - bottom));
   }
 
   /** Draw a step in what is in sight; mark what is new elsewhere. */

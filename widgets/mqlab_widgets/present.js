@@ -43,7 +43,7 @@ class Lecture {
     document.body.append(this.black);
   }
 
-  /** As large as the window allows; the picture keeps its step. */
+  /** As large as the window allows, and no panel cut; the picture keeps its step. */
   fit() {
     const { player } = this;
     const step = Math.max(player.current, 0);
@@ -54,9 +54,9 @@ class Lecture {
       this.keepRoom();
       player.load(player.data, step);
       player.draw(step);
-      const tall = player.host.offsetHeight;
-      if (tall <= innerHeight) break;
-      scale *= (innerHeight - 1) / tall;
+      const over = Math.max(player.host.offsetHeight - innerHeight, player.stage.cut);
+      if (over <= 0) break;
+      scale *= (innerHeight - 1) / (innerHeight + over);
     }
   }
 
