@@ -141,6 +141,28 @@ def test_what_became_of_a_transaction_is_read_off_the_logs() -> None:
     assert find_outcomes([Log("a", cells("C"))]) == {}, "its records are out of sight"
 
 
+def test_a_half_message_is_open_until_its_message_is_written() -> None:
+    """RocketMQ's: what the op topic says of the half topic is no marker that a message awaits."""
+    half, op = Log("half", cells("x", readable=False)), Log("op", cells("C"), ends="half")
+    none, message = Log("op", ends="half"), Log("orders", cells("x"))
+    for logs, said in {
+        (half, none): "open: not read yet",
+        (half, message, none): "committed: read",
+        (half, message, op): "committed: read",
+        (message, op): "committed: read",
+        (Log("half", cells("x", aborted=True)), op): "aborted: never read",
+    }.items():
+        assert find_outcomes(logs)["T1"].tell()[0].en == said
+        assert find_outcomes(logs)["T1"].shown == ["x"]
+
+
+def test_what_a_coordinator_notes_in_its_log_is_no_record_of_a_transaction() -> None:
+    """Pulsar's `__transaction_log_0` has four notes of each."""
+    noted = Log("__transaction_log_0", cells("new", "part", "C"))
+    assert find_outcomes([noted, Log("orders", cells("x", "C"))])["T1"].shown == ["x"]
+    assert find_outcomes([noted]) == {}
+
+
 def test_the_last_transactions_are_shown_newest_first() -> None:
     logs = tuple(Log(f"p{i}", cells(f"order-{i}", "C", txn=f"T{i}")) for i in range(8, 13))
     trace = Trace("s", (), (), (Snapshot(logs=logs),))

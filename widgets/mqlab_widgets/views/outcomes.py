@@ -21,6 +21,8 @@ PARTLY = Words("marker in {n} of {of}", "{of} 个中有 {n} 个有标记")
 COMMITTED = Text("committed: read", "已提交：读得到")
 ABORTED = Text("aborted: never read", "已中止：永远读不到")
 MOST = 4  # transactions
+OWN = "__transaction"
+"""How the name of a coordinator's own log begins: what it notes there is no record of a client."""
 LINE, TOP = 23, 22
 NAME, SAID = 34, 118  # px of a transaction's name and of its outcome
 BOX, AIR = 19, 4  # px: height of a record, and between two
@@ -51,9 +53,9 @@ def _row(scene: Scene, name: str, ended: Ended, lang: Lang) -> None:
     """The transaction's name, as many of its records as there is room for, its outcome."""
     scene.text(f"name:{name}", 0, 14, fit(name, NAME - 4, SIZE, bold=True), "tag")
     x, end = float(NAME), RIGHT - SAID
-    for i, label in enumerate(ended.records):
+    for i, label in enumerate(ended.shown):
         wide = round(width(label, SIZE, bold=True) + 10)
-        left = len(ended.records) - i
+        left = len(ended.shown) - i
         if x + wide > end - COUNT * (left > 1):
             scene.text(f"more:{name}", x, 14, f"+{left}", "offset start")
             break
@@ -65,24 +67,32 @@ def _row(scene: Scene, name: str, ended: Ended, lang: Lang) -> None:
         x += wide + AIR
     text, cls = ended.tell()
     scene.text(f"said:{name}", RIGHT, 14, text.of(lang), f"{cls} end")
-    scene.title(f"all:{name}", f"{name}: {', '.join(ended.records)}: {text.of(lang)}")
+    scene.title(f"all:{name}", f"{name}: {', '.join(ended.shown)}: {text.of(lang)}")
 
 
 @dataclass
 class Ended:
-    """A transaction as far as the logs show it: its records, the logs that hold them and those
-    that have a control record of it; whether they can be read, and whether they were aborted."""
+    """A transaction as far as the logs show it: its records, the logs of them that await a control
+    record, and those that have one; whether they can be read, and whether they were aborted.
+    `staged`: its records in a log from which a commit copies them."""
 
     records: list[str] = field(default_factory=list)
+    staged: list[str] = field(default_factory=list)
     logs: set[str] = field(default_factory=set)
     marked: set[str] = field(default_factory=set)
     readable: bool = True
     aborted: bool = False
 
+    @property
+    def shown(self) -> list[str]:
+        return self.records or self.staged
+
     def tell(self) -> tuple[Text, str]:
         """What became of it, and the class of these words."""
         if self.aborted:
             return ABORTED, "lab quiet"
+        if not self.records:
+            return OPEN, "lab"
         if self.readable and self.marked >= self.logs:
             return COMMITTED, "lab strong"
         if self.marked:
@@ -91,18 +101,25 @@ class Ended:
 
 
 def find_outcomes(logs: Iterable[Log]) -> dict[str, Ended]:
-    """The transactions that have records in these logs, by name."""
+    """The transactions that have records in these logs, by name. Where the control records of one
+    log end what is staged in another, a record in a third is its commit and awaits none."""
+    known = [log for log in logs if not log.name.startswith(OWN)]
+    staging = {log.ends for log in known if log.ends}
     out: dict[str, Ended] = {}
-    for log in logs:
+    for log in known:
         for cell in log.cells:
             if not cell.txn or cell.kind == "copy":
                 continue
             ended = out.setdefault(cell.txn, Ended())
             if cell.kind == "control":
                 ended.marked.add(log.ends or log.name)
-            else:
-                ended.records.append(cell.label)
+                continue
+            ended.aborted = ended.aborted or cell.aborted
+            if log.name in staging:
+                ended.staged.append(cell.label)
+                continue
+            ended.records.append(cell.label)
+            ended.readable = ended.readable and cell.readable
+            if not staging:
                 ended.logs.add(log.name)
-                ended.readable = ended.readable and cell.readable
-                ended.aborted = ended.aborted or cell.aborted
-    return {name: ended for name, ended in out.items() if ended.records}
+    return {name: ended for name, ended in out.items() if ended.shown}
