@@ -1,5 +1,6 @@
-"""Three generations of Pulsar's Java client, each from its own published jars, and one story that
-they tell: orders become payments in transactions, one of which is aborted (`java/Story.java`).
+"""Three generations of Pulsar's Java client, each from its own published jars, its Go client, and
+one story that they tell: orders become payments in transactions, one of which is aborted
+(`java/Story.java`, `clients/pulsar-client-go`).
 
 The class files that they need are those of `pulsar-client` alone, which brings its own copies of
 most libraries; no broker is among them.
@@ -12,9 +13,11 @@ from pathlib import Path
 
 from ...places import CACHE
 from .. import jars
+from ..fetched import build_go
 from ..program import RealBrokerError
 
 STORY = Path(__file__).parent / "java" / "Story.java"
+IN_GO = Path(__file__).parent / "clients" / "pulsar-client-go"
 PATIENCE_S = 120
 
 CLIENTS = jars.Jars(
@@ -28,13 +31,20 @@ CLIENTS = jars.Jars(
 
 
 def tell_story(version: str, address: str, run: str) -> list[str]:
-    """What a client of this version has seen, line by line, on topics that begin with `run`.
+    """What a Java client of this version has seen, line by line, on topics that begin with `run`.
     Raises RealBrokerError where it came to no end."""
     path = CLIENTS.compile(version, STORY)
     command = ["java", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", path, "Story"]
-    done = subprocess.run(
-        [*command, address, run], capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
+    return _tell(f"client {version}", [*command, address, run])
+
+
+def tell_in_go(address: str, run: str) -> list[str]:
+    """The same of the Go client, whose version stands in its go.mod."""
+    return _tell("the Go client", [build_go(CACHE / "pulsar-go", IN_GO), address, run])
+
+
+def _tell(who: str, command: list[str]) -> list[str]:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     if done.returncode:
-        raise RealBrokerError(f"client {version}: {done.stderr.strip()[-300:]}")
+        raise RealBrokerError(f"{who}: {done.stderr.strip()[-300:]}")
     return done.stdout.splitlines()
