@@ -31,6 +31,7 @@ from typing import Any
 from nbgrader import utils
 from nbgrader.plugins import CsvExportPlugin
 
+from .arriving import find_warnings
 from .folder import REAL, SAMPLE, Course, check, clear_sample, create, release, tools
 from .instructor import page_of, read_page
 from .mending import mend
@@ -75,7 +76,10 @@ def grade(course: Course, say: Say) -> None:
         api = course.api()
         for lab in course.labs():
             if any(course.inbound.glob(f"*+{lab}+*")):
-                check(api.collect(lab))
+                collected = api.collect(lab)
+                check(collected)
+                for warning in find_warnings(collected["log"]):
+                    say(f"{lab}: {warning}")
             _grade_all(course, lab, say)
         for path in _misplaced(course):
             say(f"not graded: {path} (a notebook goes to submitted/STUDENT/LAB/LAB.ipynb)")

@@ -23,6 +23,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Unicode
 from traitlets.config import Config
 
+from .arriving import Collect, Extract, OnlyFiles
 from .notebooks import KERNEL, Notebook, read
 
 POLICY = (
@@ -65,10 +66,19 @@ class FeedbackExporter(HTMLExporter):
 
 
 def course_settings(folder: Path) -> Config:
-    """nbgrader's settings with which submissions are mended, and only their text is shown."""
+    """nbgrader's settings with which submissions are taken in and mended, and only their text is
+    shown."""
     c = Config()
+    c.ExchangeFactory.collect = Collect
+    c.ZipCollectApp.extractor_plugin = Extract
+    c.FileNameCollectorPlugin.named_regexp = (
+        rf"{re.escape(str(folder))}/downloaded/[^/]+/extracted/"
+        r"(?P<student_id>[^/]+)/(?P<file_id>[^/]+)\.ipynb$"
+    )
+    c.OnlyFiles.submissions = str(folder / "submitted")
     c.Mend.releases = c.Inert.releases = str(folder / "release")
     c.Autograde.sanitize_preprocessors = [
+        OnlyFiles,
         steps.ClearOutput,
         "mqlab.lessons.course.mending.Mend",
         Inert,

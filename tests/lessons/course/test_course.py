@@ -6,21 +6,34 @@ import csv
 import hashlib
 import importlib
 import inspect
+import os
 import shutil
 import socket
+import stat
 import subprocess
 import sys
 import time
 import zipfile
 from copy import deepcopy
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell
+from nbgrader.apps import ZipCollectApp
 
 from mqlab.cli import main
 from mqlab.lessons.choice import RUNS
-from mqlab.lessons.course import beliefs, classroom, copies, grading, judging, mending, package
+from mqlab.lessons.course import (
+    arriving,
+    beliefs,
+    classroom,
+    copies,
+    grading,
+    judging,
+    mending,
+    package,
+)
 from mqlab.lessons.course import folder as course
 from mqlab.lessons.course.classroom import STUDENTS, fill_in
 from mqlab.lessons.course.folder import REAL, SAMPLE, ClassError, Course, clear_sample, create
@@ -365,3 +378,84 @@ def test_a_copied_and_a_deleted_cell_are_named_and_the_others_graded(tmp_path: P
     for mended in (copied, deleted):
         found = [name for cell in mended.cells if (name := mending.name_of(cell))]
         assert found == ["lso", "lso-test"]
+
+
+NOW = "2026-01-01 10:00:00.000000 UTC"
+
+
+def fill_inbox(there: Course, lab: str) -> None:
+    """Somebody honest, and five who would have the teacher's files handed in, or no class graded."""
+    notebook = text_of(fill_in(read(there.released(lab)), {"lso": WRONG}))
+    inbox = {who: there.inbound / f"{who}+{lab}+{NOW}" for who in ("ann", "bea", "cy", "di", "ed")}
+    for who in ("ann", "bea", "cy", "ed"):
+        inbox[who].mkdir()
+        (inbox[who] / f"{lab}.ipynb").write_text(notebook, "utf-8")
+    solution = there.folder / "source" / lab / f"{lab}.ipynb"
+    (inbox["bea"] / f"{lab}.ipynb").unlink()
+    (inbox["bea"] / f"{lab}.ipynb").symlink_to(solution)
+    os.mkfifo(inbox["cy"] / "pipe")
+    inbox["di"].symlink_to(solution.parent)
+    os.truncate(inbox["ed"] / f"{lab}.ipynb", arriving.MOST_BYTES + 1)
+    (there.inbound / f"flo+{lab}+soon").mkdir()
+
+
+def fill_archive(there: Course, lab: str) -> None:
+    """Zips of a learning platform: a path that leads out, a bomb, an archive in an archive, a link,
+    and no zip at all."""
+    notebook = text_of(fill_in(read(there.released(lab)), {"lso": RIGHT}))
+    archive = there.folder / "downloaded" / lab / "archive"
+    nested = BytesIO()
+    with zipfile.ZipFile(nested, "w") as inner:
+        inner.writestr(f"{lab}.ipynb", notebook)
+    link = zipfile.ZipInfo(f"{lab}.ipynb")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    (archive / "gina" / "my-labs").mkdir(parents=True)
+    (archive / "gina" / "my-labs" / f"{lab}.ipynb").write_text(notebook, "utf-8")
+    (archive / "hans.zip").write_bytes(b"PK, but no zip")
+    for who, member, data in (
+        ("anna", f"my-labs/{lab}.ipynb", notebook),
+        ("ben", f"../../../../submitted/anna/{lab}/{lab}.ipynb", notebook),
+        ("carl", f"{lab}.ipynb", " " * (arriving.MOST_BYTES + 1)),
+        ("dora", "more.zip", nested.getvalue()),
+        ("eve", link, str(there.folder / "source" / lab / f"{lab}.ipynb")),
+    ):
+        with zipfile.ZipFile(archive / f"{who}.zip", "w", zipfile.ZIP_DEFLATED) as zipped:
+            zipped.writestr(member, data)
+            if who == "anna":
+                zipped.writestr(f"copy/{lab}.ipynb", "{}")
+
+
+def test_of_what_strangers_hand_in_notebooks_are_taken_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = write_lab(tmp_path).name
+    there, said = classroom.teach([write_lab(tmp_path)], tmp_path / "term", print), []
+    fill_inbox(there, lab)
+    fill_archive(there, lab)
+    monkeypatch.chdir(there.folder)
+    collect = ZipCollectApp()
+    collect.initialize([lab])
+    collect.start()
+    taken = {f"{who}/{lab}/{lab}.ipynb" for who in ("anna", "ben", "eve", "gina")}
+    assert contents(there.folder / "submitted").keys() == taken
+    assert there.submitted("anna", lab).read_text("utf-8") != "{}", "the first is taken"
+    there.submitted("ben", lab).unlink()  # what an `unzip` by hand would have left
+    there.submitted("ben", lab).symlink_to(there.folder / "source" / lab / f"{lab}.ipynb")
+    classroom.grade(there, said.append)
+    assert contents(there.folder / "submitted").keys() == taken | {f"ann/{lab}/{lab}.ipynb"}
+    assert sorted(line for line in said if "not collected" in line) == [
+        f"{lab}: not collected: bea+{lab}+{NOW}: {lab}.ipynb is a link",
+        f"{lab}: not collected: cy+{lab}+{NOW}: pipe is no file",
+        f"{lab}: not collected: di+{lab}+{NOW}: di+{lab}+{NOW} is a link",
+        f"{lab}: not collected: ed+{lab}+{NOW}: {lab}.ipynb is larger than 20 MB",
+        f"{lab}: not collected: flo+{lab}+soon is no name that nbgrader gives",
+    ]
+    graded = [line for line in said if " graded" in line]
+    assert graded[3].startswith(f"{lab}: eve could not be graded: ")
+    assert graded[:3] + graded[4:] == [
+        f"{lab}: graded ann",
+        f"{lab}: graded anna",
+        f"{lab}: ben could not be graded: {lab}.ipynb is a link: ask for the notebook again",
+        f"{lab}: graded gina",
+    ]
+    assert any("claims to be submitted by ann but is owned by" in line for line in said)
