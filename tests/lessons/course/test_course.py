@@ -384,7 +384,7 @@ NOW = "2026-01-01 10:00:00.000000 UTC"
 
 
 def fill_inbox(there: Course, lab: str) -> None:
-    """Somebody honest, and five who would have the teacher's files handed in, or no class graded."""
+    """Somebody honest, and five who have a teacher's files handed in, or stop the whole grading."""
     notebook = text_of(fill_in(read(there.released(lab)), {"lso": WRONG}))
     inbox = {who: there.inbound / f"{who}+{lab}+{NOW}" for who in ("ann", "bea", "cy", "di", "ed")}
     for who in ("ann", "bea", "cy", "ed"):
