@@ -13,9 +13,9 @@ versions is the wire layer's business.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
+from typing import ClassVar, Self
 
-from ..kernel import frozen, worded
+from ..kernel import Words, frozen, worded
 from .errors import Error
 from .log import AbortedTxn, Batch
 
@@ -193,6 +193,9 @@ class Produce:
     version: int = 12
     flaw: Error = Error.NONE
     verify: bool = True
+
+    #: of one without an effect: a leader answers each, at once or in its turn
+    idle: ClassVar[Words] = Words("{what}: waits its turn", "{what}：排队等候")
 
     def __str__(self) -> str:
         b = self.batch

@@ -111,12 +111,12 @@ class Run:
 
     def _nothing(self, move: Moved, at_ms: int) -> None:
         """A request that changed nothing is still something that happened, unless it calls
-        itself `quiet`: news that most who hear it have no use for."""
+        itself `quiet`: news that most who hear it have no use for. One that cannot come to
+        nothing says what it does instead (`idle`)."""
         if isinstance(move.event, Request) and not getattr(move.event.body, "quiet", False):
             body, caller = move.event.body, move.event.caller.name
-            idle = new_fact(
-                FactKind.IDLE, move.role, IDLE(what=put_in_words(body)), caller, body, fold=True
-            )
+            text = getattr(body, "idle", IDLE)(what=put_in_words(body))
+            idle = new_fact(FactKind.IDLE, move.role, text, caller, body, fold=True)
             self._add(replace(idle, at_ms=at_ms), move)
 
     def _add(self, fact: Fact, move: Moved) -> None:

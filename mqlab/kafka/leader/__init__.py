@@ -75,13 +75,15 @@ LeaderRequest = Produce | WriteTxnMarkers | DeleteRecords | ReaderRequest
 @frozen
 class Leader:
     """`acks`: (end, who, answer) of appends that are not yet replicated. `verifying`:
-    batches whose transaction the coordinator is being asked about. `watchers`: long polls."""
+    batches whose transaction the coordinator is being asked about. `behind`: batches that came
+    on the connection of one of these. `watchers`: long polls."""
 
     config: KafkaConfig
     name: str
     part: Partition
     acks: tuple[tuple[int, Caller, ProduceResponse | WriteTxnMarkersResponse], ...] = ()
     verifying: Map[int, Verifying[Produce]] = Map()
+    behind: tuple[tuple[Produce, Caller], ...] = ()
     watchers: Watchers = ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
@@ -93,13 +95,13 @@ class Leader:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self.handle_request(body, caller, disk, at_ms)
             case Appended(end=end):
-                return self.finish_appends(end)
+                return produce.go_on(*self.finish_appends(end), disk)
             case AppendFailed(error=error):
                 return self._fail_appends(error)
             case Response(corr=corr, body=AddPartitionsToTxnResponse(error=error)):
                 return produce.handle_verification(self, corr, error, disk)
             case ConnectionLost(peer=peer) if peer == self.config.coordinator:
-                return produce.handle_lost_coordinator(self)
+                return produce.handle_lost_coordinator(self, disk)
             case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
                 return forget_idle(self, at_ms)
             case Fired(timer=timer):
@@ -159,7 +161,7 @@ class Leader:
         """Another broker leads now: who waits here is told to look for it."""
         told = ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
         _, callers, pauses = verification.give_up_questions(self)
-        asking = tuple(Reply(caller, told) for caller in callers)
+        asking = tuple(Reply(caller, told) for caller in (*callers, *(c for _, c in self.behind)))
         return (*pauses, *asking, *self._fail_appends(Error.NOT_LEADER_OR_FOLLOWER.name)[1])
 
     @classmethod

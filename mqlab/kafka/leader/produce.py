@@ -6,8 +6,11 @@ v2 client's partition is added now. While that question is open a *guard* stands
 arriving meanwhile removes it, and a batch that comes back to a removed guard is refused.
 So nothing late can open a transaction that nobody would end (KIP-890).
 
+A broker reads no further request from a connection before the last one is answered. So a batch
+waits where one of the same connection waits for the coordinator's word.
+
 Sources: ReplicaManager#handleProduceAppend, AddPartitionsToTxnManager,
-UnifiedLog#analyzeAndValidateProducerState (Kafka 4.3).
+UnifiedLog#analyzeAndValidateProducerState, SocketServer#Processor (Kafka 4.3).
 """
 
 from __future__ import annotations
@@ -35,6 +38,12 @@ UNAVAILABLE = frozenset(
 
 
 def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
+    if _is_behind(leader, caller):
+        return replace(leader, behind=(*leader.behind, (ask, caller))), ()
+    return _take(leader, ask, caller, disk)
+
+
+def _take(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
     part, batch = leader.part, ask.batch
     v2 = ask.version >= 12
     if batch.transactional and ask.txn_id is None:
@@ -66,10 +75,31 @@ def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> 
             new = replace(leader, verifying=leader.verifying.set(corr, patient))
             return new, (SetTimer(f"{verification.ADD}{corr}", config.add_retry_ms),)
     leader = verification.close_question(leader, corr)
-    if not error:
-        return append(leader, waiting.ask, waiting.caller, waiting.guard, disk)
-    told = ProduceResponse(translate_error(error, waiting.ask.version))
-    return leader, (Reply(waiting.caller, told),)
+    if error:
+        told = ProduceResponse(translate_error(error, waiting.ask.version))
+        return go_on(leader, (Reply(waiting.caller, told),), disk)
+    return go_on(*append(leader, waiting.ask, waiting.caller, waiting.guard, disk), disk)
+
+
+def _is_behind(leader: Leader, caller: Caller) -> bool:
+    """Whether a request of this connection waits, for the coordinator's word or behind one."""
+    waiting = (*(one.caller for one in leader.verifying.values()), *(c for _, c in leader.behind))
+    return any(one.name == caller.name for one in waiting)
+
+
+def go_on(leader: Leader, effects: Effects, disk: Disk) -> Result:
+    """Behind these effects the next requests that stood behind a question, up to one that is
+    appended: the log must have that before another one is numbered."""
+    while not any(isinstance(effect, Append) for effect in effects):
+        asking = {one.caller.name for one in leader.verifying.values()}
+        at = next((i for i, (_, c) in enumerate(leader.behind) if c.name not in asking), None)
+        if at is None:
+            break
+        ask, caller = leader.behind[at]
+        leader = replace(leader, behind=(*leader.behind[:at], *leader.behind[at + 1 :]))
+        leader, more = _take(leader, ask, caller, disk)
+        effects += more
+    return leader, effects
 
 
 def ask_again(leader: Leader, timer: str) -> Result:
@@ -94,11 +124,11 @@ def translate_error(error: Error, version: int) -> Error:
     return error
 
 
-def handle_lost_coordinator(leader: Leader) -> Result:
+def handle_lost_coordinator(leader: Leader, disk: Disk) -> Result:
     """The connection to the coordinator broke: whoever waits may try again."""
     told = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
     leader, callers, pauses = verification.give_up_questions(leader)
-    return leader, (*pauses, *(Reply(caller, told) for caller in callers))
+    return go_on(leader, (*pauses, *(Reply(caller, told) for caller in callers)), disk)
 
 
 def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:

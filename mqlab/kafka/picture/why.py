@@ -224,6 +224,11 @@ LATE_PLAIN = Words(
     "number, so nothing shows that it is old.",
     "它在连接断开之前发出，现在才到。它没有 producer id 和序号，所以看不出它是旧的。",
 )
+MUTED = Words(
+    "The broker reads no further request from a connection before it has answered the last one. So "
+    "this batch waits behind one that waits for the coordinator.",
+    "broker 在回答完上一个请求之前，不会再读同一连接的下一个请求，所以这一批排在等待协调器的那一批后面。",
+)
 CUT_BACK = Words(
     "The leader does not have these records: no in-sync copy was counted for them, so nobody was "
     "told that they are safe.",
@@ -346,6 +351,8 @@ REASONS = Reasons(
 def explain_fact(fact: Fact, find_kind: Callable[[str], Kind]) -> Text:
     """One sentence why; nothing where the tables know none. `find_kind`: what a node is."""
     match fact.kind:
+        case FactKind.IDLE if isinstance(fact.body, Produce):
+            return MUTED()
         case FactKind.SEND | FactKind.IDLE:
             return _explain_request(fact.body, find_kind(fact.node))
         case FactKind.LATE if isinstance(fact.body, Produce) and fact.body.batch.pid < 0:
