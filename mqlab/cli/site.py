@@ -25,10 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..site import write_site
+    from ..site import NoPlay, fetch_pyodide, write_site
 
     try:
-        built = write_site(args.output)
+        pyodide = fetch_pyodide()
+    except NoPlay as error:
+        pyodide = None
+        print(f"without Play: {error}")
+    try:
+        built = write_site(args.output, pyodide=pyodide)
     except OSError as error:
         raise UserError(f"cannot write the site: {error}") from error
     print(f"wrote {built.folder}: {built.stories} stories, {built.bytes / 1e6:.1f} MB")

@@ -9,5 +9,6 @@ another host, and every address is relative, so that the folder works below any 
 """
 
 from .pages import Built, write_site
+from .play import NoPlay, fetch_pyodide
 
-__all__ = ["Built", "write_site"]
+__all__ = ["Built", "NoPlay", "fetch_pyodide", "write_site"]

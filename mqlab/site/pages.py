@@ -17,11 +17,12 @@ from mqlab_widgets.style import HERE, page_css
 
 from .. import __version__
 from ..brokers import list_brokers
-from ..places import LABS
+from ..places import LABS, ROOT
 from .choose import list_beside, render_choice
 from .documents import list_documents
 from .first import cut_first
 from .lecture import write_lecture
+from .play import VERSION, write_play
 from .stories import Story, list_stories
 
 SOURCES = LABS / "site"
@@ -39,10 +40,11 @@ class Built:
     bytes: int
 
 
-def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
+def write_site(folder: Path, paths: tuple[Path, ...] = (), pyodide: Path | None = None) -> Built:
     """Write the site into a folder, which is made or, where an earlier site stands in it, replaced;
-    `paths`: the scenario files, default all. Raises FileExistsError for a folder that holds
-    something else, FileNotFoundError without the sources of a clone."""
+    `paths`: the scenario files, default all; `pyodide`: the archive that Play runs on, and without
+    which there is no Play. Raises FileExistsError for a folder that holds something else,
+    FileNotFoundError without the sources of a clone."""
     if not SOURCES.is_dir():
         raise FileNotFoundError(
             f"no sources in {SOURCES}: a site is made in a clone of the project"
@@ -58,7 +60,10 @@ def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     brokers = {name: broker.title for name, broker in list_brokers().items()}
-    known = {"version": __version__, "brokers": brokers, "count": len(stories)}
+    known = {
+        "version": __version__, "brokers": brokers, "count": len(stories),
+        "pyodide": VERSION if pyodide else "",
+    }  # fmt: skip
     documents = list(list_documents())
     first = cut_first(SOURCES / "first.toml")
     top = {
@@ -71,7 +76,11 @@ def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
         "choose.html": {"choice": render_choice()},
         "teach.html": {},
         "read.html": {"documents": documents},
+        "licences.html": {},
     }
+    if pyodide:
+        top["play.html"] = {}
+        write_play(folder / "play", pyodide, stories)
     for name, shown in top.items():
         page = pages.get_template(name).render(known, up="", **shown)
         (folder / name).write_text(page, "utf-8")
@@ -116,7 +125,9 @@ def _write_shared(folder: Path) -> None:
     (folder / "player.css").write_text(page_css("acts.css"), "utf-8")
     for name in SHARED:
         shutil.copyfile(SOURCES / name, folder / name)
-    shutil.copyfile(HERE / "font" / "OFL.txt", folder / "font-licence.txt")
+    shutil.copytree(SOURCES / "licences", folder / "licences")
+    shutil.copyfile(HERE / "font" / "OFL.txt", folder / "licences" / "OFL-1.1.txt")
+    shutil.copyfile(ROOT / "LICENSE", folder / "licences" / "Apache-2.0.txt")
 
 
 def _list_labs() -> Iterator[dict[str, str]]:

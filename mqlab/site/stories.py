@@ -37,6 +37,11 @@ class Story:
         return self.golden.script.title
 
     @property
+    def commands(self) -> str:
+        """The file without its narration: what one would write."""
+        return "\n".join(block.source.strip() for block in self.golden.blocks) + "\n"
+
+    @property
     def text(self) -> str:
         """The story in words, without its title."""
         return " ".join(self.golden.script.comments[1:])

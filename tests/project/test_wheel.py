@@ -55,7 +55,8 @@ def run(unpacked: Path, folder: Path, *words: str) -> str:
 def test_it_brings_labs_and_data_and_stays_small(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as zipped:
         names = set(zipped.namelist())
-    pages = [path.relative_to(ROOT).as_posix() for path in SOURCES.iterdir()]
+    files = (path for path in SOURCES.rglob("*") if "__pycache__" not in path.parts)
+    pages = [path.relative_to(ROOT).as_posix() for path in files if path.is_file()]
     assert {f"mqlab/shipped/{name}" for name in (*BROUGHT, *pages, *DOCUMENTS)} <= names
     assert "mqlab/lessons/questions/07.toml" in names
     assert {name.partition("/")[0] for name in names if "dist-info" not in name} == {

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import base64
-import functools
 import gzip
-import http.server
 import json
 import re
-import threading
 import zlib
 from collections.abc import Iterator
 from html import escape
@@ -20,9 +17,10 @@ import pytest
 
 from mqlab.cli import main
 from mqlab.places import LABS
-from mqlab.site import choose, documents, figure, lecture, stories, write_site
+from mqlab.site import choose, documents, figure, lecture, play, stories, write_site
 from mqlab.site.first import cut_first
 from mqlab.site.pages import SOURCES
+from tests.site.conftest import pack_core, serve_folder
 
 ALL = sorted(stories.SCENARIOS.rglob("*.scn"))
 #: the longest ones, and those that a claim leads to
@@ -47,8 +45,9 @@ class Links(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "below"
+    pyodide = pack_core(folder.parent / "pyodide.tgz")
     paths = {*SOME, stories.SCENARIOS / "kafka/counterexamples/lso.scn"}
-    built = write_site(folder, tuple(sorted(paths)))
+    built = write_site(folder, tuple(sorted(paths)), pyodide)
     assert built.stories == len(paths)
     assert built.bytes == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return folder
@@ -64,7 +63,7 @@ def test_every_address_leads_to_a_file_of_the_site(site: Path) -> None:
             assert ":" not in address and not address.startswith("/"), (page, address)
             there = (page.parent / address.partition("#")[0]).resolve()
             assert there.is_file() and there.is_relative_to(site), (page, address)
-            place = address.partition("#")[2]
+            place = address.partition("#")[2] if there.name != "play.html" else ""
             assert f'id="{place}"' in there.read_text("utf-8") if place else True, (page, address)
 
 
@@ -142,6 +141,13 @@ def test_the_figure_of_the_signs_is_drawn_by_this_engine(site: Path) -> None:
 # --- the first picture -------------------------------------------------------------------
 
 
+def test_each_thing_that_is_bundled_has_its_licence(site: Path) -> None:
+    text = (site / "licences.html").read_text("utf-8")
+    texts = {address for address in Links(text).found if address.endswith(".txt")}
+    assert texts == {f"licences/{path.name}" for path in (site / "licences").iterdir()}
+    assert f"Pyodide {play.VERSION}" in text and "Inter 4.1" in text
+
+
 def test_however_it_dies_both_halves_are_visible_in_the_end() -> None:
     kills = cut_first(SOURCES / "first.toml")["kills"]
     assert len(kills) == 6
@@ -183,27 +189,8 @@ def test_a_picture_that_cannot_be_cut_is_refused(
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """A test says what went wrong."""
-
-    handler = functools.partial(Quiet, directory=str(site.parent))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/below/"
-        server.shutdown()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    page = context.new_page()
-    page.failed = []
-    page.on("requestfailed", lambda request: page.failed.append(request.url))
-    page.on("pageerror", lambda error: page.failed.append(str(error)))
-    yield page
-    assert page.failed == []
-    context.close()
+    with serve_folder(site.parent) as top:
+        yield f"{top}/below/"
 
 
 def where(page: Any) -> str:
@@ -375,8 +362,16 @@ def test_a_story_steps_by_keys(page: Any, address: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "index.html", "gallery.html", "choose.html", "ways/keeper-3.html", "read.html",
-        "docs/architecture.html", "lecture/index.html", "lecture/1-vote.html", STORY,
+        "index.html",
+        "gallery.html",
+        "choose.html",
+        "ways/keeper-3.html",
+        "read.html",
+        "licences.html",
+        "docs/architecture.html",
+        "lecture/index.html",
+        "lecture/1-vote.html",
+        STORY,
     ],
 )
 def test_axe_finds_nothing_and_nothing_leaves_the_width(page: Any, address: str, path: str) -> None:

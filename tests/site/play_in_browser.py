@@ -1,0 +1,126 @@
+"""Play in Chromium with Pyodide, which npm brings: `.ci/run` asks for it where there is npm.
+
+.venv/bin/python -m pytest tests/site/play_in_browser.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mqlab.kernel.token import decode, encode
+from mqlab.registry import run_scenario
+from mqlab.site import NoPlay, play, stories, write_site
+from tests.site.conftest import serve_folder
+
+pytestmark = pytest.mark.needs("chromium")
+PATIENCE_MS = 120_000  # Python has to begin, on a machine that may be busy
+STORY = "# Two.\nsystem kafka partitions=1\nrun app: init, begin, send orders-0 a, commit\n"
+LARGE = (stories.SCENARIOS / "kafka/torn-read.scn").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    try:
+        archive = play.fetch_pyodide()
+    except NoPlay as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("site")
+    write_site(folder / "below", (stories.SCENARIOS / "kafka/torn-read.scn",), archive)
+    with serve_folder(folder) as top:
+        yield f"{top}/below/"
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, address: str) -> Iterator[Any]:
+    """The page, with one Python for all tests; whatever it asks of another address is noted."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE_MS)
+    failed: list[str] = []
+    page.on("pageerror", lambda error: failed.append(str(error)))
+    page.on("request", lambda one: failed.extend([one.url] * (not one.url.startswith(address))))
+    page.goto(f"{address}play.html")
+    page.wait_for_selector("#picture .mqlab[data-step='0']")
+    yield page
+    assert failed == []
+    page.close()
+
+
+def write(page: Any, text: str, button: str) -> None:
+    page.get_by_label("The story").fill(text)
+    page.get_by_role("button", name=button, exact=True).click()
+
+
+def find_token(page: Any) -> str:
+    return str(page.url.partition("#")[2])
+
+
+def test_a_story_is_told_and_steps_by_keys(opened: Any) -> None:
+    write(opened, STORY, "Tell it")
+    opened.wait_for_selector("#picture .mqlab[data-step='0']")
+    opened.wait_for_function("location.hash.length > 40")
+    assert decode(find_token(opened)).choices == tuple(run_scenario(STORY).choices)
+    opened.locator("#picture .mqlab").focus()
+    opened.keyboard.press("End")
+    opened.wait_for_selector("#picture .mqlab:not([data-step='0'])")
+    opened.get_by_text("In words").click()
+    assert "commit: ok" in opened.text_content("#words pre")
+
+
+def test_an_address_opens_the_run_of_another_machine(opened: Any) -> None:
+    run = run_scenario(STORY.replace("commit", "abort"))
+    token = encode(run.system, run.trace)
+    opened.evaluate("(token) => { location.hash = token; }", token)
+    opened.wait_for_selector("#picture .acts fieldset")
+    assert opened.text_content("#state") == "", "the same engine: nothing is to be said"
+    assert opened.get_by_label("The story").input_value().count("\ndo ") == len(run.choices)
+    opened.locator(".acts .kill").first.click()
+    opened.wait_for_function("(old) => location.hash !== `#${old}`", arg=token)
+    assert len(decode(find_token(opened)).choices) == len(run.choices) + 1
+
+
+def test_a_search_ends_and_a_large_one_is_stopped(opened: Any) -> None:
+    opened.get_by_label("kills").fill("0")
+    write(opened, STORY, "Search")
+    opened.wait_for_selector(".explorer[data-phase=done] .verdict.good")
+    opened.get_by_label("kills").fill("1")
+    write(opened, LARGE, "Search")
+    opened.wait_for_selector(".explorer[data-phase=running]")
+    opened.locator(".explorer .toggle").click()
+    opened.wait_for_selector(".explorer[data-phase=done]")
+    assert "Not exhaustive" in opened.text_content(".explorer .verdict")
+
+
+def test_a_mistake_is_said_as_text(opened: Any) -> None:
+    write(opened, "system kafka\n<img src=x onerror=alert(1)> app\n", "Tell it")
+    opened.wait_for_selector("#state.failed")
+    assert "'<img' is no command" in opened.text_content("#state")
+    assert opened.locator("main img").count() == 0
+    assert opened.locator("#picture > *").count() == 0
+
+
+def test_what_takes_too_long_is_given_up(opened: Any) -> None:
+    """The button shows itself after half a second only, but it may be pressed at any time."""
+    write(opened, LARGE, "Tell it")
+    opened.locator("#stop").dispatch_event("click")
+    assert opened.text_content("#state").startswith("Stopped")
+    assert opened.locator("#picture > *").count() == 0
+    write(opened, STORY, "Tell it")
+    opened.wait_for_selector("#picture .mqlab[data-step='0']")
+    assert opened.text_content("#state") == ""
+
+
+@pytest.mark.parametrize("button", ["Tell it", "Play on from its end", "Search"])
+def test_axe_finds_nothing_and_nothing_leaves_the_width(opened: Any, button: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    write(opened, STORY, button)
+    opened.wait_for_selector("#picture .mqlab .line, #picture .explorer[data-phase=done]")
+    for scheme in ("light", "dark"):
+        opened.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        found = axe.run(opened).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], scheme
+    opened.set_viewport_size({"width": 390, "height": 800})
+    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    opened.set_viewport_size({"width": 1280, "height": 800})
