@@ -63,6 +63,16 @@ def test_a_transaction_as_a_follower_sees_it() -> None:
         ]
 
 
+def test_a_client_that_only_pulls_is_a_consumer() -> None:
+    with serve() as broker, Raw(broker.address) as client, Raw(broker.address) as other:
+        asked(broker)
+        client.put("orders", b"paid", group=GROUP)
+        other.pull("orders", 0, "billing")
+        trace = played(asked(broker))
+        lanes = {lane.name: lane.subtitle.en for lane in trace.snapshot(len(trace)).lanes}
+        assert lanes == {GROUP: "producer", "billing": "consumer", "broker": "master"}
+
+
 def test_a_question_and_its_answer() -> None:
     with serve(check_interval_ms=50, timeout_ms=0, op_batch_ms=20) as broker:
         with Raw(broker.address) as client:

@@ -104,7 +104,8 @@ class Observer(Teller):
     # -- clients -------------------------------------------------------------------------------
 
     def _seen(self, conn: str, ask: Ask) -> None:
-        """A client is known by its group, and as a consumer once it has said that it is one."""
+        """A client is known by its group, and as a consumer once it has said that it is one, or
+        where it pulls before it says anything."""
         known = self.lanes.conns.get(conn)
         title, what = (known.title, known.what) if known else ("", PRODUCER)
         match ask.body:
@@ -112,6 +113,8 @@ class Observer(Teller):
                 title, what = first.group, CONSUMER
             case ClientBeat(client_id=client_id):
                 title = title or client_id
+            case asks.PullMessage(group=group) if not title:
+                title, what = group, CONSUMER
             case asks.Send(group=group) | EndTransaction(group=group) if what is PRODUCER:
                 title = group or title
         self.lanes.note_client(conn, title, what)
