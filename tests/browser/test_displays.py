@@ -13,13 +13,15 @@ import pytest
 
 from . import displays
 from .conftest import Served
-from .jupyter import ROOT, errors, notebook
+from .jupyter import ROOT, errors, notebook, set_theme
 from .test_exercises import RUN
 from .test_predict import SELECT
 
 pytestmark = pytest.mark.needs("chromium")
 
 PICTURES = Path(os.environ.get("PICTURES", ROOT / ".cache" / "test" / "pictures"))
+#: what a screen reader is told of each kind of display, as Playwright writes it down
+TREES = Path(__file__).with_name("trees")
 #: from the pane's top and bottom to those of a display; negative where it is outside
 PLACE = """(el) => {
   const pane = el.closest(".jp-WindowedPanel-outer").getBoundingClientRect();
@@ -33,6 +35,7 @@ NO_RUN = ("trials", "explorer", "ordering")
 LEAST_SIGN = 14  # px
 LEAST_TEXT = 10.5  # px
 LEAST_CONTRAST = 3  # of a row that is to come, against the ground
+LEAST_CONTRAST_OF_TEXT = 4.5
 FREE = 60  # px beside what is cut
 #: width and height of what each sign of the legend draws; the legend is open then
 SIGNS = """(el) => [...el.querySelectorAll(".legend dt svg")]
@@ -51,10 +54,45 @@ SIZES_OF_TEXT = """(el) => {
   }
   return out;
 }"""
-#: [text, colour, opacity, ground] of the labels of rows that are to come
-FUTURE = """(el) => [...el.querySelectorAll(".row.future .lab")].map((lab) => [lab.textContent,
-  getComputedStyle(lab).fill, Number(getComputedStyle(lab.closest(".row")).opacity),
+#: [text, colour, opacity, ground] of the labels of rows that are to come, and of what is folded
+FUTURE = """(el) => [...el.querySelectorAll(".future .lab, .fold.future")].map((lab) => [
+  lab.textContent, getComputedStyle(lab).fill,
+  Number(getComputedStyle(lab.closest(".future")).opacity),
   getComputedStyle(lab.closest("div.mqlab")).backgroundColor])"""
+#: [text, colour, opacity, ground] of every other text that is seen: the ground of a text in a
+#: picture is the last filled shape below its middle
+TEXTS = """(el) => {
+  const out = [], clear = (colour) => /^(none|transparent|rgba\\(.*, 0\\))$/.test(colour);
+  const within = ({ left, right, top, bottom }, x, y) =>
+    left <= x && x <= right && top <= y && y <= bottom;
+  const walk = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walk.nextNode());) {
+    const on = node.parentElement, text = node.data.trim(), svg = on.closest("svg");
+    if (!text || !on.checkVisibility({ checkVisibilityCSS: true })) continue;
+    if (on.closest("title, style, script, option, .alarm, .future")) continue;
+    if (on.closest(":disabled, [aria-disabled=true]")) continue;
+    let opacity = 1, ground = "";
+    for (let up = on; up; up = up.parentElement) {
+      opacity *= Number(getComputedStyle(up).opacity);
+      const under = getComputedStyle(up).backgroundColor;
+      if (!ground && !clear(under)) ground = under;
+    }
+    if (svg) {
+      const box = on.getBoundingClientRect();
+      const x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2;
+      for (const shape of svg.querySelectorAll("rect, path, circle")) {
+        if (!(shape.compareDocumentPosition(on) & Node.DOCUMENT_POSITION_FOLLOWING)) continue;
+        if (!shape.ownerSVGElement.contains(on)) continue; // what scrolls below the heads
+        const { fill, fillOpacity } = getComputedStyle(shape);
+        if (clear(fill) || Number(fillOpacity) < 1 || !shape.checkVisibility()) continue;
+        if (within(shape.getBoundingClientRect(), x, y)) ground = fill;
+      }
+    }
+    const { fill, color } = getComputedStyle(on);
+    out.push([text, svg ? fill : color, opacity, ground]);
+  }
+  return out;
+}"""
 #: [text, px that are free beside it] of what is cut, in the panels that are seen
 CUT = """(el) => [...el.querySelectorAll("svg.picture text")]
   .filter((text) => /…|^\\+\\d/.test(text.textContent) && text.checkVisibility())
@@ -135,21 +173,64 @@ def test_what_it_says_is_large_enough_and_not_cut_beside_free_room(page: Any, na
     assert [(text, free) for text, free in display.evaluate(CUT) if free >= FREE] == []
 
 
-def test_rows_to_come_can_be_read(page: Any) -> None:
+@pytest.fixture(params=[False, True], ids=["light", "dark"])
+def themed(page: Any, request: Any) -> Iterator[Any]:
+    """The page in one of JupyterLab's two themes."""
+    if request.param:
+        set_theme(page, True)
+    yield page
+    if request.param:
+        set_theme(page, False)
+
+
+def measure(text: str, colour: str, opacity: float, ground: str) -> float:
+    """The contrast of a text as it is seen: an opaque ground shines through it."""
+    under, ink = read_colour(ground), read_colour(colour)
+    return contrast(
+        [opacity * a + (1 - opacity) * b for a, b in zip(ink, under, strict=True)], under
+    )
+
+
+def test_rows_to_come_can_be_read(themed: Any) -> None:
     rows = [
         row
         for name in ("playground", "follow", "pair")
-        for row in displays.wait_for(page, name).evaluate(FUTURE)
+        for row in displays.wait_for(themed, name).evaluate(FUTURE)
     ]
-    display = displays.wait_for(page, "player")
-    display.evaluate("(el) => el.mqlab.go(3)")
-    display.wait_for_selector(".row.future")
-    rows += display.evaluate(FUTURE)
+    display = displays.wait_for(themed, "player")
+    end = display.evaluate("(el) => el.mqlab.end")
+    for step in (3, end):
+        display.evaluate("(el, step) => el.mqlab.go(step)", step)
+        themed.wait_for_function("([el, n]) => el.dataset.step === String(n)", arg=[display, step])
+        rows += display.evaluate(FUTURE)
     assert len(rows) > 5
-    for text, colour, opacity, ground in rows:
-        under, ink = read_colour(ground), read_colour(colour)
-        seen = [opacity * a + (1 - opacity) * b for a, b in zip(ink, under, strict=True)]
-        assert contrast(seen, under) >= LEAST_CONTRAST, (text, contrast(seen, under))
+    assert [row for row in rows if measure(*row) < LEAST_CONTRAST] == []
+
+
+def test_every_other_text_has_the_contrast_of_text(themed: Any) -> None:
+    weak, many = [], 0
+    for name in displays.DISPLAYS:
+        texts = displays.wait_for(themed, name).evaluate(TEXTS)
+        many += len(texts)
+        weak += [(name, *one) for one in texts if measure(*one) < LEAST_CONTRAST_OF_TEXT]
+    assert many > 300
+    assert weak == []
+
+
+@pytest.mark.parametrize("name", displays.DISPLAYS)
+def test_a_screen_reader_gets_the_tree_that_is_committed(page: Any, name: str) -> None:
+    """Each panel says what it shows, and a light that has turned red is an alert. Where another
+    tree is meant, the one that was found is copied into `trees/`."""
+    display = displays.wait_for(page, name)
+    page.wait_for_timeout(400)  # a panel is described once the reader stays at a step
+    display.evaluate(
+        "(el, name) => { (el.closest('.mqlab-pair') ?? el).dataset.kind = name; }", name
+    )
+    tree = page.locator(f"[data-kind={name}]").aria_snapshot()
+    found = re.sub(r"(127\.0\.0\.1):\d+", r"\1", tree) + "\n"
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    (PICTURES / f"{name}.yml").write_text(found, "utf-8")
+    assert found == (TREES / f"{name}.yml").read_text("utf-8"), f"see {PICTURES}/{name}.yml"
 
 
 @pytest.mark.parametrize("name", [name for name in displays.DISPLAYS if name not in NO_RUN])
