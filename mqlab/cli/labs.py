@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     opening.add_argument("--port", type=int, default=8888, help="or the next free one (8888)")
     opening.add_argument("--no-browser", action="store_true", help="only print the address")
+    actions.add_parser("copy", help="your copies of the labs only, for a JupyterLab of your own")
     building = actions.add_parser("build", help="student copies and executed solutions")
     building.add_argument("--student", action="store_true", help="student copies only; quick")
     building.add_argument(
@@ -44,7 +45,10 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"an installed mqlab keeps {folder} as it is: do this in a clone of it")
     if args.action in ("build", "check", "times") and not (folder / "source").is_dir():
         raise UserError(f"no sources of labs in {folder}: they are in a clone of the project only")
-    actions = {"open": _open, "build": _build, "check": _check, "renew": _renew, "times": _times}
+    actions = {
+        "open": _open, "copy": _copy, "build": _build, "check": _check, "renew": _renew,
+        "times": _times,
+    }  # fmt: skip
     return actions[args.action](folder, args)
 
 
@@ -106,17 +110,22 @@ def _renew(folder: Path, args: argparse.Namespace) -> int:
     return 0
 
 
-def _open(folder: Path, args: argparse.Namespace) -> int:
+def _copy(folder: Path, args: argparse.Namespace) -> int:
     from mqlab.lessons.course import copies
 
+    where = args.copies.resolve()
+    copies.lay_out(folder, where, print)
+    print(f"Your copies of the labs are in {where}.")
+    return 0
+
+
+def _open(folder: Path, args: argparse.Namespace) -> int:
     from .lab_server import open_lab
 
     if (folder / "source").is_dir() and (IS_CLONE or folder != LABS.resolve()):
         # The committed copies are used as they are; only what a source made stale is built.
         _build(folder, argparse.Namespace(labs=[], student=True, force=False))
-    where = folder
-    if not args.teacher:
-        where = args.copies.resolve()
-        copies.lay_out(folder, where, print)
-        print(f"Your copies of the labs are in {where}.")
-    return open_lab(where, args.port, browser=not args.no_browser)
+    if args.teacher:
+        return open_lab(folder, args.port, browser=not args.no_browser)
+    _copy(folder, args)
+    return open_lab(args.copies.resolve(), args.port, browser=not args.no_browser)

@@ -28,6 +28,7 @@ DOCUMENTS = {
     "datasets/recordings/DIFFERENCES-pulsar.md": ("differences-pulsar", "The same for Pulsar"),
     "mqlab/check/README.md": ("check", "A history that any client can write, and its checker"),
     "labs/instructor/README.md": ("instructor", "Running a course"),
+    "labs/instructor/hub.md": ("hub", "A class on a JupyterHub: image, machine, grading"),
 }
 
 IMAGES = "../images"

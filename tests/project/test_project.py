@@ -16,7 +16,7 @@ TOP_LEVEL = {
     "pyproject.toml", "labs", "mqlab", "widgets", "datasets", "tests",
     "README.md", "Makefile", "CHANGELOG.md", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md",
     "requirements.lock",
-    ".ci", ".editorconfig", ".gitattributes", ".gitignore",
+    ".binder", ".ci", ".editorconfig", ".gitattributes", ".gitignore",
 }  # fmt: skip
 
 # Written in two parts, or this file would break its own rule.
@@ -126,7 +126,10 @@ def test_help_of_make_lists_every_target() -> None:
     assert phony and set(phony[1].split()) == make_targets()
 
 
-SCRIPTS = sorted(path for path in (ROOT / ".ci").iterdir() if path.is_file())
+SCRIPTS = [
+    *sorted(path for path in (ROOT / ".ci").iterdir() if path.is_file()),
+    ROOT / ".binder" / "postBuild",
+]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
@@ -156,3 +159,9 @@ def test_an_old_python_gets_a_clear_message(tmp_path: Path) -> None:
     assert "Python 3.11 or newer is needed; found: Python 3.9.2" in done.stderr
     assert "make setup PYTHON=" in done.stderr
     assert not (project / ".venv").exists()
+
+
+def test_a_binder_has_packages_that_setup_installs_too() -> None:
+    known = (ROOT / ".ci" / "system").read_text("utf-8")
+    asked = (ROOT / ".binder" / "apt.txt").read_text("utf-8").split()
+    assert asked and all(f" {name}" in known for name in asked)

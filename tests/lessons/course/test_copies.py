@@ -73,6 +73,20 @@ def test_a_student_sees_the_labs_and_nothing_else(
     assert opened("--teacher") == labs
 
 
+def test_copies_are_laid_out_without_a_server(
+    labs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine"
+    for _ in range(2):
+        assert main(["labs", "--folder", str(labs), "--copies", str(mine), "copy"]) == 0
+        assert f"Your copies of the labs are in {mine}." in capsys.readouterr().out
+        assert len(list(mine.glob("*.ipynb"))) == 3
+        worked(mine / "05-first.ipynb")
+    assert "return 0" in (mine / "05-first.ipynb").read_text("utf-8"), (
+        "a second time changes nothing"
+    )
+
+
 def test_what_one_writes_stays_and_what_one_did_not_touch_is_renewed(
     opened: Open, labs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
