@@ -157,7 +157,8 @@ def test_a_topic_is_unloaded_and_its_clients_are_told(
     assert sorted(told) == ["CLOSE_CONSUMER", "CLOSE_PRODUCER"]
     client.subscribe(topic)
     assert client.receive(1) == ["a"]
-    assert ask_admin(broker.address, "DELETE", path)[0] == 204
+    assert ask_admin(broker.address, "DELETE", path)[0] == 412, "it is in use"
+    assert ask_admin(broker.address, "DELETE", f"{path}?force=true")[0] == 204
     assert ask_admin(broker.address, "GET", f"{path}/internalStats")[0] == 404
 
 
