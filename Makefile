@@ -9,6 +9,7 @@ help: ## this list
 
 setup: ## virtual environment .venv, pinned packages; Java, Chromium and fonts where it may
 	@.ci/setup
+	@$(PY) -m mqlab.spark.classes --later
 
 lab: setup ## your copies of the labs, in JupyterLab (made in my-labs/, never overwritten)
 	@$(PY) -m mqlab labs open

@@ -27,6 +27,7 @@ Read the files in this order; each is one idea:
     crashes     three sinks x seven kill points
     victim      the process that is killed
     session     Spark, quiet and quick to start
+    classes     Spark's classes, made ready once per machine
     warm        a first batch of nothing
     connector   Spark's own Kafka sink, for comparison
     times       where the time of a run goes

@@ -1,4 +1,4 @@
-"""Feeds a file of order lines into topic Order: one message a line, keyed by its invoice.
+"""Feeds a file of order lines into topic Order: one message per line, keyed by its invoice.
 
 - All lines of an invoice go to one partition, in the file's order (`topics.partition_of`).
 - Each record is stamped with its order time, so that the broker can be asked "which is the first
@@ -11,7 +11,7 @@ Why the feeder is idempotent and NOT transactional. A transaction would leave it
 the log, stamped with today's time; asked for the first record at or after any time since 2011 the
 broker then answers with that marker (Kafka 4.3.1), and no batch could be cut behind it.
 
-Why a killed feeder doubles nothing all the same. One message a line and no markers: the end
+Why a killed feeder doubles nothing all the same. One message per line and no markers: the end
 offset of a partition IS the number of its lines that are in. So a restarted feeder goes on behind
 them, after it has compared the last record it finds there with the line it would have sent. What
 is still under way from a killed feeder can only be seen afterwards: the final count must fit.
@@ -47,7 +47,7 @@ class Record(NamedTuple):
 
 
 def records(orders: Orders) -> list[Record]:
-    """One record a line. A line whose time cannot be read gets the stamp of the one before it,
+    """One record per line. A line whose time cannot be read gets the stamp of the one before it,
     and those before the first readable one get that one's: a stamp of 0 would mean "now".
 
     Raises IncomeError where no line has a time that can be read, or one is too long to be sent.

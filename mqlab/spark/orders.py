@@ -1,7 +1,7 @@
 """One order line: how it travels, what it is worth, and why some lines are not orders.
 
 A line travels as a JSON object of the eight published columns, all of them text, exactly as
-published. Nothing is cleaned on the way in: whoever feeds the topic does not judge, the job does.
+published. Nothing is cleaned on the way in: the feeder does not judge, the job does.
 
 Money is an integer, in tenths of a penny, because four real prices are £0.001. Floating point
 would make the total depend on the order of the additions, and then no two runs could be compared.

@@ -50,7 +50,7 @@ def orders_stream(
 
 
 def results(orders: DataFrame) -> DataFrame:
-    """One row a minute and one a dead letter: start_ms, tenths, lines, dead (null: income)."""
+    """One row per minute and one per dead letter: start_ms, tenths, lines, dead (null: income)."""
     from pyspark.sql import functions as f
 
     return (

@@ -52,7 +52,7 @@ def open_folder(folder: Path) -> Iterator[None]:
 
 
 def _sign(lock: int, folder: Path) -> None:
-    """Who holds the lock, for whoever is refused."""
+    """Who holds the lock, for those who are refused."""
     now = datetime.now().strftime("%H:%M:%S")
     text = f"process {os.getpid()} on {socket.gethostname()} (since {now})\n"
     try:

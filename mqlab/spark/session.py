@@ -1,8 +1,9 @@
 """One quiet Spark session, tuned for many small batches on a small machine.
 
 Each setting was measured (two cores, medians of interleaved runs): the simple compiler and the
-serial collector halve short runs; the other checkpoint file manager does not start a process for
-each small file; nothing of Spark's own talk reaches the notebook.
+serial collector halve short runs; Spark's classes lie ready (classes.py); the other checkpoint
+file manager does not start a process for each small file; nothing of Spark's own talk reaches the
+notebook.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
-from . import connector
+from . import classes, connector
 from .errors import IncomeError, need
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def session(master: str | None = None) -> SparkSession:
     with _ONE:
         running = SparkContext._active_spark_context
         if running is None:
-            spark = _start(master or "local[2]")
+            spark = start(master or "local[2]")
         elif master and running.master != master:
             raise IncomeError(
                 f"this process already runs Spark on {running.master}: restart the kernel "
@@ -107,7 +108,8 @@ class Starting:
         self._pool.shutdown()
 
 
-def _start(master: str) -> SparkSession:
+def start(master: str, java_flags: str = "") -> SparkSession:
+    """A session in a JVM that is given these flags too. Raises IncomeError."""
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -120,7 +122,10 @@ def _start(master: str) -> SparkSession:
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
     folder = Path(tempfile.mkdtemp(prefix="mqlab-spark-"))
     (folder / "log4j2.properties").write_text(LOG4J)
-    flags = f"{JAVA_FLAGS} -Dlog4j2.configurationFile=file:{folder}/log4j2.properties"
+    home = _find_home(folder) if local else None
+    if home and not java_flags:
+        java_flags = classes.read_flags(home.parent)
+    flags = f"{JAVA_FLAGS} {java_flags} -Dlog4j2.configurationFile=file:{folder}/log4j2.properties"
     os.environ["SPARK_LOCAL_DIRS"] = str(folder)  # what a killed JVM leaves behind is in one place
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     settings = JVM | {
@@ -135,7 +140,7 @@ def _start(master: str) -> SparkSession:
     conf = SparkConf().setAppName("mqlab").setMaster(master).setAll(list(settings.items()))
     try:
         # What the JVM and the Python workers it starts have to say goes to a file.
-        with (folder / "stderr").open("wb") as stderr, _home(folder, local):
+        with (folder / "stderr").open("wb") as stderr, _set_home(home):
             gateway = launch_gateway(conf, {"stderr": stderr})
         spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
     except PySparkRuntimeError as error:
@@ -145,22 +150,22 @@ def _start(master: str) -> SparkSession:
     return spark
 
 
+def _find_home(folder: Path) -> Path | None:
+    """Where a local JVM finds Spark; None: where everybody finds it. Where no cache can be
+    written, this process's own folder does."""
+    if os.environ["PYSPARK_PYTHON"] != sys.executable:
+        return None
+    try:
+        return classes.make_home(classes.find_folder())
+    except OSError:
+        return classes.make_home(folder)
+
+
 @contextmanager
-def _home(folder: Path, local: bool) -> Iterator[None]:
-    """`SPARK_HOME` for the JVM. A local one is Spark's own without `pyspark.zip`.
-
-    Out of that archive every Python worker would compile PySpark anew, 0.8 s of CPU each time;
-    without it, workers import the PySpark that is installed, which is compiled.
-    """
-    from pyspark.find_spark_home import _find_spark_home
-
+def _set_home(home: Path | None) -> Iterator[None]:
+    """`SPARK_HOME`, for the start of the JVM."""
     before = os.environ.get("SPARK_HOME")
-    if local and os.environ["PYSPARK_PYTHON"] == sys.executable:
-        home = folder / "spark"
-        home.mkdir()
-        for path in Path(_find_spark_home()).iterdir():
-            if path.name != "python":
-                (home / path.name).symlink_to(path)
+    if home:
         os.environ["SPARK_HOME"] = str(home)
     try:
         yield

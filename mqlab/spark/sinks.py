@@ -36,7 +36,7 @@ request (`committed()`), and tools that show a group's lag show this query's.
 Always run the DataFrame, and once: a stateful query whose sink returns early, the widespread
 `if batch <= last: return`, does not commit its state and never gets past that batch (Spark 4).
 
-Left out: rows go through the driver. That is right for one row a minute; for an output as large
+Left out: rows go through the driver. That is right for one row per minute; for an output as large
 as the input each task would commit a transaction of its own.
 """
 
@@ -167,7 +167,7 @@ class Sink:
 
     def close(self) -> None:
         """When the query has ended, however it did. A client of Kafka keeps nobody out: its open
-        transaction is ended by whoever comes next, by its id."""
+        transaction is ended by the next sink, by its id."""
 
 
 class AtLeastOnce(Sink):

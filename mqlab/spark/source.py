@@ -218,7 +218,7 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def rows_of(messages: list[Message], since_ms: int) -> pa.RecordBatch:
-    """One row a record, as described above."""
+    """One row per record, as described above."""
     values = [message.value() for message in messages]
     stamps = [_stamp(message) for message in messages]
     judged = judge(values, stamps)

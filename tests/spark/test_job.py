@@ -144,7 +144,7 @@ def test_a_warm_up_leaves_nothing_behind(spark: Any) -> None:
 
 
 def test_a_worker_imports_the_pyspark_that_is_installed(spark: Any) -> None:
-    """Not the one in `pyspark.zip`, which every worker would compile anew."""
+    """Not the one in `pyspark.zip`, which every worker would compile again."""
     import pyspark
 
     one = spark.sparkContext.parallelize([0], 1)

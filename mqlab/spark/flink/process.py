@@ -61,7 +61,7 @@ class Process:
         return float(times["done"] - times["up"])
 
     def wait(self) -> None:
-        """Until the job has finished; whoever was killed raises nothing.
+        """Until the job has finished; a killed one raises nothing.
 
         Raises IncomeError with the job's own last words.
         """

@@ -4,7 +4,7 @@
 
 It reads the job as one line of JSON from its input (`settings`, `statements`), submits it, and
 ends when the job has; then it prints when Flink was up and when the job was done, in seconds since
-the epoch. It dies with whoever has started it: only that process holds the other end
+the epoch. It dies with the process that has started it: only that process holds the other end
 of its input, and Flink's JVM ends when this one does.
 """
 

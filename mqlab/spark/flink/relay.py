@@ -2,8 +2,8 @@
 
 A broker's log and a checkpoint's folder tell what has happened, always a little too late to die
 there. The instant between a durable checkpoint and the commit is some milliseconds wide, and
-nothing of Flink can be asked to stop in it. But the job must speak to the broker: whoever stands
-between the two sees the request to commit before the broker does, and need not pass it on.
+nothing of Flink can be asked to stop in it. But the job must speak to the broker: a relay that
+stands between the two sees the request to commit before the broker does, and need not pass it on.
 
 Kafka's clients connect to the address that the broker names. So in answers the broker's address
 is replaced by this one: the same host, another port, the same number of bytes.
@@ -72,7 +72,7 @@ class Relay:
         self.close()
 
     def close(self) -> None:
-        """Nothing goes through any more; whoever is connected is told so."""
+        """Nothing goes through any more; all that are connected are told so."""
         with self._lock:
             opened, self._open = self._open, []
         for one in (self._server, *opened):
@@ -146,7 +146,7 @@ def _framed(body: bytes) -> bytes:
 
 @contextmanager
 def _closing(other: socket.socket) -> Iterator[None]:
-    """Whoever can be passed nothing more is told so; that a side has gone is no error."""
+    """A side that can be passed nothing more is told so; that a side has gone is no error."""
     try:
         with suppress(OSError):
             yield

@@ -57,7 +57,7 @@ def settings(job: Job) -> dict[str, str]:
         "execution.checkpointing.dir": job.folder.as_uri(),
         # A killed job leaves its checkpoints behind; one that has finished deletes them.
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
-        "restart-strategy.type": "none",  # whoever kills a job starts it again
+        "restart-strategy.type": "none",  # the one who kills a job starts it again
         "rest.address": "127.0.0.1",
         "rest.bind-address": "127.0.0.1",
     }
