@@ -25,16 +25,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..site import NoPlay, fetch_pyodide, write_site
+    from ..site import NoLabs, NoPlay, fetch_lite, fetch_pyodide, write_site
 
+    pyodide = lite = None
     try:
         pyodide = fetch_pyodide()
+        lite = fetch_lite()
     except NoPlay as error:
-        pyodide = None
-        print(f"without Play: {error}")
+        print(f"without Play and labs: {error}")
+    except NoLabs as error:
+        print(f"without labs: {error}")
     try:
-        built = write_site(args.output, pyodide=pyodide)
-    except OSError as error:
+        built = write_site(args.output, pyodide=pyodide, lite=lite)
+    except (NoLabs, OSError) as error:
         raise UserError(f"cannot write the site: {error}") from error
     print(f"wrote {built.folder}: {built.stories} stories, {built.bytes / 1e6:.1f} MB")
     if args.serve:

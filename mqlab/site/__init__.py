@@ -8,7 +8,8 @@ payload only: player, style and font are files that all pages load once. No page
 another host, and every address is relative, so that the folder works below any path.
 """
 
+from .lite import NoLabs, fetch_lite
 from .pages import Built, write_site
 from .play import NoPlay, fetch_pyodide
 
-__all__ = ["Built", "NoPlay", "fetch_pyodide", "write_site"]
+__all__ = ["Built", "NoLabs", "NoPlay", "fetch_lite", "fetch_pyodide", "write_site"]

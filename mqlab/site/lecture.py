@@ -109,4 +109,3 @@ def _list_steps(scenes: Sequence[Scene]) -> Iterator[tuple[str, Scene, bool]]:
         if scene.ask:
             yield f"{number}-vote.html", scene, True
         yield f"{number}-run.html", scene, False
-

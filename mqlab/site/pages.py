@@ -22,6 +22,7 @@ from .choose import list_beside, render_choice
 from .documents import list_documents
 from .first import cut_first
 from .lecture import write_lecture
+from .lite import write_labs
 from .play import VERSION, write_play
 from .stories import Story, list_stories
 
@@ -40,10 +41,16 @@ class Built:
     bytes: int
 
 
-def write_site(folder: Path, paths: tuple[Path, ...] = (), pyodide: Path | None = None) -> Built:
+def write_site(
+    folder: Path,
+    paths: tuple[Path, ...] = (),
+    pyodide: Path | None = None,
+    lite: Path | None = None,
+) -> Built:
     """Write the site into a folder, which is made or, where an earlier site stands in it, replaced;
     `paths`: the scenario files, default all; `pyodide`: the archive that Play runs on, and without
-    which there is no Play. Raises FileExistsError for a folder that holds something else,
+    which there is no Play; `lite`: what `fetch_lite` has fetched, without which, or without Play,
+    the labs are not opened here. Raises FileExistsError for a folder that holds something else,
     FileNotFoundError without the sources of a clone."""
     if not SOURCES.is_dir():
         raise FileNotFoundError(
@@ -62,7 +69,7 @@ def write_site(folder: Path, paths: tuple[Path, ...] = (), pyodide: Path | None 
     brokers = {name: broker.title for name, broker in list_brokers().items()}
     known = {
         "version": __version__, "brokers": brokers, "count": len(stories),
-        "pyodide": VERSION if pyodide else "",
+        "pyodide": VERSION if pyodide else "", "lite": bool(pyodide and lite),
     }  # fmt: skip
     documents = list(list_documents())
     first = cut_first(SOURCES / "first.toml")
@@ -81,6 +88,8 @@ def write_site(folder: Path, paths: tuple[Path, ...] = (), pyodide: Path | None 
     if pyodide:
         top["play.html"] = {}
         write_play(folder / "play", pyodide, stories)
+        if lite:
+            write_labs(folder / "labs", lite, folder / "play" / "pyodide")
     for name, shown in top.items():
         page = pages.get_template(name).render(known, up="", **shown)
         (folder / name).write_text(page, "utf-8")
@@ -137,7 +146,7 @@ def _list_labs() -> Iterator[dict[str, str]]:
         title = re.search(r"(?m)^# # Lab \d+ · (.+)$", text)
         minutes = re.search(r"\d+ minutes", text)
         if title and minutes:
-            yield {"title": title[1], "minutes": minutes[0]}
+            yield {"title": title[1], "minutes": minutes[0], "name": path.stem}
 
 
 def _facets(stories: Sequence[Story]) -> dict[str, list[str]]:

@@ -139,15 +139,15 @@ def test_without_npm_a_site_is_written_without_play(
     monkeypatch.setattr("mqlab.site.fetch_pyodide", partial(play.fetch_pyodide, tmp_path / "kept"))
     given: list[Any] = []
 
-    def write_site(folder: Path, pyodide: Path | None) -> Built:
-        given.append(pyodide)
+    def write_site(folder: Path, pyodide: Path | None, lite: Path | None) -> Built:
+        given.append(pyodide or lite)
         return Built(folder, 0, 0)
 
     monkeypatch.setattr("mqlab.site.write_site", write_site)
     assert main(["site"]) == 0
     assert given == [None]
     said = capsys.readouterr().out
-    assert "without Play: " in said and says in said
+    assert "without Play and labs: " in said and says in said
 
 
 def test_another_archive_than_the_pinned_one_is_refused(tmp_path: Path) -> None:

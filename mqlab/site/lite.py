@@ -1,0 +1,206 @@
+"""The labs in a browser: JupyterLite around the Python of Play, and what its kernel imports.
+
+What builds it is pinned in `labs/site/lite` and stands in an environment of its own: `app.txt` is
+JupyterLite with the parts of JupyterLab that draw widgets, `kernel.txt` the wheels of a kernel. All
+wheels stand in one folder with the index by which Pyodide finds them, so that nothing is asked of
+another host.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Sequence
+from email import message_from_bytes
+from email.message import Message
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from ..places import CACHE, LABS, ROOT
+
+SOURCES = LABS / "site" / "lite"
+PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel"
+#: where the kernel's package has wheels of its own
+KERNEL = "share/jupyter/labextensions/@jupyterlite/pyodide-kernel-extension/static/pypi"
+#: what a notebook asks for at its beginning; the rest comes when a cell imports it
+BEGIN = ("micropip", "piplite", "ipykernel", "comm", "pyodide-kernel", "jedi", "ipython", "mqlab")
+#: what the metadata of a wheel does not say, or says of other machines
+NEEDS = {"mqlab": ["ipywidgets", "anywidget"], "plotly": ["narwhals", "packaging", "nbformat"]}
+#: what nobody asks for in a browser: pictures of README, the year's orders, JavaScript that the
+#: page has already, types of libraries that no lab uses
+LEFT_OUT = (
+    "*.gif", "*/orders-year.parquet", "mqlab/shipped/labs/site/*", "*.data/*",
+    "plotly/package_data/plotly.min.js", "jedi/third_party/*",
+)  # fmt: skip
+
+#: the lab that needs a machine: Spark's own, and sockets that it reaches
+RECORDED = "11-order-to-income"
+NOTE = (
+    "> **In a browser this lab is for reading.** Its cells start a server with sockets and a Spark "
+    "job, which need Python and Java on a machine: `make lab` in a clone of the project opens it "
+    "there. Below its cells stands what they printed on such a machine, with real kills of the job."
+)
+
+
+class NoLabs(Exception):
+    """What builds the labs cannot be had; the message says why."""
+
+
+def fetch_lite(cache: Path = CACHE / "lite") -> Path:
+    """The folder with JupyterLite's environment and the kernel's wheels, as pip fetches them, once
+    for each version of the pins. Raises NoLabs where pip reaches nothing."""
+    pins = b"".join(path.read_bytes() for path in sorted(SOURCES.glob("*.txt")))
+    made = cache / hashlib.sha256(pins).hexdigest()[:12]
+    if not (made / "complete").is_file():
+        shutil.rmtree(cache, ignore_errors=True)
+        venv.create(made, with_pip=True)
+        pip = [_find_tool(made, "python"), "-m", "pip", "--disable-pip-version-check", "-q"]
+        _run([*pip, "install", "--no-deps", "-r", str(SOURCES / "app.txt")], made)
+        _run(
+            [*pip, "download", "--no-deps", "--only-binary", ":all:", "--python-version", "3.14",
+             "--implementation", "py", "--abi", "none", "--platform", "any",
+             "-d", str(made / "wheels"), "-r", str(SOURCES / "kernel.txt")],
+            made,
+        )  # fmt: skip
+        (made / "complete").touch()
+    return made
+
+
+def _find_tool(made: Path, name: str) -> str:
+    found = shutil.which(name, path=f"{made / 'bin'}:{made / 'Scripts'}")
+    assert found is not None, name
+    return found
+
+
+def _run(command: Sequence[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise NoLabs(f"JupyterLite cannot be made ({said[-1]}); try again later")
+
+
+def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
+    """Write JupyterLite with the students' copies into a folder, which is made; `made`: what
+    `fetch_lite` has fetched; `pyodide`: the folder of Play's Python, in the same site."""
+    work = made / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "files").mkdir(parents=True)
+    for path in sorted(LABS.glob("*.ipynb")):
+        lab = json.loads(path.read_text("utf-8"))
+        if path.stem == RECORDED:
+            show_recorded(lab, LABS / "solutions" / path.name)
+        (work / "files" / path.name).write_text(json.dumps(lab), "utf-8")
+    there = Path("..", pyodide.relative_to(folder.parent)).as_posix()
+    kernel = {
+        "pyodideUrl": f"./{there}/pyodide.mjs",
+        "disablePyPIFallback": True,
+        "loadPyodideOptions": {
+            "lockFileURL": "./python/pyodide-lock.json",
+            "packages": BEGIN,
+            "env": {"PLOTLY_RENDERER": "plotly_mimetype"},  # JupyterLab draws it, not the cell
+        },
+    }
+    lite = {
+        "jupyter-lite-schema-version": 0,
+        "jupyter-config-data": {"appName": "mqlab", "litePluginSettings": {PLUGIN: kernel}},
+    }
+    (work / "jupyter-lite.json").write_text(json.dumps(lite), "utf-8")
+    _run(
+        [_find_tool(made, "jupyter"), "lite", "build", "--lite-dir", ".", "--contents", "files",
+         "--output-dir", str(folder.resolve()), "--apps", "lab",
+         "--no-sourcemaps", "--no-unused-shared-packages"],
+        work,
+    )  # fmt: skip
+    own = work / "own"
+    _run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(own)], ROOT)
+    found = [*own.glob("*.whl"), *(made / "wheels").glob("*.whl"), *(made / KERNEL).glob("*.whl")]
+    index = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))
+    write_index(folder / "python", found, index)
+
+
+def show_recorded(lab: dict[str, Any], solved: Path) -> None:
+    """Put the note at a notebook's top, and below each cell what it printed where the labs are
+    made; a cell that is the learner's to write stays as it is."""
+    printed = {}
+    for cell in json.loads(solved.read_text("utf-8"))["cells"]:
+        outputs = [one for one in cell.get("outputs", ()) if one["output_type"] == "stream"]
+        printed[cell["id"], "".join(cell["source"])] = outputs
+    for cell in lab["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"] = printed.get((cell["id"], "".join(cell["source"])), [])
+    note = {"cell_type": "markdown", "id": "in-a-browser", "metadata": {}, "source": NOTE}
+    lab["cells"].insert(1, note)
+
+
+def write_index(folder: Path, wheels: Sequence[Path], index: dict[str, Any]) -> None:
+    """Write the wheels, without what nobody asks for, into a folder, which is made, and beside them
+    the index by which Pyodide finds them; `index`: its own, whose packages stand elsewhere."""
+    folder.mkdir()
+    metadata = {path: _read_metadata(path) for path in wheels}
+    names = {_normal(about["Name"]) for about in metadata.values()} | {"nbformat"}
+    packages = {"nbformat": _write_nbformat(folder)}
+    for path, about in metadata.items():
+        name = _normal(about["Name"])
+        asked = [
+            _normal(one) for one in about.get_all("Requires-Dist", []) if "extra ==" not in one
+        ]
+        with (
+            zipfile.ZipFile(path) as wheel,
+            zipfile.ZipFile(folder / path.name, "w", zipfile.ZIP_DEFLATED) as written,
+        ):
+            for inside in wheel.infolist():
+                if not any(fnmatch(inside.filename, pattern) for pattern in LEFT_OUT):
+                    written.writestr(inside, wheel.read(inside))
+        needs = [one for one in NEEDS.get(name, asked) if one in names]
+        packages[name] = _describe(folder / path.name, name, about["Version"], needs)
+    whole = {**index, "packages": packages}
+    (folder / "pyodide-lock.json").write_text(json.dumps(whole), "utf-8")
+
+
+def _write_nbformat(folder: Path) -> dict[str, Any]:
+    """plotly asks whether nbformat is there before it draws, and uses nothing of it. It needs a
+    library in Rust, which no registry has for a browser."""
+    name, version = "nbformat", "5.10.999"
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        about = f"{name}-{version}.dist-info"
+        wheel.writestr(f"{name}/__init__.py", f'__version__ = "{version}"\n')
+        wheel.writestr(
+            f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
+        tags = "Wheel-Version: 1.0\nGenerator: mqlab\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        wheel.writestr(f"{about}/WHEEL", tags)
+        wheel.writestr(f"{about}/RECORD", "")
+    return _describe(path, name, version, [])
+
+
+def _describe(path: Path, name: str, version: str, needs: Sequence[str]) -> dict[str, Any]:
+    """What the index says of a wheel."""
+    with zipfile.ZipFile(path) as wheel:
+        tops = {inside.partition("/")[0] for inside in wheel.namelist() if inside.endswith(".py")}
+    return {
+        "name": name, "version": version, "file_name": path.name, "install_dir": "site",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "package_type": "package",
+        "imports": sorted(top.removesuffix(".py") for top in tops), "depends": list(needs),
+        "unvendored_tests": False,
+    }  # fmt: skip
+
+
+def _read_metadata(path: Path) -> Message:
+    with zipfile.ZipFile(path) as wheel:
+        (name,) = (one for one in wheel.namelist() if one.endswith(".dist-info/METADATA"))
+        return message_from_bytes(wheel.read(name))
+
+
+def _normal(requirement: str) -> str:
+    """The name at the beginning of a requirement, as an index writes it."""
+    found = re.match(r"[\w.-]+", requirement)
+    assert found is not None, requirement
+    return re.sub(r"[-_.]+", "-", found[0]).lower()
