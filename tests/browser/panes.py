@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 PICTURES = Path(os.environ.get("PICTURES", Path(__file__).parents[2] / ".cache/test/pictures"))
-ALL = "PICTURES" in os.environ  # whoever names a folder wants each display, not what is wrong
+ALL = "PICTURES" in os.environ  # a folder is named to see each display, not what is wrong
 SIZES = ((1280, 800), (1440, 900), (1920, 1080), (853, 533), (800, 800))
 """The fourth is 1280×800 at a zoom of 150 %."""
 AT_ONCE = 1280  # px: from this width on everything that is pinned is in sight at once

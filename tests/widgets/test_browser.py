@@ -229,6 +229,16 @@ def test_two_players_on_one_page_work_and_share_no_id(page: Any) -> None:
     assert page.evaluate(steps) == ["6", "8"]
 
 
+def test_a_picture_that_is_not_in_sight_yet_begins_at_its_step(page: Any) -> None:
+    """JupyterLab fills an output before it is in the page."""
+    failed: list[str] = []
+    page.on("pageerror", lambda error: failed.append(str(error)))
+    html = Player(sample(), step=8).html()
+    page.set_content(f"<!doctype html><title>later</title><body hidden>{html}")
+    page.wait_for_function("document.querySelector('.mqlab[data-step]')?.dataset.step === '8'")
+    assert failed == []
+
+
 def test_without_scripts_the_still_is_seen(browser: Any, tmp_path: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -39,7 +39,7 @@ def only(request: Any, launch: Callable[..., Any], tmp_path_factory: Any) -> Ite
 
 
 def test_the_table_belongs_to_the_files() -> None:
-    """Whoever cuts the font anew, by `.ci/font`, commits the widths with it."""
+    """To cut the font again, by `.ci/font`, is to commit the widths with it."""
     found = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in (HERE / "font").glob("*.woff2")
@@ -73,7 +73,7 @@ def test_a_page_brings_the_font_once() -> None:
 
 @pytest.mark.needs("chromium")
 def test_a_notebook_gets_the_font_once_from_its_players(browser: Any) -> None:
-    """Each font that comes lays a notebook out anew, so a second player brings none."""
+    """Each font that comes lays a notebook out again, so a second player brings none."""
     page = browser.new_page()
     players = Player(sample()).html() + Player(sample()).html()
     page.set_content(f"<!doctype html><body>{players}</body>")

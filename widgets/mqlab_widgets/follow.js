@@ -33,7 +33,7 @@ function follow(model, host, player) {
     const now = JSON.stringify([ui.lanes, ui.hidden]);
     if (now === drawn) return;
     drawn = now;
-    // Whoever has come to a button with the keyboard stays there.
+    // A reader who has come to a button with the keyboard stays there.
     const at = [...lanes.children].findIndex((el) => el === document.activeElement);
     lanes.replaceChildren(...ui.lanes.map((name) => {
       const el = button(name, () => toggle(name));

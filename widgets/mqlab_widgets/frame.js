@@ -24,10 +24,10 @@ function scroller(host) {
   return null;
 }
 
-/** Whoever has just run a cell with Shift+Enter is at the next one, and what the cell shows may be
- *  out of sight: it comes back into the pane, with its menus, and the notebook stays there. For a
- *  moment JupyterLab moves too, and the display may not be in the page yet; a reader who scrolls or
- *  presses a key goes before. */
+/** A reader who has just run a cell with Shift+Enter is at the next one, and what the cell shows
+ *  may be out of sight: it comes back into the pane, with its menus, and the notebook stays there.
+ *  For a moment JupyterLab moves too, and the display may not be in the page yet; a reader who
+ *  scrolls or presses a key goes before. */
 function bringIn(host) {
   const left = new AbortController(), { signal } = left;
   const leave = () => left.abort();
@@ -91,7 +91,7 @@ class Stage {
     return around ? around.clientHeight : innerHeight - PAGE_EDGE;
   }
 
-  /** Arrange the panels anew if the room is another than before. */
+  /** Arrange the panels again if the room is another than before. */
   fit() {
     const width = this.el.clientWidth;
     if (!width) return;

@@ -170,7 +170,7 @@ def _pack(root: _Life, shapes: dict[tuple[str, ...], int], last: int) -> dict[st
     def family(parent: _Life, index: int, end: int) -> None:
         alive = set(map(id, parent.now))
         for child in parent.ever:
-            # Whoever is still among the living ends when its parent does.
+            # A child that is still among the living ends when its parent does.
             add(child, index, parent.node.key, end if id(child) in alive else child.last)
 
     family(root, -1, last)

@@ -23,7 +23,7 @@ function readBytes(base64) {
 }
 
 /** The font comes once into a notebook, and after the first picture: whenever a page gets a font,
- *  the browser lays all of it out anew. */
+ *  the browser lays all of it out again. */
 async function bringFont(css, player) {
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   const id = "mqlab-font";

@@ -43,7 +43,7 @@ class Ordering {
       this.verdict, this.run);
   }
 
-  /** Both lists anew; the focus goes to `key`, at the button with this action. */
+  /** Both lists again; the focus goes to `key`, at the button with this action. */
   draw(key = null, action = null) {
     const { pieces, words } = this.ui;
     const free = pieces.filter((piece) => !this.order.includes(piece.key));
@@ -142,7 +142,8 @@ class Ordering {
 
   update(key = null, action = null) {
     this.draw(key, action);
-    const { judged, ok, message, words } = this.ui;
+    const { ok, message, words } = this.ui;
+    const judged = this.ui.judged ?? null; // the browser's own Python leaves out what is None
     this.host.classList.toggle("judged", judged !== null);
     if (judged === null) return this.verdict.replaceChildren();
     const stale = judged.join() !== this.order.join();

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -155,14 +156,22 @@ def _check_panels(panels: Sequence[str]) -> None:
             raise ValueError(f"there is no panel {name!r}; {guess}there are {', '.join(known)}")
 
 
-def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
-    """Lives and everything else the module needs; plain data."""
+def build(
+    trace: Trace,
+    step: int,
+    look: Look,
+    first: int = 0,
+    sizes: dict[str, tuple[float, float]] | None = None,
+) -> dict[str, Any]:
+    """Lives and everything else the module needs; plain data. Positions before `first` are not
+    drawn: the browser asks for them. `sizes`: how large the panels are at least, by name; those
+    of this payload are written there."""
     names = look.names(trace)
     wide = HALF if look.half else WIDE
-    sizes: dict[str, tuple[float, float]] = {}
+    sizes = {} if sizes is None else sizes
 
     def scenes(name: str) -> Iterator[Scene]:
-        for scene in draw_steps(PANELS[name], trace, look.lang, wide):
+        for scene in draw_steps(PANELS[name], trace, look.lang, wide, first):
             old = sizes.get(name, (0, 0))
             sizes[name] = max(old[0], scene.width), max(old[1], scene.height)
             yield scene
@@ -175,6 +184,7 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
         "lang": look.lang,
         "scale": look.scale,
         "step": step,
+        "first": first,
         "facts": facts(trace, look.lang),
         "legend": list_signs(trace, look.lang),
         "terms": list_terms(trace, look.lang),
@@ -185,15 +195,18 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
     return data
 
 
-def draw_steps(panel: Panel, trace: Trace, lang: Lang, wide: int = WIDE) -> Iterator[Scene]:
-    """A panel at each step; the very same Scene again where nothing that it draws has changed."""
+def draw_steps(
+    panel: Panel, trace: Trace, lang: Lang, wide: int = WIDE, first: int = 0
+) -> Iterator[Scene]:
+    """A panel at each step; the very same Scene again where nothing that it draws has changed,
+    and before `first`, which stands for all positions that are not drawn yet."""
     view = partial(panel.view, rows=MOST_ROWS, wide=wide) if panel.rows else panel.view
     drawn, scene = None, Scene()
-    for step in range(len(trace) + 1):
+    for step in range(first, len(trace) + 1):
         parts = panel.find_parts(trace, step)
         if parts is None or parts != drawn:
             drawn, scene = parts, view(trace, step, lang=lang)
-        yield scene
+        yield from repeat(scene, first + 1 if step == first else 1)
 
 
 def describe(

@@ -17,6 +17,11 @@ function countWords(text) {
   return words + 0.6 * signs;
 }
 
+/** What a screen reader would say again is only touched where it is new. */
+function say(el, text) {
+  if (el.textContent !== text) el.textContent = text;
+}
+
 const ICONS = {
   first: "M4 4h2.4v12H4zM16 4v12L7.6 10z", back: "M14.5 4v12L6 10z", play: "M6 4v12l9.5-6z",
   pause: "M5 4h3.6v12H5zM11.4 4H15v12h-3.6z", next: "M5.5 4v12l6.6-6zM13 4h2.4v12H13z",
@@ -42,8 +47,9 @@ class Player {
     this.wish = null;
     this.limit = Infinity;
     this.speed = 1; // which of SPEEDS
+    this.ask = () => {}; // for positions that Python has not drawn yet
     this.drawn = () => {}; // after each step: what lies over the pictures moves with them
-    // Whoever opens at a folded fact, or has just done it, wants to see it.
+    // A reader who opens at a folded fact, or has just done it, wants to see it.
     this.unfolded = unfolded || Boolean(data.meta.facts[data.meta.step - 1]?.fold);
     this.frame();
     this.load(data, data.meta.step);
@@ -212,14 +218,16 @@ class Player {
       path("low", d.low), path("tall", d.tall), path("crash", d.crash));
   }
 
-  /** Ask for a step. Drawn at most once a frame; the newest wish wins. */
+  /** Ask for a step. Drawn at most once a frame; the newest wish wins. One that Python has not
+   *  drawn yet waits for its payload. */
   go(step) {
-    const first = this.wish === null;
+    const idle = this.wish === null || this.waits;
     this.wish = Math.max(0, Math.min(step, this.end, this.limit));
-    if (first) requestAnimationFrame(() => {
+    if (this.waits) return this.ask();
+    if (idle) requestAnimationFrame(() => {
       const { wish, step: before } = this;
+      if (wish === null || this.waits) return; // another payload came first, or must come
       this.wish = null;
-      if (wish === null) return; // another payload came first
       this.draw(wish);
       if (wish > before && wish <= this.after(before)) this.stage.carry();
     });
@@ -240,10 +248,10 @@ class Player {
     this.slider.value = step;
     this.slider.setAttribute("aria-valuetext", fact ? `${fact.index}: ${fact.line}` : words.start);
     this.done.setAttribute("d", `M0 10H${step}`);
-    this.line.textContent = fact ? fact.line : words.start;
-    this.why.textContent = fact ? fact.why : this.end ? words.begin : words.empty;
+    say(this.line, fact ? fact.line : words.start);
+    say(this.why, fact ? fact.why : this.end ? words.begin : words.empty);
     const alarm = fact?.red ? words.red.replace("{what}", fact.red) : "";
-    if (this.alarm.textContent !== alarm) this.alarm.textContent = alarm;
+    say(this.alarm, alarm);
     this.evidence.textContent = fact ? `${words.evidence}${fact.evidence}` : "";
     this.evidence.hidden = !fact || this.data.meta.calm;
     this.evidence.title = fact ? evidence[fact.kind] : "";
@@ -275,12 +283,15 @@ class Player {
     return step;
   }
 
+  /** Whether the wish is a position before the first one that is drawn. */
+  get waits() { return this.wish !== null && this.wish < this.data.meta.first; }
+
   get current() { return this.wish ?? this.step; }
 
   /** The number of the current fact, which a window that moved on may still hold. */
   get index() { return this.data.meta.facts[this.current - 1]?.index; }
 
-  hides(step) { return !this.unfolded && this.data.meta.facts[step - 1].fold; }
+  hides(step) { return !this.unfolded && this.data.meta.facts[step - 1]?.fold; }
 
   /** Bring the panel of this name into sight. */
   show(base) { this.stage.open(base); }

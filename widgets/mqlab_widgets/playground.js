@@ -1,10 +1,19 @@
 // The actions of a playground. Follows acts.js in one module with player.js and widget.js, whose
 // names it uses. Text from Python only ever becomes textContent.
 
+const IDLE_MS = 600; // without a click, before the run's earlier pictures are asked for
+
 /** Playground: what may happen now, in the picture and by node; its goal; undo, tokens. */
 function playground(model, host, player) {
   const send = (message) => model.send(message);
   const { words } = model.get("ui");
+  let asked = 0, idle;
+  player.ask = () => {
+    const { run, first } = player.data.meta;
+    if (!first || asked === run) return;
+    asked = run;
+    send({ type: "past" });
+  };
   const spots = new Spots(player, words, send);
   const branches = new Branches(words, send);
   player.body.querySelector(".bottom").before(branches.el);
@@ -36,6 +45,8 @@ function playground(model, host, player) {
     for (const el of [undo, reset]) el.setAttribute("aria-disabled", !ui.moved);
     status.textContent = ui.error || ui.said;
     status.classList.toggle("failed", Boolean(ui.error));
+    clearTimeout(idle);
+    idle = setTimeout(player.ask, IDLE_MS);
   };
 }
 

@@ -23,6 +23,7 @@ from .lives import deflate
 from .payload import Look, build, refuse, tail
 from .player import Player
 from .style import page_css
+from .views.common import find_previous
 from .widget import PictureWidget, join_modules
 
 KNOWN = ("goal", "title", "lang", "scale", "panels")
@@ -122,6 +123,9 @@ class Playground(PictureWidget):
         self._broken: set[tuple[str, ...]] = set()
         self._at = self._left = tuple(play.choices)
         self._beside = False
+        self._run = 0
+        self._step = 0
+        self._sizes: dict[str, tuple[float, float]] = {}
         super().__init__()
         self._show()
         self.on_msg(self._asked)
@@ -246,7 +250,8 @@ class Playground(PictureWidget):
             keep(self.still_output(), raw=True, display_id=self._name)
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
-        """A click. What is not possible is said beside the buttons: there is no cell to fail."""
+        """A click. A choice that is not possible is told beside the buttons: there is no cell to
+        fail."""
         try:
             match message:
                 case {"type": "do", "keep": int(keep), "choice": str(choice)}:
@@ -261,6 +266,8 @@ class Playground(PictureWidget):
                     self.visit(number)
                 case {"type": "compare"}:
                     self.compare()
+                case {"type": "past"}:
+                    self._draw_past()
                 case {"type": "on"}:
                     self.go_on()
                 case {"type": "undo"}:
@@ -270,7 +277,7 @@ class Playground(PictureWidget):
                 case {"type": "show"}:
                     self.show_shortest()
         except ValueError as error:
-            self._show(str(error))
+            self._show(str(error), at=None)
 
     def _numbers(self) -> range:
         return range(len(list_visited(self.play)))
@@ -290,15 +297,35 @@ class Playground(PictureWidget):
             if other is not None:
                 ui |= self._put_beside(other)
             elif at is not None:
-                self.payload = deflate(build(trace, step, self._look))
-                self.other = b""
+                self._draw(trace, step)
             self.ui = ui
+
+    def _draw(self, trace: Trace, step: int) -> None:
+        """The picture at `step` and at the position before it. A long run has many pictures, and
+        a click waits for one: what was before is drawn when the browser asks for it."""
+        self._run += 1
+        self._step = step
+        first = find_previous(trace, step) if self._run > 1 else 0
+        self._give(trace, step, first)
+        self.other = b""
+
+    def _draw_past(self) -> None:
+        """All positions of the run that is shown."""
+        if not self._beside:
+            self._give(tail(self.play.trace), self._step, 0)
+
+    def _give(self, trace: Trace, step: int, first: int) -> None:
+        data = build(trace, step, self._look, first, self._sizes)
+        data["meta"]["run"] = self._run
+        self.payload = deflate(data)
 
     def _remember(self, trace: Trace) -> None:
         """Which future was left, and after which choices the goal was reached."""
         now = self.play.choices
         if now[: len(self._at)] != self._at and self._left[: len(self._at)] != self._at:
             self._left = self._at
+        if now[: len(self._at)] != self._at:
+            self._sizes = {}
         self._at = now
         red = self.goal.find_red(trace) if self.goal is not None else 0
         if red:

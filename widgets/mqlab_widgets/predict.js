@@ -83,7 +83,7 @@ class Question {
     if (calm || from >= until) player.go(until);
     else {
       player.stop();
-      player.play(); // to its limit; whoever stops it walks on by the controls
+      player.play(); // to its limit; a reader who stops it walks on by the controls
     }
   }
 

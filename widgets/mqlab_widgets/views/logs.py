@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 
 from mqlab.kernel.snapshot import Cell, Frontier, Log
 from mqlab.kernel.text import Lang, Text
@@ -20,6 +21,7 @@ H, GAP = 24, 4  # height of a cell, gap between two
 NARROW, WIDE = 38, 68  # a cell is as wide as the labels of its run want, within these
 BEHIND = 36  # px right of the cells, for a flag
 BESIDE = 100  # a longer name of a log stands above its strip
+YIELDED = 84  # so much is left of one that is cut anyway, where labels are then whole
 ABOVE = 16  # px: a name above its strip
 FLAG = 16  # height of a flag, with the gap below it
 COLOURS = ("f1", "f2", "f3")
@@ -126,7 +128,11 @@ def _places(trace: Trace, room: int, small: bool) -> _Places:
     strips = {}
     begins = _find_begins(readers, small)
     beside = max((x for x, _ in begins.values()), default=0)
-    w = _choose_width(labels, max(map(_count_places, logs), default=0), room - beside)
+    most, wanted = max(map(_count_places, logs), default=0), _want_width(labels)
+    w = _choose_width(wanted, most, room - beside)
+    if w < wanted <= _choose_width(wanted, most, room - YIELDED - 12) and beside >= BESIDE + 12:
+        begins = {name: (min(x, YIELDED + 12), above) for name, (x, above) in begins.items()}
+        w = wanted
     for name, (x, above) in begins.items():
         high = FLAG if flags[name] else 0
         strips[name] = _Strip(y, x, above, high, tuple(flags[name]), tuple(readers[name]))
@@ -139,11 +145,17 @@ def _count_places(log: Log) -> int:
     return log.cells[-1].offset + 1 - log.start if log.cells else 0
 
 
-def _choose_width(labels: set[str], most: int, room: float) -> int:
-    """A cell is as wide as the longest label, if so wide ones have room for `most` of them."""
-    widest = max((width(label, 11.5, bold=True) for label in labels), default=0) + 8
-    share = (room - BEHIND) / max(most, 1) - GAP
-    return int(min(max(widest, NARROW), max(WIDE, share)))
+def _want_width(labels: set[str]) -> int:
+    """Of a cell that has room for each of the labels."""
+    widest = max((width(label, 11.5, bold=True) for label in labels), default=0)
+    return max(ceil(widest) + 6, NARROW)
+
+
+def _choose_width(wanted: int, most: int, room: float) -> int:
+    """A cell is as wide as `wanted`, if so wide ones have room for `most` of them, or for as many
+    as there are of the usual ones."""
+    seen = max(min(most, (room - BEHIND) // (WIDE + GAP)), 1)
+    return int(min(wanted, max(WIDE, (room - BEHIND) / seen - GAP)))
 
 
 def _find_begins(

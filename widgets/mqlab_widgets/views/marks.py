@@ -11,7 +11,7 @@ from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Fact
 
 from ..scene import Part, Scene
-from ..widths import fit, width
+from ..widths import fit, fit_apart, width
 from .plan import ROW, SLOTS, Plan
 
 MID = ROW / 2
@@ -61,7 +61,7 @@ def _row(
         scene.text(f"txn:{key}", end + 2, MID + 4, name, f"tag {cls}")
     text = (fact.label if fact.label.en else fact.text).of(lang)
     if here is None or slot is None:
-        scene.text(f"lab:{key}", total / 2, MID + 4, fit(text, total - 90), "lab mid")
+        scene.text(f"lab:{key}", total / 2, MID + 4, _shorten(text, total - 90), "lab mid")
     elif there is not None and there != here and fact.glyph in "→⇥⇒✗":
         _message(scene, key, fact.glyph, here, there, text, cls, total)
     else:
@@ -124,7 +124,7 @@ def _on_line(
     elif narrow and tip > tail and wide <= tip - head - START:
         _label(scene, key, START, text, cls, 0)
     elif narrow and within > outside:
-        _within(scene, key, tail, tip, fit(text, within, LABEL, bold), cls)
+        _within(scene, key, tail, tip, _shorten(text, within, bold), cls)
     else:
         _beside(scene, key, right, text, cls, total, left)
 
@@ -142,9 +142,15 @@ def _beside(
     bold = "bad" in cls
     room_right, room_left = total - x - EDGE, left - EDGE - START
     if width(text, LABEL, bold) > room_right and room_left > room_right:
-        _label(scene, key, left - EDGE, fit(text, room_left, LABEL, bold), f"{cls} end", 1)
+        _label(scene, key, left - EDGE, _shorten(text, room_left, bold), f"{cls} end", 1)
     else:
-        _label(scene, key, x + EDGE, fit(text, room_right, LABEL, bold), cls, 0)
+        _label(scene, key, x + EDGE, _shorten(text, room_right, bold), cls, 0)
+
+
+def _shorten(text: str, room: float, bold: bool = False) -> str:
+    """A label without its middle, where it does not fit: what had not happened, or the last of some
+    partitions, stands at its end."""
+    return fit_apart([text], room, LABEL, bold)[text]
 
 
 def _label(scene: Scene, key: str, x: float, text: str, cls: str, before: float) -> None:

@@ -15,6 +15,7 @@ ROWS = 20  # rows that are seen where nobody says how many
 MOST_ROWS = 34  # rows of the tallest screen; the browser shows as many as it has room for
 SPARE = 3  # rows drawn above and below what is seen: they are in place when it scrolls
 FOLD = 51  # px: the middle of a number of folded rows, right of a transaction's name
+AIR = 6  # px between the names of two lanes
 EDGE = 3  # px above the first row that is seen and below the last: numbers of folded rows
 
 
@@ -120,18 +121,40 @@ def _fit_whole(what: str, room: float) -> str:
 def _names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
     scene = Scene()
     titles = [lane.title.of(lang) for lane in p.lanes]
-    room = p.pitch * (2 if p.stairs else 1) - 6 if len(p.lanes) > 1 else 140
+    kinds = [lane.subtitle.of(lang) for lane in p.lanes]
+    rooms = _find_rooms(p, [width(title, 12, bold=True) for title in titles], 1 + p.stairs)
+    below = _find_rooms(p, [width(what, 10.5) for what in kinds], 1)
     for i, lane in enumerate(p.lanes):
         cls = "lane bad" if lane.name in down else "lane"
         x, low = p.x[lane.name], p.stairs * (i % 2) * STAIRS
-        name, what = lane.title.of(lang), lane.subtitle.of(lang)
+        name, what = titles[i], kinds[i]
         with scene.group(f"head:{lane.name}"):
-            title = fit_apart(titles, min(room, 2 * x, 2 * (p.width - x)), 12, bold=True)[name]
-            scene.text(f"lane:{lane.name}", x, 13 + low, title, cls)
-            subtitle = _fit_whole(what, p.pitch - 4)
+            title = fit_apart(titles, rooms[i][1] - rooms[i][0], 12, bold=True)[name]
+            at = _stand(x, width(title, 12, bold=True), rooms[i])
+            scene.text(f"lane:{lane.name}", at, 13 + low, title, cls)
+            subtitle = _fit_whole(what, below[i][1] - below[i][0])
             if subtitle and (subtitle == what or not p.stairs):
-                below = 27 + STAIRS * p.stairs
-                scene.text(f"sub:{lane.name}", x, below, subtitle, "sub mid")
+                at, y = _stand(x, width(subtitle, 10.5), below[i]), 27 + STAIRS * p.stairs
+                scene.text(f"sub:{lane.name}", at, y, subtitle, "sub mid")
             if (title, subtitle) != (name, what):
                 scene.title(f"full:{lane.name}", f"{name} · {what}" if what else name)
     return scene.seal()
+
+
+def _stand(x: float, wide: float, room: tuple[float, float]) -> float:
+    """The middle of a text over its lane, or beside it where its room ends."""
+    return round(max(room[0] + wide / 2, min(x, room[1] - wide / 2)), 1)
+
+
+def _find_rooms(p: Plan, wide: list[float], step: int) -> list[tuple[float, float]]:
+    """From where to where a text over each lane may stand, every `step`-th at one height: what its
+    neighbours leave of their shares is its own too, as far as the picture's edges."""
+    share = (p.pitch * step - AIR) / 2
+    halves = [min(w / 2, share) for w in wide]
+    at = [p.x[lane.name] for lane in p.lanes]
+    rooms = []
+    for i in range(len(at)):
+        left = at[i - step] + halves[i - step] + AIR if i >= step else 0
+        right = at[i + step] - halves[i + step] - AIR if i + step < len(at) else p.width
+        rooms.append((left, right))
+    return rooms

@@ -17,6 +17,7 @@ from .window import window
 
 LINE, TOP, MOST = 18, 22, 8
 PADDING = 10  # px of a column, beside its longest text
+SPARE = PADDING - 0.01  # of an edge, which is a sum of floats, less may be left than was added
 SIZE = 11
 EMPTY = Text("no rows", "没有行")
 
@@ -88,7 +89,7 @@ def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Pa
     before_rows = {row[0]: row for row in old.rows if row}
     scene.line(f"rule:{name}", 0, TOP + LINE - 5, place.x[-1], TOP + LINE - 5, "rule")
     for i, column in enumerate(table.columns):
-        room = place.x[i + 1] - place.x[i] - PADDING
+        room = place.x[i + 1] - place.x[i] - SPARE
         scene.text(f"col:{name}:{i}", place.x[i] + 6, TOP + 10, fit(column, room, 10.5), "sub")
     if not table.rows:
         scene.text(f"empty:{name}", 6, TOP + LINE + 10, EMPTY.of(lang), "value quiet")
@@ -122,7 +123,7 @@ def _cells(
         left, right = place.x[i], place.x[i + 1]
         if new and (i >= len(was) or was[i] != value):
             scene.rect(f"hot:{key}:{i}", left + 1, -4, right - left - 3, LINE - 1, "band", rx=3)
-        shown = fit(value, right - left - PADDING, SIZE)
+        shown = fit(value, right - left - SPARE, SIZE)
         scene.text(f"value:{key}:{i}", left + 6, 10, shown, "value")
         if shown != value:
             scene.title(f"title:{key}:{i}", value)

@@ -1,0 +1,60 @@
+"""What is cut where room is short, and what is not."""
+
+from __future__ import annotations
+
+from mqlab_widgets.scene import Node
+from mqlab_widgets.widths import width
+
+from mqlab.kernel.snapshot import Cell, Frontier, Lane, Log, Snapshot, Table
+from mqlab.kernel.text import Text
+from mqlab.kernel.trace import Fact, Trace
+
+from .test_views import draw
+
+
+def test_cells_of_a_long_log_take_the_room_that_is_left_for_one_more() -> None:
+    """Two of 580538+31678 in a narrow strip, among five places: a name that is cut anyway leaves
+    them its room, one that would be whole does not."""
+    cells = tuple(Cell(i, "580538+31678") for i in range(5))
+
+    def show(name: str) -> dict[str, Node]:
+        log = Log(name, cells, (Frontier("HW", 5),))
+        return draw("logs/small", Trace("s", (), (), (Snapshot(logs=(log,)),)), 0)
+
+    seen = show("__consumer_offsets-0")
+    assert [seen[f"text:__consumer_offsets-0:{i}"].text for i in (3, 4)] == ["580538+31678"] * 2
+    assert show("order-income-0")["name:order-income-0"].text == "order-income-0"
+
+
+def test_a_row_keeps_the_end_of_what_it_says() -> None:
+    """Lab 00: what had not happened stands last."""
+    told = "killed: Produce C-316.78 had left, send accounts-0 C-316.78 had not returned"
+    facts = (Fact(1, 1, "a", "✗", Text(told)),)
+    lanes = (Lane("a", Text("a")), Lane("b", Text("b")), Lane("c", Text("c")))
+    trace = Trace("s", (), facts, (Snapshot(lanes=lanes),) * 2)
+    shown = str(draw("space-time", trace, 1)["lab:1"].text)
+    assert "…" in shown and shown.startswith("killed: Produce")
+    assert shown.endswith("had not returned")
+
+
+def test_a_lane_has_its_whole_name_where_its_neighbours_names_are_short() -> None:
+    """Lab 08: __consumer_offsets-0 among lanes with short names, without touching one of them."""
+    names = ("worker", "group", "orders-0", "income-0", "__consumer_offsets-0")
+    lanes = tuple(Lane(name, Text(name)) for name in names)
+    trace = Trace("s", (), (Fact(1, 1, "worker", "·", Text("x")),), (Snapshot(lanes=lanes),) * 2)
+    seen = draw("space-time", trace, 1)
+    assert [seen[f"lane:{name}"].text for name in names] == list(names)
+    ends: dict[object, float] = {}
+    for name in names:
+        x, y = float(seen[f"lane:{name}"].attrs["x"]), seen[f"lane:{name}"].attrs["y"]
+        half = width(name, 12, bold=True) / 2
+        assert x - half >= ends.get(y, 0)
+        ends[y] = x + half
+
+
+def test_a_column_as_wide_as_its_text_does_not_cut_it() -> None:
+    """Edges are sums of floats: behind payments-0 and pid, epoch had some 1e-15 px too little."""
+    head = ("partition", "pid", "epoch", "last batches (numbers @offset)")
+    shot = Snapshot(tables=(Table(Text("t"), head, (("payments-0", "0", "0", "0 @0, 1 @1"),)),))
+    seen = draw("tables", Trace("s", (), (), (shot,)), 0)
+    assert [seen[f"col:t:{i}"].text for i in range(4)] == list(head)
