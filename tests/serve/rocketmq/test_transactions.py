@@ -83,7 +83,7 @@ def test_who_has_left_the_group_is_not_asked(client: Raw, topic: str, group: str
 
 
 def test_after_so_many_checks_it_is_parked(client: Raw, topic: str, group: str) -> None:
-    """The limit of this broker is 3; whoever resumes it later is asked again."""
+    """The limit of this broker is 3; one that resumes it later is asked again."""
     client.beat("c1", (group,))
     client.half(topic, b"lost", group, "k6")
     checks = client.wait_for_checks(3)
