@@ -1,4 +1,7 @@
-"""A broker reads the requests of one connection in turn: none before the last one is answered."""
+"""A broker reads the requests of one connection in turn: none before the last one is answered.
+
+A new connection of the same client does not wait behind the broken one.
+"""
 
 import pytest
 
@@ -27,3 +30,25 @@ def test_sends_behind_a_question_to_the_coordinator_keep_their_order(replicas):
     ]
     assert all("reads no further request" in fact.why.en for fact in waited)
     assert "read_committed: ok a, b, c, d" in lines[-1]
+
+
+BROKEN = """system kafka partitions=1 claims=once
+do run app init; begin; send orders-0 a; commit
+do call app
+do app>coordinator
+do coordinator.
+do app<coordinator
+do call app
+do call app
+do break app orders-0
+do app.
+do app>orders-0
+do app>orders-0#1
+"""
+
+
+def test_a_new_connection_does_not_wait_behind_the_broken_one():
+    script = parse_script(BROKEN)
+    facts = perform(script, system_of(script.system, {"kafka": KafkaSystem})).trace.facts
+    assert sum("→ coordinator  AddPartitionsToTxn" in fact.line() for fact in facts) == 2
+    assert not [fact.line() for fact in facts if fact.kind is FactKind.IDLE]

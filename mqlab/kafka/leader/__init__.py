@@ -88,7 +88,13 @@ class Leader:
 
     def step(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         new, effects = self._handle_event(event, disk)
+        new.check_invariants(disk)
         return new, (*effects, *schedule_expiry(self.config, self.part, new.part))
+
+    def check_invariants(self, disk: Disk) -> None:
+        """AssertionError where a reader could be told more than the log has."""
+        part = self.part
+        assert part.lso <= part.hw <= disk.log(self.name).end, (part.lso, part.hw)
 
     def _handle_event(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         match event:

@@ -84,15 +84,16 @@ def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> 
 def _is_behind(leader: Leader, caller: Caller) -> bool:
     """Whether a request of this connection waits, for the coordinator's word or behind one."""
     waiting = (*(one.caller for one in leader.verifying.values()), *(c for _, c in leader.behind))
-    return any(one.name == caller.name for one in waiting)
+    return any((one.name, one.conn) == (caller.name, caller.conn) for one in waiting)
 
 
 def go_on(leader: Leader, effects: Effects, disk: Disk) -> Result:
     """Behind these effects the next requests that stood behind a question, up to one that is
     appended: the log must have that before another one is numbered."""
     while not any(isinstance(effect, Append) for effect in effects):
-        asking = {one.caller.name for one in leader.verifying.values()}
-        at = next((i for i, (_, c) in enumerate(leader.behind) if c.name not in asking), None)
+        asking = {(one.caller.name, one.caller.conn) for one in leader.verifying.values()}
+        places = enumerate(leader.behind)
+        at = next((i for i, (_, c) in places if (c.name, c.conn) not in asking), None)
         if at is None:
             break
         ask, caller = leader.behind[at]
@@ -125,7 +126,7 @@ def translate_error(error: Error, version: int) -> Error:
 
 
 def handle_lost_coordinator(leader: Leader, disk: Disk) -> Result:
-    """The connection to the coordinator broke: whoever waits may try again."""
+    """The connection to the coordinator broke: all that wait may try again."""
     told = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
     leader, callers, pauses = verification.give_up_questions(leader)
     return go_on(leader, (*pauses, *(Reply(caller, told) for caller in callers)), disk)
