@@ -81,7 +81,7 @@ Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 # The picture has grown. It shows the log of each account, and below the logs are lights. The first one is
 # *money in = money out*. It judges what is left **once nothing is under way**: while the order service is
 # at work or an account is down, it keeps its colour. *Money* beside it says the same in pounds: the mark
-# is the amount taken from customers, the bar the amount given to the shop. At which step does the light
+# is the amount paid by customers, the bar the amount given to the shop. At which step does the light
 # turn red?
 
 # %%
@@ -116,7 +116,7 @@ Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "g
 
 # %% [markdown]
 # Play the run to its end. In each log stand two flags: readers may read up to **HW**, the *high
-# watermark*, and readers of committed data up to **LSO**, the *last stable offset*. A new sign, ⏲, says
+# watermark*, and readers of committed data up to **LSO**, the *last stable offset*. A new sign, a clock, says
 # that a timer has fired: the service had to wait a moment and asks again. `EndTxn` is its request to commit.
 # `epoch` counts the lives of the service, and `seq` counts its batches in each log.
 

@@ -148,9 +148,9 @@ def article_create_order(send_status, local_state):  # createOrder
 check(TELLING, article_create_order)
 
 # %% [markdown]
-# The check has searched every schedule, with an order and with a cancellation. The number of a cancellation
-# begins with C, and this service refuses to keep it. The light *told* is red where a customer was told
-# something untrue.
+# The check has searched every schedule, with an order and with a cancellation, whose number begins with C.
+# This service refuses each cancellation and writes no row for it. The light *told* is red where a customer
+# was told something untrue.
 #
 # Write a better function. `send_status` is `"SEND_OK"`, or one of three other statuses which say that a copy
 # of the stored message is late or missing. `local_state` is `"COMMIT_MESSAGE"`, `"ROLLBACK_MESSAGE"` or

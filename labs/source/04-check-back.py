@@ -102,7 +102,7 @@ Predict("04-end-lost", trace=end_lost, step=lost, panels=["space-time", "logs"])
 # %% [markdown]
 # ## Run
 #
-# Step with the arrow keys. A ⏲ in the picture is a timer that runs out. *Money* sets what customers have paid
+# Step with the arrow keys. A clock in the picture is a timer that runs out. *Money* sets what customers have paid
 # (the mark) against what accounting has counted (the bar). `COMMIT_MESSAGE` is the result of the *local*
 # transaction. Nobody says whether the broker has heard of it. Half a minute later the broker *asks* the
 # process. The process looks the row up, and its answer does what the lost message should have done. This is

@@ -101,10 +101,11 @@ run old: commit
 Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTIONS") - 2)
 
 # %% [markdown]
-# The new instance's first InitProducerId is answered CONCURRENT_TRANSACTIONS: “not now, ask again”.
-# Before that answer leaves, the abort is decided, with epoch 1; its marker carries epoch 1 into the
-# partition and shuts the old instance out there too. The second InitProducerId gets epoch 2. To refuse an
-# older epoch is called *fencing* (隔离).
+# The request behind `initTransactions()` is InitProducerId. The new instance's first one is answered
+# CONCURRENT_TRANSACTIONS: “not now, ask again”. Before that answer leaves, the abort is decided, with
+# epoch 1. Then a *marker* (控制消息), the record that ends a transaction in one partition, carries epoch 1
+# into `charges-0` and shuts the old instance out there too. The second InitProducerId gets epoch 2. To
+# refuse an older epoch is called *fencing* (隔离).
 
 # %% [markdown]
 # ## One commit, from the call to the last record
@@ -121,16 +122,16 @@ Player(once, step=first(once, "EndTxn"))
 
 # %% [markdown]
 # The producer writes its commit nowhere: it sends one request, EndTxn. The coordinator appends
-# **PrepareCommit** and answers as soon as that record is safe. Then the *markers* (控制消息) leave, one for
-# each partition: a marker is the record that ends a transaction in one partition. Nobody is asked for a
-# vote. The partitions hold the records already and have nothing to object.
+# **PrepareCommit** and answers as soon as that record is safe. Then the markers leave, one for each
+# partition. Nobody is asked for a vote. The partitions hold the records already and have no reason to
+# refuse.
 
 # %% [markdown]
 # ## Order: what does commit do?
 #
 # Five of these ten pieces are EndTxn. Put them in order. Your order is built into a coordinator,
 # and every schedule with one kill and one timeout is searched. Run the cell, then move the pieces:
-# each move is written between the brackets of its call. Hint: *more than one order is right.*
+# each move is written into the cell, between the brackets. Hint: *more than one order is right.*
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = COMMIT.arrange([

@@ -91,7 +91,7 @@ Predict("09-open-hides", trace=waiting, step=first(waiting, "580540: ok"))
 # ## Run
 #
 # Step with the arrow keys, or drag the slider. Watch the place where 580538 lies, and the flag
-# *maxReadPosition* in `orders-0`. It stands at the last position that a consumer may be sent. *Money* sets what
+# *maxReadPosition* in `orders-0`. No message after this position may be sent to a consumer. *Money* sets what
 # accounting was sent (the bar) against the orders that count (the mark): those without a transaction, and those
 # of a committed one. The picture opens at the moment at which accounting asks and gets nothing.
 
@@ -172,8 +172,8 @@ check(READING, send_now)
 # %% [markdown]
 # ## What you know now
 #
-# An uncommitted message lies where it will stay. A commit changes one number: how far consumers may be sent.
-# The oldest open transaction of a partition decides that number, so keep transactions short.
+# An uncommitted message lies where it will stay. A commit moves maxReadPosition, the last position that may
+# be sent to consumers. The oldest open transaction of a partition holds it back, so keep transactions short.
 #
 # The short way ends here. The parts below go deeper, in any order; 7 of the 10 points are there. The next lab
 # asks how a transaction takes back what it has read: [lab 10](10-acknowledgement.ipynb).

@@ -138,13 +138,13 @@ Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 # |---|---|
 # | `run worker: receive billing` | takes the messages that have arrived |
 # | `run worker: new-transaction t2`, `commit t2`, `abort t2` | begins and ends a transaction |
-# | `run worker: ack billing orders-0@0`, `ack-cumulative billing orders-0@2` | acknowledges; with `txn=t2` behind it, in the transaction |
+# | `run worker: ack billing orders-0@0`, `ack-cumulative billing orders-0@2` | acknowledges; with `txn=t2` after it, in the transaction |
 # | `run worker: subscribe orders-0 billing`, `close billing` | connects a consumer, and closes it |
 # | `run worker: redeliver billing` | redeliverUnacknowledgedMessages() |
 # | `kill worker`, `kill orders-0`, `restart orders-0` | ends a process or the partition's broker, starts it again |
 #
-# `twin` has the same calls as `worker`. Several calls on one line have commas between them. Give each `receive`
-# a `run` line of its own, because it takes only messages that have arrived. There are several ways. Two hints
+# `twin` has the same calls as `worker`. Put commas between several calls on one line. Begin a new `run` line
+# with each `receive`, because it takes only messages that have arrived. There are several ways. Two hints
 # wait: `print(RETURNING.hint(1))`, then `print(RETURNING.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "returning"}

@@ -294,7 +294,7 @@ kills
 # %% [markdown]
 # The next cell adds the four trials that tell the sinks apart, whatever you have tried before.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["nbval-check-output", "long"]
 for sink, point in [
     ("at-least-once", Point.HALF),
     ("transactions", Point.OUT),
@@ -323,7 +323,7 @@ for sink, point in [
 # %% jupyter={"source_hidden": true}
 Predict("11-own-sink")
 
-# %% tags=["volatile"]
+# %% tags=["volatile", "long"]
 try:
     own = bench.kill("Spark's own", Point.COMMITTED)
     print(f"income {pounds(own.tenths)}, should be {bench.expected}: {own.error}")
@@ -383,7 +383,7 @@ bench.try_rule(decide)
 # %% jupyter={"source_hidden": true}
 Predict("11-broker-killed")
 
-# %% tags=["nbval-check-output"]
+# %% tags=["nbval-check-output", "long"]
 survived = kill_broker(say=print)
 print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.error or 'ok'}")
 
@@ -445,7 +445,7 @@ ends = Trials(
 )
 ends
 
-# %% tags=["nbval-check-output"]
+# %% tags=["nbval-check-output", "long"]
 for source, sink, point in [
     (KEPT, "a database", Point.COMMITTED),
     (KEPT, "a database with the progress", Point.COMMITTED),

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     building = actions.add_parser("build", help="student copies and executed solutions")
     building.add_argument("--student", action="store_true", help="student copies only; quick")
     building.add_argument(
-        "--force", action="store_true", help="set a copy you worked in aside, make it anew"
+        "--force", action="store_true", help="set a copy you worked in aside, make it again"
     )
     renewing = actions.add_parser("renew", help="a new copy to work in; the old one is kept")
     checking = actions.add_parser("check", help="fresh copies, wrong stubs, right solutions")

@@ -21,6 +21,8 @@ from types import FrameType
 AGAIN_S = 0.05
 PATIENCE = 10
 MOST_FILE = 50_000_000  # bytes
+#: a browser's Python cannot say what a thread has used
+read_used = getattr(time, "thread_time", time.perf_counter)
 
 
 class TooLong(BaseException):
@@ -37,16 +39,16 @@ class Limit:
         self.count_anew()
 
     def count_anew(self) -> None:
-        self._used, self._began = time.thread_time(), time.perf_counter()
+        self._used, self._began = read_used(), time.perf_counter()
 
     def start(self) -> None:
-        """Count anew, and let the timer ring from when it could first be used up."""
+        """Count again, and let the timer ring from when it could first be used up."""
         self.count_anew()
         signal.setitimer(signal.ITIMER_REAL, self.seconds, AGAIN_S)
 
     def check(self) -> None:
         """Raises TooLong."""
-        if time.thread_time() - self._used >= self.seconds:
+        if read_used() - self._used >= self.seconds:
             raise TooLong(f"{self.seconds:.0f} s")
         if time.perf_counter() - self._began >= PATIENCE * self.seconds:
             raise TooLong(f"{PATIENCE * self.seconds:.0f} s")
@@ -78,7 +80,7 @@ def limit_time(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def pause_limit() -> Iterator[None]:
-    """Within `limit_time`: what happens here is not the learner's, whose time begins anew at
+    """Within `limit_time`: what happens here is not the learner's, whose time begins again at
     its end."""
     limit = signal.getsignal(signal.SIGALRM) if can_interrupt() else None
     if not isinstance(limit, Limit):

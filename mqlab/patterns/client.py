@@ -1,7 +1,7 @@
 """An application's side of every model: one call, one request, one outcome.
 
 The call itself is what is sent. A call whose connection breaks has an unknown outcome: it may
-have happened, and this client does not ask again. Whoever wants to know must look at the data.
+have happened, and this client does not ask again. To know it, one must look at the data.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ LATE = Words(
     "它是在一个已经断开的连接上发出的，但仍然到达了。",
 )
 STOPPED = Words(
-    "Its memory is gone; whoever was connected hears that the connection broke.",
+    "Its memory is gone; each node that was connected hears that the connection broke.",
     "它的内存没有了；与它相连的各方会得知连接断开。",
 )
 RECOVERED = Words(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ..kernel import Config, Text, Words, frozen
 
 #: MLTransactionLogImpl: the coordinator's log and the cursor that deletes from it
@@ -93,11 +90,6 @@ SAFEGUARDS: dict[str, Text] = {
 }
 
 
-#: a learner's rule of conflict: (transaction, messages that it acknowledges one by one, those that
-#: are acknowledged for good, (message, transaction) of those that are pending) → whether it may
-AckRule = Callable[[str, tuple[int, ...], tuple[int, ...], tuple[tuple[int, str], ...]], bool]
-
-
 @frozen
 class PulsarConfig(Config):
     """`partitions`: the topic partitions there are, as "orders-0". `missing`: partitions of a
@@ -108,11 +100,9 @@ class PulsarConfig(Config):
     transactionBufferSnapshotMaxTransactionCount. `snapshot_ms`:
     transactionBufferSnapshotMinTimeInMillis; 0: no snapshot by time, which spares a lesson a
     timer that nobody waits for. `dedup` 1: brokerDeduplicationEnabled. `retry_ms`: how long the
-    coordinator waits before it ends a transaction anew. `batch_index_ack`:
+    coordinator waits before it ends a transaction again. `batch_index_ack`:
     acknowledgmentAtBatchIndexLevelEnabled (on by default since 4.1). `tick_ms`: of the wheel that
-    watches deadlines; a shorter timeout aborts at once. `recover_rule`: a learner's
-    (maxReadPosition and aborted of the snapshot, the entries behind it) → what is open, what is
-    aborted (`buffer/written.py`). `ack_rule`: a learner's as well; None: Pulsar's own."""
+    watches deadlines; a shorter timeout aborts at once."""
 
     partitions: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -124,5 +114,3 @@ class PulsarConfig(Config):
     retry_ms: int = 1_000
     tick_ms: int = 100
     batch_index_ack: int = 1
-    recover_rule: Callable[..., Any] | None = None
-    ack_rule: AckRule | None = None

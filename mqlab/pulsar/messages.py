@@ -573,7 +573,7 @@ class GetPositionStats:
 @worded("DeleteTopic {partition}")
 class DeleteTopic:
     """DELETE the topic: its entries, its snapshot, its subscriptions. The next message or
-    subscription makes it anew."""
+    subscription makes it again."""
 
     partition: str
 

@@ -10,7 +10,7 @@ import mqlab.lab
 from tests.project.sources import ROOT
 
 LABS = sorted((ROOT / "labs" / "source").glob("*.py"))
-#: what a hidden cell imports anew, so that nothing in the notebook can stand in its place
+#: what a hidden cell imports again, so that nothing in the notebook can stand in its place
 JUDGE = "mqlab.lessons.course.points"
 
 

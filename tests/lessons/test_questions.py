@@ -110,4 +110,4 @@ def test_an_answer_that_the_browser_could_not_write_is_written_by_the_next_run(
     again = Predict("07-who-writes")
     assert written == ['Predict("07-who-writes", chosen=2)  # mine']
     assert (again.chosen, again.locked, again.revealed) == (2, True, False)
-    assert Predict("07-who-writes").chosen == -1, "written once; who deletes it begins anew"
+    assert Predict("07-who-writes").chosen == -1, "written once; who deletes it begins again"

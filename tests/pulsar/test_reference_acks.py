@@ -2,7 +2,7 @@
 
 Of each row: what each client received (`b+1`: its redelivery count was 1), the calls that failed,
 and at the end each cursor of `orders-0` with what is pending. This is not read from the narration,
-so that a narration that is written anew by mistake is noticed.
+so that a narration that is written again by mistake is noticed.
 """
 
 from __future__ import annotations

@@ -52,14 +52,6 @@ class Box:
     width: float
     height: float
 
-    def overlaps(self, other: Box) -> bool:
-        return (
-            self.x < other.x + other.width
-            and other.x < self.x + self.width
-            and self.y < other.y + other.height
-            and other.y < self.y + self.height
-        )
-
 
 class Picture:
     """Display it as the last line of a cell; `text` is the same as a plain-text table."""

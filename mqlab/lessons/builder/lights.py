@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any
 
 from ...explore import Budget, Search
-from ...kafka.config import KafkaConfig
 from ...kafka.coordinator import Coordinator, markers
 from ...kafka.coordinator.entry import Entry
 from ...kafka.messages import SendMarkers, WriteTxnMarkers
@@ -26,7 +25,7 @@ from ...kafka.states import TxnState
 from ...kernel import Caller, Disk, Effects, Property, Send, Text, World
 from ...kernel.world import NodeState
 from ..check import Hinted, Rule, RuleError, ask_rule, call_rule
-from ..kafka.systems.pieces import become
+from ..roles import recover_as
 from ..verdict import NOT_WRITTEN, Verdict
 from .sittings import ONE, TC, TWIN, TWO, BuildSystem, Trial
 
@@ -74,7 +73,8 @@ class CommitsTheLate(Coordinator):
     """What times out is committed."""
 
     def fence(self, entry: Entry, disk: Disk, at_ms: int, caller: Any, answer: Any) -> Result:
-        new = replace(entry, state=TxnState.PREPARE_COMMIT, epoch=entry.epoch + 1)
+        version = self.config.transaction_version
+        new = entry.enter(TxnState.PREPARE_COMMIT, version, epoch=entry.epoch + 1)
         return self.write(new, disk, at_ms, caller, answer)
 
 
@@ -102,11 +102,6 @@ class CommitsAll(Coordinator):
         )
 
 
-def _recover(kind: type[Coordinator], config: KafkaConfig, disk: Disk, at_ms: int) -> Result:
-    role, effects = Coordinator.recover(config, disk, at_ms)
-    return become(role, kind), effects
-
-
 @dataclass(frozen=True)
 class Broken:
     """A broken coordinator, and where it shows: `trial`'s line with `off` before it."""
@@ -118,7 +113,7 @@ class Broken:
 
     def system(self) -> BuildSystem:
         trial = replace(self.trial, line=f"{self.off} {self.trial.line}".strip())
-        return trial.system(partial(_recover, self.kind))
+        return trial.system(partial(recover_as, self.kind, Coordinator.recover, {}))
 
 
 LATE = Trial("late", "partitions=1 'app=init; begin; send orders-0 a; flush'", Budget(timers=1))

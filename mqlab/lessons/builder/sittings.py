@@ -23,7 +23,7 @@ from ...kernel import NodeSpec, Property, Text, Words, World
 from ...kernel.outcome import FAILED, Outcome
 from ...kernel.world import NodeState
 from ...registry import system
-from ..kafka.systems.pieces import become
+from ..roles import become, put_roles
 
 RUNS = Words("the coordinator's code runs on", "协调器的代码能继续运行")
 TOLD = Words("a commit is answered with ok", "提交得到 ok 的答复")
@@ -50,8 +50,7 @@ class BuildSystem(KafkaSystem):
     dropped: tuple[str, ...] = ()
 
     def nodes(self) -> tuple[NodeSpec, ...]:
-        mine = NodeSpec(TC, ((TC, partial(dict(self.rules)[TC], self.config)),))
-        return tuple(mine if spec.name == TC else spec for spec in super().nodes())
+        return put_roles(super().nodes(), {TC: partial(dict(self.rules)[TC], self.config)})
 
     def label(self) -> Text:
         return Text("Kafka with your coordinator", "使用你的协调器的 Kafka")

@@ -101,7 +101,7 @@ def import_ours(cells: Sequence[str]) -> None:
 
 def answer(shell: InteractiveShell, cells: Sequence[str], name: str, wire: Wire) -> None:
     """Run the cells, say what became of each, and serve what is bound to `name` then."""
-    printed = sys.stdout = sys.stderr = Printed()  # type: ignore[assignment]
+    printed = sys.stdout = sys.stderr = Printed()
     ran = [(run_cell(shell, source), printed.take()) for source in cells]
     wire.say("ran", ran)
     if name not in shell.user_ns:

@@ -70,7 +70,7 @@ def _answers(notebook: Notebook, lab: str, student: str) -> Iterator[Answer]:
 def _said(cell: Notebook) -> str:
     """The first line of what the check said, or of the error that kept it from judging."""
     for error in _errors(cell):
-        first = error.evalue.strip().partition("\n")[0].removeprefix(PREFIX)
+        first: str = error.evalue.strip().partition("\n")[0].removeprefix(PREFIX)
         if error.ename == "NotImplementedError" or first.startswith(STUBS):
             return NOTHING
         if error.ename in ("AssertionError", "NotYet") and first:

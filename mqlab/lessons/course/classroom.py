@@ -89,7 +89,7 @@ def grade(course: Course, say: Say) -> None:
 
 
 def _to_grade(course: Course, lab: str) -> list[str]:
-    """Whoever has handed in this lab, or handed in another version than the one graded."""
+    """All who have handed in this lab, or handed in another version than the one graded."""
     found = []
     for path in sorted((course.folder / "submitted").glob(f"*/{lab}/{lab}.ipynb")):
         note = _note(course, lab, path.parents[1].name)
@@ -168,7 +168,7 @@ def _last_error(result: dict[str, Any]) -> str:
 def hold_sample(labs: Sequence[Lab], folder: Path, say: Say) -> list[Mark]:
     """A course with the sample students, graded; every mark, in the order of the cells.
 
-    An older sample class in `folder` is made anew; ClassError where the folder holds more.
+    An older sample class in `folder` is made again; ClassError where the folder holds more.
     """
     clear_sample(folder, STUDENTS)
     course = create(folder, SAMPLE)

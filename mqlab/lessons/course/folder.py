@@ -7,7 +7,7 @@
     autograded/ feedback/ gradebook.db
     exchange/            where students of the same machine fetch and submit
 
-A course holds a term's work, so it is never made anew: a second `create` adds what is missing.
+A course holds a term's work, so it is never made again: a second `create` adds what is missing.
 Only a *sample* course, with nobody in it but the sample students, is ever deleted; `clear_sample`
 refuses as soon as it finds anything that it did not make.
 """

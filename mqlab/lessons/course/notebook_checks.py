@@ -13,6 +13,7 @@ from pathlib import Path
 from nbgrader import utils
 
 from .notebooks import (
+    LONG,
     CellError,
     Lab,
     Notebook,
@@ -200,9 +201,11 @@ def short_way_runs(lab: Lab) -> Iterator[str]:
 
 
 def stub_is_wrong(lab: Lab) -> Iterator[str]:
-    """The untouched copy runs to its end, fails where one must write, and gets no point."""
+    """The untouched copy runs to its end, fails where one must write, and gets no point. What is
+    long and the same in the solution runs there."""
     source = read_source(lab)
     student = student_copy(source)
+    student.cells = [c for c in student.cells if LONG not in c.metadata.get("tags", [])]
     executed = run_for_grading(student, source, lab.student.parent)
     allowed = may_fail(executed)
     for place, cell in enumerate(executed.cells):

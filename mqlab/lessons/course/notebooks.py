@@ -63,6 +63,8 @@ STUB = "# YOUR CODE HERE"
 # Tags of a cell, as in `# %% tags=["volatile"]`.
 # its output differs each time (durations): the committed one is kept, until somebody clears it
 VOLATILE = "volatile"
+# it takes many seconds and needs nothing of the student's: the check of stubs leaves it out
+LONG = "long"
 # nbval's own "nbval-check-output" has it compare the output with the committed one.
 
 
@@ -295,7 +297,7 @@ def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool)
     source = read_source(lab)
     objection = _objection(lab.student)
     if objection and not force:
-        say(f"kept {lab.student.name}: {objection} (--force sets it aside and makes it anew)")
+        say(f"kept {lab.student.name}: {objection} (--force sets it aside and makes it again)")
     else:
         if objection:
             say(f"{lab.student.name} is now {set_aside(lab.student).name}")

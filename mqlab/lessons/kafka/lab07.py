@@ -109,7 +109,7 @@ LSO = Exercise(
             "the newest transaction decides",
             Text(
                 "the *oldest* undecided transaction decides, not the newest: everything behind "
-                "its first record waits, whoever wrote it",
+                "its first record waits, no matter who wrote it",
                 "起决定作用的是*最早*的未决事务，而不是最新的：它第一条记录之后的一切都要等待",
             ),
             lambda firsts, hw: min(max(firsts, default=hw), hw),

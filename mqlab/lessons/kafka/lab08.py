@@ -12,7 +12,7 @@ from ...kafka.group.members import GroupMetadata
 from ...kafka.log import Batch
 from ...kafka.log.index import AbortedTxn
 from ...kafka.messages import OffsetFetchResponse
-from ...kernel import Fact, FactKind, Outcome, System, Text, Trace
+from ...kernel import Fact, FactKind, Outcome, System, Text, Trace, replay
 from ...registry.cases.kafka import SAFEGUARD_CASES
 from ...registry.tables import columns, list_calls, table
 from ..atlas.map_panel import broker_map
@@ -96,7 +96,7 @@ def side_effects(work: Work) -> str:
     rows = []
     for calls, made in enumerate(calm.results if calm is not None else (), start=1):
         run = run_with_kill(system, WORKER, calls)
-        ran = sum(_sends_income(fact.body) for fact in run.trace)
+        ran = sum(_sends_income(fact.body) for fact in replay(system, run.choices))
         names = system.list_counted_orders(run.world, "income")
         rows.append((str(made.call).removesuffix(" read_committed"), ran, len(names)))
     return table("killed after | the function ran | the order counts", rows)

@@ -88,7 +88,7 @@ def tell_red(verdict: Verdict) -> str:
 
 
 def compare_models() -> str:
-    """What each model gives up, searched just now: the claim, and the shortest run against it."""
+    """What each model gives up, by a search: the claim, and the shortest run against it."""
     rows: list[tuple[str, ...]] = [("model", "one might expect", "refuted in", "by")]
     for model, case in GIVEN_UP.items():
         found = search(case)
@@ -98,7 +98,7 @@ def compare_models() -> str:
 
 
 def tell_traps() -> str:
-    """The traps of TCC, searched just now."""
+    """The traps of TCC, by a search."""
     rows: list[tuple[str, ...]] = [("a service without", "what happens", "in choices")]
     for case in TRAPS:
         rows.append((case.off, case.title.en, str(len(search(case).schedule))))

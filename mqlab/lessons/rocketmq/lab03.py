@@ -21,7 +21,7 @@ from ..atlas.map_panel import broker_map, map_table
 from ..menus import list_kills, list_safeguards
 from ..patterns.orders import list_orders
 from ..recordings import read_recording
-from ..rehearsal import plain
+from ..rehearsal import go
 from ..steps import find_red_step, first
 from .deaths import die_everywhere
 from .exercises.ending import ENDING
@@ -155,7 +155,9 @@ def keep_orders(path: Path | str, many: int = 4) -> Trace:
     calls = "; ".join(f"send-in-transaction orders-0 {number}" for number in numbers)
     found = system(f"order_service service=refusing consumers=warehouse 'app={calls}'")
     assert isinstance(found, OrderServiceSystem)
-    return plain(replace(found, file=str(path))).trace
+    run = Run(replace(found, file=str(path)))
+    go(run)
+    return run.trace
 
 
 def tell_safeguards(*names: str) -> str:

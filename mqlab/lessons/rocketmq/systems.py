@@ -52,7 +52,7 @@ def execute_with_memory(order: str, db: Db, memory: Memory) -> LocalTransactionS
 
 def check_memory(order_id: str, db: Db, memory: Memory) -> LocalTransactionState:
     """Another process of the group, or the same one restarted, remembers nothing."""
-    return memory.get(order_id, ROLLBACK)
+    return LocalTransactionState(memory.get(order_id, ROLLBACK))
 
 
 def execute_catching(order: str, db: Db, memory: Memory) -> LocalTransactionState:

@@ -23,8 +23,8 @@ EVERY_S = 1.0
 
 
 def add_up(rows: Collection[Row], due_tenths: int, over: bool = False) -> Money:
-    """A minute that is there again is counted twice. What is not there is missing once the job
-    is `over`."""
+    """A minute that is there again is counted twice. A minute that is not there is missing once the
+    job is `over`."""
     seen = sum(row.tenths for row in rows)
     once = sum({row.minute: row.tenths for row in rows}.values())
     return Money(

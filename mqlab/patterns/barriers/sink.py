@@ -7,7 +7,7 @@
 
 Flink calls these steps beginTransaction, preCommit, commit, recoverAndCommit and recoverAndAbort
 (TwoPhaseCommitSinkFunction). The disk is that of the store to which the sink writes: it outlives
-the sink, and it knows the latest attempt: whoever comes with an older one ends nothing here. A
+the sink, and it knows the latest attempt: an older one ends nothing here. A
 store that gives up what stays pending too long (`expires`) aborts it by itself.
 """
 

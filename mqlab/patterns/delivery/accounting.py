@@ -119,7 +119,7 @@ class Accounting(Quiet):
             case Response(corr=corr) if corr != self.asked:
                 return self, ()  # asked for before the seek
             case Response(body=FetchResponse() as given):
-                todo, counted = choose_pieces(self.config), self._decide(given, disk) == COUNT
+                todo, counted = choose_pieces(self.config), self.decide(given, disk) == COUNT
                 return replace(self, held=given, todo=todo, counted=counted)._proceed(disk)
             case Response(body=CommitResponse()):
                 return self._proceed(disk)
@@ -176,10 +176,6 @@ class Accounting(Quiet):
         """With nothing in its hands, and this offset next."""
         return replace(self, offset=offset, held=None, todo=(), counted=False, begun=None)
 
-    def _decide(self, given: FetchResponse, disk: Disk) -> str:
+    def decide(self, given: FetchResponse, disk: Disk) -> str:
         """Whether an order is counted. What lies below its own position has been."""
-        if self.config.count_rule is None:
-            return COUNT if given.offset >= self.position else SKIP
-        booked = tuple(entry.order.number for entry in disk.log(BOOKS).read(0))
-        rule = self.config.count_rule
-        return rule(self.position, booked, given.offset, given.order.number, given.again)
+        return COUNT if given.offset >= self.position else SKIP

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ...kernel import Config, frozen
 from ..model import name_safeguards
 
@@ -30,18 +28,12 @@ SAFEGUARDS = name_safeguards(
 
 AFTER, BEFORE = "after", "before"
 
-#: a learner's (how far the books say that the queue was read, numbers in the books, offset,
-#: number, whether the queue hands it out again) → "count" or "skip"
-CountRule = Callable[[int, tuple[str, ...], int, str, bool], str]
-
 
 @frozen
 class DeliveryConfig(Config):
     """`patience_ms`: how long the shop waits for an acknowledgement. `commit`: whether accounting
     commits its position after or before it has counted an order, where these are two writes.
-    `order` may say more: what accounting does with an order, piece by piece (`accounting.py`).
-    `count_rule`: a learner's rule; None: accounting's own."""
+    `order` may say more: what accounting does with an order, piece by piece (`accounting.py`)."""
 
     patience_ms: int = 100
     commit: str = AFTER
-    count_rule: CountRule | None = None

@@ -1,7 +1,7 @@
 """The queue: it writes orders into a log, acknowledges them, and hands them out.
 
 On its disk are the log `orders` and, in a table, the position that accounting has committed. In
-memory it keeps which numbers are in the log: that is built anew from the log after a crash.
+memory it keeps which numbers are in the log: that is built again from the log after a crash.
 
 Two lines here decide how often an order arrives:
 

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from ...kernel import Effect, Event, NodeSpec, Snapshot, Telling, Text, World
-from ...kernel.options import Order, Rules
+from ...kernel.options import Order
 from ..model import Model
 from . import words
 from .accounting import PIECES, STEP, Accounting
@@ -30,13 +30,11 @@ DIGITS = 9
 @dataclass(frozen=True)
 class DeliverySystem(Model):
     """`commit`: whether accounting commits "after" or "before" it counts, where `one_write` is
-    off. `order`: accounting's pieces (`order.consume=count,commit`). `rules`: what a learner
-    writes, by slot ("count")."""
+    off. `order`: accounting's pieces (`order.consume=count,commit`)."""
 
     patience_ms: int = 100
     commit: str = AFTER
     order: Order = ()
-    rules: Rules = ()
 
     name = "delivery"
     title = Text("delivery", "投递")
@@ -62,7 +60,6 @@ class DeliverySystem(Model):
             order=self.order,
             patience_ms=self.patience_ms,
             commit=self.commit,
-            count_rule=dict(self.rules).get("count"),
         )
 
     def nodes(self) -> tuple[NodeSpec, ...]:

@@ -6,7 +6,7 @@
 Its memory is worth nothing: after a restart, or when any call fails, it looks at its two logs.
 The batch that `offsets` has and `commits` has not is run again from the beginning, and the sink
 finds out whether anything is left to do. (Spark ends the query when the sink is fenced, and
-whoever starts it again comes here.)
+a restart begins here.)
 """
 
 from __future__ import annotations

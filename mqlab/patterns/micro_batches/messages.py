@@ -57,7 +57,7 @@ class FetchResponse(OfBatch):
 
 @worded("InitProducerId for {txn}")
 class InitProducer(OfBatch):
-    """Fence whoever wrote before, end what he has left open, and say how far the store is."""
+    """Fence the writer before this one, end what it has left open, and say how far the store is."""
 
     number: int
 

@@ -19,7 +19,7 @@ WHYS = {
         "一个订单，由多个本地事务依次完成。",
     ),
     "begun": Words(
-        "Whoever restarts must know that there is something to finish.",
+        "After a restart one must know that there is something to finish.",
         "重启之后必须知道有事情尚未完成。",
     ),
     "Do": Words("The next step, a local transaction of its own.", "下一步，一个独立的本地事务。"),
@@ -44,7 +44,8 @@ WHYS = {
         "不是回滚：而是另一个事务，用来弥补这一步。",
     ),
     "undone": Words(
-        "Made up for. Whoever has seen the step has seen it.", "已补偿。见过这一步的人已经见过了。"
+        "Made up for. A reader who has seen the step has seen it.",
+        "已补偿。见过这一步的人已经见过了。",
     ),
     "undone by saga": Words("One step fewer to take back.", "需要补偿的又少一步。"),
     "UndoResponse": Words("Undone, now or before.", "已补偿，无论是现在还是之前。"),

@@ -20,7 +20,7 @@ WHYS = {
         "一个订单需要每个服务都出一份，否则一份都不要。",
     ),
     "begun": Words(
-        "Whoever restarts must know that something may be reserved somewhere.",
+        "After a restart one must know that something may be reserved somewhere.",
         "重启之后必须知道：某处可能已预留了资源。",
     ),
     "Try": Words("Check, and set one piece aside.", "检查，并预留一份。"),

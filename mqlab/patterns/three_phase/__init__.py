@@ -3,7 +3,7 @@
 Two-phase commit blocks because a participant that has voted yes cannot tell whether another one
 has committed already. Skeen puts a phase between vote and commit: with all votes the coordinator
 first says PreCommit ("all have voted yes"), and commits only when everybody has acknowledged that.
-So nobody commits while another one is still *uncertain*, and whoever is left can decide without
+So nobody commits while another one is still *uncertain*, and those that are left can decide without
 those who are gone, by the **termination protocol**:
 
     1. Who notices that everybody before it in the line has stopped takes over.

@@ -40,7 +40,8 @@ def is_as_told(parties: Parties, world: World) -> bool:
 
 
 def all_have_ended(parties: Parties, world: World) -> bool:
-    """Who runs has ended, whoever else is down. One that was down itself may have to wait."""
+    """Each node that runs has ended, no matter which others are down. One that was down itself may
+    have to wait."""
     for name in parties.participants:
         node = world.nodes[name]
         if not node.up:

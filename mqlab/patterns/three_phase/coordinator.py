@@ -3,7 +3,7 @@
     voting → (all yes) → precommitting → (all acknowledged) → committed
     voting → (a no, or a connection lost) → aborted
 
-Whoever stops is no longer waited for: a missing vote aborts, a missing acknowledgement does not
+A node that stops is no longer waited for: a missing vote aborts, a missing acknowledgement does not
 hold the commit up. After a restart the coordinator leads nothing any more. What it had
 written it tells; for the rest the others have found an end without it.
 """
@@ -148,7 +148,7 @@ class Coordinator(Quiet):
         )
 
     def _lost(self, disk: Disk, peer: str) -> tuple[Coordinator, Effects]:
-        """It has stopped. Whoever has not voted yes has not promised anything either."""
+        """It has stopped. A participant that has not voted yes has promised nothing."""
         role = replace(self, gone=tuple(sorted({*self.gone, peer})))
         effects: Effects = ()
         for txn, now in self.txns.items():

@@ -3,7 +3,7 @@
     working → uncertain → precommitted → committed
                      └──→ aborted
 
-It obeys the coordinator and, once that has stopped, whoever takes over (`termination.py` says how).
+It obeys the coordinator and, once that has stopped, its successor (`termination.py` says how).
 A PreCommit takes an uncertain participant one step further, a decision ends both; everything
 else that arrives comes too late and changes nothing.
 

@@ -61,7 +61,7 @@ WHYS = {
         "现在由它领导：它能联系到的各方进行到哪一步？",
     ),
     "AskState after a restart": Words(
-        "It may have missed the end, so it asks whoever may know.",
+        "It may have missed the end, so it asks those that may know.",
         "它可能错过了结局，于是询问可能知道的各方。",
     ),
     "AskStateResponse": Words(
@@ -75,7 +75,7 @@ WHYS = {
     ),
     "ask": Words("It still does not know how {txn} has ended.", "它仍不知道 {txn} 的结局。"),
     "stop tm": Words(
-        "Whoever watches it hears that the connection broke, and takes that for a stop.",
+        "The nodes that watch it hear that the connection broke, and take that for a stop.",
         "监视它的各方得知连接断开，并把这当作停止。",
     ),
 }
@@ -85,7 +85,8 @@ TOLD_THE_TRUTH = Words(
     "what the application was told is what happens", "应用得到的答复就是实际的结局"
 )
 ENDS_WITHOUT_IT = Words(
-    "whoever runs can end, whoever else is down", "无论谁停止，仍在运行的各方都能结束"
+    "each node that runs can end, no matter which others are down",
+    "无论谁停止，仍在运行的各方都能结束",
 )
 COMMITS = Words("a transaction can commit everywhere", "事务可以在各处提交")
 SURVIVES = Words(

@@ -60,7 +60,7 @@ def is_decided_first(parties: Parties, world: World) -> bool:
 
 
 def nobody_gives_up(parties: Parties, world: World) -> bool:
-    """Everybody is up, and whoever is in doubt will ask, and be told."""
+    """Everybody is up, and each participant in doubt will ask, and be told."""
     if not all(world.nodes[name].up for name in (TM, *parties.participants)):
         return False
     tm, disk = world.role(TM), world.disk(TM)

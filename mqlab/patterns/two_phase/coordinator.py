@@ -7,9 +7,9 @@ States of a transaction:
 
 `commit` is forced to the disk before anybody hears of it; this one write is the transaction's
 commit. `end` need not be forced: if it is lost, some participants are told again. A rollback is
-neither written nor acknowledged. Whoever misses it is in doubt, asks, and since nothing is written
-it is told to roll back. That is presumed abort, and it makes a coordinator that knows nothing
-after a restart give the right answer.
+neither written nor acknowledged. A participant that misses it is in doubt, asks, and since nothing
+is written it is told to roll back. That is presumed abort, and it makes a coordinator that knows
+nothing after a restart give the right answer.
 
 Invariants: what is told is written; no transaction is both committed and rolled back.
 """
@@ -117,7 +117,7 @@ class Coordinator:
 
     def _begin(self, disk: Disk, caller: Caller, txn: str) -> tuple[Coordinator, Effects]:
         """An id is used once. One that is known is refused, as XA does (XAER_DUPID); one that was
-        rolled back is not known any more, so whoever gives ids must not give it again."""
+        rolled back is not known any more, so the one who gives ids must not give it again."""
         if txn in self.txns or txn in read_latest(disk, LOG):
             return self, (Reply(caller, Answer(txn, FAILED, "XAER_DUPID")),)
         role = replace(self, txns=self.txns.set(txn, Txn(caller)))
@@ -127,7 +127,7 @@ class Coordinator:
     def _count(self, disk: Disk, peer: str, txn: str, yes: bool) -> tuple[Coordinator, Effects]:
         now = self._voting(txn)
         if now is None:
-            return self, ()  # one no was enough, or the time was over
+            return self, ()  # one no was enough, or the timeout had passed
         if not yes:
             return self._roll_back(txn, now)
         now = replace(now, yes=tuple(sorted({*now.yes, peer})))
@@ -161,7 +161,7 @@ class Coordinator:
         return role, (*first[0], *first[1], CancelTimer(f"{VOTES} {txn}"))
 
     def _roll_back(self, txn: str, now: Txn) -> tuple[Coordinator, Effects]:
-        """Told and forgotten. Whoever does not hear it will ask."""
+        """Told and forgotten. A participant that does not hear it will ask."""
         refused = Answer(txn, FAILED, "rolled back")
         return replace(self, txns=self.txns.remove(txn)), (
             *((Reply(now.caller, refused),) if now.caller is not None else ()),

@@ -95,7 +95,7 @@ WHYS = {
         "协调者已不再等这一票；参与者却无从知道。",
     ),
     "stop tm": Words(
-        "Whoever has voted yes and does not know the decision must now wait.",
+        "A participant that has voted yes and does not know the decision must now wait.",
         "已投赞成票却不知道决定的参与者，现在只能等待。",
     ),
     "recovery tm": Words(
@@ -116,7 +116,7 @@ COMPLETE = Words(
     "协调者忘记一个提交时，每个参与者都已提交",
 )
 DECIDED_FIRST = Words("nobody commits before the decision is on disk", "决定写入磁盘之前没有人提交")
-ENDS = Words("whoever is in doubt asks, and is told", "存疑的参与者会询问，并且会得到答复")
+ENDS = Words("a participant in doubt asks, and is told", "存疑的参与者会询问，并且会得到答复")
 COMMITS = Words("a transaction can commit everywhere", "事务可以在各处提交")
 NEVER_BLOCKED = Words(
     "no participant waits for a coordinator that is down", "没有参与者等待一个已停止的协调者"

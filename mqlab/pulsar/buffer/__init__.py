@@ -20,7 +20,7 @@ until the first one is safe. Recovery loads the last one and reads the topic fro
 transaction that nobody will end, and **blocks the partition**. The low watermark, which comes with
 every end, refuses such messages, and aborts what slipped through before. But it is in memory only:
 after a restart it is empty. And the aborted are known by their id alone: aborting a stale message
-of a *committed* transaction hides what that transaction had committed here from whoever reads it
+of a *committed* transaction hides what that transaction had committed here from anyone who reads it
 later.
 
 *Invariant:* no message of an open transaction lies at or below maxReadPosition.

@@ -13,7 +13,6 @@ from ..config import SNAPSHOT_LOG, PulsarConfig
 from ..messages import BufferSnapshot
 from ..states import BufferState
 from .open import Buffer
-from .written import ask_rule
 
 
 def recover_buffer(config: PulsarConfig, partition: str, disk: Disk) -> Buffer:
@@ -25,9 +24,7 @@ def recover_buffer(config: PulsarConfig, partition: str, disk: Disk) -> Buffer:
         return Buffer(BufferState.NO_SNAPSHOT, max_read_position=lac)
     buffer = Buffer(aborts=Map(snapshot.aborts), max_read_position=snapshot.max_read_position)
     behind = log.read(snapshot.max_read_position + 1)
-    if config.recover_rule is not None:
-        buffer = ask_rule(config.recover_rule, snapshot, list(behind))
-    elif "replay_topic" in config.on:
+    if "replay_topic" in config.on:
         for entry in behind:
             buffer = buffer.take(entry)
     readable = buffer.max_read_position if buffer.ongoing else lac

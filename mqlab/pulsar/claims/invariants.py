@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import chain, pairwise
 
-from ...kernel import Property, Words, World
+from ...kernel import Disk, Property, Words, World
 from ...kernel.claims import Claim, claims_by_key, list_properties
 from ...kernel.world import NodeState
 from ..client import Client
 from ..config import PENDING_ACK_SUFFIX
 from ..coordinator import Coordinator
 from ..messages import AckPosition, PendingAckEntry, PushMessage, TxnID
-from ..pending_ack import replay_log
 from ..pending_ack.records import COMMIT
 from ..picture import words
 from ..picture.cluster import Cluster
@@ -35,17 +34,12 @@ from .promises import (
     answered_is_kept,
     buffer_kept,
     committed_acks_kept,
+    list_topics,
     one_writer,
     reads_receipts,
 )
 
 # ---- who holds what now ------------------------------------------------------------------
-
-
-def list_topics(cluster: Cluster, world: World) -> list[Topic]:
-    """The partitions that are up."""
-    roles = (world.role(name) for name in cluster.partitions)
-    return [role for role in roles if role is not None]
 
 
 def list_subscriptions(cluster: Cluster, world: World) -> list[Subscription]:
@@ -163,14 +157,17 @@ def has_one_holder(sub: Subscription) -> bool:
 
 def pending_kept(cluster: Cluster, world: World) -> bool:
     """What a replay of the log would find is what is held: while nothing is being written."""
-    for sub in list_subscriptions(cluster, world):
-        if sub.waiting or not sub.durable:
-            continue
-        disk = world.disk(sub.partition)
-        found, _ = replay_log(sub.config, sub.partition, sub.name, sub.cursor, disk)
-        if found.positions != sub.pending.positions or found.slot != sub.pending.slot:
-            return False
-    return True
+    return all(
+        _replays_the_same(topic, sub, world.disk(topic.name))
+        for topic in list_topics(cluster, world)
+        for sub in topic.subs.values()
+        if sub.durable and not sub.waiting
+    )
+
+
+def _replays_the_same(topic: Topic, sub: Subscription, disk: Disk) -> bool:
+    found, _ = topic.begin_subscription(sub.name).replay_log(sub.cursor, disk)
+    return found.positions == sub.pending.positions and found.slot == sub.pending.slot
 
 
 def pending_withheld(cluster: Cluster, world: World) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable
 
 from ...kernel import World
 from ...kernel.world import NodeState
-from ..buffer import recover_buffer
 from ..client.calls import Send
 from ..config import name_pending_ack_log
 from ..messages import AckPosition, PendingAckEntry, TxnID
@@ -42,7 +41,7 @@ def list_receipts(node: NodeState) -> tuple[Receipt, ...]:
 
 def committed_acks_kept(cluster: Cluster, world: World) -> bool:
     """Not after a seek, which turns a subscription back on purpose."""
-    for topic in _list_topics(cluster, world):
+    for topic in list_topics(cluster, world):
         for sub in topic.subs.values():
             if sub.waiting:
                 continue
@@ -84,7 +83,7 @@ def acked_is_let_go(cluster: Cluster, world: World) -> bool:
     so nobody holds it."""
     return not any(
         sub.cursor.is_deleted(position)
-        for topic in _list_topics(cluster, world)
+        for topic in list_topics(cluster, world)
         for sub in topic.subs.values()
         for consumer in sub.consumers
         for position in consumer.held
@@ -94,10 +93,10 @@ def acked_is_let_go(cluster: Cluster, world: World) -> bool:
 def buffer_kept(cluster: Cluster, world: World) -> bool:
     """What a load would find, in the last snapshot and behind it, is what the buffer knows: while
     nothing is being written."""
-    for topic in _list_topics(cluster, world):
+    for topic in list_topics(cluster, world):
         if topic.buffer.state not in RECOVERED or topic.appends:
             continue
-        found = recover_buffer(cluster.config, topic.name, world.disk(topic.name))
+        found = topic.load_buffer(world.disk(topic.name))
         if found.ongoing != topic.buffer.ongoing:
             return False
         if set(found.aborts) != set(topic.buffer.aborts):
@@ -108,7 +107,7 @@ def buffer_kept(cluster: Cluster, world: World) -> bool:
 def one_writer(cluster: Cluster, world: World) -> bool:
     """From the position at which a producer got the partition for itself, as long as it is open.
     A message names its producer itself."""
-    for topic in _list_topics(cluster, world):
+    for topic in list_topics(cluster, world):
         access = topic.access
         if not access.alone:
             continue
@@ -120,7 +119,8 @@ def one_writer(cluster: Cluster, world: World) -> bool:
     return True
 
 
-def _list_topics(cluster: Cluster, world: World) -> list[Topic]:
+def list_topics(cluster: Cluster, world: World) -> list[Topic]:
+    """The partitions that are up."""
     roles = (world.role(name) for name in cluster.partitions)
     return [role for role in roles if role is not None]
 

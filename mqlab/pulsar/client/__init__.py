@@ -11,7 +11,7 @@ that will hear of the end. Everything else goes straight to the partition, with 
 
 **Nothing here is durable**, and there is no name by which a restarted client could take up its
 transactions: what it had open is left to the coordinator's timeout, and what it held comes again
-to whoever subscribes. No other client is fenced, unless it sends where another one has the topic
+to all that subscribe. No other client is fenced, unless it sends where another one has the topic
 for itself.
 
 *What can go wrong.* The answer to a commit is lost: the client asks again, the coordinator has

@@ -66,7 +66,7 @@ class Consumer:
         return bool(self.asked.dead_letter) and message.redelivery_count > limit
 
     def has_read(self, message: PushMessage) -> bool:
-        """A reader's subscription begins anew with each connection; it leaves out what it has
+        """A reader's subscription begins again with each connection; it leaves out what it has
         received already."""
         at = message.message_id.position
         return not self.asked.durable and any(at <= id.position for id in self.received)
@@ -108,7 +108,7 @@ class Consumer:
         return replace(self, received=tuple(id for id in self.received if id not in ids))
 
     def reconnect(self) -> Consumer:
-        """A new connection: what was not acknowledged comes again, and permits begin anew."""
+        """A new connection: what was not acknowledged comes again, and permits begin again."""
         return replace(self, open=False, queue=(), taken=0)
 
     def choose(self, ids: tuple[MessageId, ...], cumulative: bool) -> tuple[MessageId, ...]:

@@ -1,12 +1,13 @@
 """The transaction coordinator: who counts transactions and ends them.
 
-A coordinator is a number. The number stands in every transaction's id, and whoever owns that
+A coordinator is a number. The number stands in every transaction's id, and the owner of that
 partition of `transaction_coordinator_assign` keeps its log; a standalone broker has one.
 
 **Durable** is one record for each thing that happens to a transaction: NEW, ADD_PARTITION,
 ADD_SUBSCRIPTION, UPDATE. They lie in a managed ledger that is no topic. When a transaction has
-ended, its records are deleted by a cursor, and **it is forgotten**: whoever asks about it then,
-a second commit among them, hears TransactionNotFound. **In memory** are the live transactions.
+ended, its records are deleted by a cursor, and **it is forgotten**: a client that asks about it
+then, a second commit among them, hears TransactionNotFound. **In memory** are the live
+transactions.
 
     TcClientConnect        loading.py    the first one loads the log: not the broker's start
     NewTxn                 here          an id, one higher than the last

@@ -1,7 +1,7 @@
 """END_TXN: decide, tell everybody, write that it is done, answer.
 
     OPEN        log COMMITTING, and go on when it is safe
-    COMMITTING  asked to commit again: go on at once, beside whoever is at it already
+    COMMITTING  asked to commit again: go on at once, beside the one that is at it already
     otherwise   InvalidTxnStatus; TransactionNotFound for what is forgotten
 
 Every participant is told in parallel: the subscriptions on which the transaction acknowledged and
@@ -40,7 +40,7 @@ PLACES = 1 << 16
 def begin_end(
     tc: Coordinator, txn: TxnID, action: TxnAction, caller: Caller | None, disk: Disk
 ) -> Result:
-    """Begin to end a transaction, or begin anew after some participant did not answer."""
+    """Begin to end a transaction, or begin again after some participant did not answer."""
     meta = tc.txns.get(txn)
     if meta is None:
         return tc, _answer(caller, ServerError.TransactionNotFound)
@@ -123,7 +123,7 @@ def _go_on(tc: Coordinator, end: End, disk: Disk) -> Result:
     if end.failed and "retry_until_answered" in tc.config.on:
         return new, (SetTimer(f"{RETRY}{end.txn}", tc.config.retry_ms),)
     meta = tc.txns.get(end.txn)
-    if meta is None:  # whoever ended it beside this one was faster
+    if meta is None:  # another one ended it first
         return _leave(new, end, ServerError.TransactionNotFound)
     return new.write(disk, Write(_build_update(meta, STATES_OF[end.action][1]), slot=end.slot))
 

@@ -56,15 +56,6 @@ class PendingAck:
         pending = self.positions.get(position.position, WHOLE)
         return position.batch_index >= 0 and pending != WHOLE and len(pending) < position.batch_size
 
-    def list_holders(self) -> tuple[tuple[int, str], ...]:
-        """Each pending message with the transaction that has acknowledged it, one by one."""
-        return tuple(
-            (position.position, str(txn))
-            for txn, positions in self.of_txn
-            for position in positions
-            if self.is_pending(position)
-        )
-
     # -- conflicts ---------------------------------------------------------------------------
 
     def find_conflict(self, cursor: Cursor, txn: TxnID, asked: Iterable[AckPosition]) -> str:
@@ -140,8 +131,8 @@ class PendingAck:
         return replace(self, positions=_join(self.positions, of_batches))
 
     def clear_deleted(self, cursor: Cursor, acked: Iterable[AckPosition]) -> PendingAck:
-        """What the cursor has now is pending no more, whoever acknowledged it. The transaction
-        that had it still counts as open here."""
+        """What the cursor has now is pending no more, no matter who acknowledged it. The
+        transaction that had it still counts as open here."""
         positions = self.positions
         for position in acked:
             if cursor.is_deleted(position.position):

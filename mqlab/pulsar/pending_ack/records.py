@@ -6,15 +6,15 @@ handleMetadataEntry, PendingAckHandleImpl#internalCommitTxn, #internalAbortTxn (
 
 from __future__ import annotations
 
-from ...kernel import Disk, frozen, replace
-from ..config import PulsarConfig, name_pending_ack_log
+from ...kernel import frozen, replace
+from ...kernel.disk import LogView
+from ..config import PulsarConfig
 from ..ledger import Cursor
 from ..messages import PendingAckEntry, TxnID
 from ..states import AckType, PendingAckState, TxnAction
 from .handle import PendingAck, acknowledge_up_to
 
 ACK, COMMIT, ABORT = "ACK", "COMMIT", "ABORT"
-REFUSED_BY_RULE = "{txn} is refused by a rule that somebody wrote"
 
 
 @frozen
@@ -32,7 +32,7 @@ def build_end(
     pending: PendingAck, txn: TxnID, action: TxnAction, base: int
 ) -> PendingAckEntry | None:
     """The record that ends a transaction here; None: there is nothing to do, and that is a
-    success. The cumulative slot is looked at first, whoever holds it: a commit of another
+    success. The cumulative slot is looked at first, no matter who holds it: a commit of another
     transaction then does nothing, and its abort takes the cumulative path as well."""
     kind = AckType.INDIVIDUAL if pending.slot is None else AckType.CUMULATIVE
     if action is TxnAction.COMMIT:
@@ -81,11 +81,6 @@ def _find_conflict(
 ) -> str:
     """Why the positions of an ACK cannot be acknowledged; "" where they can."""
     txn, asked = record.txn, record.positions
-    if config.ack_rule is not None and record.ack_type is AckType.INDIVIDUAL:
-        entries = tuple(position.position for position in asked)
-        acked = (*range(cursor.mark_delete + 1), *cursor.list_individual())
-        may = config.ack_rule(str(txn), entries, acked, pending.list_holders())
-        return "" if may else REFUSED_BY_RULE.format(txn=txn)
     if "pending_ack_conflict" not in config.on:
         return ""
     if record.ack_type is AckType.CUMULATIVE:
@@ -94,15 +89,14 @@ def _find_conflict(
 
 
 def replay_log(
-    config: PulsarConfig, partition: str, subscription: str, cursor: Cursor, disk: Disk
+    config: PulsarConfig, pending: PendingAck, cursor: Cursor, log: LogView
 ) -> tuple[PendingAck, Cursor]:
-    """The handle as its log says, and the cursor with what a stop kept a commit from doing. What
-    a plain acknowledgement has taken since then is refused as it would be now."""
-    log = disk.log(name_pending_ack_log(partition, subscription))
+    """The handle, which is empty, as its log says, and the cursor with what a stop kept a commit
+    from doing. What a plain acknowledgement has taken since then is refused as it would be now."""
     if log.end == 0:
-        return PendingAck(), cursor
-    pending = PendingAck(PendingAckState.READY)
+        return pending, cursor
+    pending = replace(pending, state=PendingAckState.READY)
     for record in log.read(0):
         done = apply_record(config, pending, cursor, record)
         pending, cursor = done.pending, done.cursor
-    return replace(pending, state=PendingAckState.READY), cursor
+    return pending, cursor

@@ -16,8 +16,9 @@ from ...kernel import Progress, Stretch, World
 from ..config import CURSORS, name_pending_ack_log
 from ..ledger import Cursor
 from ..messages import AckPosition, PendingAckEntry, TxnID
-from ..pending_ack import PendingAck, replay_log
+from ..pending_ack import PendingAck
 from ..states import AckType
+from ..subscription import Subscription
 from ..topic import Topic
 from .cluster import Cluster
 from .ledgers import Written
@@ -34,7 +35,8 @@ def draw_subscriptions(
     for name, cursor in disk.table(CURSORS).items():
         sub = None if topic is None else topic.subs.get(name)
         if sub is None:
-            pending, cursor = replay_log(cluster.config, partition, name, cursor, disk)
+            begun = Subscription(cluster.config, partition, name)
+            pending, cursor = begun.replay_log(cursor, disk)
         else:
             pending = sub.pending
         waiting = () if sub is None else tuple(w.record for w in sub.waiting)  # not applied yet

@@ -29,7 +29,7 @@ PUSHED = Words("a message for a consumer", "给消费者的消息"), Words("mess
 
 
 def name_effect(effect: Effect) -> Named | None:
-    """None for what nobody would miss: permits are given anew with each connection."""
+    """None for what nobody would miss: permits are given again with each connection."""
     match effect:
         case Send(body=Flow()):
             return None

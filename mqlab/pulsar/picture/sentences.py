@@ -110,7 +110,7 @@ OPEN = Words(
     "想独占主题的生产者会被接受、排队或拒绝；带隔离的会把其他生产者赶走。",
 )
 OPENED = Words(
-    "The epoch is on the disk, so whoever had the topic before is fenced from now on.",
+    "The epoch is on the disk, so the producer that had the topic before is fenced from now on.",
     "epoch 已写入磁盘，之前占用主题的生产者从此被隔离。",
 )
 OPENED_SHARED = Words(

@@ -148,7 +148,7 @@ UNGUARDED = build_unguarded(
             ),
             (
                 why.MAX_READ_MOVED,
-                "a buffer that was loaded anew knows of nothing open behind its snapshot, so "
+                "a buffer that was loaded again knows of nothing open behind its snapshot, so "
                 "maxReadPosition may pass it.",
                 "重新加载的缓冲区不知道快照之后有什么未结束，所以 maxReadPosition 可能越过它。",
             ),
@@ -175,7 +175,7 @@ UNGUARDED = build_unguarded(
         "pending_ack_conflict": (
             (
                 sentences.PENDING_RECORD,
-                "it is written down and counts, whoever has acknowledged the same before.",
+                "it is written down and counts, no matter who has acknowledged the same before.",
                 "写下就生效，不管之前谁已确认过同一条消息。",
             ),
         ),

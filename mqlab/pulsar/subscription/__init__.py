@@ -151,21 +151,20 @@ class Subscription:
 
     # -- how it begins -----------------------------------------------------------------------
 
-    @classmethod
-    def create(
-        cls, config: PulsarConfig, partition: str, name: str, mark_delete: int, durable: bool = True
-    ) -> Result:
+    def create(self, mark_delete: int, durable: bool = True) -> Result:
         """The first Subscribe: everything up to `mark_delete` counts as acknowledged."""
         cursor = Cursor(mark_delete)
-        new = cls(config, partition, name, durable=durable, cursor=cursor, read=mark_delete + 1)
-        return new, (Put(CURSORS, name, cursor),) if durable else ()
+        new = replace(self, durable=durable, cursor=cursor, read=mark_delete + 1)
+        return new, (Put(CURSORS, self.name, cursor),) if durable else ()
 
-    @classmethod
-    def recover(cls, config: PulsarConfig, partition: str, name: str, disk: Disk) -> Result:
+    def load(self, disk: Disk) -> Result:
         """From the cursor's row and the pending-ack log. A commit that is in the log and not in
         the row is applied now."""
-        kept: Cursor = disk.table(CURSORS)[name]
-        pending, cursor = replay_log(config, partition, name, kept, disk)
-        new = cls(config, partition, name, cursor=cursor, pending=pending)
-        effects: Effects = (Put(CURSORS, name, cursor),) if cursor != kept else ()
-        return consumers.rewind(new), effects
+        kept: Cursor = disk.table(CURSORS)[self.name]
+        pending, cursor = self.replay_log(kept, disk)
+        effects: Effects = (Put(CURSORS, self.name, cursor),) if cursor != kept else ()
+        return consumers.rewind(replace(self, cursor=cursor, pending=pending)), effects
+
+    def replay_log(self, cursor: Cursor, disk: Disk) -> tuple[PendingAck, Cursor]:
+        """What this subscription, of which nothing is known yet, and its cursor come to."""
+        return replay_log(self.config, self.pending, cursor, disk.log(self.log))

@@ -68,7 +68,7 @@ def acknowledge_plain(sub: Subscription, ask: Ack) -> Result:
 
 
 def _reset_counts(sub: Subscription, acked: Iterable[AckPosition]) -> Subscription:
-    """Redelivery is counted anew, also for what is left of a batch (InMemoryRedeliveryTracker#
+    """Redelivery is counted again, also for what is left of a batch (InMemoryRedeliveryTracker#
     removeBatch)."""
     counts = sub.counts
     for position in acked:

@@ -26,7 +26,7 @@ from ...kernel import (
     World,
 )
 from ...kernel.claims import check_named, select_lights
-from ...kernel.options import SORTED, Most, Programs, Rules
+from ...kernel.options import SORTED, Most, Programs
 from ...kernel.reasons import Unguarded
 from ..claims.invariants import CLAIMS, properties
 from ..client.calls import Commit
@@ -55,7 +55,7 @@ class PulsarSystem(System):
     waits for a coordinator. `max_active`: maxActiveTransactionsPerCoordinator. `snapshot_count`
     and `snapshot_ms`: when a buffer writes a snapshot (0: not by time). `dedup` 1: the broker
     knows duplicates. `batch_index_ack` 0, the default before 4.1: messages of a batch are
-    acknowledged together only. `rules`: what a learner writes, by slot: ("recover", "ack").
+    acknowledged together only.
     `claims`: properties that a search is to check too (`invariants.CLAIMS`)."""
 
     topic: str = "orders"
@@ -72,7 +72,6 @@ class PulsarSystem(System):
     batch_index_ack: int = 1
     off: Annotated[tuple[str, ...], SORTED] = ()
     programs: Programs = ()
-    rules: Rules = ()
     claims: tuple[str, ...] = ()
 
     name = "pulsar"
@@ -108,8 +107,6 @@ class PulsarSystem(System):
             snapshot_ms=self.snapshot_ms,
             dedup=self.dedup,
             batch_index_ack=self.batch_index_ack,
-            recover_rule=dict(self.rules).get("recover"),
-            ack_rule=dict(self.rules).get("ack"),
         )
 
     @cached_property

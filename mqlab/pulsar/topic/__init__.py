@@ -1,6 +1,6 @@
 """A partition: its entries, how far they may be read, and who reads them.
 
-Whoever owns a partition appends to its ledger, keeps its transaction buffer and serves its
+The owner of a partition appends to its ledger, keeps its transaction buffer and serves its
 subscriptions. In the broker these are objects that call each other; so they are one role here.
 
     SendMessage            publishing.py   plain or in a transaction; answered once it is safe
@@ -204,9 +204,7 @@ class Topic:
             new, effects = deletion.revive(new)
             start = -1 if body.initial_position == "Earliest" else self.lac
             start = start if body.after is None else min(body.after, self.lac)
-            sub, more = Subscription.create(
-                self.config, self.name, body.subscription, start, body.durable
-            )
+            sub, more = self.begin_subscription(body.subscription).create(start, body.durable)
             effects = (*effects, *more)
         if sub is None:
             return self, describing.refuse_unknown(body, caller)
@@ -214,6 +212,10 @@ class Topic:
             body.subscription, sub.handle_request(body, caller, new.view(disk), disk)
         )
         return new, (*effects, *more)
+
+    def begin_subscription(self, name: str) -> Subscription:
+        """One of which nothing is known yet."""
+        return Subscription(self.config, self.name, name)
 
     def _keep(self, name: str, done: tuple[Subscription, Effects]) -> Result:
         sub, effects = done
@@ -245,27 +247,32 @@ class Topic:
 
     @classmethod
     def recover(cls, config: PulsarConfig, name: str, disk: Disk, at_ms: int) -> Result:
+        return cls(config, name).load(disk)
+
+    def load(self, disk: Disk) -> Result:
         """A topic is loaded. Subscriptions read their cursors and logs; the buffer recovers by
         itself, and until it has, nothing is dispatched."""
-        log = disk.log(name)
+        log = disk.log(self.name)
         rows = disk.table(TOPIC)
-        new = cls(config, name, lac=log.end - 1, exists=not deletion.was_deleted(rows))
+        new = replace(self, lac=log.end - 1, exists=not deletion.was_deleted(rows))
         new = replace(new, access=Access(rows.get(access.EPOCH, -1)))
-        new = replace(new, namespace=namespace.has_namespace(config, name, rows))
+        new = replace(new, namespace=namespace.has_namespace(self.config, self.name, rows))
         new = publishing.recover_sequences(new, log)
         effects: Effects = ()
-        for sub_name in disk.table(CURSORS):
-            sub, more = Subscription.recover(config, name, sub_name, disk)
-            new, more = new._keep(sub_name, (sub, more))
+        for name in disk.table(CURSORS):
+            new, more = new._keep(name, new.begin_subscription(name).load(disk))
             effects = (*effects, *more)
         if not log.end and not disk.log(SNAPSHOT_LOG).end:
-            return replace(new, buffer=recover_buffer(config, name, disk)), effects
-        return new, (*effects, Send(name, RecoverBuffer()))
+            return replace(new, buffer=new.load_buffer(disk)), effects
+        return new, (*effects, Send(self.name, RecoverBuffer()))
+
+    def load_buffer(self, disk: Disk) -> Buffer:
+        """What the buffer knows, once it has read what it needs."""
+        return recover_buffer(self.config, self.name, disk)
 
     def _recover_buffer(self, disk: Disk) -> Result:
-        """The buffer has read what it needs; who waited for it is served, in order."""
-        new = replace(self, buffer=recover_buffer(self.config, self.name, disk))
-        return new.serve_queue(disk)
+        """The buffer is loaded; who waited for it is served, in order."""
+        return replace(self, buffer=self.load_buffer(disk)).serve_queue(disk)
 
     def serve_queue(self, disk: Disk) -> Result:
         new = replace(self, queue=())

@@ -5,14 +5,14 @@
     WaitForExclusive        queued, and alone when the last one before it has gone
     ExclusiveWithFencing    alone at once: all others are thrown out, and those that wait refused
 
-Whoever gets the topic for itself raises its *epoch*, which is durable, before it is answered. A
-producer that is thrown out hears nothing: its next message is not taken, its client opens it again
-with the epoch that it knows, and where the epoch has moved since then, or somebody else is there,
-it is fenced. So **a topic has one writer, if all of its writers ask for it**. What a producer has
-sent before it was fenced stays, in a transaction too, and whether that commits is its coordinator's
-affair, who knows no epoch: sends are fenced, commits are not.
+A producer that gets the topic for itself raises its *epoch*, which is durable, before it is
+answered. A producer that is thrown out hears nothing: its next message is not taken, its client
+opens it again with the epoch that it knows, and where the epoch has moved since then, or somebody
+else is there, it is fenced. So **a topic has one writer, if all of its writers ask for it**. What a
+producer has sent before it was fenced stays, in a transaction too, and whether that commits is its
+coordinator's affair, who knows no epoch: sends are fenced, commits are not.
 
-*What can go wrong.* A load forgets who is connected, not the epoch: whoever comes back first goes
+*What can go wrong.* A load forgets who is connected, not the epoch: the first that comes back goes
 on. One that fences with an epoch that is too old is refused, but those that it found are out
 already, and come back. One that leaves while it waits still takes its turn, which raises the
 epoch. (4.2.4 does all of it.) *Invariant:* from the position at which a producer got the topic for

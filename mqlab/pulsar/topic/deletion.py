@@ -1,6 +1,6 @@
 """A topic is deleted: entries, snapshot, subscriptions with their logs.
 
-The next message or subscription makes it anew, with nothing in it. Until then the end of a
+The next message or subscription makes it again, with nothing in it. Until then the end of a
 transaction has nothing to do here, and succeeds.
 
 Source: PersistentTopic#deleteTopic, TopicTransactionBuffer#clearSnapshot (4.2).

@@ -10,7 +10,7 @@ from mqlab.cli import main
 from mqlab.lessons.builder import sittings
 from mqlab.lessons.builder.apart import STEP_S
 from mqlab.lessons.builder.checking import Building, check_source, search_trial
-from mqlab.lessons.builder.host import BuildError, Host
+from mqlab.lessons.builder.host import BuildError, Host, Inside
 from mqlab.lessons.builder.speech import KINDS, SpeechError, pack, unpack
 from tests.lessons.builder.wrong import FILES, WRONG, Wrong
 
@@ -42,6 +42,19 @@ def test_a_wrong_one_hears_its_own_sentence(wrong: Wrong):
     assert not card.ok and wrong.says in card.message.en, card
     # the run is there although its process has ended
     assert card.step == 0 or card.trace().facts[card.step - 1].text.en
+
+
+def test_a_browser_without_processes_judges_the_same(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.platform", "emscripten")
+    wrong = WRONG[0]
+    with Host(wrong.source()) as host:
+        assert isinstance(host._process, Inside)
+        card = search_trial(TRIALS[wrong.trial], host)
+    assert not card.ok and wrong.says in card.message.en, card
+    with Host(right(4)) as host:
+        assert search_trial(TRIALS[wrong.trial], host).ok
+    with pytest.raises(BuildError, match="no class `Coordinator`"):
+        Host("x = 1")
 
 
 def test_each_claim_that_a_wrong_one_breaks_is_a_light_of_its_run():

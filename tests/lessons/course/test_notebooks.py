@@ -108,7 +108,7 @@ def test_a_copy_somebody_worked_in_is_kept(tmp_path: Path) -> None:
     lab.student.write_text(notebooks.text_of(worked), encoding="utf-8")
     write(tmp_path, SAMPLE.replace("done", "well done"))
     assert build(lab, student_only=True) == [
-        "kept 07-markers.ipynb: you have worked in it (--force sets it aside and makes it anew)"
+        "kept 07-markers.ipynb: you have worked in it (--force sets it aside and makes it again)"
     ]
     assert "return 0" in sources(lab.student)
     assert build(lab, student_only=True, force=True) == [
@@ -134,6 +134,9 @@ def test_a_stub_that_passes_or_breaks_elsewhere_is_noticed(unbuilt: Callable[[st
     found = "\n".join(checks.stub_is_wrong(lab))
     assert "lso-test gives the untouched stub 2 of 2 points" in found
     assert "“print(1 + lso([], 1))” fails: TypeError" in found
+    long = lab.source.read_text().replace("# %%\nprint(1", '# %% tags=["long"]\nprint(1')
+    lab.source.write_text(long)
+    assert "“print(1" not in "".join(checks.stub_is_wrong(lab)), "the solution runs it"
 
 
 def test_a_wrong_solution_is_noticed(built: Lab, tmp_path: Path) -> None:

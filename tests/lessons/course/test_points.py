@@ -12,6 +12,7 @@ import pytest
 from nbgrader import utils
 
 import mqlab.kernel.run
+import mqlab.lessons.check
 from mqlab.kernel import Fact, FactKind, Text
 from mqlab.lessons.course import classroom
 from mqlab.lessons.course.graded import list_exercises
@@ -229,6 +230,16 @@ def test_who_answers_alike_gets_the_same_verdict_and_nobody_else() -> None:
         )
     assert first.ok and second.ok and second.says == first.says
     assert not third.ok
+
+
+def test_in_another_process_too_an_answer_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each submission has a process of its own."""
+    with Judge() as judge:
+        first = judge.judge(Task("lso", "lso", (RIGHT,)))
+    monkeypatch.setattr(mqlab.lessons.check, "explore", lambda *given: pytest.fail("searched"))
+    with Judge() as judge:
+        again = judge.judge(Task("lso", "lso", (f"# mine\n{RIGHT}",)))
+    assert again.ok and again.says == first.says
 
 
 @pytest.fixture

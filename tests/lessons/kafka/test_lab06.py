@@ -33,6 +33,7 @@ from mqlab.lessons.kafka.lab06 import (
 )
 from mqlab.lessons.recordings import RECORDINGS
 from mqlab.registry import scenario, system
+from tests.lessons.atlas.boxes import find_overlaps
 
 Pair = tuple[int, int]
 OK, LATER = "ok", "CONCURRENT_TRANSACTIONS"
@@ -48,7 +49,8 @@ def right(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
 
 
 def busy_first(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
-    """The order of AddPartitionsToTxn: who comes at a bad moment is told so, whoever he is."""
+    """The order of AddPartitionsToTxn: who comes at a bad moment is told so, no matter who it
+    is."""
     return LATER if busy and known is not None else right(known, state, busy, asked)
 
 
@@ -370,7 +372,7 @@ def test_one_figure_of_the_data_flow_read_off_a_run(client: str, adds: str) -> N
     assert steps["Fetch"].wrote == steps["FindCoordinator"].wrote == ""
     picture = data_flow(client)
     boxes = picture.boxes()
-    assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[i + 1 :] if a.overlaps(b)]
+    assert not find_overlaps(picture)
     assert max(box.x + box.width for box in boxes) <= picture.scene.width
     with pytest.raises(ValueError, match="no client 'new'; there are: v2, legacy"):
         flow("new")

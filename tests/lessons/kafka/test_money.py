@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mqlab_widgets.views.money import draw_money
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Money, Trace
 from mqlab.lessons.kafka.lab08 import App, build_worker
-from mqlab.lessons.kafka.systems.shop import ShopSystem
+from mqlab.lessons.kafka.systems.shop import GIVEN, TAKEN, ShopSystem
 from mqlab.lessons.steps import find_red_step
 from mqlab.registry import scenario, system
 
@@ -157,3 +158,12 @@ def test_a_search_never_adds_up_money(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = "shop 'order-service=init; begin; send accounts-0 C-5; commit'"
     monkeypatch.setattr(ShopSystem, "snapshot", never)
     assert explore(system(whole), Budget()).complete
+
+
+def test_the_words_of_the_shop_stand_whole_beside_four_figures():
+    """£1,255.02, four orders, is the most that lab 00 shows."""
+    part = draw_money(Money(125_502, 125_502, TAKEN(), GIVEN()), 188_253, False)
+    assert [node.text for node in part.nodes if node.key in ("seen", "due")] == [
+        "given to the shop £1,255.02",
+        "paid by customers £1,255.02",
+    ]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from mqlab.kernel import Append, MemoryDisk, Response, Send
 from mqlab.lessons.patterns.exercises.counting import BELIEFS, CONSUME, COUNTING
 from mqlab.lessons.patterns.lab01 import (
     PROMISES,
@@ -17,6 +18,9 @@ from mqlab.lessons.patterns.lab01 import (
     measure_shares,
 )
 from mqlab.lessons.patterns.orders import list_orders
+from mqlab.lessons.patterns.systems.counting import RuledAccounting
+from mqlab.patterns.delivery.config import SAFEGUARDS, DeliveryConfig
+from mqlab.patterns.delivery.messages import Booking, Fetch, FetchResponse, Order
 from mqlab.spark.files import DAY, read_lines
 from mqlab.spark.orders import parse_price, parse_quantity
 
@@ -180,3 +184,18 @@ def test_other_answers_are_told_what_is_wrong(rule: Rule, says: str) -> None:
     verdict = COUNTING.check(rule)
     assert not verdict.ok
     assert says in str(verdict)
+
+
+def test_a_rule_is_told_what_the_books_hold() -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def rule(*given: object) -> str:
+        asked.append(given)
+        return "skip"
+
+    config = DeliveryConfig(on=frozenset(SAFEGUARDS))
+    disk = MemoryDisk().apply(Append("books", Booking(Order("580001", 100), 0, position=3)))
+    accounting = RuledAccounting(config, position=3, rule=rule)
+    given = FetchResponse(3, Order("580538", 31678))
+    assert accounting.step(Response("queue", 0, given), disk)[1] == (Send("queue", Fetch(4)),)
+    assert asked == [(3, ("580001",), 3, "580538", False)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,12 @@ from tests.project.sources import ROOT
 # ---- two files -------------------------------------------------------------------------------
 
 
-def test_one_phase_killed_in_the_middle_is_half_an_order_for_ever(tmp_path: Path) -> None:
+@pytest.mark.parametrize("platform", [sys.platform, "emscripten"])
+def test_one_phase_killed_in_the_middle_is_half_an_order_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str
+) -> None:
+    """In a browser there are no processes; the files are left as by a kill."""
+    monkeypatch.setattr("sys.platform", platform)
     files = kill_after(tmp_path, ONE_PHASE, 1)
     files.recover()
     assert (files.is_done("orders"), files.is_done("stock")) == (True, False)

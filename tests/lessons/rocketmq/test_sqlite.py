@@ -1,5 +1,5 @@
 """The order service over a frozen table and over an SQLite file: the same schedules, the same
-rows, whoever dies in between."""
+rows, no matter who dies in between."""
 
 from __future__ import annotations
 

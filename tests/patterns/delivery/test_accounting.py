@@ -121,17 +121,3 @@ def test_a_seek_asks_from_there_and_no_answer_from_before_it_counts():
     assert returned.value.ok
     assert node.give() == ()
     assert node.give(corr=1) == (COUNTED, Send("queue", Commit(1), 1))
-
-
-def test_a_learners_rule_is_told_what_the_books_hold():
-    asked = []
-
-    def rule(*given):
-        asked.append(given)
-        return "skip"
-
-    node = Node(DeliveryConfig(on=ON, count_rule=rule))
-    node.disk = node.disk.apply(Append("books", Booking(Order("580001", 100), 0, position=3)))
-    node.restart()
-    assert node.give(3) == (Send("queue", Fetch(4)),)
-    assert asked == [(3, ("580001",), 3, "580538", False)]

@@ -82,7 +82,7 @@ def test_a_batch_is_planned_read_written_committed_and_then_noted_as_done():
 def test_a_batch_in_doubt_is_run_again_with_the_same_orders_and_skipped_where_it_is_in():
     _, disk, _, _ = drive(*PLANNED, *READ, FENCED, *WRITTEN[:1])
     again, effects = Driver.recover(QueryConfig(on=ON, sources=("s1", "s2")), disk, 0)
-    assert [e.body for e in effects] == [Fetch(0, 0, 2), Fetch(0, 0, 1)], "nobody is asked anew"
+    assert [e.body for e in effects] == [Fetch(0, 0, 2), Fetch(0, 0, 1)], "nobody is asked again"
     known = told("sink", InitProducerResponse(0, 2, 0))
     _, disk, sent = run(again, *READ, known, disk=disk)
     assert sent == [InitProducer(0)]

@@ -37,7 +37,7 @@ class Story:
         return self._write(record) if record is not None else ()
 
     def replay(self, cursor: Cursor) -> tuple[PendingAck, Cursor]:
-        return replay_log(self.config, "orders-0", "shop", cursor, self.disk)
+        return replay_log(self.config, PendingAck(), cursor, self.disk.log(LOG))
 
     @property
     def end(self) -> int:
@@ -120,25 +120,3 @@ def test_a_replay_gives_what_is_in_memory(seed: int) -> None:
     pending, cursor = story.replay(Cursor())
     assert (pending.of_txn, pending.positions) == (story.pending.of_txn, story.pending.positions)
     assert cursor == story.cursor
-
-
-def test_a_rule_that_somebody_wrote_stands_in_the_place_of_pulsars() -> None:
-    asked: list[tuple[object, ...]] = []
-
-    def rule(*given: object) -> bool:
-        asked.append(given)
-        return given[0] == str(T1)
-
-    config = replace(CONFIG, ack_rule=rule)
-    pending = PendingAck().acknowledge(T2, (AckPosition(3),))
-    cursor = Cursor(0, ((2, 2),))
-    for txn, refused in ((T1, False), (T2, True)):
-        record = PendingAckEntry(0, "ACK", txn, ONE, (AckPosition(1), AckPosition(3)))
-        done = apply_record(config, pending, cursor, record)
-        assert bool(done.conflict) is refused
-        assert bool(done.pending.acked_by(T1)) is not refused
-    assert asked == [(str(txn), (1, 3), (0, 2), ((3, str(T2)),)) for txn in (T1, T2)]
-    up_to = PendingAckEntry(0, "ACK", T2, ALL, (AckPosition(3),))
-    done = apply_record(config, pending, cursor, up_to)
-    assert done.pending.slot == (T2, AckPosition(3)), "of a cumulative one it is not asked"
-    assert len(asked) == 2

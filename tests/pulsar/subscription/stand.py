@@ -47,7 +47,7 @@ class Stand:
             self.disk = self.disk.apply(Append(TOPIC, build_entry(base, entry)))
         self.sent: list[tuple[str, Any]] = []
         self.answers: list[Any] = []
-        self.sub, effects = Subscription.create(self.config, TOPIC, NAME, -1, durable)
+        self.sub, effects = Subscription(self.config, TOPIC, NAME).create(-1, durable)
         self._do(effects)
 
     @property
@@ -87,7 +87,7 @@ class Stand:
 
     def restart(self) -> None:
         """Memory is gone; the disk is there."""
-        self.sub, effects = Subscription.recover(self.config, TOPIC, NAME, self.disk)
+        self.sub, effects = Subscription(self.config, TOPIC, NAME).load(self.disk)
         self._do(effects)
 
     def ask(self, body: Any, client: str) -> list[str]:

@@ -13,7 +13,7 @@ def seek(stand: Stand, after: int | None, *done: int) -> None:
     """To the entry behind `after`, of which the indexes `done` are left out."""
     batch = (after + 1, done) if after is not None and done else None
     assert stand.ask(Seek(TOPIC, NAME, after, batch), "app") == []
-    assert not stand.sub.consumers, "whoever was connected subscribes again"
+    assert not stand.sub.consumers, "those that were connected subscribe again"
 
 
 @pytest.mark.parametrize("sub_type", SubType)

@@ -36,7 +36,7 @@ class Conversation:
         self.topic = Alone(partial(Topic.recover, config, NAME))
 
     def open(self, who: str, mode: AccessMode, epoch: int | None = None, name: str = "") -> str:
-        """What is heard by whoever asks."""
+        """What is heard by one that asks."""
         return self.tell(who, OpenProducer(NAME, name or who, mode, epoch)).get(who, "")
 
     def tell(self, who: str, body: object) -> dict[str, str]:

@@ -256,7 +256,7 @@ def test_a_late_message_is_refused_when_a_newer_mark_has_come() -> None:
 
 
 def test_a_late_message_blocks_until_a_mark_comes_and_takes_its_transaction_with_it() -> None:
-    """What committed under that id is filtered from then on, for whoever reads it later."""
+    """What committed under that id is filtered from then on, for all who read it later."""
     topic = start()
     send(topic, "a", T0)
     commit(topic, T0, mark=-1)

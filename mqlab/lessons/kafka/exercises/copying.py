@@ -24,9 +24,9 @@ from ....kafka.clients.calls import (
     SendOffsets,
     SendRecord,
 )
-from ....kernel import FAILED, Outcome, Property, Run, Text
+from ....kernel import FAILED, Outcome, Property, Text
 from ...check import Hinted
-from ...rehearsal import count_calls, plain, run_with_kill, run_with_stall
+from ...rehearsal import Rehearsal, count_calls, plain, run_with_kill, run_with_stall
 from ...verdict import NOT_WRITTEN, Verdict
 from ..systems.income import IncomeSystem, is_finished
 from ..systems.loop import App, Endless, Work
@@ -214,7 +214,7 @@ def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = 
         system = ONE.with_loop(work)
         verdict = explore(system, budget, promises(system))
         for found in verdict.counterexamples.values():
-            run = Run(system)
+            run = Rehearsal(system)
             for choice in found.schedule:
                 run.do(choice)
             return _wrong(belief(run, calls, found.property), run, found.property)
@@ -225,7 +225,7 @@ def _idle(app: App) -> None:
     """Nothing at all: what an empty stub does."""
 
 
-def _rehearsals(work: Work, many: IncomeSystem, calm: Run) -> Iterator[Run]:
+def _rehearsals(work: Work, many: IncomeSystem, calm: Rehearsal) -> Iterator[Rehearsal]:
     """Everything that can be gone through in one fixed order."""
     yield calm
     yield plain(replace(many, fails=1).with_loop(work))
@@ -240,7 +240,7 @@ def promises(system: IncomeSystem) -> tuple[Property, ...]:
     return tuple(claim for claim in system.properties() if claim.name in BROKEN)
 
 
-def find_broken_promise(run: Run) -> str:
+def find_broken_promise(run: Rehearsal) -> str:
     """The promise that does not hold at the end of a run; "" if all do. Where two workers
     are, the one that was given up need not come to an end."""
     assert isinstance(run.system, IncomeSystem)
@@ -251,14 +251,14 @@ def find_broken_promise(run: Run) -> str:
     return "" if not one or is_finished(run.world.nodes[WORKER]) else "unfinished"
 
 
-def _wrong(named: Named, run: Run, light: str) -> Verdict:
+def _wrong(named: Named, run: Rehearsal, light: str) -> Verdict:
     return Verdict(False, named[1], named[0], tuple(run.choices), run.system, light)
 
 
 # --- what a loop believes -------------------------------------------------------------------
 
 
-def shape(run: Run, node: str = WORKER) -> list[Outcome]:
+def shape(run: Rehearsal, node: str = WORKER) -> list[Outcome]:
     """What a run's loop called and was given, from its first poll on."""
     app = run.world.nodes[node].app
     given: list[Outcome] = [*app.results] if app is not None else []
@@ -266,7 +266,7 @@ def shape(run: Run, node: str = WORKER) -> list[Outcome]:
     return given[start:]
 
 
-def belief(run: Run, calm: list[Outcome], name: str) -> Named:
+def belief(run: Rehearsal, calm: list[Outcome], name: str) -> Named:
     """The belief behind a run that goes wrong; `calm`: the loop's calls when nothing does."""
     assert isinstance(run.system, IncomeSystem)
     found = _failing(shape(run), name) if run.system.fails else None

@@ -17,7 +17,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from ....kafka import KafkaSystem
-from ....kafka.config import KafkaConfig
 from ....kafka.coordinator import Coordinator
 from ....kafka.errors import Error
 from ....kafka.messages import AddPartitionsToTxn, EndTxn
@@ -38,9 +37,9 @@ from ....kernel import (
 )
 from ....kernel.system import Recover
 from ....kernel.world import NodeState
-from .pieces import become
+from ...roles import put_roles, recover_as
 from .raw_requests import hand, parse_request
-from .ruled import AdmittingCoordinator, Rule
+from .ruled import AdmittingCoordinator
 
 RAW = "raw"
 BY_HAND = Words("requests by hand", "手工请求")
@@ -71,13 +70,6 @@ class WatchedCoordinator(AdmittingCoordinator):
         new, effects = Coordinator.step(self, event, disk)
         assert isinstance(new, WatchedCoordinator)
         return replace(new, breach=self.breach or breach(self, event, effects)), effects
-
-
-def _recover_watched(
-    rule: Rule, config: KafkaConfig, disk: Disk, at_ms: int
-) -> tuple[WatchedCoordinator, Effects]:
-    tc, effects = Coordinator.recover(config, disk, at_ms)
-    return become(tc, WatchedCoordinator, rule=rule), effects
 
 
 def breach(tc: Coordinator, event: Event, effects: Effects) -> str:
@@ -129,14 +121,13 @@ class AskingSystem(KafkaSystem):
         return replace(seen, producers=tuple(p for p in seen.producers if p[0] not in self._raw))
 
     def nodes(self) -> tuple[NodeSpec, ...]:
-        return tuple(replace(spec, roles=self._roles(spec)) for spec in super().nodes())
-
-    def _roles(self, spec: NodeSpec) -> tuple[tuple[str, Recover], ...]:
-        if spec.name in self._raw:
-            return ((spec.name, hand),)
-        if spec.name == self.config.coordinator and self._watches:
-            return ((spec.name, partial(_recover_watched, dict(self.rules)["admit"], self.config)),)
-        return spec.roles
+        roles: dict[str, Recover] = dict.fromkeys(self._raw, hand)
+        if self._watches:
+            more = {"rule": dict(self.rules)["admit"]}
+            roles[self.config.coordinator] = partial(
+                recover_as, WatchedCoordinator, Coordinator.recover, more, self.config
+            )
+        return put_roles(super().nodes(), roles)
 
     def call(self, words: tuple[str, ...]) -> Any:
         whose = (*self.cluster.ids, "order-service")[0]

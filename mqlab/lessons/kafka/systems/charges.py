@@ -72,7 +72,7 @@ class ChargesSystem(AskingSystem):
 
     def _settled(self, world: World) -> set[Sent]:
         """What must be shown by now. While markers are owed or nothing is decided that is nothing,
-        and whoever cannot be asked has lost nothing yet."""
+        and one who cannot be asked has lost nothing yet."""
         cluster = self.cluster
         if any(t.state not in COMPLETED for t in read_world(cluster, world).list_txns()):
             return set()

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ....kafka.config import KafkaConfig, txn_log
+from ....kafka.config import txn_log
 from ....kafka.coordinator import Coordinator, markers
 from ....kafka.coordinator.entry import Entry, to_record
 from ....kafka.messages import Answer, EndTxn, WriteTxnMarkersResponse
@@ -45,13 +45,12 @@ from ....kernel import (
     SetTimer,
     worded,
 )
-from .pieces import become
 
 STEP = "end_txn"
 PIECES = ("prepare", "reply", "markers", "wait", "complete")
 TIMEOUT = "timeout "
 
-Result = tuple["PiecewiseCoordinator", Effects]
+Result = tuple[Coordinator, Effects]
 
 
 @worded("NextPiece {txn_id}")
@@ -106,12 +105,11 @@ class PiecewiseCoordinator(Coordinator):
                     if peer in (plan.owed or ())
                 )
                 new, effects = Coordinator.step(self, event, disk)
-                return _pieces(new), (*effects, *again)
+                return new, (*effects, *again)
             case Fired(timer=timer) if timer.removeprefix(TIMEOUT) in self.plans:
                 # It is being ended just now: the next sweep looks again.
                 return self, (SetTimer(timer, self.config.sweep_ms),)
-        new, effects = Coordinator.step(self, event, disk)
-        return _pieces(new), effects
+        return Coordinator.step(self, event, disk)
 
     def busy(self, txn_id: str) -> bool:
         return txn_id in self.plans or Coordinator.busy(self, txn_id)
@@ -126,7 +124,7 @@ class PiecewiseCoordinator(Coordinator):
         whole, effects = Coordinator.step(self, event, disk)
         decided = whole.pending.get(txn_id)
         if txn_id in self.pending or decided is None or decided.entry.state not in PREPARED:
-            return _pieces(whole), effects
+            return whole, effects
         order = dict(self.config.order)[STEP]
         plan = Plan(decided.entry, decided.caller, decided.answer, order)
         return self._go_on(txn_id, plan, disk)
@@ -158,7 +156,8 @@ class PiecewiseCoordinator(Coordinator):
     def _write(self, plan: Plan, piece: str, disk: Disk) -> tuple[Plan, Effects]:
         entry = plan.entry
         if piece == "complete":
-            entry = replace(entry, state=markers.COMPLETES[entry.state], partitions=())
+            version = self.config.transaction_version
+            entry = entry.enter(markers.COMPLETES[entry.state], version, partitions=())
         log = txn_log(entry.txn_id, self.config)
         base = disk.log(log).end
         effects = (Append(log, to_record(entry, base)), CancelTimer(TIMEOUT + entry.txn_id))
@@ -179,16 +178,3 @@ class PiecewiseCoordinator(Coordinator):
         new = replace(plan, owed=tuple(p for p in plan.owed or () if p != peer))
         free = plan.waiting and not new.waiting and plan.writing is None
         return self._go_on(txn_id, new, disk) if free else (self._with(txn_id, new), ())
-
-    @staticmethod
-    def recover(
-        config: KafkaConfig, disk: Disk, at_ms: int
-    ) -> tuple[PiecewiseCoordinator, Effects]:
-        whole, effects = Coordinator.recover(config, disk, at_ms)
-        return _pieces(whole), effects
-
-
-def _pieces(tc: Coordinator) -> PiecewiseCoordinator:
-    if isinstance(tc, PiecewiseCoordinator):
-        return tc
-    return become(tc, PiecewiseCoordinator)

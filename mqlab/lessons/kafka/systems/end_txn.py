@@ -12,13 +12,14 @@ from functools import cached_property, partial
 from ....kafka import KafkaSystem
 from ....kafka.claims.invariants import reads
 from ....kafka.clients.calls import Commit
+from ....kafka.coordinator import Coordinator
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import NodeSpec, Property, Words, World
 from ....kernel.options import Order
 from ....kernel.world import NodeState
+from ...roles import check_pieces, put_roles, recover_as
 from .coordinator_pieces import PIECES, STEP, PiecewiseCoordinator
-from .pieces import check_pieces
 
 KEPT = Words("a commit that was answered ok is never aborted", "答复成功的提交绝不会被中止")
 SETTLED = Words(
@@ -41,10 +42,9 @@ class EndTxnSystem(KafkaSystem):
         check_pieces(self.order, STEP, PIECES, "EndTxn")
 
     def nodes(self) -> tuple[NodeSpec, ...]:
-        config = self.config
-        tc = config.coordinator
-        mine = NodeSpec(tc, ((tc, partial(PiecewiseCoordinator.recover, config)),))
-        return tuple(mine if spec.name == tc else spec for spec in super().nodes())
+        whole = Coordinator.recover
+        mine = partial(recover_as, PiecewiseCoordinator, whole, {}, self.config)
+        return put_roles(super().nodes(), {self.config.coordinator: mine})
 
     def properties(self) -> tuple[Property, ...]:
         return (*super().properties(), *self._ends)

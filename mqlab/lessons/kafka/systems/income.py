@@ -36,6 +36,7 @@ from ....kernel import (
 )
 from ....kernel.options import Pairs
 from ....kernel.world import NodeState
+from ...roles import put_roles
 from .loop import Loop, Work
 
 ONCE = Words("no order is counted twice", "没有订单被计入两次")
@@ -86,11 +87,8 @@ class IncomeSystem(KafkaSystem):
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         source = f"{self.topic}-0"
-        stocked = ((source, partial(_stocked, self.orders, self.config, source)),)
-        return tuple(
-            replace(spec, roles=stocked) if spec.name == source else spec
-            for spec in super().nodes()
-        )
+        stocked = partial(_stocked, self.orders, self.config, source)
+        return put_roles(super().nodes(), {source: stocked})
 
     # -- promises --------------------------------------------------------------------------
 
@@ -178,7 +176,7 @@ class IncomeSystem(KafkaSystem):
             for placed in coordinator.committed.values()
             if placed.position.partition == source
         ]
-        return max([0, *placed])
+        return int(max([0, *placed]))
 
     def amounts(self, world: World, topic: str) -> list[str]:
         """The records that were decided to count: of a committed transaction, or of none."""

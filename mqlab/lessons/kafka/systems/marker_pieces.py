@@ -17,7 +17,6 @@ for. Between two pieces the leader takes a breath: readers may ask, and it may d
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -30,8 +29,7 @@ from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Append, Caller, Disk, Effects, NodeSpec, Property, Reply, Send, Words, World
 from ....kernel.options import Order
-from ....kernel.world import NodeState
-from .pieces import check_pieces
+from ...roles import check_pieces, put_roles
 
 STEP = "marker"
 PIECES = ("append", "index", "lso", "answer")
@@ -133,22 +131,16 @@ class MarkerSystem(KafkaSystem):
         check_pieces(self.order, STEP, PIECES, "a marker")
 
     def nodes(self) -> tuple[NodeSpec, ...]:
-        return tuple(
-            replace(spec, roles=((spec.name, self._leader(spec.name)),))
-            if spec.name in self.cluster.partitions
-            else spec
-            for spec in super().nodes()
+        leader = partial(MarkingLeader.recover, self.config)
+        return put_roles(
+            super().nodes(), {name: partial(leader, name) for name in self.cluster.partitions}
         )
-
-    def _leader(self, name: str) -> partial[tuple[Leader, Effects]]:
-        return partial(MarkingLeader.recover, self.config, name)
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
-        return (
-            *super()._properties,
-            Property("marked", MARKED(), self._marked, "always", self._reads),
-        )
+        seen = partial(reads, self.cluster)
+        marked = Property("marked", MARKED(), self._marked, "always", seen)
+        return (*super()._properties, marked)
 
     def _marked(self, world: World) -> bool:
         return not any(
@@ -156,6 +148,3 @@ class MarkerSystem(KafkaSystem):
             for rows in read_world(self.cluster, world).rows.values()
             for _, txn, outcome in rows
         )
-
-    def _reads(self, name: str, node: NodeState) -> Hashable:
-        return reads(self.cluster, name, node)

@@ -47,13 +47,12 @@ from ....kernel import (
 )
 from ....kernel.disk import Disk
 from ....kernel.options import Pairs
-from ....kernel.system import Recover
 from ....kernel.world import NodeState
 from ....registry.tables import columns
+from ...roles import become, check_pieces, put_roles
 from .by_hand import ByHand, ProduceBatch, produce_call
-from .pieces import become, check_pieces
 from .produce_pieces import PIECES, STEP, PiecewiseLeader
-from .ruled import put_roles
+from .ruled import list_ruled
 from .shop import MONEY, find_price
 
 RAW = "raw"
@@ -121,14 +120,11 @@ class PaymentsSystem(KafkaSystem):
         return replace(seen, producers=named)
 
     def nodes(self) -> tuple[NodeSpec, ...]:
-        return tuple(replace(s, roles=self._roles(s)) for s in super().nodes())
-
-    def _roles(self, spec: NodeSpec) -> tuple[tuple[str, Recover], ...]:
-        if spec.name in self._raw:
-            return ((spec.name, partial(_by_hand, self.config)),)
-        if spec.name in self.cluster.partitions and STEP in dict(self.order):
-            return ((spec.name, partial(PiecewiseLeader.recover, self.config, spec.name)),)
-        return put_roles(self, spec)
+        roles = list_ruled(self) | dict.fromkeys(self._raw, partial(_by_hand, self.config))
+        if STEP in dict(self.order):
+            leader = partial(PiecewiseLeader.recover, self.config)
+            roles |= {name: partial(leader, name) for name in self.cluster.partitions}
+        return put_roles(super().nodes(), roles)
 
     def call(self, words: tuple[str, ...]) -> Any:
         match words:

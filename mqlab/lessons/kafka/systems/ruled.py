@@ -13,7 +13,7 @@ All else is the role's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -31,9 +31,8 @@ from ....kafka.messages import AddPartitionsToTxn, EndTxn
 from ....kafka.picture.view import read_world
 from ....kernel import Disk, Effects, NodeSpec, Property, Words, World
 from ....kernel.system import Recover
-from ....kernel.world import NodeState
 from ....registry import system
-from .pieces import become
+from ...roles import become, put_roles, recover_as
 
 NO_NEEDLESS_WAIT = Words(
     "a decided record before any undecided one does not wait", "未决记录之前的已决记录不必等待"
@@ -120,22 +119,18 @@ def _recover_leader(
     return replace(leader, part=become(leader.part, kind, rule=rule)), effects
 
 
-def recover_coordinator(
-    rule: Rule, config: KafkaConfig, disk: Disk, at_ms: int
-) -> tuple[Coordinator, Effects]:
-    tc, effects = Coordinator.recover(config, disk, at_ms)
-    return become(tc, AdmittingCoordinator, rule=rule), effects
-
-
-def put_roles(kafka: KafkaSystem, spec: NodeSpec) -> tuple[tuple[str, Recover], ...]:
-    """The roles of a node, with the learner's rules where they belong."""
-    name, config = spec.name, kafka.config
+def list_ruled(kafka: KafkaSystem) -> dict[str, Recover]:
+    """The roles in which the learner's rules stand."""
+    ruled: dict[str, Recover] = {}
     for slot, rule in kafka.rules:
-        if slot in PARTITIONS and name in kafka.cluster.partitions:
-            return ((name, partial(_recover_leader, PARTITIONS[slot], rule, config, name)),)
-        if slot == "admit" and name == config.coordinator:
-            return ((name, partial(recover_coordinator, rule, config)),)
-    return spec.roles
+        if slot == "admit":
+            ruled[kafka.config.coordinator] = partial(
+                recover_as, AdmittingCoordinator, Coordinator.recover, {"rule": rule}, kafka.config
+            )
+        if kind := PARTITIONS.get(slot):
+            leader = partial(_recover_leader, kind, rule, kafka.config)
+            ruled |= {name: partial(leader, name) for name in kafka.cluster.partitions}
+    return ruled
 
 
 @dataclass(frozen=True)
@@ -143,23 +138,19 @@ class RuledSystem(KafkaSystem):
     """`system kafka` with the rule that `rules` holds."""
 
     def nodes(self) -> tuple[NodeSpec, ...]:
-        return tuple(replace(spec, roles=put_roles(self, spec)) for spec in super().nodes())
+        return put_roles(super().nodes(), list_ruled(self))
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
         if "lso" not in dict(self.rules):
             return super()._properties
-        wait = Property(
-            "no needless wait", NO_NEEDLESS_WAIT(), self._waits_not, "always", self._reads
-        )
+        seen = partial(reads, self.cluster)
+        wait = Property("no needless wait", NO_NEEDLESS_WAIT(), self._waits_not, "always", seen)
         return (wait, *super()._properties)
 
     def _waits_not(self, world: World) -> bool:
         parts = read_world(self.cluster, world).parts
         return all(parts[p].read_limit >= parts[p].lso for p in self.cluster.partitions)
-
-    def _reads(self, name: str, node: NodeState) -> Hashable:
-        return reads(self.cluster, name, node)
 
 
 def put_rule(line: str, slot: str, rule: Rule) -> KafkaSystem:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from ....explore import Budget
 from ....kernel import System, Text
-from ....patterns.delivery import DeliverySystem
 from ....patterns.delivery.accounting import COUNT, SKIP
 from ....registry import system
 from ...check import Belief, Exercise, Systems
 from ...parsons import Parsons, Piece
+from ...roles import become
+from ..systems.counting import Counting, Rule
 
-Rule = Callable[..., Any]
 TWO = "'shop=send 580538:31678; send 580539:31073'"
 KILL = Budget(kills=1, killable=("accounting",))
 
@@ -164,9 +162,7 @@ HINTS = (
 
 
 def _build(line: str, rule: Rule) -> System:
-    found = system(f"delivery {line}")
-    assert isinstance(found, DeliverySystem)
-    return replace(found, rules=(("count", rule),))
+    return become(system(f"delivery {line}"), Counting, rules=(("count", rule),))
 
 
 def _systems(rule: Rule) -> Systems:

@@ -76,7 +76,7 @@ class Fenced(Service):
                 return (*written, Reply(caller, ConfirmResponse(txn)))
             case Cancel() if said != REFUSE:
                 return (*written, Reply(caller, CancelResponse(txn)))
-        return ()  # whoever is refused a Confirm or a Cancel asks again, for ever
+        return ()  # a coordinator that is refused asks again, for ever
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The exercise of lab 10: may a transaction acknowledge these messages?
 
-A learner's `may_ack` goes into the subscription (`PulsarConfig.ack_rule`), where it is asked each
+A learner's `may_ack` goes into the subscription (`systems/ruled.py`), where it is asked each
 time that a transaction acknowledges messages one by one, and once more when the pending-ack log is
 replayed. Each trial is a worker's program with several transactions, of which each passes an order
 on: it acknowledges the order and sends its income. Whether a transaction may take a message that it
@@ -9,17 +9,16 @@ holds already is left open: no promise depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ....explore import Budget
 from ....kernel import System, Text
-from ....pulsar import PulsarSystem
-from ....registry import system
+from ...check import Rule
 from ...trials import Stories
+from ..systems.ruled import put_rule
 
-Rule = Callable[..., Any]
 T1, T2 = "(0,0)", "(0,1)"
 #: a rule is called with these twice, so that one that raises or has a memory is found before any
 #: search: (transaction, asked, acknowledged, pending)
@@ -46,12 +45,11 @@ class Trial:
     stops: int = 0
 
     def build_case(self, rule: Rule) -> tuple[System, Budget]:
-        found = system(
+        line = (
             f"pulsar topic=orders,income dedup=1 'app={self._write_program()}' claims=stored_once"
         )
-        assert isinstance(found, PulsarSystem)
         budget = Budget(kills=self.stops, killable=("orders-0",))
-        return replace(found, rules=(("ack", rule),)), budget
+        return put_rule(line, "ack", rule), budget
 
     def _write_program(self) -> str:
         sent = "; ".join(f"send orders-0 {order}" for order in ORDERS[: self.orders])

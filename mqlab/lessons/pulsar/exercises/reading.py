@@ -10,12 +10,12 @@ import re
 from typing import Any
 
 from ....kernel import Outcome, Run, Text
-from ....pulsar.buffer.written import describe
 from ....pulsar.picture.ledgers import read_entries
 from ....pulsar.topic import Topic
 from ...against_runs import AgainstRuns, Moment
 from ...check import Belief, Rule
 from ...verdict import Verdict
+from ..systems.ruled import describe
 
 Entries = tuple[tuple[int, str, str], ...]
 

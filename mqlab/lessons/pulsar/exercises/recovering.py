@@ -1,23 +1,20 @@
 """Lab 09's rule: what does a transaction buffer know after its partition was loaded again?
 
 `recover(max_read, aborted, entries)` is given the last snapshot and the entries behind it, and
-says what is open and what is aborted. It is put into the partition (`pulsar/buffer/written.py`),
+says what is open and what is aborted. It is put into the partition (`systems/ruled.py`),
 which is killed and loaded at every moment.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ....explore import Budget
 from ....kernel import Text
-from ....pulsar import PulsarSystem
-from ....pulsar.buffer.written import ID, Said
-from ....registry import system
 from ...check import Belief, Exercise, Rule, Systems
 from ...verdict import Verdict
+from ..systems.ruled import ID, Said, put_rule
 
 Entries = tuple[tuple[int, str, str], ...]
 
@@ -46,13 +43,7 @@ KILL = Budget(kills=1, killable=("orders-0",))
 
 
 def _tried(rule: Rule, *lines: str) -> Systems:
-    return tuple((_put(rule, line), KILL) for line in lines)
-
-
-def _put(rule: Rule, line: str) -> PulsarSystem:
-    found = system(line)
-    assert isinstance(found, PulsarSystem)
-    return replace(found, rules=(("recover", rule),))
+    return tuple((put_rule(line, "recover", rule), KILL) for line in lines)
 
 
 def _expected(said: Any) -> str:
