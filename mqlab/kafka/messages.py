@@ -251,7 +251,7 @@ class Watch:
 
 @worded("Unwatch")
 class Unwatch:
-    """Whoever asked to be told under number `corr` no longer wants to know."""
+    """The one who asked to be told under number `corr` no longer wants to know."""
 
     corr: int
 

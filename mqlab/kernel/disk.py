@@ -38,7 +38,7 @@ class Single:
 
 
 class LogView(Protocol):
-    """A log as a role reads it, whoever keeps it (memory here, a file in the server)."""
+    """A log as a role reads it, no matter who keeps it (memory here, a file in the server)."""
 
     @property
     def start(self) -> int: ...

@@ -3,7 +3,7 @@
     system kafka transaction_version=2 partitions=2 producers=app 'app=init; begin; commit'
 
 A system is a frozen dataclass, and its fields are its options: what may be said, how it is
-written and what is refused follow from the annotations. Whoever adds a broker writes fields.
+written and what is refused follow from the annotations. To add a broker is to write fields.
 
     annotation          written as                what it is
     int                 partitions=2              a whole number of at most 15 digits

@@ -163,6 +163,8 @@ class Play:
         """Go there from the longest part of the way that is known. Nothing changes where it is
         not possible."""
         wanted = tuple(str(parse(choice)) for choice in choices)
+        if wanted[: len(self.start)] != self.start:
+            raise ValueError("the choices that this play begins with cannot be changed")
         known = next(n for n in range(len(wanted), -1, -1) if wanted[:n] in self._states)
         state, fresh = self._states[wanted[:known]], {}
         for number, choice in enumerate(wanted[known:], known + 1):

@@ -84,7 +84,7 @@ def simulate(
     title: Text = Text(""),
     timing: Timing = STEADY,
 ) -> Trace:
-    """Run a system in simulated time until nothing is left to do or `until_ms` is over.
+    """Run a system in simulated time until nothing is left to do or `until_ms` has passed.
 
     `faults`: (at_ms, choice) pairs, for example `(500, "kill store")`. A fault that is not
     possible at its time raises ValueError.
@@ -125,7 +125,7 @@ def _advance(
 
 
 def _or_loss(run: Moving, text: str, dice: random.Random, timing: Timing) -> str:
-    """The choice; or, where it delivers a message and the dice are against it, its loss."""
+    """The choice; or, where it delivers a message and chance is against it, its loss."""
     choice = parse(text)
     if not timing.may_lose(choice) or dice.random() >= timing.loss:
         return text

@@ -32,7 +32,7 @@ def frozen(kind: type[T]) -> type[T]:
 
 
 def _make_init(kind: type) -> Callable[..., None]:
-    """Written as text, like `dataclass`'s own; a default that is made anew for each value is made
+    """Written as text, like `dataclass`'s own; a default that is made again for each value is made
     where the argument is missing."""
     names: dict[str, Any] = {"MISSING": MISSING}
     told, lines = ["self"], [" pass"]

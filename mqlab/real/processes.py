@@ -96,7 +96,7 @@ def _close(broker: weakref.ref[RealBroker]) -> None:
 
 class LoggedProcess:
     """One process of a real broker, which says what it has to say into a file. It ends with
-    whoever started it, and when it is told to."""
+    the one who started it, and when it is told to."""
 
     def __init__(self, name: str, log: Path) -> None:
         """`name`: of what runs, for a reader of its complaints."""

@@ -200,7 +200,7 @@ def pairs(searches: Searches, progress: Progress | None = None) -> str:
 
 
 def tell_cases(head: str, cases: Iterable[tuple[str, Case]]) -> str:
-    """What comes of each case, and in how many choices: searched just now."""
+    """What comes of each case, and in how many choices, by a search."""
     rows: list[tuple[str, ...]] = [(head, "what comes of it", "in choices")]
     rows += [(name, one.anomaly.en, str(len(search(one).schedule))) for name, one in cases]
     return columns(rows)

@@ -216,7 +216,7 @@ def _blocks_by_command(text: str, script: Script, ends: tuple[int, ...]) -> tupl
 
 def _told_in(block: Block) -> tuple[list[str], bool]:
     """The comments of a block as one line, and that they are such; or its commands, without those
-    that only lie in wait and without single choices. The system line and the story above it belong
+    that only wait and without single choices. The system line and the story above it belong
     to the whole file."""
     lines = [line.strip() for line in block.source.splitlines() if line.strip()]
     heads = [i for i, line in enumerate(lines, 1) if line.startswith("system ")]

@@ -18,7 +18,7 @@ def _load_kio() -> None:
         return
     sys.modules["hypothesis"] = None  # type: ignore[assignment]  # importing it fails
     try:
-        with suppress(ImportError):  # whoever needs kio will say so
+        with suppress(ImportError):  # the one that needs kio will say so
             import kio.static.primitive  # noqa: F401
     finally:
         del sys.modules["hypothesis"]

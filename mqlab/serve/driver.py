@@ -49,7 +49,7 @@ from .trace.live import Live
 
 log = logging.getLogger("mqlab.serve")
 
-LARGE = 1 << 20  # bytes of dropped logs: when they go, the live trace begins anew
+LARGE = 1 << 20  # bytes of dropped logs: when they go, the live trace begins again
 TITLE = Words("Live from mqlab serve {name}", "mqlab serve {name} 实时")
 Push = Callable[[str, int, Any], bool]
 CLIENT = "conn-"  # how the names of connections begin
@@ -142,7 +142,7 @@ class Driver:
     def run(self) -> None:
         """Step until nothing is left to do. A role that raises is a bug in it: its step has
         not happened, everybody else goes on, and the error is raised at the end so that
-        whoever asked can be told."""
+        the one who asked can be told."""
         inbox, failure = self.inbox, None
         while inbox:
             name, event = inbox.popleft()
@@ -237,7 +237,7 @@ class Driver:
             self._clients[client] = push
 
     def disconnect(self, client: str) -> None:
-        """A client has gone: the front hears it, and whoever has pushed to it."""
+        """A client has gone: the front hears it, and each role that has pushed to it."""
         self._clients.pop(client, None)
         self._refused.pop(client, None)
         for name in dict.fromkeys((self.home.front, *self._told.pop(client, ()))):
@@ -276,7 +276,7 @@ class Driver:
         self._timers[role, timer] = (due, number)
         heapq.heappush(self._heap, (due, number, role, timer))
         if len(self._heap) > 64 + 4 * len(self._timers):
-            # Most of what is on the heap was cancelled or set anew.
+            # Most of what is on the heap was cancelled or set again.
             self._heap = [(d, n, r, t) for (r, t), (d, n) in self._timers.items()]
             heapq.heapify(self._heap)
 

@@ -42,7 +42,7 @@ CHUNK = 1 << 16
 
 @frozen
 class Head:
-    """How a journal begins: in so many bytes. `broker`: whose it is, "" where it does not say."""
+    """How a journal begins. `broker`: whose it is, "" where it does not say."""
 
     size: int
     broker: str

@@ -1,7 +1,7 @@
 """The data folder: every durable effect, one after the other, in one file of ours.
 
     journal              frames, each with the body of an entry (`entries.py`)
-    journal.new          for a moment, while it is written anew
+    journal.new          for a moment, while it is written again
     journal.torn-OFFSET  what a stop had left behind the frames at that offset
 
 `frames.py` says how they stand in the file, and what of its end a stop may leave.
@@ -15,7 +15,7 @@ start the rest is moved into a file beside, and the journal goes on behind its l
 A journal that is damaged in any other way, or whose entries do not follow one another, is left
 as it is, and nobody is served from it; `salvage` copies what stands before the damage.
 
-While a server runs the file only grows. At a start it is written anew if more than half of
+While a server runs the file only grows. At a start it is written again if more than half of
 it is about what is no more: older entries of a compacted log's key, older values of tables,
 deleted logs, entries that were deleted from a log's beginning.
 """
@@ -48,7 +48,7 @@ from .home import Home
 log = logging.getLogger("mqlab.serve")
 
 BINARY = getattr(os, "O_BINARY", 0)  # Windows has texts too, whose line ends it changes
-SMALL = 1 << 20  # a journal of less than this is not worth writing anew
+SMALL = 1 << 20  # a journal of less than this is not worth writing again
 TOGETHER = 1_000  # parts written at once
 
 
@@ -140,7 +140,7 @@ class Journal:
             self._sync()
             beside.replace(self.path)
         except OSError as error:
-            log.warning("%s cannot be written anew: %s", self.path, error.strerror)
+            log.warning("%s cannot be written again: %s", self.path, error.strerror)
             self._parts.clear()
             if self._file != old:
                 os.close(self._file)

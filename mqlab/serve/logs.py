@@ -16,7 +16,7 @@ from ..kernel import escape_unseen, shorten
 log = logging.getLogger("mqlab.serve")
 
 FORMAT = "%(asctime)s %(levelname)s %(message)s"
-LINES, WINDOW_S = 50, 10.0  # so many lines at most in so many seconds
+LINES, WINDOW_S = 50, 10.0  # at most this number of lines per window of seconds
 NAME = 60  # characters of a client's name that are said
 
 

@@ -82,7 +82,7 @@ class RunningBroker:
 
     def fire(self, role: str, timer: str) -> bool:
         """Let a timer of a role come now instead of when it is due, and wait for all that follows;
-        False where it is not set. For whoever must not depend on time. Raises BrokerError where
+        False where it is not set. For tests that must not depend on time. Raises BrokerError where
         the broker has ended."""
         if self._process is None or self._process.stdin is None or self._process.stdout is None:
             raise BrokerError("a broker that does not run has no timers")

@@ -75,7 +75,7 @@ class Server:
     # -- what connections call ---------------------------------------------------------------
 
     def admit(self, connection: Connection) -> None:
-        """Where all places are taken, whoever has been silent for longest gives way."""
+        """Where all places are taken, the one that has been silent for longest gives way."""
         if len(self.connections) >= self._places:
             there = self.connections.values()
             oldest = min(there, key=lambda one: (not one.idle, one.heard))
@@ -84,8 +84,8 @@ class Server:
         self.connections[connection.number] = connection
 
     def hold(self, connection: Connection, size: int) -> None:
-        """So many bytes of a request that is not whole. Beyond a limit whoever holds most
-        must go."""
+        """So many bytes of a request that is not whole. Beyond a limit the connection that holds
+        most must go."""
         self._held_bytes += size - self._held.pop(connection.number, 0)
         if size:
             self._held[connection.number] = size
@@ -113,7 +113,7 @@ class Server:
         return self.driver.now
 
     def disconnect(self, connection: Connection) -> None:
-        """A connection has broken, or was closed: whoever knows of the client hears it."""
+        """A connection has broken, or was closed: each role that knows the client hears it."""
         self.forget(connection)
         if connection.known and not self._stop.is_set():
             self.begin_turn()
@@ -191,8 +191,8 @@ class Server:
             log.exception("a timer could not be handled")
 
     def obey(self, line: str) -> None:
-        """A hand on the clocks, for whoever started this process and cannot wait: after "fire ROLE
-        TIMER" that timer comes now, if it is set. Said when all that follows from it is done."""
+        """A hand on the clocks, for the one who started this process and cannot wait: after "fire
+        ROLE TIMER" that timer comes now, if it is set. Said when all that follows is done."""
         word, _, rest = line.partition(" ")
         role, _, timer = rest.partition(" ")
         if word != "fire":
@@ -282,7 +282,7 @@ def _loopback(host: str) -> bool:
 
 
 def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
-    """Stop when standard input ends: whoever started this process holds its other end, and
+    """Stop when standard input ends: the one who started this process holds its other end, and
     it closes however that one dies. Until then each line is to be obeyed."""
     loop = asyncio.get_running_loop()
     file = sys.stdin.fileno()
@@ -307,8 +307,8 @@ def main(home: Home, options: Options) -> None:
     set_up(options.verbose)
     if not _loopback(options.host):
         log.warning(
-            "listening on %s: whoever reaches this machine can read, write and delete; there is no "
-            "login and no encryption. --host 127.0.0.1 is for this machine only",
+            "listening on %s: anyone who reaches this machine can read, write and delete; there is "
+            "no login and no encryption. --host 127.0.0.1 is for this machine only",
             options.host,
         )
     # Frozen values have no cycles, so looking for some among all that is kept finds nothing.

@@ -36,6 +36,9 @@ def test_a_way_that_is_not_possible_changes_nothing() -> None:
     with pytest.raises(ValueError, match="not possible"):
         play.go_to((*FIRST, "fire mirror"))
     assert (play.visited, play.choices) == before
+    with pytest.raises(ValueError, match="begins with cannot be changed"):
+        play.branch(0, "kill store")
+    assert (play.visited, play.choices) == before
 
 
 def test_it_goes_on_to_the_end_but_not_with_what_is_held() -> None:

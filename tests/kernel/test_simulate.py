@@ -75,7 +75,7 @@ def test_an_application_that_takes_its_time_calls_later():
 
 @pytest.mark.parametrize("loss", [0.1, 0.6])
 def test_a_share_of_the_messages_is_lost(loss):
-    """Of many deliveries about so many are losses; by the dice, so the bounds are wide."""
+    """Of many deliveries about so many are losses; at random, so the bounds are wide."""
     choices = [c for s in range(12) for c in simulate(TEN, s, timing=Timing(loss=loss)).choices]
     lost = sum(c.startswith(("lose ", "break ")) for c in choices)
     arrived = sum(c.startswith(("app>store", "app<store")) for c in choices)

@@ -268,12 +268,8 @@ def test_help_loads_only_the_standard_library() -> None:
 
 
 #: configurations of roles that hold a function: RocketMQ's listener is the application's in the
-#: real client too, the others still are a learner's
-SLOTS = {
-    "ProducerConfig": {"execute", "check"},
-    "PulsarConfig": {"recover_rule", "ack_rule"},
-    "DeliveryConfig": {"count_rule"},
-}
+#: real client too
+SLOTS = {"ProducerConfig": {"execute", "check"}}
 
 
 def test_no_role_holds_a_slot_for_a_student() -> None:

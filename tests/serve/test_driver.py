@@ -91,7 +91,7 @@ def test_timers_fire_once_in_order_and_not_when_cancelled() -> None:
     it.deliver("a", Call((SetTimer("late", 20), SetTimer("soon", 10), SetTimer("never", 5))))
     it.deliver("a", Call((CancelTimer("never"), SetTimer("late", 30))))
     assert it.next_timer() == it.now + 10
-    for _ in range(1_000):  # set anew for ever, it takes no more room
+    for _ in range(1_000):  # set again for ever, it takes no more room
         it.deliver("a", Call((SetTimer("often", 60_000),)))
     assert len(it._heap) < 100
     start = it.now

@@ -22,7 +22,7 @@ The life of a transaction, and the file that tells it:
 *What can go wrong.* The coordinator may die between any two effects. Before the Prepare
 record is safe nothing was promised: the transaction is still Ongoing, and its client asks
 again or its timeout aborts it. After it, `recover` finds the record and owes every marker
-anew. *Invariants:* a decision never changes; no marker leaves before the decision is
+again. *Invariants:* a decision never changes; no marker leaves before the decision is
 durable; an id has one transition under way at most.
 
 With several replicas this role is the leader's half only: `replication/` copies the log and
@@ -103,6 +103,7 @@ class Coordinator:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self.handle_request(body, caller, disk, at_ms)
             case Appended(log=log, end=end):
+                self.check_invariants()
                 return self._finish_write(log, end)
             case AppendFailed():
                 return failures.handle_failed_append(self, event)
@@ -114,6 +115,13 @@ class Coordinator:
                 return self._handle_timer(timer, disk, at_ms)
         # Nothing else concerns a coordinator: its requests to leaders have one answer.
         return self, ()
+
+    def check_invariants(self) -> None:
+        """AssertionError where a decision would change, or a marker goes round before it."""
+        for txn_id, pending in self.pending.items():
+            old, new = self.entries[txn_id].state, pending.entry.state
+            assert may_enter(new, old, self.config.transaction_version), (txn_id, old, new)
+        assert all(self.entries[txn_id].state in PREPARED for txn_id in self.owed), self.owed
 
     def handle_request(
         self, body: CoordinatorRequest, caller: Caller, disk: Disk, at_ms: int
@@ -142,7 +150,7 @@ class Coordinator:
     # -- transitions ---------------------------------------------------------------------
 
     def check_add(self, ask: AddPartitionsToTxn) -> Error:
-        """Whether whoever asks may add partitions to this transaction, or verify them."""
+        """Whether the one who asks may add partitions to this transaction, or verify them."""
         return add_partitions.check_request(self, ask)
 
     def check_owner(self, ask: EndTxn) -> Error:
@@ -170,7 +178,6 @@ class Coordinator:
         `ahead`: records that this step has appended to the same log before it."""
         old: Entry | None = self.entries.get(new.txn_id)
         before = old.state if old is not None else TxnState.EMPTY
-        assert may_enter(new.state, before, self.config.transaction_version), (before, new.state)
         log = txn_log(new.txn_id, self.config)
         base = disk.log(log).end + ahead
         # TransactionMetadata#prepareTransitionTo: the id it has now, rotated or not.
@@ -201,7 +208,7 @@ class Coordinator:
 
     def restart_timer(self, entry: Entry, at_ms: int) -> Effects:
         """The timer of a transaction that is open already: after a restart, or after its end
-        could not be written. A search has no clock: there it begins anew."""
+        could not be written. A search has no clock: there it begins again."""
         if entry.state is not TxnState.ONGOING or "transaction_timeout" not in self.config.on:
             return ()
         left = max(0, entry.start_ms + entry.timeout_ms - at_ms) if at_ms else entry.timeout_ms
@@ -239,9 +246,9 @@ class Coordinator:
         """Abort an open transaction from here, with an epoch above its producer's: the
         markers carry it to every leader and so shut the old producer out everywhere."""
         v2 = self.config.transaction_version >= 2
-        new = replace(
-            entry,
-            state=TxnState.PREPARE_ABORT,
+        new = entry.enter(
+            TxnState.PREPARE_ABORT,
+            self.config.transaction_version,
             epoch=entry.epoch if entry.failed_fence else entry.epoch + 1,
             last_epoch=entry.epoch if v2 else -1,
             client_version=2 if v2 else 0,
@@ -310,7 +317,7 @@ class Coordinator:
         first_block: int = 0,
         stride: int = 1,
     ) -> tuple[Coordinator, Effects]:
-        """Read every partition of `__transaction_state`; what was prepared is owed anew,
+        """Read every partition of `__transaction_state`; what was prepared is owed again,
         what was Ongoing stays so (its producer may go on and commit). Producer ids go on
         with a new block; `stride` coordinators take turns at the blocks."""
         entries: Map[str, Entry] = Map()

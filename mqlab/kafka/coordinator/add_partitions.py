@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Effects, Reply, replace
+from ...kernel import Caller, Effects, Reply
 from ..errors import Error
 from ..messages import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from ..states import PREPARED, TxnState
@@ -38,9 +38,9 @@ def handle(
     if ongoing and added == entry.partitions:
         # Known already: no record, so nothing to wait for.
         return tc, (Reply(caller, AddPartitionsToTxnResponse()),)
-    new = replace(
-        entry,
-        state=TxnState.ONGOING,
+    new = entry.enter(
+        TxnState.ONGOING,
+        tc.config.transaction_version,
         partitions=added,
         # The clock of the timeout starts here, not at the client's begin.
         start_ms=entry.start_ms if ongoing else at_ms,

@@ -1,7 +1,7 @@
 """EndTxn: the decision.
 
 The answer leaves when PrepareCommit or PrepareAbort is safe in the log, *before any marker
-is written*. From then on the outcome cannot change, whoever dies; what is left is work.
+is written*. From then on the outcome cannot change, no matter who dies; what is left is work.
 
 A legacy client (request v4 and older) keeps its epoch. A v2 client gets a new one with
 every answer, so that nothing it sent late can land in its next transaction; and since it
@@ -45,7 +45,8 @@ def handle(tc: Coordinator, ask: EndTxn, caller: Caller, disk: Disk, at_ms: int)
     if done:
         return tc, (Reply(caller, EndTxnResponse(Error.NONE, entry.pid, entry.epoch)),)
     effects: Effects = ()
-    new = replace(entry, state=PREPARE[ask.commit], client_version=2 if ask.v2 else 0)
+    version = tc.config.transaction_version
+    new = entry.enter(PREPARE[ask.commit], version, client_version=2 if ask.v2 else 0)
     if ask.v2:
         tc, new, effects = raise_epoch(tc, new)
     # At the last epoch the answer already names the next producer id.

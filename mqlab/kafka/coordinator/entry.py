@@ -5,9 +5,11 @@ Sources: TransactionMetadata, TransactionLogValue.json, TransactionLog (Kafka 4.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...kernel import Caller, Single, frozen, replace
 from ..messages import Answer, braces
-from ..states import TxnState
+from ..states import TxnState, may_enter
 
 #: 32767 is never given to a client: it is kept for fencing and ending.
 EXHAUSTED = 32_766
@@ -43,6 +45,14 @@ class Entry:
     @property
     def exhausted(self) -> bool:
         return self.epoch >= EXHAUSTED
+
+    def enter(self, state: TxnState, transaction_version: int, **more: Any) -> Entry:
+        """This id in another state, with `more` of its fields changed: the only way to one. Raises
+        ValueError where the table of `states.py` has no such transition
+        (TransactionMetadata#prepareTransitionTo, which throws an IllegalStateException)."""
+        if not may_enter(state, self.state, transaction_version):
+            raise ValueError(f"{self.txn_id}: no transaction goes from {self.state} to {state}")
+        return replace(self, state=state, **more)
 
 
 @frozen

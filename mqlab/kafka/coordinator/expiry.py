@@ -10,7 +10,6 @@ Sources: TransactionStateManager#removeExpiredTransactionalIds, TransactionState
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...kernel import Effect, Effects, SetTimer
@@ -35,7 +34,7 @@ def expire_ids(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
         idle = entry.state is TxnState.EMPTY or entry.state in COMPLETED
         if idle and txn_id not in tc.pending and entry.update_ms <= limit:
             log = txn_log(txn_id, tc.config)
-            dead = replace(entry, state=TxnState.DEAD, partitions=())
+            dead = entry.enter(TxnState.DEAD, tc.config.transaction_version, partitions=())
             tc, written = tc.write(dead, disk, at_ms, ahead=ahead.get(log, 0))
             ahead[log] = ahead.get(log, 0) + 1
             effects += written

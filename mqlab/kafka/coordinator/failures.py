@@ -65,7 +65,7 @@ def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
     )
     error = TOLD.get(Error[event.error], Error.UNKNOWN_SERVER_ERROR)
     if pending.entry.state in COMPLETED:
-        gone = error is Error.NOT_COORDINATOR  # whoever leads now does it
+        gone = error is Error.NOT_COORDINATOR  # the new leader does it
         return tc, () if gone else (SetTimer(AGAIN + txn_id, PAUSE_MS),)
     if pending.caller is None or pending.answer is None:
         return tc, tc.restart_timer(old, event.at_ms)

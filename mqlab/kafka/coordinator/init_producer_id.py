@@ -1,6 +1,6 @@
 """InitProducerId: a producer introduces itself, and its older self is fenced.
 
-The answer is a (producer id, epoch) pair; whoever holds an older epoch is a zombie from
+The answer is a (producer id, epoch) pair; a producer with an older epoch is a zombie from
 then on. If the older self left a transaction open it is aborted first, and until that
 abort is complete the newcomer hears CONCURRENT_TRANSACTIONS and asks again.
 
@@ -53,9 +53,8 @@ def handle(tc: Coordinator, ask: InitProducerId, caller: Caller, disk: Disk, at_
     tc, bumped, more = bump_epoch(tc, entry, ask)
     if isinstance(bumped, Error):
         return tc, (Reply(caller, InitProducerIdResponse(bumped)),)
-    new = replace(
-        bumped, state=TxnState.EMPTY, partitions=(), timeout_ms=ask.timeout_ms, start_ms=-1
-    )
+    version, wait = tc.config.transaction_version, ask.timeout_ms
+    new = bumped.enter(TxnState.EMPTY, version, partitions=(), timeout_ms=wait, start_ms=-1)
     answer = InitProducerIdResponse(pid=new.pid, epoch=new.epoch)
     tc, written = tc.write(new, disk, at_ms, caller, answer)
     return tc, (*effects, *more, *written)

@@ -85,7 +85,8 @@ def send_again(tc: Coordinator, timer: str) -> Result:
 def write_complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
     """Nothing is owed any more: write the Complete record."""
     entry: Entry = tc.entries[txn_id]
-    done = replace(entry, state=COMPLETES[entry.state], partitions=(), next_pid=-1)
+    version = tc.config.transaction_version
+    done = entry.enter(COMPLETES[entry.state], version, partitions=(), next_pid=-1)
     if entry.next_pid >= 0:
         done = replace(done, pid=entry.next_pid, epoch=0)
     return tc.write(done, disk, at_ms)

@@ -15,7 +15,7 @@ same producer state, the same markers.
     (all of these)  dispatch.py    which request goes to which file
     (generations)   rebalance.py, members.py; the states are a table in states.py
 
-**Durable** are offset records and one record a generation (who is in it, who reads what).
+**Durable** are offset records and one record per generation (who is in it, who reads what).
 **In memory**: sessions, who waits for an answer, ids given out. After a restart a stable
 group is stable again and its generation goes on.
 
@@ -263,7 +263,7 @@ class GroupCoordinator:
         epoch: int | None = None,
     ) -> tuple[GroupCoordinator, Effects]:
         """Replay the log: what was pending is pending again, groups are as they were when
-        their last generation was written, and every member's session begins anew. `hw`,
+        their last generation was written, and every member's session begins again. `hw`,
         `epoch`: of a replica that begins to lead; the only one has it all and counts its
         own starts."""
         part, effects = recover_partition(config, name, disk, hw)

@@ -5,7 +5,7 @@ lost answer leaves nobody behind whom the others would wait for (KIP-394). The a
 the second request is held back until the rebalance it causes is complete.
 
 A *static* member has a name of its own (`group.instance.id`) and keeps its place over a
-restart: it gets a new id, and whoever still uses the old one is fenced (KIP-345).
+restart: it gets a new id, and a process that still uses the old one is fenced (KIP-345).
 
 Source: GroupMetadataManager#classicGroupJoin (Kafka 4.3).
 """

@@ -1,4 +1,4 @@
-"""A rebalance: everybody joins anew, one of them assigns, a new generation begins.
+"""A rebalance: everybody joins again, one of them assigns, a new generation begins.
 
     prepare_rebalance   PreparingRebalance    members hear of it by their heartbeats and join
                                               again; who has not when time is up is no member
@@ -47,7 +47,7 @@ def sync_timer(group: str) -> str:
 
 
 def restart_session(group: Group, member: Member) -> SetTimer:
-    """It was heard of: its session begins anew."""
+    """It was heard of: its session begins again."""
     return SetTimer(session_timer(group.name, member.id), member.session_ms)
 
 

@@ -151,7 +151,7 @@ def _expire_session(gc: GroupCoordinator, group: Group, name: str, disk: Disk) -
 
 
 def _expire_unsynced(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
-    """Who joined and never asked for its part is dropped, and all begins anew."""
+    """Who joined and never asked for its part is dropped, and all begins again."""
     if not group.unsynced:
         return gc, ()
     effects: Effects = ()

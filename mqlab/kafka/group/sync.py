@@ -86,7 +86,7 @@ def _current_group(gc: GroupCoordinator, waiting: Assigning) -> Group | None:
 
 
 def fail_assignment(gc: GroupCoordinator, waiting: Assigning, error: Error, disk: Disk) -> Result:
-    """The assignment could not be made safe: nobody gets it, and all begins anew."""
+    """The assignment could not be made safe: nobody gets it, and all begins again."""
     group = _current_group(gc, waiting)
     if group is None:
         return gc, ()

@@ -6,7 +6,7 @@ is ever changed in place: what a transaction wrote lies there from the first mom
 the marker decides afterwards what it was. Beside the log lies an index of the transactions
 that were aborted, so that a reader can be told what to skip.
 
-Whoever leads a partition also keeps in memory who has written here, whose transaction is
+The leader of a partition also keeps in memory who has written here, whose transaction is
 open, and therefore how far one may read. All of that can be rebuilt from the log. Two roles
 lead partitions: the leader of a topic's partition (`kafka/leader`) and the group coordinator,
 which leads one of `__consumer_offsets` (`kafka/group`). What they share is in this room, and

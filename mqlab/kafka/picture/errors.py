@@ -13,7 +13,7 @@ RULES: dict[Error, Words] = {
         "更新的实例持有这个事务 ID：它的 epoch 更高，旧实例被永远挡在外面。",
     ),
     Error.INVALID_PRODUCER_EPOCH: Words(
-        "The epoch is older than the newest that was seen here: whoever writes this has been "
+        "The epoch is older than the newest that was seen here: the producer of this has been "
         "replaced or timed out.",
         "epoch 比这里见过的最新的更旧：写入者已被替换，或者已经超时。",
     ),
@@ -47,7 +47,7 @@ RULES: dict[Error, Words] = {
         "更新的协调器已经写到这里：旧协调器发来的不再算数。",
     ),
     Error.NOT_COORDINATOR: Words(
-        "Another broker leads this part of the coordinator's log: the client must look it up anew.",
+        "Another broker leads this part of the coordinator's log: the client looks it up again.",
         "协调器日志的这一部分由别的 broker 领导：客户端要重新查找。",
     ),
     Error.COORDINATOR_LOAD_IN_PROGRESS: Words(
@@ -75,7 +75,7 @@ RULES: dict[Error, Words] = {
         "它在 leader 的日志里，但副本太少：没有人保证它会留下。",
     ),
     Error.REBALANCE_IN_PROGRESS: Words(
-        "The group shares its partitions out anew: every member must join again first.",
+        "The group shares its partitions out again: every member must join again first.",
         "消费组正在重新分配分区：每个成员都要先重新加入。",
     ),
     **dict.fromkeys(

@@ -5,7 +5,7 @@ to understand a message is little, and stands in `Known`; everything else is in 
 the same message means the same in a lesson and on a server:
 
     request, of a producer     its transaction, by its transactional id and epoch
-    answer                     the transaction of whoever asked; an error says why it is one
+    answer                     the transaction of the one who asked; an error says why it is one
     record, marker             whose it is, and what it being durable decides
     LSO, HW moved              of interest where a marker has moved them
 

@@ -72,7 +72,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
     (
         Text("transactionalId"),
         Text(
-            "The lasting name of a producer, not of one transaction; whoever comes back with it "
+            "The lasting name of a producer, not of one transaction; one that comes back with it "
             "shuts out its predecessor.",
             "生产者的长期名字，不是一个事务的名字；带着它回来的进程会把前任挡在外面。",
         ),
@@ -88,7 +88,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
     (
         Text("epoch"),
         Text(
-            "Rises when a producer begins anew or is aborted by its coordinator, with "
+            "Rises when a producer begins again or is aborted by its coordinator, with "
             "transaction.version 2 and a v2 client at every end; older ones are refused.",
             "生产者重新开始或被协调器中止时增加，在 transaction.version 2 加 v2 客户端下每次结束都增加；"
             "更旧的会被拒绝。",

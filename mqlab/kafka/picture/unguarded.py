@@ -17,13 +17,13 @@ UNGUARDED = build_unguarded(
         "epoch_fencing": (
             (
                 words.WHY_EMPTY,
-                "the producer has its id and epoch, and whoever holds an older epoch is served "
+                "the producer has its id and epoch, and a producer with an older epoch is served "
                 "all the same.",
                 "生产者得到了 id 和 epoch，而持有更旧 epoch 的照样得到服务。",
             ),
             (
                 why.INIT_TXN,
-                "a producer asks for its id and epoch first, and whoever held the name before "
+                "a producer asks for its id and epoch first, and one that held the name before "
                 "goes on all the same.",
                 "生产者先要取得 id 和 epoch，而之前持有这个名字的进程照样继续。",
             ),
@@ -181,12 +181,12 @@ UNGUARDED = build_unguarded(
             ),
             (
                 words.WHY_PENDING,
-                "positions as part of the transaction, whoever has sent them.",
+                "positions as part of the transaction, no matter who sent them.",
                 "位移是事务的一部分，不管是谁发来的。",
             ),
             (
                 words.WHY_OFFSETS,
-                "these positions count at once, whoever has sent them.",
+                "these positions count at once, no matter who sent them.",
                 "这些位移立刻生效，不管是谁发来的。",
             ),
         ),

@@ -57,16 +57,16 @@ REQUESTS: dict[type, Words] = {
         "单独提交的位移不属于任何事务，立刻生效。",
     ),
     OffsetFetch: Words(
-        "Whoever takes a partition over begins at the position that its group has committed.",
+        "A member that takes a partition over begins at the position that its group has committed.",
         "接手一个分区的成员，从消费组已提交的位移开始读。",
     ),
     FindCoordinator: Words(
-        "The hash of the name picks one partition of an internal log; whoever leads that "
+        "The hash of the name picks one partition of an internal log; the leader of that "
         "partition is its coordinator.",
         "名字的哈希选出内部日志的一个分区；领导这个分区的 broker 就是它的协调器。",
     ),
     JoinGroup: Words(
-        "A member that comes makes all others join again: partitions are shared out anew.",
+        "A member that comes makes all others join again: partitions are shared out again.",
         "新成员到来，其他成员都要重新加入：分区要重新分配。",
     ),
     SyncGroup: Words(
@@ -108,8 +108,8 @@ REQUESTS: dict[type, Words] = {
     ),
 }
 INIT_TXN = Words(
-    "A producer asks for its id and epoch before it does anything else; that shuts out whoever "
-    "held the name before.",
+    "A producer asks for its id and epoch before it does anything else; that shuts out the one "
+    "that held the name before.",
     "生产者先要取得 id 和 epoch；这样就把之前持有这个名字的进程挡在外面。",
 )
 INIT_PLAIN = Words(
@@ -248,11 +248,11 @@ TIMERS: Table = (
     (r"^pause", Words("Nobody led the partition: the client looks for its leader once more.",
                     "分区没有 leader：客户端再找一次。")),
     (r"^delivery", Words(
-        "delivery.timeout.ms is over: the producer gives the record up, although it may be "
+        "delivery.timeout.ms has passed: the producer gives the record up, although it may be "
         "stored.",
         "delivery.timeout.ms 已到：生产者放弃这条记录，尽管它可能已经存下。")),
     (r"^max\.block", Words(
-        "max.block.ms is over: the call stops waiting, but what it asked for may still happen.",
+        "max.block.ms has passed: the call stops waiting, but what it asked for may still happen.",
         "max.block.ms 已到：调用不再等待，但它请求的事仍可能发生。")),
     (r"^expire ids", Words(
         "An id unused for transactional.id.expiration.ms is forgotten with all it protected.",

@@ -31,7 +31,7 @@ UNDECIDED = Words("{txn} is not decided yet", "{txn} 还没有决定")
 ABORTED_READ = Words("{txn} was aborted", "{txn} 已被中止")
 
 WHY_EMPTY = Words(
-    "The producer has its id and epoch; whoever holds an older epoch is a zombie now.",
+    "The producer has its id and epoch; a producer with an older epoch is a zombie now.",
     "生产者得到了 id 和 epoch；持有更旧 epoch 的都成了僵尸。",
 )
 WHY_ONGOING = Words(

@@ -6,7 +6,7 @@
     copying.py      where two copies part, and what one lacks
     refusals.py     what somebody is told who asks a copy that does not lead
     controller.py   says who leads what and which copies are in sync
-    router.py       a client's way to whoever leads now
+    router.py       a client's way to the present leader
 
 A record is *committed* once every replica in sync (ISR) has it: that, and nothing about
 transactions, is what moves the high watermark. The roles of this model, partition leader,

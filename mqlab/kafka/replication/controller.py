@@ -2,7 +2,7 @@
 
 It decides by what it hears, late and in no certain order: that a broker's session has run
 out (`fence`), that somebody should lead (`elect`), that a follower has caught up
-(AlterPartition). Every decision has a higher leader epoch than the last, and whoever still
+(AlterPartition). Every decision has a higher leader epoch than the last, and a broker that still
 acts on an older one is refused wherever it matters.
 
 The controller does not find coordinators for clients: any broker does, from its copy of

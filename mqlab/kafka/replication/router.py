@@ -1,4 +1,4 @@
-"""A client's way to whoever leads now.
+"""A client's way to the present leader.
 
 A client asks any broker who leads a partition, or coordinates an id, and remembers the
 answer. It forgets it when the connection breaks, or when it is told that somebody else
@@ -134,7 +134,7 @@ class Router:
     def _handle_lost_connection(
         self, peer: str, event: ConnectionLost, disk: Disk
     ) -> tuple[Router, Effects]:
-        """What was asked of this leader is asked again of whoever leads next; a question
+        """What was asked of this leader is asked again of the next leader; a question
         about leaders that it did not answer goes to another broker."""
         partition = peer.partition("@")[0]
         led: Leadership | None = self.known.get(partition)

@@ -426,7 +426,7 @@ class Lab:
 
 
 class Moved(Exception):
-    """Whoever was asked is not the one to ask, now."""
+    """The broker that was asked is not the one to ask, now."""
 
 
 def word(code: Any) -> str:

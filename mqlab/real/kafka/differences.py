@@ -1,7 +1,7 @@
 """Where this project's server answers otherwise than a real Kafka, and why that stands.
 
 The table is the whole of it; the page datasets/recordings/DIFFERENCES.md is made from it.
-Whoever finds a difference mends it or adds a row here with a reason one can argue about.
+A difference that is found is mended, or gets a row here with a reason one can argue about.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ IGNORED = (
 #: requests of a real 4.3.1 that the server does not offer: pattern of the name, reason. A client
 #: sees it in ApiVersions and does without, or says that the broker is too old for what it wants
 NOT_SERVED = (
-    ("Sasl*", "there are no users: whoever reaches the loopback address may do everything"),
+    ("Sasl*", "there are no users: anyone who reaches the loopback address may do everything"),
     ("*Acls", "there are no users; without an authorizer a real broker refuses too"),
     ("*DelegationToken", "there are no users; a real broker refuses them on a plain connection"),
     ("*UserScramCredentials", "there are no users"),
@@ -74,7 +74,7 @@ TABLE: tuple[Listed, ...] = (
         "Produce an offset delta -1, gzip",
         "UNKNOWN_SERVER_ERROR",
         "ok",
-        "a real broker wants to number the records anew and has stepped over what it would need "
+        "a real broker wants to number the records again and has stepped over what it would need "
         "for it; uncompressed it keeps the same record, as the server does both",
         "ok @0",
     ),

@@ -3,7 +3,7 @@
     with Tools(lab) as tools:
         tools("kafka-topics", "--create --topic @orders --partitions 2")
 
-A command is written as whoever sits before a terminal writes it, without --bootstrap-server;
+A command is written as one types it at a terminal, without --bootstrap-server;
 `@name` is a name of the program's own. Each line that the tool prints becomes an observation, and
 its exit code where it is not 0. What depends on the moment is taken out here: see `tidy`.
 """

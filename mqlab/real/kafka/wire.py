@@ -1,7 +1,7 @@
 """One connection that speaks raw requests, by kio's schemas.
 
 kio makes room for as many elements as an array says it has before it looks at the first:
-whoever it is connected to is trusted. Here that is a broker this program started itself.
+the other end of its connection is trusted. Here that is a broker this program started itself.
 
 Source: the message definitions of Kafka 4.3 (clients/src/main/resources/common/message).
 """

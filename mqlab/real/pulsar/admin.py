@@ -71,7 +71,7 @@ class Admin:
         self.lab.note(LOG, topic, f"{action} markers", told)
 
     def unload(self, topic: str) -> None:
-        """The broker closes the topic; whoever asks for it next opens it again, with a new
+        """The broker closes the topic; the next that asks for it opens it again, with a new
         ledger, and its buffer and pending acks recover."""
         told = self.lab.http("PUT", f"{ADMIN}/{self.lab.wire(topic)}/unload")
         self._note(topic, "unload", told["status"])

@@ -2,7 +2,7 @@
 
 Messages are delivered until nothing is under way. Time passes when somebody waits, and fires what
 is due; so a program that waits for a deadline meets it at once. One client of the engine stands for
-all of a program's, since the notebook knows who asked; whoever ends a transaction by its id alone
+all of a program's, since the notebook knows who asked; one who ends a transaction by its id alone
 is another, since that call may take long.
 """
 

@@ -69,7 +69,7 @@ SETTINGS = {
     "brokerFastFailureEnable": "false",
     "osPageCacheBusyTimeOutMills": "60000",
 }
-#: its own clocks again, for whoever starts one to look at: RocketMQ's defaults
+#: its own clocks again, for one that is started to be looked at: RocketMQ's defaults
 CLOCKS = {
     "transactionCheckInterval": "30000",
     "transactionOpBatchInterval": "3000",
@@ -139,7 +139,7 @@ class RealRocketMQ(RealBroker):
         self._ask("persist")
 
     def end_delay(self, level: int) -> None:
-        """Every level is a second here (messageDelayLevel): whoever waits sees it come."""
+        """Every level is a second here (messageDelayLevel): who waits sees it come."""
 
     def _ask(self, line: str) -> None:
         assert self._process is not None and self._process.stdin and self._process.stdout

@@ -3,8 +3,8 @@
     with Connection("127.0.0.1:10911") as broker:
         answer = broker.ask(RequestCode.GET_MAX_OFFSET, topic="orders", queueId=0)
 
-Both sides may ask at any time, so a thread reads. An answer goes to whoever waits for its number
-(`opaque`); a request of the broker (a check) is put into `pushed`.
+Both sides may ask at any time, so a thread reads. An answer goes to the thread that waits for its
+number (`opaque`); a request of the broker (a check) is put into `pushed`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Connection:
         return number
 
     def _read(self) -> None:
-        """Until the connection ends; whoever waits then hears it."""
+        """Until the connection ends; all that wait then hear it."""
         buffer = bytearray()
         try:
             while data := self._socket.recv(1 << 16):

@@ -261,7 +261,7 @@ _SAFEGUARDS = (
 SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
 
 #: A legacy client's epoch stays, so what was sent twice may arrive in its next transaction: an
-#: EndTxn, a marker. Not a record: whoever gives up on a batch raises the epoch (KIP-360).
+#: EndTxn, a marker. Not a record: a producer that gives up on a batch raises the epoch (KIP-360).
 _LEGACY = f"kafka transaction_version=2 client=legacy partitions=1 {_AGAIN}"
 _CLAIMS = (
     Case(

@@ -209,7 +209,7 @@ _SAFEGUARDS = (
     Case(
         "replay_topic",
         Text(
-            "a partition is loaded anew and takes the open transaction for plain messages",
+            "a partition is loaded again and takes the open transaction for plain messages",
             "分区重新加载，把未结束事务的消息当成普通消息",
         ),
         DIRTY,
@@ -323,7 +323,8 @@ _CLAIMS = (
             "提交的应答丢失，客户端再问，得到 TransactionNotFound",
         ),
         Text(
-            "fractured outcome (committed, and told an error)", "结局分裂（已提交，却被告知出错）"
+            "fractured outcome (committed, and an error returned)",
+            "结局分裂（已提交，却被告知出错）",
         ),
         f"pulsar {ORDER} claims=state_tells",
         "state tells",
@@ -343,7 +344,7 @@ _CLAIMS = (
     Case(
         "stale-write",
         Text(
-            "a partition that was loaded anew takes a stale message, and its abort hides what was "
+            "a partition that was loaded again takes a stale message, and its abort hides what was "
             "committed",
             "分区重新加载后收下了过期的消息，它的中止遮住了已提交的消息",
         ),

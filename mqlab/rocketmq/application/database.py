@@ -1,8 +1,8 @@
 """The order service's database: one table of rows, each statement a transaction of its own.
 
-It is a node of its own, because the processes of a producer group share it: whoever is asked
-about an order must be able to look it up, also where another process has written it. A process
-that dies takes nothing of it along. *What can go wrong:* the connection breaks after the
+It is a node of its own, because the processes of a producer group share it: any of them that is
+asked about an order must be able to look it up, also where another process has written it. A
+process that dies takes nothing of it along. *What can go wrong:* the connection breaks after the
 statement was committed and before its answer arrived. The caller gets an exception then, and
 the row is there all the same.
 

@@ -121,8 +121,8 @@ class _Journal:
 
 
 class Db:
-    """The database as a listener sees it, whoever runs its statements. Each call is committed when
-    it returns; one that raises `DatabaseError` may be committed or not."""
+    """The database as a listener sees it, no matter who runs its statements. Each call is committed
+    when it returns; one that raises `DatabaseError` may be committed or not."""
 
     def __init__(self, run: Callable[[Statement], str | None]) -> None:
         self._run = run

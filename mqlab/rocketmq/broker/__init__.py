@@ -1,7 +1,7 @@
 """The broker: it stores halves, ends transactions, and lets the check service ask.
 
 There is **no table of transactions** here. A half message is an ordinary message of another
-topic; its end is a second message (the real one) and a record in a third topic. Whoever wants
+topic; its end is a second message (the real one) and a record in a third topic. A reader who wants
 to know how a transaction stands has to read them. So nothing forbids to end a transaction twice,
 or with ROLLBACK first and COMMIT later: the message is delivered each time that COMMIT is said.
 

@@ -48,7 +48,7 @@ def take_back(
 def build_retry(ask: ConsumerSendMsgBack, stored: Stored, config: RocketMQConfig) -> Message:
     """The copy for the group's retry topic, or for its dead letter queue. It keeps the sysFlag of a
     committed message, and points to no half. `ORIGIN_MESSAGE_ID` says where the first one lies,
-    for whoever wants to look at it; the key of the client (UNIQ_KEY) stays as it is."""
+    for anyone who wants to look at it; the key of the client (UNIQ_KEY) stays as it is."""
     message, times = stored.message, stored.message.reconsume_times
     most = config.retry_max if ask.most < 0 else ask.most
     here = ask.msg_id or f"{config.broker}@{stored.base}"

@@ -14,7 +14,7 @@ From this follow most surprises of RocketMQ's transactions:
 - the number of checks rises with every copy, also when there was nobody to ask
 - a half that is too young stops the whole round, for halves are expected in order of their age
 - after `transactionCheckMax` checks the half is parked in TRANS_CHECK_MAX_TIME_TOPIC. That is no
-  rollback: whoever ends it then still commits it
+  rollback: a late COMMIT still commits it
 
 *Durable* are the two queues and the two offsets, these with a delay (`log/offsets.py`).
 *Invariants:* a round examines each half at most once; it writes its offsets last, so that a round

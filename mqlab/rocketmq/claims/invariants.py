@@ -1,8 +1,8 @@
 """What is true of a correct RocketMQ, as properties over a world.
 
 Careful wording is the point. "A message is delivered once" is not true, nor is "a rollback is
-final": the broker keeps no state for a transaction, and whoever says COMMIT to it gets the message
-delivered, however often and however late.
+final": the broker keeps no state for a transaction, and anyone who says COMMIT to it gets the
+message delivered, however often and however late.
 
 Three lists. `LIT` and `ALWAYS` hold in every reachable world of a correct broker, whatever stops
 or breaks, short of a power cut; `LIVE` from every one. What real RocketMQ does *not* promise,

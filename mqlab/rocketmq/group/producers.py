@@ -1,8 +1,8 @@
 """Whom can the broker ask? The connections of each producer group.
 
 A check goes to *some* connection of the group, in turn: not to the process that sent the half,
-which may be dead, and not to all. Whoever registered is asked, also a process that has never
-sent anything. A connection that closes is forgotten at once.
+which may be dead, and not to all. Each process that registered is asked, also a process that has
+never sent anything. A connection that closes is forgotten at once.
 
 Sources: ProducerManager#registerProducer, #getAvailableChannel, #doChannelCloseEvent (5.5.0).
 """

@@ -17,9 +17,5 @@ class Cluster:
     slave: bool = False
 
     @property
-    def producer_groups(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(group for _, group in self.producers))
-
-    @property
     def consumer_groups(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(group for _, group in self.consumers))

@@ -1,6 +1,6 @@
 """What a RocketMQ fact means: its transaction, whether it may be folded, one sentence why.
 
-Whoever explains a message must know which transactions there are (`Book`); everything else is in
+To explain a message one must know which transactions there are (`Book`); everything else is in
 the message. So the same message means the same in a lesson, which reads its whole world, and on a
 server, which takes notes of what went by:
 

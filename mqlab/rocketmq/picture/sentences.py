@@ -42,7 +42,7 @@ CHECK_ROLLBACK = Words(
     "应答指明被重新写入的那份副本；有了它的 op 记录，就不再回查。",
 )
 CHECK_UNKNOW = Words(
-    "Whoever was asked cannot tell yet: this check is used up, and the next round asks again.",
+    "The process asked cannot tell yet: this check is used up, and the next round asks again.",
     "被问者还说不出结果：这次回查已用掉，下一轮再问。",
 )
 ASKED = Words("check {order} ({times} of {most})", "回查 {order}（第 {times} 次，共 {most} 次）")
@@ -73,7 +73,7 @@ HEARTBEAT = Words(
     "broker 只通过心跳知道可以询问谁。",
 )
 RESUME = Words(
-    "An operator takes a parked half back into the half topic; its checks are counted anew.",
+    "An operator takes a parked half back into the half topic; its checks are counted again.",
     "运维人员把转存的半消息放回半消息主题；回查次数重新计数。",
 )
 HALF_STORED = Words(
@@ -95,7 +95,7 @@ ROW_READ = Words(
     "有行说明本地事务已提交；没有行什么也不能说明，因为它可能稍后才写入。",
 )
 ROW_INSERTED = Words(
-    "This is the row as it stands now, whoever has written it.",
+    "This is the row as it stands now, no matter who wrote it.",
     "这是此刻的行，不论是谁写的。",
 )
 NO_ROW = Words("no row", "没有这一行")

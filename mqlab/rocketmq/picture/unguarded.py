@@ -76,7 +76,7 @@ UNGUARDED = build_unguarded(
             ),
             (
                 why.REGISTERED,
-                "whoever is registered here could be asked about any half of the group, and "
+                "each process registered here could be asked about any half of the group, and "
                 "nobody is.",
                 "注册在这里的进程本来可以被问到组内任何半消息，却谁也不会被问。",
             ),
@@ -95,7 +95,7 @@ UNGUARDED = build_unguarded(
             ),
             (
                 sentences.CHECK_UNKNOW,
-                "whoever was asked cannot tell yet, and is asked again without end.",
+                "the process asked cannot tell yet, and is asked again without end.",
                 "被问者还说不出结果，会被无休止地再问。",
             ),
         ),
@@ -129,7 +129,7 @@ UNGUARDED = build_unguarded(
             ),
             (
                 sentences.CHECK_UNKNOW,
-                "whoever was asked cannot tell yet, and nobody will ask again.",
+                "the process asked cannot tell yet, and nobody will ask again.",
                 "被问者还说不出结果，而且不会再问。",
             ),
         ),
@@ -141,7 +141,7 @@ UNGUARDED = build_unguarded(
             ),
             (
                 why.REGISTERED,
-                "whoever is registered here can be asked about its own halves only.",
+                "each process registered here can be asked about its own halves only.",
                 "注册在这里的进程只会被问到自己的半消息。",
             ),
             (
@@ -162,7 +162,7 @@ UNGUARDED = build_unguarded(
         "end_validation": (
             (
                 sentences.DELIVERED,
-                "whoever names a half ends it, and from here on consumers can read the message.",
+                "anyone who names a half ends it, and from here on consumers can read the message.",
                 "谁指明半消息，谁就能结束它；从此消费者可以读到消息。",
             ),
             (

@@ -38,7 +38,7 @@ STOPPED: dict[Kind, Words] = {
         "内存没了，连接也断了：broker 不能再问它，但可以问组内其他生产者。",
     ),
     Kind.DATABASE: Words(
-        "Rows that were committed stay; whoever waits for an answer gets an exception.",
+        "Rows that were committed stay; a process that waits for an answer gets an exception.",
         "已提交的行还在；等待应答的人会得到异常。",
     ),
     Kind.BROKER: Words(
@@ -129,7 +129,7 @@ TIMERS: Table = (
     ),
 )
 REGISTERED = Words(
-    "Whoever is registered here can be asked about any half of the group, and nobody else.",
+    "Each process registered here can be asked about any half of the group, and nobody else.",
     "注册在这里的进程都可能被问到组内任何半消息，别人不会。",
 )
 MOVED_ON = Words(
@@ -154,14 +154,14 @@ CHANGES: Table = (
     (
         r"^consumers of",
         Words(
-            "Queues are shared out anew among those who are there.",
+            "Queues are shared out again among those who are there.",
             "队列在当前成员之间重新分配。",
         ),
     ),
     (
         r"reads on at",
         Words(
-            "Whoever reads for the group next begins here.",
+            "The next reader of the group begins here.",
             "下一个替该组读取的消费者从这里开始。",
         ),
     ),

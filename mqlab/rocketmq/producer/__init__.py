@@ -228,7 +228,7 @@ class Producer(Quiet):
         return self, ()
 
     def _lose_database(self) -> tuple[Producer, Effects]:
-        """Whoever waits for an answer gets an exception instead."""
+        """Calls that wait for an answer get an exception instead."""
         new, effects = self._resume(EXECUTE, LOST)
         new, more = new._resume(CHECK, LOST)
         return new, (*effects, *more)

@@ -1,6 +1,6 @@
 """RocketMQ's remoting protocol: how requests, answers and messages become bytes.
 
-Whoever talks to a RocketMQ (this project's recordings) and whoever is talked to as one (its
+A program that talks to a RocketMQ (this project's recordings) and one that is talked to as one (its
 server) write and read the same bytes here. No sockets, no meaning: what a request does stands in
 the roles. Read in this order:
 
@@ -11,7 +11,7 @@ the roles. Read in this order:
     bodies.py      bodies that are JSON
     unserved.py    what a broker of this project does not do, each in a sentence
 
-Both sides of a connection may ask. A one-way request is never answered, so whoever sent it does
+Both sides of a connection may ask. A one-way request is never answered, so its sender does
 not learn whether it arrived: END_TRANSACTION and CHECK_TRANSACTION_STATE are such requests, and
 that is why check-back exists.
 """

@@ -1,6 +1,6 @@
 """The journal's entries of Kafka: a client's batch as it came, any other effect as JSON.
 
-body     "D" log · base · the batch      (the common case: nothing is encoded anew)
+body     "D" log · base · the batch      (the common case: nothing is encoded again)
          "J" JSON of any other effect    (`serve/entries.py`)
 """
 

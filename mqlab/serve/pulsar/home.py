@@ -1,7 +1,7 @@
 """Pulsar's home in the server: see `serve/home.py` for what each part is.
 
 The front hears what clients ask. Each coordinator is a role, and so is each topic; a topic comes
-with its row of the table `topics`, and is loaded anew when that row changes.
+with its row of the table `topics`, and is loaded again when that row changes.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def _write_message(stored: Stored) -> bytes:
         m.reconsume_times, m.flag, text,
     )  # fmt: skip
     head = json.dumps(row, separators=(",", ":")).encode()
-    return MESSAGE.pack(b"D", len(head)) + head + (m.body.encode() if text else m.body)
+    return MESSAGE.pack(b"D", len(head)) + head + bytes(m.body.encode() if text else m.body)
 
 
 def _read_message(data: bytes) -> Stored:

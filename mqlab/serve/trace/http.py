@@ -53,7 +53,7 @@ class TraceServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._open >= self.at_once:
-            writer.close()  # whoever follows asks again
+            writer.close()  # a page that follows asks again
             return
         self._open += 1
         writer.transport.set_write_buffer_limits(high=PIECE)

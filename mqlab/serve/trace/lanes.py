@@ -7,9 +7,9 @@ coordinator, another sends records. Where two that are open ask for the same, th
 of one name, such as a producer and the zombie before it, and each has a lane.
 
 The broker says which kinds of roles there are, from left to right behind the clients, and how
-a role's lane is headed. A place is given to whoever comes first, and taken only from one that has
-been silent for long, so that the picture does not flicker when more are at work than there is room
-for.
+a role's lane is headed. A place is given to the first one that comes, and taken only from one that
+has been silent for long, so that the picture does not flicker when more are at work than there is
+room for.
 """
 
 from __future__ import annotations

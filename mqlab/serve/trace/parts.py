@@ -1,4 +1,4 @@
-"""What the brokers' live pictures are made of: parts that are made anew only when they have
+"""What the brokers' live pictures are made of: parts that are made again only when they have
 changed, the end of a log, and texts that have room in a cell."""
 
 from __future__ import annotations

@@ -130,6 +130,9 @@ class NoHighWatermark(Partition):
 class Unreplicated(Leader):
     __slots__ = ()
 
+    def check_invariants(self, disk):
+        """Not asked: the claim has to find the fault by itself."""
+
     @staticmethod
     def started(role, effects):
         return replace(role, part=changed(role.part, NoHighWatermark)), effects

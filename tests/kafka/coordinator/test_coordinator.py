@@ -1,17 +1,20 @@
 """The coordinator's decision tables, row by row, and its transition table against runs."""
 
+import ast
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
 from mqlab.kafka import SAFEGUARDS, KafkaConfig
-from mqlab.kafka.coordinator import Coordinator, Entry, StateRecord
+from mqlab.kafka.coordinator import Coordinator, Entry, Pending, StateRecord
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import AddPartitionsToTxn, EndTxn, InitProducerId
 from mqlab.kafka.states import PREVIOUS, PREVIOUS_V2, TxnState
 from mqlab.kernel import Append, Appended, Caller, Map, MemoryDisk, Reply, Request
 from mqlab.registry import SYSTEMS
 from mqlab.scenario import load
+from tests.project.sources import ROOT
 from tests.scenario.test_goldens import FILES
 
 CONFIG = KafkaConfig(on=frozenset(SAFEGUARDS))
@@ -178,6 +181,39 @@ def test_a_verification_looks_and_changes_nothing():
     assert ask(tc(S.PREPARE_COMMIT), inside)[1].error is Error.CONCURRENT_TRANSACTIONS
 
 
+@pytest.mark.parametrize(("version", "table"), [(0, PREVIOUS), (2, PREVIOUS_V2)])
+def test_what_the_table_does_not_allow_cannot_be_entered(version, table):
+    for old, new in product(S, S):
+        entry = Entry("t", 7, 3, old)
+        if old in table[new]:
+            assert entry.enter(new, version, pid=8) == replace(entry, state=new, pid=8)
+        else:
+            with pytest.raises(ValueError, match=f"t: no transaction goes from {old} to {new}"):
+                entry.enter(new, version)
+
+
+@pytest.mark.parametrize("fault", ["another decision", "an early marker"])
+def test_a_fault_in_its_memory_trips_the_coordinator(fault):
+    sound, decided = tc(S.PREPARE_COMMIT), Entry("t", 7, 3, S.PREPARE_ABORT)
+    sound.check_invariants()
+    pending = replace(sound, pending=Map([("t", Pending(decided))]))
+    early = replace(tc(S.ONGOING), owed=Map([("t", ("o-0",))]))
+    wrong = pending if fault == "another decision" else early
+    with pytest.raises(AssertionError):
+        wrong.step(Appended("__transaction_state-0", 1), MemoryDisk())
+
+
+def test_a_state_is_entered_and_never_put():
+    """Nothing of the coordinator's room writes a field `state` but `Entry.enter`."""
+    put = []
+    for path in sorted((ROOT / "mqlab" / "kafka" / "coordinator").glob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in ("replace", "Entry"):
+                if any(given.arg == "state" for given in call.keywords) or len(call.args) > 3:
+                    put.append((path.name, ast.unparse(call)))
+    assert put == [("entry.py", "replace(self, state=state, **more)")]
+
+
 def test_the_transitions_seen_in_the_scenarios_are_in_the_table():
     seen = set()
     for path in FILES:
@@ -191,7 +227,7 @@ def test_the_transitions_seen_in_the_scenarios_are_in_the_table():
                 old = state.get(record.entry.txn_id, S.EMPTY)
                 seen.add((old, record.entry.state))
                 state[record.entry.txn_id] = record.entry.state
-                if record.entry.state is S.DEAD:  # a tombstone: the id begins anew
+                if record.entry.state is S.DEAD:  # a tombstone: the id begins again
                     del state[record.entry.txn_id]
     assert seen <= {(old, new) for new, olds in PREVIOUS_V2.items() for old in olds}
     pending_only = {S.DEAD, S.PREPARE_EPOCH_FENCE}

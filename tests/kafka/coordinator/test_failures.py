@@ -193,7 +193,7 @@ def test_all_ids_that_are_idle_too_long_are_forgotten_in_one_sweep():
 
 
 def test_a_failed_end_leaves_what_is_left_of_the_timeout():
-    # The clock of a transaction does not begin anew: begun at 1 s, due at 61 s, and looked at
+    # The clock of a transaction does not begin again: begun at 1 s, due at 61 s, and looked at
     # by the first sweep after that.
     before = tc(state=S.ONGOING, start_ms=1_000)
     after, effects = before.step(Request(ME, EndTxn("t", 7, 3, True), 50_000), MemoryDisk())

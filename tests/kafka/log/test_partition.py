@@ -5,10 +5,11 @@ import pytest
 from mqlab.kafka import SAFEGUARDS, KafkaConfig
 from mqlab.kafka.config import java_hash, partition_for
 from mqlab.kafka.errors import Error
+from mqlab.kafka.leader import Leader
 from mqlab.kafka.log import MAX_SEQUENCE, AbortedTxn, Batch, fetch, next_sequence
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.messages import WriteTxnMarkers
-from mqlab.kernel import Append, MemoryDisk
+from mqlab.kernel import Append, ConnectionLost, MemoryDisk
 
 CONFIG = KafkaConfig(on=frozenset(SAFEGUARDS))
 
@@ -100,6 +101,12 @@ def test_the_lso_waits_for_the_marker_to_be_below_the_high_watermark():
     log.part = log.part.advance(5)
     assert log.part.first_unstable is None
     assert log.part.lso == 5
+
+
+def test_a_leader_that_believes_more_than_its_log_has_trips():
+    leader = Leader(CONFIG, "orders-0", Partition(CONFIG, hw=1))
+    with pytest.raises(AssertionError):
+        leader.step(ConnectionLost("app"), MemoryDisk())
 
 
 def test_an_abort_with_another_transaction_open_names_its_first_offset():

@@ -1,4 +1,4 @@
-"""One connection: answers find whoever waits for them, and what the broker asks is kept."""
+"""One connection: answers find those that wait for them, and what the broker asks is kept."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ WRONG = [
 @pytest.mark.parametrize("oneway", [False, True])
 @pytest.mark.parametrize(("changes", "remark"), WRONG)
 def test_each_mismatch_is_refused_and_nothing_written(config, oneway, changes, remark):
-    """And whoever sent it one-way, as every client does, hears nothing of it."""
+    """And one that sent it one-way, as every client does, hears nothing of it."""
     _, effects, answer = end(config, stored(config), replace(ASK, oneway=oneway, **changes))
     refusal = EndTransactionResponse(ResponseCode.SYSTEM_ERROR, remark)
     assert answer == (None if oneway else refusal)

@@ -31,7 +31,7 @@ def test_a_claim_is_nameable_or_lit_and_what_is_not_promised_only_where_it_is_na
 
 
 def test_orders_that_no_row_decides_are_not_judged_by_rows():
-    """A listener that says what it is told writes no row, and so does whoever ends by hand."""
+    """A listener that says what it is told writes no row, nor does one who ends by hand."""
     told = "'app=listener COMMIT_MESSAGE UNKNOW; send-in-transaction orders-0 A'"
     by_hand = "'app=send-in-transaction orders-0 A; end ROLLBACK_MESSAGE A'"
     for program in (told, by_hand):

@@ -118,7 +118,7 @@ def test_killed_twenty_times_under_load(tmp_path: Path) -> None:
             Worker(broker.address, "v2", v2=True),
         ]
         kill_under_load(broker, workers, seed=5)
-        with Raw(broker.address) as client:  # whoever comes next ends what was left open
+        with Raw(broker.address) as client:  # the next one ends what was left open
             for worker in workers:
                 patiently(partial(client.init, worker.name))
         got = read(broker.address, TOPIC, PARTITIONS)

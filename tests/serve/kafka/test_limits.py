@@ -237,7 +237,7 @@ def test_verbose_says_each_request_and_no_name_is_obeyed(tmp_path: Path) -> None
 
 def test_a_host_that_others_reach_is_warned_of(tmp_path: Path) -> None:
     with Started(tmp_path, "--host", "0.0.0.0") as broker:
-        text = broker.said("whoever reaches this machine can read, write and delete")
+        text = broker.said("anyone who reaches this machine can read, write and delete")
         assert len(text.splitlines()) == 1
     with Started(tmp_path) as broker, Raw(broker.address) as client:
         client.init(None)

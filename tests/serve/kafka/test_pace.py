@@ -29,7 +29,7 @@ def test_the_next_transaction_waits_for_the_markers_of_the_last(tmp_path: Path) 
             assert time.monotonic() < end
             time.sleep(PACE_MS / 4000)
         assert client.offset("orders", -1).offset == 2
-        # A stop on the way loses nothing: what was prepared is owed anew.
+        # A stop on the way loses nothing: what was prepared is owed again.
         again = batch([b"b"], pid, epoch, 1, TRANSACTIONAL)
         assert client.produce("orders", 0, again, "shop").error_code.name == "none"
         assert client.end("shop", pid, epoch, True).error_code.name == "none"

@@ -240,7 +240,7 @@ def test_deleted_records_stay_deleted(tmp_path: Path) -> None:
 
 
 def test_a_journal_without_deleted_records_is_read(tmp_path: Path) -> None:
-    """Written anew, it begins in the middle of a log."""
+    """Written again, it begins in the middle of a log."""
     with serve(data_dir=tmp_path) as running:
         with Raw(running.address) as client:
             client.create("gone")

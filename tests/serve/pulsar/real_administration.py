@@ -1,7 +1,7 @@
 """A real Pulsar's answers to an administrator and to odd commands, asked again; `make real` runs
 this.
 
-`python -m tests.serve.pulsar.real_administration` writes them down anew.
+`python -m tests.serve.pulsar.real_administration` writes them down again.
 """
 
 from __future__ import annotations

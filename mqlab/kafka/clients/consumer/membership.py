@@ -3,7 +3,7 @@
 The member that leads a generation assigns for all (RangeAssignor): topic by topic,
 contiguous ranges in the order of the member ids. It knows how many partitions there are
 from the metadata. Everybody drops what it read before (the eager protocol): positions are
-looked up anew, among what the group has committed.
+looked up again, among what the group has committed.
 
 Sources: AbstractCoordinator, ConsumerCoordinator, RangeAssignor (clients, Kafka 4.3).
 """

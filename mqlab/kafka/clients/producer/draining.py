@@ -60,7 +60,7 @@ def _writable(p: Producer, partition: str) -> bool:
 
 
 def is_outdated(p: Producer, flight: Flight) -> bool:
-    """Whether it was sent before its partition's numbers began anew."""
+    """Whether it was sent before its partition's numbers began again."""
     line: Line | None = p.lines.get(flight.partition)
     numbered = flight.number >= 0 and p.config.idempotent
     return numbered and line is not None and flight.owner != (line.pid, line.epoch)

@@ -2,7 +2,7 @@
 
 A leader that refuses a batch leaves no doubt: those behind it move up. A batch of which nobody
 knows leaves a hole. A transaction can only be aborted then. A producer without transactions
-raises its own epoch and numbers what is left anew from 0, so that the leader takes it; if the
+raises its own epoch and numbers what is left again from 0, so that the leader takes it; if the
 lost batch had been written after all and the application sends it again, it is there twice.
 
 Sources: Sender#failBatch, TransactionManager#handleFailedBatch, #markSequenceUnresolved,
@@ -101,7 +101,7 @@ def _fail_future(
 
 def resolve_sequences(p: Producer, done: Flight) -> Producer:
     """A hole in a partition's numbers is none if a later batch was taken; if nothing is under
-    way there any more and none was, the numbers begin anew."""
+    way there any more and none was, the numbers begin again."""
     partition = done.partition
     hole: int | None = p.unresolved.get(partition)
     if hole is None:
@@ -115,7 +115,7 @@ def resolve_sequences(p: Producer, done: Flight) -> Producer:
 
 def bump_epoch(p: Producer, partition: str) -> Producer:
     """A producer without transactions raises its own epoch; at the last one it needs a new
-    id. What waits for `partition` is numbered anew."""
+    id. What waits for `partition` is numbered again."""
     flights = tuple(
         replace(f, number=-1) if f.partition == partition and not f.sent else f for f in p.flights
     )

@@ -46,7 +46,7 @@ def number_of(epoch: int, sequence: int) -> int:
 class Flight:
     """A batch that is not answered yet (ProducerBatch).
 
-    `number` -1: it has no sequence number, for it never left, or must be numbered anew; else
+    `number` -1: it has no sequence number, for it never left, or must be numbered again; else
     the number of its last request. `sent`: it is with the leader now. `paused`: it waits for
     the retry timer. `tries`: how often it was sent again, counted where that is bounded.
     `stray`: the application sent it outside of a transaction and was told so; nevertheless

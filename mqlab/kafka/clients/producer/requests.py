@@ -5,7 +5,7 @@ what it has done already. While an older transaction of the same id is still bei
 says CONCURRENT_TRANSACTIONS, and the client asks again after a pause.
 
 After an abortable error that leaves numbers in doubt a *legacy* client ends its abort with
-InitProducerId(producer id, epoch): the epoch rises by one and all numbers begin anew (KIP-360).
+InitProducerId(producer id, epoch): the epoch rises by one and all numbers begin again (KIP-360).
 A v2 client need not: there every end raises the epoch.
 
 Sources: TransactionManager's …Handler#handleResponse,
@@ -120,7 +120,7 @@ def resend_request(p: Producer) -> Result:
 
 
 def unpark_request(p: Producer) -> Producer:
-    """The application has called again: the request has all its tries anew."""
+    """The application has called again: the request has all its tries again."""
     if p.asked is None or not p.asked.parked:
         return p
     return replace(p, asked=replace(p.asked, parked=False, tries=0))

@@ -108,7 +108,7 @@ def resume_batches(p: Producer) -> Result:
 
 
 def expire_batches(p: Producer, timer: str) -> Result:
-    """delivery.timeout.ms is over."""
+    """delivery.timeout.ms has passed."""
     effects: Effects = ()
     for flight in [f for f in p.flights if f.timer == timer]:
         if flight in p.flights:

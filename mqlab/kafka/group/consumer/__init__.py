@@ -1,13 +1,13 @@
 """The newer consumer protocol (KIP-848): one request, and the coordinator decides.
 
-In the classic protocol a rebalance stops everybody: all join anew, one of them assigns, all
+In the classic protocol a rebalance stops everybody: all join again, one of them assigns, all
 wait for it. Here each member says with its heartbeat what it subscribes to and what it has;
 the coordinator computes who shall read what, and answers with the next step for this member
 alone. Nobody waits for anybody but for the partition that is still in another's hands.
 
     heartbeat   members.py   who is it, is its epoch the one it should have
                 __init__.py  has what it reads changed: the group's epoch goes up
-                assign.py    is the target older than the group: compute it anew
+                assign.py    is the target older than the group: compute it again
                 reconcile.py the member's next step towards it
     values.py   the group, its members, and the records that make both durable
 
@@ -207,7 +207,7 @@ def _fingerprint(topics: tuple[str, ...], image: Map[str, Any]) -> int:
 def _with_target(
     group: ConsumerGroup, now_ms: int, disk: Disk
 ) -> tuple[ConsumerGroup, list[Record]]:
-    """The assignment anew, if it is older than the group and not younger than a second."""
+    """The assignment again, if it is older than the group and not younger than a second."""
     if group.epoch <= group.target_epoch:
         return group, []
     if now_ms < group.target_ms + INTERVAL_MS:
@@ -246,7 +246,7 @@ def _leave(gc: GroupCoordinator, ask: ConsumerGroupHeartbeat, caller: Caller, di
 
 
 def _held_epoch(group: ConsumerGroup, ask: ConsumerGroupHeartbeat) -> int:
-    """Whoever leaves names no epoch: it is not fenced for an old one."""
+    """A member that leaves names no epoch: it is not fenced for an old one."""
     member = group.find_static(ask.instance) or group.members.get(ask.member)
     return member.epoch if member is not None else 1
 

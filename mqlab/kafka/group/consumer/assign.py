@@ -43,7 +43,7 @@ def uniform(wishes: Wishes, counts: Counts, before: Mapping[str, Sequence[str]])
 
 
 def _even_out(given: dict[str, list[str]], readers: Mapping[str, Sequence[str]]) -> None:
-    """Move partitions from whoever has most to whoever may read them and has least, until
+    """Move partitions from the member with most to the one with least that may read them, until
     no move makes the two more equal."""
     moved = True
     while moved:

@@ -109,7 +109,7 @@ def _find_static(
 
 
 def _check_epoch(member: ConsumerMember, ask: ConsumerGroupHeartbeat) -> None:
-    """Whoever joins anew with its old id is welcome; an epoch from the future is not, nor
+    """A member that joins again with its old id is welcome; an epoch from the future is not, nor
     one from the past, except the last one where the answer that ended it may be lost."""
     if ask.epoch in (JOIN, member.epoch):
         return

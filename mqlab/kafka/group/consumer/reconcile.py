@@ -3,7 +3,7 @@
 First it lets go: as long as it owns something that is meant for another, it keeps its old
 epoch and is asked to give that back. Then it moves up to the target's epoch and is given
 what is free; what another still holds it gets later, one heartbeat at a time. So no
-partition is ever in two hands, and whoever keeps what it has never stops reading it.
+partition is ever in two hands, and a member that keeps what it has never stops reading it.
 
 Source: CurrentAssignmentBuilder (Kafka 4.3).
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..admin import describe
 from ..client import READ_COMMITTED, READ_UNCOMMITTED, Lab
 from ..producer import Producer
@@ -71,7 +73,7 @@ def worked_example(lab: Lab) -> None:
     plain = Producer(lab, None, "plain")
     for producer in (a, b, c):
         producer.init()
-    steps = (
+    steps: tuple[Callable[[], object], ...] = (
         lambda: plain.send("orders-0", "n0"),
         lambda: a.send("orders-0", "a1", "a2"),
         lambda: b.send("orders-0", "b1"),

@@ -1,4 +1,4 @@
-"""Kafka's own command-line tools: what whoever sits before a terminal is told."""
+"""Kafka's own command-line tools: what a user at a terminal is told."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def topics(lab: Lab) -> None:
         ):
             tools(TOPICS, command, apart="LastKnownElr")
         tools(TOPICS, "--list", keep={"orders", "prices", "wrong", "many"}.__contains__)
-        lab.raw().coordinator(lab.wire("A"), TRANSACTION)  # whoever looks for it creates the topic
+        lab.raw().coordinator(lab.wire("A"), TRANSACTION)  # looking for it creates the topic
         describe = "--describe --topic __transaction_state"
         tools(TOPICS, describe, keep=lambda line: "TopicId" in line)
 

@@ -112,7 +112,7 @@ def refused_ack_lets_go(lab: Lab, admin: Admin) -> None:
 
 @program("partial-ack-resets-the-count", "InMemoryRedeliveryTracker#removeBatch")
 def partial_ack_resets_the_count(lab: Lab, admin: Admin) -> None:
-    """Whoever acknowledges one message of a batch begins the count of the others anew."""
+    """To acknowledge one message of a batch restarts the count of the others."""
     worker = consume(lab, kind="Shared")
     lab.send_batch("app", ORDERS, ["a", "b", "c"])
     lab.receive(worker, 3)
@@ -239,8 +239,8 @@ def timeout_redelivers(lab: Lab, admin: Admin) -> None:
 
 @program("dead-letters", "TransactionEndToEndTest.testSendTxnAckMessageToDLQ")
 def dead_letters(lab: Lab, admin: Admin) -> None:
-    """An abort counts as a delivery: whoever allows one redelivery finds the message among the
-    dead ones after the second abort."""
+    """An abort counts as a delivery: a consumer that allows one redelivery finds the message among
+    the dead ones after the second abort."""
     lab.subscribe("undertaker", f"{ORDERS}.dead", "graves")
     worker = lab.subscribe("worker", ORDERS, BILLING, "Shared", dead=1)
     write(lab, None, "a")

@@ -9,8 +9,8 @@ from .visibility import ORDERS, consume, write
 @program("ids", "TransactionTest.testGetTxnID, TransactionCoordinatorClientTest.testNewTxn",
          needs=(CONTROL,))  # fmt: skip
 def ids(lab: Lab, admin: Admin) -> None:
-    """A coordinator counts from 0; whoever aborts uses an id up too. Nobody opens it before a
-    client asks for transactions."""
+    """A coordinator counts from 0; an aborted transaction uses an id up too. Nobody opens it before
+    a client asks for transactions."""
     admin.coordinator()
     for end in (lab.commit, lab.abort):
         txn = lab.begin("app")

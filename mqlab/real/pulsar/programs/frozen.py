@@ -27,7 +27,7 @@ def freeze(lab: Lab, admin: Admin, action: str, timeout_ms: int = 600_000) -> Tx
 
 
 def refuse_the_other(lab: Lab, txn: Txn, action: str) -> None:
-    """It is decided: whoever asks for the other end is refused."""
+    """It is decided: to ask for the other end is refused."""
     lab.end_by_id("stranger", txn, OTHER[action])
 
 

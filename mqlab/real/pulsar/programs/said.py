@@ -11,7 +11,7 @@ ORDERS, PAYMENTS, BILLING = "orders-0", "payments-0", "billing"
          "ServerCnx#handleSend, AbstractBaseDispatcher#filterEntriesForConsumer")  # fmt: skip
 def named_in_the_command_only(lab: Lab, admin: Admin) -> None:
     """The command names the transaction, the message does not (pulsar-client-go 0.19.0). Its
-    horizon hides, its abort does not; a topic that is loaded anew knows nothing of it."""
+    horizon hides, its abort does not; a topic that is loaded again knows nothing of it."""
     worker = lab.subscribe("worker", ORDERS, BILLING, "Shared")
     txn = lab.begin("app")
     lab.register(txn, ORDERS)

@@ -137,7 +137,7 @@ def consume_again(lab: Lab, consumer: Consumer) -> Consumer:
 
 @program("recovery-then-commit", "TopicTransactionBufferRecoverTest.recoverTest")
 def recovery_then_commit(lab: Lab, admin: Admin) -> None:
-    """What was open is open again: the buffer reads its topic anew behind its snapshot."""
+    """What was open is open again: the buffer reads its topic again behind its snapshot."""
     _recovery(lab, admin, "commit")
 
 
@@ -211,7 +211,7 @@ def delete_topic(lab: Lab, admin: Admin) -> None:
 
 @program("another-client-commits", "TransactionEndToEndTest.txnMetadataHandlerRecoverTest")
 def another_client_commits(lab: Lab, admin: Admin) -> None:
-    """Nothing ties a transaction to its client: whoever knows the id may end it."""
+    """Nothing ties a transaction to its client: anyone who knows the id may end it."""
     worker = consume(lab)
     txn = lab.begin("app")
     write(lab, txn, "a", "b")

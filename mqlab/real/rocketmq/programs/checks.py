@@ -108,7 +108,7 @@ def commit_after_discard(lab: Lab) -> None:
 
 @program("resumed-by-an-operator", "AdminBrokerProcessor#resumeCheckHalfMessage")
 def resumed_by_an_operator(lab: Lab) -> None:
-    """An operator takes it back into the half topic; it may be asked about anew."""
+    """An operator takes it back into the half topic; it may be asked about again."""
     app, (o1,) = begin(lab, "o1")
     give_up(lab, app)
     (parked,) = lab.log("discard", 1)

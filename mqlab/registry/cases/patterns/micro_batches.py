@@ -42,7 +42,7 @@ SAFEGUARDS = (
     Case(
         "offsets_first",
         Text(
-            "killed after the sink's commit: the batch is planned anew, with one more order",
+            "killed after the sink's commit: the batch is planned again, with one more order",
             "sink 提交之后被杀：批次重新划分，多出一个订单",
         ),
         LOST,

@@ -64,7 +64,7 @@ SAFEGUARDS = (
     Case(
         "waits_in_doubt",
         Text(
-            "a participant in doubt helps itself, and does the opposite of the others",
+            "a participant in doubt decides alone, and does the opposite of the others",
             "存疑的参与者自行决定，结果与其他参与者相反",
         ),
         Text("fractured outcome (heuristic decision)", "结局分裂（启发式决定）"),

@@ -99,7 +99,7 @@ def _wanted(body: Any) -> list[tuple[str | None, UUID | None, list[Any]]]:
 
 
 def _room(ask: Ask) -> int:
-    return max(min(ask.body.max_bytes, ANSWER), 0)
+    return max(min(int(ask.body.max_bytes), ANSWER), 0)
 
 
 def _read(number: int, plan: Plan, part: int) -> Send:
@@ -151,7 +151,7 @@ def _enough(waiting: Gathering) -> bool:
     refused = any(isinstance(k, FetchResponse) for _, _, row in waiting.plan.rows for _, k in row)
     if refused or not body.max_wait or any(s.error for s in said):
         return True
-    return sum(b.size for s in said for b in s.batches) >= body.min_bytes
+    return bool(sum(b.size for s in said for b in s.batches) >= body.min_bytes)
 
 
 def _watch(broker: Broker, number: int, waiting: Gathering) -> tuple[Broker, Effects]:
@@ -176,10 +176,10 @@ def _read_again(
     broker: Broker, number: int, waiting: Gathering, phase: str
 ) -> tuple[Broker, Effects]:
     plan: Plan = waiting.plan
-    anew = replace(plan, phase=phase, room=_room(waiting.ask))
-    again = replace(waiting, plan=anew, left=len(plan.reads), got=Map())
+    renewed = replace(plan, phase=phase, room=_room(waiting.ask))
+    again = replace(waiting, plan=renewed, left=len(plan.reads), got=Map())
     new = replace(broker, open=broker.open.set(number, again))
-    return new, (*unwatch(number, plan), _read(number, anew, 0))
+    return new, (*unwatch(number, plan), _read(number, renewed, 0))
 
 
 def unwatch(number: int, plan: Plan) -> tuple[Send, ...]:

@@ -1,8 +1,8 @@
 """A partition that is no more, or never was.
 
-Whoever still has to do with it must get an answer. A coordinator that owes it a marker is
-told that all is well: the transaction is over there, with everything else (Kafka drops such
-a partition from the transaction, TransactionMarkerChannelManager).
+Roles and clients that still have to do with it must get an answer. A coordinator that owes it a
+marker is told that all is well: the transaction is over there, with everything else (Kafka drops
+such a partition from the transaction, TransactionMarkerChannelManager).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The live Snapshot, as plain JSON values, of which only what has changed is made anew.
+"""The live Snapshot, as plain JSON values, of which only what has changed is made again.
 
 An answer holds a change for each of hundreds of facts. Parts that did not change stay the
 same objects, which a comparison sees at once; so a fact costs what it changed.

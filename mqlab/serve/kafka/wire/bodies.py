@@ -5,7 +5,7 @@
 
 All but the attributes are zigzag numbers of seven bits a byte. `walk_records` is the one walk that
 every batch takes before it is kept, so it is written for speed, and leaves runs of records of one
-shape to `alike.py`; `decode_records` gives them to whoever must look at them.
+shape to `alike.py`; `decode_records` gives them to those who must look at them.
 
 Source: DefaultRecord#readFrom, ByteUtils#readVarint (clients, Kafka 4.3).
 """

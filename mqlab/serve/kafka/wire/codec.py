@@ -58,7 +58,7 @@ def decode(frame: bytes, here: tuple[str, int], host: str = "") -> tuple[int, As
     if len(frame) < START.size:
         raise BadFrame("a frame without a header")
     api, version, corr = START.unpack_from(frame)
-    lowest, highest = OFFERED.get(api, (0, -1))  # type: ignore[call-overload]
+    lowest, highest = OFFERED.get(api, (0, -1))
     if not lowest <= version <= highest:
         raise _refused(api, version, corr)
     try:

@@ -2,7 +2,7 @@
 
 A batch that says it holds two billion records moves the end of the log by two billion, and
 one whose records are none stops every reader behind it. So the head is compared with what is
-inside, record by record. Where the topic asks for it, the records are compressed anew and
+inside, record by record. Where the topic asks for it, the records are compressed again and
 stamped with the broker's clock; the client's bytes stay untouched otherwise.
 
 The order is the real one: shape, place, size, checksum, head, records. What a broken batch is

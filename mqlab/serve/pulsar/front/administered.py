@@ -1,6 +1,7 @@
 """Topics and subscriptions in an administrator's hands.
 
-    unload         a topic: the role ends and begins anew from what is durable, and its clients, who
+    unload         a topic: the role ends and begins again from what is durable, and its clients,
+    who
                    are told, come back
     partitions     are topics of their own, made and deleted together
     subscription   made, peeked into, skipped over, moved, deleted
@@ -99,7 +100,7 @@ def _unload(call: Call, *name: str) -> Result:
 
 
 def _create(call: Call, *name: str) -> Result:
-    """One that was deleted, or that a transaction has named only, begins anew."""
+    """One that was deleted, or that a transaction has named only, begins again."""
     topic = name_topic(*name)
     effects = open_topic(call.disk, topic)
     if topic in call.disk.table(PARTITIONED) or call.has(topic):

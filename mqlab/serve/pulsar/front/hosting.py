@@ -282,8 +282,9 @@ def tell_active(old: Any, new: Any) -> Effects:
 
 
 def tell_closed(old: Any, event: Event) -> Effects:
-    """The consumers of a subscription that is moved are closed, before whoever asked is answered;
-    their clients come back. In the other order a reader of Python's goes on at its old place."""
+    """The consumers of a subscription that is moved are closed, before the one who asked is
+    answered; their clients come back. In the other order a reader of Python's goes on at its old
+    place."""
     if not (isinstance(event, Request) and isinstance(event.body, Seek)):
         return ()
     sub = old.subs.get(event.body.subscription)

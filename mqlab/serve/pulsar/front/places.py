@@ -66,7 +66,7 @@ def _here(call: Call) -> str:
 
 
 def _health(call: Call) -> Result:
-    """Whoever is answered knows it already."""
+    """An answer is all that it takes."""
     return call.say(OK, b"ok")
 
 

@@ -1,10 +1,10 @@
 """Producers, and what they send.
 
-A producer has a name, which is its own on its topic as long as it is connected; whoever brings none
-is given one. A message is looked at before it reaches its topic: the checksum has to fit, and its
-metadata to be readable. Whether a transaction exists nobody asks. What a client says of itself is
-not believed beyond what it has sent: a batch has no more messages than its bytes can hold (a real
-broker stores such a batch, which no client can read).
+A producer has a name, which is its own on its topic as long as it is connected; one that brings
+none is given one. A message is looked at before it reaches its topic: the checksum has to fit, and
+its metadata to be readable. Whether a transaction exists nobody asks. What a client says of itself
+is not believed beyond what it has sent: a batch has no more messages than its bytes can hold (a
+real broker stores such a batch, which no client can read).
 
 Source: ServerCnx#handleProducer, #handleSend, Producer#checkAndStartPublish (4.2). *Left out:*
 encryption; that 30 s after a producer was closed its number is unknown.

@@ -72,7 +72,8 @@ class Sessions:
     # -- producers -------------------------------------------------------------------------
 
     def find_producer(self, conn: str, number: int) -> Producer | None:
-        return self.of(conn).producers.get(number)
+        producer: Producer | None = self.of(conn).producers.get(number)
+        return producer
 
     def add_producer(self, producer: Producer) -> Sessions:
         session = self.of(producer.conn)

@@ -153,7 +153,7 @@ def answer_lookup(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 
 def answer_names(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """The topics of a namespace; whoever subscribes to a pattern picks from them."""
+    """The topics of a namespace; a consumer of a pattern picks from them."""
     space = ask.command.body.namespace
     found = tuple(name for name in list_topics(disk) if find_namespace(name) == space)
     fields = (("topics", found), ("filtered", False), ("changed", True))

@@ -1,4 +1,4 @@
-"""The live Snapshot, as plain JSON values, of which only what has changed is made anew."""
+"""The live Snapshot, as plain JSON values, of which only what has changed is made again."""
 
 from __future__ import annotations
 

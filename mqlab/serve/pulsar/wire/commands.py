@@ -150,7 +150,7 @@ def _is_text(message: Any) -> bool:
 
 def encode_command(name: str, fields: dict[str, Any], message: bytes = b"") -> bytes:
     number = Type.values_by_name[name].number
-    command = BaseCommand(type=number, **{FIELDS[number]: fields}).SerializeToString()
+    command: bytes = BaseCommand(type=number, **{FIELDS[number]: fields}).SerializeToString()
     total = SIZE.size + len(command) + len(message)
     return SIZES.pack(total, len(command)) + command + message
 
@@ -185,7 +185,7 @@ def parse_metadata(message: bytes) -> tuple[Any, int]:
 
 def write_message(metadata: Any, payload: bytes) -> bytes:
     """A message with its checksum."""
-    head = metadata.SerializeToString()
+    head: bytes = metadata.SerializeToString()
     checked = SIZE.pack(len(head)) + head + payload
     return struct.pack(">HI", MAGIC, crc32c(checked)) + checked
 

@@ -150,7 +150,7 @@ class Front(Quiet):
 
     def ask_broker(self, event: Event, disk: Disk) -> Result:
         """Let the broker take an event, and look at what it does: its questions leave as
-        commands, what is given up has a topic to lie in, and whoever waits for a queue that has
+        commands, what is given up has a topic to lie in, and a pull that waits for a queue that has
         grown is woken."""
         broker, effects = self.broker.step(event, disk)
         new = self if broker is self.broker else replace(self, broker=broker)

@@ -137,7 +137,7 @@ def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     if body.topic not in disk.table(TOPICS):
         return front, (Reply(caller, Said()),)
     new, gone = front, Effects()
-    if not front.is_older:  # 4.9 keeps the positions, also when the topic is made anew
+    if not front.is_older:  # 4.9 keeps the positions, also when the topic is made again
         new, gone = _drop_offsets(front, disk, lambda topic, group: topic == body.topic)
     known = Put(DISPATCHED, COMMIT_LOG, disk.log(COMMIT_LOG).end)
     return new, (*gone, known, Put(TOPICS, body.topic, None), Reply(caller, Said()))

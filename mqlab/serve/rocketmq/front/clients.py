@@ -180,7 +180,7 @@ class Clients:
         return new, tuple(effects)
 
     def note(self, connection: str, beat: ClientBeat, at_ms: int) -> Clients:
-        """Who it is that beats, for whoever asks later."""
+        """Who it is that beats, for those who ask later."""
         one = Connected(beat.client_id, beat.software, at_ms)
         return replace(self, connected=self.connected.set(connection, one))
 
@@ -194,7 +194,7 @@ class Clients:
         return replace(self, groups=self.groups.set(group, left)), _tell(group, left)
 
     def forget(self, connection: str) -> tuple[Clients, Effects]:
-        """A connection is gone, and with it whoever spoke over it."""
+        """A connection is gone, and with it all that spoke via it."""
         kept = ((client, at) for client, at in self.producers.items() if at != connection)
         new = replace(self, producers=Map(kept), connected=self.connected.remove(connection))
         effects = list[Any]()

@@ -66,7 +66,7 @@ class HeldPulls:
         return any(place in self.index for place in _places(arrival))
 
     def find(self, arrivals: Iterable[Arrival]) -> tuple[int, ...]:
-        """Whoever waits for one of these messages; who has waited longest comes first."""
+        """The pulls that wait for one of these messages, the longest waiting first."""
         places = {place for arrival in arrivals for place in _places(arrival)}
         return tuple(sorted({n for place in places for n in self.index.get(place, NONE)}))
 

@@ -1,10 +1,10 @@
 """Locks on queues, for consumers that take the messages of a queue in order.
 
 Rebalancing tells each member of a group which queues are its own; two members may differ about
-that for a while. Where order matters a member therefore asks the broker for its queues: whoever
-holds a lock has the queue, for a minute, and asks again every 20 seconds.
+that for a while. Where order matters a member therefore asks the broker for its queues: a member
+that holds a lock has the queue, for a minute, and asks again every 20 seconds.
 
-Source: RebalanceLockManager (5.5.0). Locks are memory: after a restart whoever comes first.
+Source: RebalanceLockManager (5.5.0). Locks are memory: after a restart the first one gets it.
 """
 
 from __future__ import annotations

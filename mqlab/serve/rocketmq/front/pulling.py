@@ -166,7 +166,8 @@ def end_wait(front: Front, number: int, disk: Disk) -> Result:
 
 
 def wake(front: Front, stored: tuple[Arrival, ...], disk: Disk) -> Result:
-    """These messages have come. Whoever waits for one of them is answered as if it asked now."""
+    """These messages have come. A pull that waits for one of them is answered as if it asked
+    now."""
     new, effects = front, list[Any]()
     for number in front.held.find(stored):
         held = new.held.pulls[number]

@@ -56,7 +56,7 @@ def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 
 def accept_client(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """Tags are filtered by; whoever wants another language was refused when it was read."""
+    """Tags are filtered by; a client that wants another language was refused when it was read."""
     return front, (Reply(caller, Said()),)
 
 

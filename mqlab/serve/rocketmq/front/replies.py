@@ -1,7 +1,7 @@
 """Questions and answers: a message that its sender waits for an answer to.
 
 The question is an ordinary message. It names the client that asks (REPLY_TO_CLIENT), a number of
-the question and how long it is waited for. Whoever consumes it answers with a message for the
+the question and how long it is waited for. Its consumer answers with a message for the
 topic of answers, and the broker pushes that to the asking client over the connection that its
 heartbeat came by (PUSH_REPLY_MESSAGE_TO_CLIENT). A client that is gone cannot be told: then the
 one who answered hears of it. The answer is stored as well, for the record: nobody reads it.

@@ -1,6 +1,6 @@
 """What a client's command asks, as a request that the roles understand.
 
-A table from the code to whoever reads it. Whatever is not in it is refused with
+A table from the code to its reader. Whatever is not in it is refused with
 REQUEST_CODE_NOT_SUPPORTED, as a real broker refuses it; what cannot be read, with SYSTEM_ERROR.
 
 Source: RequestCode; the request headers in org.apache.rocketmq.remoting.protocol.header (5.5.0)
