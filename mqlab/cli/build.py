@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from ..kernel import escape_unseen
 from ..places import LABS
@@ -12,7 +13,7 @@ from .labs import COPIES
 
 HELP = "write a transaction coordinator of your own, and have every run of it searched"
 FILE = COPIES / "coordinator.py"
-SITTINGS = (1, 2, 3, 4)
+SITTINGS = (1, 2, 3, 4, 5)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("file", nargs="?", type=Path, default=FILE, metavar="FILE",
                             help="the coordinator (my-labs/coordinator.py)")  # fmt: skip
         action.add_argument("--sitting", type=int, choices=SITTINGS, default=1,
-                            help="1 it works, 2 it dies, 3 it is not alone, 4 nobody comes back "
-                            "(1); a check asks the earlier ones too")  # fmt: skip
+                            help="1 it works, 2 it dies, 3 it is not alone, 4 nobody comes back, "
+                            "5 older clients (1); a check asks the earlier ones too")  # fmt: skip
     check.add_argument("--view", type=Path, metavar="PAGE", help="where the run is written as a "
                        "page (beside FILE, named .html)")  # fmt: skip
 
@@ -54,6 +55,17 @@ def _new(args: argparse.Namespace) -> int:
         raise UserError(f"cannot write {args.file}: {error.strerror}") from error
     print(f"wrote {args.file}; when you have saved a change: mqlab build check")
     return 0
+
+
+def load_coordinator(path: Path) -> Any:
+    """How a server starts the coordinator in a file. UserError where it is none."""
+    from ..lessons.builder.host import BuildError
+    from ..lessons.builder.serving import read_coordinator
+
+    try:
+        return read_coordinator(path)
+    except BuildError as error:
+        raise UserError(escape_unseen(str(error))) from error
 
 
 def _check(args: argparse.Namespace) -> int:

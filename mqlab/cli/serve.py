@@ -78,6 +78,10 @@ def run(args: argparse.Namespace) -> int:
     from mqlab.serve.salvage import salvage
     from mqlab.serve.server import Options, main
 
+    if getattr(args, "coordinator", None) is not None:
+        from .build import load_coordinator
+
+        args.coordinator = load_coordinator(args.coordinator)
     try:
         home = options_of(args.broker).read_arguments(args)
         if args.salvage_to is not None:

@@ -27,11 +27,13 @@ MOST_MEMORY = 1_000_000_000  # bytes
 
 
 class Kept:
-    """The learner's class, and each state it was in."""
+    """The learner's class, and each state it was in, by number; the newest alone while it is
+    served."""
 
     def __init__(self) -> None:
         self.kind: Any = None
-        self.states: list[Any] = []
+        self.count = 0
+        self.states: dict[int, Any] = {}
         self.numbers: dict[Any, int] = {}
 
     def answer(self, said: Said) -> Said:
@@ -46,6 +48,10 @@ class Kept:
                         return self._take(lambda: self.kind.recover(config, disk, at_ms))
                     case ("step", int(number), event, disk):
                         event, disk = unpack(event), unpack(disk)
+                        return self._take(lambda: self.states[number].step(event, disk))
+                    case ("serve", int(number), event, disk):
+                        event, disk = unpack(event), unpack(disk)
+                        self._keep(number)
                         return self._take(lambda: self.states[number].step(event, disk))
             return "failed", "it was asked for nothing that it knows"
         except TooLong as over:
@@ -79,10 +85,16 @@ class Kept:
             return "failed", f"it returned {role!r:.80} in place of a Coordinator"
         if not isinstance(effects, tuple | list):
             return "failed", f"its effects are {effects!r:.80}, and must be a tuple"
-        number = self.numbers.setdefault(role, len(self.states))
-        if number == len(self.states):
-            self.states.append(role)
+        number = self.numbers.setdefault(role, self.count)
+        if number == self.count:
+            self.states[number] = role
+            self.count += 1
         return "role", number, pack(tuple(effects))
+
+    def _keep(self, number: int) -> None:
+        """Forget all states but this one."""
+        role = self.states[number]
+        self.states, self.numbers = {number: role}, {role: number}
 
 
 def explain(error: BaseException) -> str:

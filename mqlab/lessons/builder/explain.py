@@ -89,9 +89,14 @@ def explain_missing(system: BuildSystem, schedule: tuple[str, ...], claim: str) 
         why = "the log stays Ongoing: is each AddPartitionsToTxn answered, and EndTxn decided?"
     elif last.state in PREPARED and claim == "told":
         why = f"the decision {last.state} is safe, and the client is not told"
+    elif claim == "told" and last.state in COMPLETED:
+        why = (
+            "the client is refused after its first end: an older client (`EndTxn.v2` is False) goes "
+            "on with the epoch that it has, so its end keeps it, and so does the marker"
+        )
     else:
         why = _explain_stuck(told)
-    return Text(f"in none of the runs a commit comes through: {why}")
+    return Text(f"in none of the runs each commit comes through: {why}")
 
 
 def _explain_stuck(told: Told) -> str:

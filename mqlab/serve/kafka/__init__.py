@@ -20,6 +20,7 @@ def serve(
     transaction_version: int = 2,
     auto_create: bool = True,
     off: tuple[str, ...] = (),
+    coordinator: str | Path | None = None,
     pace_ms: int = 0,
 ) -> RunningBroker:
     """Start a broker that speaks Kafka on a free port of this machine.
@@ -27,10 +28,12 @@ def serve(
     `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
     acknowledged; `fsync`: nor does a power cut. `auto_create`: a client that asks about a topic
     which there is not makes one. `off`: safeguards that are switched off.
+    `coordinator`: the file of one that you wrote, in place of the engine's.
     `pace_ms`: how long messages between coordinator and leaders take.
     Raises BrokerError when it does not start.
     """
     arguments = ["--transaction-version", str(transaction_version)]
     arguments += [] if auto_create else ["--no-auto-create"]
     arguments += ["--off", *off] if off else []
+    arguments += ["--coordinator", str(coordinator)] if coordinator is not None else []
     return start_broker("kafka", arguments, data_dir=data_dir, fsync=fsync, pace_ms=pace_ms)

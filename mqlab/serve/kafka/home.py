@@ -8,9 +8,10 @@ keeps everything; those of `__transaction_state` are compacted by transactional 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
 from ...kafka.config import SAFEGUARDS
 from ...kafka.coordinator import Coordinator, StateRecord
@@ -31,7 +32,13 @@ from .front.internal import OFFSETS, STATE, StateReader
 from .trace.observer import Observer
 
 
-def make_home(config: BrokerConfig | None = None) -> Home:
+Recover = Callable[..., tuple[Any, Effects]]
+
+
+def make_home(
+    config: BrokerConfig | None = None, coordinator: Recover = Coordinator.recover
+) -> Home:
+    """`coordinator(config, disk, at_ms)`: how the transaction coordinator starts."""
     config = config if config is not None else BrokerConfig()
     kafka = config.kafka
     off = tuple(name for name in SAFEGUARDS if name not in kafka.on)
@@ -40,7 +47,7 @@ def make_home(config: BrokerConfig | None = None) -> Home:
         system=f"kafka transaction_version={kafka.transaction_version}",
         frames=KafkaFrames,
         front=BROKER,
-        starting=partial(start_roles, config),
+        starting=partial(start_roles, config, coordinator),
         gone=Gone(),
         entries=ENTRIES,
         keeping=Keeping(Batch, find_compaction, STARTS),
@@ -53,7 +60,7 @@ def make_home(config: BrokerConfig | None = None) -> Home:
 # ---- roles -----------------------------------------------------------------------------------
 
 
-def start_roles(config: BrokerConfig, disk: ServerDisk) -> Iterator[Start]:
+def start_roles(config: BrokerConfig, coordinator: Recover, disk: ServerDisk) -> Iterator[Start]:
     kafka = config.kafka
     yield Start(BROKER, partial(Broker.recover, config))
     for number in range(kafka.offsets_partitions):
@@ -61,7 +68,7 @@ def start_roles(config: BrokerConfig, disk: ServerDisk) -> Iterator[Start]:
         yield Start(group, partial(GroupCoordinator.recover, kafka, group))
     for topic in disk.table("topics").values():
         yield from lead(config, topic)
-    yield Start(kafka.coordinator, partial(Coordinator.recover, kafka))
+    yield Start(kafka.coordinator, partial(coordinator, kafka))
     for number in range(kafka.txn_partitions):
         log = f"{STATE}-{number}"
         yield Start(log, partial(read_along, log, kafka.transaction_version > 0), reads=log)

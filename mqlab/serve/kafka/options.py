@@ -7,8 +7,9 @@ when a home is made.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...kernel import frozen
 
@@ -22,15 +23,19 @@ DAY_MS = 24 * 3_600_000
 class KafkaOptions:
     """`off`: safeguards that are switched off, to show real clients what each is for.
     `auto_create`: a topic comes into being when a client asks about it; as the real broker's
-    auto.create.topics.enable it is on by default."""
+    auto.create.topics.enable it is on by default.
+    `coordinator`: how a transaction coordinator starts that takes the place of the engine's, as
+    `Coordinator.recover`."""
 
     transaction_version: int = 2
     auto_create: bool = True
     off: tuple[str, ...] = ()
+    coordinator: Callable[..., Any] | None = None
 
     def home(self, data_dir: Path | None = None) -> Home:
         """Raises ServeError for a safeguard that there is not."""
         from ...kafka.config import SAFEGUARDS, KafkaConfig
+        from ...kafka.coordinator import Coordinator
         from ..home import ServeError
         from .front import BrokerConfig
         from .home import make_home
@@ -46,7 +51,8 @@ class KafkaOptions:
             pid_expiration_ms=DAY_MS,
         )
         return make_home(
-            BrokerConfig(kafka, auto_create=self.auto_create, log_dir=str(data_dir or ""))
+            BrokerConfig(kafka, auto_create=self.auto_create, log_dir=str(data_dir or "")),
+            self.coordinator or Coordinator.recover,
         )
 
 
@@ -64,9 +70,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"
     )
+    parser.add_argument(
+        "--coordinator",
+        type=Path,
+        metavar="FILE",
+        help="a transaction coordinator that you wrote (mqlab build), in place of the engine's",
+    )
 
 
 def read_arguments(args: argparse.Namespace) -> Home:
     """Raises ServeError."""
-    options = KafkaOptions(args.transaction_version, args.auto_create, tuple(args.off))
+    options = KafkaOptions(args.transaction_version, args.auto_create, tuple(args.off), args.coordinator)
     return options.home(args.data_dir)

@@ -1,0 +1,126 @@
+"""A learner's coordinator behind real sockets: `mqlab serve kafka --coordinator FILE`.
+
+The server starts it in place of the engine's, in a process of its own as in a search, and every
+Kafka client of this machine commits through it. Two things differ from a search:
+
+* A search comes back to each state, a server never does: only the newest one is kept there.
+* Real clients ask more than the lab does. A consumer's position is a partition like any other, so
+  AddOffsetsToTxn reaches the coordinator as AddPartitionsToTxn; what an administrator asks is
+  answered from its log.
+
+A coordinator whose code breaks says so once, on the server's standard error, and answers each
+request with UNKNOWN_SERVER_ERROR from then on. What is in the log stays: mend the file, and start
+the server again with the same `--data-dir`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ...kafka.config import KafkaConfig, offsets_log, txn_logs
+from ...kafka.coordinator import Coordinator, StateRecord, describe
+from ...kafka.coordinator.messages import (
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+    ListTransactionsResponse,
+)
+from ...kafka.errors import Error
+from ...kafka.messages import AddOffsetsToTxn, AddPartitionsToTxn
+from ...kernel import Disk, Effects, Event, Map, Reply, Request, escape_unseen, replace
+from ...kernel.disk import MemoryDisk, MemoryLog
+from .api import entries_of
+from .host import ANSWERS, BuildError, Host, Hosted
+from .speech import pack
+
+log = logging.getLogger("mqlab.serve")
+
+Recover = Callable[[KafkaConfig, Disk, int], tuple[Hosted, Effects]]
+
+
+def read_coordinator(path: Path) -> Recover:
+    """How a server starts the coordinator in a file. BuildError where it is none."""
+    try:
+        source = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BuildError(
+            f"cannot read {path}: `mqlab build new` writes a file to begin with"
+        ) from error
+    return ServedHost(source).recover
+
+
+class ServedHost(Host):
+    """The process of a coordinator that is served; `config`: the server's."""
+
+    config = KafkaConfig()
+
+    def recover(self, config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[Hosted, Effects]:
+        self.config, seen = config, latest(disk)
+        said = self._ask("recover", pack(config), pack(seen), at_ms)
+        role = Hosted(-1, entries_of(seen), host=self)
+        return self._tell(role, *self._understand(said, role, seen, config))
+
+    def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
+        if isinstance(event, Request):
+            if isinstance(event.body, ListTransactions | DescribeTransactions):
+                return role, (Reply(event.caller, self._describe(event, disk)),)
+            if isinstance(event.body, AddOffsetsToTxn):
+                event = replace(event, body=self._add_partition(event.body))
+            if role.broken:
+                return role, (refuse(event),)
+            self._asked[event.caller] = {ANSWERS[type(event.body)]}
+        if role.broken:
+            return role, ()
+        seen = latest(disk)
+        said = self._ask("serve", role.number, pack(event), pack(seen))
+        before = Hosted(role.number, entries_of(seen), host=self)
+        new, effects = self._tell(role, *self._understand(said, before, seen, self.config))
+        for effect in effects:
+            if isinstance(effect, Reply):
+                self._asked.pop(effect.caller, None)
+        if new.broken and isinstance(event, Request):
+            effects = (refuse(event),)
+        return new, effects
+
+    def _tell(self, old: Hosted, new: Hosted, effects: Effects) -> tuple[Hosted, Effects]:
+        if new.broken and not old.broken:
+            log.error(
+                "your coordinator does no more: %s. Mend it, check it (mqlab build check), and "
+                "start the server again",
+                escape_unseen(new.broken),
+            )
+        return new, effects
+
+    def _add_partition(self, ask: AddOffsetsToTxn) -> AddPartitionsToTxn:
+        where = (offsets_log(ask.group, self.config),)
+        return AddPartitionsToTxn(ask.txn_id, ask.pid, ask.epoch, where)
+
+    def _describe(
+        self, event: Request, disk: Disk
+    ) -> ListTransactionsResponse | DescribeTransactionsResponse:
+        """As the engine's own, from what is in the log."""
+        tc = Coordinator(self.config, entries=entries_of(latest(disk)))
+        if isinstance(event.body, ListTransactions):
+            return describe.list_transactions(tc, event.body, event.at_ms)
+        return describe.describe_transaction(tc, event.body)
+
+
+def refuse(event: Request) -> Reply:
+    """The answer of a server whose code has raised an exception."""
+    return Reply(event.caller, ANSWERS[type(event.body)](Error.UNKNOWN_SERVER_ERROR))
+
+
+def latest(disk: Disk) -> MemoryDisk:
+    """The logs of `__transaction_state` as far as they count: the last record of each
+    transactional id, and the last of each log, which says where it ends."""
+    logs: dict[str, Any] = {}
+    for name in txn_logs(disk):
+        records: dict[str, StateRecord] = {}
+        for record in disk.log(name).read(0):
+            records.pop(record.entry.txn_id, None)
+            records[record.entry.txn_id] = record
+        logs[name] = MemoryLog(tuple(records.values()), start=disk.log(name).end)
+    return MemoryDisk(Map(logs))
