@@ -1,11 +1,12 @@
 # %% [markdown]
 # # Lab 13 · Build a coordinator
 #
-# *300 minutes, or a short way of 15* · Kafka 4.3, `transaction.version` 2
+# *340 minutes, or a short way of 15* · Kafka 4.3, `transaction.version` 2
 #
 # **In one paragraph.** You write a *transaction coordinator* (事务协调器) that takes the place of Kafka's. Leaders,
 # producers and their retries are the engine's. After each change a check searches *every* run of your file: it
-# is right, or you get the shortest run that breaks it. The file grows in four sittings.
+# is right, or you get the shortest run that breaks it. The file grows in four
+# sittings; a fifth lets real clients commit through it.
 #
 # **The short way:** Hook, Predict, Read, Sitting 1, What you know now. It leads to the first check; the file
 # itself takes longer than that. The other parts are folded under headings that begin with *Deeper*. A
@@ -23,6 +24,7 @@ from mqlab.lessons.lab13 import (
     check_mine,
     read_begin,
     read_right,
+    serve,
 )
 
 # %% [markdown]
@@ -175,6 +177,91 @@ from mqlab.lessons.course.points import grade
 grade("coordinator 4", whole)
 ### END HIDDEN TESTS
 check(NOBODY_COMES_BACK, whole)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: sitting 5, older clients
+
+# %% [markdown]
+# *30 minutes.* Until now each client was one of today. librdkafka 2.16, on which Python's confluent-kafka and many
+# others are built, is older: it sends an EndTxn whose answer holds no epoch. Two fields tell you.
+#
+# 1. `EndTxn.v2` is False: this end keeps the epoch, and the client goes on with the one it has. Markers that carry
+#    no new epoch say so with `transaction_version=0`, or the leader refuses them. `Entry.client_version` can keep
+#    which kind it was, for a restart.
+# 2. An older client adds its partitions itself. The leader only asks whether it has: `verify_only` is True, nothing
+#    is added, and the answer for a partition that is missing is TRANSACTION_ABORTABLE.
+# 3. An end that is asked a second time names the epoch that the log has.
+
+# %%
+check_mine(5)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: it is real
+
+# %% [markdown]
+# Your file is a role of the engine, and the engine can serve real clients. In a terminal:
+#
+# ```
+# mqlab serve kafka --coordinator coordinator.py --data-dir coordinator-data
+# ```
+#
+# Any Kafka client of this machine can now commit through your coordinator at 127.0.0.1:9092. The whole job of
+# [lab 11](11-order-to-income.ipynb) can, too: `mqlab income --bootstrap-server 127.0.0.1:9092` must come to
+# £57,751.32.
+#
+# The next cell does it with an unmodified confluent-kafka. It pays ten orders, leaves a transaction open, kills the
+# server with `kill -9`, starts it again, and pays ten more. *Before you run it: which records does a reader with
+# read_committed get, and who aborts the transaction that was open?*
+
+# %%
+from tempfile import TemporaryDirectory
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+
+def connect(broker):
+    producer = Producer({"bootstrap.servers": broker.address, "transactional.id": "order-service"})
+    producer.init_transactions(10)
+    return producer
+
+
+def pay(producer, orders):
+    """One transaction per order: the payment, and its invoice."""
+    for order in orders:
+        producer.begin_transaction()
+        producer.produce("payments", f"payment {order}")
+        producer.produce("invoices", f"invoice {order}")
+        producer.commit_transaction(10)
+
+
+def count_committed(broker, topic):
+    """How many records a reader with read_committed gets."""
+    consumer = Consumer({"bootstrap.servers": broker.address, "group.id": "reader", "enable.partition.eof": True})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    count = 0
+    while (message := consumer.poll(10)) is not None and message.error() is None:
+        count += 1
+    consumer.close()
+    return count
+
+
+card = check_mine(5)
+if card.ok:
+    with TemporaryDirectory() as folder, serve(coordinator="coordinator.py", data_dir=folder) as broker:
+        producer = connect(broker)
+        pay(producer, range(10))
+        producer.begin_transaction()
+        producer.produce("payments", "nobody will end this transaction")
+        producer.flush(10)
+        broker.kill()
+        broker.restart()
+        pay(connect(broker), range(10, 20))
+        counts = [count_committed(broker, topic) for topic in ("payments", "invoices")]
+    print(f"states searched             {card.states:,}")
+    print("kill -9 survived            1")
+    print("transactions committed      20")
+    print(f"records that readers get    {counts[0]} payments, {counts[1]} invoices")
+card
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: write the light that catches this

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..kernel import Text
 from ..places import LABS
+from ..serve.kafka import serve
 from .builder.api import __doc__ as PAGE
 from .builder.checking import IT_WORKS, NOBODY_COMES_BACK, check_source
 from .builder.host import BuildError
@@ -21,6 +22,7 @@ __all__ = [
     "read_begin",
     "read_mine",
     "read_right",
+    "serve",
 ]
 FOLDER = LABS / "coordinator"
 

@@ -91,12 +91,12 @@ def explain_missing(system: BuildSystem, schedule: tuple[str, ...], claim: str) 
         why = f"the decision {last.state} is safe, and the client is not told"
     elif claim == "told" and last.state in COMPLETED:
         why = (
-            "the client is refused after its first end: an older client (`EndTxn.v2` is False) goes "
-            "on with the epoch that it has, so its end keeps it, and so does the marker"
+            "the client is refused after its first end; an older client (`EndTxn.v2` is False) "
+            "goes on with the epoch that it has, so its end keeps it, and so does the marker"
         )
     else:
         why = _explain_stuck(told)
-    return Text(f"in none of the runs each commit comes through: {why}")
+    return Text(f"no run lets each commit come through: {why}")
 
 
 def _explain_stuck(told: Told) -> str:

@@ -5,8 +5,9 @@ Kafka client of this machine commits through it. Two things differ from a search
 
 * A search comes back to each state, a server never does: only the newest one is kept there.
 * Real clients ask more than the lab does. A consumer's position is a partition like any other, so
-  AddOffsetsToTxn reaches the coordinator as AddPartitionsToTxn; what an administrator asks is
-  answered from its log.
+  AddOffsetsToTxn reaches the coordinator as AddPartitionsToTxn. A producer without transactions
+  asks for an id only, and gets one far from the coordinator's. What an administrator asks is
+  answered from the log.
 
 A coordinator whose code breaks says so once, on the server's standard error, and answers each
 request with UNKNOWN_SERVER_ERROR from then on. What is in the log stays: mend the file, and start
@@ -18,7 +19,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from ...kafka.config import KafkaConfig, offsets_log, txn_logs
 from ...kafka.coordinator import Coordinator, StateRecord, describe
@@ -29,7 +29,12 @@ from ...kafka.coordinator.messages import (
     ListTransactionsResponse,
 )
 from ...kafka.errors import Error
-from ...kafka.messages import AddOffsetsToTxn, AddPartitionsToTxn
+from ...kafka.messages import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    InitProducerId,
+    InitProducerIdResponse,
+)
 from ...kernel import Disk, Effects, Event, Map, Reply, Request, escape_unseen, replace
 from ...kernel.disk import MemoryDisk, MemoryLog
 from .api import entries_of
@@ -56,6 +61,7 @@ class ServedHost(Host):
     """The process of a coordinator that is served; `config`: the server's."""
 
     config = KafkaConfig()
+    last_pid = -1  # of those for producers without transactions
 
     def recover(self, config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[Hosted, Effects]:
         self.config, seen = config, latest(disk)
@@ -67,6 +73,8 @@ class ServedHost(Host):
         if isinstance(event, Request):
             if isinstance(event.body, ListTransactions | DescribeTransactions):
                 return role, (Reply(event.caller, self._describe(event, disk)),)
+            if isinstance(event.body, InitProducerId) and event.body.txn_id is None:
+                return role, (Reply(event.caller, self._introduce(event.at_ms)),)
             if isinstance(event.body, AddOffsetsToTxn):
                 event = replace(event, body=self._add_partition(event.body))
             if role.broken:
@@ -94,6 +102,11 @@ class ServedHost(Host):
             )
         return new, effects
 
+    def _introduce(self, at_ms: int) -> InitProducerIdResponse:
+        """The clock keeps ids apart that were given before a restart and after it."""
+        self.last_pid = max(self.last_pid + 1, at_ms * 1_000)
+        return InitProducerIdResponse(pid=self.last_pid, epoch=0)
+
     def _add_partition(self, ask: AddOffsetsToTxn) -> AddPartitionsToTxn:
         where = (offsets_log(ask.group, self.config),)
         return AddPartitionsToTxn(ask.txn_id, ask.pid, ask.epoch, where)
@@ -116,11 +129,11 @@ def refuse(event: Request) -> Reply:
 def latest(disk: Disk) -> MemoryDisk:
     """The logs of `__transaction_state` as far as they count: the last record of each
     transactional id, and the last of each log, which says where it ends."""
-    logs: dict[str, Any] = {}
+    logs: dict[str, MemoryLog] = {}
     for name in txn_logs(disk):
         records: dict[str, StateRecord] = {}
         for record in disk.log(name).read(0):
             records.pop(record.entry.txn_id, None)
             records[record.entry.txn_id] = record
         logs[name] = MemoryLog(tuple(records.values()), start=disk.log(name).end)
-    return MemoryDisk(Map(logs))
+    return MemoryDisk(Map(logs.items()))

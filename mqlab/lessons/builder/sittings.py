@@ -72,8 +72,9 @@ class BuildSystem(KafkaSystem):
         return not getattr(world.role(TC), "broken", "")
 
     def _told(self, world: World) -> bool:
-        made = sum(isinstance(call, Commit) for _, calls in self.programs for call in calls)
-        return sum(commit.ok for commit, _ in self._commits(world)) == made
+        calls = (call for _, made in self.programs if isinstance(made, tuple) for call in made)
+        commits = sum(isinstance(call, Commit) for call in calls)
+        return sum(commit.ok for commit, _ in self._commits(world)) == commits
 
     def _commits(self, world: World) -> Iterator[tuple[Outcome, tuple[str, ...]]]:
         """Each commit that has returned to an application, and the values that it is about."""

@@ -31,7 +31,6 @@ from .front import BROKER, Broker, BrokerConfig, Gone, Topic
 from .front.internal import OFFSETS, STATE, StateReader
 from .trace.observer import Observer
 
-
 Recover = Callable[..., tuple[Any, Effects]]
 
 

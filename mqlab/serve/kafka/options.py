@@ -80,5 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_arguments(args: argparse.Namespace) -> Home:
     """Raises ServeError."""
-    options = KafkaOptions(args.transaction_version, args.auto_create, tuple(args.off), args.coordinator)
+    options = KafkaOptions(
+        args.transaction_version, args.auto_create, tuple(args.off), args.coordinator
+    )
     return options.home(args.data_dir)

@@ -14,7 +14,7 @@ from mqlab.lessons.builder.host import BuildError, Host, Inside
 from mqlab.lessons.builder.speech import KINDS, SpeechError, pack, unpack
 from tests.lessons.builder.wrong import FILES, WRONG, Wrong
 
-TRIALS = {trial.name: trial for trial in sittings.list_trials(4)}
+TRIALS = {trial.name: trial for trial in sittings.list_trials(5)}
 ROLE = (FILES / "begin.py").read_text("utf-8")
 #: a place in the role to read first where a line of somebody's may stand
 STEP = "    def step(self, event, disk: Disk):\n"
@@ -25,7 +25,7 @@ def right(sitting: int) -> str:
     return (FILES / f"sitting-{sitting}.py").read_text("utf-8")
 
 
-@pytest.mark.parametrize("sitting", [1, 2, 3, 4])
+@pytest.mark.parametrize("sitting", [1, 2, 3, 4, 5])
 def test_the_right_ones_pass_and_those_of_the_sitting_before_do_not(sitting):
     card = check_source(right(sitting), sitting)
     assert card.ok, card

@@ -280,4 +280,20 @@ WRONG = (
         "return self.write(self.decide(entry, commit=False), disk)",
         "return self.write(replace(entry, state=PREPARE[False]), disk)",
     ),
+    Wrong(
+        "every client reads the next epoch from its answer",
+        5,
+        "an older client",
+        "an older client (`EndTxn.v2` is False) goes on with the epoch that it has",
+        "epoch=entry.epoch + v2",
+        "epoch=entry.epoch + 1",
+    ),
+    Wrong(
+        "a marker always demands a higher epoch",
+        5,
+        "an older client",
+        "the leader refuses the marker",
+        "version = entry.client_version  #",
+        "version = 2  #",
+    ),
 )

@@ -91,7 +91,7 @@ def test_polling_is_folded_and_a_client_that_leaves_is_no_crash(topic: str) -> N
 
 
 def test_readers_have_records_in_the_order_in_which_they_were_written() -> None:
-    model = Model()
+    model = Model("coordinator")
     for turn, place in enumerate((1, 0, 1, 0)):
         name = f"t-{place}"
         model.roles[name] = SimpleNamespace(part=Partition(KafkaConfig(), hw=2))
@@ -123,7 +123,7 @@ def test_a_step_says_what_is_true_while_a_safeguard_is_off(topic: str) -> None:
 def test_a_marker_that_breaks_an_invariant_turns_its_light_red(
     path: list[TxnState], marker: str, red: list[str]
 ) -> None:
-    model = Model()
+    model = Model("coordinator")
     lights = Lights(model)
     for i, state in enumerate(path):
         entry = Entry("id", 7, 0, state=state, partitions=("t-0",))
@@ -135,7 +135,7 @@ def test_a_marker_that_breaks_an_invariant_turns_its_light_red(
 
 
 def test_a_reader_that_gets_what_is_open_turns_the_light_red() -> None:
-    model = Model()
+    model = Model("coordinator")
     model.note_append("t-0", Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
     model.roles["t-0"] = SimpleNamespace(part=Partition(KafkaConfig(), hw=1))
     told = Lights(model).draw(["t-0"])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....kafka.claims.invariants import DECIDED_FIRST, SAME_OUTCOME
-from ....kafka.coordinator import Coordinator, Entry, StateRecord
+from ....kafka.coordinator import Entry, StateRecord
 from ....kafka.group import GroupCoordinator, Offsets
 from ....kafka.leader import Leader
 from ....kafka.log import ABORT, COMMIT, Batch
@@ -32,7 +32,6 @@ UNPACKED = 16 << 10  # nor a compressed one that is larger: it may become a thou
 ATTRIBUTES = 22  # the byte of a batch whose last bits name its compression
 COUNTABLE = 2_000  # nor is one of more records: they take time, one after the other
 KINDS = {
-    Coordinator: Kind.COORDINATOR,
     Leader: Kind.PARTITION,
     GroupCoordinator: Kind.GROUP,
 }
@@ -99,10 +98,11 @@ class Strip:
 
 
 class Model:
-    """`roles`: each as it was after the step that was taken last. `broken`: the names of claims
-    that a marker has broken."""
+    """`coordinator`: the name of that role, which may be a learner's. `roles`: each as it was
+    after the step that was taken last. `broken`: the names of claims that a marker has broken."""
 
-    def __init__(self) -> None:
+    def __init__(self, coordinator: str) -> None:
+        self.coordinator = coordinator
         self.roles: dict[str, Any] = {}
         self.strips: dict[str, Strip] = {}
         self.txns: dict[str, list[Txn]] = {}  # by id, that which has moved last at the end
@@ -181,6 +181,8 @@ class Model:
         return next(iter(self.entries), txn_id) == txn_id
 
     def find_kind(self, name: str) -> Kind:
+        if name == self.coordinator:
+            return Kind.COORDINATOR
         return KINDS.get(type(self.roles.get(name)), Kind.CLIENT)
 
     def find_batch(self, log: str, end: int) -> Batch | None:

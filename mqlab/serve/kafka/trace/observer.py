@@ -68,7 +68,7 @@ class Observer(Teller):
     ) -> None:
         super().__init__(make_lanes(coordinator), started_ms)
         self.off = off
-        self.model = Model()
+        self.model = Model(coordinator)
         self.draw = Picture(self.model, self.lanes).now
         self.coordinator = coordinator
         self._log = log
