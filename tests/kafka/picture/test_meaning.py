@@ -60,7 +60,7 @@ def both(*records: tuple[str, S, int]) -> tuple[Known, Known]:
     """What a lesson and a server know after these records of (id, state, epoch)."""
     ids = SYSTEM.cluster.ids
     txns: dict[str, list[Txn]] = {txn_id: [] for txn_id in ids}
-    model = Model()
+    model = Model("coordinator")
     model.roles = {
         "coordinator": Coordinator(CONFIG, CONFIG.coordinator),
         "orders-0": Leader(CONFIG, "orders-0", Partition(CONFIG)),

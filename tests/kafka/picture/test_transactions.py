@@ -35,7 +35,7 @@ def follow(*records: tuple[S, int], txn_id: str = "a") -> list[Txn]:
 
 def taught(records: Iterable[tuple[str, S]]) -> Model:
     """A server's notes of these records of (transactional id, state)."""
-    model = Model()
+    model = Model("coordinator")
     for i, (txn_id, state) in enumerate(records):
         entry = Entry(txn_id, int(txn_id, 36), 0, state=state, partitions=("t-0",))
         model.note_append("__transaction_state-0", StateRecord(i, entry))
