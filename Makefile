@@ -11,8 +11,8 @@ setup: ## virtual environment .venv, pinned packages; Java, Chromium and fonts w
 	@.ci/setup
 	@$(PY) -m mqlab.spark.classes --later
 
-lab: setup ## your copies of the labs, in JupyterLab (made in my-labs/, never overwritten)
-	@$(PY) -m mqlab labs open
+lab: setup ## your copies of the labs, in JupyterLab (in my-labs/, never overwritten; LANG=zh 中文)
+	@$(PY) -m mqlab labs open $(if $(filter command line,$(origin LANG)),--lang $(LANG))
 
 test: setup ## all checks, with a table of times and what was skipped
 	@$(PY) tests/run.py $(PARTS)

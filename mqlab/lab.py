@@ -20,6 +20,7 @@ Pictures
     Predict("07-fetch", …)     asks a question of `mqlab.lessons.questions` before the run goes on
     Fold                a text that is opened by a click, for what repeats a picture
     columns(rows)       a table as text
+    speak("zh")         pictures, questions and messages in Chinese; `speak("en")` in English
     glossary(word)      the words of the course
 
 Searches
@@ -46,7 +47,7 @@ from typing import Any
 
 #: the names, by the module each comes from
 _ROOMS = {
-    "mqlab.kernel": ("Play",),
+    "mqlab.kernel": ("Play", "speak"),
     "mqlab.explore": ("Budget", "explore"),
     "mqlab.registry": ("continue_scenario", "open_run", "scenario", "system"),
     "mqlab.lessons.check": ("Exercise", "check"),

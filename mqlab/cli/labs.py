@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
+from ..kernel.text import LANGUAGES, Lang
 from ..places import IS_CLONE, LABS, WORK
 from .errors import UserError
 
@@ -23,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     opening.add_argument("--port", type=int, default=8888, help="or the next free one (8888)")
     opening.add_argument("--no-browser", action="store_true", help="only print the address")
-    actions.add_parser("copy", help="your copies of the labs only, for a JupyterLab of your own")
+    copying = actions.add_parser(
+        "copy", help="your copies of the labs only, for a JupyterLab of your own"
+    )
     building = actions.add_parser("build", help="student copies and executed solutions")
     building.add_argument("--student", action="store_true", help="student copies only; quick")
     building.add_argument(
@@ -32,9 +36,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     renewing = actions.add_parser("renew", help="a new copy to work in; the old one is kept")
     checking = actions.add_parser("check", help="fresh copies, wrong stubs, right solutions")
     timing = actions.add_parser("times", help="words, questions and minutes of both ways through")
+    for action in (opening, copying, renewing):
+        action.add_argument(
+            "--lang", choices=LANGUAGES, help="en, or zh (中文); else as before, else as LANG says"
+        )
     for action in (building, checking, timing):
         action.add_argument("labs", nargs="*", help="numbers or names; all without any")
     renewing.add_argument("labs", nargs="+", help="numbers or names")
+
+
+def find_language(args: argparse.Namespace) -> Lang:
+    """The language that was asked for, else that of the copies that are there, else the one that
+    this system speaks, as gettext reads it."""
+    from mqlab.lessons.course import copies
+
+    if lang := args.lang or copies.find_language(args.copies):
+        return "zh" if lang == "zh" else "en"
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    said = next((os.environ[name] for name in names if os.environ.get(name)), "")
+    return "zh" if said.lower().startswith("zh") else "en"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -106,7 +126,7 @@ def _renew(folder: Path, args: argparse.Namespace) -> int:
     for name in args.labs:
         if not any(path.name.startswith(name) for path in notebooks.notebooks_in(folder)):
             raise UserError(f"no lab in {folder} begins with {name}")
-    copies.renew(folder, args.copies.resolve(), args.labs, print)
+    copies.renew(folder, args.copies.resolve(), args.labs, print, find_language(args))
     return 0
 
 
@@ -114,7 +134,7 @@ def _copy(folder: Path, args: argparse.Namespace) -> int:
     from mqlab.lessons.course import copies
 
     where = args.copies.resolve()
-    copies.lay_out(folder, where, print)
+    copies.lay_out(folder, where, print, find_language(args))
     print(f"Your copies of the labs are in {where}.")
     return 0
 

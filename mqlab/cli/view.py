@@ -37,9 +37,11 @@ def run(args: argparse.Namespace) -> int:
         trace = golden.run.trace
         if path.resolve().is_relative_to(SCENARIOS):  # recordings and articles speak of ours only
             trace = with_evidence(trace, path.stem)
-        parts = [Part(one.end, one.text if one.written else "") for one in golden.captions]
+        parts = [
+            Part(one.end, one.text.of(args.lang) if one.written else "") for one in golden.captions
+        ]
         scenes = divide(trace, parts, args.lang)
-        lecture = Lecture(" ".join(golden.script.comments[1:]), scenes)
+        lecture = Lecture(golden.script.story.of(args.lang), scenes)
     default = Path(path.with_suffix(".html").name)
     return write_picture(trace, args, default, lecture, shown=args.present)
 

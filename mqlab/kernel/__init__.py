@@ -61,7 +61,7 @@ from .snapshot import (
 )
 from .stops import Named, name_plainly
 from .system import NodeSpec, Property, System, Telling
-from .text import NOTHING, Lang, Made, Text, Words, escape_unseen, shorten
+from .text import LANGUAGES, NOTHING, Lang, Made, Text, Words, escape_unseen, shorten, speak, spoken
 from .trace import Fact, FactKind, Trace
 from .values import frozen, replace
 from .worded import worded
@@ -71,11 +71,11 @@ __all__ = [
     "FAILED", "NOTHING", "OK", "UNKNOWN", "AppState", "Append", "AppendFailed", "Appended",
     "Asking", "Call", "Caller", "CancelTimer", "Cell", "Choice", "Config", "ConnectionLost",
     "Disk", "Effect", "Effects", "Event", "Fact", "FactKind", "Fired", "Flush", "Frontier",
-    "Gap", "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Made", "Map",
+    "LANGUAGES", "Gap", "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Made", "Map",
     "MemoryDisk", "Money", "Named", "NodeSpec", "Option", "Outcome", "Play", "Program",
     "Progress", "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response",
     "Return", "Run", "Send", "SetTimer", "Single", "Snapshot", "Stretch", "System", "Table",
     "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
     "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "replace", "replay",
-    "shorten", "simulate", "worded",
+    "shorten", "simulate", "speak", "spoken", "worded",
 ]  # fmt: skip

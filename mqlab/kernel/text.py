@@ -2,6 +2,8 @@
 
 A `Words` is a template pair, kept beside the code that says it; calling it gives a `Text`.
 Everything that is drawn or printed is a `Text` until the last moment, when `of(lang)` picks.
+`of()` and `str` pick the language that the process speaks: English, until `speak("zh")`. What a
+program compares (a narration, a line, a digest) is English in any case.
 """
 
 from __future__ import annotations
@@ -14,6 +16,24 @@ from typing import Any, Literal
 from .values import frozen
 
 Lang = Literal["en", "zh"]
+LANGUAGES: tuple[Lang, ...] = ("en", "zh")
+
+
+class _Speech:
+    lang: Lang = "en"
+
+
+def speak(lang: str) -> None:
+    """The language of all that is drawn or printed from now on and is not told another one: "en"
+    or "zh". ValueError for any other."""
+    if lang not in LANGUAGES:
+        raise ValueError(f"nothing here speaks {lang!r}: “en” is English, “zh” is Chinese (中文)")
+    _Speech.lang = "zh" if lang == "zh" else "en"
+
+
+def spoken() -> Lang:
+    """What `speak` has set."""
+    return _Speech.lang
 
 
 @frozen
@@ -25,11 +45,11 @@ class Text:
     zh: str = ""
     made: Made | None = field(default=None, compare=False, repr=False)
 
-    def of(self, lang: Lang = "en") -> str:
-        return self.zh or self.en if lang == "zh" else self.en
+    def of(self, lang: Lang | None = None) -> str:
+        return self.zh or self.en if (lang or spoken()) == "zh" else self.en
 
     def __str__(self) -> str:
-        return self.en
+        return self.of()
 
     def json(self) -> str | list[str]:
         return [self.en, self.zh] if self.zh else self.en

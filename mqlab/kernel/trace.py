@@ -26,7 +26,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from .snapshot import Snapshot
-from .text import NOTHING, Lang, Text, escape_unseen
+from .text import NOTHING, Lang, Text, escape_unseen, spoken
 from .values import frozen
 
 FORMAT = "mqlab.trace/1"
@@ -140,7 +140,7 @@ class Trace:
         return iter(self.facts)
 
     def __str__(self) -> str:
-        return self.narrate()
+        return self.narrate(spoken())
 
     def snapshot(self, position: int) -> Snapshot:
         """The Snapshot at a position, 0 … len(trace); a negative one counts from the end."""

@@ -13,7 +13,7 @@ from ..registry import SYSTEMS, with_evidence
 from ..scenario import perform_in_blocks
 
 
-def put_beside(*stories: str, at: int = 0, lang: Lang = "en") -> Compare:
+def put_beside(*stories: str, at: int = 0, lang: Lang | None = None) -> Compare:
     """`at`: after how many blocks the picture opens, at the last row that is not folded. A run is
     headed by its first comment. Raises ValueError where one story has more blocks than the
     others."""

@@ -7,17 +7,24 @@ run, open at the step that tells. Only grading raises (`mqlab.lessons.course.poi
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
+from importlib.resources import files
 from typing import Any
 
-from ..kernel import System, Text, Trace, replay
+from ..kernel import System, Text, Trace, Words, replay, spoken
 from .steps import Tells
 
 NOT_WRITTEN = Text(
     "nothing is written yet: put your own answer in the place of `# YOUR CODE HERE`",
     "还没有写任何内容：请在 `# YOUR CODE HERE` 处写下你的答案",
+)
+HEADS = {True: Text("right", "正确"), False: Text("not yet", "还不对")}
+BELIEF = Words(" (The belief behind it: {belief}.)", "（背后的想法：{belief}。）")
+EXAMPLE = Text(
+    "the shortest run that shows it, where it shows:", "能说明问题的最短执行，以及关键的一步："
 )
 #: facts of a run that are printed around the telling one
 BEFORE, AFTER = 4, 2
@@ -76,18 +83,20 @@ class Verdict:
         if trace is not None and not self.ok:
             shown = [f for f in trace.facts if not f.fold or f.index == self.step]
             at = next(i for i, fact in enumerate(shown) if fact.index == self.step)
-            lines.append("the shortest run that shows it, where it shows:")
+            lines.append(str(EXAMPLE))
             for fact in shown[max(0, at - BEFORE) : at + AFTER + 1]:
-                lines.append(f"{'▶' if fact.index == self.step else ' '} {fact.line()}")
+                lines.append(f"{'▶' if fact.index == self.step else ' '} {fact.line(spoken())}")
         return "\n".join(lines)
 
     @property
     def sentence(self) -> str:
         """The verdict, and the belief behind a wrong answer, in words."""
-        head = "right" if self.ok else "not yet"
-        return f"{head}: {_ended(str(self.message))}" + (
-            f" (The belief behind it: {self.belief}.)" if self.belief else ""
-        )
+        return f"{HEADS[self.ok]}: {self._body}"
+
+    @property
+    def _body(self) -> str:
+        belief = find_belief(self.belief) if self.belief else ""
+        return _ended(str(self.message)) + (str(BELIEF(belief=belief)) if belief else "")
 
     @property
     def belief(self) -> str:
@@ -98,7 +107,7 @@ class Verdict:
         from IPython.display import display
 
         show: Any = display  # IPython does not say its type
-        head, rest = self.sentence.split(": ", 1)
+        head, rest = str(HEADS[self.ok]), self._body
         colour = "light-dark(#1a7f37,#4cc26b)" if self.ok else "light-dark(#b35900,#f0a04b)"
         words = re.sub("`([^`]+)`", r"<code>\1</code>", escape(rest))
         html = (
@@ -111,7 +120,20 @@ class Verdict:
 
 
 def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith((".", "?", "`")) else sentence + "."
+    if sentence.endswith((".", "?", "`", "。", "？")):
+        return sentence
+    return sentence + ("。" if spoken() == "zh" else ".")
+
+
+def find_belief(english: str) -> str:
+    """A belief in the language that is spoken; "" where nobody has said it in that one."""
+    return english if spoken() == "en" else _read_beliefs().get(english, "")
+
+
+@cache
+def _read_beliefs() -> dict[str, str]:
+    """The beliefs behind wrong answers, in English, each with its Chinese."""
+    return tomllib.loads(files(__package__).joinpath("beliefs.toml").read_text("utf-8"))
 
 
 def _is_red(trace: Trace, position: int, light: str) -> bool:

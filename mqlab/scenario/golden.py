@@ -25,8 +25,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from ..kernel import Run
-from .language import DASHES, Line, Registry, Script, parse_script, system_of
+from ..kernel import LANGUAGES, Run, Text
+from .language import (
+    CHINESE,
+    DASHES,
+    Line,
+    Registry,
+    Script,
+    parse_script,
+    read_comment,
+    system_of,
+)
 from .runner import Performance, perform_lines
 
 
@@ -77,7 +86,7 @@ class Caption:
     part is over; `written`: somebody has written the text, it is not the commands themselves."""
 
     end: int
-    text: str
+    text: Text
     written: bool = False
 
 
@@ -116,14 +125,15 @@ class Golden:
         if len(blocks) == 1:
             blocks = _blocks_by_command(self.path.read_text("utf-8"), self.script, self.done.ends)
         found: list[Caption] = []
-        told: list[str] = []  # what has not caused anything yet belongs to the next part
+        told: list[Text] = []  # what has not caused anything yet belongs to the next part
         written = False
         for block in blocks:
             lines, by_hand = _told_in(block)
             told, written = told + lines, written or by_hand
             end = self._facts_after(block)
             if end > (found[-1].end if found else 0):
-                found.append(Caption(end, "\n".join(told), written))
+                english, chinese = ("\n".join(line.of(lang) for line in told) for lang in LANGUAGES)
+                found.append(Caption(end, Text(english, chinese), written))
                 told, written = [], False
         return tuple(found)
 
@@ -214,17 +224,21 @@ def _blocks_by_command(text: str, script: Script, ends: tuple[int, ...]) -> tupl
     return tuple(Block("\n".join(lines[a:b]), "", b) for a, b in pairwise([0, *cuts]))
 
 
-def _told_in(block: Block) -> tuple[list[str], bool]:
+def _told_in(block: Block) -> tuple[list[Text], bool]:
     """The comments of a block as one line, and that they are such; or its commands, without those
     that only wait and without single choices. The system line and the story above it belong
     to the whole file."""
     lines = [line.strip() for line in block.source.splitlines() if line.strip()]
     heads = [i for i, line in enumerate(lines, 1) if line.startswith("system ")]
     lines = lines[max(heads, default=0) :]
-    comments = [line.lstrip("# ") for line in lines if line.startswith("#")]
+    comments = [line for line in lines if line.startswith("#")]
+    english = [read_comment(line) for line in comments if not line.startswith(CHINESE)]
+    chinese = [read_comment(line) for line in comments if line.startswith(CHINESE)]
     silent = ("#", "off ", "do ", "hold ", "lose ", "late ")
     commands = [line for line in lines if not line.startswith(silent) and " when=" not in line]
-    return ([" ".join(comments)], True) if comments else (commands, False)
+    if comments:
+        return [Text(" ".join(english), "".join(chinese))], True
+    return list(map(Text, commands)), False
 
 
 def rewrite(golden: Golden) -> None:

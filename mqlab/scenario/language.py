@@ -7,11 +7,12 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..kernel import System
+from ..kernel import System, Text
 
 Registry = Mapping[str, type[System]]
 
 DASHES = "---"  # between commands and the narration of what they cause
+CHINESE = "#zh"  # a comment that begins so says in Chinese what those around it say
 
 COMMANDS = [
     "run",
@@ -65,15 +66,23 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Script:
     """`comments`: the lines before the first command, without their #; the first is the
-    title. `system`: the system line with its `off` lines folded in."""
+    title. `chinese`: the same of the lines that begin with #zh. `system`: the system line with
+    its `off` lines folded in."""
 
     comments: tuple[str, ...]
+    chinese: tuple[str, ...]
     system: str
     lines: tuple[Line, ...]
 
     @property
-    def title(self) -> str:
-        return self.comments[0].rstrip(".") if self.comments else ""
+    def title(self) -> Text:
+        english, chinese = ((*told, "")[0] for told in (self.comments, self.chinese))
+        return Text(english.rstrip("."), chinese.rstrip("。"))
+
+    @property
+    def story(self) -> Text:
+        """What is told below the title."""
+        return Text(" ".join(self.comments[1:]), "".join(self.chinese[1:]))
 
 
 class ScenarioError(ValueError):
@@ -84,6 +93,7 @@ def parse_script(text: str) -> Script:
     """The commands of a scenario; narration (from dashes to the next blank line) is passed
     over. Raises ScenarioError with the line's number and what to write instead."""
     comments: list[str] = []
+    chinese: list[str] = []
     system, off = "", []
     lines: list[Line] = []
     telling = False
@@ -94,7 +104,7 @@ def parse_script(text: str) -> Script:
             continue
         if line.startswith("#"):
             if not system:
-                comments.append(line.lstrip("# "))
+                (chinese if line.startswith(CHINESE) else comments).append(read_comment(line))
             continue
         if not line:
             continue
@@ -112,7 +122,13 @@ def parse_script(text: str) -> Script:
             raise ScenarioError(f"line {number}: {word!r} is no command; there are: {known}")
     if not system:
         raise ScenarioError("no line `system NAME …`, for example: system kafka partitions=2")
-    return Script(tuple(comments), system + (f" off={','.join(off)}" if off else ""), tuple(lines))
+    line = system + (f" off={','.join(off)}" if off else "")
+    return Script(tuple(comments), tuple(chinese), line, tuple(lines))
+
+
+def read_comment(line: str) -> str:
+    """The words of a comment, in whichever language."""
+    return line.removeprefix(CHINESE).lstrip("# ")
 
 
 def _line(number: int, command: str, rest: str) -> Line:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..kernel import Append, Choice, Reply, Run, Send, System, Text, World
+from ..kernel import Append, Choice, Reply, Run, Send, System, World
 from ..kernel.choice import parse
 from ..kernel.world import Moved, apply
 from .language import Line, Message, ScenarioError, Script
@@ -53,7 +53,7 @@ def perform_lines(script: Script, system: System) -> Performance:
 class _Driver:
     def __init__(self, script: Script, system: System) -> None:
         self.system = system
-        self.run = Run(system, Text(script.title))
+        self.run = Run(system, script.title)
         self.at_ms = 0
         self.armed = [line for line in script.lines if line.armed]
         self.queue: list[Waiting] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 from mqlab_widgets.legend import SHAPES, find_kind
 
 from ..brokers import list_brokers
-from ..kernel import Trace
+from ..kernel import LANGUAGES, Text, Trace
 from ..places import SCENARIOS
 from ..registry import SYSTEMS, find_owner, with_evidence
 from ..registry.searches import Case, searches_of
@@ -33,7 +33,7 @@ class Story:
         return self.golden.path.relative_to(SCENARIOS).with_suffix("").as_posix()
 
     @property
-    def title(self) -> str:
+    def title(self) -> Text:
         return self.golden.script.title
 
     @property
@@ -42,9 +42,9 @@ class Story:
         return "\n".join(block.source.strip() for block in self.golden.blocks) + "\n"
 
     @property
-    def text(self) -> str:
+    def text(self) -> Text:
         """The story in words, without its title."""
-        return " ".join(self.golden.script.comments[1:])
+        return self.golden.script.story
 
     @property
     def anomaly(self) -> str:
@@ -71,8 +71,10 @@ class Story:
     @property
     def words(self) -> str:
         """All that a search looks through, in small letters."""
-        said = (self.name, self.title, self.text, self.anomaly, self.golden.script.system)
-        return " ".join(said).lower()
+        said = (self.name, self.anomaly, self.golden.script.system)
+        texts = (self.title, self.text)
+        both = (text.of(lang) for text in texts for lang in LANGUAGES)
+        return " ".join((*said, *both)).lower()
 
 
 def list_stories(paths: tuple[Path, ...] = ()) -> Iterator[Story]:

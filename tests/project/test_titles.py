@@ -15,7 +15,7 @@ SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios"
 def test_a_title_does_not_break_off(broker: str) -> None:
     broken = {}
     for path in sorted((SCENARIOS / broker).rglob("*.scn")):
-        title = parse_script(path.read_text("utf-8")).title
+        title = parse_script(path.read_text("utf-8")).title.en
         comments = [
             line.lstrip("# ") for line in path.read_text("utf-8").splitlines() if line[:1] == "#"
         ]

@@ -86,7 +86,7 @@ def test_an_error_names_the_line_of_the_file(file):
 
 def captions(file, text):
     file.write_text(text, "utf-8")
-    return [(caption.end, caption.text) for caption in load(file, SYSTEMS).captions]
+    return [(caption.end, caption.text.en) for caption in load(file, SYSTEMS).captions]
 
 
 def test_a_blocks_comments_are_its_caption_and_without_any_its_commands(file):

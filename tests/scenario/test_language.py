@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mqlab.kernel import replay
+from mqlab.kernel import Text, replay
 from mqlab.kernel.run import MOST_FACTS
 from mqlab.scenario import parse_script, perform, system_of
 from mqlab.scenario.golden import Block, count_facts
@@ -67,8 +67,15 @@ def test_a_message_is_named_by_its_ends_its_kind_and_its_number():
 
 def test_comments_before_the_first_command_are_the_story():
     script = parse_script(f"# A title.\n# More.\n{HEAD}# a remark\n{RUN}")
-    assert (script.title, script.comments) == ("A title", ("A title.", "More."))
+    assert (script.title.en, script.comments) == ("A title", ("A title.", "More."))
     assert run(f"# A title.\n{HEAD}{RUN}").title.en == "A title"
+
+
+def test_a_story_is_told_in_chinese_by_comments_of_their_own():
+    told = "# A title.\n#zh 标题。\n# One.\n#zh 一。\n# Two.\n#zh 二。\n"
+    script = parse_script(f"{told}{HEAD}{RUN}")
+    assert (script.title, script.story) == (Text("A title", "标题"), Text("One. Two.", "一。二。"))
+    assert parse_script(f"# A title.\n{HEAD}{RUN}").title.of("zh") == "A title"
 
 
 def test_safeguards_are_switched_off_by_lines_of_their_own():

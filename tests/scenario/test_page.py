@@ -54,7 +54,7 @@ def test_the_blocks_of_the_page_are_scenes_with_captions(tmp_path):
     (example,) = (e for e in EXAMPLES if "---" in e)
     (tmp_path / "example.scn").write_text(example, "utf-8")
     golden = load(tmp_path / "example.scn", SYSTEMS)
-    assert [caption.text for caption in golden.captions] == [
+    assert [caption.text.en for caption in golden.captions] == [
         "Nobody has decided anything yet.",
         "Its memory is gone; what it wrote is there.",
         "So the transaction can still commit.",

@@ -62,13 +62,14 @@ class Explorer(PictureWidget):
         properties: tuple[Property, ...] | None = None,
         *,
         title: str | None = None,
-        lang: Lang = "en",
+        lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
         **unknown: object,
     ) -> None:
         refuse("Explorer", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels)
+        lang = self._look.lang
         self._asked_for = (system, budget, properties)
         self._phase = "ready"
         self._error = ""

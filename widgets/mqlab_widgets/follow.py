@@ -156,7 +156,7 @@ class Follow(PictureWidget):
         url: str,
         *,
         title: str | None = None,
-        lang: Lang = "en",
+        lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
         every_s: float = 0.5,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipywidgets as w
 
 from mqlab.kernel.snapshot import Money
-from mqlab.kernel.text import Lang
+from mqlab.kernel.text import Lang, spoken
 
 from .scene import Scene, xml
 from .style import svg_css
@@ -24,8 +24,8 @@ THEMES = (
 class MoneyBar(w.HTML):  # type: ignore[misc]
     """Empty until `show`. What was wrong once stays red until `clear`, as in a player."""
 
-    def __init__(self, lang: Lang = "en") -> None:
-        self._lang = lang
+    def __init__(self, lang: Lang | None = None) -> None:
+        self._lang = lang or spoken()
         self._broken = False
         super().__init__()
 

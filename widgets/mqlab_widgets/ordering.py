@@ -96,7 +96,7 @@ class Ordering(PictureWidget):
         *,
         cell: bool = False,
         title: str | None = None,
-        lang: Lang = "en",
+        lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
         **unknown: object,

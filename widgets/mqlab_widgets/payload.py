@@ -10,7 +10,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.text import Lang, Text, spoken
 from mqlab.kernel.trace import Fact, Trace
 
 from .legend import SHAPES, explain_evidence, find_kind, list_signs, list_terms
@@ -120,8 +120,12 @@ class Look:
         return self.panels is not None and len(self.panels) <= CALM
 
     @staticmethod
-    def of(title: str | None, lang: Lang, scale: float, panels: Sequence[str] | None) -> Look:
-        """Checked here, so that a mistake is reported where it was made."""
+    def of(
+        title: str | None, lang: Lang | None, scale: float, panels: Sequence[str] | None
+    ) -> Look:
+        """Checked here, so that a mistake is reported where it was made. A `lang` of None is the one
+        that this process speaks."""
+        lang = lang or spoken()
         if lang not in ("en", "zh"):
             raise ValueError(f"lang={lang!r}: the pictures speak 'en' and 'zh'")
         if not 0.25 <= scale <= 4:

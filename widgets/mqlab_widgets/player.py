@@ -44,7 +44,7 @@ class Player:
         *,
         step: int | None = None,
         title: str | None = None,
-        lang: Lang = "en",
+        lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
         **unknown: object,

@@ -108,7 +108,7 @@ class Playground(PictureWidget):
         *,
         goal: str | Property | None = None,
         title: str | None = None,
-        lang: Lang = "en",
+        lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
         **unknown: object,

@@ -16,7 +16,7 @@ from typing import Any
 import traitlets
 from IPython.display import update_display
 
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.text import Lang, Text, spoken
 from mqlab.kernel.trace import Trace
 
 from .lives import deflate
@@ -85,13 +85,14 @@ class Predict(PictureWidget):
         chosen: int = -1,
         revealed: bool = False,
         title: str | None = None,
-        lang: Lang = "en",
+        lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
         told: Sequence[str] | None = None,
         **unknown: object,
     ) -> None:
         refuse("Predict", unknown, KNOWN)
+        lang = lang or spoken()
         self.question = say(question, lang)
         self.options = [say(option, lang) for option in options]
         self.answer = _index(answer, options)

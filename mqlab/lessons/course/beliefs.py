@@ -15,17 +15,21 @@ from pathlib import Path
 
 from nbgrader import utils
 
+from ...kernel import LANGUAGES
 from ..parsons import NOTHING_MOVED
-from ..verdict import NOT_WRITTEN
+from ..verdict import HEADS, NOT_WRITTEN
 from .folder import Course
 from .notebooks import STUB, Notebook, read
 
 RIGHT = ""
 NOTHING = "nothing is written yet"
 # How a verdict is told: `Verdict.sentence`, and what checks say of a stub.
-PREFIX = "not yet: "
-BELIEF = re.compile(r" \(The belief behind it: (.+)\.\)$")
-STUBS = tuple(text.en.partition(":")[0] for text in (NOT_WRITTEN, NOTHING_MOVED))
+PREFIX = re.compile("|".join(f"{HEADS[False].of(lang)}: " for lang in LANGUAGES))
+BELIEF = re.compile(r" \(The belief behind it: (.+)\.\)$|（背后的想法：(.+)。）$")
+STUBS = tuple(
+    re.split("[:：]", text.of(lang))[0]
+    for text in (NOT_WRITTEN, NOTHING_MOVED) for lang in LANGUAGES
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def _answers(notebook: Notebook, lab: str, student: str) -> Iterator[Answer]:
 def _said(cell: Notebook) -> str:
     """The first line of what the check said, or of the error that kept it from judging."""
     for error in _errors(cell):
-        first: str = error.evalue.strip().partition("\n")[0].removeprefix(PREFIX)
+        first: str = PREFIX.sub("", error.evalue.strip().partition("\n")[0], count=1)
         if error.ename == "NotImplementedError" or first.startswith(STUBS):
             return NOTHING
         if error.ename in ("AssertionError", "NotYet") and first:
@@ -83,7 +87,9 @@ def _belief(said: str) -> str:
     """Students are told their own case first; the belief is what they have in common. Where none is
     named, as by an ordering, it is what went wrong, without why."""
     found = BELIEF.search(said)
-    return found[1] if found else said if said.startswith("(") else said.partition(": ")[0]
+    if found:
+        return found[1] or found[2]
+    return said if said.startswith("(") else re.split(": |：", said)[0]
 
 
 def _errors(cell: Notebook) -> list[Notebook]:

@@ -5,24 +5,27 @@ links from lab to lab work as they do in `labs/`, and git has no opinion on what
 
 A copy is made once and never overwritten. When a lab changes, a copy in which nothing was written
 or run is replaced; any other is kept, and `renew` sets it aside under another name for a new one.
+A reader of Chinese gets the copies of `labs/zh` under the same names, and keeps the language until
+another is asked for: copies without work in them change, for the others there is `renew`.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ...kernel import Lang
 from .notebooks import DAMAGE, Notebook, notebooks_in, read, set_aside, was_worked_on
 
 Say = Callable[[str], None]
 
 
-def lay_out(labs: Path, folder: Path, say: Say) -> None:
+def lay_out(labs: Path, folder: Path, say: Say, lang: Lang = "en") -> None:
     """Copy each notebook of `labs` that `folder` lacks, and the pictures that they show. A notebook
     that cannot be read is named, and the others are copied."""
     folder.mkdir(parents=True, exist_ok=True)
-    for lab in notebooks_in(labs):
+    for lab in in_language(labs, lang):
         copy = folder / lab.name
         if copy.exists() and not _may_replace(lab, copy, say):
             continue
@@ -35,9 +38,26 @@ def lay_out(labs: Path, folder: Path, say: Say) -> None:
             shutil.copyfile(picture, copy)
 
 
-def renew(labs: Path, folder: Path, names: list[str], say: Say) -> None:
-    """A new copy of the labs whose names begin so; the old one stays under another name."""
+def find_language(folder: Path) -> Lang | None:
+    """The language of somebody's copies; None before there are any that can be read."""
+    for copy in notebooks_in(folder):
+        try:
+            return "zh" if read(copy).metadata.get("mqlab", {}).get("lang") == "zh" else "en"
+        except DAMAGE:
+            continue
+    return None
+
+
+def in_language(labs: Path, lang: Lang) -> Iterator[Path]:
+    """The notebooks of a folder of labs, each in this language where it is told in it."""
     for lab in notebooks_in(labs):
+        told = labs / lang / lab.name
+        yield told if told.exists() else lab
+
+
+def renew(labs: Path, folder: Path, names: list[str], say: Say, lang: Lang = "en") -> None:
+    """A new copy of the labs whose names begin so; the old one stays under another name."""
+    for lab in in_language(labs, lang):
         if not lab.name.startswith(tuple(names)):
             continue
         copy = folder / lab.name
@@ -75,15 +95,16 @@ def _may_replace(lab: Path, copy: Path, say: Say) -> bool:
         return False
     if was_worked_on(mine) or _was_run(mine):
         say(
-            f"kept {copy.name}: you have worked in it; the lab has changed since "
-            f"(`mqlab labs renew {number}` sets yours aside and gives you the new one)"
+            f"kept {copy.name}: you have worked in it; the lab has changed since, or is another "
+            f"language's (`mqlab labs renew {number}` sets yours aside and gives you the new one)"
         )
         return False
     return True
 
 
 def _origin(notebook: Notebook) -> object:
-    return notebook.metadata.get("mqlab", {}).get("source")
+    made = notebook.metadata.get("mqlab", {})
+    return made.get("source"), made.get("lang")
 
 
 def _was_run(notebook: Notebook) -> bool:

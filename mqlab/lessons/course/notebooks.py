@@ -1,14 +1,15 @@
 """From one readable source to the two notebooks of a lab.
 
 A lab is written once, in `labs/source/NN-name.py`: jupytext's percent format, one cell after
-each `# %%`, so that a change reads as a change. Two copies are derived and committed:
+each `# %%`, so that a change reads as a change. A cell of text is followed by its twin in Chinese,
+`# %% [markdown] lang="zh"`; a cell of code stands once. Copies are derived and committed:
 
 - `labs/NN-name.ipynb`, the student's: solutions and hidden tests taken out by nbgrader itself,
-  no outputs;
+  no outputs; `labs/zh/NN-name.ipynb`, the same in Chinese, whose kernel speaks Chinese;
 - `labs/solutions/NN-name.ipynb`, nbgrader's source version: everything in place, executed, so
   that nbval can compare. Its outputs are text; a picture is drawn when its cell runs.
 
-Both are functions of the source (cell ids from its contents, outputs without addresses and
+All are functions of the source (cell ids from its contents, outputs without addresses and
 random names): building again without a change gives no difference. A student copy in which
 somebody has worked is not overwritten.
 
@@ -24,7 +25,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +37,12 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat.reader import NotJSONError
+from nbformat.v4 import new_code_cell
 from nbgrader import preprocessors, utils
 from nbgrader.nbgraderformat import SchemaTooOldError, ValidationError
 from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
+from ...kernel import Lang
 from .ways import fold_deeper_parts
 
 Notebook = nbformat.NotebookNode
@@ -55,6 +58,8 @@ DAMAGE = (
     nbformat.ValidationError,
 )
 
+IN_CHINESE = 'lang="zh"'
+SPEAK = 'from mqlab.lab import speak\n\nspeak("zh")  # 图、问题和消息都用中文'
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_TIMEOUT_S = 300
 # What a student finds in the place of a solution. No line that raises: a function without
@@ -87,6 +92,17 @@ class Lab:
         return self.source.parents[1] / f"{self.name}.ipynb"
 
     @property
+    def chinese(self) -> Path:
+        return self.source.parents[1] / "zh" / f"{self.name}.ipynb"
+
+    @property
+    def copies(self) -> tuple[tuple[Path, Lang], ...]:
+        """The students' copies, with the language of each."""
+        has_twins = IN_CHINESE in self.source.read_text(encoding="utf-8")
+        copies: list[tuple[Path, Lang]] = [(self.student, "en"), (self.chinese, "zh")]
+        return tuple(copies[: 1 + has_twins])
+
+    @property
     def solution(self) -> Path:
         return self.source.parents[1] / "solutions" / f"{self.name}.ipynb"
 
@@ -106,16 +122,18 @@ def labs_in(folder: Path, names: list[str] | None = None) -> list[Lab]:
 # --- reading ---------------------------------------------------------------------------
 
 
-def read_source(lab: Lab) -> Notebook:
-    """The whole lab as nbgrader's source version, not yet executed."""
+def read_source(lab: Lab, lang: Lang = "en") -> Notebook:
+    """The whole lab as nbgrader's source version in one language, not yet executed."""
     text = lab.source.read_text(encoding="utf-8")
     notebook = jupytext.reads(text, fmt="py:percent")
+    notebook.cells = list(pick_language(notebook.cells, lang))
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": KERNEL,
             "language_info": {"file_extension": ".py", "name": "python"},
-            "mqlab": {"lab": lab.name, "source": _digest(text)},
+            "mqlab": {"lab": lab.name, "source": _digest(text)}
+            | ({} if lang == "en" else {"lang": lang}),
         }
     )
     seen: dict[str, int] = {}
@@ -126,6 +144,26 @@ def read_source(lab: Lab) -> Notebook:
         cell["id"] = _cell_id(cell, seen)
     fold_deeper_parts(notebook)
     return notebook
+
+
+def pick_language(cells: Sequence[Notebook], lang: Lang) -> Iterator[Notebook]:
+    """The cells of one language: in Chinese a text has the words of its twin, where it has one, and
+    before the first cell of code stands one that has the kernel speak Chinese."""
+    is_told = lang == "en"
+    for cell, following in zip(cells, [*cells[1:], None], strict=True):
+        if is_twin(cell):
+            continue
+        if cell.cell_type == "code" and not is_told:
+            is_told = True
+            yield new_code_cell(SPEAK, metadata={"jupyter": {"source_hidden": True}})
+        if lang == "zh" and following is not None and is_twin(following):
+            cell.source = following.source
+        yield cell
+
+
+def is_twin(cell: Notebook) -> bool:
+    """Whether a cell of a source says in Chinese what the one before it says."""
+    return bool(cell.metadata.get("lang") == "zh")
 
 
 def _complete(given: dict[str, Any]) -> dict[str, Any]:
@@ -178,6 +216,11 @@ def student_copy(source: Notebook) -> Notebook:
             raise LabError(f"{_name(source)}: nbgrader's {type(step).__name__}: {error}") from error
     notebook.metadata["mqlab"]["cells"] = _digest_of_cells(notebook)
     return notebook
+
+
+def translated_copy(lab: Lab, lang: Lang) -> Notebook:
+    """What a student gets who reads this language."""
+    return student_copy(read_source(lab, lang))
 
 
 def solution_copy(source: Notebook, execute_in: Path, previous: Notebook | None) -> Notebook:
@@ -292,16 +335,10 @@ def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool)
 
     A student copy that somebody has worked in, or that cannot be read, is kept; `force` sets it
     aside under another name and makes a new one."""
-    if student_only and not force and _is_fresh(lab):
-        return
+    for copy, lang in lab.copies:
+        if force or not (student_only and _is_fresh(lab, copy)):
+            _renew(copy, translated_copy(lab, lang), say, force)
     source = read_source(lab)
-    objection = _objection(lab.student)
-    if objection and not force:
-        say(f"kept {lab.student.name}: {objection} (--force sets it aside and makes it again)")
-    else:
-        if objection:
-            say(f"{lab.student.name} is now {set_aside(lab.student).name}")
-        _write(lab.student, student_copy(source), say)
     if not student_only:
         previous = read(lab.solution) if lab.solution.exists() else None
         try:
@@ -312,6 +349,16 @@ def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool)
             message = f"{lab.name}: its solution fails\n{where}: {error.what}\n\n{error}"
             raise LabError(message) from error
         _write(lab.solution, solution, say)
+
+
+def _renew(copy: Path, notebook: Notebook, say: Callable[[str], None], force: bool) -> None:
+    objection = _objection(copy)
+    if objection and not force:
+        say(f"kept {copy.name}: {objection} (--force sets it aside and makes it again)")
+        return
+    if objection:
+        say(f"{copy.name} is now {set_aside(copy).name}")
+    _write(copy, notebook, say)
 
 
 def _objection(student: Path) -> str:
@@ -344,11 +391,11 @@ def was_worked_on(student: Notebook) -> bool:
     return built != _digest_of_cells(student)
 
 
-def _is_fresh(lab: Lab) -> bool:
-    if not lab.student.exists():
+def _is_fresh(lab: Lab, copy: Path) -> bool:
+    if not copy.exists():
         return False
     try:
-        built = json.loads(lab.student.read_text(encoding="utf-8"))["metadata"].get("mqlab", {})
+        built = json.loads(copy.read_text(encoding="utf-8"))["metadata"].get("mqlab", {})
         return built.get("source") == _digest(lab.source.read_text(encoding="utf-8"))
     except DAMAGE:
         return False

@@ -85,7 +85,7 @@ def measure(cells: Iterable[Notebook]) -> Extent:
             words += len(cell.source.split())
             continue
         for call in CALL.finditer(cell.source):
-            question = find_question(call["name"])
+            question = find_question(call["name"], "en")
             words += sum(len(text.split()) for text in (question.text, *question.options))
             questions += 1
         minutes += MINUTES["picture"] * len(PICTURES.findall(cell.source))

@@ -17,7 +17,8 @@ so that neither a notebook nor what is made of it (a page, a print) shows the an
     why = "A partition shows a transaction when its own marker is in its own log."
     right = true
 
-`until` and `shows` may be left out: the run then plays to its last step.
+`until` and `shows` may be left out: the run then plays to its last step. `question_zh`, `says_zh`
+and `why_zh`, each below its own, are the same in Chinese.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-KEYS = {"question", "options", "until", "shows"}
-OPTION_KEYS = {"says", "why", "right"}
+from mqlab.kernel import Lang, spoken
+
+KEYS = {"question", "question_zh", "options", "until", "shows"}
+OPTION_KEYS = {"says", "says_zh", "why", "why_zh", "right"}
 
 #: the call in a notebook's cell: the name, and what was kept of an answer
 CALL = re.compile(
@@ -55,9 +58,10 @@ class Question:
     shows: tuple[str, ...] = ()
 
 
-def find_question(name: str) -> Question:
-    """The question "07-first-marker"; ValueError where there is none of this name."""
-    asked = load_questions(name.partition("-")[0])
+def find_question(name: str, lang: Lang | None = None) -> Question:
+    """The question "07-first-marker" in a language, by default the one that is spoken; ValueError
+    where there is none of this name."""
+    asked = load_questions(name.partition("-")[0], lang or spoken())
     if name not in asked:
         near = get_close_matches(name, asked, 1)
         guess = f"did you mean {near[0]!r}? " if near else ""
@@ -66,23 +70,23 @@ def find_question(name: str) -> Question:
 
 
 @cache
-def load_questions(lab: str) -> Mapping[str, Question]:
+def load_questions(lab: str, lang: Lang = "en") -> Mapping[str, Question]:
     """The questions of the lab with this number, by their names, in the file's order."""
     file = files(__name__).joinpath(f"{lab}.toml")
     if not (lab.isalnum() and file.is_file()):
         raise ValueError(f"no lab {lab!r} asks anything; a question's name is “07-first-marker”")
-    return read_questions(lab, file.read_text("utf-8"))
+    return read_questions(lab, file.read_text("utf-8"), lang)
 
 
-def read_questions(lab: str, text: str) -> dict[str, Question]:
+def read_questions(lab: str, text: str, lang: Lang = "en") -> dict[str, Question]:
     """The questions in a file's text; ValueError says which one is not in the form."""
     return {
-        f"{lab}-{name}": _question(f"{lab}-{name}", given)
+        f"{lab}-{name}": _question(f"{lab}-{name}", given, lang)
         for name, given in tomllib.loads(text).items()
     }
 
 
-def _question(name: str, given: dict[str, Any]) -> Question:
+def _question(name: str, given: dict[str, Any], lang: Lang) -> Question:
     options = given.get("options", [])
     strange = [
         *(given.keys() - KEYS),
@@ -97,10 +101,14 @@ def _question(name: str, given: dict[str, Any]) -> Question:
         raise ValueError(f"{name}: each option says something and why; one of them is right")
     return Question(
         name,
-        given["question"],
-        tuple(one["says"] for one in options),
-        tuple(one["why"] for one in options),
+        _pick(given, "question", lang),
+        tuple(_pick(one, "says", lang) for one in options),
+        tuple(_pick(one, "why", lang) for one in options),
         right[0],
         given.get("until"),
         tuple(given.get("shows", ())),
     )
+
+
+def _pick(given: dict[str, Any], key: str, lang: Lang) -> str:
+    return str(given.get(f"{key}_{lang}") or given[key])

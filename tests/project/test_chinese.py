@@ -1,0 +1,77 @@
+"""All that a learner reads is there in Chinese, and says the same."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import pytest
+
+from mqlab.lessons.course.notebooks import is_twin, labs_in, translated_copy
+from mqlab.scenario import parse_script
+
+from .chinese import compare
+
+ROOT = Path(__file__).parents[2]
+LABS = labs_in(ROOT / "labs")
+QUESTIONS = sorted((ROOT / "mqlab" / "lessons" / "questions").glob("*.toml"))
+SCENARIOS = ROOT / "datasets" / "scenarios"
+
+
+@pytest.mark.parametrize("lab", LABS, ids=[lab.name[:2] for lab in LABS])
+def test_each_text_of_a_lab_has_its_twin(lab):
+    cells = jupytext.reads(lab.source.read_text("utf-8"), fmt="py:percent").cells
+    wrong = []
+    for cell, after in zip(cells, [*cells[1:], None], strict=True):
+        if cell.cell_type != "markdown" or is_twin(cell):
+            continue
+        first = cell.source.partition("\n")[0][:50]
+        if after is None or not is_twin(after):
+            wrong.append(f"“{first}” has no twin")
+        else:
+            wrong += [f"“{first}”: {line}" for line in compare(cell.source, after.source)]
+    assert wrong == []
+
+
+def test_a_copy_in_chinese_speaks_it_before_anything_is_drawn():
+    for lab in LABS:
+        cells = translated_copy(lab, "zh").cells
+        code = [cell.source for cell in cells if cell.cell_type == "code"]
+        assert 'speak("zh")' in code[0] and not any('speak("' in one for one in code[1:]), lab.name
+        assert code[1:] == [
+            cell.source for cell in translated_copy(lab, "en").cells if cell.cell_type == "code"
+        ]
+
+
+@pytest.mark.parametrize("path", QUESTIONS, ids=[path.stem for path in QUESTIONS])
+def test_each_question_is_asked_in_chinese(path):
+    wrong = []
+    for name, question in tomllib.loads(path.read_text("utf-8")).items():
+        for english, chinese in _both(question):
+            if not chinese:
+                wrong.append(f"{name}: “{english[:50]}” has no twin")
+            else:
+                wrong += [f"{name}: “{english[:50]}”: {line}" for line in compare(english, chinese)]
+    assert wrong == []
+
+
+def _both(question: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield question["question"], question.get("question_zh", "")
+    for option in question["options"]:
+        for key in ("says", "why"):
+            yield option[key], option.get(f"{key}_zh", "")
+
+
+@pytest.mark.parametrize("broker", sorted(p.name for p in SCENARIOS.iterdir() if p.is_dir()))
+def test_each_story_has_a_title_in_chinese(broker):
+    wrong = []
+    for path in sorted((SCENARIOS / broker).rglob("*.scn")):
+        title = parse_script(path.read_text("utf-8")).title
+        if not title.zh:
+            wrong.append(f"{path.name}: no title in Chinese (a line that begins with #zh)")
+        else:
+            wrong += [f"{path.name}: {line}" for line in compare(title.en, title.zh)]
+    assert wrong == []
