@@ -61,7 +61,20 @@ from .snapshot import (
 )
 from .stops import Named, name_plainly
 from .system import NodeSpec, Property, System, Telling
-from .text import LANGUAGES, NOTHING, Lang, Made, Text, Words, escape_unseen, shorten, speak, spoken
+from .text import (
+    LANGUAGES,
+    NOTHING,
+    Lang,
+    Made,
+    Text,
+    Words,
+    escape_unseen,
+    pick,
+    shorten,
+    speak,
+    speaking,
+    spoken,
+)
 from .trace import Fact, FactKind, Trace
 from .values import frozen, replace
 from .worded import worded
@@ -76,6 +89,6 @@ __all__ = [
     "Progress", "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response",
     "Return", "Run", "Send", "SetTimer", "Single", "Snapshot", "Stretch", "System", "Table",
     "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
-    "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "replace", "replay",
-    "shorten", "simulate", "speak", "spoken", "worded",
+    "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "pick", "replace", "replay",
+    "shorten", "simulate", "speak", "speaking", "spoken", "worded",
 ]  # fmt: skip

@@ -9,7 +9,8 @@ program compares (a narration, a line, a digest) is English in any case.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, Literal
 
@@ -34,6 +35,29 @@ def speak(lang: str) -> None:
 def spoken() -> Lang:
     """What `speak` has set."""
     return _Speech.lang
+
+
+@contextmanager
+def speaking(lang: Lang) -> Iterator[None]:
+    """The language of what is drawn or printed within."""
+    before = spoken()
+    speak(lang)
+    try:
+        yield
+    finally:
+        speak(before)
+
+
+def pick(told: Any, lang: Lang | None = None) -> Any:
+    """What a file of tables and lists says in one language: a value named `KEY_zh` stands for `KEY`
+    in Chinese, and for nothing in English."""
+    if isinstance(told, list):
+        return [pick(one, lang) for one in told]
+    if not isinstance(told, dict):
+        return told
+    ending = f"_{lang or spoken()}"
+    english = {key: value for key, value in told.items() if not key.endswith("_zh")}
+    return {key: pick(told.get(key + ending, value), lang) for key, value in english.items()}
 
 
 @frozen

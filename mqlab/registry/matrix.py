@@ -134,7 +134,7 @@ class Told:
 
     @property
     def sentence(self) -> Text:
-        return Text(load(self.path, SYSTEMS).run.trace.title.en)
+        return load(self.path, SYSTEMS).run.trace.title
 
     def prove(self) -> str:
         golden = load(self.path, SYSTEMS)

@@ -32,7 +32,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from mqlab.kernel import Lang, spoken
+from mqlab.kernel import Lang, pick, spoken
 
 KEYS = {"question", "question_zh", "options", "until", "shows"}
 OPTION_KEYS = {"says", "says_zh", "why", "why_zh", "right"}
@@ -99,16 +99,13 @@ def _question(name: str, given: dict[str, Any], lang: Lang) -> Question:
     right = [place for place, one in enumerate(options) if one.get("right")]
     if len(right) != 1 or not all(one.get("says") and one.get("why") for one in options):
         raise ValueError(f"{name}: each option says something and why; one of them is right")
+    told = pick(given, lang)
     return Question(
         name,
-        _pick(given, "question", lang),
-        tuple(_pick(one, "says", lang) for one in options),
-        tuple(_pick(one, "why", lang) for one in options),
+        told["question"],
+        tuple(one["says"] for one in told["options"]),
+        tuple(one["why"] for one in told["options"]),
         right[0],
         given.get("until"),
         tuple(given.get("shows", ())),
     )
-
-
-def _pick(given: dict[str, Any], key: str, lang: Lang) -> str:
-    return str(given.get(f"{key}_{lang}") or given[key])
