@@ -16,7 +16,8 @@ function search() {
       && (!safeguard || dataset.safeguard.split(" ").includes(safeguard)));
     count += !card.hidden;
   }
-  document.getElementById("found").textContent = count === 1 ? "1 story" : `${count} stories`;
+  const { one, more } = document.getElementById("found").dataset;
+  document.getElementById("found").textContent = count === 1 ? one : more.replace("#", count);
   document.getElementById("nothing").hidden = count > 0;
 }
 

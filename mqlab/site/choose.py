@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from mqlab_widgets import Compare, Player
 from mqlab_widgets.player import host
 
+from ..kernel import Lang, Run, spoken
 from ..places import LABS, SCENARIOS
 from ..registry import SYSTEMS, with_evidence
 from ..registry.cases.anomalies import MATRIX
@@ -26,6 +27,7 @@ from ..registry.matrix import ANOMALIES, WAYS, Cell, Found, Told
 from ..registry.prices import tabulate_bulk, tabulate_prices
 from ..registry.ways import ROLES, STAGES, tabulate_kills
 from ..scenario import perform_in_blocks
+from .catalogue import find_source, translate
 from .documents import dress
 
 SOURCE = LABS / "choose" / "choose.md"
@@ -46,7 +48,7 @@ class Beside:
 
 def list_linked() -> tuple[Path, ...]:
     """The scenarios that the page leads to. FileNotFoundError where one is not there."""
-    names = {name for kind, name in LINK.findall(_fill(SOURCE)) if kind == "story"}
+    names = {name for kind, name in LINK.findall(_fill(SOURCE, "en")) if kind == "story"}
     paths = [SCENARIOS / f"{name}.scn" for name in sorted(names)]
     if gone := [path for path in paths if not path.is_file()]:
         raise FileNotFoundError(f"{SOURCE.name} leads to {gone[0]}, which is not there")
@@ -56,7 +58,7 @@ def list_linked() -> tuple[Path, ...]:
 def render_choice() -> str:
     """The page's content as HTML, its links as addresses beside it."""
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
-    text = LINK.sub(_lead, _fill(SOURCE))
+    text = LINK.sub(_lead, _fill(find_source(SOURCE), spoken()))
     tokens = markdown.parse(text.replace(PICTURE, next(list_beside()).picture))
     dress(tokens)
     return str(markdown.renderer.render(tokens, markdown.options, {}))
@@ -64,16 +66,18 @@ def render_choice() -> str:
 
 def list_beside() -> Iterator[Beside]:
     """Without a kill first, then a kill of each role in each stage."""
-    yield _put_beside(NO_KILL, "One order, four ways", [way.text for way in ORDER.values()])
+    yield _put_beside(
+        NO_KILL, translate("One order, four ways"), [way.text for way in ORDER.values()]
+    )
     for role in ROLES:
         for number, stage in enumerate(STAGES, 1):
             killed = [way.kill_in(number, role) for way in ORDER.values()]
-            title = f"The {role} dies at the end of: {stage}"
+            title = translate(f"The {role} dies at the end of:") + f" {translate(stage)}"
             yield _put_beside(f"{role}-{number}", title, killed, number + 1)
 
 
 def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Beside:
-    runs, ends = zip(*(perform_in_blocks(text, SYSTEMS) for text in texts), strict=True)
+    runs, ends = zip(*map(_perform, texts), strict=True)
     players = [Player(with_evidence(run.trace, ""), step=0) for run in runs]
     compare = Compare(players, list(zip(*ends, strict=True)), at)
     picture = f'<div class="runs">{host("", compare.payload, "h2", "picture")}</div>'
@@ -81,7 +85,13 @@ def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Bes
 
 
 @cache
-def _fill(source: Path) -> str:
+def _perform(text: str) -> tuple[Run, tuple[int, ...]]:
+    """The run of a story and the ends of its blocks, once for all languages."""
+    return perform_in_blocks(text, SYSTEMS)
+
+
+@cache
+def _fill(source: Path, lang: Lang) -> str:
     """The page in Markdown, without its picture: sixty runs are behind its tables."""
     template = Environment(undefined=StrictUndefined).from_string(source.read_text("utf-8"))
     return template.render(
@@ -97,29 +107,35 @@ def _lead(found: re.Match[str]) -> str:
 def _kills(role: str) -> str:
     head, *rows = tabulate_kills(ORDER, role)
     linked = [
-        (f"[{stage}](way:{role}-{number})", *cells)
+        (f"[{translate(stage)}](way:{role}-{number})", *cells)
         for number, (stage, *cells) in enumerate(rows, 1)
     ]
-    return _table([head, *linked])
+    return _table([(translate(head[0]), *head[1:]), *linked])
 
 
 def _prices() -> str:
-    return _table(tabulate_prices(ORDER))
+    head, *rows = tabulate_prices(ORDER)
+    return _table([tuple(map(translate, head)), *rows])
 
 
 def _bulk() -> str:
     head, *rows = tabulate_bulk(BULK, 2, 3)
-    return _table([head[1:], *(row[1:] for row in rows if row[0] == "forgotten")])
+    return _table(
+        [tuple(map(_translate_if, head[1:])), *(row[1:] for row in rows if row[0] == "forgotten")]
+    )
 
 
 def _anomalies() -> str:
-    rows = [(anomaly, *(_cell(MATRIX[way][anomaly]) for way in WAYS)) for anomaly in ANOMALIES]
+    rows = [
+        (translate(anomaly), *(_cell(MATRIX[way][anomaly]) for way in WAYS))
+        for anomaly in ANOMALIES
+    ]
     return _table([("", *WAYS), *rows])
 
 
 def _cell(cell: Cell) -> str:
     """Its verdict, which leads to the first run that shows it, if one does."""
-    label = cell.label.en
+    label = cell.label.of()
     for proof in cell.proofs:
         if isinstance(proof, Told):
             return f"[{label}](story:{proof.story})"
@@ -134,3 +150,8 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     head, *others = rows
     lines = [head, ["---"] * len(head), *others]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _translate_if(words: str) -> str:
+    """The words in the language that is spoken; a formula, such as n=2, is one in every language."""
+    return words if "=" in words else translate(words)

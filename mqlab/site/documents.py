@@ -11,7 +11,9 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from ..kernel import spoken
 from ..places import LABS, ROOT
+from .catalogue import find_source
 
 #: file → name of its page and what the list of pages says of it
 DOCUMENTS = {
@@ -31,8 +33,8 @@ DOCUMENTS = {
     "labs/instructor/hub.md": ("hub", "A class on a JupyterHub: image, machine, grading"),
 }
 
-IMAGES = "../images"
-"""Where the pages find the files of labs/images."""
+IMAGES = {"en": "../images", "zh": "../../images"}
+"""Where the pages of a language find the files of labs/images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def list_documents() -> Iterator[Document]:
     """Each document of this clone, rendered. HTML that stands in one is shown as text."""
     for source, (name, about) in DOCUMENTS.items():
         markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-        tokens = markdown.parse((ROOT / source).read_text("utf-8"))
+        tokens = markdown.parse(find_source(ROOT / source).read_text("utf-8"))
         title = next(after.content for token, after in pairwise(tokens) if token.tag == "h1")
         _mend(tokens, source)
         html = markdown.renderer.render(tokens, markdown.options, {})
@@ -83,7 +85,7 @@ def _mend_line(line: list[Token], source: str) -> Iterator[Token]:
     for token in line:
         if token.type == "image":
             name = posixpath.basename(str(token.attrGet("src")))
-            token.attrSet("src", f"{IMAGES}/{name}")
+            token.attrSet("src", f"{IMAGES[spoken()]}/{name}")
             is_there = (LABS / "images" / name).is_file()
             yield token if is_there else Token("text", "", 0, content=token.content)
         elif token.type == "link_open":

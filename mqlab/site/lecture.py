@@ -7,17 +7,16 @@ each piece has a caption written by hand. The pages lead from one to the next wi
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment
 from markdown_it import MarkdownIt
 from mqlab_widgets import Player
 from mqlab_widgets.lecture import Lecture
 
-from ..kernel import Trace
+from ..kernel import Trace, pick, spoken
 from ..places import LABS, SCENARIOS
 from ..registry import scenario, with_evidence
 from ..registry.cases.ways import ORDER
@@ -25,6 +24,8 @@ from .first import MOST_WORDS
 
 SOURCE = LABS / "lecture" / "lecture.toml"
 INDEX = "index.html"
+Write = Callable[[str, str, Mapping[str, Any] | str], None]
+"""Writes a page: its name, its template, and what that shows, or the page itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +46,27 @@ class Scene:
 def read_scenes(source: Path = SOURCE) -> tuple[Mapping[str, Any], tuple[Scene, ...]]:
     """What the source says of the whole, and its scenes, each of them run. ValueError for a caption
     that is too long, and for a sign that no fact of the run looks like."""
-    told = tomllib.loads(source.read_text("utf-8"))
+    told = pick(tomllib.loads(source.read_text("utf-8")))
     return told, tuple(_read(scene) for scene in told["scenes"])
 
 
-def write_lecture(folder: Path, pages: Environment, known: Mapping[str, Any]) -> int:
-    """Write the speaker's page, a page per vote and per run, and the handout; how many. `known`:
-    what all pages of the site are told."""
+def write_lecture(write: Write) -> int:
+    """Write the speaker's page, a page per vote and per run, and the handout; how many."""
     told, scenes = read_scenes()
-    pages.filters["markdown"] = MarkdownIt().render
-    folder.mkdir(parents=True, exist_ok=True)
     steps = list(_list_steps(scenes))
     names = [name for name, _, _ in steps]
     for (name, scene, asks), following in zip(steps, [*names[1:], INDEX], strict=True):
         if asks:
-            page = pages.get_template("vote.html").render(scene=scene, following=following)
+            write(f"lecture/{name}", "vote.html", {"scene": scene, "following": following})
         else:
             player = Player(with_evidence(scene.trace, ""), step=0, title=scene.title)
-            page = Lecture(scene.title, scene.cuts, following).page(player)
-        (folder / name).write_text(page, "utf-8")
-    for name, shown in ((INDEX, "lecture.html"), ("handout.html", "handout.html")):
-        page = pages.get_template(shown).render(
-            known, up="../", told=told, scenes=scenes, first=names[0], steps=steps
-        )
-        (folder / name).write_text(page, "utf-8")
+            write(f"lecture/{name}", "", Lecture(scene.title, scene.cuts, following).page(player))
+    shown = {
+        "told": told, "scenes": scenes, "first": names[0], "steps": steps,
+        "markdown": MarkdownIt().render,
+    }  # fmt: skip
+    write(f"lecture/{INDEX}", "lecture.html", shown)
+    write("lecture/handout.html", "handout.html", shown)
     return len(steps) + 2
 
 
@@ -93,7 +91,7 @@ def _cut(trace: Trace, captions: Sequence[Mapping[str, str]]) -> Iterator[tuple[
     start = 0
     for one in captions:
         caption, sign = one["caption"], one.get("until", "")
-        if len(caption.split()) > MOST_WORDS:
+        if spoken() == "en" and len(caption.split()) > MOST_WORDS:
             raise ValueError(f"“{caption}” has more than {MOST_WORDS} words")
         lines = enumerate((fact.line("en") for fact in trace.facts[start:]), start + 1)
         end = next((at for at, line in lines if line.startswith(sign)), 0) if sign else len(trace)

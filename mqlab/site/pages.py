@@ -10,14 +10,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from mqlab_widgets import Player
 from mqlab_widgets.player import host, read_modules
 from mqlab_widgets.style import HERE, page_css
 
 from .. import __version__
 from ..brokers import list_brokers
+from ..kernel import LANGUAGES, Lang, speaking, spoken
 from ..places import LABS, ROOT
+from .catalogue import SOURCES, open_templates, other_than
 from .choose import list_beside, render_choice
 from .documents import list_documents
 from .first import cut_first
@@ -26,9 +27,10 @@ from .lite import write_labs
 from .play import VERSION, write_play
 from .stories import Story, list_stories
 
-SOURCES = LABS / "site"
+TITLES = {"en": r"(?m)^# # Lab \d+ · (.+)$", "zh": r"(?m)^# # 实验 \d+ · (.+)$"}
 SHARED = (
     "site.css", "site.js", "gallery.js", "first.css", "first.js", "lecture.css", "lecture.js",
+    "language.js",
 )  # fmt: skip
 
 
@@ -62,68 +64,75 @@ def write_site(
     folder.mkdir(parents=True)
     stories = list(list_stories(paths))
     _write_shared(folder)
-    pages = Environment(
-        loader=FileSystemLoader(SOURCES), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+    if pyodide:
+        write_play(folder / "play", pyodide, stories)
+        if lite:
+            write_labs(folder / "labs", lite, folder / "play" / "pyodide")
     brokers = {name: broker.title for name, broker in list_brokers().items()}
     known = {
         "version": __version__, "brokers": brokers, "count": len(stories),
         "pyodide": VERSION if pyodide else "", "lite": bool(pyodide and lite),
     }  # fmt: skip
-    documents = list(list_documents())
-    first = cut_first(SOURCES / "first.toml")
-    top = {
-        "index.html": {
-            "first": first,
-            "chosen": next(kill for kill in first["kills"] if kill["chosen"]),
-        },
-        "gallery.html": {"stories": stories, "facets": _facets(stories)},
-        "learn.html": {"labs": list(_list_labs())},
-        "choose.html": {"choice": render_choice()},
-        "teach.html": {},
-        "read.html": {"documents": documents},
-        "licences.html": {},
-    }
-    if pyodide:
-        top["play.html"] = {}
-        write_play(folder / "play", pyodide, stories)
-        if lite:
-            write_labs(folder / "labs", lite, folder / "play" / "pyodide")
-    for name, shown in top.items():
-        page = pages.get_template(name).render(known, up="", **shown)
-        (folder / name).write_text(page, "utf-8")
-    (folder / "docs").mkdir()
-    shutil.copytree(LABS / "images", folder / "images")
-    for document in documents:
-        page = pages.get_template("document.html").render(known, up="../", document=document)
-        (folder / "docs" / f"{document.name}.html").write_text(page, "utf-8")
-    (folder / "ways").mkdir()
-    for beside in list_beside():
-        page = pages.get_template("ways.html").render(known, up="../", beside=beside)
-        (folder / "ways" / f"{beside.name}.html").write_text(page, "utf-8")
-    write_lecture(folder / "lecture", pages, known)
-    _write_stories(folder, stories, pages, known)
+    for lang in LANGUAGES:
+        with speaking(lang):
+            _Pages(folder, lang, known).write(stories)
     written = [path for path in folder.rglob("*") if path.is_file()]
     return Built(folder, len(stories), sum(path.stat().st_size for path in written))
 
 
-def _write_stories(
-    folder: Path, stories: Sequence[Story], pages: Environment, known: Mapping[str, Any]
-) -> None:
-    """A page for each, with its neighbours and those in which the same goes wrong."""
-    story_page = pages.get_template("story.html")
-    for before, story, after in _with_neighbours(stories):
-        path = folder / "stories" / f"{story.name}.html"
+class _Pages:
+    """The pages of one language: English at the top of the site, Chinese in its folder `zh`."""
+
+    def __init__(self, site: Path, lang: Lang, known: Mapping[str, Any]) -> None:
+        self.site, self.lang, self.known = site, lang, known
+        self.folder = site if lang == "en" else site / lang
+        self.templates = open_templates()
+
+    def write(self, stories: Sequence[Story]) -> None:
+        documents = list(list_documents())
+        first = cut_first(SOURCES / "first.toml")
+        top = {
+            "index.html": {
+                "first": first,
+                "chosen": next(kill for kill in first["kills"] if kill["chosen"]),
+            },
+            "gallery.html": {"stories": stories, "facets": _facets(stories)},
+            "learn.html": {"labs": list(_list_labs())},
+            "choose.html": {"choice": render_choice()},
+            "teach.html": {},
+            "read.html": {"documents": documents},
+            "licences.html": {},
+        }
+        if self.known["pyodide"]:
+            top["play.html"] = {}
+        for name, shown in top.items():
+            self.page(name, name, shown)
+        for document in documents:
+            self.page(f"docs/{document.name}.html", "document.html", {"document": document})
+        for beside in list_beside():
+            self.page(f"ways/{beside.name}.html", "ways.html", {"beside": beside})
+        write_lecture(self.page)
+        for before, story, after in _with_neighbours(stories):
+            player = Player(story.trace, step=0)
+            shown = {
+                "story": story, "before": before, "after": after,
+                "alike": _alike(story, stories), "narration": player.narration(),
+                "picture": host("", player.payload, "h1", "picture"),
+            }  # fmt: skip
+            self.page(f"stories/{story.name}.html", "story.html", shown)
+
+    def page(self, name: str, template: str, shown: Mapping[str, Any] | str) -> None:
+        """Write the page of this name: a template with what it shows, or a page that is whole."""
+        path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        player = Player(story.trace, step=0)
-        up = "../" * (len(path.relative_to(folder).parts) - 1)
-        page = story_page.render(
-            known, up=up, story=story, before=before, after=after,
-            picture=host("", player.payload, "h1", "picture"), narration=player.narration(),
-            alike=_alike(story, stories),
-        )  # fmt: skip
-        path.write_text(page, "utf-8")
+        other = other_than(self.lang)
+        up = "../" * name.count("/")
+        below = name if other == "en" else f"{other}/{name}"
+        top = up if self.lang == "en" else f"../{up}"
+        ways = {"up": up, "top": top, "twin": top + below, "lang": self.lang, "other": other}
+        if not isinstance(shown, str):
+            shown = self.templates.get_template(template).render({**self.known, **ways, **shown})
+        path.write_text(shown, "utf-8")
 
 
 def _write_shared(folder: Path) -> None:
@@ -134,6 +143,7 @@ def _write_shared(folder: Path) -> None:
     (folder / "player.css").write_text(page_css("acts.css"), "utf-8")
     for name in SHARED:
         shutil.copyfile(SOURCES / name, folder / name)
+    shutil.copytree(LABS / "images", folder / "images")
     shutil.copytree(SOURCES / "licences", folder / "licences")
     shutil.copyfile(HERE / "font" / "OFL.txt", folder / "licences" / "OFL-1.1.txt")
     shutil.copyfile(ROOT / "LICENSE", folder / "licences" / "Apache-2.0.txt")
@@ -143,16 +153,17 @@ def _list_labs() -> Iterator[dict[str, str]]:
     """Title and minutes of each lab, as its first cell says them."""
     for path in sorted((SOURCES.parent / "source").glob("*.py")):
         text = path.read_text("utf-8")
-        title = re.search(r"(?m)^# # Lab \d+ · (.+)$", text)
-        minutes = re.search(r"\d+ minutes", text)
+        title = re.search(TITLES[spoken()], text) or re.search(TITLES["en"], text)
+        minutes = re.search(r"(\d+) minutes", text)
         if title and minutes:
-            yield {"title": title[1], "minutes": minutes[0], "name": path.stem}
+            told = "yes" if (LABS / "zh" / f"{path.stem}.ipynb").is_file() else ""
+            yield {"title": title[1], "minutes": minutes[1], "name": path.stem, "is_told": told}
 
 
-def _facets(stories: Sequence[Story]) -> dict[str, list[str]]:
+def _facets(stories: Sequence[Story]) -> dict[str, list[Any]]:
     """What one can choose by, each with the values there are."""
     return {
-        "anomaly": sorted({story.anomaly for story in stories} - {""}),
+        "anomaly": sorted({one.anomaly for one in stories if one.anomaly.en}, key=lambda a: a.en),
         "safeguard": sorted({name for story in stories for name in story.safeguards}),
     }
 
@@ -168,7 +179,7 @@ def _with_neighbours(
 
 def _alike(story: Story, stories: Sequence[Story]) -> list[Story]:
     """Others in which the same goes wrong, those of other brokers first, six at most."""
-    if not story.anomaly:
+    if not story.anomaly.en:
         return []
     same = [one for one in stories if one.anomaly == story.anomaly and one is not story]
     return sorted(same, key=lambda one: one.broker == story.broker)[:6]

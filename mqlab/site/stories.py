@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,9 +48,14 @@ class Story:
         return self.golden.script.story
 
     @property
-    def anomaly(self) -> str:
-        """The kind of what goes wrong, without what stands in brackets; "" where nothing does."""
-        return self.case.anomaly.en.partition(" (")[0] if self.case else ""
+    def anomaly(self) -> Text:
+        """The kind of what goes wrong, without what stands in brackets; empty where nothing does."""
+        if self.case is None:
+            return Text("")
+        english, chinese = (
+            re.split(r" \(|（", self.case.anomaly.of(lang))[0] for lang in LANGUAGES
+        )
+        return Text(english, chinese)
 
     @property
     def safeguards(self) -> tuple[str, ...]:
@@ -63,16 +69,16 @@ class Story:
         return with_evidence(self.golden.run.trace, self.golden.path.stem)
 
     @property
-    def evidence(self) -> str:
+    def evidence(self) -> list[tuple[int, str]]:
         """How many of its steps a real broker has shown, and how many the model alone."""
         kinds = Counter(map(find_kind, self.trace.facts))
-        return ", ".join(f"{kinds[kind]} {kind}" for kind in SHAPES if kinds[kind])
+        return [(kinds[kind], kind) for kind in SHAPES if kinds[kind]]
 
     @property
     def words(self) -> str:
         """All that a search looks through, in small letters."""
-        said = (self.name, self.anomaly, self.golden.script.system)
-        texts = (self.title, self.text)
+        said = (self.name, self.golden.script.system)
+        texts = (self.title, self.text, self.anomaly)
         both = (text.of(lang) for text in texts for lang in LANGUAGES)
         return " ".join((*said, *both)).lower()
 

@@ -45,6 +45,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "command": {"do": "tell", "text": "system kafka\nfly app\n"},
     "system": {"do": "search", "text": "system <b>pigeons</b>\n", **BOUNDS},
     "token": {"do": "open", "text": "no token"},
+    "chinese": {"do": "tell", "text": STORY, "lang": "zh"},
 }
 
 
@@ -57,7 +58,7 @@ def posted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[str
         packages.extractall(folder / "mqlab")
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", WORKER, str(folder / "mqlab")],
-        input="\n".join(map(json.dumps, ASKED.values())),
+        input="\n".join(json.dumps({"lang": "en", **one}) for one in ASKED.values()),
         capture_output=True,
         text=True,
         check=False,
@@ -75,6 +76,13 @@ def test_a_story_is_told_and_gives_its_token(posted: dict[str, list[tuple[str, A
     assert "commit: ok" in last(posted["tell"], "words")
     assert last(posted["tell"], "token") == TOKEN
     assert last(posted["tell"], "told") > 1_000, "bytes of a picture"
+
+
+def test_the_engine_speaks_the_language_of_the_page(
+    posted: dict[str, list[tuple[str, Any]]],
+) -> None:
+    assert last(posted["chinese"], "told") != last(posted["tell"], "told"), "another picture"
+    assert last(posted["chinese"], "token") == TOKEN, "a run has one token in all languages"
 
 
 def test_it_is_played_on_from_its_end(posted: dict[str, list[tuple[str, Any]]]) -> None:

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from mqlab.cli import main
+from mqlab.kernel import speaking
 from mqlab.places import LABS
-from mqlab.site import choose, documents, figure, lecture, play, stories, write_site
+from mqlab.site import catalogue, choose, documents, figure, lecture, play, stories, write_site
 from mqlab.site.first import cut_first
 from mqlab.site.pages import SOURCES
 from tests.site.conftest import pack_core, serve_folder
@@ -65,6 +66,25 @@ def test_every_address_leads_to_a_file_of_the_site(site: Path) -> None:
             assert there.is_file() and there.is_relative_to(site), (page, address)
             place = address.partition("#")[2] if there.name != "play.html" else ""
             assert f'id="{place}"' in there.read_text("utf-8") if place else True, (page, address)
+
+
+def test_each_page_has_its_twin_in_the_other_language(site: Path) -> None:
+    english = {path.relative_to(site) for path in site.rglob("*.html")}
+    chinese = {path.relative_to(site / "zh") for path in (site / "zh").rglob("*.html")}
+    english -= {Path("zh") / name for name in chinese}
+    assert english == chinese and len(english) > 20
+    for name in sorted(chinese):
+        text = (site / "zh" / name).read_text("utf-8")
+        assert '<html lang="zh"' in text, name
+        if 'class="twin"' in text:
+            twin = next(a for a in Links(text).found if a.endswith(f"../{name.as_posix()}"))
+            assert (site / "zh" / name).parent.joinpath(twin).resolve() == site / name
+
+
+def test_a_template_without_chinese_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "read_catalogue", dict)
+    with speaking("zh"), pytest.raises(LookupError, match="no Chinese for “Stories”"):
+        catalogue.translate("Stories")
 
 
 def test_a_story_is_small_and_the_first_page_too(site: Path) -> None:

@@ -4,6 +4,7 @@ import explorer from "./explorer.js";
 
 const FIRST = "kafka/torn-read";
 const WIDGETS = { play: playground, open: playground, search: explorer };
+const said = JSON.parse(document.getElementById("play-words").textContent);
 const form = document.getElementById("story");
 const box = form.elements.text, list = form.elements.name;
 const state = document.getElementById("state");
@@ -55,7 +56,7 @@ function begin() {
   count(-waiting);
   worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
   worker.onmessage = hear;
-  worker.onerror = () => say("Python did not start: this browser lacks what it needs", true);
+  worker.onerror = () => say(said.missing, true);
 }
 
 function clear() {
@@ -76,10 +77,10 @@ function ask(what, text) {
     WIDGETS[what].render({ model, el: place })
       .then((end) => { if (mine === model) leave = end; else end(); });
   }
-  say(ready ? "" : "Python is loading; the first time that takes some seconds …");
+  say(ready ? "" : said.loading);
   const faults = Object.fromEntries(["kills", "breaks", "timers"].map(
     (name) => [name, Number(form.elements[name].value)]));
-  post({ do: what, text, ...faults });
+  post({ do: what, text, lang: document.documentElement.lang, ...faults });
 }
 
 /** What Python says: that it is ready or done, or a value by its name. */
@@ -132,7 +133,7 @@ form.addEventListener("submit", (event) => {
 stop.addEventListener("click", () => {
   clear();
   begin();
-  say("Stopped; Python begins again …");
+  say(said.stopped);
   box.focus();
 });
 

@@ -15,7 +15,7 @@ from mqlab_widgets.playground import Playground
 from pyodide.ffi import to_js
 
 from mqlab.explore import Budget
-from mqlab.kernel import System
+from mqlab.kernel import System, speak
 from mqlab.kernel.choice import parse
 from mqlab.kernel.token import decode, encode
 from mqlab.registry import continue_scenario, reopen_run, run_scenario, system
@@ -26,7 +26,7 @@ shown: list[Any] = []
 
 
 def answer(message: str, post: Callable[[str, Any], None]) -> None:
-    """Do what a JSON message says: {"do": "tell" | "play" | "search" | "open", "text": …}, or hand
+    """Do what a JSON message says: {"do": "tell" | "play" | "search" | "open", "text": …, "lang": …}, or hand
     {"do": "hear", "message": …} to the widget on the page. `post` is the page's: it gets the name
     of a value and the value, bytes as they are and all else as JSON; "failed" with a sentence."""
     asked = json.loads(message)
@@ -40,6 +40,7 @@ def answer(message: str, post: Callable[[str, Any], None]) -> None:
                 widget.hear(asked["message"])
         else:
             leave()
+            speak(asked["lang"])
             show(asked, send)
     except (ValueError, RecursionError) as error:
         post("failed", str(error))
@@ -70,7 +71,7 @@ def show(asked: dict[str, Any], send: bridge.Send) -> None:
         case "open":
             play, note = reopen_run(text)
             send("story", write_story(text))
-            send("note", note.en)
+            send("note", note.of())
             widget = Playground(play)
         case "search":
             faults = Budget(kills=asked["kills"], breaks=asked["breaks"], timers=asked["timers"])
