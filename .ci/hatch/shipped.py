@@ -11,7 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SHIPPED = (
-    "labs/*.ipynb", "labs/images/*", "labs/instructor/*.md", "labs/source/*.py",
+    "labs/*.ipynb", "labs/zh/*.ipynb", "labs/images/*", "labs/instructor/*.md", "labs/source/*.py",
     "labs/coordinator/*.py", "labs/choose/*", "labs/lecture/*", "labs/site/**/*", "datasets/**/*",
     "LICENSE", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "mqlab/check/README.md",
     "Makefile", "pyproject.toml", "requirements.lock", ".gitignore", ".ci/**/*",

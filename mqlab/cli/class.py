@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..kernel.text import LANGUAGES, Lang
 from ..places import LABS, WORK
 from .errors import UserError
 
@@ -39,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a course of its own with three sample students, graded: see before the term that "
         "it works",
     )  # fmt: skip
+    parser.add_argument(
+        "--lang", choices=LANGUAGES, default="en", help="of the labs: en, or zh (中文)"
+    )
     parser.add_argument("--port", type=int, default=8888, help="for --open, or the next free one")
     parser.add_argument("--no-browser", action="store_true", help="for --open: print the address")
 
@@ -58,15 +62,15 @@ def run(args: argparse.Namespace) -> int:
             if args.open:
                 return _open(there, args)
             return _grade(there) if args.grade else _report(there)
-        return _teach(folder, args.lab)
+        return _teach(folder, args.lab, args.lang)
     except (notebooks.LabError, course.ClassError) as error:
         raise UserError(str(error)) from error
 
 
-def _teach(folder: Path, names: list[str]) -> int:
+def _teach(folder: Path, names: list[str], lang: Lang) -> int:
     from mqlab.lessons.course import classroom, notebooks, package
 
-    course = classroom.teach(notebooks.labs_in(LABS, names), folder, print)
+    course = classroom.teach(notebooks.labs_in(LABS, names), folder, print, lang)
     zipped = package.write_package(course)
     here = course.folder
     print(f"\nfor students:  {zipped}   unpacked, `make lab` opens the labs")

@@ -31,6 +31,7 @@ from typing import Any
 from nbgrader import utils
 from nbgrader.plugins import CsvExportPlugin
 
+from ...kernel import Lang
 from .arriving import find_warnings
 from .folder import REAL, SAMPLE, Course, check, clear_sample, create, release, tools
 from .instructor import page_of, read_page
@@ -55,13 +56,14 @@ class Mark:
     graded: bool = True
 
 
-def teach(labs: Sequence[Lab], folder: Path, say: Say) -> Course:
-    """A course of these labs for real students; what is there already stays. ClassError."""
+def teach(labs: Sequence[Lab], folder: Path, say: Say, lang: Lang = "en") -> Course:
+    """A course of these labs for real students, in a language; what is there already stays.
+    ClassError."""
     course = create(folder, REAL)
     with tools():
         api = course.api()
         for lab in labs:
-            say(release(course, lab, api))
+            say(release(course, lab, api, lang))
     return course
 
 

@@ -16,7 +16,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ...kernel import Lang
-from .notebooks import DAMAGE, Notebook, notebooks_in, read, set_aside, was_worked_on
+from .notebooks import (
+    DAMAGE,
+    Notebook,
+    notebooks_in,
+    read,
+    read_language,
+    set_aside,
+    was_worked_on,
+)
 
 Say = Callable[[str], None]
 
@@ -42,7 +50,7 @@ def find_language(folder: Path) -> Lang | None:
     """The language of somebody's copies; None before there are any that can be read."""
     for copy in notebooks_in(folder):
         try:
-            return "zh" if read(copy).metadata.get("mqlab", {}).get("lang") == "zh" else "en"
+            return read_language(read(copy))
         except DAMAGE:
             continue
     return None

@@ -29,6 +29,7 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from traitlets.config.loader import PyFileConfigLoader
 
+from ...kernel import Lang
 from .notebooks import STUB, Lab, read, read_source, text_of
 from .showing import course_settings
 
@@ -201,12 +202,13 @@ def clear_sample(folder: Path, samples: Sequence[str]) -> None:
     shutil.rmtree(course.folder)
 
 
-def release(course: Course, lab: Lab, api: NbGraderAPI) -> str:
-    """Make the assignment of a lab from the lab's source and release it; what was done, in words.
+def release(course: Course, lab: Lab, api: NbGraderAPI, lang: Lang = "en") -> str:
+    """Make the assignment of a lab from the lab's source, in a language, and release it; what was
+    done, in words.
 
     A lab that is released already stays as the students have it.
     """
-    notebook = read_source(lab)
+    notebook = read_source(lab, lang)
     source = course.folder / "source" / lab.name / f"{lab.name}.ipynb"
     if course.released(lab.name).exists():
         same = read(source).metadata["mqlab"]["source"] == notebook.metadata["mqlab"]["source"]

@@ -20,9 +20,10 @@ from nbgrader import utils
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Integer, List, Unicode
 
+from ...kernel import speaking
 from .graded import list_exercises
 from .judging import GradingError, Judge, Result, Task
-from .notebooks import Notebook
+from .notebooks import Notebook, read_language
 
 MOST_SHOWN = 30_000  # characters of one output
 
@@ -126,7 +127,7 @@ class ExecuteApart(NbGraderPreprocessor):
 
     def preprocess(self, nb: Notebook, resources: ResourcesDict) -> tuple[Notebook, ResourcesDict]:
         """Raises GradingError where no answer can be run, or a test cell names no exercise."""
-        with Judge(self.command, self.timeout) as judge:
+        with speaking(read_language(nb)), Judge(self.command, self.timeout) as judge:
             for place, cell in enumerate(nb.cells):
                 if cell.cell_type == "code" and utils.is_grade(cell):
                     places, task = read_task(nb.cells, place)

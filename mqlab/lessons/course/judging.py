@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ...kernel import spoken
 from ..limits import pause_limit
 from .asking import Ask, build_answer
 from .graded import find_exercise
@@ -133,7 +134,8 @@ class Judge:
         # Of a function the text has its address in it, which each process places elsewhere.
         said = value if kind == "value" else None
         try:
-            result = Result(*KNOWN.judge(task.exercise, said, talk.ask, search), ran)
+            asked = f"{task.exercise} in {spoken()}"
+            result = Result(*KNOWN.judge(asked, said, talk.ask, search), ran)
             talk.leave()
         except Lost as lost:
             raise WireError(str(lost)) from lost

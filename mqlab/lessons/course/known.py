@@ -29,7 +29,8 @@ class _Node:
 
 
 class Known:
-    """The trees of one process, by the exercise and what the answer is if it is no function."""
+    """The trees of one process, by the exercise with the language of its verdicts, and what
+    the answer is if it is no function."""
 
     def __init__(self) -> None:
         self._trees: dict[tuple[str, str], _Node] = {}

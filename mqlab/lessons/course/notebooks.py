@@ -409,6 +409,12 @@ def read(path: Path) -> Notebook:
     return nbformat.read(path, as_version=4)
 
 
+def read_language(notebook: Notebook) -> Lang:
+    """The language that a copy was made in; a stranger's notebook may say anything there."""
+    made = notebook.metadata.get("mqlab")
+    return "zh" if isinstance(made, dict) and made.get("lang") == "zh" else "en"
+
+
 def text_of(notebook: Notebook) -> str:
     return nbformat.writes(notebook, version=4) + "\n"
 

@@ -1,0 +1,159 @@
+"""English and Chinese beside each other: what is spoken, and what each kind of text makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from mqlab.cli import lab_server, main
+from mqlab.kernel import Text, pick, speak, speaking, spoken
+from mqlab.lab import Player, Predict, scenario
+from mqlab.lessons.course import beliefs, notebooks
+from mqlab.lessons.course.notebooks import labs_in, read, read_language, text_of
+from mqlab.lessons.questions import read_questions
+from mqlab.lessons.verdict import Verdict
+from tests.lessons.course.sample_lab import SAMPLE
+
+RUN = """
+# One record
+#zh 一条记录
+system kafka partitions=1 readers=reader
+run app: init, begin, send orders-0 a, commit
+run reader: poll orders-0
+"""
+QUESTION = """
+[torn]
+question = "What?"
+question_zh = "什么？"
+
+[[torn.options]]
+says = "a"
+says_zh = "甲"
+why = "It is."
+right = true
+
+[[torn.options]]
+says = "b"
+why = "It is not."
+"""
+Open = Callable[..., Path]
+
+
+def test_a_text_is_what_is_spoken_and_another_language_is_refused() -> None:
+    text = Text("a reader", "读者")
+    with speaking("zh"):
+        assert (str(text), text.of(), text.of("en"), spoken()) == ("读者", "读者", "a reader", "zh")
+        assert str(Text("LSO")) == "LSO"
+    assert (str(text), spoken()) == ("a reader", "en")
+    with pytest.raises(ValueError, match="nothing here speaks 'fr'"):
+        speak("fr")
+
+
+def test_a_picture_and_a_question_are_in_the_language_that_is_spoken() -> None:
+    run = scenario(RUN)
+    with speaking("zh"):
+        player = Player(run)
+        asked = Predict("What?", options=["a", "b"], answer=1, trace=run, step=2)
+        assert (player.look.lang, player.title) == ("zh", "一条记录")
+        assert asked.ui["lang"] == "zh"
+    assert (Player(run).look.lang, Player(run).title) == ("en", "One record")
+    assert run.narrate() == scenario(RUN).narrate(), "what a program compares is English"
+
+
+def test_a_question_without_a_twin_is_asked_in_english() -> None:
+    (asked,) = read_questions("07", QUESTION, "zh").values()
+    assert (asked.text, asked.options, asked.explanations) == (
+        "什么？",
+        ("甲", "b"),
+        ("It is.", "It is not."),
+    )
+    (asked,) = read_questions("07", QUESTION).values()
+    assert (asked.text, asked.options) == ("What?", ("a", "b"))
+
+
+def test_a_table_says_one_language_at_all_depths() -> None:
+    told = {"a": "one", "a_zh": "一", "b": [{"c": "two", "c_zh": "二", "d": 3}]}
+    assert pick(told, "zh") == {"a": "一", "b": [{"c": "二", "d": 3}]}
+    assert pick(told, "en") == {"a": "one", "b": [{"c": "two", "d": 3}]}
+
+
+def test_a_verdict_names_the_belief_in_both_languages_and_a_class_counts_it() -> None:
+    message = Text("it is counted twice", "它被计算了两次")
+    verdict = Verdict(False, message, "a retry is a new batch")
+    assert str(verdict) == (
+        "not yet: it is counted twice. (The belief behind it: a retry is a new batch.)"
+    )
+    with speaking("zh"):
+        assert str(verdict) == "还不对: 它被计算了两次。（背后的想法：重试发来的是一个新批次。）"
+        assert beliefs._belief(str(verdict)) == "重试发来的是一个新批次"
+        unnamed = Verdict(False, message, "a belief that nobody has translated")
+        assert str(unnamed) == "还不对: 它被计算了两次。"
+
+
+def test_a_strangers_notebook_may_say_anything_of_its_language() -> None:
+    for made in ({"lang": "zh"}, {"lang": ["zh"]}, {"lang": "fr"}, "zh", None):
+        notebook = nbformat.v4.new_notebook(metadata={"mqlab": made})
+        assert read_language(notebook) == ("zh" if made == {"lang": "zh"} else "en")
+
+
+# --- copies ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """`mqlab labs open` of a lab in two languages; the folder of the copies."""
+    labs, copies = tmp_path / "labs", tmp_path / "my-labs"
+    (labs / "source").mkdir(parents=True)
+    head, _, rest = SAMPLE.partition("\n\n# %%")
+    twin = '# %% [markdown] lang="zh"\n# # 实验 07 · 标记\n'
+    source = labs / "source" / "07-second.py"
+    source.write_text(f"{head}\n\n{twin}\n# %%{rest}", "utf-8")
+    for lab in labs_in(labs):
+        notebooks.build(lab, print, student_only=True, force=False)
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(lab_server.os, "execve", lambda *_: None)
+
+    def open_labs(*options: str) -> Path:
+        words = ["labs", "--folder", str(labs), "--copies", str(copies), "open", "--no-browser"]
+        assert main([*words, *options]) == 0
+        return copies / "07-second.ipynb"
+
+    return open_labs
+
+
+def test_copies_have_the_language_asked_for_and_keep_it(opened: Open) -> None:
+    copy = opened("--lang", "zh")
+    assert read(copy).cells[0].source.startswith("# 实验 07")
+    opened()
+    assert read_language(read(copy)) == "zh", "nobody asked for another"
+    opened("--lang", "en")
+    assert read_language(read(copy)) == "en"
+
+
+def test_work_in_a_copy_is_kept_when_another_language_is_asked_for(
+    opened: Open, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = opened()
+    notebook = read(copy)
+    notebook.cells[0].source += "\nmine"
+    copy.write_text(text_of(notebook), "utf-8")
+    opened("--lang", "zh")
+    assert "mine" in read(copy).cells[0].source
+    assert "or is another language's" in capsys.readouterr().out
+
+
+def test_the_system_says_the_language_of_the_first_copies(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    assert read_language(read(opened())) == "zh"
+
+
+def test_the_kernel_of_a_copy_in_chinese_speaks_it(opened: Open) -> None:
+    first, *others = [c.source for c in read(opened("--lang", "zh")).cells if c.cell_type == "code"]
+    assert first.splitlines()[-1].startswith('speak("zh")')
+    assert others and not any("speak(" in one for one in others)
