@@ -6,7 +6,9 @@ const svg = root.querySelector(".drawn svg");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const ROW = 31, HEAD = 44; // px between steps, and above the first one
 const WORD_MS = 250, LEAST_MS = 1500; // 240 words a minute
-const most = Math.max(...kills.map(({ steps }) => steps.length));
+/** How many rows these steps take: one for each mark. */
+const rows = (steps) => steps.reduce((sum, { marks }) => sum + marks.length, 0);
+const most = Math.max(...kills.map(({ steps }) => rows(steps)));
 let kill = kills.findIndex(({ chosen }) => chosen), at = 0, timer = 0;
 
 function add(tag, attributes, text) {
@@ -31,8 +33,9 @@ function draw() {
   const bottom = HEAD + most * ROW;
   svg.setAttribute("viewBox", `0 0 ${width} ${bottom + 6}`);
   while (svg.lastChild.nodeName !== "title") svg.lastChild.remove();
-  add("rect", { class: "now", x: 4, width: width - 8, y: HEAD + at * ROW, height: ROW, rx: 6 });
-  const shown = steps.slice(0, at + 1).map(({ mark }) => mark);
+  const old = rows(steps.slice(0, at)), shown = steps.slice(0, at + 1).flatMap(({ marks }) => marks);
+  add("rect", { class: "now", x: 4, width: width - 8, y: HEAD + old * ROW,
+    height: (shown.length - old) * ROW, rx: 6 });
   const died = shown.findIndex(({ kind }) => kind === "dies");
   const back = shown.findIndex(({ kind }, i) => died >= 0 && i > died && kind === "box");
   for (const [name, title] of nodes) {
@@ -46,7 +49,7 @@ function draw() {
     life(died + 0.5, back < 0 ? most : back + 0.5, "dead");
     if (back >= 0) life(back + 0.5, most);
   }
-  shown.forEach((mark, i) => drawMark(mark, HEAD + (i + 0.5) * ROW, x, i === at));
+  shown.forEach((mark, i) => drawMark(mark, HEAD + (i + 0.5) * ROW, x, i >= old));
 }
 
 function drawMark({ kind, at: place, from, to, words }, y, x, isNew) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ Step = dict[str, Any]
 
 def cut_first(source: Path) -> dict[str, Any]:
     """The picture as data: {"nodes": [[name, title], …], "kills": [{"name", "chosen", "steps":
-    [{"caption", "note", "mark", "visible", "way"}, …]}, …]}. `mark`: what a step adds to the
+    [{"caption", "note", "marks", "visible", "way"}, …]}, …]}. `marks`: what a step adds to the
     drawing; `visible`: the log of each record that a read_committed reader gets; `way`: pence
     that have left one account and not reached the other. Raises ValueError for a caption that is
     too long, and for a step that no run takes."""
@@ -31,7 +31,7 @@ def cut_first(source: Path) -> dict[str, Any]:
     for kill in told["kills"]:
         run = kill["run"].format(pay=told["pay"], commit=told["commit"])
         trace = scenario(f"# {kill['name']}\nsystem {told['system']}\n{run}\n")
-        steps = list(_cut(trace, told["steps"], kill, taken))
+        steps = _cut(trace, told["steps"], kill, taken)
         kills.append({"name": kill["name"], "chosen": kill.get("chosen", False), "steps": steps})
     if never := [step["fact"] for step in told["steps"] if step["fact"] not in taken]:
         raise ValueError(f"no run has a fact like “{never[0]}”")
@@ -40,31 +40,35 @@ def cut_first(source: Path) -> dict[str, Any]:
 
 def _cut(
     trace: Trace, signs: list[Mapping[str, Any]], kill: Mapping[str, Any], taken: set[str]
-) -> Iterator[Step]:
-    """The steps of one run, each the first fact that looks like its sign."""
+) -> list[Step]:
+    """The steps of one run, each the first fact that looks like its sign. A fact whose sign has no
+    caption is drawn with the step before."""
     seen: set[str] = set()
+    steps: list[Step] = []
     for fact, snapshot in zip(trace.facts, trace.snapshots[1:], strict=True):
         line = fact.line("en")
         if line.startswith("coordinator ✗"):
             mark = {"kind": "dies", "at": "coordinator", "words": "dies"}
-            yield _step(kill, mark, snapshot)
+            steps.append(_step(kill, [mark], snapshot))
             continue
         sign = next((one for one in signs if line.startswith(one["fact"])), None)
         if sign is not None and sign["fact"] not in seen:
             seen.add(sign["fact"])
             kind = "box" if "at" in sign else "answer" if sign.get("answer") else "arrow"
             mark = {key: sign[key] for key in ("at", "from", "to", "words") if key in sign}
-            yield _step(sign, {"kind": kind, **mark}, snapshot)
+            told = sign if "caption" in sign else steps.pop()
+            steps.append(_step(told, [*told.get("marks", ()), {"kind": kind, **mark}], snapshot))
     taken |= seen
+    return steps
 
 
-def _step(told: Mapping[str, Any], mark: Mapping[str, str], snapshot: Snapshot) -> Step:
+def _step(told: Mapping[str, Any], marks: list[dict[str, str]], snapshot: Snapshot) -> Step:
     reader = next(one for one in snapshot.readers if one.name == "read_committed")
     money = snapshot.money
     return {
         "caption": told["caption"],
         "note": told["note"],
-        "mark": mark,
+        "marks": marks,
         "visible": sorted({got.log for got in reader.got}),
         "way": money.due - money.seen if money else 0,
     }
