@@ -20,7 +20,9 @@ from collections.abc import Sequence
 from email import message_from_bytes
 from email.message import Message
 from fnmatch import fnmatch
+from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..places import CACHE, LABS, ROOT
@@ -46,6 +48,21 @@ NOTE = (
     "> **In a browser this lab is for reading.** Its cells start a server with sockets and a Spark "
     "job, which need Python and Java on a machine: `make lab` in a clone of the project opens it "
     "there. Below its cells stands what they printed on such a machine, with real kills of the job."
+)
+
+
+#: the lab whose file a terminal writes
+BUILT = "13-build-a-coordinator"
+WITHOUT_TERMINAL = (
+    "> **In a browser there is no terminal.** A cell writes the file, too, once the next cell has "
+    'run: `open("coordinator.py", "w").write(read_begin())`. Then `coordinator.py` stands in the '
+    "list at the left, where a double click opens it."
+)
+#: a cell with a client of a real broker
+CLIENT = re.compile(r"(?m)^(from|import) confluent_kafka\b")
+NEEDS_SOCKETS = (
+    "> **In a browser this cell is for reading.** It starts a server and connects a real client, "
+    "and a browser gives neither of them a socket. `make lab` in a clone of the project runs it."
 )
 
 
@@ -89,17 +106,37 @@ def _run(command: Sequence[str], folder: Path) -> None:
 def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
     """Write JupyterLite with the students' copies into a folder, which is made; `made`: what
     `fetch_lite` has fetched; `pyodide`: the folder of Play's Python, in the same site."""
-    work = made / "work"
-    shutil.rmtree(work, ignore_errors=True)
-    (work / "files").mkdir(parents=True)
+    there = Path("..", pyodide.relative_to(folder.parent)).as_posix()
+    with TemporaryDirectory() as scratch:  # another build may run at the same time
+        work = Path(scratch)
+        _write_sources(work, f"./{there}/pyodide.mjs")
+        _run(
+            [_find_tool(made, "jupyter"), "lite", "build", "--lite-dir", ".", "--contents", "files",
+             "--output-dir", str(folder.resolve()), "--apps", "lab",
+             "--no-sourcemaps", "--no-unused-shared-packages"],
+            work,
+        )  # fmt: skip
+        own = work / "own"
+        _run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(own)], ROOT)
+        wheels = (made / "wheels").glob("*.whl"), (made / KERNEL).glob("*.whl")
+        index = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))
+        write_index(folder / "python", [*own.glob("*.whl"), *chain(*wheels)], index)
+
+
+def _write_sources(work: Path, pyodide: str) -> None:
+    """Write what JupyterLite is built from; `pyodide`: the address of its module in the site."""
+    (work / "files").mkdir()
     for path in sorted(LABS.glob("*.ipynb")):
         lab = json.loads(path.read_text("utf-8"))
         if path.stem == RECORDED:
             show_recorded(lab, LABS / "solutions" / path.name)
+        else:
+            show_clients(lab)
+        if path.stem == BUILT:
+            _put_note(lab, WITHOUT_TERMINAL)
         (work / "files" / path.name).write_text(json.dumps(lab), "utf-8")
-    there = Path("..", pyodide.relative_to(folder.parent)).as_posix()
     kernel = {
-        "pyodideUrl": f"./{there}/pyodide.mjs",
+        "pyodideUrl": pyodide,
         "disablePyPIFallback": True,
         "loadPyodideOptions": {
             "lockFileURL": "./python/pyodide-lock.json",
@@ -112,17 +149,6 @@ def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
         "jupyter-config-data": {"appName": "mqlab", "litePluginSettings": {PLUGIN: kernel}},
     }
     (work / "jupyter-lite.json").write_text(json.dumps(lite), "utf-8")
-    _run(
-        [_find_tool(made, "jupyter"), "lite", "build", "--lite-dir", ".", "--contents", "files",
-         "--output-dir", str(folder.resolve()), "--apps", "lab",
-         "--no-sourcemaps", "--no-unused-shared-packages"],
-        work,
-    )  # fmt: skip
-    own = work / "own"
-    _run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(own)], ROOT)
-    found = [*own.glob("*.whl"), *(made / "wheels").glob("*.whl"), *(made / KERNEL).glob("*.whl")]
-    index = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))
-    write_index(folder / "python", found, index)
 
 
 def show_recorded(lab: dict[str, Any], solved: Path) -> None:
@@ -135,8 +161,24 @@ def show_recorded(lab: dict[str, Any], solved: Path) -> None:
     for cell in lab["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"] = printed.get((cell["id"], "".join(cell["source"])), [])
-    note = {"cell_type": "markdown", "id": "in-a-browser", "metadata": {}, "source": NOTE}
-    lab["cells"].insert(1, note)
+    _put_note(lab, NOTE)
+
+
+def show_clients(lab: dict[str, Any]) -> None:
+    """Make a text of each cell that connects a client of a real broker."""
+    for cell in lab["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and CLIENT.search(source):
+            for name in ("outputs", "execution_count"):
+                del cell[name]
+            text = f"{NEEDS_SOCKETS}\n\n```python\n{source}\n```"
+            cell.update(cell_type="markdown", metadata={}, source=text)
+
+
+def _put_note(lab: dict[str, Any], note: str) -> None:
+    """Below the title."""
+    cell = {"cell_type": "markdown", "id": "in-a-browser", "metadata": {}, "source": note}
+    lab["cells"].insert(1, cell)
 
 
 def write_index(folder: Path, wheels: Sequence[Path], index: dict[str, Any]) -> None:

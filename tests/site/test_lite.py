@@ -110,6 +110,30 @@ def test_the_lab_that_needs_a_machine_says_so_and_shows_what_it_printed() -> Non
     assert {out["output_type"] for one in shown for out in one["outputs"]} == {"stream"}
 
 
+@pytest.mark.parametrize("path", sorted(LABS.glob("*.ipynb")), ids=lambda path: path.stem[:2])
+def test_a_browser_has_what_the_cells_of_a_lab_import(path: Path) -> None:
+    if path.stem == lite.RECORDED:
+        return
+    lab = json.loads(path.read_text("utf-8"))
+    before = len(lab["cells"])
+    lite.show_clients(lab)
+    assert len(lab["cells"]) == before
+    pins = dict(re.findall(PIN, (lite.SOURCES / "kernel.txt").read_text("utf-8")))
+    there = {*sys.stdlib_module_names, *pins, "mqlab"} - {"socket", "subprocess", "multiprocessing"}
+    for cell in lab["cells"]:
+        if cell["cell_type"] == "code":
+            asked = re.findall(r"(?m)^\s*(?:from|import) (\w+)", "".join(cell["source"]))
+            assert {name.lower() for name in asked} <= {name.lower() for name in there}
+
+
+def test_a_cell_that_connects_a_real_client_is_for_reading() -> None:
+    lab = json.loads((LABS / f"{lite.BUILT}.ipynb").read_text("utf-8"))
+    lite.show_clients(lab)
+    (cell,) = (one for one in lab["cells"] if "confluent_kafka" in "".join(one["source"]))
+    assert (cell["cell_type"], cell["metadata"]) == ("markdown", {}) and "outputs" not in cell
+    assert cell["source"].startswith(lite.NEEDS_SOCKETS) and "broker.kill()" in cell["source"]
+
+
 def test_the_page_leads_to_each_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr("mqlab.site.pages.write_labs", lambda *paths: given.append(paths))
