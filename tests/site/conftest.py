@@ -8,13 +8,13 @@ import io
 import tarfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mqlab.site import play
+from mqlab.site import NoLabs, NoPlay, fetch_lite, fetch_pyodide, play, stories, write_site
 
 
 @contextmanager
@@ -38,6 +38,24 @@ def pack_core(path: Path) -> Path:
         for name in play.CORE:
             packed.addfile(tarfile.TarInfo(f"package/{name}"), io.BytesIO())
     return path
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a site in `below`, of two stories, with Play, and with the labs where JupyterLite
+    can be had; without Pyodide the test is skipped."""
+    folder = tmp_path_factory.mktemp("whole")
+    try:
+        archive = fetch_pyodide()
+    except NoPlay as error:
+        pytest.skip(str(error))
+    lite = None
+    with suppress(NoLabs):
+        lite = fetch_lite()
+    longest = max(stories.SCENARIOS.rglob("*.scn"), key=lambda path: len(str(path)))
+    paths = (stories.SCENARIOS / "kafka/torn-read.scn", longest)
+    write_site(folder / "below", paths, archive, lite)
+    return folder
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mqlab.site import NoLabs, NoPlay, fetch_lite, fetch_pyodide, stories, write_site
 from tests.site.conftest import serve_folder
 
 pytestmark = pytest.mark.needs("chromium")
@@ -29,19 +29,15 @@ OUTPUTS = """() => window.jupyterapp.shell.currentWidget.content.model.toJSON().
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def opened(browser: Any, whole: Path) -> Iterator[Any]:
     """The lab, its kernel not yet asked; whatever is asked of another address is noted."""
-    try:
-        archive, lite = fetch_pyodide(), fetch_lite()
-    except (NoPlay, NoLabs) as error:
-        pytest.skip(str(error))
-    folder = tmp_path_factory.mktemp("site")
-    write_site(folder / "below", (stories.SCENARIOS / "kafka/torn-read.scn",), archive, lite)
-    settings = folder / "below" / "labs" / "jupyter-lite.json"
+    settings = whole / "below" / "labs" / "jupyter-lite.json"
+    if not settings.is_file():
+        pytest.skip("JupyterLite cannot be had here")
     told = json.loads(settings.read_text("utf-8"))
     told["jupyter-config-data"]["exposeAppInBrowser"] = True  # the test's own wish
     settings.write_text(json.dumps(told), "utf-8")
-    with serve_folder(folder) as top:
+    with serve_folder(whole) as top:
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
@@ -111,3 +107,17 @@ def test_an_order_of_pieces_is_judged_by_the_browsers_python(opened: Any) -> Non
     order.locator("[data-action=add]").first.click()
     order.locator(".tools button").click()
     order.locator(".verdict .no").wait_for()
+
+
+def test_an_answer_is_kept_in_the_browser_and_can_be_downloaded(opened: Any) -> None:
+    (answer,) = WRITTEN.values()
+    opened.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    opened.reload()
+    opened.wait_for_selector(".jp-Notebook .jp-Cell")
+    opened.wait_for_function(f"{SESSION}?.session?.kernel?.status === 'idle'")
+    assert answer in [source for source, _, _ in opened.evaluate(OUTPUTS)]
+    with opened.expect_download() as waited:
+        opened.evaluate("void window.jupyterapp.commands.execute('docmanager:download')")
+    assert waited.value.suggested_filename == LAB
+    cells = json.loads(waited.value.path().read_text("utf-8"))["cells"]
+    assert answer in ["".join(cell["source"]) for cell in cells]

@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mqlab.kernel.token import decode, encode
 from mqlab.registry import run_scenario
-from mqlab.site import NoPlay, play, stories, write_site
+from mqlab.site import stories
 from tests.site.conftest import serve_folder
 
 pytestmark = pytest.mark.needs("chromium")
@@ -22,14 +24,8 @@ LARGE = (stories.SCENARIOS / "kafka/torn-read.scn").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    try:
-        archive = play.fetch_pyodide()
-    except NoPlay as error:
-        pytest.skip(str(error))
-    folder = tmp_path_factory.mktemp("site")
-    write_site(folder / "below", (stories.SCENARIOS / "kafka/torn-read.scn",), archive)
-    with serve_folder(folder) as top:
+def address(whole: Path) -> Iterator[str]:
+    with serve_folder(whole) as top:
         yield f"{top}/below/"
 
 
@@ -55,6 +51,13 @@ def write(page: Any, text: str, button: str) -> None:
 
 def find_token(page: Any) -> str:
     return str(page.url.partition("#")[2])
+
+
+def test_the_licences_name_the_python_that_is_bundled(whole: Path) -> None:
+    index = json.loads((whole / "below/play/pyodide/pyodide-lock.json").read_text("utf-8"))
+    version = index["info"]["python"].rpartition(".")[0]
+    page = (whole / "below/licences.html").read_text("utf-8")
+    assert f"Python {version} and its standard library" in page
 
 
 def test_a_story_is_told_and_steps_by_keys(opened: Any) -> None:
