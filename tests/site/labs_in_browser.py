@@ -59,9 +59,14 @@ def opened(browser: Any, whole: Path) -> Iterator[Any]:
 
 
 def run_cells(page: Any) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Run all; each cell's text with its outputs, once the last one was run."""
+    """Run all; each cell's text with its outputs, once the last one was run. A busy machine may
+    take as long as it likes for all of them, as long as one after the other comes."""
     page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.wait_for_function(f"() => ({OUTPUTS})().every(([, , count]) => count !== null)")
+    for number in range(1, len(page.evaluate(OUTPUTS)) + 1):
+        page.wait_for_function(
+            f"(number) => ({OUTPUTS})().filter(([, , count]) => count !== null).length >= number",
+            arg=number,
+        )
     return [(source, outputs) for source, outputs, _ in page.evaluate(OUTPUTS)]
 
 
