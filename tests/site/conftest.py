@@ -42,7 +42,7 @@ def pack_core(path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a site in `below`, of two stories, with Play, and with the labs where JupyterLite
+    """A folder with a site of two stories in `below`, with Play, and with labs where JupyterLite
     can be had; without Pyodide the test is skipped."""
     folder = tmp_path_factory.mktemp("whole")
     try:
