@@ -89,6 +89,7 @@ __all__ = [
     "Progress", "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response",
     "Return", "Run", "Send", "SetTimer", "Single", "Snapshot", "Stretch", "System", "Table",
     "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
-    "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "pick", "replace", "replay",
+    "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "pick", "replace",
+    "replay",
     "shorten", "simulate", "speak", "speaking", "spoken", "worded",
 ]  # fmt: skip

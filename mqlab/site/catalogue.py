@@ -1,7 +1,7 @@
-"""What the pages' templates say in Chinese: `labs/site/zh.toml`, each English text with its Chinese.
+"""What the pages' templates say in Chinese: `labs/site/zh.toml`, each English text with its own.
 
-Templates mark their words as gettext's do (`{% trans %}`, `_("…")`), so one template makes the page
-of either language.
+Templates mark their words as gettext's do (`{% trans %}`, `_("…")`), so one template makes the
+page of either language.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -26,7 +27,8 @@ def open_templates() -> Environment:
         extensions=["jinja2.ext.i18n"],
     )  # fmt: skip
     pages.policies["ext.i18n.trimmed"] = True
-    pages.install_gettext_callables(translate, _translate_count, newstyle=True)  # type: ignore[attr-defined]
+    told: Any = pages  # the extension adds a method that the class does not know
+    told.install_gettext_callables(translate, _translate_count, newstyle=True)
     return pages
 
 

@@ -153,5 +153,5 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _translate_if(words: str) -> str:
-    """The words in the language that is spoken; a formula, such as n=2, is one in every language."""
+    """The words in the language that is spoken; a formula, such as n=2, stays as it is."""
     return words if "=" in words else translate(words)

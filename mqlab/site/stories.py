@@ -49,7 +49,7 @@ class Story:
 
     @property
     def anomaly(self) -> Text:
-        """The kind of what goes wrong, without what stands in brackets; empty where nothing does."""
+        """The kind of what goes wrong, without what stands in brackets; empty where all is well."""
         if self.case is None:
             return Text("")
         english, chinese = (

@@ -123,8 +123,8 @@ class Look:
     def of(
         title: str | None, lang: Lang | None, scale: float, panels: Sequence[str] | None
     ) -> Look:
-        """Checked here, so that a mistake is reported where it was made. A `lang` of None is the one
-        that this process speaks."""
+        """Checked here, so that a mistake is reported where it was made. A `lang` of None is the
+        one that this process speaks."""
         lang = lang or spoken()
         if lang not in ("en", "zh"):
             raise ValueError(f"lang={lang!r}: the pictures speak 'en' and 'zh'")
