@@ -111,7 +111,8 @@ check(IT_WORKS, mine)
 # is written; and between the decision and the last marker there is nothing left to decide, only work.
 #
 # The short way ends here. Your coordinator forgets everything when it dies, and believes each producer: the
-# sittings below mend that. This is the last lab. Back to the map: [lab 00](00-start-here.ipynb).
+# sittings below mend that. The next lab asks whether all of this is true of a real broker:
+# [lab 14](14-the-real-thing.ipynb).
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: sitting 2, it dies

@@ -17,6 +17,7 @@ import mqlab_widgets
 from ... import places
 from ...registry.cases.ways import ORDER
 from ..choice import RUNS
+from ..lost import ELSEWHERE, RUN
 from .folder import Course
 
 NAME = "mqlab"  # the folder that the zip unpacks into
@@ -43,7 +44,7 @@ notebook from there, for example `my-labs/07-markers-and-lso.ipynb`.
 | a new zip has more labs | unpack it over this folder; your copies stay |
 | anything else | `.venv/bin/mqlab doctor` |
 """
-#: what is made, and stories that would answer an exercise; those that lab 12 plays are added
+#: what is made, and stories that would answer an exercise; those that labs 12 and 14 play are added
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info", ".pyc", "scenarios", "shipped")
 
 
@@ -61,7 +62,9 @@ def write_package(course: Course) -> Path:
             package.write(file, f"{NAME}/labs/images/{file.name}")
         begin = "labs/coordinator/begin.py"  # the others there are right
         _add(package, places.ROOT / begin, begin)
+        _add(package, places.LABS / "reports", "labs/reports")
         stories = {*(run.story for run in RUNS.values()), *(way.story for way in ORDER.values())}
+        stories |= {RUN, *ELSEWHERE}
         for story in sorted(stories):
             name = f"datasets/scenarios/{story}.scn"
             _add(package, places.ROOT / name, name)

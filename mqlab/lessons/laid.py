@@ -1,0 +1,160 @@
+"""One client program asked of two brokers, and their answers side by side.
+
+The left broker is a real one: its recording, or one that is started here and now. The right one is
+another release's recording, or this project's own server. What only a broker's files show (the
+index of aborted transactions) is left out, since no client sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from html import escape
+
+from ..places import RECORDINGS
+from ..real.kafka.broker import RealKafka
+from ..real.kafka.client import Target
+from ..real.kafka.oracle import KAFKA
+from ..real.program import Program
+from ..real.recording import Observation, Recording, load
+from ..real.runner import run
+from ..registry.tables import columns
+from ..serve.kafka import serve
+from ..serve.process import RunningBroker
+
+VERSION = "4.3.1"
+IN_FILES = "txnindex"
+WIDEST = 60  # characters of a cell, in the text
+STYLE = """\
+<style>
+.mqlab-laid { max-height: 34em; overflow: auto; }
+.mqlab-laid table { border-collapse: collapse; font-size: 0.92em; }
+.mqlab-laid :is(th, td) { padding: 0.15em 0.7em; text-align: left; vertical-align: top;
+  border-bottom: 1px solid light-dark(#e2e5e9, #3a3f46); overflow-wrap: anywhere; }
+.mqlab-laid th { position: sticky; top: 0; background: light-dark(#f3f5f7, #24282d); }
+.mqlab-laid td:first-child { white-space: nowrap; color: light-dark(#57606a, #9aa4af); }
+.mqlab-laid tr.differs td { background: light-dark(#fff1dd, #4a3517); }
+</style>"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`left`, `right`: what each answered; "" where that one was not asked."""
+
+    who: str
+    asked: str
+    left: str
+    right: str
+
+    @property
+    def mark(self) -> str:
+        return "" if self.left == self.right else "≠"
+
+
+@dataclass(frozen=True)
+class Laid:
+    """Recordings of one program, one or two: a table in a notebook, and its text."""
+
+    left: Recording
+    right: Recording | None = None
+
+    @property
+    def rows(self) -> list[Row]:
+        """Line by line, in the order in which they were asked."""
+        left = _of_clients(self.left)
+        right = _of_clients(self.right) if self.right else left
+        one, other = ([(o.who, o.to, o.asked) for o in side] for side in (left, right))
+        found: list[Row] = []
+        for _, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+            if one[a:b] == other[c:d]:
+                pairs = zip(left[a:b], right[c:d], strict=True)
+                found += [_row(x, x.answered, y.answered) for x, y in pairs]
+            else:
+                found += [_row(x, x.answered, "") for x in left[a:b]]
+                found += [_row(y, "", y.answered) for y in right[c:d]]
+        return found
+
+    @property
+    def sentence(self) -> str:
+        """How many lines there are, and how many of them differ."""
+        said = f"{self.left.scenario}: {len(self.rows)} lines"
+        differ = sum(bool(row.mark) for row in self.rows)
+        return f"{said}, {differ} of them differ" if self.right else said
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """The table, its head first."""
+        head, left = ("who → whom", "asked"), self.left.broker
+        if self.right is None:
+            return [(*head, left), *((r.who, r.asked, r.left) for r in self.rows)]
+        right = self.right.broker
+        if left == right:  # two programs at one broker
+            left, right = self.left.scenario, self.right.scenario
+        both = [(r.who, r.asked, r.left, r.mark, r.right) for r in self.rows]
+        return [(*head, left, "", right), *both]
+
+    def __str__(self) -> str:
+        rows = [tuple(_cut(cell) for cell in row) for row in self.cells]
+        return f"{self.sentence}\n\n{columns(rows)}"
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        head, *rows = self.cells
+        body = "".join(
+            f"<tr{' class=differs' if '≠' in row else ''}>{_html('td', row)}</tr>" for row in rows
+        )
+        table = f"<thead><tr>{_html('th', head)}</tr></thead><tbody>{body}</tbody>"
+        html = f"<p>{escape(self.sentence)}</p><div class=mqlab-laid><table>{table}</table></div>"
+        return {"text/html": STYLE + html, "text/plain": str(self)}
+
+
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= WIDEST else cell[: WIDEST - 1] + "…"
+
+
+def _html(tag: str, cells: tuple[str, ...]) -> str:
+    return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+
+
+def _of_clients(recording: Recording) -> list[Observation]:
+    return [one for one in recording.observations if one.asked != IN_FILES]
+
+
+def _row(seen: Observation, left: str, right: str) -> Row:
+    return Row(f"{seen.who} → {seen.to}", seen.asked, left, right)
+
+
+def read_laid(*names: str) -> Laid:
+    """One recording, or two of them side by side, by names as "kafka-4.3.1/tv2/basic-commit"."""
+    return Laid(*(load(RECORDINGS / f"{name}.json") for name in names))
+
+
+def ask_both(
+    *scenarios: str, engine: RunningBroker | None = None, real: bool = False
+) -> list[Laid]:
+    """Run Kafka's programs of these names against the engine behind sockets, and lay each beside
+    the recording. `engine`: a server that runs already; `real`: start a real Kafka in place of
+    the recordings (Java 17; its jars come by Maven, 45 MB, the first time). RealBrokerError where
+    that cannot be."""
+    programs = [KAFKA.programs()[name] for name in scenarios]
+    ours = _ask_engine(programs, engine)
+    if real:
+        with RealKafka(VERSION) as kafka:
+            theirs = _ask(programs, Target(f"kafka-{VERSION}", kafka.address))
+    else:
+        folder = RECORDINGS / f"kafka-{VERSION}"
+        theirs = [load(folder / p.profiles[0] / f"{p.name}.json") for p in programs]
+    return [Laid(one, other) for one, other in zip(theirs, ours, strict=True)]
+
+
+def _ask_engine(programs: Sequence[Program], engine: RunningBroker | None) -> list[Recording]:
+    if engine is not None:
+        return _ask(programs, Target("mqlab", engine.address))
+    with serve(auto_create=False) as own:
+        return _ask(programs, Target("mqlab", own.address))
+
+
+def _ask(programs: Sequence[Program], target: Target) -> list[Recording]:
+    return [run(KAFKA, program, program.profiles[0], target) for program in programs]

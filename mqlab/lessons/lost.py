@@ -1,0 +1,203 @@
+"""The second exercise of lab 14: a rule that finds a lost commit in what a broker lets one see.
+
+The rule is asked at every moment of the recordings of real Kafkas at which the frontiers of a
+partition were looked at, about each producer whose state the coordinator had told by then. It must
+accuse the broker in two recordings (KAFKA-20734) and in no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from ..kernel import Text
+from ..places import RECORDINGS
+from ..real.recording import Observation, Recording, load
+from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule
+from .verdict import NOT_WRITTEN, Verdict
+
+#: the recordings in which an acknowledged commit is lost
+LOST_IN = ("leaderless-marker", "skip-leaderless-marker")
+#: the stories that lab 14 plays: the engine's run of the loss, and what other brokers do
+RUN = "kafka/leaderless-marker"
+ELSEWHERE = ("pulsar/late-write-hides-committed", "rocketmq/committed-and-parked")
+Given = tuple[str, str, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """`name`: of the recording, as "kafka-4.3.1/tv2/basic-commit"; `given`: what the rule is
+    told; `lost`: what it must say."""
+
+    name: str
+    given: Given
+    lost: bool
+
+
+@dataclass
+class _Seen:
+    """What one has seen so far: of each producer id the answer to its last commit and its state,
+    of each partition its batches."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+    commits: dict[str, str] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+    logs: dict[str, dict[int, str]] = field(default_factory=dict)
+
+    def take(self, seen: Observation) -> None:
+        match seen.asked.split()[0]:
+            case "InitProducerId" if "pid=" in seen.answered:
+                self.ids[seen.who] = _pid_in(seen.answered)
+            case "EndTxn" if " commit " in seen.asked and seen.who in self.ids:
+                self.commits[self.ids[seen.who]] = seen.answered.split()[0]
+            case "DescribeTransactions" if "pid=" in seen.answered:
+                self.states[_pid_in(seen.answered)] = seen.answered.split()[0]
+            case place if seen.who == "log" and place[1:].isdigit():
+                self.logs.setdefault(seen.to, {})[int(place[1:])] = seen.answered
+
+    def ask(self, seen: Observation) -> Iterator[Given]:
+        """What a rule is asked when the frontiers of a partition are known."""
+        hw, lso = (int(one.partition("=")[2]) for one in seen.answered.split())
+        for pid, state in sorted(self.states.items()):
+            yield self.commits.get(pid, ""), state, hw, lso, self._open_since(seen.to, pid)
+
+    def _open_since(self, partition: str, pid: str) -> int:
+        since = -1
+        for offset, batch in sorted(self.logs.get(partition, {}).items()):
+            if batch.startswith((f"COMMIT pid={pid}", f"ABORT pid={pid}")):
+                since = -1
+            elif f"transactional pid={pid} " in batch and since < 0:
+                since = offset
+        return since
+
+
+def _pid_in(answered: str) -> str:
+    return answered.partition("pid=")[2].split()[0]
+
+
+def look(recording: Recording) -> list[Moment]:
+    """Every moment of a recording at which the rule is asked."""
+    seen, found = _Seen(), []
+    name = f"{recording.broker}/{recording.name}"
+    for one in recording.observations:
+        seen.take(one)
+        if one.asked == "frontiers":
+            lost = recording.scenario in LOST_IN
+            found += [Moment(name, given, lost) for given in seen.ask(one)]
+    return found
+
+
+@cache
+def list_moments(graded: bool = False) -> tuple[Moment, ...]:
+    """Those of 4.3.1 with today's protocol; `graded`: those of every other recording too, and of
+    the other loss. The loss that a learner knows comes first."""
+    paths = sorted(RECORDINGS.glob("kafka-*/*/*.json"))
+    wanted = [p for p in paths if graded or (_is_of_today(p.parts) and p.stem != LOST_IN[1])]
+    moments = [moment for path in wanted for moment in look(load(path))]
+    return tuple(sorted(moments, key=lambda one: (not one.lost, one.name)))
+
+
+def _is_of_today(parts: tuple[str, ...]) -> bool:
+    return parts[-3:-1] == ("kafka-4.3.1", "tv2")
+
+
+@dataclass(frozen=True)
+class Lost(Hinted):
+    """The exercise. `other`: what a wrong rule is told that acts on none of the beliefs."""
+
+    beliefs: tuple[Belief, ...]
+    hints: tuple[Text, ...]
+
+    def check(self, rule: Rule, graded: bool = False) -> Verdict:
+        """Judge a rule by every moment; `graded`: of the recordings that nobody named too."""
+        moments = list_moments(graded)
+        distinct = {one.given: one for one in reversed(moments)}
+        try:
+            if all(call_rule(rule, given) is None for given in distinct):
+                return Verdict(False, NOT_WRITTEN)
+            said = {given: ask_rule(rule, given, _expects) for given in distinct}
+        except RuleError as error:
+            return Verdict(False, Text(str(error)))
+        wrong = next((one for one in moments if said[one.given] != one.lost), None)
+        if wrong is None:
+            return Verdict(True, Text(f"{len(moments)} moments, and it accuses where it should"))
+        return self._refute(wrong, said)
+
+    def _refute(self, moment: Moment, said: dict[Given, bool]) -> Verdict:
+        belief = next(
+            (b for b in self.beliefs if all(b.rule(*given) == it for given, it in said.items())),
+            None,
+        )
+        what = "misses the loss" if moment.lost else "accuses a broker that did nothing wrong"
+        told = ", ".join(map(repr, moment.given))
+        head = f"{moment.name}: lost({told}) {what}"
+        if belief is None:
+            return Verdict(False, Text(head))
+        return Verdict(False, Text(f"{head}. {belief.message}"), belief.name)
+
+
+def _expects(answer: object) -> str:
+    return "" if isinstance(answer, bool) else "True or False is asked for"
+
+
+BELIEFS = (
+    Belief(
+        "ok means that all is well",
+        Text(
+            "The client was told ok and the coordinator says CompleteCommit. Neither of them has "
+            "looked into the partition"
+        ),
+        lambda commit, state, hw, lso, open_since: False,
+    ),
+    Belief(
+        "what cannot be read yet is lost",
+        Text(
+            "The decision is there, and the coordinator still owes the marker: it is late, not "
+            "lost. What does the state say about that?"
+        ),
+        lambda commit, state, hw, lso, open_since: commit == "ok" and lso < hw,
+    ),
+    Belief(
+        "decided and open is lost",
+        Text(
+            "The decision is there, and PrepareCommit says that its marker is still owed. Who "
+            "would write it after CompleteCommit?"
+        ),
+        lambda commit, state, hw, lso, open_since: commit == "ok" and open_since >= 0,
+    ),
+    Belief(
+        "an open transaction is a fault",
+        Text("Its producer may still end it, or a timeout will. Who has been promised anything?"),
+        lambda commit, state, hw, lso, open_since: open_since >= 0,
+    ),
+    Belief(
+        "what holds readers back is mine",
+        Text(
+            "This producer's marker is there. Somebody else's open transaction holds the readers "
+            "back, and it may still end"
+        ),
+        lambda commit, state, hw, lso, open_since: state == "CompleteCommit" and lso < hw,
+    ),
+    Belief(
+        "a completed commit is suspicious",
+        Text("Its marker is there and everybody can read it. What would a lost one lack?"),
+        lambda commit, state, hw, lso, open_since: state == "CompleteCommit",
+    ),
+)
+HINTS = (
+    Text(
+        "Say in one sentence who believes what: the client, the coordinator, the partition. A loss "
+        "is where they contradict each other and nobody is left who will mend it.",
+        "用一句话说出谁相信什么：客户端、协调者、分区。丢失就是它们互相矛盾，而且没有谁会再去修复。",
+    ),
+    Text(
+        "Three conditions, joined by `and`: what the client was told; the state in which the "
+        "coordinator owes nothing any more; and what the partition still takes for open.",
+        "用 `and` 连接三个条件：客户端得到的答复；协调者不再欠任何东西的状态；分区仍认为未结束的事务。",
+    ),
+)
+LOST = Lost(BELIEFS, HINTS)
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"lost": (LOST, "rule")}
