@@ -81,7 +81,7 @@ told
 # log, and compressed records that say something wrong about themselves. A `≠` stands where the two differ.
 
 # %% tags=["nbval-check-output"]
-for laid in ask_both("segments", "claimed-in-compressed", engine=engine):
+for laid in ask_both("segments", "claimed-in-compressed"):
     display(laid)
 
 # %% [markdown]
@@ -141,7 +141,7 @@ read_laid("kafka-4.3.1/tv2/leaderless-marker")
 # Who finds such a fault among thousands of lines? A rule, and you write it. It is asked at each moment of
 # the recordings at which somebody looked into a partition, about one producer:
 #
-# | argument | an example |
+# | argument | what it is |
 # |---|---|
 # | `commit` | what the producer's last commit was told: `"ok"`, an error, `""` if it never asked |
 # | `state` | what the coordinator said last: `"Ongoing"`, `"PrepareCommit"`, `"CompleteCommit"` … |
@@ -247,7 +247,7 @@ read_laid(f"rocketmq-4.9.7/4.9/{name}", f"rocketmq-5.5.0/5.5/{name}")
 # ## Deeper: do an older and a newer client do the same?
 
 # %% [markdown]
-# The story of the short way was told to a real 4.3.1 by 16 client libraries. Below are two releases of the Java
+# The story of the short way was told to a real 4.3.1 by 16 clients. Below are two releases of the Java
 # client, 2.3.1 of 2019 and 4.4.0. *Guess first: in the commit, in what readers get, or in the log?*
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
