@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 from mqlab_widgets import Compare, Player
 
 from ..kernel import Trace
@@ -88,7 +90,7 @@ def list_told() -> str:
 
 def list_ignored() -> str:
     """In what two answers may differ without being different, and why."""
-    return "\n".join(f"{what}: {why}" for what, why in IGNORED)
+    return "\n".join(fill(f"{what}: {why}", 88, subsequent_indent="    ") for what, why in IGNORED)
 
 
 def read_report() -> str:

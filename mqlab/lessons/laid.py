@@ -57,10 +57,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Laid:
-    """Recordings of one program, one or two: a table in a notebook, and its text."""
+    """Recordings of one program, one or two: a table in a notebook, and its text. `only`: without
+    the lines in which they agree."""
 
     left: Recording
     right: Recording | None = None
+    only: bool = False
 
     @property
     def rows(self) -> list[Row]:
@@ -94,7 +96,8 @@ class Laid:
         right = self.right.broker
         if left == right:  # two programs at one broker
             left, right = self.left.scenario, self.right.scenario
-        both = [(r.who, r.asked, r.left, r.mark, r.right) for r in self.rows]
+        shown = [row for row in self.rows if row.mark or not self.only]
+        both = [(r.who, r.asked, r.left, r.mark, r.right) for r in shown]
         return [(*head, left, "", right), *both]
 
     def __str__(self) -> str:
@@ -130,9 +133,11 @@ def _row(seen: Observation, left: str, right: str) -> Row:
     return Row(f"{seen.who} → {seen.to}", seen.asked, left, right)
 
 
-def read_laid(*names: str) -> Laid:
-    """One recording, or two of them side by side, by names as "kafka-4.3.1/tv2/basic-commit"."""
-    return Laid(*(load(RECORDINGS / f"{name}.json") for name in names))
+def read_laid(*names: str, only: bool = False) -> Laid:
+    """One recording, or two of them side by side, by names as "kafka-4.3.1/tv2/basic-commit".
+    `only`: where they differ."""
+    left, *right = (load(RECORDINGS / f"{name}.json") for name in names)
+    return Laid(left, right[0] if right else None, only)
 
 
 def ask_both(
