@@ -58,6 +58,11 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NEW",
         help="serve nothing: copy what stands before the damage in --data-dir to this folder",
     )
+    parser.add_argument(
+        "--door",
+        action="store_true",
+        help="let Follow(address, hold=True) hold clients' requests; says the address and its key",
+    )
     parser.add_argument("--verbose", action="store_true", help="say each request of each client")
     parser.add_argument("--until-input-ends", action="store_true", help=argparse.SUPPRESS)
 
@@ -96,6 +101,7 @@ def run(args: argparse.Namespace) -> int:
             until_input_ends=args.until_input_ends,
             verbose=args.verbose,
             pace_ms=args.pace,
+            door=args.door,
         )
         main(home, options)
     except (ServeError, JournalError) as error:

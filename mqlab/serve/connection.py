@@ -166,8 +166,17 @@ class Connection(asyncio.Protocol):
         if not asked.one_way:
             self._open[self._asked] = asked
         caller = Caller(self.name, self.number, self._asked)
+        event = Request(caller, asked.body, self.server.begin_turn())
         try:
-            event = Request(caller, asked.body, self.server.begin_turn())
+            if self.server.gate.holds(self, event, size):
+                return
+        except Exception:
+            log.debug("%s: what a request would do is not known", self.name)
+        self.proceed(event, size)
+
+    def proceed(self, event: Request, size: int) -> None:
+        """A request of this client goes in."""
+        try:
             self.server.deliver(self.server.home.front, event, size)
         except Exception:
             # The driver has logged it. Nobody but this client notices.
@@ -304,6 +313,11 @@ class Connection(asyncio.Protocol):
     def idle(self) -> bool:
         """Whether nothing is under way, neither a request nor half of one."""
         return not self._open and not self._buffer
+
+    @property
+    def client(self) -> str:
+        """What the client calls itself."""
+        return self._frames.client or self.name
 
     @property
     def known(self) -> bool:

@@ -109,6 +109,19 @@ class Driver:
                     raise self.journal.misfit(error) from error
             if self.journal.is_mostly_dead(self.disk.effects()):
                 self.journal.rewrite(self.disk.effects())
+        self._wake()
+
+    def crash(self) -> None:
+        """The node dies and starts again at once: what is in no log and no table is gone, with it
+        timers, messages under way and clients. Recovery is told in the live trace."""
+        for memory in (
+            self.inbox, self._under_way, self._timers, self._heap, self.roles, self.readers,
+            self._reads, self._clients, self._told, self._refused,
+        ):  # fmt: skip
+            memory.clear()
+        self._wake()
+
+    def _wake(self) -> None:
         for start in self.home.starting(self.disk):
             self._start(start)
         self.run()
@@ -138,6 +151,11 @@ class Driver:
         self.inbox.append((name, event))
         self._arrived = size
         self.run()
+
+    def look_ahead(self, name: str, event: Event) -> tuple[Any, Effects]:
+        """What a role would do; it does not."""
+        found: tuple[Any, Effects] = self.roles[name].step(event, self.disk)
+        return found
 
     def run(self) -> None:
         """Step until nothing is left to do. A role that raises is a bug in it: its step has

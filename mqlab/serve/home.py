@@ -13,6 +13,8 @@ depends on the broker it asks a `Home`, a value made of plain functions, which
     keeping     how each log is kept: as it is, or only the latest entry of each key
     entries     how an effect becomes bytes of the journal, and is made from them again
     observe     who makes the live trace's picture of what the roles do
+    held        the messages whose requests the door can hold, by name (`serve/gate.py`);
+                its observer then knows what comes from outside (`trace/outside.py`)
     weigh       bytes that effects hand out and the live trace therefore keeps alive
 
 `protocol.py` says what a connection may do: several requests under way, pushes.
@@ -88,5 +90,6 @@ class Home:
     observe: Callable[[int, Callable[[str], Any]], Observer]
     keeping: Keeping = Keeping()
     change: Callable[[str, Any, Any, Any], Change] = change_nothing
+    held: tuple[str, ...] = ()
     weigh: Callable[[Effects], int] = count_nothing
     push: Callable[[int, Any], tuple[bytes, bool]] | None = None

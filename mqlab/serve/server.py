@@ -12,6 +12,7 @@ import errno
 import gc
 import logging
 import os
+import secrets
 import signal
 import sys
 from collections.abc import Callable
@@ -23,22 +24,26 @@ from typing import Any
 from ..kernel import Event, frozen
 from .connection import Connection
 from .driver import Driver
+from .gate import Gate
 from .home import Home, ServeError
 from .journal import Journal, JournalError
 from .limits import BACKLOG, HELD, most_connections, say_in_one_line, trace_places
 from .logs import set_up
-from .trace.http import TraceServer
+from .trace.http import Door, TraceServer
+from .trace.outside import Killed
 
 log = logging.getLogger("mqlab.serve")
 
 #: objects before the garbage collector looks at the new ones; at older ones hardly ever
 RARELY = (100_000, 1_000, 1_000)
 READY = "mqlab serve {name}: ready at {address}, trace at {trace}"
+DOOR = ", door at {url}?key={key}"
 
 
 @frozen
 class Options:
-    """What any server can be told. Port 0 takes any free one. `pace_ms`: see `Driver`."""
+    """What any server can be told. Port 0 takes any free one. `pace_ms`: see `Driver`. `door`: say
+    the key with which requests can be held (`gate.py`)."""
 
     host: str = "127.0.0.1"
     port: int = 9092
@@ -48,6 +53,7 @@ class Options:
     until_input_ends: bool = False
     verbose: bool = False
     pace_ms: int = 0
+    door: bool = False
 
 
 class Server:
@@ -71,6 +77,7 @@ class Server:
         if options.data_dir is not None:
             self._journal = Journal(options.data_dir, home, options.fsync)
         self.driver = Driver(home, self._answer, self._journal, options.pace_ms)
+        self.gate = Gate(self)
 
     # -- what connections call ---------------------------------------------------------------
 
@@ -97,6 +104,7 @@ class Server:
         if self.connections.pop(connection.number, None) is None:
             return
         self.hold(connection, 0)
+        self.gate.leave(connection)
         self.driver.recorder.record_end(self.driver.now, connection.name)
 
     def deliver(self, name: str, event: Event, size: int = 0) -> None:
@@ -119,6 +127,17 @@ class Server:
             self.begin_turn()
             with suppress(Exception):  # of a role; the driver has logged it
                 self.driver.disconnect(connection.name)
+
+    def crash(self, role: str, killed: Killed) -> None:
+        """The node dies, as with kill -9, and starts again at once. What this turn did is written,
+        but nobody is told. `role`: beside whose name it is said."""
+        if not self._write():
+            return
+        self.driver.recorder.record_outside(self.driver.now, role, killed)
+        for connection in list(self.connections.values()):
+            connection.evict("the node was killed")
+            self.forget(connection)
+        self.driver.crash()
 
     def drain(self, connection: Connection) -> None:
         """A client reads again after pushes to it were refused."""
@@ -218,7 +237,8 @@ class Server:
             return self._close()
         self._wind()
         listener = await self._listen()
-        trace = TraceServer(self.driver.live, trace_places(self._places))
+        door = Door(self.gate, secrets.token_urlsafe(16)) if self.options.door else None
+        trace = TraceServer(self.driver.live, trace_places(self._places), door)
         trace_port = await self._listen_trace(trace)
         for number in (signal.SIGINT, signal.SIGTERM):
             try:
@@ -230,7 +250,10 @@ class Server:
         port = listener.sockets[0].getsockname()[1]
         address = f"{self.options.host}:{port}"
         trace_url = f"http://127.0.0.1:{trace_port}/trace"
-        print(READY.format(name=self.home.name, address=address, trace=trace_url), flush=True)
+        ready = READY.format(name=self.home.name, address=address, trace=trace_url)
+        if door is not None:
+            ready += DOOR.format(url=f"http://127.0.0.1:{trace_port}/door", key=door.key)
+        print(ready, flush=True)
         await self._stop.wait()
         listener.close()
         trace.close()

@@ -177,6 +177,7 @@ class Steps:
 
     def __init__(self, started_ms: int, logs: Callable[[str], Any]) -> None:
         self.facts = 0
+        self.held: dict[Caller, int] = {}
 
     def take(self, step: Step, tell: Callable[[KernelFact], None] | None = None) -> None:
         self.facts += 1

@@ -32,6 +32,11 @@ from .front.internal import OFFSETS, STATE, StateReader
 from .trace.observer import Observer
 
 Recover = Callable[..., tuple[Any, Effects]]
+#: what an outcome depends on; metadata, heartbeats and fetches pass the door
+HELD = (
+    "InitProducerId", "AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "TxnOffsetCommit",
+    "EndTxn",
+)  # fmt: skip
 
 
 def make_home(
@@ -52,6 +57,7 @@ def make_home(
         keeping=Keeping(Batch, find_compaction, STARTS),
         change=partial(change_topic, config),
         observe=partial(Observer, kafka.coordinator, off=off),
+        held=HELD,
         weigh=weigh_batches,
     )
 

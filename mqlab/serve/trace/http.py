@@ -1,5 +1,10 @@
 """The live trace's address: `GET /trace?after=N&last=K`, on this machine and for it only.
 
+`GET /trace?after=N&key=KEY` says as well what waits at the door (`serve/gate.py`), and `GET
+/door?key=KEY` says that alone; both keep it closed. `POST /door?key=KEY` acts: on a request that
+waits with `{"do": VERB, "id": N}`, on the door with `{"do": "hold", "kinds": […]}` and `{"do":
+"open"}`. The key was said to whoever started the server.
+
 `after` is the number of the last fact one has (0: none), `last` the most facts one wants;
 without it the answer is short enough to be drawn at once.
 
@@ -12,9 +17,15 @@ read to its end in time is cut off, which its client sees by the length it was t
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import secrets
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from ..gate import Gate, Verb
 from ..http import Exchange, HttpError, HttpRequest
 from .live import Live
 from .recorder import KEPT
@@ -29,13 +40,43 @@ READ = 4096
 JSON_LINES = "application/x-ndjson; charset=utf-8"
 PLAIN = "text/plain; charset=utf-8"
 ONLY = "there is /trace?after=N and nothing else"
+NO_KEY = "the door needs the key that `mqlab serve --door` says when it starts"
+
+
+@dataclass(frozen=True)
+class Door:
+    """The gate, for those who know the key."""
+
+    gate: Gate
+    key: str
+
+    def check(self, given: dict[str, list[str]]) -> None:
+        """Raises HttpError."""
+        if not secrets.compare_digest(given.get("key", [""])[-1].encode(), self.key.encode()):
+            raise HttpError(403, NO_KEY)
+
+    def obey(self, body: bytes) -> None:
+        """Raises HttpError for what it is not told, or cannot be done."""
+        try:
+            match json.loads(body):
+                case {"do": "hold", "kinds": [*kinds]} if all(isinstance(k, str) for k in kinds):
+                    self.gate.close(kinds)
+                case {"do": "open"}:
+                    self.gate.open()
+                case {"do": str(verb), "id": int(number)}:
+                    self.gate.act(Verb(verb), number)
+                case _:
+                    raise ValueError('say {"do": …}, as serve/trace/http.py says')
+        except ValueError as error:
+            raise HttpError(409, str(error)) from error
 
 
 class TraceServer:
     """Answers from `live`, one request a connection, `at_once` of them under way."""
 
-    def __init__(self, live: Live, at_once: int = 64) -> None:
+    def __init__(self, live: Live, at_once: int = 64, door: Door | None = None) -> None:
         self.live = live
+        self.door = door
         self.at_once = at_once
         self._server: asyncio.Server | None = None
         self._open = 0
@@ -73,13 +114,39 @@ class TraceServer:
     async def _answer(self, asked: HttpRequest | HttpError) -> tuple[int, str, list[bytes]]:
         """Status, kind and lines."""
         try:
-            after, last = _read(asked)
-            return 200, JSON_LINES, await self.live.lines(after, last)
+            if isinstance(asked, HttpError):
+                raise asked
+            path, given = _split(asked)
+            if path == "/door" and asked.method == "POST":
+                self._at_door(given).obey(asked.body)
+                return 204, PLAIN, []
+            if asked.method != "GET":
+                raise HttpError(405, "only GET")
+            if path == "/door":
+                said = self._tell(self._at_door(given).gate)
+                return 200, JSON_LINES, [json.dumps(said).encode() + b"\n"]
+            if path != "/trace":
+                raise HttpError(404, ONLY)
+            after, last = _number(given, "after"), min(_number(given, "last"), KEPT)
+            gate = self._at_door(given).gate if "key" in given else None
+            return 200, JSON_LINES, await self.live.lines(after, last, partial(self._tell, gate))
         except HttpError as error:
             return error.status, PLAIN, [f"{error}\n".encode()]
         except Exception:
             log.exception("the live trace could not be drawn")
             return 500, PLAIN, [b"the trace could not be drawn; the server's log says why\n"]
+
+    def _at_door(self, given: dict[str, list[str]]) -> Door:
+        if self.door is None:
+            raise HttpError(403, NO_KEY)
+        self.door.check(given)
+        return self.door
+
+    def _tell(self, gate: Gate | None) -> dict[str, Any]:
+        if gate is None:
+            return {}
+        gate.renew()
+        return {"door": gate.describe(self.live.observer.held)}
 
 
 async def _hear(reader: asyncio.StreamReader, exchange: Exchange) -> HttpRequest | HttpError:
@@ -107,20 +174,13 @@ async def _tell(
     await writer.drain()
 
 
-def _read(asked: HttpRequest | HttpError) -> tuple[int, int]:
-    """N and K of `GET /trace?after=N&last=K`. Raises HttpError."""
-    if isinstance(asked, HttpError):
-        raise asked
-    if asked.method != "GET":
-        raise HttpError(405, "only GET")
+def _split(asked: HttpRequest) -> tuple[str, dict[str, list[str]]]:
+    """Path and query. Raises HttpError."""
     try:
         url = urlsplit(asked.target)
     except ValueError as error:
         raise HttpError(400, ONLY) from error
-    if url.path != "/trace":
-        raise HttpError(404, ONLY)
-    given = parse_qs(url.query)
-    return _number(given, "after"), min(_number(given, "last"), KEPT)
+    return url.path, parse_qs(url.query)
 
 
 def _number(given: dict[str, list[str]], name: str) -> int:

@@ -113,10 +113,13 @@ class Live:
 
     # -- answers -------------------------------------------------------------------------------
 
-    async def lines(self, after: int, last: int = 0) -> list[bytes]:
+    async def lines(
+        self, after: int, last: int = 0, more: Callable[[], dict[str, Any]] = dict
+    ) -> list[bytes]:
         """What is kept behind fact number `after`, at most the `last` newest facts: a Snapshot,
         then a line for each. From the oldest kept if `after` is older, or of a server that was
-        here before. The lines are the very ones that are kept, not copies."""
+        here before. The lines are the very ones that are kept, not copies.
+        `more`: what else to say beside the Snapshot."""
         now = asyncio.get_running_loop().time()
         if last:
             self._whole_until = now + PATIENCE_S
@@ -134,6 +137,7 @@ class Live:
             "system": self.system,
             "title": self.title.json(),
             "after": after,
+            **more(),
         }
         first = json.dumps(head, ensure_ascii=False).encode() + b"\n"
         return [first, *(line for _, line in kept)]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ...kernel import Fact
+from ...kernel import Caller, Fact
 from .recorder import Step
 
 
 class Observer(Protocol):
-    """`facts`: how many there were so far."""
+    """`facts`: how many there were so far; `held`: by who has asked, the number of the fact that
+    tells of a request which waits at the door."""
 
     facts: int
+    held: dict[Caller, int]
 
     def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
         """The next step; `tell` is called with each of its facts, the picture being as it was

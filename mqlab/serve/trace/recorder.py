@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...kernel import ConnectionLost, Effects, Event
+from .outside import Outside
 
 KEPT = 10_000
 BYTES = 64 << 20  # that may be referred to by steps in the ring
@@ -49,6 +50,10 @@ class Recorder:
     def record_end(self, at_ms: int, client: str) -> None:
         """A client's connection has closed."""
         self._keep((at_ms, client, None, ConnectionLost(client, at_ms), ()))
+
+    def record_outside(self, at_ms: int, name: str, what: Outside) -> None:
+        """What somebody did at the door: to a client's request, or to the node of a role."""
+        self._keep((at_ms, name, what, None, ()))
 
     def take(self) -> Step:
         """The oldest step, which leaves the ring."""

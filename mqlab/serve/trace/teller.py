@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ...kernel import Effect, Fact, FactKind, Send, Telling, Text, Words
+from ...kernel import Caller, Effect, Fact, FactKind, Send, Telling, Text, Words
 from ...kernel.run import describe_effect, new_fact
+from ...kernel.text import NOTHING
 from .lanes import DISK, Lanes
+from .outside import Dropped, Killed, Outside
 from .texts import clip
 
 Tell = Callable[[Fact], None]
@@ -19,6 +21,23 @@ WHY_CLOSED = Words(
     "客户端关闭了连接，或者已经崩溃：在消息服务器看来两者一样。",
 )
 
+LOST = Words("lost with its connection: {what}", "随连接一起丢失：{what}")
+SHORT_LOST = Text("lost", "丢失")
+WHY_LOST = Text(
+    "Nobody but the client knows that it asked: it finds its connection closed, and no answer.",
+    "除客户端外无人知道它发过请求：它只看到连接关闭，没有应答。",
+)
+NODE_KILLED = Words("killed, with every role of this node", "进程被杀，该节点上的所有角色一起停止")
+UNHEARD = Words(
+    "killed, with every role of this node, before the answer to {what} has left",
+    "进程被杀，该节点上的所有角色一起停止；{what} 的应答没有发出",
+)
+SHORT_UNHEARD = Text("killed, its answer unsent", "进程被杀，应答未发出")
+WHY_KILLED = Text(
+    "Memory is gone and every connection is broken; what was written is found again.",
+    "内存丢失，所有连接断开；已写入的内容会重新读出。",
+)
+
 
 class Teller:
     """`facts`, `steps`: how many there were so far. A broker's observer says `explain`."""
@@ -27,6 +46,7 @@ class Teller:
         self.lanes = lanes
         self.facts = 0
         self.steps = 0
+        self.held: dict[Caller, int] = {}
         self._started_ms = started_ms
         self._tell: Tell | None = None
         self._at_ms = 0
@@ -74,6 +94,28 @@ class Teller:
                     at_ms=self._at_ms,
                 )
             )
+
+    def _from_outside(self, name: str, what: Outside | None) -> None:
+        """What happened to a client, or to the node of the role `name`; None: it has gone."""
+        if isinstance(what, Killed):
+            for conn in list(self.lanes.conns):
+                self.lanes.end_client(conn)
+            self.held.clear()
+            kinds = range(1, len(self.lanes.most) + 1)
+            roles = [role for kind in kinds for role in self.lanes.list_names(kind)]
+            if roles:
+                node = name if name in roles else roles[0]
+                said = UNHEARD(what=what.unheard) if what.unheard.en else NODE_KILLED()
+                told = Telling(label=SHORT_UNHEARD if what.unheard.en else NOTHING, why=WHY_KILLED)
+                self._add(new_fact(FactKind.KILL, node, said), told)
+        elif isinstance(what, Dropped):
+            lane, _ = self.lanes.end_client(name)
+            if lane:
+                lost = new_fact(FactKind.BREAK, lane, LOST(what=what.text), what.to)
+                self._add(lost, Telling(label=SHORT_LOST, why=WHY_LOST))
+        else:
+            self._end_client(name)
+        self.held = {who: fact for who, fact in self.held.items() if who.name != name}
 
     def _end_client(self, conn: str) -> None:
         """A connection has ended: it is told of a client that has a lane, and is of interest where

@@ -42,6 +42,7 @@ from ....kernel import (
 )
 from ....kernel.reasons import say_unguarded
 from ....kernel.run import RECOVERED, TIMER, new_fact
+from ...trace.outside import Held, Outside
 from ...trace.recorder import Step
 from ...trace.teller import Teller
 from ..front import BROKER, PARTS, Gathering
@@ -83,8 +84,11 @@ class Observer(Teller):
         """The next step; its facts are counted, and told where somebody listens."""
         at_ms, name, new, event, effects = step
         self._count(at_ms, tell)
-        if new is None:
-            self._end_client(name)
+        if new is None or isinstance(new, Outside):
+            self._from_outside(name, new)
+            return
+        if isinstance(new, Held):
+            self._hold(new.role, event, effects)
             return
         if isinstance(new, StateReader):
             return  # it only reads what another has written
@@ -105,8 +109,10 @@ class Observer(Teller):
         at_ms, name, new, event, effects = step
         self._count(at_ms, None)
         self.facts += 1
-        if new is None:
-            self._end_client(name)
+        if new is None or isinstance(new, Outside):
+            self._from_outside(name, new)
+            return
+        if isinstance(new, Held):
             return
         self.model.roles[name] = new
         if name == BROKER:
@@ -126,12 +132,21 @@ class Observer(Teller):
         """What the front sends on is told as the client's own request."""
         if isinstance(event, Request) and isinstance(event.body, Ask):
             self._seen(event.caller.name, event.body)
+            if self.held.pop(event.caller, 0):
+                effects = ()  # what it sends was told when it came to the door
         for effect in effects:
             if isinstance(effect, Send) and not isinstance(effect.body, (Fetch, *SILENT)):
                 waiting = broker.open.get(effect.corr >> PARTS)
                 if waiting is not None:
                     self._sent(waiting.caller.name, effect)
         self._deleted(effects)
+
+    def _hold(self, broker: Any, event: Event | None, effects: Any) -> None:
+        """A request that waits at the door is told as sent; `broker`: as it would be."""
+        next_fact = self.facts + 1
+        self._front(broker, event, effects)
+        if self.facts >= next_fact and isinstance(event, Request):
+            self.held[event.caller] = next_fact
 
     def _deleted(self, effects: Any) -> None:
         """A topic is no more, and its partitions are not drawn any longer."""
@@ -154,7 +169,7 @@ class Observer(Teller):
     # -- roles ---------------------------------------------------------------------------------
 
     def _recovered(self, name: str, new: Any) -> None:
-        if hasattr(new, "part"):
+        if hasattr(new, "part") and name not in self.model.strips:
             self.model.note_recovery(name, self._log(name))
         empty = hasattr(new, "part") and not new.part.hw
         if name in self.lanes.used or (name == self.coordinator and new.entries):

@@ -1,0 +1,169 @@
+"""The door: clients' requests that wait there until somebody lets them in.
+
+It stands between "a request has been read" and "a role is asked". As long as nobody has closed it
+every request passes. Closed, it holds the requests that would make the front send one of certain
+messages to another role (Kafka: `EndTxn`, `Produce` …; the broker's home says which). The front's
+step is asked in advance what it would send, and its answer is thrown away: so the door knows no
+protocol, and names what waits as the live trace will.
+
+What may be done with one that waits:
+
+    let go        it goes in, as if it had been under way for so long
+    drop          it is lost with its connection, as in a network
+    kill before   the node dies before it has heard the request, and starts again
+    kill after    it dies when all is done and written, before the answer leaves
+
+A client that goes away takes its requests with it. Whoever has closed the door must ask about it
+at least every `LEASE_S`: otherwise it opens by itself, and all that waits goes in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from ..kernel import Caller, Request, Send, Text, replace
+from ..kernel.run import put_in_words
+from ..kernel.text import NOTHING
+from .logs import name_of
+from .trace.outside import Dropped, Held, Killed
+
+if TYPE_CHECKING:
+    from .connection import Connection
+    from .server import Server
+
+log = logging.getLogger("mqlab.serve")
+
+LEASE_S = 15.0
+
+
+class Verb(StrEnum):
+    LET_GO = "let go"
+    DROP = "drop"
+    KILL_BEFORE = "kill before"
+    KILL_AFTER = "kill after"
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A request that is held: what it would send, to whom, and in which words. `size`: in bytes."""
+
+    connection: Connection
+    request: Request
+    size: int
+    kind: str
+    to: str
+    text: Text
+
+
+class Gate:
+    """`waiting`: what is held, by number, oldest first. `kinds`: the messages that are waited for,
+    none while the door is open."""
+
+    def __init__(self, server: Server) -> None:
+        self.kinds: frozenset[str] = frozenset()
+        self.waiting: dict[int, Waiting] = {}
+        self._server = server
+        self._count = 0
+        self._lease: asyncio.TimerHandle | None = None
+
+    # -- opening and closing ---------------------------------------------------------------
+
+    def close(self, kinds: Iterable[str] = ()) -> None:
+        """Hold what sends one of these messages, or of those of the home. Raises ValueError where
+        that would hold nothing."""
+        wanted = frozenset(kinds) or frozenset(self._server.home.held)
+        if not wanted:
+            raise ValueError(f"no request to {self._server.home.name} can be held")
+        self.kinds = wanted
+        self.renew()
+
+    def open(self) -> None:
+        """Hold nothing any more; what waits goes in, oldest first."""
+        self.kinds = frozenset()
+        if self._lease is not None:
+            self._lease.cancel()
+            self._lease = None
+        while self.waiting:
+            self.act(Verb.LET_GO, next(iter(self.waiting)))
+
+    def renew(self) -> None:
+        """Somebody has asked about the door: it may stay closed."""
+        if self._lease is not None:
+            self._lease.cancel()
+        self._lease = None
+        if self.kinds:
+            self._lease = asyncio.get_running_loop().call_later(LEASE_S, self._expire)
+
+    def _expire(self) -> None:
+        log.info("nobody has asked about the door for %.0f s: it opens", LEASE_S)
+        self.open()
+
+    # -- requests --------------------------------------------------------------------------
+
+    def holds(self, connection: Connection, request: Request, size: int) -> bool:
+        """Whether this request has to wait, which it does from now on."""
+        if not self.kinds:
+            return False
+        server = self._server
+        role, effects = server.driver.look_ahead(server.home.front, request)
+        sends = [e for e in effects if isinstance(e, Send) and _kind(e) in self.kinds]
+        if not sends:
+            return False
+        self._count += 1
+        first = sends[0]
+        text = put_in_words(first.body)
+        one = Waiting(connection, request, size, _kind(first), first.to, text)
+        self.waiting[self._count] = one
+        recorder = server.driver.recorder
+        recorder.record_step(request.at_ms, server.home.front, Held(role), request, effects, size)
+        return True
+
+    def leave(self, connection: Connection) -> None:
+        """A client has gone."""
+        for number in [n for n, one in self.waiting.items() if one.connection is connection]:
+            del self.waiting[number]
+
+    def act(self, verb: Verb, number: int) -> None:
+        """Raises ValueError where no request of this number waits."""
+        one = self.waiting.pop(number, None)
+        if one is None:
+            raise ValueError(f"no request number {number} waits at the door")
+        server, connection = self._server, one.connection
+        at_ms = server.begin_turn()
+        if verb is Verb.DROP:
+            server.driver.recorder.record_outside(at_ms, connection.name, Dropped(one.to, one.text))
+            connection.evict(f"its {one.kind} was dropped at the door")
+            return
+        if verb is not Verb.KILL_BEFORE:
+            connection.proceed(replace(one.request, at_ms=at_ms), one.size)
+        if verb is not Verb.LET_GO:
+            self.waiting.clear()
+            unheard = one.text if verb is Verb.KILL_AFTER else NOTHING
+            server.crash(one.to, Killed(unheard))
+
+    def describe(self, told: Mapping[Caller, int]) -> dict[str, Any]:
+        """`closed`, and of each request that waits: `id`, `kind`, what it says, who asks, and the
+        number of the fact that tells of it (0: none)."""
+        return {
+            "closed": bool(self.kinds),
+            "waiting": [
+                {
+                    "id": number,
+                    "kind": one.kind,
+                    "client": name_of(one.connection.client),
+                    "to": one.to,
+                    "text": one.text.json(),
+                    "fact": told.get(one.request.caller, 0),
+                }
+                for number, one in self.waiting.items()
+            ],
+        }
+
+
+def _kind(send: Send) -> str:
+    return type(send.body).__name__
