@@ -1,6 +1,6 @@
-// What stands below a followed run: its lanes, which one may hide, the switch for what is no news,
-// where the facts come from. Follows player.js and widget.js in one module, whose names it uses.
-// Text from Python only ever becomes textContent.
+// What stands below a followed run: what waits at the server's door, its lanes, which one may hide,
+// the switch for what is no news, where the facts come from. Follows player.js, widget.js and
+// acts.js in one module, whose names it uses. Text from Python only ever becomes textContent.
 
 function follow(model, host, player) {
   const lanes = make("div", { className: "lanes" });
@@ -11,6 +11,7 @@ function follow(model, host, player) {
   const status = make("div", { className: "status" });
   status.setAttribute("role", "status");
   host.classList.add("followed");
+  const door = model.get("ui").holds && player ? atDoor(model, host, player) : null;
   host.append(make("div", { className: "follow" }, lanes, make("label", {}, box, word)), status);
   const choose = (hidden, everything) => model.send({ type: "choose", hidden, everything });
   const toggle = (name) => {
@@ -30,6 +31,7 @@ function follow(model, host, player) {
     box.checked = ui.everything;
     word.textContent = ui.words.everything;
     lanes.setAttribute("aria-label", ui.words.lanes);
+    door?.(ui);
     const now = JSON.stringify([ui.lanes, ui.hidden]);
     if (now === drawn) return;
     drawn = now;
@@ -41,6 +43,30 @@ function follow(model, host, player) {
       return el;
     }));
     lanes.children[at]?.focus();
+  };
+}
+
+/** What waits at the server's door: a spot on each message, and its choices as buttons. */
+function atDoor(model, host, player) {
+  const { words } = model.get("ui");
+  const send = (message) => model.send(message);
+  const spots = new Spots(player, words, send);
+  player.drawn = () => spots.place();
+  const groups = make("div", { className: "groups" });
+  host.append(make("div", { className: "acts door" }, groups));
+  let drawn;
+  return (ui) => {
+    spots.load(ui);
+    const now = JSON.stringify(ui.spots);
+    if (now === drawn) return;
+    drawn = now;
+    const at = [...groups.querySelectorAll("button")].indexOf(document.activeElement);
+    groups.replaceChildren(...ui.spots.map(({ title, items }) => make("fieldset", {},
+      make("legend", { textContent: title }),
+      make("div", { className: "choices" }, ...items.map(({ choice, short, label, kind }) =>
+        button(short, () => send({ type: "do", choice }), { title: label, className: kind }))))));
+    if (!ui.spots.length) groups.append(make("div", { textContent: words.nobody }));
+    if (at >= 0) (groups.querySelectorAll("button")[at] ?? host).focus({ preventScroll: true });
   };
 }
 

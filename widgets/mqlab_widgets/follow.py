@@ -3,6 +3,9 @@
 `GET <url>/trace?after=N` answers with JSON lines: first `{"snapshot", "system", "title",
 "after"}`, the state before what follows, then a line `{"fact", "change"}` for each fact,
 `change` being a patch to the Snapshot before. A thread asks at most twice a second.
+
+`hold` closes the server's door: the requests of real clients that matter to a transaction stop
+there, as messages in the picture, until the learner lets one go, drops it, or kills the node.
 """
 
 from __future__ import annotations
@@ -10,27 +13,32 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from http.client import HTTPException
 from ipaddress import ip_address
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, Protocol
+from urllib.parse import parse_qs, urlencode, urlsplit
 from urllib.request import OpenerDirector, ProxyHandler, build_opener
 
 from mqlab.kernel.snapshot import Snapshot
 from mqlab.kernel.text import NOTHING, Lang, Text, Words
 from mqlab.kernel.trace import FORMAT, Fact, Trace, patch
+from mqlab.serve.doorkeeper import DoorError, Doorkeeper, HeldRequest, read_held
+from mqlab.serve.gate import Verb
 
+from .door import NOBODY, SPOTS, list_waiting, read_choice
 from .lives import deflate
 from .payload import Look, build, refuse
 from .player import Player
 from .story import choose
+from .style import page_css
 from .views.plan import find_lanes
 from .widget import PictureWidget, join_modules
 
 ROWS = 120  # shown: every fact that is news, of the latest transactions
 KEPT = 1_000  # facts of a server that are at hand, whether they are shown or not
-KNOWN = ("title", "lang", "scale", "panels", "every_s")
+KNOWN = ("hold", "title", "lang", "scale", "panels", "every_s")
 
 # What comes of an address where nobody, or somebody else, answers.
 NO_TRACE = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
@@ -51,6 +59,15 @@ PANELS = ("space-time", "outcomes", "readers", "lights", "logs", "money", "graph
 STOPPED = Words("{url}: no longer followed", "{url}：已停止跟踪")
 
 
+class Serving(Protocol):
+    """A server, such as `mqlab.serve.RunningBroker`."""
+
+    @property
+    def trace_url(self) -> str: ...
+    @property
+    def door_url(self) -> str: ...
+
+
 class Tail:
     """The last facts of a trace that goes on, put together from the lines of the server: at most
     `kept` of them, of which the last `most` rows are shown. `hidden`, `everything`: see `story`."""
@@ -61,6 +78,7 @@ class Tail:
         self.hidden: frozenset[str] = frozenset()
         self.everything = False
         self.index = 0  # of the last fact
+        self.waiting: tuple[HeldRequest, ...] = ()  # at the door
         self._head: dict[str, Any] = {"system": "", "title": ""}
         self._plain: Any = None
         self._facts: list[Fact] = []
@@ -72,6 +90,7 @@ class Tail:
         if not answer or "snapshot" not in answer[0]:
             raise ValueError("the answer does not begin with a snapshot")
         head, new = answer[0], answer[1:]
+        self.waiting = read_held(head["door"]) if "door" in head else ()
         first = self._plain is None
         if first or head["after"] != self.index:
             # The server was started again, or has dropped what we had not asked for in time.
@@ -147,14 +166,21 @@ class Follow(PictureWidget):
 
     It shows what is news: repeats stand in one row, polling in none, until one asks for them with
     the switch below the picture. The buttons beside it hide a lane and show it again.
+
+    `server`: a `RunningBroker`, or the address of a trace. `hold`: stop what matters to a
+    transaction at the server's door, or only the requests that send these messages ("EndTxn").
+    A server that was not started by `serve()` says its door's address when it is started with
+    `--door`: that address, key included, is then the `server`.
     """
 
-    _esm = join_modules("follow.js")
+    _esm = join_modules("acts.js", "follow.js")
+    _css = page_css("acts.css")
 
     def __init__(
         self,
-        url: str,
+        server: str | Serving,
         *,
+        hold: bool | Collection[str] = False,
         title: str | None = None,
         lang: Lang | None = None,
         scale: float = 1.0,
@@ -164,10 +190,15 @@ class Follow(PictureWidget):
     ) -> None:
         self._over = threading.Event()
         refuse("Follow", unknown, KNOWN)
-        if not url.startswith(("http://", "https://")):
-            raise ValueError(f"{url!r} is no address; give one such as 'http://127.0.0.1:9094'")
-        self.url = url.rstrip("/")
-        self._opener = opener_of(url)
+        self._server = server
+        if not self.url.startswith(("http://", "https://")):
+            raise ValueError(
+                f"{self.url!r} is no address; give one such as 'http://127.0.0.1:9094'"
+            )
+        self._opener = opener_of(self.url)
+        self._holds = bool(hold)
+        if hold:
+            self.door.hold(*([] if hold is True else hold))
         self._look = Look.of(title, lang, scale, PANELS if panels is None else panels)
         self._every_s = max(every_s, 0.5)
         self._tail = Tail()
@@ -182,8 +213,34 @@ class Follow(PictureWidget):
         self._draw()
         self._tell(WAITING(url=self.url))
         self.poll()
-        self._thread = threading.Thread(target=self._ask, name=f"follow {url}", daemon=True)
+        self._thread = threading.Thread(target=self._ask, name=f"follow {self.url}", daemon=True)
         self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """Where the server is; one that was started again may be elsewhere."""
+        url = self._server if isinstance(self._server, str) else self._server.trace_url
+        return url.partition("?")[0].rstrip("/").removesuffix("/door")
+
+    @property
+    def door(self) -> Doorkeeper:
+        """Who acts at the server's door."""
+        return Doorkeeper(self._door_url)
+
+    @property
+    def _door_url(self) -> str:
+        return self._server if isinstance(self._server, str) else self._server.door_url
+
+    @property
+    def waiting(self) -> tuple[HeldRequest, ...]:
+        """The requests that are held, as the server said last."""
+        return self._tail.waiting
+
+    def act(self, verb: Verb, number: int) -> None:
+        """Let go, drop or answer by a kill the request of this number. Raises DoorError where none
+        waits, OSError where no server answers."""
+        self.door.act(verb, number)
+        self.poll()
 
     @property
     def trace(self) -> Trace:
@@ -191,13 +248,21 @@ class Follow(PictureWidget):
         return self._tail.trace
 
     def stop(self) -> None:
-        """Ask no more. What is shown stays."""
-        self._over.set()
+        """Ask no more, and let go what is held. What is shown stays."""
+        self._let_all_go()
         self._tell(STOPPED(url=self.url))
 
     def close(self) -> None:
-        self._over.set()
+        self._let_all_go()
         super().close()
+
+    def _let_all_go(self) -> None:
+        self._over.set()
+        if self._holds:
+            self._holds = False
+            with suppress(OSError, DoorError):  # where the server has ended, so has its door
+                self.door.open()
+            self._tail.waiting = ()
 
     def poll(self) -> bool:
         """Ask once; true if anything is new. The thread does this by itself."""
@@ -227,9 +292,14 @@ class Follow(PictureWidget):
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
         """What the browser asks for; while a cell runs, Jupyter hands it over all the same."""
-        hidden = message.get("hidden")
-        if message.get("type") == "choose" and isinstance(hidden, list):
-            self.choose([str(name) for name in hidden], bool(message.get("everything")))
+        match message:
+            case {"type": "choose", "hidden": list(hidden)}:
+                self.choose([str(name) for name in hidden], bool(message.get("everything")))
+            case {"type": "do", "choice": str(choice)}:
+                try:
+                    self.act(*read_choice(choice))
+                except (ValueError, OSError, DoorError) as error:
+                    self._tell(Text(str(error)), failed=True)
 
     def still_html(self) -> str:
         return self._still().still_html()
@@ -244,7 +314,9 @@ class Follow(PictureWidget):
         )
 
     def _next(self) -> str:
-        return f"{self.url}/trace?after={self._tail.index}"
+        asked = {"after": self._tail.index}
+        key = parse_qs(urlsplit(self._door_url).query).get("key") if self._holds else None
+        return f"{self.url}/trace?{urlencode(asked | ({'key': key[-1]} if key else {}))}"
 
     def _ask(self) -> None:
         while not self._over.wait(self._every_s):
@@ -254,9 +326,14 @@ class Follow(PictureWidget):
         """The newest picture; one after the other, so that the latest choice is drawn last."""
         with self._drawing:
             with self._lock:
-                trace = self._tail.trace
+                trace = self._drawn = self._tail.trace
             self._shown = len(trace)
             self.payload = deflate(build(trace, len(trace), self._look))
+
+    def _list_spots(self) -> list[dict[str, Any]]:
+        lang, drawn = self._look.lang, self._drawn
+        names = {lane.name: lane.title.of(lang) for lane in drawn.snapshot(-1).lanes}
+        return list_waiting(self._tail.waiting, drawn.facts, names, lang)
 
     def _tell(self, status: Text, failed: bool = False) -> None:
         lang = self._look.lang
@@ -268,7 +345,12 @@ class Follow(PictureWidget):
             "lanes": self._tail.list_lanes(),
             "hidden": sorted(self._tail.hidden),
             "everything": self._tail.everything,
+            "holds": self._holds,
+            "spots": self._list_spots(),
+            "skipped": 0,
             "words": {
+                "spots": SPOTS.of(lang),
+                "nobody": NOBODY.of(lang),
                 "everything": EVERYTHING.of(lang),
                 "lanes": LANES.of(lang),
                 "hide": HIDE.of(lang),

@@ -5,7 +5,8 @@ trace such facts are most of all, and none is news. The server marks them as fol
 and a request that was sent again is found here: it stands in one row with its first, which counts
 them and names the answer that they got. Everything is one switch away: then each fact has a row.
 
-A lane that is hidden takes with it what it sends and what is sent to it.
+After a fault (a request that was lost, a node that was killed) what is sent again has a row of its
+own. A lane that is hidden takes with it what it sends and what is sent to it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from mqlab.kernel.text import Text
 from mqlab.kernel.trace import Fact, FactKind
 
 Row = tuple[int, Fact]
+FAULTS = (FactKind.BREAK, FactKind.KILL)
 
 
 @dataclass
@@ -65,6 +67,8 @@ def choose(
         if everything:
             rows.append((at, replace(fact, fold=False)))
             continue
+        if fact.kind in FAULTS:
+            open_.clear()
         pair = frozenset((fact.node, fact.peer))
         asked = open_.get(pair)
         if fact.kind is FactKind.SEND and not fact.fold:

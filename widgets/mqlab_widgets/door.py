@@ -1,0 +1,89 @@
+"""What a followed server holds at its door, as spots in the picture and as buttons below it: plain
+values for the browser. See `mqlab/serve/gate.py` for what the verbs do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.trace import Fact, FactKind
+from mqlab.serve.doorkeeper import HeldRequest
+from mqlab.serve.gate import Verb
+
+HELD = Words("{what}: {client} → {to}, held at the door", "{what}：{client} → {to}，停在门口")
+NOBODY = Text("Nothing waits at the door.", "门口没有请求等待。")
+CHOICES = {
+    Verb.LET_GO: Text("let it go", "放行"),
+    Verb.DROP: Text("drop it: its connection breaks", "丢弃：连接断开"),
+    Verb.KILL_BEFORE: Text("kill the node before it", "在它之前杀死节点"),
+    Verb.KILL_AFTER: Text(
+        "kill the node after it, before the answer", "在它之后、应答之前杀死节点"
+    ),
+}
+SHORT = {
+    Verb.LET_GO: Text("let go", "放行"),
+    Verb.DROP: Text("drop", "丢弃"),
+    Verb.KILL_BEFORE: Text("kill before", "之前杀死"),
+    Verb.KILL_AFTER: Text("kill after", "之后杀死"),
+}
+KINDS = {Verb.LET_GO: "call", Verb.DROP: "break"}
+SPOTS = Text(
+    "Requests at the door: arrows up and down, then Enter", "门口的请求：上下箭头选择，再按回车"
+)
+
+Item = dict[str, Any]
+
+
+def list_waiting(
+    waiting: Iterable[HeldRequest],
+    rows: Sequence[Fact],
+    names: Mapping[str, str],
+    lang: Lang,
+) -> list[Item]:
+    """Each request that is held. `rows`: the facts that are shown; `at`: the number of its row
+    among them, 0 where it has none; `names`: of lanes, by lane."""
+    return [_describe(held, _find_row(held, rows), rows, names, lang) for held in waiting]
+
+
+def _describe(
+    held: HeldRequest, at: int, rows: Sequence[Fact], names: Mapping[str, str], lang: Lang
+) -> Item:
+    ends = [rows[at - 1].node, rows[at - 1].peer] if at else [held.client, held.to]
+    client, to = (names.get(end, end) for end in ends)
+    return {
+        "kind": "message",
+        "key": f"held {held.id}",
+        "held": True,
+        "at": at,
+        "ends": ends,
+        "title": HELD(what=held.text, client=client, to=to).of(lang),
+        "items": [
+            {
+                "choice": f"{verb}:{held.id}",
+                "label": text.of(lang),
+                "short": SHORT[verb].of(lang),
+                "kind": KINDS.get(verb, "kill"),
+            }
+            for verb, text in CHOICES.items()
+        ],
+    }
+
+
+def _find_row(held: HeldRequest, rows: Sequence[Fact]) -> int:
+    """Its own row, or that of the request which it repeats."""
+    if not held.fact:
+        return 0
+    for at in range(len(rows), 0, -1):
+        fact = rows[at - 1]
+        if fact.index == held.fact:
+            return at
+        if fact.index < held.fact and fact.kind is FactKind.SEND and fact.peer == held.to:
+            return at if fact.text.en.startswith(held.text.en) else 0
+    return 0
+
+
+def read_choice(choice: str) -> tuple[Verb, int]:
+    """What a button says. Raises ValueError for anything else."""
+    verb, _, number = choice.partition(":")
+    return Verb(verb), int(number)
