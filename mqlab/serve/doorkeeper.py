@@ -3,7 +3,7 @@
 The address is what `mqlab serve NAME --door` says when it starts, key included. Requests that
 matter to a transaction then stop at the door, and each is let in, dropped, or met by the death of
 the node (`gate.Verb`). The door opens by itself when nobody has asked about it for a while, so
-whoever waits for something to happen there asks again and again, as `wait` does.
+a program that waits for something to happen there asks again and again, as `wait` does.
 """
 
 from __future__ import annotations

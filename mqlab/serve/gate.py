@@ -13,8 +13,8 @@ What may be done with one that waits:
     kill before   the node dies before it has heard the request, and starts again
     kill after    it dies when all is done and written, before the answer leaves
 
-A client that goes away takes its requests with it. Whoever has closed the door must ask about it
-at least every `LEASE_S`: otherwise it opens by itself, and all that waits goes in.
+A client that goes away takes its requests with it. The one that has closed the door must ask about
+it at least every `LEASE_S`: otherwise it opens by itself, and all that waits goes in.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A real client before a closed door, in a pane of JupyterLab's size: what waits is a message in the
-picture and a row of buttons, and a click does it."""
+"""A real client before a closed door, in a pane of JupyterLab's size: what waits is a message in
+the picture and a row of buttons, and a click does it."""
 
 from __future__ import annotations
 

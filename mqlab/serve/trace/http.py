@@ -3,7 +3,7 @@
 `GET /trace?after=N&key=KEY` says as well what waits at the door (`serve/gate.py`), and `GET
 /door?key=KEY` says that alone; both keep it closed. `POST /door?key=KEY` acts: on a request that
 waits with `{"do": VERB, "id": N}`, on the door with `{"do": "hold", "kinds": […]}` and `{"do":
-"open"}`. The key was said to whoever started the server.
+"open"}`. The key was said to the one who started the server.
 
 `after` is the number of the last fact one has (0: none), `last` the most facts one wants;
 without it the answer is short enough to be drawn at once.

@@ -17,6 +17,7 @@ from mqlab.serve.doorkeeper import DoorError, Doorkeeper, HeldRequest
 from mqlab.serve.kafka import serve
 
 from ..live import asked, played
+
 from .clients import PATIENCE_S, create, producer, read, transaction  # isort: skip
 from confluent_kafka import KafkaException, Producer  # isort: skip
 

@@ -1,0 +1,194 @@
+"""What a released client does, against `mqlab serve kafka`: librdkafka, by Python's confluent-kafka.
+
+Each function is one experiment and gives its lines; where the client is not installed, or cannot
+be (in a browser), it gives the reason instead. Nothing here waits for a clock: faults come at the
+server's door (`serve/gate.py`), or from a process that says how far it is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from importlib.util import find_spec
+from typing import Any
+
+from ...serve import RunningBroker
+from ...serve.doorkeeper import Doorkeeper
+from ...serve.kafka import serve
+
+WAIT_S = 20
+LOOP = "mqlab.lessons.kafka.copy_loop"
+ORDERS = ("580538", "580539", "580540", "580541")
+QUIET = logging.getLogger("mqlab.released")  # what a client logs is not what it tells its program
+QUIET.propagate = False
+QUIET.addHandler(logging.NullHandler())
+
+
+def why_not() -> str:
+    """Why there is no released client here; "" where there is one."""
+    if sys.platform == "emscripten":
+        return "A browser has no released client: this cell needs mqlab on your own machine."
+    if find_spec("confluent_kafka") is None:
+        return "confluent-kafka is not installed: with it, this cell runs a released client."
+    return ""
+
+
+def client() -> Any:
+    """confluent-kafka, by its name: where it is missing, the lessons work all the same."""
+    return importlib.import_module("confluent_kafka")
+
+
+def make_producer(broker: RunningBroker, **settings: str | bool | int) -> Any:
+    given = {name.replace("_", "."): value for name, value in settings.items()}
+    named = {"bootstrap.servers": broker.address, "linger.ms": 0, "log_level": 0, **given}
+    return client().Producer(named, logger=QUIET)
+
+
+def read_all(address: str, topic: str, level: str = "read_committed") -> list[str]:
+    """The values of partition 0, to its end."""
+    kafka = client()
+    consumer = kafka.Consumer(
+        {
+            "bootstrap.servers": address,
+            "group.id": f"reader of {topic}",
+            "isolation.level": level,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "log_level": 0,
+        }
+    )
+    consumer.assign([kafka.TopicPartition(topic, 0, 0)])
+    values = []
+    while (message := consumer.poll(WAIT_S)) is not None and message.error() is None:
+        values.append(message.value().decode())
+    consumer.close()
+    return values
+
+
+# ---- lab 05 ------------------------------------------------------------------------------------
+
+
+def lose_an_answer(idempotent: bool) -> str:
+    """A producer sends one payment. The broker stores it, and dies before it has answered."""
+    if why_not():
+        return why_not()
+    with serve() as broker:
+        door, told = Doorkeeper(broker.door_url), []
+        producer = make_producer(broker, enable_idempotence=idempotent)
+        door.hold("Produce")
+        producer.produce("payments", ORDERS[0], callback=lambda error, _: told.append(error))
+        producer.poll(0)
+        door.kill_after(door.wait("Produce"))
+        door.let_go(door.wait("Produce"))
+        producer.flush(WAIT_S)
+        door.open()
+        times = Counter(read_all(broker.address, "payments"))
+    sent = "idempotent" if idempotent else "not idempotent"
+    answers = ["ok" if error is None else error.name() for error in told]
+    return f"{sent:<16} told {', '.join(answers)}, stored {times[ORDERS[0]]}×"
+
+
+class HeldPayment:
+    """An unmodified client pays once, by a transaction, and each request of it waits for you."""
+
+    def __init__(self) -> None:
+        from mqlab_widgets import Follow
+
+        self.broker = serve(pace_ms=20)
+        self.follow = Follow(self.broker, hold=True)
+        self._said = "the client still waits"
+        self._thread = threading.Thread(target=self._pay, daemon=True)
+        self._thread.start()
+
+    def _pay(self) -> None:
+        try:
+            producer = make_producer(self.broker, transactional_id="order-service")
+            producer.init_transactions(600)
+            producer.begin_transaction()
+            producer.produce("payments", ORDERS[0])
+            producer.commit_transaction(600)
+            self._said = "commit_transaction: ok"
+        except client().KafkaException as error:
+            self._said = f"the client gave up: {error.args[0].name()}"
+
+    def finish(self) -> str:
+        """Let go what still waits, and say what the client was told and what was stored."""
+        self.follow.stop()
+        self._thread.join(WAIT_S)
+        stored = read_all(self.broker.address, "payments")
+        self.broker.stop()
+        return f"{self._said}; a reader with read_committed gets {stored}"
+
+    def _ipython_display_(self) -> None:
+        self.follow._ipython_display_()
+
+
+# ---- lab 06 ------------------------------------------------------------------------------------
+
+
+def fence_a_zombie() -> str:
+    """Two programs with one transactional.id: the first is not dead, only slow."""
+    if why_not():
+        return why_not()
+    kafka, lines = client(), []
+
+    def say(who: str, what: str, call: Any) -> None:
+        try:
+            call()
+            lines.append(f"{who:<7} {what}: ok")
+        except kafka.KafkaException as error:
+            fatal = ", fatal" if error.args[0].fatal() else ""
+            lines.append(f"{who:<7} {what}: {error.args[0].name()}{fatal}")
+
+    with serve() as broker:
+        first, second = (make_producer(broker, transactional_id="order-service") for _ in "ab")
+        say("first", "init_transactions", lambda: first.init_transactions(WAIT_S))
+        first.begin_transaction()
+        first.produce("payments", ORDERS[0])
+        first.flush(WAIT_S)
+        say("second", "init_transactions", lambda: second.init_transactions(WAIT_S))
+        say("first", "commit_transaction", lambda: first.commit_transaction(WAIT_S))
+        second.begin_transaction()
+        second.produce("payments", ORDERS[1])
+        say("second", "commit_transaction", lambda: second.commit_transaction(WAIT_S))
+        for level in ("read_committed", "read_uncommitted"):
+            lines.append(f"{level} gets {', '.join(read_all(broker.address, 'payments', level))}")
+    return "\n".join(lines)
+
+
+# ---- lab 08 ------------------------------------------------------------------------------------
+
+
+def kill_the_loop() -> str:
+    """A loop in a process of its own reads orders and writes invoices. It is killed with kill -9
+    in its third transaction, and started again."""
+    if why_not():
+        return why_not()
+    with serve() as broker:
+        producer = make_producer(broker, enable_idempotence=True)
+        for order in ORDERS:
+            producer.produce("orders", order)
+        producer.flush(WAIT_S)
+        lines = [*_run_loop(broker, "first life", ORDERS[2]), *_run_loop(broker, "second life", "")]
+        for level in ("read_uncommitted", "read_committed"):
+            lines.append(f"{level} gets {', '.join(read_all(broker.address, 'invoices', level))}")
+    return "\n".join(lines)
+
+
+def _run_loop(broker: RunningBroker, life: str, pause_at: str) -> list[str]:
+    """What the loop says, until it is done or waits before the commit of `pause_at`."""
+    command = [sys.executable, "-m", LOOP, broker.address, str(len(ORDERS)), pause_at]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(f"{life}: {line.strip()}")
+            if pause_at and line.startswith("not committed"):
+                process.send_signal(signal.SIGKILL)
+                lines.append(f"{life}: kill -9")
+    return lines
