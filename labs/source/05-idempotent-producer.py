@@ -496,6 +496,27 @@ grade("accept", accept)
 check(ACCEPT, accept)
 
 # %% [markdown] tags=["deeper"]
+# ## Deeper: what does a released client do?
+
+# %% [markdown]
+# Until now every producer was the engine's. The next cell runs two unmodified producers of confluent-kafka
+# (librdkafka) against this lab's broker, `mqlab serve kafka`. Each sends payment 580538 once. The broker
+# stores the batch and is killed before its answer has left; then it starts again. One producer is told to be
+# idempotent, the other is not. *Before you run it: what is each program told, and how often is 580538 in the
+# log? Remember what a leader knows after a kill.*
+
+# %% tags=["nbval-check-output"]
+from mqlab.lessons.kafka.released import lose_an_answer
+
+print(lose_an_answer(idempotent=False))
+print(lose_an_answer(idempotent=True))
+
+# %% [markdown]
+# Both programs are told ok, and neither sees that its client has sent the batch twice. The leader that starts
+# again reads the last batch of each producer back from its log, and one batch is enough here. In a browser, or
+# without confluent-kafka, the cell says that it has no client.
+
+# %% [markdown] tags=["deeper"]
 # ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown]

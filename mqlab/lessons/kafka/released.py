@@ -97,6 +97,9 @@ class HeldPayment:
     """An unmodified client pays once, by a transaction, and each request of it waits for you."""
 
     def __init__(self) -> None:
+        self._said = why_not()
+        if self._said:
+            return
         from mqlab_widgets import Follow
 
         self.broker = serve(pace_ms=20)
@@ -118,6 +121,8 @@ class HeldPayment:
 
     def finish(self) -> str:
         """Let go what still waits, and say what the client was told and what was stored."""
+        if why_not():
+            return self._said
         self.follow.stop()
         self._thread.join(WAIT_S)
         stored = read_all(self.broker.address, "payments")
@@ -125,7 +130,10 @@ class HeldPayment:
         return f"{self._said}; a reader with read_committed gets {stored}"
 
     def _ipython_display_(self) -> None:
-        self.follow._ipython_display_()
+        if why_not():
+            print(self._said)
+        else:
+            self.follow._ipython_display_()
 
 
 # ---- lab 06 ------------------------------------------------------------------------------------
