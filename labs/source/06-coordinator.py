@@ -718,6 +718,33 @@ grade("admit", admit)
 check(ADMIT, admit)
 
 # %% [markdown] tags=["deeper"]
+# ## Deeper: what does a released client do?
+
+# %% [markdown]
+# Two unmodified producers of confluent-kafka have the same `transactional.id`. The first one has sent payment
+# 580538 and is slow; the second one starts, and sends 580539. *Before you run it: which of the four calls
+# fails, and which payments does each kind of reader get?*
+
+# %% tags=["nbval-check-output"]
+from mqlab.lessons.kafka.released import HeldPayment, fence_a_zombie
+
+print(fence_a_zombie())
+
+# %% [markdown]
+# Now the broker waits for you. Another unmodified producer pays once, by a transaction, and each of its
+# requests stops at the broker's door: a dashed message in the picture, with buttons below. Let it go, drop
+# it, or kill the broker before or after it. *Before you kill it after* `EndTxn`*: what will the program be
+# told, and will a reader get the payment?* The last cell lets go what still waits. If you take longer than a
+# minute over an open transaction, the coordinator aborts it, as it would for any slow client.
+
+# %%
+held = HeldPayment()
+held
+
+# %%
+print(held.finish())
+
+# %% [markdown] tags=["deeper"]
 # ## Deeper: who decides elsewhere?
 
 # %% [markdown]

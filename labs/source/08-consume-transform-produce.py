@@ -531,6 +531,26 @@ grade("loop", work)
 check(LOOP, work)
 
 # %% [markdown] tags=["deeper"]
+# ## Deeper: what does a released client do?
+
+# %% [markdown]
+# The loop is now a program of its own, with an unmodified consumer and producer of confluent-kafka. It reads
+# four orders and writes an invoice for each, together with its position, in one transaction per order. In the
+# third transaction, when all is sent and nothing is committed, the program is killed with `kill -9` and
+# started again. *Before you run it: at which offset does the second life begin, and how many invoices for
+# 580540 does each kind of reader get?*
+
+# %% tags=["nbval-check-output"]
+from mqlab.lessons.kafka.released import kill_the_loop
+
+print(kill_the_loop())
+
+# %% [markdown]
+# The position was in the transaction that was aborted, so the second life begins before 580540. The invoice of
+# the first life is still in the log, and an abort marker behind it: only a reader of committed data leaves it
+# out. Nobody had to wait for a timeout, because the second life asked for the same `transactional.id`.
+
+# %% [markdown] tags=["deeper"]
 # ## Deeper: where does the promise end?
 
 # %% [markdown]
