@@ -189,6 +189,7 @@ class Follow(PictureWidget):
         **unknown: object,
     ) -> None:
         self._over = threading.Event()
+        self._holds = False
         refuse("Follow", unknown, KNOWN)
         self._server = server
         if not self.url.startswith(("http://", "https://")):
@@ -196,9 +197,9 @@ class Follow(PictureWidget):
                 f"{self.url!r} is no address; give one such as 'http://127.0.0.1:9094'"
             )
         self._opener = opener_of(self.url)
-        self._holds = bool(hold)
         if hold:
             self.door.hold(*([] if hold is True else hold))
+            self._holds = True
         self._look = Look.of(title, lang, scale, PANELS if panels is None else panels)
         self._every_s = max(every_s, 0.5)
         self._tail = Tail()
