@@ -185,6 +185,7 @@ check(BOOKED_TWICE, kill)
 # | [11 Spark and Flink](11-order-to-income.ipynb) | is the sum right after a crash? |
 # | [12 Which one?](12-which-one.ipynb) | do I need a broker's transaction, and whose? |
 # | [13 Build a coordinator](13-build-a-coordinator.ipynb) | can I write one that survives every run? |
+# | [15 Articles on trial](15-articles-on-trial.ipynb) | does the engine agree with what I read? |
 
 # %% [markdown]
 # ## What you know now

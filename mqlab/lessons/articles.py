@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..kernel import Run, Text
+from ..kernel import Run, Text, Trace
 from .check import Hinted
 from .experiments import Experiment, read_experiment, read_text
 from .misconceptions import MISCONCEPTIONS
@@ -43,6 +43,16 @@ class Sentence:
             if self.belief
             else f"“{str(self.says).rstrip('.')}”"
         )
+
+
+@dataclass(frozen=True)
+class Played(Verdict):
+    """A verdict with the run as its story plays it, at the story's own times."""
+
+    played: Trace | None = None
+
+    def trace(self) -> Trace | None:
+        return self.played
 
 
 @dataclass(frozen=True)
@@ -92,11 +102,10 @@ class Passage(Hinted):
         return Verdict(True, RIGHT)
 
     def _show(self, sentence: Sentence, head: str, belief: str) -> Verdict:
-        run = self.play(sentence.experiment)
-        step = At(sentence.experiment.step(run.trace))
+        trace = self.play(sentence.experiment).trace
+        step = At(sentence.experiment.step(trace))
         message = Text(f"{head}: {sentence.tells}", f"{head}：{sentence.tells.zh}")
-        choices = tuple(map(str, run.choices))
-        return Verdict(False, message, belief, choices, run.system, tells=step)
+        return Played(False, message, belief, tells=step, played=trace)
 
     def __str__(self) -> str:
         """The passage, a sentence a line behind its name."""

@@ -29,6 +29,7 @@ LABS = {
     "09-coordinator-and-buffer": 16,
     "10-acknowledgement": 15,
     "12-which-one": 12,
+    "15-articles-on-trial": 6,
 }
 SHOWN = ".jp-OutputArea-output .mqlab"
 #: runs the code cells that have one of these words in them, after the outputs are cleared
