@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 15 · Articles on trial
 #
-# *60 minutes, or a short way of 25* · Kafka 4.3, RocketMQ 5.5, Pulsar 4.2
+# *60 minutes, or a short way of 15* · Kafka 4.3, RocketMQ 5.5, Pulsar 4.2
 #
 # **In one paragraph.** Most of us learn about transactions in message queues from articles, and good articles make
 # mistakes too. Three passages are retold here in our own words. You mark the sentences that the engine will refute,
@@ -61,8 +61,8 @@ half_marks = "status, mark-first, end-harmless, asks-on"
 # %% [markdown]
 # ## Run: each mark opens its run
 #
-# Choose one of your marks in the menu. The run opens at the step that tells, and its title says whether the
-# sentence stands. *Which process would have had to act otherwise?*
+# Choose one of your marks in the menu. The line above it says whether the sentence stands, and the run opens
+# at the step that tells. *Which process would have had to act otherwise?*
 
 # %%
 open_marks(HALF, half_marks)
@@ -99,14 +99,15 @@ check(HALF, half_marks)
 # The short way ends here. The other two passages, and what the other labs have refuted, are below.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-met("03")
+met("15")
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: how Kafka does it
 
 # %% [markdown]
-# The second passage is longer, and it is about one broker of three in its article. A *marker* is what it calls a
-# *control message* (控制消息). The *high watermark* says up to where a partition is replicated.
+# The second passage is longer. Its article is about three brokers, and these sentences are about one of them. A
+# *control message* (控制消息) is what the labs call a *marker*. The *high watermark* says up to where a partition is
+# replicated.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(CONTROL)
@@ -188,11 +189,11 @@ Predict("15-newer")
 # ## Deeper: what else do these articles say?
 
 # %% [markdown]
-# The next table has the other sentences of five articles that are wrong, imprecise or out of date, with the lab that
+# A click on the bar below opens a table. It has the other sentences of five articles that are wrong, imprecise or out of date, with the lab that
 # shows it. A and C are the articles of the passages above; B and D are two more about Kafka. The fifth one has the
 # text of A in another place.
 
-# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print(tell_others())
 
 # %% [markdown] tags=["deeper"]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from functools import partial
+from html import escape
+from typing import Any
 
+from IPython.display import display
+from ipywidgets import HTML, Dropdown
 from mqlab_widgets import Player, vary
 
 from ..registry.tables import columns
-from .articles import FOLDER, PASSAGES, Passage, split_marks
+from .articles import FOLDER, PASSAGES, Passage, Sentence, split_marks
 from .misconceptions import met
 
 __all__ = [
@@ -21,22 +25,34 @@ Row = tuple[str, str, str, str]
 
 
 def open_marks(passage: Passage, marks: str) -> None:
-    """A menu of what was marked; each opens its run at the step that tells, with a sentence. For
-    the player: what stands is shown in the same way, so that one sees why."""
-    names = split_marks(marks)
-    if not names:
+    """A menu of what was marked; each opens its run at the step that tells, below a sentence. What
+    stands opens in the same way, so that one sees why. ValueError for a name that is none."""
+    sentences = {name: passage.find(name) for name in split_marks(marks)}
+    if not sentences:
         print("Nothing is marked yet.")
         return
-    vary(partial(_open, passage), mark=names)
+    menu, words = Dropdown(options=list(sentences)), HTML()
+
+    def tell(_: object = None) -> None:
+        words.value = _tell(passage, sentences[menu.value])
+
+    menu.observe(tell, "value")
+    tell()
+    show: Any = display  # IPython does not say its type
+    show(words)
+    vary(partial(_open, passage), mark=menu)
+
+
+def _tell(passage: Passage, sentence: Sentence) -> str:
+    verdict = "stands" if passage.stands(sentence) else "is refuted"
+    says, tells = escape(str(sentence.says)), escape(str(sentence.tells))
+    return f"<p>“{says}” <b>This {verdict}</b>: {tells}.</p>"
 
 
 def _open(passage: Passage, mark: str) -> Player:
-    """ValueError where the passage has no such sentence."""
-    sentence = passage.find(mark)
-    trace = passage.play(sentence.experiment).trace
-    verdict = "stands" if sentence.experiment.stands(trace) else "is refuted"
-    title = f"{mark} {verdict}: {sentence.tells}"
-    return Player(trace, step=sentence.experiment.step(trace), title=title)
+    experiment = passage.find(mark).experiment
+    trace = passage.play(experiment).trace
+    return Player(trace, step=experiment.step(trace), title=mark)
 
 
 def list_rows() -> dict[int, Row]:

@@ -108,7 +108,10 @@ def test_marks_open_in_a_menu(capsys: pytest.CaptureFixture[str]) -> None:
     open_marks(HALF, "")
     assert capsys.readouterr().out == "Nothing is marked yet.\n"
     open_marks(HALF, "status, half-first")
-    assert "Dropdown" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "This is refuted</b>: the call returns SEND_OK" in out and "Dropdown" in out
+    with pytest.raises(ValueError, match="no sentence is called statis"):
+        open_marks(HALF, "statis")
 
 
 def test_a_passage_is_told_with_title_place_and_year() -> None:
