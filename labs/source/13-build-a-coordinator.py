@@ -113,6 +113,11 @@ check(IT_WORKS, mine)
 # The short way ends here. Your coordinator forgets everything when it dies, and believes each producer: the
 # sittings below mend that. This is the last lab. Back to the map: [lab 00](00-start-here.ipynb).
 
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+from mqlab.lab import met
+
+met("13")
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: sitting 2, it dies
 
