@@ -94,7 +94,7 @@ check(HALF, half_marks)
 # 1. **Which version, and which client?** Defaults change, and so do protocols.
 # 2. **Who writes what, into which log, and what comes before it?** A sentence without a subject hides the mistake.
 # 3. **What if the process dies right there?** If the article has no answer, look for the run.
-# 4. **Who can see it, and from when on?** Which reader, which partition, and *once* of what?
+# 4. **Who can see it, and from which moment on?** Which reader, which partition, and *once* of what?
 #
 # The short way ends here. The other two passages, and what the other labs have refuted, are below.
 
@@ -189,9 +189,9 @@ Predict("15-newer")
 # ## Deeper: what else do these articles say?
 
 # %% [markdown]
-# A click on the bar below opens a table. It has the other sentences of five articles that are wrong, imprecise or out of date, with the lab that
-# shows it. A and C are the articles of the passages above; B and D are two more about Kafka. The fifth one has the
-# text of A in another place.
+# A click on the bar below opens a table. It has the other sentences of five articles that are wrong, imprecise or
+# out of date, with the lab that shows it. A and C are the articles of the passages above; B and D are two more
+# about Kafka. The fifth one has the text of A in another place.
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print(tell_others())

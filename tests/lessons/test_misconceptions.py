@@ -1,4 +1,4 @@
-"""What people get wrong: each belief is asked about, refuted and graded, or the table says why not."""
+"""What people get wrong: each belief is asked about, refuted and graded, or it says why not."""
 
 from __future__ import annotations
 
