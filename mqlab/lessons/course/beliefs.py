@@ -118,7 +118,7 @@ def _named(belief: str) -> str:
 
 
 def write_csv(answers: Sequence[Answer], path: Path) -> None:
-    """A row an answer: a column for each field of `Answer`, and the misconception's label."""
+    """A row per answer: the fields of `Answer`, and the misconception's label."""
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow([*(field.name for field in fields(Answer)), "misconception"])

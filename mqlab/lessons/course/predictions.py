@@ -124,7 +124,7 @@ def _right(question: Question) -> str:
 
 
 def write_csv(predictions: Sequence[Prediction], path: Path) -> None:
-    """A row a prediction: a column for each field of `Prediction`, and the misconception's label."""
+    """A row per prediction: the fields of `Prediction`, and the misconception's label."""
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow([*(field.name for field in fields(Prediction)), "misconception"])
