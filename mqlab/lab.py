@@ -22,6 +22,7 @@ Pictures
     columns(rows)       a table as text
     speak("zh")         pictures, questions and messages in Chinese; `speak("en")` in English
     glossary(word)      the words of the course
+    met("07")           what people get wrong that this lab refutes, folded
 
 Searches
     explore, Budget     every schedule within a budget of faults; the shortest counterexample
@@ -58,6 +59,7 @@ _ROOMS = {
     "mqlab.lessons.atlas.pictures": ("Fold",),
     "mqlab.lessons.beside": ("put_beside",),
     "mqlab.lessons.atlas.glossary": ("glossary",),
+    "mqlab.lessons.misconceptions": ("met",),
     "mqlab.spark": ("IncomeError", "Point", "income"),
     "mqlab.lessons.predict": ("Predict",),
     "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Trials", "vary"),

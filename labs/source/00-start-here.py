@@ -186,6 +186,7 @@ check(BOOKED_TWICE, kill)
 # | [12 Which one?](12-which-one.ipynb) | do I need a broker's transaction, and whose? |
 # | [13 Build a coordinator](13-build-a-coordinator.ipynb) | can I write one that survives every run? |
 # | [14 The real thing](14-the-real-thing.ipynb) | is the model true? |
+# | [15 Articles on trial](15-articles-on-trial.ipynb) | does the engine agree with what I read? |
 
 # %% [markdown]
 # ## What you know now

@@ -200,6 +200,11 @@ check(STORY, story)
 # points are there. The next lab turns to a broker that decides by itself, and begins with its producer:
 # [lab 05](05-idempotent-producer.ipynb).
 
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+from mqlab.lab import met
+
+met("04")
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: when is a half asked about?
 

@@ -161,6 +161,11 @@ check(COMMIT, order)
 # The short way ends here. The parts below go deeper; 7 of the 10 points are there. The next lab asks
 # when a reader sees a decision: [lab 07](07-markers-and-lso.ipynb).
 
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+from mqlab.lab import met
+
+met("06")
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who is refused after a fence, and with which error?
 

@@ -148,6 +148,11 @@ check(ORDER, order)
 # the same order into Pulsar, where readers wait at another place:
 # [lab 09](09-coordinator-and-buffer.ipynb).
 
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+from mqlab.lab import met
+
+met("08")
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who takes part, and in which stage?
 

@@ -85,6 +85,10 @@ def _build(folder: Path, args: argparse.Namespace) -> int:
             notebooks.build(lab, print, student_only=args.student, force=args.force)
     except notebooks.LabError as error:
         raise UserError(str(error)) from error
+    if folder == LABS.resolve():
+        from mqlab.lessons.misconceptions import PAGE, write_page
+
+        write_page(folder / PAGE)
     return 0
 
 

@@ -30,6 +30,7 @@ LABS = {
     "10-acknowledgement": 15,
     "12-which-one": 12,
     "14-the-real-thing": 8,
+    "15-articles-on-trial": 6,
 }
 SHOWN = ".jp-OutputArea-output .mqlab"
 #: runs the code cells that have one of these words in them, after the outputs are cleared

@@ -75,6 +75,7 @@ LIBRARIES = {
     "mqlab.site": {"jinja2", "markdown_it"},
     "mqlab.lessons": {
         "IPython",
+        "ipywidgets",
         "jinja2",
         "jupyter_server",
         "jupytext",

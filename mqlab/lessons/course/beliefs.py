@@ -16,6 +16,7 @@ from pathlib import Path
 from nbgrader import utils
 
 from ...kernel import LANGUAGES
+from ..misconceptions import label_told
 from ..parsons import NOTHING_MOVED
 from ..verdict import HEADS, NOT_WRITTEN
 from .folder import Course
@@ -106,13 +107,19 @@ def table(answers: Sequence[Answer]) -> str:
         counts = Counter(answer.belief for answer in mine)
         right = counts.pop(RIGHT, 0)
         lines.append(f"{lab}  {cell}: {right} of {len(mine)} right")
-        lines += [f"{count:>6} × {belief}" for belief, count in counts.most_common()]
+        lines += [f"{count:>6} × {_named(belief)}" for belief, count in counts.most_common()]
     return "\n".join(lines)
 
 
+def _named(belief: str) -> str:
+    """With the misconception's number and name, where it is one of the table."""
+    label = label_told(belief)
+    return f"{belief} [{label}]" if label else belief
+
+
 def write_csv(answers: Sequence[Answer], path: Path) -> None:
-    """A row an answer, with a column for each field of `Answer`."""
+    """A row per answer: the fields of `Answer`, and the misconception's label."""
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(field.name for field in fields(Answer))
-        rows.writerows(map(astuple, answers))
+        rows.writerow([*(field.name for field in fields(Answer)), "misconception"])
+        rows.writerows((*astuple(one), label_told(one.belief)) for one in answers)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
+from ..misconceptions import label_chosen
 from ..questions import CALL, Question, load_questions
 from .folder import Course
 from .instructor import page_of, read_page
@@ -112,7 +113,9 @@ def draw_histogram(predictions: Sequence[Prediction]) -> str:
             belief = beliefs.get(option, "")
             lines.append(f"{counts[option]:>6} {mark} {bar:<{WIDTH}} {option}")
             if belief:
-                lines.append(f"{'':>{WIDTH + 9}} (the belief behind it: {belief})")
+                label = label_chosen(name, question.options.index(option))
+                called = f" [{label}]" if label else ""
+                lines.append(f"{'':>{WIDTH + 9}} (the belief behind it: {belief}){called}")
     return "\n".join(lines)
 
 
@@ -121,8 +124,10 @@ def _right(question: Question) -> str:
 
 
 def write_csv(predictions: Sequence[Prediction], path: Path) -> None:
-    """A row a prediction, with a column for each field of `Prediction`."""
+    """A row per prediction: the fields of `Prediction`, and the misconception's label."""
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(field.name for field in fields(Prediction))
-        rows.writerows(map(astuple, predictions))
+        rows.writerow([*(field.name for field in fields(Prediction)), "misconception"])
+        for one in predictions:
+            place = load_questions(one.lab[:2])[one.question].options.index(one.option)
+            rows.writerow([*astuple(one), label_chosen(one.question, place)])

@@ -1,0 +1,166 @@
+"""The exercise of lab 15: passages of articles, in our own words, and what the engine says of them.
+
+A learner marks the sentences that the engine will refute. What a sentence claims of its run stands
+in `articles.toml` (see `experiments.py`); whether it stands is found by playing the run.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..kernel import Run, Text, Trace
+from .check import Hinted
+from .experiments import Experiment, read_experiment, read_text
+from .misconceptions import MISCONCEPTIONS
+from .steps import At
+from .verdict import NOT_WRITTEN, Verdict
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`says`: what the article says, in our own words; `tells`: what the run shows at its telling
+    step; `rows`: its rows in article_rows.toml; `belief`: the misconception's name, or nothing."""
+
+    name: str
+    says: Text
+    tells: Text
+    experiment: Experiment
+    rows: tuple[int, ...]
+    belief: str = ""
+
+    @property
+    def behind(self) -> str:
+        """The belief behind it in words: the misconception's, else its own."""
+        return (
+            str(MISCONCEPTIONS[self.belief].belief)
+            if self.belief
+            else f"“{str(self.says).rstrip('.')}”"
+        )
+
+
+@dataclass(frozen=True)
+class Played(Verdict):
+    """A verdict with the run as its story plays it, at the story's own times."""
+
+    played: Trace | None = None
+
+    def trace(self) -> Trace | None:
+        return self.played
+
+
+@dataclass(frozen=True)
+class Passage(Hinted):
+    """A chapter of an article. `play`: how a run is played, for tests."""
+
+    name: str
+    title: str
+    place: str
+    date: str
+    about: Text
+    sentences: tuple[Sentence, ...]
+    hints: tuple[Text, ...]
+    play: Callable[[Experiment], Run] = Experiment.play
+
+    def find(self, name: str) -> Sentence:
+        """ValueError where it has no such sentence."""
+        for one in self.sentences:
+            if one.name == name:
+                return one
+        there = ", ".join(one.name for one in self.sentences)
+        raise ValueError(f"no sentence is called {name}; there are: {there}")
+
+    def stands(self, sentence: Sentence) -> bool:
+        """Whether its run shows what it claims."""
+        return sentence.experiment.stands(self.play(sentence.experiment).trace)
+
+    def check(self, marks: object, graded: bool = False) -> Verdict:
+        """Judge what was marked, by every sentence's run. The first mark on a sentence that
+        stands is told, else the first that is missing."""
+        if not isinstance(marks, str) or not marks.strip():
+            return Verdict(False, NOT_WRITTEN)
+        try:
+            marked = {one.name for one in map(self.find, split_marks(marks))}
+        except ValueError as error:
+            return Verdict(False, Text(str(error)))
+        if len(marked) == len(self.sentences):
+            return Verdict(False, ALL, "an article is wrong throughout")
+        standing = {one.name for one in self.sentences if self.stands(one)}
+        for one in self.sentences:
+            if one.name in marked & standing:
+                return self._show(one, one.name, "what an article says is wrong")
+        left = [one for one in self.sentences if one.name not in marked | standing]
+        if left:
+            head = f"{len(left)} more of them the engine refutes; this run refutes one"
+            return self._show(left[0], head, left[0].behind)
+        return Verdict(True, RIGHT)
+
+    def _show(self, sentence: Sentence, head: str, belief: str) -> Verdict:
+        trace = self.play(sentence.experiment).trace
+        step = At(sentence.experiment.step(trace))
+        message = Text(f"{head}: {sentence.tells}", f"{head}：{sentence.tells.zh}")
+        return Played(False, message, belief, tells=step, played=trace)
+
+    def __str__(self) -> str:
+        """The passage, a sentence a line behind its name."""
+        width = max(len(one.name) for one in self.sentences)
+        lines = [f"{one.name:<{width}}  {one.says}" for one in self.sentences]
+        return "\n".join([f"{self.title} · {self.place} · {self.date}", "", *lines])
+
+
+ALL = Text(
+    "all are marked, which says nothing: some of them stand",
+    "全部标记等于什么都没说：其中有些是成立的",
+)
+RIGHT = Text("these the engine refutes, and the others stand", "引擎推翻的正是这些，其余的成立")
+HINTS = (
+    Text(
+        "Ask of each sentence which process does it, and into which log. Then ask what comes "
+        "before what.",
+        "先问每句话：是哪个进程做的，写进哪个日志？再问谁先谁后。",
+    ),
+    Text(
+        "Words such as “always”, “nobody”, “only” and “whatever” need one run that shows "
+        "otherwise. What remains is told in labs 03 to 10, under *which beliefs*.",
+        "“总是”“没有人”“只”“无论”这类词，一个反例就够。其余的见实验 03–10 的“推翻了哪些看法”。",
+    ),
+)
+
+
+def split_marks(marks: str) -> list[str]:
+    """The names in an answer, which commas or blanks divide."""
+    return [name for name in re.split(r"[\s,]+", marks) if name]
+
+
+def read_passages() -> dict[str, Passage]:
+    """The passages of `articles.toml`, by their names."""
+    data = tomllib.loads((FOLDER / "articles.toml").read_text("utf-8"))
+    return {
+        name: Passage(
+            name, one["title"], one["place"], one["date"], read_text(one["about"]),
+            tuple(_sentence(key, given) for key, given in one["sentences"].items()), HINTS,
+        )
+        for name, one in data.items()
+    }  # fmt: skip
+
+
+def _sentence(name: str, given: Mapping[str, Any]) -> Sentence:
+    says, tells = read_text(given["says"]), read_text(given["tells"])
+    rows, belief = tuple(given["rows"]), given.get("belief", "")
+    return Sentence(name, says, tells, read_experiment(given), rows, belief)
+
+
+PASSAGES = read_passages()
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {
+    "passage half": (PASSAGES["half"], "value"),
+    "passage control": (PASSAGES["control"], "value"),
+    "passage pending": (PASSAGES["pending"], "value"),
+}

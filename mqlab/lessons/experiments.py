@@ -1,0 +1,88 @@
+"""What a sentence claims of a run, as data: the articles of lab 15 and the misconceptions are
+written with it.
+
+    some: WORDS          a step says these words
+    none: WORDS          no step does
+    order: WORDS < WORDS the first step with the former comes before the first with the latter
+    log NAME: a b        in the end these are the records of a log, without markers
+    green: LIGHT         this promise is kept to the end
+
+Nowhere is written whether a claim holds: its run is played, and it holds or does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..kernel import Run, Text, Trace
+from ..places import SCENARIOS
+from ..registry import run_scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """`run`: a story of datasets/scenarios by its name, or one in full; `claims`: what it shows
+    if a sentence is right; `at`: words of the step that tells."""
+
+    run: str
+    claims: tuple[str, ...]
+    at: str
+
+    def play(self) -> Run:
+        if self.run.startswith("system "):
+            return run_scenario(self.run)
+        return run_scenario((SCENARIOS / f"{self.run}.scn").read_text("utf-8"))
+
+    def stands(self, trace: Trace) -> bool:
+        """Whether the run shows all that is claimed."""
+        return all(holds(claim, trace) for claim in self.claims)
+
+    def step(self, trace: Trace) -> int:
+        """The step that tells, from 1; ValueError where the run has none."""
+        return _find(self.at, narrated(trace)) + 1
+
+
+def narrated(trace: Trace) -> list[str]:
+    """The lines of a run, with single blanks as claims have them."""
+    return [" ".join(fact.line().split()) for fact in trace]
+
+
+def holds(claim: str, trace: Trace) -> bool:
+    """Whether a run shows what is claimed; ValueError for a claim of no known kind."""
+    kind, _, words = claim.partition(":")
+    lines, words, end = narrated(trace), words.strip(), trace.snapshot(len(trace))
+    match kind.split():
+        case ["some"]:
+            return any(words in line for line in lines)
+        case ["none"]:
+            return not any(words in line for line in lines)
+        case ["order"]:
+            early, late = (_find(one.strip(), lines) for one in words.split(" < "))
+            return early < late
+        case ["log", name]:
+            (log,) = (one for one in end.logs if one.name == name)
+            return [cell.label for cell in log.cells if cell.kind != "control"] == words.split()
+        case ["green"]:
+            (light,) = (one for one in end.lights if one.name == words)
+            return light.ok
+    raise ValueError(f"{claim!r} begins with none of some, none, order, log NAME, green")
+
+
+def _find(words: str, lines: list[str]) -> int:
+    """The place of the first line with these words; ValueError where there is none."""
+    for place, line in enumerate(lines):
+        if words in line:
+            return place
+    raise ValueError(f"no step of this run says {words!r}")
+
+
+def read_experiment(given: Mapping[str, Any]) -> Experiment:
+    """The three keys of a table of TOML."""
+    return Experiment(given["run"], tuple(given["claims"]), given["at"])
+
+
+def read_text(given: Mapping[str, Any]) -> Text:
+    """Words in both languages; KeyError where one is missing."""
+    return Text(given["en"], given["zh"])

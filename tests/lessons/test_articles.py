@@ -1,0 +1,122 @@
+"""Lab 15: what a passage claims is found by its run, and each row of the list is met or named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mqlab.lessons.articles import PASSAGES, Passage, Sentence
+from mqlab.lessons.course.notebooks import labs_in
+from mqlab.lessons.lab15 import find_met, list_rows, open_marks, tell_others
+from mqlab.lessons.misconceptions import MISCONCEPTIONS
+from mqlab.registry import run_scenario
+from tests.project.sources import ROOT
+
+#: what the engine refutes; the sentences themselves never say so
+REFUTED = {
+    "half": "status mark-first end-harmless asks-on",
+    "control": "gap-is-loss epoch-at-init client-writes moves-hw uncommitted-buffers"
+    " broker-filters drives-consumers",
+    "pending": "aborted-gone together client-keeps pending-locks never-blocks once-whatever",
+}
+SENTENCES = [(p, one) for p in PASSAGES.values() for one in p.sentences]
+each = pytest.mark.parametrize(
+    ("passage", "one"), SENTENCES, ids=[f"{p.name}-{one.name}" for p, one in SENTENCES]
+)
+HALF = PASSAGES["half"]
+VERDICTS = {"wrong", "imprecise", "out of date"}
+
+
+@each
+def test_a_sentence_stands_or_falls_by_its_run(passage: Passage, one: Sentence) -> None:
+    trace = one.experiment.play().trace
+    refuted = one.name in REFUTED[passage.name].split()
+    assert one.experiment.stands(trace) is not refuted
+    assert not trace.facts[one.experiment.step(trace) - 1].fold, "the telling step is folded away"
+    listed = list_rows()
+    assert all((row in listed) is refuted for row in one.rows) and one.rows
+    assert not one.belief or (refuted and one.belief in MISCONCEPTIONS)
+    assert one.says.zh and one.tells.zh
+
+
+@pytest.mark.parametrize("passage", PASSAGES.values(), ids=PASSAGES)
+def test_the_right_marks_get_the_points_and_any_other_does_not(passage: Passage) -> None:
+    right = REFUTED[passage.name].split()
+    assert passage.check(", ".join(right), graded=True).ok
+    assert passage.check("\n".join(reversed(right))).ok
+    assert 3 <= len(right) < len(passage.sentences)
+    everything = " ".join(one.name for one in passage.sentences)
+    assert not passage.check(everything).ok
+    assert not passage.check("").ok
+
+
+@each
+def test_each_mark_that_is_wrong_or_missing_opens_its_run(passage: Passage, one: Sentence) -> None:
+    right = REFUTED[passage.name].split()
+    marks = [name for name in right if name != one.name] or right
+    marks += [] if one.name in right else [one.name]
+    verdict = passage.check(",".join(marks))
+    assert not verdict.ok and one.tells.en in verdict.message.en
+    assert verdict.step == one.experiment.step(one.experiment.play().trace)
+    missing = one.name in right
+    assert verdict.misconception == (one.behind if missing else "what an article says is wrong")
+
+
+def test_what_a_sentence_says_is_of_its_own() -> None:
+    assert len({one.tells.en for _, one in SENTENCES}) == len(SENTENCES)
+    assert len({one.behind for _, one in SENTENCES}) >= 20
+
+
+@pytest.mark.parametrize(
+    ("marks", "says"),
+    [
+        ("", "nothing is written yet"),
+        (["status"], "nothing is written yet"),
+        ("statis", "no sentence is called statis; there are: half-first, status"),
+        ("status", "3 more of them the engine refutes; this run refutes one"),
+    ],
+)
+def test_marks_that_say_too_little(marks: object, says: str) -> None:
+    assert says in HALF.check(marks).message.en
+
+
+def test_a_sentence_that_stands_in_another_run_is_no_longer_refuted() -> None:
+    """The verdict is the run's: with an end that arrives in time nothing is delivered twice."""
+    calm = "system rocketmq claims=delivered_once\nrun app: send-in-transaction orders-0 A"
+    healed = replace(HALF.find("end-harmless").experiment, run=calm)
+    assert healed.stands(run_scenario(calm).trace)
+    changed = [
+        replace(one, experiment=replace(healed, at="SEND_OK @0")) if one.name == "end-harmless"
+        else one for one in HALF.sentences
+    ]  # fmt: skip
+    passage = replace(HALF, sentences=tuple(changed))
+    assert passage.check("status, mark-first, asks-on").ok
+    assert not passage.check(REFUTED["half"]).ok
+
+
+def test_each_row_is_in_a_passage_or_named_with_a_lab() -> None:
+    rows, labs = list_rows(), {lab.name[:2] for lab in labs_in(ROOT / "labs")}
+    assert {verdict for _, verdict, _, _ in rows.values()} == VERDICTS
+    assert len(rows) == 57 and all(lab in labs for *_, lab in rows.values())
+    here, others = find_met(), tell_others()
+    for number in rows:
+        assert (number in here) is (f"\n{number} " not in others), number
+
+
+def test_marks_open_in_a_menu(capsys: pytest.CaptureFixture[str]) -> None:
+    open_marks(HALF, "")
+    assert capsys.readouterr().out == "Nothing is marked yet.\n"
+    open_marks(HALF, "status, half-first")
+    out = capsys.readouterr().out
+    assert "This is refuted</b>: the call returns SEND_OK" in out and "Dropdown" in out
+    with pytest.raises(ValueError, match="no sentence is called statis"):
+        open_marks(HALF, "statis")
+
+
+def test_a_passage_is_told_with_title_place_and_year() -> None:
+    told = str(HALF)
+    assert told.splitlines()[0] == (
+        "RocketMQ与Kafka中如何实现事务？ · 《消息队列高手课》25, 极客时间, 李玥 · 2019"
+    )
+    assert "asks-on       While the answer is “unknown”" in told

@@ -1,0 +1,169 @@
+"""What people get wrong: each belief is asked about, refuted and graded, or it says why not."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nbgrader import utils
+
+from mqlab.lessons.course.graded import find_exercise
+from mqlab.lessons.course.instructor import read_page
+from mqlab.lessons.course.notebooks import labs_in, read_source
+from mqlab.lessons.experiments import Experiment, holds
+from mqlab.lessons.misconceptions import (
+    MISCONCEPTIONS,
+    PAGE,
+    WANTED,
+    Misconception,
+    complaints,
+    draw_page,
+    label_chosen,
+    label_told,
+    met,
+    read_misconceptions,
+)
+from mqlab.registry import scenario
+from tests.project.sources import ROOT
+
+LABS = {lab.name[:2]: lab for lab in labs_in(ROOT / "labs")}
+ALL = list(MISCONCEPTIONS.values())
+TESTED = [(one, cell) for one in ALL for cell in one.cells]
+SHORT = """
+[x]
+broker = "kafka"
+belief = { en = "a", zh = "甲" }
+truth = { en = "b", zh = "乙" }
+asked = ["07-isolation:3"]
+source = "s"
+"""
+
+
+def test_each_of_the_37_has_a_question_an_experiment_and_points_or_says_why_not() -> None:
+    assert [one.number for one in ALL] == list(range(1, 38))
+    assert list(complaints()) == []
+    whole = [one for one in ALL if all(one.has(wanted) for wanted in WANTED)]
+    assert len(whole) >= 27
+    for one in ALL:
+        for text in (one.belief, one.truth, *one.why_not.values()):
+            assert text.en and re.search("[一-鿿]", text.zh), one.name
+
+
+def test_an_entry_that_lacks_something_is_a_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = read_misconceptions(SHORT)
+    monkeypatch.setattr("mqlab.lessons.misconceptions.MISCONCEPTIONS", table)
+    assert list(complaints()) == [
+        "x: option 3 of 07-isolation holds no belief",
+        "x: experiment: either it is there, or the reason why not",
+        "x: points: either it is there, or the reason why not",
+    ]
+
+
+@pytest.mark.parametrize("one", [m for m in ALL if m.experiment], ids=lambda one: one.name)
+def test_the_experiment_refutes_the_belief(one: Misconception) -> None:
+    assert one.experiment is not None
+    trace = one.experiment.play().trace
+    assert not one.experiment.stands(trace)
+    assert not trace.facts[one.experiment.step(trace) - 1].fold, "the telling step is folded away"
+
+
+RUN = "system kafka partitions=1\nrun app: init, begin, send orders-0 a, flush"
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_so"),
+    [
+        ("some: app → orders-0 Produce a", True),
+        ("some: app → orders-1", False),
+        ("none: app → orders-1", True),
+        ("none: orders-0 ▮ disk a @0", False),
+        ("order: app ☞ begin < orders-0 ▮ disk a @0", True),
+        ("order: orders-0 ▮ disk a @0 < app ☞ begin", False),
+        ("log orders-0: a", True),
+        ("log orders-0:", False),
+        ("green: clean read", True),
+    ],
+)
+def test_a_claim_is_held_against_a_run(claim: str, is_so: bool) -> None:
+    assert holds(claim, scenario(RUN)) is is_so
+
+
+def test_a_claim_of_no_kind_or_without_its_step_is_refused() -> None:
+    trace = scenario(RUN)
+    with pytest.raises(ValueError, match="begins with none of"):
+        holds("maybe: a", trace)
+    with pytest.raises(ValueError, match="no step of this run says 'never'"):
+        holds("order: begin < never", trace)
+    with pytest.raises(ValueError, match="no step of this run says 'nowhere'"):
+        Experiment(RUN, (), "nowhere").step(trace)
+
+
+@pytest.mark.parametrize(
+    ("one", "cell"), TESTED, ids=[f"{one.name}-{cell.replace('/', '-')}" for one, cell in TESTED]
+)
+def test_who_holds_it_gets_no_points_and_hears_of_it(one: Misconception, cell: str) -> None:
+    """One of the wrong answers on the instructor's page is told a name of this misconception."""
+    lab, name = LABS[cell[:2]], cell[3:]
+    found = _exercise(lab, name)
+    assert found is not None, f"{lab.name} has no cell {name}"
+    exercise, answer, grade_id, imports = found
+    wrong = [each for each in read_page(lab).wrong if each.grade_id == grade_id]
+    names_of_it = (*one.told, one.belief.en)
+    wrong.sort(key=lambda each: -max(_alike(each.belief, told) for told in names_of_it))
+    said = []
+    for each in wrong[:4]:
+        names: dict[str, Any] = {}
+        exec(imports, names)
+        exec(each.code, names)
+        said.append(exercise.check(names[answer]).misconception)
+        if said[-1] in names_of_it:
+            return
+    pytest.fail(f"{one.name}: told is none of {said}")
+
+
+def _alike(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
+
+
+def _exercise(lab: Any, name: str) -> tuple[Any, str, str, str] | None:
+    """The exercise of a test cell, the name of its answer, the cell that one writes in, imports."""
+    written, cells = "", read_source(lab).cells
+    imports = next(c.source for c in cells if c.cell_type == "code" and "from mqlab" in c.source)
+    for cell in cells:
+        if utils.is_solution(cell):
+            written = cell.metadata["nbgrader"]["grade_id"]
+        if utils.is_grade(cell) and cell.metadata["nbgrader"]["grade_id"] == name:
+            asked = re.search(r'grade\("([\w ]+)", (\w+)\)', cell.source)
+            assert asked is not None
+            return find_exercise(asked[1])[0], asked[2], written, imports
+    return None
+
+
+def test_the_page_is_fresh_and_whole() -> None:
+    text = Path(ROOT / "labs" / PAGE).read_text("utf-8")
+    assert text == draw_page(), "run `mqlab labs build`"
+    for one in ALL:
+        assert f"| {one.number} | **{one.name}**: {one.belief.en}"[:60] in text
+
+
+def test_a_report_calls_it_by_number_and_name() -> None:
+    assert label_told("30 the last one wins") == "30 last-ack-wins"
+    assert label_told("read_committed is the default") == "1 committed-by-default"
+    assert label_told("nothing is written yet") == ""
+    assert label_chosen("07-isolation", 0) == "1 committed-by-default"
+    assert label_chosen("07-isolation", 3) == ""
+    told = [told for one in ALL for told in one.told]
+    asked = [asked for one in ALL for asked in one.asked]
+    assert len(told) == len(set(told)) and len(asked) == len(set(asked))
+
+
+def test_a_lab_ends_with_those_that_it_met() -> None:
+    shown = str(met("12"))
+    assert "36  a transactional message means the same everywhere\n    → In RocketMQ" in shown
+    assert "read_committed is the default" not in shown
+    assert max(map(len, shown.splitlines())) <= 96
+    with pytest.raises(ValueError, match="no misconception of the table is of lab 99"):
+        met("99")
