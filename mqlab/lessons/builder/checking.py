@@ -1,4 +1,4 @@
-"""Is a learner's file right? Each trial of its sitting is searched, to the first run that breaks it.
+"""Is a learner's file right? Each trial is searched, to the first run that breaks it.
 
 What is told is the claim that breaks, what the run shows of it (`explain`), and the run itself.
 """
@@ -41,10 +41,10 @@ def check_file(path: Path, sitting: int = 1) -> Card:
         ) from error
 
 
-def check_source(source: str, sitting: int = 1) -> Card:
-    """Judge a file by all trials up to this sitting's. BuildError where it cannot be loaded, and
-    where there is no such sitting."""
-    what = find_what(source)
+def check_source(source: str, sitting: int = 1, what: What | None = None) -> Card:
+    """Judge a file by all trials up to this sitting's; what it is, it says where nobody else does.
+    BuildError where it cannot be loaded, and where there is no such sitting."""
+    what = what or find_what(source)
     if sitting not in what.sittings:
         raise BuildError(f"there is no sitting {sitting}: name one of 1 to {len(what.sittings)}")
     states = 0
@@ -115,7 +115,7 @@ class Building(Hinted):
         if not isinstance(answer, str) or not answer.strip():
             return Verdict(False, NOT_WRITTEN)
         try:
-            return check_source(answer, self.sitting)
+            return check_source(answer, self.sitting, COORDINATOR)
         except BuildError as error:
             return Verdict(False, Text(str(error)))
 

@@ -21,7 +21,7 @@ from . import api
 from .check_round import api as check_round
 from .pending_acks import api as pending_acks
 
-#: what files are written with; a name means one class, whoever uses it
+#: what files are written with; in all of them a name means one class
 PAGES = (api, check_round, pending_acks)
 TO_LEARNER = (DescribeTransactions, ListTransactions, AddOffsetsToTxn, AppendFailed)
 KINDS: Mapping[str, type] = {

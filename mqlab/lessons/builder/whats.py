@@ -82,6 +82,6 @@ WHATS = {what.name: what for what in (COORDINATOR, CHECK_ROUND, PENDING_ACKS)}
 
 
 def find_what(source: str) -> What:
-    """What a file is, by the page that it is written with: a coordinator where it names none."""
+    """What a file is, by the page that it imports from: a coordinator where that is no other's."""
     others = (what for what in WHATS.values() if what is not COORDINATOR)
-    return next((what for what in others if what.host.page in source), COORDINATOR)
+    return next((one for one in others if f"from {one.host.page} import" in source), COORDINATOR)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
-from mqlab.lessons.builder.checking import check_source, search_trial
+from mqlab.lessons.builder.checking import IT_WORKS, check_source, search_trial
 from mqlab.lessons.builder.host import BuildError
 from mqlab.lessons.builder.whats import CHECK_ROUND, PENDING_ACKS, WHATS, What, find_what
 from tests.lessons.builder.wrong import LABS, Wrong
@@ -51,6 +51,11 @@ def test_what_breaks_is_a_light_of_its_run(what: What):
         card = search_trial(trial, host, what)
     lights = {light.name: light.ok for light in card.trace().snapshot(card.step).lights}
     assert not lights[card.light] and lights["runs"]
+
+
+def test_no_points_for_a_coordinator_come_from_another_file():
+    right = read(CHECK_ROUND, "sitting-1")
+    assert check_source(right).ok and not IT_WORKS.check(right).ok
 
 
 # --- what a file may do to others: nothing

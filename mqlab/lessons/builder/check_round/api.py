@@ -25,9 +25,9 @@ Each action is one of these, and they are done in their order:
 The two offsets say where the next round begins. They are written behind all actions, and the
 broker may be killed between any two of those; then the round is done again.
 
-A log cannot be changed. So what a round passes over is never looked at again, and whoever wants
-to see a half again writes a copy. Halves are looked at in their order; a round ends at the first
-one that is young.
+A log cannot be changed. So what a round passes over is never looked at again, and a half that is to
+be seen again is written once more, as a copy. Halves are looked at in their order; a round ends at
+the first one that is young.
 
 The rules are RocketMQ 5.5's and 4.9's (TransactionalMessageServiceImpl#check). *Left out:* halves
 with an immunity of their own, halves older than the files are kept, the 60 seconds that a round

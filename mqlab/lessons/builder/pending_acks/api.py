@@ -21,9 +21,10 @@ The subscription writes a log, and calls you when a record is safe there:
     Record("COMMIT", txn, ())       then commit
     Record("ABORT", txn, ())        then abort
 
-The record comes *before* the question, so what was refused is in the log, too. A kill takes `held`;
-the cursor's row stays, and the log. `load` is given all records of the log, oldest first. A kill may
-come between the record of a commit and the cursor's row: then `load` gives its messages again.
+The record comes *before* the question, so what was refused is in the log, too. A kill takes
+`held`; the cursor's row stays, and the log. `load` is given all records of the log, oldest first.
+A kill may come between the record of a commit and the cursor's row: then `load` gives its messages
+again.
 
 The rules are Pulsar 4.2's (PendingAckHandleImpl, MLPendingAckReplyCallBack). *Left out:*
 cumulative acknowledgements, messages of a batch, and the low watermark.
