@@ -12,8 +12,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SHIPPED = (
     "labs/*.ipynb", "labs/zh/*.ipynb", "labs/images/*", "labs/instructor/*.md", "labs/source/*.py",
-    "labs/coordinator/*.py", "labs/reports/*/*", "labs/choose/*", "labs/lecture/*",
-    "labs/site/**/*", "datasets/**/*",
+    "labs/coordinator/*.py", "labs/check_round/*.py", "labs/pending_acks/*.py",
+    "labs/reports/*/*", "labs/choose/*", "labs/lecture/*", "labs/site/**/*", "datasets/**/*",
     "LICENSE", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "mqlab/check/README.md",
     "Makefile", "pyproject.toml", "requirements.lock", ".gitignore", ".ci/**/*",
 )  # fmt: skip

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 13 · Build a coordinator
 #
-# *340 minutes, or a short way of 15* · Kafka 4.3, `transaction.version` 2
+# *460 minutes, or a short way of 15* · Kafka 4.3, `transaction.version` 2
 #
 # **In one paragraph.** You write a *transaction coordinator* (事务协调器) that takes the place of Kafka's. Leaders,
 # producers and their retries are the engine's. After each change a check searches *every* run of your file: it
@@ -17,10 +17,12 @@
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check
 from mqlab.lessons.lab13 import (
+    ACKS_PAGE,
     IT_WORKS,
     LIGHTS,
     NOBODY_COMES_BACK,
     PAGE,
+    ROUND_PAGE,
     check_mine,
     read_begin,
     read_right,
@@ -331,6 +333,81 @@ check(LIGHTS, light)
 # also has an epoch of the coordinator in each marker, against an older coordinator that does not know yet that it
 # was replaced; producer ids in blocks; epochs that are used up; positions of consumers; and ids that expire.
 # Read on in `mqlab/kafka/coordinator`, which is about three times as long as yours.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: build RocketMQ's check round
+
+# %% [markdown]
+# *60 minutes, after [lab 04](04-check-back.ipynb).* A coordinator has a table of open transactions. RocketMQ's broker has
+# none: a *check round* (回查) reads the half topic beside the op topic and finds out who must be asked. You write that
+# round, one function in a file of its own:
+#
+# ```
+# mqlab build new --what check-round
+# ```
+#
+# Until you have written the file, the next cell checks the one to begin with. Look at the last step of its run: *what does the
+# broker know about the half at 0, and what should become of it?*
+
+# %%
+check_mine(1, "check_round.py")
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true}
+print(ROUND_PAGE)
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true}
+print(read_begin("check_round.py"))
+
+# %% [markdown]
+# **Sitting 1, what must be asked.** No half is young here.
+#
+# 1. A half that an op record names is passed over. A producer is asked about each of the others.
+# 2. What a round passes over is never seen again. What has to be there before the question leaves?
+# 3. After `check_max` questions nobody is asked any more. Where does the half go?
+#
+# **Sitting 2, what must wait.** The broker may be killed within a round.
+#
+# 1. At the first young half the round ends. Where does the next one begin?
+# 2. One op record names several halves, and the round may end between them. When is the record done with?
+#
+# `check_mine(2, "check_round.py")` asks both sittings; in a terminal it is `mqlab build check check_round.py --sitting 2`.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: build Pulsar's pending acks
+
+# %% [markdown]
+# *60 minutes, after [lab 10](10-acknowledgement.ipynb).* In Pulsar a transaction may acknowledge messages. Until it ends, the
+# subscription keeps them as *pending acks* (待确认). You write what becomes of them, in six short functions:
+#
+# ```
+# mqlab build new --what pending-acks
+# ```
+#
+# Look at the last step of the run below: *the transaction has ended; who has its message?*
+
+# %%
+check_mine(1, "pending_acks.py")
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true}
+print(ACKS_PAGE)
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true}
+print(read_begin("pending_acks.py"))
+
+# %% [markdown]
+# **Sitting 1, who may have a message, and until when.**
+#
+# 1. Two transactions acknowledge one message: which of them gets it? And who gets one that is acknowledged for good?
+# 2. A request with two messages finds one of them taken. What about the other?
+# 3. What does the cursor get from a commit, and what do consumers get from an abort?
+#
+# **Sitting 2, what a load finds.** The partition is killed, and `held` is gone.
+#
+# 1. A plain acknowledgement meets a message that is pending. It is not asked, it happens.
+# 2. The log has every request, refused ones too. How does `load` know which of them was granted?
+# 3. The kill came between the record of a commit and the cursor's row. Who acknowledges its messages?
+#
+# `check_mine(2, "pending_acks.py")` asks both sittings.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: exit ticket

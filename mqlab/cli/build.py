@@ -1,4 +1,4 @@
-"""`mqlab build`: a transaction coordinator that you write yourself, and its check."""
+"""`mqlab build`: a part of a broker that you write yourself, and its check."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from ..places import LABS
 from .errors import UserError
 from .labs import COPIES
 
-HELP = "write a transaction coordinator of your own, and have every run of it searched"
-FILE = COPIES / "coordinator.py"
+HELP = "write a part of a broker yourself, and have every run of it searched"
+#: in Kafka, RocketMQ and Pulsar; "-" is "_" in the names of files
+WHATS = ("coordinator", "check-round", "pending-acks")
 SITTINGS = (1, 2, 3, 4, 5)
 
 
@@ -23,22 +24,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "check", help="right, or the shortest run that breaks it; exit code 1 where one does"
     )
     for action in (new, check):
-        action.add_argument("file", nargs="?", type=Path, default=FILE, metavar="FILE",
-                            help="the coordinator (my-labs/coordinator.py)")  # fmt: skip
+        action.add_argument("file", nargs="?", type=Path, metavar="FILE",
+                            help="yours (my-labs/coordinator.py, or as --what says); what it is, "
+                            "a check reads in it")  # fmt: skip
+        action.add_argument("--what", choices=WHATS, default=WHATS[0],
+                            help="Kafka's coordinator, RocketMQ's check round, or Pulsar's "
+                            "pending acks (coordinator)")  # fmt: skip
         action.add_argument("--sitting", type=int, choices=SITTINGS, default=1,
-                            help="1 it works, 2 it dies, 3 it is not alone, 4 nobody comes back, "
-                            "5 older clients (1); a check asks the earlier ones too")  # fmt: skip
+                            help="of a coordinator: 1 it works, 2 it dies, 3 it is not alone, "
+                            "4 nobody comes back, 5 older clients; of the others: 1 and 2 (1); "
+                            "a check asks the earlier ones too")  # fmt: skip
     check.add_argument("--view", type=Path, metavar="PAGE", help="where the run is written as a "
                        "page (beside FILE, named .html)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
+    folder = args.what.replace("-", "_")
+    args.file = args.file or COPIES / f"{folder}.py"
     return {"new": _new, "check": _check}[args.action](args)
 
 
 def _new(args: argparse.Namespace) -> int:
     name = "begin.py" if args.sitting == 1 else f"sitting-{args.sitting - 1}.py"
-    source = LABS / "coordinator" / name
+    source = LABS / args.what.replace("-", "_") / name
     if not source.is_file():
         raise UserError(
             f"no {source}: go on with your own file of the sitting before, or take it from a clone"
@@ -53,7 +61,9 @@ def _new(args: argparse.Namespace) -> int:
         ) from None
     except OSError as error:
         raise UserError(f"cannot write {args.file}: {error.strerror}") from error
-    print(f"wrote {args.file}; when you have saved a change: mqlab build check")
+    usual = args.file == COPIES / "coordinator.py"
+    command = "mqlab build check" + ("" if usual else f" {args.file}")
+    print(f"wrote {args.file}; when you have saved a change: {command}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What lab 13 shows: the role to read first, a learner's own file, and its check."""
+"""What lab 13 shows: the file to read first, a learner's own, and its check."""
 
 from __future__ import annotations
 
@@ -8,42 +8,46 @@ from ..kernel import Text
 from ..places import LABS
 from ..serve.kafka import serve
 from .builder.api import __doc__ as PAGE
+from .builder.check_round.api import __doc__ as ROUND_PAGE
 from .builder.checking import IT_WORKS, NOBODY_COMES_BACK, check_source
 from .builder.host import BuildError
 from .builder.lights import LIGHTS
+from .builder.pending_acks.api import __doc__ as ACKS_PAGE
 from .verdict import Verdict
 
 __all__ = [
+    "ACKS_PAGE",
     "IT_WORKS",
     "LIGHTS",
     "NOBODY_COMES_BACK",
     "PAGE",
+    "ROUND_PAGE",
     "check_mine",
     "read_begin",
     "read_mine",
     "read_right",
     "serve",
 ]
-FOLDER = LABS / "coordinator"
+COORDINATOR = "coordinator.py"
 
 
-def read_begin() -> str:
-    """The file that everybody begins with."""
-    return (FOLDER / "begin.py").read_text("utf-8")
+def read_begin(file: str = COORDINATOR) -> str:
+    """The file that everybody begins with, by its usual name."""
+    return (LABS / Path(file).stem / "begin.py").read_text("utf-8")
 
 
-def read_mine(file: str = "coordinator.py") -> str:
+def read_mine(file: str = COORDINATOR) -> str:
     """The file beside the notebook; the one to begin with where there is none yet."""
     path = Path(file)
-    return path.read_text("utf-8") if path.is_file() else read_begin()
+    return path.read_text("utf-8") if path.is_file() else read_begin(file)
 
 
 def read_right(sitting: int) -> str:
     """A right coordinator of a sitting, from a clone. FileNotFoundError where there is none."""
-    return (FOLDER / f"sitting-{sitting}.py").read_text("utf-8")
+    return (LABS / "coordinator" / f"sitting-{sitting}.py").read_text("utf-8")
 
 
-def check_mine(sitting: int = 1, file: str = "coordinator.py") -> Verdict:
+def check_mine(sitting: int = 1, file: str = COORDINATOR) -> Verdict:
     """Search every run of the file beside the notebook, in the trials up to this sitting's."""
     try:
         return check_source(read_mine(file), sitting)

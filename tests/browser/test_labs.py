@@ -29,6 +29,7 @@ LABS = {
     "09-coordinator-and-buffer": 16,
     "10-acknowledgement": 15,
     "12-which-one": 12,
+    "13-build-a-coordinator": 7,
     "14-the-real-thing": 8,
     "15-articles-on-trial": 6,
 }

@@ -18,6 +18,7 @@ from tests.project.sources import ROOT
 BROUGHT = (
     "labs/07-markers-and-lso.ipynb", "labs/source/07-markers-and-lso.py", "labs/instructor/07.md",
     "labs/coordinator/begin.py", "labs/reports/kafka-lost-marker/lost_marker.py",
+    "labs/check_round/begin.py", "labs/pending_acks/begin.py",
     "datasets/orders-2011-12-05.csv", "datasets/scenarios/kafka/torn-read.scn",
     "datasets/recordings/flink-2.2.1/kills.json", "datasets/recordings/SHA256SUMS",
     ".ci/setup", ".ci/etc/jupyter/jupyter_server_config.d/zz-mqlab.json", "requirements.lock",

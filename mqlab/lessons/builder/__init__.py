@@ -1,11 +1,17 @@
-"""A coordinator that a learner writes, in place of Kafka's, searched as Kafka's own is.
+"""What a learner writes in place of a part of a broker, searched as the broker's own is.
 
 api        what `my-labs/coordinator.py` imports; the page to read first
-apart      the process in which that file runs, and nothing else does
-speech     how roles' events, effects and disks travel to it and back
-host       that process as a role of the engine
-sittings   the systems that a coordinator must survive, sitting by sitting
-serving    that process in `mqlab serve kafka`, for real clients
+apart      the process in which a learner's file runs, and nothing else does
+speech     how events, effects, disks and values travel to it and back
+host       that process: of a file of functions, and of a coordinator, which is a role of the engine
+trial      a system that a file is searched in
+sittings   those that a coordinator must survive, sitting by sitting
+explain    what a run shows of a coordinator, in words
+whats      the coordinator, and the two below: what a file may be
 checking   right, or the shortest run that breaks it, in words
+serving    a coordinator's process in `mqlab serve kafka`, for real clients
 lights     the exercise in which learners write the properties
+
+    check_round/    RocketMQ's check round, one function
+    pending_acks/   Pulsar's pending acks, six functions
 """

@@ -1,11 +1,12 @@
-"""The process that runs a learner's coordinator, and nothing else.
+"""The process that runs a learner's file, and nothing else.
 
     python -I -m mqlab.lessons.builder.apart
 
-It is told the text of the file, then events. It keeps each state that the coordinator was ever in,
-under a number, and says only that number and the effects: so the engine's process never holds an
-object of the learner's. Each step is taken twice, so that one which depends on more than what it
-is given is found out. See `mqlab.lessons.builder.host`, which asks.
+It is told the text of the file, then what to do with it. Of a coordinator it keeps each state that
+this was ever in, under a number, and says only that number and the effects: so the engine's process
+never holds an object of the learner's. Of a file of functions it calls one, and says its value.
+Each step and each call is taken twice, so that one which depends on more than what it is given is
+found out. See `mqlab.lessons.builder.host`, which asks.
 """
 
 from __future__ import annotations
@@ -21,28 +22,33 @@ from ..course.wire import Said, Wire, WireError
 from ..limits import TooLong, limit_resources, limit_time
 from .speech import SpeechError, pack, unpack
 
-FILE = "coordinator.py"
 STEP_S = 1.0
 MOST_MEMORY = 1_000_000_000  # bytes
 
 
 class Kept:
-    """The learner's class, and each state it was in, by number; the newest alone while it is
-    served."""
+    """The learner's file: its functions, or its class and each state that this was in, by number;
+    the newest alone while it is served."""
 
     def __init__(self) -> None:
+        self.file = ""
+        self.found: Any = None
         self.kind: Any = None
         self.count = 0
         self.states: dict[int, Any] = {}
         self.numbers: dict[Any, int] = {}
 
     def answer(self, said: Said) -> Said:
-        """What becomes of a request: ("role", number, effects), ("loaded",), ("failed", words)."""
+        """What becomes of a request: ("role", number, effects), ("value", what), ("loaded",),
+        ("failed", words)."""
         try:
             with limit_time(STEP_S):
                 match said:
-                    case ("load", str(source)):
-                        return self._load(source)
+                    case ("load", str(source), str(file), str(kind), tuple(needs)):
+                        return self._load(source, file, kind, needs)
+                    case ("call", str(name), given):
+                        given = unpack(given)
+                        return self._call(lambda: getattr(self.found, name)(*given))
                     case ("recover", config, disk, at_ms):
                         config, disk = unpack(config), unpack(disk)
                         return self._take(lambda: self.kind.recover(config, disk, at_ms))
@@ -61,16 +67,33 @@ class Kept:
         except MemoryError:
             return "failed", "it has taken all the memory that it may have"
         except BaseException as error:  # whatever a learner's code lets fly
-            return "failed", explain(error)
+            return "failed", explain(error, self.file)
 
-    def _load(self, source: str) -> Said:
-        module = ModuleType("coordinator")
-        sys.modules["coordinator"] = module  # its dataclasses look themselves up
-        exec(compile(source, FILE, "exec"), module.__dict__)
-        self.kind = getattr(module, "Coordinator", None)
-        if not all(callable(getattr(self.kind, name, None)) for name in ("step", "recover")):
-            return "failed", f"{FILE} has no class `Coordinator` with `step` and `recover`"
+    def _load(self, source: str, file: str, kind: str, needs: tuple[str, ...]) -> Said:
+        """`needs`: the functions that it must have, of its class `kind` where that is not ""."""
+        name = file.removesuffix(".py")
+        module = ModuleType(name)
+        sys.modules[name] = module  # its dataclasses look themselves up
+        self.file = file
+        exec(compile(source, file, "exec"), module.__dict__)
+        self.found = module
+        if kind:
+            self.kind = self.found = getattr(module, kind, None)
+        missing = [one for one in needs if not callable(getattr(self.found, one, None))]
+        if missing and kind:
+            every = " and ".join(f"`{one}`" for one in needs)
+            return "failed", f"{file} has no class `{kind}` with {every}"
+        if missing:
+            return "failed", f"{file} has no function `{missing[0]}`"
         return ("loaded",)
+
+    def _call(self, run: Callable[[], Any]) -> Said:
+        first, second = run(), run()
+        if first is None:
+            return "failed", "one way through it has no `return`"
+        if first != second:
+            return "failed", "called twice with the same values, it did two different things"
+        return "value", pack(first)
 
     def _take(self, run: Callable[[], Any]) -> Said:
         first, second = run(), run()
@@ -97,15 +120,15 @@ class Kept:
         self.states, self.numbers = {number: role}, {role: number}
 
 
-def explain(error: BaseException) -> str:
+def explain(error: BaseException, file: str) -> str:
     """An exception in words, with the line of the file where it flew."""
     lines = [
-        one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == FILE
+        one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == file
     ]
     if isinstance(error, SyntaxError):
         lines = [error.lineno]
     where = f" (line {lines[-1]})" if lines else ""
-    what = str(error)[:300].removesuffix(f" ({FILE}, line {lines[-1]})" if lines else "")
+    what = str(error)[:300].removesuffix(f" ({file}, line {lines[-1]})" if lines else "")
     if isinstance(error, TypeError) and "unhashable" in what:
         what += ": a state is made of values that cannot change, a Map in place of a dictionary"
     return f"it raised {type(error).__name__}{where}: {what}".removesuffix(": ")

@@ -1,4 +1,4 @@
-"""Is a coordinator right? Each trial of its sitting is searched, to the first run that breaks it.
+"""Is a learner's file right? Each trial is searched, to the first run that breaks it.
 
 What is told is the claim that breaks, what the run shows of it (`explain`), and the run itself.
 """
@@ -7,25 +7,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ...explore import Counterexample, Search
-from ...kafka.claims.invariants import CLAIMS
 from ...kernel import Play, Text
 from ..check import Hinted
 from ..verdict import NOT_WRITTEN, Verdict
-from .explain import explain, explain_missing
-from .host import BuildError, Host
-from .sittings import SITTINGS, TC, BuildSystem, Trial, list_trials
+from .host import BuildError
+from .trial import Trial
+from .whats import COORDINATOR, What, find_what
 
 MOST_STATES = 100_000  # of a trial; a right coordinator has a few thousand
 SLICE_S = 0.1
-RESTART = f"restart {TC}"
 
 
 @dataclass(frozen=True)
 class Card(Verdict):
     """`states`: how many worlds were looked at, over `trials` trials; `trial`: the one that
-    refutes the coordinator."""
+    refutes the file."""
 
     states: int = 0
     trials: int = 0
@@ -33,7 +32,7 @@ class Card(Verdict):
 
 
 def check_file(path: Path, sitting: int = 1) -> Card:
-    """Judge the coordinator in a file. BuildError where it cannot be read or loaded."""
+    """Judge what a file holds. BuildError where it cannot be read or loaded."""
     try:
         return check_source(path.read_text("utf-8"), sitting)
     except (OSError, UnicodeDecodeError) as error:
@@ -42,16 +41,17 @@ def check_file(path: Path, sitting: int = 1) -> Card:
         ) from error
 
 
-def check_source(source: str, sitting: int = 1) -> Card:
-    """Judge a coordinator by all trials up to this sitting's. BuildError where it is none, and
-    where there is no such sitting."""
-    if sitting not in SITTINGS:
-        raise BuildError(f"there is no sitting {sitting}: name one of 1 to {len(SITTINGS)}")
+def check_source(source: str, sitting: int = 1, what: What | None = None) -> Card:
+    """Judge a file by all trials up to this sitting's; what it is, it says where nobody else does.
+    BuildError where it cannot be loaded, and where there is no such sitting."""
+    what = what or find_what(source)
+    if sitting not in what.sittings:
+        raise BuildError(f"there is no sitting {sitting}: name one of 1 to {len(what.sittings)}")
     states = 0
-    trials = list_trials(sitting)
-    with Host(source) as host:
+    trials = what.list_trials(sitting)
+    with what.host(source) as host:
         for number, trial in enumerate(trials, 1):
-            card = search_trial(trial, host)
+            card = search_trial(trial, host, what)
             states += card.states
             if not card.ok:
                 return replace(card, states=states, trials=number)
@@ -59,9 +59,9 @@ def check_source(source: str, sitting: int = 1) -> Card:
     return Card(True, Text(said), states=states, trials=len(trials))
 
 
-def search_trial(trial: Trial, host: Host) -> Card:
+def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
     """Search one system until something breaks. The run is played while the host still answers."""
-    system = trial.system(host.recover)
+    system = what.arrange(trial, host.recover)
     search = Search(system, replace(trial.budget, states=MOST_STATES))
     always = {i for i, claim in enumerate(search.properties) if claim.kind == "always"}
     while search.advance(SLICE_S) and not always & search.found.keys():
@@ -69,11 +69,11 @@ def search_trial(trial: Trial, host: Host) -> Card:
     verdict = search.verdict()
     found = sorted(verdict.counterexamples.values(), key=lambda one: len(one.schedule))
     if found:
-        return _show(trial, found[0], system, search.states)
+        return _show(trial, found[0], system, search.states, what)
     if verdict.missing:
         # The last world that was found is one of those in which nothing more can happen.
         schedule = search.schedule(search.states - 1)
-        says = explain_missing(system, schedule, verdict.missing[0])
+        says = what.explain_missing(system, schedule, verdict.missing[0])
         card = Card(False, says, "", schedule, system, states=search.states, trial=trial.name)
         card.trace()
         return card
@@ -83,18 +83,19 @@ def search_trial(trial: Trial, host: Host) -> Card:
     return Card(True, Text(trial.name), states=search.states, trial=trial.name)
 
 
-def _show(trial: Trial, found: Counterexample, system: BuildSystem, states: int) -> Card:
+def _show(trial: Trial, found: Counterexample, system: Any, states: int, what: What) -> Card:
     """The run in words and as a trace, with a light for the claim that breaks in it."""
     key, schedule = found.property.replace(" ", "_"), found.schedule
-    shown = replace(system, claims=(key,)) if key in CLAIMS else system
+    shown = replace(system, claims=(key,)) if key in what.claims else system
     if found.claim.kind == "can_always":  # no way leads to anything good: it is shown to its end
         play = Play(shown, schedule)
         play.go_on()
-        if RESTART in [option.choice for option in play.options()]:
-            play.do(RESTART)
+        restart = f"restart {what.restart}"
+        if restart in [option.choice for option in play.options()]:
+            play.do(restart)
             play.go_on()
         schedule = play.choices
-    says = explain(shown, schedule, found.property)
+    says = what.explain(shown, schedule, found.property)
     card = Card(
         False, says, found.property, schedule, shown, found.property,
         states=states, trial=trial.name,
@@ -114,7 +115,7 @@ class Building(Hinted):
         if not isinstance(answer, str) or not answer.strip():
             return Verdict(False, NOT_WRITTEN)
         try:
-            return check_source(answer, self.sitting)
+            return check_source(answer, self.sitting, COORDINATOR)
         except BuildError as error:
             return Verdict(False, Text(str(error)))
 

@@ -1,4 +1,7 @@
-"""A learner's coordinator as a role of the engine, while its code runs in a process of its own.
+"""A learner's file in the engine, while its code runs in a process of its own.
+
+`FileHost` is that process, whatever the file is; `FunctionHost` calls the functions of a file that
+has no state, and `Host` is a coordinator's, which is a role of the engine.
 
 The engine sees numbers. `Hosted` is such a state: the number, and what its log says. What the code
 does for a state, an event and a disk is asked once and remembered, so a search of many thousand
@@ -14,7 +17,7 @@ import ast
 import json
 import sys
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from ...kafka.config import KafkaConfig, txn_log
 from ...kafka.coordinator.entry import Entry, StateRecord
@@ -50,7 +53,7 @@ from .api import entries_of
 from .speech import SpeechError, pack, unpack
 
 APART = (sys.executable, "-I", "-m", "mqlab.lessons.builder.apart")
-#: what a coordinator may import: the page, and what is pure in the standard library
+#: what a file may import: the page, and what is pure in the standard library
 IMPORTS = ("__future__", "collections", "dataclasses", "enum", "functools", "itertools", "typing")
 ANSWERS = {
     InitProducerId: InitProducerIdResponse,
@@ -88,7 +91,77 @@ def _start() -> Process:
 
 
 class BuildError(Exception):
-    """A file that is no coordinator; the message says why, and what to do."""
+    """A file that cannot be checked; the message says why, and what to do."""
+
+
+class Broken(Exception):
+    """The code of a file of functions does no more, or says what cannot be; the message says it."""
+
+
+class FileHost:
+    """The process with the code of `source`. BuildError where that cannot be loaded.
+
+    `noun`: what the file is; `page`: the module that it is written with; `file`: its usual name;
+    `kind`: its class, "" for a file of functions; `needs`: the functions that it must have."""
+
+    noun = ""
+    page = ""
+    file = ""
+    kind = ""
+    needs: tuple[str, ...] = ()
+
+    def __init__(self, source: str) -> None:
+        check_imports(source, self.page, self.noun)
+        self._process = Inside() if sys.platform == "emscripten" else _start()
+        said = self._ask("load", source, self.file, self.kind, self.needs)
+        if said[0] != "loaded":
+            self.close()
+            raise BuildError(f"the file cannot be loaded: {said[1]}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *given: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._process.end()
+
+    def _ask(self, *said: Any) -> Said:
+        try:
+            self._process.wire.say(*said)
+            return self._process.wire.hear(ANSWER_S)
+        except WireError as error:
+            return "failed", f"its process cannot be asked any more: {error}"
+
+
+class FunctionHost(FileHost):
+    """A file of functions. What one says for the same values is asked once and remembered."""
+
+    def __init__(self, source: str) -> None:
+        self._values: dict[Any, Any] = {}
+        super().__init__(source)
+
+    def call(self, name: str, *given: Any) -> Any:
+        """What the function says; Broken where it says nothing, or what no message holds."""
+        key = (name, given)
+        if key not in self._values:
+            self._values[key] = self._call(name, given)
+        said = self._values[key]
+        if isinstance(said, Broken):
+            raise said
+        return said
+
+    def _call(self, name: str, given: tuple[Any, ...]) -> Any:
+        match self._ask("call", name, pack(given)):
+            case ("value", packed):
+                try:
+                    return unpack(packed)
+                except (SpeechError, KeyError, TypeError, ValueError) as error:
+                    return Broken(f"`{name}`: {error}")
+            case ("failed", str(words)):
+                return Broken(f"`{name}`: {words}")
+        return Broken("its process said what is no answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,34 +178,19 @@ class Hosted(Quiet):
         return self.host.take(self, event, disk)
 
 
-class Host:
+class Host(FileHost):
     """The process with the coordinator of `source`. BuildError where that cannot be loaded."""
+
+    noun = "a coordinator"
+    page = "mqlab.lessons.builder.api"
+    file = "coordinator.py"
+    kind = "Coordinator"
+    needs = ("step", "recover")
 
     def __init__(self, source: str) -> None:
         self._known: dict[Any, tuple[Hosted, Effects]] = {}
         self._asked: dict[Caller, set[type]] = {}  # by whom: the kinds of answer that fit
-        check_imports(source)
-        self._process = Inside() if sys.platform == "emscripten" else _start()
-        said = self._ask("load", source)
-        if said[0] != "loaded":
-            self.close()
-            raise BuildError(f"the file cannot be loaded: {said[1]}")
-
-    def __enter__(self) -> Host:
-        return self
-
-    def __exit__(self, *given: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._process.end()
-
-    def _ask(self, *said: Any) -> Said:
-        try:
-            self._process.wire.say(*said)
-            return self._process.wire.hear(ANSWER_S)
-        except WireError as error:
-            return "failed", f"its process cannot be asked any more: {error}"
+        super().__init__(source)
 
     def recover(self, config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[Hosted, Effects]:
         """The coordinator after a start, from what is on the disk."""
@@ -187,7 +245,7 @@ class Host:
                 raise SpeechError(f"{reply.caller.name} waits for {waits} and is told {said}")
 
 
-def check_imports(source: str) -> None:
+def check_imports(source: str, page: str, noun: str) -> None:
     """BuildError where the file imports more than the page that it is written with."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
@@ -200,10 +258,10 @@ def check_imports(source: str) -> None:
         if isinstance(node, ast.ImportFrom):
             names = [node.module or "."]
         for name in names:
-            if name != "mqlab.lessons.builder.api" and name.partition(".")[0] not in IMPORTS:
+            if name != page and name.partition(".")[0] not in IMPORTS:
                 raise BuildError(
-                    f"line {node.lineno} imports {name}: a coordinator is written with "
-                    f"mqlab.lessons.builder.api and {', '.join(IMPORTS[1:])}"
+                    f"line {node.lineno} imports {name}: {noun} is written with {page} "
+                    f"and {', '.join(IMPORTS[1:])}"
                 )
 
 

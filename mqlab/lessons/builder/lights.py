@@ -27,7 +27,8 @@ from ...kernel.world import NodeState
 from ..check import Hinted, Rule, RuleError, ask_rule, call_rule
 from ..roles import recover_as
 from ..verdict import NOT_WRITTEN, Verdict
-from .sittings import ONE, TC, TWIN, TWO, BuildSystem, Trial
+from .sittings import ONE, TC, TWIN, TWO, BuildSystem, arrange
+from .trial import Trial
 
 Result = tuple[Coordinator, Effects]
 
@@ -113,7 +114,7 @@ class Broken:
 
     def system(self) -> BuildSystem:
         trial = replace(self.trial, line=f"{self.off} {self.trial.line}".strip())
-        return trial.system(partial(recover_as, self.kind, Coordinator.recover, {}))
+        return arrange(trial, partial(recover_as, self.kind, Coordinator.recover, {}))
 
 
 LATE = Trial("late", "partitions=1 'app=init; begin; send orders-0 a; flush'", Budget(timers=1))

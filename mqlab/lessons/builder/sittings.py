@@ -24,6 +24,7 @@ from ...kernel.outcome import FAILED, Outcome
 from ...kernel.world import NodeState
 from ...registry import system
 from ..roles import become, put_roles
+from .trial import Trial
 
 RUNS = Words("the coordinator's code runs on", "协调器的代码能继续运行")
 TOLD = Words("each commit can be answered with ok", "每次提交都能得到 ok 的答复")
@@ -122,18 +123,10 @@ class BuildSystem(KafkaSystem):
         return node.up, results, broken, reads(self.cluster, name, node)
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A system that a coordinator is searched in: what it is about, its line, the bounds."""
-
-    name: str
-    line: str
-    budget: Budget = Budget()
-    dropped: tuple[str, ...] = ()
-
-    def system(self, recover: Callable[..., Any]) -> BuildSystem:
-        kafka = become(system(f"kafka {self.line}"), BuildSystem, dropped=self.dropped)
-        return replace(kafka, rules=((TC, recover),))
+def arrange(trial: Trial, recover: Callable[..., Any]) -> BuildSystem:
+    """Kafka as the trial says it, with a coordinator that starts so."""
+    kafka = become(system(f"kafka {trial.line}"), BuildSystem, dropped=trial.dropped)
+    return replace(kafka, rules=((TC, recover),))
 
 
 PLAIN = ("ends",)
@@ -170,8 +163,3 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         Trial("an older client, a kill", f"{OLDER} partitions=1 {ONE}", KILL, PLAIN),
     ),
 }  # fmt: skip
-
-
-def list_trials(sitting: int) -> tuple[Trial, ...]:
-    """Those of a sitting and of all before it. KeyError where there is no such sitting."""
-    return tuple(trial for number in range(1, sitting + 1) for trial in SITTINGS[number])

@@ -18,12 +18,16 @@ from ...kafka.messages import AddOffsetsToTxn
 from ...kernel import AppendFailed
 from ...kernel.disk import MemoryDisk, MemoryLog
 from . import api
+from .check_round import api as check_round
+from .pending_acks import api as pending_acks
 
+#: what files are written with; in all of them a name means one class
+PAGES = (api, check_round, pending_acks)
 TO_LEARNER = (DescribeTransactions, ListTransactions, AddOffsetsToTxn, AppendFailed)
 KINDS: Mapping[str, type] = {
     kind.__name__: kind
     for kind in (
-        *(getattr(api, name) for name in api.__all__),
+        *(getattr(page, name) for page in PAGES for name in page.__all__),
         *(*TO_LEARNER, MemoryDisk, MemoryLog, StateRecord),
     )
     if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, Enum))
@@ -47,7 +51,7 @@ def pack(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         kind = type(value).__name__
         if KINDS.get(kind) is not type(value):
-            raise SpeechError(f"{kind} is nothing that a coordinator says")
+            raise SpeechError(f"{kind} is nothing that such a file says")
         return {kind: tuple(pack(getattr(value, one.name)) for one in fields(value))}
     if type(value) in (str, int, bool, type(None)):
         return value
@@ -67,7 +71,7 @@ def unpack(said: Any) -> Any:
         return frozenset(inside)
     kind = KINDS.get(name)
     if kind is None:
-        raise SpeechError(f"{name} is nothing that a coordinator says")
+        raise SpeechError(f"{name} is nothing that such a file says")
     if issubclass(kind, Enum):
         return kind[inside]
     given = tuple(map(unpack, inside))

@@ -60,8 +60,9 @@ def write_package(course: Course) -> Path:
         _add(package, Path(mqlab_widgets.__file__).parent, "widgets/mqlab_widgets")
         for file in _files(places.LABS / "images"):
             package.write(file, f"{NAME}/labs/images/{file.name}")
-        begin = "labs/coordinator/begin.py"  # the others there are right
-        _add(package, places.ROOT / begin, begin)
+        for folder in ("coordinator", "check_round", "pending_acks"):
+            begin = f"labs/{folder}/begin.py"  # the others there are right
+            _add(package, places.ROOT / begin, begin)
         _add(package, places.LABS / "reports", "labs/reports")
         stories = {*(run.story for run in RUNS.values()), *(way.story for way in ORDER.values())}
         stories |= {RUN, *ELSEWHERE}

@@ -12,9 +12,10 @@ from mqlab.lessons.builder.apart import STEP_S
 from mqlab.lessons.builder.checking import Building, check_source, search_trial
 from mqlab.lessons.builder.host import BuildError, Host, Inside
 from mqlab.lessons.builder.speech import KINDS, SpeechError, pack, unpack
+from mqlab.lessons.builder.whats import COORDINATOR
 from tests.lessons.builder.wrong import FILES, WRONG, Wrong
 
-TRIALS = {trial.name: trial for trial in sittings.list_trials(5)}
+TRIALS = {trial.name: trial for trial in COORDINATOR.list_trials(5)}
 ROLE = (FILES / "begin.py").read_text("utf-8")
 #: a place in the role to read first where a line of somebody's may stand
 STEP = "    def step(self, event, disk: Disk):\n"
@@ -29,7 +30,7 @@ def right(sitting: int) -> str:
 def test_the_right_ones_pass_and_those_of_the_sitting_before_do_not(sitting):
     card = check_source(right(sitting), sitting)
     assert card.ok, card
-    assert card.trials == len(sittings.list_trials(sitting)) and card.states > 500
+    assert card.trials == len(COORDINATOR.list_trials(sitting)) and card.states > 500
     before = ROLE if sitting == 1 else right(sitting - 1)
     failed = check_source(before, sitting)
     assert not failed.ok and failed.trial in [one.name for one in sittings.SITTINGS[sitting]]

@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-FILES = Path(__file__).parents[3] / "labs" / "coordinator"
+LABS = Path(__file__).parents[3] / "labs"
+FILES = LABS / "coordinator"
 
 
 @dataclass(frozen=True)
 class Wrong:
     """`belief`: in a few words. `trial`: the one that refutes it, `says`: a piece of the message.
-    `old` becomes `new` in the right coordinator of that sitting, and `also` likewise."""
+    `old` becomes `new` in the right file of that sitting, and `also` likewise; `folder`: where
+    in `labs` this lies."""
 
     belief: str
     sitting: int
@@ -24,9 +26,10 @@ class Wrong:
     old: str
     new: str
     also: tuple[str, str] = ("", "")
+    folder: str = "coordinator"
 
     def source(self) -> str:
-        text = (FILES / f"sitting-{self.sitting}.py").read_text("utf-8")
+        text = (LABS / self.folder / f"sitting-{self.sitting}.py").read_text("utf-8")
         assert text.count(self.old) == 1, (self.belief, text.count(self.old))
         assert self.also[0] in text
         changed = text.replace(self.old, self.new)

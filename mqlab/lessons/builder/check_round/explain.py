@@ -1,0 +1,94 @@
+"""What a run shows of a check round, in words: the claim that breaks, and where to look."""
+
+from __future__ import annotations
+
+from ....kernel import Run, Text, World
+from ....rocketmq.broker.checking import read_progress
+from ....rocketmq.claims.promises import is_lost
+from ....rocketmq.claims.records import list_records
+from ....rocketmq.config import HALF_TOPIC
+from ....rocketmq.picture.view import read_world
+from .sittings import CheckRoundSystem
+
+
+def explain(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> Text:
+    """Why the claim does not hold at the end of this run."""
+    world = play(system, schedule)
+    broken = getattr(world.role(system.config.broker), "broken", "")
+    if broken:
+        return Text(f"the check round breaks: {broken}")
+    sentence = next(one.sentence.en for one in system.properties() if one.name == claim)
+    return Text(f"“{sentence}” is broken. {_explain(system, world, claim)}")
+
+
+def explain_missing(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> Text:
+    """Why nothing is ever committed, by a run after which nothing more can happen."""
+    world = play(system, schedule)
+    broken = getattr(world.role(system.config.broker), "broken", "")
+    if broken:
+        return Text(f"the check round breaks: {broken}")
+    return Text(
+        "no run commits anything: the local transaction said UNKNOW, and nobody asks its producer "
+        "again. `PutBack` only writes a copy; `Ask` is the question"
+    )
+
+
+def play(system: CheckRoundSystem, schedule: tuple[str, ...]) -> World:
+    run = Run(system)
+    for choice in schedule:
+        run.do(choice)
+    return run.world
+
+
+def _explain(system: CheckRoundSystem, world: World, claim: str) -> str:
+    seen = read_world(system.cluster, world)
+    half_at, op_at = read_progress(seen.offsets)
+    lost = [txn for txn in seen.book.txns.values() if is_lost(seen, txn)]
+    if claim in ("no half lost", "row with message") and lost:
+        txn = lost[0]
+        where = f"The half of {txn.name} at {max(txn.halves)} has no end, and the half offset is "
+        return f"{where}{half_at}: {_explain_lost(system, txn.times)}"
+    if claim == "ends":
+        spent = max(
+            one.message.check_times
+            for one in list_records(system.cluster, world)
+            if one.message.topic == HALF_TOPIC
+        )
+        return (
+            f"A half was put back with {spent} checks, and {system.check_max} are allowed: it is "
+            "parked then, and nobody asks any more"
+        )
+    return REASONS.get(claim, "Play the run to its end").format(
+        half=half_at, op=op_at, most=system.check_max
+    )
+
+
+def _explain_lost(system: CheckRoundSystem, times: int) -> str:
+    if times >= system.check_max:
+        return f"it was asked about {times} times and is dropped, where it is to be parked"
+    if system.timeout_ms:
+        return "it is young, and a round ends at the first young one and stays before it"
+    return "a question leaves nothing to find; before a round passes over it, it puts it back"
+
+
+REASONS = {
+    "ended for good": (
+        "A half is put back although an op record before it says that it has ended: read all op "
+        "records of the round before you ask"
+    ),
+    "names the copy": (
+        "The question names a half that is passed over, and its answer would end that one: put "
+        "the half back first, then ask, so that the question names the copy"
+    ),
+    "young": (
+        "A half is asked about while its producer is still at work: at the first young one the "
+        "round ends, and its offset stays there"
+    ),
+    "needed": (
+        "The op offset is {op}, the half offset {half}: an op record before that names a half "
+        "that is still to come, and the next round will not know that it has ended"
+    ),
+    "parked when spent": (
+        "A half is parked before it was asked about {most} times: `times` says how often it was"
+    ),
+}

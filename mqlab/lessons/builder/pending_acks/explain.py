@@ -1,0 +1,115 @@
+"""What a run shows of pending acks, in words: the claim that breaks, and where to look."""
+
+from __future__ import annotations
+
+from ....kernel import Run, Text, World
+from ....pulsar.claims.promises import list_topics
+from ....pulsar.pending_ack.records import ACK
+from .hosting import BuiltSubscription, BuiltTopic
+from .sittings import Held, PendingAckSystem, list_held
+
+
+def explain(system: PendingAckSystem, schedule: tuple[str, ...], claim: str) -> Text:
+    """Why the claim does not hold at the end of this run."""
+    world = play(system, schedule)
+    if broken := find_broken(system, world):
+        return Text(f"the code of the pending acks breaks: {broken}")
+    sentence = next(one.sentence.en for one in system.properties() if one.name == claim)
+    why = REASONS.get(claim) or _explain_held(system, world, claim)
+    return Text(f"“{sentence}” is broken. {why}")
+
+
+def explain_missing(system: PendingAckSystem, schedule: tuple[str, ...], claim: str) -> Text:
+    """Why no transaction ever commits, by a run after which nothing more can happen."""
+    broken = find_broken(system, play(system, schedule))
+    why = f"the code of the pending acks breaks: {broken}" if broken else "no run commits anything"
+    return Text(why)
+
+
+def play(system: PendingAckSystem, schedule: tuple[str, ...]) -> World:
+    run = Run(system)
+    for choice in schedule:
+        run.do(choice)
+    return run.world
+
+
+def find_broken(system: PendingAckSystem, world: World) -> str:
+    """What has broken: in a step, or in a load that was tried only."""
+    for topic in list_topics(system.cluster, world):
+        if isinstance(topic, BuiltTopic) and topic.broken:
+            return topic.broken
+        for sub in topic.subs.values():
+            fresh = topic.begin_subscription(sub.name)
+            assert isinstance(fresh, BuiltSubscription)
+            pending, _ = fresh.replay_log(sub.cursor, world.disk(topic.name))
+            if broken := getattr(pending, "broken", ""):
+                return str(broken)
+    return ""
+
+
+def _explain_held(system: PendingAckSystem, world: World, claim: str) -> str:
+    for sub, held, granted in list_held(system, world):
+        if claim == "granted":
+            records = world.disk(sub.partition).log(sub.log).read(0)
+            ended = {str(one.txn) for one in records if one.op != ACK}
+            acked = {at for at in held if sub.cursor.is_deleted(at)}
+            return _tell_difference(held, granted, acked, ended)
+        if claim == "pending kept":
+            topic = world.role(sub.partition)
+            fresh = topic.begin_subscription(sub.name)
+            pending, _ = fresh.replay_log(sub.cursor, world.disk(topic.name))
+            found = getattr(pending, "held", held)
+            return (
+                f"The subscription holds {_name(held)}, and a load would find {_name(found)}: "
+                "each record of the log is taken as it was the first time, refusals, too"
+            )
+    return "Play the run to its end"
+
+
+def _tell_difference(held: Held, granted: Held, acked: set[int], ended: set[str]) -> str:
+    at = min(at for at in {*held, *granted} if held.get(at) != granted.get(at))
+    has, should = held.get(at), granted.get(at)
+    if has in ended:
+        return (
+            f"{has} has ended, and still holds message {at}: an end, either one, lets go of all "
+            "that the transaction had"
+        )
+    if at in acked:
+        return (
+            f"Message {at} is acknowledged for good, and {has} holds it: what the cursor has is "
+            "held by nobody, and nobody may acknowledge it again"
+        )
+    if has is None:
+        return (
+            f"{should} has acknowledged message {at}, which was free, and does not hold it: it is "
+            "held until this transaction ends, whatever others do"
+        )
+    if should is None:
+        return (
+            f"{has} holds message {at} of a request that was to be refused: a request is granted "
+            "whole or not at all"
+        )
+    return (
+        f"{should} has message {at}, and {has} has taken it over: until a transaction ends, "
+        "nobody else may acknowledge what it has"
+    )
+
+
+def _name(held: Held) -> str:
+    return ", ".join(f"message {at} for {txn}" for at, txn in held.items()) or "nothing"
+
+
+REASONS = {
+    "committed acks kept": (
+        "A transaction has committed, and the cursor does not have what it had acknowledged: "
+        "`commit` gives these messages, and `load` gives those of each commit in the log"
+    ),
+    "nothing passed over": (
+        "A message is held by nobody, acknowledged by nobody, and will not be delivered: `abort` "
+        "gives the messages that the transaction had, and they are delivered again"
+    ),
+    "acked is let go": (
+        "A consumer is sent a message that is acknowledged: `abort` gives the messages of its own "
+        "transaction, and no others"
+    ),
+}

@@ -1,0 +1,177 @@
+"""A partition whose subscriptions keep pending acks by a learner's functions.
+
+Logs, cursors and dispatch are the engine's. What the functions say is looked at first: `held` is a
+Map of positions and transactions, and the messages are positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....kernel import Disk, Effects, Event, Map, replace
+from ....pulsar.config import PulsarConfig
+from ....pulsar.ledger import Cursor
+from ....pulsar.messages import AckPosition, TxnID
+from ....pulsar.pending_ack import PendingAck
+from ....pulsar.pending_ack.handle import WHOLE
+from ....pulsar.states import PendingAckState
+from ....pulsar.subscription import Subscription
+from ....pulsar.topic import Topic
+from ...pulsar.systems.ruled import parse
+from ..host import Broken, FunctionHost
+from .api import Record
+
+REFUSED = "{txn} is refused by your `may_acknowledge`"
+NEEDS = ("may_acknowledge", "acknowledge", "commit", "abort", "acknowledge_plain", "load")
+
+
+class AckHost(FunctionHost):
+    """The process with the pending acks of `source`."""
+
+    noun = "a file of pending acks"
+    page = "mqlab.lessons.builder.pending_acks.api"
+    file = "pending_acks.py"
+    needs = NEEDS
+
+    def recover(
+        self, config: PulsarConfig, name: str, disk: Disk, at_ms: int
+    ) -> tuple[Topic, Effects]:
+        """The partition after a start."""
+        return BuiltTopic(config, name, host=self).load(disk)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPendingAck(PendingAck):
+    """`broken`: why a load of it came to nothing."""
+
+    broken: str = ""
+    host: AckHost = field(compare=False, repr=False, kw_only=True)
+
+    @property
+    def held(self) -> Map[int, str]:
+        """Each message with the transaction that has acknowledged it."""
+        return Map(
+            (position.position, str(txn))
+            for txn, positions in self.of_txn
+            for position in positions
+        )
+
+    def put(self, said: Any) -> BuiltPendingAck:
+        """The same with another `held`, in which transactions stay in their order."""
+        held = check_held(said)
+        order = dict.fromkeys([*(str(txn) for txn, _ in self.of_txn), *held.values()])
+        of_txn = tuple(
+            (parse(txn), tuple(AckPosition(at) for at, who in held.items() if who == txn))
+            for txn in order
+            if txn in held.values()
+        )
+        positions: Map[int, tuple[int, ...]] = Map((at, WHOLE) for at in held)
+        return replace(self, positions=positions, of_txn=of_txn, used=True)
+
+    def find_conflict(self, cursor: Cursor, txn: TxnID, asked: Iterable[AckPosition]) -> str:
+        messages = list_messages(asked)
+        may = self.host.call("may_acknowledge", self.held, list_acked(cursor), str(txn), messages)
+        if not isinstance(may, bool):
+            raise Broken(f"`may_acknowledge` must say True or False, and says {may!r:.80}")
+        return "" if may else REFUSED.format(txn=txn)
+
+    def acknowledge(self, txn: TxnID, asked: tuple[AckPosition, ...]) -> BuiltPendingAck:
+        said = self.host.call("acknowledge", self.held, str(txn), list_messages(asked))
+        return self.put(said)
+
+    def commit(
+        self, txn: TxnID, cursor: Cursor, batch_index_ack: bool
+    ) -> tuple[BuiltPendingAck, Cursor]:
+        held, messages = check_two("commit", self.host.call("commit", self.held, str(txn)))
+        return self.put(held), cursor.delete(messages)
+
+    def abort(self, txn: TxnID) -> tuple[BuiltPendingAck, tuple[int, ...]]:
+        held, messages = check_two("abort", self.host.call("abort", self.held, str(txn)))
+        return self.put(held), messages
+
+    def clear_deleted(self, cursor: Cursor, acked: Iterable[AckPosition]) -> BuiltPendingAck:
+        """What was acknowledged without a transaction."""
+        return self.put(self.host.call("acknowledge_plain", self.held, list_messages(acked)))
+
+    def replay(self, records: tuple[Record, ...], cursor: Cursor) -> tuple[PendingAck, Cursor]:
+        """What a load finds; a function that fails leaves nothing but its words."""
+        try:
+            said = self.host.call("load", records, list_acked(cursor))
+            held, messages = check_two("load", said)
+            return replace(self.put(held), state=PendingAckState.READY), cursor.delete(messages)
+        except Broken as error:
+            return replace(self, broken=str(error)), cursor
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSubscription(Subscription):
+    def replay_log(self, cursor: Cursor, disk: Disk) -> tuple[PendingAck, Cursor]:
+        log = disk.log(self.log)
+        if log.end == 0:
+            return self.pending, cursor
+        records = (
+            Record(one.op, str(one.txn), list_messages(one.positions)) for one in log.read(0)
+        )
+        pending = self.pending
+        assert isinstance(pending, BuiltPendingAck)
+        return pending.replay(tuple(records), cursor)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltTopic(Topic):
+    """`failed`: why a function of its subscriptions does no more; empty while they do."""
+
+    failed: str = ""
+    host: AckHost = field(compare=False, repr=False, kw_only=True)
+
+    @property
+    def broken(self) -> str:
+        """Why it does no more."""
+        loads = (getattr(sub.pending, "broken", "") for sub in self.subs.values())
+        return self.failed or "".join(loads)
+
+    def begin_subscription(self, name: str) -> Subscription:
+        pending = BuiltPendingAck(host=self.host)
+        return BuiltSubscription(self.config, self.name, name, pending=pending)
+
+    def step(self, event: Event, disk: Disk) -> tuple[Topic, Effects]:
+        if self.broken:
+            return self, ()
+        try:
+            return Topic.step(self, event, disk)
+        except Broken as error:
+            return replace(self, failed=str(error)), ()
+
+
+def list_messages(asked: Iterable[AckPosition]) -> tuple[int, ...]:
+    return tuple(position.position for position in asked)
+
+
+def list_acked(cursor: Cursor) -> tuple[int, ...]:
+    """Every position that is acknowledged for good."""
+    return (*range(cursor.mark_delete + 1), *cursor.list_individual())
+
+
+def check_held(said: Any) -> Map[int, str]:
+    """Broken for what is no Map from positions to transactions."""
+    if not isinstance(said, Map):
+        raise Broken(f"`held` is {said!r:.80}, and must be a Map")
+    for at, txn in said.items():
+        if type(at) is not int or not isinstance(txn, str):
+            raise Broken(f"`held` has {at!r:.40}: {txn!r:.40}, and maps positions to transactions")
+        try:
+            parse(txn)
+        except ValueError as error:
+            raise Broken(f"`held`: {error}") from error
+    return said
+
+
+def check_two(name: str, said: Any) -> tuple[Any, tuple[int, ...]]:
+    """Broken for what is not a Map and messages."""
+    if not (isinstance(said, tuple) and len(said) == 2 and isinstance(said[1], tuple)):
+        raise Broken(f"`{name}` must return two values, `held` and a tuple of messages")
+    if any(type(at) is not int or at < 0 for at in said[1]):
+        raise Broken(f"`{name}` gives {said[1]!r:.80}, and messages are positions")
+    return said

@@ -1,0 +1,87 @@
+"""What a learner can build: each with its sittings, its process and its words.
+
+One more needs a package beside `check_round`, its page in `speech.PAGES`, an entry here, and its
+files in `labs/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...kafka.claims.invariants import CLAIMS as KAFKA
+from ...kernel import Text
+from ...pulsar.claims.invariants import CLAIMS as PULSAR
+from ...rocketmq.claims.invariants import CLAIMS as ROCKETMQ
+from . import explain as coordinator_explain
+from . import sittings as coordinator_sittings
+from .check_round import explain as round_explain
+from .check_round import sittings as round_sittings
+from .check_round.hosting import RoundHost
+from .host import FileHost, Host
+from .pending_acks import explain as acks_explain
+from .pending_acks import sittings as acks_sittings
+from .pending_acks.hosting import AckHost
+from .trial import Trial
+
+Explain = Callable[[Any, tuple[str, ...], str], Text]
+
+
+@dataclass(frozen=True)
+class What:
+    """`name`: as in a command; `host`: the process of its file; `arrange`: a trial's system with
+    what that process starts; `sittings`: by number; `claims`: those that a system line may name;
+    `restart`: the node whose return shows where a run leads."""
+
+    name: str
+    host: type[FileHost]
+    arrange: Callable[[Trial, Callable[..., Any]], Any]
+    sittings: Mapping[int, tuple[Trial, ...]]
+    claims: Mapping[str, object]
+    restart: str
+    explain: Explain
+    explain_missing: Explain
+
+    def list_trials(self, sitting: int) -> tuple[Trial, ...]:
+        """Those of a sitting and of all before it. KeyError where there is no such sitting."""
+        return tuple(trial for number in range(1, sitting + 1) for trial in self.sittings[number])
+
+
+COORDINATOR = What(
+    "coordinator",
+    Host,
+    coordinator_sittings.arrange,
+    coordinator_sittings.SITTINGS,
+    KAFKA,
+    coordinator_sittings.TC,
+    coordinator_explain.explain,
+    coordinator_explain.explain_missing,
+)
+CHECK_ROUND = What(
+    "check-round",
+    RoundHost,
+    round_sittings.arrange,
+    round_sittings.SITTINGS,
+    ROCKETMQ,
+    "broker",
+    round_explain.explain,
+    round_explain.explain_missing,
+)
+PENDING_ACKS = What(
+    "pending-acks",
+    AckHost,
+    acks_sittings.arrange,
+    acks_sittings.SITTINGS,
+    PULSAR,
+    "orders-0",
+    acks_explain.explain,
+    acks_explain.explain_missing,
+)
+WHATS = {what.name: what for what in (COORDINATOR, CHECK_ROUND, PENDING_ACKS)}
+
+
+def find_what(source: str) -> What:
+    """What a file is, by the page that it imports from: a coordinator where that is no other's."""
+    others = (what for what in WHATS.values() if what is not COORDINATOR)
+    return next((one for one in others if f"from {one.host.page} import" in source), COORDINATOR)

@@ -1,0 +1,136 @@
+"""A learner's check round and pending acks: right ones pass, wrong ones hear their own sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.lessons.builder.checking import IT_WORKS, check_source, search_trial
+from mqlab.lessons.builder.host import BuildError
+from mqlab.lessons.builder.whats import CHECK_ROUND, PENDING_ACKS, WHATS, What, find_what
+from tests.lessons.builder.wrong import LABS, Wrong
+from tests.lessons.builder.wrong_others import ACKS, ROUNDS
+
+OTHERS = (CHECK_ROUND, PENDING_ACKS)
+
+
+def read(what: What, name: str) -> str:
+    return (LABS / what.name.replace("-", "_") / f"{name}.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize("sitting", [1, 2])
+@pytest.mark.parametrize("what", OTHERS, ids=lambda what: what.name)
+def test_the_right_ones_pass_and_those_of_the_sitting_before_do_not(what: What, sitting: int):
+    card = check_source(read(what, f"sitting-{sitting}"), sitting)
+    assert card.ok, card
+    assert card.trials == len(what.list_trials(sitting)) and card.states > 500
+    before = read(what, "begin" if sitting == 1 else "sitting-1")
+    failed = check_source(before, sitting)
+    assert not failed.ok and failed.trial in [one.name for one in what.sittings[sitting]]
+
+
+@pytest.mark.parametrize("wrong", [*ROUNDS, *ACKS], ids=lambda one: one.belief)
+def test_a_wrong_one_hears_its_own_sentence(wrong: Wrong):
+    source = wrong.source()
+    what = find_what(source)
+    (trial,) = (one for one in what.list_trials(wrong.sitting) if one.name == wrong.trial)
+    with what.host(source) as host:
+        card = search_trial(trial, host, what)
+    assert not card.ok and wrong.says in card.message.en, card
+    # the run is there although its process has ended
+    assert card.trace().facts[card.step - 1].text.en
+
+
+@pytest.mark.parametrize("what", OTHERS, ids=lambda what: what.name)
+def test_what_breaks_is_a_light_of_its_run(what: What):
+    wrong = ROUNDS[0] if what is CHECK_ROUND else ACKS[0]
+    (trial,) = (one for one in what.list_trials(1) if one.name == wrong.trial)
+    with what.host(wrong.source()) as host:
+        card = search_trial(trial, host, what)
+    lights = {light.name: light.ok for light in card.trace().snapshot(card.step).lights}
+    assert not lights[card.light] and lights["runs"]
+
+
+def test_no_points_for_a_coordinator_come_from_another_file():
+    right = read(CHECK_ROUND, "sitting-1")
+    assert check_source(right).ok and not IT_WORKS.check(right).ok
+
+
+# --- what a file may do to others: nothing
+
+ROUND_HARM = {
+    "while True: pass": "is there a loop without an end?",
+    "__import__('os')._exit(3)": "its process cannot be asked any more",
+    "raise ValueError('no order')": "`check`: it raised ValueError (line",
+    "return None": "one way through it has no `return`",
+    "return (), 0": "must return three values",
+    "return ('a note',), 0, 0": "is no action",
+    "return (Ask(7),), 0, 0": "names no half of this round",
+    "return (Ask('0'),), 0, 0": "`half` of Ask is '0', and must be int",
+    "return (), 9, 0": "`half_offset` 9 is no place of this round",
+    "return (), {}, 0": "is a dict, which no message holds",
+    "import random; return (), random.random(), 0": "imports random",
+    "s = globals(); s['n'] = s.get('n', 0) + 1; return (), s['n'], 0": "two different things",
+}
+ACK_HARM = {
+    "raise ValueError('no order')": "`acknowledge`: it raised ValueError (line",
+    "return {0: txn}": "is a dict, which no message holds",
+    "return ()": "`held` is (), and must be a Map",
+    "return Map([('0', txn)])": "maps positions to transactions",
+    "return Map([(0, 't1')])": "is no transaction",
+}
+
+
+@pytest.mark.parametrize("line", ROUND_HARM)
+def test_what_a_round_does_wrong_is_said_and_harms_nobody(line: str):
+    place = "    ended = {"
+    card = _judge(read(CHECK_ROUND, "begin").replace(place, f"    {line}\n{place}", 1))
+    assert ROUND_HARM[line] in card, card
+
+
+@pytest.mark.parametrize("line", ACK_HARM)
+def test_what_pending_acks_do_wrong_is_said_and_harms_nobody(line: str):
+    place = "    for message in messages:"
+    card = _judge(read(PENDING_ACKS, "begin").replace(place, f"    {line}\n{place}", 1))
+    assert ACK_HARM[line] in card, card
+
+
+def _judge(source: str) -> str:
+    try:
+        card = check_source(source)
+    except BuildError as error:
+        return str(error)
+    assert not card.ok
+    return card.message.en
+
+
+def test_a_load_that_raises_is_told():
+    source = read(PENDING_ACKS, "sitting-2")
+    card = check_source(source.replace("    held, again = Map(), ()", "    held = [][0]"), 2)
+    assert not card.ok and "`load`: it raised IndexError (line" in card.message.en, card
+
+
+@pytest.mark.parametrize("what", OTHERS, ids=lambda what: what.name)
+def test_a_file_without_a_function_is_none(what: What):
+    function = what.host.needs[-1]
+    source = read(what, "begin").replace(f"def {function}(", "def other(")
+    with pytest.raises(BuildError, match=f"has no function `{function}`"):
+        check_source(source)
+    with pytest.raises(BuildError, match="there is no sitting 3: name one of 1 to 2"):
+        check_source(source, 3)
+
+
+# --- the command
+
+
+@pytest.mark.parametrize("name", WHATS)
+def test_the_command_writes_and_checks_each(name: str, tmp_path: Path, capsys):
+    mine = tmp_path / "mine.py"
+    assert main(["build", "new", "--what", name, str(mine)]) == 0
+    assert find_what(mine.read_text("utf-8")) is WHATS[name]
+    assert f"mqlab build check {mine}" in capsys.readouterr().out
+    assert main(["build", "check", str(mine)]) == 1
+    assert "the shortest run" in capsys.readouterr().out
+    assert "<html" in mine.with_suffix(".html").read_text("utf-8")
