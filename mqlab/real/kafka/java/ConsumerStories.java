@@ -5,11 +5,10 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * What the Java consumer reads first from the beginning of a partition, by the isolation.level that
- * it sets.
+ * What the Java consumer reads first in a partition, by the isolation.level that it sets.
  *
- * <p>java -cp 'lib/*' ConsumerStories.java ADDRESS PREFIX TOPIC prints one line a consumer: who, the
- * level, the first record, with tabs between.
+ * <p>java -cp 'lib/*' ConsumerStories.java ADDRESS PREFIX TOPIC prints a line for each consumer:
+ * who, the level, the first record, with tabs between.
  */
 public class ConsumerStories {
   public static void main(String[] args) {
@@ -23,7 +22,8 @@ public class ConsumerStories {
       try (var reader = new KafkaConsumer<String, String>(with)) {
         reader.assign(List.of(part));
         reader.seekToBeginning(List.of(part));
-        System.out.println("Java\t" + (level.isEmpty() ? "no level" : level) + "\t" + first(reader));
+        String set = level.isEmpty() ? "no level" : level;
+        System.out.println("Java\t" + set + "\t" + first(reader));
       }
     }
   }
