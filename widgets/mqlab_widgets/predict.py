@@ -249,10 +249,11 @@ class AskedRun:
         return run
 
     def open(self) -> Player:
-        """As far as `step`, without the title of the story, which may say how it ends."""
+        """As far as `step`, without the title of the story, which may say how it ends, and without
+        what articles say, which is about something else than the question."""
         seen = replace(
             self.trace,
-            facts=self.trace.facts[: self.step],
+            facts=tuple(fact.plain or fact for fact in self.trace.facts[: self.step]),
             snapshots=self.trace.snapshots[: self.step + 1],
         )
         look = self.look
