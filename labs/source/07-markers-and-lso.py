@@ -69,7 +69,7 @@ from mqlab.lessons.kafka.lab07 import (
 
 # %%
 torn = scenario("""
-# An order and its payment, and a coordinator that dies between two markers
+# The coordinator dies between an order and its payment
 system orders producers=app:order-service,billing readers=reader
 run app: init, begin, send orders-0 580538
 run billing: init, begin, send orders-0 invoice
