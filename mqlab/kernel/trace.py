@@ -90,6 +90,9 @@ class Fact:
     the value that a call returned, the request that had nothing to do, a timer's name, the
     template and the values of a change in memory or of a recovery (`Made`); None for the other
     kinds. A body is there only while the run is in memory; it is not saved.
+
+    `plain` is the same fact without what articles say of it, where they say something; it is not
+    saved either.
     """
 
     index: int
@@ -106,6 +109,7 @@ class Fact:
     evidence: Text = MODEL
     kind: FactKind = FactKind.UNKNOWN
     body: object = field(default=None, compare=False, repr=False)
+    plain: Fact | None = field(default=None, compare=False, repr=False)
 
     def line(self, lang: Lang = "en", width: int = 0) -> str:
         """`store → mirror  copy a`, columns padded to `width`; what a

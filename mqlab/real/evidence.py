@@ -109,12 +109,14 @@ def _judged(fact: Fact, recorded: Text | None, witness: Witness, told: set[Contr
         odd = None
     elif odd is not None:
         told.add(odd)
+    plain = replace(fact, evidence=recorded) if recorded is not None else fact
     if odd is None:
-        return replace(fact, evidence=recorded) if recorded is not None else fact
+        return plain
     words = OTHERWISE
     if recorded is not None:
         words = Text(f"{words.en}, {recorded.en}", f"{words.zh}，{recorded.zh}")
-    return replace(fact, evidence=words, why=odd.explain(fact.why, witness.broker))
+    why = odd.explain(fact.why, witness.broker)
+    return replace(fact, evidence=words, why=why, plain=plain)
 
 
 def _pairs(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observation, list[int]]]:

@@ -58,3 +58,12 @@ def test_a_column_as_wide_as_its_text_does_not_cut_it() -> None:
     shot = Snapshot(tables=(Table(Text("t"), head, (("payments-0", "0", "0", "0 @0, 1 @1"),)),))
     seen = draw("tables", Trace("s", (), (), (shot,)), 0)
     assert [seen[f"col:t:{i}"].text for i in range(4)] == list(head)
+
+
+def test_the_cells_of_a_short_log_do_not_keep_to_those_of_a_long_one() -> None:
+    """Lab 07's torn read: paid-580538 was cut beside free places, for orders-0 has six."""
+    long = Log("orders-0", tuple(Cell(i, "580538") for i in range(6)), (Frontier("HW", 6),))
+    short = Log("payments-0", (Cell(0, "paid-580538"),), (Frontier("HW", 1),))
+    seen = draw("logs/small", Trace("s", (), (), (Snapshot(logs=(long, short)),)), 0)
+    assert seen["text:payments-0:0"].text == "paid-580538"
+    assert seen["text:orders-0:5"].text == "580538"

@@ -15,6 +15,7 @@ import pytest
 
 from mqlab.kernel.text import Text
 from mqlab.kernel.trace import Trace
+from mqlab.lab import scenario
 
 from .fake import FakePlay
 from .sample import long_trace, sample
@@ -122,6 +123,23 @@ def test_a_question_keeps_what_comes_and_the_answer_to_itself() -> None:
     ask._asked(ask, {"type": "run"}, None)
     assert ask.revealed and "Torn." in sent(ask) and "process killed" in sent(ask)
     assert "readers" in shown(ask)["meta"]["panels"], "afterwards every panel is there"
+
+
+def test_an_open_question_quotes_no_article_and_its_answer_does() -> None:
+    """Lab 07's hook asks what a reader gets; an article's sentence about epochs stood below it."""
+    calls = "run app: init, begin, send orders-0 a, commit"
+    trace = scenario(f"system kafka partitions=1\n{calls}", recorded="basic-commit")
+    step = next(fact.index for fact in trace if fact.text.en == "ok epoch=1")
+    ask = Predict("Read?", ["no", "yes"], 0, ["a", "b"], trace=trace, step=step, chosen=0)
+    open_ = sent(ask)
+    assert "Many articles" not in open_ and "contradicts many articles" not in open_
+    assert "recorded on Kafka" in open_
+    why = trace.facts[step - 1].why.en
+    assert why and why not in open_, "the reason of the step that is asked about tells the answer"
+    ask.locked = True
+    ask._asked(ask, {"type": "run"}, None)
+    assert "Many articles say" in sent(ask) and "contradicts many articles" in sent(ask)
+    assert why in sent(ask)
 
 
 def test_a_question_is_told_only_when_an_answer_is_locked() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import traitlets
 from IPython.display import update_display
 
-from mqlab.kernel.text import Lang, Text, spoken
+from mqlab.kernel.text import NOTHING, Lang, Text, spoken
 from mqlab.kernel.trace import Trace
 
 from .lives import deflate
@@ -249,10 +249,14 @@ class AskedRun:
         return run
 
     def open(self) -> Player:
-        """As far as `step`, without the title of the story, which may say how it ends."""
+        """As far as `step`, without what may tell the answer: the title of the story, what articles
+        say, and the reason of the step that the question is about."""
+        facts = [fact.plain or fact for fact in self.trace.facts[: self.step]]
+        if facts:
+            facts[-1] = replace(facts[-1], why=NOTHING)
         seen = replace(
             self.trace,
-            facts=self.trace.facts[: self.step],
+            facts=tuple(facts),
             snapshots=self.trace.snapshots[: self.step + 1],
         )
         look = self.look

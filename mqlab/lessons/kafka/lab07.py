@@ -18,6 +18,7 @@ from ...registry import system
 from ..atlas.data_flow import data_flow
 from ..check import Belief, Exercise
 from ..parsons import Parsons, Piece
+from ..recordings import read_recording
 from ..steps import first
 from .batch_header import BATCH, TRANSACTIONAL_ID, header
 from .exercises.kills import ALIVE, KillExercise
@@ -27,7 +28,6 @@ from .visibility import by_hand, frontiers, lag_table, list_index_steps, readers
 
 __all__ = [
     "BATCH",
-    "DEFAULT_LEVELS",
     "HALF",
     "LSO",
     "MARKER",
@@ -40,6 +40,7 @@ __all__ = [
     "list_index_steps",
     "lag_table",
     "partition_log",
+    "read_recording",
     "readers",
     "whole",
 ]
@@ -63,9 +64,6 @@ LATER = (
     "'app=init; begin; send orders-0 a; flush; send orders-0 b; commit; begin; send orders-0 c; "
     "commit' 'billing=init; begin; send orders-0 x; commit'"
 )
-#: isolation.level of a consumer that sets none: ConsumerConfig of Kafka 4.3.1, CONFIGURATION.md of
-#: librdkafka 2.16 (which a test asks, through the server)
-DEFAULT_LEVELS = {"Java consumer": "read_uncommitted", "librdkafka": "read_committed"}
 
 MARKING = (
     "markers partitions=1 order.marker={} "

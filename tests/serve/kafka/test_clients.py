@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from mqlab.lessons.kafka.lab07 import DEFAULT_LEVELS
+from mqlab.places import RECORDINGS
+from mqlab.real.recording import load
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import options, serve
 from mqlab.spark.levels import read_first
@@ -103,9 +104,16 @@ def test_only_what_was_committed_is_read(broker: RunningBroker, topic: str) -> N
 def test_librdkafka_reads_committed_unless_told_otherwise(
     broker: RunningBroker, topic: str
 ) -> None:
-    """What labs 07 and 11 say of a consumer that sets no isolation.level."""
+    """What labs 07 and 11 say of a consumer that sets no isolation.level; lab 07 shows what the
+    real broker's was sent, and the Java consumer's beside it."""
+    seen = load(RECORDINGS / "kafka-4.3.1/tv2/default-levels.json").observations
+    told = {(o.who, o.asked): o.answered for o in seen}
     found = read_first(broker.address, topic)
-    assert found[""] == found[DEFAULT_LEVELS["librdkafka"]] != found["read_uncommitted"]
+    assert found == {
+        level: told["librdkafka", level or "no level"]
+        for level in ("", "read_committed", "read_uncommitted")
+    }
+    assert found[""] != told["Java", "no level"] == told["Java", "read_uncommitted"]
 
 
 def test_an_open_transaction_holds_readers_back(broker: RunningBroker, topic: str) -> None:

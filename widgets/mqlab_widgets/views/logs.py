@@ -29,15 +29,21 @@ COLOURS = ("f1", "f2", "f3")
 
 @dataclass(frozen=True, slots=True)
 class _Strip:
-    """Where one log stands. `x`: where its cells begin; `above`: the room for its name above;
-    `flags`: the room for its flags; `order`: the frontiers' names; `readers`: those of its rows."""
+    """Where one log stands. `x`: where its cells begin; `w`: width of a cell; `above`: the room
+    for its name above; `flags`: the room for its flags; `order`: the frontiers' names;
+    `readers`: those of its rows."""
 
     y: float
     x: float
+    w: int
     above: float
     flags: int
     order: tuple[str, ...]
     readers: tuple[str, ...]
+
+    @property
+    def pitch(self) -> int:
+        return self.w + GAP
 
     @property
     def top(self) -> float:
@@ -52,21 +58,19 @@ class _Strip:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """`room`: width of the panel; `w`: width of a cell."""
+    """`room`: width of the panel."""
 
     room: int
-    w: int
     strips: dict[str, _Strip]
     height: float
     names: dict[str, str]  # as they fit
 
-    @property
-    def pitch(self) -> int:
-        return self.w + GAP
-
     def count_slots(self, strip: _Strip) -> int:
         """How many cells are seen; right of them a flag has room."""
-        return int((self.room - strip.x - BEHIND) // self.pitch)
+        return int((self.room - strip.x - BEHIND) // strip.pitch)
+
+    def list_widths(self) -> list[int]:
+        return [strip.w for strip in self.strips.values()]
 
 
 def logs(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene:
@@ -87,11 +91,9 @@ def has_long_strips(trace: Trace) -> bool:
     """If something is cut where room is short and not where there is more: a name, a label, or
     records that are out of sight."""
     short, roomy = (_places(trace, room, False) for room in (RIGHT, ROOMY))
-    if (short.names, short.w) != (roomy.names, roomy.w):
+    if (short.names, short.list_widths()) != (roomy.names, roomy.list_widths()):
         return True
-    most: dict[str, int] = {}
-    for log in _versions(trace):
-        most[log.name] = max(most.get(log.name, 0), _count_places(log))
+    most = _count_most(_versions(trace))
     slots = {name: [p.count_slots(p.strips[name]) for p in (short, roomy)] for name in most}
     return any(slots[name][0] < count <= slots[name][1] for name, count in most.items())
 
@@ -118,7 +120,6 @@ def _versions(trace: Trace) -> tuple[Log, ...]:
 def _places(trace: Trace, room: int, small: bool) -> _Places:
     """The same places at every step: as many rows of flags as the log ever needs."""
     logs = _versions(trace)
-    labels = {c.label for log in logs for c in log.cells if c.kind != "control"}
     flags: dict[str, dict[str, None]] = {}
     readers: dict[str, dict[str, None]] = {}
     for log in logs:
@@ -128,34 +129,51 @@ def _places(trace: Trace, room: int, small: bool) -> _Places:
     strips = {}
     begins = _find_begins(readers, small)
     beside = max((x for x, _ in begins.values()), default=0)
-    most, wanted = max(map(_count_places, logs), default=0), _want_width(labels)
-    w = _choose_width(wanted, most, room - beside)
-    if w < wanted <= _choose_width(wanted, most, room - YIELDED - 12) and beside >= BESIDE + 12:
-        begins = {name: (min(x, YIELDED + 12), above) for name, (x, above) in begins.items()}
-        w = wanted
+    wanted, w = _want_widths(logs), _choose_widths(logs, room - beside)
+    if beside >= BESIDE + 12:
+        more = _choose_widths(logs, room - YIELDED - 12)
+        if any(w[name] < wanted[name] <= more[name] for name in w):
+            begins = {name: (min(x, YIELDED + 12), above) for name, (x, above) in begins.items()}
+            w = more
     for name, (x, above) in begins.items():
         high = FLAG if flags[name] else 0
-        strips[name] = _Strip(y, x, above, high, tuple(flags[name]), tuple(readers[name]))
+        order = tuple(flags[name])
+        strips[name] = _Strip(y, x, w[name], above, high, order, tuple(readers[name]))
         y += strips[name].height + (8 if readers[name] else 4)
     least = min((room if s.above else s.x - 12 for s in strips.values()), default=0)
-    return _Places(room, w, strips, y - 5, fit_apart(strips, least, 11.5, bold=True))
+    return _Places(room, strips, y - 5, fit_apart(strips, least, 11.5, bold=True))
 
 
 def _count_places(log: Log) -> int:
     return log.cells[-1].offset + 1 - log.start if log.cells else 0
 
 
-def _want_width(labels: set[str]) -> int:
-    """Of a cell that has room for each of the labels."""
-    widest = max((width(label, 11.5, bold=True) for label in labels), default=0)
-    return max(ceil(widest) + 6, NARROW)
+def _count_most(logs: tuple[Log, ...]) -> dict[str, int]:
+    """How many places each log ever has."""
+    most: dict[str, int] = {}
+    for log in logs:
+        most[log.name] = max(most.get(log.name, 0), _count_places(log))
+    return most
 
 
-def _choose_width(wanted: int, most: int, room: float) -> int:
-    """A cell is as wide as `wanted`, if so wide ones have room for `most` of them, or for as many
-    as there are of the usual ones."""
-    seen = max(min(most, (room - BEHIND) // (WIDE + GAP)), 1)
-    return int(min(wanted, max(WIDE, (room - BEHIND) / seen - GAP)))
+def _want_widths(logs: tuple[Log, ...]) -> dict[str, int]:
+    """For each log the width of a cell that has room for each of its labels."""
+    wanted: dict[str, int] = {}
+    for log in logs:
+        labels = {c.label for c in log.cells if c.kind != "control"}
+        widest = max((width(label, 11.5, bold=True) for label in labels), default=0)
+        wanted[log.name] = max(ceil(widest) + 6, NARROW, wanted.get(log.name, 0))
+    return wanted
+
+
+def _choose_widths(logs: tuple[Log, ...], room: float) -> dict[str, int]:
+    """The cells of a log are as wide as its labels want, if so wide ones have room for the most
+    that it ever has, or for as many as there are of the usual ones."""
+    most, chosen = _count_most(logs), {}
+    for name, wanted in _want_widths(logs).items():
+        seen = max(min(most[name], (room - BEHIND) // (WIDE + GAP)), 1)
+        chosen[name] = int(min(wanted, max(WIDE, (room - BEHIND) / seen - GAP)))
+    return chosen
 
 
 def _find_begins(
@@ -204,7 +222,7 @@ def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
     """A log as it is, and what is new in it since before; mostly it is what it was at that step."""
     scene, places = Scene(), _places(trace, wide, small)
     strip = places.strips[log.name]
-    name, top, pitch = log.name, strip.top, places.pitch
+    name, top, pitch = log.name, strip.top, strip.pitch
     room, slots = wide - strip.x, places.count_slots(strip)
     if strip.above:
         scene.text(f"name:{name}", 0, 11, fit(name, wide, 11.5, bold=True), "log-name")
@@ -221,7 +239,7 @@ def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
     with scene.viewport(f"view:{name}", strip.x, 0, room, strip.height):
         with scene.group(f"world:{name}", "scroll", at=(3 - first * pitch, top)):
             for offset in range(end, first + slots):
-                scene.rect(f"ghost:{name}:{offset}", offset * pitch, 0, places.w, H, "ghost", rx=4)
+                scene.rect(f"ghost:{name}:{offset}", offset * pitch, 0, strip.w, H, "ghost", rx=4)
             for cell in log.cells:
                 if cell.offset >= first - 1:
                     cls = f"cell {colour(trace, cell.txn)}"
@@ -229,7 +247,7 @@ def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
                         cls += " copy"
                     if cell.offset not in seen:
                         cls += " fresh"
-                    part = _cell(name, cell, places.w)
+                    part = _cell(name, cell, strip.w)
                     at = (cell.offset * pitch, 0)
                     scene.group_of(f"cell:{name}:{cell.offset}", part, cls, at=at)
             moved = _tell_moves(log, old)
@@ -240,7 +258,7 @@ def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
                 _flag(scene, name, frontier, way, rank, first, left, pitch)
             for reader in log.progress:
                 y = below + strip.readers.index(reader.name) * progress.PITCH
-                progress.draw_progress(scene, trace, log, reader, y, first, places.w, pitch)
+                progress.draw_progress(scene, trace, log, reader, y, first, strip.w, pitch)
     return scene.seal()
 
 
