@@ -129,6 +129,12 @@ def _add_bounds(parser: argparse.ArgumentParser) -> None:
         "--resume", metavar="DIR", help="go on with the search in this folder (Ctrl-C keeps it)"
     )
     parser.add_argument(
+        "--symmetry",
+        action="store_true",
+        help="nodes that are equal may change their names, where the system has such; then the "
+        "search without, for both counts",
+    )
+    parser.add_argument(
         "--spark",
         metavar="MASTER",
         help="on Spark: local[2], spark://HOST:7077 … (--disk then names an empty folder that all "
@@ -163,7 +169,33 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"no node {name!r}; there are: {', '.join(sorted(nodes))}")
     if args.swarm:
         return _swarm(found, bounds, args)
+    if args.symmetry:
+        return _search_both(found, bounds, args, memory)
     return _search(found, bounds, args, memory, args.disk)
+
+
+def _search_both(
+    found: System, bounds: Budget, args: argparse.Namespace, memory: int | None
+) -> int:
+    """With equal nodes that may change their names, and without: counts and verdicts of both."""
+    if args.disk or args.spark:
+        raise UserError("equal nodes are looked for in memory: leave out --disk and --spark")
+    print(f"system {found.line()}", flush=True)
+    verdicts = []
+    try:
+        for symmetry in (True, False):
+            one = explore(found, bounds, None, _choose_progress(), memory, symmetry=symmetry)
+            _clear_line()
+            names = f"{', '.join(found.symmetric)} equal" if symmetry else "each node by itself"
+            print(f"{names}:\n{one}", flush=True)
+            verdicts.append(one)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    lengths = [{n: len(e.schedule) for n, e in v.counterexamples.items()} for v in verdicts]
+    if all(v.complete for v in verdicts):
+        same = lengths[0] == lengths[1] and verdicts[0].missing == verdicts[1].missing
+        print("both tell the same" if same else "THEY DO NOT TELL THE SAME: this is a mistake")
+    return _tell_found(verdicts, args)
 
 
 def _swarm(found: System, bounds: Budget, args: argparse.Namespace) -> int:
@@ -332,10 +364,15 @@ def _search_all(
 
 def choose_quick(args: argparse.Namespace) -> tuple[Searched, ...]:
     """The systems of the plain form, `mqlab explore NAME`; none where anything else is asked."""
-    other = args.off or args.claim or args.disk or args.swarm or args.spark or _given(args)
+    other = args.off or args.claim or args.disk or _other(args) or _given(args)
     if other or len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         return ()
     return searches_of(args.system[0]).quick
+
+
+def _other(args: argparse.Namespace) -> bool:
+    """Whether it is searched in another way than usual."""
+    return bool(args.swarm or args.spark or args.symmetry)
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:

@@ -39,15 +39,23 @@ def explore(
     memory: int | None = None,
     shelf: Shelf | None = None,
     further: Further | None = None,
+    symmetry: bool = False,
 ) -> Verdict:
     """Search a system. `progress(states, depth)` is called now and then. `shelf`: where finished
     levels are kept on disk, and where a search goes on that has some there (it needs numpy).
-    `further`: what goes on with it once there are many worlds.
+    `further`: what goes on with it once there are many worlds. `symmetry`: nodes that the system
+    calls equal may change their names (`symmetry.py`, which refuses where they are not equal:
+    ValueError).
 
     Ctrl-C ends the search early, and so does its memory when it has grown by `memory` bytes;
     what was found until then is kept.
     """
-    search = Search(system, budget, properties, shelf=shelf, further=further)
+    if symmetry:
+        from .symmetry import Quotient
+
+        search: Search = Quotient(system, budget, properties)
+    else:
+        search = Search(system, budget, properties, shelf=shelf, further=further)
     try:
         while search.advance(SLICE):
             if progress is not None:
@@ -205,7 +213,7 @@ class Search:
                 self.transitions += group.count
                 moves = group.steps
                 if group.stops:
-                    moves = (*moves, *_noticed(world, group.stops))
+                    moves = (*moves, *noticed(world, group.stops))
                 for added, choice in moves:
                     new = world + added
                     at = known(new, count)
@@ -340,7 +348,7 @@ def take_over(search: Search, shelf: Shelf | None) -> Levels | None:
     return Levels(search) if shelf is None else ShelvedLevels(search, shelf)
 
 
-def _noticed(world: int, stops: tuple[Heard, ...]) -> Iterator[tuple[int, int]]:
+def noticed(world: int, stops: tuple[Heard, ...]) -> Iterator[tuple[int, int]]:
     """The stops of a node, each with what its clients' hearing of it adds."""
     for added, choice, hearers in stops:
         for hearer in hearers:

@@ -147,8 +147,8 @@ class Level:
         found = Distinct(layout, whole)
         order = self._find_earlier(bucket, found, whole)
         if self.lasting:
-            own, to = find_parent(whole.order).view(np.uint64), order[found.numbers]
-            store.write(self.store.edges(self.number, bucket), {"own": own, "to": to})
+            path, own = self.store.edges(self.number, bucket), find_parent(whole.order)
+            store.write(path, {"own": own, "to": order[found.numbers]})
         mine = found.firsts
         new = whole.take(mine[order == whole.order[mine]], whole.counted)
         path = self.store.known(self.number, bucket)
@@ -181,8 +181,13 @@ class Level:
         """The worlds that a run of parents leads to, in their order."""
         table = self.table.value
         whole = join(blocks, table.layout.words)
-        columns = {"order": whole.order, "key": whole.keys, "choice": whole.choices}
-        store.write(self.store.worlds(self.number, part), columns, whole.words)
+        path = self.store.worlds(self.number, part)
+        columns: dict[str, NDArray[Any]] = {
+            "order": whole.order,
+            "key": whole.keys,
+            "choice": whole.choices,
+        }
+        store.write(path, columns, whole.words)
         at = table.find_new(whole.words)
         yield Part(part, len(whole.order), whole.counted, at, [word[at] for word in whole.words])
 
