@@ -17,12 +17,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields as fields_of
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from ..kernel.maps import Map
-from ..kernel.values import replace
 from .links import Link
 from .moves import Group
 from .packed import Field
