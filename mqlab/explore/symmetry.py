@@ -43,7 +43,7 @@ class Renaming:
         self._pattern = re.compile(rf"(?<![\w-])({re.escape(one)}|{re.escape(other)})(?![\w-])")
 
     def of(self, value: Any) -> Any:
-        """Raises Unequal where renaming twice does not lead back: then an order tells them apart."""
+        """Raises Unequal where renaming twice does not lead back: an order tells them apart."""
         found = self._of(value)
         if self._of(found) != value:
             raise Unequal(f"{' and '.join(self.names)} are told apart by an order in {value}")

@@ -26,7 +26,7 @@ from mqlab.spark.search.walks import swarm_on_spark
 from tests.kernel.toy import make_toy
 
 RISKY = make_toy("keep a", off=("once",))
-TWO = make_toy("keep a", "keep b")
+ONE = make_toy("keep a")
 FAULTS = Budget(breaks=2, kills=1, retries=2, killable=("mirror",))
 MASTER = "local[2]"
 
@@ -48,11 +48,11 @@ def searched(system: System, budget: Budget, claims: Any = None, **more: Any) ->
 @pytest.mark.parametrize(
     ("system", "budget", "claims", "many"),
     [
-        (TwoPhaseSet(managers=4), Budget(), None, 300),
-        (TWO, Budget(breaks=1, kills=1, retries=1), None, 150),
-        (RISKY, Budget(breaks=1, retries=1), CALM, 12),
+        (TwoPhaseSet(managers=4), Budget(), None, 1_000),
+        (ONE, Budget(breaks=1, kills=1, retries=1), None, 500),
+        (RISKY, Budget(breaks=1, retries=1), CALM, 35),
     ],
-    ids=["four", "two", "calm"],
+    ids=["four", "one", "calm"],
 )
 def test_it_finds_the_same_worlds(
     spark: Any, system: System, budget: Budget, claims: Any, many: int, tmp_path: Path
@@ -70,8 +70,8 @@ def test_it_finds_the_same_worlds(
 
 def test_the_bound_on_states_is_looked_at_between_levels(spark: Any, tmp_path: Path) -> None:
     further = on_spark(MASTER, tmp_path / "worlds", 1)
-    some = searched(TwoPhaseSet(managers=4), Budget(states=800), many=300, further=further)
-    assert not some.complete and some.states >= 800 and "800 states" in some.ended
+    some = searched(TwoPhaseSet(managers=4), Budget(states=1_100), many=1_000, further=further)
+    assert not some.complete and some.states >= 1_100 and "1,100 states" in some.ended
 
 
 def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:

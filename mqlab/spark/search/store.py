@@ -2,7 +2,7 @@
 
     known/level=7/bucket=3.parquet     all worlds of a level with these keys: key, order, words
     worlds/level=7/part=2.parquet      the same worlds by their numbers: order, key, choice, words
-    edges/level=7/bucket=3.parquet     which of them another world leads to (only where a claim asks)
+    edges/level=7/bucket=3.parquet     where worlds lead to (only where a claim asks)
 
 A level here is what one job has found. A world's *order* is the number of its parent and the place
 of the choice that leads to it, `parent << 20 | place`: the first such choice of all. Numbers are

@@ -16,7 +16,7 @@ ROUNDS = 4  # tasks of each core, as some walks are longer than others
 def swarm_on_spark(
     make: Callable[[], System], budget: Budget, seeds: range, master: str, tasks: int | None = None
 ) -> Swarm:
-    """What `swarm` finds. `make` makes the system, in every process anew: it is sent by its name.
+    """What `swarm` finds. `make` makes the system, in every process again: it is sent by its name.
     Raises ValueError as `swarm` does, and IncomeError where Spark is missing."""
     system = make()
     Walker(system, budget)  # which refuses some
