@@ -8,15 +8,19 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ..brokers import list_brokers
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..explore.budget import MOST
 from ..explore.memory import available
-from ..explore.swarm import swarm
+from ..explore.search import Further
+from ..explore.swarm import Swarm, swarm
 from ..kernel.system import System
 from ..kernel.token import encode
 from ..places import TO_INSTALL
@@ -124,6 +128,18 @@ def _add_bounds(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", metavar="DIR", help="go on with the search in this folder (Ctrl-C keeps it)"
     )
+    parser.add_argument(
+        "--symmetry",
+        action="store_true",
+        help="nodes that are equal may change their names, where the system has such; then the "
+        "search without, for both counts",
+    )
+    parser.add_argument(
+        "--spark",
+        metavar="MASTER",
+        help="on Spark: local[2], spark://HOST:7077 … (--disk then names an empty folder that all "
+        "its machines see)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -135,6 +151,8 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("what is searched? `mqlab explore kafka`, or a system line")
     if args.pairs and not args.safeguards:
         raise UserError("--pairs are of safeguards: mqlab explore kafka --safeguards --pairs")
+    if args.spark and (args.safeguards or args.table):
+        raise UserError("Spark searches one system at a time: leave out --safeguards and --table")
     if args.safeguards or args.table:
         return _tell_lesson(args, memory)
     quick = choose_quick(args)
@@ -151,7 +169,33 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"no node {name!r}; there are: {', '.join(sorted(nodes))}")
     if args.swarm:
         return _swarm(found, bounds, args)
+    if args.symmetry:
+        return _search_both(found, bounds, args, memory)
     return _search(found, bounds, args, memory, args.disk)
+
+
+def _search_both(
+    found: System, bounds: Budget, args: argparse.Namespace, memory: int | None
+) -> int:
+    """With equal nodes that may change their names, and without: counts and verdicts of both."""
+    if args.disk or args.spark:
+        raise UserError("equal nodes are looked for in memory: leave out --disk and --spark")
+    print(f"system {found.line()}", flush=True)
+    verdicts = []
+    try:
+        for symmetry in (True, False):
+            one = explore(found, bounds, None, _choose_progress(), memory, symmetry=symmetry)
+            _clear_line()
+            names = f"{', '.join(found.symmetric)} equal" if symmetry else "each node by itself"
+            print(f"{names}:\n{one}", flush=True)
+            verdicts.append(one)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    lengths = [{n: len(e.schedule) for n, e in v.counterexamples.items()} for v in verdicts]
+    if all(v.complete for v in verdicts):
+        same = lengths[0] == lengths[1] and verdicts[0].missing == verdicts[1].missing
+        print("both tell the same" if same else "THEY DO NOT TELL THE SAME: this is a mistake")
+    return _tell_found(verdicts, args)
 
 
 def _swarm(found: System, bounds: Budget, args: argparse.Namespace) -> int:
@@ -160,12 +204,48 @@ def _swarm(found: System, bounds: Budget, args: argparse.Namespace) -> int:
         raise UserError("random schedules keep nothing: leave out --disk")
     print(f"system {found.line()}", flush=True)
     try:
-        told = swarm(found, bounds, range(args.swarm))
+        if args.spark:
+            told = _swarm_on_spark(found, bounds, args)
+        else:
+            told = swarm(found, bounds, range(args.swarm))
     except ValueError as error:
         raise UserError(str(error)) from error
     _clear_line()
     print(told)
     return _tell_examples("shrunk run that breaks", told.counterexamples, args)
+
+
+def _swarm_on_spark(found: System, bounds: Budget, args: argparse.Namespace) -> Swarm:
+    try:
+        from ..spark.errors import IncomeError
+        from ..spark.search.walks import swarm_on_spark
+
+        return swarm_on_spark(partial(system, found.line()), bounds, range(args.swarm), args.spark)
+    except ModuleNotFoundError as error:
+        raise UserError(f"walks on Spark need the package {error.name}: {TO_INSTALL}") from error
+    except IncomeError as error:
+        raise UserError(str(error)) from error
+
+
+@contextmanager
+def _open_spark(args: argparse.Namespace) -> Iterator[Further | None]:
+    """What goes on with a search on Spark; its worlds lie in the folder of --disk, or in one that
+    is removed afterwards."""
+    if not args.spark:
+        yield None
+        return
+    if args.resume:
+        raise UserError("a search with Spark is not gone on with: leave out --resume")
+    try:
+        from ..spark.errors import IncomeError
+        from ..spark.search import on_spark
+    except ModuleNotFoundError as error:
+        raise UserError(f"a search with Spark needs {error.name}: {TO_INSTALL}") from error
+    with TemporaryDirectory(prefix="mqlab-search-") as folder:
+        try:
+            yield on_spark(args.spark, Path(args.disk or folder))
+        except (IncomeError, FileExistsError) as error:
+            raise UserError(str(error)) from error
 
 
 def _resume(args: argparse.Namespace, memory: int | None) -> int:
@@ -189,8 +269,9 @@ def _search(
     """One system, and what is told of it."""
     print(f"system {found.line()}", flush=True)
     try:
-        shelf = _open_shelf(Path(disk), found, bounds) if disk else None
-        verdict = explore(found, bounds, None, _choose_progress(), memory, shelf)
+        with _open_spark(args) as further:
+            shelf = _open_shelf(Path(disk), found, bounds) if disk and not further else None
+            verdict = explore(found, bounds, None, _choose_progress(), memory, shelf, further)
     except OverflowError as error:
         raise UserError(f"{error}: take a smaller system, or smaller bounds") from error
     _clear_line()
@@ -201,7 +282,7 @@ def _search(
     if verdict.memory and verdict.states >= MANY:
         figures += f", {verdict.memory / verdict.states:,.0f} bytes a state"
     print(figures)
-    if disk and not verdict.complete:
+    if disk and not args.spark and not verdict.complete:
         print(f"on disk: `mqlab explore --resume {disk}` goes on")
     return _tell_found([verdict], args)
 
@@ -283,10 +364,15 @@ def _search_all(
 
 def choose_quick(args: argparse.Namespace) -> tuple[Searched, ...]:
     """The systems of the plain form, `mqlab explore NAME`; none where anything else is asked."""
-    plain = not (args.off or args.claim or args.disk or args.swarm or _given(args))
-    if not plain or len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
+    other = args.off or args.claim or args.disk or _other(args) or _given(args)
+    if other or len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         return ()
     return searches_of(args.system[0]).quick
+
+
+def _other(args: argparse.Namespace) -> bool:
+    """Whether it is searched in another way than usual."""
+    return bool(args.swarm or args.spark or args.symmetry)
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:

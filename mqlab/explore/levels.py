@@ -26,7 +26,7 @@ from .budget import Full
 from .index import Index
 from .news import News
 from .rows import Column, Layout, Numbers, Parts, Rows, Words
-from .steps import Steps
+from .steps import Steps, spread
 
 if TYPE_CHECKING:
     from .search import Search
@@ -78,12 +78,10 @@ class Levels:
         were not met before."""
         search, steps = self.search, self.steps
         words = self._read(first, len(keys))
-        groups = self._find_groups(first, words)
-        counts = steps.counts.all[groups]
-        ends = np.cumsum(counts)
-        total = int(ends[-1])
-        step = np.repeat(steps.starts.all[groups] - (ends - counts), counts) + np.arange(total)
-        own = np.repeat(np.arange(len(keys)), counts.reshape(len(keys), -1).sum(1))
+        groups = self._find_groups(np.arange(first, first + len(keys)), words)
+        step, ends = spread(steps.counts.all, steps.starts.all, groups)
+        total, each = len(step), len(steps.places)
+        own = np.repeat(np.arange(len(keys)), np.diff(ends[each - 1 :: each], prepend=0))
         heard = list(self._hear(words, step, own))
         if not self.rows.layout.fits(self.parts.counts):
             self._repack()
@@ -109,7 +107,6 @@ class Levels:
             raise Full
         if search.lasting:
             search.edges.extend(numbers + self.base)
-            each = len(steps.places)
             search.ends.extend(len(search.edges) - total + ends[each - 1 :: each])
         return keys[new]
 
@@ -122,14 +119,14 @@ class Levels:
         first -= self.base
         return [word[first : first + count].copy() for word in self.rows.words]
 
-    def _find_groups(self, first: int, words: list[Words]) -> Numbers:
-        """The groups of each world, those of a world behind each other. The handlers of new
-        neighbourhoods run in the order in which a search world by world comes to them."""
+    def _find_groups(self, numbers: Numbers, words: list[Words]) -> Numbers:
+        """The groups of each of these worlds, those of a world behind each other. The handlers of
+        new neighbourhoods run in the order in which a search world by world comes to them."""
         found, fresh = self.steps.find(words)
         if fresh:
             integers = self.steps.integers(fresh)
             for (at, place, _), world in zip(fresh, integers, strict=True):
-                self.search.at = first + at
+                self.search.at = int(numbers[at])
                 self.steps.work_out(place, world)
             self.steps.register()
         return self.steps.groups(found).ravel()

@@ -20,8 +20,8 @@ class News:
     def __init__(self, judge: Judge, parts: Parts) -> None:
         self._judge, self._parts = judge, parts
         self._nodes = parts.fields.nodes
-        self._read = [Column(np.uint64) for _ in self._nodes]  # what is read, by node's number
-        self._rows, self._index = Rows(Layout.fit(self._counts)), Index()
+        self.read = [Column(np.uint64) for _ in self._nodes]  # what is read, by node's number
+        self.rows, self.index = Rows(Layout.fit(self._counts)), Index()
         self._bits = Column(np.uint64)
 
     @property
@@ -30,35 +30,35 @@ class News:
 
     def of(self, layout: Layout, words: Sequence[Words], look: Callable[[int], None]) -> Words:
         """The news of each row; `look` is told which one is judged for the first time."""
-        self._grow()
-        tail, own = self._rows.room(len(words[0])), self._rows.layout
+        self.grow()
+        tail, own = self.rows.room(len(words[0])), self.rows.layout
         for column in tail:
             column[:] = 0
-        for number, read in enumerate(self._read):
+        for number, read in enumerate(self.read):
             if len(self._nodes[number].part.values) > 1:
                 value = layout.numbers(words, self._parts.node(number)).view(np.int64)
                 own.write(tail, number, read.all[value])
-        numbers, fresh = self._index.add(self._rows, mix(tail))
+        numbers, fresh = self.index.add(self.rows, mix(tail))
         for place, part in zip(fresh.tolist(), self._new_parts(), strict=True):
             look(place)
             self._bits.extend([self._judge[part]])
         return self._bits.all[numbers]
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
         """Nodes may have new values, and of these something new may be read."""
-        for node, read in zip(self._nodes, self._read, strict=True):
+        for node, read in zip(self._nodes, self.read, strict=True):
             if len(node.values) > read.count:
                 new = islice(node.values, read.count, None)
                 read.extend([node.part.number(worth) for worth in new])
-        if not self._rows.layout.fits(self._counts):
-            self._rows.repack(Layout.fit(self._counts))
-            self._index.rebuild(mix(self._rows.words))
+        if not self.rows.layout.fits(self._counts):
+            self.rows.repack(Layout.fit(self._counts))
+            self.index.rebuild(mix(self.rows.words))
 
     def _new_parts(self) -> list[int]:
         """The rows that were not judged yet, as `world & fields.parts` would be."""
-        rows = [word[self._bits.count :] for word in self._rows.words]
+        rows = [word[self._bits.count :] for word in self.rows.words]
         out = [0] * len(rows[0])
         for number, node in enumerate(self._nodes):
-            own = self._rows.layout.numbers(rows, number).tolist()
+            own = self.rows.layout.numbers(rows, number).tolist()
             out = [key + (n << node.part.shift) for key, n in zip(out, own, strict=True)]
         return out

@@ -6,6 +6,7 @@ import gc
 import time
 from array import array
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from .shelf import Shelf
 
 MANY = 5_000  # worlds from which it goes on by arrays, where numpy is there
+#: what takes a search over: by arrays in memory, on disk, or on other machines
+Further = Callable[["Search"], "Levels | None"]
 EVERY = 2_000  # states between two looks at the clock
 SLICE = 0.1  # seconds between two looks at the memory
 
@@ -35,14 +38,24 @@ def explore(
     progress: Callable[[int, int], None] | None = None,
     memory: int | None = None,
     shelf: Shelf | None = None,
+    further: Further | None = None,
+    symmetry: bool = False,
 ) -> Verdict:
     """Search a system. `progress(states, depth)` is called now and then. `shelf`: where finished
     levels are kept on disk, and where a search goes on that has some there (it needs numpy).
+    `further`: what goes on with it once there are many worlds. `symmetry`: nodes that the system
+    calls equal may change their names (`symmetry.py`, which refuses where they are not equal:
+    ValueError).
 
     Ctrl-C ends the search early, and so does its memory when it has grown by `memory` bytes;
     what was found until then is kept.
     """
-    search = Search(system, budget, properties, shelf=shelf)
+    if symmetry:
+        from .symmetry import Quotient
+
+        search: Search = Quotient(system, budget, properties)
+    else:
+        search = Search(system, budget, properties, shelf=shelf, further=further)
     try:
         while search.advance(SLICE):
             if progress is not None:
@@ -70,6 +83,7 @@ class Search:
         start: tuple[str, ...] = (),
         many: int | None = MANY,
         shelf: Shelf | None = None,
+        further: Further | None = None,
     ) -> None:
         self.system, self.budget, self.start = system, budget, start
         self.properties = system.properties() if properties is None else properties
@@ -93,7 +107,7 @@ class Search:
         self._frontier: list[int] = []
         self._taken: Levels | None = None  # the search by arrays, from `many` worlds on
         self._many = many if shelf is None else 1
-        self._shelf = shelf
+        self._further = further or partial(take_over, shelf=shelf)
         self.at = 0  # the world whose choices are being looked at
         self.awaited = (1 << len(self.properties)) - 1
         self.lasting = any(p.kind == "can_always" for p in self.properties)
@@ -162,7 +176,7 @@ class Search:
         self._add(first, 0, 0)
         while True:
             if self._many is not None and self.states >= self._many:
-                self._taken, self._many = take_over(self, self._shelf), None
+                self._taken, self._many = self._further(self), None
             if self.states == self.starts[-1]:
                 self.complete = True
                 return
@@ -199,7 +213,7 @@ class Search:
                 self.transitions += group.count
                 moves = group.steps
                 if group.stops:
-                    moves = (*moves, *_noticed(world, group.stops))
+                    moves = (*moves, *noticed(world, group.stops))
                 for added, choice in moves:
                     new = world + added
                     at = known(new, count)
@@ -334,7 +348,7 @@ def take_over(search: Search, shelf: Shelf | None) -> Levels | None:
     return Levels(search) if shelf is None else ShelvedLevels(search, shelf)
 
 
-def _noticed(world: int, stops: tuple[Heard, ...]) -> Iterator[tuple[int, int]]:
+def noticed(world: int, stops: tuple[Heard, ...]) -> Iterator[tuple[int, int]]:
     """The stops of a node, each with what its clients' hearing of it adds."""
     for added, choice, hearers in stops:
         for hearer in hearers:

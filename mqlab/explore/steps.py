@@ -24,18 +24,23 @@ from .rows import Column, Layout, Numbers, Parts, Rows, Words, mix
 Fresh = tuple[int, int, int]  # the first world of the slice that has it, place, number there
 
 
+def mix_masked(masks: Sequence[tuple[int, int]], words: Sequence[Words]) -> Words:
+    """Keys of rows in which all words but these are 0."""
+    return mix([words[word] for word, _ in masks] or words)
+
+
 class Neighbourhoods:
     """Those of one place that were met so far: the world's rows with all other parts 0."""
 
     def __init__(self, parts: Parts, mask: int, layout: Layout) -> None:
         self._parts = parts
-        self.rows, self._index = Rows(layout), Index()
+        self.rows, self.index = Rows(layout), Index()
         self.groups = Column(np.int64)  # by number here: the group's number
         self._settle(mask)
 
     def _settle(self, mask: int) -> None:
         self.parts = self._parts.under(mask)
-        self._masks = self.rows.layout.masks(self.parts)
+        self.masks = self.rows.layout.masks(self.parts)
 
     def find(self, words: Sequence[Words]) -> tuple[Numbers, Numbers]:
         """The number that each world's neighbourhood has here, and where those stand that
@@ -43,12 +48,9 @@ class Neighbourhoods:
         tail = self.rows.room(len(words[0]))
         for column in tail:
             column[:] = 0
-        for word, mask in self._masks:
+        for word, mask in self.masks:
             np.bitwise_and(words[word], mask, out=tail[word])
-        return self._index.add(self.rows, self._keys(tail))
-
-    def _keys(self, words: Sequence[Words]) -> Words:
-        return mix([words[word] for word, _ in self._masks] or words)
+        return self.index.add(self.rows, mix_masked(self.masks, tail))
 
     def worlds(self, numbers: Sequence[int]) -> list[int]:
         """Some of them as large integers."""
@@ -58,7 +60,16 @@ class Neighbourhoods:
     def repack(self, layout: Layout, mask: int) -> None:
         self.rows.repack(layout)
         self._settle(mask)
-        self._index.rebuild(self._keys(self.rows.words))
+        self.index.rebuild(mix_masked(self.masks, self.rows.words))
+
+
+def spread(counts: Numbers, starts: Numbers, groups: Numbers) -> tuple[Numbers, Numbers]:
+    """Of worlds with these groups (behind each other, as many for each world): the steps, in
+    their order, and up to where those of each group go."""
+    each = counts[groups]
+    ends = np.cumsum(each)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(starts[groups] - (ends - each), each) + np.arange(total), ends
 
 
 class Hearing:
@@ -68,11 +79,16 @@ class Hearing:
         self.part, self._hearers, self._told = part, hearers, told
         self._after = Column(np.int64)
 
+    @property
+    def after(self) -> Numbers:
+        """By the node's number, the number it then has; -1 where that was not worked out."""
+        self._after.extend([-1] * (len(self._hearers.field.values) - self._after.count))
+        return self._after.all
+
     def learn(self, numbers: Words) -> None:
         """Work out what is new among these numbers of the node."""
         field, at = self._hearers.field, numbers.view(np.int64)
-        self._after.extend([-1] * (len(field.values) - self._after.count))
-        missing = np.unique(at[self._after.all[at] < 0]).tolist()
+        missing = np.unique(at[self.after[at] < 0]).tolist()
         worths = list(field.values) if missing else []
         for number in missing:
             worth = worths[number]

@@ -59,36 +59,66 @@ def swarm(
 
     ValueError for a system whose messages are a set: several of its choices may be one.
     """
-    if system.network == "set":
-        raise ValueError("this system's messages are a set; take walks of one that has queues")
-    walker = Walker(system, budget)
-    broken: dict[int, tuple[int, tuple[str, ...]]] = {}
-    steps = walks = 0
-    ended = ""
+    walker, walked, ended = Walker(system, budget), Walked(), ""
     try:
         for seed in seeds:
-            schedule, news = walker.walk(seed)
-            walks, steps = walks + 1, steps + len(schedule)
-            for place in range(len(walker.claims)):
-                if news & 1 << place and place not in broken:
-                    broken[place] = seed, schedule
+            walked.add(seed, *walker.walk(seed))
     except KeyboardInterrupt:
         ended = "it was interrupted"
+    return tell_walks(system, budget, walked, ended)
+
+
+@dataclass
+class Walked:
+    """Some walks. `broken`: by a claim's place among those of the kind *always*, the smallest
+    seed whose walk breaks it, and that walk."""
+
+    walks: int = 0
+    steps: int = 0
+    broken: dict[int, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+
+    def add(self, seed: int, schedule: tuple[str, ...], news: int) -> None:
+        """A walk; `news` has a bit for each claim that breaks at its end."""
+        self.walks += 1
+        self.steps += len(schedule)
+        for place in range(news.bit_length()):
+            if news & 1 << place:
+                self._keep(place, (seed, schedule))
+
+    def join(self, other: Walked) -> None:
+        """The walks of other seeds as well."""
+        self.walks += other.walks
+        self.steps += other.steps
+        for place, walk in other.broken.items():
+            self._keep(place, walk)
+
+    def _keep(self, place: int, walk: tuple[int, tuple[str, ...]]) -> None:
+        self.broken[place] = min(walk, self.broken.get(place, walk))
+
+
+def claims_of(system: System) -> tuple[Property, ...]:
+    """Those that walks look at."""
+    return tuple(prop for prop in system.properties() if prop.kind == "always")
+
+
+def tell_walks(system: System, budget: Budget, walked: Walked, ended: str = "") -> Swarm:
+    """What some walks have found, shrunk."""
     examples, first = {}, {}
-    for place, (seed, schedule) in sorted(broken.items()):
-        claim = walker.claims[place]
+    for place, (seed, schedule) in sorted(walked.broken.items()):
+        claim = claims_of(system)[place]
         short = shrink(system, claim, schedule)
         examples[claim.name] = Counterexample(system, claim.name, short, claim)
         first[claim.name] = seed
-    return Swarm(walks, steps, examples, first, budget, ended)
+    return Swarm(walked.walks, walked.steps, examples, first, budget, ended)
 
 
 class Walker:
     """Takes walks through one system; what was worked out for one is there for the next."""
 
     def __init__(self, system: System, budget: Budget) -> None:
-        self.claims = tuple(p for p in system.properties() if p.kind == "always")
-        self._search = search = Search(system, budget, self.claims, many=None)
+        if system.network == "set":
+            raise ValueError("this system's messages are a set; take walks of one that has queues")
+        self._search = search = Search(system, budget, claims_of(system), many=None)
         self._first = search.fields.pack(search.first_world())
         self._options: list[dict[int, list[Heard]]] = [{} for _ in search.moves.places]
 

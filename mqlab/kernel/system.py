@@ -113,6 +113,11 @@ class System:
         """The system of a `system NAME key=value …` line; raises ValueError with advice."""
         return read_line(cls, given)
 
+    @property
+    def symmetric(self) -> tuple[str, ...]:
+        """Nodes that are equal but for their names, so that a search may change them."""
+        return ()
+
     def nodes(self) -> tuple[NodeSpec, ...]:
         raise NotImplementedError
 

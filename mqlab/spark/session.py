@@ -184,10 +184,10 @@ def _no_java(stderr: Path) -> str:
 
 
 def _package(folder: Path) -> Path:
-    """This package as a zip file for executors on other machines."""
+    """The program as a zip file for executors on other machines."""
     archive = folder / "mqlab.zip"
     with zipfile.ZipFile(archive, "w") as out:
-        for path in [*(PROJECT / "mqlab").glob("*.py"), *Path(__file__).parent.glob("*.py")]:
+        for path in sorted((PROJECT / "mqlab").rglob("*.py")):
             out.write(path, path.relative_to(PROJECT))
     return archive
 

@@ -68,7 +68,7 @@ LIBRARIES = {
     "mqlab.serve": {"h11", "kio"},
     "mqlab.serve.kafka": {"kio", "pyarrow"},
     "mqlab.serve.pulsar": {"google"},
-    "mqlab.spark": {"confluent_kafka", "kio", "pandas", "pyarrow", "pyflink", "pyspark"},
+    "mqlab.spark": {"confluent_kafka", "kio", "numpy", "pandas", "pyarrow", "pyflink", "pyspark"},
     "mqlab.check.kafka": {"confluent_kafka"},
     "mqlab.real.kafka": {"confluent_kafka", "kio", "pyarrow"},
     "mqlab.real.rocketmq": {"pyarrow"},

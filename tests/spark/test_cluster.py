@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ pytest.importorskip("confluent_kafka")
 if not (shutil.which("java") and Path("/proc/self/task").is_dir()):
     pytest.skip("a Spark cluster needs Java, its deaths Linux's /proc", allow_module_level=True)
 
+from mqlab.explore import Budget, explore
+from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 from mqlab.spark.files import DAY
 from tests.spark.cluster import run_cluster
 
@@ -48,3 +51,25 @@ def test_an_executor_and_a_worker_die_and_the_sum_is_right(
     assert job.returncode == 0, "".join(said)
     assert "total £57,751.32, without Spark £57,751.32 → equal" in result
     assert "lines fed 5,331, read 5,331 = counted 5,331" in result
+
+
+def test_an_executor_and_a_worker_die_and_the_search_counts_the_same(tmp_path: Path) -> None:
+    """kill -9 of an executor once the second job has written worlds, of the other worker, with its
+    executors, once the fourth has."""
+    worlds = tmp_path / "worlds"
+    with run_cluster(tmp_path) as cluster:
+        kills = {2: lambda: cluster.kill_executor(0), 4: lambda: cluster.kill_worker(1)}
+        with subprocess.Popen(
+            [sys.executable, "-m", "mqlab", "explore", "two_phase_set", "managers=6",
+             "--spark", cluster.address, "--disk", str(worlds)],
+            cwd=ROOT, env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ) as job:  # fmt: skip
+            while job.poll() is None:
+                for level in [n for n in kills if (worlds / "known" / f"level={n}").exists()]:
+                    kills.pop(level)()
+                time.sleep(0.01)
+            assert job.stdout is not None
+            said = job.stdout.read()
+    assert not kills and job.returncode == 0, said
+    assert str(explore(TwoPhaseSet(managers=6), Budget())) in said

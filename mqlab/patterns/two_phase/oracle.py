@@ -139,6 +139,10 @@ class TwoPhaseSet(Model):
     def resources(self) -> tuple[str, ...]:
         return tuple(f"rm{i}" for i in range(self.managers))
 
+    @property
+    def symmetric(self) -> tuple[str, ...]:
+        return self.resources
+
     def nodes(self) -> tuple[NodeSpec, ...]:
         names = self.resources
 

@@ -31,6 +31,10 @@ class TwoPhase(AtomicCommit):
     unkept = UNKEPT
     whys = words.WHYS
 
+    @property
+    def symmetric(self) -> tuple[str, ...]:
+        return tuple(name for name in self.participants if name not in self.refuses)
+
     def recover_coordinator(self) -> Any:
         return partial(Coordinator.recover, self.config, self.participants)
 

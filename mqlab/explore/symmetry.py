@@ -1,0 +1,230 @@
+"""A search that looks at one of several worlds which differ only in who is who.
+
+Three resource managers are equal: where the first has prepared and the others work, the rest of
+the story is the same as where the second has. `System.symmetric` names such nodes. A world is
+replaced by its *image*, in which two of them have changed their names, as long as that makes it a
+smaller number; what remains stands for all. (Several of those that remain may still be equal in
+this sense: that costs states and nothing else.)
+
+Nothing is believed. That renaming changes nothing is looked up for the first world, for every
+neighbourhood that is met (the choices of the image are the images of the choices) and for all
+that claims read. Where it does change something, say because a coordinator that is killed in the
+middle has written to the first and not to the second, the search refuses (`Unequal`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields as fields_of
+from dataclasses import is_dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from ..kernel.maps import Map
+from .links import Link
+from .moves import Group
+from .packed import Field
+from .search import Search, noticed
+
+Swap = tuple[str, str]
+
+
+class Unequal(ValueError):
+    """Nodes that a system calls equal are not, within these bounds."""
+
+
+class Renaming:
+    """Two names that change places, in any value of a world."""
+
+    def __init__(self, swap: Swap) -> None:
+        one, other = swap
+        self.names = {one: other, other: one}
+        self._pattern = re.compile(rf"(?<![\w-])({re.escape(one)}|{re.escape(other)})(?![\w-])")
+
+    def of(self, value: Any) -> Any:
+        """Raises Unequal where renaming twice does not lead back: an order tells them apart."""
+        found = self._of(value)
+        if self._of(found) != value:
+            raise Unequal(f"{' and '.join(self.names)} are told apart by an order in {value}")
+        return found
+
+    def _of(self, value: Any) -> Any:
+        match value:
+            case str():
+                return self._pattern.sub(lambda found: self.names[found[1]], value)
+            case tuple():
+                return self._row(value)
+            case frozenset():
+                return frozenset(map(self._of, value))
+            case Map():
+                return Map((self._of(key), self._of(one)) for key, one in value.items())
+        if is_dataclass(value) and not isinstance(value, type):
+            old = {field.name: getattr(value, field.name) for field in fields_of(value)}
+            new = {name: self._of(one) for name, one in old.items()}
+            changed = {name: one for name, one in new.items() if one is not old[name]}
+            return replace(value, **changed) if changed else value
+        return value
+
+    def _row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A row of names in their alphabet is a set of names."""
+        new = [self._of(one) for one in row]
+        if len(row) > 1 and all(isinstance(one, str) for one in row) and [*row] == sorted(row):
+            new.sort()
+        return row if all(a is b for a, b in zip(row, new, strict=True)) else tuple(new)
+
+
+class Images:
+    """The images of worlds under one renaming, worked out once for each value of a part."""
+
+    def __init__(self, search: Search, swap: Swap) -> None:
+        self.fields, self.renaming = search.fields, Renaming(swap)
+        self._parts: dict[Field, dict[int, int]] = {}
+
+    def of(self, world: int, parts: int) -> int:
+        """The image of the parts under this mask."""
+        return sum(self._images(field, world & field.mask) for field in self._all(parts))
+
+    def _all(self, parts: int) -> Iterator[Field]:
+        for field in (*self.fields.counters.values(), *self.fields.nodes):
+            if field.mask & parts:
+                yield field
+        for field in list(self.fields.links.values()):
+            if field.mask & parts:
+                yield field
+
+    def _images(self, field: Field, worth: int) -> int:
+        known = self._parts.setdefault(field, {})
+        if worth not in known:
+            known[worth] = self._work_out(field, worth)
+        return known[worth]
+
+    def _work_out(self, field: Field, worth: int) -> int:
+        every, renamed, value = self.fields, self.renaming.of, field.value(worth)
+        for name, counter in every.counters.items():
+            if counter is field:
+                return every.counters[renamed(name)].worth(renamed(value))
+        for name, node in zip(every.names, every.nodes, strict=True):
+            if node is field:
+                return every.nodes[every.names.index(renamed(name))].worth(renamed(value))
+        pair = next(pair for pair, link in every.links.items() if link is field)
+        to = (renamed(pair[0]), renamed(pair[1]))
+        return every.link(to).worth(self._rename(value)) if value != Link() else 0
+
+    def _rename(self, link: Link) -> Link:
+        """Messages have numbers; in a network that is a set they stand in the order of these."""
+        once = self.fields.system.network == "set"
+
+        def queue(notes: tuple[int, ...]) -> tuple[int, ...]:
+            new = [self.fields.note(self.renaming.of(self.fields.notes[note])) for note in notes]
+            return tuple(sorted(new) if once else new)
+
+        requests = tuple((conn, queue(notes)) for conn, notes in link.requests)
+        return Link(link.open, link.number, requests, queue(link.answers))
+
+
+class Quotient(Search):
+    """A search world by world in which equal nodes may change their names."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **{**more, "many": None})
+        self.images = [Images(self, swap) for swap in pairwise(self.system.symmetric)]
+        self._checked: list[set[int]] = [set() for _ in self.moves.places]
+        self._read: set[int] = set()
+        first = self.fields.pack(self.first_world())
+        for images in self.images:
+            if images.of(first, -1) != first:
+                raise Unequal(f"{' and '.join(images.renaming.names)} are not equal at the start")
+        self._check_claims(first)
+        if not self.images:
+            raise Unequal("this system says of no nodes that they are equal")
+
+    def smallest(self, world: int) -> int:
+        """The world that stands for this one."""
+        before = -1
+        while world != before:
+            before = world
+            for images in self.images:
+                world = min(world, images.of(world, -1))
+        return world
+
+    def _level(self) -> Iterator[None]:
+        frontier, following = self._frontier, []
+        for me, world in enumerate(frontier, self.states - len(frontier)):
+            self.at = me
+            self._check(world)
+            for place in self.moves.places:
+                self.transitions += place[world & place.mask].count
+            for new, choice in self.successors(world):
+                new = self.smallest(new)
+                at = self.index.setdefault(new, self.states)
+                if at == self.states:
+                    self._check_claims(new)
+                    self._add(new, me, choice)
+                    following.append(new)
+                if self.lasting:
+                    self.edges.append(at)
+            if self.lasting:
+                self.ends.append(len(self.edges))
+            if not me % 50:
+                yield
+        self._frontier = following
+
+    def successors(self, world: int) -> Iterator[tuple[int, int]]:
+        """Where the choices of a world lead to, each with its choice's number."""
+        for place in self.moves.places:
+            group = place[world & place.mask]
+            for added, choice in (*group.steps, *noticed(world, group.stops)):
+                yield world + added, choice
+
+    def _check(self, world: int) -> None:
+        """Raises Unequal where something that is new in this world depends on names."""
+        for number, place in enumerate(self.moves.places):
+            key = world & place.mask
+            if key not in self._checked[number]:
+                group = place[key]
+                self._checked[number].add(world & place.mask)  # its links may be more by now
+                for images in self.images:
+                    self._compare(images, number, world & place.mask, group)
+
+    def _check_claims(self, world: int) -> None:
+        """Raises Unequal where a claim is true of a world and not of its image."""
+        read = world & self.fields.parts
+        if read not in self._read:
+            self._read.add(read)
+            for images in self.images:
+                if self.judge[images.of(world, -1) & self.fields.parts] != self.judge[read]:
+                    raise Unequal(f"a claim tells {' from '.join(images.renaming.names)}")
+
+    def _compare(self, images: Images, number: int, key: int, group: Group) -> None:
+        places, names = self.moves.places, self.fields.names
+        other = places[names.index(images.renaming.of(names[number]))]
+        image = images.of(key, places[number].mask)
+        there = other[image & other.mask]
+        mine = {images.of(key + added, places[number].mask) for added in _added(group)}
+        if mine != {image + added for added in _added(there)}:
+            raise Unequal(
+                f"{' and '.join(images.renaming.names)} are not equal within these bounds: what "
+                f"{names[number]} does next depends on which is which"
+            )
+
+    def schedule(self, at: int) -> tuple[str, ...]:
+        """Of the system itself: the worlds on the way stand for others, whose choices are looked
+        for again."""
+        way = [at]
+        while way[-1]:
+            way.append(self.parents[way[-1]])
+        world, out = self.fields.pack(self.first_world()), []
+        by_number = list(self.worlds())
+        for number in reversed(way[:-1]):
+            world, choice = next(
+                (new, choice)
+                for new, choice in self.successors(world)
+                if self.smallest(new) == by_number[number]
+            )
+            out.append(str(self.moves.choices[choice]))
+        return tuple(out)
+
+
+def _added(group: Group) -> set[int]:
+    return {step[0] for step in group.steps} | {stop[0] for stop in group.stops}
