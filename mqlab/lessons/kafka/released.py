@@ -1,4 +1,4 @@
-"""What a released client does, against `mqlab serve kafka`: librdkafka, by Python's confluent-kafka.
+"""What a released client does against `mqlab serve kafka`: librdkafka, by confluent-kafka.
 
 Each function is one experiment and gives its lines; where the client is not installed, or cannot
 be (in a browser), it gives the reason instead. Nothing here waits for a clock: faults come at the
