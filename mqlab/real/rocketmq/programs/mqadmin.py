@@ -7,8 +7,9 @@ from ..client import Lab
 from ..mqadmin import Mqadmin
 from ..producer import COMMIT, UNKNOW, Producer
 from . import JAVA, program
-from .checks import begin, give_up
+from .checks import give_up
 from .consumers import GROUP, subscribe
+from .ends import begin
 
 OWN = ("orders", "prices")
 STATS = "statsAll -a -t @orders"
