@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mqlab.cli import main
 from mqlab.real.costs import OTHERS, Cost, Costs, Spent, load, load_costs, save
 from mqlab.real.counting import Proxy, count_flushes
 from mqlab.real.measuring import measure, take_fewest
@@ -188,3 +189,11 @@ def test_a_difference_without_a_reason_says_so():
     assert f"* kafka, Produce: {UNKNOWN}" in lines
     rows = {row[0].strip(): row[1:] for row in tabulate_real(BULK, strange, 1, 1)}
     assert rows["Produce"] == ("2", "3 *")
+
+
+def test_where_no_broker_can_be_had_the_recording_is_shown(capsys):
+    """As where Maven is not reachable: the reason, and what was counted last."""
+    assert main(["real", "kafka", "cost", "--version", "1.0"]) == 2
+    told = capsys.readouterr()
+    assert "kafka-4.3.1, until forgotten" in told.out
+    assert "nothing was counted now" in told.err and "no Kafka 1.0 is pinned" in told.err
