@@ -39,7 +39,7 @@ MAP = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (?:\S+ +){4}(/.*)")
 
 
 class Proxy:
-    """Frames between whoever connects and one address, by name; requests and answers of one name
+    """Frames between those that connect and one address, by name; requests and answers of one name
     count together."""
 
     def __init__(self, namer: Callable[[], Namer]) -> None:
