@@ -31,5 +31,5 @@ def test_each_part_has_a_caption_of_few_words(name):
     captions = load(SCENARIOS / f"{name}.scn", SYSTEMS).captions
     assert captions
     for caption in captions:
-        assert caption.written, f"by its commands only: {caption.text}"
-        assert all(len(line.split()) <= MOST_WORDS for line in caption.text.splitlines())
+        assert caption.written, f"by its commands only: {caption.text.en}"
+        assert all(len(line.split()) <= MOST_WORDS for line in caption.text.en.splitlines())
