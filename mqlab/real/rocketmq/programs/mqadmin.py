@@ -140,7 +140,12 @@ def broker(lab: Lab) -> None:
             run(command)
 
 
-@program("java-mqadmin-watch", "org.apache.rocketmq.tools.command.topic", needs=(JAVA,))
+@program(
+    "java-mqadmin-watch",
+    "org.apache.rocketmq.tools.command.topic",
+    profiles=("5.5",),
+    needs=(JAVA,),
+)
 def watch(lab: Lab) -> None:
     """What an operator looks at: a half that is asked about again and again, until it is parked."""
     with Mqadmin(lab) as run:
