@@ -12,7 +12,7 @@ transaction may be there or not, but not in part.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from .history import (
@@ -153,8 +153,9 @@ class Notes:
             self.reads[read.value].append(read)
 
 
-def check(history: Iterable[Event]) -> Report:
-    """What a history shows; HistoryError where its lines are none."""
+def check(history: Iterable[Event], allowed: Collection[str] = ()) -> Report:
+    """What a history shows; HistoryError where its lines are none. `allowed`: anomalies that the
+    system does not promise to exclude, which are not judged."""
     notes = Notes(history)
     findings = (
         *_find_lost_or_torn(notes),
@@ -165,7 +166,12 @@ def check(history: Iterable[Event]) -> Report:
         *_find_unknown(notes),
     )
     counts = Counter(txn.outcome for txn in notes.txns.values())
-    return Report(findings, tuple(_list_undecided(notes)), dict(notes.counts) | dict(counts))
+    judged = tuple(one for one in findings if one.anomaly not in allowed)
+    undecided = [
+        f"{name}: the history's head says that this system may show it"
+        for name in sorted({one.anomaly for one in findings} & set(allowed))
+    ]
+    return Report(judged, (*undecided, *_list_undecided(notes)), dict(notes.counts) | dict(counts))
 
 
 def _drained_after(notes: Notes, txn: Txn) -> bool:

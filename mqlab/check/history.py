@@ -16,6 +16,7 @@ from typing import IO, Any, ClassVar
 
 VERSION = 1
 HEAD = "history"
+ALLOWED = "allowed"
 COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
 COMMIT, ABORT = "commit", "abort"
 KINDS: dict[type, str] = {str: "a text", int: "a whole number"}
@@ -136,6 +137,20 @@ def merge(paths: Iterable[Path], out: Path, tool: str) -> None:
 
 
 # ---- reading ---------------------------------------------------------------------------
+
+
+def read_allowed(path: Path) -> tuple[str, ...]:
+    """The anomalies that the head of a file says its system may show; none where there is no head,
+    of which `read` complains. HistoryError where it says so in another form."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        try:
+            head = _decode(file.readline(), path, 1)
+        except HistoryError:
+            return ()
+    allowed = head.get(ALLOWED, [])
+    if not isinstance(allowed, list) or not all(isinstance(one, str) for one in allowed):
+        raise HistoryError(f'{path}: line 1: "{ALLOWED}": expected a list of texts')
+    return tuple(allowed)
 
 
 def read(path: Path) -> Iterator[Event]:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import socket
 import tempfile
 import time
+import uuid
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from ..brokers import list_brokers
 from ..check.checker import ANOMALIES, Report, check
-from ..check.history import HistoryError, read, to_dict
+from ..check.history import HistoryError, read, read_allowed, to_dict
 from ..kernel import escape_unseen
 from .errors import UserError
 
 HELP = "let clients write to a cluster of yours while they are killed, and check what they saw"
+MOST_TRANSACTIONS = 10_000
+ANSWER_S = 5.0
+JAVA_ADDRESS = {"pulsar": "of its service", "rocketmq": "of its name server"}
 SHOWN = 5  # findings of one kind that are printed
 
 
@@ -27,26 +35,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kafka.add_argument(
         "--config", type=Path, metavar="FILE", help="your own client settings, name=value per line"
     )
-    kafka.add_argument(
+    _add_history(kafka)
+    for name, broker in list_brokers("real").items():
+        if name != "kafka":
+            java = names.add_parser(name, help=f"{broker.title}, with its own Java client")
+            java.add_argument("address", metavar="HOST:PORT", help=JAVA_ADDRESS[name])
+            java.add_argument(
+                "--transactions", type=int, default=30, metavar="N", help="(default: 30)"
+            )
+            _add_history(java)
+    one = names.add_parser("history", help="a history that some program has written")
+    one.add_argument("file", type=Path, help="JSON lines, as mqlab/check/README.md describes")
+
+
+def _add_history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--history",
         type=Path,
         metavar="FILE",
         help="where the history is kept (default: mqlab-check-TIME.jsonl, here)",
     )
-    one = names.add_parser("history", help="a history that some program has written")
-    one.add_argument("file", type=Path, help="JSON lines, as mqlab/check/README.md describes")
 
 
 def run(args: argparse.Namespace) -> int:
     """0: nothing found; 1: anomalies; 2 (UserError): it could not be done, or not to the end."""
     if args.what == "history":
         return tell(check_file(args.file))
-    return run_kafka(args)
+    return run_kafka(args) if args.what == "kafka" else run_java(args)
 
 
 def check_file(path: Path) -> Report:
     try:
-        return check(read(path))
+        return check(read(path), read_allowed(path))
     except HistoryError as error:
         raise UserError(str(error)) from error
     except OSError as error:
@@ -59,9 +79,7 @@ def run_kafka(args: argparse.Namespace) -> int:
 
     if not 1 <= args.seconds <= 86_400:
         raise UserError(f"--seconds {args.seconds:g}: name 1 to 86400")
-    path = args.history or Path(time.strftime("mqlab-check-%Y%m%d-%H%M%S.jsonl"))
-    if path.exists():
-        raise UserError(f"{path} is there already: name another --history")
+    path = _choose_path(args)
     try:
         settings = read_settings(args.config) if args.config else Settings()
     except SettingsError as error:
@@ -91,6 +109,50 @@ def run_kafka(args: argparse.Namespace) -> int:
             "the history tells so far"
         )
     return status
+
+
+def _choose_path(args: argparse.Namespace) -> Path:
+    path: Path = args.history or Path(time.strftime("mqlab-check-%Y%m%d-%H%M%S.jsonl"))
+    if path.exists():
+        raise UserError(f"{path} is there already: name another --history")
+    return path
+
+
+def run_java(args: argparse.Namespace) -> int:
+    """The Java client of a broker writes the history; who has no Maven can hand in one instead."""
+    from ..real.program import RealBrokerError
+
+    if not 1 <= args.transactions <= MOST_TRANSACTIONS:
+        raise UserError(f"--transactions {args.transactions}: name 1 to {MOST_TRANSACTIONS}")
+    path, prefix = _choose_path(args), f"mqlab-check-{uuid.uuid4().hex[:8]}"
+    _try_address(args.address)
+    print(f"writes to topics that begin with {prefix}, which it makes, and to nothing else")
+    failed = ""
+    try:
+        _history_of(args.what).write_history(args.address, prefix, path, args.transactions)
+    except RealBrokerError as error:
+        failed = str(error)
+    if not path.exists():
+        raise UserError(failed)
+    print(f"the history is in {path}")
+    status = tell(check_file(path))
+    if failed:
+        raise UserError(f"{failed}; the lines above are what the history tells so far")
+    return status
+
+
+def _history_of(name: str) -> Any:
+    return import_module(f"mqlab.real.{name}.history")
+
+
+def _try_address(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), ANSWER_S).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise UserError(
+            f"nobody answers at {address}: {error}; name one that runs, as HOST:PORT"
+        ) from error
 
 
 def tell(report: Report) -> int:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 
+from ..real.costs import load_costs
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.prices import BULK
 from ..registry.cases.ways import ORDER
 from ..registry.matrix import WAYS, list_reasons, prove, tabulate
-from ..registry.prices import tabulate_bulk, tabulate_prices
+from ..registry.prices import (
+    list_real_reasons,
+    tabulate_bulk,
+    tabulate_prices,
+    tabulate_real,
+)
 from ..registry.tables import columns
 from ..registry.ways import ROLES, tabulate_kills
 
@@ -36,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prices",
         action="store_true",
         help="instead of the anomalies: messages, writes and flushes of one order, counted in its "
-        "runs, and how they grow with n partitions and m orders",
+        "runs, how they grow with n partitions and m orders, and what real brokers were counted to "
+        "do (`mqlab real NAME cost`)",
     )
     parser.add_argument("--lang", choices=("en", "zh"), default="en", help="of the table")
 
@@ -47,7 +54,10 @@ def run(args: argparse.Namespace) -> int:
         print(columns(tabulate_kills(ORDER, args.kills)))
         return 0
     if args.prices:
+        real = load_costs()
         print(columns(tabulate_prices(ORDER)), columns(tabulate_bulk(BULK, 2, 3)), sep="\n\n")
+        print("", columns(tabulate_real(BULK, real, 2, 3)), sep="\n")
+        print(*list_real_reasons(BULK, real, 2, 3), sep="\n")
         return 0
     print(tabulate(MATRIX, args.lang))
     if args.way or args.reasons:

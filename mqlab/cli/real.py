@@ -1,4 +1,4 @@
-"""`mqlab real NAME start|record|compare`: a real broker, and the engine beside it.
+"""`mqlab real NAME start|record|compare|cost`: a real broker, and the engine beside it.
 
 What depends on a broker stands in a module of its own, which is imported when it is named:
 
@@ -9,6 +9,7 @@ What depends on a broker stands in a module of its own, which is imported when i
     levels(args)                   the levels wanted; () for all
     real_host(args), our_host(args)   where programs run
     write_page()                   the page of differences
+    open_priced(args)              a broker whose transactions are counted
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..brokers import find_broker, list_brokers, load
+from ..registry.prices import list_real_reasons, tabulate_real
 from .errors import UserError
 
-HELP = "start a real broker, record what it answers, compare the engine with it"
+HELP = "start a real broker, record what it answers and costs, compare the engine with it"
+
+
+TASKS = ("start", "record", "compare", "cost")
 
 
 class AnyOrder(argparse.ArgumentParser):
@@ -48,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, broker in list_brokers("real").items():
         room = room_of(name)
         one = names.add_parser(name, help=f"a real {broker.title}")
-        one.add_argument("task", choices=("start", "record", "compare"), help="what to do")
+        one.add_argument("task", choices=TASKS, help="what to do")
         one.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="only these")
         one.add_argument(
             "--version", default=room.VERSION, help=f"of the broker (default: {room.VERSION})"
@@ -70,7 +75,7 @@ def room_of(name: str) -> Any:
 def run(args: argparse.Namespace) -> int:
     from mqlab.real.program import RealBrokerError
 
-    tasks = {"start": _start, "record": _record, "compare": _compare}
+    tasks = {"start": _start, "record": _record, "compare": _compare, "cost": _cost}
     try:
         return tasks[args.task](room_of(args.broker), args)
     except (RealBrokerError, ValueError) as error:
@@ -121,3 +126,33 @@ def _compare(room: Any, args: argparse.Namespace) -> int:
     if args.page:
         room.write_page()
     return int(any(outcome.verdict == "DIFFERENT" for outcome in outcomes))
+
+
+def _cost(room: Any, args: argparse.Namespace) -> int:
+    """Counts again what a transaction costs, keeps it, and prints it beside the engine's count;
+    where no real broker can be had, what was counted last."""
+    from mqlab.real.costs import load_costs, save
+    from mqlab.real.measuring import measure
+    from mqlab.real.program import RealBrokerError
+    from mqlab.real.recording import write_checksums
+
+    try:
+        costs = measure(room.open_priced(args))
+    except RealBrokerError as error:
+        if args.broker in (known := load_costs()):
+            _print_costs({args.broker: known[args.broker]})
+        raise UserError(f"nothing was counted now, above is the recording: {error}") from error
+    save(costs)
+    write_checksums()
+    _print_costs({args.broker: costs})
+    return 0
+
+
+def _print_costs(costs: Any) -> None:
+    from ..registry.cases.prices import BULK
+    from ..registry.tables import columns
+
+    for row in costs[next(iter(costs))].rows:
+        size = row.partitions, row.orders
+        print(columns(tabulate_real(BULK, costs, *size)))
+        print(*list_real_reasons(BULK, costs, *size), "", sep="\n")

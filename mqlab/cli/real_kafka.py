@@ -46,6 +46,12 @@ def our_host(args: argparse.Namespace) -> Any:
     return OurHost()
 
 
+def open_priced(args: argparse.Namespace) -> Any:
+    from mqlab.real.kafka.cost import open_priced
+
+    return open_priced(args.version)
+
+
 def write_page() -> None:
     from mqlab.real.kafka.differences import PAGE, page
 

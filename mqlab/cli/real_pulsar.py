@@ -58,6 +58,12 @@ def our_host(args: argparse.Namespace) -> Any:
     return EngineHost()
 
 
+def open_priced(args: argparse.Namespace) -> Any:
+    from mqlab.real.pulsar.cost import open_priced
+
+    return open_priced(args.version)
+
+
 def write_page() -> None:
     from mqlab.real.pulsar.differences import PAGE, page
 

@@ -62,6 +62,12 @@ def our_host(args: argparse.Namespace) -> Any:
     return OurHost()
 
 
+def open_priced(args: argparse.Namespace) -> Any:
+    from mqlab.real.rocketmq.cost import open_priced
+
+    return open_priced(args.version)
+
+
 def write_page() -> None:
     from mqlab.real.rocketmq.differences import PAGE, page
 

@@ -108,6 +108,11 @@ class LoggedProcess:
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def start(self, command: Sequence[str]) -> None:
         self._said = open(self.log, "ab")  # noqa: SIM115 (as long as the process)
         self._process = subprocess.Popen(

@@ -5,6 +5,7 @@ files (`java -cp … Story.java`)."""
 from __future__ import annotations
 
 import queue
+import re
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from .processes import end_with_parent
 from .program import RealBrokerError
 
 PATIENCE_S = 150
+HISTORY_S = 600
 JAVA_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx192m")
 
 
@@ -38,6 +40,23 @@ def play(lab: Any, command: Sequence[str], *arguments: str) -> None:
             lab.note(parts[0], "broker", parts[1], parts[2])
     if done.returncode != 0:
         raise RealBrokerError(f"{name}: {done.stderr.strip()[-600:]}")
+
+
+def write_history(command: Sequence[str], *arguments: str) -> None:
+    """Run a program that writes a history until it is over. Raises RealBrokerError where it comes
+    to no end, or to a bad one; what it has written by then stands in its file."""
+    try:
+        done = subprocess.run(
+            [*command, *arguments],
+            capture_output=True, text=True, timeout=HISTORY_S, check=False,
+            preexec_fn=end_with_parent,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise RealBrokerError(f"the cluster answered no more within {HISTORY_S} s") from error
+    if done.returncode != 0:
+        said = [line for line in done.stderr.splitlines() if re.search(r"Exception|:", line)]
+        why = next((line for line in said if "Exception" in line), said[-1] if said else "")
+        raise RealBrokerError(f"the Java client ended early: {why.strip()[:300]}")
 
 
 class Beside:

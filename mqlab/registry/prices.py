@@ -1,22 +1,26 @@
 """What an order costs, counted in runs: messages, writes to disks, flushes.
 
-Two counts. `count_prices` counts one order of `ways`, moment by moment. `count_bulk` counts a
+Three counts. `count_prices` counts one order of `ways`, moment by moment. `count_bulk` counts a
 transaction of several orders for several partitions; how that grows is a formula, and a test holds
-each formula against the counts.
+each formula against the counts. `compare_real` lays the same story's counts, kind by kind, beside
+what a real broker was counted to do (`mqlab real NAME cost`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..kernel import Fact, Outcome
 from ..kernel.trace import FactKind
+from ..real.costs import Costs, Spent
 from ..scenario import perform_in_blocks
 from . import SYSTEMS
 from .ways import Way, join
 
+#: of a difference that has no reason
+UNKNOWN = "nobody knows why"
 MESSAGES = (FactKind.SEND, FactKind.LATE, FactKind.REPLY)
 WRITES = (FactKind.APPEND, FactKind.PUT, FactKind.TRUNCATE)
 
@@ -60,12 +64,16 @@ Formulas = tuple[Formula, Formula, Formula]
 class Bulk:
     """m orders for n partitions. `story(n, m)`: its blocks; what the first one says does not
     count. `told`, `forgotten`: how the price grows until the client has its last answer, and until
-    nothing is left to do. `joined`: whether the m orders are one transaction."""
+    nothing is left to do. `joined`: whether the m orders are one transaction. `log_of`: of a write,
+    which log a real broker has for it; "" where it is in no broker, as is what its node sends.
+    `reasons`: why a count of the real broker differs, by its row."""
 
     story: Callable[[int, int], tuple[str, str]]
     told: Formulas
     forgotten: Formulas
     joined: bool
+    log_of: Callable[[Fact], str] = lambda fact: ""
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 def count_prices(way: Way) -> dict[str, Price]:
@@ -109,6 +117,106 @@ def tabulate_bulk(bulks: Mapping[str, Bulk], partitions: int, orders: int) -> li
             counted = count_bulk(bulk, partitions, orders)[place]
             rows.append((moment, name, *map(str, formulas), str(counted)))
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A count of the engine's broker beside the real one's. `row`: what was counted."""
+
+    row: str
+    model: int
+    real: int | None
+
+    @property
+    def differs(self) -> bool:
+        return self.model != self.real
+
+    def tell_real(self) -> str:
+        told = "?" if self.real is None else str(self.real)
+        return told + (" *" if self.differs else "")
+
+
+Pairs = tuple[Pair, ...]
+
+
+def compare_real(bulk: Bulk, costs: Costs, partitions: int, orders: int) -> tuple[Pairs, Pairs]:
+    """Until the client has its last answer, and until nothing is left to do, kind by kind:
+    messages, writes, and flushes in one number. KeyError where the real one was not asked of so
+    many."""
+    cost = {(row.partitions, row.orders): row for row in costs.rows}[partitions, orders]
+    told, forgotten = _spend(bulk, partitions, orders)
+    return _pair(told, cost.told), _pair(forgotten, cost.forgotten)
+
+
+def _pair(model: Spent, real: Spent) -> Pairs:
+    kinds = ((model.messages, real.messages), (model.writes, real.writes))
+    pairs = [
+        Pair(row, ours.get(row, 0), theirs.get(row, 0))
+        for ours, theirs in kinds
+        for row in dict.fromkeys([*ours, *theirs])
+    ]
+    return *pairs, Pair("flushes", model.count_flushes() or 0, real.count_flushes())
+
+
+def tabulate_real(
+    bulks: Mapping[str, Bulk], real: Mapping[str, Costs], partitions: int, orders: int
+) -> list[tuple[str, ...]]:
+    """The engine's brokers beside real ones, with a head: totals until the client is told and
+    until nothing is left to do, then the latter kind by kind. A star leads to
+    `list_real_reasons`."""
+    rows: list[tuple[str, ...]] = [(f"n={partitions}, m={orders}", "model", "real")]
+    for name, costs in real.items():
+        bulk = bulks[name]
+        cost = {(row.partitions, row.orders): row for row in costs.rows}[partitions, orders]
+        totals = zip(_spend(bulk, partitions, orders), (cost.told, cost.forgotten), strict=True)
+        for moment, (model, counted) in zip(("told", "forgotten"), totals, strict=True):
+            star = "" if str(model) == str(counted) else " *"
+            rows.append((f"{costs.broker}, until {moment}", str(model), f"{counted}{star}"))
+        for pair in compare_real(bulk, costs, partitions, orders)[1]:
+            rows.append((f"  {pair.row}", str(pair.model), pair.tell_real()))
+    return rows
+
+
+def list_real_reasons(
+    bulks: Mapping[str, Bulk], real: Mapping[str, Costs], partitions: int, orders: int
+) -> list[str]:
+    """Why a real broker's count differs, a line per row; and what was set for the count."""
+    lines = []
+    for name, costs in real.items():
+        told, forgotten = compare_real(bulks[name], costs, partitions, orders)
+        for pair in {pair.row: pair for pair in (*told, *forgotten) if pair.differs}.values():
+            why = costs.why if pair.real is None else bulks[name].reasons.get(pair.row, UNKNOWN)
+            lines.append(f"* {name}, {pair.row}: {why}")
+        if costs.settings:
+            settings = ", ".join(f"{key}={value}" for key, value in costs.settings.items())
+            lines.append(f"  {costs.broker} was counted with {settings}")
+    return lines
+
+
+def _spend(bulk: Bulk, partitions: int, orders: int) -> tuple[Spent, Spent]:
+    """Until the client has its last answer, and until nothing is left to do, kind by kind, without
+    what is in no broker."""
+    run, ends = perform_in_blocks(join(bulk.story(partitions, orders)), SYSTEMS)
+    facts = run.trace.facts[ends[0] :]
+    outside = {one.node for one in facts if one.kind in WRITES and not bulk.log_of(one)}
+    inside = [one for one in facts if not {one.node, one.peer} & outside]
+    told = facts[_told(facts)].index
+    return _by_kind(bulk, [one for one in inside if one.index < told]), _by_kind(bulk, inside)
+
+
+def _by_kind(bulk: Bulk, facts: Iterable[Fact]) -> Spent:
+    messages: Counter[str] = Counter()
+    writes: Counter[str] = Counter()
+    flushes: Counter[str] = Counter()
+    for fact in facts:
+        if fact.kind in MESSAGES:
+            messages[type(fact.body).__name__.removesuffix("Response").replace(
+                "SendReceipt", "SendMessage")] += 1  # fmt: skip
+        elif fact.kind in WRITES:
+            writes[bulk.log_of(fact)] += 1
+        elif fact.kind == FactKind.FLUSH:
+            flushes[fact.node] += 1
+    return Spent(messages, writes, flushes)
 
 
 def _told(facts: tuple[Fact, ...]) -> int:

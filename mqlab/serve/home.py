@@ -36,6 +36,16 @@ class ServeError(Exception):
     """The server cannot start; the message says why and what to do."""
 
 
+def keep_on(safeguards: Iterable[str], off: Iterable[str]) -> frozenset[str]:
+    """The safeguards that stay when these are switched off, to show real clients what each is for.
+    Raises ServeError for one that there is not."""
+    known = tuple(safeguards)
+    for name in off:
+        if name not in known:
+            raise ServeError(f"no safeguard {name!r}; there are: {', '.join(known)}")
+    return frozenset(known) - frozenset(off)
+
+
 # ---- roles -----------------------------------------------------------------------------------
 
 

@@ -19,12 +19,13 @@ from mqlab_widgets.player import host
 
 from ..kernel import Lang, Run, spoken
 from ..places import LABS, SCENARIOS
+from ..real.costs import load_costs
 from ..registry import SYSTEMS, with_evidence
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.prices import BULK
 from ..registry.cases.ways import ORDER
 from ..registry.matrix import ANOMALIES, WAYS, Cell, Found, Told
-from ..registry.prices import tabulate_bulk, tabulate_prices
+from ..registry.prices import tabulate_bulk, tabulate_prices, tabulate_real
 from ..registry.ways import ROLES, STAGES, tabulate_kills
 from ..scenario import perform_in_blocks
 from .catalogue import find_source, translate
@@ -95,7 +96,7 @@ def _fill(source: Path, lang: Lang) -> str:
     """The page in Markdown, without its picture: sixty runs are behind its tables."""
     template = Environment(undefined=StrictUndefined).from_string(source.read_text("utf-8"))
     return template.render(
-        picture=PICTURE, kills=_kills, prices=_prices, bulk=_bulk, anomalies=_anomalies
+        picture=PICTURE, kills=_kills, prices=_prices, bulk=_bulk, real=_real, anomalies=_anomalies
     )
 
 
@@ -123,6 +124,13 @@ def _bulk() -> str:
     return _table(
         [tuple(map(_translate_if, head[1:])), *(row[1:] for row in rows if row[0] == "forgotten")]
     )
+
+
+def _real() -> str:
+    """The totals of each broker; kind by kind would be longer than the page."""
+    head, *rows = tabulate_real(BULK, load_costs(), 2, 3)
+    totals = [(name, model, real.removesuffix(" *")) for name, model, real in rows if "," in name]
+    return _table([head, *totals])
 
 
 def _anomalies() -> str:

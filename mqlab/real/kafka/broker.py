@@ -18,6 +18,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 from ..processes import LoggedProcess, RealBroker, free_ports
@@ -51,7 +52,8 @@ INTERNAL_TOPICS = ("offsets.topic", "transaction.state.log", "share.coordinator.
 
 
 class RealKafka(RealBroker):
-    """`address`: what a client connects to (all brokers, with commas)."""
+    """`address`: what a client connects to (all brokers, with commas). `front`: of a broker's own
+    address, the one that it tells clients and other brokers instead."""
 
     product = "Kafka"
 
@@ -61,11 +63,13 @@ class RealKafka(RealBroker):
         transaction_version: int = 2,
         brokers: int = 1,
         settings: dict[str, str] | None = None,
+        front: Callable[[str], str] = str,
     ) -> None:
         self._class_path = JARS.class_path(version)
         super().__init__(version)
         self.transaction_version = transaction_version
         self.settings = {**SETTINGS, **(settings or {})}
+        self.front = front
         ports = free_ports(2 * brokers)
         self.nodes = tuple(
             Node(self, i + 1, ports[2 * i], ports[2 * i + 1]) for i in range(brokers)
@@ -136,6 +140,7 @@ class Node:
     def __init__(self, kafka: RealKafka, number: int, port: int, controller_port: int) -> None:
         self.number = number
         self.address = f"127.0.0.1:{port}"
+        self.told = kafka.front(self.address)
         self.controller = f"127.0.0.1:{controller_port}"
         self.folder = kafka.folder / f"node-{number}"
         self.folder.mkdir()
@@ -168,7 +173,7 @@ class Node:
             "node.id": str(self.number),
             "controller.quorum.voters": ",".join(f"{n.number}@{n.controller}" for n in nodes),
             "listeners": f"PLAINTEXT://{self.address},CONTROLLER://{self.controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.address}",
+            "advertised.listeners": f"PLAINTEXT://{self.told}",
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",

@@ -14,6 +14,7 @@ import json
 import signal
 import time
 import urllib.request
+from collections.abc import Callable
 
 from ..processes import LoggedProcess, RealBroker, free_ports
 from .jars import JARS
@@ -71,16 +72,25 @@ LOGGING = """\
 
 
 class RealPulsar(RealBroker):
-    """`address`: host and port for clients; `admin`: where its REST interface is."""
+    """`address`: host and port for clients; `admin`: where its REST interface is. `front`: of the
+    broker's own address, the one that it tells clients and itself instead."""
 
     product = "Pulsar"
 
-    def __init__(self, version: str = "4.2.4", settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        version: str = "4.2.4",
+        settings: dict[str, str] | None = None,
+        front: Callable[[str], str] | None = None,
+    ) -> None:
         self._class_path = JARS.class_path(version)
         super().__init__(version)
         port, web = free_ports(2)
         self.address, self.admin = f"127.0.0.1:{port}", f"http://127.0.0.1:{web}"
         places = {"brokerServicePort": str(port), "webServicePort": str(web)}
+        if front is not None:
+            places["advertisedListeners"] = f"front:pulsar://{front(self.address)}"
+            places["internalListenerName"] = "front"
         self.settings = {**SETTINGS, **places, **(settings or {})}
         self._process = LoggedProcess(f"Pulsar {version}", self.folder / "said.log")
         try:
@@ -94,6 +104,10 @@ class RealPulsar(RealBroker):
 
     def end(self) -> None:
         self.kill()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def running(self) -> bool:

@@ -121,6 +121,11 @@ class RealRocketMQ(RealBroker):
         self.kill()
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 

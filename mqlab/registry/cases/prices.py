@@ -7,6 +7,7 @@ number of partitions costs nothing.
 
 from __future__ import annotations
 
+from ...kernel import Fact
 from ..prices import Bulk, Formula
 
 
@@ -33,6 +34,40 @@ def _outbox(n: int, m: int) -> tuple[str, str]:
     return "system outbox consumers=stock", orders
 
 
+#: which log a real broker has for an entry of the engine, by the kind of entry
+LOGS = {
+    "StateRecord": "coordinator's log",
+    "Batch": "partitions' logs",
+    "TransactionMetadataEntry": "coordinator's log",
+    "Cursor": "coordinator's cursor",
+    "LedgerEntry": "topics' ledgers",
+    "BufferSnapshot": "buffer snapshots",
+    "half": "half topic",
+    "op": "op topic",
+    "message": "topics' queues",
+}
+
+
+def _log_of(fact: Fact) -> str:
+    """RocketMQ's entries say themselves of which kind they are; a database is in no broker."""
+    return LOGS.get(getattr(fact.body, "kind", type(fact.body).__name__), "")
+
+
+#: why a real broker's count differs
+KAFKA_REASONS = {
+    "SendMarkers": "within the coordinator's process the engine sends a message of its own",
+    "WriteTxnMarkers": "the coordinator sends one request per broker, with all its partitions; "
+    "here one broker leads them all",
+}
+PULSAR_REASONS = {
+    "TcClientConnect": "part of making a client, which the real count leaves out",
+    "snapshot as a message": "a topic sends its snapshot through a producer of its own, and its "
+    "reader of snapshots is told; the engine writes the snapshot at once",
+    "coordinator's cursor": "it moves once the client has been answered",
+    "flushes": "a bookie flushes its journal before it answers, several entries at once where they "
+    "come together; the engine does not model bookies",
+}
+
 NONE = Formula(0, 0, 0)
 BULK = {
     "kafka": Bulk(
@@ -40,18 +75,23 @@ BULK = {
         told=(Formula(3, 2, 2), Formula(1, 1, 1), NONE),
         forgotten=(Formula(3, 4, 2), Formula(2, 2, 1), NONE),
         joined=True,
+        log_of=_log_of,
+        reasons=KAFKA_REASONS,
     ),
     "rocketmq": Bulk(
         _rocketmq,
         told=(Formula(2, 0, 5), Formula(-1, 0, 3), Formula(0, 0, 1)),
         forgotten=(Formula(2, 0, 5), Formula(1, 0, 3), Formula(0, 0, 1)),
         joined=False,
+        log_of=_log_of,
     ),
     "pulsar": Bulk(
         _pulsar,
         told=(Formula(6, 4, 2), Formula(4, 3, 1), NONE),
         forgotten=(Formula(6, 4, 2), Formula(4, 3, 1), NONE),
         joined=True,
+        log_of=_log_of,
+        reasons=PULSAR_REASONS,
     ),
     "outbox": Bulk(
         _outbox,

@@ -36,15 +36,12 @@ class KafkaOptions:
         """Raises ServeError for a safeguard that there is not."""
         from ...kafka.config import SAFEGUARDS, KafkaConfig
         from ...kafka.coordinator import Coordinator
-        from ..home import ServeError
+        from ..home import keep_on
         from .front import BrokerConfig
         from .home import make_home
 
-        for name in self.off:
-            if name not in SAFEGUARDS:
-                raise ServeError(f"no safeguard {name!r}; there are: {', '.join(SAFEGUARDS)}")
         kafka = KafkaConfig(
-            on=frozenset(SAFEGUARDS) - frozenset(self.off),
+            on=keep_on(SAFEGUARDS, self.off),
             transaction_version=self.transaction_version,
             offsets_partitions=50,
             id_expiration_ms=7 * DAY_MS,

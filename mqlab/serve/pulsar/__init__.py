@@ -21,6 +21,7 @@ def serve(
     max_active: int = 0,
     snapshot_ms: int = 5_000,
     coordinators: int = 1,
+    off: tuple[str, ...] = (),
 ) -> RunningBroker:
     """Start a broker with its coordinators on a free port of this machine.
 
@@ -31,4 +32,5 @@ def serve(
     arguments = ["--max-active", str(max_active), "--snapshot-interval", str(snapshot_ms)]
     arguments += ["--coordinators", str(coordinators)]
     arguments += ["--dedup"] if dedup else []
+    arguments += ["--off", *off] if off else []
     return start_broker("pulsar", arguments, data_dir=data_dir, fsync=fsync)

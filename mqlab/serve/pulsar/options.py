@@ -26,17 +26,18 @@ class PulsarOptions:
     """`dedup`: brokerDeduplicationEnabled; `max_active`: maxActiveTransactionsPerCoordinator, 0 for
     no limit; `snapshot_ms`: transactionBufferSnapshotMinTimeInMillis; `coordinators`: how many
     there are (a cluster is set up with --initial-num-transaction-coordinators; a standalone has
-    one)."""
+    one); `off`: safeguards that are switched off."""
 
     dedup: bool = False
     max_active: int = 0
     snapshot_ms: int = SNAPSHOT_MS
     coordinators: int = 1
+    off: tuple[str, ...] = ()
 
     def home(self) -> Home:
-        """Raises ServeError for a number that no broker can work with, and where the library of
-        Protocol Buffers is missing."""
-        from ..home import ServeError
+        """Raises ServeError for a number that no broker can work with, for a safeguard that there
+        is not, and where the library of Protocol Buffers is missing."""
+        from ..home import ServeError, keep_on
 
         given = {
             "--max-active": (self.max_active, 0, MOST_ACTIVE),
@@ -54,7 +55,7 @@ class PulsarOptions:
         from .home import make_home
 
         config = PulsarConfig(
-            on=frozenset(SAFEGUARDS),
+            on=keep_on(SAFEGUARDS, self.off),
             max_active=self.max_active,
             snapshot_ms=self.snapshot_ms,
             dedup=int(self.dedup),
@@ -92,9 +93,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of transaction coordinators; a cluster has 16 (default: 1, as a standalone)",
     )
 
+    parser.add_argument(
+        "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"
+    )
+
 
 def read_arguments(args: argparse.Namespace) -> Home:
     """Raises ServeError."""
     return PulsarOptions(
-        args.dedup, args.max_active, args.snapshot_interval, args.coordinators
+        args.dedup, args.max_active, args.snapshot_interval, args.coordinators, tuple(args.off)
     ).home()

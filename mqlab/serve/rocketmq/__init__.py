@@ -22,6 +22,7 @@ def serve(
     check_interval_ms: int | None = None,
     timeout_ms: int = 6_000,
     op_batch_ms: int = 3_000,
+    off: tuple[str, ...] = (),
 ) -> RunningBroker:
     """Start name server and broker on a free port of this machine.
 
@@ -34,4 +35,5 @@ def serve(
     arguments += ["--op-batch-interval", str(op_batch_ms)]
     if check_interval_ms is not None:
         arguments += ["--check-interval", str(check_interval_ms)]
+    arguments += ["--off", *off] if off else []
     return start_broker("rocketmq", arguments, data_dir=data_dir, fsync=fsync)

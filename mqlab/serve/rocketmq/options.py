@@ -23,18 +23,19 @@ DAYS = 24 * 3_600_000
 class RocketMQOptions:
     """`check_max`: transactionCheckMax; `check_interval_ms`: transactionCheckInterval, None for
     the release's own; `timeout_ms`: transactionTimeOut; `op_batch_ms`:
-    transactionOpBatchInterval."""
+    transactionOpBatchInterval; `off`: safeguards that are switched off."""
 
     release: str = "5.5"
     check_max: int = 15
     check_interval_ms: int | None = None
     timeout_ms: int = 6_000
     op_batch_ms: int = 3_000
+    off: tuple[str, ...] = ()
 
     def home(self) -> Home:
-        """Raises ServeError for a number that no broker can work with."""
+        """Raises ServeError for a number that no broker can work with, or no safeguard."""
         from ...rocketmq.config import SAFEGUARDS, RocketMQConfig
-        from ..home import ServeError
+        from ..home import ServeError, keep_on
         from .front import FrontConfig
         from .home import make_home
 
@@ -51,7 +52,7 @@ class RocketMQOptions:
             if not least <= number <= DAYS:
                 raise ServeError(f"{name} {number}: name a number from {least} to {DAYS}")
         config = RocketMQConfig(
-            on=frozenset(SAFEGUARDS),
+            on=keep_on(SAFEGUARDS, self.off),
             release=self.release,
             timeout_ms=self.timeout_ms,
             check_interval_ms=interval_ms,
@@ -95,6 +96,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "asks about halves that have ended",
     )
 
+    parser.add_argument(
+        "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"
+    )
+
 
 def read_arguments(args: argparse.Namespace) -> Home:
     """Raises ServeError."""
@@ -104,5 +109,6 @@ def read_arguments(args: argparse.Namespace) -> Home:
         args.check_interval,
         args.transaction_timeout,
         args.op_batch_interval,
+        tuple(args.off),
     )
     return options.home()

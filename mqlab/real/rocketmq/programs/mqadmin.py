@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from ....rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from ..client import Lab
 from ..mqadmin import Mqadmin
-from ..producer import COMMIT, Producer
+from ..producer import COMMIT, UNKNOW, Producer
 from . import JAVA, program
+from .checks import give_up
 from .consumers import GROUP, subscribe
+from .ends import begin
 
 OWN = ("orders", "prices")
 STATS = "statsAll -a -t @orders"
@@ -135,3 +138,21 @@ def broker(lab: Lab) -> None:
             "cleanExpiredCQ -b BROKER",
         ):
             run(command)
+
+
+@program(
+    "java-mqadmin-watch",
+    "org.apache.rocketmq.tools.command.topic",
+    profiles=("5.5",),
+    needs=(JAVA,),
+)
+def watch(lab: Lab) -> None:
+    """What an operator looks at: a half that is asked about again and again, until it is parked."""
+    with Mqadmin(lab) as run:
+        app, (o1,) = begin(lab, "o1")
+        app.end(o1, UNKNOW)
+        run(f"topicStatus -t {HALF_TOPIC}")
+        give_up(lab, app)
+        lab.log("discard", 1)
+        for topic in (HALF_TOPIC, OP_TOPIC, DISCARD_TOPIC):
+            run(f"topicStatus -t {topic}")

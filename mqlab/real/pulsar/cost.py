@@ -1,0 +1,134 @@
+"""What a transaction costs a real Pulsar: commands behind a proxy, and entries in its ledgers.
+
+The broker tells the proxy's address to clients and to itself, so what the coordinator sends to
+topics (END_TXN_ON_PARTITION) passes there as well, and so do snapshots, which a topic sends as a
+producer does. Entries are those that the admin interface counts per managed ledger: topics, the
+coordinator's log with its cursor, snapshots of transaction buffers. Before it answers the client's
+end, a coordinator has done everything but move its cursor.
+
+A standalone's bookie does not flush its journal before it answers (journalSyncData=false in
+standalone.conf); a cluster's does by default (bookkeeper.conf), and so it does here.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..costs import OTHERS
+from ..counting import Flushes, Namer, Proxy
+from .broker import RealPulsar
+from .driver import JavaDriver
+
+#: BaseCommand.Type in PulsarApi.proto → what the engine calls it, requests and answers alike
+NAMES = {
+    6: "SendMessage", 7: "SendMessage", 50: "NewTxn", 51: "NewTxn", 52: "AddPartitionToTxn",
+    53: "AddPartitionToTxn", 56: "EndTxn", 57: "EndTxn", 58: "EndTxnOnPartition",
+    59: "EndTxnOnPartition", 62: "TcClientConnect", 63: "TcClientConnect",
+}  # fmt: skip
+TYPE = 0x08  # the tag of the first field
+SENDS, PUSHED, PINGS, CONNECT_TC = (6, 7), 9, (18, 19), 62
+#: a topic's own client: it sends a snapshot as a message, and one that reads snapshots is told
+SNAPSHOT = "snapshot as a message"
+#: connecting, asking where topics are, making producers
+SET_UP = "set-up"
+COORDINATOR, TOPICS, SNAPSHOTS = "coordinator's log", "topics' ledgers", "buffer snapshots"
+CURSOR, JOURNAL = "coordinator's cursor", "bookie's journal"
+SETTINGS = {"journalSyncData": "true"}
+PERSISTENT = "persistent://public/default/"
+STATS = "/admin/v2/persistent/public/default"
+LOG = "/admin/v3/transactions/coordinatorInternalStats/0?metadata=true"
+QUIET_S = 1.0
+
+
+def make_namer() -> Namer:
+    """Names a command by the type in its first field. The broker's own client, which sends
+    snapshots, never asks for a coordinator."""
+    types: set[int] = set()
+
+    def name(frame: bytes, up: bool) -> str:
+        if len(frame) < 6 or frame[4] != TYPE:
+            raise ValueError("a command begins with its type")
+        kind = frame[5]
+        types.add(kind)
+        if kind == PUSHED or (kind in SENDS and CONNECT_TC not in types):
+            return SNAPSHOT
+        return "" if kind in PINGS else NAMES.get(kind, SET_UP)
+
+    return name
+
+
+def place_of(path: str) -> str:
+    return JOURNAL if path.endswith(".txn") else OTHERS
+
+
+@dataclass
+class PricedPulsar:
+    pulsar: RealPulsar
+    driver: JavaDriver
+    proxy: Proxy
+    broker: str
+    settings: dict[str, str] = field(default_factory=lambda: dict(SETTINGS))
+    _topics: tuple[str, ...] = ()
+    _orders: int = 0
+    _round: int = 0
+
+    def watch(self) -> Flushes:
+        return Flushes(self.pulsar.pid, place_of, self.pulsar.folder)
+
+    def prepare(self, partitions: int, orders: int) -> None:
+        self.driver.perform("forget")
+        self._round += 1
+        self._topics = tuple(f"cost{self._round}-orders{i}" for i in range(partitions))
+        self._orders = orders
+        self.driver.perform("client app")
+        for i, topic in enumerate(self._topics):
+            self.driver.perform(f"producer p{i} app {PERSISTENT}{topic}")
+        self._settle()
+
+    def tell(self) -> None:
+        self.driver.perform("begin t app 600000")
+        for i in range(self._orders):
+            self.driver.perform(f"send p{i % len(self._topics)} T{i + 1} txn=t")
+        self.driver.perform("commit t")
+
+    def forget(self) -> None:
+        self._settle()
+
+    def writes(self) -> Counter[str]:
+        log = self._get(LOG)["transactionLogStats"]["managedLedgerInternalStats"]
+        found = Counter({COORDINATOR: log["entriesAddedCounter"]})
+        for topic in self._topics:
+            found[TOPICS] += self._get(f"{STATS}/{topic}/internalStats")["entriesAddedCounter"]
+        snapshots = self._get(f"{STATS}/__transaction_buffer_snapshot/internalStats")
+        found[SNAPSHOTS] += snapshots["entriesAddedCounter"]
+        for cursor in log["cursors"].values():
+            found[CURSOR] += cursor["cursorLedgerLastEntry"]
+        return found
+
+    def _get(self, path: str) -> Any:
+        with urllib.request.urlopen(self.pulsar.admin + path, timeout=20) as answer:
+            return json.load(answer)
+
+    def _settle(self) -> None:
+        """Until nothing has been written or said for a while."""
+        seen = None
+        while seen != (now := (self.writes(), self.proxy.counts())):
+            seen = now
+            time.sleep(QUIET_S)
+
+
+@contextmanager
+def open_priced(version: str) -> Iterator[PricedPulsar]:
+    with (
+        Proxy(make_namer) as proxy,
+        RealPulsar(version, SETTINGS, proxy.front) as pulsar,
+        JavaDriver(proxy.address, pulsar.admin, version) as driver,
+    ):
+        yield PricedPulsar(pulsar, driver, proxy, f"pulsar-{version}")

@@ -1,0 +1,20 @@
+"""A history of Pulsar's own Java client, which `mqlab check history` judges (java/History.java)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..stories import write_history as run
+from .driver import FLAGS
+from .jars import JARS
+
+SOURCE = Path(__file__).parent / "java" / "History.java"
+VERSION = "4.2.4"
+
+
+def write_history(address: str, prefix: str, path: Path, transactions: int) -> None:
+    """Transactions in two topics that begin with `prefix`, at the broker at `address`. Raises
+    RealBrokerError where the client cannot be had, or ends early."""
+    command = ["java", *FLAGS, "-cp", JARS.class_path(VERSION), str(SOURCE)]
+    topics = f"persistent://public/default/{prefix}"
+    run(command, f"pulsar://{address}", topics, str(path), str(transactions))

@@ -1,0 +1,69 @@
+"""What the page *Choose* says one should watch was tried on the real brokers.
+
+Each command there stands in a recording of a real broker; `mqlab real NAME compare` asks this
+project's server the same and compares every line, with the same tool.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mqlab.places import RECORDINGS
+from mqlab.real.recording import load
+
+PAGE = Path(__file__).parents[2] / "labs" / "choose" / "choose.md"
+#: the command on the page → recording, what was asked there, what must be in the answer
+TRIED = {
+    "kafka-transactions.sh describe-producers": (
+        "kafka-4.3.1/tv2/tools-transactions",
+        "describe-producers --topic orders --partition 0",
+        "CurrentTransactionStartOffset",
+    ),
+    "find-hanging": (
+        "kafka-4.3.1/tv2/tools-transactions",
+        "find-hanging --topic orders",
+        "StartOffset",
+    ),
+    "mqadmin topicStatus -t RMQ_SYS_TRANS_HALF_TOPIC": (
+        "rocketmq-5.5.0/5.5/java-mqadmin-watch",
+        "topicStatus -t RMQ_SYS_TRANS_HALF_TOPIC",
+        "broker-a 0 0 4",
+    ),
+    "TRANS_CHECK_MAX_TIME_TOPIC": (
+        "rocketmq-5.5.0/5.5/java-mqadmin-watch",
+        "topicStatus -t TRANS_CHECK_MAX_TIME_TOPIC",
+        "broker-a 0 0 1",
+    ),
+    # what `pulsar-admin` asks for: its own jar is not on Maven
+    "pulsar-admin transactions transaction-buffer-stats": (
+        "pulsar-4.2.4/4.2/watermark-held-back",
+        "transactionBufferStats",
+        "maxReadPosition 1, ongoing 1",
+    ),
+    "slow-transactions": (
+        "pulsar-4.2.4/4.2/slow-transactions",
+        "slowTransactions 5000",
+        "(0,0), (0,1), (0,2)",
+    ),
+}
+
+
+def find_commands() -> set[str]:
+    """Those in code on the page's section of what to watch."""
+    section = PAGE.read_text("utf-8").split("## 6. What must you watch?")[1].split("\n## ")[0]
+    return set(re.findall(r"`([^`]+)`", section))
+
+
+def test_every_command_of_the_page_was_tried():
+    assert find_commands() == set(TRIED)
+
+
+@pytest.mark.parametrize("command", sorted(TRIED))
+def test_a_real_broker_shows_it(command):
+    name, asked, told = TRIED[command]
+    seen = load(RECORDINGS / f"{name}.json").observations
+    answers = [one.answered for one in seen if one.asked == asked]
+    assert any(told in answer for answer in answers), answers
