@@ -21,6 +21,7 @@ from ..explore.budget import MOST
 from ..explore.memory import available
 from ..explore.search import Further
 from ..explore.swarm import Swarm, swarm
+from ..explore.symmetry import explore_equal
 from ..kernel.system import System
 from ..kernel.token import encode
 from ..places import TO_INSTALL
@@ -184,7 +185,8 @@ def _search_both(
     verdicts = []
     try:
         for symmetry in (True, False):
-            one = explore(found, bounds, None, _choose_progress(), memory, symmetry=symmetry)
+            search = explore_equal if symmetry else explore
+            one = search(found, bounds, None, _choose_progress(), memory)
             _clear_line()
             names = f"{', '.join(found.symmetric)} equal" if symmetry else "each node by itself"
             print(f"{names}:\n{one}", flush=True)

@@ -39,23 +39,24 @@ def explore(
     memory: int | None = None,
     shelf: Shelf | None = None,
     further: Further | None = None,
-    symmetry: bool = False,
 ) -> Verdict:
     """Search a system. `progress(states, depth)` is called now and then. `shelf`: where finished
     levels are kept on disk, and where a search goes on that has some there (it needs numpy).
-    `further`: what goes on with it once there are many worlds. `symmetry`: nodes that the system
-    calls equal may change their names (`symmetry.py`, which refuses where they are not equal:
-    ValueError).
+    `further`: what goes on with it once there are many worlds.
 
     Ctrl-C ends the search early, and so does its memory when it has grown by `memory` bytes;
     what was found until then is kept.
     """
-    if symmetry:
-        from .symmetry import Quotient
+    search = Search(system, budget, properties, shelf=shelf, further=further)
+    return finish(search, progress, memory)
 
-        search: Search = Quotient(system, budget, properties)
-    else:
-        search = Search(system, budget, properties, shelf=shelf, further=further)
+
+def finish(
+    search: Search,
+    progress: Callable[[int, int], None] | None = None,
+    memory: int | None = None,
+) -> Verdict:
+    """Go on with a search to its end, as `explore` does."""
     try:
         while search.advance(SLICE):
             if progress is not None:

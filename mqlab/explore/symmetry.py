@@ -15,17 +15,20 @@ middle has written to the first and not to the second, the search refuses (`Uneq
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields as fields_of
 from dataclasses import is_dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from ..kernel.maps import Map
+from ..kernel.system import Property, System
+from .budget import Budget
 from .links import Link
 from .moves import Group
 from .packed import Field
-from .search import Search, noticed
+from .search import Search, finish, noticed
+from .verdict import Verdict
 
 Swap = tuple[str, str]
 
@@ -121,6 +124,18 @@ class Images:
 
         requests = tuple((conn, queue(notes)) for conn, notes in link.requests)
         return Link(link.open, link.number, requests, queue(link.answers))
+
+
+def explore_equal(
+    system: System,
+    budget: Budget = Budget(),
+    properties: tuple[Property, ...] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    memory: int | None = None,
+) -> Verdict:
+    """As `explore`, but the nodes that the system calls equal may change their names. ValueError
+    where they are not equal."""
+    return finish(Quotient(system, budget, properties), progress, memory)
 
 
 class Quotient(Search):

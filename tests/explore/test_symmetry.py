@@ -2,8 +2,8 @@
 
 import pytest
 
-from mqlab.explore import Budget, Search, explore
-from mqlab.explore.symmetry import Quotient, Renaming, Unequal
+from mqlab.explore import Budget, Search
+from mqlab.explore.symmetry import Quotient, Renaming, Unequal, explore_equal
 from mqlab.kernel import Map, Run
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 from tests.kernel.toy import make_toy
@@ -52,9 +52,9 @@ class Unlike(TwoPhaseSet):
 
 def test_nodes_that_are_not_equal_are_refused():
     with pytest.raises(Unequal, match="tm and rm0 are not equal at the start"):
-        explore(Unlike(), symmetry=True)
+        explore_equal(Unlike())
     with pytest.raises(Unequal, match="says of no nodes that they are equal"):
-        explore(make_toy("keep a"), symmetry=True)
+        explore_equal(make_toy("keep a"))
 
 
 def test_a_claim_that_tells_them_apart_is_refused():
@@ -63,7 +63,7 @@ def test_a_claim_that_tells_them_apart_is_refused():
         "first", claims[0].sentence, lambda world: world.role("rm0").state == "working"
     )
     with pytest.raises(Unequal, match="a claim tells rm0 from rm1"):
-        explore(TwoPhaseSet(managers=3), Budget(), (told,), symmetry=True)
+        explore_equal(TwoPhaseSet(managers=3), Budget(), (told,))
 
 
 def test_names_change_places_in_any_value():

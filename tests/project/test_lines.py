@@ -21,8 +21,10 @@ PROGRAM = ("mqlab/", "widgets/")
 #: 100 batches with a time of delivery, mqadmin beside RocketMQ 4.9.7, the figure of the signs;
 #: 100 of 84,400 Play's page and the sorting of what strangers hand in;
 #: 60 of 84,510 Spark's classes, made ready once; 40 of 84,550 names of lanes that share their room;
-#: 210 of 84,760 the site's labs; 130 of 84,900 a learner's coordinator in the server
-MOST = 84_900
+#: 210 of 84,760 the site's labs; 130 of 84,900 a learner's coordinator in the server;
+#: 4,700 of 89,600 labs 14 and 15, two more builders, the door before a server, the misconceptions'
+#: table, what real brokers cost and Java's histories, Spark's search, symmetry, Chinese
+MOST = 89_600
 
 
 def package_of(path: Path) -> str:
@@ -52,9 +54,9 @@ def test_the_program_stays_within_its_bound() -> None:
 
 
 def test_the_tree_stays_small() -> None:
-    """17 MB without git's own, 0.9 of it README's film: what the labs put out is committed as
-    text."""
-    assert sum(path.stat().st_size for path in list_committed()) < 17_000_000
+    """20 MB without git's own, 0.9 of it README's film, 2 the labs in Chinese: what the labs put
+    out is committed as text."""
+    assert sum(path.stat().st_size for path in list_committed()) < 20_000_000
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pytest
 from mqlab.brokers import list_brokers
 from mqlab.cli import main
 from mqlab.explore import explore
-from mqlab.explore.symmetry import Unequal
+from mqlab.explore.symmetry import Unequal, explore_equal
 from mqlab.registry import system
 from mqlab.registry.searches import searches_of
 
@@ -36,7 +36,7 @@ def test_both_tell_the_same_or_it_is_refused():
     for line, budget in dict.fromkeys(declared()):
         found, bounds = system(line), replace(budget, states=STATES)
         try:
-            few = explore(found, bounds, symmetry=True)
+            few = explore_equal(found, bounds)
         except Unequal as error:
             assert "are not equal within these bounds" in str(error) or "at the start" in str(error)
             refused += 1
