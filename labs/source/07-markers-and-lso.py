@@ -135,9 +135,9 @@ Predict("07-commit-returned", trace=torn, step=answered, panels=["space-time", "
 # %% [markdown] lang="zh"
 # ## 执行
 #
-# 用方向键逐步查看，或者拖动滑块。每一步都问一问：刚才发生了什么？什么已经持久？谁能看到什么？次要的行折叠起来了，点击行数就能展开。
+# 用方向键逐步查看，或者拖动滑块。每一步都问一问：刚才发生了什么？什么已经持久？谁能看到什么？次要的行已经折叠，点击行数就能展开。
 #
-# 每个日志里立着两面旗。**HW** 之下的记录都已复制。**LSO** 是*最后稳定位移*（last stable offset），在它之下的记录还都已有决定。末尾的菱形是*控制消息*（marker，图中写作“标记”），这种记录说明事务是提交（C）还是中止（A）。
+# 每个日志里立着两面旗。**HW** 之下的记录都已复制。**LSO** 是*最后稳定位移*（last stable offset），在它之下的记录不但已复制，而且都已有决定。末尾的菱形是*控制消息*（marker，图中写作“标记”），这种记录说明事务是提交（C）还是中止（A）。
 #
 # 画面打开时停在这一步：读者得到了 `580538`，却没有得到 `paid-580538`。两者都属于 **T1**，而 T1 已经提交：它的决定就在协调器的磁盘上。这个读者看到订了 £316.78 的货，却没有看到一分钱付款。*金额*一栏把这叫作*尚未结清*，因为还欠着一条控制消息。
 
@@ -294,7 +294,7 @@ data_flow()
 # answered `ok`.
 
 # %% [markdown] lang="zh"
-# `slow` 在 `orders-0` 里有一个事务还没有结束。这时 `plain` 不用事务，往那里写 `p`，往 `orders-1` 写 `q`；`fast` 则在 `orders-0` 里用 `f` 完成了一整个事务。它们得到的应答都是 `ok`。
+# `slow` 在 `orders-0` 里有一个事务还没有结束。这时 `plain` 不用事务，往那里写 `p`，往 `orders-1` 写 `q`；`fast` 则完成了一整个事务，在 `orders-0` 里写了 `f`。它们得到的应答都是 `ok`。
 
 # %% jupyter={"source_hidden": true}
 behind = scenario("""
@@ -354,7 +354,7 @@ Predict("07-high-watermark", trace=ends, step=first(ends, "EndTxn"))
 # that were not flushed are lost as well), with one copy of the log and with two.
 
 # %% [markdown] lang="zh"
-# *已复制*到底值多少？下一个单元先杀掉 broker（内存丢失），再切断它的电源（没有刷盘的记录也丢失），日志各有一份和两份副本的情形。
+# *已复制*到底有多可靠？下一个单元先让日志只有一份，再让它有两份，每次都试着杀掉 broker（内存丢失），或者切断它的电源（没有刷盘的记录也丢失）。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 for fact in ends:
@@ -481,7 +481,7 @@ print(list_index_steps(mixed_run))
 # %% [markdown] lang="zh"
 # 首领副本（leader）在 LSO 处截断，附上一份列表，由客户端来跳过。首领副本在写入中止的控制消息时、LSO 即将移动之前，把已中止的事务记入它的索引文件（`.txnindex`）：就是 *when is the index written?* 下面的三行。`by_hand` 只凭这份列表来过滤，和客户端的做法一样。对列表里的生产者，客户端从首个位移起丢掉它的记录，到它的中止控制消息为止，所以同一个生产者 ID 的 `x8` 会留下来。
 #
-# 下一个单元拆开 librdkafka 写到 Kafka 4.3.1 的一个批次。事务型生产者有三个名字：事务 ID、生产者 ID、epoch。随批次传送的是哪一个？
+# 下一个单元拆开 librdkafka 写到 Kafka 4.3.1 的一个批次。事务型生产者有三个名字：事务 ID（transactional id）、生产者 ID、epoch。随批次传送的是哪一个？
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print("the head of a real batch:")
@@ -614,7 +614,7 @@ for fact in twice:
 # below the LSO is decided and stays as it is.
 
 # %% [markdown] lang="zh"
-# `c3` 和 `c6` 属于同一个事务，这些读者中有两个得到了 `c6`，却没有得到 `c3`。即使从中间读起，`x4` 也会跳过，因为列表里写着一个在拉取位移*之前*就已开始的事务。OFFSET_OUT_OF_RANGE 不会传到应用：接下来从哪里读，由 `auto.offset.reset` 决定。
+# `c3` 和 `c6` 属于同一个事务，这些读者中有两个得到了 `c6`，却没有得到 `c3`。即使从中间读起，`x4` 也会跳过，因为列表里写着一个在拉取位移*之前*就已开始的事务。OFFSET_OUT_OF_RANGE 只到客户端为止：接下来从哪里读，由 `auto.offset.reset` 决定。
 #
 # 日志不会覆盖任何东西，所以数据库需要快照的地方，这里有一个*位置*就够了：LSO 之下的一切都已有决定，而且不再改变。
 
@@ -630,7 +630,7 @@ for fact in twice:
 # same as text.
 
 # %% [markdown] lang="zh"
-# 探索器会查看协调器宕机一次的所有调度，每一步的每个效果之后都试到。按*开始搜索*。有一条断言会以最短的方式被打破，其余的都成立。后面那个单元用文字说明同样的结果。
+# 探索器会查看协调器宕机一次的所有调度，每一步的每个效果之后都试到。按*开始搜索*。有一个命题会被推翻，用的是最短的执行；其余的都成立。后面那个单元用文字说明同样的结果。
 
 # %%
 line = "kafka partitions=2 'app=init; begin; send orders-0 a; send orders-1 b; commit'"

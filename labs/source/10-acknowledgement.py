@@ -20,7 +20,7 @@
 #
 # *90 分钟，短路线约 20 分钟* · Pulsar 4.2
 #
-# **一段话概括**：在 Pulsar 里，事务可以发送消息，也可以确认读到的消息。礼品店的账单部门就是这样用的。有一天账单打不出来，于是事务中止。在这个实验里，你要找到那天的订单去了哪里，并写出让这些订单重新开出账单的调用。
+# **一段话概括**：在 Pulsar 里，事务可以发送消息，也可以确认读到的消息。礼品店的账单部门就是这样用的。有一天账单打不出来，于是事务中止。在这个实验里，你要找到那天的订单去了哪里，再写出调用，让这些订单开出账单。
 #
 # **短路线**：引子、预测、执行、给订单开账单、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
@@ -84,7 +84,7 @@ from mqlab.lessons.pulsar.lab10 import (
 # %% [markdown] lang="zh"
 # ## 引子：打印机没纸了，订单在哪里？
 #
-# 用的还是 2011 年十二月 5 日的真实订单。商店把订单发到主题 `orders`，账单部门的一个工作进程从那里读取。来了三个订单。工作进程开始一个事务，用一次累积确认把三个订单全部确认，然后动手开账单。打印机没纸，账单没开成，它就中止了事务，接着再来取订单。
+# 用的还是 2011 年十二月 5 日的真实订单。商店把订单发到主题 `orders`，账单部门的一个工作进程从那里读取。来了三个订单。工作进程开始一个事务，用一次累积确认把三个订单全部确认，然后动手开账单。打印机没纸，账单没开成，它就中止了事务，然后又来取订单。
 #
 # 用 Java 写，这些调用是 `newTransaction()…build()`、`acknowledgeCumulativeAsync(id, txn)`、`txn.abort()` 和 `receive()`。下面以 `run worker: …` 开头的各行意思相同。`orders-0` 是主题的分区，`tc-0` 是协调器，`billing` 是订阅。消息用分区加位置来称呼，例如 `orders-0@2`。
 #
@@ -135,7 +135,7 @@ Predict("10-abort", trace=printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 # %% [markdown] lang="zh"
 # ## 执行
 #
-# 用方向键逐步查看，或者拖动滑块。画面打开时，停在确认刚得到接受的那一步。看一下订阅：三条消息处于*待定确认*（pending）状态，既没有确认，也没有空闲。*金额*一栏把已发送的订单（竖线）和已最终确认的订单（长条）放在一起对照。往下走到中止，再走到最后的 `receive`。每一步都问一问：broker 的磁盘上有什么？它发出了什么？
+# 用方向键逐步查看，或者拖动滑块。画面打开时，停在确认刚得到接受的那一步。看一下订阅：三条消息处于*待定确认*（pending）状态，既不算已确认，也不算空闲。*金额*一栏把已发送的订单（竖线）和已最终确认的订单（长条）放在一起对照。往下走到中止，再走到最后的 `receive`。每一步都问一问：broker 的磁盘上有什么？它发出了什么？
 
 # %%
 Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
@@ -186,7 +186,7 @@ Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 # %% [markdown] lang="zh"
 # ## 给订单开账单
 #
-# 打印机又有纸了。请写出中止之后的那几行。工作进程或者部门里的另一个进程，必须把三个订单各重新收到恰好一次；到最后，三个订单都必须最终确认。你的代码之前已有这些行：
+# 打印机又有纸了。请写出中止之后的那几行。工作进程或者部门里的另一个进程，必须把三个订单各再收到恰好一次；到最后，三个订单都必须最终确认。你的代码之前已有这些行：
 #
 #     system pulsar clients=shop,worker,twin
 #     run worker: subscribe orders-0 billing
@@ -200,11 +200,11 @@ Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 # | 行 | 作用 |
 # |---|---|
 # | `run worker: receive billing` | 取走已经到达的消息 |
-# | `run worker: new-transaction t2`, `commit t2`, `abort t2` | 开始事务，结束事务 |
-# | `run worker: ack billing orders-0@0`, `ack-cumulative billing orders-0@2` | 确认；后面加上 `txn=t2`，就是在事务里确认 |
-# | `run worker: subscribe orders-0 billing`, `close billing` | 连接消费者，关闭消费者 |
+# | `run worker: new-transaction t2`、`commit t2`、`abort t2` | 开始事务，结束事务 |
+# | `run worker: ack billing orders-0@0`、`ack-cumulative billing orders-0@2` | 确认；后面加上 `txn=t2`，就是在事务里确认 |
+# | `run worker: subscribe orders-0 billing`、`close billing` | 连接消费者，关闭消费者 |
 # | `run worker: redeliver billing` | redeliverUnacknowledgedMessages() |
-# | `kill worker`, `kill orders-0`, `restart orders-0` | 杀掉进程或者分区所在的 broker，再启动它 |
+# | `kill worker`、`kill orders-0`、`restart orders-0` | 杀掉进程或者分区所在的 broker，再启动它 |
 #
 # `twin` 能用的调用和 `worker` 相同。同一行里有几个调用，就用逗号隔开。每个 `receive` 都要另起一个 `run` 行，因为它只取已经到达的消息。做法不止一种。这里有两条提示：先运行 `print(RETURNING.hint(1))`，再运行 `print(RETURNING.hint(2))`。
 
@@ -372,7 +372,7 @@ print(compare_types())
 # So an abort undoes the acknowledgement. Which messages come again, and when, depends on the type.
 
 # %% [markdown] lang="zh"
-# Shared 订阅为投递过的每条消息记账，所以能单单重发这一条，并且计数。Exclusive 和 Failover 承诺了顺序。为了守住顺序，它们回到第一条未确认的消息，*从那里起全部*重发，而且不计数。580538、580540 和 580541 与事务无关，工作进程却收到了两次。累积确认之后，broker 什么也不发，和引子里一样。在 Shared 和 Key_Shared 上，消费者手里只有一部分消息，所以客户端会拒绝累积确认。
+# Shared 订阅为投递过的每条消息记账，所以能只重发这一条，并且计数。Exclusive 和 Failover 承诺了顺序。为了守住顺序，它们回到第一条未确认的消息，*从那里起全部*重发，而且不计数。580538、580540 和 580541 与事务无关，工作进程却收到了两次。累积确认之后，broker 什么也不发，和引子里一样。在 Shared 和 Key_Shared 上，消费者手里只有一部分消息，所以客户端会拒绝累积确认。
 #
 # 总之，中止撤销的是确认。哪些消息会再来、什么时候来，取决于订阅的类型。
 
@@ -418,7 +418,7 @@ print(list_calls(conflict, "worker", "twin"))
 # broker accepts the *second* one, and then run the cell.
 
 # %% [markdown] lang="zh"
-# 先到者得，后到者立刻得到通知。之后 twin 要提交时，它的客户端改发中止，并抛出异常：事务里有操作失败过，客户端就不会提交它。
+# 先到先得，后到者立刻就会知道。之后 twin 要提交时，它的客户端改发中止，并抛出异常：事务里有操作失败过，客户端就不会提交它。
 #
 # 再看九种情形。每行有一前一后两次确认。先逐行猜一猜，broker 会不会接受*第二次*确认，然后运行这个单元。
 
@@ -702,7 +702,7 @@ print(columns(rows))
 # that must hear of its end) lies in a *namespace* (命名空间, a named group of topics) that does not exist.
 
 # %% [markdown] lang="zh"
-# 协调器在日志里找到 t1，到了原来的期限就把它中止，消息于是再来一次。有一篇文章说，超时会让客户端和 broker 恢复一致。对*未结束*的事务，这话是对的，但有一个保留，第二行就是：重启之后，要等到有使用事务的客户端连接上来，协调器才会加载它的日志。正在运行的客户端会自动重连。只要一个这样的客户端也没有，就没有谁盯着期限。
+# 协调器在日志里找到 t1，到了原来的期限就把它中止，消息于是再来一次。有一篇文章说，超时会让客户端和 broker 恢复一致。对*尚未决定*（open）的事务，这话是对的，但有一处例外，见第二行：重启之后，要等到有使用事务的客户端连接上来，协调器才会加载它的日志。正在运行的客户端会自己连上来；如果一个这样的客户端也没有，就没有谁盯着期限。
 #
 # 下一张表里，t1 正在提交，但它的一个*参与方*（participant，即必须得知事务结束的分区和订阅）所在的*命名空间*（namespace，一组有名字的主题）并不存在。
 
@@ -780,7 +780,7 @@ print(list_calls(two, "audit", "worker"))
 # %% [markdown] lang="zh"
 # Pulsar 承诺的是要么全有、要么全无。两边最终都会确认，因为决定已在协调器的日志里，协调器会一直重复请求，直到两个订阅都应答。它没有承诺两边在同一时刻变化：有一段时间，`stock` 仍是 `PendingAck`。`commit` 要等两边都应答才返回，所以在它返回之后，谁也看不出差别。Kafka 的提交返回得更早（实验 06）。
 #
-# 有一篇文章说，待定的确认保存在游标的*账本*（ledger，一种存储日志，主题和 Pulsar 自己的日志都建在它上面）里。那它们到底在哪里？
+# 有一篇文章说，待定的确认保存在游标的*账本*（ledger，一种存储日志，主题和 Pulsar 自己的日志都建在它上面）里。到底在哪里呢？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(columns([("log", "records"), *list_pending_logs(TWO)]))
@@ -838,7 +838,7 @@ print(columns(rows))
 # does not count, so the order comes again after every abort.
 
 # %% [markdown] lang="zh"
-# 每次中止都让 broker 重新投递这个订单，并且计数。Shared 订阅投递两次，第三次就转入死信主题，要有人去那里处理。Exclusive 不计数，所以每次中止之后订单都会再来。
+# 每次中止都让 broker 重新投递这个订单，并且计数。Shared 订阅投递两次，第三次就转入死信主题，那里要有人来处理。Exclusive 不计数，所以每次中止之后订单都会再来。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: in which order does a worker pass an order on?
@@ -926,7 +926,7 @@ Predict("10-zombie", trace=slow, step=first(slow, "commit t2: ok"))
 # on itself, in t2, and commits t2.
 
 # %% [markdown] lang="zh"
-# 慢的工作进程，它的*确认*遭到拒绝，整个事务也随之失败：记账方只得到一次收入。在这里，阻止它的是两边都读过的那条消息上的冲突。但是，如果工作进程只发送、不确认，就不会有冲突。
+# 慢的那个工作进程，*确认*遭到拒绝，整个事务也随之失败：记账方只得到一次收入。在这里，阻止它的是两边都读过的那条消息上的冲突。但是，如果工作进程只发送、不确认，就不会有冲突。
 #
 # Pulsar 没有 `transactional.id`，新进程不能像在 Kafka 里那样用它来隔离旧进程（实验 06）。不过，生产者可以要求独占自己的主题。用 Java 写，就是在生产者的 builder 上设置 `accessMode(ExclusiveWithFencing)`：主题的 epoch 升高，在此之前的所有生产者都被*隔离*（fenced）。下一次执行里，工作进程只发送。它已经在 t1 里发出了收入，随后 twin 将它隔离。twin 接着自己在 t2 里转交这个订单，并提交 t2。
 
@@ -950,7 +950,7 @@ print(read_recording("pulsar-4.2.4/4.2", "fencing-stops-sends", *SAID))
 # about one plain send. Its answer is lost, and the client sends again:
 
 # %% [markdown] lang="zh"
-# 第一张表的第三行是同样的执行，只是时刻不同：那里先隔离，后发送。工作进程的发送得到 ProducerFencedException，它的客户端就不会提交事务。所以，只要生产者提出要求，*发送*可以按主题逐个隔离。*提交*则不能隔离，隔离之前发出的消息照样算数。第二张表来自正式发布的 Pulsar 4.2.4，两种情况都如此。
+# 第一张表的第三行是同样的执行，只是时刻不同：那里先隔离，后发送。工作进程的发送得到 ProducerFencedException，它的客户端就不会提交事务。所以，只要生产者提出要求，*发送*可以按主题逐个隔离。*提交*则不能隔离，隔离之前发出的消息照样算数。第二张表来自正式发布的 Pulsar 4.2.4，两种情形都出现了。
 #
 # 有一篇文章承诺，即使出了故障，每条消息也恰好写入一次。下一张表只涉及一次普通的发送：它的应答丢了，客户端再发一次。
 
@@ -1035,7 +1035,7 @@ print(list_calls(BLOCKED, "worker"))
 # kill or by the transaction's timeout.
 
 # %% [markdown] lang="zh"
-# 这个工作进程在事务里转交订单，却像旧程序那样做普通确认。它的事务已经开始，订单的收入还在路上。点击消息可以投递它，点击定时器可以让它到期，点击泳道可以杀掉进程。最少需要几次选择，就会出现“订单已经了结，收入却没有计入”？*是哪个时刻？* 走到那里不需要任何故障。然后用 kill 或者事务的超时，让那个时刻成为定局。
+# 这个工作进程在事务里转交订单，却像旧程序那样做普通确认。它的事务已经开始，订单的收入还在路上。点击消息可以投递它，点击定时器可以让它到期，点击泳道可以杀掉进程。*最少需要几次选择，就会有一个订单已经了结、收入却没有计入？那是哪个时刻？* 走到那里不需要任何故障。然后用 kill 或者事务的超时，让那个时刻一直持续下去。
 
 # %% jupyter={"source_hidden": true}
 play = continue_scenario(ALONE)
@@ -1056,7 +1056,7 @@ Playground(Play(play.system, play.choices, play.title), goal="passed on")
 # them. Then choose one in the menu: the run is the same each time.
 
 # %% [markdown] lang="zh"
-# 与确认有关的保护措施有四项。`pending_ack_conflict` 拒绝已被另一个事务确认的消息。`pending_ack_log` 要等确认写进日志才应答。`pending_ack_filter` 让 broker 在重新投递时跳过待定的消息。`redeliver_aborted` 把已中止的事务确认过的消息重新投递。猜一猜，少了哪一项，什么会出错。然后在菜单里选一项：执行的过程每次都相同。
+# 与确认有关的保护措施有四项。`pending_ack_conflict` 拒绝已被另一个事务确认的消息。`pending_ack_log` 要等确认写进日志才应答。`pending_ack_filter` 让 broker 在重新投递时跳过待定的消息。`redeliver_aborted` 把已中止的事务确认过的消息重新投递。逐项猜一猜，少了它，什么会出错。然后在菜单里选一项：执行的过程每次都相同。
 
 # %% jupyter={"source_hidden": true}
 STORY = """
