@@ -41,8 +41,10 @@ class Attached:
     held: tuple[int, ...] = ()
 
     def hold(self, positions: Iterable[int], permits: int) -> Attached:
-        """It was sent these, and may be sent `permits` messages more."""
-        return replace(self, permits=permits, held=tuple(sorted((*self.held, *positions))))
+        """It was sent these, and may be sent `permits` messages more. One that it is sent twice,
+        as after a load that frees what a transaction held, it holds once: `Consumer#pendingAcks`
+        of 4.2.4 is a map of positions."""
+        return replace(self, permits=permits, held=tuple(sorted({*self.held, *positions})))
 
     def drop(self, positions: tuple[int, ...]) -> Attached:
         held = list(self.held)
