@@ -25,6 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ..kernel import LANGUAGES, Text, speaking
 from ..places import CACHE, LABS, ROOT
 
 SOURCES = LABS / "site" / "lite"
@@ -44,25 +45,34 @@ LEFT_OUT = (
 
 #: the lab that needs a machine: Spark's own, and sockets that it reaches
 RECORDED = "11-order-to-income"
-NOTE = (
+NOTE = Text(
     "> **In a browser this lab is for reading.** Its cells start a server with sockets and a Spark "
     "job, which need Python and Java on a machine: `make lab` in a clone of the project opens it "
-    "there. Below its cells stands what they printed on such a machine, with real kills of the job."
+    "there. Below its cells stands what they printed on such a machine, with real kills of the "
+    "job.",
+    "> **在浏览器里，这个实验只供阅读。** 它的单元要启动带套接字的服务器和 Spark 作业，"
+    "需要一台装有 Python 和 Java 的机器：在项目的克隆中运行 `make lab LANG=zh` 即可打开。"
+    "单元下面是它们在这样一台机器上的输出，其中的作业确实被 kill 过。",
 )
 
 
 #: the lab whose file a terminal writes
 BUILT = "13-build-a-coordinator"
-WITHOUT_TERMINAL = (
+WITHOUT_TERMINAL = Text(
     "> **In a browser there is no terminal.** A cell writes the file, too, once the next cell has "
     'run: `open("coordinator.py", "w").write(read_begin())`. Then `coordinator.py` stands in the '
-    "list at the left, where a double click opens it."
+    "list at the left, where a double click opens it.",
+    "> **浏览器里没有终端。** 运行下一个单元之后，也可以用一个单元写出这个文件："
+    '`open("coordinator.py", "w").write(read_begin())`。`coordinator.py` 随后出现在左侧列表中，'
+    "双击即可打开。",
 )
 #: a cell with a client of a real broker
 CLIENT = re.compile(r"(?m)^(from|import) confluent_kafka\b")
-NEEDS_SOCKETS = (
+NEEDS_SOCKETS = Text(
     "> **In a browser this cell is for reading.** It starts a server and connects a real client, "
-    "and a browser gives neither of them a socket. `make lab` in a clone of the project runs it."
+    "and a browser gives neither of them a socket. `make lab` in a clone of the project runs it.",
+    "> **在浏览器里，这个单元只供阅读。** 它启动服务器并连接真实的客户端，而浏览器里两者都没有"
+    "套接字。在项目的克隆中运行 `make lab LANG=zh` 就能执行它。",
 )
 
 
@@ -125,16 +135,14 @@ def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
 
 def _write_sources(work: Path, pyodide: str) -> None:
     """Write what JupyterLite is built from; `pyodide`: the address of its module in the site."""
-    (work / "files").mkdir()
-    for path in sorted(LABS.glob("*.ipynb")):
-        lab = json.loads(path.read_text("utf-8"))
-        if path.stem == RECORDED:
-            show_recorded(lab, LABS / "solutions" / path.name)
-        else:
-            show_clients(lab)
-        if path.stem == BUILT:
-            _put_note(lab, WITHOUT_TERMINAL)
-        (work / "files" / path.name).write_text(json.dumps(lab), "utf-8")
+    for lang in LANGUAGES:
+        labs, files = (top if lang == "en" else top / lang for top in (LABS, work / "files"))
+        files.mkdir()
+        with speaking(lang):
+            for path in sorted(labs.glob("*.ipynb")):
+                lab = json.loads(path.read_text("utf-8"))
+                _prepare(lab, path)
+                (files / path.name).write_text(json.dumps(lab), "utf-8")
     kernel = {
         "pyodideUrl": pyodide,
         "disablePyPIFallback": True,
@@ -149,6 +157,16 @@ def _write_sources(work: Path, pyodide: str) -> None:
         "jupyter-config-data": {"appName": "mqlab", "litePluginSettings": {PLUGIN: kernel}},
     }
     (work / "jupyter-lite.json").write_text(json.dumps(lite), "utf-8")
+
+
+def _prepare(lab: dict[str, Any], path: Path) -> None:
+    """What needs a machine is for reading, and says so."""
+    if path.stem == RECORDED:
+        show_recorded(lab, LABS / "solutions" / path.name)
+    else:
+        show_clients(lab)
+    if path.stem == BUILT:
+        _put_note(lab, WITHOUT_TERMINAL)
 
 
 def show_recorded(lab: dict[str, Any], solved: Path) -> None:
@@ -175,9 +193,9 @@ def show_clients(lab: dict[str, Any]) -> None:
             cell.update(cell_type="markdown", metadata={}, source=text)
 
 
-def _put_note(lab: dict[str, Any], note: str) -> None:
+def _put_note(lab: dict[str, Any], note: Text) -> None:
     """Below the title."""
-    cell = {"cell_type": "markdown", "id": "in-a-browser", "metadata": {}, "source": note}
+    cell = {"cell_type": "markdown", "id": "in-a-browser", "metadata": {}, "source": str(note)}
     lab["cells"].insert(1, cell)
 
 

@@ -131,7 +131,7 @@ def test_a_cell_that_connects_a_real_client_is_for_reading() -> None:
     lite.show_clients(lab)
     (cell,) = (one for one in lab["cells"] if "confluent_kafka" in "".join(one["source"]))
     assert (cell["cell_type"], cell["metadata"]) == ("markdown", {}) and "outputs" not in cell
-    assert cell["source"].startswith(lite.NEEDS_SOCKETS) and "broker.kill()" in cell["source"]
+    assert cell["source"].startswith(lite.NEEDS_SOCKETS.en) and "broker.kill()" in cell["source"]
 
 
 def test_the_page_leads_to_each_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
