@@ -502,7 +502,7 @@ print(list_reads(silent, first(silent, "commit: unknown")))
 # A timeout decides too. Whose clock is it, and when does it start?
 
 # %% [markdown] lang="zh"
-# **没有答复，不等于失败。**应用得到的是*未知*（unknown），而所有读者都已经看到这笔收款。唯一安全的做法，是把同一个调用再做一次。
+# **没有答复，不等于失败**。应用得到的是*未知*（unknown），而所有读者都已经看到这笔收款。唯一安全的做法，是把同一个调用再做一次。
 #
 # 超时也会作决定。那是谁的时钟，从什么时候开始走？
 
@@ -759,7 +759,7 @@ print(transitions(unfenced, fenced, once, clock))
 # `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`.
 
 # %% [markdown] lang="zh"
-# *提交已经决定，客户端却不知道。*先手动试一试：应用已经调用 commit，请求正在途中。你可以投递消息，在某一步中杀掉协调器，再重启它。目标：应用得到*未知*，而读者读到这笔收款。
+# *提交已经决定，客户端却不知道*。先手动试一试：应用已经调用 commit，请求正在途中。你可以投递消息，在某一步中杀掉协调器，再重启它。目标：应用得到*未知*，而读者读到这笔收款。
 #
 # 然后把这次 kill 写成一行，赋给 `kill`：`kill coordinator when=Kind#n after=K` 表示在协调器发出第 n 条该种消息（`⇒` 表示答复，记录则用它的状态来称呼）的那一步里，做完 K 个效果就杀掉它。答案的形式是 `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`。
 
@@ -943,7 +943,7 @@ print(fence_a_zombie())
 # minute over an open transaction, the coordinator aborts it, as it would for any slow client.
 
 # %% [markdown] lang="zh"
-# 现在轮到 broker 等你。另一个未经改动的生产者用一个事务付一次款，它的每个请求都停在 broker 门口：图中是一条虚线消息，下面有按钮。可以放行，可以丢弃，也可以在它之前或之后杀掉 broker。*如果在* `EndTxn` *之后杀掉 broker，先回答：程序会得到什么答复，读者能读到这笔付款吗？*最后一个单元会放行所有还在等的请求。一个事务开着超过一分钟，协调器就会中止它，对任何慢的客户端都是这样。
+# 现在轮到 broker 等你。另一个未经改动的生产者用一个事务付一次款，它的每个请求都停在 broker 门口：图中是一条虚线消息，下面有按钮。可以放行，可以丢弃，也可以在它之前或之后杀掉 broker。*先回答：如果杀在* `EndTxn` *之后，程序会得到什么答复，读者能读到这笔付款吗*？最后一个单元会放行所有还在等的请求。一个事务开着超过一分钟，协调器就会中止它，对任何慢的客户端都是这样。
 
 # %%
 held = HeldPayment()
