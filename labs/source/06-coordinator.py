@@ -22,7 +22,7 @@
 #
 # **短路线**：引子、预测、一次提交、顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **需要先知道**实验 05 的三个词。*生产者 ID*（producer id）是生产者的编号；*epoch* 说明它活到第几条命；*序列号*（sequence number）给它在一个分区里的记录计数。
+# **需要先知道**实验 05 的三个词。*生产者 ID*（producer id）是生产者的编号；*epoch* 给它的每次重生编号；*序列号*（sequence number）给它在一个分区里的记录计数。
 
 # %% [markdown]
 # ## Hook: order 580538 is charged twice
@@ -41,7 +41,7 @@
 #
 # 礼品店的订单服务停顿了一分钟，因为一次漫长的垃圾回收。平台以为它宕机了，启动了另一个实例。新实例发现订单 580538 还没有收款，就收了款。这时旧实例在工作的半途醒来，也给订单 580538 收了款。
 #
-# 两个实例运行同一个程序，用 Java 写就是 `initTransactions(); beginTransaction(); send(…); commitTransaction();`。*金额*这盏指示灯盯着进账 = 出账：每个订单只收一次款。这里关闭了 Kafka 的一项保护措施（`off=epoch_fencing`）。用方向键一步一步看。
+# 两个实例运行同一个程序，用 Java 写就是 `initTransactions(); beginTransaction(); send(…); commitTransaction();`。*金额*（money）这盏指示灯盯着进账 = 出账：每个订单只收一次款。这里关闭了 Kafka 的一项保护措施（`off=epoch_fencing`）。用方向键一步一步看。
 
 # %% jupyter={"source_hidden": true}
 from IPython.display import display
@@ -103,7 +103,7 @@ Player(unfenced, step=find_red_step(unfenced, "money"))
 # wrong. There were two of them. An instance that was replaced and does not know it is a *zombie* (僵尸实例).
 
 # %% [markdown] lang="zh"
-# 每个调用都返回 `ok`，而只读已提交数据的读者把订单 580538 记了两次账。两个事务本身都没有错，错在有两个。一个实例已经有人接替，自己却不知道，就叫*僵尸实例*（zombie）。
+# 每个调用都返回 `ok`，而只读已提交数据的读者给订单 580538 记了两次账。两个事务本身都没有错，问题是有两个。一个实例已经有人接替，自己却不知道，就叫*僵尸实例*（zombie）。
 
 # %% [markdown]
 # ## Predict
@@ -137,7 +137,7 @@ Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTION
 # refuse an older epoch is called *fencing* (隔离).
 
 # %% [markdown] lang="zh"
-# `initTransactions()` 背后的请求是 InitProducerId。新实例的第一个请求得到的答复是 CONCURRENT_TRANSACTIONS，意思是“现在不行，稍后再问”。在这个答复发出之前，中止就已经决定了，用的是 epoch 1。然后是*控制消息*（marker，图里叫“标记”），也就是在一个分区里结束事务的那条记录；它把 epoch 1 带进 `charges-0`，旧实例在那里也就挡在了门外。第二个 InitProducerId 得到 epoch 2。拒绝更旧的 epoch，就叫*隔离*（fencing）。
+# `initTransactions()` 背后的请求是 InitProducerId。新实例的第一个请求得到的答复是 CONCURRENT_TRANSACTIONS，意思是“现在不行，稍后再问”。在这个答复发出之前，中止就已经决定了，用的是 epoch 1。然后是*控制消息*（marker，图里叫“标记”），也就是在一个分区里结束事务的那条记录；它把 epoch 1 带进 `charges-0`，在那里也把旧实例挡在门外。第二个 InitProducerId 得到 epoch 2。拒绝更旧的 epoch，就叫*隔离*（fencing）。
 
 # %% [markdown]
 # ## One commit, from the call to the last record
@@ -275,7 +275,7 @@ print(answers(scenario(AFTER_A_FENCE), "zombie"))
 # “to be unique”. Decide what that does.
 
 # %% [markdown] lang="zh"
-# `transactional.id` 是应用的名字，应用死而复生，名字不变。有些教程却在这里放一个随机值，“以保证唯一”。请判断这样做的后果。
+# `transactional.id` 是应用的名字，不管应用重启多少次，名字都不变。有些教程却在这里放一个随机值，“以保证唯一”。请判断这样做的后果。
 
 # %% jupyter={"source_hidden": true}
 random_ids = scenario("""
@@ -302,7 +302,7 @@ print(list_reads(random_ids))
 # %% [markdown] lang="zh"
 # 随机 id 之间绝不会*互相*隔离，而它们留下的未结束事务会一直挡住读者，直到超时。（如果消费的位移是事务的一部分，就像在 Kafka Streams 里那样，每个进程用一个随机 id 是合理的：那里由消费者组来隔离，见实验 08。）
 #
-# 这个名字还能引出协调器。
+# 靠这个名字还能找到协调器。
 
 # %% jupyter={"source_hidden": true}
 Predict("06-coordinator")
@@ -315,7 +315,7 @@ Predict("06-coordinator")
 # recorded on three brokers, one coordinator stands still while another one commits.
 
 # %% [markdown] lang="zh"
-# 生产者向任意一个 broker 提问：FindCoordinator。那个 broker 用 Java 的散列函数对 id 计算 `abs(hashCode) mod 50`，再给出 `__transaction_state` 这个分区的 leader。（*polygenelubricants* 的散列值是唯一没有绝对值的数，按 0 计算。）协调器和所有 leader 一样由选举产生，工作由各个协调器分担：最后一张表是在三个 broker 上记录的，其中一个协调器停住不动，另一个照样提交。
+# 生产者向任意一个 broker 提问：FindCoordinator。那个 broker 用 Java 的散列函数对 id 计算 `abs(hashCode) mod 50`，得出 `__transaction_state` 的一个分区，再答复这个分区的 leader 是谁。（*polygenelubricants* 的散列值是唯一没有绝对值的数，按 0 计算。）协调器和所有 leader 一样由选举产生，工作由各个协调器分担：最后一张表是在三个 broker 上记录的，其中一个协调器停住不动，另一个照样提交。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
@@ -395,7 +395,7 @@ print(answers(hanging, "admin"))
 # `kafka-transactions.sh find-hanging` asks both sides and compares; `abort` has the missing marker written.
 
 # %% [markdown] lang="zh"
-# 第一张表比较各种客户端。*v2 客户端*遵循 KIP-890 的第 2 部分，如 Java 4.0 和 franz-go 1.22；*旧版客户端*（legacy）不遵循，如 librdkafka 2.16，因此 confluent-kafka 也一样。旧版客户端在发送第一条记录之前自己登记分区，leader 只负责*核实*（verify）。v2 客户端在 `transaction.version` 为 2 的集群（TV2）上，则由 leader 在第一条记录到达时登记自己的分区。TV2 是集群的一项*特性*（feature，`kafka-features.sh upgrade`）；客户端会察觉它，并在两个事务之间切换。
+# 第一张表比较各种客户端。*v2 客户端*遵循 KIP-890 的第 2 部分，如 Java 4.0 和 franz-go 1.22；*旧版客户端*（legacy）不遵循，如 librdkafka 2.16，因此 confluent-kafka 也一样。旧版客户端在发送第一条记录之前自己登记分区，leader 只负责*核实*（verify）。v2 客户端在 `transaction.version` 为 2 的集群（TV2）上，则由 leader 在第一条记录到达时登记自己的分区。TV2 是集群的一项*特性*（feature，`kafka-features.sh upgrade`）；客户端会察觉，并在前后两个事务之间切换。
 #
 # 有些示意图先发送记录，再告诉协调器。没有核实，就会留下*悬挂事务*（hanging transaction）：分区让它一直开着，协调器却对它一无所知。所以没有哪个超时会结束它，只读已提交数据的读者永远停在那里。它还会让这个分区的*压实*（compaction）停下来，也就是每个键只留最新一条记录的那种清理。`kafka-transactions.sh find-hanging` 向双方查询，再作比较；`abort` 则让 leader 写下缺少的那条控制消息。
 
@@ -460,7 +460,7 @@ for off in ("", " off=sequence_check"):
 # twice, and would be committed twice (lab 05).
 
 # %% [markdown] lang="zh"
-# 已经中止的记录提交了：在 TV0 上如此，在 TV2 集群上用*旧版客户端*也一样。只有 TV2 **加上** v2 客户端才管用。那时每次结束 epoch 都会增加，迟到的记录因为 epoch 更旧而露馅。否则 epoch 只在初始化时增加，以及协调器替生产者中止事务时增加。
+# 已经中止的记录提交了：在 TV0 上如此，在 TV2 集群上用*旧版客户端*也一样。只有 TV2 **加上** v2 客户端才管用。那时每次结束 epoch 都会增加，迟到的记录因为 epoch 更旧而认得出来。否则 epoch 只在初始化时增加，以及协调器替生产者中止事务时增加。
 #
 # 最后两行说明事务为什么需要*幂等*：事务里的记录也可能发送两次，没有幂等就会提交两次（实验 05）。
 
@@ -549,7 +549,7 @@ print(table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 # librdkafka; in Java before 4.0 the send is abortable too.)
 
 # %% [markdown] lang="zh"
-# 从登记第一个分区算起满 60 s，协调器就可以中止，但要等到它下一次检查（每 10 s 一次，所以这里是 120 s）。对迟缓的生产者，各个答复展示了三类错误。*可重试*（retriable）的错误，客户端会自己再问。*可中止*（abortable）的错误，请调用 abort，然后继续。*致命*（fatal）的错误，只能关闭这个生产者。对 v2 客户端，send 的错误是可中止的，abort 甚至得到 ok。但 send-offsets 得到 ProducerFenced，那是致命的，尽管没有人隔离它。（legacy 那几列是 librdkafka；在 4.0 之前的 Java 里，send 的错误也是可中止的。）
+# 从登记第一个分区算起满 60 s，协调器就可以中止，但要等到它下一次检查（每 10 s 一次，所以这里是 120 s）。这个迟缓的生产者得到的答复，展示了三类错误。*可重试*（retriable）的错误，客户端会自己再问。*可中止*（abortable）的错误，请调用 abort，然后继续。*致命*（fatal）的错误，只能关闭这个生产者。对 v2 客户端，send 的错误是可中止的，abort 甚至得到 ok。但 send-offsets 得到 ProducerFenced，那是致命的，尽管没有人隔离它。（legacy 那几列是 librdkafka；在 4.0 之前的 Java 里，send 的错误也是可中止的。）
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 4, publish: what if the coordinator dies between two markers?
@@ -628,7 +628,7 @@ print(read_recording("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "
 # coordinator epoch and sends all markers again, until they are accepted.
 
 # %% [markdown] lang="zh"
-# 真实的 4.3.1 受到同样的对待，也停在 PrepareCommit。`find-hanging` 什么也找不到，因为协调器确实知道这个事务。手工写一条控制消息能放开读者，但 id 还是卡着：它的生产者永远得到 CONCURRENT_TRANSACTIONS。（Kafka 自带的工具只会写*中止*的控制消息，那样就把一笔已经确认的收款扔掉了。）真正的补救办法是**重新选举**（re-election）：下一个 leader 的协调器 epoch 更高，它把所有控制消息再发一遍，直到得到接受。
+# 真实的 4.3.1 经过同样的操作，也停在 PrepareCommit。`find-hanging` 什么也找不到，因为协调器确实知道这个事务。手工写一条控制消息能放开读者，但 id 还是卡着：它的生产者永远得到 CONCURRENT_TRANSACTIONS。（Kafka 自带的工具只会写*中止*的控制消息，那样就把一笔已经确认的收款扔掉了。）真正的补救办法是**重新选举**（re-election）：下一个 leader 的协调器 epoch 更高，它把所有控制消息再发一遍，直到得到接受。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 5, make visible: what if a partition has no leader?
@@ -642,7 +642,7 @@ print(read_recording("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "
 # `charges-0` is without a leader for a while, as in any outage, and the application has just been told ok.
 
 # %% [markdown] lang="zh"
-# 控制消息到了高水位之下，事务就可以读到，各个分区分别如此；这是实验 07 的内容。可是，如果控制消息该发出的那一刻，分区没有 leader 呢？这里没有谁宕机。`charges-0` 有一段时间没有 leader，任何故障都可能造成这种局面，而应用刚刚得到 ok。
+# 控制消息一到高水位之下，事务就变得可读，每个分区各自如此；这是实验 07 的内容。可是，如果控制消息该发出的那一刻，分区没有 leader 呢？这里没有谁宕机。`charges-0` 有一段时间没有 leader，任何故障都可能造成这种局面，而应用刚刚得到 ok。
 
 # %% jupyter={"source_hidden": true}
 LEADERLESS = """
@@ -725,7 +725,7 @@ print(latest(fenced))
 # `Ongoing` three ways lead out, and one back to itself, for the next partition.
 
 # %% [markdown] lang="zh"
-# 所有分区都答复之后，CompleteCommit 写下，登记的分区就遗忘了。要等这件事的，只有这个生产者的下一个事务。所以一个事务的代价是：在它写过的每个分区里占一条控制消息、一个位移，协调器写几条记录，下一个事务开始前等一会儿。在一个分区里写十条记录，这些代价并不比写一条更多（第一张表）。另一方面，read_committed 的读者要等提交，所以它的延迟大约就是两次提交之间的时间。
+# 所有分区都答复之后，协调器写下 CompleteCommit，登记的分区就可以遗忘了。要等这件事的，只有这个生产者的下一个事务。所以一个事务的代价是：在它写过的每个分区里占一条控制消息、一个位移，协调器写几条记录，下一个事务开始前等一会儿。在一个分区里写十条记录，这些代价并不比写一条更多（第一张表）。另一方面，read_committed 的读者要等提交，所以它的延迟大约就是两次提交之间的时间。
 #
 # `__transaction_state` 是*压实*的：每个键以最新的记录为准，所以这份日志可以当作一张表来读，每个 id 一行（第二张表）。新的协调器只需要这些。
 #
@@ -761,7 +761,7 @@ print(transitions(unfenced, fenced, once, clock))
 # %% [markdown] lang="zh"
 # *提交已经决定，客户端却不知道*。先手动试一试：应用已经调用 commit，请求正在途中。你可以投递消息，在某一步中杀掉协调器，再重启它。目标：应用得到*未知*，而读者读到这笔收款。
 #
-# 然后把这次 kill 写成一行，赋给 `kill`：`kill coordinator when=Kind#n after=K` 表示在协调器发出第 n 条该种消息（`⇒` 表示答复，记录则用它的状态来称呼）的那一步里，做完 K 个效果就杀掉它。答案的形式是 `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`。
+# 然后把这次 kill 写成一行，赋给 `kill`：`kill coordinator when=Kind#n after=K` 表示在协调器发出第 n 条该种消息（`⇒` 表示答复，记录则写它的状态名）的那一步里，做完 K 个效果就杀掉它。答案的形式是 `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`。
 
 # %%
 play = continue_scenario("""
@@ -889,7 +889,7 @@ for outcome in ("COMMIT", "ABORT"):
 # %% [markdown] lang="zh"
 # 一个与事务有关的请求到了。`known` 是协调器为它的 transactional id 保存的（生产者 id，epoch），如果协调器不认识这个 id，就是 `None`；`state` 是事务的状态；`busy` 表示正在写入记录，或者还欠着控制消息；`asked` 是请求里的（生产者 id，epoch）。请回答 `"ok"`、`"PRODUCER_FENCED"`（致命）、`"CONCURRENT_TRANSACTIONS"`（可重试）或 `"INVALID_PRODUCER_ID_MAPPING"`（致命）。
 #
-# 你的规则会装进一个协调器，分别与一个单独的生产者、它重启后的孪生实例，以及手工发送的请求一起，在所有可能的执行里试一遍。这里有两条提示：`print(ADMIT.hint(1))`、`print(ADMIT.hint(2))`。如果规则还不对，消息会说出背后的想法，那次执行会打开，停在看得出问题的那一步。
+# 你的规则会装进一个协调器，在所有可能的执行里试一遍：有时只有一个生产者，有时还有它重启后的另一个实例，有时是手工发送的请求。这里有两条提示：`print(ADMIT.hint(1))`、`print(ADMIT.hint(2))`。如果规则还不对，消息会说出背后的想法，那次执行会打开，停在看得出问题的那一步。
 
 # %% nbgrader={"solution": true, "grade_id": "admit"}
 def admit(known: tuple[int, int] | None, state: str, busy: bool, asked: tuple[int, int]) -> str:
@@ -943,7 +943,7 @@ print(fence_a_zombie())
 # minute over an open transaction, the coordinator aborts it, as it would for any slow client.
 
 # %% [markdown] lang="zh"
-# 现在轮到 broker 等你。另一个未经改动的生产者用一个事务付一次款，它的每个请求都停在 broker 门口：图中是一条虚线消息，下面有按钮。可以放行，可以丢弃，也可以在它之前或之后杀掉 broker。*先回答：如果杀在* `EndTxn` *之后，程序会得到什么答复，读者能读到这笔付款吗*？最后一个单元会放行所有还在等的请求。一个事务开着超过一分钟，协调器就会中止它，对任何慢的客户端都是这样。
+# 现在轮到 broker 等你。另一个未经改动的生产者用一个事务付一次款，它的每个请求都停在 broker 门口：图中是一条虚线消息，下面有按钮。可以放行，可以丢弃，也可以在它之前或之后杀掉 broker。*先回答：如果在* `EndTxn` *之后杀掉，程序会得到什么答复，读者能读到这笔付款吗*？最后一个单元会放行所有还在等的请求。一个事务开着超过一分钟，协调器就会中止它，对任何慢的客户端都是这样。
 
 # %%
 held = HeldPayment()
@@ -973,7 +973,7 @@ print(held.finish())
 # | | Kafka | RocketMQ | Pulsar |
 # |---|---|---|---|
 # | 谁来决定 | 协调器，凭一条记录 | 你的数据库，由 broker 来问 | 协调器，凭一条记录 |
-# | 用什么称呼你 | `transactional.id` | 生产者组 | 没有：每个事务有自己的 TxnID |
+# | 凭什么认出你 | `transactional.id` | 生产者组 | 没有：每个事务有自己的 TxnID |
 # | 旧实例 | 由它的 epoch 隔离：不能发送，不能提交 | 不隔离：任何实例都可以回答 | 生产者要求（ExclusiveWithFencing）时，按主题隔离它的发送；对它的 TxnID 的提交不隔离 |
 # | 沉默意味着 | 60 s 后中止 | “结果怎样？”，最多问 15 次 | 超时之后中止 |
 #
@@ -1006,7 +1006,7 @@ print(held.finish())
 # |---|---|---|
 # | transactional.id 随便取个随机值就行 | 它是应用的名字；随机 id 之间绝不会互相隔离 | 名字 |
 # | transactional.id % 50，去问控制器 | abs(hash) mod 50，任意一个 broker 都会回答 | 名字 |
-# | begin 会在 broker 上打开什么 | begin 只在本地 | 阶段 1 |
+# | begin 会在 broker 上打开某样东西 | begin 只在本地 | 阶段 1 |
 # | 先写记录，再告诉协调器 | 没有核实，就会造成悬挂事务 | 阶段 1 |
 # | epoch 只在初始化时增加 | 协调器中止时也增加；在 TV2 加 v2 客户端下，每次结束都增加 | 阶段 1、2 |
 # | 迟到的消息不会落进下一个事务 | 只有 TV2 加 v2 客户端才如此 | 阶段 2 |
