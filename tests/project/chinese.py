@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from markdown_it import MarkdownIt
+
 CODE = re.compile(r"(?ms)^```.*?^```|(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"(?<![\w.])\d[\d,.:]*\d|(?<![\w.])\d")
@@ -41,8 +43,17 @@ def compare(english: str, chinese: str) -> Iterator[str]:
     plain = without_code(chinese)
     for sentence in ENGLISH.findall(plain):
         yield f"English: {sentence[:60]}"
+    yield from find_stars(chinese)
     for match in WESTERN.finditer(plain):
         yield f"a western sign in “{plain[max(0, match.start() - 8) : match.end()]}”"
+
+
+def find_stars(text: str) -> Iterator[str]:
+    """Stars that Markdown shows as such: an emphasis that ends in 。 does not close before a word."""
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        for part in token.children or ():
+            if part.type == "text" and "*" in part.content:
+                yield f"a star is shown in “{part.content[:40]}”"
 
 
 def list_code(text: str) -> list[str]:
