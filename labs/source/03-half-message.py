@@ -22,11 +22,11 @@
 #
 # *90 分钟，短路线约 20 分钟* · RocketMQ 5.5，与 4.9 不同之处另作说明
 #
-# **一段话概括**：一个订单，既是你数据库里的一行（row，下文也只说“行”），也是发给仓库的一条消息。没有哪个数据库、哪个 broker 能同时向你保证这两样。RocketMQ 为此提供了一个调用，还有一种以它命名的消息：*事务消息*（transactional message）。在本实验中，你会弄清它的各个步骤按什么顺序执行、由哪一步作决定。你会在任意两步之间杀掉订单服务，并查看一个真实的 SQLite 文件。你还要说明可以告诉顾客什么。
+# **一段话概括**：一个订单，既是你数据库里的一行（row，下文也只说“行”），也是发给仓库的一条消息。没有哪个数据库、哪个 broker 能同时向你保证这两样。RocketMQ 为此提供了一个调用，还有一种以它命名的消息：*事务消息*（transactional message）。在这个实验里，你会弄清它的各个步骤按什么顺序执行、由哪一步作决定。你会在任意两步之间杀掉订单服务，并查看一个真实的 SQLite 文件。你还要说明可以告诉顾客什么。
 #
-# **短路线**：引子、预测、运行、可以告诉顾客什么、现在你知道了。其余部分都折叠在以*深入*开头的标题下面。点击标题下方的 *cells hidden* 即可展开。每一部分都可以另找一天单独完成。
+# **短路线**：引子、预测、执行、可以告诉顾客什么、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
 #
-# **预备知识**：实验 00。*主题*（topic）是有名字的消息流，*队列*（queue，例如 `orders-0`）是其中的一个日志。*broker* 是保存这些日志的服务器。*生产者组*（producer group）是同一个服务中发送消息的各个进程。
+# **你需要**实验 00。*主题*（topic）是有名字的消息流，*队列*（queue，例如 `orders-0`）是其中的一个日志。*broker* 是保存这些日志的服务器。*生产者组*（producer group）是同一个服务中发送消息的各个进程。
 
 # %% [markdown]
 # ## Hook: the customer has paid. Does the warehouse know?
@@ -150,7 +150,7 @@ Predict("03-first-step", trace=calm, step=1, panels=["space-time", "lights"])
 # there, and ask at each step what a crash would leave behind.
 
 # %% [markdown] lang="zh"
-# ## 运行
+# ## 执行
 #
 # 消息已经存下，消费者却还拿不到：这就是*半消息*（half message）；它等待时所在的主题叫*半消息主题*（half topic）。画面打开时停在写入行的那一步。从那里继续逐步向前，每一步都问一问：如果此刻宕机，会留下什么？
 
@@ -249,7 +249,7 @@ check(TELLING, create_order)
 # lab asks: [what if nobody answers?](04-check-back.ipynb)
 
 # %% [markdown] lang="zh"
-# ## 现在你知道了
+# ## 现在你知道了什么
 #
 # 消息先存下来，存在没有消费者读取的地方。作决定的是数据库里的那一行。broker 只得到一次通知；如果是 COMMIT，它就把消息写入真正的主题。
 #
@@ -880,7 +880,7 @@ check(KEEPING, execute)
 # ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown] lang="zh"
-# ## 深入：这些执行推翻了哪些误解？
+# ## 深入：这些执行推翻了哪些想法？
 
 # %% [markdown]
 # | belief | what is true | seen in |
@@ -898,7 +898,7 @@ check(KEEPING, execute)
 # | `sendStatus == SEND_OK` says that it succeeded | it says that the half is stored | What may the customer be told |
 
 # %% [markdown] lang="zh"
-# | 误解 | 事实 | 见于 |
+# | 想法 | 事实 | 见于 |
 # |---|---|---|
 # | 本地事务先执行 | 先存半消息 | 预测 |
 # | 半消息不能被消费 | 可以消费，只是没有谁订阅它的主题 | 半消息 |

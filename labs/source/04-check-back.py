@@ -22,11 +22,11 @@
 #
 # *90 分钟，短路线约 20 分钟* · RocketMQ 5.5，与 4.9 不同之处另作说明
 #
-# **一段话概括**：订单服务把一个订单写入自己的数据库，即一行（row），再用一条消息告诉 broker，而这条消息没有谁会确认。在本实验中，这条消息丢了。你会看到订单怎么样了，由谁来补救，什么时候谁也补救不了。你要编写一个测试，找出官方示例的缺陷，还要编写一个监听器，不留下任何未决的订单。
+# **一段话概括**：订单服务把一个订单写入自己的数据库，即一行（row），再用一条消息告诉 broker，而这条消息没有谁会确认。在这个实验里，这条消息丢了。你会看到订单怎么样了，由谁来补救，什么时候谁也补救不了。你要编写一个测试，找出官方示例的缺陷，还要编写一个监听器，不留下任何未决的订单。
 #
-# **短路线**：引子、预测、运行、测试官方示例、现在你知道了。其余部分都折叠在以*深入*开头的标题下面。点击标题下方的 *cells hidden* 即可展开。
+# **短路线**：引子、预测、执行、测试官方示例、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **预备知识**：实验 03，或者下面四个词。*半消息*（half message）是已经存下、但还不交给任何消费者的消息。*监听器*（listener）是应用程序编写的两个函数：`executeLocalTransaction` 写入订单的行，`checkLocalTransaction` 事后说明结果如何。两者都返回 COMMIT_MESSAGE、ROLLBACK_MESSAGE 或 UNKNOW（RocketMQ 自己就这样拼写）。*EndTransaction* 是告诉 broker 结果是哪一种的消息，即结束请求。它是*单向*（one-way）的：发送者不等应答。
+# **你需要**实验 03，或者下面四个词。*半消息*（half message）是已经存下、但还不交给任何消费者的消息。*监听器*（listener）是应用程序编写的两个函数：`executeLocalTransaction` 写入订单的行，`checkLocalTransaction` 事后说明结果如何。两者都返回 COMMIT_MESSAGE、ROLLBACK_MESSAGE 或 UNKNOW（RocketMQ 自己就这样拼）。*EndTransaction* 是告诉 broker 结果是哪一种的消息，即结束请求。它是*单向*（one-way）的：发送者不等应答。
 
 # %% [markdown]
 # ## Hook: a paid order that nobody has heard of
@@ -135,7 +135,7 @@ Predict("04-end-lost", trace=end_lost, step=lost, panels=["space-time", "logs"])
 # called a *check*, or *check-back* (回查).
 
 # %% [markdown] lang="zh"
-# ## 运行
+# ## 执行
 #
 # 用方向键逐步查看。画面里的时钟表示一个定时器到期。*金额*一栏把顾客已付的钱（竖线）和财务已计入的钱（长条）放在一起对照。`COMMIT_MESSAGE` 是*本地*事务的结果，broker 有没有听到，没有谁说过。半分钟后 broker 来*询问*进程。进程去查行，它的回答做到了丢失的那条消息本该做的事。这就叫*回查*（check-back，也叫反查）。
 
@@ -277,7 +277,7 @@ check(STORY, story)
 # [lab 05](05-idempotent-producer.ipynb).
 
 # %% [markdown] lang="zh"
-# ## 现在你知道了
+# ## 现在你知道了什么
 #
 # 决定写在你的数据库里，而 broker 读不到，所以它来询问。只有到一个比进程更长久的地方去查，查出来的回答才可靠。
 #
@@ -1018,7 +1018,7 @@ print(compare_silence())
 # ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown] lang="zh"
-# ## 深入：这些执行推翻了哪些误解？
+# ## 深入：这些执行推翻了哪些想法？
 
 # %% [markdown]
 # | belief | what is true | seen in |
@@ -1043,9 +1043,9 @@ print(compare_silence())
 # | it is safe to catch everything and roll back | an exception means *I do not know*: UNKNOW | exceptions |
 
 # %% [markdown] lang="zh"
-# | 误解 | 事实 | 见于 |
+# | 想法 | 事实 | 见于 |
 # |---|---|---|
-# | 返回了 COMMIT_MESSAGE，broker 就已提交 | 结束请求是单向的，broker 可能没有听到 | 运行 |
+# | 返回了 COMMIT_MESSAGE，broker 就已提交 | 结束请求是单向的，broker 可能没有听到 | 执行 |
 # | 官方示例可以照抄 | 它记在进程里，还会猜 COMMIT | 测试 |
 # | 一出问题 broker 就来询问 | 按轮询问，而且不早于 6 秒 | 什么时候 |
 # | 回查问的是发送者 | 轮流询问组内任何已注册的进程 | 问谁 |
