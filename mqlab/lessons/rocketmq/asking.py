@@ -75,6 +75,7 @@ def tell_who_answers() -> str:
 
 NOBODY = f"""
 # The service is back at once
+#zh 服务立刻又回来了
 system order_service {{version}} check_max=2
 kill app when=EndTransaction#1
 run app: send-in-transaction orders-0 {ORDER}
