@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 
-from ..kernel import Text
+from ..kernel import Text, Words
 from ..places import RECORDINGS
 from ..real.differences import Listed, find_listed
 from ..real.kafka.differences import TABLE
@@ -21,7 +21,28 @@ from .verdict import NOT_WRITTEN, Verdict
 
 PROFILE = "kafka-4.3.1/tv2"
 PROGRAMS = ("segments", "claimed-in-compressed")
-FORM = Text("write a line per difference, such as “QUESTION: REASON”")
+FORM = Text(
+    "write a line per difference, such as “QUESTION: REASON”",
+    "每处差异写一行，例如“QUESTION: REASON”",
+)
+NO_REASON = Words("“{line}” has no reason: {form}", "“{line}”没有写理由：{form}")
+MISSING = Words(
+    "nothing is said yet about “{asked}”: {form}", "关于“{asked}”还什么都没有写：{form}"
+)
+NO_QUESTION = Words(
+    "“{pattern}” is none of the questions in the two tables",
+    "两张表里没有哪个问题与“{pattern}”匹配",
+)
+UNKNOWN = Words(
+    "there is no reason “{reason}”; there are {there}", "没有“{reason}”这个理由，可选的有 {there}"
+)
+TOO_WIDE = Words(
+    "“{pattern}” excuses “{asked}” as well, where both answer alike: the next fault there would "
+    "pass unseen",
+    "“{pattern}”把“{asked}”也豁免了，而那里两边的答复相同：以后那里再出错，就没有人看得见",
+)
+IS_NOT = Words("“{asked}” is not {reason}: {wrong}", "“{asked}”的理由不是 {reason}：{wrong}")
+ALL = Text("three differences, and nothing else is excused", "三处差异都有理由，此外什么也没有豁免")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,44 +50,82 @@ class Reason:
     """`says`: as it stands in the lab; `wrong`: what somebody hears who gives it where it is not
     the reason; `belief`: what is behind that."""
 
-    says: str
+    says: Text
     belief: str
-    wrong: str
+    wrong: Text
 
 
 REASONS = {
     "one-log": Reason(
-        "The engine keeps a log in one piece. A real broker answers from one file of several, and "
-        "the client asks again from where it is.",
+        Text(
+            "The engine keeps a log in one piece. A real broker answers from one file of "
+            "several, and the client asks again from where it is.",
+            "引擎的日志是完整的一份。真实的 broker 只从几个文件中的一个作答，客户端再从所在的位置接着问。",
+        ),
         "every difference is about storage",
-        "no file of the log matters here: nothing has been read yet",
+        Text(
+            "no file of the log matters here: nothing has been read yet",
+            "这里与日志的文件无关：还什么都没有读",
+        ),
     ),
     "not-opened": Reason(
-        "The real broker takes compressed records without looking at their lengths, and the "
-        "engine refuses what nobody could read.",
+        Text(
+            "The real broker takes compressed records without looking at their lengths, "
+            "and the engine refuses what nobody could read.",
+            "真实的 broker 不看压缩记录的长度就收下，引擎则拒绝谁也读不出来的东西。",
+        ),
         "compressed records are not looked at",
-        "the real broker does look here, and fails; look at which of the two says ok",
+        Text(
+            "the real broker does look here, and fails; look at which of the two says ok",
+            "真实的 broker 在这里确实看了，而且失败了；看看两者中哪一个答复 ok",
+        ),
     ),
     "numbers": Reason(
-        "The real broker finds offsets that are not in order, wants to number compressed records "
-        "again, and lacks what it would need for that. The engine stores them.",
+        Text(
+            "The real broker finds offsets that are not in order, wants to number "
+            "compressed records again, and lacks what it would need for that. The engine "
+            "stores them.",
+            "真实的 broker 发现位移不按顺序，想给压缩记录重新编号，却缺少编号所需的东西。引擎则照样存下。",
+        ),
         "every record gets its number from the broker",
-        "nothing is numbered again here: what is wrong is a length, or nothing at all",
+        Text(
+            "nothing is numbered again here: what is wrong is a length, or nothing at all",
+            "这里没有重新编号：出错的是长度，或者根本没有出错",
+        ),
     ),
     "timing": Reason(
-        "The two were asked at different moments.",
+        Text(
+            "The two were asked at different moments.",
+            "两边是在不同的时刻询问的。",
+        ),
         "what differs is a matter of time",
-        "run it again, on any machine: the answer stays as it is. A difference of time would not",
+        Text(
+            "run it again, on any machine: the answer stays as it is. A difference of "
+            "time would not",
+            "在任何机器上再运行一次，答复都不会变；如果是时间造成的，就会变",
+        ),
     ),
     "client": Reason(
-        "The two were asked by different clients.",
+        Text(
+            "The two were asked by different clients.",
+            "两边是由不同的客户端询问的。",
+        ),
         "it must be the client",
-        "one program has asked both, and the question stands once in the table",
+        Text(
+            "one program has asked both, and the question stands once in the table",
+            "询问两边的是同一个程序，这个问题在表里也只有一行",
+        ),
     ),
     "broken": Reason(
-        "The engine is wrong here, and must be mended.",
+        Text(
+            "The engine is wrong here, and must be mended.",
+            "引擎在这里错了，必须修正。",
+        ),
         "where two differ, one is broken",
-        "a client can live with both answers; find what each broker has done to give it",
+        Text(
+            "a client can live with both answers; find what each broker has done to give it",
+            "两种答复客户端都能应付；找出每个 broker 做了什么才这样答复",
+        ),
     ),
 }
 #: what the rows of the project's own table are about, by their questions → the reason here
@@ -103,37 +162,32 @@ class Excuses(Hinted):
         for line in filter(None, map(str.strip, answer.splitlines())):
             pattern, colon, reason = (part.strip(" .") for part in line.rpartition(":"))
             if not colon:
-                return Verdict(False, Text(f"“{line}” has no reason: {FORM}"))
+                return Verdict(False, NO_REASON(line=line, form=FORM))
             if (wrong := judge_row(pattern, reason)) is not None:
                 return wrong
             excused |= {asked for asked in list_questions() if fnmatchcase(asked, pattern)}
         differ = [asked for asked, row in list_questions().items() if row is not None]
         if missing := [asked for asked in differ if asked not in excused]:
-            return Verdict(False, Text(f"nothing is said yet about “{missing[0]}”: {FORM}"))
-        return Verdict(True, Text("three differences, and nothing else is excused"))
+            return Verdict(False, MISSING(asked=missing[0], form=FORM))
+        return Verdict(True, ALL)
 
 
 def judge_row(pattern: str, reason: str) -> Verdict | None:
     """What is wrong with one row; None where nothing is."""
     covered = {a: row for a, row in list_questions().items() if fnmatchcase(a, pattern)}
     if not covered:
-        return Verdict(False, Text(f"“{pattern}” is none of the questions in the two tables"))
+        return Verdict(False, NO_QUESTION(pattern=pattern))
     if reason not in REASONS:
-        there = ", ".join(REASONS)
-        return Verdict(False, Text(f"there is no reason “{reason}”; there are {there}"))
+        there = Text(", ".join(REASONS), "、".join(REASONS))
+        return Verdict(False, UNKNOWN(reason=reason, there=there))
     for asked, row in covered.items():
         if row is None:
-            return Verdict(
-                False,
-                Text(
-                    f"“{pattern}” excuses “{asked}” as well, where both answer alike: the next "
-                    "fault there would pass unseen"
-                ),
-                "a wide excuse is the safer one",
-            )
+            said = TOO_WIDE(pattern=pattern, asked=asked)
+            return Verdict(False, said, "a wide excuse is the safer one")
         if RIGHT[row.asked] != reason:
             given = REASONS[reason]
-            return Verdict(False, Text(f"“{asked}” is not {reason}: {given.wrong}"), given.belief)
+            said = IS_NOT(asked=asked, reason=reason, wrong=given.wrong)
+            return Verdict(False, said, given.belief)
     return None
 
 
@@ -147,7 +201,7 @@ HINTS = (
         "One of the three is about how much of a log comes at once; in one the real broker says "
         "ok, and in one the engine does. Write `Produce a record of *, gzip` for what is three "
         "times the same.",
-        "三处之一是一次返回多少日志；一处是真实代理说 ok，一处是引擎说 ok。三次相同的问题写成 "
+        "三处之一是一次返回多少日志；一处是真实的 broker 说 ok，一处是引擎说 ok。出现三次的同样情形写成 "
         "`Produce a record of *, gzip`。",
     ),
 )

@@ -6,7 +6,7 @@ from textwrap import fill
 
 from mqlab_widgets import Compare, Player
 
-from ..kernel import Trace
+from ..kernel import Text, Trace, spoken
 from ..places import LABS, SCENARIOS
 from ..real.kafka.differences import IGNORED
 from ..registry import scenario
@@ -35,7 +35,8 @@ __all__ = [
 ]
 REPORT = LABS / "reports" / "kafka-lost-marker" / "REPORT.md"
 KILLED = """\
-# {title}
+# {title.en}
+#zh {title.zh}
 system rocketmq {release} check_interval_ms=7000
 run app: send-in-transaction orders-0 o1
 ---
@@ -48,8 +49,28 @@ fire app heartbeat
 at 7000
 fire broker check
 """
-OLDER = KILLED.format(title="4.9 writes an op record at once", release="release=4.9")
-NEWER = KILLED.format(title="5.5 keeps op records in memory", release="release=5.5")
+OLDER = KILLED.format(
+    title=Text("4.9 writes an op record at once", "4.9 立即写入 op 记录"), release="release=4.9"
+)
+NEWER = KILLED.format(
+    title=Text("5.5 keeps op records in memory", "5.5 把 op 记录留在内存里"), release="release=5.5"
+)
+RECORDING = Text("recording", "录制")
+#: `IGNORED` in Chinese, by what it is about
+IN_CHINESE = {
+    "producer ids": "生产者 ID：按程序遇到的先后改为 P、Q、R……：broker 每次分出一段，共 1,000 个，"
+    "重启之后另起一段",
+    "timestamps": "时间戳：略去，除非是程序自己设定的",
+    "names": "名字：主题、组、事务 ID 和成员的名字都是程序自己取的；在线路上，每次执行都给名字加前缀，"
+    "使各个程序互不相遇",
+    "the number of CONCURRENT_TRANSACTIONS": "CONCURRENT_TRANSACTIONS 的次数：同一个问题会一直问到"
+    "答复变为别的，只记下最后那个；如果要看的就是第一个答复，程序会记下它",
+    "PrepareAbort or CompleteAbort": "PrepareAbort 或 CompleteAbort：紧跟在隔离时的第一个 "
+    "InitProducerId 之后，两者都对，控制消息可能比问题更快；程序会等到第二个",
+    "the order of partitions": "分区的顺序：broker 返回的列表都先排序",
+    "the time until a timeout abort": "距超时中止的时间：不记录，定期检查什么时候来就什么时候来",
+    "error messages in words": "错误的文字说明：只记下错误的名字",
+}
 
 
 def play_file(story: str, recorded: str = "") -> Player:
@@ -85,11 +106,15 @@ def list_told() -> str:
         if lso == hw and state != "CompleteCommit":
             continue
         kinds.setdefault(kind, (one.name.rpartition("/")[2], *map(str, one.given)))
-    return columns([("recording", "commit", "state", "hw", "lso", "open_since"), *kinds.values()])
+    return columns(
+        [(str(RECORDING), "commit", "state", "hw", "lso", "open_since"), *kinds.values()]
+    )
 
 
 def list_ignored() -> str:
     """In what two answers may differ without being different, and why."""
+    if spoken() == "zh":
+        return "\n".join(IN_CHINESE[what] for what, _ in IGNORED)
     return "\n".join(fill(f"{what}: {why}", 88, subsequent_indent="    ") for what, why in IGNORED)
 
 

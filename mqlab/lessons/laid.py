@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from html import escape
 
+from ..kernel import Text, Words
 from ..places import RECORDINGS
 from ..real.kafka.broker import RealKafka
 from ..real.kafka.client import Target
@@ -27,6 +28,9 @@ from ..serve.process import RunningBroker
 VERSION = "4.3.1"
 IN_FILES = "txnindex"
 WIDEST = 60  # characters of a cell, in the text
+LINES = Words("{name}: {count} lines", "{name}：{count} 行")
+DIFFER = Words("{lines}, {count} of them differ", "{lines}，其中 {count} 行不同")
+HEAD = Text("who → whom", "谁 → 谁"), Text("asked", "询问")
 STYLE = """\
 <style>
 .mqlab-laid { max-height: 34em; overflow: auto; }
@@ -83,14 +87,14 @@ class Laid:
     @property
     def sentence(self) -> str:
         """How many lines there are, and how many of them differ."""
-        said = f"{self.left.scenario}: {len(self.rows)} lines"
+        said = LINES(name=self.left.scenario, count=len(self.rows))
         differ = sum(bool(row.mark) for row in self.rows)
-        return f"{said}, {differ} of them differ" if self.right else said
+        return str(DIFFER(lines=said, count=differ) if self.right else said)
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
         """The table, its head first."""
-        head, left = ("who → whom", "asked"), self.left.broker
+        head, left = map(str, HEAD), self.left.broker
         if self.right is None:
             return [(*head, left), *((r.who, r.asked, r.left) for r in self.rows)]
         right = self.right.broker

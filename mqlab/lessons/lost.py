@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from ..kernel import Text
+from ..kernel import Text, Words
 from ..places import RECORDINGS
 from ..real.recording import Observation, Recording, load
 from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule
@@ -23,6 +23,16 @@ LOST_IN = ("leaderless-marker", "skip-leaderless-marker")
 RUN = "kafka/leaderless-marker"
 ELSEWHERE = ("pulsar/late-write-hides-committed", "rocketmq/committed-and-parked")
 Given = tuple[str, str, int, int, int]
+FOUND = Words(
+    "{count} moments, and it accuses where it should",
+    "{count} 个时刻，该指出的都指出了，也没有冤枉谁",
+)
+MISSES = Words("{name}: lost({told}) misses the loss", "{name}：lost({told}) 漏掉了这次丢失")
+ACCUSES = Words(
+    "{name}: lost({told}) accuses a broker that did nothing wrong",
+    "{name}：lost({told}) 冤枉了没有出错的 broker",
+)
+BECAUSE = Words("{head}. {message}", "{head}。{message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +131,7 @@ class Lost(Hinted):
             return Verdict(False, Text(str(error)))
         wrong = next((one for one in moments if said[one.given] != one.lost), None)
         if wrong is None:
-            return Verdict(True, Text(f"{len(moments)} moments, and it accuses where it should"))
+            return Verdict(True, FOUND(count=len(moments)))
         return self._refute(wrong, said)
 
     def _refute(self, moment: Moment, said: dict[Given, bool]) -> Verdict:
@@ -129,12 +139,11 @@ class Lost(Hinted):
             (b for b in self.beliefs if all(b.rule(*given) == it for given, it in said.items())),
             None,
         )
-        what = "misses the loss" if moment.lost else "accuses a broker that did nothing wrong"
         told = ", ".join(map(repr, moment.given))
-        head = f"{moment.name}: lost({told}) {what}"
+        head = (MISSES if moment.lost else ACCUSES)(name=moment.name, told=told)
         if belief is None:
-            return Verdict(False, Text(head))
-        return Verdict(False, Text(f"{head}. {belief.message}"), belief.name)
+            return Verdict(False, head)
+        return Verdict(False, BECAUSE(head=head, message=belief.message), belief.name)
 
 
 def _expects(answer: object) -> str:
@@ -146,7 +155,8 @@ BELIEFS = (
         "ok means that all is well",
         Text(
             "The client was told ok and the coordinator says CompleteCommit. Neither of them has "
-            "looked into the partition"
+            "looked into the partition",
+            "客户端得到了 ok，协调器说 CompleteCommit。这两方都没有看过分区里面",
         ),
         lambda commit, state, hw, lso, open_since: False,
     ),
@@ -154,7 +164,8 @@ BELIEFS = (
         "what cannot be read yet is lost",
         Text(
             "The decision is there, and the coordinator still owes the marker: it is late, not "
-            "lost. What does the state say about that?"
+            "lost. What does the state say about that?",
+            "决定已经有了，而协调器还欠着控制消息：只是迟到，没有丢失。对此，状态是怎么说的？",
         ),
         lambda commit, state, hw, lso, open_since: commit == "ok" and lso < hw,
     ),
@@ -162,26 +173,34 @@ BELIEFS = (
         "decided and open is lost",
         Text(
             "The decision is there, and PrepareCommit says that its marker is still owed. Who "
-            "would write it after CompleteCommit?"
+            "would write it after CompleteCommit?",
+            "决定已经有了，PrepareCommit 说明控制消息还欠着。到了 CompleteCommit 之后，还有谁会写？",
         ),
         lambda commit, state, hw, lso, open_since: commit == "ok" and open_since >= 0,
     ),
     Belief(
         "an open transaction is a fault",
-        Text("Its producer may still end it, or a timeout will. Who has been promised anything?"),
+        Text(
+            "Its producer may still end it, or a timeout will. Who has been promised anything?",
+            "它的生产者还可能结束它，否则超时也会。谁得到过什么承诺呢？",
+        ),
         lambda commit, state, hw, lso, open_since: open_since >= 0,
     ),
     Belief(
         "what holds readers back is mine",
         Text(
             "This producer's marker is there. Somebody else's open transaction holds the readers "
-            "back, and it may still end"
+            "back, and it may still end",
+            "这个生产者的控制消息已经在了。挡住读者的是别人未结束的事务，那个事务还可能结束",
         ),
         lambda commit, state, hw, lso, open_since: state == "CompleteCommit" and lso < hw,
     ),
     Belief(
         "a completed commit is suspicious",
-        Text("Its marker is there and everybody can read it. What would a lost one lack?"),
+        Text(
+            "Its marker is there and everybody can read it. What would a lost one lack?",
+            "它的控制消息已经在了，大家都能读到。丢失的提交会缺少什么？",
+        ),
         lambda commit, state, hw, lso, open_since: state == "CompleteCommit",
     ),
 )
@@ -189,12 +208,12 @@ HINTS = (
     Text(
         "Say in one sentence who believes what: the client, the coordinator, the partition. A loss "
         "is where they contradict each other and nobody is left who will mend it.",
-        "用一句话说出谁相信什么：客户端、协调者、分区。丢失就是它们互相矛盾，而且没有谁会再去修复。",
+        "用一句话说出谁相信什么：客户端、协调器、分区。丢失就是各方互相矛盾，而且再没有谁会去修复。",
     ),
     Text(
         "Three conditions, joined by `and`: what the client was told; the state in which the "
         "coordinator owes nothing any more; and what the partition still takes for open.",
-        "用 `and` 连接三个条件：客户端得到的答复；协调者不再欠任何东西的状态；分区仍认为未结束的事务。",
+        "用 `and` 连接三个条件：客户端得到的答复；协调器不再欠任何东西的那种状态；分区仍认为没有结束的事务。",
     ),
 )
 LOST = Lost(BELIEFS, HINTS)

@@ -9,12 +9,16 @@ from dataclasses import replace
 
 import pytest
 
+from mqlab.kernel import LANGUAGES, speaking
 from mqlab.lessons.excuses import EXCUSES, REASONS, RIGHT, list_questions
-from mqlab.lessons.lab14 import play_lost
+from mqlab.lessons.lab14 import IN_CHINESE, NEWER, OLDER, list_ignored, list_told, play_lost
 from mqlab.lessons.laid import Laid, ask_both, read_laid
 from mqlab.lessons.lost import BELIEFS, LOST, LOST_IN, list_moments, look
 from mqlab.places import LABS, RECORDINGS
+from mqlab.real.kafka.differences import IGNORED
 from mqlab.real.recording import Observation, load
+from mqlab.scenario import parse_script
+from tests.project.chinese import compare
 
 LEADERLESS = "kafka-4.3.1/tv2/leaderless-marker"
 ROWS = "\n".join(f"{asked}: {reason}" for asked, reason in RIGHT.items())
@@ -59,6 +63,22 @@ def test_what_a_broker_answers_is_escaped():
     assert "<script>" not in html and "&lt;script&gt;" in html
 
 
+def test_a_table_and_what_is_left_out_of_it_are_told_in_chinese():
+    laid = read_laid(LEADERLESS)
+    with speaking("zh"):
+        count = len(laid.rows)
+        assert laid.sentence == f"leaderless-marker：{count} 行" and laid.cells[0][1] == "询问"
+        two = replace(laid, right=replace(laid.left, broker="mqlab"))
+        assert two.sentence == f"leaderless-marker：{count} 行，其中 0 行不同"
+        assert list_told().startswith("录制 ")
+        assert list_ignored() == "\n".join(IN_CHINESE[what] for what, _ in IGNORED)
+    assert len(IN_CHINESE) == len(IGNORED)
+    assert [parse_script(text.replace("---\n", "")).title.zh for text in (OLDER, NEWER)] == [
+        "4.9 立即写入 op 记录",
+        "5.5 把 op 记录留在内存里",
+    ]
+
+
 # ---- three differences --------------------------------------------------------------------
 
 
@@ -74,7 +94,8 @@ def test_a_wrong_reason_hears_its_own_sentence(asked, reason):
     if reason == RIGHT[asked]:
         return
     verdict = EXCUSES.check(f"{asked}: {reason}")
-    assert not verdict.ok and REASONS[reason].wrong in verdict.message.en
+    assert not verdict.ok and REASONS[reason].wrong.en in verdict.message.en
+    assert REASONS[reason].wrong.zh in verdict.message.zh
     assert verdict.misconception == REASONS[reason].belief
 
 
@@ -103,6 +124,7 @@ def test_a_row_that_takes_an_equal_line_earns_nothing(pattern):
 def test_an_answer_that_says_too_little(answer, says):
     verdict = EXCUSES.check(answer)
     assert not verdict.ok and says in verdict.message.en
+    assert not list(compare(verdict.message.en, verdict.message.zh))
 
 
 # ---- the loss -----------------------------------------------------------------------------
@@ -122,6 +144,7 @@ def test_each_belief_hears_its_own_message(belief):
         verdict = LOST.check(belief.rule, graded=graded)
         assert not verdict.ok and verdict.misconception == belief.name
         assert belief.message.en in verdict.message.en
+        assert belief.message.zh in verdict.message.zh
 
 
 def test_a_loss_that_is_missed_is_named_with_what_the_rule_was_told():
@@ -177,7 +200,8 @@ def test_the_page_says_what_the_program_says():
 def test_the_table_of_reasons_in_the_lab_is_the_exercise_s():
     source = (LABS / "source" / "14-the-real-thing.py").read_text("utf-8")
     for name, reason in REASONS.items():
-        assert f"# | `{name}` | {reason.says} |" in source
+        for lang in LANGUAGES:
+            assert f"# | `{name}` | {reason.says.of(lang)} |" in source
 
 
 def test_the_run_of_the_hook_ends_as_the_recording_does():
