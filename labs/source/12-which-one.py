@@ -16,6 +16,17 @@
 # logs, together with what was read. An *outbox* (发件箱) is a table beside your rows: one local transaction
 # writes a row and its message, and a process named *relay* (中继) sends what stands in the table.
 
+# %% [markdown] lang="zh"
+# # 实验 12 · 该选哪一种？
+#
+# *60 分钟，短路线约 25 分钟* · Kafka 4.3、RocketMQ 5.5、Pulsar 4.2，以及发件箱（outbox）
+#
+# **一段话概括**：礼品店有五件工作要用到消息队列；要让消息可靠，有四种方式：Kafka、RocketMQ 或 Pulsar 的事务，或者自己数据库里的一张表。在这个实验里，你用每种方式各发送一个订单，在同样的时刻各杀掉一个进程，数一数代价。然后为五件工作各选一种方式，并指出是哪些执行排除了别的方式。
+#
+# **短路线**：引子、预测、运行、选择、现在你知道了。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
+#
+# **预备知识**：实验 03、06 和 09，或者下面这几句话。在 *RocketMQ* 里，消息先作为半消息等着，由发送方数据库里的一行来决定。在 *Kafka* 和 *Pulsar* 里，*协调器*（coordinator，即事务协调器）对几个日志里的记录作决定，读取过的东西也一并在内。*发件箱*（outbox）是放在你的业务行旁边的一张表：一个本地事务同时写下一行和它的消息，再由名叫*中继*（relay）的进程把表里的消息发出去。
+
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check, vary
 from mqlab.lessons.lab12 import (
@@ -47,6 +58,17 @@ from mqlab.lessons.lab12 import (
 # If nothing must happen together, and each consumer knows an order by its number, a plain message that is
 # sent until it is acknowledged is enough.
 
+# %% [markdown] lang="zh"
+# ## 引子：你真的需要 broker 的事务吗？
+#
+# 一个订单付了款。商店往自己的数据库里写一行。库存和会计都得知道这件事，另有一条后续消息要发往第二个主题。比较各种 broker 之前，先问三个问题：
+#
+# 1. **哪些事必须一起发生？** 一行和一条消息；读到的和写出的；几条消息；或者没有。
+# 2. **东西又来了一遍，谁看得出来？** 按编号保存每个订单的消费者看得出来，求和的看不出来。
+# 3. **谁作决定？没有消息传来，意味着什么？** 你的数据库，或者协调器。去问发送方，或者中止。
+#
+# 如果没有什么必须一起发生，而每个消费者又都按编号认得订单，那么普通消息就够了，只要重复发送到得到确认为止。
+
 # %% jupyter={"source_hidden": true}
 Predict("12-need")
 
@@ -56,6 +78,11 @@ Predict("12-need")
 # Here is the same order in Pulsar. The coordinator has written its decision, COMMITTING, and then it dies.
 # Nobody else has heard of the decision. In a moment the coordinator is started again. Choose an answer and lock
 # it; then the run goes on.
+
+# %% [markdown] lang="zh"
+# ## 预测
+#
+# 这是 Pulsar 里的同一个订单。协调器写下了决定 COMMITTING，然后就死了，别的各方都还没有听到这个决定。片刻之后协调器会重新启动。选一个答案，然后锁定，执行就会继续。
 
 # %% jupyter={"source_hidden": true}
 pulsar = die_after_deciding("pulsar")
@@ -69,6 +96,11 @@ Predict("12-told", trace=pulsar, step=first(pulsar, "killed"), panels=seen, told
 # They open at the end. Drag the slider of the first one. *Ask at each stage: who could read the order now, and
 # what does the caller know?*
 
+# %% [markdown] lang="zh"
+# ## 运行：一个订单，四种方式，一个时钟
+#
+# 四张图共用一个时钟：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。打开时停在末尾。拖动第一张图的滑块。*在每个阶段都问一问：现在谁能读到订单？调用者知道什么？*
+
 # %%
 kill_ways()
 
@@ -76,6 +108,9 @@ kill_ways()
 # Now choose the stage at which a process dies. The *keeper* is the process that carries the decision on:
 # Kafka's and Pulsar's coordinator, RocketMQ's broker, the outbox's relay. The *sender* is the process that has
 # the order. At the end of each run it is replaced, or comes back.
+
+# %% [markdown] lang="zh"
+# 现在选择进程死在哪个阶段。*keeper* 是把决定落实下去的进程：Kafka 和 Pulsar 的协调器、RocketMQ 的 broker、发件箱的中继。*sender* 是手里有订单的进程。到每次执行的末尾，死掉的进程会有人接替，或者自己回来。
 
 # %%
 vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
@@ -91,6 +126,17 @@ vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
 # | votes | nobody | the local transaction | nobody | nobody |
 # | your call returns | after *decide* | after *publish*, unanswered | after *forget* | after *decide* |
 # | silence means | abort, after a timeout | ask the producer | abort, after a timeout | the relay tries again |
+
+# %% [markdown] lang="zh"
+# 在每一次执行里，库存最后都恰好得到订单一次。区别在中间：什么时候看得到订单，调用者听到什么，谁必须做些什么。
+#
+# | | Kafka | RocketMQ | Pulsar | 发件箱 |
+# |---|---|---|---|---|
+# | 结合在一起的 | 各条记录，以及读到的位移 | 一条消息和你数据库里的一行 | 消息和确认 | 你的一行和它的消息 |
+# | 谁决定 | 协调器的日志 | 你的数据库 | 协调器的日志 | 你的数据库 |
+# | 谁投票 | 没有谁 | 本地事务 | 没有谁 | 没有谁 |
+# | 你的调用何时返回 | *决定*之后 | *公布决定*之后，没有应答 | *遗忘*之后 | *决定*之后 |
+# | 没有消息传来，意味着 | 超时后中止 | 去问生产者 | 超时后中止 | 中继再试一次 |
 
 # %% [markdown]
 # ## Choose
@@ -109,6 +155,21 @@ vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
 # are acknowledged) and `key` (an idempotency key that the one who is called stores with its effect). For the
 # order service two ways fit; one is enough. These are the runs:
 
+# %% [markdown] lang="zh"
+# ## 选择
+#
+# 有五件工作等着你。为每一件选一种方式，并指出是哪些执行排除了同事提议的方式。
+#
+# | 情形 | 要求 | 同事的提议 |
+# |---|---|---|
+# | order service（订单服务） | 它把订单的一行写入自己的数据库，库存必须得知每一行。库存按编号认得订单。 | kafka、pulsar、plain |
+# | aggregates（汇总） | 一个作业读取订单主题，把每分钟的收入写入另一个主题。旧的进程可能还活着。 | pulsar、outbox、rocketmq |
+# | fan-out（分发） | 多个工作进程从一个共用的队列取任务，把每个任务转交到下一个部门的队列。一个任务慢了，不能耽误别的任务。 | kafka、rocketmq、plain |
+# | nightly file（夜间文件） | 一个程序每晚发送一次文件里的 500,000 行，要花一个小时，中断之后又从头开始。消费者按编号保存各行。 | kafka、pulsar |
+# | payment provider（支付服务商） | 程序为每个订单调用服务商，由服务商从卡上扣款。任何一张卡都不能扣两次。 | kafka、pulsar、rocketmq、outbox、plain |
+#
+# 可选的方式是 `kafka`、`rocketmq`、`pulsar`、`outbox`、`plain`（不用事务的消息，重复发送到得到确认为止）和 `key`（幂等键，由被调用的一方与效果一起保存）。对订单服务来说，有两种方式都合适，答一种就够。可用的执行如下：
+
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_runs())
 
@@ -119,6 +180,9 @@ vary(play_run, run=list(RUNS))
 # Write a line for each situation, as in `aggregates: outbox, because zombie and late-end`. A choice without a
 # run earns nothing, and neither does a run that forbids nothing here. Two hints wait: `print(CHOICE.hint(1))`,
 # then `print(CHOICE.hint(2))`.
+
+# %% [markdown] lang="zh"
+# 每种情形写一行，例如 `aggregates: outbox, because zombie and late-end`。只有选择、没有执行，不得分；写出的执行在这里什么也排除不了，也不得分。有两条提示可看：`print(CHOICE.hint(1))`，然后 `print(CHOICE.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "choice"}
 # A line for each of the five situations.
@@ -155,6 +219,13 @@ check(CHOICE, choice)
 # The short way ends here, and all points of this lab are in it. The parts below go deeper. The next
 # lab asks you to write a coordinator yourself: [lab 13](13-build-a-coordinator.ipynb).
 
+# %% [markdown] lang="zh"
+# ## 现在你知道了
+#
+# “事务消息”有两种意思。在 RocketMQ 里，是一条消息和一个本地事务，由你的数据库决定。在 Kafka 和 Pulsar 里，是许多条消息和读取过的东西，由协调器决定。先问哪些事必须一起发生，然后可选的就不多了，有时答案是*一种也不用*。
+#
+# 短路线到此结束，本实验的分数全在这里。下面的部分会更深入。下一个实验请你自己写一个协调器：[实验 13](13-build-a-coordinator.ipynb)。
+
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
 
@@ -163,9 +234,15 @@ met("12")
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what becomes of the order, kill by kill?
 
+# %% [markdown] lang="zh"
+# ## 深入：逐个 kill，订单会怎样？
+
 # %% [markdown]
 # Each cell of the next tables is a run: the orders that stock can have while the process is dead → in the end,
 # and what the caller was told of its last call. First the sender dies at the end of a stage, then the keeper.
+
+# %% [markdown] lang="zh"
+# 下面两张表的每一格都是一次执行：进程死着的时候库存可能得到的订单数 → 最后的订单数，以及调用者从最后一次调用听到了什么。第一张表里，sender 死在一个阶段的末尾；第二张表里，死的是 keeper。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tell_kills("sender"))
@@ -178,12 +255,21 @@ print(tell_kills("keeper"))
 # exception of a commit does not say that nothing happened. And with the outbox, and in RocketMQ, a decided order
 # waits for the keeper: nothing is lost, but nobody sees it until the keeper is back.
 
+# %% [markdown] lang="zh"
+# 有两点很显眼。一个已经提交的事务，Pulsar 的调用者听到的却是 TransactionNotFoundException：提交时的异常，并不说明什么也没有发生。而在发件箱和 RocketMQ 里，已经决定的订单要等着 keeper：什么也没有丢，但在 keeper 回来之前，谁也看不到它。
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does one order cost?
+
+# %% [markdown] lang="zh"
+# ## 深入：一个订单的代价是多少？
 
 # %% [markdown]
 # The next table counts the messages of all processes, the writes to their disks, and the flushes that somebody
 # waits for, in the four runs above.
+
+# %% [markdown] lang="zh"
+# 下表统计上面四次执行里所有进程的消息数、写盘次数，以及有谁在等待的刷盘（flush）次数。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tell_prices())
@@ -195,8 +281,14 @@ print(tell_prices())
 # runs do not do the same work: Kafka's and Pulsar's write two topics and what was read, RocketMQ's writes one
 # message.
 
+# %% [markdown] lang="zh"
+# 发件箱最早给调用者答复：只要一次本地提交。代价留到后面，由中继和消费者的写入来付。Kafka 和 Pulsar 的执行里没有刷盘，因为没有谁在等：Kafka 在各副本把记录放进内存时就确认；Pulsar 的各个 bookie 存下的东西，模型算作写入。各次执行做的事情也不相同：Kafka 和 Pulsar 的执行写入两个主题和读取过的东西，RocketMQ 的执行只写一条消息。
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which anomaly is possible where?
+
+# %% [markdown] lang="zh"
+# ## 深入：哪里可能出现哪种异常现象？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tell_anomalies())
@@ -206,8 +298,14 @@ print(tell_anomalies())
 # and a search with it on. `mqlab matrix --reasons` names them, and `mqlab matrix --check` does all of them
 # again.
 
+# %% [markdown] lang="zh"
+# *不可能*是一次搜索到底的结果。*可能*是一次执行。*仅当关闭 X* 则两样都有：关闭这项保护措施的一次执行，和开启它的一次搜索。`mqlab matrix --reasons` 会列出这些执行和搜索，`mqlab matrix --check` 把它们全部重做一遍。
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what provides A, C, I and D?
+
+# %% [markdown] lang="zh"
+# ## 深入：A、C、I 和 D 由什么来提供？
 
 # %% [markdown]
 # | | Kafka | RocketMQ | Pulsar | outbox |
@@ -223,8 +321,21 @@ print(tell_anomalies())
 # a special topic. RocketMQ does; Kafka and Pulsar write them in place, and the special topic there is a
 # *log of transactions*. RocketMQ has no such log, only halves and op records.
 
+# %% [markdown] lang="zh"
+# | | Kafka | RocketMQ | Pulsar | 发件箱 |
+# |---|---|---|---|---|
+# | 原子性 | PrepareCommit 为所有分区决定，控制消息随后写入 | 你的数据库决定；回查一直问，直到听到为止 | COMMITTING 为所有主题和订阅决定 | 本地提交为行和消息决定 |
+# | 一致性 | 是你的程序的事 | 是你的程序的事 | 是你的程序的事 | 是你的数据库的约束 |
+# | 隔离性 | `read_committed`，Java 消费者默认不用；各分区不在同一时刻可见 | 半消息所在的主题没有谁读 | maxReadPosition，对每个消费者都如此 | 读主题的看到订单，比读表的晚 |
+# | 持久性 | 靠副本；所有副本一起断电，可能带走一次提交 | 默认情况下，半消息还没落盘就已确认 | 取决于 ledger 如何存储 | 你的数据库的日志 |
+#
+# 有一篇文章说，这几种都是两阶段提交。可是没有谁要 Kafka 的分区投票，也没有谁要 Pulsar 的主题投票：协调器独自决定，第二阶段倒是有的。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a database row inside a Kafka transaction?
+
+# %% [markdown] lang="zh"
+# ## 深入：把数据库的一行放进 Kafka 事务？
 
 # %% [markdown]
 # A team has Kafka and wants what RocketMQ has. It begins a Kafka transaction, sends the message, commits the row,
@@ -245,8 +356,26 @@ print(tell_anomalies())
 # **Kafka's share groups** (KIP-932) acknowledge messages one by one, as Pulsar does. In 4.2 these
 # acknowledgements are outside of transactions, so for the fan-out above they are `plain`.
 
+# %% [markdown] lang="zh"
+# 有个团队用的是 Kafka，想要的却是 RocketMQ 的本领。做法是开启一个 Kafka 事务，发送消息，提交数据库的行，然后在 Kafka 里提交。这里没有回查：宕机之后，没有谁去问数据库。
+#
+# | 服务死在 | 行 | 消息 |
+# |---|---|---|
+# | 行提交之前 | 没有 | 已中止 |
+# | 两次提交之间 | **有** | 已中止：没有谁来问这一行 |
+# | 两次提交之后 | 有 | 有 |
+#
+# 把次序颠倒过来，中间那种情况就是有消息而没有行。发件箱只有一次提交，所以没有中间那种情况。
+#
+# **两个集群**的情形也一样。Kafka 的事务以自己的集群为界：在一个集群里读、往另一个集群里写的程序有两次提交。补救的办法是把读取位置存在输出所在的集群里，或者让消费者认得编号。
+#
+# **Kafka 的共享组**（share group，KIP-932）像 Pulsar 那样逐条确认消息。在 4.2 里，这些确认在事务之外，所以对上面的 fan-out 来说，它属于 `plain`。
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what should one watch?
+
+# %% [markdown] lang="zh"
+# ## 深入：应当监视什么？
 
 # %% [markdown]
 # | way | what grows when it is stuck | who shows it |
@@ -256,8 +385,19 @@ print(tell_anomalies())
 # | Pulsar | maxReadPosition stands still; transactions that nobody ends | `pulsar-admin transactions transaction-buffer-stats`; `slow-transactions` names those whose *timeout* is long |
 # | outbox | rows without a mark, and the age of the oldest | one SELECT in your own database |
 
+# %% [markdown] lang="zh"
+# | 方式 | 卡住时什么在增长 | 由什么显示 |
+# |---|---|---|
+# | Kafka | LSO 到 HW 的距离，以及最早的未结束事务已经开了多久 | `kafka-transactions.sh describe-producers`、`find-hanging` |
+# | RocketMQ | 一再去问的半消息；之后是 `TRANS_CHECK_MAX_TIME_TOPIC` 里的消息 | `mqadmin topicStatus` |
+# | Pulsar | maxReadPosition 停住不动；没有谁去结束的事务 | `pulsar-admin transactions transaction-buffer-stats`；`slow-transactions` 列出的是*超时*设得长的事务 |
+# | 发件箱 | 没有打上标记的行，以及最早的那一行已有多久 | 在你自己的数据库里执行一条 SELECT |
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which beliefs did these runs refute?
+
+# %% [markdown] lang="zh"
+# ## 深入：这些执行推翻了哪些误解？
 
 # %% [markdown]
 # | belief | what is true | seen in |
@@ -269,11 +409,27 @@ print(tell_anomalies())
 # | an outbox loses what its relay has not sent | the row is there; the order is late | kill by kill |
 # | all of them are two-phase commit | in Kafka and Pulsar nobody votes | A, C, I and D |
 
+# %% [markdown] lang="zh"
+# | 误解 | 事实 | 见于 |
+# |---|---|---|
+# | “事务消息”在哪里都是一个意思 | 一行和一条消息，或者许多条消息和读取过的东西 | 运行 |
+# | 精确一次只靠 broker 就行 | 外部的效果不在任何事务里：需要一个键，或者让输出端加入事务 | 选择 |
+# | 抛出异常就是什么也没有发生 | 订单在那里，提交却抛出异常 | 预测 |
+# | 用 broker 的事务总是更安全 | 未结束的事务有期限，还会挡住别人 | 选择 |
+# | 中继没有发出的，发件箱就丢了 | 行还在，订单只是晚到 | 逐个 kill |
+# | 这几种都是两阶段提交 | 在 Kafka 和 Pulsar 里没有谁投票 | A、C、I 和 D |
+
 # %% [markdown] tags=["deeper"]
 # ## Deeper: exit ticket
 
+# %% [markdown] lang="zh"
+# ## 深入：离场小测
+
 # %% [markdown]
 # A bakery writes each sale into its database. Its accountant, in another company, reads the sales from a topic.
+
+# %% [markdown] lang="zh"
+# 一家面包店把每笔销售写入自己的数据库。它的会计在另一家公司，从一个主题里读取这些销售。
 
 # %% jupyter={"source_hidden": true}
 Predict("12-exit-ticket")
