@@ -23,9 +23,9 @@
 #
 # **一段话概括**：礼品店有五件工作要用到消息队列；要让消息可靠，有四种方式：Kafka、RocketMQ 或 Pulsar 的事务，或者自己数据库里的一张表。在这个实验里，你用每种方式各发送一个订单，在同样的时刻各杀掉一个进程，数一数代价。然后为五件工作各选一种方式，并指出是哪些执行排除了别的方式。
 #
-# **短路线**：引子、预测、运行、选择、现在你知道了。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
+# **短路线**：引子、预测、执行、选择、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
 #
-# **预备知识**：实验 03、06 和 09，或者下面这几句话。在 *RocketMQ* 里，消息先作为半消息等着，由发送方数据库里的一行来决定。在 *Kafka* 和 *Pulsar* 里，*协调器*（coordinator，即事务协调器）对几个日志里的记录作决定，读取过的东西也一并在内。*发件箱*（outbox）是放在你的业务行旁边的一张表：一个本地事务同时写下一行和它的消息，再由名叫*中继*（relay）的进程把表里的消息发出去。
+# **预备知识**：实验 03、06 和 09，或者下面这几句话。在 *RocketMQ* 里，消息先存成半消息，等发送方数据库里的一行来决定。在 *Kafka* 和 *Pulsar* 里，*协调器*（coordinator，即事务协调器）为几个日志里的记录作决定，消费进度也一并在内。*发件箱*（outbox）是放在你的业务行旁边的一张表：一个本地事务同时写下一行和它的消息，再由名叫*中继*（relay）的进程把表里的消息发出去。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check, vary
@@ -63,9 +63,9 @@ from mqlab.lessons.lab12 import (
 #
 # 一个订单付了款。商店往自己的数据库里写一行。库存和会计都得知道这件事，另有一条后续消息要发往第二个主题。比较各种 broker 之前，先问三个问题：
 #
-# 1. **哪些事必须一起发生？** 一行和一条消息；读到的和写出的；几条消息；或者没有。
+# 1. **哪些事必须一起发生？** 一行和一条消息；读到的和写出的；几条消息；或者什么也不用。
 # 2. **东西又来了一遍，谁看得出来？** 按编号保存每个订单的消费者看得出来，求和的看不出来。
-# 3. **谁作决定？没有消息传来，意味着什么？** 你的数据库，或者协调器。去问发送方，或者中止。
+# 3. **谁作决定？没有消息传来，意味着什么？** 你的数据库，或者协调器。去问发送方，还是中止。
 #
 # 如果没有什么必须一起发生，而每个消费者又都按编号认得订单，那么普通消息就够了，只要重复发送到得到确认为止。
 
@@ -82,7 +82,7 @@ Predict("12-need")
 # %% [markdown] lang="zh"
 # ## 预测
 #
-# 这是 Pulsar 里的同一个订单。协调器写下了决定 COMMITTING，然后就死了，别的各方都还没有听到这个决定。片刻之后协调器会重新启动。选一个答案，然后锁定，执行就会继续。
+# 这是 Pulsar 里的同一个订单。协调器写下了决定 COMMITTING，然后就死了，别的各方都还不知道这个决定。片刻之后协调器会重新启动。选一个答案，然后锁定，执行就会继续。
 
 # %% jupyter={"source_hidden": true}
 pulsar = die_after_deciding("pulsar")
@@ -97,7 +97,7 @@ Predict("12-told", trace=pulsar, step=first(pulsar, "killed"), panels=seen, told
 # what does the caller know?*
 
 # %% [markdown] lang="zh"
-# ## 运行：一个订单，四种方式，一个时钟
+# ## 执行：一个订单，四种方式，一个时钟
 #
 # 四张图共用一个时钟：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。打开时停在末尾。拖动第一张图的滑块。*在每个阶段都问一问：现在谁能读到订单？调用者知道什么？*
 
@@ -110,7 +110,7 @@ kill_ways()
 # the order. At the end of each run it is replaced, or comes back.
 
 # %% [markdown] lang="zh"
-# 现在选择进程死在哪个阶段。*keeper* 是把决定落实下去的进程：Kafka 和 Pulsar 的协调器、RocketMQ 的 broker、发件箱的中继。*sender* 是手里有订单的进程。到每次执行的末尾，死掉的进程会有人接替，或者自己回来。
+# 现在选择进程死在哪个阶段。*keeper* 是把决定落实下去的进程：Kafka 和 Pulsar 的协调器、RocketMQ 的 broker、发件箱的中继。*sender* 是手里有订单的进程。每次执行到最后，死掉的进程要么有别的进程接替，要么自己回来。
 
 # %%
 vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
@@ -132,7 +132,7 @@ vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
 #
 # | | Kafka | RocketMQ | Pulsar | 发件箱 |
 # |---|---|---|---|---|
-# | 结合在一起的 | 各条记录，以及读到的位移 | 一条消息和你数据库里的一行 | 消息和确认 | 你的一行和它的消息 |
+# | 结合在一起的 | 记录，以及读取位置 | 一条消息和你数据库里的一行 | 消息和确认 | 你的一行和它的消息 |
 # | 谁决定 | 协调器的日志 | 你的数据库 | 协调器的日志 | 你的数据库 |
 # | 谁投票 | 没有谁 | 本地事务 | 没有谁 | 没有谁 |
 # | 你的调用何时返回 | *决定*之后 | *公布决定*之后，没有应答 | *遗忘*之后 | *决定*之后 |
@@ -220,9 +220,9 @@ check(CHOICE, choice)
 # lab asks you to write a coordinator yourself: [lab 13](13-build-a-coordinator.ipynb).
 
 # %% [markdown] lang="zh"
-# ## 现在你知道了
+# ## 现在你知道了什么
 #
-# “事务消息”有两种意思。在 RocketMQ 里，是一条消息和一个本地事务，由你的数据库决定。在 Kafka 和 Pulsar 里，是许多条消息和读取过的东西，由协调器决定。先问哪些事必须一起发生，然后可选的就不多了，有时答案是*一种也不用*。
+# “事务消息”有两种意思。在 RocketMQ 里，是一条消息和一个本地事务，由你的数据库决定。在 Kafka 和 Pulsar 里，是许多条消息和消费进度，由协调器决定。先问哪些事必须一起发生，然后可选的就不多了，有时答案是*一种也不用*。
 #
 # 短路线到此结束，本实验的分数全在这里。下面的部分会更深入。下一个实验请你自己写一个协调器：[实验 13](13-build-a-coordinator.ipynb)。
 
@@ -235,14 +235,14 @@ met("12")
 # ## Deeper: what becomes of the order, kill by kill?
 
 # %% [markdown] lang="zh"
-# ## 深入：逐个 kill，订单会怎样？
+# ## 深入：逐次 kill，订单会怎样？
 
 # %% [markdown]
 # Each cell of the next tables is a run: the orders that stock can have while the process is dead → in the end,
 # and what the caller was told of its last call. First the sender dies at the end of a stage, then the keeper.
 
 # %% [markdown] lang="zh"
-# 下面两张表的每一格都是一次执行：进程死着的时候库存可能得到的订单数 → 最后的订单数，以及调用者从最后一次调用听到了什么。第一张表里，sender 死在一个阶段的末尾；第二张表里，死的是 keeper。
+# 下面两张表的每一格都是一次执行：进程死掉期间库存可能得到的订单数 → 最后得到的订单数，以及调用者从最后一次调用听到了什么。第一张表里，sender 死在一个阶段的末尾；第二张表里，死的是 keeper。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tell_kills("sender"))
@@ -256,7 +256,7 @@ print(tell_kills("keeper"))
 # waits for the keeper: nothing is lost, but nobody sees it until the keeper is back.
 
 # %% [markdown] lang="zh"
-# 有两点很显眼。一个已经提交的事务，Pulsar 的调用者听到的却是 TransactionNotFoundException：提交时的异常，并不说明什么也没有发生。而在发件箱和 RocketMQ 里，已经决定的订单要等着 keeper：什么也没有丢，但在 keeper 回来之前，谁也看不到它。
+# 有两点值得注意。事务明明已经提交，Pulsar 的调用者听到的却是 TransactionNotFoundException：提交时的异常，并不说明什么也没有发生。而在发件箱和 RocketMQ 里，已经决定的订单要等着 keeper：什么也没有丢，但在 keeper 回来之前，谁也看不到它。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does one order cost?
@@ -282,7 +282,7 @@ print(tell_prices())
 # message.
 
 # %% [markdown] lang="zh"
-# 发件箱最早给调用者答复：只要一次本地提交。代价留到后面，由中继和消费者的写入来付。Kafka 和 Pulsar 的执行里没有刷盘，因为没有谁在等：Kafka 在各副本把记录放进内存时就确认；Pulsar 的各个 bookie 存下的东西，模型算作写入。各次执行做的事情也不相同：Kafka 和 Pulsar 的执行写入两个主题和读取过的东西，RocketMQ 的执行只写一条消息。
+# 发件箱最早给调用者答复：只要一次本地提交。代价留到后面，由中继和消费者的写入来付。Kafka 和 Pulsar 的执行里没有刷盘，因为没有谁在等：Kafka 在各副本把记录放进内存时就确认；Pulsar 的各个 bookie 存下的东西，模型算作写入。各次执行做的事情也不相同：Kafka 和 Pulsar 的执行写入两个主题和消费进度，RocketMQ 的执行只写一条消息。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which anomaly is possible where?
@@ -299,7 +299,7 @@ print(tell_anomalies())
 # again.
 
 # %% [markdown] lang="zh"
-# *不可能*是一次搜索到底的结果。*可能*是一次执行。*仅当关闭 X* 则两样都有：关闭这项保护措施的一次执行，和开启它的一次搜索。`mqlab matrix --reasons` 会列出这些执行和搜索，`mqlab matrix --check` 把它们全部重做一遍。
+# *不可能*表示有一次搜索搜到了底。*可能*表示有一次执行。*仅当关闭 X* 表示两样都有：关闭这项保护措施的一次执行，和开启它的一次搜索。`mqlab matrix --reasons` 会列出这些执行和搜索，`mqlab matrix --check` 把它们全部重做一遍。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what provides A, C, I and D?
@@ -325,11 +325,11 @@ print(tell_anomalies())
 # | | Kafka | RocketMQ | Pulsar | 发件箱 |
 # |---|---|---|---|---|
 # | 原子性 | PrepareCommit 为所有分区决定，控制消息随后写入 | 你的数据库决定；回查一直问，直到听到为止 | COMMITTING 为所有主题和订阅决定 | 本地提交为行和消息决定 |
-# | 一致性 | 是你的程序的事 | 是你的程序的事 | 是你的程序的事 | 是你的数据库的约束 |
-# | 隔离性 | `read_committed`，Java 消费者默认不用；各分区不在同一时刻可见 | 半消息所在的主题没有谁读 | maxReadPosition，对每个消费者都如此 | 读主题的看到订单，比读表的晚 |
+# | 一致性 | 由你的程序负责 | 由你的程序负责 | 由你的程序负责 | 靠你的数据库的约束 |
+# | 隔离性 | `read_committed`，Java 消费者默认不用；各分区不在同一时刻可见 | 半消息所在的主题没有谁读 | maxReadPosition，对每个消费者都如此 | 读主题的比读表的晚看到订单 |
 # | 持久性 | 靠副本；所有副本一起断电，可能带走一次提交 | 默认情况下，半消息还没落盘就已确认 | 取决于 ledger 如何存储 | 你的数据库的日志 |
 #
-# 有一篇文章说，这几种都是两阶段提交。可是没有谁要 Kafka 的分区投票，也没有谁要 Pulsar 的主题投票：协调器独自决定，第二阶段倒是有的。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。
+# 有一篇文章说，这几种都是两阶段提交。可是没有谁请 Kafka 的分区投票，也没有谁请 Pulsar 的主题投票：协调器独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a database row inside a Kafka transaction?
@@ -357,7 +357,7 @@ print(tell_anomalies())
 # acknowledgements are outside of transactions, so for the fan-out above they are `plain`.
 
 # %% [markdown] lang="zh"
-# 有个团队用的是 Kafka，想要的却是 RocketMQ 的本领。做法是开启一个 Kafka 事务，发送消息，提交数据库的行，然后在 Kafka 里提交。这里没有回查：宕机之后，没有谁去问数据库。
+# 有个团队用的是 Kafka，却想要 RocketMQ 那样的能力。做法是开启一个 Kafka 事务，发送消息，提交数据库的行，然后在 Kafka 里提交。这里没有回查：宕机之后，没有谁去问数据库。
 #
 # | 服务死在 | 行 | 消息 |
 # |---|---|---|
@@ -389,7 +389,7 @@ print(tell_anomalies())
 # | 方式 | 卡住时什么在增长 | 由什么显示 |
 # |---|---|---|
 # | Kafka | LSO 到 HW 的距离，以及最早的未结束事务已经开了多久 | `kafka-transactions.sh describe-producers`、`find-hanging` |
-# | RocketMQ | 一再去问的半消息；之后是 `TRANS_CHECK_MAX_TIME_TOPIC` 里的消息 | `mqadmin topicStatus` |
+# | RocketMQ | 问了又问的半消息；之后是 `TRANS_CHECK_MAX_TIME_TOPIC` 里的消息 | `mqadmin topicStatus` |
 # | Pulsar | maxReadPosition 停住不动；没有谁去结束的事务 | `pulsar-admin transactions transaction-buffer-stats`；`slow-transactions` 列出的是*超时*设得长的事务 |
 # | 发件箱 | 没有打上标记的行，以及最早的那一行已有多久 | 在你自己的数据库里执行一条 SELECT |
 
@@ -397,7 +397,7 @@ print(tell_anomalies())
 # ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown] lang="zh"
-# ## 深入：这些执行推翻了哪些误解？
+# ## 深入：这些执行推翻了哪些想法？
 
 # %% [markdown]
 # | belief | what is true | seen in |
@@ -410,13 +410,13 @@ print(tell_anomalies())
 # | all of them are two-phase commit | in Kafka and Pulsar nobody votes | A, C, I and D |
 
 # %% [markdown] lang="zh"
-# | 误解 | 事实 | 见于 |
+# | 想法 | 事实 | 见于 |
 # |---|---|---|
-# | “事务消息”在哪里都是一个意思 | 一行和一条消息，或者许多条消息和读取过的东西 | 运行 |
+# | “事务消息”在哪里都是一个意思 | 一行和一条消息，或者许多条消息和消费进度 | 执行 |
 # | 精确一次只靠 broker 就行 | 外部的效果不在任何事务里：需要一个键，或者让输出端加入事务 | 选择 |
 # | 抛出异常就是什么也没有发生 | 订单在那里，提交却抛出异常 | 预测 |
 # | 用 broker 的事务总是更安全 | 未结束的事务有期限，还会挡住别人 | 选择 |
-# | 中继没有发出的，发件箱就丢了 | 行还在，订单只是晚到 | 逐个 kill |
+# | 中继没有发出的，发件箱就丢了 | 行还在，订单只是晚到 | 逐次 kill |
 # | 这几种都是两阶段提交 | 在 Kafka 和 Pulsar 里没有谁投票 | A、C、I 和 D |
 
 # %% [markdown] tags=["deeper"]

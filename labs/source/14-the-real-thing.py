@@ -19,9 +19,9 @@
 #
 # *60 分钟，短路线约 25 分钟* · Kafka 4.3.1 和 4.2.1，RocketMQ 5.5.0 和 4.9.7，Pulsar 4.2.4
 #
-# **一段话概括**：本课程的每一次执行都出自一个*引擎*（engine），也就是三种 broker 的模型。它说的是真的吗？在这个实验里，同一个客户端程序先后询问引擎和真实的 broker，由你把两边的答复并排放在一起。你要豁免三处差异，说明理由，此外一概不豁免。然后你写一条规则，从真实 broker 的录制里找出它的一个错误，再看看怎样把错误告诉它的开发者。
+# **一段话概括**：本课程的每一次执行都出自一个*引擎*（engine），也就是三种 broker 的模型。这些执行是真的吗？在这个实验里，同一个客户端程序先后询问引擎和真实的 broker，由你把两边的答复并排放在一起。你要豁免三处差异，说明理由，此外一概不豁免。然后你写一条规则，从真实 broker 的录制里找出它的一个错误，再看看怎样把错误告诉它的开发者。
 #
-# **短路线**：引子、预测、运行、三处差异、找出丢失的提交、现在你知道了。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
+# **短路线**：引子、预测、执行、三处差异、找出丢失的提交、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
 #
 # **预备知识**：实验 06 讲的提交顺序，实验 07 讲的*最后稳定位移*（last stable offset，LSO）和*高水位*（high watermark，HW）。不需要真实的 broker：它给过的答复已经*录制*（recorded）下来了。
 
@@ -85,9 +85,9 @@ Predict("14-lines")
 # picture. Run it, and then the cell below it: there the client's program tells its story, and the picture moves.
 
 # %% [markdown] lang="zh"
-# ## 运行：一个程序，两个 broker
+# ## 执行：一个程序，两个 broker
 #
-# 下一个单元启动引擎，让它在套接字后面等待任何 Kafka 客户端，并用一张图跟随它。先运行它，再运行下面的单元：客户端的程序在那里讲它的故事，图就跟着动。
+# 下一个单元通过套接字提供引擎，任何 Kafka 客户端都能连上，另有一张图跟随它。先运行这个单元，再运行下面的单元：客户端程序在那里演它的故事，图随之变化。
 
 # %% tags=["volatile"]
 engine = serve(auto_create=False)
@@ -115,7 +115,7 @@ told
 # %% [markdown] lang="zh"
 # ## 三处差异
 #
-# 相同的行只是事实的一半。下面两个程序问的事很少有客户端会问：一次跨两个日志文件的拉取（fetch），还有对自身说了假话的压缩记录。两边不同的地方标着 `≠`。
+# 相同的行只是事实的一半。下面两个程序问的事很少有客户端会问：一次跨两个日志文件的拉取（fetch），还有对自身描述不实的压缩记录。两边不同的地方标着 `≠`。
 
 # %% tags=["nbval-check-output"]
 for laid in ask_both("segments", "claimed-in-compressed"):
@@ -139,7 +139,7 @@ for laid in ask_both("segments", "claimed-in-compressed"):
 # hints wait: `print(EXCUSES.hint(1))`, then `print(EXCUSES.hint(2))`.
 
 # %% [markdown] lang="zh"
-# 遇到差异，要么修正，要么*豁免*（excuse），并给出一个经得起争论的理由。豁免写成问题的一个模式，必须尽量窄：它盖住的东西，以后再也不会有人看。可选的理由如下，其中一半只能算借口：
+# 遇到差异，要么修正，要么*豁免*（excuse），并给出一个经得起争论的理由。豁免写成匹配问题的模式，必须尽量窄：它盖住的东西，以后再也不会有人看。可选的理由如下，其中一半只能算借口：
 #
 # | 理由 | 意思 |
 # |---|---|
@@ -210,7 +210,7 @@ read_laid("kafka-4.3.1/tv2/leaderless-marker")
 # %% [markdown] lang="zh"
 # `CompleteCommit` 说每条控制消息都已写好，所以不会再有谁去写。`LSO=0` 说分区还在等一条。控制消息要发出时，分区没有首领副本，协调器就把它丢掉了（KAFKA-20734）。所以，引子里的图对这个版本来说是真的。
 #
-# 谁能在几千行里找出这样的错误？要靠一条规则，由你来写。录制中凡是有人查看分区的时刻，都会就一个生产者问这条规则：
+# 谁能在几千行里找出这样的错误？要靠一条规则，由你来写。录制中凡是有人查看分区的时刻，都会拿一个生产者的情况来问这条规则：
 #
 # | 参数 | 是什么 |
 # |---|---|
@@ -261,7 +261,7 @@ check(LOST, lost)
 # what others write about brokers: [lab 15](15-articles-on-trial.ipynb).
 
 # %% [markdown] lang="zh"
-# ## 现在你知道了
+# ## 现在你知道了什么
 #
 # 模型谈不上真或假。它在问过的问题上、对问过的版本，与真实的 broker 一致；在哪里不一致，它会说出来。引擎就是这样与几百份录制逐一对照的，每处差异都有自己的一行，写着理由（`datasets/recordings/DIFFERENCES.md`）。
 #
@@ -294,9 +294,9 @@ check(LOST, lost)
 # The next cell shows the page that belongs to the program. *Which of its sentences could you leave out?*
 
 # %% [markdown] lang="zh"
-# broker 的开发者用不上我们的图，也用不上我们的录制。对方需要的东西很短：哪个版本，哪些步骤，本该怎样，实际怎样，再加一个在*对方的*机器上就能看到问题的程序。
+# broker 的开发者用不上我们的图，也用不上我们的录制。对方要的东西很简短：哪个版本，哪些步骤，本该怎样，实际怎样，再加一个在*对方的*机器上就能看到问题的程序。
 #
-# 1. **先查是不是已知的问题。** 这个是。那么，一个能让问题重现的程序，比再多一份报告更有价值。
+# 1. **先查是不是已知的问题。** 这一个就是。既然已知，一个能让问题重现的程序就比再多一份报告更有价值。
 # 2. **去掉一切不必要的东西。** 没有 kill，没有第二个生产者，没有负载：三个 broker，一条记录，一次正常停机。
 # 3. **写明你期望什么，为什么**：引用对方文档里的一句话。
 # 4. 如果有哪个版本做得对，**也在那个版本上运行一次**。
@@ -335,7 +335,7 @@ Predict("14-release", trace=newer, step=first(newer, "killed"), panels=seen, tol
 # part?*
 
 # %% [markdown] lang="zh"
-# 同样的故事换成 4.9，并排放在一起；4.9 会立即写入每条 op 记录。*三个时刻中，两者从哪一个开始不同？*
+# 把 4.9 里的同一个故事放在旁边；4.9 会立即写入每条 op 记录。*三个时刻中，两者从哪一个开始不同？*
 
 # %% jupyter={"source_hidden": true}
 compare_kills()
@@ -369,7 +369,7 @@ read_laid(f"rocketmq-4.9.7/4.9/{name}", f"rocketmq-5.5.0/5.5/{name}")
 # in the commit, in what readers get, or in the log? The table leaves out the lines in which they agree.
 
 # %% [markdown] lang="zh"
-# 短路线里的那个故事，曾由 16 个客户端分别讲给真实的 4.3.1。下面是 Java 客户端的两个版本：2019 年的 2.3.1，以及 4.4.0。先猜它们在哪里不同：提交、读者得到的内容，还是日志？表中省去了两者一致的行。
+# 短路线里的那个故事，曾由 16 个客户端分别对着真实的 4.3.1 演过一遍。下面是 Java 客户端的两个版本：2019 年的 2.3.1，以及 4.4.0。先猜它们在哪里不同：提交、读者得到的内容，还是日志？表中省去了两者一致的行。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 name = "client-kafka-clients"
@@ -436,7 +436,7 @@ play_file("rocketmq/committed-and-parked")
 # ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown] lang="zh"
-# ## 深入：这些执行推翻了哪些误解？
+# ## 深入：这些执行推翻了哪些想法？
 
 # %% [markdown]
 # | belief | what is true | seen in |
@@ -449,9 +449,9 @@ play_file("rocketmq/committed-and-parked")
 # | a newer release is the older one, only faster | a kill now delivers twice | the next release |
 
 # %% [markdown] lang="zh"
-# | 误解 | 事实 | 见于 |
+# | 想法 | 事实 | 见于 |
 # |---|---|---|
-# | 模型要么真，要么假 | 它在问过的问题上是一致的 | 运行 |
+# | 模型要么真，要么假 | 它在问过的问题上是一致的 | 执行 |
 # | 豁免写得宽些更保险 | 它盖住的东西，再也不会有人看 | 三处差异 |
 # | 不同只是时间问题 | 再运行一次：多数差异还在 | 三处差异 |
 # | ok 就说明一切正常 | 客户端和协调器说法一致，分区却没有控制消息 | 找出丢失的提交 |

@@ -61,8 +61,8 @@ IN_CHINESE = {
     "producer ids": "生产者 ID：按程序遇到的先后改为 P、Q、R……：broker 每次分出一段，共 1,000 个，"
     "重启之后另起一段",
     "timestamps": "时间戳：略去，除非是程序自己设定的",
-    "names": "名字：主题、组、事务 ID 和成员的名字都是程序自己取的；在线路上，每次执行都给名字加前缀，"
-    "使各个程序互不相遇",
+    "names": "名字：主题、组、事务 ID 和成员的名字都是程序自己取的；实际发送时，每次执行都加上前缀，"
+    "使各个程序互不干扰",
     "the number of CONCURRENT_TRANSACTIONS": "CONCURRENT_TRANSACTIONS 的次数：同一个问题会一直问到"
     "答复变为别的，只记下最后那个；如果要看的就是第一个答复，程序会记下它",
     "PrepareAbort or CompleteAbort": "PrepareAbort 或 CompleteAbort：紧跟在隔离时的第一个 "

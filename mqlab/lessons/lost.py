@@ -156,7 +156,7 @@ BELIEFS = (
         Text(
             "The client was told ok and the coordinator says CompleteCommit. Neither of them has "
             "looked into the partition",
-            "客户端得到了 ok，协调器说 CompleteCommit。这两方都没有看过分区里面",
+            "客户端得到了 ok，协调器说 CompleteCommit。两方都没有看过分区的内容",
         ),
         lambda commit, state, hw, lso, open_since: False,
     ),
