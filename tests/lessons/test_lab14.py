@@ -14,6 +14,7 @@ from mqlab.lessons.excuses import EXCUSES, REASONS, RIGHT, list_questions
 from mqlab.lessons.lab14 import IN_CHINESE, NEWER, OLDER, list_ignored, list_told, play_lost
 from mqlab.lessons.laid import Laid, ask_both, read_laid
 from mqlab.lessons.lost import BELIEFS, LOST, LOST_IN, list_moments, look
+from mqlab.lessons.verdict import find_belief
 from mqlab.places import LABS, RECORDINGS
 from mqlab.real.kafka.differences import IGNORED
 from mqlab.real.recording import Observation, load
@@ -178,6 +179,14 @@ def test_a_known_case_by_heart_is_not_enough():
 def test_what_the_rule_is_told_is_read_off_the_recording():
     (moment,) = look(load(RECORDINGS / f"{LEADERLESS}.json"))
     assert moment.given == ("ok", "CompleteCommit", 1, 0, 0) and moment.lost
+
+
+def test_each_belief_of_the_lab_has_a_name_in_chinese():
+    wrong = {"a wide excuse is the safer one", *(one.belief for one in REASONS.values())}
+    with speaking("zh"):
+        assert all(map(find_belief, [*wrong, *(one.name for one in BELIEFS)]))
+        said = EXCUSES.check("Fetch*: one-log").sentence
+        assert said.endswith("（背后的想法：豁免写得宽些更保险。）")
 
 
 # ---- the report ---------------------------------------------------------------------------
