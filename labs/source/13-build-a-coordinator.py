@@ -19,7 +19,7 @@
 #
 # *460 分钟，短路线约 15 分钟* · Kafka 4.3，`transaction.version` 2
 #
-# **一段话概括**：你来写一个*事务协调器*（transaction coordinator），换下 Kafka 自己的那一个。首领副本（leader）、生产者以及它们的重试都由引擎负责。每改一次，检查器就把你的文件的*所有*执行搜索一遍：要么它是对的，要么你会拿到让它出错的最短执行。文件分四节写成；第五节让真实的客户端通过它提交事务。
+# **一段话概括**：你来写一个*事务协调器*（transaction coordinator），换下 Kafka 自己的那一个。首领副本（leader）、生产者和各种重试都由引擎负责。每改一次，检查器就把你的文件的*所有*执行搜索一遍：要么它是对的，要么你会拿到让它出错的最短执行。文件分四节写成；第五节让真实的客户端通过它提交事务。
 #
 # **短路线**：引子、预测、阅读、第 1 节、现在你知道了什么。这条路走到第一次检查为止，写完文件本身需要更久。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
 #
@@ -542,7 +542,7 @@ print(read_begin("check_round.py"))
 # **第 2 节，什么必须等。** broker 可能在一轮的中途被杀掉。
 #
 # 1. 遇到第一条年轻的半消息，这一轮就结束。下一轮从哪里开始？
-# 2. 一条 op 记录写明了几条半消息，而一轮可能在它们之间结束。这条记录什么时候才算处理完？
+# 2. 一条 op 记录写明了几条半消息，而一轮可能在这几条之间结束。这条记录什么时候才算处理完？
 #
 # `check_mine(2, "check_round.py")` 检查这两节；在终端里是 `mqlab build check check_round.py --sitting 2`。
 
@@ -563,7 +563,7 @@ print(read_begin("check_round.py"))
 # Look at the last step of the run below: *the transaction has ended; who has its message?*
 
 # %% [markdown] lang="zh"
-# *60 分钟，做完[实验 10](10-acknowledgement.ipynb) 之后。* 在 Pulsar 里，事务可以确认消息。事务结束之前，订阅把这些消息记作*待定确认*（pending ack）。它们后来如何，由你用六个短函数写出来：
+# *60 分钟，做完[实验 10](10-acknowledgement.ipynb) 之后。* 在 Pulsar 里，事务可以确认消息。事务结束之前，订阅把这些消息记作*待定确认*（pending ack）。这些消息后来如何，由你用六个短函数写出来：
 #
 # ```
 # mqlab build new --what pending-acks

@@ -73,7 +73,7 @@ play_lost()
 # %% [markdown] lang="zh"
 # ## 预测
 #
-# 先看平常的情形。一个程序同时与两边通信，它不是我们写的。
+# 先看平常的情形。同一个程序与两边通信，它不是我们写的。
 
 # %% jupyter={"source_hidden": true}
 Predict("14-lines")
@@ -87,7 +87,7 @@ Predict("14-lines")
 # %% [markdown] lang="zh"
 # ## 执行：一个程序，两个 broker
 #
-# 下一个单元通过套接字提供引擎，任何 Kafka 客户端都能连上，另有一张图跟随它。先运行这个单元，再运行下面的单元：客户端程序在那里演它的故事，图随之变化。
+# 下一个单元启动引擎，开放一个套接字，任何 Kafka 客户端都能连上，同时用一张图跟随引擎。先运行这个单元，再运行下面的单元：客户端程序在那里演它的故事，图随之变化。
 
 # %% tags=["volatile"]
 engine = serve(auto_create=False)
@@ -115,7 +115,7 @@ told
 # %% [markdown] lang="zh"
 # ## 三处差异
 #
-# 相同的行只是事实的一半。下面两个程序问的事很少有客户端会问：一次跨两个日志文件的拉取（fetch），还有对自身描述不实的压缩记录。两边不同的地方标着 `≠`。
+# 相同的行只是事实的一半。下面两个程序要问的，很少有客户端会问：一次跨两个日志文件的拉取（fetch），还有对自身描述不实的压缩记录。两边不同的地方标着 `≠`。
 
 # %% tags=["nbval-check-output"]
 for laid in ask_both("segments", "claimed-in-compressed"):
@@ -217,7 +217,7 @@ read_laid("kafka-4.3.1/tv2/leaderless-marker")
 # | `commit` | 生产者上一次提交得到的答复：`"ok"`，或者一个错误；从未请求过就是 `""` |
 # | `state` | 协调器上一次说的状态：`"Ongoing"`、`"PrepareCommit"`、`"CompleteCommit"`…… |
 # | `hw`、`lso` | 分区的高水位和最后稳定位移 |
-# | `open_since` | 在分区看来，这个生产者未结束的事务的第一个位移；没有则是 −1 |
+# | `open_since` | 如果分区认为这个生产者有事务尚未结束，就是该事务的第一个位移；没有则是 −1 |
 #
 # 得到确认的提交如果已经丢失，它返回 True；只要还可能变为可见，就返回 False。下面第一行就是你见过的那次丢失。计分时还有一次，另有 250 多个时刻没有丢失。
 
@@ -369,7 +369,7 @@ read_laid(f"rocketmq-4.9.7/4.9/{name}", f"rocketmq-5.5.0/5.5/{name}")
 # in the commit, in what readers get, or in the log? The table leaves out the lines in which they agree.
 
 # %% [markdown] lang="zh"
-# 短路线里的那个故事，曾由 16 个客户端分别对着真实的 4.3.1 演过一遍。下面是 Java 客户端的两个版本：2019 年的 2.3.1，以及 4.4.0。先猜它们在哪里不同：提交、读者得到的内容，还是日志？表中省去了两者一致的行。
+# 短路线里的那个故事，曾由 16 个客户端分别对着真实的 4.3.1 演过一遍。下面是 Java 客户端的两个版本：2019 年的 2.3.1，以及 4.4.0。先猜两者在哪里不同：提交、读者得到的内容，还是日志？表中省去了一致的行。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 name = "client-kafka-clients"
