@@ -252,7 +252,7 @@ class AskedRun:
         """As far as `step`, without what may tell the answer: the title of the story, what articles
         say, and the reason of the step that the question is about."""
         facts = [fact.plain or fact for fact in self.trace.facts[: self.step]]
-        if facts:
+        if facts and not facts[-1].fold:  # of a folded step it says why it is folded
             facts[-1] = replace(facts[-1], why=NOTHING)
         seen = replace(
             self.trace,
