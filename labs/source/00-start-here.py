@@ -21,9 +21,9 @@
 # %% [markdown] lang="zh"
 # # 实验 00 · 一个订单，三种 broker：会出什么错？
 #
-# *45 分钟，短路线约 25 分钟* · 引擎演的是 Kafka 4.3；RocketMQ 5.x 和 Pulsar 4.x 的情况写在旁边
+# *45 分钟，短路线约 25 分钟* · 引擎模拟的是 Kafka 4.3；RocketMQ 5.x 和 Pulsar 4.x 的情况写在旁边
 #
-# **一段话说完**：有了消息队列，两个服务说话时就不必互相等待。可是迟早有一个会死在半路上，结果顾客付了钱，商店却可能什么也没收到。在这个实验里，你在两条消息之间杀掉商店的订单服务，看看谁损失了什么；再对使用事务的订单服务做同样的事；最后写出一次连事务也挡不住的 kill。
+# **一段话概括**：有了消息队列，两个服务交谈时就不必互相等待。可是迟早有一个会死在半路上，结果顾客付了钱，商店却可能什么也没收到。在这个实验里，你在两条消息之间杀掉商店的订单服务，看看谁损失了什么；再对使用事务的订单服务做同样的事；最后写出一次连事务也挡不住的 kill。
 #
 # **短路线**：引子、执行、换成事务再来一次、让它记两次、课程地图、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开，每一部分都可以改天单独做。
 #
@@ -114,7 +114,7 @@ Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 # | 虚线箭头 | ⇒ | 发出一个应答 |
 # | 点划线箭头 | ⇥ | 消息到达时，发送它的进程已经不在了 |
 # | 实心块 | ▮ | 一条记录已在这个进程的日志里，也就是在它的磁盘上；`@0` 是记录在日志里的位置，即*位移*（offset） |
-# | 空心菱形 | ⇨ | 进程的内存有了变化，这里是可以读到哪里 |
+# | 空心菱形 | ⇨ | 进程的内存有了变化，这里变的是“可以读到哪里” |
 # | 红叉 | ✗ | 进程被杀，或连接断开 |
 # | 空心圆 | ↻ | 进程重新启动，从磁盘恢复了它所知道的事 |
 # | 手指 | ☞ | 应用发出调用，或得到结果 |
@@ -142,7 +142,7 @@ Player(
 # %% [markdown] lang="zh"
 # ## 换成事务再来一次
 #
-# 现在订单服务会说明哪些记录属于一体。它先调用一次 `init`，再调用 `begin`、两次 send 和 `commit`。有一个 broker 当**协调器**（coordinator），保存它的事务的状态。订单服务在同样的时刻被杀，后来又重新启动。
+# 现在订单服务会说明哪些记录属于一体。它先调用一次 `init`，再调用 `begin`、两次 send 和 `commit`。有一个 broker 当**协调器**（coordinator），负责保存这个事务的状态。订单服务在同样的时刻被杀，后来又重新启动。
 #
 # 读者可以选择自己的*隔离级别*（isolation level）。选 **read_uncommitted**，日志里的每条记录都能读到。选 **read_committed**，只能读到事务已经提交的记录，以及不属于任何事务的记录。
 
@@ -166,7 +166,7 @@ Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "g
 # `epoch` counts the lives of the service, and `seq` counts its batches in each log.
 
 # %% [markdown] lang="zh"
-# 把这次执行播放到结尾。每个日志里立着两面小旗：读者最多读到 **HW**，即*高水位*（high watermark）；只读已提交数据的读者最多读到 **LSO**，即*最后稳定位移*（last stable offset）。图中有一个新记号，钟，表示定时器到时：服务本来要等一会儿，现在再问一次。`EndTxn` 是它的提交请求。`epoch` 数的是这个服务的第几条命，`seq` 数的是它在每个日志里的批次。
+# 把这次执行播放到结尾。每个日志里立着两面小旗：读者最多读到 **HW**，即*高水位*（high watermark）；只读已提交数据的读者最多读到 **LSO**，即*最后稳定位移*（last stable offset）。图中出现了一个新记号：钟，表示定时器到时。服务等了一会儿，现在再问一次。`EndTxn` 是它的提交请求。`epoch` 数的是这个服务活到第几条命，`seq` 数的是它在每个日志里的批次。
 
 # %%
 Player(safe, step=undecided)
@@ -259,14 +259,14 @@ check(BOOKED_TWICE, kill)
 # | 00 从这里开始，就是本实验 | 一个订单，三种 broker：会出什么错？ |
 # | [01 投递](01-how-often.ipynb) | 我的消息会到达几次？ |
 # | [02 两个数据库](02-who-decides.ipynb) | 谁说了算，订单才算完成？ |
-# | [03 RocketMQ](03-half-message.ipynb) | 一条消息和一行数据怎样变成一件事？ |
-# | [04 RocketMQ](04-check-back.ipynb) | 没有人回答怎么办？ |
-# | [05 Kafka](05-idempotent-producer.ipynb) | 为什么重试不会造成重复？ |
+# | [03 RocketMQ](03-half-message.ipynb) | 消息和数据库的一行怎样成为一体？ |
+# | [04 RocketMQ](04-check-back.ipynb) | 要是没有谁回答呢？ |
+# | [05 Kafka](05-idempotent-producer.ipynb) | 重试为什么不会重复？ |
 # | [06 Kafka](06-coordinator.ipynb) | 提交做了哪些事，按什么顺序？ |
-# | [07 Kafka](07-markers-and-lso.ipynb) | 读者能看到什么，什么时候？ |
+# | [07 Kafka](07-markers-and-lso.ipynb) | 读者可以看到什么，又在什么时候看到？ |
 # | [08 Kafka](08-consume-transform-produce.ipynb) | 位移怎样加入事务？ |
-# | [09 Pulsar](09-coordinator-and-buffer.ipynb) | 未提交的消息放在哪里？ |
-# | [10 Pulsar](10-acknowledgement.ipynb) | 事务能撤回确认吗？ |
+# | [09 Pulsar](09-coordinator-and-buffer.ipynb) | 未提交的消息在哪里？ |
+# | [10 Pulsar](10-acknowledgement.ipynb) | 事务能不能撤回确认？ |
 # | [11 Spark 和 Flink](11-order-to-income.ipynb) | 崩溃之后，总和还对吗？ |
 # | [12 选哪一个？](12-which-one.ipynb) | 我需要 broker 的事务吗，需要哪一家的？ |
 # | [13 写一个协调器](13-build-a-coordinator.ipynb) | 我能写出一个经得起每一次执行的协调器吗？ |
@@ -287,7 +287,7 @@ check(BOOKED_TWICE, kill)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 队列保存消息，但对“两条消息”什么也不承诺。事务把它们变成一件事：对只读已提交数据的读者来说，要么全有，要么全无。但事务并不让它们只发生*一次*：服务把工作重做一遍，就会再记一遍。
+# 队列保存消息，但对两条消息之间的关系什么也不承诺。事务把它们变成一件事：对只读已提交数据的读者来说，要么全有，要么全无。但事务并不让它们只发生*一次*：服务把工作重做一遍，就会再记一遍。
 #
 # 短路线到此结束，这个实验的两分都在里面。下面的部分继续深入，顺序随意。所有实验都要用到的词也在那里：六个阶段、各种出错方式的名字，还有词汇表。要做到*一次*需要什么，是下一个实验的问题：[我的消息会到达几次？](01-how-often.ipynb)
 
@@ -316,7 +316,7 @@ check(BOOKED_TWICE, kill)
 # `counterexamples` hold, for each light, the run with the fewest choices that turns it red.
 
 # %% [markdown] lang="zh"
-# 这个实验的第一次 kill，看起来像是几乎碰不到的时刻。还有，不用事务的订单服务重新启动之后会怎么做？下一个单元回答这两个问题，用的是所有实验共同的写法：
+# 这个实验的第一次 kill，看起来赶上了一个几乎碰不到的时刻。还有，不用事务的订单服务重新启动之后会怎么做？下一个单元回答这两个问题，用的是所有实验共同的写法：
 #
 # | 行 | 意思 |
 # |---|---|
@@ -448,7 +448,7 @@ for reader in safe.snapshot(undecided).readers:
 
 
 # %% [markdown] lang="zh"
-# 持久性有一行小字：防的是*哪一种*故障？这里订单已经提交，所有调用都已返回，没有报错。这时，保存顾客账户的那个 broker 断电了。
+# 持久性的承诺有附加条款：防的是*哪一种*故障？这里订单已经提交，所有调用都已返回，没有报错。这时，保存顾客账户的那个 broker 断电了。
 
 # %% jupyter={"source_hidden": true}
 def stop_broker(how):
@@ -705,7 +705,7 @@ Predict("00-new-coordinator", trace=base, step=first(base, "killed"))
 # takes part in a transaction.
 
 # %% [markdown] lang="zh"
-# 另外两种 broker 呢？打开它们的地图，对三种 broker 逐一找出：进程被杀，什么就没了？*决定*在哪里？事务还没结束的消息在哪里？蓝色的部分参与事务。
+# 另外两种 broker 呢？打开它们的地图，对三种 broker 逐一找出：进程被杀时，什么会丢？*决定*在哪里？事务还没结束的消息在哪里？蓝色的部分参与事务。
 
 # %%
 broker_maps()
@@ -730,7 +730,7 @@ broker_maps()
 # %% [markdown] lang="zh"
 # <details><summary>答案</summary>
 #
-# *in memory* 一列里的东西都没了。决定在 `__transaction_state` 里（Kafka），在 `__transaction_log_0` 里（Pulsar），或者在*你的*数据库里（RocketMQ）：RocketMQ 的 broker 没有事务表，所以它只能去问生产者。事务未结束的消息，要么和其他消息一起放在真正的主题里（Kafka、Pulsar），要么放在专门的主题里（RocketMQ）。
+# *in memory* 一列里的东西都会丢。决定在 `__transaction_state` 里（Kafka），在 `__transaction_log_0` 里（Pulsar），或者在*你的*数据库里（RocketMQ）：RocketMQ 的 broker 没有事务表，所以它只能去问生产者。事务未结束的消息，要么和其他消息一起放在真正的主题里（Kafka、Pulsar），要么放在专门的主题里（RocketMQ）。
 #
 # </details>
 #
@@ -819,7 +819,7 @@ glossary()
 # reads uncommitted, the ledger reads committed.
 
 # %% [markdown] lang="zh"
-# 一家酒店用一个事务接受预订：一个分区里是*房间 −1*，另一个分区里是*账单 +120*。进程在两者之间被杀，后来恢复，但再也没有重做这次预订。大堂的屏幕用 read uncommitted 读，账房用 read committed 读。
+# 一家酒店用一个事务接受预订：一个分区里是*房间 −1*，另一个分区里是*账单 +120*。进程在两者之间被杀，后来恢复，但再也没有重做这次预订。大堂的屏幕读未提交的数据，账房只读已提交的数据。
 
 # %% jupyter={"source_hidden": true}
 Predict("00-exit-ticket")

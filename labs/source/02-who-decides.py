@@ -16,7 +16,7 @@
 #
 # *75 分钟，短路线约 15 分钟* · 不针对任何一种 broker
 #
-# **一段话说完**：一个订单要么同时写进商店的数据库和仓库的数据库，要么两边都没有。每个数据库都守得住自己的承诺，但没有哪个数据库能替两边作承诺。在这个实验里，你会用 `kill -9` 杀掉两个数据库的协调者，在它的每个效果之后各杀一次；然后比较五种经典模型，看每种模型各要付出什么代价。
+# **一段话概括**：一个订单要么同时写进商店的数据库和仓库的数据库，要么两边都没有。每个数据库都守得住自己的承诺，但没有哪个数据库能替两边作承诺。在这个实验里，你会用 `kill -9` 杀掉两个数据库的协调者，在它的每个效果之后各杀一次；然后比较五种经典模型，看每种模型各要付出什么代价。
 #
 # **短路线**：引子、排出顺序、预测、执行、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 
@@ -59,7 +59,7 @@ from mqlab.lessons.patterns.lab02 import (
 # %% [markdown] lang="zh"
 # ## 引子：顾客已经付款，小夜灯留出来了吗？
 #
-# 一个订单意味着 `orders.db` 里多一行，`stock.db` 里少一盏小夜灯。程序先写一个文件，再写另一个。下一个单元会在每个效果之后用 `kill -9` 杀掉它。
+# 一个订单意味着 `orders.db` 里多一行，`stock.db` 里少一盏小夜灯。程序先写一个文件，再写另一个。下一个单元用 `kill -9` 杀它，在每个效果之后各杀一次。
 
 # %% tags=["nbval-check-output"]
 print(kill_everywhere(ONE_PHASE))
@@ -79,7 +79,7 @@ print(kill_everywhere(ONE_PHASE))
 # %% [markdown] lang="zh"
 # 表里有一行只剩半个订单。重启也补不回来，因为重新启动的程序对它一无所知。这就是没有人作决定的*分布式事务*（distributed transaction）。
 #
-# 所以还需要一个进程：*事务管理器*（transaction manager），也叫*协调者*（coordinator），图中的 `tm`。两个数据库成了*资源管理器*（resource manager），也叫*参与者*（participant）。参与者要多会一件事，就是**准备**（prepare）：承诺一接到通知就提交，而且无论怎样崩溃都信守承诺。1991 年的接口规范 XA 把这个调用叫作 `xa_prepare`。在这里，每个文件用一行数据记下承诺，这一行同时也是锁。协调者有自己的文件，重新启动时会读它：如果找到决定，就通知每个作过承诺的参与者提交；如果没有找到，就全体回滚（*假定中止*，presumed abort）。
+# 所以还需要一个进程：*事务管理器*（transaction manager），也叫*协调者*（coordinator），图中的 `tm`。两个数据库成了*资源管理器*（resource manager），也叫*参与者*（participant）。参与者多了一种本领：**准备**（prepare），也就是承诺一接到通知就提交，而且无论怎样崩溃都信守承诺。1991 年的接口规范 XA 把这个调用叫作 `xa_prepare`。在这里，每个文件用一行数据记下承诺，这一行同时也是锁。协调者有自己的文件，重新启动时会读它：如果找到决定，就通知每个作过承诺的参与者提交；如果没有找到，就全体回滚（*假定中止*，presumed abort）。
 
 # %% [markdown]
 # ## Put it into order
@@ -149,7 +149,7 @@ Predict("02-blocked", trace=blocked, step=first(blocked, "killed"))
 # %% [markdown] lang="zh"
 # ## 执行
 #
-# 把上面的图再单步走一遍，注意看那些表。要发生什么，`orders` 才能继续？
+# 把上面的图再单步走一遍，注意看那些表。要等到什么发生，`orders` 才能继续？
 #
 # 这就是**阻塞窗口**（blocking window）：从投出赞成票到得知决定，参与者既不能前进也不能后退，需要它那些行的人都只能陪着等。下一个单元用 `kill -9` 对真正写两个文件的进程做同样的事。表里从哪一行起，订单就已经成了定局？
 
@@ -176,9 +176,9 @@ print(kill_everywhere(TWO_PHASES))
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 决定就是在一个地方写一次。承诺在它之前，消息在它之后。各种模型的区别在于：谁要等待，谁会看到半个订单，谁得知得晚。
+# 决定就是在一个地方写一次。承诺在它之前，通知在它之后。各种模型的区别在于：谁要等待，谁会看到半个订单，谁得知得晚。
 #
-# 短路线到此结束。下面的部分继续深入，顺序随意；9 分里有 6 分在那里。下一个实验要问：[一条消息和一行数据怎样变成一件事？](03-half-message.ipynb)
+# 短路线到此结束。下面的部分继续深入，顺序随意；9 分里有 6 分在那里。下一个实验要问：[消息和数据库的一行怎样成为一体？](03-half-message.ipynb)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does one database promise?
@@ -283,7 +283,7 @@ for careful in (False, True):
 # after a while, which XA calls a *heuristic decision*? Guess first.
 
 # %% [markdown] lang="zh"
-# 走进阻塞窗口的执行，最短有多短？如果参与者等了一阵就自己作决定，又会怎样？XA 把这叫作*启发式决定*（heuristic decision）。先猜一猜。
+# 一次执行最短要几步，才会走进阻塞窗口？如果参与者等了一阵就自己作决定，又会怎样？XA 把这叫作*启发式决定*（heuristic decision）。先猜一猜。
 
 # %%
 ONE_STOP = Budget(kills=1, killable=("tm",), retries=1)
@@ -336,7 +336,7 @@ for name, line, budget in [
 # is wrong when the network is cut.
 
 # %% [markdown] lang="zh"
-# 进程宕机时，再也没有人被阻塞。但这个模型把没有回音的进程当作已经停止的进程，网络一旦断开，这就错了。
+# 进程宕机时，再也没有谁会阻塞。但这个模型把没有回音的进程当作已经停止的进程，网络一旦断开，这就错了。
 
 # %% jupyter={"source_hidden": true}
 parted = scenario("""
@@ -389,7 +389,7 @@ for name, text in {
 # the consistency that remains for those who choose A and P.
 
 # %% [markdown] lang="zh"
-# 两阶段提交是 *CP*：它不给答复，也没有哪里不一致。消息事务是 *AP*：应用得到了答复，商店有了订单，仓库却还不知道。消息事务承诺的是另一样东西：**BASE**。*基本可用*（basically available）：应用得到了答复。*软状态*（soft state）：没有用户在写，消息一到，状态就会变。*最终一致*：两边最后会一致。所以，选了 A 和 P 的人还剩下的一致性，就是 BASE。
+# 两阶段提交是 *CP*：它不给答复，也没有哪里不一致。消息事务是 *AP*：应用得到了答复，商店有了订单，仓库却还不知道。消息事务承诺的是另一样东西：**BASE**。*基本可用*（basically available）：应用得到了答复。*软状态*（soft state）：没有用户在写，消息一到，状态就会变。*最终一致*：两边最后会一致。所以，选了 A 和 P 的人还能得到的一致性，就是 BASE。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: can the application write both phases itself?
@@ -515,7 +515,7 @@ Playground(continue_scenario(f"# A message transaction\n#zh 消息事务\nsystem
 # a chain of local transactions. Each of them has a compensation, another local transaction that undoes it.)
 
 # %% [markdown] lang="zh"
-# 两边是*最终*一致，不是立刻一致。而且没有人事先问过仓库。如果仓库永远做不了它那一份，商店的订单照样有效，只能由人或者 *saga* 来撤销。（**saga** 是一串本地事务，每个都有自己的补偿，也就是另一个把它抵消掉的本地事务。）
+# 两边是*最终*一致，不是立刻一致。而且没有人事先问过仓库。如果仓库永远做不了它那一份，商店的订单照样有效，只能由人或者 *Saga* 来撤销。（**Saga**，即长事务，是一串本地事务，每个都有自己的补偿，也就是另一个把它抵消掉的本地事务。）
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does each model give up?
@@ -528,7 +528,7 @@ Playground(continue_scenario(f"# A message transaction\n#zh 消息事务\nsystem
 # first: which of the five break without any fault?
 
 # %% [markdown] lang="zh"
-# 每种模型都有一样你本以为它会保证、它却做不到的事。填这张表的搜索现在就运行。先猜：五种模型里，哪几种不需要任何故障就会露出破绽？
+# 你以为理所当然的事，每种模型总有一样做不到。这张表由搜索当场填出。先猜：五种模型里，哪几种不出任何故障也会做不到？
 
 # %% tags=["nbval-check-output"]
 print(compare_models())
@@ -539,7 +539,7 @@ print(compare_models())
 # half done?
 
 # %% [markdown] lang="zh"
-# 最后三行不需要任何故障，所以那不是意外，而是代价。下一个单元是一个 saga，它的最后一个服务总是拒绝。按*开始搜索*：搜索会在任意时刻杀掉一个进程。saga 有没有可能永远停在一半？
+# 最后三行不需要任何故障，所以那不是意外，而是代价。下一个单元是一个 Saga，它的最后一个服务总是拒绝。按*开始搜索*：搜索会在任意时刻杀掉一个进程。这个 Saga 有没有可能永远停在一半？
 
 # %%
 refused = system("saga refuses=stock 'app=start T1'")
@@ -569,7 +569,7 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # | 原子就是不受干扰 | 两笔原子的转账丢掉一次更新 | 两笔转账 |
 # | 两次写入挨得够近，就差不多是一个事务 | 在两者之间 kill，会永远留下半个订单 | 引子 |
 # | 最后一个参与者的提交就是决定 | 决定是协调者的一次写入，其余都是跟随 | 排出顺序 |
-# | 存疑的参与者可以等到超时就走 | 那样一方可能提交，另一方回滚 | 存疑 |
+# | 存疑的参与者等到超时就可以自己决定 | 那样一方可能提交，另一方回滚 | 存疑 |
 # | 三个阶段就安全了 | 防得住停机；网络分区照样让结局分裂 | 第三阶段 |
 # | CAP：任何时候都是三选二 | 只有网络断开期间才需要选择 | CAP |
 # | 三个阶段是 Try、Commit、Cancel | 是 Try、Confirm、Cancel：没有什么一直开着 | TCC |
@@ -592,11 +592,11 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # decide in one place about many messages and read positions, as 2PC does, but their partitions never vote.
 
 # %% [markdown] lang="zh"
-# | | 谁来决定 | 决定是哪一次写入 | 存疑的一方等待什么 |
+# | | 谁来决定 | 决定是哪一次写入 | 存疑的一方在等什么 |
 # |---|---|---|---|
-# | Kafka | 事务协调器 | `__transaction_state` 里的 `PrepareCommit` | 没有人投票；读者等待控制消息（marker） |
-# | RocketMQ | 生产者的本地事务 | 生产者自己数据库里的一行 | broker 在等，它会来问（*回查*，check-back） |
-# | Pulsar | 事务协调器 | 它的日志里的 `COMMITTING` | 读者停在 `maxReadPosition` 之后 |
+# | Kafka | 事务协调器 | `__transaction_state` 里的 `PrepareCommit` | 没有人投票；读者等控制消息（marker） |
+# | RocketMQ | 生产者的本地事务 | 生产者自己数据库里的一行 | 等 broker 来问（*回查*，check-back） |
+# | Pulsar | 事务协调器 | 它的日志里的 `COMMITTING` | 读者等在 `maxReadPosition` 处 |
 #
 # RocketMQ 的*事务消息*是一种消息事务，只是发件箱放在 broker 里。Kafka 和 Pulsar 像 2PC 一样，在一个地方为许多消息和读取位置作决定，但它们的分区从不投票。
 
