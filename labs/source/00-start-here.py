@@ -207,7 +207,7 @@ Player(safe, step=undecided)
 #
 # 订单服务被杀一次，然后重新启动，什么也不记得，把这些全部重做一遍。**请写出一次 kill，使得两个订单最后都记了两次**：顾客付出的是 £1,255.02，而不是 £627.51。
 #
-# `kill order-service when=Kind#n after=K` 这一行的意思是：在发出第 n 条这种消息的那一步里，等该步完成 K 个效果，就杀掉这个服务。写 `after=0`，这条消息就不会发出。上面的执行里，每种消息都出现过。
+# `kill order-service when=Kind#n after=K` 这一行的意思是：在发出第 n 条这种消息的那一步里，等 K 个效果完成，就杀掉这个服务。写 `after=0`，这条消息就不会发出。上面的执行里，每种消息都出现过。
 
 # %% nbgrader={"solution": true, "grade_id": "booked-twice"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
@@ -289,7 +289,7 @@ check(BOOKED_TWICE, kill)
 #
 # 队列保存消息，但对两条消息之间的关系什么也不承诺。事务把它们变成一件事：对只读已提交数据的读者来说，要么全有，要么全无。但事务并不让它们只发生*一次*：服务把工作重做一遍，就会再记一遍。
 #
-# 短路线到此结束，这个实验的两分都在里面。下面的部分继续深入，顺序随意。所有实验都要用到的词也在那里：六个阶段、各种出错方式的名字，还有词汇表。要做到*一次*需要什么，是下一个实验的问题：[我的消息会到达几次？](01-how-often.ipynb)
+# 短路线到此结束，这个实验的两分都在里面。下面的部分继续深入，顺序随意。所有实验都要用到的词也在那里：六个阶段、各种出错方式的名字，还有词汇表。要只发生*一次*，需要什么？这是下一个实验的问题：[我的消息会到达几次？](01-how-often.ipynb)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: was this bad luck?
@@ -360,7 +360,7 @@ print("the light can turn red:", "money" in verdict.counterexamples)
 # with one kill turns the light red, whichever process is killed.
 
 # %% [markdown] lang="zh"
-# 不需要什么罕见的事：订单服务发出记录，然后死掉，而记录到达了。把工作重做一遍只会更糟：顾客付了两次钱，商店只收到 £316.78。用了事务，无论杀的是哪个进程，只要是一次 kill，就没有任何执行能让指示灯变红。
+# 不需要什么罕见的事：订单服务发出记录，然后死掉，而记录到达了。把工作重做一遍只会更糟：顾客付了两次钱，商店只收到 £316.78。用了事务，只杀一次的话，无论杀的是哪个进程，没有任何执行能让指示灯变红。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a message queue promise?
@@ -399,7 +399,7 @@ Player(away, step=back)
 # Everything in this course that is hard comes from that price.
 
 # %% [markdown] lang="zh"
-# 记账方还没有回来，订单服务就做完了；记账方也得到了两条记录，因为日志一直保存着，读者需要的只是一个继续往下读的位置。在同一个日志里，记录按顺序到来；两个日志之间没有顺序可言，只看读者先问哪一个。代价是：订单服务不知道消息*什么时候*会被读到，也不知道记账方拿它做了什么。这门课里一切难的东西，都来自这个代价。
+# 记账方还没有回来，订单服务就做完了；记账方也得到了两条记录，因为日志一直保存着，读者需要的只是一个继续往下读的位置。在同一个日志里，记录按顺序到来；两个日志之间没有顺序可言，只看读者先问哪一个。代价是：订单服务不知道消息*什么时候*会被读到，也不知道记账方拿它做了什么。这门课的难点，全都来自这个代价。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does each letter of ACID promise?
@@ -670,7 +670,7 @@ for name, (producer, calls) in orders.items():
 #
 # | 名字 | 发生了什么 |
 # |---|---|
-# | 写丢失（lost write） | 得到过确认的记录，或者以为得到了确认的记录，没有了 |
+# | 写丢失（lost write） | 已经得到确认、或以为得到了确认的记录，没有了 |
 # | 重复（duplicate） | 一条消息保存了两次，或投递了两次 |
 # | 结局分裂（fractured outcome） | 事务的一部分已经发生，另一部分永远不会发生：付款只付了一半 |
 # | 脏读（dirty read） | 有人读到还没有决定的记录（Berenson 等人 1995 年所说的 P1） |
@@ -829,4 +829,4 @@ Predict("00-exit-ticket")
 # written record is not yet durable everywhere. And each broker calls something else a transaction.
 
 # %% [markdown] lang="zh"
-# 深入的部分留下三句话。已经决定的事务，不等于处处可见。已经写下的记录，不等于处处持久。还有，每种 broker 所说的事务都不是同一样东西。
+# 深入的部分留下三句话。已经决定的事务，不等于处处可见。已经写下的记录，不等于处处持久。还有，每种 broker 说的“事务”，都不是同一样东西。

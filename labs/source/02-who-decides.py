@@ -151,7 +151,7 @@ Predict("02-blocked", trace=blocked, step=first(blocked, "killed"))
 #
 # 把上面的图再单步走一遍，注意看那些表。要等到什么发生，`orders` 才能继续？
 #
-# 这就是**阻塞窗口**（blocking window）：从投出赞成票到得知决定，参与者既不能前进也不能后退，需要它那些行的人都只能陪着等。下一个单元用 `kill -9` 对真正写两个文件的进程做同样的事。表里从哪一行起，订单就已经成了定局？
+# 这就是**阻塞窗口**（blocking window）：从投出赞成票到得知决定，参与者既不能前进也不能后退，需要这些行的人都只能陪着等。下一个单元用 `kill -9` 对真正写两个文件的进程做同样的事。表里从哪一行起，订单就已经成了定局？
 
 # %% tags=["nbval-check-output"]
 print(kill_everywhere(TWO_PHASES))
@@ -430,9 +430,9 @@ Player(order, step=find_red_step(order, "whole order"))
 # them at a time.
 
 # %% [markdown] lang="zh"
-# 红色的指示灯就是 TCC 的代价：有一段时间，读者看到的是半个订单。没有东西上锁，所以没有人要等。
+# 红色的指示灯就是 TCC 的代价：有一段时间，读者看到的是半个订单。什么也没有上锁，所以谁也不用等。
 #
-# Confirm 和 Cancel 会一直重复，直到得到确认，所以可能来两次。换了一个连接，Cancel 甚至可能赶在它的 Try 之前到达。这些都由服务里的四行代码来应付。下一个单元每次去掉其中一行。
+# Confirm 和 Cancel 会一直重复，直到得到确认，所以可能来两次。换上新的连接之后，Cancel 甚至可能赶在它的 Try 之前到达。这些都由服务里的四行代码来应付。下一个单元每次去掉其中一行。
 
 # %% tags=["nbval-check-output"]
 print(tell_traps())
@@ -463,7 +463,7 @@ print(tell_traps())
 # - `""`：什么也不写，调用得到确认；
 # - `"refuse"`：什么也不写，调用失败。（失败的 Confirm 或 Cancel 会再来。）
 #
-# 四个系统的所有可能的执行都会试到，连接可能在任何时刻断开。这里有两条提示：先运行 `print(FENCE.hint(1))`，再运行 `print(FENCE.hint(2))`。
+# 四个系统的每一种可能的执行都会试到，连接可能在任何时刻断开。这里有两条提示：先运行 `print(FENCE.hint(1))`，再运行 `print(FENCE.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "fence"}
 def fence(call: str, last: str) -> str:
@@ -572,7 +572,7 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # | 存疑的参与者等到超时就可以自己决定 | 那样一方可能提交，另一方回滚 | 存疑 |
 # | 三个阶段就安全了 | 防得住停机；网络分区照样让结局分裂 | 第三阶段 |
 # | CAP：任何时候都是三选二 | 只有网络断开期间才需要选择 | CAP |
-# | 三个阶段是 Try、Commit、Cancel | 是 Try、Confirm、Cancel：没有什么一直开着 | TCC |
+# | 各阶段是 Try、Commit、Cancel | 是 Try、Confirm、Cancel：没有什么一直开着 | TCC |
 # | Cancel 总在它的 Try 之后 | 它可能先到：空回滚、悬挂的 Try | 服务要记住什么 |
 
 # %% [markdown] tags=["deeper"]
