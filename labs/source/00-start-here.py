@@ -268,9 +268,9 @@ check(BOOKED_TWICE, kill)
 # | [09 Pulsar](09-coordinator-and-buffer.ipynb) | 未提交的消息在哪里？ |
 # | [10 Pulsar](10-acknowledgement.ipynb) | 事务能不能撤回确认？ |
 # | [11 Spark 和 Flink](11-order-to-income.ipynb) | 崩溃之后，总和还对吗？ |
-# | [12 选哪一个？](12-which-one.ipynb) | 我需要 broker 的事务吗，需要哪一家的？ |
-# | [13 写一个协调器](13-build-a-coordinator.ipynb) | 我能写出一个经得起每一次执行的协调器吗？ |
-# | [14 真实的 broker](14-the-real-thing.ipynb) | 模型和真的一样吗？ |
+# | [12 该选哪一种？](12-which-one.ipynb) | 我需要 broker 的事务吗，需要哪一家的？ |
+# | [13 自己写一个协调器](13-build-a-coordinator.ipynb) | 我能写出一个经得起每一次执行的协调器吗？ |
+# | [14 与真实的 broker 对照](14-the-real-thing.ipynb) | 模型和真的一样吗？ |
 # | [15 检验文章](15-articles-on-trial.ipynb) | 引擎和我读到的说法一致吗？ |
 
 # %% [markdown]

@@ -162,7 +162,7 @@ def test_the_kernel_of_a_copy_in_chinese_speaks_it(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("number", ["00", "01", "02"])
-def test_each_belief_that_a_wrong_answer_is_told_has_a_name_in_chinese(number):
+def test_each_belief_that_a_wrong_answer_is_told_has_a_name_in_chinese(number: str) -> None:
     (lab,) = labs_in(LABS, [number])
     wrong = {one.belief for one in read_page(lab).wrong}
     with speaking("zh"):
