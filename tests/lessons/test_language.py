@@ -12,9 +12,11 @@ from mqlab.cli import lab_server, main
 from mqlab.kernel import Text, pick, speak, speaking, spoken
 from mqlab.lab import Player, Predict, scenario
 from mqlab.lessons.course import beliefs, notebooks
+from mqlab.lessons.course.instructor import read_page
 from mqlab.lessons.course.notebooks import labs_in, read, read_language, text_of
 from mqlab.lessons.questions import read_questions
-from mqlab.lessons.verdict import Verdict
+from mqlab.lessons.verdict import Verdict, find_belief
+from mqlab.places import LABS
 from tests.lessons.course.sample_lab import SAMPLE
 
 RUN = """
@@ -157,3 +159,12 @@ def test_the_kernel_of_a_copy_in_chinese_speaks_it(opened: Open) -> None:
     first, *others = [c.source for c in read(opened("--lang", "zh")).cells if c.cell_type == "code"]
     assert first.splitlines()[-1].startswith('speak("zh")')
     assert others and not any("speak(" in one for one in others)
+
+
+@pytest.mark.parametrize("number", ["00", "01", "02"])
+def test_each_belief_that_a_wrong_answer_is_told_has_a_name_in_chinese(number: str) -> None:
+    (lab,) = labs_in(LABS, [number])
+    wrong = {one.belief for one in read_page(lab).wrong}
+    with speaking("zh"):
+        told = {belief: find_belief(belief) for belief in wrong}
+    assert told and all(told.values()), [belief for belief in told if not told[belief]]

@@ -36,6 +36,8 @@ PROMISES = {
     "at least once": "off=one_write,recognise",
     "exactly once": "",
 }
+#: promise → its name in Chinese, for the titles of pictures
+NAMES_ZH = {"at most once": "至多一次", "at least once": "至少一次", "exactly once": "精确一次"}
 CALM = Timing(call_ms=60)
 
 
@@ -43,7 +45,7 @@ def deliver(promise: str, faults: str = "", many: int = 2) -> Trace:
     """The day's first orders on their way under a promise, with the lines of a scenario as
     faults."""
     sends = ", ".join(send_all(many).split("; "))
-    title = f"# {promise[0].upper()}{promise[1:]}"
+    title = f"# {promise.capitalize()}\n#zh {NAMES_ZH[promise]}"
     line = f"system delivery {PROMISES[promise]}"
     return scenario("\n".join((title, line, f"run shop: {sends}", faults)))
 
