@@ -21,11 +21,11 @@
 #
 # *90 分钟，短路线约 15 分钟* · Kafka 4.3，Java 客户端 4.x
 #
-# **一段话概括**：礼品店的记账进程读取订单，算出收入，再写下来。读到了哪里，这个位置本身也是一条记录。在本实验中，工作进程死在这两条记录之间；你要找出会造成金额错误的最短的 kill，再把循环排成怎么杀都不会出错的顺序。这个循环叫*消费-转换-生产*（consume–transform–produce）。
+# **一段话概括**：礼品店负责记账的工作进程（worker）读取订单，算出收入并写下来。它读到了哪里，也是一条记录。在本实验中，工作进程死在这两条记录之间；你要找出让账目出错的最短的 kill，再给循环排出一个怎样 kill 都不会出错的顺序。这个循环叫*消费-转换-生产*（consume–transform–produce）。
 #
 # **短路线**：引子、预测、运行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
 #
-# **预备知识**：实验 07。*位移*（offset，也叫 position）是下一条要读的位置。*消费者组*（consumer group）是共同分担一个主题各分区的一组工作进程。*组协调器*（group coordinator）是知道组里有谁、这个组读到了哪里的那个 broker。`orders-0@1` 表示分区 `orders-0` 里的位移 1；`orders-0@-1` 表示还没有位移。
+# **预备知识**：实验 07。*位移*（position）说的是下一条要读的记录，用它的 offset 表示。*消费者组*（consumer group）是共同分担一个主题各分区的一组工作进程。*组协调器*（group coordinator）是一个 broker，它知道组里有谁、这个组读到了哪里。`orders-0@1` 表示分区 `orders-0` 里的位移 1；`orders-0@-1` 表示还没有位移。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -74,7 +74,7 @@ from mqlab.lessons.kafka.lab08 import (
 # %% [markdown] lang="zh"
 # ## 引子：订单 580538 付了一次款，会记几次账？
 #
-# 商店的订单服务收到订单 580538，金额 £316.78。它在 `orders-0` 里写作 `580538:31678`，也就是订单号和便士数。`accounting` 组的一个工作进程读到它，在事务中把收入 `580538+31678` 写入 `income-0`，提交，然后告诉消费者组自己读到了哪里。指示灯 *money* 盯着“进账 = 出账”；*金额*一栏拿已记的收入（长条）和算作已读的订单（竖线）对照。工作进程死在最后一步之前。等消费者组发现这件事（它的*会话*（session）到期），平台再把它重新启动。
+# 商店的订单服务收到订单 580538，金额 £316.78。它在 `orders-0` 里写作 `580538:31678`，也就是订单号和便士数。`accounting` 组的一个工作进程读到它，在事务中把收入 `580538+31678` 写入 `income-0`，提交，然后告诉消费者组自己读到了哪里。指示灯 *money* 盯着“进账 = 出账”；*金额*一栏拿已记的收入（长条）和算作已读的订单（竖线）对照。工作进程死在最后一步之前。等它的*会话*（session）到期，消费者组才发现它死了，随后平台重新启动它。
 #
 # 本课程把每个事务分成六个阶段：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。
 
@@ -109,7 +109,7 @@ Predict("08-apart", trace=apart, step=dead)
 # neither*.
 
 # %% [markdown] lang="zh"
-# 每个事务都是完整的，每次调用都返回 ok，£316.78 却变成了 £633.56。凡是要累加的金额，每一笔都只能算一次（最后会讲到一家银行的贷款）。有人*盯着看*的数字也是这样：仪表每分钟报一个数，只要有一个重复，就会显示成一次突跳。*先*提交位移也不行：要是在两者之间被杀，订单就丢了。商店要的是*要么都有，要么都没有*。
+# 每个事务都是完整的，每次调用都返回 ok，£316.78 却变成了 £633.56。凡是要累加的金额，每一笔都只能算一次（最后会讲到一家银行的贷款）。有人*盯着看*的数字也是这样：仪表每分钟报一个数，只要有一个重复，就会看到一次跳变。改成*先*提交位移，也好不到哪里去：在两者之间被杀，订单就丢了。商店要的是*要么都有，要么都没有*。
 
 # %% [markdown]
 # ## Run
@@ -121,7 +121,7 @@ Predict("08-apart", trace=apart, step=dead)
 # %% [markdown] lang="zh"
 # ## 运行
 #
-# `sendOffsetsToTransaction(positions, groupMetadata)`：由**生产者**把位移发给组协调器，作为它的事务的一部分。下面还是那个工作进程，这次在它要提交的时候被杀。用方向键逐步查看，注意 `__consumer_offsets-0` 和它的 LSO，再看是谁执行了中止。
+# `sendOffsetsToTransaction(positions, groupMetadata)`：由**生产者**把位移发给组协调器，算作自己事务的一部分。下面还是那个工作进程，这次在它要提交的时候被杀。用方向键逐步查看，注意 `__consumer_offsets-0` 和它的 LSO，再看是谁执行了中止。
 
 # %%
 together = scenario("""
@@ -144,7 +144,7 @@ Player(together, step=first(together, "killed"))
 # transaction. So the position does not count, the order is read again, and counts once.
 
 # %% [markdown] lang="zh"
-# `__consumer_offsets` 也只是一个日志。位移在里面是一条*事务性*记录（`orders-0@1 @2`：从位移 1 接着读；记录本身位于 2），和别的事务性记录一样，也会等到一条控制消息（marker，图中叫“标记”）。第一次等到的是中止的控制消息，因为重启后的工作进程调用 `init`，中止了未结束的事务。所以这个位移不算数，订单再读一次，也只记了一次。
+# `__consumer_offsets` 也只是一个日志。位移在里面是一条*事务性*记录（`orders-0@1 @2`：从位移 1 接着读；记录本身位于 2），和别的事务性记录一样，也会得到一条控制消息（marker，图中叫“标记”）。第一次得到的是中止的控制消息，因为重启后的工作进程调用 `init`，中止了未结束的事务。所以这个位移不算数，订单会再读一次，最终只计入一次。
 
 # %% [markdown]
 # ## Put it into order
@@ -192,9 +192,9 @@ check(ORDER, order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 位移和输出合在一个决定里，因为位移和别的东西一样，也是一条记录。中止会收回这两样，却让消费者留在原处。成员一旦被替换，消费者组就不再接受它。出了集群，任何事都可能发生两次。
+# 位移和输出出自同一个决定，因为位移也不过是一条记录。中止会收回这两样，却让消费者留在原处。成员一旦被替换，消费者组就不再接受它。出了集群，任何事都可能发生两次。
 #
-# 短路线到此结束。下面的部分继续深入，10 分中有 6 分在那里。下一个实验按同样的顺序来看 Pulsar，那里的读者等在另一个地方：[实验 09](09-coordinator-and-buffer.ipynb)。
+# 短路线到此结束。下面的部分继续深入，10 分中有 6 分在那里。下一个实验跟着同一个订单去看 Pulsar，那里的读者等在另一个地方：[实验 09](09-coordinator-and-buffer.ipynb)。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -311,7 +311,7 @@ print(read_recording("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetC
 # %% [markdown] lang="zh"
 # 位移待定（pending）的时候，得到的回答是 UNSTABLE_OFFSET_COMMIT。提交之后，它就算数。中止之后，它被丢弃，仍以原来的位移为准。表中是真实的 Kafka 4.3.1，按同样的顺序询问。旧客户端询问时不带“require stable”，这时它返回原来的位移，订单就可能计入两次（KIP-447）。
 #
-# 应用几乎察觉不到，只是 `poll()` 什么也没有拿到。但 `committed()` 要的就是位移本身，过了 `default.api.timeout.ms`（60 秒）就会抛出 TimeoutException。事务开着的时间可以更长：60 秒才超时，协调器最多再过 10 秒才会去检查。
+# 应用几乎察觉不到，只是 `poll()` 什么也没有拿到。但 `committed()` 要的就是位移本身，过了 `default.api.timeout.ms`（60 秒）就会抛出 TimeoutException。事务可能开得更久：满 60 秒才超时，协调器最多还要再过 10 秒才去检查。
 #
 # 消费者组不一定只用事务来提交位移。有一个位移待定时，成员仍可以*不用*事务再提交一个。哪一个有效？
 
@@ -333,7 +333,7 @@ print(offsets(later))
 # on unless you turn it off: it commits positions outside of any transaction, in the background.
 
 # %% [markdown] lang="zh"
-# 3 胜过 7。起作用的是*日志中*的先后，不是作出决定的先后，也不是哪个数更大。所以一个组应当只用一种方式提交位移。要当心 `enable.auto.commit`：你不关它，它就是开着的，会在后台提交位移，不属于任何事务。
+# 有效的是 3，不是 7。起作用的是*日志中*的先后，不是作出决定的先后，也不是哪个数更大。所以一个组应当只用一种方式提交位移。要当心 `enable.auto.commit`：除非你关掉它，它一直是开着的，会在后台、在任何事务之外提交位移。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does an abort take back?
@@ -346,7 +346,7 @@ print(offsets(later))
 # It polls.
 
 # %% [markdown] lang="zh"
-# 工作进程已经读了订单（位移 1），发出了收入和位移，然后中止。它没有重启，接着调用 poll。
+# 工作进程已经读了订单（位移 1），发出了收入和位移，然后中止。它没有重启，而是接着 poll。
 
 # %% jupyter={"source_hidden": true}
 aborted = scenario("""
@@ -371,7 +371,7 @@ print(list_calls(aborted))
 # began, and then the order is there again.
 
 # %% [markdown] lang="zh"
-# poll 什么也没有拿到！订单既没有计入，也没有再读一次。下一个事务会提交它后面的位移，订单就永远丢了。4.0 之前，Kafka 自己的设计文档说，消费者的位移会恢复到旧值。从那以后，文档改为提醒你：恢复的是*已保存*的位移，消费者不会自己倒回去。倒回去是应用的事：`seek` 到这一轮开始的地方，订单就又来了。
+# poll 什么也没有拿到！订单既没有计入，也没有再读一次。下一个事务会提交排在它之后的位移，订单就永远丢了。4.0 之前，Kafka 自己的设计文档说，消费者的位移会恢复到旧值。从那以后，文档改为提醒你：恢复的是*已保存*的位移，消费者不会自己倒回去。倒回去是应用的事：`seek` 到这一轮开始的地方，订单就又来了。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: two of a kind: who tells them apart?
@@ -471,7 +471,7 @@ print(count_orders(stalled))
 # group's position.
 
 # %% [markdown] lang="zh"
-# 订单 580538 的位移是 0。有两个工作进程，只差一个数。两者都提交，再从消费者组的位移处重新启动。
+# 订单 580538 的位移是 0。有两个工作进程，只差一个数。两者都先提交，再重新启动，从消费者组的位移读起。
 
 # %% tags=["nbval-check-output"]
 NUMBER = """
@@ -517,7 +517,7 @@ print(table("commits | committed | end offset | lag, for ever", rows))
 # ## Deeper: which is the shortest kill that counts an order twice?
 
 # %% [markdown] lang="zh"
-# ## 深入：要让一个订单计入两次，最短的 kill 是哪个？
+# ## 深入：让订单计入两次的最短的 kill 是哪个？
 
 # %% [markdown]
 # Here are three workers, written as functions. `app` is a consumer and a producer in one; each call that
@@ -572,7 +572,7 @@ Playground(
 # order of events:
 
 # %% [markdown] lang="zh"
-# 现在轮到检查器：它在任意时刻（包括一步的中间）杀一次工作进程，并试遍事件的每一种先后：
+# 现在让搜索来试：在任意时刻（包括一步的中间）杀一次工作进程，并试遍事件的每一种先后：
 
 # %% tags=["nbval-check-output"]
 shortest = {}
@@ -604,7 +604,7 @@ Player(example, step=first(example, "killed"), title="The shortest kill that cou
 # Guess first what breaks. Here is your worker in one transaction, with two safeguards taken away.
 
 # %% [markdown] lang="zh"
-# 先猜一猜会出什么问题。下面仍是你那个把一切放在一个事务里的工作进程，两项保护措施先后去掉。
+# 先猜一猜会出什么问题。下面还是把一切放在一个事务里的工作进程，两项保护措施先后去掉。
 
 # %% tags=["nbval-check-output"]
 found = {}
@@ -766,7 +766,7 @@ print(side_effects(in_one_transaction))
 # %% [markdown] lang="zh"
 # *精确一次*（exactly once）说的是**在 Kafka 里计入**的订单，不是你的函数执行的次数。请看中间的“2, 1”：顾客收到两封邮件，账上只有一个订单。没有哪个 broker 能收回邮件。若是数据库，就把那一行和位移写进*数据库的*事务，或者让写入幂等（实验 11）。
 #
-# 这个词常用来指两种承诺。一种是*消息服务*的承诺：生产者发送的消息只存一次。另一种关乎*读取、计算、保存*：输入、结果和输入中的位移一起前进。（下面的循环在提交位移之前调用 `flush`。这里发送失败会抛出异常。在 Java 里，即使有发送失败，`flush` 也正常返回。要检查 `send` 返回的 future，否则收入丢了，位移却照样提交。）
+# 人们用这个词来指两种不同的承诺。一种是*消息服务*的承诺：生产者发送的消息只存一次。另一种关乎*读取、计算、保存*：输入、结果和输入中的位移一起前进。（下面的循环在提交位移之前调用 `flush`。这里发送失败会抛出异常。在 Java 里，即使有发送失败，`flush` 也正常返回。要检查 `send` 返回的 future，否则收入丢了，位移却照样提交。）
 
 # %% tags=["nbval-check-output"]
 def messaging(app: App):
@@ -820,7 +820,7 @@ print(table("fault | idempotent producer, position apart | read, compute, save i
 # `ledger` of income, in a group of its own. `first` is killed when it wants to commit.
 
 # %% [markdown] lang="zh"
-# 真实的程序是由这样的循环连成的图。`first` 把订单算成收入，`second` 把收入记入 `ledger`，自成一个消费者组。`first` 在要提交的时候被杀。
+# 真实的程序是由这样的循环连成的图。`first` 把订单算成收入，`second` 读取收入，记入 `ledger`，它自成一个消费者组。`first` 在要提交的时候被杀。
 
 # %% jupyter={"source_hidden": true}
 stages = scenario("""
@@ -882,7 +882,7 @@ for topic in ("income", "ledger"):
 # | 精确一次也管我的数据库，或者我的函数只执行一次 | 一个订单在 Kafka 里计入一次；函数可能再执行 | 承诺到哪里为止 |
 # | 中止会让消费者倒回去 | 恢复的只有已提交的位移；`seek` 要你自己做 | 中止 |
 # | 提交的位移是最后处理的那一条 | 至少是 last + 1，下一条要读的 | 哪个数 |
-# | lag 到不了 0，就是还有没干完的 | 可能只是一条控制消息没有算作已读 | 哪个数 |
+# | lag 到不了 0，就是还有活没干完 | 可能只是一条控制消息没有算作已读 | 哪个数 |
 # | 工作进程除了名，就不再耽误别人 | 它待定的位移还会，直到超时 | 谁要等 |
 # | 有事务就够了，位移可以随后提交 | 分开提交，中间一宕机就计入两次 | 引子、最短的 kill |
 # | 消费者参与事务 | 位移由生产者发送 | 运行 |
@@ -939,7 +939,7 @@ Player(granted_twice, step=find_red_step(granted_twice, "money"))
 # in the transaction, and is killed when it wants to commit that.
 
 # %% [markdown] lang="zh"
-# 灯变红了：Ada 只申请了一笔 £9000，却得到两笔。现在，工作进程把位移放在事务里发送，在要提交这个事务的时候被杀。
+# 指示灯变红了：Ada 只申请了一笔 £9000，却得到两笔。现在，工作进程把位移放在事务里发送，在要提交这个事务的时候被杀。
 
 # %% tags=["nbval-check-output"]
 for name, run in (("apart", granted_twice), ("in the transaction", granted_once)):

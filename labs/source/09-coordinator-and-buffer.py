@@ -143,14 +143,14 @@ Player(waiting, step=first(waiting, "receive books: ok nothing"))
 # | forget | COMMITTED | the coordinator's log |
 
 # %% [markdown] lang="zh"
-# 什么都没有丢，也没有哪个进程出故障。三个订单都在 `orders-0` 里，其中两个普通订单算数：共 £715.56，记账服务却一分钱也没有看到。原因是，分区只按顺序发给订阅，而且只发到 maxReadPosition 为止。只要 t1 还没有结束，这个位置就停在 580538 的前一个。t1 一提交，三个订单就一起到来。
+# 什么都没有丢，也没有哪个进程出故障。三个订单都在 `orders-0` 里，其中两个普通订单算数：共 £715.56，记账服务却一分钱也没有看到。原因是，订阅只能按顺序收到分区的内容，而且只到 maxReadPosition 为止。只要 t1 还没有结束，这个位置就停在 580538 的前一个。t1 一提交，三个订单就一起到来。
 #
 # | 阶段 | 在这次执行中 | 写在哪里 |
 # |---|---|---|
 # | 预留 | 事务得到 ID；每个分区都要登记 | 协调器的日志 |
 # | 写入 | 消息 | 消息所在的分区 |
 # | 决定 | COMMITTING | 协调器的日志 |
-# | 公布决定 | 向每个登记过的分区发一个请求 | 不写 |
+# | 公布决定 | 向每个登记过的分区发一个请求 | 哪里都不写 |
 # | 变为可见 | 一条*控制消息*（marker，图中叫“标记”），也就是不含消息的条目；maxReadPosition 前移 | 分区 |
 # | 遗忘 | COMMITTED | 协调器的日志 |
 
@@ -163,7 +163,7 @@ Player(waiting, step=first(waiting, "receive books: ok nothing"))
 # %% [markdown] lang="zh"
 # ## 你来当分发器
 #
-# *分发器*（dispatcher）是 broker 的一部分，负责把分区的条目发给订阅。先问一个问题，这次的事务没有提交。
+# *分发器*（dispatcher）是 broker 的一部分，负责把分区的条目发给订阅。先回答一个问题，它问的是一个没有提交的事务。
 
 # %% jupyter={"source_hidden": true}
 TWO_ENDS = """
@@ -193,7 +193,7 @@ Predict("09-aborted", trace=both_ends, step=first(both_ends, "t2 (0,1): ABORTING
 
 
 # %% [markdown] lang="zh"
-# 现在请写出分发器的规则。订阅是新建的，还没有收到过任何消息。你会得到三样东西。`entries` 是分区的各个条目，每个条目有位置、种类（`"plain"`、`"message"`、`"commit"`、`"abort"`）和事务，事务写作 `"(0,3)"` 这样，普通消息则是 `""`。`ongoing` 是一个字典，从每个未结束的事务对应到它在这里的第一条消息的位置。`aborted` 是事务的列表。请返回一个列表，列出现在要发给订阅的各个位置。
+# 现在请写出分发器的规则。订阅是新建的，还没有收到过任何消息。你会得到三样东西。`entries` 是分区的各个条目，每个条目有位置、种类（`"plain"`、`"message"`、`"commit"`、`"abort"`）和事务，事务写作 `"(0,3)"` 这样，普通消息则是 `""`。`ongoing` 是一个字典，键是未结束的事务，值是它在这里的第一条消息的位置。`aborted` 是一个事务列表。请返回一个列表，列出现在要发给订阅的各个位置。
 #
 # 你的答案会与某个订阅在四次执行中实际收到的相比较。有两条提示可看：`print(READING.hint(1))`，然后 `print(READING.hint(2))`。如果规则还不对，反馈会说出背后的误解，并打开推翻它的那次执行，停在看得出问题的那一步。
 
@@ -277,7 +277,7 @@ for name, coordinators in {"out of the box": 0, "switched on": 1}.items():
 # transaction coordinator has not initialized.* Both sides must be told.
 
 # %% [markdown] lang="zh"
-# 只有设置了 `transactionCoordinatorEnabled`，broker 才有协调器，而它出厂时是 `false`。普通消息不靠它也能收发。我们的模型会拒绝 `newTransaction`。至于 4.2.4 的真实客户端，设了 `enableTransaction(true)` 就根本创建不出来，报错的意思是：*broker 没有启用事务协调器，或者事务协调器还没有初始化。*两边都要设置才行。
+# 只有设置了 `transactionCoordinatorEnabled`，broker 才有协调器，而它默认是 `false`。普通消息不靠它也能收发。我们的模型会拒绝 `newTransaction`。至于 4.2.4 的真实客户端，设了 `enableTransaction(true)` 就根本创建不出来，报错的意思是：*broker 没有启用事务协调器，或者事务协调器还没有初始化。*两边都要设置才行。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a transaction's id say?
@@ -320,7 +320,7 @@ print(read_recording("pulsar-4.2.4/4.2", "ids", "NewTxn", "coordinatorStats"))
 # %% [markdown] lang="zh"
 # ID 的前一半是协调器，64 位全都是。后一半是该协调器的事务计数。几篇文章说是 *16 位加 112 位*，设计文档也这么说。果真如此，就该由最高的 16 位区分各个协调器。可是在每个 ID 里，这几位都是 0。
 #
-# standalone 模式只有一个协调器，表中是一个真实的 standalone 给出的 ID。搭建集群的工具会建 16 个协调器，客户端轮流使用，从 1 号开始。协调器 3 运行在名为 `transaction_coordinator_assign` 的主题的分区 3 的所有者 broker 上。Kafka 也是通过分区找到协调器，不过那里的分区*就是*协调器的日志（实验 06）。Pulsar 的这个主题一直是空的，只说明归谁所有。（我们的模型只有一个 broker，客户端用不着去找。这一段出自已发布的源代码。）
+# standalone 模式只有一个协调器，表中是一个真实的 standalone 给出的 ID。搭建集群的工具会建 16 个协调器，客户端轮流使用，从 1 号开始。有一个主题名叫 `transaction_coordinator_assign`，它的分区 3 归哪个 broker，协调器 3 就运行在哪个 broker 上。Kafka 也是通过分区找到协调器，不过那里的分区*就是*协调器的日志（实验 06）。Pulsar 的这个主题一直是空的，只用来说明分区归谁。（我们的模型只有一个 broker，客户端用不着去找。这一段出自已发布的源代码。）
 #
 # **写出下一个 ID。**有一个客户端开始过几个事务，一个也没有结束。你会依次得到它们的 ID，每个都是 128 位的整数；还会得到协调器的个数。请返回这个客户端接下来开始的事务的 ID。有两条提示可看：`print(NUMBERING.hint(1))`，然后 `print(NUMBERING.hint(2))`。
 
@@ -376,7 +376,7 @@ print(columns([("record", "says", "asked by"), *list_records(both_ends)]))
 # tries: one transaction has sent an order and has committed, and then a client subscribes to each log.
 
 # %% [markdown] lang="zh"
-# 这些记录里有状态和参与方，没有消息，也没有位置。所以日志很短，协调器重新加载后，却能从中得知还有哪些事务要由它结束。事务从 OPEN 经 COMMITTING 到 COMMITTED，或者从 OPEN 经 ABORTING 到 ABORTED。COMMITTING 就是决定。它在任何分区得知之前写下，从此没有回头路。
+# 这些记录里有状态和参与方，没有消息，也没有位置。所以日志很短，协调器重新加载后，却能从中得知还有哪些事务要由它结束。事务从 OPEN 经 COMMITTING 到 COMMITTED，或者从 OPEN 经 ABORTING 到 ABORTED。COMMITTING 就是决定。它先写下，分区才会得知，而且从此没有回头路。
 #
 # 下一张表来自真实的 Pulsar 4.2.4。只有一个分区和一个订阅的事务会写五条记录；事务结束之后，这些记录一条也*不再需要*。
 #
@@ -394,7 +394,7 @@ print(columns([("log", "entries", "a subscription is told"), *list_logs(STORED)]
 # either (`TransactionTest#brokerNotInitTxnManagedLedgerTopic`).
 
 # %% [markdown] lang="zh"
-# 协调器的日志有个像主题一样的名字，其实只是一个裸的账本（`MLTransactionLogImpl`）。它只有一个游标，是协调器自己的，没有分发器读它。正式发布的 Pulsar 也从来不会加载叫这个名字的主题（`TransactionTest#brokerNotInitTxnManagedLedgerTopic`）。
+# 协调器的日志有个像主题一样的名字，其实只是一个裸账本（`MLTransactionLogImpl`）。它只有一个游标，是协调器自己的，没有分发器读它。正式发布的 Pulsar 也从来不会加载叫这个名字的主题（`TransactionTest#brokerNotInitTxnManagedLedgerTopic`）。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does the buffer hold?
@@ -407,7 +407,7 @@ print(columns([("log", "entries", "a subscription is told"), *list_logs(STORED)]
 # transaction sends two orders, and plain orders lie between them.
 
 # %% [markdown] lang="zh"
-# *事务缓冲区*（transaction buffer）是分区在内存中为事务记的账。这里有一个事务发送了两个订单，中间夹着普通订单。
+# *事务缓冲区*（transaction buffer）是分区在内存中保存的事务信息。这里有一个事务发送了两个订单，中间夹着普通订单。
 
 # %% jupyter={"source_hidden": true}
 Predict("09-buffer")
@@ -511,7 +511,7 @@ print(columns(rows))
 # %% [markdown] lang="zh"
 # 起决定作用的，是事务*在这个分区里*的第一条消息的位置。t1 已提交，`commit` 也返回了 ok，记账服务却还是收不到它的任何东西，因为 t2 的第一条消息排在它前面。所以，一个慢事务也会拦住别的服务的快事务。
 #
-# 第二张表用的是一个上午的订单。在 580538 未结束期间发送的每个订单，不管是谁发的，都要陪它一起等。所以，一个分区里最长的事务有多长，它的所有订阅就延迟多久。事务的超时（客户端不另作要求时是 60 秒）本该是上限。哪里守不住这个上限，请看“分区连不上”和“没了动静”两部分。
+# 第二张表用的是一个上午的订单。在 580538 未结束期间发送的每个订单，不管是谁发的，都要陪它一起等。所以，一个分区里最长的事务有多长，它的所有订阅就延迟多久。事务的超时（客户端不另作要求时是 60 秒）本该是上限。它在哪些情况下不起作用，请看“分区连不上”和“没了动静”两部分。
 #
 # 有一篇文章说，Pulsar 从不阻塞，因为消息是逐条确认的。确认一条消息，确实不会妨碍别的消息。读取却会阻塞。
 
@@ -552,7 +552,7 @@ Predict("09-two-partitions", trace=half_way, step=first(half_way, "t1 (0,0): COM
 # safe side, unless an older transaction is open before these messages.
 
 # %% [markdown] lang="zh"
-# “全有或全无”说的是结局。COMMITTING 已经写下，不管谁死，每个分区终会得到控制消息。但它说的不是某一时刻：和 Kafka 一样，每个分区等自己的控制消息到了，才显示自己那一部分，所以同时读两个分区的人可能只看到一半。Pulsar 的 `commit` 要等*所有*控制消息都写下才返回；Kafka 的 `commit` 则在决定写入日志后就返回。所以，服务若是等 `commit` 返回之后再通知别人，就是安全的，除非这些消息之前还有更早的未结束事务。
+# “全有或全无”说的是结局。COMMITTING 已经写下，所以不管哪个进程死掉，每个分区最终都会得到控制消息。但它说的不是每一时刻：和 Kafka 一样，每个分区等自己的控制消息到了，才显示自己那一部分，所以同时读两个分区的人可能只看到一半。Pulsar 的 `commit` 要等*所有*控制消息都写下才返回；Kafka 的 `commit` 则在决定写入日志后就返回。所以，服务若是等 `commit` 返回之后再通知别人，就是安全的，除非这些消息之前还有更早的未结束事务。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: does the list of aborted transactions ever shrink?
@@ -582,7 +582,7 @@ for many in (1, 2, 3):
 # both entries, and acknowledges them itself for each subscription. The log of a real Pulsar says the same:
 
 # %% [markdown] lang="zh"
-# 有一篇文章说，缓冲区里的消息会*丢弃*。其实什么都没有丢弃：消息留在原来的位置，后面追加一条控制消息，缓冲区把这个事务记入列表。分发器跳过这两个条目，并且自己替每个订阅确认。真实的 Pulsar 的日志也是这样说的：
+# 有一篇文章说，缓冲区里的消息会被*丢弃*。其实什么都没有丢弃：消息留在原来的位置，后面追加一条控制消息，缓冲区把这个事务记入列表。分发器跳过这两个条目，并且自己替每个订阅确认。真实的 Pulsar 的日志也是这样说的：
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(read_recording("pulsar-4.2.4/4.2", "readers", "log"))
@@ -599,7 +599,7 @@ print(read_recording("pulsar-4.2.4/4.2", "readers", "log"))
 # %% [markdown] lang="zh"
 # 所以，已中止事务的列表会越来越长，内存里如此，每个快照里也如此。真实的 broker 要等中止的控制消息所在的账本过了保留时间、删除之后，才把 ID 从列表中去掉。这个模型没有保留时间。
 #
-# 客户端可能让过滤失效。分发器在消息的*元数据*里找事务的 ID。Go 客户端 0.19.0 只把 ID 放进携带消息的命令里，没有放进消息的元数据（它的 issue #1498）。于是 broker 明知事务已中止，还是会发送它的消息。
+# 客户端也可能让过滤失效。分发器在消息的*元数据*里找事务的 ID。Go 客户端 0.19.0 只把 ID 放进携带消息的命令里，没有放进消息的元数据（它的 issue #1498）。于是 broker 明知事务已中止，还是会发送它的消息。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: can a consumer read sooner?
@@ -635,7 +635,7 @@ print(read_recording("pulsar-4.2.4/4.2", "entries-with-flags", "log"))
 # plain message `d` behind the open transaction is marked in the same way.
 
 # %% [markdown] lang="zh"
-# 读法有五种，没有哪种能比别的读得更远。有一份提案 PIP-298，描述了消费者的隔离级别，文档里也一度有过这样一页。代码从未合并，那一页后来也撤了。录制的内容显示实际有什么。它列出事务结束前后的日志：管理员可以查看单个条目，并会得知其中哪些*未提交*。排在未结束事务之后的普通消息 `d`，也标成了这样。
+# 读法有五种，没有哪种能比别的读得更远。有一份提案 PIP-298，描述了消费者的隔离级别，文档里也一度有过这样一页。代码从未合并，那一页后来也撤了。录制内容说明实际有什么。它列出事务结束前后的日志：管理员可以查看单个条目，并会得知其中哪些*未提交*。排在未结束事务之后的普通消息 `d`，也标成了这样。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a partition know when it is loaded again?
@@ -735,7 +735,7 @@ check(RECOVERY, recover)
 # that connects has it loaded. Step through the rest, and count the markers in `orders-0`.
 
 # %% [markdown] lang="zh"
-# 协调器靠自己的日志恢复。这里，它写下 COMMITTING 之后被杀。下一个客户端连上来，就让它重新加载。请逐步看完其余部分，数一数 `orders-0` 里有几条控制消息。
+# 协调器靠自己的日志恢复。这里，它写下 COMMITTING 之后被杀。下一个客户端一连上来，它就会重新加载。请逐步看完其余部分，数一数 `orders-0` 里有几条控制消息。
 
 # %%
 decided = scenario("""
@@ -770,7 +770,7 @@ for fact in decided:
 # *How few choices does it take until the partition has two markers of one transaction?*
 
 # %% [markdown] lang="zh"
-# 凡是处于 COMMITTING 或 ABORTING 的事务，它都会结束；处于 OPEN 的，它会一直看到*原来的*截止时间。
+# 凡是处于 COMMITTING 或 ABORTING 的事务，它都会结束；处于 OPEN 的，它继续盯着，直到*原来的*截止时间。
 #
 # 提交的控制消息有两条。重新加载的协调器又结束了一次事务；客户端重发请求，也又结束了一次。第二条控制消息不改变任何东西：*控制消息是幂等的，不是唯一的*。但请看应用得到的回答：事务明明已经提交，得到的却是 TransactionNotFoundException。协调器会忘记已结束的事务，所以这个异常没有说明它是怎样结束的。
 #
@@ -800,7 +800,7 @@ Playground(play, goal="one marker")
 # transaction (0,0).)
 
 # %% [markdown] lang="zh"
-# 不管让协调器登记哪个分区，它都照办，并不查看那个分区是否存在。这里 `admin` 登记了一个分区，它的命名空间并不存在。（命名空间（namespace）是一组主题；`0/0` 就是事务 (0,0)。）
+# 让协调器登记什么分区，它就登记什么分区，并不查看那个分区是否存在。这里 `admin` 登记了一个分区，它的命名空间（namespace）并不存在。（命名空间是一组主题；`0/0` 就是事务 (0,0)。）
 
 # %% jupyter={"source_hidden": true}
 FROZEN = """
@@ -848,7 +848,7 @@ print(read_recording("pulsar-4.2.4/4.2", "commit-frozen"))
 # transaction.
 
 # %% [markdown] lang="zh"
-# 订单已经投递，提交却没有返回。事务自己的 3 秒超时不起作用，中止也会遭到拒绝。大约每过一秒，所有参与方都会再收到一次通知，正常的那个就又写一条控制消息。真实的客户端等 30 秒就不再等，broker 却不会停。录制的内容也是如此：*commit markers, 6 or more*。只要有人创建那个命名空间，下一次尝试就会结束事务。
+# 订单已经投递，提交却没有返回。事务自己的 3 秒超时不起作用，中止也会遭到拒绝。大约每过一秒，所有参与方都会再收到一次通知，正常的那个就又写一条控制消息。真实的客户端等 30 秒就不再等，broker 却不会停。录制内容也是如此：*commit markers, 6 or more*。只要有人创建那个命名空间，下一次尝试就会结束事务。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what if the application falls silent?
@@ -914,7 +914,7 @@ print(read_recording("pulsar-4.2.4/4.2", "kill-and-nobody-comes", *SAID))
 # client that slept through the end of its transaction.
 
 # %% [markdown] lang="zh"
-# 事务的消息到来时，分区并不会问协调器这个事务是否还在。它靠*低水位*（low watermark）保护：每次结束事务，协调器都会附上一个编号，到这个编号为止，它的事务都已结束。属于这些事务的消息会遭到拒绝。`reopen t1` 代表一个睡过了头、没赶上自己的事务结束的客户端。
+# 事务的消息到来时，分区并不会问协调器这个事务是否还在。它靠*低水位*（low watermark）保护：每次结束事务，协调器都会附上一个编号，到这个编号为止，它的事务都已结束。属于这些事务的消息会遭到拒绝。`reopen t1` 代表一个一直睡着、不知道自己的事务已经结束的客户端。
 
 # %% jupyter={"source_hidden": true}
 RESTART = "kill orders-0\nkill tc-0\nrestart orders-0\nrestart tc-0"
@@ -952,7 +952,7 @@ print(columns([("position", "entry", "for consumers"), *list_entries(story)]))
 # of the real 4.2.4 the same happens to `a`, and no safeguard was off:
 
 # %% [markdown] lang="zh"
-# 只要分区记得低水位，消息就会遭到拒绝。但低水位只保存在内存里。重启之后，消息被接受，t1 又算作未结束。到下一次结束，也就是 t3 的结束，分区才得知 t1 早已结束，于是中止它。缓冲区保存的是已中止事务的 ID，不带位置。于是，t1 *已经提交*的订单 580538 也算作已中止，audit 永远得不到它。在真实的 4.2.4 的录制内容里，`a` 也是这样，而且没有关掉任何保护措施：
+# 只要分区记得低水位，消息就会遭到拒绝。但低水位只保存在内存里。重启之后，消息被接受，t1 又算作未结束。到下一次结束，也就是 t3 的结束，分区才得知 t1 早已结束，于是中止它。缓冲区保存的是已中止事务的 ID，不带位置。于是，t1 *已经提交*的订单 580538 也算作已中止，audit 永远得不到它。真实的 4.2.4 的录制内容里，`a` 也是这样，当时没有关掉任何保护措施：
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 SAID = ("Send late", "kill", "Message", "entry 0", "entry 4")
@@ -1015,9 +1015,9 @@ check(HIDING, story)
 # the money that accounting is sent: the run is the same each time.
 
 # %% [markdown] lang="zh"
-# 本实验有八项保护措施。`max_read_position` 让分发器停在第一条未结束的消息之前。`filter_aborted` 略过已中止的消息。`decision_before_markers` 在通知任何分区之前写下 COMMITTING。`retry_until_answered` 会再次通知没有联系上的分区。`replay_log` 和 `replay_topic` 在重启后分别重读协调器的日志和分区。`transaction_timeout` 中止没有人结束的事务。`low_watermark` 拒绝或中止来得太晚的消息。
+# 本实验有八项保护措施。`max_read_position` 让分发器停在第一条属于未结束事务的消息之前。`filter_aborted` 略过已中止的消息。`decision_before_markers` 在通知任何分区之前写下 COMMITTING。`retry_until_answered` 会再次通知没有联系上的分区。`replay_log` 和 `replay_topic` 在重启后分别重读协调器的日志和分区。`transaction_timeout` 中止没有人结束的事务。`low_watermark` 拒绝或中止来得太晚的消息。
 #
-# 先逐项猜一猜，少了它会出什么问题。然后在菜单里选前三项中的一项，看看发给记账服务的金额：每次用的都是同一段故事。
+# 先逐项猜一猜，少了它会出什么问题。然后在菜单里选前三项中的一项，看看发给记账服务的金额：每次都是同一个故事。
 
 # %% jupyter={"source_hidden": true}
 STORY = """
@@ -1053,7 +1053,7 @@ print(tell_needed())
 # that a committed message stays readable, and that every transaction ends although no client connects.
 
 # %% [markdown] lang="zh"
-# 每一行去掉一项保护措施，搜索会找到违背承诺的最短执行。下一张表什么也没有去掉。下面这些，Pulsar 本来就没有承诺：未结束的事务只拦住自己的消息；控制消息只有一条；出错就意味着*没有提交*；迟到的消息不会害到别人；已提交的消息一直可读；就算没有客户端连接，每个事务也会结束。
+# 每一行去掉一项保护措施，搜索会找到违背承诺的最短执行。下一张表什么也没有去掉。下面这些，Pulsar 本来就没有承诺：未结束的事务只拦住自己的消息；控制消息只有一条；出错就意味着*没有提交*；迟到的消息不会造成损害；已提交的消息一直可读；就算没有客户端连接，每个事务也会结束。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tell_unpromised())
@@ -1120,10 +1120,10 @@ print(tell_unpromised())
 # |---|---|---|
 # | Pulsar 从不阻塞 | 读取要等分区里最早的未结束事务 | 运行、两个未结束 |
 # | 未结束的事务只隐藏自己的消息 | 它隐藏自己第一条消息之后的一切 | 运行、你来当分发器 |
-# | 已中止的消息会丢弃 | 消息还在，分发器跳过它们 | 你来当分发器、列表 |
+# | 已中止的消息会被丢弃 | 消息还在，分发器跳过它们 | 你来当分发器、列表 |
 # | 事务默认开启 | 客户端和 broker 都要设置 | 由谁开启 |
 # | TxnID 最高的 16 位是协调器 | 最高的 64 位才是 | ID |
-# | 事务日志是一个主题 | 它是一个裸的账本，只是名字像主题 | 协调器 |
+# | 事务日志是一个主题 | 它是一个裸账本，只是名字像主题 | 协调器 |
 # | 协调器的日志里有消息 | 里面只有状态和参与方 | 协调器 |
 # | 缓冲区里放着未提交的消息 | 里面只有 ID 和位置 | 缓冲区 |
 # | 先提交的事务先读到 | 排在它前面的也都要结束才行 | 两个未结束 |
