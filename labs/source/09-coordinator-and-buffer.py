@@ -277,7 +277,7 @@ for name, coordinators in {"out of the box": 0, "switched on": 1}.items():
 # transaction coordinator has not initialized.* Both sides must be told.
 
 # %% [markdown] lang="zh"
-# 只有设置了 `transactionCoordinatorEnabled`，broker 才有协调器，而它默认是 `false`。普通消息不靠它也能收发。我们的模型会拒绝 `newTransaction`。至于 4.2.4 的真实客户端，设了 `enableTransaction(true)` 就根本创建不出来，报错的意思是：*broker 没有启用事务协调器，或者事务协调器还没有初始化。*两边都要设置才行。
+# 只有设置了 `transactionCoordinatorEnabled`，broker 才有协调器，而它默认是 `false`。普通消息不靠它也能收发。我们的模型会拒绝 `newTransaction`。至于 4.2.4 的真实客户端，设了 `enableTransaction(true)` 就根本创建不出来，报错的意思是：*broker 没有启用事务协调器，或者事务协调器还没有初始化*。两边都要设置才行。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a transaction's id say?
@@ -322,7 +322,7 @@ print(read_recording("pulsar-4.2.4/4.2", "ids", "NewTxn", "coordinatorStats"))
 #
 # standalone 模式只有一个协调器，表中是一个真实的 standalone 给出的 ID。搭建集群的工具会建 16 个协调器，客户端轮流使用，从 1 号开始。有一个主题名叫 `transaction_coordinator_assign`，它的分区 3 归哪个 broker，协调器 3 就运行在哪个 broker 上。Kafka 也是通过分区找到协调器，不过那里的分区*就是*协调器的日志（实验 06）。Pulsar 的这个主题一直是空的，只用来说明分区归谁。（我们的模型只有一个 broker，客户端用不着去找。这一段出自已发布的源代码。）
 #
-# **写出下一个 ID。**有一个客户端开始过几个事务，一个也没有结束。你会依次得到它们的 ID，每个都是 128 位的整数；还会得到协调器的个数。请返回这个客户端接下来开始的事务的 ID。有两条提示可看：`print(NUMBERING.hint(1))`，然后 `print(NUMBERING.hint(2))`。
+# **写出下一个 ID**。有一个客户端开始过几个事务，一个也没有结束。你会依次得到它们的 ID，每个都是 128 位的整数；还会得到协调器的个数。请返回这个客户端接下来开始的事务的 ID。有两条提示可看：`print(NUMBERING.hint(1))`，然后 `print(NUMBERING.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "numbering"}
 def next_id(ids: tuple[int, ...], coordinators: int) -> int:
@@ -694,7 +694,7 @@ print(f"{'not read again':18} {tell_buffer(without)}; received: {receive_all(wit
 # %% [markdown] lang="zh"
 # 快照里有两样东西：maxReadPosition 和已中止事务的列表。这就够了，因为写快照时未结束的事务，全都开始于那个位置之后。加载时从那里起读取条目，逐个重做当初写入时做过的事。*not read again* 那一行是跳过这一步的分区：记账服务得到了一个订单，而它的事务还没有结束。
 #
-# **编写这个恢复过程。**你会得到最后的快照，即 `max_read` 和 `aborted`；还有 `max_read` 之后的条目，每个条目有位置、种类（`"plain"`、`"message"`、`"commit"`、`"abort"`）和事务。请返回两样东西：一个字典，包含所有未结束的事务和各自在这里的第一条消息的位置；一个列表，包含所有已中止的事务。你的函数会装进分区，在几个故事的每一个时刻，都把分区杀掉再加载。有两条提示可看：`print(RECOVERY.hint(1))`，然后 `print(RECOVERY.hint(2))`。
+# **编写这个恢复过程**。你会得到最后的快照，即 `max_read` 和 `aborted`；还有 `max_read` 之后的条目，每个条目有位置、种类（`"plain"`、`"message"`、`"commit"`、`"abort"`）和事务。请返回两样东西：一个字典，包含所有未结束的事务和各自在这里的第一条消息的位置；一个列表，包含所有已中止的事务。你的函数会装进分区，在几个故事的每一个时刻，都把分区杀掉再加载。有两条提示可看：`print(RECOVERY.hint(1))`，然后 `print(RECOVERY.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "recovery"}
 def recover(max_read: int, aborted: tuple, entries: tuple) -> tuple[dict, list]:
