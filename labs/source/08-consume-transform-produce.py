@@ -23,7 +23,7 @@
 #
 # **一段话概括**：礼品店负责记账的工作进程（worker）读取订单，算出收入并写下来。它读到了哪里，也是一条记录。在本实验中，工作进程死在这两条记录之间；你要找出让账目出错的最短的 kill，再给循环排出一个怎样 kill 都不会出错的顺序。这个循环叫*消费-转换-生产*（consume–transform–produce）。
 #
-# **短路线**：引子、预测、运行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
+# **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
 #
 # **预备知识**：实验 07。*位移*（position）说的是下一条要读的记录，用它的 offset 表示。*消费者组*（consumer group）是共同分担一个主题各分区的一组工作进程。*组协调器*（group coordinator）是一个 broker，它知道组里有谁、这个组读到了哪里。`orders-0@1` 表示分区 `orders-0` 里的位移 1；`orders-0@-1` 表示还没有位移。
 
@@ -119,7 +119,7 @@ Predict("08-apart", trace=apart, step=dead)
 # with the arrow keys; watch `__consumer_offsets-0`, its LSO, and who aborts.
 
 # %% [markdown] lang="zh"
-# ## 运行
+# ## 执行
 #
 # `sendOffsetsToTransaction(positions, groupMetadata)`：由**生产者**把位移发给组协调器，算作自己事务的一部分。下面还是那个工作进程，这次在它要提交的时候被杀。用方向键逐步查看，注意 `__consumer_offsets-0` 和它的 LSO，再看是谁执行了中止。
 
@@ -885,7 +885,7 @@ for topic in ("income", "ledger"):
 # | lag 到不了 0，就是还有活没干完 | 可能只是一条控制消息没有算作已读 | 哪个数 |
 # | 工作进程除了名，就不再耽误别人 | 它待定的位移还会，直到超时 | 谁要等 |
 # | 有事务就够了，位移可以随后提交 | 分开提交，中间一宕机就计入两次 | 引子、最短的 kill |
-# | 消费者参与事务 | 位移由生产者发送 | 运行 |
+# | 消费者参与事务 | 位移由生产者发送 | 执行 |
 # | 位移待定时，读到的是旧位移 | UNSTABLE_OFFSET_COMMIT：再问一次 | 还没有决定 |
 # | 位移大的有效 | 日志中靠后的有效 | 还没有决定 |
 # | 只有 epoch 能隔离 | 组的 generation 也能 | 两个一样的 |
