@@ -25,7 +25,7 @@
 #
 # **短路线**：引子、预测、圈出、执行、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **需要先做**：第一段需要实验 03 和 04，第二段需要实验 05 到 07，第三段需要实验 09 和 10。或者先记住这几个词。*半消息*（half message）在 RocketMQ 的 broker 上等着，直到它的生产者说明事务怎样结束。*回查*（check-back）是在没有人说明时，由 broker 来问。*op 消息*（op record）记下某条半消息已经结束。
+# **需要先做**：第一段需要实验 03 和 04，第二段需要实验 05 到 07，第三段需要实验 09 和 10。或者先记住这几个词。*半消息*（half message）在 RocketMQ 的 broker 上等着，直到它的生产者说明事务怎样结束。*回查*（check-back）是在没有人说明时，由 broker 来问。*op 记录*（op record）记下某条半消息已经结束。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check, met
@@ -45,7 +45,7 @@ from mqlab.lessons.lab15 import CONTROL, HALF, PENDING, open_marks, tell_others
 #
 # 订单服务回答“下单成功”，可是根本没有这个订单。写服务的人给你看那一行代码：发送结果的状态是不是 `SEND_OK`，服务就原样返回。*这一行出自一门课程，读过的人成千上万。*
 #
-# 你没法去问文章的作者，也不能等到自己的 broker 出故障。但是你可以让一句话先说清楚，按它的说法，一次执行里会发生什么，然后去看。
+# 你没法去问文章的作者，也不能等到自己的 broker 出故障。但是你可以先问：按这句话的说法，一次执行里会发生什么？然后去看。
 
 # %% [markdown]
 # ## Predict
@@ -108,7 +108,7 @@ open_marks(HALF, half_marks)
 # comes first, then what you have not marked.
 
 # %% [markdown] lang="zh"
-# 检查会把七次执行全部播放一遍，然后打开其中一次能反驳你的答案的。如果你圈出的句子里有成立的，先说它；没有的话，再说你漏掉的。
+# 检查会把七次执行全部播放一遍，然后打开能反驳你的那一次。如果你圈出的句子里有成立的，先说它；没有的话，再说你漏掉的。
 
 # %% nbgrader={"grade": true, "grade_id": "half-test", "points": 4}
 ### BEGIN HIDDEN TESTS
@@ -140,7 +140,7 @@ check(HALF, half_marks)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 关于队列的一句话，是可以试的：先说它若是对的，一次执行会显示什么，再去看那次执行。好文章里的句子大多成立。不成立的那些，要么带着*总是*、*从不*一类的词，要么没有说是谁做的，按什么顺序做的。
+# 关于队列的一句话，是可以试的：先说清楚，如果它是对的，一次执行会显示什么，再去看那次执行。好文章里的句子大多成立。不成立的那些，要么带着*总是*、*从不*一类的词，要么没有说是谁做的，按什么顺序做的。
 #
 # **读下一篇文章时要问的四个问题：**
 #
@@ -261,7 +261,7 @@ Predict("15-newer")
 # |---|---|---|
 # | *epoch-at-init* | `transaction.version` 2 之前 | 版本 2 的客户端每结束一个事务就得到新的 epoch |
 # | Kafka 默认是至少一次 | Kafka 3.0 之前 | Java 的生产者默认幂等；librdkafka 的至今不是 |
-# | 第一次发送之前先添加分区 | `transaction.version` 2 之前 | 收下第一条记录的 leader 自己添加它的分区 |
+# | 第一次发送之前先添加分区 | `transaction.version` 2 之前 | 收到第一条记录的 leader 会把自己的分区加进去 |
 # | Kafka 不能逐条确认消息 | 有共享组（share group）之前 | 共享组可以逐条确认，但不在事务里 |
 
 # %% [markdown] tags=["deeper"]
