@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..kernel import Run, Text, Trace
+from ..kernel import NOTHING, Run, Text, Trace, Words
 from .check import Hinted
 from .experiments import Experiment, read_experiment, read_text
 from .misconceptions import MISCONCEPTIONS
@@ -21,6 +21,14 @@ from .steps import At
 from .verdict import NOT_WRITTEN, Verdict
 
 FOLDER = Path(__file__).parent
+
+
+class NoSentence(ValueError):
+    """A name that no sentence of a passage has. `text`: what is wrong, in both languages."""
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(str(text))
+        self.text = text
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +44,27 @@ class Sentence:
     belief: str = ""
 
     @property
-    def behind(self) -> str:
+    def behind(self) -> Text:
         """The belief behind it in words: the misconception's, else its own."""
-        return (
-            str(MISCONCEPTIONS[self.belief].belief)
-            if self.belief
-            else f"“{str(self.says).rstrip('.')}”"
-        )
+        if self.belief:
+            return MISCONCEPTIONS[self.belief].belief
+        return Text(f"“{self.says.en.rstrip('.')}”", f"“{self.says.zh.rstrip('。')}”")
 
 
 @dataclass(frozen=True)
 class Played(Verdict):
-    """A verdict with the run as its story plays it, at the story's own times."""
+    """A verdict with the run as its story plays it, at the story's own times. `behind`: the
+    belief in both languages; `misconception` is its English, which reports know."""
 
     played: Trace | None = None
+    behind: Text = NOTHING
 
     def trace(self) -> Trace | None:
         return self.played
+
+    @property
+    def told_belief(self) -> str:
+        return str(self.behind)
 
 
 @dataclass(frozen=True)
@@ -69,12 +81,12 @@ class Passage(Hinted):
     play: Callable[[Experiment], Run] = Experiment.play
 
     def find(self, name: str) -> Sentence:
-        """ValueError where it has no such sentence."""
+        """NoSentence where it has none of this name."""
         for one in self.sentences:
             if one.name == name:
                 return one
         there = ", ".join(one.name for one in self.sentences)
-        raise ValueError(f"no sentence is called {name}; there are: {there}")
+        raise NoSentence(NO_SENTENCE(name=name, there=there))
 
     def stands(self, sentence: Sentence) -> bool:
         """Whether its run shows what it claims."""
@@ -87,25 +99,24 @@ class Passage(Hinted):
             return Verdict(False, NOT_WRITTEN)
         try:
             marked = {one.name for one in map(self.find, split_marks(marks))}
-        except ValueError as error:
-            return Verdict(False, Text(str(error)))
+        except NoSentence as error:
+            return Verdict(False, error.text)
         if len(marked) == len(self.sentences):
-            return Verdict(False, ALL, "an article is wrong throughout")
+            return Played(False, ALL, THROUGHOUT.en, behind=THROUGHOUT)
         standing = {one.name for one in self.sentences if self.stands(one)}
         for one in self.sentences:
             if one.name in marked & standing:
-                return self._show(one, one.name, "what an article says is wrong")
+                return self._show(one, Text(one.name), DOUBTED)
         left = [one for one in self.sentences if one.name not in marked | standing]
         if left:
-            head = f"{len(left)} more of them the engine refutes; this run refutes one"
-            return self._show(left[0], head, left[0].behind)
+            return self._show(left[0], MORE(count=len(left)), left[0].behind)
         return Verdict(True, RIGHT)
 
-    def _show(self, sentence: Sentence, head: str, belief: str) -> Verdict:
+    def _show(self, sentence: Sentence, head: Text, belief: Text) -> Verdict:
         trace = self.play(sentence.experiment).trace
         step = At(sentence.experiment.step(trace))
-        message = Text(f"{head}: {sentence.tells}", f"{head}：{sentence.tells.zh}")
-        return Played(False, message, belief, tells=step, played=trace)
+        message = SHOWN(head=head, tells=sentence.tells)
+        return Played(False, message, belief.en, tells=step, played=trace, behind=belief)
 
     def __str__(self) -> str:
         """The passage, a sentence a line behind its name."""
@@ -116,9 +127,19 @@ class Passage(Hinted):
 
 ALL = Text(
     "all are marked, which says nothing: some of them stand",
-    "全部标记等于什么都没说：其中有些是成立的",
+    "全部圈出等于什么都没说：其中有些是成立的",
 )
 RIGHT = Text("these the engine refutes, and the others stand", "引擎推翻的正是这些，其余的成立")
+THROUGHOUT = Text("an article is wrong throughout", "文章从头错到尾")
+DOUBTED = Text("what an article says is wrong", "文章里说的都是错的")
+MORE = Words(
+    "{count} more of them the engine refutes; this run refutes one",
+    "引擎推翻的还有 {count} 句；这次执行推翻其中一句",
+)
+SHOWN = Words("{head}: {tells}", "{head}：{tells}")
+NO_SENTENCE = Words(
+    "no sentence is called {name}; there are: {there}", "没有哪句话叫 {name}；这里有：{there}"
+)
 HINTS = (
     Text(
         "Ask of each sentence which process does it, and into which log. Then ask what comes "
@@ -128,7 +149,7 @@ HINTS = (
     Text(
         "Words such as “always”, “nobody”, “only” and “whatever” need one run that shows "
         "otherwise. What remains is told in labs 03 to 10, under *which beliefs*.",
-        "“总是”“没有人”“只”“无论”这类词，一个反例就够。其余的见实验 03–10 的“推翻了哪些看法”。",
+        "“总是”“没有人”“只”“无论”这类词，一个反例就够。其余的见实验 03 到 10 的*推翻了哪些想法*。",
     ),
 )
 

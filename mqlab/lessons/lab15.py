@@ -11,6 +11,7 @@ from IPython.display import display
 from ipywidgets import HTML, Dropdown
 from mqlab_widgets import Player, vary
 
+from ..kernel import Text, Words, pick
 from ..registry.tables import columns
 from .articles import FOLDER, PASSAGES, Passage, Sentence, split_marks
 from .misconceptions import met
@@ -20,6 +21,19 @@ __all__ = [
 ]  # fmt: skip
 
 HALF, CONTROL, PENDING = (PASSAGES[name] for name in ("half", "control", "pending"))
+UNMARKED = Text("Nothing is marked yet.", "还没有圈出任何句子。")
+STANDS, REFUTED = Text("This stands", "这句成立"), Text("This is refuted", "这句不成立")
+TOLD = Words("“{says}” <b>{verdict}</b>: {tells}.", "“{says}”<b>{verdict}</b>：{tells}。")
+#: what stands in article_rows.toml, and above the table of it
+VERDICTS = {
+    "wrong": Text("wrong", "错误"),
+    "imprecise": Text("imprecise", "不准确"),
+    "out of date": Text("out of date", "过时"),
+}
+HEAD = (
+    Text("row", "行"), Text("in", "出自"), Text("what is said", "说法"),
+    Text("verdict", "评判"), Text("lab", "实验"),
+)  # fmt: skip
 #: letter of an article, verdict, what it says, the lab that shows it
 Row = tuple[str, str, str, str]
 
@@ -29,7 +43,7 @@ def open_marks(passage: Passage, marks: str) -> None:
     stands opens in the same way, so that one sees why. ValueError for a name that is none."""
     sentences = {name: passage.find(name) for name in split_marks(marks)}
     if not sentences:
-        print("Nothing is marked yet.")
+        print(UNMARKED)
         return
     menu, words = Dropdown(options=list(sentences)), HTML()
 
@@ -44,9 +58,9 @@ def open_marks(passage: Passage, marks: str) -> None:
 
 
 def _tell(passage: Passage, sentence: Sentence) -> str:
-    verdict = "stands" if passage.stands(sentence) else "is refuted"
+    verdict = STANDS if passage.stands(sentence) else REFUTED
     says, tells = escape(str(sentence.says)), escape(str(sentence.tells))
-    return f"<p>“{says}” <b>This {verdict}</b>: {tells}.</p>"
+    return f"<p>{TOLD(says=says, verdict=verdict, tells=tells)}</p>"
 
 
 def _open(passage: Passage, mark: str) -> Player:
@@ -56,9 +70,13 @@ def _open(passage: Passage, mark: str) -> Player:
 
 
 def list_rows() -> dict[int, Row]:
-    """What articles say that is wrong, imprecise or out of date, by number."""
+    """What articles say that is wrong, imprecise or out of date, by number, in the language that
+    is spoken."""
     data = tomllib.loads((FOLDER / "article_rows.toml").read_text("utf-8"))
-    return {int(number): tuple(row) for number, row in data["rows"].items()}
+    return {
+        int(number): (row["in"], row["verdict"], row["says"], row["lab"])
+        for number, row in pick(data["rows"]).items()
+    }
 
 
 def find_met() -> dict[int, str]:
@@ -75,8 +93,8 @@ def tell_others() -> str:
     """The rows that no passage has, with the lab that shows them."""
     here = find_met()
     rows = [
-        (str(number), article, says, verdict, lab)
+        (str(number), article, says, str(VERDICTS[verdict]), lab)
         for number, (article, verdict, says, lab) in list_rows().items()
         if number not in here
     ]
-    return columns([("row", "in", "what is said", "verdict", "lab"), *rows])
+    return columns([tuple(map(str, HEAD)), *rows])

@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..kernel import Text
+from ..kernel import Text, Words
+from ..registry.tables import wrap
 from .experiments import Experiment, read_experiment, read_text
 from .questions import find_question
 
@@ -24,6 +25,7 @@ FILE = Path(__file__).with_suffix(".toml")
 #: the instructor's page, in the folder of the labs
 PAGE = "instructor/misconceptions.md"
 WIDTH = 96  # of a line at the end of a lab
+MET = Words("What people get wrong here: {count}", "这里推翻的常见误解：{count}")
 #: what a misconception has, or says why not
 WANTED = ("question", "experiment", "points")
 HEAD = """\
@@ -110,10 +112,10 @@ def _by_asked() -> dict[Asked, Misconception]:
 
 
 def label_told(belief: str) -> str:
-    """The label of the misconception that a check has told by this name, or by the belief itself;
-    empty where it is none of the table."""
+    """The label of the misconception that a check has told by this name, or by the belief itself
+    in either language; empty where it is none of the table."""
     found = _by_told().get(belief) or next(
-        (one for one in MISCONCEPTIONS.values() if one.belief.en == belief), None
+        (one for one in MISCONCEPTIONS.values() if belief in (one.belief.en, one.belief.zh)), None
     )
     return found.label if found else ""
 
@@ -125,7 +127,8 @@ def label_chosen(question: str, place: int) -> str:
 
 
 def met(lab: str) -> Fold:
-    """What a lab has refuted, folded: for its end. ValueError where the table has nothing of it."""
+    """What a lab has refuted, folded, in the language that is spoken: for its end. ValueError
+    where the table has nothing of it."""
     from .atlas.pictures import Fold
 
     found = [one for one in MISCONCEPTIONS.values() if lab in one.labs]
@@ -134,10 +137,8 @@ def met(lab: str) -> Fold:
     lines = []
     for one in found:
         lines.append(f"{one.number:>2}  {one.belief}")
-        lines += textwrap.wrap(
-            f"→ {one.truth}", WIDTH, initial_indent="    ", subsequent_indent="      "
-        )
-    return Fold(f"What people get wrong here: {len(found)}", "\n".join(lines))
+        lines += wrap(f"→ {one.truth}", WIDTH, "    ", "      ")
+    return Fold(str(MET(count=len(found))), "\n".join(lines))
 
 
 def write_page(path: Path) -> None:

@@ -95,13 +95,18 @@ class Verdict:
 
     @property
     def _body(self) -> str:
-        belief = find_belief(self.belief) if self.belief else ""
+        belief = self.told_belief
         return _ended(str(self.message)) + (str(BELIEF(belief=belief)) if belief else "")
 
     @property
     def belief(self) -> str:
         """The misconception, where it is one and not just the promise that breaks."""
         return "" if self.misconception == self.light else self.misconception
+
+    @property
+    def told_belief(self) -> str:
+        """The belief in the language that is spoken; "" where there is none, or no words for it."""
+        return find_belief(self.belief) if self.belief else ""
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from unicodedata import east_asian_width
 
 from ..kernel import Outcome, Trace
+
+CJK = "\u2e80-\u9fff\uff00-\uffef"
+CLOSING = "，。：；？！、）》”…"
+WORD = rf"[^\s{CJK}]+?(?:(?<=\w-)(?=[a-z])|(?=[\s{CJK}]|$))"
+#: what stays in one line: a word up to its hyphen, or a Chinese character with the signs about it
+PIECE = re.compile(rf"\s*(?:[“（《]*(?![{CLOSING}])[{CJK}]|{WORD})[{CLOSING}]*|\s*\S")
 
 
 def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
@@ -23,6 +30,18 @@ def columns(rows: list[tuple[str, ...]]) -> str:
         lines.append("  ".join(padded).rstrip())
     lines.insert(1, "  ".join("-" * w for w in wide))
     return "\n".join(lines)
+
+
+def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """The text in lines of so many columns; `first`, `rest`: what they begin with. Chinese breaks
+    behind any character that no closing sign follows."""
+    lines = [first]
+    for piece in PIECE.findall(text):
+        if _cells(lines[-1] + piece) > width:
+            lines.append(rest + piece.lstrip())
+        else:
+            lines[-1] += piece
+    return lines
 
 
 def _cells(text: str) -> int:

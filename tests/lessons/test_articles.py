@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from mqlab.kernel import speaking
 from mqlab.lessons.articles import PASSAGES, Passage, Sentence
 from mqlab.lessons.course.notebooks import labs_in
 from mqlab.lessons.lab15 import find_met, list_rows, open_marks, tell_others
 from mqlab.lessons.misconceptions import MISCONCEPTIONS
 from mqlab.registry import run_scenario
+from tests.project.chinese import compare
 from tests.project.sources import ROOT
 
 #: what the engine refutes; the sentences themselves never say so
@@ -60,12 +62,16 @@ def test_each_mark_that_is_wrong_or_missing_opens_its_run(passage: Passage, one:
     assert not verdict.ok and one.tells.en in verdict.message.en
     assert verdict.step == one.experiment.step(one.experiment.play().trace)
     missing = one.name in right
-    assert verdict.misconception == (one.behind if missing else "what an article says is wrong")
+    behind = one.behind.en if missing else "what an article says is wrong"
+    assert verdict.misconception == behind
+    with speaking("zh"):
+        assert one.tells.zh in verdict.sentence and behind not in verdict.sentence
+        assert not missing or one.behind.zh in verdict.sentence
 
 
 def test_what_a_sentence_says_is_of_its_own() -> None:
     assert len({one.tells.en for _, one in SENTENCES}) == len(SENTENCES)
-    assert len({one.behind for _, one in SENTENCES}) >= 20
+    assert len({one.behind.en for _, one in SENTENCES}) >= 20
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,11 @@ def test_each_row_is_in_a_passage_or_named_with_a_lab() -> None:
     assert {verdict for _, verdict, _, _ in rows.values()} == VERDICTS
     assert len(rows) == 57 and all(lab in labs for *_, lab in rows.values())
     here, others = find_met(), tell_others()
-    for number in rows:
+    with speaking("zh"):
+        chinese = list_rows()
+    for number, (letters, verdict, says, lab) in rows.items():
+        assert not list(compare(says, chinese[number][2]))
+        assert chinese[number] == (letters, verdict, chinese[number][2], lab)
         assert (number in here) is (f"\n{number} " not in others), number
 
 
@@ -112,6 +122,20 @@ def test_marks_open_in_a_menu(capsys: pytest.CaptureFixture[str]) -> None:
     assert "This is refuted</b>: the call returns SEND_OK" in out and "Dropdown" in out
     with pytest.raises(ValueError, match="no sentence is called statis"):
         open_marks(HALF, "statis")
+
+
+def test_passages_marks_and_rows_speak_chinese(capsys: pytest.CaptureFixture[str]) -> None:
+    with speaking("zh"):
+        open_marks(HALF, "")
+        open_marks(HALF, "status")
+        out = capsys.readouterr().out
+        assert "还没有圈出任何句子。" in out and "<b>这句不成立</b>：调用同时返回" in out
+        assert "asks-on       只要回答是“未知”" in str(HALF)
+        assert "4    A     一张还画着 ZooKeeper 的 Kafka 架构图    过时    06" in tell_others()
+        assert "没有哪句话叫 statis；这里有：half-first" in HALF.check("statis").sentence
+        assert "引擎推翻的还有 3 句" in HALF.check("status").sentence
+        with pytest.raises(ValueError, match="没有哪句话叫 statis"):
+            HALF.find("statis")
 
 
 def test_a_passage_is_told_with_title_place_and_year() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from nbgrader import utils
 
+from mqlab.kernel import speaking
 from mqlab.lessons.course.graded import find_exercise
 from mqlab.lessons.course.instructor import read_page
 from mqlab.lessons.course.notebooks import labs_in, read_source
@@ -27,6 +28,7 @@ from mqlab.lessons.misconceptions import (
     read_misconceptions,
 )
 from mqlab.registry import scenario
+from mqlab.registry.tables import wrap
 from tests.project.sources import ROOT
 
 LABS = {lab.name[:2]: lab for lab in labs_in(ROOT / "labs")}
@@ -152,6 +154,7 @@ def test_the_page_is_fresh_and_whole() -> None:
 def test_a_report_calls_it_by_number_and_name() -> None:
     assert label_told("30 the last one wins") == "30 last-ack-wins"
     assert label_told("read_committed is the default") == "1 committed-by-default"
+    assert label_told("read_committed 是默认级别") == "1 committed-by-default"
     assert label_told("nothing is written yet") == ""
     assert label_chosen("07-isolation", 0) == "1 committed-by-default"
     assert label_chosen("07-isolation", 3) == ""
@@ -167,3 +170,22 @@ def test_a_lab_ends_with_those_that_it_met() -> None:
     assert max(map(len, shown.splitlines())) <= 96
     with pytest.raises(ValueError, match="no misconception of the table is of lab 99"):
         met("99")
+
+
+def test_a_lab_in_chinese_ends_in_chinese() -> None:
+    with speaking("zh"):
+        fold = met("12")
+    assert fold.summary.startswith("这里推翻的常见误解：")
+    for one in ALL:
+        if "12" in one.labs:
+            assert one.belief.zh in fold.text and one.belief.en not in fold.text
+
+
+def test_chinese_breaks_behind_a_character_and_before_no_sign() -> None:
+    text = "标记由 leader 写入，没有谁缓存（read_committed 也一样），最多允许 5 个。"
+    for width in range(16, 60):
+        lines = wrap(text, width, "→ ", "  ")
+        assert all(line[2] not in "，。）" for line in lines)
+        assert "".join("".join(lines).split()) == "→" + "".join(text.split())
+    assert wrap(text, 16, "→ ", "  ")[:2] == ["→ 标记由 leader", "  写入，没有谁缓"]
+    assert wrap("a well-known word", 10) == ["a well-", "known word"]

@@ -32,7 +32,7 @@ def bench(broker_address: str) -> Iterator[Bench]:
     found.stop()
 
 
-@pytest.mark.parametrize(("story", "rule"), PLAYED, ids=[story.title for story in decide.STORIES])
+@pytest.mark.parametrize(("story", "rule"), PLAYED, ids=[one.title.en for one in decide.STORIES])
 def test_a_wrong_rule_makes_the_sum_that_the_model_says(
     bench: Bench, story: decide.Story, rule: decide.Rule
 ) -> None:

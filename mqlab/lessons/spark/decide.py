@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
-from ...kernel import Run, Text
+from ...kernel import Run, Text, Words
 from ..check import Hinted, RuleError, call_rule
 from ..parsons import Order, Parsons, Piece
 from ..verdict import NOT_WRITTEN, Verdict
@@ -95,6 +95,14 @@ def pounds(tenths: int) -> str:
 # --- three stories ------------------------------------------------------------------------------
 
 
+IS_RIGHT = Words("the income is {income}, which is right", "收入是 {income}，是对的")
+IS_WRONG = Words(
+    "the income is {income} instead of {should} ({error:+.1f} %)",
+    "收入是 {income}，应为 {should}（{error:+.1f} %）",
+)
+STOPPED = Words("the job stopped, and {sum}", "作业停下了，{sum}")
+
+
 @dataclass
 class Outcome:
     """What a rule did in a story: the sum in topic Income, whether it stopped the job, each
@@ -122,13 +130,17 @@ class Outcome:
             self.stopped = answer not in ("write", "skip")
 
     @property
-    def sum(self) -> str:
+    def sum(self) -> Text:
         """In words, against what it should be."""
-        should = sum(amounts_of_batches(HALF_HOUR))
+        should, came = sum(amounts_of_batches(HALF_HOUR)), pounds(self.tenths)
         if self.tenths == should:
-            return f"the income is {pounds(self.tenths)}, which is right"
+            return IS_RIGHT(income=came)
         error = (self.tenths - should) / should * 100
-        return f"the income is {pounds(self.tenths)} instead of {pounds(should)} ({error:+.1f} %)"
+        return IS_WRONG(income=came, should=pounds(should), error=error)
+
+    def tell(self) -> Text:
+        """How it ended: the sum, and whether the job stopped."""
+        return STOPPED(sum=self.sum) if self.stopped else self.sum
 
 
 def crash(rule: Rule) -> Outcome:
@@ -158,10 +170,10 @@ def new_topic(rule: Rule) -> Outcome:
 class Story:
     """`stop`: whether stopping is right; else every order must be counted once."""
 
-    title: str
+    title: Text
     play: Callable[[Rule], Outcome]
     stop: bool
-    why: str
+    why: Text
 
     def refutes(self, found: Outcome) -> bool:
         return found.stopped != self.stop or not (
@@ -177,22 +189,34 @@ class Story:
 
 STORIES = (
     Story(
-        "killed after the commit of batch 3, before commits/3",
+        Text(
+            "killed after the commit of batch 3, before commits/3",
+            "批次 3 提交之后、commits/3 写下之前遭到 kill",
+        ),
         crash,
         False,
-        "batch 3 is handed over again: the progress record says that it is in",
+        Text(
+            "batch 3 is handed over again: the progress record says that it is in",
+            "批次 3 会再次交来：进度记录说明它已经写入",
+        ),
     ),
     Story(
-        "killed, and the checkpoint was deleted",
+        Text("killed, and the checkpoint was deleted", "遭到 kill，检查点又给删除了"),
         lose_checkpoint,
         True,
-        "the numbers begin again at 0 and mean other orders: no answer but “stop” is right",
+        Text(
+            "the numbers begin again at 0 and mean other orders: no answer but “stop” is right",
+            "编号又从 0 开始，指的是别的订单：只有回答“stop”才对",
+        ),
     ),
     Story(
-        "killed, and topic Income was created again",
+        Text("killed, and topic Income was created again", "遭到 kill，主题 Income 又重建了"),
         new_topic,
         True,
-        "the batches before this one are not in the topic, and nobody will write them",
+        Text(
+            "the batches before this one are not in the topic, and nobody will write them",
+            "这一批之前的批次不在主题里，也没有谁会去写",
+        ),
     ),
 )
 
@@ -258,6 +282,19 @@ HINTS = (
 )
 
 
+RIGHT = Text(
+    "every crash ends with each order counted once, or with a stop",
+    "每次宕机之后，要么每个订单都只计入一次，要么作业停下",
+)
+REMEMBER = Words("{told}. Remember: {belief}", "{told}。请记住：{belief}")
+GAVE = Words('{call} gave "{answer}", not "{right}"', '{call} 答的是 "{answer}"，应为 "{right}"')
+ODD = Words(
+    "{call} gave {answer}; the answers are {answers}",
+    "{call} 答的是 {answer}；可选的回答是 {answers}",
+)
+STORY = Words("{title}: {did}; {ended}. Here {why}", "{title}：{did}；{ended}。在这里，{why}")
+
+
 @dataclass(frozen=True)
 class Deciding(Hinted):
     """The exercise: three stories, pairs that tell rules apart, more of them that only grading
@@ -283,19 +320,19 @@ class Deciding(Hinted):
                     return self._named(rule, _said(progress, batch, answer, right))
         except RuleError as error:
             return Verdict(False, Text(str(error)))
-        return Verdict(True, Text("every crash ends with each order counted once, or with a stop"))
+        return Verdict(True, RIGHT)
 
-    def _named(self, rule: Rule, message: str, run: Run | None = None) -> Verdict:
+    def _named(self, rule: Rule, message: Text, run: Run | None = None) -> Verdict:
         """With the belief behind the rule, where it acts as a known one does, and the run that
         shows what it did."""
         name = ""
         for known, believed, belief in BELIEFS:
             if all(rule(p, b) == believed(p, b) for p, b, _ in self.pairs):
-                name, message = known, f"{message}. Remember: {belief}"
+                name, message = known, REMEMBER(told=message, belief=belief)
         if run is None:
-            return Verdict(False, Text(message), name)
+            return Verdict(False, message, name)
         schedule = tuple(map(str, run.choices))
-        return Verdict(False, Text(message), name, schedule, run.system, light="money")
+        return Verdict(False, message, name, schedule, run.system, light="money")
 
 
 class Remembered:
@@ -312,23 +349,21 @@ class Remembered:
         return self.known[asked]
 
 
-def _said(progress: object, batch: object, answer: object, right: str) -> str:
+def _said(progress: object, batch: object, answer: object, right: str) -> Text:
+    call = f"decide({progress}, {batch})"
     if answer not in ("write", "skip", "stop"):
-        return (
-            f'decide({progress}, {batch}) gave {answer!r}; the answers are "write", "skip", "stop"'
-        )
-    return f'decide({progress}, {batch}) gave "{answer}", not "{right}"'
+        return ODD(call=call, answer=repr(answer), answers='"write", "skip", "stop"')
+    return GAVE(call=call, answer=answer, right=right)
 
 
-def _told(story: Story, found: Outcome) -> str:
+def _told(story: Story, found: Outcome) -> Text:
     """What the rule did, what sum came out, and why that is wrong."""
     did = next(
         _said(progress, batch, answer, right)
         for progress, batch, answer in found.asked
         if answer != (right := right_answer(progress, batch))
     )
-    ended = "the job stopped, and " if found.stopped else ""
-    return f"{story.title}: {did}; {ended}{found.sum}. Here {story.why}"
+    return STORY(title=story.title, did=did, ended=found.tell(), why=story.why)
 
 
 DECIDE = Deciding(STORIES, PAIRS, UNSEEN)
@@ -371,17 +406,26 @@ class Steps(Parsons):
 
     def judge(self, order: Order) -> Verdict:
         if sorted(order) != sorted(piece.key for piece in self.pieces):
-            return Verdict(False, Text("use each of the five steps once"))
+            return Verdict(False, Text("use each of the five steps once", "五步各用一次"))
         for name, why in self.messages.items():
             then, first = name.split(" before ")
             if order.index(first) > order.index(then):
                 return Verdict(False, why, name)
-        return Verdict(True, Text("fence → read the progress → decide → write → commit"))
+        return Verdict(
+            True,
+            Text(
+                "fence → read the progress → decide → write → commit",
+                "隔离 → 读取进度 → 决定 → 写入 → 提交",
+            ),
+        )
 
 
 STEPS = Steps(
     name="steps",
-    question=Text("What does the sink do with a batch, from first to last?"),
+    question=Text(
+        "What does the sink do with a batch, from first to last?",
+        "接收端处理一批，从头到尾做什么？",
+    ),
     pieces=PIECES,
     systems=lambda order: (),
     messages={

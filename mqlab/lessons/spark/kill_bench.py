@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...kernel import NOTHING, Text, Words
 from ..check import RuleError, call_rule
 from ..verdict import NOT_WRITTEN
 from .decide import (
@@ -42,6 +43,36 @@ if TYPE_CHECKING:
     from ...spark.sinks import Target
 
 KEPT, GONE = "kept", "deleted once delivered"
+
+DISAGREE = Text(
+    "your rule stopped the job: sink and checkpoint disagree",
+    "你的规则让作业停下了：接收端和检查点对不上",
+)
+INCOME = Words("income {income}, should be {should}{error}", "收入 {income}，应为 {should}{error}")
+ERROR = Words(" ({error})", "（{error}）")
+ASKED = Words("asked after the kill: {asked}", "kill 之后问到：{asked}")
+NOT_ASKED = Text("nothing", "什么也没问")
+REDONE = Words(
+    "done after the kill: of batch {batch}, {ended}, and {again}",
+    "kill 之后做了：批次 {batch}，{ended}，{again}",
+)
+ENDED = {
+    "commit": Text("its transaction was committed", "它的事务提交了"),
+    "abort": Text("its transaction was aborted", "它的事务中止了"),
+    "": Text("nothing to end", "没有什么要结束"),
+}
+AGAIN = {
+    True: Text("its rows were written again", "它的行又写了一遍"),
+    False: Text("no row was written again", "没有重写任何一行"),
+}
+STARTS = Text(
+    "Spark starts, twice: in this notebook, and where it will be killed",
+    "Spark 启动两次：一次在这个 notebook 里，一次在将要遭到 kill 的地方",
+)
+DELETED = Text(
+    "the source has deleted what it had delivered; starting the job again",
+    "数据源删除了已经投递的记录；作业重新启动",
+)
 
 
 class Bench:
@@ -128,12 +159,9 @@ class Bench:
         for story in STORIES:
             say(f"— {story.title}")
             cell = self._live(story, rule, lambda line: None)
-            error = f" ({cell.error})" if cell.error else ""
-            if cell.stopped:
-                say("  your rule stopped the job: sink and checkpoint disagree")
-            else:
-                say(f"  income {pounds(cell.tenths)}, should be {self.expected}{error}")
-            say(f"  asked after the kill: {', '.join(map(_call, cell.asked)) or 'nothing'}")
+            say(f"  {DISAGREE if cell.stopped else self._income(cell)}")
+            asked = ", ".join(map(_call, cell.asked)) or NOT_ASKED
+            say(f"  {ASKED(asked=asked)}")
 
     def _live(self, story: Story, rule: Rule, say: Say) -> Cell:
         """A story on the real job: the crash by kill -9, the others by an exception."""
@@ -178,7 +206,7 @@ class Bench:
             self._ready()
             ends = checkpoint.cut_of(target.checkpoint, KILLED).offsets
             topics.delete_before(self.address, ground.source, ends)
-            say("the source has deleted what it had delivered; starting the job again")
+            say(str(DELETED))
             cell = crashes.restart(ground, target, sink, Point(point))
         self._sum_up(cell, show)
         gone = ", and the job cannot go on" if cell.stopped else ""
@@ -193,14 +221,17 @@ class Bench:
         for death in DEATHS:
             say(f"— {death.title}")
             cell = self._die(death, rule)
-            error = f" ({cell.error})" if cell.error else ""
             for prepared, done, answer in cell.asked:
-                say(f"  asked after the kill: resume({prepared}, {done}) = {answer}")
+                say(f"  {ASKED(asked=f'resume({prepared}, {done}) = {answer}')}")
             if cell.stopped:
-                say("  your rule stopped the job: sink and checkpoint disagree")
+                say(f"  {DISAGREE}")
                 continue
-            say(f"  done after the kill: {_redone(cell)}")
-            say(f"  income {pounds(cell.tenths)}, should be {self.expected}{error}")
+            say(f"  {_redone(cell)}")
+            say(f"  {self._income(cell)}")
+
+    def _income(self, cell: Cell) -> Text:
+        error = ERROR(error=cell.error) if cell.error else NOTHING
+        return INCOME(income=pounds(cell.tenths), should=self.expected, error=error)
 
     def _die(self, death: Death, rule: Rule) -> Cell:
         """A death on the real job, by kill -9. Where the death says so, the checkpoint is set back
@@ -232,7 +263,7 @@ class Bench:
         from ...spark.session import session
 
         if self._ground is None:
-            say("Spark starts, twice: in this notebook, and where it will be killed")
+            say(str(STARTS))
             with suppress(IncomeError):  # without it only Spark's own sink cannot be tried
                 connector.fetch()
             self._ground = self._feed("lunch")
@@ -288,12 +319,11 @@ def _trouble(rule: Rule, pairs: Sequence[tuple[int, int]]) -> str:
     return "" if any(answers) else str(NOT_WRITTEN)
 
 
-def _redone(cell: Cell) -> str:
+def _redone(cell: Cell) -> Text:
     """What the new process did for the batch that the old one died in."""
-    answer = cell.asked[0][2] if cell.asked else "nothing to end"
-    end = {"commit": "its transaction was committed", "abort": "its transaction was aborted"}
-    again = "its rows were written again" if KILLED in cell.redone else "no row was written again"
-    return f"of batch {KILLED}, {end.get(answer, answer)}, and {again}"
+    answer = cell.asked[0][2] if cell.asked else ""
+    again = AGAIN[KILLED in cell.redone]
+    return REDONE(batch=KILLED, ended=ENDED.get(answer, answer), again=again)
 
 
 # --- what two screens show of the same rows -----------------------------------------------------

@@ -23,6 +23,15 @@ OUT, COMMITTED, NOTED = (
     "after commits/3",
 )
 KILL_MOMENTS = (OUT, COMMITTED, NOTED)
+#: the titles of the runs in Chinese
+IN_CHINESE = {
+    PLAIN: "不用事务",
+    TRANSACTION: "每批一个事务",
+    NUMBERED: "每批一个事务，带着批次的编号",
+    OUT: "所有行已发出、接收端提交之前",
+    COMMITTED: "接收端提交之后、commits/3 写下之前",
+    NOTED: "commits/3 写下之后",
+}
 
 
 def play_sink(sink: str = TRANSACTION, killed: str = COMMITTED) -> Player:
@@ -42,6 +51,7 @@ def trace_of(sink: str, killed: str) -> Trace:
     kind = "plain" if sink == PLAIN else "income-job"
     lines = [
         f"# {sink}; killed: {killed}",
+        f"#zh {IN_CHINESE[sink]}；kill 的时刻：{IN_CHINESE[killed]}",
         f"system sink producers=job:{kind},again:{kind} owed={','.join(list_owed(KILLED))} "
         f"last=again calls={calls}",
         f"run job: {first}{_write(sink, batch, ended=killed != OUT)}",

@@ -22,7 +22,7 @@ from ...kafka.claims.invariants import reads
 from ...kafka.messages import READ_COMMITTED
 from ...kafka.picture.view import read_world
 from ...kafka.states import COMPLETED
-from ...kernel import Money, Property, Run, Snapshot, Words, World
+from ...kernel import Money, Property, Run, Snapshot, Text, Words, World
 from ...kernel.world import NodeState
 from ...registry import run_scenario
 from ..kafka.systems.asking import AskingSystem
@@ -102,13 +102,14 @@ def find_pence(record: str) -> int:
     return 100 * int(amount) if amount.isdecimal() else 0
 
 
-def play_lives(lives: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], why: str) -> Run:
+def play_lives(lives: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], why: Text) -> Run:
     """One process after the other, each killed before the next starts. A life is the transactions
     that it commits, each with its records."""
     names = ("job", "again")[-len(lives) :]
     made = 1 + sum(2 + len(records) for records in lives[-1])
     lines = [
-        f"# {why}",
+        f"# {why.en}",
+        f"#zh {why.zh}",
         f"system sink producers={','.join(f'{name}:income-job' for name in names)} "
         f"owed={','.join(owed)} last={names[-1]} calls={made}",
     ]

@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...kernel import Run, Text
+from ...kernel import Run, Text, Words
 from ..check import Hinted, RuleError
 from ..verdict import NOT_WRITTEN, Verdict
 from .decide import (
+    GAVE,
     HALF_HOUR,
     KILLED,
+    ODD,
+    REMEMBER,
     Outcome,
     Remembered,
     amounts_of_batches,
@@ -92,9 +95,9 @@ def right_answer(prepared: int, checkpoint: int) -> str:
 class Death:
     """Killed in batch `KILLED`, with this last batch in the checkpoint."""
 
-    title: str
+    title: Text
     checkpoint: int
-    why: str
+    why: Text
 
     @property
     def right(self) -> str:
@@ -120,7 +123,8 @@ class Death:
         return run_scenario(
             "\n".join(
                 [
-                    f"# {self.title}",
+                    f"# {self.title.en}",
+                    f"#zh {self.title.zh}",
                     "system sink producers=job:income-job,hand:raw,again:income-job "
                     f"owed={','.join(list_owed(first))} last=again calls={1 + 3 * len(again)}",
                     "run job: init",
@@ -146,19 +150,31 @@ def _sent(batch: int) -> str:
 
 DEATHS = (
     Death(
-        "killed after the pre-commit of batch 3, before the checkpoint",
+        Text(
+            "killed after the pre-commit of batch 3, before the checkpoint",
+            "批次 3 预提交之后、写检查点之前遭到 kill",
+        ),
         KILLED - 1,
-        "Spark hands batch 3 over again",
+        Text("Spark hands batch 3 over again", "Spark 再次交来批次 3"),
     ),
     Death(
-        "killed after the checkpoint of batch 3, before its commit",
+        Text(
+            "killed after the checkpoint of batch 3, before its commit",
+            "批次 3 写下检查点之后、提交之前遭到 kill",
+        ),
         KILLED,
-        "Spark goes on with batch 4",
+        Text("Spark goes on with batch 4", "Spark 从批次 4 继续"),
     ),
     Death(
-        "killed after the pre-commit of batch 3, and the checkpoint was set back to batch 0",
+        Text(
+            "killed after the pre-commit of batch 3, and the checkpoint was set back to batch 0",
+            "批次 3 预提交之后遭到 kill，检查点又退回到批次 0",
+        ),
         0,
-        "Spark hands over batches 1 and 2 again, which are committed, and batch 3",
+        Text(
+            "Spark hands over batches 1 and 2 again, which are committed, and batch 3",
+            "Spark 再次交来已经提交的批次 1 和 2，还有批次 3",
+        ),
     ),
 )
 PAIRS: tuple[Pair, ...] = (
@@ -176,6 +192,12 @@ HINTS = (
         "kill. Does any way to end this transaction help against that?",
         "若再次交来的不止一批，其余的批次在被杀之前就已提交。无论怎样结束这个事务，能改变这一点吗？",
     ),
+)
+
+
+DIED = Words(
+    '{title}: resume({killed}, {checkpoint}) gave "{answer}", and {why}; {ended}',
+    '{title}：resume({killed}, {checkpoint}) 答的是 "{answer}"，而 {why}；{ended}',
 )
 
 
@@ -197,18 +219,17 @@ class Resuming(Hinted):
                 return Verdict(False, NOT_WRITTEN)
             for pair in (*self.pairs, *(self.unseen if graded else ())):
                 if (answer := rule(*pair)) not in ANSWERS:
-                    said = f"resume{pair} gave {answer!r}; the answers are " + ", ".join(
-                        f'"{one}"' for one in ANSWERS
-                    )
-                    return Verdict(False, Text(said))
+                    answers = ", ".join(f'"{one}"' for one in ANSWERS)
+                    said = ODD(call=f"resume{pair}", answer=repr(answer), answers=answers)
+                    return Verdict(False, said)
             for death in self.deaths:
                 answer = rule(KILLED, death.checkpoint)
                 if answer != death.right:
                     return self._wrong(rule, death, answer)
             for pair in (*self.pairs, *(self.unseen if graded else ())):
-                if rule(*pair) != right_answer(*pair):
-                    said = f'resume{pair} gave "{rule(*pair)}", not "{right_answer(*pair)}"'
-                    return Verdict(False, Text(said))
+                if (answer := rule(*pair)) != (right := right_answer(*pair)):
+                    said = GAVE(call=f"resume{pair}", answer=answer, right=right)
+                    return Verdict(False, said)
         except RuleError as error:
             return Verdict(False, Text(str(error)))
         return Verdict(
@@ -221,19 +242,18 @@ class Resuming(Hinted):
 
     def _wrong(self, rule: Rule, death: Death, answer: str) -> Verdict:
         found, name = death.play(answer), ""
-        ended = "the job stopped, and " if found.stopped else ""
-        message = (
-            f'{death.title}: resume({KILLED}, {death.checkpoint}) gave "{answer}", and '
-            f"{death.why}; {ended}{found.sum}"
-        )
+        message = DIED(
+            title=death.title, killed=KILLED, checkpoint=death.checkpoint, answer=answer,
+            why=death.why, ended=found.tell(),
+        )  # fmt: skip
         for known, believed, belief in BELIEFS:
             if all(rule(*pair) == believed(*pair) for pair in self.pairs):
-                name, message = known, f"{message}. Remember: {belief}"
+                name, message = known, REMEMBER(told=message, belief=belief)
         if found.stopped:
-            return Verdict(False, Text(message), name)
+            return Verdict(False, message, name)
         run = death.run(answer)
         schedule = tuple(map(str, run.choices))
-        return Verdict(False, Text(message), name, schedule, run.system, light="money")
+        return Verdict(False, message, name, schedule, run.system, light="money")
 
 
 RESUME = Resuming(DEATHS, PAIRS, UNSEEN)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.kernel import Money
+from mqlab.kernel import Money, speaking
 from mqlab.lessons.spark import two_phase, watching
 from mqlab.lessons.spark.decide import (
     BELIEFS,
@@ -40,6 +40,7 @@ from mqlab.lessons.spark.two_phase import RESUME
 from mqlab.lessons.spark.watching import add_up
 from mqlab.lessons.verdict import Verdict
 from mqlab.spark import IncomeError
+from tests.project import chinese
 
 
 def test_batches_of_any_size_write_the_same_income() -> None:
@@ -109,6 +110,24 @@ def test_each_belief_about_an_open_transaction_hears_its_own_sum(name, rule, bel
         opens_where_the_money_breaks(verdict)
 
 
+def test_verdicts_say_the_same_in_chinese() -> None:
+    orders = [list(order) for order in itertools.permutations(p.key for p in STEPS.pieces)]
+    verdicts = [
+        *(DECIDE.check(rule) for _, rule, _ in BELIEFS),
+        *(RESUME.check(rule) for _, rule, _ in two_phase.BELIEFS),
+        *(STEPS.check(order) for order in orders),
+        DECIDE.check(lambda p, b: "stop"), RESUME.check(two_phase.right_answer),
+        DECIDE.check(lambda p, b: 7), RESUME.check(lambda p, c: "x"),
+    ]  # fmt: skip
+    for verdict in verdicts:
+        assert not list(chinese.compare(verdict.message.en, verdict.message.zh))
+        with speaking("zh"):
+            assert ("背后的想法：" in verdict.sentence) is bool(verdict.misconception)
+    for sink, killed in itertools.product(KILL_SINKS, KILL_MOMENTS):
+        title = trace_of(sink, killed).title
+        assert not list(chinese.compare(title.en, title.zh))
+
+
 def test_the_right_rule_passes_and_no_single_comparison_does() -> None:
     """Two of the four obvious comparisons passed while nothing asked for the third answer."""
     assert RESUME.check(two_phase.right_answer, graded=True).ok
@@ -145,7 +164,7 @@ def test_the_short_way_plays_what_the_kill_table_says(sink: str, killed: str) ->
     assert trace.facts[play_sink(sink, killed).step - 1].kind == "kill"
 
 
-@pytest.mark.parametrize("death", two_phase.DEATHS, ids=[d.title for d in two_phase.DEATHS])
+@pytest.mark.parametrize("death", two_phase.DEATHS, ids=[d.title.en for d in two_phase.DEATHS])
 def test_a_transaction_ended_rightly_leaves_the_money_right(death) -> None:
     answer = death.right
     if answer == "stop":
