@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 
+from mqlab import lessons
 from mqlab.cli import lab_server, main
 from mqlab.kernel import Text, pick, speak, speaking, spoken
 from mqlab.lab import Player, Predict, scenario
+from mqlab.lessons.check import Belief
+from mqlab.lessons.choice import Situation
 from mqlab.lessons.course import beliefs, notebooks
 from mqlab.lessons.course.instructor import read_page
 from mqlab.lessons.course.notebooks import labs_in, read, read_language, text_of
+from mqlab.lessons.kafka.exercises.kills import KillExercise
+from mqlab.lessons.parsons import Piece
 from mqlab.lessons.questions import read_questions
-from mqlab.lessons.verdict import Verdict, find_belief
+from mqlab.lessons.rocketmq.exercises.answering import AnsweringExercise
+from mqlab.lessons.rocketmq.exercises.listener import ListenerBelief
+from mqlab.lessons.spark.decide import Steps
+from mqlab.lessons.verdict import Verdict, _read_beliefs, find_belief
 from mqlab.places import LABS
 from tests.lessons.course.sample_lab import SAMPLE
 
@@ -93,6 +105,49 @@ def test_a_verdict_names_the_belief_in_both_languages_and_a_class_counts_it() ->
         assert beliefs._belief(str(verdict)) == "重试发来的是一个新批次"
         unnamed = Verdict(False, message, "a belief that nobody has translated")
         assert str(unnamed) == "还不对: 它被计算了两次。"
+
+
+def test_each_belief_that_a_verdict_can_name_is_named_in_chinese() -> None:
+    named: set[str] = set()
+    for module in pkgutil.walk_packages(lessons.__path__, f"{lessons.__name__}."):
+        told = vars(importlib.import_module(module.name))
+        seen: dict[int, Any] = {}
+        for name, value in told.items():
+            if name == "BELIEFS" and isinstance(value, Mapping):
+                named |= value.keys()
+            if not name.startswith("__"):
+                named |= set(_list_beliefs(value, seen))
+    named.add("any failure is a reason")  # of a run that forbids nothing (choice.py)
+    assert len(named) > 150
+    chinese = _read_beliefs()
+    assert sorted(named - chinese.keys()) == [], "beliefs that no line of beliefs.toml says"
+
+
+def _list_beliefs(value: Any, seen: dict[int, Any]) -> Iterator[str]:
+    """The beliefs in an exercise's data, each place looked at once."""
+    if isinstance(value, str | Text | type) or id(value) in seen:
+        return
+    seen[id(value)] = value  # kept, so that nobody else gets its number
+    match value:
+        case Belief() | ListenerBelief():
+            yield value.name
+        case Piece(belief=Text()):
+            yield value.misconception or value.key
+        case Situation():
+            yield from (belief for belief, _, _ in value.wrong.values())
+        case KillExercise() | AnsweringExercise() | Steps():
+            yield from (name for name in value.messages if name != "right")
+        case (str() as name, *_, Text()):
+            yield name
+    within: Any = ()
+    if isinstance(value, Mapping):
+        within = value.values()
+    elif isinstance(value, tuple | list | set | frozenset):
+        within = value
+    elif is_dataclass(value):
+        within = [getattr(value, one.name, None) for one in fields(value)]
+    for one in within:
+        yield from _list_beliefs(one, seen)
 
 
 def test_a_strangers_notebook_may_say_anything_of_its_language() -> None:
