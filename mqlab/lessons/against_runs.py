@@ -38,7 +38,7 @@ class AgainstRuns(Hinted):
     look: Callable[[Run], list[Moment]]
     beliefs: tuple[Belief, ...]
     hints: tuple[Text, ...]
-    expects: Callable[[Any], str]
+    expects: Callable[[Any], Text | None]
     right: Text
     other: Text
 
@@ -58,7 +58,7 @@ class AgainstRuns(Hinted):
                     if ask_rule(rule, moment.given, self.expects) != moment.happened:
                         return _show(run, moment, self.other)
         except RuleError as error:
-            return Verdict(False, Text(str(error)))
+            return Verdict(False, error.text)
         return Verdict(True, self.right)
 
     def _refute(self, run: Run, moment: Moment, asked: list[Moment], said: list[Any]) -> Verdict:

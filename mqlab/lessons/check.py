@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..explore import Budget, explore
-from ..kernel import System, Text
+from ..kernel import System, Text, Words
 from .limits import TooLong, limit_time
 from .verdict import NOT_WRITTEN, Verdict
 
@@ -27,8 +27,27 @@ RIGHT = Text(
 )
 
 
+BROKEN = Words("“{promise}” does not hold with this rule", "按这条规则，“{promise}”不成立")
+UNSURE = Words(
+    "for {given} it said {first!r} and then {second!r}: a rule may depend on nothing but what it "
+    "is given",
+    "对 {given} 先答 {first!r}，后答 {second!r}：规则只能依赖给它的值",
+)
+NO_RETURN = Text("one way through the function has no `return`", "函数有一条路径没有 `return`")
+UNFIT = Words("for {given} it said {said!r}: {problem}", "对 {given} 它答 {said!r}：{problem}")
+ENDLESS = Words(
+    "for {given} it was stopped after {over}: is there a loop without an end?",
+    "对 {given} 运行了 {over} 后被停止：是否有无尽的循环？",
+)
+RAISED = Words("for {given} it raised {kind}: {error}", "对 {given} 它抛出 {kind}：{error}")
+
+
 class RuleError(Exception):
-    """A learner's rule raised, took too long or contradicted itself."""
+    """A learner's rule raised, took too long or contradicted itself; its text says which."""
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(str(text))
+        self.text = text
 
 
 class Checked(Protocol):
@@ -74,7 +93,7 @@ class Exercise(Hinted):
     samples: tuple[tuple[Any, ...], ...]
     beliefs: tuple[Belief, ...]
     hints: tuple[Text, ...]
-    expects: Callable[[Any], str]
+    expects: Callable[[Any], Text | None]
     unseen: Callable[[Rule], Systems] = no_more
     right: Text = RIGHT
 
@@ -96,7 +115,7 @@ class Exercise(Hinted):
                 if verdict.missing:
                     return _wrong(self, guarded, verdict.missing[0], (), None)
         except RuleError as error:
-            return Verdict(False, Text(str(error)))
+            return Verdict(False, error.text)
         return Verdict(True, self.right)
 
     def _tried(self, rule: Rule, graded: bool) -> Systems:
@@ -116,7 +135,7 @@ def _wrong(
     system: System | None,
 ) -> Verdict:
     belief = _belief(exercise, rule)
-    message = belief.message if belief else Text(f"“{broken}” does not hold with this rule")
+    message = belief.message if belief else BROKEN(promise=broken)
     name = belief.name if belief else broken
     return Verdict(False, message, name, schedule, system, light=broken)
 
@@ -145,19 +164,14 @@ def _guard(exercise: Exercise, rule: Rule) -> Rule:
     return guarded
 
 
-def ask_rule(rule: Rule, given: tuple[Any, ...], expects: Callable[[Any], str]) -> Any:
+def ask_rule(rule: Rule, given: tuple[Any, ...], expects: Callable[[Any], Text | None]) -> Any:
     """What a rule answers, asked twice; RuleError with the reason why it cannot be taken."""
     first, second = (call_rule(rule, deepcopy(given)) for _ in range(2))
     if first != second:
-        raise RuleError(
-            f"for {given} it said {first!r} and then {second!r}: a rule may depend on "
-            "nothing but what it is given"
-        )
-    problem = expects(first)
-    if first is None:
-        problem = "one way through the function has no `return`"
-    if problem:
-        raise RuleError(f"for {given} it said {first!r}: {problem}")
+        raise RuleError(UNSURE(given=given, first=first, second=second))
+    problem = NO_RETURN if first is None else expects(first)
+    if problem is not None:
+        raise RuleError(UNFIT(given=given, said=first, problem=problem))
     return first
 
 
@@ -169,8 +183,7 @@ def call_rule(rule: Rule, given: tuple[Any, ...]) -> Any:
     except NotImplementedError:
         return None
     except TooLong as over:
-        raise RuleError(
-            f"for {given} it was stopped after {over}: is there a loop without an end?"
-        ) from None
+        raise RuleError(ENDLESS(given=given, over=over)) from None
     except Exception as error:
-        raise RuleError(f"for {given} it raised {type(error).__name__}: {error}") from error
+        kind = type(error).__name__
+        raise RuleError(RAISED(given=given, kind=kind, error=error)) from error

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..kernel import Run, Text, Trace
+from ..kernel import Run, Text, Trace, Words
 from ..places import SCENARIOS
 from ..registry import run_scenario
+from ..scenario import parse_script
 from .check import Hinted
 from .verdict import NOT_WRITTEN, Verdict
 
@@ -46,10 +47,9 @@ class Shown:
             return any(one.name == self.light and not one.ok for one in end.lights)
         return any(one.name == self.without and not one.got for one in end.readers)
 
-    def title(self) -> str:
+    def title(self) -> Text:
         """The first sentence of the story."""
-        text = (SCENARIOS / f"{self.story}.scn").read_text("utf-8")
-        return text.splitlines()[0].removeprefix("# ").rstrip(".")
+        return parse_script((SCENARIOS / f"{self.story}.scn").read_text("utf-8")).title
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Situation:
     name: str
     fits: tuple[str, ...]
     forbids: Mapping[str, tuple[str, ...]]
-    wrong: Mapping[str, tuple[str, str, str]]
+    wrong: Mapping[str, tuple[str, Text, str]]
 
     @property
     def rivals(self) -> set[str]:
@@ -77,11 +77,42 @@ def read_situations() -> tuple[dict[str, Shown], tuple[Situation, ...]]:
             name,
             tuple(one["fits"]),
             {run: tuple(ways) for run, ways in one["forbids"].items()},
-            {way: (x["belief"], x["says"], x["run"]) for way, x in one["wrong"].items()},
+            {way: _read_wrong(x) for way, x in one["wrong"].items()},
         )
         for name, one in data["situations"].items()
     )
     return runs, situations
+
+
+def _read_wrong(told: Mapping[str, str]) -> tuple[str, Text, str]:
+    return told["belief"], Text(told["says"], told["says_zh"]), told["run"]
+
+
+FIT = Text("each choice fits, and runs forbid its rivals", "每个选择都合适，执行也排除了其他方式")
+NO_SITUATION = Words(
+    "“{line}” is about none of the situations: {form}", "“{line}”不属于任何一种情况：{form}"
+)
+UNCHOSEN = Words("{at}: nothing is chosen yet: {form}", "{at}：还没有选择：{form}")
+NO_WAY = Words("{at}: there is no {way}; choose of {ways}", "{at}：没有 {way}；请从 {ways} 中选择")
+NO_REASON = Words(
+    "{at}: a choice without a run earns nothing: name what forbids others",
+    "{at}：没有执行作依据的选择不得分：请写出排除其他方式的执行",
+)
+NO_RUN = Words(
+    "{at}: there is no run {name}; there are {there}", "{at}：没有名为 {name} 的执行；有 {there}"
+)
+UNFIT = Words("{at}: {way} does not fit: {why}", "{at}：{way} 不合适：{why}")
+IDLE = Words(
+    "{at}: {name} forbids none of the rivals here; what does it show?",
+    "{at}：{name} 在这里没有排除任何其他方式；它说明了什么？",
+)
+STALE = Words(
+    "{name} does not show what it is named for any more", "{name} 不再能说明它的名字所指的事"
+)
+LEFT = Words(
+    "{at}: no run of yours forbids {ways}; name one", "{at}：你写的执行没有排除 {ways}；请再写一个"
+)
+ANY_FAILURE = "any failure is a reason"
 
 
 @dataclass(frozen=True)
@@ -102,42 +133,38 @@ class Choice(Hinted):
             name, colon, rest = line.partition(":")
             way, _, because = rest.partition("because")
             if not colon or name.strip() not in {one.name for one in self.situations}:
-                return Verdict(False, Text(f"“{line}” is about none of the situations: {FORM}"))
+                return Verdict(False, NO_SITUATION(line=line, form=FORM))
             names = re.split(r"[\s,]+(?:and\s+)?", because.strip(" ,."))
             given[name.strip()] = way.strip(" ,."), [name for name in names if name]
         for situation in self.situations:
             if (wrong := self._judge(situation, *given.get(situation.name, ("", [])))) is not None:
                 return wrong
-        return Verdict(True, Text("each choice fits, and runs forbid its rivals"))
+        return Verdict(True, FIT)
 
     def _judge(self, situation: Situation, way: str, names: list[str]) -> Verdict | None:
         """What is wrong with one choice; None where nothing is."""
         at = situation.name
         if not way:
-            return Verdict(False, Text(f"{at}: nothing is chosen yet: {FORM}"))
+            return Verdict(False, UNCHOSEN(at=at, form=FORM))
         if way not in WAYS:
-            return Verdict(False, Text(f"{at}: there is no {way}; choose of {', '.join(WAYS)}"))
+            return Verdict(False, NO_WAY(at=at, way=way, ways=", ".join(WAYS)))
         if not names:
-            return Verdict(
-                False, Text(f"{at}: a choice without a run earns nothing: name what forbids others")
-            )
+            return Verdict(False, NO_REASON(at=at))
         if unknown := [name for name in names if name not in self.runs]:
             there = ", ".join(self.runs)
-            return Verdict(False, Text(f"{at}: there is no run {unknown[0]}; there are {there}"))
+            return Verdict(False, NO_RUN(at=at, name=unknown[0], there=there))
         if way not in situation.fits:
             belief, message, name = situation.wrong[way]
-            return self._show(Text(f"{at}: {way} does not fit: {message}"), name, belief)
+            return self._show(UNFIT(at=at, way=way, why=message), name, belief)
         for name in names:
             if name not in situation.forbids:
-                idle = f"{at}: {name} forbids none of the rivals here; what does it show?"
-                return self._show(Text(idle), name, "any failure is a reason")
+                return self._show(IDLE(at=at, name=name), name, ANY_FAILURE)
             if not self.runs[name].holds(self.play(self.runs[name]).trace):
-                return Verdict(False, Text(f"{name} does not show what it is named for any more"))
+                return Verdict(False, STALE(name=name))
         ruled_out = {rival for name in names for rival in situation.forbids[name]}
         if missing := sorted(situation.rivals - ruled_out):
-            return Verdict(
-                False, Text(f"{at}: no run of yours forbids {' or '.join(missing)}; name one")
-            )
+            ways = Text(" or ".join(missing), "、".join(missing))
+            return Verdict(False, LEFT(at=at, ways=ways))
         return None
 
     def _show(self, message: Text, name: str, belief: str) -> Verdict:

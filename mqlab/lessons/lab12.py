@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mqlab_widgets import Compare, Player
 
-from ..kernel import Trace
+from ..kernel import Text, Trace
 from ..registry import scenario
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.ways import ORDER
@@ -29,6 +29,9 @@ __all__ = [
     "tell_kills",
     "tell_prices",
 ]
+
+
+HEADS = Text("run", "执行"), Text("what happens", "发生了什么")
 
 
 def kill_ways(stage: str = "", role: str = "keeper") -> Compare:
@@ -57,7 +60,8 @@ def tell_anomalies() -> str:
 
 def list_runs() -> str:
     """The runs that an answer may name, with what happens in each."""
-    return columns([("run", "what happens"), *((name, one.title()) for name, one in RUNS.items())])
+    rows = ((Text(name), one.title()) for name, one in RUNS.items())
+    return columns([(str(first), str(second)) for first, second in (HEADS, *rows)])
 
 
 def play_run(run: str) -> Player:

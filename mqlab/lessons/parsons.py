@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..explore import Budget, explore
-from ..kernel import Property, System, Text, World, replay
+from ..kernel import Property, System, Text, Words, World, replay
 from ..kernel.world import NodeState
 from .verdict import Verdict
 
@@ -40,6 +40,7 @@ NOT_KEPT = Text(
     "into the notebook",
     "你的顺序目前只在屏幕上：请再运行一次步骤所在的单元，把它写入笔记本",
 )
+UNKNOWN = Words("no piece {key!r}; there are: {known}", "没有步骤 {key!r}；有：{known}")
 NO_LIST = Text("an order is a list of pieces", "顺序是由步骤组成的列表")
 RIGHT = Text("no schedule breaks a promise with this order", "按这个顺序，没有任何执行能违背承诺")
 
@@ -83,7 +84,7 @@ class Parsons:
         known = [piece.key for piece in self.pieces]
         unknown = [key for key in keys if key not in known]
         if unknown:
-            return Verdict(False, Text(f"no piece {unknown[0]!r}; there are: {', '.join(known)}"))
+            return Verdict(False, UNKNOWN(key=unknown[0], known=", ".join(known)))
         if not keys:
             return Verdict(False, NOTHING_MOVED)
         return self.judge(keys)
@@ -143,7 +144,7 @@ def judge(parsons: Parsons, order: Order) -> Verdict:
     known = {piece.key: piece for piece in parsons.pieces}
     for key in chosen:
         if key not in known:
-            raise ValueError(f"no piece {key!r}; there are: {', '.join(known)}")
+            raise ValueError(str(UNKNOWN(key=key, known=", ".join(known))))
         if chosen.count(key) > 1:
             return Verdict(False, Text(f"“{key}” is there twice", f"“{key}” 出现了两次"))
     for key in chosen:

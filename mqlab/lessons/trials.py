@@ -36,7 +36,7 @@ class Stories(Hinted):
     trials: tuple[Trial, ...]
     unseen: tuple[Trial, ...]
     samples: tuple[tuple[Any, ...], ...]
-    expects: Callable[[Any], str]
+    expects: Callable[[Any], Text | None]
     hints: tuple[Text, ...]
     right: Text
 

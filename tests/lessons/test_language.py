@@ -17,7 +17,7 @@ from mqlab.cli import lab_server, main
 from mqlab.kernel import Text, pick, speak, speaking, spoken
 from mqlab.lab import Player, Predict, scenario
 from mqlab.lessons.check import Belief
-from mqlab.lessons.choice import Situation
+from mqlab.lessons.choice import ANY_FAILURE, Situation
 from mqlab.lessons.course import beliefs, notebooks
 from mqlab.lessons.course.instructor import read_page
 from mqlab.lessons.course.notebooks import labs_in, read, read_language, text_of
@@ -117,7 +117,7 @@ def test_each_belief_that_a_verdict_can_name_is_named_in_chinese() -> None:
                 named |= value.keys()
             if not name.startswith("__"):
                 named |= set(_list_beliefs(value, seen))
-    named.add("any failure is a reason")  # of a run that forbids nothing (choice.py)
+    named.add(ANY_FAILURE)
     assert len(named) > 150
     chinese = _read_beliefs()
     assert sorted(named - chinese.keys()) == [], "beliefs that no line of beliefs.toml says"

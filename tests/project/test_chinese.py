@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,3 +77,19 @@ def test_each_story_has_a_title_in_chinese(broker):
         else:
             wrong += [f"{path.name}: {line}" for line in compare(title.en, title.zh)]
     assert wrong == []
+
+
+#: two words of English in a row
+SAID = re.compile(r"[a-z]{2,} [a-z]{2,}")
+
+
+@pytest.mark.parametrize("folder", ["lessons"])
+def test_nothing_is_said_in_english_alone(folder):
+    alone = []
+    for path in sorted((ROOT / "mqlab" / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(ast.Name("Text"), [ast.Constant() | ast.JoinedStr() as said], []):
+                    if SAID.search(ast.unparse(said)):
+                        alone.append(f"{path.name}:{node.lineno}: {ast.unparse(said)[:60]}")
+    assert alone == []

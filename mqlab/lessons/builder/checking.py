@@ -10,15 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from ...explore import Counterexample, Search
-from ...kernel import Play, Text
+from ...kernel import Play, Text, Words
 from ..check import Hinted
 from ..verdict import NOT_WRITTEN, Verdict
-from .host import BuildError
+from .host import UNREAD, BuildError
 from .trial import Trial
 from .whats import COORDINATOR, What, find_what
 
 MOST_STATES = 100_000  # of a trial; a right coordinator has a few thousand
 SLICE_S = 0.1
+HOLDS = Words(
+    "{trials} trials, {states:,} states, and nothing breaks (sitting {sitting})",
+    "{trials} 次试验，{states:,} 个状态，没有任何问题（第 {sitting} 课时）",
+)
+TOO_MANY = Words(
+    "it has more than {most:,} states: what in its state grows for ever?",
+    "它有超过 {most:,} 个状态：状态里的什么在无限增长？",
+)
+NO_SITTING = Words(
+    "there is no sitting {sitting}: name one of 1 to {last}",
+    "没有第 {sitting} 课时：请写 1 到 {last} 之一",
+)
 
 
 @dataclass(frozen=True)
@@ -36,9 +48,7 @@ def check_file(path: Path, sitting: int = 1) -> Card:
     try:
         return check_source(path.read_text("utf-8"), sitting)
     except (OSError, UnicodeDecodeError) as error:
-        raise BuildError(
-            f"cannot read {path}: `mqlab build new` writes a file to begin with"
-        ) from error
+        raise BuildError(str(UNREAD(path=path))) from error
 
 
 def check_source(source: str, sitting: int = 1, what: What | None = None) -> Card:
@@ -46,7 +56,7 @@ def check_source(source: str, sitting: int = 1, what: What | None = None) -> Car
     BuildError where it cannot be loaded, and where there is no such sitting."""
     what = what or find_what(source)
     if sitting not in what.sittings:
-        raise BuildError(f"there is no sitting {sitting}: name one of 1 to {len(what.sittings)}")
+        raise BuildError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
     states = 0
     trials = what.list_trials(sitting)
     with what.host(source) as host:
@@ -55,8 +65,8 @@ def check_source(source: str, sitting: int = 1, what: What | None = None) -> Car
             states += card.states
             if not card.ok:
                 return replace(card, states=states, trials=number)
-    said = f"{len(trials)} trials, {states:,} states, and nothing breaks (sitting {sitting})"
-    return Card(True, Text(said), states=states, trials=len(trials))
+    said = HOLDS(trials=len(trials), states=states, sitting=sitting)
+    return Card(True, said, states=states, trials=len(trials))
 
 
 def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
@@ -78,7 +88,7 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
         card.trace()
         return card
     if not verdict.complete:
-        says = Text(f"it has more than {MOST_STATES:,} states: what in its state grows for ever?")
+        says = TOO_MANY(most=MOST_STATES)
         return Card(False, says, states=search.states, trial=trial.name)
     return Card(True, Text(trial.name), states=search.states, trial=trial.name)
 

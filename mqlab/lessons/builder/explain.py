@@ -9,7 +9,7 @@ from ...kafka.coordinator.entry import Entry
 from ...kafka.messages import WriteTxnMarkersResponse
 from ...kafka.picture.view import View, read_world
 from ...kafka.states import COMPLETED, PREPARED, TxnState
-from ...kernel import Run, Text
+from ...kernel import Run, Text, Words
 from .sittings import TC, BuildSystem
 
 
@@ -65,123 +65,194 @@ def play(system: BuildSystem, schedule: tuple[str, ...]) -> Told:
     return Told(run, read_world(system.cluster, run.world), entries)
 
 
+BREAKS = Words("the coordinator's code breaks: {broken}", "协调器的代码出错：{broken}")
+BROKEN = Words("“{sentence}” is broken. {why}", "“{sentence}”不成立。{why}")
+NOTHING_GOOD = Words(
+    "no run lets each commit come through: {why}", "没有一次执行让每次提交都完成：{why}"
+)
+
+
 def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
     """Why the claim does not hold at the end of this run."""
     told = play(system, schedule)
     broken = getattr(told.run.world.role(TC), "broken", "")
     if claim == "runs":
-        return Text(f"the coordinator's code breaks: {broken}")
-    sentence = next(one.sentence.en for one in system.properties() if one.name == claim)
-    return Text(f"“{sentence}” is broken. {REASONS.get(claim, _explain_outcome)(told)}")
+        return BREAKS(broken=broken)
+    sentence = next(one.sentence for one in system.properties() if one.name == claim)
+    return BROKEN(sentence=sentence, why=REASONS.get(claim, _explain_outcome)(told))
 
 
 def explain_missing(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
     """Why nothing good ever happens, by a run after which nothing more can happen."""
     told = play(system, schedule)
     if broken := getattr(told.run.world.role(TC), "broken", ""):
-        return Text(f"the coordinator's code breaks: {broken}")
+        return BREAKS(broken=broken)
+    return NOTHING_GOOD(why=_explain_missing(told, claim))
+
+
+def _explain_missing(told: Told, claim: str) -> Text:
     last = told.last
     if last is None:
-        why = "InitProducerId has no answer that the producer can go on with"
-    elif last.state is TxnState.EMPTY:
-        why = "a leader asks with AddPartitionsToTxn and is not told that it may go on"
-    elif last.state is TxnState.ONGOING and claim == "told":
-        why = "the log stays Ongoing: is each AddPartitionsToTxn answered, and EndTxn decided?"
-    elif last.state in PREPARED and claim == "told":
-        why = f"the decision {last.state} is safe, and the client is not told"
-    elif claim == "told" and last.state in COMPLETED:
-        why = (
-            "the client is refused after its first end; an older client (`EndTxn.v2` is False) "
-            "goes on with the epoch that it has, so its end keeps it, and so does the marker"
+        return Text(
+            "InitProducerId has no answer that the producer can go on with",
+            "InitProducerId 没有得到能让生产者继续的答复",
         )
-    else:
-        why = _explain_stuck(told)
-    return Text(f"no run lets each commit come through: {why}")
+    if last.state is TxnState.EMPTY:
+        return Text(
+            "a leader asks with AddPartitionsToTxn and is not told that it may go on",
+            "首领副本发来 AddPartitionsToTxn 询问，却没有得到可以继续的答复",
+        )
+    if last.state is TxnState.ONGOING and claim == "told":
+        return Text(
+            "the log stays Ongoing: is each AddPartitionsToTxn answered, and EndTxn decided?",
+            "日志一直是 Ongoing：每个 AddPartitionsToTxn 都答复了吗，EndTxn 做出决定了吗？",
+        )
+    if last.state in PREPARED and claim == "told":
+        return UNTOLD(state=last.state)
+    if claim == "told" and last.state in COMPLETED:
+        return Text(
+            "the client is refused after its first end; an older client (`EndTxn.v2` is False) "
+            "goes on with the epoch that it has, so its end keeps it, and so does the marker",
+            "客户端第一次结束之后就遭到拒绝；旧客户端（`EndTxn.v2` 为 False）继续用原来的 epoch，"
+            "所以它的结束保持这个 epoch，控制消息也一样",
+        )
+    return _explain_stuck(told)
 
 
-def _explain_stuck(told: Told) -> str:
+UNTOLD = Words(
+    "the decision {state} is safe, and the client is not told",
+    "决定 {state} 已经写妥，却没有告诉客户端",
+)
+REFUSES = Words("the leader refuses the marker with {error}", "首领副本拒绝了控制消息：{error}")
+NEXT_EPOCH = Words(
+    "{refuses}: the marker of an end carries the next epoch, one above that of the records",
+    "{refuses}。结束的控制消息带下一个 epoch，比记录的大 1",
+)
+LOST_AGAIN = Words(
+    "after the restart {missing} never gets its marker: `recover` finds the decision in the log "
+    "and owes every marker again",
+    "重启之后 {missing} 一直没有得到控制消息：`recover` 要从日志里找到决定，并重新补发所有控制消息",
+)
+UNSENT = Words(
+    "{missing} gets no marker: one is owed to each partition that the decision names",
+    "{missing} 没有得到控制消息：决定里列出的每个分区都该有一个",
+)
+
+
+def _explain_stuck(told: Told) -> Text:
     """A decision that does not reach its end."""
     missing = ", ".join(told.unmarked)
     if told.refusals:
-        return (
-            f"the leader refuses the marker with {told.refusals[-1]}: the marker of an end carries "
-            "the next epoch, one above that of the records"
-        )
+        return NEXT_EPOCH(refuses=REFUSES(error=told.refusals[-1]))
     if told.broke:
-        return (
+        return Text(
             "a connection broke with a marker or its answer on it: after ConnectionLost each "
-            "marker that is still owed to that partition is sent again"
+            "marker that is still owed to that partition is sent again",
+            "连接断开时，路上有控制消息或它的答复：ConnectionLost 之后，要把还欠那个分区的控制消息再发一次",
         )
     if not missing:
-        return "all partitions have their marker, and no Complete record is written"
-    if told.killed:
-        return (
-            f"after the restart {missing} never gets its marker: `recover` finds the decision in "
-            "the log and owes every marker again"
+        return Text(
+            "all partitions have their marker, and no Complete record is written",
+            "所有分区都有了控制消息，却没有写 Complete 记录",
         )
-    return f"{missing} gets no marker: one is owed to each partition that the decision names"
+    return (LOST_AGAIN if told.killed else UNSENT)(missing=missing)
 
 
-def _explain_open(told: Told) -> str:
+NEVER_HELD = Words("no record of the log ever held {lost}", "日志的记录里从来没有过 {lost}")
+FORGOTTEN = Words(
+    "{missing} was in a record, and the next record has forgotten it: while one record is not "
+    "safe, another request must wait (CONCURRENT_TRANSACTIONS), and a partition is added to those "
+    "that are there",
+    "{missing} 曾在一条记录里，下一条记录却忘了它：一条记录还没写妥时，其他请求必须等待"
+    "（CONCURRENT_TRANSACTIONS）；新分区要加到已有的分区里",
+)
+TOO_EARLY = Words(
+    "the log says {state}, and {missing} has not answered: Complete is written when every "
+    "partition has",
+    "日志里是 {state}，而 {missing} 还没有答复：所有分区都答复之后才写 Complete",
+)
+
+
+def _explain_open(told: Told) -> Text:
     """A transaction that is complete for the coordinator, and open in a partition."""
     missing = told.unmarked
     known = [set(entry.partitions) for entry in told.entries]
     named = set().union(*known)
     if told.killed and not told.entries:
-        return "the log is empty after a restart"
+        return Text("the log is empty after a restart", "重启之后日志是空的")
     if not set(missing) <= named:
-        return f"no record of the log ever held {', '.join(set(missing) - named)}"
+        return NEVER_HELD(lost=", ".join(sorted(set(missing) - named)))
     decided = [entry for entry in told.entries if entry.state in PREPARED]
     if decided and not set(missing) <= set(decided[-1].partitions):
-        return (
-            f"{', '.join(missing)} was in a record, and the next record has forgotten it: while "
-            "one record is not safe, another request must wait (CONCURRENT_TRANSACTIONS), and a "
-            "partition is added to those that are there"
-        )
+        return FORGOTTEN(missing=", ".join(missing))
     if told.refusals:
-        return f"the leader refuses the marker with {told.refusals[-1]}"
-    return (
-        f"the log says {told.entries[-1].state}, and {', '.join(missing)} has not answered: "
-        "Complete is written when every partition has"
-    )
+        return REFUSES(error=told.refusals[-1])
+    return TOO_EARLY(state=told.entries[-1].state, missing=", ".join(missing))
 
 
-def _explain_early(told: Told) -> str:
+UNDECIDED = Words(
+    "after the restart a marker {kind} leaves although the log is Ongoing: what is not decided "
+    "stays open, for its producer may still commit",
+    "重启之后发出了控制消息 {kind}，而日志还是 Ongoing：没有决定的事务要保持打开，它的生产者仍可能提交",
+)
+
+
+def _explain_early(told: Told) -> Text:
     """A marker without its decision."""
     if told.killed:
         kinds = [batch.control for rows in told.seen.rows.values() for batch, _, _ in rows]
-        return (
-            f"after the restart a marker {max(kinds)} leaves although the log is Ongoing: what is "
-            "not decided stays open, for its producer may still commit"
-        )
-    return "a marker is in a partition before the decision is safe: send it when `Appended` came"
-
-
-def _explain_epoch(told: Told) -> str:
-    return (
-        "an older epoch of the producer got through: AddPartitionsToTxn and EndTxn with another "
-        "epoch than the log's are refused with PRODUCER_FENCED, and InitProducerId gives a new one"
+        return UNDECIDED(kind=max(kinds))
+    return Text(
+        "a marker is in a partition before the decision is safe: send it when `Appended` came",
+        "决定还没写妥，分区里就有了控制消息：收到 `Appended` 之后再发",
     )
 
 
-def _explain_asked(told: Told) -> str:
+def _explain_epoch(told: Told) -> Text:
+    return Text(
+        "an older epoch of the producer got through: AddPartitionsToTxn and EndTxn with another "
+        "epoch than the log's are refused with PRODUCER_FENCED, and InitProducerId gives a new one",
+        "生产者的旧 epoch 蒙混过关了：AddPartitionsToTxn 和 EndTxn 的 epoch 与日志里的不同，"
+        "就要以 PRODUCER_FENCED 拒绝；InitProducerId 给出新的 epoch",
+    )
+
+
+def _explain_asked(told: Told) -> Text:
     """A commit that nobody has asked for."""
     decided = [entry for entry in told.entries if entry.state in PREPARED]
     epochs = [entry.epoch for entry in told.entries if entry.state is TxnState.EMPTY]
     if told.timed:
-        return "the timer has run out and the coordinator commits: nobody asked for that, so abort"
+        return Text(
+            "the timer has run out and the coordinator commits: nobody asked for that, so abort",
+            "定时器到期，协调器却提交了：没有人请求提交，应当中止",
+        )
     producers = told.seen.cluster.producers
     apps = [told.run.world.nodes[name].app for name, _ in producers]
     programs = [(one.program, len(one.results)) for one in apps if one is not None and one.waiting]
     if any(isinstance(calls, tuple) and calls[done] == Abort() for calls, done in programs):
-        return "the application has asked for an abort, and the log says PrepareCommit"
+        return Text(
+            "the application has asked for an abort, and the log says PrepareCommit",
+            "应用请求的是中止，日志里却是 PrepareCommit",
+        )
     if len(decided) == 1 and told.run.choices and "InitProducerId" in _last_request(told):
-        return "a new producer came, and what its older self left open is committed: abort it"
+        return Text(
+            "a new producer came, and what its older self left open is committed: abort it",
+            "新的生产者来了，旧实例留下的未结束事务却提交了：应当中止",
+        )
     if len(set(epochs)) < len(epochs):
-        return "two producers have one epoch: InitProducerId gives the next one each time"
+        return Text(
+            "two producers have one epoch: InitProducerId gives the next one each time",
+            "两个生产者用了同一个 epoch：InitProducerId 每次都要给出下一个",
+        )
     if told.killed:
-        return "after the restart the coordinator commits what nobody has asked it to commit"
-    return "what was sent earlier ends a later transaction: each end gives the next epoch"
+        return Text(
+            "after the restart the coordinator commits what nobody has asked it to commit",
+            "重启之后，协调器提交了没有人请求提交的事务",
+        )
+    return Text(
+        "what was sent earlier ends a later transaction: each end gives the next epoch",
+        "先前发出的请求结束了后来的事务：每次结束都要给出下一个 epoch",
+    )
 
 
 def _last_request(told: Told) -> str:
@@ -190,41 +261,55 @@ def _last_request(told: Told) -> str:
 
 
 ASKED = ("InitProducerId", "EndTxn", "AddPartitionsToTxn")
+KEPT = Words(
+    "the client was told ok, and the log says {state}: an EndTxn that comes again gets ok only "
+    "where the log has the end that it asks for",
+    "客户端得到了 ok，日志里却是 {state}：重复的 EndTxn，只有日志里正是它要的结束时才答 ok",
+)
 
 
-def _explain_promise(told: Told) -> str:
-    return (
-        f"the client was told ok, and the log says {told.entries[-1].state}: an EndTxn that comes "
-        "again gets ok only where the log has the end that it asks for"
-    )
+def _explain_promise(told: Told) -> Text:
+    return KEPT(state=told.entries[-1].state)
 
 
-def _explain_refusal(told: Told) -> str:
+def _explain_refusal(told: Told) -> Text:
     if told.timed:
-        return (
+        return Text(
             "the timer has run out behind the end, and the coordinator wrote another end: what "
-            "is not Ongoing any more has no timeout"
+            "is not Ongoing any more has no timeout",
+            "事务已经结束，定时器才到期，协调器又写了一次结束：不再是 Ongoing 的事务没有超时",
         )
-    return (
+    return Text(
         "the answer to EndTxn was lost, the client asked again and was refused, and readers see "
-        "what it had sent: the same EndTxn again gets the same answer"
+        "what it had sent: the same EndTxn again gets the same answer",
+        "EndTxn 的答复丢了，客户端再问一次却遭到拒绝，而读者看得到它发出的内容：同样的 EndTxn 要得到同样的答复",
     )
 
 
-def _explain_end(told: Told) -> str:
+def _explain_end(told: Told) -> Text:
     if told.killed:
-        return (
-            "the timer was lost with the coordinator: `recover` sets it again for what is Ongoing"
+        return Text(
+            "the timer was lost with the coordinator: `recover` sets it again for what is Ongoing",
+            "定时器随协调器一起没了：`recover` 要为 Ongoing 的事务重新设置",
         )
     if told.refusals:
         return _explain_stuck(told)
-    return "its application has gone, and nobody ends the transaction: set a timer when it begins"
+    return Text(
+        "its application has gone, and nobody ends the transaction: set a timer when it begins",
+        "应用已经不在，没有人结束这个事务：事务开始时就要设置定时器",
+    )
 
 
-def _explain_outcome(told: Told) -> str:
+LOG_SAYS = Words("The log says {states}", "日志里是 {states}")
+UNENDED = Words(
+    "The log says {states}, and the end is still to come", "日志里是 {states}，还没有结束"
+)
+
+
+def _explain_outcome(told: Told) -> Text:
     states = ", ".join(str(entry.state) for entry in told.entries)
     ended = told.entries and told.entries[-1].state in COMPLETED
-    return f"The log says {states}" + ("" if ended else ", and the end is still to come")
+    return (LOG_SAYS if ended else UNENDED)(states=states)
 
 
 REASONS = {

@@ -45,6 +45,7 @@ from ...kernel import (
     Request,
     Send,
     SetTimer,
+    Words,
 )
 from ..course.judging import ANSWER_S, Process, find_sandbox
 from ..course.wire import Said, WireError, decode_line, encode
@@ -90,6 +91,18 @@ def _start() -> Process:
     return process
 
 
+UNREAD = Words(
+    "cannot read {path}: `mqlab build new` writes a file to begin with",
+    "读不了 {path}：`mqlab build new` 会写出一个起始文件",
+)
+UNLOADED = Words("the file cannot be loaded: {why}", "文件无法加载：{why}")
+NO_PYTHON = Words("the file is no Python: {error}", "文件不是 Python：{error}")
+FOREIGN = Words(
+    "line {line} imports {name}: {noun} is written with {page} and {others}",
+    "第 {line} 行导入了 {name}：这个文件只能用 {page} 和 {others}",
+)
+
+
 class BuildError(Exception):
     """A file that cannot be checked; the message says why, and what to do."""
 
@@ -116,7 +129,7 @@ class FileHost:
         said = self._ask("load", source, self.file, self.kind, self.needs)
         if said[0] != "loaded":
             self.close()
-            raise BuildError(f"the file cannot be loaded: {said[1]}")
+            raise BuildError(str(UNLOADED(why=said[1])))
 
     def __enter__(self) -> Self:
         return self
@@ -250,7 +263,7 @@ def check_imports(source: str, page: str, noun: str) -> None:
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError) as error:
-        raise BuildError(f"the file is no Python: {error}") from error
+        raise BuildError(str(NO_PYTHON(error=error))) from error
     for node in nodes:
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
@@ -259,10 +272,9 @@ def check_imports(source: str, page: str, noun: str) -> None:
             names = [node.module or "."]
         for name in names:
             if name != page and name.partition(".")[0] not in IMPORTS:
-                raise BuildError(
-                    f"line {node.lineno} imports {name}: {noun} is written with {page} "
-                    f"and {', '.join(IMPORTS[1:])}"
-                )
+                others = ", ".join(IMPORTS[1:])
+                told = FOREIGN(line=node.lineno, name=name, noun=noun, page=page, others=others)
+                raise BuildError(str(told))
 
 
 def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:

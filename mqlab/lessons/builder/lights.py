@@ -22,7 +22,7 @@ from ...kafka.coordinator import Coordinator, markers
 from ...kafka.coordinator.entry import Entry
 from ...kafka.messages import SendMarkers, WriteTxnMarkers
 from ...kafka.states import TxnState
-from ...kernel import Caller, Disk, Effects, Property, Send, Text, World
+from ...kernel import NOTHING, Caller, Disk, Effects, Property, Send, Text, Words, World
 from ...kernel.world import NodeState
 from ..check import Hinted, Rule, RuleError, ask_rule, call_rule
 from ..roles import recover_as
@@ -107,7 +107,7 @@ class CommitsAll(Coordinator):
 class Broken:
     """A broken coordinator, and where it shows: `trial`'s line with `off` before it."""
 
-    says: str
+    says: Text
     trial: Trial
     kind: type[Coordinator] = Coordinator
     off: str = ""
@@ -123,18 +123,45 @@ TWINS = Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(timers=1))
 ABORTED = Trial("an abort", "partitions=1 'app=init; begin; send orders-0 a; abort'")
 BROKEN = (
     Broken(
-        "its markers leave before the decision is in the log", BOTH,
-        off="off=prepare_before_markers",
+        Text("its markers leave before the decision is in the log", "决定还没写入日志，控制消息就发出了"),
+        BOTH, off="off=prepare_before_markers",
     ),
-    Broken("it marks one partition of two and writes Complete", BOTH, MarksOne),
-    Broken("it writes Complete before the partitions have answered", BOTH, CompletesEarly),
-    Broken("it tells one partition commit, and the other abort", BOTH, MarksBoth),
-    Broken("it commits what has timed out", LATE, CommitsTheLate),
-    Broken("an old producer goes on beside its successor", TWINS, off="off=epoch_fencing"),
+    Broken(
+        Text("it marks one partition of two and writes Complete", "只给两个分区之一写控制消息，就写 Complete"),
+        BOTH, MarksOne,
+    ),
+    Broken(
+        Text("it writes Complete before the partitions have answered", "分区还没答复就写 Complete"),
+        BOTH, CompletesEarly,
+    ),
+    Broken(
+        Text("it tells one partition commit, and the other abort", "让一个分区提交，让另一个中止"),
+        BOTH, MarksBoth,
+    ),
+    Broken(Text("it commits what has timed out", "把超时的事务提交了"), LATE, CommitsTheLate),
+    Broken(
+        Text("an old producer goes on beside its successor", "旧生产者与接替者同时继续工作"),
+        TWINS, off="off=epoch_fencing",
+    ),
 )  # fmt: skip
 HIDDEN = (
-    Broken("it forgets the first partition when the second is added", BOTH, KnowsOne),
-    Broken("it marks an abort as a commit", ABORTED, CommitsAll),
+    Broken(
+        Text("it forgets the first partition when the second is added", "加入第二个分区时忘了第一个"),
+        BOTH, KnowsOne,
+    ),
+    Broken(Text("it marks an abort as a commit", "把中止写成提交的控制消息"), ABORTED, CommitsAll),
+)  # fmt: skip
+UNNAMED = Text("one that is not named here", "还有一个这里没有列出的")
+TOO_DARK = Text(
+    "the light goes out although all is well: look at the last moment",
+    "一切正常，灯却灭了：请看最后一刻",
+)
+SOME = Words(
+    "it catches {caught} of {all}. Not caught: {missed}",
+    "{all} 个中抓住了 {caught} 个。没有抓住：{missed}",
+)
+ALL = Words(
+    "it catches all {all}, and is quiet for a right one", "{all} 个全部抓住，对正确的协调器也不误报"
 )
 
 
@@ -174,8 +201,9 @@ def _reads(system: BuildSystem, name: str, node: NodeState) -> Hashable:
     return _calls(node)
 
 
-def _expects(answer: Any) -> str:
-    return "" if isinstance(answer, bool) else "a light says True or False"
+def _expects(answer: Any) -> Text | None:
+    form = Text("a light says True or False", "灯只能答 True 或 False")
+    return None if isinstance(answer, bool) else form
 
 
 @dataclass(frozen=True)
@@ -198,20 +226,20 @@ class Lights(Hinted):
             if call_rule(light, _look(BOTH_RIGHT, _first(BOTH_RIGHT))) is None:
                 return Verdict(False, NOT_WRITTEN)
             for trial in dict.fromkeys(case.trial for case in cases):
-                system = Broken("", trial).system()
+                system = Broken(NOTHING, trial).system()
                 if (schedule := _find_dark(system, trial.budget, ask)) is not None:
-                    says = "the light goes out although all is well: look at the last moment"
-                    return Verdict(False, Text(says), "", schedule, system)
+                    return Verdict(False, TOO_DARK, "", schedule, system)
             missed = [
                 one for one in cases if _find_dark(one.system(), one.trial.budget, ask) is None
             ]
         except RuleError as error:
-            return Verdict(False, Text(str(error)))
+            return Verdict(False, error.text)
         if missed:
-            shown = [one.says for one in missed if one in BROKEN] or ["one that is not named here"]
-            says = f"it catches {len(cases) - len(missed)} of {len(cases)}. Not caught: "
-            return Verdict(False, Text(says + "; ".join(shown)))
-        return Verdict(True, Text(f"it catches all {len(cases)}, and is quiet for a right one"))
+            shown = [one.says for one in missed if one in BROKEN] or [UNNAMED]
+            listed = Text("; ".join(one.en for one in shown), "；".join(one.zh for one in shown))
+            caught = len(cases) - len(missed)
+            return Verdict(False, SOME(caught=caught, all=len(cases), missed=listed))
+        return Verdict(True, ALL(all=len(cases)))
 
 
 def _first(system: BuildSystem) -> World:
@@ -223,7 +251,7 @@ def _find_dark(
 ) -> tuple[str, ...] | None:
     """The shortest run after which the light is out; None where there is none."""
     claim = Property(
-        "light", Text("the light"), lambda world: light(*_look(system, world)),
+        "light", Text("the light", "灯"), lambda world: light(*_look(system, world)),
         reads=partial(_reads, system),
     )  # fmt: skip
     search = Search(system, budget, (claim,))
@@ -232,7 +260,7 @@ def _find_dark(
     return search.schedule(search.found[0]) if search.found else None
 
 
-BOTH_RIGHT = Broken("", BOTH).system()
+BOTH_RIGHT = Broken(NOTHING, BOTH).system()
 HINTS = (
     Text(
         "Begin with one sentence: no marker without its decision. Which epoch does a marker have, "

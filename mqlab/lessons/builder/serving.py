@@ -38,7 +38,7 @@ from ...kafka.messages import (
 from ...kernel import Disk, Effects, Event, Map, Reply, Request, escape_unseen, replace
 from ...kernel.disk import MemoryDisk, MemoryLog
 from .api import entries_of
-from .host import ANSWERS, BuildError, Host, Hosted
+from .host import ANSWERS, UNREAD, BuildError, Host, Hosted
 from .speech import pack
 
 log = logging.getLogger("mqlab.serve")
@@ -51,9 +51,7 @@ def read_coordinator(path: Path) -> Recover:
     try:
         source = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BuildError(
-            f"cannot read {path}: `mqlab build new` writes a file to begin with"
-        ) from error
+        raise BuildError(str(UNREAD(path=path))) from error
     return ServedHost(source).recover
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ...kernel import Text
+from ...kernel import Text, Words
 from ...rocketmq.application.listener import DatabaseError, Db
 from ...rocketmq.messages import Statement
 from ..foreign import Elsewhere
@@ -64,6 +64,12 @@ def build_answer(kind: str, value: Any, ask: Ask) -> Any:
     return answers[kind]
 
 
+STOPPED = Words(
+    "it was stopped after {over}: is there a loop without an end?",
+    "它运行了 {over} 后被停止：是否有无尽的循环？",
+)
+
+
 def call_rule(ask: Ask, *given: Any) -> Any:
     """A student's function of plain values, called where it lives."""
     return _value(ask("call", *given))
@@ -77,7 +83,7 @@ def _value(said: Said) -> Any:
         case ("stub", _):
             raise NotImplementedError
         case ("endless", after):
-            raise Endless(f"it was stopped after {after}: is there a loop without an end?")
+            raise Endless(STOPPED(over=after))
         case ("raised", (str(name), words)):
             raise (LEAVING.get(name) or type(name, (AnswerError,), {}))(words)
     raise WireError("it said what is no answer")

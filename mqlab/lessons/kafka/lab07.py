@@ -81,11 +81,11 @@ def _marks(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
     return ((system(MARKING.format(",".join(order))), kill),)
 
 
-def _offset(answer: Any) -> str:
+def _offset(answer: Any) -> Text | None:
     """What is wrong with an answer that is no offset."""
     if isinstance(answer, bool) or not isinstance(answer, int):
-        return "an offset is a whole number"
-    return "" if answer >= 0 else "an offset is never negative"
+        return Text("an offset is a whole number", "位移是整数")
+    return None if answer >= 0 else Text("an offset is never negative", "位移不会是负数")
 
 
 LSO = Exercise(

@@ -319,7 +319,7 @@ class Deciding(Hinted):
                 if (answer := rule(progress, batch)) != right:
                     return self._named(rule, _said(progress, batch, answer, right))
         except RuleError as error:
-            return Verdict(False, Text(str(error)))
+            return Verdict(False, error.text)
         return Verdict(True, RIGHT)
 
     def _named(self, rule: Rule, message: Text, run: Run | None = None) -> Verdict:

@@ -231,7 +231,7 @@ class Resuming(Hinted):
                     said = GAVE(call=f"resume{pair}", answer=answer, right=right)
                     return Verdict(False, said)
         except RuleError as error:
-            return Verdict(False, Text(str(error)))
+            return Verdict(False, error.text)
         return Verdict(
             True,
             Text(

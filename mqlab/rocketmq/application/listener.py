@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
-from ...kernel import Map, frozen, replace
+from ...kernel import Map, Words, frozen, replace
 from ..messages import Statement
 from ..states import LocalTransactionState
 
@@ -37,6 +37,14 @@ LOST = "\0lost"
 MISSING = "\0missing"
 
 
+DIFFERS = Words(
+    "run again with the same answers, the listener came to “{now}” where it had come to "
+    "“{before}”: it may depend on its arguments only, on no clock and on no chance",
+    "用同样的应答再运行一次，监听器这次得到“{now}”，上次得到“{before}”：它只能依赖自己的参数，"
+    "不能依赖时钟或随机数",
+)
+
+
 class DatabaseError(Exception):
     """The connection to the database broke. Whether the statement was committed is unknown."""
 
@@ -45,10 +53,8 @@ class NotRepeatable(BaseException):
     """Run again with the same answers, the function asked for something else."""
 
     def __init__(self, before: str, now: str) -> None:
-        super().__init__(
-            f"run again with the same answers, the listener came to “{now}” where it had come to "
-            f"“{before}”: it may depend on its arguments only, on no clock and on no chance"
-        )
+        self.text = DIFFERS(now=now, before=before)
+        super().__init__(str(self.text))
 
 
 class _Leave(BaseException):

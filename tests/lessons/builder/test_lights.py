@@ -54,7 +54,7 @@ def test_each_sentence_is_needed(left_out):
     assert not verdict.ok and "Not caught" in verdict.message.en, verdict
 
 
-@pytest.mark.parametrize("case", (*BROKEN, *HIDDEN), ids=lambda one: one.says)
+@pytest.mark.parametrize("case", (*BROKEN, *HIDDEN), ids=lambda one: one.says.en)
 def test_the_engines_own_claims_catch_each_of_them(case):
     search = Search(case.system(), case.trial.budget)
     always = {i for i, claim in enumerate(search.properties) if claim.kind == "always"}

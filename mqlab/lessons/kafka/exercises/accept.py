@@ -254,9 +254,14 @@ HINTS = (
 )
 
 
-def _expected(answer: Any) -> str:
+FORM = Text(
+    'the answers are "append", "duplicate" and "refuse"', '可答 "append"、"duplicate" 或 "refuse"'
+)
+
+
+def _expected(answer: Any) -> Text | None:
     said = isinstance(answer, str) and answer in ANSWERS
-    return "" if said else 'the answers are "append", "duplicate" and "refuse"'
+    return None if said else FORM
 
 
 ACCEPT = Stories(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import System, Text
+from ....kernel import System, Text, Words
 from ...check import Belief, Exercise
 from ..systems.ruled import put_rule
 
@@ -92,9 +92,12 @@ def _ruled(line: str, rule: Callable[..., Any]) -> System:
     return put_rule(line, "admit", rule)
 
 
-def _answer(answer: Any) -> str:
+FORM = Words("the answers are {answers}", "可答：{answers}")
+
+
+def _answer(answer: Any) -> Text | None:
     said = isinstance(answer, str) and answer in ANSWERS
-    return "" if said else f"the answers are {', '.join(ANSWERS)}"
+    return None if said else FORM(answers=", ".join(ANSWERS))
 
 
 BELIEFS = (

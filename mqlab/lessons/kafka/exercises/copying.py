@@ -24,7 +24,7 @@ from ....kafka.clients.calls import (
     SendOffsets,
     SendRecord,
 )
-from ....kernel import FAILED, Outcome, Property, Text
+from ....kernel import FAILED, Outcome, Property, Text, Words
 from ...check import Hinted
 from ...rehearsal import Rehearsal, count_calls, plain, run_with_kill, run_with_stall
 from ...verdict import NOT_WRITTEN, Verdict
@@ -161,6 +161,7 @@ RIGHT = Text(
     "exactly once",
     "无论在何处被杀、断线，或沉默到会话过期：每个订单都恰好计入一次",
 )
+RAISED = Words("work(app) raised {kind}: {error}", "work(app) 抛出 {kind}：{error}")
 HINTS = (
     Text(
         "What must happen together must be in one transaction: everything between begin and "
@@ -192,9 +193,9 @@ class Copying(Hinted):
         except NotImplementedError:
             return Verdict(False, NOT_WRITTEN)
         except Endless as error:
-            return Verdict(False, Text(str(error)))
+            return Verdict(False, error.text)
         except Exception as error:
-            return Verdict(False, Text(f"work(app) raised {type(error).__name__}: {error}"))
+            return Verdict(False, RAISED(kind=type(error).__name__, error=error))
 
 
 LOOP = Copying()

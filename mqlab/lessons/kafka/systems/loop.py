@@ -25,10 +25,7 @@ from ....kafka.clients.calls import (
     Subscribe,
 )
 from ....kafka.messages import Position
-from ....kernel import (
-    Asking,
-    Outcome,
-)
+from ....kernel import Asking, Outcome, Text, Words
 from ...limits import TooLong, limit_time
 
 GROUP = "accounting"
@@ -52,8 +49,18 @@ class PriceUnknown(Abortable):
     be worked out cannot be counted: its transaction must not be committed."""
 
 
+ENDLESS = Words(
+    "it was stopped after {over} without a call: is there a loop without an end?",
+    "它运行了 {over} 没有任何调用，已被停止：是否有无尽的循环？",
+)
+
+
 class Endless(Exception):
-    """A function goes round and round without calling anything."""
+    """A function goes round and round without calling anything; its text says so."""
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(str(text))
+        self.text = text
 
 
 class _Enough(BaseException):
@@ -188,6 +195,4 @@ class Loop:
         except (Refused, Abortable, _Enough):
             return
         except TooLong as over:
-            raise Endless(
-                f"it was stopped after {over} without a call: is there a loop without an end?"
-            ) from None
+            raise Endless(ENDLESS(over=over)) from None

@@ -185,9 +185,12 @@ def _unseen(rule: Rule) -> Systems:
     )
 
 
-def _expected(answer: Any) -> str:
+FORM = Text('the answers are "count" and "skip"', '可答 "count" 或 "skip"')
+
+
+def _expected(answer: Any) -> Text | None:
     said = isinstance(answer, str) and answer in (COUNT, SKIP)
-    return "" if said else 'the answers are "count" and "skip"'
+    return None if said else FORM
 
 
 COUNTING = Exercise(

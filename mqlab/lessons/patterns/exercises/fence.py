@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import System, Text
+from ....kernel import System, Text, Words
 from ....patterns.tcc.system import Tcc
 from ....registry import system
 from ....registry.cases.patterns.tcc import BREAK, LACKING, LINE, NAMED
@@ -153,9 +153,12 @@ def _unseen(rule: Rule) -> Systems:
     return ((_build(NAMED.replace("T1", "T9"), rule), two),)
 
 
-def _expected(answer: Any) -> str:
+FORM = Words("the answers are {answers}", "可答：{answers}")
+
+
+def _expected(answer: Any) -> Text | None:
     said = isinstance(answer, str) and answer in ANSWERS
-    return "" if said else f"the answers are {', '.join(map(repr, ANSWERS))}"
+    return None if said else FORM(answers=", ".join(map(repr, ANSWERS)))
 
 
 FENCE = Exercise(

@@ -207,8 +207,9 @@ HINTS = (
 )
 
 
-def _expected(answer: Any) -> str:
-    return "" if isinstance(answer, bool) else "the answers are True and False"
+def _expected(answer: Any) -> Text | None:
+    form = Text("the answers are True and False", "可答 True 或 False")
+    return None if isinstance(answer, bool) else form
 
 
 ACKING = Stories(

@@ -46,9 +46,15 @@ def _begin(coordinators: int, many: int) -> str:
     return STORY.format(many=coordinators, calls=calls)
 
 
-def _expected(said: Any) -> str:
+FORM = Text(
+    "return an id as one whole number, such as 5 << 64 | 7 for (5,7)",
+    "请把 id 作为一个整数返回，例如 (5,7) 写作 5 << 64 | 7",
+)
+
+
+def _expected(said: Any) -> Text | None:
     whole = isinstance(said, int) and not isinstance(said, bool)
-    return "" if whole else "return an id as one whole number, such as 5 << 64 | 7 for (5,7)"
+    return None if whole else FORM
 
 
 def _count(

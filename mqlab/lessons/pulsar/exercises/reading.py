@@ -182,11 +182,11 @@ BELIEFS = (
 )
 
 
-def _expected(said: Any) -> str:
-    form = "return a list of positions, such as [0, 2]"
+def _expected(said: Any) -> Text | None:
+    form = Text("return a list of positions, such as [0, 2]", "请返回位置的列表，例如 [0, 2]")
     if not isinstance(said, list):
         return form
-    return "" if all(isinstance(at, int) and not isinstance(at, bool) for at in said) else form
+    return None if all(isinstance(at, int) and not isinstance(at, bool) for at in said) else form
 
 
 class ReadingExercise(AgainstRuns):

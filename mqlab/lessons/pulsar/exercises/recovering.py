@@ -46,9 +46,12 @@ def _tried(rule: Rule, *lines: str) -> Systems:
     return tuple((put_rule(line, "recover", rule), KILL) for line in lines)
 
 
-def _expected(said: Any) -> str:
+def _expected(said: Any) -> Text | None:
     """What is wrong with the form of an answer."""
-    form = 'return two things: a dictionary as {"(0,3)": 5}, and a list as ["(0,2)"]'
+    form = Text(
+        'return two things: a dictionary as {"(0,3)": 5}, and a list as ["(0,2)"]',
+        '请返回两样：像 {"(0,3)": 5} 这样的字典，和像 ["(0,2)"] 这样的列表',
+    )
     if not (isinstance(said, tuple) and len(said) == 2):
         return form
     found, aborted = said
@@ -57,7 +60,7 @@ def _expected(said: Any) -> str:
     if not all(isinstance(at, int) and not isinstance(at, bool) for at in found.values()):
         return form
     ids = [*found, *aborted]
-    return "" if all(isinstance(txn, str) and ID.fullmatch(txn) for txn in ids) else form
+    return None if all(isinstance(txn, str) and ID.fullmatch(txn) for txn in ids) else form
 
 
 class RecoveryExercise(Exercise):

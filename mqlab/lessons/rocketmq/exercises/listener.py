@@ -86,6 +86,7 @@ UNDECIDED = (
         "ROLLBACK_MESSAGE",
     ),
 )
+PROMISE = Words("“{promise}” does not hold with this listener", "用这个监听器，“{promise}”不成立")
 #: what is wrong where no belief is known
 BROKEN = {
     "row with message": Text(
@@ -252,7 +253,7 @@ class ListenerExercise(Hinted):
         except Unruly as unruly:
             return Verdict(False, unruly.text)
         except NotRepeatable as differs:  # not within one run, but from one step to the next
-            return Verdict(False, Text(str(differs)))
+            return Verdict(False, differs.text)
 
     def take(self, answer: Any) -> Pair:
         """Both functions under watch; `Unruly` says why they are not taken."""
@@ -311,7 +312,7 @@ class ListenerExercise(Hinted):
         self, ways: Ways, broken: str, schedule: tuple[str, ...], made: System | None
     ) -> Verdict:
         belief = next((b for b in self.beliefs if b.holds(ways)), None)
-        plain = Text(f"“{broken}” does not hold with this listener")
+        plain = PROMISE(promise=broken)
         message = belief.message if belief else BROKEN.get(broken, plain)
         return Verdict(
             False, message, belief.name if belief else broken, schedule, made, light=broken

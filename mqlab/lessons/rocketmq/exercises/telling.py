@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import Text
+from ....kernel import Text, Words
 from ....registry import system
 from ....rocketmq.states import LocalTransactionState, SendStatus
 from ...check import Belief, Exercise, Rule, Systems
@@ -54,9 +54,12 @@ def _desk(line: str, rule: Rule) -> OrderDeskSystem:
     return replace(found, answer=rule)
 
 
-def _expected(said: Any) -> str:
+FORM = Words("the answers are {answers}", "可答：{answers}")
+
+
+def _expected(said: Any) -> Text | None:
     known = isinstance(said, str) and said in ANSWERS
-    return "" if known else f"the answers are {', '.join(map(repr, ANSWERS))}"
+    return None if known else FORM(answers=", ".join(map(repr, ANSWERS)))
 
 
 BELIEFS = (
