@@ -1,11 +1,17 @@
 // The picture of the first page: plays the steps of a run at the pace at which one reads them.
 
-const { nodes, kills } = JSON.parse(document.getElementById("first-data").textContent);
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+const { nodes, kills } = read("first-data"), said = read("first-words");
 const root = document.querySelector(".first");
 const svg = root.querySelector(".drawn svg");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const ROW = 31, HEAD = 44; // px between steps, and above the first one
 const WORD_MS = 250, LEAST_MS = 1500; // 240 words a minute
+const CHINESE = /[\u3400-\u9fff]/g, CHARACTERS = 1.7; // of a word
+const LATIN = /[^\s\u2018-\u201f\u3000-\uffef]+/g;
+/** How many words a text is as long to read as. */
+const count = (text) =>
+  (text.match(LATIN) ?? []).length + (text.match(CHINESE) ?? []).length / CHARACTERS;
 /** How many rows these steps take: one for each mark. */
 const rows = (steps) => steps.reduce((sum, { marks }) => sum + marks.length, 0);
 const most = Math.max(...kills.map(({ steps }) => rows(steps)));
@@ -79,15 +85,16 @@ function show() {
   const { steps } = kills[kill], { caption, note, visible, way } = steps[at];
   root.querySelector(".caption").textContent = caption;
   root.querySelector(".note").textContent = note;
-  document.getElementById("where").textContent = `step ${at + 1} of ${steps.length}`;
+  document.getElementById("where").textContent = said.where
+    .replace("{at}", at + 1).replace("{all}", steps.length);
   for (const half of root.querySelectorAll(".half")) {
     const seen = visible.includes(half.dataset.log);
     half.classList.toggle("seen", seen);
-    half.nextElementSibling.textContent = seen ? "visible" : visible.length ? "still hidden" : "hidden";
+    half.nextElementSibling.textContent = seen ? said.seen : visible.length ? said.half : said.hidden;
   }
   const bar = root.querySelector(".bar");
   bar.classList.toggle("open", way > 0);
-  bar.setAttribute("aria-label", way > 0 ? `£${way / 100} on its way` : "nothing is on its way");
+  bar.setAttribute("aria-label", way > 0 ? said.way.replace("{way}", way / 100) : said.arrived);
   draw();
 }
 
@@ -95,11 +102,11 @@ function play(on) {
   clearTimeout(timer);
   const button = root.querySelector("[data-go=play]");
   button.textContent = on ? "❚❚" : "▶";
-  button.setAttribute("aria-label", on ? "pause" : "play");
+  button.setAttribute("aria-label", on ? said.pause : said.play);
   timer = 0;
   if (!on) return;
   const { caption, note } = kills[kill].steps[at];
-  const words = `${caption} ${note}`.split(" ").length;
+  const words = count(`${caption} ${note}`);
   timer = setTimeout(() => {
     if (at + 1 === kills[kill].steps.length) { play(false); return; }
     at += 1;

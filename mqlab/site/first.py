@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..kernel import Snapshot, Trace
+from ..kernel import Snapshot, Text, Trace, pick, spoken
 from ..registry import scenario
 
 MOST_WORDS = 6
-"""Of a caption: it is read while the picture moves."""
+"""Of a caption in English: it is read while the picture moves."""
+DIES = Text("dies", "宕机")
 
 Step = dict[str, Any]
 
@@ -20,11 +21,11 @@ def cut_first(source: Path) -> dict[str, Any]:
     """The picture as data: {"nodes": [[name, title], …], "kills": [{"name", "chosen", "steps":
     [{"caption", "note", "marks", "visible", "way"}, …]}, …]}. `marks`: what a step adds to the
     drawing; `visible`: the log of each record that a read_committed reader gets; `way`: pence
-    that have left one account and not reached the other. Raises ValueError for a caption that is
+    that have left one account and not reached the other. In the language that is spoken. Raises ValueError for a caption that is
     too long, and for a step that no run takes."""
-    told = tomllib.loads(source.read_text("utf-8"))
+    told = pick(tomllib.loads(source.read_text("utf-8")))
     for one in (*told["steps"], *told["kills"]):
-        if len(one.get("caption", "").split()) > MOST_WORDS:
+        if spoken() == "en" and len(one.get("caption", "").split()) > MOST_WORDS:
             raise ValueError(f"“{one['caption']}” has more than {MOST_WORDS} words")
     taken: set[str] = set()
     kills = []
@@ -48,7 +49,7 @@ def _cut(
     for fact, snapshot in zip(trace.facts, trace.snapshots[1:], strict=True):
         line = fact.line("en")
         if line.startswith("coordinator ✗"):
-            mark = {"kind": "dies", "at": "coordinator", "words": "dies"}
+            mark = {"kind": "dies", "at": "coordinator", "words": str(DIES)}
             steps.append(_step(kill, [mark], snapshot))
             continue
         sign = next((one for one in signs if line.startswith(one["fact"])), None)

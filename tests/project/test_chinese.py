@@ -12,8 +12,10 @@ from typing import Any
 import jupytext
 import pytest
 
+from mqlab.kernel import speaking
 from mqlab.lessons.course.notebooks import is_twin, labs_in, translated_copy
 from mqlab.scenario import parse_script
+from mqlab.site.first import cut_first
 
 from .chinese import compare
 
@@ -93,3 +95,23 @@ def test_nothing_is_said_in_english_alone(folder):
                     if SAID.search(ast.unparse(said)):
                         alone.append(f"{path.name}:{node.lineno}: {ast.unparse(said)[:60]}")
     assert alone == []
+
+
+def test_the_first_picture_says_the_same_in_chinese():
+    pictures = []
+    for lang in ("en", "zh"):
+        with speaking(lang):
+            pictures.append(cut_first(ROOT / "labs" / "site" / "first.toml"))
+    english, chinese = (list(_list_said(one)) for one in pictures)
+    assert len(english) == len(chinese)
+    pairs = sorted(set(zip(english, chinese, strict=True)))
+    assert len(pairs) > 40
+    assert [line for pair in pairs for line in compare(*pair)] == []
+
+
+def _list_said(picture: dict[str, Any]) -> Iterator[str]:
+    yield from (title for _, title in picture["nodes"])
+    for kill in picture["kills"]:
+        yield kill["name"]
+        for step in kill["steps"]:
+            yield from (step["caption"], step["note"], *(mark["words"] for mark in step["marks"]))

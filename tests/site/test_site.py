@@ -235,6 +235,17 @@ def test_the_first_picture_stands_at_half_a_payment_and_is_broken_elsewhere(
 
 
 @pytest.mark.needs("chromium")
+def test_the_first_picture_speaks_chinese(page: Any, address: str) -> None:
+    page.goto(f"{address}zh/index.html")
+    assert page.text_content(".caption") == "安娜那一半可见了。"
+    assert page.locator("[data-log=accounts-1] + b").text_content() == "仍然看不到"
+    page.click("[data-go=on]")
+    assert where(page) == "第 7 步，共 8 步"
+    page.get_by_label("做决定之前").check()
+    assert page.locator("svg .dies").text_content() == "宕机"
+
+
+@pytest.mark.needs("chromium")
 def test_it_plays_by_itself_and_stops_when_asked(browser: Any, address: str) -> None:
     page = browser.new_page()
     page.clock.install()
