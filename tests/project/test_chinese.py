@@ -12,7 +12,7 @@ from typing import Any
 import jupytext
 import pytest
 
-from mqlab.kernel import speaking
+from mqlab.kernel import pick, speaking
 from mqlab.lessons.course.notebooks import is_twin, labs_in, translated_copy
 from mqlab.scenario import parse_script
 from mqlab.site.first import cut_first
@@ -115,3 +115,22 @@ def _list_said(picture: dict[str, Any]) -> Iterator[str]:
         yield kill["name"]
         for step in kill["steps"]:
             yield from (step["caption"], step["note"], *(mark["words"] for mark in step["marks"]))
+
+
+def test_the_lecture_says_the_same_in_chinese():
+    told = tomllib.loads((ROOT / "labs" / "lecture" / "lecture.toml").read_text("utf-8"))
+    english, chinese = (list(_list_shown(pick(told, lang))) for lang in ("en", "zh"))
+    assert len(english) == len(chinese)
+    wrong = [line for pair in zip(english, chinese, strict=True) for line in compare(*pair)]
+    assert wrong == []
+
+
+def _list_shown(told: dict[str, Any]) -> Iterator[str]:
+    """What people read of a lecture. An answer that stands as it is in both languages, such as a
+    name, has no Chinese."""
+    yield from (told["title"], told["before"])
+    for scene in told["scenes"]:
+        yield from (scene["title"], scene["notes"])
+        if "ask" in scene:
+            yield from (scene["ask"], *(one for one in scene["options"] if one != "ok"))
+        yield from (one["caption"] for one in scene["captions"])
