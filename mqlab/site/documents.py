@@ -51,17 +51,25 @@ def list_documents() -> Iterator[Document]:
     """Each document of this clone, rendered. HTML that stands in one is shown as text."""
     for source, (name, about) in DOCUMENTS.items():
         markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+        english = markdown.parse((ROOT / source).read_text("utf-8"))
         tokens = markdown.parse(find_source(ROOT / source).read_text("utf-8"))
         title = next(after.content for token, after in pairwise(tokens) if token.tag == "h1")
-        _mend(tokens, source)
+        _mend(tokens, source, english)
         html = markdown.renderer.render(tokens, markdown.options, {})
         yield Document(name, about, title.replace("`", ""), html)
 
 
-def _mend(tokens: list[Token], source: str) -> None:
+def _mend(tokens: list[Token], source: str, english: list[Token]) -> None:
     """A link to another document leads to its page; one that leads elsewhere in the clone is its
-    words only, and so is a picture that labs/images lacks."""
+    words only, and so is a picture that labs/images lacks. Headings keep the anchors of the English,
+    so that a link leads to its place in either language."""
+    dress(english)
     dress(tokens)
+    headings = [
+        [token for token in one if token.type == "heading_open"] for one in (english, tokens)
+    ]
+    for its_english, heading in zip(*headings, strict=True):
+        heading.attrSet("id", str(its_english.attrGet("id")))
     for token in tokens:
         if token.children:
             token.children = list(_mend_line(token.children, source))
@@ -106,6 +114,7 @@ def _lead(address: str, source: str) -> str:
     if ":" in path:
         return ""
     there = posixpath.normpath(posixpath.join(posixpath.dirname(source), path)) if path else source
+    there = there.replace(".zh.md", ".md")  # whose page is in the language that is spoken
     if there not in DOCUMENTS:
         return ""
     return f"{DOCUMENTS[there][0]}.html" + (f"#{place}" if place else "")

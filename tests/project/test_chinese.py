@@ -18,6 +18,7 @@ from mqlab.scenario import parse_script
 from mqlab.site.first import cut_first
 
 from .chinese import compare
+from .sources import list_committed
 
 ROOT = Path(__file__).parents[2]
 LABS = labs_in(ROOT / "labs")
@@ -134,3 +135,28 @@ def _list_shown(told: dict[str, Any]) -> Iterator[str]:
         if "ask" in scene:
             yield from (scene["ask"], *(one for one in scene["options"] if one != "ok"))
         yield from (one["caption"] for one in scene["captions"])
+
+
+DOCUMENTS = [path for path in list_committed() if path.name.endswith(".zh.md")]
+#: what a program prints, and a document quotes as it is
+QUOTED = re.compile("“[^”]*[a-z]{2,} [a-z]{2,}.*?”(?= )")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=[str(path.relative_to(ROOT)) for path in DOCUMENTS])
+def test_a_document_says_the_same_in_chinese(path):
+    twin = path.with_name(path.name.replace(".zh.md", ".md"))
+    told = [one.read_text("utf-8").replace(".zh.md", ".md") for one in (twin, path)]
+    english, chinese = (QUOTED.sub("“…”", one) for one in told)
+    assert list(compare(english, chinese)) == []
+    assert set(QUOTED.findall(told[1])) <= set(QUOTED.findall(told[0]))
+
+
+def test_each_document_for_readers_has_its_twin():
+    assert {str(path.relative_to(ROOT)) for path in DOCUMENTS} >= {
+        "README.zh.md",
+        "datasets/scenarios/README.zh.md",
+        "labs/choose/choose.zh.md",
+        "labs/instructor/README.zh.md",
+        "labs/site/commands.zh.md",
+        "labs/site/picture.zh.md",
+    }

@@ -14,7 +14,7 @@ from tests.project.sources import ROOT, list_committed, relative, texts
 
 TOP_LEVEL = {
     "pyproject.toml", "labs", "mqlab", "widgets", "datasets", "tests",
-    "README.md", "Makefile", "CHANGELOG.md", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md",
+    "README.md", "README.zh.md", "Makefile", "CHANGELOG.md", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md",
     "requirements.lock",
     ".binder", ".ci", ".editorconfig", ".gitattributes", ".gitignore",
 }  # fmt: skip
@@ -95,7 +95,10 @@ def make_targets() -> set[str]:
     return set(re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text("utf-8")))
 
 
-PAGES = ("README.md", "ARCHITECTURE.md", "labs/site/commands.md", "labs/site/picture.md")
+PAGES = (
+    "README.md", "README.zh.md", "ARCHITECTURE.md", "labs/site/commands.md",
+    "labs/site/commands.zh.md", "labs/site/picture.md", "labs/site/picture.zh.md",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("page", PAGES)
