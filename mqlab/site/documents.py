@@ -61,8 +61,8 @@ def list_documents() -> Iterator[Document]:
 
 def _mend(tokens: list[Token], source: str, english: list[Token]) -> None:
     """A link to another document leads to its page; one that leads elsewhere in the clone is its
-    words only, and so is a picture that labs/images lacks. Headings keep the anchors of the English,
-    so that a link leads to its place in either language."""
+    words only, and so is a picture that labs/images lacks. Headings keep the anchors of the
+    English, so that a link leads to its place in either language."""
     dress(english)
     dress(tokens)
     headings = [

@@ -21,8 +21,8 @@ def cut_first(source: Path) -> dict[str, Any]:
     """The picture as data: {"nodes": [[name, title], …], "kills": [{"name", "chosen", "steps":
     [{"caption", "note", "marks", "visible", "way"}, …]}, …]}. `marks`: what a step adds to the
     drawing; `visible`: the log of each record that a read_committed reader gets; `way`: pence
-    that have left one account and not reached the other. In the language that is spoken. Raises ValueError for a caption that is
-    too long, and for a step that no run takes."""
+    that have left one account and not reached the other. In the language that is spoken. Raises
+    ValueError for a caption that is too long, and for a step that no run takes."""
     told = pick(tomllib.loads(source.read_text("utf-8")))
     for one in (*told["steps"], *told["kills"]):
         if spoken() == "en" and len(one.get("caption", "").split()) > MOST_WORDS:

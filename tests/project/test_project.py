@@ -14,8 +14,8 @@ from tests.project.sources import ROOT, list_committed, relative, texts
 
 TOP_LEVEL = {
     "pyproject.toml", "labs", "mqlab", "widgets", "datasets", "tests",
-    "README.md", "README.zh.md", "Makefile", "CHANGELOG.md", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md",
-    "requirements.lock",
+    "README.md", "README.zh.md", "Makefile", "CHANGELOG.md", "LICENSE", "ARCHITECTURE.md",
+    "CONTRIBUTING.md", "requirements.lock",
     ".binder", ".ci", ".editorconfig", ".gitattributes", ".gitignore",
 }  # fmt: skip
 
