@@ -132,14 +132,26 @@ def _let_go() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+def tell_case(case: Case, choices: int) -> list[str]:
+    """What stands above the run of a case, as comments of a scenario: what happens, and the claim
+    that breaks after so many choices; in English, then in Chinese."""
+    missing = f"Without {case.off}: " if case.off else "With everything on: "
+    lacking = f"没有 {case.off}：" if case.off else "保护措施全开："
+    return [
+        f"# {missing}{case.title.en}.",
+        f"#zh {lacking}{case.title.zh}",
+        f"# {case.anomaly.en[0].upper()}{case.anomaly.en[1:]}: “{case.broken}” breaks, in no fewer",
+        f"# than {choices} choices ({case.budget}).",
+        f"#zh {case.anomaly.zh}：“{case.broken}”不成立，最短的执行有 {choices} 个选择",
+        f"#zh （{case.budget.text.zh}）。",
+    ]
+
+
 def script(case: Case, found: Counterexample) -> str:
     """The run as a scenario: `mqlab view` opens it, `mqlab run` compares its narration."""
-    missing = f"Without {case.off}: " if case.off else "With everything on: "
     plain: Any = found.system
     lines = [
-        f"# {missing}{case.title.en}.",
-        f"# {case.anomaly.en[0].upper()}{case.anomaly.en[1:]}: “{case.broken}” breaks, in no fewer",
-        f"# than {len(found.schedule)} choices ({case.budget}).",
+        *tell_case(case, len(found.schedule)),
         f"system {replace(plain, programs=(), off=()).line()}",
         *(f"off {name}" for name in plain.off),
         *(f"do run {node} {write_calls(program)}" for node, program in plain.programs),
