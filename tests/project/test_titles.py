@@ -15,11 +15,8 @@ SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios"
 def test_a_title_does_not_break_off(broker: str) -> None:
     broken = {}
     for path in sorted((SCENARIOS / broker).rglob("*.scn")):
-        title = parse_script(path.read_text("utf-8")).title.en
-        comments = [
-            line.lstrip("# ") for line in path.read_text("utf-8").splitlines() if line[:1] == "#"
-        ]
-        after = comments[comments.index(title) + 1 :][:1] if title in comments else []
+        script = parse_script(path.read_text("utf-8"))
+        title, after = script.title.en, script.comments[1:2]
         if (after and after[0][:1].islower()) or title.count("(") != title.count(")"):
             broken[path.name] = title
     assert broken == {}
