@@ -108,7 +108,7 @@ def _lead(found: re.Match[str]) -> str:
 def _kills(role: str) -> str:
     head, *rows = tabulate_kills(ORDER, role)
     linked = [
-        (f"[{translate(stage)}](way:{role}-{number})", *cells)
+        (f"[{translate(stage)}](way:{role}-{number})", *map(_translate_end, cells))
         for number, (stage, *cells) in enumerate(rows, 1)
     ]
     return _table([(translate(head[0]), *head[1:]), *linked])
@@ -126,11 +126,17 @@ def _bulk() -> str:
     )
 
 
+COUNTED = Text("model", "模型"), Text("real", "真实")
+
+
 def _real() -> str:
     """The totals of each broker; kind by kind would be longer than the page."""
     head, *rows = tabulate_real(BULK, load_costs(), 2, 3)
-    totals = [(name, model, real.removesuffix(" *")) for name, model, real in rows if "," in name]
-    return _table([head, *totals])
+    totals = [
+        (_translate_end(name), model, real.removesuffix(" *"))
+        for name, model, real in rows if "," in name
+    ]  # fmt: skip
+    return _table([(head[0], *map(str, COUNTED)), *totals])
 
 
 def _anomalies() -> str:
@@ -158,6 +164,12 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     head, *others = rows
     lines = [head, ["---"] * len(head), *others]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _translate_end(words: str) -> str:
+    """What stands behind the comma, in the language that is spoken."""
+    first, _, end = words.partition(", ")
+    return first + translate(", ") + translate(end)
 
 
 def _translate_if(words: str) -> str:
