@@ -36,6 +36,7 @@ NO_QUESTION = Words(
 UNKNOWN = Words(
     "there is no reason “{reason}”; there are {there}", "没有“{reason}”这个理由，可选的有 {there}"
 )
+WIDE = "a wide excuse is the safer one"
 TOO_WIDE = Words(
     "“{pattern}” excuses “{asked}” as well, where both answer alike: the next fault there would "
     "pass unseen",
@@ -183,7 +184,7 @@ def judge_row(pattern: str, reason: str) -> Verdict | None:
     for asked, row in covered.items():
         if row is None:
             said = TOO_WIDE(pattern=pattern, asked=asked)
-            return Verdict(False, said, "a wide excuse is the safer one")
+            return Verdict(False, said, WIDE)
         if RIGHT[row.asked] != reason:
             given = REASONS[reason]
             said = IS_NOT(asked=asked, reason=reason, wrong=given.wrong)

@@ -128,7 +128,7 @@ class Lost(Hinted):
                 return Verdict(False, NOT_WRITTEN)
             said = {given: ask_rule(rule, given, _expects) for given in distinct}
         except RuleError as error:
-            return Verdict(False, Text(str(error)))
+            return Verdict(False, error.text)
         wrong = next((one for one in moments if said[one.given] != one.lost), None)
         if wrong is None:
             return Verdict(True, FOUND(count=len(moments)))
@@ -146,8 +146,9 @@ class Lost(Hinted):
         return Verdict(False, BECAUSE(head=head, message=belief.message), belief.name)
 
 
-def _expects(answer: object) -> str:
-    return "" if isinstance(answer, bool) else "True or False is asked for"
+def _expects(answer: object) -> Text | None:
+    form = Text("True or False is asked for", "应答 True 或 False")
+    return None if isinstance(answer, bool) else form
 
 
 BELIEFS = (

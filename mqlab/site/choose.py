@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from mqlab_widgets import Compare, Player
 from mqlab_widgets.player import host
 
-from ..kernel import Lang, Run, spoken
+from ..kernel import Lang, Run, Text, spoken
 from ..places import LABS, SCENARIOS
 from ..real.costs import load_costs
 from ..registry import SYSTEMS, with_evidence
