@@ -17,8 +17,8 @@ LEFT = Words(
     "{txn} 在 {at} 处的半消息没有结束，半消息的进度是 {offset}：{why}",
 )
 SPENT = Words(
-    "A half was put back with {spent} checks, and {most} are allowed: it is parked then, and nobody "
-    "asks any more",
+    "A half was put back with {spent} checks, and {most} are allowed: it is parked then, and "
+    "nobody asks any more",
     "一条半消息放回去时已回查 {spent} 次，而只允许 {most} 次：它随即转存，再没有人询问",
 )
 TO_PARK = Words(

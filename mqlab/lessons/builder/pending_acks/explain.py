@@ -27,8 +27,8 @@ ACKED = Words(
     "消息 {at} 已最终确认，{has} 却占着它：游标已有的，谁也不占，也不许再确认",
 )
 FREE = Words(
-    "{should} has acknowledged message {at}, which was free, and does not hold it: it is held until "
-    "this transaction ends, whatever others do",
+    "{should} has acknowledged message {at}, which was free, and does not hold it: it is held "
+    "until this transaction ends, whatever others do",
     "{should} 确认了没有人占的消息 {at}，却没有占住它：不管别人做什么，都要占到这个事务结束",
 )
 PARTLY = Words(
