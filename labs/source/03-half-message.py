@@ -18,15 +18,15 @@
 # that send messages.
 
 # %% [markdown] lang="zh"
-# # 实验 03 · RocketMQ：消息和数据库的一行怎样成为一体？
+# # 实验 03 · RocketMQ：一条消息和数据库的一行，怎样合二为一？
 #
 # *90 分钟，短路线约 20 分钟* · RocketMQ 5.5，与 4.9 不同之处另作说明
 #
-# **一段话概括**：一个订单，既是你数据库里的一行（row，下文也只说“行”），也是发给仓库的一条消息。没有哪个数据库、哪个 broker 能同时向你保证这两样。RocketMQ 为此提供了一个调用，还有一种以它命名的消息：*事务消息*（transactional message）。在这个实验里，你会弄清它的各个步骤按什么顺序执行、由哪一步作决定。你会在任意两步之间杀掉订单服务，并查看一个真实的 SQLite 文件。你还要说明可以告诉顾客什么。
+# **一段话概括**：一个订单，既是你数据库里的一行（row，下文简称“行”），也是发给仓库的一条消息。没有哪个数据库、哪个 broker 能同时向你保证这两样。RocketMQ 为此提供了一个调用，还有一种以它命名的消息：*事务消息*（transactional message）。在这个实验里，你会弄清它的各个步骤按什么顺序执行、由哪一步作决定。你会在任意两步之间杀掉订单服务，并查看一个真实的 SQLite 文件。你还要说明可以告诉顾客什么。
 #
 # **短路线**：引子、预测、执行、可以告诉顾客什么、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
 #
-# **你需要**实验 00。*主题*（topic）是有名字的消息流，*队列*（queue，例如 `orders-0`）是其中的一个日志。*broker* 是保存这些日志的服务器。*生产者组*（producer group）是同一个服务中发送消息的各个进程。
+# **你需要**先做实验 00。*主题*（topic）是有名字的消息流，*队列*（queue，例如 `orders-0`）是其中的一个日志。*broker* 是保存这些日志的服务器。*生产者组*（producer group）是同一个服务中发送消息的各个进程。
 
 # %% [markdown]
 # ## Hook: the customer has paid. Does the warehouse know?
@@ -46,7 +46,7 @@
 # %% [markdown] lang="zh"
 # ## 引子：顾客已经付款，仓库知道吗？
 #
-# 2011 年十二月 5 日，星期一早上。礼品店收到订单 580538：48 只兔子夜灯和一些别的东西，共 £316.78。订单服务的做法和许多服务一样：先写入一行，再发送一条消息。用 Java 写就是：
+# 2011 年 12 月 5 日，星期一早上。礼品店收到订单 580538：48 只兔子夜灯和一些别的东西，共 £316.78。订单服务的做法和许多服务一样：先写入一行，再发送一条消息。用 Java 写就是：
 #
 # ```java
 # orderDao.insert(order);                  // 1. the row
@@ -115,7 +115,7 @@ Player(
 # there are two writes in two places, and nobody is left to finish the job.
 
 # %% [markdown] lang="zh"
-# 顾客付了款，这一行也在，重启后的进程却完全不知道自己还欠着一条消息。价值 £316.78 的货，仓库永远不会发出。如果服务先发消息、后写行，同样的宕机就会留下一条没有订单的消息。无论哪种顺序，都要在两个地方各写一次，一旦中途出事，就没有谁来收尾。
+# 顾客付了款，行也写下了，重启后的进程却完全不知道自己还欠着一条消息。价值 £316.78 的货，仓库永远不会发出。如果服务先发消息、后写行，同样的宕机就会留下一条没有订单的消息。无论哪种顺序，都要在两个地方各写一次，中途一旦出事，就没有人来收尾。
 
 # %% [markdown]
 # ## Predict
@@ -171,15 +171,15 @@ Player(calm, step=first(calm, "orders[580538]"))
 # has not heard of the decision; then the broker asks the service (*check-back*, 反查, lab 04).
 
 # %% [markdown] lang="zh"
-# | 阶段 | 在这次执行中 | 谁能说明 |
+# | 阶段 | 在这次执行中 | 谁知道 |
 # |---|---|---|
 # | 预留 | 消息存入半消息主题 | broker |
 # | 写入、决定 | 监听器写入订单的行 | 服务自己的数据库 |
-# | 公布决定 | `EndTransaction COMMIT` 发给 broker | 没有谁应答 |
+# | 公布决定 | `EndTransaction COMMIT` 发给 broker | 没有人应答 |
 # | 变为可见 | broker 把消息写入 `orders-0` | 仓库 |
 # | 遗忘 | *op 主题*里的一条记录说明这条半消息已经结束 | broker |
 #
-# **作决定的是这一行**。broker 只是执行数据库里已经作出的决定。进程若在写行之前死掉，留下的是一条谁也看不见的半消息，没有订单。若在写行之后死掉，broker 还没有得知决定，它就会来询问服务（*回查*，也叫反查，check-back，见实验 04）。
+# **作决定的是这一行**。broker 只是执行数据库里已经作出的决定。进程若在写行之前死掉，只留下一条谁也看不见的半消息，没有订单。若在写行之后死掉，broker 还没有得知决定，就会来询问服务（*回查*，也叫反查，check-back，见实验 04）。
 
 # %% [markdown]
 # ## What may the customer be told?
@@ -213,9 +213,9 @@ check(TELLING, article_create_order)
 
 
 # %% [markdown] lang="zh"
-# 检查时搜索了所有调度，其中有一个订单，还有一个取消单（编号以 C 开头）。这个服务拒绝每一个取消单，不为它写行。只要告诉某个顾客的话与事实不符，指示灯 *told*（“告诉顾客的与事实相符”）就会变红。
+# 检查时搜索了所有可能的执行，里面有一个订单，还有一个取消单（编号以 C 开头）。这个服务拒绝每一个取消单，不为它写行。只要告诉某个顾客的话与事实不符，指示灯 *told*（“告诉顾客的与事实相符”）就会变红。
 #
-# 请写一个更好的函数。`send_status` 的取值是 `"SEND_OK"`，或者另外三种状态之一，它们表示所存消息的某个副本迟到或缺失。`local_state` 是 `"COMMIT_MESSAGE"`、`"ROLLBACK_MESSAGE"` 或 `"UNKNOW"`（RocketMQ 拼写时少了最后的 N）。请返回 `"placed"`、`"not placed"` 或 `"not known"`。有两条提示可看：`print(TELLING.hint(1))`，然后 `print(TELLING.hint(2))`。
+# 请写一个更好的函数。`send_status` 的取值是 `"SEND_OK"`，或者另外三种状态之一，表示消息的某个副本迟迟没有存好，或者缺失。`local_state` 是 `"COMMIT_MESSAGE"`、`"ROLLBACK_MESSAGE"` 或 `"UNKNOW"`（RocketMQ 拼写时少了最后的 N）。请返回 `"placed"`、`"not placed"` 或 `"not known"`。有两条提示可看：`print(TELLING.hint(1))`，然后 `print(TELLING.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "telling"}
 def create_order(send_status: str, local_state: str) -> str:
@@ -251,9 +251,9 @@ check(TELLING, create_order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 消息先存下来，存在没有消费者读取的地方。作决定的是数据库里的那一行。broker 只得到一次通知；如果是 COMMIT，它就把消息写入真正的主题。
+# 消息先存到消费者不去读的地方。作决定的是数据库里的那一行。broker 只得到一次通知；如果是 COMMIT，它就把消息写入真正的主题。
 #
-# 短路线到此结束。下面的部分会更深入，先做哪个都行；10 分中有 8 分在那里。下一个实验要问的是：[要是没有谁回答呢？](04-check-back.ipynb)
+# 短路线到此结束。下面的部分继续深入，先做哪个都行；10 分中有 8 分在那里。下一个实验要问的是：[没有人回答怎么办？](04-check-back.ipynb)
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -328,7 +328,7 @@ print(read_recording("rocketmq-5.5.0/5.5", "committed-properties", "Pull", "sysF
 # So the half has no transaction bits. A second group, `spy`, now subscribes to the half topic by its name.
 
 # %% [markdown] lang="zh"
-# `UNIQ_KEY` 是客户端给消息的编号，也就是事务 ID：broker 把它复制到 `__transactionId__`，消息的每一份副本都保留它。在两张表里，半消息的 `sysFlag` 都是 0，消费者得到的消息则是 8。
+# `UNIQ_KEY` 是客户端给消息的编号，也就是事务 ID：broker 把它复制到 `__transactionId__`，消息的每一份副本都带着它。在两张表里，半消息的 `sysFlag` 都是 0，消费者得到的消息则是 8。
 #
 # 所以，半消息没有事务标志位。现在另一个组 `spy` 按名字订阅了半消息主题。
 
@@ -357,7 +357,7 @@ Predict("03-half-topic", trace=spied, step=first(spied, "put 580538"))
 # real broker, whose topics `normal` and `transaction` carry these marks.
 
 # %% [markdown] lang="zh"
-# 对 broker 的存储来说，半消息只是另一个主题里的普通消息。它之所以不可见，只**因为没有谁订阅那个主题**。（真正的 RocketMQ 5.5 也允许客户端拉取半消息：本课程就是这样录下半消息主题的。）但任何客户端都不能向它*发送*。下面第二张表是真实 broker 的应答。
+# 对 broker 的存储来说，半消息只是另一个主题里的普通消息。它之所以不可见，只是**因为没有人订阅那个主题**。（真正的 RocketMQ 5.5 也允许客户端拉取半消息：本课程就是这样录下半消息主题的。）但任何客户端都不能向它*发送*。下面第二张表是真实 broker 的应答。
 #
 # 有一篇文章以“开启一个事务主题”为第一步。下一个单元向同一个主题发送一条普通消息和一条事务消息，并在事务结束之前停下。RocketMQ 5 可以用 `message.type=TRANSACTION` 标记主题，但只有它的 proxy 会检查这个标记。直接连接 broker 的客户端（例如经典的 Java 客户端）可以向任何主题发送这两种消息。最后一张表来自真实的 broker，它的主题 `normal` 和 `transaction` 就带有这样的标记。
 
@@ -414,7 +414,7 @@ print(tell_statuses())
 # the two statuses with *SLAVE* in their names come from brokers of 4.9.
 
 # %% [markdown] lang="zh"
-# 只要状态不是 `SEND_OK`，客户端就不执行你的代码，直接回滚：它无从知道，万一那唯一的 broker 没了，半消息还在不在。4.9 和 5.5 的客户端都这样做。表中名字带 *SLAVE* 的两种状态来自 4.9 的 broker。
+# 只要状态不是 `SEND_OK`，客户端就不执行你的代码，直接回滚：它无从知道，万一那台唯一的 broker 没了，半消息还在不在。4.9 和 5.5 的客户端都这样做。表中名字带 *SLAVE* 的两种状态来自 4.9 的 broker。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does an exception say?
@@ -473,7 +473,7 @@ print(read_recording("rocketmq-5.5.0/5.5", "local-transaction-throws", "EndTrans
 # decision?
 
 # %% [markdown] lang="zh"
-# 下一个单元依次在进程的每一步之后杀掉它，表中每行对应一次。然后 broker 询问它的孪生进程，也就是同组的另一个进程。数据库的行从 SQLite 文件里读出。表中的哪一行就是决定？
+# 下一个单元依次在进程的每一步之后杀掉它，表中每行对应一次。然后 broker 去问同组的另一个进程。数据库的行从 SQLite 文件里读出。表中的哪一行就是决定？
 
 # %% tags=["nbval-check-output"]
 print(tell_deaths(SERVICE))
@@ -532,7 +532,7 @@ Predict("03-end-lost", trace=end_lost, step=first(end_lost, "SEND_OK COMMIT"))
 # the message that the warehouse gets in the end. Which arrow was lost? The next cell has them as text.
 
 # %% [markdown] lang="zh"
-# 结束请求是*单向*（one-way）发送的：没有应答，也不重试。所以结果里的 `COMMIT_MESSAGE` 只是生产者自己的话。broker 也许没有听到，客户端也无从得知。只要组内还有进程可以询问，回查就能补救（实验 04）。
+# 结束请求是*单向*（one-way）发送的：没有应答，也不重试。所以结果里的 `COMMIT_MESSAGE` 只是生产者的一面之词。broker 也许没有收到，客户端也无从得知。只要组内还有进程可以询问，回查就能补救（实验 04）。
 #
 # 常见的流程图里有一条正常路径和一条补偿路径。下表把图中的箭头对应到我们的六个阶段：
 #
@@ -541,9 +541,9 @@ Predict("03-end-lost", trace=end_lost, step=first(end_lost, "SEND_OK COMMIT"))
 # | 1 发送半消息，2 半消息已存储 | 预留 |
 # | 3 执行本地事务 | 写入、决定 |
 # | 4 提交或回滚 | 公布决定；然后由 broker 使它可见并遗忘 |
-# | 5 回查，6 查询本地事务，7 提交或回滚 | broker 没有听到时，再公布一次决定 |
+# | 5 回查，6 查询本地事务，7 提交或回滚 | broker 没有收到时，再公布一次决定 |
 #
-# 上面那次执行丢了第一个结束请求，所以两条路径都走了。请在里面找出流程图的七个箭头，还有仓库最后得到的消息。丢的是哪个箭头？下一个单元用文字列出了它们。
+# 上面那次执行丢了第一个结束请求，所以两条路径都走了。请在里面找出流程图的七个箭头，还有仓库最后得到的消息。丢的是哪个箭头？下一个单元用文字列出了这些箭头。
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print(
@@ -565,7 +565,7 @@ print(
 # every piece belongs there. Run the cell, move the pieces, and run the next cell.
 
 # %% [markdown] lang="zh"
-# 有一篇文章说，先把半消息标记为已处理，再把它复制到真正的主题。请把这些步骤排成一个顺序，使 broker 在任意两步之间被杀掉都不会违背任何承诺。并非每一步都用得上。运行这个单元，移动各个步骤，再运行下一个单元。
+# 有一篇文章说，先把半消息标记为已处理，再把它复制到真正的主题。请把这些步骤排成一个顺序，使 broker 在任意两步之间被杀掉，都不会违背任何承诺。并非每一步都用得上。运行这个单元，移动各个步骤，再运行下一个单元。
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = ENDING.arrange(
@@ -595,7 +595,7 @@ check(ENDING, order)
 # When it comes back the half looks open, and the check has it committed a second time.
 
 # %% [markdown] lang="zh"
-# 正确的顺序也有代价。下一次执行中，broker 在写消息和写 op 记录之间被杀掉。它恢复之后，半消息看起来还没有结束，回查又让它提交了一次。
+# 正确的顺序也有代价。下一次执行中，broker 在写消息和写 op 记录之间被杀掉。恢复之后，半消息看起来还没有结束，回查又让它提交了一次。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 twice = scenario("""
@@ -617,7 +617,7 @@ print(find_lines(twice, "half 580538", "message 580538", "killed", "consume:"))
 # (“known”). So nothing is shipped twice.
 
 # %% [markdown] lang="zh"
-# 仓库**至少一次**得到这条消息，这里是两次，订单编号相同，`UNIQ_KEY` 也相同。仓库有一份已处理订单的清单，所以认得出第二份（“known”）。于是没有货会发两次。
+# 仓库会收到这条消息**至少一次**（at least once），这里是两次，订单编号相同，`UNIQ_KEY` 也相同。仓库有一份已处理订单的清单，认得出第二份（“known”），所以货不会发两次。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does an end write into the log?
@@ -676,9 +676,9 @@ print("\nthe first end is slow:\n" + list_commit_log(LATE))
 # keeps op records in memory for up to 3 s and writes them together; 4.9 writes each one at once.
 
 # %% [markdown] lang="zh"
-# 两张表都是 broker 唯一的提交日志，一条记录一行。提交会把半消息复制到它真正的主题和队列：那是完整的第二条消息。所以那里的消息**按提交的先后**排列。在第二张表里，先发送的是订单 580538，它在 `orders` 里却排在 580539 之后。
+# 两张表列的都是 broker 唯一的那份提交日志（commit log），一条记录一行。提交会把半消息复制到它真正的主题和队列：那是完整的第二条消息。所以那里的消息**按提交的先后**排列。在第二张表里，先发送的是订单 580538，它在 `orders` 里却排在 580539 之后。
 #
-# 日志只会增长，所以第一张表里的两条半消息都没有删除。op 主题里有一条记录写明了它们在半消息主题中的位置 0 和 1，表示它们已经结束，回查会跳过它们。这条记录并没有说明它们是*怎样*结束的，也没有哪张事务表会说明。RocketMQ 从 5.1 起把 op 记录在内存里最多留 3 秒，再一起写入；4.9 则每条立即写入。
+# 日志只会增长，所以第一张表里的两条半消息都没有删除。op 主题里有一条记录写明了两者在半消息主题中的位置 0 和 1，表示都已结束，回查就会跳过。这条记录并没有说明是*怎样*结束的，RocketMQ 也没有事务表可查。RocketMQ 从 5.1 起把 op 记录在内存里最多留 3 秒，再一起写入；4.9 则每条立即写入。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what if the consumer fails?
@@ -707,7 +707,7 @@ Predict("03-consumer-fails", trace=fails, step=first(fails, "message 580538"))
 # again (lab 04).
 
 # %% [markdown] lang="zh"
-# 消费者不参与事务。它的失败不会改变行，消息还会再来（实验 04）。
+# 消费者不参与事务。它处理失败，行也不会改变，消息还会再来（实验 04）。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: how few choices separate a row from its message?
@@ -721,7 +721,7 @@ Predict("03-consumer-fails", trace=fails, step=first(fails, "message 580538"))
 # is to turn the light *row with message* red. How few choices do you need?
 
 # %% [markdown] lang="zh"
-# 这里又是引子里的那个服务，它先写行再发消息（`off=half_before_execute`）。用画面里的菜单投递消息或者杀掉进程。你的目标是让指示灯 *row with message* 变红，它说的是：每个已提交的行，其消息已投递，或其半消息仍未决，或已转存。最少需要几次选择？
+# 这里又是引子里的那个服务，它先写行再发消息（`off=half_before_execute`）。用画面里的菜单投递消息或者杀掉进程。你的目标是让指示灯 *row with message* 变红，它的意思是：行一旦提交，消息要么已经投递，要么半消息仍未决，要么已经转存。最少需要几次选择？
 
 # %%
 unsafe = "order_service off=half_before_execute 'app=send-in-transaction orders-0 580538'"
@@ -731,7 +731,7 @@ Playground(continue_scenario(f"# The row first\n#zh 先写行\nsystem {unsafe}")
 # ## Deeper: which safeguard is necessary?
 
 # %% [markdown] lang="zh"
-# ## 深入：哪项保护措施必不可少？
+# ## 深入：哪些保护措施必不可少？
 
 # %% [markdown]
 # Choose which process dies and where, and which safeguard is switched off. Nothing is restarted here. With
@@ -750,9 +750,9 @@ Playground(continue_scenario(f"# The row first\n#zh 先写行\nsystem {unsafe}")
 # | `op_topic` | records which halves have ended |
 
 # %% [markdown] lang="zh"
-# 请选择哪个进程在哪里死掉，以及关闭哪项保护措施。这里什么都不会重启。如果全部开启，有没有哪种死法会让某盏指示灯变红？关闭 `half_before_execute` 时是哪种死法？关闭 `half_topic` 时呢？
+# 请选择在哪里杀掉哪个进程，以及关闭哪项保护措施。杀掉之后不会重启。保护措施全部开启时，有没有哪一次会让指示灯变红？关闭 `half_before_execute` 时是哪一次？关闭 `half_topic` 时呢？
 #
-# 最后一个单元每次去掉一项保护措施，搜索所有调度。先猜一猜会出什么问题：
+# 最后一个单元每次去掉一项保护措施，搜索所有可能的执行。先猜一猜会出什么问题：
 #
 # | 去掉 | broker 或客户端不再…… |
 # |---|---|
@@ -797,7 +797,7 @@ print(tell_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 # thirteen safeguards, among them those of lab 04.
 
 # %% [markdown] lang="zh"
-# 每一行列出异常现象的名称、能显示它的最短执行有几次选择，以及开启这项保护措施时同样的搜索会找到什么：什么也没有。*脏读*（dirty read）在这里是指消息已经被读到，而它的行还不存在。命令 `mqlab explore rocketmq --safeguards` 会搜索全部十三项保护措施，其中包括实验 04 的那些。
+# 每一行列出异常现象的名称、能显示它的最短执行有几次选择，以及开启这项保护措施后，同样的搜索找到了什么：什么也没有。*脏读*（dirty read）在这里是指消息已经被读到，而它的行还不存在。命令 `mqlab explore rocketmq --safeguards` 会搜索全部十三项保护措施，其中包括实验 04 的那些。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: can a crash make the warehouse pack an empty parcel?
@@ -823,7 +823,7 @@ print(tell_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 
 
 # %% [markdown] lang="zh"
-# 商店把一个订单存成两行。行 `580538` 说明订单已经下了。行 `580538/goods` 说明要装什么货。订单 580538 的消息到来时，仓库去查货物并打包。broker 来询问时，商店自己的回查只查行 `580538`，别的一概不看。
+# 商店把一个订单存成两行。行 `580538` 说明已经下单。行 `580538/goods` 说明要打包什么货。订单 580538 的消息到来时，仓库去查货物并打包。broker 来询问时，商店自己的回查只查行 `580538`，别的一概不看。
 #
 # 请编写本地事务 `execute(order, db, memory)`。它写入这两行，并返回 `COMMIT`、`ROLLBACK` 或 `UNKNOWN`。`db.put(key, value)` 写入一行，`db.get(key)` 读出一行，没有则得到 None，`db.delete(key)` 删除一行。键和值都是文本。每次调用返回时就已提交；连接断开时，调用会抛出异常。`memory` 是这个进程的字典，随进程一起消失。别的都不要用：不用时钟，不用随机数，也不用函数外面的变量。
 #
@@ -856,7 +856,7 @@ check(KEEPING, execute)
 # ## Deeper: who decides elsewhere?
 
 # %% [markdown] lang="zh"
-# ## 深入：在别的系统里谁来决定？
+# ## 深入：在别的系统里，由谁来决定？
 
 # %% [markdown]
 # | | RocketMQ | Kafka | Pulsar |
@@ -871,10 +871,10 @@ check(KEEPING, execute)
 # | | RocketMQ | Kafka | Pulsar |
 # |---|---|---|---|
 # | 谁决定 | 你的数据库，用一行 | 协调器，用一条记录 | 协调器，用一条记录 |
-# | 什么成为一体 | 一行和一条消息 | 多条消息和读取位置 | 多条消息和确认 |
+# | 什么合为一体 | 一行和一条消息 | 多条消息和读取位置 | 多条消息和确认 |
 # | 未决的消息在哪里 | 在半消息主题里 | 在真正的分区里，LSO 之后 | 在真正的主题里，`maxReadPosition` 之后 |
 # | 提交时写入 | 第二条消息 | 一条控制消息 | 一条控制消息 |
-# | 没有音讯，意味着 | “结果怎样？” | 60 秒后中止 | 超时后中止 |
+# | 没有音讯意味着 | “结果怎样？” | 60 秒后中止 | 超时后中止 |
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which beliefs did these runs refute?
@@ -901,11 +901,11 @@ check(KEEPING, execute)
 # | 想法 | 事实 | 见于 |
 # |---|---|---|
 # | 本地事务先执行 | 先存半消息 | 预测 |
-# | 半消息不能被消费 | 可以消费，只是没有谁订阅它的主题 | 半消息 |
+# | 半消息不能被消费 | 可以消费，只是没有人订阅它的主题 | 半消息 |
 # | 必须创建事务主题 | 任何主题都行；只有 proxy 检查主题的类型 | 半消息 |
 # | 半消息只要存下就行 | 只有 `SEND_OK` 才会执行本地事务 | 半消息的存储 |
 # | 异常就是回滚 | 异常意味着 UNKNOW，由回查决定 | 异常 |
-# | 返回了 COMMIT，broker 就已提交 | 那是生产者自己的话，单向发送 | broker 知道什么 |
+# | 返回了 COMMIT，broker 就已提交 | 那是生产者的一面之词，单向发送 | broker 知道什么 |
 # | 提交会移动半消息 | 提交会写入第二条消息；半消息原地不动 | 日志 |
 # | 回滚会删除半消息 | 回滚会追加一条 op 记录 | 日志 |
 # | 先标记为已处理，再复制 | 先写消息，再写 op 记录 | 按什么顺序 |
@@ -924,7 +924,7 @@ check(KEEPING, execute)
 # restarted a minute later, and goes on selling seats.
 
 # %% [markdown] lang="zh"
-# 一家电影院卖出一个座位。于是它的数据库里多了一行，还有一条消息发给显示空座的应用。服务在写入行之后、告诉 broker 之前宕机。一分钟后它重启，继续卖座位。
+# 一家电影院卖出一个座位。它的数据库里多了一行，同时要发一条消息给显示空座的应用。服务在写入行之后、告诉 broker 之前宕机。一分钟后它重启，继续卖座位。
 
 # %% jupyter={"source_hidden": true}
 Predict("03-exit-ticket")

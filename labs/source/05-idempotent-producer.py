@@ -19,11 +19,11 @@
 #
 # *75 分钟，短路线约 15 分钟* · Kafka 4.3，Java 客户端 4.x
 #
-# **一段话说完**：生产者收不到答复，就无从知道消息存下了没有。再发一次，可能重复；不再发，消息可能就丢了。Kafka 的办法是*幂等生产者*（idempotent producer）。在这个实验里，你会看到它给什么编号，分区的首领副本比较什么、记住的又是多么少，以及这个承诺到哪里为止。
+# **一段话概括**：生产者收不到答复，就无从知道消息存下了没有。再发一次，可能重复；不再发，消息可能就丢了。Kafka 的办法是*幂等生产者*（idempotent producer）。在这个实验里，你会看到它给什么编号，分区的首领副本比较什么、记住的又是多么少，以及这个承诺到哪里为止。
 #
 # **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **需要先做**实验 00。*分区*（partition）是主题的一份日志，它的*首领副本*（leader）就是给这份日志排定先后的 broker。*批次*（batch）是同一个请求里的记录，作为一个整体存储。
+# **你需要**先做实验 00。*分区*（partition）是主题的一份日志，它的*首领副本*（leader）就是给这份日志排定先后的 broker。*批次*（batch）是同一个请求里的记录，作为一个整体存储。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -66,9 +66,9 @@ from mqlab.lessons.kafka.lab05 import (
 # %% [markdown] lang="zh"
 # ## 引子：两个订单付了款，会计入几笔付款？
 #
-# 礼品店有两位顾客付款：订单 580538 付 £316.78，订单 580539 付 £310.73。商店的订单服务把两笔付款发到主题 `payments`，每笔用自己的订单号表示。这个实验里没有事务，所以六个阶段（预留、写入、决定、公布决定、变为可见、遗忘）只剩下一个：**写入**。分区的 leader 存下了两笔付款，但它对 `580539` 的答复随着连接断开而丢失。订单服务做了任何客户端都会做的事：重新连接，把 `580539` 再发一次。
+# 礼品店有两位顾客付款：订单 580538 付 £316.78，订单 580539 付 £310.73。商店的订单服务把两笔付款发到主题 `payments`，每笔付款都以订单号为名。这个实验里没有事务，所以六个阶段（预留、写入、决定、公布决定、变为可见、遗忘）只剩下一个：**写入**。分区的 leader 存下了两笔付款，但它对 `580539` 的答复随着连接断开而丢失。订单服务的做法和所有客户端一样：重新连接，把 `580539` 再发一次。
 #
-# *进账 = 出账*这盏指示灯这里也有。一笔付款计入了两次，或者订单服务明明得知已经存下、日志里却没有，灯就变红。账目见*金额*一栏。
+# 这里也有*进账 = 出账*这盏指示灯。一笔付款计入了两次，或者订单服务明明得知已经存下、日志里却没有，灯就变红。账目见*金额*一栏。
 
 # %% [markdown]
 # ## Predict
@@ -108,7 +108,7 @@ Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"))
 #
 # 把这次执行播放到底。第二位顾客只付了一次 £310.73，却收款两次，指示灯是红的，而任何地方都没有报错。这就是*至少一次*（at least once）。
 #
-# 如果这个操作可以重复，问题就解决了。在数学里，函数 *f* 如果满足 *f(f(x)) = f(x)*，就叫**幂等**（idempotent）。往总和上加一个数不幂等，往集合里放一个元素则是幂等的。追加到日志就像加法。要让它像集合那样，每个批次就得有一个*键*。所以生产者先向任意一个 broker 要一个 id（应用看不到这个 id），然后给自己发送的记录编号。下面还是那两笔付款，丢的还是那个答复：
+# 如果这个操作可以重复，问题就解决了。在数学里，函数 *f* 如果满足 *f(f(x)) = f(x)*，就叫**幂等**（idempotent）。往总和上加一个数不幂等，往集合里放一个元素则是幂等的。追加到日志就像加法。要让它像集合那样，每个批次就得有一个*键*。所以生产者先向任意一个 broker 要一个 ID（应用看不到这个 ID），然后给自己发送的记录编号。下面还是那两笔付款，丢的还是那个答复：
 
 # %%
 def add(total):
@@ -156,9 +156,9 @@ Player(once, step=first(once, "connection broken"))
 # %% [markdown] lang="zh"
 # ## 排出顺序
 #
-# 这七块里有五块是 leader 处理一个批次时要做的。请排出它们的顺序。你试的每个顺序都会装进一个 leader，然后搜索五个小系统的所有可能的执行。顺序错了，就会给出最短的一次执行，说明错在哪里。*正确的顺序不止一种*。先运行单元，再移动各块：每移动一次，结果就写进调用的方括号里。（没有图形控件时，请自己把名字写进去。）
+# 这七个步骤里，有五个是 leader 处理一个批次时要做的。请把这五步排出顺序。你试的每个顺序都会装进一个 leader，再搜索五个小系统的所有可能的执行。顺序错了，就会给出最短的一次执行，说明错在哪里。*正确的顺序不止一种*。先运行这个单元，再移动各个步骤：每移动一次，结果就写进调用的方括号里。（没有图形控件时，请自己把名字写进去。）
 #
-# *epoch* 是一个编号，生产者每次让序列号重新从 0 开始，它就增加。epoch 更旧的批次，来自已经有人接替的发送者。
+# *epoch* 是一个编号，生产者每次让序列号重新从 0 开始，它就增加。epoch 更旧的批次，来自已被取代的发送者。
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = PRODUCE.arrange([
@@ -192,9 +192,9 @@ check(PRODUCE, order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 重试靠发送者和编号来识别，只在一个分区之内有效，得到的答复是成功。*应用*自己发两次的消息则是新消息；只有事务才管得了这种情况，因为它的 id 比会话更长久。
+# 重试靠发送者和编号来识别，只在一个分区之内有效，得到的答复是成功。*应用*自己发两次的消息则是新消息；只有事务才管得了这种情况，因为它的 ID 比会话更长久。
 #
-# 短路线到此结束。下面的部分继续深入；10 分里有 6 分在那里。下一个实验要问提交做了哪些事、按什么顺序做：[实验 06](06-coordinator.ipynb)。
+# 短路线到此结束。下面的部分继续深入；10 分中有 6 分在那里。下一个实验要问提交做了哪些事、按什么顺序做：[实验 06](06-coordinator.ipynb)。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -272,16 +272,16 @@ for name, old, new, story in cases:
 # them: the player has a table of the numbers that the leader remembers.
 
 # %% [markdown] lang="zh"
-# 公式在其中八行是错的。就算它判对了*重复*，生产者也不会得知：答复是 ok。leader 的规则是：
+# 公式在其中八行是错的。就算它判对了*重复*，生产者也得不到“重复”这个答案：答复是 ok。leader 的规则是：
 #
 # - 一个批次有一*段*编号。它的**首**编号等于前一批次的**末**编号加一，才算接得上；2147483647 之后是 0。
 # - 重复，指的是**与最近五个批次之一完全相同**：epoch 相同，首编号相同，末编号也相同。答复是成功，并给出原来的位移。
 # - 其他的旧编号，哪怕只是部分重叠，一律以 OUT_OF_ORDER_SEQUENCE_NUMBER 拒绝。leader 说不出它在哪里，也说不出是否全部存下了。比上一个更长的那个批次里，`p3` 是新的：如果整批当作重复丢弃，`p3` 就丢了。
 # - 有空缺，说明某个批次*还没有*到。后面的批次遭到拒绝，但什么也没丢：缺的那个到了，后面的就会接受。
 # - 新的 epoch 从 0 开始，旧的 epoch 不再写入任何东西。
-# - leader 不认识的生产者可以从任意编号开始，因为关于它的条目可能已经过期。（从 4.1 起有一个例外：在 `transaction.version` 2 下，*事务型*生产者即使这时也必须从 0 开始，KAFKA-18202。）
+# - leader 不认识的生产者可以从任意编号开始，因为它的条目可能已经过期。（从 4.1 起有一个例外：在 `transaction.version` 2 下，*事务型*生产者即使这时也必须从 0 开始，KAFKA-18202。）
 #
-# 每个存下的批次，头部都写着这些编号。拿来比较的另一方，是 leader 内存里记住的编号：播放器里有一张表，列出 leader 记住了哪些编号。
+# 每个存下的批次，头部都写着这些编号。leader 拿来比较的，是自己记住的编号：播放器里有一张表，列出 leader 记住了哪些编号。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: how long does the leader remember?
@@ -343,7 +343,7 @@ Predict("05-empty-log", trace=cut, step=first(cut, "power cut"))
 # %% [markdown] lang="zh"
 # 这是一次*写丢失*（lost write），没有任何报错。幂等防的是重复；防断电，只能靠别的机器上的副本。（所以幂等生产者要求 `acks=all`。）
 #
-# 如果只是进程被杀，leader 靠什么重建它的内存？它读日志旁边的一个文件，再读这个文件写成之后的那一段日志。这个文件叫 `.snapshot`，文件名说明它的内容到哪个位移为止。broker 在三种时候写这个文件：开始新的日志段时、正常关闭时、恢复之后。这里的日志段满三条记录就换新的。
+# 如果只是进程被杀，leader 靠什么重建它的记忆？它读日志旁边的一个文件，再读这个文件写成之后的那一段日志。这个文件叫 `.snapshot`，文件名说明它的内容到哪个位移为止。broker 在三种时候写这个文件：开始新的日志段时、正常关闭时、恢复之后。在这里，日志段满三条记录就换新的。
 
 # %% jupyter={"source_hidden": true}
 files = scenario("""
@@ -369,7 +369,7 @@ print(snapshot_files(files))
 # version and a checksum stand before the entries.
 
 # %% [markdown] lang="zh"
-# 文件 `…03` 写于第一个日志段写满之时，文件 `…07` 写于恢复之时。文章里列出了其中三个字段：生产者 id、epoch、最后序列号。其他字段也很重要。最后位移和 delta（批次的末记录排在首记录之后第几条）给出那个仍能识别的批次的*编号段*和*位移*。时间戳（实验里的时钟停在 0）说明条目什么时候可以遗忘：一天没有写入之后。最后两个字段属于事务，实验 06 会讲到。真实的文件里，这些条目前面还有版本号和校验和。
+# 文件 `…03` 写于第一个日志段写满之时，文件 `…07` 写于恢复之时。文章里列出了其中三个字段：生产者 ID、epoch、最后序列号。其他字段也很重要。最后位移和 delta（批次的末记录排在首记录之后第几条）给出那个仍能识别的批次的*编号段*和*位移*。时间戳（实验里的时钟停在 0）说明条目什么时候可以遗忘：一天没有写入之后。最后两个字段属于事务，实验 06 会讲到。真实的文件里，这些条目前面还有版本号和校验和。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: whose memory is it?
@@ -433,7 +433,7 @@ for title, run in {
 # the application is not.*
 
 # %% [markdown] lang="zh"
-# 每个生产者在每个分区各有一行，各自从 0 开始计数。所以这个承诺只管**一个分区**：同一笔付款发到两个分区，就是两条记录。它也只管**一个会话**：重新启动的订单服务得到新的 id，它的第一个批次和任何新批次没有两样。幂等一直开着，却没有帮上忙。*客户端的重试认得出来，应用的第二次发送认不出来。*
+# 每个生产者在每个分区各有一行，各自从 0 开始计数。所以这个承诺只管**一个分区**：同一笔付款发到两个分区，就是两条记录。它也只管**一个会话**：重新启动的订单服务得到新的 ID，它的第一个批次和任何新批次没有两样。幂等一直开着，却没有帮上忙。*客户端的重试认得出来，应用的第二次发送认不出来。*
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: how many batches may be under way?
@@ -447,7 +447,7 @@ for title, run in {
 
 
 # %% [markdown] lang="zh"
-# 生产者不会每发一个就等一个答复：一条连接上有好几个批次在途（`max.in.flight.requests.per.connection`）。现在它们的答复一下子全丢了。
+# 生产者不会每发一个就等一个答复：一条连接上有好几个批次在途（`max.in.flight.requests.per.connection`）。现在，这些批次的答复一下子全丢了。
 
 # %% jupyter={"source_hidden": true}
 def lose_answers(batches, option=""):
@@ -509,17 +509,17 @@ for client, settings in [
 # it waited for one copy only (`acks=1`), so even an acknowledged message could be lost with its leader.
 
 # %% [markdown] lang="zh"
-# 五个全都认出来了。换成六个，第一个就已经挤出了记忆。它再来时因乱序遭到拒绝，生产者由此断定自己的编号序列断了。于是它把 epoch 升高，从 0 重新计数，把一切再发一遍。这样一来，没有哪个批次看上去是重复的了。所以，配置成六的客户端会拒绝创建。
+# 五个全都认出来了。换成六个，第一个就已经挤出了记忆。它再来时因乱序遭到拒绝，生产者由此断定自己的编号序列断了。于是它把 epoch 升高，从 0 重新计数，再把全部批次重发一遍。这样一来，哪个批次看上去都不像是重复的了。所以，配置成六的客户端会拒绝创建。
 #
 # Java 客户端从 3.0 起默认**开启**幂等（真正做到是在 3.0.1、3.1.1 和 3.2.0；之前有个 bug 让它一直关着）。与它矛盾的配置优先：只写 `acks=1` 或 `retries=0`，幂等就关掉了，唯一的迹象是日志文件里的一行。程序如果两样都明确要求，就会得到异常。以 librdkafka 为基础的客户端（Python 的 confluent-kafka，还有 Go、C# 和 Node 的）则默认**关闭**，除非你主动打开。还可以试试 `print(construct_producer("java", retries=0))`。
 #
-# 更早的 Java 客户端更糟。从 2.1 到 3.0，除非另行配置，生产者会重发，也就会重复。2.1 之前它根本不重发（`retries` 是 0），请求丢了，消息就丢了。直到 3.0，它都只等一个副本（`acks=1`），所以就算消息得到了确认，也可能随 leader 一起丢失。
+# 更早的 Java 客户端更糟。从 2.1 到 3.0，除非另行配置，生产者会重发，也就会重复。2.1 之前它根本不重发（`retries` 是 0），请求丢了，消息就丢了。3.0 之前，它只等一个副本写下（`acks=1`），所以就算消息得到了确认，也可能随 leader 一起丢失。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which is the shortest run that duplicates?
 
 # %% [markdown] lang="zh"
-# ## 深入：造成重复的最短执行是哪一个？
+# ## 深入：造成重复的最短执行是怎样的？
 
 # %% [markdown]
 # Here is the order service without numbers again. Let it call, deliver, hold messages back (a message that
@@ -528,7 +528,7 @@ for client, settings in [
 # one.
 
 # %% [markdown] lang="zh"
-# 这里又是那个不编号的订单服务。你可以让它发起调用、投递消息、扣住消息（不投递，消息就等着）、断开连接、杀掉进程：在图里操作，或者用图下面的按钮。*让一笔付款计入两次，最少要做几次选择*？你找到一条路之后，探索器会去找更短的。
+# 这里又是那个不编号的订单服务。你可以让它发起调用、投递消息、扣住消息（不投递，消息就等着）、断开连接、杀掉进程：在图里操作，或者用图下面的按钮。*让一笔付款计入两次，最少需要几次选择*？你找到一种走法之后，探索器会去找更短的。
 
 # %%
 plain = "payments producers=order-service:plain 'order-service=send payments-0 580538; flush'"
@@ -545,7 +545,7 @@ Playground(
 # ## Deeper: which safeguard is necessary?
 
 # %% [markdown] lang="zh"
-# ## 深入：哪些保护措施是必要的？
+# ## 深入：哪些保护措施必不可少？
 
 # %% [markdown]
 # And with numbers? The next cell tries every schedule of seven small systems. In two of them a safeguard
@@ -554,7 +554,7 @@ Playground(
 # service sends two payments, and the leader may be killed once, at any moment.
 
 # %% [markdown] lang="zh"
-# 编了号又怎样？下一个单元把七个小系统的所有可能的执行都试一遍，其中两个各去掉一项保护措施。*僵尸实例*（zombie）就是 epoch 比 leader 见过的更旧的发送者。请对每一行说出哪盏灯会变红。然后按*开始搜索*，看其中一次搜索：订单服务发送两笔付款，leader 可能在任意时刻被杀掉一次。
+# 编了号又怎样？下一个单元把七个小系统的所有可能的执行都试一遍，其中两个各去掉一项保护措施。*僵尸实例*（zombie）就是 epoch 比 leader 见过的更旧的发送者。请对每一行说出哪盏指示灯会变红。然后按*开始搜索*，看其中一次搜索：订单服务发送两笔付款，leader 可能在任意时刻被杀掉一次。
 
 # %%
 numbered = "payments 'order-service=send payments-0 580538; send payments-0 580539; flush'"
@@ -594,9 +594,9 @@ Explorer(system(numbered), one_kill)
 # has seen the same batches, and in a real cluster of three it knew all five. Step through the kill:
 
 # %% [markdown] lang="zh"
-# 现在丢失答复已经无害，不管丢的是哪些。没有编号检查，每次重试又都是一个*重复*。没有 epoch 检查，更新的 epoch 开始之后，旧 epoch 的批次照样存下：这就是*僵尸写*（zombie write）。
+# 现在，丢哪些答复都无妨了。去掉编号检查，每次重试又都成了*重复*。去掉 epoch 检查，新的 epoch 开始之后，旧 epoch 的批次照样存下：这就是*僵尸写*（zombie write）。
 #
-# 两项检查都在，仍有两条路会造成重复。第一条你已经看过：订单服务宕机，从头再来。第二条是 leader 在**两个**批次未答复时宕机，回来时只记得一个。所以 broker 重启*确实*会影响幂等。真实的 broker 4.3.1 配上同版本的 Java 客户端，最后得到同样的日志：两笔付款 epoch 0 各一条，epoch 1 又各一条；正常停机也好不到哪里去。把分区移到另一个 broker 上倒好一些：接手的 follower 见过同样的批次，在三个节点的真实集群里，五个批次它全都认识。单步走一遍这次 kill：
+# 两项检查都在，仍有两条路会造成重复。第一条你已经看过：订单服务宕机，从头再来。第二条是 leader 在**两个**批次未答复时宕机，回来时只记得一个。所以 broker 重启*确实*会影响幂等。真实的 broker 4.3.1 配上同版本的 Java 客户端，最后得到同样的日志：两笔付款 epoch 0 各一条，epoch 1 又各一条；正常停机也好不到哪里去。把分区移到另一个 broker 上倒好一些：接手的 follower 见过同样的批次，在三个节点的真实集群里，五个批次它全都认识。逐步走一遍这次 kill：
 
 # %%
 dies = shortest["the leader is killed once"]["money"].trace()
@@ -606,7 +606,7 @@ Player(dies, step=first(dies, "epoch to 1"), title="The leader owes two answers 
 # ## Deeper: write the rule
 
 # %% [markdown] lang="zh"
-# ## 深入：把规则写出来
+# ## 深入：写出规则
 
 # %% [markdown]
 # A leader knows, for one producer in one partition, the ranges of its **last five batches** (a tuple of
@@ -620,9 +620,9 @@ Player(dies, step=first(dies, "epoch to 1"), title="The leader owes two answers 
 
 
 # %% [markdown] lang="zh"
-# 对一个分区里的一个生产者，leader 知道**最近五个批次**的编号段（由 `(first, last)` 组成的元组，最早的在前，可能为空），以及这些批次所属的 **epoch**（−1 表示它对这个生产者一无所知）。现在来了一个批次：`(epoch, first, last)`。请回答 `"append"`、`"duplicate"` 或 `"refuse"`。这个生产者没有事务。你的规则会装进 leader，在十五个小故事的所有可能的执行里试一遍。
+# 对一个分区里的一个生产者，leader 知道**最近五个批次**的编号段（由 `(first, last)` 组成的元组，最早的在前，可能为空），以及这些批次所属的 **epoch**（−1 表示它对这个生产者一无所知）。现在来了一个批次：`(epoch, first, last)`。请回答 `"append"`、`"duplicate"` 或 `"refuse"`。这个生产者没有事务。你的规则会装进 leader，在十五个小故事的所有可能的执行里都试一遍。
 #
-# 这里有两条提示：先运行 `print(ACCEPT.hint(1))`，再运行 `print(ACCEPT.hint(2))`。如果规则还不对，消息会说出背后的想法，反驳它的最短执行会打开，停在看得出问题的那一步。
+# 有两条提示可看：`print(ACCEPT.hint(1))`，然后 `print(ACCEPT.hint(2))`。如果规则还不对，提示信息会指出背后的想法，推翻它的最短执行也会打开，停在看得出问题的那一步。
 
 # %% nbgrader={"solution": true, "grade_id": "accept"}
 def accept(last_five: tuple[tuple[int, int], ...], known: int, batch: tuple[int, int, int]) -> str:
@@ -708,7 +708,7 @@ print(lose_an_answer(idempotent=True))
 # |---|---|---|
 # | Kafka 默认是至少一次，重试就会重复 | Java：从 3.0 起幂等；librdkafka：要主动打开 | 引子、同时在途 |
 # | 幂等生产者绝不会重复 | 只管一个会话、一个分区；再发一次就是新消息 | 谁的记忆 |
-# | 得到确认的消息，幂等生产者一条也不会丢 | 断电可能让它消失，而且没有人会得知 | 记住多久 |
+# | 得到确认的消息，幂等生产者一条也不会丢 | 断电可能让它消失，而且谁也不会得到通知 | 记住多久 |
 # | new ≤ old 就是重复，丢弃 | 必须与最近五个批次之一完全相同，答复 ok；否则拒绝 | 比较什么 |
 # | 编号不对就抛异常 | 重复算成功；只有空缺或重叠才拒绝 | 比较什么 |
 # | new > old + 1 说明丢了消息 | 它只是*还没有*到；批次遭到拒绝，会再来 | 比较什么 |
@@ -732,7 +732,7 @@ print(lose_an_answer(idempotent=True))
 
 
 # %% [markdown] lang="zh"
-# Pulsar 也能识别重复，前提是让 broker 打开这个功能。生产者有一个*名字*，可以由应用选定并一直沿用；还有一个*序列 id*（sequence id），也可以由应用选定。broker 对每个名字只保存**最大**的 id。消息的 id 如果不大于它，不管内容是什么，都答复已存储，然后丢弃。这正是那些文章里的公式，只是少了第三部分。把它装进 Kafka 的 leader：
+# Pulsar 也能识别重复，前提是让 broker 打开这个功能。生产者有一个*名字*，可以由应用选定并一直沿用；还有一个*序列 ID*（sequence id），也可以由应用选定。broker 对每个名字只保存**最大**的 ID。消息的 ID 如果不大于它，不管内容是什么，都答复已存储，然后丢弃。这正是那些文章里的公式，只是少了第三部分。把它装进 Kafka 的 leader：
 
 # %% tags=["nbval-check-output"]
 def pulsar(last_five, known, batch):
@@ -757,13 +757,13 @@ print(ACCEPT.check(pulsar))
 # | RocketMQ | a key in the message, for the consumer | nothing | counted once, if the consumer looks |
 
 # %% [markdown] lang="zh"
-# 在 Pulsar 里，空缺不是错误：应用自己选 id 的话（例如用所读文件的偏移量），本来就会有空缺。换来的好处是，它的记忆比会话更长久。应用用原来的名字回来，问出最后的 id，再从那里接着发，就什么也不会重复。RocketMQ 不识别重复：生产者可能发两次，消费者必须幂等。下表说的是订单服务宕机后从头再来的情况，同*这是谁的记忆？*。
+# 在 Pulsar 里，空缺不是错误：应用自己选 ID 的话（例如用所读文件里的位移），本来就会有空缺。换来的好处是，它的记忆比会话更长久。应用沿用原来的名字回来，查到最后的 ID，再从那里接着发，就什么也不会重复。RocketMQ 不识别重复：生产者可能发两次，消费者必须幂等。下表说的是订单服务宕机后从头再来的情况，同*这是谁的记忆？*。
 #
 # | | 键 | 记住什么 | 订单服务从头再来 |
 # |---|---|---|---|
 # | Kafka，幂等 | 会话的 pid、分区 | 五个批次 | 计入两次 |
 # | Kafka，事务 | 应用的 transactional.id | epoch；未结束的事务中止 | 计入一次，前提是输入和输出在同一个事务里 |
-# | Pulsar，去重 | 应用选定的名字和 id | 最大的 id | 计入一次 |
+# | Pulsar，去重 | 应用选定的名字和 ID | 最大的 ID | 计入一次 |
 # | RocketMQ | 消息里的键，供消费者使用 | 什么也不记 | 计入一次，前提是消费者自己检查 |
 
 # %% [markdown] tags=["deeper"]
@@ -778,7 +778,7 @@ print(ACCEPT.check(pulsar))
 # with the same message again. A colleague asks: "Can a passenger be counted twice now?"
 
 # %% [markdown] lang="zh"
-# 一辆公交车用幂等生产者统计乘客，每位乘客一条消息。进隧道时连接断开，其中一条消息的 `send` 报告超时。程序员捕获了它，用同一条消息再调用一次 `send`。同事问：“这样会不会有乘客被算了两次？”
+# 一辆公交车用幂等生产者统计乘客，每位乘客一条消息。进隧道时连接断开，其中一条消息的 `send` 报告超时。程序员捕获了它，用同一条消息再调用一次 `send`。同事问：“这样会不会有乘客算了两次？”
 
 # %% jupyter={"source_hidden": true}
 Predict("05-exit-ticket")

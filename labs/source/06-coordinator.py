@@ -18,11 +18,11 @@
 #
 # *90 分钟，短路线约 20 分钟* · Kafka 4.3，`transaction.version` 2 和 0，新旧客户端
 #
-# **一段话说完**：每个事务型生产者都有一个替它作决定的 broker，叫*事务协调器*（transaction coordinator）。在这个实验里，同一个订单服务的两个实例会碰到一起；你会跟着一次提交，从调用一直走到最后一条记录；还要把协调器的工作排成一个顺序，使它无论在哪一步宕机都守得住承诺。
+# **一段话概括**：每个事务型生产者都有一个替它作决定的 broker，叫*事务协调器*（transaction coordinator）。在这个实验里，同一个订单服务会有两个实例同时在跑；你会跟着一次提交，从调用一直走到最后一条记录；还要把协调器的工作排成一个顺序，使它无论在哪一步宕机，都守得住承诺。
 #
 # **短路线**：引子、预测、一次提交、顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **需要先知道**实验 05 的三个词。*生产者 ID*（producer id）是生产者的编号；*epoch* 给它的每次重生编号；*序列号*（sequence number）给它在一个分区里的记录计数。
+# **你需要**先知道实验 05 的三个词。*生产者 ID*（producer id）是生产者的编号；*epoch* 说明它是第几代；*序列号*（sequence number）给它在一个分区里的记录计数。
 
 # %% [markdown]
 # ## Hook: order 580538 is charged twice
@@ -41,7 +41,7 @@
 #
 # 礼品店的订单服务停顿了一分钟，因为一次漫长的垃圾回收。平台以为它宕机了，启动了另一个实例。新实例发现订单 580538 还没有收款，就收了款。这时旧实例在工作的半途醒来，也给订单 580538 收了款。
 #
-# 两个实例运行同一个程序，用 Java 写就是 `initTransactions(); beginTransaction(); send(…); commitTransaction();`。*金额*（money）这盏指示灯盯着进账 = 出账：每个订单只收一次款。这里关闭了 Kafka 的一项保护措施（`off=epoch_fencing`）。用方向键一步一步看。
+# 两个实例运行同一个程序，用 Java 写就是 `initTransactions(); beginTransaction(); send(…); commitTransaction();`。*金额*（money）这盏指示灯盯着进账 = 出账：每个订单只收一次款。这里关闭了 Kafka 的一项保护措施（`off=epoch_fencing`）。用方向键逐步查看。
 
 # %% jupyter={"source_hidden": true}
 from IPython.display import display
@@ -90,7 +90,7 @@ from mqlab.lessons.kafka.lab06 import (
 # %%
 unfenced = scenario("""
 # Two instances of the order service, and nobody is fenced
-#zh 订单服务的两个实例，谁也没有隔离
+#zh 订单服务的两个实例，谁也没有被隔离
 system charges partitions=1 producers=old:order-service,new:order-service off=epoch_fencing
 run old: init
 run new: init, begin, send charges-0 580538, commit
@@ -103,7 +103,7 @@ Player(unfenced, step=find_red_step(unfenced, "money"))
 # wrong. There were two of them. An instance that was replaced and does not know it is a *zombie* (僵尸实例).
 
 # %% [markdown] lang="zh"
-# 每个调用都返回 `ok`，而只读已提交数据的读者给订单 580538 记了两次账。两个事务本身都没有错，问题是有两个。一个实例已经有人接替，自己却不知道，就叫*僵尸实例*（zombie）。
+# 每个调用都返回 `ok`，只读已提交数据的读者却给订单 580538 记了两次账。两个事务本身都没有错，问题是有两个。一个实例已被取代，自己却不知道，就叫*僵尸实例*（zombie）。
 
 # %% [markdown]
 # ## Predict
@@ -114,12 +114,12 @@ Player(unfenced, step=find_red_step(unfenced, "money"))
 # %% [markdown] lang="zh"
 # ## 预测
 #
-# 还是这两个实例，这次打开保护措施。旧实例停在事务的*中途*：它的记录已经在日志里，但还没有调用 commit。
+# 还是这两个实例，但保护措施已经打开。这次旧实例停在事务的*中途*：它的记录已经在日志里，但还没有调用 commit。
 
 # %% jupyter={"source_hidden": true}
 fenced = scenario("""
 # A new instance starts while the old one has a transaction open
-#zh 旧实例的事务还开着，新实例就启动了
+#zh 旧实例的事务还没有结束，新实例就启动了
 system charges client=legacy partitions=1 producers=old:order-service,new:order-service
 run old: init, begin, send charges-0 580538
 run new: init
@@ -137,7 +137,7 @@ Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTION
 # refuse an older epoch is called *fencing* (隔离).
 
 # %% [markdown] lang="zh"
-# `initTransactions()` 背后的请求是 InitProducerId。新实例的第一个请求得到的答复是 CONCURRENT_TRANSACTIONS，意思是“现在不行，稍后再问”。在这个答复发出之前，中止就已经决定了，用的是 epoch 1。然后是*控制消息*（marker，图里叫“标记”），也就是在一个分区里结束事务的那条记录；它把 epoch 1 带进 `charges-0`，在那里也把旧实例挡在门外。第二个 InitProducerId 得到 epoch 2。拒绝更旧的 epoch，就叫*隔离*（fencing）。
+# `initTransactions()` 背后的请求是 InitProducerId。新实例的第一个请求得到的答复是 CONCURRENT_TRANSACTIONS，意思是“现在不行，稍后再问”。在这个答复发出之前，中止就已经决定了，用的是 epoch 1。然后是*控制消息*（marker，图中写作“标记”），也就是在一个分区里结束事务的那条记录；它把 epoch 1 带进 `charges-0`，在那里也把旧实例挡住。第二个 InitProducerId 得到 epoch 2。拒绝更旧的 epoch，就叫*隔离*（fencing）。
 
 # %% [markdown]
 # ## One commit, from the call to the last record
@@ -149,7 +149,7 @@ Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTION
 # %% [markdown] lang="zh"
 # ## 一次提交：从调用到最后一条记录
 #
-# 一个事务要经过六个阶段：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。把这次执行单步走一遍，找出每个阶段。协调器在答复客户端之前写了哪条记录，之后又写了哪条？
+# 一个事务要经过六个阶段：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。把这次执行逐步走一遍，找出每个阶段。协调器在答复客户端之前写了哪条记录，之后又写了哪条？
 
 # %% jupyter={"source_hidden": true}
 KAFKAS = {"TV0": "transaction_version=0", "TV2, legacy": "client=legacy", "TV2, v2": "client=v2"}
@@ -164,7 +164,7 @@ Player(once, step=first(once, "EndTxn"))
 # refuse.
 
 # %% [markdown] lang="zh"
-# 生产者没有把提交写到任何地方，它只发了一个请求：EndTxn。协调器追加 **PrepareCommit**，这条记录一安全就答复。然后控制消息发出，每个分区一条。谁也不用投票：记录早就在分区里，分区没有理由拒绝。
+# 生产者没有把提交写到任何地方，它只发了一个请求：EndTxn。协调器追加 **PrepareCommit**，这条记录一存妥，它就答复。然后控制消息发出，每个分区一条。没有人需要投票：记录早就在分区里，分区没有理由拒绝。
 
 # %% [markdown]
 # ## Order: what does commit do?
@@ -176,7 +176,7 @@ Player(once, step=first(once, "EndTxn"))
 # %% [markdown] lang="zh"
 # ## 顺序：提交做了什么？
 #
-# 这十块里有五块组成 EndTxn。请排出它们的顺序。你的顺序会装进一个协调器，然后搜索带有一次 kill 和一次超时的所有可能的执行。先运行单元，再移动各块：每移动一次，结果就写进单元的方括号里。提示：*正确的顺序不止一种。*
+# 这十个步骤里，有五个组成 EndTxn。请把这五步排出顺序。你的顺序会装进一个协调器，再搜索带有一次 kill 和一次超时的所有可能的执行。先运行这个单元，再移动各个步骤：每移动一次，结果就写进单元的方括号里。提示：*正确的顺序不止一种。*
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = COMMIT.arrange([
@@ -209,9 +209,9 @@ check(COMMIT, order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 起决定作用的是一条记录。它写在答复之前，而答复发出在控制消息之前。能代表一个 id 说话的，只有持有最新 epoch 的实例。
+# 起决定作用的是一条记录。它写在答复之前，而答复发出在控制消息之前。只有持有最新 epoch 的实例，才能代表一个 ID。
 #
-# 短路线到此结束。下面的部分继续深入；10 分里有 7 分在那里。下一个实验要问读者什么时候看到决定：[实验 07](07-markers-and-lso.ipynb)。
+# 短路线到此结束。下面的部分继续深入；10 分中有 7 分在那里。下一个实验要问读者什么时候看到决定：[实验 07](07-markers-and-lso.ipynb)。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -222,14 +222,14 @@ met("06")
 # ## Deeper: who is refused after a fence, and with which error?
 
 # %% [markdown] lang="zh"
-# ## 深入：隔离之后拒绝谁，用什么错误？
+# ## 深入：隔离之后，谁会遭到拒绝，错误是哪一个？
 
 # %% [markdown]
 # The first table shows the calls of the old instance in the run above. The second is a real Kafka 4.3.1,
 # which gave the same epochs to the same requests (P is the producer id).
 
 # %% [markdown] lang="zh"
-# 第一张表是旧实例在上面那次执行里的调用。第二张表来自真实的 Kafka 4.3.1，对同样的请求，它给出了同样的 epoch（P 是生产者 id）。
+# 第一张表是旧实例在上面那次执行里的调用。第二张表来自真实的 Kafka 4.3.1，对同样的请求，它给出了同样的 epoch（P 是生产者 ID）。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print("without fencing:", list_reads(unfenced).splitlines()[0])
@@ -262,13 +262,13 @@ print(answers(scenario(AFTER_A_FENCE), "zombie"))
 # INVALID_PRODUCER_EPOCH. Another producer id is refused with INVALID_PRODUCER_ID_MAPPING.
 
 # %% [markdown] lang="zh"
-# 更旧的 epoch，*协调器*用 PRODUCER_FENCED 拒绝，分区的 *leader* 用 INVALID_PRODUCER_EPOCH 拒绝。另一个生产者 id，则用 INVALID_PRODUCER_ID_MAPPING 拒绝。
+# 更旧的 epoch，*协调器*用 PRODUCER_FENCED 拒绝，分区的 *leader* 用 INVALID_PRODUCER_EPOCH 拒绝。另一个生产者 ID，则用 INVALID_PRODUCER_ID_MAPPING 拒绝。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a name, and where its coordinator is
 
 # %% [markdown] lang="zh"
-# ## 深入：名字，以及它的协调器在哪里
+# ## 深入：一个名字，以及它的协调器在哪里
 
 # %% [markdown]
 # `transactional.id` names the application across its lives. Some tutorials put a random one there,
@@ -300,7 +300,7 @@ print(list_reads(random_ids))
 # The name also leads to the coordinator.
 
 # %% [markdown] lang="zh"
-# 随机 id 之间绝不会*互相*隔离，而它们留下的未结束事务会一直挡住读者，直到超时。（如果消费的位移是事务的一部分，就像在 Kafka Streams 里那样，每个进程用一个随机 id 是合理的：那里由消费者组来隔离，见实验 08。）
+# 随机 ID 之间绝不会*互相*隔离，而各自留下的未结束事务会一直挡住读者，直到超时。（如果消费的位移是事务的一部分，就像在 Kafka Streams 里那样，每个进程用一个随机 ID 是合理的：那里由消费者组来隔离，见实验 08。）
 #
 # 靠这个名字还能找到协调器。
 
@@ -315,7 +315,7 @@ Predict("06-coordinator")
 # recorded on three brokers, one coordinator stands still while another one commits.
 
 # %% [markdown] lang="zh"
-# 生产者向任意一个 broker 提问：FindCoordinator。那个 broker 用 Java 的散列函数对 id 计算 `abs(hashCode) mod 50`，得出 `__transaction_state` 的一个分区，再答复这个分区的 leader 是谁。（*polygenelubricants* 的散列值是唯一没有绝对值的数，按 0 计算。）协调器和所有 leader 一样由选举产生，工作由各个协调器分担：最后一张表是在三个 broker 上记录的，其中一个协调器停住不动，另一个照样提交。
+# 生产者向任意一个 broker 提问：FindCoordinator。那个 broker 用 Java 的散列函数对 ID 计算 `abs(hashCode) mod 50`，得出 `__transaction_state` 的一个分区，再答复这个分区的 leader 是谁。（*polygenelubricants* 的散列值是唯一没有绝对值的数，按 0 计算。）协调器和所有 leader 一样由选举产生，工作由各个协调器分担：最后一张表是在三个 broker 上录制的，其中一个协调器停住不动，另一个照样提交。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
@@ -343,9 +343,9 @@ print(read_recording("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "fr
 # two questions: what comes right before the note, and what happens without it?
 
 # %% [markdown] lang="zh"
-# 这张图取自*一次提交*的那次执行；▮ 是答复发出之前写下的记录。文章里数出五步，这里标在括号里：找到协调器（1）、取得 id（2）、开始（3）、写入（4）、结束（5）。前两步在第一个阶段之前，第三步这里没有，原因你会看到。参与的有五方：生产者、事务协调器、分区的 leader、消费者，如果有消费的位移，还有组协调器（实验 08）。图下面的示意图画出各种东西都保存在哪里。控制器不决定任何事务；控制器可以是单独的节点，三个或五个，也可以与 broker 共用节点。
+# 这张图取自*一次提交*的那次执行；▮ 是答复发出之前写下的记录。文章里常说五步，图中标在括号里：找到协调器（1）、取得 ID（2）、开始（3）、写入（4）、结束（5）。前两步在第一个阶段之前，第三步在这里没有对应，原因稍后就会看到。参与的有五方：生产者、事务协调器、分区的 leader、消费者，如果消费的位移也在事务里，还有组协调器（实验 08）。图下面的示意图画出什么东西保存在哪里。控制器不决定任何事务；控制器可以是单独的节点，三个或五个，也可以与 broker 共用节点。
 #
-# 协调器登记一个事务写了哪些分区，这样才知道要通知谁。有两个问题：紧挨在登记之前的是什么？没有登记又会怎样？
+# 协调器登记一个事务写了哪些分区，这样才知道要通知谁。有两个问题：登记之前的那一步是什么？没有登记又会怎样？
 
 # %% jupyter={"source_hidden": true}
 UNASKED = """
@@ -397,7 +397,7 @@ print(answers(hanging, "admin"))
 # %% [markdown] lang="zh"
 # 第一张表比较各种客户端。*v2 客户端*遵循 KIP-890 的第 2 部分，如 Java 4.0 和 franz-go 1.22；*旧版客户端*（legacy）不遵循，如 librdkafka 2.16，因此 confluent-kafka 也一样。旧版客户端在发送第一条记录之前自己登记分区，leader 只负责*核实*（verify）。v2 客户端在 `transaction.version` 为 2 的集群（TV2）上，则由 leader 在第一条记录到达时登记自己的分区。TV2 是集群的一项*特性*（feature，`kafka-features.sh upgrade`）；客户端会察觉，并在前后两个事务之间切换。
 #
-# 有些示意图先发送记录，再告诉协调器。没有核实，就会留下*悬挂事务*（hanging transaction）：分区让它一直开着，协调器却对它一无所知。所以没有哪个超时会结束它，只读已提交数据的读者永远停在那里。它还会让这个分区的*压实*（compaction）停下来，也就是每个键只留最新一条记录的那种清理。`kafka-transactions.sh find-hanging` 向双方查询，再作比较；`abort` 则让 leader 写下缺少的那条控制消息。
+# 有些示意图先发送记录，再告诉协调器。没有核实，就会留下*悬挂事务*（hanging transaction）：在分区看来它一直没有结束，协调器却对它一无所知。所以没有哪个超时会结束它，只读已提交数据的读者永远停在那里。它还会让这个分区的*压实*（compaction）停下来，也就是每个键只留最新一条记录的那种清理。`kafka-transactions.sh find-hanging` 向双方查询，再作比较；`abort` 则让 leader 写下缺少的那条控制消息。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 2, write: what becomes of a record that is late?
@@ -412,7 +412,7 @@ print(answers(hanging, "admin"))
 # repeats them or puts them right.
 
 # %% [markdown] lang="zh"
-# 记录直接写进分区，和别人的记录混在一起。如果有一条来得太晚呢？客户端的第一个事务已经中止，第二个正开着。这时，第一个事务的一条记录在路上走了很久，终于到了。集群是 TV0。请求由手工发送，这样就没有客户端去重发或者纠正。
+# 记录直接写进分区，和别人的记录混在一起。如果有一条来得太晚呢？客户端的第一个事务已经中止，第二个正开着。这时，第一个事务的一条记录姗姗来迟。集群是 TV0。请求由手工发送，这样就没有客户端去重发或者纠正。
 
 # %% jupyter={"source_hidden": true}
 ADD = "AddPartitionsToTxn charges-0 pid=0 epoch=0, "
@@ -460,7 +460,7 @@ for off in ("", " off=sequence_check"):
 # twice, and would be committed twice (lab 05).
 
 # %% [markdown] lang="zh"
-# 已经中止的记录提交了：在 TV0 上如此，在 TV2 集群上用*旧版客户端*也一样。只有 TV2 **加上** v2 客户端才管用。那时每次结束 epoch 都会增加，迟到的记录因为 epoch 更旧而认得出来。否则 epoch 只在初始化时增加，以及协调器替生产者中止事务时增加。
+# 已经中止的记录竟然提交了：在 TV0 上如此，在 TV2 集群上用*旧版客户端*也一样。只有 TV2 **加上** v2 客户端才管用。那时每次结束 epoch 都会增加，迟到的记录因为 epoch 更旧而认得出来。否则 epoch 只在初始化时增加，以及协调器替生产者中止事务时增加。
 #
 # 最后两行说明事务为什么需要*幂等*：事务里的记录也可能发送两次，没有幂等就会提交两次（实验 05）。
 
@@ -509,7 +509,7 @@ print(list_reads(silent, first(silent, "commit: unknown")))
 # %% jupyter={"source_hidden": true}
 clock = scenario("""
 # An application that takes its time
-#zh 一个不慌不忙的应用
+#zh 一个慢吞吞的应用
 system charges partitions=1
 at 1000
 run app: init, begin
@@ -591,7 +591,7 @@ print(find_lines(failover, "killed", "load", "commit marker", "CompleteC", width
 # %% [markdown] lang="zh"
 # **PrepareCommit 一旦写下，事务就会提交**，不管哪个 broker 宕机。下一个协调器读到这条记录，就又欠下所有的控制消息。从每个 Prepare 状态出发，都只有一个箭头。（还在问旧协调器的客户端会得到 NOT_COORDINATOR，然后重新查找；旧协调器迟到的控制消息会遭到拒绝。）
 #
-# 每当 `__transaction_state` 的一个分区换了 leader，新 leader 的*协调器 epoch*（coordinator epoch）就更高，它发出的控制消息都带着这个 epoch。下一张表是人为构造的情形：有人曾经写过一条控制消息，其中的协调器 epoch 过高。于是 leader 觉得这个协调器太旧，拒绝它的控制消息，协调器也就放弃了。四种补救办法里，哪种放开读者，哪种放开 id？
+# 每当 `__transaction_state` 的一个分区换了 leader，新 leader 的*协调器 epoch*（coordinator epoch）就更高，它发出的控制消息都带着这个 epoch。下一张表是人为构造的情形：有人曾经写过一条控制消息，其中的协调器 epoch 过高。于是 leader 觉得这个协调器太旧，拒绝它的控制消息，协调器也就放弃了。四种补救办法里，哪种能让读者继续读，哪种能让 ID 恢复可用？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 STUCK = """
@@ -628,7 +628,7 @@ print(read_recording("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "
 # coordinator epoch and sends all markers again, until they are accepted.
 
 # %% [markdown] lang="zh"
-# 真实的 4.3.1 经过同样的操作，也停在 PrepareCommit。`find-hanging` 什么也找不到，因为协调器确实知道这个事务。手工写一条控制消息能放开读者，但 id 还是卡着：它的生产者永远得到 CONCURRENT_TRANSACTIONS。（Kafka 自带的工具只会写*中止*的控制消息，那样就把一笔已经确认的收款扔掉了。）真正的补救办法是**重新选举**（re-election）：下一个 leader 的协调器 epoch 更高，它把所有控制消息再发一遍，直到得到接受。
+# 真实的 4.3.1 经过同样的操作，也停在 PrepareCommit。`find-hanging` 什么也找不到，因为协调器确实知道这个事务。手工写一条控制消息能让读者继续读，但 ID 还是卡着：它的生产者永远得到 CONCURRENT_TRANSACTIONS。（Kafka 自带的工具只会写*中止*的控制消息，那样就把一笔已经确认的收款扔掉了。）真正的补救办法是**重新选举**（re-election）：下一个 leader 的协调器 epoch 更高，它把所有控制消息再发一遍，直到得到接受。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 5, make visible: what if a partition has no leader?
@@ -642,7 +642,7 @@ print(read_recording("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "
 # `charges-0` is without a leader for a while, as in any outage, and the application has just been told ok.
 
 # %% [markdown] lang="zh"
-# 控制消息一到高水位之下，事务就变得可读，每个分区各自如此；这是实验 07 的内容。可是，如果控制消息该发出的那一刻，分区没有 leader 呢？这里没有谁宕机。`charges-0` 有一段时间没有 leader，任何故障都可能造成这种局面，而应用刚刚得到 ok。
+# 控制消息一到高水位之下，事务就可以读了，每个分区各算各的；这是实验 07 的内容。可是，如果控制消息该发出的那一刻，分区没有 leader 呢？这里没有进程宕机。`charges-0` 有一段时间没有 leader，任何故障都可能造成这种局面，而应用刚刚得到 ok。
 
 # %% jupyter={"source_hidden": true}
 LEADERLESS = """
@@ -674,13 +674,13 @@ print(read_recording("tv2", "leaderless-marker", *words))
 # PR 22680). `find-hanging` finds it; its `abort` frees the readers, and throws the charge away.
 
 # %% [markdown] lang="zh"
-# 这笔已经确认的收款永远读不到了：这是 broker 自己造成的悬挂事务。第二张表来自真实的 4.3.1，那个分区唯一的 broker 在那里是正常停机的（KAFKA-20734；apache/kafka PR 22680）。`find-hanging` 能找到它；用它的 `abort` 可以放开读者，同时也把这笔收款扔掉了。
+# 这笔已经确认的收款永远读不到了：这是 broker 自己造成的悬挂事务。第二张表来自真实的 4.3.1，那个分区唯一的 broker 在那里是正常停机的（KAFKA-20734；apache/kafka PR 22680）。`find-hanging` 能找到它；用它的 `abort` 可以让读者继续读，同时也把这笔收款扔掉了。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 6, forget: who waits for that, and what does a transaction cost?
 
 # %% [markdown] lang="zh"
-# ## 深入：阶段 6，遗忘：谁要等它，一个事务要花多少代价？
+# ## 深入：阶段 6，遗忘：谁要等它，一个事务的代价有多大？
 
 # %% [markdown]
 # Commit has returned, one marker is still under way, and the same producer goes on.
@@ -727,9 +727,9 @@ print(latest(fenced))
 # %% [markdown] lang="zh"
 # 所有分区都答复之后，协调器写下 CompleteCommit，登记的分区就可以遗忘了。要等这件事的，只有这个生产者的下一个事务。所以一个事务的代价是：在它写过的每个分区里占一条控制消息、一个位移，协调器写几条记录，下一个事务开始前等一会儿。在一个分区里写十条记录，这些代价并不比写一条更多（第一张表）。另一方面，read_committed 的读者要等提交，所以它的延迟大约就是两次提交之间的时间。
 #
-# `__transaction_state` 是*压实*的：每个键以最新的记录为准，所以这份日志可以当作一张表来读，每个 id 一行（第二张表）。新的协调器只需要这些。
+# `__transaction_state` 是*压实*的：每个键以最新的记录为准，所以这份日志可以当作一张表来读，每个 ID 一行（第二张表）。新的协调器只需要这些。
 #
-# 下一张表列出全部八种状态，按日志里存储的编号排列：● 这个实验里走过，○ 允许，· 禁止。括号里的状态从不写入：`PrepareEpochFence` 表示隔离开始，`Dead` 表示这个 id 已经七天没有人使用（分区忘掉一个闲置的生产者 id 则只要一天）。从 `Ongoing` 出发有三条路可走，还有一条回到它自己，用于下一个分区。
+# 下一张表列出全部八种状态，按日志里存储的编号排列：● 这个实验里走过，○ 允许，· 禁止。括号里的状态从不写入：`PrepareEpochFence` 表示隔离开始，`Dead` 表示这个 ID 已经七天没有人使用（分区忘掉一个闲置的生产者 ID 则只要一天）。从 `Ongoing` 出发有三条路可走，还有一条回到它自己，用于下一个分区。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(transitions(unfenced, fenced, once, clock))
@@ -794,7 +794,7 @@ check(UNANSWERED, kill)
 # ## Deeper: which safeguard is necessary?
 
 # %% [markdown] lang="zh"
-# ## 深入：哪些保护措施是必要的？
+# ## 深入：哪些保护措施必不可少？
 
 # %% [markdown]
 # Choose who dies and where, which safeguard is switched off, and which Kafka and client; the picture
@@ -802,7 +802,7 @@ check(UNANSWERED, kill)
 # (`vary` accepts any ipywidgets control, so an experiment of your own is a function and a line.)
 
 # %% [markdown] lang="zh"
-# 选择谁宕机、在哪里宕机，关闭哪项保护措施，用哪种 Kafka 和客户端；图会跟着变。哪些宕机之后，读者两笔收款都有？哪些之后一笔也没有？又是哪一次之后竟有四笔？（`vary` 接受任何 ipywidgets 控件，所以你自己的试验就是一个函数加一行。）
+# 选择谁宕机、在哪里宕机，关闭哪项保护措施，用哪种 Kafka 和客户端；图会跟着变。哪些宕机之后，读者能读到两笔收款？哪些之后一笔也没有？又是哪一次之后竟有四笔？（`vary` 接受任何 ipywidgets 控件，所以你自己的试验就是一个函数加一行。）
 
 # %%
 STORY = """
@@ -835,7 +835,7 @@ vary(
 # With a safeguard off it finds the shortest run that hurts; with it on, it finds nothing.
 
 # %% [markdown] lang="zh"
-# 运行下一个单元之前，先对三项保护措施分别说出：没有它，什么会坏。这三项是 epoch 隔离、PrepareCommit 先于控制消息，以及事务超时。探索器会查看所有可能的执行。关闭一项保护措施，它就找到造成损害的最短执行；打开，就什么也找不到。
+# 运行下一个单元之前，先说一说这三项保护措施，少了哪一项会出什么错。这三项是 epoch 隔离、PrepareCommit 先于控制消息，以及事务超时。探索器会查看所有可能的执行。关闭一项保护措施，它就找到造成损害的最短执行；打开，就什么也找不到。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 rows = []
@@ -850,7 +850,7 @@ print(table("switched off | anomaly | choices | switched on | all runs", rows))
 # Does a commit without an answer always end well? The search finds one end of each kind.
 
 # %% [markdown] lang="zh"
-# 没有得到答复的提交，结局总是好的吗？两种结局，搜索各找到一例。
+# 没有得到答复的提交，结局总是好的吗？好坏两种结局，搜索各找到一例。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 small = system("kafka partitions=1 retries=1 'app=init; begin; send orders-0 a; commit'")
@@ -887,9 +887,9 @@ for outcome in ("COMMIT", "ABORT"):
 
 
 # %% [markdown] lang="zh"
-# 一个与事务有关的请求到了。`known` 是协调器为它的 transactional id 保存的（生产者 id，epoch），如果协调器不认识这个 id，就是 `None`；`state` 是事务的状态；`busy` 表示正在写入记录，或者还欠着控制消息；`asked` 是请求里的（生产者 id，epoch）。请回答 `"ok"`、`"PRODUCER_FENCED"`（致命）、`"CONCURRENT_TRANSACTIONS"`（可重试）或 `"INVALID_PRODUCER_ID_MAPPING"`（致命）。
+# 一个与事务有关的请求到了。`known` 是协调器为它的 transactional id 保存的（生产者 ID，epoch），如果协调器不认识这个 ID，就是 `None`；`state` 是事务的状态；`busy` 表示正在写入记录，或者还欠着控制消息；`asked` 是请求里的（生产者 ID，epoch）。请回答 `"ok"`、`"PRODUCER_FENCED"`（致命）、`"CONCURRENT_TRANSACTIONS"`（可重试）或 `"INVALID_PRODUCER_ID_MAPPING"`（致命）。
 #
-# 你的规则会装进一个协调器，在所有可能的执行里试一遍：有时只有一个生产者，有时还有它重启后的另一个实例，有时是手工发送的请求。这里有两条提示：`print(ADMIT.hint(1))`、`print(ADMIT.hint(2))`。如果规则还不对，消息会说出背后的想法，那次执行会打开，停在看得出问题的那一步。
+# 你的规则会装进一个协调器，在所有可能的执行里试一遍：有时只有一个生产者，有时还有它重启后的另一个实例，有时是手工发送的请求。有两条提示可看：`print(ADMIT.hint(1))`，然后 `print(ADMIT.hint(2))`。如果规则还不对，提示信息会指出背后的想法，推翻它的执行也会打开，停在看得出问题的那一步。
 
 # %% nbgrader={"solution": true, "grade_id": "admit"}
 def admit(known: tuple[int, int] | None, state: str, busy: bool, asked: tuple[int, int]) -> str:
@@ -956,7 +956,7 @@ print(held.finish())
 # ## Deeper: who decides elsewhere?
 
 # %% [markdown] lang="zh"
-# ## 深入：在别处由谁来决定？
+# ## 深入：在别的系统里，由谁来决定？
 
 # %% [markdown]
 # | | Kafka | RocketMQ | Pulsar |
@@ -975,7 +975,7 @@ print(held.finish())
 # | 谁来决定 | 协调器，凭一条记录 | 你的数据库，由 broker 来问 | 协调器，凭一条记录 |
 # | 凭什么认出你 | `transactional.id` | 生产者组 | 没有：每个事务有自己的 TxnID |
 # | 旧实例 | 由它的 epoch 隔离：不能发送，不能提交 | 不隔离：任何实例都可以回答 | 生产者要求（ExclusiveWithFencing）时，按主题隔离它的发送；对它的 TxnID 的提交不隔离 |
-# | 沉默意味着 | 60 s 后中止 | “结果怎样？”，最多问 15 次 | 超时之后中止 |
+# | 没有音讯意味着 | 60 s 后中止 | “结果怎样？”，最多问 15 次 | 超时之后中止 |
 #
 # Kafka 从不回调你的程序，问它本来想怎样。它返回一个错误，错误的类别说明你还能做什么。
 
@@ -1004,9 +1004,9 @@ print(held.finish())
 # %% [markdown] lang="zh"
 # | 想法 | 事实 | 见于 |
 # |---|---|---|
-# | transactional.id 随便取个随机值就行 | 它是应用的名字；随机 id 之间绝不会互相隔离 | 名字 |
+# | transactional.id 随便取个随机值就行 | 它是应用的名字；随机 ID 之间绝不会互相隔离 | 名字 |
 # | transactional.id % 50，去问控制器 | abs(hash) mod 50，任意一个 broker 都会回答 | 名字 |
-# | begin 会在 broker 上打开某样东西 | begin 只在本地 | 阶段 1 |
+# | begin 会在 broker 上开启事务 | begin 只在本地 | 阶段 1 |
 # | 先写记录，再告诉协调器 | 没有核实，就会造成悬挂事务 | 阶段 1 |
 # | epoch 只在初始化时增加 | 协调器中止时也增加；在 TV2 加 v2 客户端下，每次结束都增加 | 阶段 1、2 |
 # | 迟到的消息不会落进下一个事务 | 只有 TV2 加 v2 客户端才如此 | 阶段 2 |
@@ -1029,7 +1029,7 @@ print(held.finish())
 # and calls commit.
 
 # %% [markdown] lang="zh"
-# 一家票务商店运行两个 pod，事务 id 分别是 `shop-0` 和 `shop-1`。0 号 pod 卡住了，平台用同一个 id 启动了一个新的 0 号 pod。卡住的 pod 醒来，手里有一个未结束的事务，它调用 commit。
+# 一家票务网站运行两个 pod，事务 ID 分别是 `shop-0` 和 `shop-1`。0 号 pod 卡住了，平台用同一个 ID 启动了一个新的 0 号 pod。卡住的 pod 醒来，手里还有一个未结束的事务，于是调用 commit。
 
 # %% jupyter={"source_hidden": true}
 Predict("06-exit-ticket")

@@ -22,11 +22,11 @@
 #
 # *90 分钟，短路线约 25 分钟* · Kafka 4.3，`transaction.version` 2，v2 客户端（Java 4.x）
 #
-# **一段话概括**：一个事务同时写入好几个分区，它的记录夹在别人的记录中间。订单服务提交了一个事务，提交也返回了。在这个实验里，你要弄清那一刻谁能读到什么；你要让系统停在最糟糕的时刻；你还要说出是哪一次 kill 造成的。
+# **一段话概括**：一个事务同时写入好几个分区，它的记录夹在别人的记录中间。订单服务提交了一个事务，提交也返回了。在这个实验里，你要弄清那一刻谁能读到什么；你要让系统停在最糟糕的时刻，并说出是哪一次 kill 造成的。
 #
 # **短路线**：引子、预测、执行、找出那次宕机、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
 #
-# **你需要**实验 06，或者以下四个词。*分区*（partition）是主题的一个日志。*事务协调器*（coordinator）是保存事务状态的 broker。*高水位*（high watermark，HW）是一个位移，在它之下的记录都已复制。*read_committed* 是读者的一项设置，表示不想要尚未提交的事务的任何记录。
+# **你需要**先做实验 06，或者先知道下面四个词。*分区*（partition）是主题的一个日志。*事务协调器*（coordinator）是保存事务状态的 broker。*高水位*（high watermark，HW）是一个位移，在它之下的记录都已复制。*read_committed* 是读者的一项设置，表示事务没有提交，就不要它的任何记录。
 
 # %% [markdown]
 # ## Hook: the commit returned. What did the billing service read?
@@ -46,7 +46,7 @@
 # %% [markdown] lang="zh"
 # ## 引子：提交已经返回，账单服务读到了什么？
 #
-# 礼品店的订单服务在一个事务里，把订单 580538 写入一个主题，把付款写入另一个主题。它的 `commit` 返回 `ok`。账单服务用 read_committed 同时读这两个主题。它发出的账单是错的，而从头到尾没有报过一个错误。
+# 礼品店的订单服务在一个事务里，把订单 580538 写入一个主题，把付款写入另一个主题。它的 `commit` 返回 `ok`。账单服务用 read_committed 同时读这两个主题。它发出的账单是错的，而从头到尾没有报过错。
 #
 # 用 Java 写，订单服务就是 `initTransactions(); beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`。下面以 `run app: …` 开头的各行意思相同。`kill coordinator …` 这一行让协调器停在某一步，`restart` 再把它启动。
 #
@@ -91,7 +91,7 @@ from mqlab.lessons.kafka.lab07 import (
 # %%
 torn = scenario("""
 # The coordinator dies between an order and its payment
-#zh 协调器死在订单和付款之间
+#zh 协调器在订单和付款之间宕机
 system orders producers=app:order-service,billing readers=reader
 run app: init, begin, send orders-0 580538
 run billing: init, begin, send orders-0 invoice
@@ -167,10 +167,10 @@ frontiers(torn, half)
 # read* (撕裂读): it saw part of a transaction.
 
 # %% [markdown] lang="zh"
-# | 阶段 | 在这次执行中 | 谁能得知 |
+# | 阶段 | 在这次执行中 | 谁知道 |
 # |---|---|---|
 # | 预留 | 协调器写下 `Ongoing {orders-0, payments-0}` | 它的日志 |
-# | 写入 | Produce：`580538` 和 `paid-580538` 直接进入分区 | 所有读未提交数据的人 |
+# | 写入 | Produce：`580538` 和 `paid-580538` 直接进入分区 | 所有 read_uncommitted 的读者 |
 # | 决定 | EndTxn：`PrepareCommit` | 客户端：它的提交返回了 |
 # | 公布决定 | 向每个分区发 WriteTxnMarkers | 还没有人 |
 # | 变为可见 | 控制消息落到 HW 之下，LSO 移动 | *这个*分区的读者 |
@@ -190,7 +190,7 @@ frontiers(torn, half)
 # %% [markdown] lang="zh"
 # ## 找出那次宕机
 #
-# 现在由你来推动系统。应用已经为订单 580538 调用了 `commit`，请求还在路上。点击消息，可以投递它或者扣住它。点击泳道，可以杀掉那个进程。点击两行之间的红色记号，可以退回去，恰好在那里杀掉节点。请找出*最短的执行，让某个读者只得到半个订单 580538*。这根本不需要宕机：一条控制消息比另一条先到就行。宕机则让这个时刻持续下去。
+# 现在由你来操纵系统。应用已经为订单 580538 调用了 `commit`，请求还在路上。点击消息，可以投递它或者扣住它。点击泳道，可以杀掉那个进程。点击两行之间的红色记号，可以退回去，就在那里杀掉节点。请找出*最短的执行，让某个读者只得到半个订单 580538*。这根本不需要宕机：一条控制消息比另一条先到就行。宕机则让这个时刻持续下去。
 
 # %%
 play = continue_scenario("""
@@ -209,7 +209,7 @@ Playground(play, goal="whole read")
 # InitProducerId.
 
 # %% [markdown] lang="zh"
-# 接下来**写出这次 kill**。先后卖出两个订单，每个订单一个事务。在你的 kill 之后，读者能得到整个订单 580538，而订单 580539 只有一半，这种状态一直持续到协调器恢复。这一行的形式是 `kill coordinator when=Kind#n after=K`。它在发出第 n 条这种消息的那一步杀掉协调器，那时这一步已经完成了 K 个效果。应答用 `⇒` 表示：`kill = "kill coordinator when=⇒InitProducerId#1 after=0"` 会在协调器应答第一个 InitProducerId 之前杀掉它。
+# 接下来**写出这次 kill**。先后卖出两个订单，每个订单一个事务。在你的 kill 之后，读者能得到整个订单 580538，而订单 580539 只有一半，这种状态一直持续到协调器恢复。这一行的形式是 `kill coordinator when=Kind#n after=K`。意思是：协调器发出第 n 条这种消息的那一步，做完 K 个效果就把它杀掉。应答用 `⇒` 表示：`kill = "kill coordinator when=⇒InitProducerId#1 after=0"` 会在协调器应答第一个 InitProducerId 之前杀掉它。
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
@@ -244,9 +244,9 @@ check(HALF, kill)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 控制消息就是一条记录。读已提交数据的人能得到什么，由 LSO 决定，不由高水位决定。结局处处一致，时刻各不相同。
+# 控制消息就是一条记录。只读已提交数据的读者能得到什么，由 LSO 决定，不由高水位决定。结局处处一致，时刻各不相同。
 #
-# 短路线到此结束。下面的部分继续深入，顺序随意；10 分里有 8 分在那里。下一个实验要问，读者的位置怎样加入事务：[实验 08](08-consume-transform-produce.ipynb)。
+# 短路线到此结束。下面的部分继续深入，先做哪个都行；10 分中有 8 分在那里。下一个实验要问，读者的位置怎样加入事务：[实验 08](08-consume-transform-produce.ipynb)。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -280,7 +280,7 @@ data_flow()
 # partition may show. The coordinator sends it no request.
 
 # %% [markdown] lang="zh"
-# 这是实验 06 的那张图，加上了文章里常说的五个步骤的编号。看消费者的那条线：没有谁驱动读者，它一次又一次地主动询问，得到分区可以给它看的记录。协调器不会向它发任何请求。
+# 这是实验 06 的那张图，加上了文章里常说的五个步骤的编号。看消费者的那条线：没有人驱动读者，它一次又一次地主动询问，得到分区可以给它看的记录。协调器不会向它发任何请求。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: why must others wait, and must all of them?
@@ -294,7 +294,7 @@ data_flow()
 # answered `ok`.
 
 # %% [markdown] lang="zh"
-# `slow` 在 `orders-0` 里有一个事务还没有结束。这时 `plain` 不用事务，往那里写 `p`，往 `orders-1` 写 `q`；`fast` 则完成了一整个事务，在 `orders-0` 里写了 `f`。它们得到的应答都是 `ok`。
+# `slow` 在 `orders-0` 里有一个事务还没有结束。这时 `plain` 不用事务，往那里写 `p`，往 `orders-1` 写 `q`；`fast` 则完成了一整个事务，在 `orders-0` 里写了 `f`。三者得到的应答都是 `ok`。
 
 # %% jupyter={"source_hidden": true}
 behind = scenario("""
@@ -325,7 +325,7 @@ frontiers(behind, -1)
 # read_uncommitted go on.
 
 # %% [markdown] lang="zh"
-# 所以“一个事务阻塞，后面的全都阻塞”只对了一半。在它写过的分区里，它挡住的是已提交数据的*读者*，直到事务结束，或者超时让它结束。生产者、其他分区和 read_uncommitted 都照常进行。
+# 所以“一个事务阻塞，后面的全都阻塞”只对了一半。在它写过的分区里，它挡住的是只读已提交数据的*读者*，直到事务结束，或者超时让它结束。生产者、其他分区和 read_uncommitted 都照常进行。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: does a commit move the high watermark?
@@ -380,7 +380,7 @@ for stop in ("kill", "power-cut"):
 # %% [markdown] lang="zh"
 # 从前几行可以看出，HW 在提交之前就已越过 `a` 和 `b`。控制消息不过是又一条记录，HW 越过它，和越过别的记录没有两样。提交让 LSO 一下子从 0 移到 3。
 #
-# *持久*（durable）是指，该有这条记录的磁盘上都有了它。这并不等于其中某一块磁盘已经*刷盘*（flushed）：Kafka 的确认以复制为准。只有一份副本时，断一次电，已经确认的付款就没了，而且没有谁得到通知。
+# *持久*（durable）是指，该有这条记录的磁盘上都有了它。这并不等于哪一块磁盘上已经*刷盘*（flushed）：Kafka 的确认以复制为准。只有一份副本时，断一次电，已经确认的付款就没了，而且没有人得到通知。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: where do the offsets go?
@@ -420,7 +420,7 @@ print(lag_table(commit))
 # and it does reach 0.
 
 # %% [markdown] lang="zh"
-# 控制消息也占一个位移。所以在读者看来，位移有空缺，而 `end offset − beginning offset` 算出的比消息数要多。如果工具用最后一条*记录*来计算 lag，那么主题再空闲，它也永远看不到 0。这是出了名的误报。消费者自己的 lag 是从它的位置量到 LSO，确实会到 0。
+# 控制消息也占一个位移。所以在读者看来，位移有空缺，`end offset − beginning offset` 算出的比消息数要多。如果工具用最后一条*记录*来计算 lag，那么主题再空闲，它也永远看不到 0。这是出了名的误报。消费者自己的 lag 是从它的位置量到 LSO，确实会到 0。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what happens to aborted records?
@@ -434,7 +434,7 @@ print(lag_table(commit))
 # between the messages.
 
 # %% [markdown] lang="zh"
-# 一个分区里有普通记录（`n`）、一个中止的事务（`x`）和一个提交的事务（`c`）。最后 `x` 还有第二个事务，它提交了。许多文章都画过这样的日志，把各种记号画在消息之间。
+# 一个分区里有普通记录（`n`）、一个中止的事务（`x`）和一个提交的事务（`c`）。最后 `x` 还有第二个事务，这个事务提交了。许多文章都画过这样的日志，把各种记号画在消息之间。
 
 # %% jupyter={"source_hidden": true}
 MIXED = """
@@ -479,7 +479,7 @@ print(list_index_steps(mixed_run))
 # transactional producer travels in it: the transactional id, the producer id, the epoch?
 
 # %% [markdown] lang="zh"
-# 首领副本（leader）在 LSO 处截断，附上一份列表，由客户端来跳过。首领副本在写入中止的控制消息时、LSO 即将移动之前，把已中止的事务记入它的索引文件（`.txnindex`）：就是 *when is the index written?* 下面的三行。`by_hand` 只凭这份列表来过滤，和客户端的做法一样。对列表里的生产者，客户端从首个位移起丢掉它的记录，到它的中止控制消息为止，所以同一个生产者 ID 的 `x8` 会留下来。
+# 首领副本（leader）在 LSO 处截断，附上一份列表，由客户端来跳过。leader 在写入中止的控制消息时、LSO 即将移动之前，把已中止的事务记入它的索引文件（`.txnindex`）：就是 *when is the index written?* 下面的三行。`by_hand` 只凭这份列表来过滤，和客户端的做法一样。对列表里的生产者，客户端从首个位移起丢掉它的记录，到它那条中止的控制消息为止，所以同一个生产者 ID 的 `x8` 会留下来。
 #
 # 下一个单元拆开 librdkafka 写到 Kafka 4.3.1 的一个批次。事务型生产者有三个名字：事务 ID（transactional id）、生产者 ID、epoch。随批次传送的是哪一个？
 
@@ -500,7 +500,7 @@ print("its transactional id is in its", len(BATCH), "bytes:", TRANSACTIONAL_ID.e
 # ## Deeper: which level do you read at?
 
 # %% [markdown] lang="zh"
-# ## 深入：你用哪个级别来读？
+# ## 深入：你用哪个级别读？
 
 # %% [markdown]
 # Isolation is the I of ACID, and *read committed* means no *dirty read* (脏读): a reader never sees a
@@ -630,7 +630,7 @@ for fact in twice:
 # same as text.
 
 # %% [markdown] lang="zh"
-# 探索器会查看协调器宕机一次的所有调度，每一步的每个效果之后都试到。按*开始搜索*。有一个命题会被推翻，用的是最短的执行；其余的都成立。后面那个单元用文字说明同样的结果。
+# 探索器会查看协调器宕机一次的所有可能的执行，每一步的每个效果之后都试到。按*开始搜索*。有一个命题会被推翻，用的是最短的执行；其余的都成立。后面那个单元用文字说明同样的结果。
 
 # %%
 line = "kafka partitions=2 'app=init; begin; send orders-0 a; send orders-1 b; commit'"
@@ -652,7 +652,7 @@ print("looked at all of them:", verdict.complete)
 # ## Deeper: which safeguard is necessary?
 
 # %% [markdown] lang="zh"
-# ## 深入：哪项保护措施必不可少？
+# ## 深入：哪些保护措施必不可少？
 
 # %% [markdown]
 # Each line of this table takes one safeguard away and searches for the shortest run that breaks a
@@ -698,7 +698,7 @@ Player(verdict.counterexamples["money"].trace(), title="Markers before the decis
 # ## Deeper: what does a leader do with a marker, in which order?
 
 # %% [markdown] lang="zh"
-# ## 深入：首领副本怎样处理控制消息，按什么顺序？
+# ## 深入：leader 怎样处理控制消息，按什么顺序？
 
 # %% [markdown]
 # Lab 06 put the coordinator's work into order. Now the other end: the coordinator has asked the leader of a
@@ -708,7 +708,7 @@ Player(verdict.counterexamples["money"].trace(), title="Markers before the decis
 # cell, then move the pieces: each move is written between the brackets of its call.
 
 # %% [markdown] lang="zh"
-# 实验 06 给协调器的工作排了顺序，现在看另一端：协调器请求分区的首领副本写一条控制消息，可能是提交，也可能是中止。这七个步骤里有四个是首领副本的工作。你试的每个顺序都会装进一个首领副本，它可能在任意两步之间死掉，所有的调度都会搜索到。顺序错了，你会看到说明原因的最短执行。*正确的顺序不止一种*。运行这个单元，再移动各个步骤：每次移动都会写到调用的括号里。
+# 实验 06 给协调器的工作排了顺序，现在看另一端：协调器请求分区的 leader 写一条控制消息，可能是提交，也可能是中止。这七个步骤里有四个是 leader 的工作。你试的每个顺序都会装进一个 leader，它可能在任意两步之间宕机，所有可能的执行都会搜索到。顺序错了，你会看到说明原因的最短执行。*正确的顺序不止一种*。运行这个单元，再移动各个步骤：每次移动都会写到调用的括号里。
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = MARKER.arrange([
@@ -744,9 +744,9 @@ check(MARKER, order)
 # names the belief behind it, and the run that refutes it opens where it shows.
 
 # %% [markdown] lang="zh"
-# 首领副本对自己的分区知道两件事：*所有未决事务的首个位移*（一个元组，可能是空的），以及*高水位*。请写出规则，说明读已提交数据的人不能到达哪个位移。规则会装进首领副本，在三个小系统的所有调度上试一遍。
+# leader 对自己的分区知道两件事：*所有未决事务的首个位移*（一个元组，可能是空的），以及*高水位*。请写出规则，说明只读已提交数据的读者不能到达哪个位移。规则会装进 leader，在三个小系统的所有可能的执行里都试一遍。
 #
-# 这里有两条提示：先运行 `print(LSO.hint(1))`，再运行 `print(LSO.hint(2))`。如果规则还不对，提示信息会说出它背后的想法，推翻这个想法的执行也会打开，停在看得出问题的地方。
+# 有两条提示可看：`print(LSO.hint(1))`，然后 `print(LSO.hint(2))`。如果规则还不对，提示信息会指出背后的想法，推翻它的执行也会打开，停在看得出问题的那一步。
 
 # %% nbgrader={"solution": true, "grade_id": "lso"}
 def lso(first_offsets: tuple[int, ...], high_watermark: int) -> int:
@@ -790,7 +790,7 @@ check(LSO, lso)
 # |---|---|---|---|
 # | 未决的消息放在哪里 | 在自己的分区里，和其他消息混在一起 | 在单独的主题里（半消息） | 在自己的主题里，和其他消息混在一起 |
 # | 什么让它可见 | 每个分区里的控制消息，LSO | 真正的主题里的第二条消息 | 每个主题里的控制消息，maxReadPosition |
-# | 什么在未结束的事务后面等待 | 它写过的分区里，已提交数据的读者 | 没有 | 它写过的主题里的所有读者 |
+# | 什么在未结束的事务后面等待 | 它写过的分区里，只读已提交数据的读者 | 没有 | 它写过的主题里的所有读者 |
 # | 谁跳过已中止的消息 | 客户端，凭列表 | 没有什么可跳过：从来没有复制过去 | broker |
 # | 撕裂读 | 短暂存在，在两条控制消息之间 | 总共只有一条消息 | 短暂存在，在两条控制消息之间 |
 #
@@ -826,13 +826,13 @@ check(LSO, lso)
 # |---|---|---|
 # | 提交已返回，所以可见 | PrepareCommit 之后就应答，此时还没有任何控制消息 | 执行 |
 # | 读者一下子得到整个事务 | 每个分区在自己的控制消息写入时才显示它 | 执行 |
-# | 控制消息由生产者写入 | 由首领副本写入，是协调器请求的 | 谁和谁说话 |
+# | 控制消息由生产者写入 | 由 leader 写入，是协调器请求的 | 谁和谁说话 |
 # | 协调器会通知消费者 | 是读者来询问；控制消息是日志里的一条记录 | 谁和谁说话 |
 # | 未结束的事务只隐藏自己的消息 | 在这里，它后面的一切都要等待 | 别人要等 |
 # | 一个事务阻塞，后面的全都阻塞 | 只有它写过的分区里的读者 | 别人要等 |
 # | 提交推进高水位 | 推进它的是复制；提交推进的是 LSO | 高水位 |
 # | 位移连续 | 控制消息也占位移；按最后一条记录算的 lag 永远到不了 0 | 位移 |
-# | 已中止的记录被删除，或由 broker 过滤 | 它们留在日志里，由客户端跳过 | 中止的记录 |
+# | 已中止的记录被删除，或由 broker 过滤 | 记录留在日志里，由客户端跳过 | 中止的记录 |
 # | 中止列表里有起点和终点 | 文件里有；传送的只有 ID 和首个位移 | 中止的记录 |
 # | 批次带着事务 ID | 带的是生产者 ID 和 epoch | 中止的记录 |
 # | 消费者缓存到控制消息到来为止 | 哪种模式都不缓存；是 broker 扣住 | 级别 |

@@ -20,11 +20,11 @@
 #
 # *90 分钟，短路线约 20 分钟* · Pulsar 4.2
 #
-# **一段话概括**：在 Pulsar 里，事务可以发送消息，也可以确认读到的消息。礼品店的账单部门就是这样用的。有一天账单打不出来，于是事务中止。在这个实验里，你要找到那天的订单去了哪里，再写出调用，让这些订单开出账单。
+# **一段话概括**：在 Pulsar 里，事务可以发送消息，也可以确认读到的消息。礼品店的账单部门就是这样用的。有一天账单打不出来，于是事务中止。在这个实验里，你要找到那天的订单去了哪里，再写几个调用，把账单补开出来。
 #
 # **短路线**：引子、预测、执行、给订单开账单、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **你需要**实验 09，或者以下几个词。*订阅*（subscription）是主题里一个有名字的位置，它自己记账，知道哪些消息已经处理完。*确认*（acknowledge）一条消息，就是声明它已经处理完：可以一条一条来（*逐条确认*，也叫单条确认，individually），也可以连同之前的所有消息一起（*累积确认*，cumulatively）。*事务协调器*（coordinator）是 broker 中掌握每个事务状态的那一部分。
+# **你需要**先做实验 09，或者先知道下面几个词。*订阅*（subscription）是主题里有名字的位置，自己记着哪些消息已经处理完。*确认*（acknowledge）一条消息，就是声明它已经处理完：可以一条一条来（*逐条确认*，也叫单条确认，individually），也可以连同之前的所有消息一起（*累积确认*，cumulatively）。*事务协调器*（coordinator）是 broker 中掌握每个事务状态的那一部分。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -84,7 +84,7 @@ from mqlab.lessons.pulsar.lab10 import (
 # %% [markdown] lang="zh"
 # ## 引子：打印机没纸了，订单在哪里？
 #
-# 用的还是 2011 年十二月 5 日的真实订单。商店把订单发到主题 `orders`，账单部门的一个工作进程从那里读取。来了三个订单。工作进程开始一个事务，用一次累积确认把三个订单全部确认，然后动手开账单。打印机没纸，账单没开成，它就中止了事务，然后又来取订单。
+# 用的还是 2011 年 12 月 5 日的真实订单。商店把订单发到主题 `orders`，账单部门的一个工作进程从那里读取。来了三个订单。工作进程开始一个事务，用一次累积确认把三个订单全部确认，然后动手开账单。打印机没纸，账单没开成，它就中止了事务，然后又来取订单。
 #
 # 用 Java 写，这些调用是 `newTransaction()…build()`、`acknowledgeCumulativeAsync(id, txn)`、`txn.abort()` 和 `receive()`。下面以 `run worker: …` 开头的各行意思相同。`orders-0` 是主题的分区，`tc-0` 是协调器，`billing` 是订阅。消息用分区加位置来称呼，例如 `orders-0@2`。
 #
@@ -135,7 +135,7 @@ Predict("10-abort", trace=printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 # %% [markdown] lang="zh"
 # ## 执行
 #
-# 用方向键逐步查看，或者拖动滑块。画面打开时，停在确认刚得到接受的那一步。看一下订阅：三条消息处于*待定确认*（pending）状态，既不算已确认，也不算空闲。*金额*一栏把已发送的订单（竖线）和已最终确认的订单（长条）放在一起对照。往下走到中止，再走到最后的 `receive`。每一步都问一问：broker 的磁盘上有什么？它发出了什么？
+# 用方向键逐步查看，或者拖动滑块。画面打开时，停在 broker 刚接受确认的那一步。看一下订阅：三条消息处于*待定确认*（pending）状态，既不算已确认，也不算空闲。*金额*一栏把已发送的订单（竖线）和已最终确认的订单（长条）放在一起对照。往下走到中止，再走到最后的 `receive`。每一步都问一问：broker 的磁盘上有什么？它发出了什么？
 
 # %%
 Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
@@ -150,9 +150,9 @@ Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 # has the recording.
 
 # %% [markdown] lang="zh"
-# 中止收回了确认，订阅把三个订单重新算作没有处理完。但是 broker 不会再发一遍。*累积*确认之后，broker 把这件事交给消费者，而这个消费者只是在等新消息。£1032.34 既没有开账单，也没有丢失；没有哪个调用失败，也没有谁得到通知。
+# 中止收回了确认，订阅把三个订单重新算作没有处理完。但是 broker 不会再发一遍。*累积*确认之后，broker 把这件事交给消费者，而这个消费者只是在等新消息。£1032.34 既没有开账单，也没有丢失；没有哪个调用失败，也没有人得到通知。
 #
-# 我们让正式发布的 Pulsar 4.2.4 执行了同样的调用，结果一样。深入部分的第一节里有录制。
+# 我们让正式发布的 Pulsar 4.2.4 执行了同样的调用，结果一样；录制见深入部分的第一节。
 
 # %% [markdown]
 # ## Bill the orders
@@ -186,7 +186,7 @@ Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 # %% [markdown] lang="zh"
 # ## 给订单开账单
 #
-# 打印机又有纸了。请写出中止之后的那几行。工作进程或者部门里的另一个进程，必须把三个订单各再收到恰好一次；到最后，三个订单都必须最终确认。你的代码之前已有这些行：
+# 打印机又有纸了。请写出中止之后的那几行。工作进程或者部门里的另一个进程，必须把三个订单都再收到一次，而且只有一次；到最后，三个订单都必须最终确认。在你写的几行之前，已经有这些行：
 #
 #     system pulsar clients=shop,worker,twin
 #     run worker: subscribe orders-0 billing
@@ -206,7 +206,7 @@ Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 # | `run worker: redeliver billing` | redeliverUnacknowledgedMessages() |
 # | `kill worker`、`kill orders-0`、`restart orders-0` | 杀掉进程或者分区所在的 broker，再启动它 |
 #
-# `twin` 能用的调用和 `worker` 相同。同一行里有几个调用，就用逗号隔开。每个 `receive` 都要另起一个 `run` 行，因为它只取已经到达的消息。做法不止一种。这里有两条提示：先运行 `print(RETURNING.hint(1))`，再运行 `print(RETURNING.hint(2))`。
+# `twin` 能用的调用和 `worker` 相同。同一行里有几个调用，就用逗号隔开。每个 `receive` 都要另起一个 `run` 行，因为它只取已经到达的消息。做法不止一种。有两条提示可看：`print(RETURNING.hint(1))`，然后 `print(RETURNING.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "returning"}
 # The lines that follow the abort, one below the other.
@@ -243,9 +243,9 @@ check(RETURNING, story)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 事务里的确认，在事务结束之前一直是待定的，中止会把它收回。收回确认是一回事，重新发送消息是另一回事。累积确认之后，重新发送要由消费者自己去要。
+# 事务里的确认，在事务结束之前一直是待定的，中止会把它收回。收回确认是一回事，重新发送消息是另一回事。累积确认之后，要消费者自己去请求重发。
 #
-# 短路线到此结束。下面的部分继续深入，10 分里有 8 分在那里。下一个实验用同样的订单，一直走到每分钟的收入：[实验 11](11-order-to-income.ipynb)。
+# 短路线到此结束。下面的部分继续深入；10 分中有 8 分在那里。下一个实验用同样的订单，一直走到每分钟的收入：[实验 11](11-order-to-income.ipynb)。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -372,7 +372,7 @@ print(compare_types())
 # So an abort undoes the acknowledgement. Which messages come again, and when, depends on the type.
 
 # %% [markdown] lang="zh"
-# Shared 订阅为投递过的每条消息记账，所以能只重发这一条，并且计数。Exclusive 和 Failover 承诺了顺序。为了守住顺序，它们回到第一条未确认的消息，*从那里起全部*重发，而且不计数。580538、580540 和 580541 与事务无关，工作进程却收到了两次。累积确认之后，broker 什么也不发，和引子里一样。在 Shared 和 Key_Shared 上，消费者手里只有一部分消息，所以客户端会拒绝累积确认。
+# Shared 订阅为投递过的每条消息记账，所以能只重发这一条，并且计数。Exclusive 和 Failover 承诺了顺序。为了守住顺序，只好回到第一条未确认的消息，*从那里起全部*重发，而且不计数。580538、580540 和 580541 与事务无关，工作进程却收到了两次。累积确认之后，broker 什么也不发，和引子里一样。在 Shared 和 Key_Shared 上，消费者手里只有一部分消息，所以客户端会拒绝累积确认。
 #
 # 总之，中止撤销的是确认。哪些消息会再来、什么时候来，取决于订阅的类型。
 
@@ -449,7 +449,7 @@ print(columns([("", "the second acknowledgement"), *rows]))
 # Use only one kind in a subscription.
 
 # %% [markdown] lang="zh"
-# 一条消息最多为一个事务待定，就连同一个事务也不能再确认一遍。一个请求要么全部成功，要么全部失败。已提交的确认不会撤回，所以另一个事务再去确认这条消息，同样是*冲突*（conflict）。一个订阅只容得下一个待定的累积确认，而且只有占着它的事务才能把它往前推。
+# 一条消息最多在一个事务里待定，就连这个事务自己也不能再确认一遍。一个请求要么全部成功，要么全部失败。已提交的确认不会撤回，所以另一个事务再去确认这条消息，同样是*冲突*（conflict）。一个订阅只容得下一个待定的累积确认，而且只有占着它的事务才能把它往前推。
 #
 # 最后一行暴露出一个漏洞：broker 不会拿累积确认和逐条确认互相比对。在同一个订阅里，请只用其中一种。
 
@@ -466,7 +466,7 @@ print(columns([("", "the second acknowledgement"), *rows]))
 # nothing of a plain acknowledgement.
 
 # %% [markdown] lang="zh"
-# 580538 正为 t1 待定。工作进程再确认它一次，这次是*普通*确认，不在事务里。然后 t1 中止。Pulsar 事务的设计文档（PIP-31）说，这样的确认会被丢弃。有些文章说，别的事务都不能确认这条消息，却没有提到普通确认。
+# 580538 正在 t1 里待定。工作进程再确认它一次，这次是*普通*确认，不在事务里。然后 t1 中止。Pulsar 事务的设计文档（PIP-31）说，这样的确认会被丢弃。有些文章说，别的事务都不能确认这条消息，却没有提到普通确认。
 
 # %% jupyter={"source_hidden": true}
 plain = scenario(
@@ -506,7 +506,7 @@ print(read_recording("pulsar-4.2.4/4.2", "plain-ack-beats-pending", *SAID))
 # code, that acknowledges without one.
 
 # %% [markdown] lang="zh"
-# 在订阅看来，t1 仍然没有结束（`ongoing 1`），所以中止它并非毫无效果：在 Exclusive 订阅上，broker 接着会把*其余*未确认的消息重发一遍。可见，冲突检查只是让事务之间互不侵犯。如果某个工作进程或者一行旧代码不在事务里就去确认，那就什么也挡不住。
+# 在订阅看来，t1 仍然没有结束（`ongoing 1`），所以中止它并非毫无效果：在 Exclusive 订阅上，broker 接着会把*其余*未确认的消息重发一遍。可见，冲突检查只能防住事务之间的冲突。如果某个工作进程或者一行旧代码不用事务就去确认，那就什么也挡不住。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: can you write the rule of conflict?
@@ -530,9 +530,9 @@ print(read_recording("pulsar-4.2.4/4.2", "plain-ack-beats-pending", *SAID))
 
 
 # %% [markdown] lang="zh"
-# 现在由你来当订阅。事务 `txn`（一段文本，例如 `"(0,1)"`）请求确认 `asked` 里的消息，也就是一个数字元组，例如 `(0, 2)`。你还会得到 `acked`，即所有已最终确认的消息的编号；以及 `pending`，一个由二元组组成的元组，例如 `((0, "(0,0)"),)`：消息 0 正为事务 (0,0) 待定。如果这个事务可以确认这些消息，就返回 `True`；如果冲突，就返回 `False`。
+# 现在由你来当订阅。事务 `txn`（一段文本，例如 `"(0,1)"`）请求确认 `asked` 里的消息，也就是一个数字元组，例如 `(0, 2)`。你还会得到 `acked`，即所有已最终确认的消息的编号；以及 `pending`，由二元组组成的元组，例如 `((0, "(0,0)"),)`：消息 0 正在事务 (0,0) 里待定。如果这个事务可以确认这些消息，就返回 `True`；如果冲突，就返回 `False`。
 #
-# 你的规则会装进 broker，用十三个短程序来试，每个程序都试遍事件的所有顺序。在这些程序里，工作进程读取真实的订单，发送收入，确认订单，这些都在事务里，事务可能提交，也可能中止。其中一个程序里 broker 可能被杀掉，之后它会回放日志，再次询问你的规则。任何收入都不能存两次，空闲的消息也不能遭到拒绝。事务可以再次确认它自己的消息吗？Pulsar 会拒绝，但没有哪个承诺取决于此，所以两种答案都算通过。这里有两条提示：先运行 `print(ACKING.hint(1))`，再运行 `print(ACKING.hint(2))`。
+# 你的规则会装进 broker，用十三个短程序来试，每个程序都试遍事件的所有顺序。在这些程序里，工作进程读取真实的订单，发送收入，确认订单，这些都在事务里，事务可能提交，也可能中止。其中一个程序里 broker 可能被杀掉，之后它会回放日志，再次询问你的规则。任何收入都不能存两次，空闲的消息也不许拒绝。事务可以再次确认它自己的消息吗？Pulsar 会拒绝，但没有哪个承诺取决于此，所以两种答案都算通过。有两条提示可看：`print(ACKING.hint(1))`，然后 `print(ACKING.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "acking"}
 def may_ack(txn: str, asked: tuple, acked: tuple, pending: tuple) -> bool:
@@ -592,7 +592,7 @@ Predict("10-client-dies", trace=client_dies, step=first(client_dies, "killed"))
 # Exclusive subscription.
 
 # %% [markdown] lang="zh"
-# 再看别的死法。*individually* 一列的确认和上面相同。*cumulatively* 一列在 Exclusive 订阅上，用 t1 里的一次累积确认来确认前两个订单。
+# 再看别的情形：死掉的不一定是工作进程。*individually* 一列的确认和上面相同。*cumulatively* 一列在 Exclusive 订阅上，用 t1 里的一次累积确认来确认前两个订单。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 deaths = {
@@ -634,7 +634,7 @@ print(columns(rows))
 #
 # 累积确认同样记在日志里，但它什么也挡不住。重发消息的时候，broker 只会跳过*逐条*确认的待定消息。
 #
-# | 状态 | 在哪里 | 客户端宕机后还在吗 | broker 宕机后还在吗 |
+# | 状态 | 在哪里 | 客户端死后还在吗 | broker 宕机后还在吗 |
 # |---|---|---|---|
 # | 已确认 | 游标，在磁盘上 | 在 | 在 |
 # | 待定 | pending-ack 日志，在磁盘上 | 在 | 在 |
@@ -643,7 +643,7 @@ print(columns(rows))
 # | 已提前发来，尚未接收 | 客户端的队列 | 不在 | 不在：客户端清空队列，broker 重新发来 |
 # | 事务的句柄 | 客户端的内存 | 不在 | 在 |
 #
-# 所以，那篇文章说错了 Pulsar：两个系统都把这个状态保存在 broker。在 Kafka 里，待定的位移在 `__consumer_offsets` 里（实验 08）。
+# 所以，那篇文章关于 Pulsar 的说法是错的：两个系统都把这个状态保存在 broker。在 Kafka 里，待定的位移在 `__consumer_offsets` 里（实验 08）。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who ends a transaction that nobody ends?
@@ -657,7 +657,7 @@ print(columns(rows))
 # a client connects to the coordinator.
 
 # %% [markdown] lang="zh"
-# 客户端死了，t1 还没有结束，580538 谁也拿不到。它什么时候才会空闲？t1 的超时是 60 s。为了增加难度，协调器所在的 broker 也被杀掉，在 50 s 时恢复。随后有一个客户端连接到协调器。
+# 客户端死了，t1 还没有结束，580538 谁也拿不到。要到什么时候才拿得到？t1 的超时是 60 s。为了增加难度，协调器所在的 broker 也被杀掉，在 50 s 时恢复。随后有一个客户端连接到协调器。
 
 # %% jupyter={"source_hidden": true}
 LEFT_OPEN = """
@@ -702,7 +702,7 @@ print(columns(rows))
 # that must hear of its end) lies in a *namespace* (命名空间, a named group of topics) that does not exist.
 
 # %% [markdown] lang="zh"
-# 协调器在日志里找到 t1，到了原来的期限就把它中止，消息于是再来一次。有一篇文章说，超时会让客户端和 broker 恢复一致。对*尚未决定*（open）的事务，这话是对的，但有一处例外，见第二行：重启之后，要等到有使用事务的客户端连接上来，协调器才会加载它的日志。正在运行的客户端会自己连上来；如果一个这样的客户端也没有，就没有谁盯着期限。
+# 协调器在日志里找到 t1，到了原来的期限就把它中止，消息于是再来一次。有一篇文章说，超时会让客户端和 broker 恢复一致。对*尚未决定*（open）的事务，这话是对的，但有一处例外，见第二行：重启之后，要等到有使用事务的客户端连接上来，协调器才会加载它的日志。正在运行的客户端会自己连上来；如果这样的客户端一个也没有，就没有人盯着期限。
 #
 # 下一张表里，t1 正在提交，但它的一个*参与方*（participant，即必须得知事务结束的分区和订阅）所在的*命名空间*（namespace，一组有名字的主题）并不存在。
 
@@ -853,7 +853,7 @@ print(columns(rows))
 # than one order is right. Run the cell, move the pieces, and run the next cell.
 
 # %% [markdown] lang="zh"
-# 前面所学都用在这里：工作进程从 `orders` 读一个订单，把它的收入写入 `income`，那里记着账。请把工作进程的调用排成一个顺序，使每个承诺都成立，哪怕工作进程可能在任意两个调用之间被杀，事务也可能超时。并非每一步都用得上，正确的顺序也不止一种。运行这个单元，移动各个步骤，再运行下一个单元。
+# 前面所学都用在这里：工作进程从 `orders` 读一个订单，把它的收入写入 `income`，账就记在那里。请把工作进程的调用排成一个顺序：哪怕工作进程在任意两个调用之间被杀，哪怕事务超时，每个承诺也都成立。并非每一步都用得上，正确的顺序也不止一种。运行这个单元，移动各个步骤，再运行下一个单元。
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = PASSING.arrange(
@@ -884,7 +884,7 @@ check(PASSING, order)
 # ## Deeper: what stops a worker that was replaced?
 
 # %% [markdown] lang="zh"
-# ## 深入：已被取代的工作进程，由什么来阻止？
+# ## 深入：靠什么来阻止已被取代的工作进程？
 
 # %% [markdown]
 # The worker reads an order, and sends its income to the topic `income`. The acknowledgement and the message
@@ -926,7 +926,7 @@ Predict("10-zombie", trace=slow, step=first(slow, "commit t2: ok"))
 # on itself, in t2, and commits t2.
 
 # %% [markdown] lang="zh"
-# 慢的那个工作进程，*确认*遭到拒绝，整个事务也随之失败：记账方只得到一次收入。在这里，阻止它的是两边都读过的那条消息上的冲突。但是，如果工作进程只发送、不确认，就不会有冲突。
+# 那个慢的工作进程，*确认*遭到拒绝，整个事务也随之失败：记账方只得到一次收入。在这里，阻止它的，是两边都读过的那条消息：确认它会冲突。但是，如果工作进程只发送、不确认，就不会有冲突。
 #
 # Pulsar 没有 `transactional.id`，新进程不能像在 Kafka 里那样用它来隔离旧进程（实验 06）。不过，生产者可以要求独占自己的主题。用 Java 写，就是在生产者的 builder 上设置 `accessMode(ExclusiveWithFencing)`：主题的 epoch 升高，在此之前的所有生产者都被*隔离*（fenced）。下一次执行里，工作进程只发送。它已经在 t1 里发出了收入，随后 twin 将它隔离。twin 接着自己在 t2 里转交这个订单，并提交 t2。
 
@@ -952,7 +952,7 @@ print(read_recording("pulsar-4.2.4/4.2", "fencing-stops-sends", *SAID))
 # %% [markdown] lang="zh"
 # 第一张表的第三行是同样的执行，只是时刻不同：那里先隔离，后发送。工作进程的发送得到 ProducerFencedException，它的客户端就不会提交事务。所以，只要生产者提出要求，*发送*可以按主题逐个隔离。*提交*则不能隔离，隔离之前发出的消息照样算数。第二张表来自正式发布的 Pulsar 4.2.4，两种情形都出现了。
 #
-# 有一篇文章承诺，即使出了故障，每条消息也恰好写入一次。下一张表只涉及一次普通的发送：它的应答丢了，客户端再发一次。
+# 有一篇文章承诺，即使出了故障，每条消息也会精确一次地写入。下一张表只涉及一次普通的发送：它的应答丢了，客户端再发一次。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(columns([("a send whose answer was lost is repeated", "stored"), *store_repeated()]))
@@ -1116,7 +1116,7 @@ print(tell_searches())
 # %% [markdown] lang="zh"
 # | | Pulsar | Kafka | RocketMQ |
 # |---|---|---|---|
-# | 什么参加事务 | 单条消息，或者某一条及之前的全部 | 每个分区的一个位置 | 没有：消费者不在任何事务里 |
+# | 什么加入事务 | 单条消息，或者某一条及之前的全部 | 每个分区的一个位置 | 没有：消费者不在任何事务里 |
 # | 在哪里等待 | 每个订阅一个 pending-ack 日志 | `__consumer_offsets` | – |
 # | 两个事务争一条消息 | 后到者遭到拒绝 | 消费者组里较旧的成员被隔离 | – |
 # | 中止之后 | 重新投递，或者从 mark-delete 起重发，或者只在请求之后才发 | 应用必须自己 `seek` | 没有中止：处理失败的消息会再投递，最多 16 次 |
@@ -1159,7 +1159,7 @@ print(tell_searches())
 # | 超时会让一切恢复正常 | 超时只结束未决定的事务；COMMITTING 没有期限 | 没人结束 |
 # | 事务在各处同时生效 | 每个参与方在各自的时刻得知 | 两个订阅 |
 # | 中止的消息会一直来，直到处理成功 | Shared 配了死信策略，就转入死信主题 | 来几次 |
-# | 每条消息恰好写入一次 | 去重默认关闭，只发送的旧工作进程也没有谁阻止 | 已被取代 |
+# | 每条消息都精确一次地写入 | 去重默认关闭，只发送的旧工作进程也没有人阻止 | 已被取代 |
 # | 隔离能阻止旧进程 | 它阻止以后对某个主题的发送；此前已发出的，提交照样成功 | 已被取代 |
 # | Pulsar 从不阻塞 | 确认不会阻塞；未结束的事务若有发送，就会阻塞 | 在 Kafka 里 |
 
