@@ -13,6 +13,8 @@ from markdown_it import MarkdownIt
 CODE = re.compile(r"(?ms)^```.*?^```|(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"(?<![\w.])\d[\d,.:]*\d|(?<![\w.])\d")
+#: a month is a number in Chinese and a name in English
+MONTH = re.compile(r"\d{1,2} 月")
 CJK = "\u3400-\u9fff"
 #: six words of English in a row are a sentence that nobody has translated
 ENGLISH = re.compile(r"[A-Za-z][a-z'’-]*(?:,? [A-Za-z][a-z'’-]*){5,}")
@@ -61,7 +63,7 @@ def list_code(text: str) -> list[str]:
 
 
 def list_numbers(text: str) -> list[str]:
-    return [number.rstrip(".,:") for number in NUMBER.findall(without_code(text))]
+    return [number.rstrip(".,:") for number in NUMBER.findall(MONTH.sub("", without_code(text)))]
 
 
 def without_code(text: str) -> str:
