@@ -23,11 +23,11 @@
 #
 # *45 分钟，短路线约 25 分钟* · 引擎模拟的是 Kafka 4.3；RocketMQ 5.x 和 Pulsar 4.x 的情况写在旁边
 #
-# **一段话概括**：有了消息队列，两个服务交谈时就不必互相等待。可是迟早有一个会死在半路上，结果顾客付了钱，商店却可能什么也没收到。在这个实验里，你在两条消息之间杀掉商店的订单服务，看看谁损失了什么；再对使用事务的订单服务做同样的事；最后写出一次连事务也挡不住的 kill。
+# **一段话概括**：有了消息队列，两个服务互通消息时就不必互相等待。可是迟早有一个会在干到一半时死掉，结果顾客付了钱，商店却可能什么也没收到。在这个实验里，你在两条消息之间杀掉商店的订单服务，看看谁损失了什么；再对使用事务的订单服务做同样的事；最后写出一次连事务也挡不住的 kill。
 #
-# **短路线**：引子、执行、换成事务再来一次、让它记两次、课程地图、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开，每一部分都可以改天单独做。
+# **短路线**：引子、执行、换成事务再来一次、让它记两次、课程地图、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
 #
-# **预备知识**：只需要下面三个词。*消息队列*（message queue），也叫 *broker*，替写消息的服务和读消息的服务保存消息。*记录*（record）是它日志里的一条消息。*分区*（partition）是主题的一个日志。
+# **你需要**知道的只有下面三个词。*消息队列*（message queue），也叫 *broker*，在写消息的服务和读消息的服务之间保存消息。*记录*（record）是消息队列的日志里的一条消息。*分区*（partition）是主题的一个日志。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -72,7 +72,7 @@ from mqlab.lessons.lab00 import (
 # %% jupyter={"source_hidden": true}
 lossy = scenario("""
 # An order and its money, without a transaction
-#zh 一个订单和它的钱，不用事务
+#zh 一个订单和它的货款，不用事务
 system shop producers=order-service:plain
 kill order-service when=Produce#1 after=1
 run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
@@ -119,7 +119,7 @@ Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 # | 空心圆 | ↻ | 进程重新启动，从磁盘恢复了它所知道的事 |
 # | 手指 | ☞ | 应用发出调用，或得到结果 |
 #
-# 图比刚才多了些东西：每个账户的日志，以及日志下面的指示灯。第一盏是*进账 = 出账*。它评判的是**没有事情在进行时**留下的结果：只要订单服务还在干活，或者有账户停着，它就不变色。旁边的*金额*用英镑说的是同一件事：竖线是顾客付出的钱，长条是记给商店的钱。指示灯在哪一步变红？
+# 图比刚才多了些东西：每个账户的日志，以及日志下面的指示灯。第一盏是*进账 = 出账*。它只在**一切都停下来之后**评判留下的结果：只要订单服务还在干活，或者有账户停机，它就不变色。旁边的*金额*用英镑说的是同一件事：竖线是顾客付出的钱，长条是记给商店的钱。指示灯在哪一步变红？
 
 # %%
 Player(
@@ -142,14 +142,14 @@ Player(
 # %% [markdown] lang="zh"
 # ## 换成事务再来一次
 #
-# 现在订单服务会说明哪些记录属于一体。它先调用一次 `init`，再调用 `begin`、两次 send 和 `commit`。有一个 broker 当**协调器**（coordinator），负责保存这个事务的状态。订单服务在同样的时刻被杀，后来又重新启动。
+# 现在订单服务会说明哪些记录是一个整体。它先调用一次 `init`，再调用 `begin`、两次 send 和 `commit`。有一个 broker 当**协调器**（coordinator），负责保存这个事务的状态。订单服务在同一时刻被杀，后来又重新启动。
 #
 # 读者可以选择自己的*隔离级别*（isolation level）。选 **read_uncommitted**，日志里的每条记录都能读到。选 **read_committed**，只能读到事务已经提交的记录，以及不属于任何事务的记录。
 
 # %% jupyter={"source_hidden": true}
 safe = scenario("""
 # An order and its money, in a transaction
-#zh 一个订单和它的钱，放在事务里
+#zh 一个订单和它的货款，放在事务里
 system shop
 kill order-service when=Produce#1 after=1
 run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
@@ -166,7 +166,7 @@ Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "g
 # `epoch` counts the lives of the service, and `seq` counts its batches in each log.
 
 # %% [markdown] lang="zh"
-# 把这次执行播放到结尾。每个日志里立着两面小旗：读者最多读到 **HW**，即*高水位*（high watermark）；只读已提交数据的读者最多读到 **LSO**，即*最后稳定位移*（last stable offset）。图中出现了一个新记号：钟，表示定时器到时。服务等了一会儿，现在再问一次。`EndTxn` 是它的提交请求。`epoch` 数的是这个服务活到第几条命，`seq` 数的是它在每个日志里的批次。
+# 把这次执行播放到结尾。每个日志里立着两面小旗：读者最多读到 **HW**，即*高水位*（high watermark）；只读已提交数据的读者最多读到 **LSO**，即*最后稳定位移*（last stable offset）。图中出现了一个新记号：钟，表示定时器到时。服务等了一会儿，现在再问一次。`EndTxn` 是它的提交请求。`epoch` 记的是这个服务启动过几次，`seq` 记的是它在每个日志里写到第几批。
 
 # %%
 Player(safe, step=undecided)
@@ -258,16 +258,16 @@ check(BOOKED_TWICE, kill)
 # |---|---|
 # | 00 从这里开始，就是本实验 | 一个订单，三种 broker：会出什么错？ |
 # | [01 投递](01-how-often.ipynb) | 我的消息会到达几次？ |
-# | [02 两个数据库](02-who-decides.ipynb) | 谁说了算，订单才算完成？ |
+# | [02 两个数据库](02-who-decides.ipynb) | 订单算不算完成，谁说了算？ |
 # | [03 RocketMQ](03-half-message.ipynb) | 消息和数据库的一行怎样成为一体？ |
-# | [04 RocketMQ](04-check-back.ipynb) | 要是没有谁回答呢？ |
+# | [04 RocketMQ](04-check-back.ipynb) | 要是没有人回答呢？ |
 # | [05 Kafka](05-idempotent-producer.ipynb) | 重试为什么不会重复？ |
 # | [06 Kafka](06-coordinator.ipynb) | 提交做了哪些事，按什么顺序？ |
 # | [07 Kafka](07-markers-and-lso.ipynb) | 读者可以看到什么，又在什么时候看到？ |
 # | [08 Kafka](08-consume-transform-produce.ipynb) | 位移怎样加入事务？ |
 # | [09 Pulsar](09-coordinator-and-buffer.ipynb) | 未提交的消息在哪里？ |
 # | [10 Pulsar](10-acknowledgement.ipynb) | 事务能不能撤回确认？ |
-# | [11 Spark 和 Flink](11-order-to-income.ipynb) | 崩溃之后，总和还对吗？ |
+# | [11 Spark 和 Flink](11-order-to-income.ipynb) | 宕机之后，总数还对吗？ |
 # | [12 该选哪一种？](12-which-one.ipynb) | 我需要 broker 的事务吗，需要哪一家的？ |
 # | [13 自己写一个协调器](13-build-a-coordinator.ipynb) | 我能写出一个经得起每一次执行的协调器吗？ |
 # | [14 与真实的 broker 对照](14-the-real-thing.ipynb) | 模型和真的一样吗？ |
@@ -287,9 +287,9 @@ check(BOOKED_TWICE, kill)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 队列保存消息，但对两条消息之间的关系什么也不承诺。事务把它们变成一件事：对只读已提交数据的读者来说，要么全有，要么全无。但事务并不让它们只发生*一次*：服务把工作重做一遍，就会再记一遍。
+# 队列保存消息，但对两条消息之间的关系什么也不承诺。事务把两条消息变成一个整体：对只读已提交数据的读者来说，要么全有，要么全无。但事务不保证它只发生*一次*：服务把工作重做一遍，就会再记一遍。
 #
-# 短路线到此结束，这个实验的两分都在里面。下面的部分继续深入，顺序随意。所有实验都要用到的词也在那里：六个阶段、各种出错方式的名字，还有词汇表。要只发生*一次*，需要什么？这是下一个实验的问题：[我的消息会到达几次？](01-how-often.ipynb)
+# 短路线到此结束，这个实验的两分都在里面。下面的部分继续深入，先做哪个都行。所有实验都要用到的词也在那里：六个阶段、各种出错方式的名字，还有词汇表。要只发生*一次*，需要什么？这是下一个实验的问题：[我的消息会到达几次？](01-how-often.ipynb)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: was this bad luck?
@@ -326,7 +326,7 @@ check(BOOKED_TWICE, kill)
 # | `restart order-service` | 重新启动它，从应用的第一行开始 |
 # | `fire order-service` | 这个进程的一个定时器到时 |
 #
-# 使用 `explore` 时，应用要写在 system 那一行里。它会试遍**每一种**可能的执行：一次又一次地*选择*接下来发生哪个事件，直到所有选择都试过。`Budget` 规定允许出哪些故障；这里允许一个进程被杀，而且只能是订单服务。对每盏指示灯，`counterexamples` 里存着让它变红所需选择最少的那次执行。
+# `explore` 要求把应用写在 system 那一行里。它会试遍**每一种**可能的执行：一次又一次地*选择*接下来发生哪个事件，直到所有选择都试过。`Budget` 规定允许出哪些故障；这里允许一个进程被杀，而且只能是订单服务。对每盏指示灯，`counterexamples` 里存着让它变红所需选择最少的那次执行。
 
 # %% tags=["nbval-check-output"]
 one_kill = Budget(kills=1, killable=("order-service",))
@@ -360,7 +360,7 @@ print("the light can turn red:", "money" in verdict.counterexamples)
 # with one kill turns the light red, whichever process is killed.
 
 # %% [markdown] lang="zh"
-# 不需要什么罕见的事：订单服务发出记录，然后死掉，而记录到达了。把工作重做一遍只会更糟：顾客付了两次钱，商店只收到 £316.78。用了事务，只杀一次的话，无论杀的是哪个进程，没有任何执行能让指示灯变红。
+# 用不着什么罕见的巧合：订单服务发出记录，然后死掉，而记录到达了。把工作重做一遍只会更糟：顾客付了两次钱，商店只收到 £316.78。用了事务，只杀一次，那么无论杀的是哪个进程，都没有一种执行会让指示灯变红。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a message queue promise?
@@ -500,7 +500,7 @@ for how in ("kill", "power-cut"):
 # %%
 base = scenario("""
 # Eventually consistent: the coordinator is away between two markers
-#zh 最终一致：协调器在两条控制消息之间停下
+#zh 最终一致：协调器在两条控制消息之间停机
 system shop producers=order-service,billing:plain
 kill coordinator when=WriteTxnMarkers#1 after=1
 run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
@@ -522,7 +522,7 @@ Player(base, step=half)
 
 # %% [markdown] lang="zh"
 # - *基本可用*：协调器停了，`billing` 照样写下它的发票。
-# - *软状态*：订单已经决定，`commit` 也返回了，可是只读已提交数据的读者只看到 `C-316.78`，看不到 `S+316.78`，总和是 −316.78。指示灯没有变红，因为还欠着一条控制消息：事情还在进行。
+# - *软状态*：订单的结局已经决定，`commit` 也返回了，可是只读已提交数据的读者只看到 `C-316.78`，看不到 `S+316.78`，总和是 −316.78。指示灯没有变红，因为还欠着一条控制消息：事情还在进行。
 # - *最终一致*：走到这次执行的结尾。协调器回来了，总和是 0。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -593,13 +593,13 @@ Fold(
 # | **决定**（decide） | 你的数据库提交 | `PrepareCommit` 或 `PrepareAbort` | `COMMITTING` 或 `ABORTING` |
 # | **公布决定**（publish the decision） | END_TRANSACTION，单向发送；如果丢了，broker 会来问 | 向每个首领副本（leader）发 WriteTxnMarkers | 通知每个主题和订阅：事务结束 |
 # | **变为可见**（make visible） | 第二条消息，写入真正的主题 | 控制消息低于 HW：LSO 前移 | 一条控制消息：maxReadPosition 前移，确认生效 |
-# | **遗忘**（forget） | 一条 op 消息指明这条半消息 | `CompleteCommit` 或 `CompleteAbort` | `COMMITTED` 或 `ABORTED`，并删去它的记录 |
+# | **遗忘**（forget） | 一条 op 记录指明这条半消息 | `CompleteCommit` 或 `CompleteAbort` | `COMMITTED` 或 `ABORTED`，并删去它的记录 |
 # | *你的调用返回* | 在公布之后，不等应答 | 在*决定*之后 | 在*遗忘*之后 |
-# | *沉默意味着* | 去问生产者 | 超时后中止 | 超时后中止 |
+# | *没有音讯意味着* | 去问生产者 | 超时后中止 | 超时后中止 |
 #
 # 在此之前的 `init` 和 `begin`（Kafka）不属于任何阶段：`init` 给生产者一个身份，`begin` 什么也不发送。不属于任何事务的记录只有一个阶段，就是*写入*。
 #
-# 所以，“事务消息”不是一回事。在 RocketMQ 里，它把*一条消息和你的数据库*绑在一起，由你来决定。在 Kafka 和 Pulsar 里，它把*许多消息和读取位置*绑在一起，由 broker 里的协调器来决定。Kafka 那一列，可以用一次执行来核对：
+# 所以，各家说的“事务消息”并不是一回事。在 RocketMQ 里，它把*一条消息和你的数据库*绑在一起，由你来决定。在 Kafka 和 Pulsar 里，它把*许多消息和读取位置*绑在一起，由 broker 里的协调器来决定。Kafka 那一列，可以用一次执行来核对：
 
 # %% tags=["nbval-check-output"]
 paid = scenario("""
@@ -677,7 +677,7 @@ for name, (producer, calls) in orders.items():
 # | 读到已中止的写（aborted read） | 有人读到已经回滚的记录（Adya 1999 年所说的 G1a） |
 # | 撕裂读（torn read） | 事务的一部分已经可见，另一部分还没有 |
 # | 僵尸写（zombie write） | 已经被替换的进程还在继续写 |
-# | 孤儿半消息（orphaned half message） | RocketMQ：再也没有人能说出它的结局；回查 15 次之后，它被转存到专门的主题，留在那里，直到迟来的答复或者运维人员来结束它 |
+# | 孤儿半消息（orphaned half message） | RocketMQ：再也没有人能说出它的结局；回查 15 次之后，它被转存到专门的主题，留在那里，直到有迟来的回答，或者由运维人员来结束它 |
 # | 悬挂事务（hanging transaction） | Kafka：在分区里还开着，协调器却不知道它，所以没有人来结束，LSO 永远停在那里 |
 # | 确认冲突（ack conflict） | Pulsar：两个事务确认同一条消息，第二个遭到拒绝 |
 # | 消费者卡住（stuck consumer） | 读者在别人的未结束事务后面等待 |
@@ -750,7 +750,7 @@ broker_maps()
 # TDMQ, CMQ, CDMQ and Hippo are Tencent's.
 
 # %% [markdown] lang="zh"
-# Kafka 诞生于 LinkedIn，用 Scala 写成，2011 年初开源，2012 年十月从 Apache 孵化器毕业。RocketMQ 来自阿里巴巴，借鉴了 Kafka 的思想，但不是它的翻版：所有主题共用一个 commit log，事务则服务于“一个订单和它在数据库里的那一行”。Kafka 从 0.11 起有事务，RocketMQ 从 4.3.0 起，Pulsar 从 2.8.0 起。TubeMQ、CKafka、TDMQ、CMQ、CDMQ 和 Hippo 都是腾讯的。
+# Kafka 诞生于 LinkedIn，用 Scala 写成，2011 年初开源，2012 年 10 月从 Apache 孵化器毕业。RocketMQ 来自阿里巴巴，借鉴了 Kafka 的思想，但不是它的翻版：所有主题共用一个 commit log，事务则服务于“一个订单和它在数据库里的那一行”。Kafka 从 0.11 起有事务，RocketMQ 从 4.3.0 起，Pulsar 从 2.8.0 起。TubeMQ、CKafka、TDMQ、CMQ、CDMQ 和 Hippo 都是腾讯的。
 
 # %%
 timeline()
@@ -782,11 +782,11 @@ timeline()
 # |---|---|---|---|
 # | 98 | 0.11 | 幂等生产者和事务 | 05、06、07 |
 # | 360 | 2.5 | 生产者出错之后，提高自己的 epoch 就能继续 | 05、06 |
-# | 447 | 2.5 | 每个进程一个生产者：靠消费组的 generation 把已被替换的工作进程挡在外面 | 08 |
+# | 447 | 2.5 | 每个进程一个生产者：靠消费者组的 generation 把已被替换的工作进程挡在外面 | 08 |
 # | 588 | 2.7 | 超时的事务可以由它的生产者中止，生产者随后继续工作 | 06 |
 # | 664 | 3.0 | 查找并中止悬挂事务的工具 | 06 |
 # | 679 | 3.0 | Java 生产者默认开启幂等和 `acks=all` | 05 |
-# | 890 | 3.6、4.0 | 首领副本向协调器核实事务；每个事务一个 epoch（`transaction.version` 2） | 06 |
+# | 890 | 3.6、4.0 | leader 向协调器核实事务；每个事务一个 epoch（`transaction.version` 2） | 06 |
 # | 939 | 尚未 | 让 Kafka 参与别的系统的两阶段提交；从 4.1 到 4.4，它的客户端 API 在每次发布之前都又拿掉了 | – |
 #
 # </details>
@@ -811,7 +811,7 @@ glossary()
 # ## Deeper: can you tell what a hotel has shown?
 
 # %% [markdown] lang="zh"
-# ## 深入：酒店给人看到的是什么，你说得出来吗？
+# ## 深入：酒店让人看到了什么，你说得出来吗？
 
 # %% [markdown]
 # A hotel takes a booking in one transaction: *room −1* in one partition, *bill +120* in another. The
@@ -829,4 +829,4 @@ Predict("00-exit-ticket")
 # written record is not yet durable everywhere. And each broker calls something else a transaction.
 
 # %% [markdown] lang="zh"
-# 深入的部分留下三句话。已经决定的事务，不等于处处可见。已经写下的记录，不等于处处持久。还有，每种 broker 说的“事务”，都不是同一样东西。
+# 深入的部分留下三句话。事务有了决定，不等于处处可见。记录已经写下，不等于处处持久。还有，三种 broker 说的“事务”各不相同。

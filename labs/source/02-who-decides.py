@@ -77,9 +77,9 @@ print(kill_everywhere(ONE_PHASE))
 # abort*).
 
 # %% [markdown] lang="zh"
-# 表里有一行只剩半个订单。重启也补不回来，因为重新启动的程序对它一无所知。这就是没有人作决定的*分布式事务*（distributed transaction）。
+# 表里有一行只剩半个订单。重启也补救不了，因为重新启动的程序对它一无所知。这就是没有人作决定的*分布式事务*（distributed transaction）。
 #
-# 所以还需要一个进程：*事务管理器*（transaction manager），也叫*协调者*（coordinator），图中的 `tm`。两个数据库成了*资源管理器*（resource manager），也叫*参与者*（participant）。参与者多了一种本领：**准备**（prepare），也就是承诺一接到通知就提交，而且无论怎样崩溃都信守承诺。1991 年的接口规范 XA 把这个调用叫作 `xa_prepare`。在这里，每个文件用一行数据记下承诺，这一行同时也是锁。协调者有自己的文件，重新启动时会读它：如果找到决定，就通知每个作过承诺的参与者提交；如果没有找到，就全体回滚（*假定中止*，presumed abort）。
+# 所以还需要一个进程：*事务管理器*（transaction manager），也叫*协调者*（coordinator），图中的 `tm`。两个数据库成了*资源管理器*（resource manager），也叫*参与者*（participant）。参与者多了一种本领：**准备**（prepare），也就是承诺一接到通知就提交，而且无论怎样宕机都信守承诺。1991 年的接口规范 XA 把这个调用叫作 `xa_prepare`。在这里，每个文件用一行数据记下承诺，这一行同时也是锁。协调者有自己的文件，重新启动时会读它：如果找到决定，就通知每个作过承诺的参与者提交；如果没有找到，就全体回滚（*假定中止*，presumed abort）。
 
 # %% [markdown]
 # ## Put it into order
@@ -93,7 +93,7 @@ print(kill_everywhere(ONE_PHASE))
 # %% [markdown] lang="zh"
 # ## 排出顺序
 #
-# 协调者有五个效果，这里按字母顺序列出：`"commit:orders"`、`"commit:stock"`、`"decide"`、`"prepare:orders"`、`"prepare:stock"`。请排出一个顺序，使得协调者无论在哪里被杀，两个文件最后都一致。你的列表会在两个真实的文件上执行，在每个效果之后停下，再恢复。*正确的顺序不止一种*。这里有两条提示：先运行 `print(EFFECTS.hint(1))`，再运行 `print(EFFECTS.hint(2))`。
+# 协调者有五个效果，这里按字母顺序列出：`"commit:orders"`、`"commit:stock"`、`"decide"`、`"prepare:orders"`、`"prepare:stock"`。请排出一个顺序，使得协调者无论在哪里被杀，两个文件最后都一致。你的列表会在两个真实的文件上执行，在每个效果之后停下，再恢复。*正确的顺序不止一种*。有两条提示可看：`print(EFFECTS.hint(1))`，然后 `print(EFFECTS.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "effects"}
 effects = [
@@ -149,7 +149,7 @@ Predict("02-blocked", trace=blocked, step=first(blocked, "killed"))
 # %% [markdown] lang="zh"
 # ## 执行
 #
-# 把上面的图再单步走一遍，注意看那些表。要等到什么发生，`orders` 才能继续？
+# 把上面的图再逐步走一遍，注意看那些表。要等到什么发生，`orders` 才能继续？
 #
 # 这就是**阻塞窗口**（blocking window）：从投出赞成票到得知决定，参与者既不能前进也不能后退，需要这些行的人都只能陪着等。下一个单元用 `kill -9` 对真正写两个文件的进程做同样的事。表里从哪一行起，订单就已经成了定局？
 
@@ -178,7 +178,7 @@ print(kill_everywhere(TWO_PHASES))
 #
 # 决定就是在一个地方写一次。承诺在它之前，通知在它之后。各种模型的区别在于：谁要等待，谁会看到半个订单，谁得知得晚。
 #
-# 短路线到此结束。下面的部分继续深入，顺序随意；9 分里有 6 分在那里。下一个实验要问：[消息和数据库的一行怎样成为一体？](03-half-message.ipynb)
+# 短路线到此结束。下面的部分继续深入，先做哪个都行；9 分中有 6 分在那里。下一个实验要问：[消息和数据库的一行怎样成为一体？](03-half-message.ipynb)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does one database promise?
@@ -270,7 +270,7 @@ for careful in (False, True):
 # is refused and must try again. That costs time, and nothing is lost.
 
 # %% [markdown] lang="zh"
-# 这叫**丢失更新**（lost update）：两笔转账都是原子的，其中一笔却没了。原子性防的是崩溃，隔离性防的是别的事务。柜员如果在读之前先加锁，第二个柜员就会遭到拒绝，只好重来。这要多花时间，但什么也不会丢。
+# 这叫**丢失更新**（lost update）：两笔转账都是原子的，其中一笔却没了。原子性防的是宕机，隔离性防的是别的事务。柜员如果在读之前先加锁，第二个柜员就会遭到拒绝，只好重来。这要多花时间，但什么也不会丢。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: may a participant in doubt decide alone?
@@ -283,7 +283,7 @@ for careful in (False, True):
 # after a while, which XA calls a *heuristic decision*? Guess first.
 
 # %% [markdown] lang="zh"
-# 一次执行最短要几步，才会走进阻塞窗口？如果参与者等了一阵就自己作决定，又会怎样？XA 把这叫作*启发式决定*（heuristic decision）。先猜一猜。
+# 走进阻塞窗口的执行，最短有几步？如果参与者等了一阵就自己作决定，又会怎样？XA 把这叫作*启发式决定*（heuristic decision）。先猜一猜。
 
 # %%
 ONE_STOP = Budget(kills=1, killable=("tm",), retries=1)
@@ -316,7 +316,7 @@ Player(helped, step=find_red_step(helped, "same outcome"))
 # come back; then connections break while every process lives.
 
 # %% [markdown] lang="zh"
-# *三阶段提交*（three-phase commit，*3PC*）在投票和提交之间插入一个阶段：**PreCommit**，意思是“全体都投了赞成票”。只要还有一方不确定，就没有人提交，所以活着的各方不靠宕机的一方也能结束事务。下一个单元把所有可能的执行试两遍：先是三个进程中杀掉两个，再也不回来；然后是所有进程都活着，但连接断开。
+# *三阶段提交*（three-phase commit，*3PC*）在投票和提交之间插入一个阶段：**PreCommit**，意思是“各方都投了赞成票”。只要还有一方不确定，就没有人提交，所以活着的各方不靠宕机的一方也能结束事务。下一个单元把所有可能的执行试两遍：先是三个进程中杀掉两个，再也不回来；然后是所有进程都活着，但连接断开。
 
 # %% tags=["nbval-check-output"]
 PARTIES = ("tm", "orders", "stock")
@@ -336,7 +336,7 @@ for name, line, budget in [
 # is wrong when the network is cut.
 
 # %% [markdown] lang="zh"
-# 进程宕机时，再也没有谁会阻塞。但这个模型把没有回音的进程当作已经停止的进程，网络一旦断开，这就错了。
+# 进程宕机时，再也没有哪一方会阻塞。但这个模型把没有回音的进程当作已经停止的进程，网络一旦断开，这就错了。
 
 # %% jupyter={"source_hidden": true}
 parted = scenario("""
@@ -461,9 +461,9 @@ print(tell_traps())
 #
 # - `"tried"`（一份从空闲变为预留）、`"confirmed"`（从预留变为已用）、`"cancelled"`（从预留退回空闲）、`"empty"`（什么也不移动，只留一个记号）；
 # - `""`：什么也不写，调用得到确认；
-# - `"refuse"`：什么也不写，调用失败。（失败的 Confirm 或 Cancel 会再来。）
+# - `"refuse"`：什么也不写，调用失败。（失败的 Confirm 或 Cancel 会重复发送。）
 #
-# 四个系统的每一种可能的执行都会试到，连接可能在任何时刻断开。这里有两条提示：先运行 `print(FENCE.hint(1))`，再运行 `print(FENCE.hint(2))`。
+# 四个系统的每一种可能的执行都会试到，连接可能在任何时刻断开。有两条提示可看：`print(FENCE.hint(1))`，然后 `print(FENCE.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "fence"}
 def fence(call: str, last: str) -> str:
@@ -503,7 +503,7 @@ check(FENCE, fence)
 # it yet. Then kill the shop before the message leaves, and see who sends it.
 
 # %% [markdown] lang="zh"
-# 最后一种模型没有协调者。商店在一个本地事务里写下订单*和关于它的消息*（本地操作 + 消息），由队列把消息传给仓库。每一方都重复发送自己的消息，直到得到确认。找出商店已经做完、仓库还不知道的那一步。然后在消息发出之前杀掉商店，看看消息由谁来发。
+# 最后一种模型没有协调者。商店在一个本地事务里写下订单*和关于它的消息*（本地操作 + 消息），由队列把消息传给仓库。每一方都重复发送自己的消息，直到得到确认。找出商店已经做完而仓库还不知道的那一步。然后在消息发出之前杀掉商店，看看消息由谁来发。
 
 # %%
 late = "message_transaction claims=consistent_at_once 'app=order T1'"
@@ -528,7 +528,7 @@ Playground(continue_scenario(f"# A message transaction\n#zh 消息事务\nsystem
 # first: which of the five break without any fault?
 
 # %% [markdown] lang="zh"
-# 你以为理所当然的事，每种模型总有一样做不到。这张表由搜索当场填出。先猜：五种模型里，哪几种不出任何故障也会做不到？
+# 有些事你会觉得理所当然，可是每种模型都有做不到的。下面的表由搜索当场填出。先猜：五种模型里，哪几种不出任何故障也会做不到？
 
 # %% tags=["nbval-check-output"]
 print(compare_models())
@@ -567,7 +567,7 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # | 想法 | 事实 | 见于 |
 # |---|---|---|
 # | 原子就是不受干扰 | 两笔原子的转账丢掉一次更新 | 两笔转账 |
-# | 两次写入挨得够近，就差不多是一个事务 | 在两者之间 kill，会永远留下半个订单 | 引子 |
+# | 两次写入挨得够近，就差不多是一个事务 | 在两次写入之间被杀，会永远留下半个订单 | 引子 |
 # | 最后一个参与者的提交就是决定 | 决定是协调者的一次写入，其余都是跟随 | 排出顺序 |
 # | 存疑的参与者等到超时就可以自己决定 | 那样一方可能提交，另一方回滚 | 存疑 |
 # | 三个阶段就安全了 | 防得住停机；网络分区照样让结局分裂 | 第三阶段 |

@@ -21,11 +21,11 @@
 #
 # *90 分钟，短路线约 15 分钟* · Kafka 4.3，Java 客户端 4.x
 #
-# **一段话概括**：礼品店负责记账的工作进程（worker）读取订单，算出收入并写下来。它读到了哪里，也是一条记录。在本实验中，工作进程死在这两条记录之间；你要找出让账目出错的最短的 kill，再给循环排出一个怎样 kill 都不会出错的顺序。这个循环叫*消费-转换-生产*（consume–transform–produce）。
+# **一段话概括**：礼品店负责记账的工作进程（worker）读取订单，算出收入并写下来。它读到了哪里，也是一条记录。在本实验中，工作进程死在这两条记录之间；你要找出最短的、会让商店损失金钱的 kill，再给循环排出一个怎样 kill 都不会出错的顺序。这个循环叫*消费-转换-生产*（consume–transform–produce）。
 #
-# **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
+# **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **预备知识**：实验 07。*位移*（position）说的是下一条要读的记录，用它的 offset 表示。*消费者组*（consumer group）是共同分担一个主题各分区的一组工作进程。*组协调器*（group coordinator）是一个 broker，它知道组里有谁、这个组读到了哪里。`orders-0@1` 表示分区 `orders-0` 里的位移 1；`orders-0@-1` 表示还没有位移。
+# **你需要**先做实验 07。*位移*（position）说的是下一条要读的记录，用它的 offset 表示。*消费者组*（consumer group）是共同分担一个主题各分区的一组工作进程。*组协调器*（group coordinator）是一个 broker，它知道组里有谁、这个组读到了哪里。`orders-0@1` 表示分区 `orders-0` 里的位移 1；`orders-0@-1` 表示还没有位移。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -74,7 +74,7 @@ from mqlab.lessons.kafka.lab08 import (
 # %% [markdown] lang="zh"
 # ## 引子：订单 580538 付了一次款，会记几次账？
 #
-# 商店的订单服务收到订单 580538，金额 £316.78。它在 `orders-0` 里写作 `580538:31678`，也就是订单号和便士数。`accounting` 组的一个工作进程读到它，在事务中把收入 `580538+31678` 写入 `income-0`，提交，然后告诉消费者组自己读到了哪里。指示灯 *money* 盯着“进账 = 出账”；*金额*一栏拿已记的收入（长条）和算作已读的订单（竖线）对照。工作进程死在最后一步之前。等它的*会话*（session）到期，消费者组才发现它死了，随后平台重新启动它。
+# 商店的订单服务收到订单 580538，金额 £316.78。这个订单在 `orders-0` 里写作 `580538:31678`，也就是订单号和便士数。`accounting` 组的一个工作进程读到它，在事务中把收入 `580538+31678` 写入 `income-0`，提交，然后告诉消费者组自己读到了哪里。指示灯 *money* 盯着“进账 = 出账”；*金额*一栏拿已记的收入（长条）和算作已读的订单（竖线）对照。工作进程死在最后一步之前。等它的*会话*（session）到期，消费者组才发现它死了，随后平台把它重新启动。
 #
 # 本课程把每个事务分成六个阶段：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。
 
@@ -86,7 +86,7 @@ from mqlab.lessons.kafka.lab08 import (
 # %% [markdown] lang="zh"
 # ## 预测
 #
-# 工作进程刚刚被杀。选一个答案，锁定，再让执行继续。
+# 工作进程刚刚被杀。选一个答案并锁定，执行就会继续。
 
 # %% jupyter={"source_hidden": true}
 apart = scenario("""
@@ -157,7 +157,7 @@ Player(together, step=first(together, "killed"))
 # %% [markdown] lang="zh"
 # ## 排出顺序
 #
-# 这九块里有七块组成循环：一轮要做的事，以及一轮失败之后要做的事。你排出的顺序会装进一个工作进程，再搜索它所有的执行顺序：没有故障的、价格服务失败一次的、在任意处被杀的、连接在任意处断开的。*正确的顺序不止一种*。请先运行这个单元，再移动各块：每移动一次，结果就写进调用的方括号里。
+# 下面九块里有七块组成循环：一轮要做的事，以及一轮失败之后要做的事。你排出的顺序会装进一个工作进程，再搜索它所有可能的执行：没有故障的、价格服务失败一次的、在任意处被杀的、连接在任意处断开的。*正确的顺序不止一种*。请先运行这个单元，再移动各块：每移动一次，结果就写进调用的方括号里。
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = ORDER.arrange([
@@ -192,7 +192,7 @@ check(ORDER, order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 位移和输出出自同一个决定，因为位移也不过是一条记录。中止会收回这两样，却让消费者留在原处。成员一旦被替换，消费者组就不再接受它。出了集群，任何事都可能发生两次。
+# 位移和输出出自同一个决定，因为位移也不过是一条记录。中止会收回这两样，消费者却停在原处。成员一旦被替换，消费者组就不再接受它。出了集群，任何事都可能发生两次。
 #
 # 短路线到此结束。下面的部分继续深入，10 分中有 6 分在那里。下一个实验跟着同一个订单去看 Pulsar，那里的读者等在另一个地方：[实验 09](09-coordinator-and-buffer.ipynb)。
 
@@ -241,12 +241,12 @@ print(actors(together))
 #
 # | 阶段 | 收入 | 位移 |
 # |---|---|---|
-# | 预留 | `income-0` 的首领副本请协调器登记：`Ongoing {income-0}` | 组协调器也这样做：`Ongoing {__consumer_offsets-0, income-0}` |
+# | 预留 | `income-0` 的 leader 请协调器登记：`Ongoing {income-0}` | 组协调器也这样做：`Ongoing {__consumer_offsets-0, income-0}` |
 # | 写入 | 向 `income-0` 发 Produce | 向 `__consumer_offsets-0` 发 TxnOffsetCommit |
 # | 决定 | PrepareCommit，两者合用一次 | |
 # | 公布决定 | `income-0` 里的一条控制消息 | `__consumer_offsets-0` 里的一条控制消息 |
 # | 变为可见 | LSO 越过它，读者读到它 | 位移由 pending 变为 committed |
-# | 遗忘 | CompleteCommit | 这个组后来的位移取代它 |
+# | 遗忘 | CompleteCommit | 被这个组后来的位移取代 |
 #
 # InitProducerId 和 JoinGroup 在第一个阶段之前，不属于任何阶段；begin 只在本地进行。
 #
@@ -309,9 +309,9 @@ print(read_recording("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetC
 # *without* a transaction. Which one wins?
 
 # %% [markdown] lang="zh"
-# 位移待定（pending）的时候，得到的回答是 UNSTABLE_OFFSET_COMMIT。提交之后，它就算数。中止之后，它被丢弃，仍以原来的位移为准。表中是真实的 Kafka 4.3.1，按同样的顺序询问。旧客户端询问时不带“require stable”，这时它返回原来的位移，订单就可能计入两次（KIP-447）。
+# 位移待定（pending）的时候，得到的应答是 UNSTABLE_OFFSET_COMMIT。提交之后，它就算数。中止之后，它被丢弃，仍以原来的位移为准。表中是真实的 Kafka 4.3.1，按同样的顺序询问。旧客户端询问时不带“require stable”，这时它返回原来的位移，订单就可能计入两次（KIP-447）。
 #
-# 应用几乎察觉不到，只是 `poll()` 什么也没有拿到。但 `committed()` 要的就是位移本身，过了 `default.api.timeout.ms`（60 秒）就会抛出 TimeoutException。事务可能开得更久：满 60 秒才超时，协调器最多还要再过 10 秒才去检查。
+# 应用几乎察觉不到，只是 `poll()` 什么也没有拿到。但 `committed()` 要的就是位移本身，过了 `default.api.timeout.ms`（60 s）就会抛出 TimeoutException。事务可能开得更久：满 60 s 才超时，协调器最多还要再过 10 s 才去检查。
 #
 # 消费者组不一定只用事务来提交位移。有一个位移待定时，成员仍可以*不用*事务再提交一个。哪一个有效？
 
@@ -377,7 +377,7 @@ print(list_calls(aborted))
 # ## Deeper: two of a kind: who tells them apart?
 
 # %% [markdown] lang="zh"
-# ## 深入：两个一样的工作进程，谁分得清？
+# ## 深入：两个一模一样的工作进程，谁分得清？
 
 # %% [markdown]
 # Worker `one` falls silent in the middle of its work. After its session the group gives it up, and `two`
@@ -385,7 +385,7 @@ print(list_calls(aborted))
 # know it: a *zombie* (僵尸实例). Here the two have *different* transactional ids, so no epoch tells them apart.
 
 # %% [markdown] lang="zh"
-# 工作进程 `one` 干到一半没了动静。会话到期后，消费者组把它除名，由 `two` 接替，计入了这个订单。后来 `one` 醒过来，还想接着干。它已被替换，自己却不知道：这就是*僵尸实例*（zombie）。这里两者的 transactional id *不同*，所以没有哪个 epoch 能分出新旧。
+# 工作进程 `one` 干到一半没了动静。会话到期后，消费者组把它除名，由 `two` 接替，计入了这个订单。后来 `one` 醒过来，还想接着干。它已被替换，自己却不知道：这就是*僵尸实例*（zombie）。这里两者的 事务 ID *不同*，所以没有哪个 epoch 能分出新旧。
 
 # %% jupyter={"source_hidden": true}
 ZOMBIE = """
@@ -458,7 +458,7 @@ print(count_orders(stalled))
 # the producer's default is 60 s.
 
 # %% [markdown] lang="zh"
-# 订单只计入一次，但是晚了：`two` 等的是别人的事务，一直等到它超时。所以边消费边生产的工作进程应当把 `transaction.timeout.ms` 设得短一些。Kafka Streams 设为 10 秒，生产者的默认值是 60 秒。
+# 订单只计入一次，但是晚了：`two` 等的是别人的事务，一直等到它超时。所以边消费边生产的工作进程应当把 `transaction.timeout.ms` 设得短一些。Kafka Streams 设为 10 s，生产者的默认值是 60 s。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which number is committed?
@@ -517,7 +517,7 @@ print(table("commits | committed | end offset | lag, for ever", rows))
 # ## Deeper: which is the shortest kill that counts an order twice?
 
 # %% [markdown] lang="zh"
-# ## 深入：让订单计入两次的最短的 kill 是哪个？
+# ## 深入：让订单计入两次，最短的 kill 是怎样的？
 
 # %% [markdown]
 # Here are three workers, written as functions. `app` is a consumer and a producer in one; each call that
@@ -572,7 +572,7 @@ Playground(
 # order of events:
 
 # %% [markdown] lang="zh"
-# 现在让搜索来试：在任意时刻（包括一步的中间）杀一次工作进程，并试遍事件的每一种先后：
+# 现在让探索器来试：在任意时刻（包括一步的中间）杀一次工作进程，并试遍事件的每一种先后：
 
 # %% tags=["nbval-check-output"]
 shortest = {}
@@ -598,13 +598,13 @@ Player(example, step=first(example, "killed"), title="The shortest kill that cou
 # ## Deeper: which safeguard is necessary?
 
 # %% [markdown] lang="zh"
-# ## 深入：哪项保护措施必不可少？
+# ## 深入：哪些保护措施必不可少？
 
 # %% [markdown]
 # Guess first what breaks. Here is your worker in one transaction, with two safeguards taken away.
 
 # %% [markdown] lang="zh"
-# 先猜一猜会出什么问题。下面还是把一切放在一个事务里的工作进程，两项保护措施先后去掉。
+# 先猜一猜会出什么问题。下面还是那个把一切放在一个事务里的工作进程，去掉了两项保护措施，一次去掉一项。
 
 # %% tags=["nbval-check-output"]
 found = {}
@@ -675,7 +675,7 @@ Player(zombie, title="Without generation fencing")
 #
 # 调用失败时抛出 `Abortable`（中止，然后继续）或 `Refused`（只有换新进程才行：不要捕获它）。`init` 和查询组的位移，在你的函数开始之前就已完成。
 #
-# 检查时，先让价格服务失败；再在每次调用之后杀掉进程；再让它在每次调用之后沉默到会话过期，由另一个工作进程接替；最后针对一个订单试遍所有执行顺序，在任意处杀掉进程，在任意处断开连接。有两条提示可看：`print(LOOP.hint(1))`、`print(LOOP.hint(2))`。
+# 检查时，先让价格服务失败；再在每次调用之后杀掉进程；再让它在每次调用之后沉默到会话过期，由另一个工作进程接替；最后针对一个订单试遍所有可能的执行，包括在任意处杀掉进程、在任意处断开连接。有两条提示可看：`print(LOOP.hint(1))`、`print(LOOP.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "loop"}
 def work(app: App):
@@ -733,7 +733,7 @@ print(kill_the_loop())
 # out. Nobody had to wait for a timeout, because the second life asked for the same `transactional.id`.
 
 # %% [markdown] lang="zh"
-# 位移属于那个已中止的事务，所以第二次启动后从 580540 之前读起。第一次写的发票还在日志里，后面跟着一条中止的控制消息：只有读已提交的读者会略过它。谁也不必等到超时，因为第二次启动用的是同一个 `transactional.id`。
+# 位移属于那个已中止的事务，所以第二次启动后从 580540 之前读起。第一次写的发票还在日志里，后面跟着一条中止的控制消息：只有读已提交的读者会略过它。没有人必须等到超时，因为第二次启动用的是同一个 `transactional.id`。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: where does the promise end?
@@ -860,7 +860,7 @@ for topic in ("income", "ledger"):
 # ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown] lang="zh"
-# ## 深入：这些执行推翻了哪些误解？
+# ## 深入：这些执行推翻了哪些想法？
 
 # %% [markdown]
 # | belief | what is true | seen in |
@@ -877,13 +877,13 @@ for topic in ("income", "ledger"):
 # | only epochs fence | the group's generation does too | two of a kind |
 
 # %% [markdown] lang="zh"
-# | 误解 | 事实 | 见于 |
+# | 想法 | 事实 | 见于 |
 # |---|---|---|
 # | 精确一次也管我的数据库，或者我的函数只执行一次 | 一个订单在 Kafka 里计入一次；函数可能再执行 | 承诺到哪里为止 |
 # | 中止会让消费者倒回去 | 恢复的只有已提交的位移；`seek` 要你自己做 | 中止 |
 # | 提交的位移是最后处理的那一条 | 至少是 last + 1，下一条要读的 | 哪个数 |
 # | lag 到不了 0，就是还有活没干完 | 可能只是一条控制消息没有算作已读 | 哪个数 |
-# | 工作进程除了名，就不再耽误别人 | 它待定的位移还会，直到超时 | 谁要等 |
+# | 工作进程一经除名，就不再耽误别人 | 它待定的位移还会，直到超时 | 谁要等 |
 # | 有事务就够了，位移可以随后提交 | 分开提交，中间一宕机就计入两次 | 引子、最短的 kill |
 # | 消费者参与事务 | 位移由生产者发送 | 执行 |
 # | 位移待定时，读到的是旧位移 | UNSTABLE_OFFSET_COMMIT：再问一次 | 还没有决定 |
@@ -903,7 +903,7 @@ for topic in ("income", "ledger"):
 # again.
 
 # %% [markdown] lang="zh"
-# 银行的一个柜台从 `loans-0` 读取贷款申请，每批准一笔，就在 `credits-0` 里写一笔放款。Ada 申请了 £9000（`Ada:900000`，以便士计）。*金额*一栏现在的意思是：所放的款，正是算作已读的那些申请。银行用的是引子里的工作进程。它在要提交位移的时候被杀，再重新启动。
+# 银行的一个柜台从 `loans-0` 读取贷款申请，每批准一笔，就在 `credits-0` 里写一笔放款。Ada 申请了 £9000（`Ada:900000`，以便士计）。*金额*一栏现在的意思是：批准的放款，恰好对应算作已读的那些申请。银行用的是引子里的工作进程。它在要提交位移的时候被杀，再重新启动。
 
 # %% jupyter={"source_hidden": true}
 BANK = """

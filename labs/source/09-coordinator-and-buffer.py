@@ -21,11 +21,11 @@
 #
 # *90 分钟，短路线约 20 分钟* · Pulsar 4.2
 #
-# **一段话概括**：订单服务在一个还没有结束的事务里发送了一条消息。这条消息现在在哪里，谁可以读到，谁知道它？你要跟着礼品店的一个真实订单，从事务得到 ID 一直走到提交。然后，你来做把消息发给消费者的那一部分工作。
+# **一段话概括**：订单服务在一个还没有结束的事务里发送了一条消息。这条消息现在在哪里，谁可以读到，谁知道有它？你要跟着礼品店的一个真实订单，从事务得到 ID 一直走到提交。然后，你来做把消息发给消费者的那一部分工作。
 #
-# **短路线**：引子、预测、执行、你来当分发器、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。每一部分都可以另找一天单独完成。
+# **短路线**：引子、预测、执行、你来当分发器、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
 #
-# **预备知识**：实验 00，或者下面这几个词。*分区*（partition）是主题的一个日志，这里是 `orders-0`。它由*条目*（entry）组成，条目的*位置*（position）就是它的编号。*订阅*（subscription）是一组消费者，在分区里有自己的读取进度。*协调器*（coordinator，即事务协调器）是 broker 的一部分，给事务编号，并记下事务怎样结束；这里它叫 `tc-0`。
+# **你需要**先做实验 00，或者先知道下面几个词。*分区*（partition）是主题的一个日志，这里是 `orders-0`。它由*条目*（entry）组成，条目的*位置*（position）就是它的编号。*订阅*（subscription）是一组消费者，在分区里有自己的读取进度。*协调器*（coordinator，即事务协调器）是 broker 的一部分，给事务编号，并记下事务怎样结束；这里它叫 `tc-0`。
 
 # %% [markdown]
 # ## Hook: three orders on their way to accounting
@@ -42,7 +42,7 @@
 # %% [markdown] lang="zh"
 # ## 引子：三个订单，正在送往记账服务
 #
-# 这些是 2011 年十二月 5 日的真实订单。订单服务 `app` 已把订单 580538（金额 £316.78）发到 `orders-0`。它还要把付款写入 `payments-0`，放在同一个事务里：要么都有，要么都没有。现在它在等信用卡公司答复。这期间，网店 `web` 又发来两个订单，它完全不用事务。每次发送都返回了 `ok`。记账服务 accounting 从 `orders-0` 读取订单。
+# 这些是 2011 年 12 月 5 日的真实订单。订单服务 `app` 已把订单 580538（金额 £316.78）发到 `orders-0`。它还要把付款写入 `payments-0`，放在同一个事务里：要么都有，要么都没有。现在它在等信用卡公司答复。这期间，网店 `web` 又发来两个订单，它完全不用事务。每次发送都返回了 `ok`。记账服务 accounting 从 `orders-0` 读取订单。
 #
 # 在下面的故事里，`run app: new-transaction t1, send orders-0 580538 txn=t1` 让 `app` 执行这两次调用。本课程中，每个事务都经过同样的六个阶段：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。
 
@@ -147,7 +147,7 @@ Player(waiting, step=first(waiting, "receive books: ok nothing"))
 #
 # | 阶段 | 在这次执行中 | 写在哪里 |
 # |---|---|---|
-# | 预留 | 事务得到 ID；每个分区都要登记 | 协调器的日志 |
+# | 预留 | 事务得到 ID；涉及的每个分区都登记 | 协调器的日志 |
 # | 写入 | 消息 | 消息所在的分区 |
 # | 决定 | COMMITTING | 协调器的日志 |
 # | 公布决定 | 向每个登记过的分区发一个请求 | 哪里都不写 |
@@ -195,7 +195,7 @@ Predict("09-aborted", trace=both_ends, step=first(both_ends, "t2 (0,1): ABORTING
 # %% [markdown] lang="zh"
 # 现在请写出分发器的规则。订阅是新建的，还没有收到过任何消息。你会得到三样东西。`entries` 是分区的各个条目，每个条目有位置、种类（`"plain"`、`"message"`、`"commit"`、`"abort"`）和事务，事务写作 `"(0,3)"` 这样，普通消息则是 `""`。`ongoing` 是一个字典，键是未结束的事务，值是它在这里的第一条消息的位置。`aborted` 是一个事务列表。请返回一个列表，列出现在要发给订阅的各个位置。
 #
-# 你的答案会与某个订阅在四次执行中实际收到的相比较。有两条提示可看：`print(READING.hint(1))`，然后 `print(READING.hint(2))`。如果规则还不对，反馈会说出背后的误解，并打开推翻它的那次执行，停在看得出问题的那一步。
+# 你的答案会与某个订阅在四次执行中实际收到的相比较。有两条提示可看：`print(READING.hint(1))`，然后 `print(READING.hint(2))`。如果规则还不对，反馈会说出背后的想法，并打开推翻它的那次执行，停在看得出问题的那一步。
 
 # %% nbgrader={"solution": true, "grade_id": "reading"}
 def send_now(entries: tuple, ongoing: dict, aborted: list) -> list:
@@ -233,9 +233,9 @@ check(READING, send_now)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 未提交的消息一写下就在它最终的位置，不会再挪动。提交推动的是 maxReadPosition，也就是可以发给消费者的最后一个位置。分区里最早的未结束事务会拦住它，所以事务要短。
+# 未提交的消息一写下就在它最终的位置，不会再挪动。提交让 maxReadPosition 前移，它是可以发给消费者的最后一个位置。分区里最早的未结束事务会拦住它，所以事务要尽量短。
 #
-# 短路线到此结束。下面的部分继续深入，顺序随意；10 分中有 7 分在那里。下一个实验要问：事务怎样收回它已经读取的内容？[实验 10](10-acknowledgement.ipynb)。
+# 短路线到此结束。下面的部分继续深入，先做哪个都行；10 分中有 7 分在那里。下一个实验要问：事务怎样收回它已经读取的内容？[实验 10](10-acknowledgement.ipynb)。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -255,7 +255,7 @@ met("09")
 # programs that read a topic, compute, and write to another topic. This lab looks at the writing.
 
 # %% [markdown] lang="zh"
-# 这张图画出整个 Pulsar 的各个部分。它的 broker 不在磁盘上保存任何东西：凡是必须留存的，都放在 *bookie*（BookKeeper 的服务器）上，写在叫作*账本*（ledger）的日志里。所以别的 broker 不用复制任何内容，就能接管分区。几篇文章说，事务是为 *Pulsar Functions* 准备的：那是一些小程序，读一个主题，做计算，再写入另一个主题。本实验只看写入这一边。
+# 这张图画出整个 Pulsar 的各个部分。它的 broker 不在磁盘上保存任何东西：凡是必须留存的，都放在 *bookie*（BookKeeper 的服务器）上，写在叫作*账本*（ledger）的日志里。所以别的 broker 不用复制任何内容，就能接管分区。有文章说，事务是为 *Pulsar Functions* 准备的：那是一些小程序，读一个主题，做计算，再写入另一个主题。本实验只看写入这一边。
 
 # %% jupyter={"source_hidden": true}
 broker_map("pulsar")
@@ -277,7 +277,7 @@ for name, coordinators in {"out of the box": 0, "switched on": 1}.items():
 # transaction coordinator has not initialized.* Both sides must be told.
 
 # %% [markdown] lang="zh"
-# 只有设置了 `transactionCoordinatorEnabled`，broker 才有协调器，而它默认是 `false`。普通消息不靠它也能收发。我们的模型会拒绝 `newTransaction`。至于 4.2.4 的真实客户端，设了 `enableTransaction(true)` 就根本创建不出来，报错的意思是：*broker 没有启用事务协调器，或者事务协调器还没有初始化*。两边都要设置才行。
+# 只有设置了 `transactionCoordinatorEnabled`，broker 才有协调器，而它默认是 `false`。普通消息不靠它也能收发。我们的模型会拒绝 `newTransaction`。至于 4.2.4 的真实客户端，设了 `enableTransaction(true)` 就根本创建不出来，报错说：*broker 没有启用事务协调器，或者事务协调器还没有初始化*。两边都要设置才行。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a transaction's id say?
@@ -318,7 +318,7 @@ print(read_recording("pulsar-4.2.4/4.2", "ids", "NewTxn", "coordinatorStats"))
 
 
 # %% [markdown] lang="zh"
-# ID 的前一半是协调器，64 位全都是。后一半是该协调器的事务计数。几篇文章说是 *16 位加 112 位*，设计文档也这么说。果真如此，就该由最高的 16 位区分各个协调器。可是在每个 ID 里，这几位都是 0。
+# ID 的前一半是协调器，整整 64 位。后一半是该协调器的事务计数。有文章说是 *16 位加 112 位*，设计文档也这么说。果真如此，就该由最高的 16 位区分各个协调器。可是在每个 ID 里，这几位都是 0。
 #
 # standalone 模式只有一个协调器，表中是一个真实的 standalone 给出的 ID。搭建集群的工具会建 16 个协调器，客户端轮流使用，从 1 号开始。有一个主题名叫 `transaction_coordinator_assign`，它的分区 3 归哪个 broker，协调器 3 就运行在哪个 broker 上。Kafka 也是通过分区找到协调器，不过那里的分区*就是*协调器的日志（实验 06）。Pulsar 的这个主题一直是空的，只用来说明分区归谁。（我们的模型只有一个 broker，客户端用不着去找。这一段出自已发布的源代码。）
 #
@@ -376,11 +376,11 @@ print(columns([("record", "says", "asked by"), *list_records(both_ends)]))
 # tries: one transaction has sent an order and has committed, and then a client subscribes to each log.
 
 # %% [markdown] lang="zh"
-# 这些记录里有状态和参与方，没有消息，也没有位置。所以日志很短，协调器重新加载后，却能从中得知还有哪些事务要由它结束。事务从 OPEN 经 COMMITTING 到 COMMITTED，或者从 OPEN 经 ABORTING 到 ABORTED。COMMITTING 就是决定。它先写下，分区才会得知，而且从此没有回头路。
+# 这些记录里有状态和参与方，没有消息，也没有位置。所以日志很短，协调器重新加载后，却能从中得知还有哪些事务要由它结束。事务从 OPEN 经 COMMITTING 到 COMMITTED，或者从 OPEN 经 ABORTING 到 ABORTED。COMMITTING 就是决定。先写下它，分区才会得知，从此没有回头路。
 #
 # 下一张表来自真实的 Pulsar 4.2.4。只有一个分区和一个订阅的事务会写五条记录；事务结束之后，这些记录一条也*不再需要*。
 #
-# 几篇文章说，这个日志由一个 Pulsar *主题*来记录。主题是可以订阅的，最后一张表就试一试：有一个事务发送了一个订单并且提交，然后一个客户端去订阅每个日志。
+# 有文章说，这个日志由一个 Pulsar *主题*来记录。主题是可以订阅的，最后一张表就试一试：有一个事务发送了一个订单并且提交，然后一个客户端去订阅每个日志。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 STORED = "system pulsar clients=app\nrun app: new-transaction t, send orders-0 580538 txn=t, commit t"
@@ -436,7 +436,7 @@ for then in ("", ", commit t1"):
 # position, and no consumer is sent it.
 
 # %% [markdown] lang="zh"
-# 缓冲区里没有消息。它知道每个未结束事务的第一条消息的位置，还知道哪些事务已中止。已提交的事务，它已经忘了。上半部分是提交之前，下半部分是提交之后。条目 0 到 3 都没有动。提交只添了条目 4，也就是控制消息。它占一个位置，却不会发给任何消费者。
+# 缓冲区里没有消息。它知道每个未结束事务的第一条消息的位置，还知道哪些事务已中止。已提交的事务则已经忘了。上半部分是提交之前，下半部分是提交之后。条目 0 到 3 都没有动。提交只添了条目 4，也就是控制消息。它占一个位置，却不会发给任何消费者。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which of two open transactions decides?
@@ -511,7 +511,7 @@ print(columns(rows))
 # %% [markdown] lang="zh"
 # 起决定作用的，是事务*在这个分区里*的第一条消息的位置。t1 已提交，`commit` 也返回了 ok，记账服务却还是收不到它的任何东西，因为 t2 的第一条消息排在它前面。所以，一个慢事务也会拦住别的服务的快事务。
 #
-# 第二张表用的是一个上午的订单。在 580538 未结束期间发送的每个订单，不管是谁发的，都要陪它一起等。所以，一个分区里最长的事务有多长，它的所有订阅就延迟多久。事务的超时（客户端不另作要求时是 60 秒）本该是上限。它在哪些情况下不起作用，请看“分区连不上”和“没了动静”两部分。
+# 第二张表用的是一个上午的订单。在 580538 未结束期间发送的每个订单，不管是谁发的，都要陪它一起等。所以，一个分区里最长的事务有多长，这个分区的所有订阅就延迟多久。事务的超时（客户端不另作要求时是 60 s）本该是上限。超时在哪些情况下管不住，请看“分区连不上”和“应用没了动静”两部分。
 #
 # 有一篇文章说，Pulsar 从不阻塞，因为消息是逐条确认的。确认一条消息，确实不会妨碍别的消息。读取却会阻塞。
 
@@ -635,7 +635,7 @@ print(read_recording("pulsar-4.2.4/4.2", "entries-with-flags", "log"))
 # plain message `d` behind the open transaction is marked in the same way.
 
 # %% [markdown] lang="zh"
-# 读法有五种，没有哪种能比别的读得更远。有一份提案 PIP-298，描述了消费者的隔离级别，文档里也一度有过这样一页。代码从未合并，那一页后来也撤了。录制内容说明实际有什么。它列出事务结束前后的日志：管理员可以查看单个条目，并会得知其中哪些*未提交*。排在未结束事务之后的普通消息 `d`，也标成了这样。
+# 读法有五种，没有哪种能比别的读得更远。有一份提案 PIP-298，描述了消费者的隔离级别，文档里也一度有过这样一页。代码从未合并，那一页后来也撤了。录制的内容说明实际上有什么。其中列出了事务结束前后的日志：管理员可以查看单个条目，并会得知其中哪些*未提交*。排在未结束事务之后的普通消息 `d`，也是这样标注的。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a partition know when it is loaded again?
@@ -692,7 +692,7 @@ print(f"{'not read again':18} {tell_buffer(without)}; received: {receive_all(wit
 
 
 # %% [markdown] lang="zh"
-# 快照里有两样东西：maxReadPosition 和已中止事务的列表。这就够了，因为写快照时未结束的事务，全都开始于那个位置之后。加载时从那里起读取条目，逐个重做当初写入时做过的事。*not read again* 那一行是跳过这一步的分区：记账服务得到了一个订单，而它的事务还没有结束。
+# 快照里有两样东西：maxReadPosition 和已中止事务的列表。这就够了，因为写快照时未结束的事务，全都开始于那个位置之后。加载时从那里起读取条目，逐个重做当初写入时做过的事。*not read again* 那一行的分区跳过了这一步：记账服务得到了一个订单，而它的事务还没有结束。
 #
 # **编写这个恢复过程**。你会得到最后的快照，即 `max_read` 和 `aborted`；还有 `max_read` 之后的条目，每个条目有位置、种类（`"plain"`、`"message"`、`"commit"`、`"abort"`）和事务。请返回两样东西：一个字典，包含所有未结束的事务和各自在这里的第一条消息的位置；一个列表，包含所有已中止的事务。你的函数会装进分区，在几个故事的每一个时刻，都把分区杀掉再加载。有两条提示可看：`print(RECOVERY.hint(1))`，然后 `print(RECOVERY.hint(2))`。
 
@@ -770,9 +770,9 @@ for fact in decided:
 # *How few choices does it take until the partition has two markers of one transaction?*
 
 # %% [markdown] lang="zh"
-# 凡是处于 COMMITTING 或 ABORTING 的事务，它都会结束；处于 OPEN 的，它继续盯着，直到*原来的*截止时间。
+# 凡是处于 COMMITTING 或 ABORTING 的事务，协调器都会结束；处于 OPEN 的，继续盯到*原来的*截止时间。
 #
-# 提交的控制消息有两条。重新加载的协调器又结束了一次事务；客户端重发请求，也又结束了一次。第二条控制消息不改变任何东西：*控制消息是幂等的，不是唯一的*。但请看应用得到的回答：事务明明已经提交，得到的却是 TransactionNotFoundException。协调器会忘记已结束的事务，所以这个异常没有说明它是怎样结束的。
+# 提交的控制消息有两条。重新加载的协调器又结束了一次事务；客户端重发请求，也又结束了一次。第二条控制消息不改变任何东西：*控制消息是幂等的，不是唯一的*。但请看应用得到的应答：事务明明已经提交，得到的却是 TransactionNotFoundException。协调器会忘记已结束的事务，所以这个异常没有说明它是怎样结束的。
 #
 # 现在轮到你动手。决定已经写下，协调器发给 `orders-0` 的请求正在途中。点一条消息，它就送达；点一个定时器，它就到时；点一条泳道，可以杀掉节点，再启动它。*最少做几次选择，就能让分区里有同一个事务的两条控制消息？*
 
@@ -800,7 +800,7 @@ Playground(play, goal="one marker")
 # transaction (0,0).)
 
 # %% [markdown] lang="zh"
-# 让协调器登记什么分区，它就登记什么分区，并不查看那个分区是否存在。这里 `admin` 登记了一个分区，它的命名空间（namespace）并不存在。（命名空间是一组主题；`0/0` 就是事务 (0,0)。）
+# 让协调器登记什么分区，它就登记什么分区，并不查看分区是否存在。这里 `admin` 登记了一个分区，它的命名空间（namespace）并不存在。（命名空间是一组主题；`0/0` 就是事务 (0,0)。）
 
 # %% jupyter={"source_hidden": true}
 FROZEN = """
@@ -848,7 +848,7 @@ print(read_recording("pulsar-4.2.4/4.2", "commit-frozen"))
 # transaction.
 
 # %% [markdown] lang="zh"
-# 订单已经投递，提交却没有返回。事务自己的 3 秒超时不起作用，中止也会遭到拒绝。大约每过一秒，所有参与方都会再收到一次通知，正常的那个就又写一条控制消息。真实的客户端等 30 秒就不再等，broker 却不会停。录制内容也是如此：*commit markers, 6 or more*。只要有人创建那个命名空间，下一次尝试就会结束事务。
+# 订单已经投递，提交却没有返回。事务自己的 3 s 超时不起作用，中止也会遭到拒绝。大约每过一秒，所有参与方都会再收到一次通知，正常的那个就又写一条控制消息。真实的客户端等 30 s 就不再等，broker 却不会停。录制内容也是如此：*commit markers, 6 or more*。只要有人创建那个命名空间，下一次尝试就会结束事务。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what if the application falls silent?
@@ -861,7 +861,7 @@ print(read_recording("pulsar-4.2.4/4.2", "commit-frozen"))
 # broker is restarted in between?
 
 # %% [markdown] lang="zh"
-# `app` 死了，t1 还没有结束。协调器若是活着，到了截止时间，也就是事务开始 60 秒之后，就会中止 t1。但要是 broker 在这中间重启了呢？
+# `app` 死了，t1 还没有结束。协调器若是活着，到了截止时间，也就是事务开始 60 s 之后，就会中止 t1。但要是 broker 在这中间重启了呢？
 
 # %% jupyter={"source_hidden": true}
 Predict("09-silence")
@@ -914,7 +914,7 @@ print(read_recording("pulsar-4.2.4/4.2", "kill-and-nobody-comes", *SAID))
 # client that slept through the end of its transaction.
 
 # %% [markdown] lang="zh"
-# 事务的消息到来时，分区并不会问协调器这个事务是否还在。它靠*低水位*（low watermark）保护：每次结束事务，协调器都会附上一个编号，到这个编号为止，它的事务都已结束。属于这些事务的消息会遭到拒绝。`reopen t1` 代表一个一直睡着、不知道自己的事务已经结束的客户端。
+# 事务的消息到来时，分区并不会问协调器这个事务是否还在。它靠*低水位*（low watermark）保护：每次结束事务，协调器都会附上一个编号，到这个编号为止，它的事务都已结束。属于这些事务的消息会遭到拒绝。`reopen t1` 代表这样一个客户端：它一直睡着，不知道自己的事务已经结束。
 
 # %% jupyter={"source_hidden": true}
 RESTART = "kill orders-0\nkill tc-0\nrestart orders-0\nrestart tc-0"
@@ -952,7 +952,7 @@ print(columns([("position", "entry", "for consumers"), *list_entries(story)]))
 # of the real 4.2.4 the same happens to `a`, and no safeguard was off:
 
 # %% [markdown] lang="zh"
-# 只要分区记得低水位，消息就会遭到拒绝。但低水位只保存在内存里。重启之后，消息被接受，t1 又算作未结束。到下一次结束，也就是 t3 的结束，分区才得知 t1 早已结束，于是中止它。缓冲区保存的是已中止事务的 ID，不带位置。于是，t1 *已经提交*的订单 580538 也算作已中止，audit 永远得不到它。真实的 4.2.4 的录制内容里，`a` 也是这样，当时没有关掉任何保护措施：
+# 只要分区记得低水位，消息就会遭到拒绝。但低水位只保存在内存里。重启之后，消息被接受，t1 又算作未结束。到下一次结束，也就是 t3 的结束，分区才得知 t1 早已结束，于是中止它。缓冲区保存的是已中止事务的 ID，不带位置。于是，t1 *已经提交*的订单 580538 也算作已中止，audit 永远得不到它。真实的 4.2.4 的录制内容里，`a` 也是这样，当时并没有关掉任何保护措施：
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 SAID = ("Send late", "kill", "Message", "entry 0", "entry 4")
@@ -1002,7 +1002,7 @@ check(HIDING, story)
 # ## Deeper: which safeguard is necessary?
 
 # %% [markdown] lang="zh"
-# ## 深入：哪项保护措施必不可少？
+# ## 深入：哪些保护措施必不可少？
 
 # %% [markdown]
 # Eight safeguards belong to this lab. `max_read_position` stops dispatchers before the first open message.
@@ -1083,10 +1083,10 @@ print(tell_unpromised())
 # | 未提交的消息 | 在主题里，在最终的位置 | 在主题里，在最终的位置 | 在半消息主题里 |
 # | 提交时 | 追加一条控制消息 | 追加一条控制消息 | 把消息再写一遍 |
 # | 是什么拦住读者 | maxReadPosition，对所有消费者 | LSO，只对 read_committed | 半消息主题没有人订阅 |
-# | 谁略过已中止的消息 | 分发器，在 broker 上 | 消费者，凭一份列表 | 谁也不用：它们从未离开半消息主题 |
+# | 谁略过已中止的消息 | 分发器，在 broker 上 | 消费者，凭一份列表 | 没有人：它们从未离开半消息主题 |
 # | 未结束的事务隐藏 | 它第一条消息之后的一切 | 同样如此，对 read_committed | 它自己的消息 |
 # | `commit` 何时返回 | 所有控制消息写下之后 | 决定写入日志之后 | 立刻，它是单向的 |
-# | 怎样挡住旧进程 | 不让它发送，逐个主题，由生产者提出要求（ExclusiveWithFencing）；挡不住提交 | 靠 `transactional.id` 的 epoch | 挡不住 |
+# | 怎样挡住旧进程 | 挡住它的发送，逐个主题，由生产者提出要求（ExclusiveWithFencing）；挡不住提交 | 靠 `transactional.id` 的 epoch | 挡不住 |
 #
 # 遇到任何一种队列，都可以问：*消息在提交之前在哪里？是什么不让读者碰到它？*
 
@@ -1094,7 +1094,7 @@ print(tell_unpromised())
 # ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown] lang="zh"
-# ## 深入：这些执行推翻了哪些误解？
+# ## 深入：这些执行推翻了哪些想法？
 
 # %% [markdown]
 # | belief | what is true | seen in |
@@ -1116,7 +1116,7 @@ print(tell_unpromised())
 # | a committed message stays readable | a late message can hide it | a late message |
 
 # %% [markdown] lang="zh"
-# | 误解 | 事实 | 见于 |
+# | 想法 | 事实 | 见于 |
 # |---|---|---|
 # | Pulsar 从不阻塞 | 读取要等分区里最早的未结束事务 | 执行、两个未结束 |
 # | 未结束的事务只隐藏自己的消息 | 它隐藏自己第一条消息之后的一切 | 执行、你来当分发器 |

@@ -23,9 +23,9 @@
 #
 # **一段话概括**：礼品店有五件工作要用到消息队列；要让消息可靠，有四种方式：Kafka、RocketMQ 或 Pulsar 的事务，或者自己数据库里的一张表。在这个实验里，你用每种方式各发送一个订单，在同样的时刻各杀掉一个进程，数一数代价。然后为五件工作各选一种方式，并指出是哪些执行排除了别的方式。
 #
-# **短路线**：引子、预测、执行、选择、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
+# **短路线**：引子、预测、执行、选择、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **预备知识**：实验 03、06 和 09，或者下面这几句话。在 *RocketMQ* 里，消息先存成半消息，等发送方数据库里的一行来决定。在 *Kafka* 和 *Pulsar* 里，*协调器*（coordinator，即事务协调器）为几个日志里的记录作决定，消费进度也一并在内。*发件箱*（outbox）是放在你的业务行旁边的一张表：一个本地事务同时写下一行和它的消息，再由名叫*中继*（relay）的进程把表里的消息发出去。
+# **你需要**先做实验 03、06 和 09，或者先知道下面几句话。在 *RocketMQ* 里，消息先作为半消息等着，由发送方数据库里的一行来决定。在 *Kafka* 和 *Pulsar* 里，*协调器*（coordinator，即事务协调器）为几个日志里的记录作决定，消费进度也一并在内。*发件箱*（outbox）是放在你的业务行旁边的一张表：一个本地事务同时写下一行和它的消息，再由名叫*中继*（relay）的进程把表里的消息发出去。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check, vary
@@ -61,11 +61,11 @@ from mqlab.lessons.lab12 import (
 # %% [markdown] lang="zh"
 # ## 引子：你真的需要 broker 的事务吗？
 #
-# 有个订单付了款。商店往自己的数据库里写一行。库存和会计都得知道这件事，另有一条后续消息要发往第二个主题。比较各种 broker 之前，先问三个问题：
+# 有个订单付了款。商店往自己的数据库里写一行。库存和记账两边都得知道这件事，另有一条后续消息要发往第二个主题。比较各种 broker 之前，先问三个问题：
 #
 # 1. **哪些事必须一起发生？** 一行和一条消息；读到的和写出的；几条消息；或者什么也不用。
-# 2. **东西又来了一遍，谁看得出来？** 按编号保存每个订单的消费者看得出来，求和的看不出来。
-# 3. **谁作决定？没有消息传来，意味着什么？** 你的数据库，还是协调器；去问发送方，还是中止。
+# 2. **同样的东西又来了一遍，谁看得出来？** 按编号保存每个订单的消费者看得出来，只管累加的看不出来。
+# 3. **谁作决定？没有音讯意味着什么？** 你的数据库，还是协调器；去问发送方，还是中止。
 #
 # 如果没有什么必须一起发生，而每个消费者又都按编号认得订单，那么普通消息就够了，只要重复发送到得到确认为止。
 
@@ -82,7 +82,7 @@ Predict("12-need")
 # %% [markdown] lang="zh"
 # ## 预测
 #
-# 这是 Pulsar 里的同一个订单。协调器写下了决定 COMMITTING，然后就死了，别的各方都还不知道这个决定。片刻之后协调器会重新启动。选一个答案，然后锁定，执行就会继续。
+# 这是 Pulsar 里的同一个订单。协调器写下了决定 COMMITTING，然后就死了，其他各方都还不知道这个决定。片刻之后协调器会重新启动。选一个答案并锁定，执行就会继续。
 
 # %% jupyter={"source_hidden": true}
 pulsar = die_after_deciding("pulsar")
@@ -132,11 +132,11 @@ vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
 #
 # | | Kafka | RocketMQ | Pulsar | 发件箱 |
 # |---|---|---|---|---|
-# | 结合在一起的 | 记录，以及读取位置 | 一条消息和你数据库里的一行 | 消息和确认 | 你的一行和它的消息 |
+# | 绑在一起的 | 记录，以及读取位置 | 一条消息和你数据库里的一行 | 消息和确认 | 你的一行和它的消息 |
 # | 谁决定 | 协调器的日志 | 你的数据库 | 协调器的日志 | 你的数据库 |
-# | 谁投票 | 没有谁 | 本地事务 | 没有谁 | 没有谁 |
+# | 谁投票 | 没有人 | 本地事务 | 没有人 | 没有人 |
 # | 你的调用何时返回 | *决定*之后 | *公布决定*之后，没有应答 | *遗忘*之后 | *决定*之后 |
-# | 没有消息传来，意味着 | 超时后中止 | 去问生产者 | 超时后中止 | 中继再试一次 |
+# | 没有音讯意味着 | 超时后中止 | 去问生产者 | 超时后中止 | 中继再试一次 |
 
 # %% [markdown]
 # ## Choose
@@ -224,7 +224,7 @@ check(CHOICE, choice)
 #
 # “事务消息”有两种意思。在 RocketMQ 里，是一条消息和一个本地事务，由你的数据库决定。在 Kafka 和 Pulsar 里，是许多条消息和消费进度，由协调器决定。先问哪些事必须一起发生，然后可选的就不多了，有时答案是*一种也不用*。
 #
-# 短路线到此结束，本实验的分数全在这里。下面的部分会更深入。下一个实验请你自己写一个协调器：[实验 13](13-build-a-coordinator.ipynb)。
+# 短路线到此结束，本实验的分数全在这里。下面的部分继续深入。下一个实验请你自己写一个协调器：[实验 13](13-build-a-coordinator.ipynb)。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -269,7 +269,7 @@ print(tell_kills("keeper"))
 # waits for, in the four runs above.
 
 # %% [markdown] lang="zh"
-# 下表统计上面四次执行里所有进程的消息数、写盘次数，以及有谁在等待的刷盘（flush）次数。
+# 下表统计上面四次执行里所有进程的消息数、写盘次数，以及有人在等的刷盘（flush）次数。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tell_prices())
@@ -282,7 +282,7 @@ print(tell_prices())
 # message.
 
 # %% [markdown] lang="zh"
-# 发件箱最早给调用者答复：只要一次本地提交。代价留到后面，由中继和消费者的写入来付。Kafka 和 Pulsar 的执行里没有刷盘，因为没有谁在等：Kafka 在各副本把记录放进内存时就确认；Pulsar 的各个 bookie 存下的东西，模型算作写入。各次执行做的事情也不相同：Kafka 和 Pulsar 的执行写入两个主题和消费进度，RocketMQ 的执行只写一条消息。
+# 发件箱最早给调用者应答：只要一次本地提交。代价留到后面，由中继和消费者的写入来付。Kafka 和 Pulsar 的执行里没有刷盘，因为没有人在等：Kafka 在各副本把记录放进内存时就确认；Pulsar 的各个 bookie 存下的东西，模型算作写入。各次执行做的事情也不相同：Kafka 和 Pulsar 的执行写入两个主题和消费进度，RocketMQ 的执行只写一条消息。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which anomaly is possible where?
@@ -326,16 +326,16 @@ print(tell_anomalies())
 # |---|---|---|---|---|
 # | 原子性 | PrepareCommit 为所有分区决定，控制消息随后写入 | 你的数据库决定；回查一直问，直到听到为止 | COMMITTING 为所有主题和订阅决定 | 本地提交为行和消息决定 |
 # | 一致性 | 由你的程序负责 | 由你的程序负责 | 由你的程序负责 | 靠你的数据库的约束 |
-# | 隔离性 | `read_committed`，Java 消费者默认不用；各分区不在同一时刻可见 | 半消息所在的主题没有谁读 | maxReadPosition，对每个消费者都如此 | 读主题的比读表的晚看到订单 |
-# | 持久性 | 靠副本；所有副本一起断电，可能带走一次提交 | 默认情况下，半消息还没落盘就已确认 | 取决于 ledger 如何存储 | 你的数据库的日志 |
+# | 隔离性 | `read_committed`，Java 消费者默认不用；各分区并不同时可见 | 半消息所在的主题没有人读 | maxReadPosition，对每个消费者都如此 | 读主题的比读表的更晚看到订单 |
+# | 持久性 | 靠副本；所有副本一起断电，可能带走一次提交 | 默认情况下，半消息还没落盘就已确认 | 取决于账本（ledger）如何存储 | 你的数据库的日志 |
 #
-# 有一篇文章说，这几种都是两阶段提交。可是没有谁请 Kafka 的分区投票，也没有谁请 Pulsar 的主题投票：协调器独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。
+# 有一篇文章说，这几种都是两阶段提交。可是没有人请 Kafka 的分区投票，也没有人请 Pulsar 的主题投票：协调器独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a database row inside a Kafka transaction?
 
 # %% [markdown] lang="zh"
-# ## 深入：把数据库的一行放进 Kafka 事务？
+# ## 深入：数据库的一行能放进 Kafka 事务吗？
 
 # %% [markdown]
 # A team has Kafka and wants what RocketMQ has. It begins a Kafka transaction, sends the message, commits the row,
@@ -357,12 +357,12 @@ print(tell_anomalies())
 # acknowledgements are outside of transactions, so for the fan-out above they are `plain`.
 
 # %% [markdown] lang="zh"
-# 有个团队用的是 Kafka，却想要 RocketMQ 那样的能力。做法是开启一个 Kafka 事务，发送消息，提交数据库的行，然后在 Kafka 里提交。这里没有回查：宕机之后，没有谁去问数据库。
+# 有个团队用的是 Kafka，却想要 RocketMQ 那样的能力。它开启一个 Kafka 事务，发送消息，提交数据库的行，然后在 Kafka 里提交。这里没有回查：宕机之后，没有人去问数据库。
 #
 # | 服务死在 | 行 | 消息 |
 # |---|---|---|
 # | 行提交之前 | 没有 | 已中止 |
-# | 两次提交之间 | **有** | 已中止：没有谁来问这一行 |
+# | 两次提交之间 | **有** | 已中止：没有人来问这一行 |
 # | 两次提交之后 | 有 | 有 |
 #
 # 把次序颠倒过来，中间那种情况就是有消息而没有行。发件箱只有一次提交，所以没有中间那种情况。
@@ -390,8 +390,8 @@ print(tell_anomalies())
 # |---|---|---|
 # | Kafka | LSO 到 HW 的距离，以及最早的未结束事务已经开了多久 | `kafka-transactions.sh describe-producers`、`find-hanging` |
 # | RocketMQ | 问了又问的半消息；之后是 `TRANS_CHECK_MAX_TIME_TOPIC` 里的消息 | `mqadmin topicStatus` |
-# | Pulsar | maxReadPosition 停住不动；没有谁去结束的事务 | `pulsar-admin transactions transaction-buffer-stats`；`slow-transactions` 列出的是*超时*设得长的事务 |
-# | 发件箱 | 没有打上标记的行，以及最早的那一行已有多久 | 在你自己的数据库里执行一条 SELECT |
+# | Pulsar | maxReadPosition 停住不动；没有人去结束的事务 | `pulsar-admin transactions transaction-buffer-stats`；`slow-transactions` 列出的是*超时*设得长的事务 |
+# | 发件箱 | 没有打上记号的行，以及其中最早的一行已经放了多久 | 在你自己的数据库里执行一条 SELECT |
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which beliefs did these runs refute?
@@ -417,7 +417,7 @@ print(tell_anomalies())
 # | 抛出异常就是什么也没有发生 | 订单在那里，提交却抛出异常 | 预测 |
 # | 用 broker 的事务总是更安全 | 未结束的事务有期限，还会挡住别人 | 选择 |
 # | 中继没有发出的，发件箱就丢了 | 行还在，订单只是晚到 | 逐次 kill |
-# | 这几种都是两阶段提交 | 在 Kafka 和 Pulsar 里没有谁投票 | A、C、I 和 D |
+# | 这几种都是两阶段提交 | 在 Kafka 和 Pulsar 里没有人投票 | A、C、I 和 D |
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: exit ticket

@@ -19,11 +19,11 @@
 #
 # *460 分钟，短路线约 15 分钟* · Kafka 4.3，`transaction.version` 2
 #
-# **一段话概括**：你来写一个*事务协调器*（transaction coordinator），换下 Kafka 自己的那一个。首领副本（leader）、生产者和各种重试都由引擎负责。每改一次，检查器就把你的文件的*所有*执行搜索一遍：要么它是对的，要么你会拿到让它出错的最短执行。文件分四节写成；第五节让真实的客户端通过它提交事务。
+# **一段话概括**：你来写一个*事务协调器*（transaction coordinator），代替 Kafka 自己的那一个。首领副本（leader）、生产者和各种重试都由引擎负责。每改一次，检查器就把你的文件的*所有*执行搜索一遍：要么文件是对的，要么你会拿到让它出错的最短执行。文件分四节写完；第五节让真实的客户端通过它提交事务。
 #
-# **短路线**：引子、预测、阅读、第 1 节、现在你知道了什么。这条路走到第一次检查为止，写完文件本身需要更久。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
+# **短路线**：引子、预测、阅读、第 1 节、现在你知道了什么。这条路走到第一次检查为止，写完文件本身需要更久。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **预备知识**：实验 06 讲的提交顺序，实验 07 讲的控制消息（marker）。
+# **你需要**知道实验 06 讲的提交顺序，以及实验 07 讲的控制消息（marker，图中写作“标记”）。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check
@@ -86,7 +86,7 @@ Predict("13-first")
 # %% [markdown] lang="zh"
 # ## 阅读：一页说明，一个角色
 #
-# 说明页写明什么会进来，什么可以出去。它下面的类，就是 `coordinator.py` 里真正做事的全部代码。`step` 接收一个事件，返回两个值：处理之后的协调器，以及按先后排好的各个效果。里面没有任何等待。需要等待的请求记在 `pending` 里，到处理另一个事件的那一步再答复。
+# 说明页写明什么会进来，什么可以出去。它下面的类，就是 `coordinator.py` 里真正做事的全部代码。`step` 接收一个事件，返回两个值：处理之后的协调器，以及按先后排好的各个效果。里面没有任何等待。需要等待的请求记在 `pending` 里，到处理另一个事件的那一步再应答。
 
 # %% jupyter={"outputs_hidden": true, "source_hidden": true}
 print(PAGE)
@@ -121,11 +121,11 @@ print(read_begin())
 # %% [markdown] lang="zh"
 # ## 第 1 节：它能用
 #
-# *60 到 90 分钟。* 一个事务跨两个分区，没有谁会死掉。请补上缺少的部分：
+# *60 到 90 分钟。* 一个事务跨两个分区，没有进程会死掉。请补上缺少的部分：
 #
 # 1. `AddPartitionsToTxn`：状态变为 Ongoing，带上到此为止加入的所有分区。
 # 2. `EndTxn`：PrepareCommit 或 PrepareAbort，这就是决定。
-# 3. 决定安全之后：给出答复，并向每个分区发送一个 `WriteTxnMarkers`。
+# 3. 决定安全之后：给出应答，并向每个分区发送一个 `WriteTxnMarkers`。
 # 4. 每个分区都应答之后：CompleteCommit 或 CompleteAbort，不带任何分区。
 #
 # 在第 3 节之前，结束事务时可以沿用生产者的 epoch。保存文件，再检查一次：在这里用 `check_mine(1)`，在终端里用 `mqlab build check`，也可以写进你自己的测试：
@@ -171,9 +171,9 @@ check(IT_WORKS, mine)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 协调器就是一张表、一份日志，再加一份清单，记着还欠谁什么。记录*安全*了它才答复，而不是一写下就答复；从作出决定到最后一条控制消息写好，再没有什么要决定，只剩下工作。
+# 协调器就是一张表、一份日志，再加一份清单，记着还欠谁什么。记录*安全*了，它才应答，而不是一写下就应答；从作出决定到最后一条控制消息写好，再没有什么要决定，只剩下要做的事。
 #
-# 短路线到此结束。你的协调器一死就什么都忘了，而且哪个生产者的话都信：下面各节会补上这些。下一个实验要问，这一切在真实的 broker 上是否也成立：[实验 14](14-the-real-thing.ipynb)。
+# 短路线到此结束。你的协调器一死就什么都忘了，而且哪个生产者的话都信：这两点由下面各节来补上。下一个实验要问，这一切在真实的 broker 上是否也成立：[实验 14](14-the-real-thing.ipynb)。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -201,8 +201,8 @@ met("13")
 # *60 到 90 分钟。* 协调器可能在任何地方被杀掉：在两个事件之间，或者在某一步里的任意两个效果之间。它所知道的一切都没了，日志还在。
 #
 # 1. `recover` 读取日志：`entries_of(disk)`。每种状态说明还有什么要做？
-# 2. 决定了就是决定了。Prepare 记录里的每个分区都重新欠着一条控制消息；已经有了的分区，会再收下一条。
-# 3. 没收到答复的客户端会再问一次。同样的 `EndTxn` 得到同样的答复。
+# 2. 已经决定的，就不再改变。Prepare 记录里的每个分区都又欠着一条控制消息；已经有了的分区，再收一条也无妨。
+# 3. 没有收到应答的客户端会再问一次。同样的 `EndTxn` 得到同样的应答。
 #
 # `check_mine(2)` 会把第 1 节的试验也再做一遍。
 
@@ -229,9 +229,9 @@ check_mine(2)
 # %% [markdown] lang="zh"
 # *60 到 90 分钟。* 第一个生产者还活着，第二个生产者带着同一个事务 ID（transactional id）来了。连接会断开，先前发出的东西会迟到。
 #
-# 1. `InitProducerId` 给出下一个 epoch。旧实例留下的未结束事务要先中止；在此之前，新来的得到的是 CONCURRENT_TRANSACTIONS。
+# 1. `InitProducerId` 给出下一个 epoch。旧实例留下的未结束事务要先中止；在此之前，新来的生产者得到的是 CONCURRENT_TRANSACTIONS。
 # 2. epoch 与日志里的不同，就拒绝：PRODUCER_FENCED。
-# 3. 每次结束都给出下一个 epoch，写进它的记录、控制消息和答复。这样，已结束事务的消息就不会混进下一个事务。从这一节起，首领副本要求必须如此。
+# 3. 每次结束都给出下一个 epoch，写进它的记录、控制消息和应答。这样，已结束事务的消息就不会混进下一个事务。从这一节起，leader 要求必须如此。
 # 4. `ConnectionLost` 之后，丢的可能是控制消息，也可能是它的应答。凡是还欠那个分区的，再发一次。
 
 # %%
@@ -299,10 +299,10 @@ check(NOBODY_COMES_BACK, whole)
 # 3. An end that is asked a second time names the epoch that the log has.
 
 # %% [markdown] lang="zh"
-# *30 分钟。* 到目前为止，客户端都是当下的新版本。librdkafka 2.16 属于较旧的一类，Python 的 confluent-kafka 和许多别的客户端都以它为基础：它发送的 EndTxn，得到的应答里没有 epoch。有两个字段可以告诉你。
+# *30 分钟。* 到目前为止，客户端都是如今的版本。librdkafka 2.16 属于较旧的一类，Python 的 confluent-kafka 和许多别的客户端都以它为基础：它发送的是旧版 EndTxn，应答里没有 epoch。有两个字段可以告诉你。
 #
-# 1. `EndTxn.v2` 为 False：这次结束沿用原来的 epoch，客户端也继续用手里的那一个。控制消息如果不带新的 epoch，就要写明 `transaction_version=0`，否则首领副本会拒绝。`Entry.client_version` 可以记下是哪一类客户端，留给重启之后用。
-# 2. 较旧的客户端自己添加分区。首领副本只来问它加过没有：这时 `verify_only` 为 True，什么也不添加；分区不在其中的，应答是 TRANSACTION_ABORTABLE。
+# 1. `EndTxn.v2` 为 False：这次结束沿用原来的 epoch，客户端也继续用手里的那一个。控制消息如果不带新的 epoch，就要写明 `transaction_version=0`，否则 leader 会拒绝。`Entry.client_version` 可以记下是哪一类客户端，留给重启之后用。
+# 2. 较旧的客户端自己添加分区。leader 只来问它加过没有：这时 `verify_only` 为 True，什么也不添加；分区不在其中的，应答是 TRANSACTION_ABORTABLE。
 # 3. 再次请求同一个结束时，请求里的 epoch 就是日志里现有的那一个。
 
 # %%
@@ -330,15 +330,15 @@ check_mine(5)
 # read_committed get, and who aborts the transaction that was open?*
 
 # %% [markdown] lang="zh"
-# 你的文件是引擎里的一个角色，而引擎可以为真实的客户端服务。在终端里：
+# 你的文件是引擎里的一个角色，而引擎可以为真实的客户端服务。在终端里运行：
 #
 # ```
 # mqlab serve kafka --coordinator coordinator.py --data-dir coordinator-data
 # ```
 #
-# 这台机器上的任何 Kafka 客户端，现在都能在 127.0.0.1:9092 上通过你的协调器提交事务。[实验 11](11-order-to-income.ipynb) 的整个作业也可以：`mqlab income --bootstrap-server 127.0.0.1:9092` 的结果必须是 £57,751.32。
+# 这台机器上的任何 Kafka 客户端，现在都能在 127.0.0.1:9092 上通过你的协调器提交事务。[实验 11](11-order-to-income.ipynb) 的整个作业也能跑：`mqlab income --bootstrap-server 127.0.0.1:9092` 的结果必须是 £57,751.32。
 #
-# 下一个单元用未经修改的 confluent-kafka 来做。它为十个订单付款，留下一个开着的事务，用 `kill -9` 杀掉服务器，再启动，然后又为十个订单付款。*运行之前先想：用 read_committed 的读者会得到哪些记录？那个开着的事务由谁来中止？*
+# 下一个单元用未经修改的 confluent-kafka 来做。它为十个订单付款，留下一个未结束的事务，用 `kill -9` 杀掉服务器，再启动，然后又为十个订单付款。*运行之前先想：用 read_committed 的读者会得到哪些记录？那个未结束的事务由谁来中止？*
 
 # %%
 from tempfile import TemporaryDirectory
@@ -480,7 +480,7 @@ check(LIGHTS, light)
 # Read on in `mqlab/kafka/coordinator`, which is about three times as long as yours.
 
 # %% [markdown] lang="zh"
-# 你的协调器只有一个副本，所以一步之内的先后就足以保证记录在 kill 之后还在。如果有三个副本，追加好的记录仍可能随首领副本一起被截掉：`Appended` 就是为此而设。Kafka 自己的协调器还有这些：每条控制消息里都有协调器的 epoch，用来防备还不知道自己已被取代的旧协调器；成批分配的生产者 ID；会用完的 epoch；消费者的位移；会过期的 ID。想接着读，就看 `mqlab/kafka/coordinator`，它大约有你那份的三倍长。
+# 你的协调器只有一个副本，所以一步之内的先后就足以保证记录在 kill 之后还在。如果有三个副本，追加好的记录仍可能随 leader 一起被截掉：`Appended` 就是为此而设。Kafka 自己的协调器还有这些：每条控制消息里都有协调器的 epoch，用来防备还不知道自己已被取代的旧协调器；成段分配的生产者 ID；会用完的 epoch；消费者的位移；会过期的 ID。想接着读，可以看 `mqlab/kafka/coordinator`，它大约有你那份的三倍长。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: build RocketMQ's check round
@@ -539,7 +539,7 @@ print(read_begin("check_round.py"))
 # 2. 一轮跳过的东西，就再也看不到了。那么问题发出之前，什么必须已经在那里？
 # 3. 问满 `check_max` 次之后，就不再问任何人。半消息去哪里？
 #
-# **第 2 节，什么必须等。** broker 可能在一轮的中途被杀掉。
+# **第 2 节，什么必须等。** broker 可能在一轮中途被杀掉。
 #
 # 1. 遇到第一条年轻的半消息，这一轮就结束。下一轮从哪里开始？
 # 2. 一条 op 记录写明了几条半消息，而一轮可能在这几条之间结束。这条记录什么时候才算处理完？
@@ -563,7 +563,7 @@ print(read_begin("check_round.py"))
 # Look at the last step of the run below: *the transaction has ended; who has its message?*
 
 # %% [markdown] lang="zh"
-# *60 分钟，做完[实验 10](10-acknowledgement.ipynb) 之后。* 在 Pulsar 里，事务可以确认消息。事务结束之前，订阅把这些消息记作*待定确认*（pending ack）。这些消息后来如何，由你用六个短函数写出来：
+# *60 分钟，做完[实验 10](10-acknowledgement.ipynb) 之后。* 在 Pulsar 里，事务可以确认消息。事务结束之前，订阅把这些消息记作*待定确认*（pending ack）。这些消息后来怎样，由你用六个短函数来写：
 #
 # ```
 # mqlab build new --what pending-acks
@@ -604,7 +604,7 @@ print(read_begin("pending_acks.py"))
 #
 # **第 2 节，加载时看到什么。** 分区被杀掉，`held` 没了。
 #
-# 1. 普通确认遇到一条待定的消息。它不用征求同意，已经发生了。
+# 1. 普通确认遇到一条待定的消息。它不征求谁的同意，已经发生了。
 # 2. 日志里有每个请求，遭到拒绝的也在。`load` 怎么知道哪些得到了同意？
 # 3. 提交的记录已经写下，游标那一行还没写，这时发生了 kill。它的消息由谁来确认？
 #

@@ -19,11 +19,11 @@
 #
 # *60 分钟，短路线约 25 分钟* · Kafka 4.3.1 和 4.2.1，RocketMQ 5.5.0 和 4.9.7，Pulsar 4.2.4
 #
-# **一段话概括**：本课程的每一次执行都出自一个*引擎*（engine），也就是三种 broker 的模型。这些执行是真的吗？在这个实验里，同一个客户端程序先后询问引擎和真实的 broker，由你把两边的答复并排放在一起。你要豁免三处差异，说明理由，此外一概不豁免。然后你写一条规则，从真实 broker 的录制里找出它的一个错误，再看看怎样把错误告诉它的开发者。
+# **一段话概括**：本课程的每一次执行都出自一个*引擎*（engine），也就是三种 broker 的模型。这些执行是真的吗？在这个实验里，同一个客户端程序先后询问引擎和真实的 broker，由你把两边的应答并排放在一起。你要豁免三处差异，各附理由，此外一概不豁免。然后你写一条规则，从真实 broker 的录制里找出它的一个错误，再看看怎样把错误告诉它的开发者。
 #
-# **短路线**：引子、预测、执行、三处差异、找出丢失的提交、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下方的 *cells hidden* 即可展开。
+# **短路线**：引子、预测、执行、三处差异、找出丢失的提交、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **预备知识**：实验 06 讲的提交顺序，实验 07 讲的*最后稳定位移*（last stable offset，LSO）和*高水位*（high watermark，HW）。不需要真实的 broker：它给过的答复已经*录制*（recorded）下来了。
+# **你需要**知道实验 06 讲的提交顺序，以及实验 07 讲的*最后稳定位移*（last stable offset，LSO）和*高水位*（high watermark，HW）。不需要真实的 broker：它给过的应答已经*录制*（recorded）下来了。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Follow, Predict, check
@@ -53,7 +53,7 @@ from mqlab.lessons.lab14 import (
 # %% [markdown] lang="zh"
 # ## 引子：凭这张图，你会去找 Kafka 的开发者吗？
 #
-# 一笔付款在事务中发出。有一阵子，它的分区没有首领副本（leader），这在任何一次停机中都可能发生；生产者正好在这时提交。把滑块拖到提交那一步，再拖到末尾。*谁得到了 ok？谁能读到这笔付款？*
+# 一笔付款在事务中发出。有一阵子，它的分区没有首领副本（leader），哪次停机都会这样；生产者正好在这时提交。把滑块拖到提交那一步，再拖到末尾。*谁得到了 ok？谁能读到这笔付款？*
 
 # %% jupyter={"source_hidden": true}
 play_lost()
@@ -63,7 +63,7 @@ play_lost()
 # has drawn. Before you tell anybody, you need to know whether a real Kafka does the same.
 
 # %% [markdown] lang="zh"
-# 没有人能读到它，永远不能。没有进程被杀掉，钱却没了。但这张图是我们自己的程序画的。告诉别人之前，你得先知道真实的 Kafka 是不是也这样。
+# 没有人能读到它，永远读不到。没有进程被杀，钱却没了。但这张图是我们自己的程序画的。告诉别人之前，你得先知道真实的 Kafka 是不是也这样。
 
 # %% [markdown]
 # ## Predict
@@ -87,7 +87,7 @@ Predict("14-lines")
 # %% [markdown] lang="zh"
 # ## 执行：一个程序，两个 broker
 #
-# 下一个单元启动引擎，开放一个套接字，任何 Kafka 客户端都能连上，同时用一张图跟随引擎。先运行这个单元，再运行下面的单元：客户端程序在那里演它的故事，图随之变化。
+# 下一个单元启动引擎，开放一个套接字，任何 Kafka 客户端都能连上，同时用一张图跟踪它。先运行这个单元，再运行下面的单元：客户端程序在那里把故事演一遍，图也跟着变化。
 
 # %% tags=["volatile"]
 engine = serve(auto_create=False)
@@ -104,7 +104,7 @@ told
 # answers are its own. The first time it fetches 45 MB.
 
 # %% [markdown] lang="zh"
-# 中间一列是真实的 Kafka，由发布的 jar 启动并录制。如果这台机器上有 Java 17 和 Maven，就写成 `real=True` 再运行一次这个单元：这时会当场启动一个真实的 broker，答复就是它自己的。第一次运行要下载 45 MB。
+# 中间一列是真实的 Kafka，由发布的 jar 启动并录制。如果这台机器上有 Java 17 和 Maven，就写成 `real=True` 再运行一次这个单元：这时会当场启动一个真实的 broker，应答就是它自己的。第一次运行要下载 45 MB。
 
 # %% [markdown]
 # ## Three differences
@@ -115,7 +115,7 @@ told
 # %% [markdown] lang="zh"
 # ## 三处差异
 #
-# 相同的行只是事实的一半。下面两个程序要问的，很少有客户端会问：一次跨两个日志文件的拉取（fetch），还有对自身描述不实的压缩记录。两边不同的地方标着 `≠`。
+# 相同的行只说出一半事实。下面两个程序问的，很少有客户端会问：一次跨两个日志文件的拉取（fetch），还有对自身描述不实的压缩记录。两边不同的地方标着 `≠`。
 
 # %% tags=["nbval-check-output"]
 for laid in ask_both("segments", "claimed-in-compressed"):
@@ -143,7 +143,7 @@ for laid in ask_both("segments", "claimed-in-compressed"):
 #
 # | 理由 | 意思 |
 # |---|---|
-# | `one-log` | 引擎的日志是完整的一份。真实的 broker 只从几个文件中的一个作答，客户端再从所在的位置接着问。 |
+# | `one-log` | 引擎的日志是一整份。真实的 broker 只从几个文件中的一个作答，客户端再从所在的位置接着问。 |
 # | `not-opened` | 真实的 broker 不看压缩记录的长度就收下，引擎则拒绝谁也读不出来的东西。 |
 # | `numbers` | 真实的 broker 发现位移不按顺序，想给压缩记录重新编号，却缺少编号所需的东西。引擎则照样存下。 |
 # | `timing` | 两边是在不同的时刻询问的。 |
@@ -184,7 +184,7 @@ check(EXCUSES, excuses)
 # %% [markdown] lang="zh"
 # ## 找出丢失的提交
 #
-# 回到引子里的那笔付款。下面是真实的 4.3.1 给出的答复：一共三个 broker，持有该分区的那一个按正常步骤停机，再重新启动。*哪两行互相矛盾？*
+# 回到引子里的那笔付款。下面是真实的 4.3.1 给出的应答：一共三个 broker，持有该分区的那一个按正常步骤停机，再重新启动。*哪两行互相矛盾？*
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 read_laid("kafka-4.3.1/tv2/leaderless-marker")
@@ -208,18 +208,18 @@ read_laid("kafka-4.3.1/tv2/leaderless-marker")
 # line below is the loss that you have seen. For points there is one more, among more than 250 moments without one.
 
 # %% [markdown] lang="zh"
-# `CompleteCommit` 说每条控制消息都已写好，所以不会再有谁去写。`LSO=0` 说分区还在等一条。控制消息要发出时，分区没有首领副本，协调器就把它丢掉了（KAFKA-20734）。所以，引子里的图对这个版本来说是真的。
+# `CompleteCommit` 说每条控制消息都已写好，所以不会再有人去写。`LSO=0` 说分区还在等一条。控制消息要发出时，分区没有 leader，协调器就把它丢掉了（KAFKA-20734）。所以，引子里的图对这个版本来说是真的。
 #
-# 谁能在几千行里找出这样的错误？要靠一条规则，由你来写。录制中凡是有人查看分区的时刻，都会拿一个生产者的情况来问这条规则：
+# 谁能在几千行里找出这样的错误？要靠一条规则，由你来写。录制中凡是有人查看分区的时刻，都会就一个生产者来问这条规则：
 #
 # | 参数 | 是什么 |
 # |---|---|
-# | `commit` | 生产者上一次提交得到的答复：`"ok"`，或者一个错误；从未请求过就是 `""` |
+# | `commit` | 生产者上一次提交得到的应答：`"ok"`，或者一个错误；从未请求过就是 `""` |
 # | `state` | 协调器上一次说的状态：`"Ongoing"`、`"PrepareCommit"`、`"CompleteCommit"`…… |
 # | `hw`、`lso` | 分区的高水位和最后稳定位移 |
 # | `open_since` | 如果分区认为这个生产者有事务尚未结束，就是该事务的第一个位移；没有则是 −1 |
 #
-# 得到确认的提交如果已经丢失，它返回 True；只要还可能变为可见，就返回 False。下面第一行就是你见过的那次丢失。计分时还有一次，另有 250 多个时刻没有丢失。
+# 得到确认的提交如果已经丢失，规则返回 True；只要还可能变为可见，就返回 False。下面第一行就是你见过的那次丢失。计分时还有一次，另有 250 多个时刻没有丢失。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_told())
@@ -316,7 +316,7 @@ print(read_report())
 # ## Deeper: does the next release answer alike?
 
 # %% [markdown] lang="zh"
-# ## 深入：下一个版本的答复还一样吗？
+# ## 深入：下一个版本的应答还一样吗？
 
 # %% [markdown]
 # A recording speaks for one release. Here is RocketMQ 5.5, in which op records wait in memory before they are
@@ -355,7 +355,7 @@ read_laid(f"rocketmq-4.9.7/4.9/{name}", f"rocketmq-5.5.0/5.5/{name}")
 # now delivers an order twice. A consumer that knows orders by their numbers does not mind.
 
 # %% [markdown] lang="zh"
-# 客户端没有变，程序也没有变。新版本更快，但如果杀掉它的时刻不巧，现在一个订单会投递两次。按编号认得订单的消费者并不在意。
+# 客户端没有变，程序也没有变。新版本更快，但如果杀掉它的时刻不巧，现在会把一个订单投递两次。对按编号认得订单的消费者来说，这无所谓。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: do an older and a newer client do the same?
@@ -381,20 +381,20 @@ read_laid(f"kafka-4.3.1/tv2-legacy/{name}-2.3.1", f"kafka-4.3.1/tv2/{name}-4.4.0
 # that catches `ProducerFencedException` only is surprised by an update of its client.
 
 # %% [markdown] lang="zh"
-# 读者得到的内容相同。在日志里，新客户端每次结束之后都换一个 epoch，这样迟到的记录就不会落进下一个事务（KIP-890，实验 06）。而遭到隔离的一方听到的错误名也换了：只捕获 `ProducerFencedException` 的程序，升级客户端之后会措手不及。
+# 读者得到的内容相同。在日志里，新客户端每次结束之后都换一个 epoch，这样迟到的记录就不会落进下一个事务（KIP-890，实验 06）。而被隔离的一方得到的错误也换了名字：只捕获 `ProducerFencedException` 的程序，升级客户端之后会措手不及。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what may differ without being different?
 
 # %% [markdown] lang="zh"
-# ## 深入：什么可以有出入，却不算不同？
+# ## 深入：什么可以不一样，却不算差异？
 
 # %% [markdown]
 # Before two answers are compared, something is taken out of both. This list is as important as the table of
 # differences, because nobody will ever see what is in it.
 
 # %% [markdown] lang="zh"
-# 比较两份答复之前，要先从两边各去掉一些东西。这份清单和差异表一样重要，因为清单上的东西，以后谁也看不到。
+# 比较两份应答之前，要先从两边各去掉一些东西。这份清单和差异表一样重要，因为清单上的东西，以后谁也看不到。
 
 # %% jupyter={"source_hidden": true}
 print(list_ignored())
@@ -417,7 +417,7 @@ print(list_ignored())
 # is what the transaction had committed. *Which message does the second subscription not get?*
 
 # %% [markdown] lang="zh"
-# Pulsar 4.2.4：一个客户端没有得知提交的结果，又发了一条消息。broker 收下了；而等到放弃这条消息时，事务已经提交的内容也一起放弃了。*第二个订阅没有得到哪条消息？*
+# Pulsar 4.2.4：一个客户端没有得知提交的结果，又发了一条消息。broker 收下了；等到放弃这条消息时，事务已经提交的内容也跟着放弃了。*第二个订阅没有得到哪条消息？*
 
 # %% jupyter={"source_hidden": true}
 play_file("pulsar/late-write-hides-committed", recorded="late-write-hides-committed")
@@ -427,7 +427,7 @@ play_file("pulsar/late-write-hides-committed", recorded="late-write-hides-commit
 # is delivered, *and* it is parked in `TRANS_CHECK_MAX_TIME_TOPIC`, as if nobody had ever decided.
 
 # %% [markdown] lang="zh"
-# RocketMQ 5.5：最后一次回查得到 COMMIT，而 op 记录还没写下，下一轮就来了。订单投递了，*同时*又停放到 `TRANS_CHECK_MAX_TIME_TOPIC` 里，好像从来没有谁作过决定。
+# RocketMQ 5.5：最后一次回查得到 COMMIT，而 op 记录还没写下，下一轮就来了。订单投递了，*同时*又转存到 `TRANS_CHECK_MAX_TIME_TOPIC` 里，好像从来没有人作过决定。
 
 # %% jupyter={"source_hidden": true}
 play_file("rocketmq/committed-and-parked")
@@ -456,7 +456,7 @@ play_file("rocketmq/committed-and-parked")
 # | 不同只是时间问题 | 再运行一次：多数差异还在 | 三处差异 |
 # | ok 就说明一切正常 | 客户端和协调器说法一致，分区却没有控制消息 | 找出丢失的提交 |
 # | 现在读不到的就是丢了 | 处于 PrepareCommit 时，控制消息还欠着 | 找出丢失的提交 |
-# | 新版本就是旧版本，只是更快 | 现在杀掉它，会投递两次 | 下一个版本 |
+# | 新版本就是旧版本，只是更快 | 现在被杀一次，就会投递两次 | 下一个版本 |
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: exit ticket
