@@ -259,8 +259,8 @@ check(BOOKED_TWICE, kill)
 # | 00 从这里开始，就是本实验 | 一个订单，三种 broker：会出什么错？ |
 # | [01 投递](01-how-often.ipynb) | 我的消息会到达几次？ |
 # | [02 两个数据库](02-who-decides.ipynb) | 订单算不算完成，谁说了算？ |
-# | [03 RocketMQ](03-half-message.ipynb) | 消息和数据库的一行怎样成为一体？ |
-# | [04 RocketMQ](04-check-back.ipynb) | 要是没有人回答呢？ |
+# | [03 RocketMQ](03-half-message.ipynb) | 一条消息和数据库的一行，怎样合二为一？ |
+# | [04 RocketMQ](04-check-back.ipynb) | 没有人回答怎么办？ |
 # | [05 Kafka](05-idempotent-producer.ipynb) | 重试为什么不会重复？ |
 # | [06 Kafka](06-coordinator.ipynb) | 提交做了哪些事，按什么顺序？ |
 # | [07 Kafka](07-markers-and-lso.ipynb) | 读者可以看到什么，又在什么时候看到？ |

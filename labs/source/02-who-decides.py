@@ -178,7 +178,7 @@ print(kill_everywhere(TWO_PHASES))
 #
 # 决定就是在一个地方写一次。承诺在它之前，通知在它之后。各种模型的区别在于：谁要等待，谁会看到半个订单，谁得知得晚。
 #
-# 短路线到此结束。下面的部分继续深入，先做哪个都行；9 分中有 6 分在那里。下一个实验要问：[消息和数据库的一行怎样成为一体？](03-half-message.ipynb)
+# 短路线到此结束。下面的部分继续深入，先做哪个都行；9 分中有 6 分在那里。下一个实验要问：[一条消息和数据库的一行，怎样合二为一？](03-half-message.ipynb)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does one database promise?

@@ -51,7 +51,7 @@ def compare(english: str, chinese: str) -> Iterator[str]:
 
 
 def find_stars(text: str) -> Iterator[str]:
-    """Stars that Markdown shows as such: an emphasis that ends in 。 does not close before a word."""
+    """Stars that Markdown shows: an emphasis that ends in 。 does not close before a word."""
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         for part in token.children or ():
             if part.type == "text" and "*" in part.content:
