@@ -22,6 +22,7 @@ NOT_WRITTEN = Text(
     "还没有写任何内容：请在 `# YOUR CODE HERE` 处写下你的答案",
 )
 HEADS = {True: Text("right", "正确"), False: Text("not yet", "还不对")}
+COLON = Text(": ", "：")
 BELIEF = Words(" (The belief behind it: {belief}.)", "（背后的想法：{belief}。）")
 EXAMPLE = Text(
     "the shortest run that shows it, where it shows:", "能说明问题的最短执行，以及关键的一步："
@@ -91,7 +92,7 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict, and the belief behind a wrong answer, in words."""
-        return f"{HEADS[self.ok]}: {self._body}"
+        return f"{HEADS[self.ok]}{COLON}{self._body}"
 
     @property
     def _body(self) -> str:
@@ -116,7 +117,7 @@ class Verdict:
         colour = "light-dark(#1a7f37,#4cc26b)" if self.ok else "light-dark(#b35900,#f0a04b)"
         words = re.sub("`([^`]+)`", r"<code>\1</code>", escape(rest))
         html = (
-            f'<p style="margin:.3em 0"><b style="color:{colour}">{head[0].upper()}{head[1:]}:</b> '
+            f'<p style="margin:.3em 0"><b style="color:{colour}">{head[0].upper()}{head[1:]}{COLON}</b>'
             f"{words}</p>"
         )
         show({"text/plain": self.sentence, "text/html": html}, raw=True)

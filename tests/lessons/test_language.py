@@ -102,10 +102,10 @@ def test_a_verdict_names_the_belief_in_both_languages_and_a_class_counts_it() ->
         "not yet: it is counted twice. (The belief behind it: a retry is a new batch.)"
     )
     with speaking("zh"):
-        assert str(verdict) == "还不对: 它被计算了两次。（背后的想法：重试发来的是一个新批次。）"
+        assert str(verdict) == "还不对：它被计算了两次。（背后的想法：重试发来的是一个新批次。）"
         assert beliefs._belief(str(verdict)) == "重试发来的是一个新批次"
         unnamed = Verdict(False, message, "a belief that nobody has translated")
-        assert str(unnamed) == "还不对: 它被计算了两次。"
+        assert str(unnamed) == "还不对：它被计算了两次。"
 
 
 def test_each_belief_that_a_verdict_can_name_is_named_in_chinese() -> None:

@@ -18,14 +18,14 @@ from nbgrader import utils
 from ...kernel import LANGUAGES
 from ..misconceptions import label_told
 from ..parsons import NOTHING_MOVED
-from ..verdict import HEADS, NOT_WRITTEN
+from ..verdict import COLON, HEADS, NOT_WRITTEN
 from .folder import Course
 from .notebooks import STUB, Notebook, read
 
 RIGHT = ""
 NOTHING = "nothing is written yet"
 # How a verdict is told: `Verdict.sentence`, and what checks say of a stub.
-PREFIX = re.compile("|".join(f"{HEADS[False].of(lang)}: " for lang in LANGUAGES))
+PREFIX = re.compile("|".join(f"{HEADS[False].of(lang)}{COLON.of(lang)}" for lang in LANGUAGES))
 BELIEF = re.compile(r" \(The belief behind it: (.+)\.\)$|（背后的想法：(.+)。）$")
 STUBS = tuple(
     re.split("[:：]", text.of(lang))[0]
