@@ -113,11 +113,11 @@ class Verdict:
         from IPython.display import display
 
         show: Any = display  # IPython does not say its type
-        head, rest = str(HEADS[self.ok]), self._body
+        head, rest = f"{HEADS[self.ok]}{COLON}", self._body
         colour = "light-dark(#1a7f37,#4cc26b)" if self.ok else "light-dark(#b35900,#f0a04b)"
         words = re.sub("`([^`]+)`", r"<code>\1</code>", escape(rest))
         html = (
-            f'<p style="margin:.3em 0"><b style="color:{colour}">{head[0].upper()}{head[1:]}{COLON}</b>'
+            f'<p style="margin:.3em 0"><b style="color:{colour}">{head[0].upper()}{head[1:]}</b>'
             f"{words}</p>"
         )
         show({"text/plain": self.sentence, "text/html": html}, raw=True)
