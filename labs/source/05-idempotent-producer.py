@@ -669,7 +669,7 @@ check(ACCEPT, accept)
 # 到这里为止，所有生产者都是引擎里的。下一个单元让 confluent-kafka（librdkafka）的两个未经改动的生产者连到这个实验的 broker，也就是 `mqlab serve kafka`。两个生产者各发一次付款 580538。broker 存下批次，答复还没有发出就被杀掉，然后再启动。一个生产者设为幂等，另一个不设。*运行之前先回答：两个程序各得到什么答复，日志里各有几条 580538？想一想 leader 被杀之后还知道什么。*
 
 # %% tags=["nbval-check-output"]
-from mqlab.lessons.kafka.released import lose_an_answer
+from mqlab.lessons.kafka.lab05 import lose_an_answer
 
 print(lose_an_answer(idempotent=False))
 print(lose_an_answer(idempotent=True))

@@ -931,7 +931,7 @@ check(ADMIT, admit)
 # confluent-kafka 的两个未经改动的生产者用同一个 `transactional.id`。第一个发出了付款 580538，却很慢；第二个启动，发出 580539。*运行之前先回答：四个调用里哪个会失败，两种读者各读到哪些付款？*
 
 # %% tags=["nbval-check-output"]
-from mqlab.lessons.kafka.released import HeldPayment, fence_a_zombie
+from mqlab.lessons.kafka.lab06 import fence_a_zombie, hold_a_payment
 
 print(fence_a_zombie())
 
@@ -946,7 +946,7 @@ print(fence_a_zombie())
 # 现在轮到 broker 等你。另一个未经改动的生产者用一个事务付一次款，它的每个请求都停在 broker 门口：图中是一条虚线消息，下面有按钮。可以放行，可以丢弃，也可以在它之前或之后杀掉 broker。*先回答：如果在* `EndTxn` *之后杀掉，程序会得到什么答复，读者能读到这笔付款吗*？最后一个单元会放行所有还在等的请求。一个事务开着超过一分钟，协调器就会中止它，对任何慢的客户端都是这样。
 
 # %%
-held = HeldPayment()
+held = hold_a_payment()
 held
 
 # %%

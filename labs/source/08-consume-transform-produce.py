@@ -723,7 +723,7 @@ check(LOOP, work)
 # 现在这个循环是一个独立的程序，用的是未经改动的 confluent-kafka 消费者和生产者。它读四个订单，为每个订单写一张发票，发票和位移放在同一个事务里，每个订单一个事务。在第三个事务中，一切都已发出、什么都还没有提交的时候，用 `kill -9` 杀掉程序，再启动一次。*运行之前先想一想：第二次启动后从哪个位移读起？两种读者各会读到几张 580540 的发票？*
 
 # %% tags=["nbval-check-output"]
-from mqlab.lessons.kafka.released import kill_the_loop
+from mqlab.lessons.kafka.lab08 import kill_the_loop
 
 print(kill_the_loop())
 

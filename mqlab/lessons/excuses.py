@@ -61,7 +61,7 @@ REASONS = {
         Text(
             "The engine keeps a log in one piece. A real broker answers from one file of "
             "several, and the client asks again from where it is.",
-            "引擎的日志是完整的一份。真实的 broker 只从几个文件中的一个作答，客户端再从所在的位置接着问。",
+            "引擎的日志是一整份。真实的 broker 只从几个文件中的一个作答，客户端再从所在的位置接着问。",
         ),
         "every difference is about storage",
         Text(
@@ -200,10 +200,10 @@ HINTS = (
     ),
     Text(
         "One of the three is about how much of a log comes at once; in one the real broker says "
-        "ok, and in one the engine does. Write `Produce a record of *, gzip` for what is three "
-        "times the same.",
-        "三处之一是一次返回多少日志；一处是真实的 broker 说 ok，一处是引擎说 ok。出现三次的同样情形写成 "
-        "`Produce a record of *, gzip`。",
+        "ok, and in one the engine does. One of them comes three times, with one codec: a single "
+        "“*” takes all three lines.",
+        "三处之一是一次返回多少日志；一处是真实的 broker 说 ok，一处是引擎说 ok。"
+        "其中一处以同一种压缩出现三次：一个“*”就能覆盖这三行。",
     ),
 )
 EXCUSES = Excuses(HINTS)

@@ -1,13 +1,15 @@
 """What a sentence claims of a run, as data: the articles of lab 15 and the misconceptions are
 written with it.
 
-    some: WORDS          a step says these words
+    some: WORDS          a step has these words
     none: WORDS          no step does
     order: WORDS < WORDS the first step with the former comes before the first with the latter
     log NAME: a b        in the end these are the records of a log, without markers
     green: LIGHT         this promise is kept to the end
 
-Nowhere is written whether a claim holds: its run is played, and it holds or does not.
+A step has the words of what it carries, its message, record or outcome, between its nodes: so
+no claim depends on how the step is narrated. Nowhere is written whether a claim holds: its run is
+played, and it holds or does not.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..kernel import Run, Text, Trace
+from ..kernel import Fact, FactKind, Made, Run, Text, Trace, speaking
 from ..places import SCENARIOS
 from ..registry import run_scenario
 
@@ -41,18 +43,30 @@ class Experiment:
 
     def step(self, trace: Trace) -> int:
         """The step that tells, from 1; ValueError where the run has none."""
-        return _find(self.at, narrated(trace)) + 1
+        return _find(self.at, list_carried(trace)) + 1
 
 
-def narrated(trace: Trace) -> list[str]:
-    """The lines of a run, with single blanks as claims have them."""
-    return [" ".join(fact.line().split()) for fact in trace]
+def list_carried(trace: Trace) -> list[str]:
+    """What each step of a run carries, between its nodes, with single blanks as claims have them."""
+    with speaking("en"):
+        return [
+            " ".join(f"{fact.node} {fact.glyph} {fact.peer} {_write(fact)}".split())
+            for fact in trace
+        ]
+
+
+def _write(fact: Fact) -> str:
+    if fact.kind is FactKind.KILL:
+        return "killed"
+    if isinstance(fact.body, Made):
+        return fact.body.words(**fact.body.values).en
+    return "" if fact.body is None else str(fact.body)
 
 
 def holds(claim: str, trace: Trace) -> bool:
     """Whether a run shows what is claimed; ValueError for a claim of no known kind."""
     kind, _, words = claim.partition(":")
-    lines, words, end = narrated(trace), words.strip(), trace.snapshot(len(trace))
+    lines, words, end = list_carried(trace), words.strip(), trace.snapshot(len(trace))
     match kind.split():
         case ["some"]:
             return any(words in line for line in lines)
@@ -75,7 +89,7 @@ def _find(words: str, lines: list[str]) -> int:
     for place, line in enumerate(lines):
         if words in line:
             return place
-    raise ValueError(f"no step of this run says {words!r}")
+    raise ValueError(f"no step of this run has {words!r}")
 
 
 def read_experiment(given: Mapping[str, Any]) -> Experiment:

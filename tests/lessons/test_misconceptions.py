@@ -97,9 +97,9 @@ def test_a_claim_of_no_kind_or_without_its_step_is_refused() -> None:
     trace = scenario(RUN)
     with pytest.raises(ValueError, match="begins with none of"):
         holds("maybe: a", trace)
-    with pytest.raises(ValueError, match="no step of this run says 'never'"):
+    with pytest.raises(ValueError, match="no step of this run has 'never'"):
         holds("order: begin < never", trace)
-    with pytest.raises(ValueError, match="no step of this run says 'nowhere'"):
+    with pytest.raises(ValueError, match="no step of this run has 'nowhere'"):
         Experiment(RUN, (), "nowhere").step(trace)
 
 

@@ -99,7 +99,7 @@ def test_a_story_that_tells_something_else_proves_nothing(tmp_path, monkeypatch)
     told = Told("kafka/torn-read")
     text = told.path.read_text()
     (tmp_path / "kafka").mkdir()
-    changed = text.replace("commit", "abort", 1)
+    changed = text.replace(", commit", ", abort", 1)
     (tmp_path / "kafka" / "torn-read.scn").write_text(changed)
     monkeypatch.setattr("mqlab.registry.matrix.SCENARIOS", tmp_path)
     with pytest.raises(Unproved):

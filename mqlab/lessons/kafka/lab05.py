@@ -164,3 +164,10 @@ PRODUCE = Parsons(
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
 GRADED = {"produce": (PRODUCE, "value")}
+
+
+def lose_an_answer(idempotent: bool) -> str:
+    """As `released.lose_an_answer`; a server is loaded only when this is called."""
+    from . import released
+
+    return released.lose_an_answer(idempotent=idempotent)

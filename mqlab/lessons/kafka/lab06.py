@@ -7,6 +7,7 @@ what a real broker said to the same requests (datasets/recordings).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from ...kafka.config import java_hash, partition_for
 from ...kafka.coordinator.entry import StateRecord
@@ -23,6 +24,9 @@ from ..menus import list_kills, list_safeguards
 from ..steps import find_red_step, first
 from .exercises.admit import ADMIT
 from .exercises.commit import COMMIT, UNANSWERED, never_unknown
+
+if TYPE_CHECKING:
+    from .released import HeldPayment
 
 __all__ = [
     "ADMIT",
@@ -225,3 +229,17 @@ def read_recording(profile: str, name: str, *words: str, kafka: str = "4.3.1") -
     """What a real Kafka of this version answered: the lines of a recording that hold one of
     `words` (all of them, where there are none). `profile`: "tv2", "tv2-legacy" or "tv0"."""
     return recordings.read_recording(f"kafka-{kafka}/{profile}", name, *words)
+
+
+def fence_a_zombie() -> str:
+    """As `released.fence_a_zombie`; a server is loaded only when this is called."""
+    from . import released
+
+    return released.fence_a_zombie()
+
+
+def hold_a_payment() -> HeldPayment:
+    """As `released.HeldPayment()`; a server is loaded only when this is called."""
+    from .released import HeldPayment
+
+    return HeldPayment()

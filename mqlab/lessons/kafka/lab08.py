@@ -277,3 +277,10 @@ ORDER = Parsons(
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
 GRADED = {"loop_order": (ORDER, "value")}
+
+
+def kill_the_loop() -> str:
+    """As `released.kill_the_loop`; a server is loaded only when this is called."""
+    from . import released
+
+    return released.kill_the_loop()

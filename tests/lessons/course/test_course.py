@@ -340,7 +340,7 @@ def test_a_class_is_graded_once_and_its_beliefs_are_counted(
     assert main(["class", str(there.folder), "--report"]) == 0
     assert capsys.readouterr().out.splitlines()[:3] == [
         "07-sample  lso-test: 1 of 4 right",
-        f"     2 × {HELD}",
+        f"     2 × {HELD} [17 claims-check]",
         f"     1 × {beliefs.NOTHING}",
     ]
     with (there.folder / "beliefs.csv").open(encoding="utf-8") as file:
