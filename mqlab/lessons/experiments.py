@@ -47,7 +47,7 @@ class Experiment:
 
 
 def list_carried(trace: Trace) -> list[str]:
-    """What each step of a run carries, between its nodes, with single blanks as claims have them."""
+    """What each step of a run carries, between its nodes; single blanks, as claims have them."""
     with speaking("en"):
         return [
             " ".join(f"{fact.node} {fact.glyph} {fact.peer} {_write(fact)}".split())
