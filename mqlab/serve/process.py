@@ -18,7 +18,7 @@ import weakref
 from pathlib import Path
 from typing import IO
 
-READY = re.compile(r"ready at (\S+), trace at (\S+)/trace, door at (\S+)")
+READY = re.compile(r"ready at (\S+), trace at (\S+)/trace(?:, door at (\S+))?")
 PATIENCE_S = 60.0  # a journal of a million records is read in a few seconds
 GRACE_S = 5.0
 
@@ -130,7 +130,7 @@ class RunningBroker:
             said = self._said.read().decode(errors="replace").strip()
             self._reaped()
             raise BrokerError(f"the broker did not start: {said or 'it said nothing'}")
-        self.address, self.trace_url, self.door_url = found.groups()
+        self.address, self.trace_url, self.door_url = found.groups("")
 
     def _reaped(self) -> None:
         process, self._process = self._process, None

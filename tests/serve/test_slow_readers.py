@@ -51,7 +51,7 @@ class Full:
     def __init__(self) -> None:
         self.kept = [b"x" * (LINE - 1) + b"\n" for _ in range(LINES)]
 
-    async def lines(self, after: int, last: int = 0) -> list[bytes]:
+    async def lines(self, after: int, last: int = 0, tell: Any = None) -> list[bytes]:
         return list(self.kept)
 
 
