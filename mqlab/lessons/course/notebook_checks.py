@@ -29,8 +29,7 @@ from .notebooks import (
 )
 from .ways import DEEPER, SAID, SHORT_MINUTES, heading_level, measure, short_way
 
-MOST_CELLS = 90  # without those that only hold a heading, and the one that ends each short way
-MET = re.compile(r"(?m)^met\(")  # the misconceptions that a lab met
+MOST_CELLS = 90  # without those that only hold a heading
 MOST_IN_SIGHT = 24  # before a part is unfolded
 MOST_LINES = 15  # of printed text in sight: more is a picture, or its text, folded
 MOST_BYTES = 4_000_000  # a code host stops showing a notebook somewhere above
@@ -50,11 +49,7 @@ def structure(lab: Lab) -> list[str]:
     notebook = read_source(lab)
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     found = [*_headings(texts), *_pictures(texts), *_links(lab, texts), *_ways(notebook)]
-    count = sum(
-        "\n" in cell.source or not heading_level(cell)
-        for cell in notebook.cells
-        if not MET.search(cell.source)
-    )
+    count = sum("\n" in cell.source or not heading_level(cell) for cell in notebook.cells)
     if count > MOST_CELLS:
         found.append(f"{count} cells: {MOST_CELLS} at most")
     if any("NBVAL_" in cell.source for cell in notebook.cells):
