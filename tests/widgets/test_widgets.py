@@ -143,6 +143,20 @@ def test_an_open_question_quotes_no_article_and_its_answer_does() -> None:
     assert why in sent(ask)
 
 
+def test_a_fast_answer_counts_before_the_lock_has_reached_the_kernel() -> None:
+    """ipywidgets holds a change back while an earlier one is under way, but no message: the lab
+    stood still for a reader who clicked faster than the kernel answered."""
+    ask = asked()
+    ask._asked(ask, {"type": "run", "chosen": 1}, None)
+    assert (ask.chosen, ask.locked, ask.revealed, ask.right) == (1, True, True, True)
+    ask._asked(ask, {"type": "run", "chosen": 0}, None)
+    assert ask.chosen == 1, "a locked answer stays"
+    for nonsense in (-1, 2, "1", None, True, [1]):
+        other = asked()
+        other._asked(other, {"type": "run", "chosen": nonsense}, None)
+        assert not other.locked and not other.revealed
+
+
 def test_a_question_is_told_only_when_an_answer_is_locked() -> None:
     ask = asked()
     ask._asked(ask, {"type": "run"}, None)

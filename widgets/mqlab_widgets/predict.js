@@ -52,7 +52,8 @@ class Question {
   }
 
   start() {
-    this.model.send({ type: "run" });
+    // With the answer: what `close` saved may still wait for the kernel's word on an earlier change.
+    this.model.send({ type: "run", chosen: this.model.get("chosen") });
     this.run.disabled = true;
     // The button is about to go; around it the keys are the player's.
     this.host.focus({ preventScroll: true });

@@ -181,7 +181,12 @@ class Predict(PictureWidget):
         yield from (f"{said} “{option}” {why}" for _, said, option, why in self.verdict())
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
-        if message.get("type") == "run" and self.locked:
+        if message.get("type") != "run":
+            return
+        chosen = message.get("chosen")
+        if not self.locked and type(chosen) is int and 0 <= chosen < len(self.options):
+            self.chosen, self.locked = chosen, True
+        if self.locked:
             self.revealed = True
 
     def _answered(self, _change: object) -> None:
