@@ -52,7 +52,7 @@ class Question {
   }
 
   start() {
-    // With the answer: what `close` saved may still wait for the kernel's word on an earlier change.
+    // With the answer, as what `close` saved may wait for the kernel's word on an earlier change.
     this.model.send({ type: "run", chosen: this.model.get("chosen") });
     this.run.disabled = true;
     // The button is about to go; around it the keys are the player's.
