@@ -115,6 +115,9 @@ class Judge:
             self._end()
             says = f"not yet: the program with this answer cannot be asked: {error}"
             return Result(False, says, ran)
+        except BaseException:  # what it still says would be taken for the next answer's
+            self._end()
+            raise
 
     def _judge(self, task: Task, wire: Wire, ran: Ran) -> Result:
         exercise, kind = find_exercise(task.exercise)

@@ -352,6 +352,18 @@ def test_what_is_no_answer_is_told_in_a_sentence(
     assert re.search(says, result.says)
 
 
+def test_what_a_broken_off_judging_left_unsaid_is_not_the_next_answers(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken, pytest.raises(KeyboardInterrupt):
+        broken.setattr("mqlab.lessons.course.judging.KNOWN.judge", interrupt)
+        judge.judge(Task("lso", "lso", (RIGHT,)))
+    assert judge.judge(Task("lso", "lso", (RIGHT,))).ok
+
+
 @pytest.mark.parametrize(
     "line",
     [
