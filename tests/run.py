@@ -25,7 +25,7 @@ OUT = ROOT / ".cache" / "test"  # each part's log and results, kept for a look a
 
 # Quick and telling parts first, then the long ones, so that neither lane waits for the other at the
 # end; folders not named here follow.
-ORDER = ("style", "types", "project", "kernel", "labs", "spark", "lessons", "browser", "serve")
+ORDER = ("style", "types", "project", "kernel", "spark", "lessons", "labs", "browser", "serve")
 LANES = 2  # parts at a time
 
 
