@@ -15,6 +15,7 @@ import pytest
 from mqlab.kernel import pick, speaking
 from mqlab.lessons.course.notebooks import is_twin, labs_in, translated_copy
 from mqlab.scenario import parse_script
+from mqlab.scenario.golden import split_blocks
 from mqlab.site.first import cut_first
 
 from .chinese import compare
@@ -24,6 +25,8 @@ ROOT = Path(__file__).parents[2]
 LABS = labs_in(ROOT / "labs")
 QUESTIONS = sorted((ROOT / "mqlab" / "lessons" / "questions").glob("*.toml"))
 SCENARIOS = ROOT / "datasets" / "scenarios"
+#: what stands above the first command: of the whole story
+HEAD = re.compile(r"(?ms)\A.*^system [^\n]*")
 
 
 @pytest.mark.parametrize("lab", LABS, ids=[lab.name[:2] for lab in LABS])
@@ -83,6 +86,20 @@ def test_each_story_is_told_in_chinese(broker):
                 wrong += [f"{path.name}: {line}" for line in compare(told.en, told.zh)]
     # where the story is the name of a test alone, there is nothing to translate
     assert [line for line in wrong if not line.endswith("there is no Chinese in it")] == []
+
+
+@pytest.mark.parametrize("broker", sorted(p.name for p in SCENARIOS.iterdir() if p.is_dir()))
+def test_each_caption_of_a_story_has_its_chinese(broker):
+    wrong, count = [], 0
+    for path in sorted((SCENARIOS / broker).rglob("*.scn")):
+        for block in split_blocks(path.read_text("utf-8")):
+            told = HEAD.sub("", block.source).splitlines()
+            english = " ".join(line[1:].strip() for line in told if re.match("#(?!zh)", line))
+            chinese = "".join(line[3:].strip() for line in told if line.startswith("#zh"))
+            count += bool(english)
+            if english or chinese:
+                wrong += [f"{path.name}: {line}" for line in compare(english, chinese)]
+    assert count > 0 and wrong == []
 
 
 #: two words of English in a row
