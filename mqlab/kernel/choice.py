@@ -5,6 +5,7 @@ pasted.
     app>store           the oldest request from app reaches store
     app<store           the oldest answer from store reaches app
     app>store#0         the same on connection 0, which broke since (a late request)
+    app>store+1         the one behind the oldest (a replica's name may hold an @: orders-0@1)
     store.              store's next event of its own (Appended, a message to itself)
     fire store          store's next timer runs out;  `fire store retry` names one
     break app store     the connection breaks;  `lose app>store` loses its oldest request too
@@ -46,7 +47,7 @@ class Choice:
                 arrow = ">" if self.kind == "request" else "<"
                 text = f"{self.a}{arrow}{self.b}"
                 text += f"#{self.conn}" if self.conn else ""
-                text += f"@{self.index}" if self.index else ""
+                text += f"+{self.index}" if self.index else ""
             case "local":
                 text = f"{self.a}."
             case "lose":
@@ -57,7 +58,7 @@ class Choice:
 
 
 _MESSAGE = re.compile(
-    r"(?P<a>[^\s<>#@]+)(?P<arrow>[<>])(?P<b>[^\s<>#@]+)(#(?P<conn>\d+))?(@(?P<i>\d+))?"
+    r"(?P<a>[^\s<>#+]+)(?P<arrow>[<>])(?P<b>[^\s<>#+]+)(#(?P<conn>\d+))?(\+(?P<i>\d+))?"
 )
 _STOP = re.compile(r"(?P<rest>.*?)\s+(?P<how>kill|power)=(?P<n>\d+)")
 _WORDS = ("call", "fire", "break", "lose", "kill", "power", "restart")

@@ -12,6 +12,7 @@ import pytest
 from mqlab import kernel
 from mqlab.kernel import (
     Append,
+    Choice,
     Flush,
     Map,
     MemoryDisk,
@@ -111,10 +112,16 @@ def test_a_log_is_read_by_offset_and_cut_back():
     "text",
     ["call app", "app>tc", "app<tc", "app>tc#1", "tc.", "fire tc", "fire tc timeout app",
      "break app tc", "lose app>tc", "kill tc", "power tc", "restart tc", "app>tc kill=2",
-     "tc. power=1", "run app init; begin", "a>b@3"],
+     "tc. power=1", "run app init; begin", "a>b+3", "a>b#2+1",
+     "orders-0@1>orders-0@2"],
 )  # fmt: skip
 def test_a_choice_is_one_line_of_text(text):
     assert str(parse(text)) == text
+
+
+def test_a_replica_is_no_place_in_a_queue():
+    assert parse("app>orders-0@1") == Choice("request", "app", "orders-0@1")
+    assert parse("app>orders-0@1+2") == Choice("request", "app", "orders-0@1", index=2)
 
 
 def test_what_is_no_choice_is_refused_with_advice():

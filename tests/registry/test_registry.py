@@ -21,6 +21,14 @@ def test_a_play_begins_where_a_scenario_ends_and_its_token_reopens_it():
     assert open_run(play.token).trace.narrate() == play.trace.narrate()
 
 
+def test_a_run_of_replicas_opens_from_its_token():
+    """Their names hold an @, which once stood for a place in a queue too."""
+    play = continue_scenario("system kafka partitions=1 replicas=2\nrun app: init, begin")
+    again = open_run(play.token)
+    assert any("coordinator@2" in choice for choice in again.choices)
+    assert again.trace.facts == play.trace.facts
+
+
 def test_what_is_no_token_is_refused():
     with pytest.raises(ValueError, match="not a token"):
         open_run("nonsense")
