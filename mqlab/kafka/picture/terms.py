@@ -131,5 +131,5 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         ),
     ),
 )
-#: the English sentence of a term, by its English name
-MEANS = {name.en: means.en for name, means in TERMS}
+#: the sentence of a term, by its English name
+MEANS = {name.en: means for name, means in TERMS}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mqlab.kernel import Text
 from mqlab.lessons.atlas.glossary import TERMS, Glossary, Term, glossary
 from mqlab.registry.searches import searches_of
 from tests.registry.renew import BROKERS
@@ -32,8 +33,9 @@ def test_no_term_twice_and_both_languages() -> None:
 
 def test_each_is_explained_in_one_or_two_short_sentences() -> None:
     for term in TERMS:
-        assert term.means.endswith("."), term
-        assert 20 <= len(term.means) <= 170, (len(term.means), term)
+        assert term.means.en.endswith("."), term
+        assert 20 <= len(term.means.en) <= 170, (len(term.means.en), term)
+        assert re.fullmatch(r".*[一-鿿].*。", term.means.zh), term
 
 
 def test_the_words_of_the_course_are_there() -> None:
@@ -51,7 +53,7 @@ def test_words_that_labs_use_without_an_explanation_are_there() -> None:
 def test_lso_is_spelled_out_right() -> None:
     (term,) = glossary("LSO").terms
     assert term.en.startswith("last stable offset")
-    assert "Log Stable Offset" in term.means
+    assert "Log Stable Offset" in term.means.en
 
 
 def test_terms_are_found_in_either_language() -> None:
@@ -62,7 +64,7 @@ def test_terms_are_found_in_either_language() -> None:
 
 
 def test_the_table_is_a_table_whatever_is_in_it() -> None:
-    odd = Glossary((Term("a|b", "<b>", "x & y."),))
+    odd = Glossary((Term("a|b", "<b>", Text("x & y.")),))
     assert [">a|b</td>" in odd.html(), ">&lt;b&gt;</td>" in odd.html()] == [True, True]
     assert ">x &amp; y.</td>" in odd.html()
     assert odd.html().count('<td style="text-align:left">') == 3
