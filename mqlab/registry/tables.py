@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 from unicodedata import east_asian_width
 
-from ..kernel import Outcome, Trace
+from ..kernel import Outcome, Trace, spoken
 
 CJK = "\u2e80-\u9fff\uff00-\uffef"
 CLOSING = "，。：；？！、）》”…"
@@ -22,7 +25,10 @@ def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
 
 
 def columns(rows: list[tuple[str, ...]]) -> str:
-    """Rows as text whose columns stand below each other; the first row is the head."""
+    """Rows as text whose columns stand below each other; the first row is the head. What
+    `tables_zh.toml` knows is said in the language that is spoken."""
+    if spoken() == "zh":
+        rows = [tuple(map(_in_chinese, row)) for row in rows]
     wide = [max(_cells(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -30,6 +36,27 @@ def columns(rows: list[tuple[str, ...]]) -> str:
         lines.append("  ".join(padded).rstrip())
     lines.insert(1, "  ".join("-" * w for w in wide))
     return "\n".join(lines)
+
+
+@cache
+def read_chinese() -> tuple[dict[str, str], list[tuple[re.Pattern[str], str]]]:
+    """Cells by their English, and templates whose `{}` stand for anything."""
+    said = tomllib.loads(Path(__file__).with_name("tables_zh.toml").read_text("utf-8"))
+    templates = [
+        (re.compile(re.escape(english).replace(r"\{\}", "(.+?)")), chinese)
+        for english, chinese in said.pop("templates").items()
+    ]
+    return said, templates
+
+
+def _in_chinese(cell: str) -> str:
+    cells, templates = read_chinese()
+    if cell in cells:
+        return cells[cell]
+    for english, chinese in templates:
+        if match := english.fullmatch(cell):
+            return chinese.format(*match.groups())
+    return cell
 
 
 def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
