@@ -20,7 +20,9 @@ Pictures
     Predict("07-fetch", …)     asks a question of `mqlab.lessons.questions` before the run goes on
     Fold                a text that is opened by a click, for what repeats a picture
     columns(rows)       a table as text
+    in_words(name)      what a cell or a name says in the language that is spoken
     speak("zh")         pictures, questions and messages in Chinese; `speak("en")` in English
+    say("en", "中文")   a label of your own in the language that is spoken
     glossary(word)      the words of the course
     met("07")           what people get wrong that this lab refutes, folded
 
@@ -48,14 +50,14 @@ from typing import Any
 
 #: the names, by the module each comes from
 _ROOMS = {
-    "mqlab.kernel": ("Play", "speak"),
+    "mqlab.kernel": ("Play", "say", "speak"),
     "mqlab.explore": ("Budget", "explore"),
     "mqlab.registry": ("continue_scenario", "open_run", "scenario", "system"),
     "mqlab.lessons.check": ("Exercise", "check"),
     "mqlab.lessons.parsons": ("Parsons", "Piece"),
     "mqlab.lessons.verdict": ("Verdict",),
     "mqlab.registry.searches": ("search", "with_everything_on"),
-    "mqlab.registry.tables": ("columns",),
+    "mqlab.registry.tables": ("columns", "in_words"),
     "mqlab.lessons.atlas.pictures": ("Fold",),
     "mqlab.lessons.beside": ("put_beside",),
     "mqlab.lessons.atlas.glossary": ("glossary",),

@@ -41,6 +41,8 @@ from mqlab.lab import (
     columns,
     continue_scenario,
     explore,
+    in_words,
+    say,
     scenario,
     system,
 )
@@ -396,9 +398,9 @@ print(columns([("messages", *PROMISES), *rows]))
 
 # %% jupyter={"source_hidden": true}
 lines = {
-    "at most once: lost": [measured["at most once", x].lost for x in LOSSES],
-    "at least once: twice": [measured["at least once", x].doubled for x in LOSSES],
-    "exactly once: either": [
+    say("at most once: lost", "至多一次：丢失"): [measured["at most once", x].lost for x in LOSSES],
+    say("at least once: twice", "至少一次：两次"): [measured["at least once", x].doubled for x in LOSSES],
+    say("exactly once: either", "精确一次：两者之一"): [
         measured["exactly once", x].lost + measured["exactly once", x].doubled for x in LOSSES
     ],
 }
@@ -412,8 +414,8 @@ go.Figure(
         "colorway": ["#d97706", "#b91c1c", "#1a7f37"],
         "height": 300,
         "margin": {"t": 50, "b": 50},
-        "title": "Share of 240 orders that went wrong",
-        "xaxis": {"title": "share of messages lost", "tickformat": ".0%"},
+        "title": say("Share of 240 orders that went wrong", "240 个订单中出错的比例"),
+        "xaxis": {"title": say("share of messages lost", "消息丢失的比例"), "tickformat": ".0%"},
         "yaxis": {"range": [0, 0.6], "tickformat": ".0%"},
     },
 )
@@ -437,25 +439,30 @@ go.Figure(
 def draw_shares(loss=0.1, slowest_ms=10):
     shares = [measure_shares(promise, loss, slowest_ms) for promise in PROMISES]
     return {
-        "lost": [share.lost / share.orders for share in shares],
-        "counted twice": [share.doubled / share.orders for share in shares],
+        say("lost", "丢失"): [share.lost / share.orders for share in shares],
+        say("counted twice", "计入两次"): [share.doubled / share.orders for share in shares],
     }
 
 
 chart = go.FigureWidget(
-    [go.Bar(name=name, x=list(PROMISES), y=heights) for name, heights in draw_shares().items()],
+    [
+        go.Bar(name=name, x=list(map(in_words, PROMISES)), y=heights)
+        for name, heights in draw_shares().items()
+    ],
     layout={
         "template": "plotly_white",
         "colorway": ["#d97706", "#b91c1c"],
         "height": 300,
         "margin": {"t": 50, "b": 40},
-        "title": "Share of 240 orders",
+        "title": say("Share of 240 orders", "240 个订单中的比例"),
         "yaxis": {"range": [0, 1], "tickformat": ".0%"},
     },
 )
 how = {"continuous_update": False, "style": {"description_width": "8em"}}
-loss = ipywidgets.FloatSlider(0.1, min=0, max=0.5, step=0.05, description="messages lost", **how)
-delay = ipywidgets.IntSlider(10, min=10, max=200, step=10, description="slowest, in ms", **how)
+loss = ipywidgets.FloatSlider(0.1, min=0, max=0.5, step=0.05, **how)
+delay = ipywidgets.IntSlider(10, min=10, max=200, step=10, **how)
+loss.description = say("messages lost", "消息丢失率")
+delay.description = say("slowest, in ms", "最慢（ms）")
 
 
 def redraw(_):

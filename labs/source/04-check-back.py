@@ -64,6 +64,8 @@ from mqlab.lab import (
     check,
     continue_scenario,
     explore,
+    in_words,
+    say,
     scenario,
     system,
 )
@@ -699,7 +701,7 @@ print(read_recording("rocketmq-5.5.0/5.5", "batch-in-a-transaction", "SendBatchM
 # %% jupyter={"source_hidden": true}
 go.Figure(
     [
-        go.Scatter(name=name, x=LOSSES, y=[one.delivered for one in found])
+        go.Scatter(name=in_words(name), x=LOSSES, y=[one.delivered for one in found])
         for name, found in count_shares().items()
     ],
     layout={
@@ -707,8 +709,11 @@ go.Figure(
         "colorway": ["#b91c1c", "#d97706", "#1a7f37"],
         "height": 300,
         "margin": {"t": 50, "b": 50},
-        "title": "Orders with a row whose message comes",
-        "xaxis": {"title": "share of messages to the broker that are lost", "tickformat": ".0%"},
+        "title": say("Orders with a row whose message comes", "有行的订单中消息到达的比例"),
+        "xaxis": {
+            "title": say("share of messages to the broker that are lost", "发给 broker 的消息丢失的比例"),
+            "tickformat": ".0%",
+        },
         "yaxis": {"range": [0.5, 1.02], "tickformat": ".0%"},
     },
 )
@@ -733,14 +738,18 @@ print(tell_shares())
 
 # %% jupyter={"source_hidden": true}
 how = {"continuous_update": False, "style": {"description_width": "9em"}}
-loss = ipywidgets.FloatSlider(0.1, min=0, max=0.4, step=0.05, description="messages lost", **how)
-death = ipywidgets.FloatSlider(0.2, min=0, max=1, step=0.1, description="process killed", **how)
-checks = ipywidgets.IntSlider(15, min=1, max=15, description="checks allowed", **how)
+loss = ipywidgets.FloatSlider(0.1, min=0, max=0.4, step=0.05, **how)
+death = ipywidgets.FloatSlider(0.2, min=0, max=1, step=0.1, **how)
+checks = ipywidgets.IntSlider(15, min=1, max=15, **how)
+loss.description = say("messages lost", "消息丢失率")
+death.description = say("process killed", "进程被杀")
+checks.description = say("checks allowed", "允许的回查次数")
 sliders = (loss, death, checks)
 counted = count_ends(*(slider.value for slider in sliders))
+ways = [say("without check-back", "没有回查"), say("with check-back", "有回查")]
 chart = go.FigureWidget(
     [
-        go.Bar(name=name, x=["without check-back", "with check-back"], y=heights)
+        go.Bar(name=in_words(name), x=ways, y=heights)
         for name, heights in zip(ENDS, counted, strict=True)
     ],
     layout={

@@ -35,6 +35,7 @@ from mqlab.lab import (
     check,
     continue_scenario,
     explore,
+    say,
     scenario,
     system,
 )
@@ -600,7 +601,8 @@ Explorer(system(numbered), one_kill)
 
 # %%
 dies = shortest["the leader is killed once"]["money"].trace()
-Player(dies, step=first(dies, "epoch to 1"), title="The leader owes two answers and dies")
+title = say("The leader owes two answers and dies", "首领欠着两个答复时死掉")
+Player(dies, step=first(dies, "epoch to 1"), title=title)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: write the rule

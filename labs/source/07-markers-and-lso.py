@@ -66,6 +66,7 @@ from mqlab.lab import (
     check,
     continue_scenario,
     explore,
+    say,
     scenario,
     system,
 )
@@ -692,7 +693,8 @@ for name, words, budget, promise, anomaly in cases:
 # P1 和 G1a 是文献里的名称。P1 出自对 ANSI SQL 隔离级别的批评，就是*脏读*（dirty read）：读到还没有决定的记录。G1a 是 Adya 起的名字，就是*读到已中止的写*（aborted read）：读到从来不曾成立的记录。没有持久的决定，事务就可能在一个分区提交，在另一个分区中止，这叫*结局分裂*（fractured outcome）：连原子性也没有了。把最后一次执行逐步走下去，直到订单和付款再也不可能一致。在引子里，半个订单只是时间问题；在这里，*金额*变红之后就一直是红的。
 
 # %%
-Player(verdict.counterexamples["money"].trace(), title="Markers before the decision")
+title = say("Markers before the decision", "控制消息先于决定")
+Player(verdict.counterexamples["money"].trace(), title=title)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a leader do with a marker, in which order?

@@ -36,6 +36,7 @@ from mqlab.lab import (
     Predict,
     check,
     explore,
+    say,
     scenario,
     search,
 )
@@ -585,7 +586,8 @@ for work in (position_last, position_first, in_one_transaction):
 
 # %%
 example = shortest[position_last, "counted once"].trace()
-Player(example, step=first(example, "killed"), title="The shortest kill that counts twice")
+title = say("The shortest kill that counts twice", "计入两次的最短一次 kill")
+Player(example, step=first(example, "killed"), title=title)
 
 # %% [markdown]
 # Position last is *at least once*. Position first is *at most once*, and its promise *what counts as read was
@@ -628,7 +630,7 @@ for name, example in verdict.counterexamples.items():
 
 # %%
 zombie = found["generation_fencing"].trace()
-Player(zombie, title="Without generation fencing")
+Player(zombie, title=say("Without generation fencing", "没有 generation 隔离"))
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: write the loop

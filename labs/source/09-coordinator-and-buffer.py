@@ -56,6 +56,7 @@ from mqlab.lab import (
     check,
     columns,
     continue_scenario,
+    say,
     scenario,
     vary,
 )
@@ -472,16 +473,19 @@ go.Figure(
             mode="lines+markers",
             line={"shape": "hv", "dash": dash},
         )
-        for name, place, dash in [("last position", 1, "dot"), ("maxReadPosition", 2, "solid")]
+        for name, place, dash in [
+            (say("last position", "最后位置"), 1, "dot"),
+            ("maxReadPosition", 2, "solid"),
+        ]
     ],
     layout={
         "template": "plotly_white",
         "colorway": ["#7c3aed", "#1a7f37"],
         "height": 280,
         "margin": {"t": 50, "b": 60},
-        "title": "What is written, and what may be read",
-        "xaxis": {"title": "entry of orders-0"},
-        "yaxis": {"title": "position", "dtick": 1},
+        "title": say("What is written, and what may be read", "写入了什么，可以读到哪里"),
+        "xaxis": {"title": say("entry of orders-0", "orders-0 的条目")},
+        "yaxis": {"title": say("position", "位置"), "dtick": 1},
     },
 )
 

@@ -57,6 +57,7 @@ from mqlab.lab import (
     Trials,
     check,
     income,
+    say,
     scenario,
     vary,
 )
@@ -305,8 +306,8 @@ import plotly.graph_objects as go
 
 chart = go.Figure(go.Bar(x=[row.minute for row in day.rows], y=[row.pounds for row in day.rows]))
 chart.update_layout(
-    title="Income per minute, 2011-12-05 (UTC)",
-    xaxis_title="minute",
+    title=say("Income per minute, 2011-12-05 (UTC)", "每分钟收入，2011-12-05（UTC）"),
+    xaxis_title=say("minute", "分钟"),
     yaxis_title="£",
     template="plotly_white",
     height=320,
@@ -849,12 +850,19 @@ print(recorded_kills())
 # %%
 rows, times = hook.rows, copies(hook.rows)
 wall = go.Figure()
-for which, name, colour in [(1, "counted once", "#0072b2"), (2, "counted twice", "#d55e00")]:
+bars = [
+    (1, say("counted once", "计入一次"), "#0072b2"),
+    (2, say("counted twice", "计入两次"), "#d55e00"),
+]
+for which, name, colour in bars:
     part = {row.minute: row.pounds * which for row in rows if times[row.minute] == which}
     wall.add_bar(x=list(part), y=list(part.values()), name=name, marker_color=colour)
 wall.update_layout(
-    title="Income per minute as a screen shows it, 2011-12-05 (UTC)",
-    xaxis_title="minute",
+    title=say(
+        "Income per minute as a screen shows it, 2011-12-05 (UTC)",
+        "屏幕显示的每分钟收入，2011-12-05（UTC）",
+    ),
+    xaxis_title=say("minute", "分钟"),
     yaxis_title="£",
     template="plotly_white",
     height=320,

@@ -70,6 +70,7 @@ from .text import (
     Words,
     escape_unseen,
     pick,
+    say,
     shorten,
     speak,
     speaking,
@@ -91,5 +92,5 @@ __all__ = [
     "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
     "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "pick", "replace",
     "replay",
-    "shorten", "simulate", "speak", "speaking", "spoken", "worded",
+    "say", "shorten", "simulate", "speak", "speaking", "spoken", "worded",
 ]  # fmt: skip

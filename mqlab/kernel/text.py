@@ -48,6 +48,11 @@ def speaking(lang: Lang) -> Iterator[None]:
         speak(before)
 
 
+def say(english: str, chinese: str) -> str:
+    """One of both, in the language that is spoken: for a label in a cell of a notebook."""
+    return Text(english, chinese).of()
+
+
 def pick(told: Any, lang: Lang | None = None) -> Any:
     """What a file of tables and lists says in one language: a value named `KEY_zh` stands for `KEY`
     in Chinese, and for nothing in English."""

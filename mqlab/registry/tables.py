@@ -27,8 +27,7 @@ def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
 def columns(rows: list[tuple[str, ...]]) -> str:
     """Rows as text whose columns stand below each other; the first row is the head. What
     `tables_zh.toml` knows is said in the language that is spoken."""
-    if spoken() == "zh":
-        rows = [tuple(map(_in_chinese, row)) for row in rows]
+    rows = [tuple(map(in_words, row)) for row in rows]
     wide = [max(_cells(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -49,7 +48,10 @@ def read_chinese() -> tuple[dict[str, str], list[tuple[re.Pattern[str], str]]]:
     return said, templates
 
 
-def _in_chinese(cell: str) -> str:
+def in_words(cell: str) -> str:
+    """A cell of a table, or a name in a plot, in the language that is spoken."""
+    if spoken() == "en":
+        return cell
     cells, templates = read_chinese()
     if cell in cells:
         return cells[cell]
