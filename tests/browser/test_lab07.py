@@ -44,7 +44,9 @@ def test_keys_and_slider_step_and_jupyterlab_does_not_take_the_keys(lab: Any) ->
     page, _ = lab
     player = page.locator(PLAYER).nth(1)
     player.scroll_into_view_if_needed()
-    at = "(el) => el.mqlab.step"
+    # A step is drawn with the next frame.
+    at = """(el) => new Promise((tell) => requestAnimationFrame(() =>
+        requestAnimationFrame(() => tell(el.mqlab.step))))"""
     player.evaluate("(el) => el.mqlab.go(5)")
     player.focus()
     active = page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex")
