@@ -495,7 +495,7 @@ for how in ("kill", "power-cut"):
 # that says commit or abort. It is killed when the first of its two markers has left:
 
 # %% [markdown] lang="zh"
-# 等所有机器都一致，要花时间；网络断开期间，根本等不到。**BASE** 是一种较弱的承诺：**基本可用**（basically available）、**软状态**（soft state）、**最终一致**（eventually consistent）。一次执行就能看到这三样。决定提交之后，协调器让每个分区写入一条*控制消息*（marker，图中的“标记”），这条记录说明事务是提交还是中止。两条控制消息才发出第一条，协调器就被杀了：
+# 等所有机器都一致，要花时间；网络断开期间，根本等不到。**BASE** 是一种较弱的承诺：**基本可用**（basically available）、**软状态**（soft state）、**最终一致**（eventually consistent）。一次执行就能看到这三样。决定提交之后，协调器让每个分区写入一条*控制消息*（marker），这条记录说明事务是提交还是中止。两条控制消息才发出第一条，协调器就被杀了：
 
 # %%
 base = scenario("""

@@ -137,7 +137,7 @@ Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTION
 # refuse an older epoch is called *fencing* (隔离).
 
 # %% [markdown] lang="zh"
-# `initTransactions()` 背后的请求是 InitProducerId。新实例的第一个请求得到的答复是 CONCURRENT_TRANSACTIONS，意思是“现在不行，稍后再问”。在这个答复发出之前，中止就已经决定了，用的是 epoch 1。然后是*控制消息*（marker，图中写作“标记”），也就是在一个分区里结束事务的那条记录；它把 epoch 1 带进 `charges-0`，在那里也把旧实例挡住。第二个 InitProducerId 得到 epoch 2。拒绝更旧的 epoch，就叫*隔离*（fencing）。
+# `initTransactions()` 背后的请求是 InitProducerId。新实例的第一个请求得到的答复是 CONCURRENT_TRANSACTIONS，意思是“现在不行，稍后再问”。在这个答复发出之前，中止就已经决定了，用的是 epoch 1。然后是*控制消息*（marker），也就是在一个分区里结束事务的那条记录；它把 epoch 1 带进 `charges-0`，在那里也把旧实例挡住。第二个 InitProducerId 得到 epoch 2。拒绝更旧的 epoch，就叫*隔离*（fencing）。
 
 # %% [markdown]
 # ## One commit, from the call to the last record

@@ -145,7 +145,7 @@ Player(together, step=first(together, "killed"))
 # transaction. So the position does not count, the order is read again, and counts once.
 
 # %% [markdown] lang="zh"
-# `__consumer_offsets` 也只是一个日志。位移在里面是一条*事务性*记录（`orders-0@1 @2`：从位移 1 接着读；记录本身位于 2），和别的事务性记录一样，也会得到一条控制消息（marker，图中叫“标记”）。第一次得到的是中止的控制消息，因为重启后的工作进程调用 `init`，中止了未结束的事务。所以这个位移不算数，订单会再读一次，最终只计入一次。
+# `__consumer_offsets` 也只是一个日志。位移在里面是一条*事务性*记录（`orders-0@1 @2`：从位移 1 接着读；记录本身位于 2），和别的事务性记录一样，也会得到一条控制消息（marker）。第一次得到的是中止的控制消息，因为重启后的工作进程调用 `init`，中止了未结束的事务。所以这个位移不算数，订单会再读一次，最终只计入一次。
 
 # %% [markdown]
 # ## Put it into order

@@ -152,7 +152,7 @@ Player(waiting, step=first(waiting, "receive books: ok nothing"))
 # | 写入 | 消息 | 消息所在的分区 |
 # | 决定 | COMMITTING | 协调器的日志 |
 # | 公布决定 | 向每个登记过的分区发一个请求 | 哪里都不写 |
-# | 变为可见 | 一条*控制消息*（marker，图中叫“标记”），也就是不含消息的条目；maxReadPosition 前移 | 分区 |
+# | 变为可见 | 一条*控制消息*（marker），也就是不含消息的条目；maxReadPosition 前移 | 分区 |
 # | 遗忘 | COMMITTED | 协调器的日志 |
 
 # %% [markdown]

@@ -166,7 +166,7 @@ met("15")
 # replicated.
 
 # %% [markdown] lang="zh"
-# 第二段文字更长。它所在的文章讲三种 broker，这些句子讲的是其中一种。*控制消息*（control message）在各实验的图里叫*标记*（marker）。*高水位*（high watermark）说明一个分区已经复制到哪里。
+# 第二段文字更长。它所在的文章讲三种 broker，这些句子讲的是其中一种。*控制消息*（control message）就是英文界面里的 *marker*。*高水位*（high watermark）说明一个分区已经复制到哪里。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(CONTROL)

@@ -25,7 +25,7 @@ SAFEGUARDS: dict[str, Text] = {
         ),
         "prepare_before_markers": (
             "the decision is in the log before any marker leaves",
-            "在任何标记发出之前，决定已写入日志",
+            "在任何控制消息发出之前，决定已写入日志",
         ),
         "transaction_timeout": (
             "a transaction that stays open too long is aborted",

@@ -30,7 +30,7 @@ UNKNOWN_OUTCOME = Words(
 LATE = Words(
     "It was sent before the connection broke and arrives only now; nothing in it says how old it "
     "is.",
-    "它在连接断开之前发出，现在才到；它没有任何标记说明自己有多旧。",
+    "它在连接断开之前发出，现在才到；它没有任何编号说明自己有多旧。",
 )
 
 #: (what a line says, as a regular expression; the sentence): the first that is found counts

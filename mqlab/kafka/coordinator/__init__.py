@@ -76,7 +76,7 @@ __all__ = ["Coordinator", "Entry", "Pending", "StateRecord"]
 
 RECOVERED = Words("recovered", "已恢复")
 OWES = Words(
-    "recovered {state}, owes markers to {partitions}", "恢复为 {state}，欠 {partitions} 的标记"
+    "recovered {state}, owes markers to {partitions}", "恢复为 {state}，欠 {partitions} 的控制消息"
 )
 TIMEOUT = "timeout "
 

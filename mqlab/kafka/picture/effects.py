@@ -8,11 +8,11 @@ from ..log import AbortedTxn, Batch
 from ..messages import Produce, WriteTxnMarkers
 from ..replication.messages import FetchReplica
 
-MARKER_TO = Words("the marker to {to}", "给 {to} 的标记")
-MARKERS = Words("markers", "标记")
+MARKER_TO = Words("the marker to {to}", "给 {to} 的控制消息")
+MARKERS = Words("markers", "控制消息")
 ANSWER = Words("the answer", "应答")
 ANSWERS = Words("answers", "应答")
-MARKER = Words("the marker", "标记")
+MARKER = Words("the marker", "控制消息")
 RECORDS = Words("records", "记录")
 INDEX = Words("the entry in .txnindex", ".txnindex 中的条目")
 BATCHES = Words("batches", "批次")

@@ -12,7 +12,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         Text("coordinator"),
         Text(
             "The broker that keeps a transaction's state and decides it; it sends the markers.",
-            "事务协调器：保存事务状态并作出决定的 broker；标记由它发送。",
+            "事务协调器：保存事务状态并作出决定的 broker；控制消息由它发送。",
         ),
     ),
     (
@@ -37,7 +37,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         ),
     ),
     (
-        Text("marker", "标记"),
+        Text("marker", "控制消息"),
         Text(
             "A record that says how a transaction ended here; the broker writes it, and it takes "
             "an offset.",
@@ -98,14 +98,14 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         Text("PrepareCommit"),
         Text(
             "The decision to commit is on disk; markers are still owed.",
-            "提交的决定已经落盘；还欠着标记。",
+            "提交的决定已经落盘；还欠着控制消息。",
         ),
     ),
     (
         Text("PrepareAbort"),
         Text(
             "The decision to abort is on disk; markers are still owed.",
-            "中止的决定已经落盘；还欠着标记。",
+            "中止的决定已经落盘；还欠着控制消息。",
         ),
     ),
     (

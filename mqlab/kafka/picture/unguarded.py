@@ -118,14 +118,14 @@ UNGUARDED = build_unguarded(
                 why.RECOVERED[Kind.COORDINATOR],
                 "it knows what its log says, and not which markers it has sent without writing "
                 "that down.",
-                "它知道日志里写的，却不知道哪些标记没有写下就发出了。",
+                "它知道日志里写的，却不知道哪些控制消息没有写下就发出了。",
             ),
         ),
         "transaction_timeout": (
             (
                 words.WHY_ONGOING,
                 "the coordinator now knows where it will owe markers, and no clock runs.",
-                "协调器知道了将来要向哪里写标记，但没有超时计时。",
+                "协调器知道了将来要向哪里写控制消息，但没有超时计时。",
             ),
         ),
         "verification": (

@@ -38,7 +38,7 @@ REQUESTS: dict[type, Words] = {
     AddOffsetsToTxn: Words(
         "The log of the group's positions joins the transaction as a partition does: it will get "
         "a marker.",
-        "消费组位移的日志像分区一样加入事务：它也会得到标记。",
+        "消费组位移的日志像分区一样加入事务：它也会得到控制消息。",
     ),
     TxnOffsetCommit: Words(
         "How far the group has read travels inside the transaction and counts only if it commits.",
@@ -127,12 +127,12 @@ PRODUCE_NUMBERED = Words(
 )
 PRODUCE_PLAIN = Words(
     "Nothing in it tells a repeat from a new record: sent twice, it is stored twice.",
-    "它没有任何标记能区分重复和新记录：发两次就存两次。",
+    "它没有任何编号能区分重复和新记录：发两次就存两次。",
 )
 ADD_BY_CLIENT = Words(
     "The coordinator must know of a partition before data goes there, or it would never get a "
     "marker.",
-    "数据写入一个分区之前，协调器必须先知道它，否则那里永远得不到标记。",
+    "数据写入一个分区之前，协调器必须先知道它，否则那里永远得不到控制消息。",
 )
 ADD_BY_LEADER = Words(
     "Before it stores the record, the leader asks whether this transaction is really open.",
@@ -188,7 +188,7 @@ RECOVERED: dict[Kind, Words] = {
     ),
     Kind.GROUP: Words(
         "It reads its log again: positions count as before, pending ones wait for their marker.",
-        "它重读日志：位移照旧有效，pending 的位移继续等待标记。",
+        "它重读日志：位移照旧有效，pending 的位移继续等待控制消息。",
     ),
     Kind.CLIENT: Words(
         "The program begins at its first line and remembers nothing.",
@@ -200,7 +200,7 @@ RECOVERIES = {
     OWES: Words(
         "The decision was on disk, so it stands: all its markers are sent, also those that had "
         "arrived.",
-        "决定已经落盘，所以有效：所有标记都会再发，包括已经送达的。",
+        "决定已经落盘，所以有效：所有控制消息都会再发，包括已经送达的。",
     ),
     ASKS: Words(
         "Somebody else may lead by now: it serves nobody until the controller has told it who "
@@ -239,7 +239,7 @@ TIMERS: Table = (
     (r"^retry", Words("No good answer has come: the same question is asked again.",
                     "没有得到满意的应答：再问一次同样的问题。")),
     (r"^marker", Words("A partition has not answered: its marker is sent until it does.",
-                    "有分区没有应答：标记会一直发到它应答为止。")),
+                    "有分区没有应答：控制消息会一直发到它应答为止。")),
     (r"^append again", Words(
         "Too few copies were in sync to keep the record safe: the coordinator writes it again.",
         "同步副本太少，记录还不安全：协调器再写一次。")),

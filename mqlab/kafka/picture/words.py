@@ -24,7 +24,8 @@ OFFSETS_TABLE = Words("__consumer_offsets", "__consumer_offsets")
 MEMBERS_TABLE = Words("groups and their members", "消费组及其成员")
 
 TORN = Words(
-    "part of {txn}: torn until {where} has its marker", "{txn} 的一部分：{where} 得到标记前是撕裂的"
+    "part of {txn}: torn until {where} has its marker",
+    "{txn} 的一部分：{where} 得到控制消息前是撕裂的",
 )
 WAITS = Words("{where} waits at its LSO behind {txn}", "{where} 停在 LSO，等待 {txn}")
 UNDECIDED = Words("{txn} is not decided yet", "{txn} 还没有决定")
@@ -36,7 +37,7 @@ WHY_EMPTY = Words(
 )
 WHY_ONGOING = Words(
     "The coordinator now knows where it will owe markers; the timeout's clock runs.",
-    "协调器知道了将来要向哪里写标记；超时开始计时。",
+    "协调器知道了将来要向哪里写控制消息；超时开始计时。",
 )
 WHY_DEAD = Words(
     "Nobody used this id for too long: it is forgotten, and its old holder with it.",
@@ -52,7 +53,7 @@ WHY_PREPARE_ABORT = Words(
 )
 WHY_ANSWERED = Words(
     "The client is answered before any marker is written: readers may see nothing yet.",
-    "客户端在任何标记写入之前就得到应答：读者可能还什么都看不到。",
+    "客户端在任何控制消息写入之前就得到应答：读者可能还什么都看不到。",
 )
 WHY_DATA = Words(
     "In the log at once, among everything else; only its readers must wait.",
@@ -60,7 +61,7 @@ WHY_DATA = Words(
 )
 WHY_MARKER = Words(
     "A marker is a record like any other: it takes one offset in this partition.",
-    "标记也是一条记录：它在这个分区占一个位移。",
+    "控制消息也是一条记录：它在这个分区占一个位移。",
 )
 WHY_LSO = Words(
     "read_committed may read up to the LSO, {lso}; the high watermark is {hw}.",
@@ -72,7 +73,7 @@ WHY_FETCHED = Words(
 )
 WHY_COMPLETE = Words(
     "Every partition has its marker: nothing is owed any more.",
-    "每个分区都有了标记：不再欠任何东西。",
+    "每个分区都有了控制消息：不再欠任何东西。",
 )
 WHY_GENERATION = Words(
     "A generation: who is in the group and what each reads; nobody else may commit now.",
@@ -81,7 +82,7 @@ WHY_GENERATION = Words(
 WHY_OFFSETS = Words("These positions count at once.", "这些位移立刻生效。")
 WHY_PENDING = Words(
     "Positions as part of the transaction: pending until its marker.",
-    "位移是事务的一部分：在标记到来之前处于 pending。",
+    "位移是事务的一部分：在控制消息到来之前处于 pending。",
 )
 WHY_UNSTABLE = Words(
     "A transaction holds a newer position that may or may not count: wait for it.",
@@ -101,7 +102,7 @@ CLEAN_READ = Words(
     "read_committed 读不到未结束或已中止事务的记录",
 )
 REPLICATED_READ = Words("nothing above the high watermark is read", "读不到高水位以上的记录")
-DECIDED_FIRST = Words("the decision is durable before any marker", "决定先于任何标记持久化")
+DECIDED_FIRST = Words("the decision is durable before any marker", "决定先于任何控制消息持久化")
 COMMITS = Words("a transaction can commit", "事务可以提交")
 READ_BACK = Words("a committed record can be read", "已提交的记录可以被读到")
 CLOSED_EVERYWHERE = Words(

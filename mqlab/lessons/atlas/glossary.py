@@ -16,7 +16,7 @@ from ...kafka.picture.terms import MEANS
 from ...kernel import Text
 from ...registry.tables import columns
 
-HEAD = ("English", "中文", Text("what it is", "含义"))
+MEANS_HEAD = Text("what it is", "含义")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Glossary:
 
     def html(self) -> str:
         rows = "".join("<tr>" + "".join(map(_cell, term.row())) + "</tr>" for term in self.terms)
-        head = "".join(f"<th>{name}</th>" for name in HEAD)
+        head = "".join(f"<th>{name}</th>" for name in _head())
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         if len(self.terms) < len(TERMS):
             return table
@@ -68,7 +68,7 @@ class Glossary:
         return {"text/html": self.html(), "text/plain": repr(self)}
 
     def __repr__(self) -> str:
-        return columns([tuple(map(str, HEAD)), *(term.row() for term in self.terms)])
+        return columns([_head(), *(term.row() for term in self.terms)])
 
 
 def glossary(*words: str) -> Glossary:
@@ -77,6 +77,10 @@ def glossary(*words: str) -> Glossary:
     if not found:
         raise ValueError(f"no term holds {' or '.join(words)}; glossary() shows all of them")
     return Glossary(found)
+
+
+def _head() -> tuple[str, str, str]:
+    return "English", "中文", str(MEANS_HEAD)
 
 
 def _holds(term: Term, words: tuple[str, ...]) -> bool:

@@ -265,13 +265,13 @@ HINTS = (
     Text(
         "Begin with one sentence: no marker without its decision. Which epoch does a marker have, "
         "and which record of the log has the same?",
-        "先写一句：没有决定就没有标记。标记带有哪个 epoch，日志中哪条记录有同一个 epoch？",
+        "先写一句：没有决定就没有控制消息。控制消息带有哪个 epoch，日志中哪条记录有同一个 epoch？",
     ),
     Text(
         "Four sentences catch all: a marker has its decision; Complete means that each partition "
         "ends with a marker; no more PrepareCommit than calls of commit; epochs in a partition "
         "never go down.",
-        "四句话就够：每个标记都有决定；Complete 表示每个分区以标记结尾；PrepareCommit 不多于 commit 调用；"
+        "四句话就够：每条控制消息都有决定；Complete 表示每个分区以控制消息结尾；PrepareCommit 不多于 commit 调用；"
         "分区里的 epoch 不会变小。",
     ),
 )

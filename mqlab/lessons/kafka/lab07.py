@@ -152,15 +152,15 @@ MARKER = Parsons(
         "The coordinator asks the leader of a partition for a marker. Put what the leader does "
         "into an order in which no reader gets what was aborted, and no marker is lost when the "
         "leader dies. You do not need every piece.",
-        "协调器请求分区 leader 写入标记。请排列 leader 要做的事，使读者读不到被中止的内容，"
-        "而且 leader 崩溃时不会丢失标记。并非每一步都用得上。",
+        "协调器请求分区 leader 写入控制消息。请排列 leader 要做的事，使读者读不到被中止的内容，"
+        "而且 leader 崩溃时不会丢失控制消息。并非每一步都用得上。",
     ),
     pieces=(
         Piece(
             "answer",
             Text(
                 "answer the coordinator: the marker is here",
-                "答复协调器：标记已写好",
+                "答复协调器：控制消息已写好",
             ),
         ),
         Piece(
@@ -189,21 +189,21 @@ MARKER = Parsons(
             Text(
                 "nobody tells consumers anything: they ask their partition, and the marker in its "
                 "log moves its LSO",
-                "没有谁会通知消费者：它们向分区拉取，而分区日志中的标记会推动它的 LSO",
+                "没有谁会通知消费者：它们向分区拉取，而分区日志中的控制消息会推动它的 LSO",
             ),
             "consumers are told",
         ),
-        Piece("append", Text("append the marker to the log", "把标记追加到日志")),
+        Piece("append", Text("append the marker to the log", "把控制消息追加到日志")),
         Piece(
             "others",
             Text(
                 "ask the leaders of the other partitions whether they have their marker",
-                "询问其他分区的 leader 是否已有标记",
+                "询问其他分区的 leader 是否已有控制消息",
             ),
             Text(
                 "leaders do not speak with each other about transactions: each partition shows "
                 "its part when its own marker is there. Only the coordinator knows them all",
-                "leader 之间不会就事务互相通信：每个分区在自己的标记到达时就显示自己的那一部分。"
+                "leader 之间不会就事务互相通信：每个分区在自己的控制消息到达时就显示自己的那一部分。"
                 "只有协调器知道全部分区",
             ),
             "a transaction becomes visible everywhere at once",
@@ -221,7 +221,7 @@ MARKER = Parsons(
         "commits": Text(
             "the transaction never completes: the coordinator hears nothing, and asks for its "
             "marker for ever",
-            "事务永远不会完成：协调器得不到答复，会一直请求写入标记",
+            "事务永远不会完成：协调器得不到答复，会一直请求写入控制消息",
         ),
         "read back": Text(
             "no reader of committed data ever gets what lies behind: the LSO stands at the "
@@ -232,13 +232,13 @@ MARKER = Parsons(
             "a reader of committed data gets what it must not: the LSO has moved past the "
             "transaction, and the marker is not in the log yet, or an abort not in the index "
             "that fetches are answered from",
-            "read_committed 的读者读到了不该读的内容：LSO 已越过事务，而标记还没有写入日志，"
+            "read_committed 的读者读到了不该读的内容：LSO 已越过事务，而控制消息还没有写入日志，"
             "或者中止还没有记入用来答复拉取的索引",
         ),
         "marked": Text(
             "the coordinator was told that the marker is here before it was in the log: the "
             "leader dies, and nobody asks for that marker again",
-            "标记写入日志之前就答复了协调器：leader 崩溃后，不会再有人请求这个标记",
+            "控制消息写入日志之前就答复了协调器：leader 崩溃后，不会再有人请求这条控制消息",
         ),
     },
     right={
@@ -246,7 +246,7 @@ MARKER = Parsons(
             "no schedule breaks a promise, and this is Kafka's own order: one append writes "
             "marker and index entry, and the high watermark, passing the marker, releases the "
             "LSO and the answer",
-            "没有任何执行能违背承诺，这正是 Kafka 的顺序：一次追加写入标记和索引项，高水位越过标记时"
+            "没有任何执行能违背承诺，这正是 Kafka 的顺序：一次追加写入控制消息和索引项，高水位越过控制消息时"
             "推动 LSO 并发出答复",
         ),
     },
@@ -316,13 +316,13 @@ KILLS = {
     ANSWERED: Text(
         "too early: the decision on order 580539 is safe, yet no marker of it has left, so nobody "
         "reads it. That commit has returned makes nothing visible",
-        "太早了：订单 580539 的决定已经安全，但它的标记还没有发出，谁也读不到它。commit 返回并不会让任何"
+        "太早了：订单 580539 的决定已经安全，但它的控制消息还没有发出，谁也读不到它。commit 返回并不会让任何"
         "东西可见",
     ),
     LAST: Text(
         "too late: both markers of order 580539 had left when it died, and readers get the whole "
         "order. What a dead coordinator has sent still arrives",
-        "太晚了：它崩溃时订单 580539 的两个标记都已发出，读者得到了整个订单。已发出的消息仍会到达",
+        "太晚了：它崩溃时订单 580539 的两条控制消息都已发出，读者得到了整个订单。已发出的消息仍会到达",
     ),
     "right": Text(
         "half of order 580539 is visible, and stays so until the coordinator is back",

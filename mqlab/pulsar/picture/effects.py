@@ -16,7 +16,7 @@ from ..messages import (
 )
 
 ANSWER = Words("the answer", "应答"), Words("answers", "应答")
-MARKER = Words("the marker", "标记"), Words("markers", "标记")
+MARKER = Words("the marker", "控制消息"), Words("markers", "控制消息")
 MESSAGE = Words("the message", "消息"), Words("messages", "消息")
 SNAPSHOT = Words("the snapshot", "快照"), Words("snapshots", "快照")
 RECORD = Words("the record {what}", "记录 {what}"), Words("records", "记录")

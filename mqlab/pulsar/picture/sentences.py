@@ -29,7 +29,7 @@ ADD_SUBSCRIPTION = Words(
 COMMIT = Words(
     "The caller is answered after every participant: when a commit returns, all markers are "
     "written.",
-    "每个参与方都应答之后才答复调用者：提交返回时，所有标记都已写入。",
+    "每个参与方都应答之后才答复调用者：提交返回时，所有控制消息都已写入。",
 )
 ABORT = Words(
     "An abort is told to the same participants in the same way.",
@@ -203,15 +203,15 @@ PLAIN_RECORD = Words(
 )
 COMMIT_MARKER = Words(
     "A marker takes a position of its own, is sent to nobody, and ends the transaction here.",
-    "标记自己占一个位置，不投递给任何人，并在这里结束事务。",
+    "控制消息自己占一个位置，不投递给任何人，并在这里结束事务。",
 )
 ABORT_MARKER = Words(
     "The messages stay where they are; the marker says that dispatchers leave them out.",
-    "消息留在原处；标记说明分发时要跳过它们。",
+    "消息留在原处；控制消息说明分发时要跳过它们。",
 )
 MARKER_AGAIN = Words(
     "The same end once more: a second marker changes nothing.",
-    "同样的结束又来一次：第二个标记不改变任何东西。",
+    "同样的结束又来一次：第二条控制消息不改变任何东西。",
 )
 SNAPSHOT = Words(
     "The buffer notes maxReadPosition and the aborted transactions, so a load need not read the "

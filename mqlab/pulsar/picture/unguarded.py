@@ -99,7 +99,7 @@ UNGUARDED = build_unguarded(
             (
                 why.COMMITTED,
                 "the commit has returned, and a participant may have no marker.",
-                "提交已返回，但可能有参与方没有标记。",
+                "提交已返回，但可能有参与方没有控制消息。",
             ),
             (
                 sentences.DECIDED_COMMIT,
@@ -194,7 +194,7 @@ UNGUARDED = build_unguarded(
                 why.STOPPED["partition"],
                 "messages, markers and cursors stay; pending acknowledgements are gone, and so is "
                 "what the buffer knew.",
-                "消息、标记和游标还在；待定确认和缓冲区的内存状态没了。",
+                "消息、控制消息和游标还在；待定确认和缓冲区的内存状态没了。",
             ),
             (
                 why.RECOVERED["partition"],

@@ -22,7 +22,7 @@ STOPPED = {
     "partition": Words(
         "Messages, markers, cursors and pending acknowledgements stay; what the buffer knew and "
         "the low watermarks are gone.",
-        "消息、标记、游标和待定确认都还在；缓冲区的内存状态和低水位没了。",
+        "消息、控制消息、游标和待定确认都还在；缓冲区的内存状态和低水位没了。",
     ),
 }
 RECOVERED = {

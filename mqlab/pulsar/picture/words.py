@@ -32,7 +32,7 @@ AS_DECIDED = Words(
 TOLD_TO_ALL = Words(
     "a transaction is COMMITTED only when each partition it wrote to has its marker, and each "
     "subscription its COMMIT",
-    "事务写过的每个分区都有了提交标记，每个订阅都有了 COMMIT 记录，事务才是 COMMITTED",
+    "事务写过的每个分区都有了提交控制消息，每个订阅都有了 COMMIT 记录，事务才是 COMMITTED",
 )
 BEHIND_THE_MARK = Words(
     "maxReadPosition is the entry before the first one of the oldest open transaction, also after "
@@ -64,7 +64,7 @@ PLAIN_AT_ONCE = Words(
     "不属于事务的消息一存入就能读到",
 )
 ONE_MARKER = Words(
-    "a transaction has at most one marker in each partition", "每个分区里一个事务最多有一个标记"
+    "a transaction has at most one marker in each partition", "每个分区里一个事务最多有一条控制消息"
 )
 STORED_ONCE = Words(
     "no two messages that can be read have the same value", "可以读到的消息没有两条内容相同"

@@ -42,7 +42,7 @@ CONTRADICTIONS = (
         lambda said: (
             isinstance(said, EndTxnResponse) and said.error is Error.NONE and said.epoch >= 0
         ),
-        Text("the epoch marks each rebirth of a producer", "epoch 标记生产者的每一次重生"),
+        Text("the epoch marks each rebirth of a producer", "epoch 标志着生产者的每一次重生"),
         r"^coordinator$",
     ),
     Contradiction(
@@ -67,7 +67,7 @@ CONTRADICTIONS = (
     Contradiction(
         FactKind.SEND,
         lambda asked: isinstance(asked, Fetch),
-        Text("the coordinator pushes markers to consumers", "协调器把标记推送给消费者"),
+        Text("the coordinator pushes markers to consumers", "协调器把控制消息推送给消费者"),
     ),
 )
 

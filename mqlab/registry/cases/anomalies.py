@@ -74,7 +74,7 @@ KAFKA = {
         words=Text(
             "A marker that was sent twice arrives late (KAFKA-19446). Without that, only with "
             "aborted_index off.",
-            "重复发送的标记迟到（KAFKA-19446）。除此之外，仅当关闭 aborted_index。",
+            "重复发送的控制消息迟到（KAFKA-19446）。除此之外，仅当关闭 aborted_index。",
         ),
     ),
     "torn read": _possible(Found("kafka", "torn-read")),

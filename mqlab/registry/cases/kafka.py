@@ -225,7 +225,7 @@ _SAFEGUARDS = (
         "epoch_bump",
         Text(
             "a marker commits a record of the next transaction, yet undecided",
-            "一个标记提交了下一个事务的、尚未决定的记录",
+            "一条控制消息提交了下一个事务的、尚未决定的记录",
         ),
         G1A,
         f"kafka partitions=1 {_AGAIN} claims=as_asked",
@@ -268,7 +268,7 @@ _CLAIMS = (
         "torn-read",
         Text(
             "markers arrive one by one: a reader gets half of a committed transaction",
-            "标记逐个到达：读者只读到已提交事务的一半",
+            "控制消息逐条到达：读者只读到已提交事务的一半",
         ),
         Text("torn read (fractured read)", "撕裂读"),
         f"kafka {APP} claims=whole_read",
@@ -289,7 +289,7 @@ _CLAIMS = (
         "late-marker",
         Text(
             "a marker that was sent twice arrives late and ends the next transaction here",
-            "重发过的标记迟到，在这个分区结束了下一个事务",
+            "重发过的控制消息迟到，在这个分区结束了下一个事务",
         ),
         Text("aborted read (KAFKA-19446)", "读到已中止的写（KAFKA-19446）"),
         f"{_LEGACY} claims=as_asked",

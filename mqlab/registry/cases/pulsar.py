@@ -174,7 +174,7 @@ _SAFEGUARDS = (
         "decision_before_markers",
         Text(
             "a partition has the commit marker, and the coordinator has written no decision",
-            "分区里已有提交标记，协调器的日志里却没有决定",
+            "分区里已有提交控制消息，协调器的日志里却没有决定",
         ),
         TORN,
         f"pulsar {ORDER} claims=as_decided",
@@ -309,9 +309,9 @@ _CLAIMS = (
         "two-markers",
         Text(
             "a coordinator that is loaded again ends the transaction again: two markers",
-            "协调器重新加载后再次结束事务：两个标记",
+            "协调器重新加载后再次结束事务：两条控制消息",
         ),
-        Text("duplicate (of a marker: harmless)", "重复（标记的，无害）"),
+        Text("duplicate (of a marker: harmless)", "重复（控制消息的，无害）"),
         f"pulsar {ORDER} claims=one_marker",
         "one marker",
         Budget(kills=1, killable=("tc-0",)),

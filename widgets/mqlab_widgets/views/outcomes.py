@@ -17,7 +17,7 @@ from .common import NUMBERED, RIGHT, colour, draw_heading
 TITLE = Text("What became of the last transactions", "最近的事务结果如何")
 NONE = Text("no transaction yet", "还没有事务")
 OPEN = Text("open: not read yet", "未结束：还读不到")
-PARTLY = Words("marker in {n} of {of}", "{of} 个中有 {n} 个有标记")
+PARTLY = Words("marker in {n} of {of}", "{of} 个中有 {n} 个有控制消息")
 COMMITTED = Text("committed: read", "已提交：读得到")
 ABORTED = Text("aborted: never read", "已中止：永远读不到")
 MOST = 4  # transactions

@@ -158,7 +158,7 @@ BELIEFS = (
             "CONCURRENT_TRANSACTIONS means: ask again in a moment. While the markers of the "
             "last transaction are under way its healthy producer would be told that it is "
             "fenced, and shut down",
-            "CONCURRENT_TRANSACTIONS 的意思是稍后再试。上一个事务的标记还在途中时，健康的生产者会被"
+            "CONCURRENT_TRANSACTIONS 的意思是稍后再试。上一个事务的控制消息还在途中时，健康的生产者会被"
             "告知已被隔离，于是停机",
         ),
         lambda known, state, busy, asked: FENCED if busy else right(known, state, busy, asked),

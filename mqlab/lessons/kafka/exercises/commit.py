@@ -122,7 +122,10 @@ COMMIT = Parsons(
         Piece("reply", Text("answer the client: ok", "答复客户端：ok")),
         Piece(
             "markers",
-            Text("send a marker to every partition of the transaction", "向事务的每个分区发送标记"),
+            Text(
+                "send a marker to every partition of the transaction",
+                "向事务的每个分区发送控制消息",
+            ),
         ),
         Piece(
             "wait",
@@ -138,12 +141,12 @@ COMMIT = Parsons(
     messages={
         "read back": Text(
             "no reader of committed data ever gets the records: no marker is ever sent",
-            "read_committed 的读者永远得不到这些记录：从未发送过标记",
+            "read_committed 的读者永远得不到这些记录：从未发送过控制消息",
         ),
         "commits": Text(
             "the transaction never ends: the coordinator waits for answers to markers it has not "
             "sent, or never writes that all is done",
-            "事务永远不会结束：协调器在等待尚未发送的标记的答复，或者从不写下“全部完成”",
+            "事务永远不会结束：协调器在等待尚未发送的控制消息的答复，或者从不写下“全部完成”",
         ),
         "told": Text(
             "the client never hears that its transaction has committed",
@@ -158,12 +161,12 @@ COMMIT = Parsons(
         "same outcome": Text(
             "a marker left before the decision was safe: the coordinator dies and has forgotten "
             "it, and the transaction is committed in one partition and aborted in the other",
-            "标记在决定安全之前就发出了：协调器崩溃后忘了这个决定，事务在一个分区提交、在另一个分区中止",
+            "控制消息在决定安全之前就发出了：协调器崩溃后忘了这个决定，事务在一个分区提交、在另一个分区中止",
         ),
         "settled": Text(
             "CompleteCommit says that nothing is owed any more. Written too early, it makes a "
             "restarted coordinator forget a marker: that partition's LSO stands still for ever",
-            "CompleteCommit 表示不再欠任何标记。写得过早，重启后的协调器就会忘掉还缺的标记："
+            "CompleteCommit 表示不再欠任何控制消息。写得过早，重启后的协调器就会忘掉还缺的控制消息："
             "那个分区的 LSO 将永远停住",
         ),
     },
@@ -172,7 +175,7 @@ COMMIT = Parsons(
             "no schedule breaks a promise. This is Kafka's own order: the client is answered as "
             "soon as the outcome cannot change any more, and pays for no marker",
             "没有任何执行能违背承诺。这正是 Kafka 的顺序：结果一旦不会再变就答复客户端，"
-            "客户端无需等待任何标记",
+            "客户端无需等待任何控制消息",
         ),
     },
 )

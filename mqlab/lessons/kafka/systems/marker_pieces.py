@@ -36,7 +36,7 @@ PIECES = ("append", "index", "lso", "answer")
 NEVER = 2**62  # the offset of a marker whose transaction the high watermark does not release
 MARKED = Words(
     "a transaction that is complete has its markers in the logs",
-    "已完成的事务，其标记都在日志中",
+    "已完成的事务，其控制消息都在日志中",
 )
 
 

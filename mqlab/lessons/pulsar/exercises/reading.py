@@ -157,7 +157,7 @@ BELIEFS = (
         Text(
             "a marker takes a position and holds no message: the dispatcher passes over it, and "
             "nobody is sent it",
-            "标记占一个位置，但里面没有消息：分发器跳过它，谁也不会收到",
+            "控制消息占一个位置，但里面没有消息：分发器跳过它，谁也不会收到",
         ),
         _markers,
     ),
@@ -218,7 +218,7 @@ READING = ReadingExercise(
             "The first message of the oldest open transaction ends what may be read, and "
             "everything may be read where none is open. Of the entries before it, markers are "
             "for nobody, and so is one more kind of entry.",
-            "最早的未结束事务的第一条消息，是可读范围的终点；没有未结束事务时全部可读。在它之前，标记不发给任何人，还有另一类条目也不发。",
+            "最早的未结束事务的第一条消息，是可读范围的终点；没有未结束事务时全部可读。在它之前，控制消息不发给任何人，还有另一类条目也不发。",
         ),
     ),
     expects=_expected,

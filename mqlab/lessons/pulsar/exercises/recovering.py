@@ -159,7 +159,7 @@ BELIEFS = (
         Text(
             "an abort deletes nothing. The messages still lie there, and only this list keeps "
             "them from consumers: an abort marker belongs on it",
-            "中止不删除任何东西。消息还在原处，只有这个列表能把它们挡在消费者之外：读到中止标记就要记入",
+            "中止不删除任何东西。消息还在原处，只有这个列表能把它们挡在消费者之外：读到中止控制消息就要记入",
         ),
         _forget_aborts,
     ),
@@ -177,7 +177,7 @@ BELIEFS = (
         Text(
             "a commit marker ends a transaction too. One that stays open here blocks its "
             "partition: nothing behind its first message is delivered any more",
-            "提交标记同样结束事务。若仍把它当作未结束，它就会堵住分区：第一条消息之后什么都不再投递",
+            "提交控制消息同样结束事务。若仍把它当作未结束，它就会堵住分区：第一条消息之后什么都不再投递",
         ),
         _never_commit,
     ),
@@ -214,7 +214,7 @@ RECOVERY = RecoveryExercise(
             "A transaction is open from its first message here until a marker of either kind. "
             "What does an abort marker add that a commit marker does not? And what was known "
             "before the first of these entries?",
-            "事务从它在这里的第一条消息起处于未结束状态，直到任一种标记。中止标记比提交标记多留下什么？在这些条目之前已经知道什么？",
+            "事务从它在这里的第一条消息起处于未结束状态，直到任一种控制消息。中止控制消息比提交控制消息多留下什么？在这些条目之前已经知道什么？",
         ),
     ),
     expects=_expected,
