@@ -7,22 +7,14 @@ index of aborted transactions) is left out, since no client sees it.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from html import escape
 
 from ..kernel import Text, Words
 from ..places import RECORDINGS
-from ..real.kafka.broker import RealKafka
-from ..real.kafka.client import Target
-from ..real.kafka.oracle import KAFKA
-from ..real.normal import normalise
-from ..real.program import Program
 from ..real.recording import Observation, Recording, load
 from ..registry.tables import columns
-from ..serve.kafka import serve
 from ..serve.process import RunningBroker
 
 VERSION = "4.3.1"
@@ -151,41 +143,13 @@ def ask_both(
     the recording. `engine`: a server that runs already; `real`: start a real Kafka in place of
     the recordings (Java 17; its jars come by Maven, 45 MB, the first time). RealBrokerError where
     that cannot be."""
-    programs = [KAFKA.programs()[name] for name in scenarios]
-    ours = _ask_engine(programs, engine)
+    from . import asking  # with kio, which a browser's Python has not
+
+    programs = asking.find_programs(scenarios)
+    ours = asking.ask_engine(programs, engine)
     if real:
-        with RealKafka(VERSION) as kafka:
-            theirs = _ask(programs, Target(f"kafka-{VERSION}", kafka.address))
+        theirs = asking.ask_real(programs, VERSION)
     else:
         folder = RECORDINGS / f"kafka-{VERSION}"
         theirs = [load(folder / p.profiles[0] / f"{p.name}.json") for p in programs]
     return [Laid(one, other) for one, other in zip(theirs, ours, strict=True)]
-
-
-def _ask_engine(programs: Sequence[Program], engine: RunningBroker | None) -> list[Recording]:
-    if engine is not None:
-        return _ask(programs, Target("mqlab", engine.address))
-    with serve(auto_create=False) as own:
-        return _ask(programs, Target("mqlab", own.address))
-
-
-def _ask(programs: Sequence[Program], target: Target) -> list[Recording]:
-    return [_run(program, program.profiles[0], target) for program in programs]
-
-
-def _run(program: Program, profile: str, target: Target) -> Recording:
-    """The names on the wire are the program's own, so that a picture shows them; a run behind it
-    at the same broker has a prefix."""
-    _RUNS[target.address] += 1
-    count = _RUNS[target.address]
-    lab = KAFKA.open_lab(target, profile, f"run{count}." if count > 1 else "")
-    try:
-        program.run(lab)
-    finally:
-        lab.close()
-    seen = normalise(lab.notes, KAFKA.ids)
-    return Recording(program.name, program.reference, target.broker, profile, {}, seen)
-
-
-#: how many programs have been run at an address
-_RUNS: Counter[str] = Counter()

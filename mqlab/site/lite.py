@@ -66,8 +66,8 @@ WITHOUT_TERMINAL = Text(
     '`open("coordinator.py", "w").write(read_begin())`。`coordinator.py` 随后出现在左侧列表中，'
     "双击即可打开。",
 )
-#: a cell with a client of a real broker
-CLIENT = re.compile(r"(?m)^(from|import) confluent_kafka\b")
+#: a cell with a client of a real broker, or with a server for one
+CLIENT = re.compile(r"(?m)^(?:from|import) confluent_kafka\b|\b(?:serve|ask_both)\(")
 NEEDS_SOCKETS = Text(
     "> **In a browser this cell is for reading.** It starts a server and connects a real client, "
     "and a browser gives neither of them a socket. `make lab` in a clone of the project runs it.",
@@ -161,10 +161,8 @@ def _write_sources(work: Path, pyodide: str) -> None:
 
 def _prepare(lab: dict[str, Any], path: Path) -> None:
     """What needs a machine is for reading, and says so."""
-    if path.stem == RECORDED:
-        show_recorded(lab, LABS / "solutions" / path.name)
-    else:
-        show_clients(lab)
+    show = show_recorded if path.stem == RECORDED else show_clients
+    show(lab, LABS / "solutions" / path.name)
     if path.stem == BUILT:
         _put_note(lab, WITHOUT_TERMINAL)
 
@@ -172,25 +170,43 @@ def _prepare(lab: dict[str, Any], path: Path) -> None:
 def show_recorded(lab: dict[str, Any], solved: Path) -> None:
     """Put the note at a notebook's top, and below each cell what it printed where the labs are
     made; a cell that is the learner's to write stays as it is."""
-    printed = {}
-    for cell in json.loads(solved.read_text("utf-8"))["cells"]:
-        outputs = [one for one in cell.get("outputs", ()) if one["output_type"] == "stream"]
-        printed[cell["id"], "".join(cell["source"])] = outputs
+    printed = _read_outputs(solved)
     for cell in lab["cells"]:
         if cell["cell_type"] == "code":
-            cell["outputs"] = printed.get((cell["id"], "".join(cell["source"])), [])
+            outputs = printed.get((cell["id"], "".join(cell["source"])), [])
+            cell["outputs"] = [one for one in outputs if one["output_type"] == "stream"]
     _put_note(lab, NOTE)
 
 
-def show_clients(lab: dict[str, Any]) -> None:
-    """Make a text of each cell that connects a client of a real broker."""
+def show_clients(lab: dict[str, Any], solved: Path) -> None:
+    """Make a text of each cell that connects a client of a real broker, and of what it wrote where
+    the labs are made."""
+    printed = _read_outputs(solved)
     for cell in lab["cells"]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "code" and CLIENT.search(source):
+            text = f"{NEEDS_SOCKETS}\n\n```python\n{source}\n```"
+            for output in printed.get((cell["id"], source), []):
+                text += f"\n\n```text\n{_read_text(output)}\n```"
             for name in ("outputs", "execution_count"):
                 del cell[name]
-            text = f"{NEEDS_SOCKETS}\n\n```python\n{source}\n```"
             cell.update(cell_type="markdown", metadata={}, source=text)
+
+
+def _read_outputs(solved: Path) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """What each cell wrote that is no picture, by its id and its source."""
+    return {
+        (cell["id"], "".join(cell["source"])): [
+            one
+            for one in cell.get("outputs", ())
+            if one["output_type"] == "stream" or "text/html" in one.get("data", ())
+        ]
+        for cell in json.loads(solved.read_text("utf-8"))["cells"]
+    }
+
+
+def _read_text(output: dict[str, Any]) -> str:
+    return "".join(output.get("text") or output["data"]["text/plain"]).rstrip()
 
 
 def _put_note(lab: dict[str, Any], note: Text) -> None:
