@@ -76,12 +76,16 @@ def _mend(tokens: list[Token], source: str, english: list[Token]) -> None:
 
 
 def dress(tokens: list[Token]) -> None:
-    """Headings get the anchors that links name; a table can be scrolled with the keyboard."""
+    """Headings get the anchors that links name; what may be wider than a phone can be scrolled with
+    the keyboard."""
     for token, after in pairwise(tokens):
         if token.type == "heading_open":
             token.attrSet("id", _anchor(after.content))
-        if token.type == "table_open":
+        is_figure = [one.type for one in after.children or ()] == ["image"]
+        if token.type in ("table_open", "fence", "code_block") or is_figure:
             token.attrSet("tabindex", "0")
+        if is_figure:
+            token.attrSet("class", "figure")
         if token.type == "th_open" and not after.content:  # a corner heads nothing
             token.tag = "td"
         if after.type == "th_close" and not token.content:

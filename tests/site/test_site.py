@@ -400,18 +400,24 @@ def test_a_story_steps_by_keys(page: Any, address: str) -> None:
         "read.html",
         "licences.html",
         "docs/architecture.html",
+        "docs/instructor.html",
+        "docs/picture.html",
         "lecture/index.html",
         "lecture/1-vote.html",
         STORY,
+        "zh/index.html",
+        "zh/gallery.html",
+        "zh/docs/picture.html",
+        f"zh/{STORY}",
     ],
 )
 def test_axe_finds_nothing_and_nothing_leaves_the_width(page: Any, address: str, path: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page.goto(address + path)
     page.wait_for_load_state("networkidle")
-    for scheme in ("light", "dark"):
+    for scheme, width in ("light", 1280), ("dark", 390):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.set_viewport_size({"width": width, "height": 800})
         found = axe.run(page).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], scheme
-    page.set_viewport_size({"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (scheme, width)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
