@@ -20,7 +20,6 @@ Pictures
     Predict("07-fetch", …)     asks a question of `mqlab.lessons.questions` before the run goes on
     Fold                a text that is opened by a click, for what repeats a picture
     columns(rows)       a table as text
-    in_words(name)      what a cell or a name says in the language that is spoken
     speak("zh")         pictures, questions and messages in Chinese; `speak("en")` in English
     say("en", "中文")   a label of your own in the language that is spoken
     glossary(word)      the words of the course
@@ -37,7 +36,7 @@ Exercises
     Exercise, Parsons, Piece, Verdict   what a teacher writes an exercise with
 
 Real time
-    income(…)           order → income on Spark; IncomeError, Point
+    income(…)           order → income on Spark; IncomeError
 
 Everything is loaded when it is first asked for, so a notebook starts quickly, and one that uses
 neither Spark nor widgets runs where they are missing.
@@ -57,12 +56,12 @@ _ROOMS = {
     "mqlab.lessons.parsons": ("Parsons", "Piece"),
     "mqlab.lessons.verdict": ("Verdict",),
     "mqlab.registry.searches": ("search", "with_everything_on"),
-    "mqlab.registry.tables": ("columns", "in_words"),
+    "mqlab.registry.tables": ("columns",),
     "mqlab.lessons.atlas.pictures": ("Fold",),
     "mqlab.lessons.beside": ("put_beside",),
     "mqlab.lessons.atlas.glossary": ("glossary",),
     "mqlab.lessons.misconceptions": ("met",),
-    "mqlab.spark": ("IncomeError", "Point", "income"),
+    "mqlab.spark": ("IncomeError", "income"),
     "mqlab.lessons.predict": ("Predict",),
     "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Trials", "vary"),
 }

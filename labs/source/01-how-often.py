@@ -41,7 +41,6 @@ from mqlab.lab import (
     columns,
     continue_scenario,
     explore,
-    in_words,
     say,
     scenario,
     system,
@@ -54,6 +53,7 @@ from mqlab.lessons.patterns.lab01 import (
     count_orders,
     deliver,
     first,
+    in_words,
     list_heard,
     measure_shares,
 )

@@ -52,7 +52,6 @@
 from mqlab.lab import (
     Follow,
     IncomeError,
-    Point,
     Predict,
     Trials,
     check,
@@ -74,6 +73,7 @@ from mqlab.lessons.spark.lab11 import (
     RESUME,
     STEPS,
     Bench,
+    Point,
     amounts_of_batches,
     bestsellers,
     compare_outputs,

@@ -10,7 +10,7 @@ from ...kernel import Trace
 from ...kernel.simulate import Timing, simulate_world
 from ...patterns.delivery.claims import list_booked
 from ...registry import scenario, system
-from ...registry.tables import columns
+from ...registry.tables import columns, in_words
 from ..steps import first
 from .exercises.counting import CONSUME, COUNTING
 from .orders import list_orders, send_all
@@ -24,6 +24,7 @@ __all__ = [
     "count_orders",
     "deliver",
     "first",
+    "in_words",
     "list_heard",
     "list_orders",
     "measure_shares",

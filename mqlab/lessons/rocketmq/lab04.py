@@ -6,7 +6,7 @@ from functools import cache
 
 from ...registry.cases.rocketmq import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tell_cases
-from ...registry.tables import table
+from ...registry.tables import in_words, table
 from ..recordings import read_recording
 from ..silence import compare_silence
 from ..steps import first
@@ -41,6 +41,7 @@ __all__ = [
     "count_ends",
     "count_shares",
     "first",
+    "in_words",
     "look_back",
     "read_recording",
     "tell_claims",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...serve.kafka import serve
+from ...spark import Point
 from ...spark.topics import consumer, fetch_offsets
 from .broker_kill import kill_broker
 from .clocks import COMMIT_RULES, MOMENTS, compare_outputs, play_both
@@ -26,6 +27,7 @@ __all__ = [
     "COMMIT_RULES",
     "STEPS",
     "Bench",
+    "Point",
     "amounts_of_batches",
     "bestsellers",
     "compare_outputs",
