@@ -59,19 +59,20 @@ function draw() {
 }
 
 function drawMark({ kind, at: place, from, to, words }, y, x, isNew) {
+  const says = `words ${isNew ? "new" : ""}`;
   if (kind === "dies") {
     add("circle", { class: "cross", cx: x.get(place), cy: y, r: 13 });
     add("path", { class: "x", d: `M${x.get(place) - 5} ${y - 5}l10 10m0 -10l-10 10` });
     add("text", { class: "dies", x: x.get(place) + 22, y: y + 5 }, words);
   } else if (kind === "box") {
     add("rect", { class: "box", x: x.get(place) - 9, y: y - 11, width: 18, height: 22 });
-    add("text", { class: "words", x: x.get(place) + 18, y: y + 5 }, words);
+    add("text", { class: says, x: x.get(place) + 18, y: y + 5 }, words);
   } else {
     const [a, b] = [x.get(from), x.get(to)], way = Math.sign(b - a);
     const line = add("line", { class: `arrow ${kind}`, x1: a + 6 * way, x2: b - 14 * way, y1: y, y2: y });
     const tip = add("path", { class: "tip", d: `M${b - 4 * way} ${y}l${-11 * way} -6v12z` });
     const middle = [...x.values()].sort((p, q) => p - q).filter((p) => p >= Math.min(a, b));
-    add("text", { class: "words mid", x: (middle[0] + middle[1]) / 2, y: y + 5 }, words);
+    add("text", { class: `${says} mid`, x: (middle[0] + middle[1]) / 2, y: y + 5 }, words);
     if (isNew && !still.matches) {
       const ms = { duration: 500, easing: "ease-out" };
       line.animate([{ transform: `translateX(${a}px) scaleX(0) translateX(${-a}px)` },
