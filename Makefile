@@ -55,7 +55,7 @@ real: setup ## real brokers (Java, Maven): asked again and compared, and the eng
 	@$(PY) -m mqlab real pulsar compare
 	@$(PY) -m mqlab real pulsar compare --served
 	@$(PY) -m pytest -q tests/serve/pulsar/java_client.py tests/serve/pulsar/real_administration.py \
-		tests/serve/pulsar/generations.py
+		tests/serve/pulsar/generations.py tests/lessons/java_client.py
 
 lock: setup ## renew requirements.lock within pyproject.toml's bounds
 	@.ci/lock

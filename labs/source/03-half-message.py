@@ -462,6 +462,36 @@ print(read_recording("rocketmq-5.5.0/5.5", "local-transaction-throws", "EndTrans
 # 抛出异常，状态就停留在 **UNKNOW**，返回 `null` 也一样；通信协议里叫 `NOT_TYPE`。这是对的：行*确实*在。INSERT 已经提交，丢的只是它的应答。broker 稍后会来询问，监听器查到了行，消息就投递出去。第二张表录自真实的 broker，那里的监听器没有查到行，对同样的问题回答 ROLLBACK。
 
 # %% [markdown] tags=["deeper"]
+# ## Deeper: what does a released client do?
+
+# %% [markdown] lang="zh"
+# ## 深入：正式发布的客户端会怎么做？
+
+# %% [markdown]
+# Until now every producer was the engine's. In the next cell RocketMQ's own Java client 5.5.0 sends six
+# transactional messages. Each text says what its listener does: commit, roll back, throw, or return UNKNOW
+# once or twice. A push consumer of the same client waits for them. *Before you run it: which states does
+# `sendMessageInTransaction` return, how often is the listener asked about each message, and which of the six
+# reach the consumer?*
+
+# %% [markdown] lang="zh"
+# 到这里为止，所有生产者都是引擎里的。下一个单元让 RocketMQ 自己的 Java 客户端 5.5.0 发送六条事务消息。每条消息的内容说明监听器怎么做：提交、回滚、抛出异常，或者返回一次、两次 UNKNOW。同一个客户端的推送消费者等着接收。*运行之前先回答：`sendMessageInTransaction` 各返回什么状态，监听器各被问几次，六条里哪几条会到达消费者？*
+
+# %%
+from mqlab.lessons.rocketmq.lab03 import send_from_java
+
+send_from_java()
+
+# %% [markdown]
+# The exception and UNKNOW look the same to the program that sends: `SEND_OK UNKNOW`. Only the check tells
+# them apart, and the consumer gets the four messages that were committed in the end. On a machine with
+# Java 17 and Maven, `send_from_java(fetch=True)` fetches the client (94 MB, once) and runs it at this
+# project's own server, beside the recording.
+
+# %% [markdown] lang="zh"
+# 对发送的程序来说，抛出异常和 UNKNOW 看起来一样，都是 `SEND_OK UNKNOW`。要到回查时才能区分，最后提交的四条消息到达消费者。如果机器上有 Java 17 和 Maven，`send_from_java(fetch=True)` 会下载客户端（94 MB，只下载一次），让它连到本项目自己的服务器执行，结果放在录制旁边。
+
+# %% [markdown] tags=["deeper"]
 # ## Deeper: which line of your code decides?
 
 # %% [markdown] lang="zh"

@@ -560,6 +560,35 @@ print(tell_registrations())
 # 没有人收到的回查也*算数*。如果整个服务离线七分半钟，按默认设置，它的半消息就会转存，尽管一次也没有问到过任何进程。而*在场*意味着已经注册。5.5 的生产者在发送第一条消息时注册；如果构造函数收到了主题列表，则在启动时注册，如第二行。4.9 的生产者在启动时注册，前提是 broker 会自动创建主题。有一篇文章说，有了回查，结束请求丢了也绝无妨碍。只有组内还有某个进程注册着、并且仍然说得出决定了什么，这句话才成立。
 
 # %% [markdown] tags=["deeper"]
+# ## Deeper: what does a released client do?
+
+# %% [markdown] lang="zh"
+# ## 深入：正式发布的客户端会怎么做？
+
+# %% [markdown]
+# In the next cell a process with RocketMQ's own Java client 5.5.0 sends the half *paid*, runs its local
+# transaction, and is killed before it has sent the end. Then another process starts, with the same producer
+# group. *Before you run it: which process is asked, and what must that process have done first, so that the
+# broker knows it?*
+
+# %% [markdown] lang="zh"
+# 下一个单元里，一个使用 RocketMQ 自己的 Java 客户端 5.5.0 的进程发送半消息 *paid*，执行本地事务，在发出结束请求之前被杀掉。然后另一个进程启动，用同一个生产者组。*运行之前先回答：broker 问哪个进程？那个进程得先做过什么，broker 才认识它？*
+
+# %%
+from mqlab.lessons.rocketmq.lab04 import die_in_java
+
+die_in_java()
+
+# %% [markdown]
+# The heir is asked about a payment that it never sent, so its listener must find the answer outside of the
+# process. It had sent a plain message before: a producer of 5.5 that has sent nothing is unknown to the
+# broker, since it learns the broker's address with its first send. On a machine with Java 17 and Maven,
+# `die_in_java(fetch=True)` fetches the client (94 MB, once) and runs it at this project's own server.
+
+# %% [markdown] lang="zh"
+# 接替的进程被问到一笔它从没发送过的付款，所以它的监听器必须到进程之外去找答案。它之前发过一条普通消息：5.5 的生产者第一次发送时才知道 broker 的地址，什么都没发过，broker 就不认识它。如果机器上有 Java 17 和 Maven，`die_in_java(fetch=True)` 会下载客户端（94 MB，只下载一次），让它连到本项目自己的服务器执行。
+
+# %% [markdown] tags=["deeper"]
 # ## Deeper: what if an end is only slow?
 
 # %% [markdown] lang="zh"

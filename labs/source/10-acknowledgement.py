@@ -377,6 +377,33 @@ print(compare_types())
 # 总之，中止撤销的是确认。哪些消息会再来、什么时候来，取决于订阅的类型。
 
 # %% [markdown] tags=["deeper"]
+# ## Deeper: what does a released client do?
+
+# %% [markdown] lang="zh"
+# ## 深入：正式发布的客户端会怎么做？
+
+# %% [markdown]
+# In the next cell Pulsar's own Java client 4.2.4 receives four messages on a Shared subscription,
+# acknowledges b and c in a transaction, and aborts it. *Before you run it: which messages come again, and
+# what does each of them say about itself?*
+
+# %% [markdown] lang="zh"
+# 下一个单元里，Pulsar 自己的 Java 客户端 4.2.4 在 Shared 订阅上收到四条消息，在一个事务里确认 b 和 c，然后中止事务。*运行之前先回答：哪些消息会再来，再来的消息带着什么标记？*
+
+# %%
+from mqlab.lessons.pulsar.lab10 import redeliver_to_java
+
+redeliver_to_java()
+
+# %% [markdown]
+# b and c come again, each with a redelivery count of 1; a and d, which are not acknowledged either, stay with
+# the consumer that has them. On a machine with Java 17 and Maven, `redeliver_to_java(fetch=True)` fetches the
+# client (242 MB with the broker it comes with, once) and runs it at this project's own server.
+
+# %% [markdown] lang="zh"
+# b 和 c 再次到来，重新投递的次数都是 1。a 和 d 也没有确认，但仍留在已经收到它们的消费者那里。如果机器上有 Java 17 和 Maven，`redeliver_to_java(fetch=True)` 会下载客户端（连同随它一起发布的 broker 共 242 MB，只下载一次），让它连到本项目自己的服务器执行。
+
+# %% [markdown] tags=["deeper"]
 # ## Deeper: may two transactions acknowledge one message?
 
 # %% [markdown] lang="zh"

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UserError
-from .our_control import OurControl
 
 VERSION = "4.3.1"
 
@@ -105,6 +104,7 @@ class OurHost:
     @contextmanager
     def _serve(self, profile: str, auto_create: bool) -> Iterator[Any]:
         from mqlab.real.kafka.client import PROFILES, Target
+        from mqlab.serve.control import OurControl
         from mqlab.serve.kafka import serve
 
         level = PROFILES[profile].transaction_version

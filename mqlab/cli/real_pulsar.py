@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UserError
-from .our_control import OurControl
 
 VERSION = "4.2.4"
 
@@ -88,15 +87,6 @@ def start_broker(args: argparse.Namespace) -> None:
 # ---- this project's server, hosted for programs -----------------------------------------
 
 
-class OurHands(OurControl):
-    """Our server's time is everybody's."""
-
-    __slots__ = ()
-
-    def pause(self, seconds: float) -> None:
-        time.sleep(seconds)
-
-
 #: what a program's broker may be set to, and how our server is told
 SETTINGS = {
     "brokerDeduplicationEnabled": lambda value: ["--dedup"] if value == "true" else [],
@@ -141,6 +131,7 @@ class ServerHost:
         from mqlab.real.pulsar.driver import JavaDriver
         from mqlab.real.pulsar.notebook import Target
         from mqlab.serve.process import start_broker as start
+        from mqlab.serve.pulsar.control import OurHands
 
         options = ["--snapshot-interval", "2000"]
         for name, value in settings:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UserError
-from .our_control import OurControl
 
 VERSION = "5.5.0"
 
@@ -93,25 +92,6 @@ def start_broker(args: argparse.Namespace) -> None:
 # ---- this project's server, hosted for programs -----------------------------------------
 
 
-class OurClocks(OurControl):
-    """Fires our server's timers too. A timer that has nothing to do is not set, and then nothing
-    happens, as in a real broker."""
-
-    __slots__ = ()
-
-    def round(self, timeout_ms: int = 0, check_max: int = 3) -> None:
-        self.server.fire("broker", "check")
-
-    def write_ops(self) -> None:
-        self.server.fire("broker", "op batch")
-
-    def persist(self) -> None:
-        self.server.fire("broker", "persist offsets")
-
-    def end_delay(self, level: int) -> None:
-        self.server.fire("broker", f"delay level {level}")
-
-
 @dataclass(frozen=True, slots=True)
 class OurHost:
     broker: str = "mqlab"
@@ -136,6 +116,7 @@ class OurHost:
         from mqlab.real.rocketmq.client import Target
         from mqlab.real.rocketmq.hosts import VERSIONS
         from mqlab.serve.process import start_broker as start
+        from mqlab.serve.rocketmq.control import OurClocks
 
         never = "86400000"
         with tempfile.TemporaryDirectory(prefix="mqlab-compare-") as folder:

@@ -15,6 +15,8 @@ from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tell_cases
 from ...registry.tables import columns, list_calls
 from ..beside import put_beside
+from ..java import ask_java, open_pulsar
+from ..laid import Laid
 from ..menus import list_safeguards
 from ..patterns.orders import list_orders
 from ..recordings import read_recording
@@ -46,6 +48,7 @@ __all__ = [
     "put_beside_kafka",
     "read_recording",
     "receive_last",
+    "redeliver_to_java",
     "store_repeated",
     "tell_searches",
     "zombie",
@@ -342,3 +345,8 @@ def receive_next(player: Player) -> str:
     """What the last call of a run was given."""
     given = [fact.body.detail for fact in player.trace if isinstance(fact.body, Outcome)]
     return given[-1].replace(":31678", "").replace(":31073", "").replace(":40483", "")
+
+
+def redeliver_to_java(fetch: bool = False) -> Laid:
+    """The released Java client acknowledges in a transaction that aborts."""
+    return ask_java(open_pulsar, "pulsar-4.2.4/4.2/ack-and-abort-shared", fetch)

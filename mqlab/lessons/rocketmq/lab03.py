@@ -18,6 +18,8 @@ from ...rocketmq.log.store import COMMIT_LOG
 from ...rocketmq.messages import Message, SendMessage, Statement
 from ...rocketmq.states import SendStatus, TransactionType
 from ..atlas.map_panel import broker_map, map_table
+from ..java import ask_java, open_rocketmq
+from ..laid import Laid
 from ..menus import list_kills, list_safeguards
 from ..patterns.orders import list_orders
 from ..recordings import read_recording
@@ -55,6 +57,7 @@ __all__ = [
     "list_safeguards",
     "map_table",
     "read_recording",
+    "send_from_java",
     "table",
     "tell_deaths",
     "tell_safeguards",
@@ -169,3 +172,8 @@ def tell_safeguards(*names: str) -> str:
         finds = ", ".join(kept.counterexamples) or "nothing"
         rows.append((name, case.anomaly, len(search(case).schedule), finds))
     return table("switched off | anomaly | choices | switched on", rows)
+
+
+def send_from_java(fetch: bool = False) -> Laid:
+    """Six transactional messages of the released Java client, and what became of them."""
+    return ask_java(open_rocketmq, "rocketmq-5.5.0/5.5/java-transactions", fetch)

@@ -7,6 +7,8 @@ from functools import cache
 from ...registry.cases.rocketmq import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tell_cases
 from ...registry.tables import in_words, table
+from ..java import ask_java, open_rocketmq
+from ..laid import Laid
 from ..recordings import read_recording
 from ..silence import compare_silence
 from ..steps import first
@@ -40,6 +42,7 @@ __all__ = [
     "compare_silence",
     "count_ends",
     "count_shares",
+    "die_in_java",
     "first",
     "in_words",
     "look_back",
@@ -114,3 +117,8 @@ def count_ends(loss: float, death: float, checks: int) -> list[list[int]]:
     """For each of `ENDS`, the orders that come to it without check-back and with it."""
     runs = [measure_outcomes(asks, loss, death, checks, seeds=10) for asks in (False, True)]
     return [[getattr(one, end) for one in runs] for end in ENDS.values()]
+
+
+def die_in_java(fetch: bool = False) -> Laid:
+    """A released Java client dies before its end; another of its group is asked."""
+    return ask_java(open_rocketmq, "rocketmq-5.5.0/5.5/java-heir", fetch)

@@ -1,16 +1,20 @@
-"""This project's own server in the hands of programs that stop and start the broker they ask."""
+"""This project's own server in the hands of a program that stops and starts the broker it asks.
+
+The recorded programs of `mqlab.real` bring no broker: they are handed one, with such a hand on it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from .process import RunningBroker
 
 
 @dataclass(frozen=True, slots=True)
 class OurControl:
-    """`server`: a `RunningBroker`; it has one node."""
+    """`server`: it has one node, whatever the node's number."""
 
-    server: Any
+    server: RunningBroker
 
     def kill(self, node: int = 1) -> None:
         self.server.kill()

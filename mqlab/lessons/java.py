@@ -1,0 +1,122 @@
+"""A released Java client at this project's own server, beside what the same program was told by a
+real broker.
+
+The programs are those that `mqlab.real` has recorded, so the lines can be laid side by side. The
+client needs Java 17 and its jars; where they are not at hand, the recording stands alone, and a
+sentence says why.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..kernel import Text, Words
+from ..places import RECORDINGS
+from ..real.jars import Jars
+from ..real.oracle import Oracle
+from ..real.recording import Recording, load
+from ..real.runner import run
+from .laid import Laid
+
+RAN = Words(
+    "The Java client of {product} {version} has just run at this project's own server.",
+    "{product} {version} 的 Java 客户端刚刚连接本项目自己的服务器，执行了一遍。",
+)
+NOT_RUN = Words(
+    "No Java client ran here: {why}. The table is the recording of a real broker.",
+    "这里没有执行 Java 客户端：{why}。下表是真实 broker 的录制。",
+)
+NOT_FETCHED = Words(
+    "its jars are not here yet (fetch=True lets Maven fetch {size} MB)",
+    "还没有它的 jar 包（加上 fetch=True，就由 Maven 下载 {size} MB）",
+)
+IN_A_BROWSER = Text("a browser has no Java", "浏览器里没有 Java")
+MISSING = Words("{what}", "本机缺少所需的软件（{what}）")
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """`size`: of its jars, in MB; `open_target`: what its programs ask, made of a server that has
+    been started for it."""
+
+    product: str
+    version: str
+    size: int
+    jars: Jars
+    oracle: Oracle
+    open_target: Callable[[], AbstractContextManager[Any]]
+
+    def find_reason(self, fetch: bool) -> str:
+        """Why it cannot run here; nothing if it can."""
+        if missing := self.jars.find_missing():
+            return str(MISSING(what=missing))
+        if fetch or self.jars.is_here(self.version):
+            return ""
+        return str(NOT_FETCHED(size=self.size))
+
+    def run(self, name: str, profile: str) -> Recording:
+        """Raises RealBrokerError where the jars cannot be fetched or the client ends early."""
+        with self.open_target() as target:
+            return run(self.oracle, self.oracle.programs()[name], profile, target)
+
+
+def ask_java(open_client: Callable[[], Client], recording: str, fetch: bool = False) -> Laid:
+    """Print whether the client ran, and lay what it was told beside the recording, whose name is
+    as "rocketmq-5.5.0/5.5/java-heir". `fetch`: let Maven fetch the client where it is not here."""
+    recorded = load(RECORDINGS / f"{recording}.json")
+    if sys.platform == "emscripten":
+        print(NOT_RUN(why=IN_A_BROWSER))
+        return Laid(recorded)
+    client = open_client()
+    if why := client.find_reason(fetch):
+        print(NOT_RUN(why=why))
+        return Laid(recorded)
+    ran = client.run(recorded.scenario, recorded.profile)
+    print(RAN(product=client.product, version=client.version))
+    return Laid(recorded, ran)
+
+
+def open_rocketmq() -> Client:
+    """The client of `TransactionMQProducer`, 5.5.0."""
+    from ..real.rocketmq.client import Target
+    from ..real.rocketmq.jars import JARS
+    from ..real.rocketmq.oracle import ROCKETMQ
+    from ..serve.process import start_broker
+    from ..serve.rocketmq.control import OurClocks
+
+    version, never = "5.5.0", "86400000"  # each round comes when the program says so
+    options = ["--check-interval", never, "--op-batch-interval", never]
+    options += ["--transaction-timeout", "1"]
+
+    @contextmanager
+    def open_target() -> Iterator[Target]:
+        with start_broker("rocketmq", options) as server:
+            yield Target("mqlab", server.address, OurClocks(server), version, server.address)
+
+    return Client("RocketMQ", version, 94, JARS, ROCKETMQ, open_target)
+
+
+def open_pulsar() -> Client:
+    """The client of `PulsarClient.newTransaction`, 4.2.4."""
+    from ..real.pulsar.driver import JavaDriver
+    from ..real.pulsar.jars import JARS
+    from ..real.pulsar.notebook import Target
+    from ..real.pulsar.oracle import PULSAR
+    from ..serve.process import start_broker
+    from ..serve.pulsar.control import OurHands
+
+    version = "4.2.4"
+
+    @contextmanager
+    def open_target() -> Iterator[Target]:
+        with (
+            start_broker("pulsar", ["--snapshot-interval", "2000"]) as server,
+            JavaDriver(server.address, f"http://{server.address}", version) as driver,
+        ):
+            yield Target("mqlab", driver, OurHands(server), version)
+
+    return Client("Pulsar", version, 242, JARS, PULSAR, open_target)
