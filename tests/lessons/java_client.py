@@ -1,5 +1,5 @@
-"""The labs' cells with a released Java client, as they run where Java and Maven are at hand: every
-line is what a real broker told. `make real` runs this."""
+"""Released Java clients in the labs, where Java and Maven are at hand: each line that they are told
+is what a real broker told them. `make real` runs this."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from collections.abc import Callable
 
 import pytest
 
-from mqlab.lessons.laid import Laid
+from mqlab.lessons.laid import Laid, read_laid
 from mqlab.lessons.pulsar.lab10 import redeliver_to_java
 from mqlab.lessons.rocketmq.lab03 import send_from_java
 from mqlab.lessons.rocketmq.lab04 import die_in_java
+from mqlab.places import LABS
+from mqlab.real.kafka.client import Target
+from mqlab.real.kafka.oracle import KAFKA
+from mqlab.real.runner import run
+from mqlab.serve.kafka import serve
+
+RIGHT = LABS / "coordinator" / "sitting-5.py"
 
 
 @pytest.mark.parametrize("cell", [send_from_java, die_in_java, redeliver_to_java])
@@ -18,3 +25,11 @@ def test_our_server_tells_it_what_a_real_one_told(cell: Callable[..., Laid]) -> 
     told = cell(fetch=True)
     assert told.right is not None
     assert [row for row in told.rows if row.mark] == []
+
+
+@pytest.mark.parametrize("name", ["java-copy", "java-fenced", "java-admin", "java-wrong-group"])
+def test_it_commits_through_a_learners_coordinator(name: str) -> None:
+    with serve(coordinator=RIGHT, auto_create=False) as broker:
+        told = run(KAFKA, KAFKA.programs()[name], "tv2", Target("mqlab", broker.address))
+    recorded = read_laid(f"kafka-4.3.1/tv2/{name}").left
+    assert [row for row in Laid(recorded, told).rows if row.mark] == []

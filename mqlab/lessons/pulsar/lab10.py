@@ -349,4 +349,4 @@ def receive_next(player: Player) -> str:
 
 def redeliver_to_java(fetch: bool = False) -> Laid:
     """The released Java client acknowledges in a transaction that aborts."""
-    return ask_java(open_pulsar, "pulsar-4.2.4/4.2/ack-and-abort-shared", fetch)
+    return ask_java(open_pulsar, "pulsar-4.2.4/4.2/cumulative-and-abort", fetch)
