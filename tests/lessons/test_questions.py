@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from mqlab.lab import Predict, scenario
+from mqlab.lessons import questions
 from mqlab.lessons.questions import CALL, find_question, read_questions
 
 TORN = """
@@ -111,3 +113,12 @@ def test_an_answer_that_the_browser_could_not_write_is_written_by_the_next_run(
     assert written == ['Predict("07-who-writes", chosen=2)  # mine']
     assert (again.chosen, again.locked, again.revealed) == (2, True, False)
     assert Predict("07-who-writes").chosen == -1, "written once; who deletes it begins again"
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(questions.__file__).parent.glob("*.toml")), ids=lambda path: path.stem
+)
+def test_no_question_has_markup(path: Path) -> None:
+    """Its words are drawn as they stand, stars and backticks too."""
+    words = path.read_text("utf-8").split("\n[", 1)[1]
+    assert not set("*`") & set(words)
