@@ -14,7 +14,8 @@ from ..replication.messages import replica_name
 @frozen
 class Cluster:
     """The names a picture needs: node names by their part, and the ids in a fixed order.
-    With several `replicas` a partition stands on several nodes, one of which leads."""
+    With several `replicas` a partition stands on several nodes, one of which leads; a topic's
+    and a group's on `topic_replicas` of them."""
 
     config: KafkaConfig
     producers: tuple[tuple[str, str], ...]
@@ -24,6 +25,7 @@ class Cluster:
     admins: tuple[str, ...] = ()
     workers: tuple[str, ...] = ()
     replicas: int = 1
+    topic_replicas: int = 1
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -33,7 +35,12 @@ class Cluster:
         """The nodes that hold a copy of a partition (or of the coordinator's log)."""
         if self.replicas == 1:
             return (partition,)
-        return tuple(replica_name(partition, n) for n in range(1, self.replicas + 1))
+        return tuple(replica_name(partition, n) for n in self.numbers(partition))
+
+    def numbers(self, partition: str) -> tuple[int, ...]:
+        """The numbers of those copies, from 1."""
+        own = partition == self.config.coordinator
+        return tuple(range(1, 1 + (self.replicas if own else self.topic_replicas)))
 
     def leader(self, world: World, partition: str) -> str:
         """The node that leads a partition, by the controller's record."""

@@ -53,7 +53,8 @@ class KafkaSystem(System):
     `workers`: (node, transactional id) of processes that consume and produce; `admins`:
     administrators' clients. `programs`: (node, what its application does).
 
-    `replicas` of every log, of which `min_isr` must be in sync for an append. `retries`
+    `replicas` of every log, of which `min_isr` must be in sync for an append; `topic_replicas` of
+    those of topics and groups, where they have fewer (0: as many). `retries`
     None: as often as need be; `delivery_timeout_ms` and `max_block_ms` 0: for ever;
     `config_check` "off" builds producers that Java refuses to (`max_in_flight` 6 with
     idempotence). `rules`: what a learner writes; a lesson says into which role it goes.
@@ -70,6 +71,7 @@ class KafkaSystem(System):
     admins: tuple[str, ...] = ()
     groups: Annotated[int, GROUPS] = 0
     replicas: int = 1
+    topic_replicas: int = 0
     min_isr: int = 1
     timeout_ms: int = 60_000
     max_in_flight: int = 5
@@ -102,6 +104,11 @@ class KafkaSystem(System):
             raise ValueError(
                 f"replicas={self.replicas} min_isr={self.min_isr}: expected 1 to 3 replicas, and "
                 "no more of them in sync than there are"
+            )
+        if self.topic_replicas and not self.min_isr <= self.topic_replicas <= self.replicas:
+            raise ValueError(
+                f"topic_replicas={self.topic_replicas}: expected {self.min_isr} (min_isr) to "
+                f"{self.replicas} (replicas), or 0 for as many"
             )
         super().__post_init__()
         if self.config_check not in ("on", "off"):
@@ -162,6 +169,7 @@ class KafkaSystem(System):
             groups=tuple(f"__consumer_offsets-{i}" for i in range(self.groups)),
             admins=self.admins,
             replicas=self.replicas,
+            topic_replicas=self.topic_replicas or self.replicas,
         )
 
     def nodes(self) -> tuple[NodeSpec, ...]:

@@ -21,7 +21,6 @@ from ..group import GroupCoordinator
 from ..leader import Leader
 from ..replication import Leadership, Replica, ReplicaConfig, Router, RouterConfig
 from ..replication.controller import start_controller
-from ..replication.messages import replica_name
 from ..replication.replica import Lead, TakingOver
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def _client(
     system: KafkaSystem, name: str, key: str, role: Any, programs: dict[str, Program]
 ) -> NodeSpec:
     if system.replicas > 1:
-        brokers = copies(system, system.config.coordinator)  # they know of every leader
+        brokers = system.cluster.copies(system.config.coordinator)  # they know of every leader
         role = Router(RouterConfig(cluster=system.config, brokers=brokers, key=key), role)
     return NodeSpec(name, ((name, partial(client, role)),), programs.get(name, ()))
 
@@ -108,32 +107,29 @@ def leaders_of(system: KafkaSystem) -> tuple[str, ...]:
     return (system.config.coordinator, *cluster.partitions, *cluster.groups)
 
 
-def copies(system: KafkaSystem, partition: str) -> tuple[str, ...]:
-    return tuple(replica_name(partition, n) for n in range(1, system.replicas + 1))
-
-
 def hears(system: KafkaSystem) -> Map[str, tuple[str, ...]]:
     """Who is told who leads a partition. The coordinator's copies hear of all, for they send
     markers everywhere; and all hear of the coordinator, whom every leader asks."""
-    tc = system.config.coordinator
-    everywhere = tuple(c for partition in leaders_of(system) for c in copies(system, partition))
+    tc, copies = system.config.coordinator, system.cluster.copies
+    everywhere = tuple(c for partition in leaders_of(system) for c in copies(partition))
     return Map(
-        (p, everywhere if p == tc else (*copies(system, tc), *copies(system, p)))
-        for p in leaders_of(system)
+        (p, everywhere if p == tc else (*copies(tc), *copies(p))) for p in leaders_of(system)
     )
 
 
 def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
     """A new cluster begins with everybody in sync and the first replica leading."""
-    isr = tuple(range(1, system.replicas + 1))
-    return tuple(Leadership(partition, 1, 0, isr) for partition in leaders_of(system))
+    return tuple(
+        Leadership(partition, 1, 0, system.cluster.numbers(partition))
+        for partition in leaders_of(system)
+    )
 
 
 def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpec]:
     first = first_leaders(system)
     specs = []
     for partition in leaders_of(system):
-        for number in range(1, system.replicas + 1):
+        for number in system.cluster.numbers(partition):
             config = ReplicaConfig(
                 partition=partition,
                 number=number,

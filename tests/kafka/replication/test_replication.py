@@ -132,6 +132,21 @@ def test_impossible_numbers_of_replicas_are_refused(line):
         system(f"kafka {line}")
 
 
+@pytest.mark.parametrize("line", ["topic_replicas=2", "replicas=2 min_isr=2 topic_replicas=1"])
+def test_topics_have_no_more_replicas_and_no_fewer_than_in_sync(line):
+    with pytest.raises(ValueError, match=r"topic_replicas=\d: expected"):
+        system(f"kafka {line}")
+
+
+def test_topics_may_have_fewer_replicas_than_the_coordinators_log():
+    line = f"kafka partitions=1 replicas=2 topic_replicas=1 {APP} 'controller=elect coordinator 2'"
+    lanes = [spec.name for spec in system(line).nodes()]
+    assert lanes == ["app", "coordinator@1", "coordinator@2", "orders-0@1", "controller"]
+    verdict = explore(system(line), Budget())
+    assert verdict.complete and not verdict.counterexamples and not verdict.missing, verdict
+    assert verdict.states == 10_852
+
+
 def test_a_follower_that_takes_over_knows_the_last_five_batches_and_one_restarted_only_one():
     # Seen on three real 4.3.1 brokers: the new leader knows all five again.
     story = """
