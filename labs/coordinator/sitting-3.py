@@ -22,11 +22,12 @@ COMPLETE = {
 
 @frozen
 class Coordinator:
-    """`entries`: what is safe in the log, by transactional id. `pending`: records that are not
-    safe yet, by log and end; when one is, its caller gets its answer. `owed`: the partitions
-    whose marker is not written yet."""
+    """`epoch`: the leader epoch of its log, in each marker. `entries`: what is safe in the log, by
+    transactional id. `pending`: records that are not safe yet, by log and end; when one is, its
+    caller gets its answer. `owed`: the partitions whose marker is not written yet."""
 
     config: KafkaConfig
+    epoch: int = 0
     entries: Map[str, Entry] = Map()
     pending: Map[tuple[str, int], Pending] = Map()
     owed: Map[str, tuple[str, ...]] = Map()
@@ -138,7 +139,8 @@ class Coordinator:
     def mark(self, txn_id: str, partition: str) -> Send:
         entry = self.entries.get(txn_id)
         commit = entry.state is TxnState.PREPARE_COMMIT
-        return Send(partition, WriteTxnMarkers(txn_id, entry.pid, entry.epoch, commit))
+        marker = WriteTxnMarkers(txn_id, entry.pid, entry.epoch, commit, self.epoch)
+        return Send(partition, marker)
 
     def cross_off(self, said: WriteTxnMarkersResponse, partition: str, disk: Disk):
         entry, owed = self.entries.get(said.txn_id), self.owed.get(said.txn_id, ())
@@ -155,9 +157,9 @@ class Coordinator:
         return new.write(replace(entry, state=COMPLETE[entry.state], partitions=()), disk)
 
     @staticmethod
-    def recover(config: KafkaConfig, disk: Disk, at_ms: int):
+    def recover(config: KafkaConfig, disk: Disk, at_ms: int, epoch: int):
         """What is in the log is decided, and what was decided is owed again."""
         entries = entries_of(disk)
         owed = Map((e.txn_id, e.partitions) for e in entries.values() if e.state in COMPLETE)
-        new = Coordinator(config, entries, owed=owed)
+        new = Coordinator(config, epoch, entries, owed=owed)
         return new, tuple(new.mark(id, one) for id, left in owed.items() for one in left)

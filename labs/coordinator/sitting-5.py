@@ -22,11 +22,12 @@ COMPLETE = {
 
 @frozen
 class Coordinator:
-    """`entries`: what is safe in the log, by transactional id. `pending`: records that are not
-    safe yet, by log and end; when one is, its caller gets its answer. `owed`: the partitions
-    whose marker is not written yet."""
+    """`epoch`: the leader epoch of its log, in each marker. `entries`: what is safe in the log, by
+    transactional id. `pending`: records that are not safe yet, by log and end; when one is, its
+    caller gets its answer. `owed`: the partitions whose marker is not written yet."""
 
     config: KafkaConfig
+    epoch: int = 0
     entries: Map[str, Entry] = Map()
     pending: Map[tuple[str, int], Pending] = Map()
     owed: Map[str, tuple[str, ...]] = Map()
@@ -155,9 +156,7 @@ class Coordinator:
         entry = self.entries.get(txn_id)
         commit = entry.state is TxnState.PREPARE_COMMIT
         version = entry.client_version  # 2: the leader demands an epoch above the one it knows
-        marker = WriteTxnMarkers(
-            txn_id, entry.pid, entry.epoch, commit, transaction_version=version
-        )
+        marker = WriteTxnMarkers(txn_id, entry.pid, entry.epoch, commit, self.epoch, version)
         return Send(partition, marker)
 
     def cross_off(self, said: WriteTxnMarkersResponse, partition: str, disk: Disk):
@@ -184,11 +183,11 @@ class Coordinator:
         return self.write(self.decide(entry, commit=False), disk)
 
     @staticmethod
-    def recover(config: KafkaConfig, disk: Disk, at_ms: int):
+    def recover(config: KafkaConfig, disk: Disk, at_ms: int, epoch: int):
         """What is in the log is decided, and what was decided is owed again."""
         entries = entries_of(disk)
         owed = Map((e.txn_id, e.partitions) for e in entries.values() if e.state in COMPLETE)
-        new = Coordinator(config, entries, owed=owed)
+        new = Coordinator(config, epoch, entries, owed=owed)
         timers = tuple(
             SetTimer(TIMEOUT + e.txn_id, e.timeout_ms)
             for e in entries.values()

@@ -213,7 +213,7 @@ check_mine(2)
 # ## Deeper: sitting 3, it is not alone
 
 # %% [markdown] lang="zh"
-# ## 深入：第 3 节，来了第二个生产者
+# ## 深入：第 3 节，它不是唯一的
 
 # %% [markdown]
 # *60 to 90 minutes.* A second producer comes with the same transactional id, while the first one is still alive. Connections
@@ -225,6 +225,17 @@ check_mine(2)
 # 3. Each end gives the next epoch, in its record, in its markers and in its answer. So a message of the ended
 #    transaction cannot be taken for one of the next. The leaders demand it from here on.
 # 4. After `ConnectionLost` a marker may be lost, or its answer. Send again what is still owed there.
+#
+# Then it is your coordinator that is not alone. Its log has a copy on a second node, and a newer coordinator begins
+# there while the older one still believes that it leads. In this trial the leaders demand no new epoch of the
+# producer, as before transaction.version 2, so two things are left to keep the older one out:
+#
+# 5. What it has decided alone is no decision: the newer one does not have the record. `Appended` comes when both
+#    have it. *What must not happen before?*
+# 6. What both have, both will send. The older one's marker may arrive last, when the producer's next transaction is
+#    open. `recover` takes a fourth value, `epoch`, the *coordinator epoch*. Put it into each marker
+#    as `coordinator_epoch`; a partition refuses a lower one than it has seen, with TRANSACTION_COORDINATOR_FENCED.
+#    *Who gets that answer, and what should it do?*
 
 # %% [markdown] lang="zh"
 # *60 到 90 分钟。* 第一个生产者还活着，第二个生产者带着同一个事务 ID（transactional id）来了。连接会断开，先前发出的东西会迟到。
@@ -233,6 +244,11 @@ check_mine(2)
 # 2. epoch 与日志里的不同，就拒绝：PRODUCER_FENCED。
 # 3. 每次结束都给出下一个 epoch，写进它的记录、控制消息和应答。这样，已结束事务的消息就不会混进下一个事务。从这一节起，leader 要求必须如此。
 # 4. `ConnectionLost` 之后，丢的可能是控制消息，也可能是它的应答。凡是还欠那个分区的，再发一次。
+#
+# 接下来，不再只有一个的是你的协调器。它的日志在第二个节点上有一份副本；新协调器在那里接任时，旧协调器还以为自己是 leader。这次试验里，各分区的 leader 不要求生产者换新的 epoch（transaction.version 2 之前就是这样），所以只剩两样东西能把旧协调器挡在外面：
+#
+# 5. 它独自作的决定不算决定：新协调器那里没有这条记录。两边都有了，`Appended` 才会来。*在那之前，什么绝不能发生？*
+# 6. 两边都有的决定，两边都会去发控制消息。旧协调器的那条可能最后才到，而那时生产者的下一个事务已经打开。`recover` 的第四个参数 `epoch` 就是协调器 epoch（coordinator epoch）。把它写进每条控制消息的 `coordinator_epoch`；分区如果见过更大的，就以 TRANSACTION_COORDINATOR_FENCED 拒绝。*谁会收到这个应答，收到之后该怎么办？*
 
 # %%
 check_mine(3)
@@ -473,14 +489,12 @@ check(LIGHTS, light)
 # ## 深入：省略了什么
 
 # %% [markdown]
-# Your coordinator has one replica, so the order within a step is enough for a record to be there after a kill. With
-# three, a record that was appended may still be cut off with its leader: that is what `Appended` is for. Kafka's own
-# also has an epoch of the coordinator in each marker, against an older coordinator that does not know yet that it
-# was replaced; producer ids in blocks; epochs that are used up; positions of consumers; and ids that expire.
+# Kafka's own coordinator also hands out producer ids in blocks, knows epochs that are used up, takes positions of
+# consumers into a transaction, forgets ids that nobody uses, and waits where too few copies are in sync.
 # Read on in `mqlab/kafka/coordinator`, which is about three times as long as yours.
 
 # %% [markdown] lang="zh"
-# 你的协调器只有一个副本，所以一步之内的先后就足以保证记录在 kill 之后还在。如果有三个副本，追加好的记录仍可能随 leader 一起被截掉：`Appended` 就是为此而设。Kafka 自己的协调器还有这些：每条控制消息里都有协调器的 epoch，用来防备还不知道自己已被取代的旧协调器；成段分配的生产者 ID；会用完的 epoch；消费者的位移；会过期的 ID。想接着读，可以看 `mqlab/kafka/coordinator`，它大约有你那份的三倍长。
+# Kafka 自己的协调器还有这些：成段分配生产者 ID，处理用完的 epoch，把消费者的位移放进事务，忘掉没人再用的 ID，以及在同步的副本太少时等待。想接着读，可以看 `mqlab/kafka/coordinator`，它大约有你那份的三倍长。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: build RocketMQ's check round

@@ -72,7 +72,7 @@ from . import add_partitions, describe, end_txn, expiry, failures, init_producer
 from .entry import EXHAUSTED, Entry, Pending, StateRecord, to_record
 from .messages import CoordinatorRequest, DescribeTransactions, ListTransactions
 
-__all__ = ["Coordinator", "Entry", "Pending", "StateRecord"]
+__all__ = ["Coordinator", "Entry", "Pending", "StateRecord", "next_epoch"]
 
 RECOVERED = Words("recovered", "已恢复")
 OWES = Words(
@@ -303,10 +303,9 @@ class Coordinator:
 
     @staticmethod
     def recover(config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
-        """After a restart of the only broker: its logs lost their leader, and got one again."""
-        epoch = disk.table("leadership").get("epoch", -2) + 2
+        epoch, noted = next_epoch(disk)
         tc, effects = Coordinator.begin_leading(config, disk, at_ms, epoch)
-        return tc, (Put("leadership", "epoch", epoch), *effects)
+        return tc, (noted, *effects)
 
     @staticmethod
     def begin_leading(
@@ -346,3 +345,10 @@ class Coordinator:
             for p in self.pending.values()
             if p.caller is not None and p.answer is not None
         )
+
+
+def next_epoch(disk: Disk) -> tuple[int, Put]:
+    """After a restart of the only broker its logs lost their leader, and got one again: the leader
+    epoch, and the effect that notes it."""
+    epoch: int = disk.table("leadership").get("epoch", -2) + 2
+    return epoch, Put("leadership", "epoch", epoch)

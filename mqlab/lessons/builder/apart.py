@@ -11,6 +11,7 @@ found out. See `mqlab.lessons.builder.host`, which asks.
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import traceback
@@ -34,6 +35,7 @@ class Kept:
         self.file = ""
         self.found: Any = None
         self.kind: Any = None
+        self.takes = 3  # how many values `recover` takes: four where it asks for the epoch
         self.count = 0
         self.states: dict[int, Any] = {}
         self.numbers: dict[Any, int] = {}
@@ -49,9 +51,9 @@ class Kept:
                     case ("call", str(name), given):
                         given = unpack(given)
                         return self._call(lambda: getattr(self.found, name)(*given))
-                    case ("recover", config, disk, at_ms):
-                        config, disk = unpack(config), unpack(disk)
-                        return self._take(lambda: self.kind.recover(config, disk, at_ms))
+                    case ("recover", config, disk, int(at_ms), int(epoch)):
+                        given = unpack(config), unpack(disk), at_ms, epoch
+                        return self._take(lambda: self.kind.recover(*given[: self.takes]))
                     case ("step", int(number), event, disk):
                         event, disk = unpack(event), unpack(disk)
                         return self._take(lambda: self.states[number].step(event, disk))
@@ -85,6 +87,8 @@ class Kept:
             return "failed", f"{file} has no class `{kind}` with {every}"
         if missing:
             return "failed", f"{file} has no function `{missing[0]}`"
+        if kind:
+            self.takes = max(3, len(inspect.signature(self.kind.recover).parameters))
         return ("loaded",)
 
     def _call(self, run: Callable[[], Any]) -> Said:

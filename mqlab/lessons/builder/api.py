@@ -2,8 +2,8 @@
 
 A coordinator is a frozen class with two functions, both pure: no clock, no chance, no file.
 
-    step(self, event, disk)           → (the coordinator afterwards, effects)
-    recover(config, disk, at_ms)      → (a coordinator, effects)        after each start
+    step(self, event, disk)               → (the coordinator afterwards, effects)
+    recover(config, disk, at_ms, epoch)   → (a coordinator, effects)    after each start
 
 `event` is one of
 
@@ -22,8 +22,9 @@ and each effect one of
 
 Effects are done one after the other, and the coordinator may be killed between any two of them.
 A record is safe only when `Appended` says so. State is what the class holds; a kill takes it, and
-`recover` makes it again from `entries_of(disk)`. Values inside must be hashable: a `Map` with
-`.get`, `.set` and `.remove` in place of a dictionary, tuples in place of lists.
+`recover` makes it again from `entries_of(disk)`; until sitting 3 it may do without `epoch`. Values
+inside must be hashable: a `Map` with `.get`, `.set` and `.remove` in place of a dictionary, tuples
+in place of lists.
 
     request               from       answer                       when it is answered
     InitProducerId        producer   InitProducerIdResponse       its record is safe
@@ -33,9 +34,19 @@ A record is safe only when `Appended` says so. State is what the class holds; a 
 An answer's first field is an `Error`, `Error.NONE` where all is well. To CONCURRENT_TRANSACTIONS a
 client or leader asks again later; PRODUCER_FENCED ends a producer for good.
 
+From sitting 3 on the log has a copy on a second node. A newer coordinator may begin there, with
+`recover`, while the older one still believes that it leads.
+
+* A record is safe when each copy that may lead has it. One that the older coordinator alone has is
+  cut off later, and no `Appended` comes for it. Its broker tells those who wait NOT_COORDINATOR,
+  and gives it no more events.
+* `epoch` is the *coordinator epoch*, the leader epoch of the log: each start and new leader has
+  a higher one. A marker carries it as `coordinator_epoch`, and a partition that has a marker with a
+  higher one answers TRANSACTION_COORDINATOR_FENCED. Then the marker is not sent again.
+
 The requests, records and states are Kafka 4.3's (transaction.version 2, clients of protocol v2;
-TransactionCoordinator, TransactionMetadata). *Left out:* AddOffsetsToTxn, exhausted epochs, several
-replicas, and a coordinator's own epoch.
+TransactionCoordinator, TransactionMetadata; TransactionStateManager for a new leader). *Left out:*
+AddOffsetsToTxn, exhausted epochs, and producer ids in blocks.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ...kafka.clients.calls import Abort
 from ...kafka.coordinator.entry import Entry
-from ...kafka.messages import WriteTxnMarkersResponse
+from ...kafka.errors import Error
+from ...kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ...kafka.picture.view import View, read_world
 from ...kafka.states import COMPLETED, PREPARED, TxnState
 from ...kernel import Run, Text, Words
@@ -29,6 +30,11 @@ class Told:
     def timed(self) -> bool:
         """Whether a timer of the coordinator has run out."""
         return any(str(one).startswith(f"fire {TC}") for one in self.run.choices)
+
+    @property
+    def moved(self) -> bool:
+        """Whether another coordinator was elected."""
+        return "call controller" in map(str, self.run.choices)
 
     @property
     def broke(self) -> bool:
@@ -59,7 +65,7 @@ def play(system: BuildSystem, schedule: tuple[str, ...]) -> Told:
     run = Run(system)
     for choice in schedule:
         run.do(choice)
-    disk = run.world.disk(TC)
+    disk = run.world.disk(system.cluster.leader(run.world, TC))
     logs = disk.logs("__transaction_state")
     entries = tuple(record.entry for log in logs for record in disk.log(log).read(0))
     return Told(run, read_world(system.cluster, run.world), entries)
@@ -75,7 +81,7 @@ NOTHING_GOOD = Words(
 def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
     """Why the claim does not hold at the end of this run."""
     told = play(system, schedule)
-    broken = getattr(told.run.world.role(TC), "broken", "")
+    broken = system.find_broken(told.run.world)
     if claim == "runs":
         return BREAKS(broken=broken)
     sentence = next(one.sentence for one in system.properties() if one.name == claim)
@@ -85,7 +91,7 @@ def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
 def explain_missing(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
     """Why nothing good ever happens, by a run after which nothing more can happen."""
     told = play(system, schedule)
-    if broken := getattr(told.run.world.role(TC), "broken", ""):
+    if broken := system.find_broken(told.run.world):
         return BREAKS(broken=broken)
     return NOTHING_GOOD(why=_explain_missing(told, claim))
 
@@ -123,10 +129,16 @@ UNTOLD = Words(
     "the decision {state} is safe, and the client is not told",
     "决定 {state} 已经写妥，却没有告诉客户端",
 )
+FENCED = Error.TRANSACTION_COORDINATOR_FENCED.name
 REFUSES = Words("the leader refuses the marker with {error}", "首领副本拒绝了控制消息：{error}")
 NEXT_EPOCH = Words(
     "{refuses}: the marker of an end carries the next epoch, one above that of the records",
     "{refuses}。结束的控制消息带下一个 epoch，比记录的大 1",
+)
+ITS_EPOCH = Words(
+    "{refuses}: it has a marker with a higher `coordinator_epoch`. Each marker carries the `epoch` "
+    "that `recover` was given, and no other",
+    "{refuses}。它那里已有 `coordinator_epoch` 更大的控制消息。每条控制消息都要带 `recover` 得到的 `epoch`，不能带别的",
 )
 LOST_AGAIN = Words(
     "after the restart {missing} never gets its marker: `recover` finds the decision in the log "
@@ -143,7 +155,8 @@ def _explain_stuck(told: Told) -> Text:
     """A decision that does not reach its end."""
     missing = ", ".join(told.unmarked)
     if told.refusals:
-        return NEXT_EPOCH(refuses=REFUSES(error=told.refusals[-1]))
+        why = ITS_EPOCH if told.refusals[-1] == FENCED else NEXT_EPOCH
+        return why(refuses=REFUSES(error=told.refusals[-1]))
     if told.broke:
         return Text(
             "a connection broke with a marker or its answer on it: after ConnectionLost each "
@@ -202,10 +215,46 @@ def _explain_early(told: Told) -> Text:
     if told.killed:
         kinds = [batch.control for rows in told.seen.rows.values() for batch, _, _ in rows]
         return UNDECIDED(kind=max(kinds))
+    if told.moved:
+        return _explain_late(told)
     return Text(
         "a marker is in a partition before the decision is safe: send it when `Appended` came",
         "决定还没写妥，分区里就有了控制消息：收到 `Appended` 之后再发",
     )
+
+
+LATE = Words(
+    "a marker of the older coordinator came late and ended the transaction that was open by then: "
+    "it carried coordinator_epoch {old}, those of the newer one carry {new}, and a leader refuses "
+    "only a lower one. Each marker carries the `epoch` that `recover` was given",
+    "旧协调器的控制消息迟到了，结束了那时正打开的事务：它带的 coordinator_epoch 是 {old}，新协调器的是 {new}，"
+    "而首领副本只拒绝更小的。每条控制消息都要带 `recover` 得到的 `epoch`",
+)
+
+
+def _explain_late(told: Told) -> Text:
+    """A marker of a coordinator that leads no more."""
+    epochs = {
+        fact.node: fact.body.coordinator_epoch
+        for fact in told.run.trace
+        if isinstance(fact.body, WriteTxnMarkers)
+    }
+    if FENCED in told.refusals:
+        return Text(
+            "a leader has refused the older coordinator's marker, and the marker came again with a "
+            "higher epoch: TRANSACTION_COORDINATOR_FENCED says that another one leads, so send "
+            "nothing more",
+            "首领副本拒绝了旧协调器的控制消息，它却换了更大的 epoch 再发一次："
+            "TRANSACTION_COORDINATOR_FENCED 表示已有别的协调器接任，不要再发",
+        )
+    if len(epochs) == 1:
+        return Text(
+            "a marker is in a partition, and the coordinator that leads now does not have the "
+            "decision: a record is safe when `Appended` came, and only then a marker leaves",
+            "分区里有了控制消息，而现任协调器没有这个决定：收到 `Appended` 记录才算写妥，之后才能发控制消息",
+        )
+    old, new = epochs.values()
+    return LATE(old=old, new=new)
 
 
 def _explain_epoch(told: Told) -> Text:
@@ -268,7 +317,18 @@ KEPT = Words(
 )
 
 
+HAD_ALONE = Words(
+    "the client was told ok, and the last record of the coordinator that leads now is {state}: the "
+    "older one alone had the decision. Answer when `Appended` came: only then each copy that may "
+    "lead has the record",
+    "客户端得到了 ok，而现任协调器的最后一条记录是 {state}：只有旧协调器有那个决定。"
+    "收到 `Appended` 再答复：那时每个可能接任的副本才都有这条记录",
+)
+
+
 def _explain_promise(told: Told) -> Text:
+    if told.moved:
+        return HAD_ALONE(state=told.last.state if told.last else Text("none", "无"))
     return KEPT(state=told.entries[-1].state)
 
 

@@ -16,14 +16,18 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Self
 
-from ...kafka.config import KafkaConfig, txn_log
+from ...kafka.config import KafkaConfig, txn_log, txn_logs
+from ...kafka.coordinator import next_epoch
 from ...kafka.coordinator.entry import Entry, StateRecord
+from ...kafka.errors import Error
 from ...kafka.messages import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
+    Answer,
     EndTxn,
     EndTxnResponse,
     InitProducerId,
@@ -34,7 +38,6 @@ from ...kafka.states import may_enter
 from ...kernel import (
     Append,
     Appended,
-    Caller,
     CancelTimer,
     Disk,
     Effects,
@@ -47,6 +50,7 @@ from ...kernel import (
     SetTimer,
     Words,
 )
+from ...kernel.disk import MemoryDisk, MemoryLog
 from ..course.judging import ANSWER_S, Process, find_sandbox
 from ..course.wire import Said, WireError, decode_line, encode
 from .apart import Kept
@@ -56,7 +60,7 @@ from .speech import SpeechError, pack, unpack
 APART = (sys.executable, "-I", "-m", "mqlab.lessons.builder.apart")
 #: what a file may import: the page, and what is pure in the standard library
 IMPORTS = ("__future__", "collections", "dataclasses", "enum", "functools", "itertools", "typing")
-ANSWERS = {
+ANSWERS: Mapping[type, type[Answer]] = {
     InitProducerId: InitProducerIdResponse,
     AddPartitionsToTxn: AddPartitionsToTxnResponse,
     EndTxn: EndTxnResponse,
@@ -180,15 +184,29 @@ class FunctionHost(FileHost):
 @dataclass(frozen=True, slots=True)
 class Hosted(Quiet):
     """`number`: of the state, at its own process. `entries`: what is safe in its log, by
-    transactional id. `broken`: why it does no more; empty while it does."""
+    transactional id. `waiting`: by caller, what each who waits is told where another one leads.
+    `broken`: why it does no more; empty while it does."""
 
     number: int
     entries: Map[str, Entry]
+    waiting: Map[tuple[Any, ...], Reply] = Map()
     broken: str = ""
     host: Host = field(compare=False, repr=False, kw_only=True)
 
     def step(self, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
         return self.host.take(self, event, disk)
+
+    def hear(self, event: Event) -> Hosted:
+        """Who asks, waits from now on."""
+        if not isinstance(event, Request) or type(event.body) not in ANSWERS:
+            return self
+        refusal = Reply(event.caller, ANSWERS[type(event.body)](Error.NOT_COORDINATOR))
+        return replace(self, waiting=self.waiting.set(astuple(event.caller), refusal))
+
+    def resign(self) -> Effects:
+        """Another broker leads now. Its own broker tells all who wait, whatever the file does
+        (ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader)."""
+        return tuple(self.waiting.values())
 
 
 class Host(FileHost):
@@ -202,30 +220,42 @@ class Host(FileHost):
 
     def __init__(self, source: str) -> None:
         self._known: dict[Any, tuple[Hosted, Effects]] = {}
-        self._asked: dict[Caller, set[type]] = {}  # by whom: the kinds of answer that fit
         super().__init__(source)
 
-    def recover(self, config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[Hosted, Effects]:
-        """The coordinator after a start, from what is on the disk."""
-        key = (config, disk, at_ms)
+    def recover(
+        self, config: KafkaConfig, disk: Disk, at_ms: int, epoch: int | None = None
+    ) -> tuple[Hosted, Effects]:
+        """A coordinator that begins to lead its log in `epoch`, from what this has; None: the
+        only one, after a start."""
+        if epoch is not None:
+            return self.lead(config, disk, at_ms, epoch)
+        epoch, noted = next_epoch(disk)
+        role, effects = self.lead(config, disk, at_ms, epoch)
+        return role, (noted, *effects)
+
+    def lead(
+        self, config: KafkaConfig, disk: Disk, at_ms: int, epoch: int
+    ) -> tuple[Hosted, Effects]:
+        seen = keep_logs(disk)
+        key = (config, seen, at_ms, epoch)
         if key not in self._known:
-            said = self._ask("recover", pack(config), pack(disk), at_ms)
-            before = Hosted(-1, entries_of(disk), host=self)
-            self._known[key] = self._understand(said, before, disk, config)
+            said = self._ask("recover", pack(config), pack(seen), at_ms, epoch)
+            before = Hosted(-1, entries_of(seen), host=self)
+            self._known[key] = self._understand(said, before, seen, config)
         return self._known[key]
 
     def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
         """One step. What is broken does nothing, and nobody wakes it."""
         if role.broken:
             return role, ()
-        if isinstance(event, Request) and type(event.body) in ANSWERS:
-            self._asked.setdefault(event.caller, set()).add(ANSWERS[type(event.body)])
-        key = (role, event, disk)
+        seen = keep_logs(disk)
+        key = (role, event, seen)
         if key not in self._known:
-            said = self._ask("step", role.number, pack(event), pack(disk))
-            entries = entries_of(disk) if isinstance(event, Appended) else role.entries
-            before = Hosted(role.number, entries, host=self)
-            self._known[key] = self._understand(said, before, disk, KafkaConfig())
+            said = self._ask("step", role.number, pack(event), pack(seen))
+            before = role.hear(event)
+            if isinstance(event, Appended):
+                before = replace(before, entries=entries_of(seen))
+            self._known[key] = self._understand(said, before, seen, KafkaConfig())
         return self._known[key]
 
     def _understand(
@@ -236,26 +266,37 @@ class Host(FileHost):
                 try:
                     effects: Effects = unpack(packed)
                     check_effects(effects, disk, config)
-                    self._check_answers(effects)
-                    return Hosted(number, before.entries, host=self), effects
+                    return replace(before, number=number, waiting=answer(before, effects)), effects
                 except (SpeechError, KeyError, TypeError, ValueError) as error:
                     why = str(error)
             case ("failed", str(words)):
                 why = words
             case _:
                 why = "its process said what is no answer"
-        return Hosted(before.number, before.entries, why, host=self), ()
+        return replace(before, broken=why), ()
 
-    def _check_answers(self, effects: Effects) -> None:
-        """SpeechError for an answer to another question than was asked."""
-        for reply in effects:
-            if not isinstance(reply, Reply):
-                continue
-            fits = self._asked.get(reply.caller, set())
-            if type(reply.body) not in fits:
-                waits = " or ".join(sorted(kind.__name__ for kind in fits)) or "no answer"
-                said = type(reply.body).__name__
-                raise SpeechError(f"{reply.caller.name} waits for {waits} and is told {said}")
+
+def keep_logs(disk: Disk) -> MemoryDisk:
+    """What a coordinator may read of a disk: its log."""
+    logs = ((name, MemoryLog(tuple(disk.log(name).read(0)))) for name in txn_logs(disk))
+    return MemoryDisk(Map(logs))
+
+
+def answer(role: Hosted, effects: Effects) -> Map[tuple[Any, ...], Reply]:
+    """Who still waits after these effects. SpeechError for an answer to another question than was
+    asked, and for a second one."""
+    waiting = role.waiting
+    for reply in effects:
+        if not isinstance(reply, Reply):
+            continue
+        key = astuple(reply.caller)
+        refusal = waiting.get(key)
+        waits = type(refusal.body).__name__ if refusal else "no answer"
+        said = type(reply.body).__name__
+        if said != waits:
+            raise SpeechError(f"{reply.caller.name} waits for {waits} and is told {said}")
+        waiting = waiting.remove(key)
+    return waiting
 
 
 def check_imports(source: str, page: str, noun: str) -> None:

@@ -61,9 +61,11 @@ class ServedHost(Host):
     config = KafkaConfig()
     last_pid = -1  # of those for producers without transactions
 
-    def recover(self, config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[Hosted, Effects]:
+    def lead(
+        self, config: KafkaConfig, disk: Disk, at_ms: int, epoch: int
+    ) -> tuple[Hosted, Effects]:
         self.config, seen = config, latest(disk)
-        said = self._ask("recover", pack(config), pack(seen), at_ms)
+        said = self._ask("recover", pack(config), pack(seen), at_ms, epoch)
         role = Hosted(-1, entries_of(seen), host=self)
         return self._tell(role, *self._understand(said, role, seen, config))
 
@@ -77,16 +79,12 @@ class ServedHost(Host):
                 event = replace(event, body=self._add_partition(event.body))
             if role.broken:
                 return role, (refuse(event),)
-            self._asked[event.caller] = {ANSWERS[type(event.body)]}
         if role.broken:
             return role, ()
         seen = latest(disk)
         said = self._ask("serve", role.number, pack(event), pack(seen))
-        before = Hosted(role.number, entries_of(seen), host=self)
+        before = replace(role.hear(event), entries=entries_of(seen))
         new, effects = self._tell(role, *self._understand(said, before, seen, self.config))
-        for effect in effects:
-            if isinstance(effect, Reply):
-                self._asked.pop(effect.caller, None)
         if new.broken and isinstance(event, Request):
             effects = (refuse(event),)
         return new, effects

@@ -18,6 +18,7 @@ from ...kafka.clients.calls import Begin, Commit, SendRecord
 from ...kafka.log import COMMIT
 from ...kafka.messages import READ_COMMITTED
 from ...kafka.picture.view import read_world
+from ...kafka.replication import Replica, ReplicaConfig
 from ...kafka.states import PREPARED
 from ...kernel import NodeSpec, Property, Text, Words, World
 from ...kernel.outcome import FAILED, Outcome
@@ -41,6 +42,8 @@ BOTH = "'app=init; begin; send orders-0 a; send orders-1 b; commit'"
 ABORT = "'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
 AGAIN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; abort'"
 THEN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; commit'"
+OPEN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b'"
+MOVE = "'controller=elect coordinator 2'"
 TWIN = "producers=app:order-service,twin:order-service 'twin=init; begin; send orders-0 c; commit'"
 
 
@@ -52,7 +55,10 @@ class BuildSystem(KafkaSystem):
     dropped: tuple[str, ...] = ()
 
     def nodes(self) -> tuple[NodeSpec, ...]:
-        return put_roles(super().nodes(), {TC: partial(dict(self.rules)[TC], self.config)})
+        start = partial(dict(self.rules)[TC], self.config)
+        if self.replicas == 1:
+            return put_roles(super().nodes(), {TC: start})
+        return tuple(_lead_by(start, spec) for spec in super().nodes())
 
     def label(self) -> Text:
         return Text("Kafka with your coordinator", "使用你的协调器的 Kafka")
@@ -66,11 +72,16 @@ class BuildSystem(KafkaSystem):
             Property("refused", REFUSED(), self._refused, "always", self._reads),
             Property("delivered", DELIVERED(), self._delivered, "can_always", self._reads),
         )
-        every = (*mine, *super()._properties)
+        every = (*mine, *(self._narrow(one) for one in super()._properties))
         return tuple(one for one in every if one.name not in self.dropped)
 
+    def find_broken(self, world: World) -> str:
+        """Why the code does no more, on any of its nodes; "" while it does."""
+        broken = (_find_broken(world.nodes[copy]) for copy in self.cluster.copies(TC))
+        return next(filter(None, broken), "")
+
     def _runs(self, world: World) -> bool:
-        return not getattr(world.role(TC), "broken", "")
+        return not self.find_broken(world)
 
     def _told(self, world: World) -> bool:
         calls = (call for _, made in self.programs if isinstance(made, tuple) for call in made)
@@ -117,10 +128,43 @@ class BuildSystem(KafkaSystem):
         seen = read_world(self.cluster, world)
         return up and not any(txn.state in PREPARED for txn in seen.list_txns())
 
+    def _narrow(self, claim: Property) -> Property:
+        """With replicas the engine's claims look at whole nodes, for any of them may lead; these
+        at less, so that a search has fewer worlds to judge."""
+        if self.replicas == 1:
+            return claim
+        of_view = getattr(claim.reads, "func", None) is reads
+        return replace(claim, reads=self._sees if of_view else self._reads)
+
+    def _sees(self, name: str, node: NodeState) -> Hashable:
+        """What a view is made of."""
+        if self.replicas == 1:
+            return reads(self.cluster, name, node)
+        if name in self.cluster.copies(TC):
+            return node.disk.kept
+        part = getattr(getattr(node.roles[0], "role", None), "part", None) if node.up else None
+        known = (part.hw, part.open, part.unreplicated) if part is not None else None
+        return node.up, node.disk, known
+
     def _reads(self, name: str, node: NodeState) -> Hashable:
-        results = node.app.results if node.app is not None else ()
-        broken = getattr(node.roles[0], "broken", "") if name == TC and node.up else ""
-        return node.up, results, broken, reads(self.cluster, name, node)
+        called = (node.app.results, node.app.waiting) if node.app is not None else ()
+        return node.up, called, _find_broken(node), self._sees(name, node)
+
+
+def _find_broken(node: NodeState) -> str:
+    role = node.roles[0] if node.up else None
+    broken: str = getattr(role.role if isinstance(role, Replica) else role, "broken", "")
+    return broken
+
+
+def _lead_by(start: Callable[..., Any], spec: NodeSpec) -> NodeSpec:
+    """The same node; where it holds a copy of the coordinator's log, this leads it."""
+    ((name, recover),) = spec.roles
+    config = recover.args[0] if isinstance(recover, partial) else None
+    if not isinstance(config, ReplicaConfig) or config.partition != TC:
+        return spec
+    config = replace(config, lead=lambda disk, at_ms, over: start(disk, at_ms, over.epoch))
+    return replace(spec, roles=((name, partial(Replica.recover, config)),))
 
 
 def arrange(trial: Trial, recover: Callable[..., Any]) -> BuildSystem:
@@ -147,6 +191,7 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
     3: (
         Trial("late messages", f"partitions=1 {AGAIN}", Budget(breaks=1), ("ends",)),
         Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(), ("ends",)),
+        Trial("another leads", f"{OLD} partitions=1 replicas=2 topic_replicas=1 {OPEN} {MOVE}"),
     ),
     4: (
         Trial("abandoned", "partitions=1 'app=init; begin; send orders-0 a; flush'",

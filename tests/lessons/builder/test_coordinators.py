@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
+from mqlab.kafka.config import KafkaConfig
+from mqlab.kafka.errors import Error
+from mqlab.kafka.messages import InitProducerId, InitProducerIdResponse
+from mqlab.kernel import Appended, Caller, Reply, Request
+from mqlab.kernel.disk import MemoryDisk
 from mqlab.lessons.builder import sittings
 from mqlab.lessons.builder.apart import STEP_S
 from mqlab.lessons.builder.checking import Building, check_source, search_trial
@@ -66,6 +71,34 @@ def test_each_claim_that_a_wrong_one_breaks_is_a_light_of_its_run():
     assert not lights[card.light] and lights["runs"]
 
 
+def test_a_file_that_asks_for_no_epoch_hears_of_it_when_another_leads():
+    with Host(right(2)) as host:
+        card = search_trial(TRIALS["another leads"], host)
+    assert not card.ok and "carries the `epoch` that `recover` was given" in card.message.en, card
+    shown = card.trace().snapshot(card.step)
+    assert not {light.name: light.ok for light in shown.lights}["decided first"]
+
+
+def test_who_waits_is_told_when_another_coordinator_leads_whatever_the_file_does():
+    disk, ask = MemoryDisk(), Request(Caller("app", 1, 2), InitProducerId("a"))
+    with Host(right(3)) as host:
+        role, _ = host.recover(KafkaConfig(), disk, 0, 7)
+        waits, (written,) = role.step(ask, disk)
+        assert waits.resign() == (Reply(ask.caller, InitProducerIdResponse(Error.NOT_COORDINATOR)),)
+        told, effects = waits.step(Appended(written.log, 1), disk.apply(written))
+        assert isinstance(effects[0], Reply) and told.resign() == ()
+
+
+def test_each_start_of_the_only_coordinator_has_a_higher_epoch():
+    disk, epochs = MemoryDisk(), []
+    with Host(right(3)) as host:
+        for _ in range(3):
+            _, (noted, *_) = host.recover(KafkaConfig(), disk, 0)
+            disk = disk.apply(noted)
+            epochs.append(noted.value)
+    assert epochs == [0, 2, 4]
+
+
 # --- what a file may do to others: nothing
 
 HARM = {
@@ -122,6 +155,13 @@ def test_an_answer_of_another_kind_is_a_sentence():
         not card.ok
         and "app waits for InitProducerIdResponse and is told EndTxnResponse" in card.message.en
     )
+
+
+def test_a_second_answer_is_a_sentence():
+    once = "(Reply(done.caller, done.answer),) if done.caller else ()"
+    assert once in ROLE
+    card = check_source(ROLE.replace(once, once.replace(",) if", ",) * 2 if")))
+    assert not card.ok and "app waits for no answer and is told InitProducer" in card.message.en
 
 
 def test_a_state_that_grows_is_a_coordinator_that_is_not_right():

@@ -57,6 +57,18 @@ FENCED = "return Error.NONE if entry.epoch == ask.epoch else Error.PRODUCER_FENC
 OPEN = "        if entry.state is TxnState.ONGOING:\n            # Its older self"
 SAME = "error = Error.NONE if same else Error.INVALID_TXN_STATE"
 TIMED = "if entry is None or entry.state is not TxnState.ONGOING:"
+SENT = "WriteTxnMarkers(txn_id, entry.pid, entry.epoch, commit, self.epoch)"
+REFUSED = "if partition not in owed or said.epoch != entry.epoch or said.error:"
+AT_ONCE = """new = replace(self, pending=self.pending.set(key, Pending(new, caller, answer)))
+        new, effects = new.finish(*key, disk)
+        return new, (record, *effects)"""
+EARLY = """sent = tuple(
+            Send(one, WriteTxnMarkers(new.txn_id, new.pid, new.epoch, True, self.epoch))
+            for one in new.partitions
+            if new.state is TxnState.PREPARE_COMMIT
+        )
+        pending = self.pending.set(key, Pending(new, caller, answer))
+        return replace(self, pending=pending), (record, *sent)"""
 BUMP = "return replace(entry, state=PREPARE[commit], epoch=entry.epoch + 1)"
 
 WRONG = (
@@ -241,6 +253,66 @@ WRONG = (
         "after ConnectionLost each marker",
         LOST,
         "",
+    ),
+    Wrong(
+        "a coordinator is known by its log",
+        3,
+        "another leads",
+        "it carried coordinator_epoch 0, those of the newer one carry 0",
+        SENT,
+        "WriteTxnMarkers(txn_id, entry.pid, entry.epoch, commit)",
+    ),
+    Wrong(
+        "the producer's epoch is the coordinator's",
+        3,
+        "another leads",
+        "it carried coordinator_epoch 1, those of the newer one carry 1",
+        SENT,
+        SENT.replace("self.epoch", "entry.epoch"),
+    ),
+    Wrong(
+        "a coordinator numbers itself, downwards",
+        3,
+        "a kill",
+        "Each marker carries the `epoch` that `recover` was given, and no other",
+        "Coordinator(config, epoch, entries",
+        "Coordinator(config, 9 - epoch, entries",
+    ),
+    Wrong(
+        "who is refused must ask with more weight",
+        3,
+        "another leads",
+        "TRANSACTION_COORDINATOR_FENCED says that another one leads",
+        REFUSED,
+        """if said.error:
+            new = replace(self, epoch=self.epoch + 1)
+            return new, (new.mark(said.txn_id, partition),)
+        if partition not in owed or said.epoch != entry.epoch:""",
+    ),
+    Wrong(
+        "written is safe",
+        3,
+        "another leads",
+        "and the last record of the coordinator that leads now is none",
+        PENDING,
+        AT_ONCE,
+    ),
+    Wrong(
+        "the order within a step is enough",
+        3,
+        "another leads",
+        "and the last record of the coordinator that leads now is Ongoing",
+        PENDING,
+        "kept = replace(self, pending=self.pending.set(key, Pending(new)))\n"
+        "        return kept, (record, *((Reply(caller, answer),) if caller else ()))",
+    ),
+    Wrong(
+        "a decision is known when it is written",
+        3,
+        "another leads",
+        "and the coordinator that leads now does not have the decision",
+        PENDING,
+        EARLY,
     ),
     Wrong(
         "producers come back",
