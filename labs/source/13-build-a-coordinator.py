@@ -29,9 +29,11 @@
 from mqlab.lab import Predict, check
 from mqlab.lessons.lab13 import (
     ACKS_PAGE,
+    IT_DIES,
     IT_WORKS,
     LIGHTS,
     NOBODY_COMES_BACK,
+    NOT_ALONE,
     PAGE,
     ROUND_PAGE,
     check_mine,
@@ -147,7 +149,7 @@ mine = ""
 mine = read_right(1)
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "coordinator-1-test", "points": 4}
+# %% nbgrader={"grade": true, "grade_id": "coordinator-1-test", "points": 2}
 ### BEGIN HIDDEN TESTS
 import sys
 
@@ -195,7 +197,8 @@ met("13")
 #    has it already takes a second one.
 # 3. A client whose answer was lost asks again. The same `EndTxn` gets the same answer.
 #
-# `check_mine(2)` asks the trials of sitting 1 again, too.
+# `check_mine(2)` asks the trials of sitting 1 again, too. When it says *right*, paste the whole file below. The points
+# of a sitting are for its own trials.
 
 # %% [markdown] lang="zh"
 # *60 到 90 分钟。* 协调器可能在任何地方被杀掉：在两个事件之间，或者在某一步里的任意两个效果之间。它所知道的一切都没了，日志还在。
@@ -204,10 +207,28 @@ met("13")
 # 2. 已经决定的，就不再改变。Prepare 记录里的每个分区都又欠着一条控制消息；已经有了的分区，再收一条也无妨。
 # 3. 没有收到应答的客户端会再问一次。同样的 `EndTxn` 得到同样的应答。
 #
-# `check_mine(2)` 会把第 1 节的试验也再做一遍。
+# `check_mine(2)` 会把第 1 节的试验也再做一遍。它给出*正确*之后，把整个文件粘贴到下面。每一节的分数只看这一节自己的试验。
 
 # %%
 check_mine(2)
+
+# %% nbgrader={"solution": true, "grade_id": "coordinator-2"}
+# All of coordinator.py, when sitting 2 is right.
+survives = ""
+### BEGIN SOLUTION
+survives = read_right(2)
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "coordinator-2-test", "points": 2}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("coordinator 2", survives)
+### END HIDDEN TESTS
+check(IT_DIES, survives)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: sitting 3, it is not alone
@@ -236,6 +257,8 @@ check_mine(2)
 #    open. `recover` takes a fourth value, `epoch`, the *coordinator epoch*. Put it into each marker
 #    as `coordinator_epoch`; a partition refuses a lower one than it has seen, with TRANSACTION_COORDINATOR_FENCED.
 #    *Who gets that answer, and what should it do?*
+#
+# Paste the whole file when `check_mine(3)` says *right*.
 
 # %% [markdown] lang="zh"
 # *60 到 90 分钟。* 第一个生产者还活着，第二个生产者带着同一个事务 ID（transactional id）来了。连接会断开，先前发出的东西会迟到。
@@ -249,9 +272,29 @@ check_mine(2)
 #
 # 5. 它独自作的决定不算决定：新协调器那里没有这条记录。两边都有了，`Appended` 才会来。*在那之前，什么绝不能发生？*
 # 6. 两边都有的决定，两边都会去发控制消息。旧协调器的那条可能最后才到，而那时生产者的下一个事务已经打开。`recover` 的第四个参数 `epoch` 就是协调器 epoch（coordinator epoch）。把它写进每条控制消息的 `coordinator_epoch`；分区如果见过更大的，就以 TRANSACTION_COORDINATOR_FENCED 拒绝。*谁会收到这个应答，收到之后该怎么办？*
+#
+# `check_mine(3)` 给出*正确*之后，粘贴整个文件。
 
 # %%
 check_mine(3)
+
+# %% nbgrader={"solution": true, "grade_id": "coordinator-3"}
+# All of coordinator.py, when sitting 3 is right.
+fenced = ""
+### BEGIN SOLUTION
+fenced = read_right(3)
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "coordinator-3-test", "points": 2}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("coordinator 3", fenced)
+### END HIDDEN TESTS
+check(NOT_ALONE, fenced)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: sitting 4, nobody comes back
@@ -286,7 +329,7 @@ whole = ""
 whole = read_right(4)
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "coordinator-4-test", "points": 4}
+# %% nbgrader={"grade": true, "grade_id": "coordinator-4-test", "points": 2}
 ### BEGIN HIDDEN TESTS
 import sys
 

@@ -9,7 +9,7 @@ from ..places import LABS
 from ..serve.kafka import serve
 from .builder.api import __doc__ as PAGE
 from .builder.check_round.api import __doc__ as ROUND_PAGE
-from .builder.checking import IT_WORKS, NOBODY_COMES_BACK, check_source
+from .builder.checking import IT_DIES, IT_WORKS, NOBODY_COMES_BACK, NOT_ALONE, check_source
 from .builder.host import BuildError
 from .builder.lights import LIGHTS
 from .builder.pending_acks.api import __doc__ as ACKS_PAGE
@@ -17,9 +17,11 @@ from .verdict import Verdict
 
 __all__ = [
     "ACKS_PAGE",
+    "IT_DIES",
     "IT_WORKS",
     "LIGHTS",
     "NOBODY_COMES_BACK",
+    "NOT_ALONE",
     "PAGE",
     "ROUND_PAGE",
     "check_mine",

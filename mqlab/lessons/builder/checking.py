@@ -51,14 +51,17 @@ def check_file(path: Path, sitting: int = 1) -> Card:
         raise BuildError(str(UNREAD(path=path))) from error
 
 
-def check_source(source: str, sitting: int = 1, what: What | None = None) -> Card:
-    """Judge a file by all trials up to this sitting's; what it is, it says where nobody else does.
-    BuildError where it cannot be loaded, and where there is no such sitting."""
+def check_source(
+    source: str, sitting: int = 1, what: What | None = None, alone: bool = False
+) -> Card:
+    """Judge a file by all trials up to this sitting's, or by this sitting's `alone`; what it is, it
+    says where nobody else does. BuildError where it cannot be loaded, and where there is no such
+    sitting."""
     what = what or find_what(source)
     if sitting not in what.sittings:
         raise BuildError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
     states = 0
-    trials = what.list_trials(sitting)
+    trials = what.sittings[sitting] if alone else what.list_trials(sitting)
     with what.host(source) as host:
         for number, trial in enumerate(trials, 1):
             card = search_trial(trial, host, what)
@@ -116,7 +119,8 @@ def _show(trial: Trial, found: Counterexample, system: Any, states: int, what: W
 
 @dataclass(frozen=True)
 class Building(Hinted):
-    """The graded exercise: the text of a coordinator, judged by all trials up to `sitting`'s."""
+    """The graded exercise: the text of a coordinator, judged by the trials of `sitting` alone, so
+    that what an earlier one has found costs no point twice."""
 
     sitting: int
     hints: tuple[Text, ...]
@@ -125,7 +129,7 @@ class Building(Hinted):
         if not isinstance(answer, str) or not answer.strip():
             return Verdict(False, NOT_WRITTEN)
         try:
-            return check_source(answer, self.sitting, COORDINATOR)
+            return check_source(answer, self.sitting, COORDINATOR, alone=True)
         except BuildError as error:
             return Verdict(False, Text(str(error)))
 
@@ -142,5 +146,12 @@ HINTS = (
         "把最短的执行播放到底，从头读日志：对于接下来发生的事，哪条记录说多了，或者说少了？",
     ),
 )
-IT_WORKS, NOBODY_COMES_BACK = Building(1, HINTS), Building(4, HINTS)
-GRADED = {"coordinator 1": (IT_WORKS, "value"), "coordinator 4": (NOBODY_COMES_BACK, "value")}
+IT_WORKS, IT_DIES, NOT_ALONE, NOBODY_COMES_BACK = (
+    Building(sitting, HINTS) for sitting in range(1, 5)
+)
+GRADED = {
+    "coordinator 1": (IT_WORKS, "value"),
+    "coordinator 2": (IT_DIES, "value"),
+    "coordinator 3": (NOT_ALONE, "value"),
+    "coordinator 4": (NOBODY_COMES_BACK, "value"),
+}

@@ -1,7 +1,9 @@
 """What a coordinator must survive, sitting by sitting: Kafka with one role replaced.
 
 Leaders, clients and their retries are the engine's, and so are the claims. Until sitting 3 the
-leaders demand no new epoch for each end (`off=epoch_bump`); from then on every safeguard is on.
+leaders demand no new epoch for each end (`off=epoch_bump`); from then on every safeguard is on, but
+where another coordinator begins to lead: as before transaction.version 2, its epoch alone tells a
+late marker of the older one.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ from mqlab.cli import main
 from mqlab.kafka.config import KafkaConfig
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import InitProducerId, InitProducerIdResponse
-from mqlab.kernel import Appended, Caller, Reply, Request
+from mqlab.kernel import Appended, Caller, Reply, Request, Text
 from mqlab.kernel.disk import MemoryDisk
 from mqlab.lessons.builder import sittings
 from mqlab.lessons.builder.apart import STEP_S
-from mqlab.lessons.builder.checking import Building, check_source, search_trial
+from mqlab.lessons.builder.checking import GRADED, Building, Card, check_source, search_trial
 from mqlab.lessons.builder.host import BuildError, Host, Inside
 from mqlab.lessons.builder.speech import KINDS, SpeechError, pack, unpack
 from mqlab.lessons.builder.whats import COORDINATOR
@@ -39,6 +39,27 @@ def test_the_right_ones_pass_and_those_of_the_sitting_before_do_not(sitting):
     before = ROLE if sitting == 1 else right(sitting - 1)
     failed = check_source(before, sitting)
     assert not failed.ok and failed.trial in [one.name for one in sittings.SITTINGS[sitting]]
+
+
+@pytest.mark.parametrize("sitting", [1, 2, 3, 4])
+def test_a_sittings_points_are_for_its_own_trials(sitting, monkeypatch: pytest.MonkeyPatch):
+    asked = []
+
+    def note(trial, host, what):
+        asked.append(trial)
+        return Card(True, Text(trial.name))
+
+    monkeypatch.setattr("mqlab.lessons.builder.checking.search_trial", note)
+    exercise, _ = GRADED[f"coordinator {sitting}"]
+    assert exercise.check(ROLE).ok and tuple(asked) == sittings.SITTINGS[sitting]
+
+
+def test_what_an_earlier_sitting_finds_costs_no_later_point():
+    # It fails in sitting 1, where two requests overlap.
+    partitions = "partitions=added)"
+    source = right(4).replace(partitions, "partitions=ask.partitions)")
+    assert not GRADED["coordinator 1"][0].check(source).ok
+    assert GRADED["coordinator 4"][0].check(source).ok
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda one: one.belief)
