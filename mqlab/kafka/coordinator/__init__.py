@@ -104,7 +104,7 @@ class Coordinator:
                 return self.handle_request(body, caller, disk, at_ms)
             case Appended(log=log, end=end):
                 self.check_invariants()
-                return self._finish_write(log, end)
+                return self._finish_writes(log, end)
             case AppendFailed():
                 return failures.handle_failed_append(self, event)
             case Response(peer=peer, body=WriteTxnMarkersResponse() as said, at_ms=at_ms):
@@ -220,11 +220,19 @@ class Coordinator:
         tick = self.config.sweep_ms
         return -(-(now_ms + after_ms + 1) // tick) * tick - now_ms
 
-    def _finish_write(self, log: str, end: int) -> tuple[Coordinator, Effects]:
+    def _finish_writes(self, log: str, end: int) -> tuple[Coordinator, Effects]:
+        """Records below `end` are safe: with replicas several at once, where a follower fetches
+        what several ids have written."""
+        tc: Coordinator = self
+        effects: Effects = ()
+        for (name, at), txn_id in self.writes.items():
+            if name == log and at <= end:
+                tc, more = tc._finish_write(log, at, txn_id)
+                effects = (*effects, *more)
+        return tc, effects
+
+    def _finish_write(self, log: str, end: int, txn_id: str) -> tuple[Coordinator, Effects]:
         """A record is safe: the transition has happened, its caller gets the answer."""
-        txn_id = self.writes.get((log, end))
-        if txn_id is None:
-            return self, ()
         pending = self.pending[txn_id]
         tc = replace(
             self,

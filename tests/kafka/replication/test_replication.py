@@ -9,7 +9,7 @@ from mqlab.kafka.group import commits
 from mqlab.kafka.replication import Fence, Leadership, Replica
 from mqlab.kafka.replication.controller import start_controller
 from mqlab.kafka.replication.messages import AlterPartition, Register
-from mqlab.kernel import Call, Caller, Map, MemoryDisk, Reply, Request
+from mqlab.kernel import Call, Caller, Map, MemoryDisk, Play, Reply, Request
 from mqlab.real.compare import read_recordings
 from mqlab.real.kafka.oracle import KAFKA
 from mqlab.registry import run_scenario, scenario, system
@@ -145,6 +145,17 @@ def test_topics_may_have_fewer_replicas_than_the_coordinators_log():
     verdict = explore(system(line), Budget())
     assert verdict.complete and not verdict.counterexamples and not verdict.missing, verdict
     assert verdict.states == 10_852
+
+
+def test_records_of_several_ids_may_be_safe_at_once():
+    # "aa" and "bt" have one log: the follower fetches both records, and the HW moves by two.
+    line = "kafka partitions=1 replicas=2 topic_replicas=1 producers=p:aa,q:bt p=init q=init"
+    asked = ("p>coordinator@1", "p<coordinator@1", "p>coordinator@1")
+    both = ("call p", "call q", *asked, *(step.replace("p", "q", 1) for step in asked))
+    play = Play(system(line), both)
+    play.go_on()
+    returned = [fact.node for fact in play.trace.facts if fact.kind == "return"]
+    assert sorted(returned) == ["p", "q"]
 
 
 def test_a_follower_that_takes_over_knows_the_last_five_batches_and_one_restarted_only_one():
