@@ -28,6 +28,7 @@ FENCED = 3
 ABORTS = 5  # one transaction of so many is aborted
 FLUSHES = 5  # one of so many is ended at once; the others stand in the log, open, for a while
 HOLD_S = 0.1
+MORE = 3  # messages behind the first of each partition, at most
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def _write_one(
     txn = f"{job.process}.{number}"
     where = [(topic, at) for topic in job.topics for at in range(job.partitions)]
     places = chance.sample(where, chance.randint(2, len(where)))
+    places += chance.choices(places, k=chance.randint(0, MORE))  # an order that can be lost
     how = ABORT if chance.randrange(ABORTS) == 0 else COMMIT
     producer.begin_transaction()
     for index, (topic, partition) in enumerate(places):

@@ -6,20 +6,32 @@ import threading
 
 import pytest
 
-from mqlab.check.checker import ABORTED_READ, DIRTY_READ, check
+from mqlab.check.checker import (
+    ABORTED_READ,
+    DIRTY_READ,
+    DUPLICATE,
+    LOST,
+    NON_MONOTONIC,
+    REORDERED,
+    TORN,
+    check,
+)
 from mqlab.check.history import read
 from mqlab.check.kafka.settings import Settings, SettingsError, read_settings
 from mqlab.check.kafka.workload import Workload
 from mqlab.cli import main
 from mqlab.serve.kafka import serve
 
+from .broken import serve_broken
+
 SECONDS = 7
+FEW = 3  # for a fault that each few transactions meet
 
 
-def run(address, tmp_path, *more):
+def run(address, tmp_path, *more, seconds=SECONDS):
     """The exit code and the report of `mqlab check kafka`."""
     path = tmp_path / "history.jsonl"
-    words = ["check", "kafka", address, "--seconds", str(SECONDS), "--history", str(path), *more]
+    words = ["check", "kafka", address, "--seconds", str(seconds), "--history", str(path), *more]
     return main(words), check(read(path)), [*read(path)]
 
 
@@ -44,6 +56,40 @@ def test_a_broken_server_is_found_out(tmp_path, capsys, off, anomaly):
     assert status == 1
     assert anomaly in {finding.anomaly for finding in report.findings}
     assert f"FOUND {anomaly}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("fault", "anomaly", "also"),
+    [
+        ("lost", LOST, ()),
+        ("torn", TORN, (LOST,)),  # of a transaction that stands in forgetful partitions only
+        ("reordered", REORDERED, ()),
+        ("repeated", NON_MONOTONIC, ()),
+    ],
+)
+def test_a_fault_that_no_safeguard_brings_is_found_with_its_lines(
+    tmp_path, capsys, fault, anomaly, also
+):
+    with serve_broken(fault) as address:
+        status, report, events = run(address, tmp_path, seconds=FEW)
+    assert status == 1
+    assert {finding.anomaly for finding in report.findings} - {*also} == {anomaly}
+    out = capsys.readouterr().out
+    assert f"FOUND {anomaly}" in out
+    lines = {event.line: event for event in events}
+    for finding in report.findings:
+        assert len(finding.events) >= 2
+        assert all(lines[event.line] == event for event in finding.events)
+    assert f"    line {report.findings[0].events[0].line}: process=" in out
+
+
+@pytest.mark.parametrize("off", [(), ("sequence_check",)])
+def test_a_write_whose_answer_is_lost_comes_twice_only_without_sequence_numbers(tmp_path, off):
+    with serve_broken("answers", *(("--off", *off) if off else ())) as address:
+        status, report, _ = run(address, tmp_path, seconds=FEW)
+    assert (status, {one.anomaly for one in report.findings}) == (
+        (1, {DUPLICATE}) if off else (0, set())
+    )
 
 
 def test_a_users_own_settings_reach_the_clients(tmp_path, capsys):
