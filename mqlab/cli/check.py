@@ -75,7 +75,7 @@ def check_file(path: Path) -> Report:
 
 def run_kafka(args: argparse.Namespace) -> int:
     from ..check.kafka.settings import Settings, SettingsError, read_settings
-    from ..check.kafka.workload import ClusterError, Workload
+    from ..check.kafka.workload import ClusterError, Workload, find_denied
 
     if not 1 <= args.seconds <= 86_400:
         raise UserError(f"--seconds {args.seconds:g}: name 1 to 86400")
@@ -99,15 +99,14 @@ def run_kafka(args: argparse.Namespace) -> int:
             load.keep(path)
             print(f"the history is in {path}")
         said = load.read_errors()
-    report = check_file(path)
+    report, denied = check_file(path), find_denied(said)
     if not report.counts.get("send"):
-        raise UserError(f"the writers could not write: {said or 'they were given no time'}")
+        last = said.splitlines()[-1] if said else "they were given no time"
+        raise UserError(denied or f"the writers could not write: {last}")
     status = tell(report)
     if not drained:
-        raise UserError(
-            "the cluster stopped answering before everything was read: the lines above are what "
-            "the history tells so far"
-        )
+        why = denied or "the cluster stopped answering before everything was read"
+        raise UserError(f"{why}; the lines above are what the history tells so far")
     return status
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
 from ..history import Assign, Drained, Read, Writer
-from .writer import TOOL
+from .writer import DENIED, TOOL
 
 POLL_S = 0.2
 ASK_S = 5.0
@@ -41,12 +41,21 @@ class Job:
         return json.dumps(asdict(self))
 
 
+class Unreadable(Exception):
+    """The cluster refuses the right to read; the message holds its error."""
+
+
 def main() -> int:
-    """0 when it was told to end, or has drained; 1 where it could not drain in time."""
+    """0 when it was told to end, or has drained; 1 where it could not drain in time, or may not
+    read."""
     job = Job(**json.loads(sys.stdin.readline()))
     over = threading.Event()
     threading.Thread(target=_watch_input, args=(over,), daemon=True).start()
-    return 0 if read(job, over.is_set) else 1
+    try:
+        return 0 if read(job, over.is_set) else 1
+    except Unreadable as error:
+        print(f"{job.process}: {error}", file=sys.stderr)
+        return 1
 
 
 def _watch_input(over: threading.Event) -> None:
@@ -55,7 +64,8 @@ def _watch_input(over: threading.Event) -> None:
 
 
 def read(job: Job, is_over: Callable[[], bool]) -> bool:
-    """Read until told to end; whether it has drained every partition, if it was to."""
+    """Read until told to end; whether it has drained every partition, if it was to. Raises
+    Unreadable."""
     history = Writer(Path(job.history), job.process, TOOL)
     consumer = Consumer(job.config | {"enable.partition.eof": True})
     where = [(topic, at) for topic in job.topics for at in range(job.partitions)]
@@ -89,6 +99,8 @@ def _note(message: Any, history: Writer, positions: dict[tuple[str, int], int]) 
         positions[at] = message.offset() + 1
     elif error.code() == KafkaError._PARTITION_EOF:
         positions[at] = message.offset()
+    elif DENIED in str(error):
+        raise Unreadable(str(error))
 
 
 def _ask_ends(job: Job, where: list[tuple[str, int]]) -> dict[tuple[str, int], int]:

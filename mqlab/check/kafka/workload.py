@@ -13,6 +13,7 @@ It writes to topics that it makes itself. Nothing else of the cluster is touched
 from __future__ import annotations
 
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -90,6 +91,8 @@ class Workload:
             try:
                 done.result(ANSWER_S)
             except Exception as error:
+                if denied := find_denied(str(error)):
+                    raise ClusterError(denied) from error
                 raise ClusterError(f"the cluster does not create {name}: {_say(error)}") from error
 
     def _try_settings(self) -> AdminClient:
@@ -104,13 +107,13 @@ class Workload:
             ) from error
 
     def read_errors(self) -> str:
-        """The last thing that a process said before it ended, or nothing."""
+        """What processes said before they ended, or nothing."""
         path = self.folder / ERRORS
-        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-        return lines[-1] if lines else ""
+        return path.read_text(errors="replace") if path.exists() else ""
 
     def run(self) -> None:
-        """Writers, reader and faults for so many seconds. Every process has ended afterwards."""
+        """Writers, reader and faults for so many seconds, or until the cluster refuses a right.
+        Every process has ended afterwards."""
         chance = random.Random(self.seed)
         faults = self._list_faults()
         deadline = time.monotonic() + self.seconds
@@ -120,7 +123,7 @@ class Workload:
             for number in count():
                 until = min(deadline, time.monotonic() + chance.uniform(*FAULT_S))
                 self._keep_alive(writers, until)
-                if time.monotonic() >= deadline:
+                if time.monotonic() >= deadline or find_denied(self.read_errors()):
                     break
                 fault = faults[number % len(faults)]
                 self.say(f"{self._left(deadline)} {fault}")
@@ -131,6 +134,8 @@ class Workload:
     def drain(self) -> bool:
         """End what killed writers have left open, then read everything; whether the cluster let
         it."""
+        if find_denied(self.read_errors()):
+            return False
         for number in range(WRITERS):
             closing = Producer(self._writer_config(number))
             try:
@@ -175,8 +180,8 @@ class Workload:
                 others[0] = self._start_reader()
 
     def _keep_alive(self, writers: dict[int, subprocess.Popen[str]], until: float) -> None:
-        """Wait, and start a writer again that has ended by itself."""
-        while time.monotonic() < until:
+        """Wait, and start a writer again that has ended by itself, but where a right is missing."""
+        while time.monotonic() < until and not find_denied(self.read_errors()):
             for number, process in writers.items():
                 if process.poll() is not None:
                     time.sleep(0.5)  # a cluster that refuses everybody is not asked in a busy loop
@@ -249,6 +254,16 @@ def _end_all(processes: list[subprocess.Popen[str]]) -> None:
         except (subprocess.TimeoutExpired, KeyboardInterrupt):
             process.kill()
             process.wait()
+
+
+def find_denied(said: str) -> str:
+    """A sentence about the first right that is refused in these words of clients, or nothing."""
+    if (found := re.search(rf"\w+{writer.DENIED}", said)) is None:
+        return ""
+    return (
+        f"the cluster refuses a right, and says {found[0]}: allow CREATE, READ and WRITE of topics "
+        f"and WRITE of transactional ids whose names begin with {PREFIX}"
+    )
 
 
 def _say(error: BaseException) -> str:

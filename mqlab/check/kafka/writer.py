@@ -23,6 +23,8 @@ from ..history import ABORT, ABORTED, COMMIT, COMMITTED, UNKNOWN, End, Ended, Se
 
 TOOL = "mqlab check kafka"
 PATIENCE_S = 10
+#: how Kafka's names of errors end that say that a right is missing
+DENIED = "AUTHORIZATION_FAILED"
 #: a writer that was fenced has nothing left to do
 FENCED = 3
 ABORTS = 5  # one transaction of so many is aborted
@@ -96,7 +98,7 @@ def _write_one(
     history.write(End, txn=txn, how=how)
     outcome, error = _end(producer, how, over)
     history.write(Ended, txn=txn, outcome=outcome, error=error)
-    if outcome == UNKNOWN:
+    if outcome == UNKNOWN or DENIED in error:
         raise Refused(error)
 
 

@@ -17,10 +17,11 @@ from dataclasses import replace
 from itertools import count
 
 from mqlab.cli import main
+from mqlab.kafka.errors import Error
 from mqlab.kafka.log import Batch
 from mqlab.serve.kafka.frames import KafkaFrames
-from mqlab.serve.kafka.front import fetch
-from mqlab.serve.kafka.wire.answers import FetchedPartition
+from mqlab.serve.kafka.front import fetch, transactions
+from mqlab.serve.kafka.wire.answers import FetchedPartition, InitProducerIdResponse
 from mqlab.serve.kafka.wire.api import Api
 from mqlab.serve.kafka.wire.records import Head, Records, assemble_batch
 from mqlab.serve.process import READY
@@ -86,11 +87,16 @@ def is_chosen(batch: Batch) -> bool:
     return int(txn.rpartition(b".")[2]) % EVERY == 1
 
 
+def refuse_read(part: FetchedPartition) -> FetchedPartition:
+    return FetchedPartition(part.partition_index, Error.TOPIC_AUTHORIZATION_FAILED)
+
+
 READS: dict[str, Callable[[FetchedPartition], FetchedPartition]] = {
     "lost": forget_batches,
     "torn": forget_in_one_partition,
     "reordered": turn_batches,
     "repeated": repeat_first,
+    "may-not-read": refuse_read,
 }
 
 
@@ -112,9 +118,38 @@ def break_connections() -> None:
     KafkaFrames.write = write
 
 
+def refuse_partitions() -> None:
+    """After a while no topic may be written to any more."""
+    honest = transactions._impossible
+
+    def judge(broker, named):
+        refused = next(ANSWERS) > 5 * EVERY
+        error = Error.TOPIC_AUTHORIZATION_FAILED
+        return dict.fromkeys(named, error) if refused else honest(broker, named)
+
+    transactions._impossible = judge
+
+
+def refuse_ids() -> None:
+    honest = KafkaFrames.write
+
+    def write(self, asked, answer):
+        if asked.body.api is Api.INIT_PRODUCER_ID:
+            answer = InitProducerIdResponse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return honest(self, asked, answer)
+
+    KafkaFrames.write = write
+
+
+OTHERS: dict[str, Callable[[], None]] = {
+    "answers": break_connections,
+    "may-not-write": refuse_partitions,
+    "may-not-begin": refuse_ids,
+}
+
 if __name__ == "__main__":
     if sys.argv[1] in READS:
         lie_to_readers(READS[sys.argv[1]])
     else:
-        break_connections()
+        OTHERS[sys.argv[1]]()
     sys.exit(main(sys.argv[2:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -154,6 +155,27 @@ def test_writers_that_may_not_write(capsys, tmp_path, monkeypatch):
     assert status == 2
     told = capsys.readouterr().err
     assert "the writers could not write" in told and "INVALID_TRANSACTION_TIMEOUT" in told
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "sent"),
+    [
+        ("may-not-begin", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", False),
+        ("may-not-write", "TOPIC_AUTHORIZATION_FAILED", True),
+        ("may-not-read", "TOPIC_AUTHORIZATION_FAILED", True),
+    ],
+)
+def test_a_right_that_is_refused_is_told_and_the_history_kept(tmp_path, capsys, fault, error, sent):
+    began = time.monotonic()
+    with serve_broken(fault) as address:
+        status, report, _ = run(address, tmp_path, seconds=60)
+    assert status == 2 and time.monotonic() - began < 50, "it does not wait for a right"
+    assert report.findings == () and bool(report.counts.get("send")) is sent
+    told = capsys.readouterr()
+    (line,) = [line for line in told.err.splitlines() if line.startswith("mqlab: ")]
+    assert f"refuses a right, and says {error}: allow CREATE, READ and WRITE" in line
+    assert ("the history tells so far" in line) is sent
+    assert "the history is in" in told.out
 
 
 @pytest.mark.parametrize(
