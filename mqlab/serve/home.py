@@ -36,13 +36,20 @@ class ServeError(Exception):
     """The server cannot start; the message says why and what to do."""
 
 
-def keep_on(safeguards: Iterable[str], off: Iterable[str]) -> frozenset[str]:
+def keep_on(
+    safeguards: Iterable[str], off: Iterable[str], of_clients: Iterable[str] = ()
+) -> frozenset[str]:
     """The safeguards that stay when these are switched off, to show real clients what each is for.
-    Raises ServeError for one that there is not."""
-    known = tuple(safeguards)
+    `of_clients`: those that act in no server. Raises ServeError for one of these, and for one that
+    there is not."""
+    known, theirs = tuple(safeguards), tuple(of_clients)
+    here = ", ".join(name for name in known if name not in theirs)
     for name in off:
+        if name in theirs:
+            why = f"safeguard {name!r} acts in the client, and a real client brings its own"
+            raise ServeError(f"{why}; the server has: {here}")
         if name not in known:
-            raise ServeError(f"no safeguard {name!r}; there are: {', '.join(known)}")
+            raise ServeError(f"no safeguard {name!r}; there are: {here}")
     return frozenset(known) - frozenset(off)
 
 

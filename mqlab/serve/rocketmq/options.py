@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 RELEASES = ("5.5", "4.9")
 INTERVAL_MS = {"5.5": 30_000, "4.9": 60_000}
 DAYS = 24 * 3_600_000
+#: safeguards of the engine's producer and consumer
+OF_CLIENTS = (
+    "half_before_execute", "exception_is_unknown", "consumer_retry", "idempotent_consumer"
+)  # fmt: skip
 
 
 @frozen
@@ -52,7 +56,7 @@ class RocketMQOptions:
             if not least <= number <= DAYS:
                 raise ServeError(f"{name} {number}: name a number from {least} to {DAYS}")
         config = RocketMQConfig(
-            on=keep_on(SAFEGUARDS, self.off),
+            on=keep_on(SAFEGUARDS, self.off, OF_CLIENTS),
             release=self.release,
             timeout_ms=self.timeout_ms,
             check_interval_ms=interval_ms,

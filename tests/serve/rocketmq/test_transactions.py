@@ -8,6 +8,7 @@ import pytest
 from mqlab.rocketmq.remoting import RequestCode, ResponseCode, decode_record
 from mqlab.serve import BrokerError, RunningBroker
 from mqlab.serve.rocketmq import serve
+from mqlab.serve.rocketmq.options import OF_CLIENTS
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 
 COMMIT, ROLLBACK, UNKNOWN = 8, 12, 0
@@ -24,6 +25,19 @@ def test_a_half_is_not_seen_before_its_commit(client: Raw, topic: str, group: st
     assert message.body == b"paid" and message.sys_flag == COMMIT
     assert message.properties["TRAN_MSG"] == "true" and message.properties["UNIQ_KEY"] == "k1"
     assert "REAL_TOPIC" not in message.properties
+
+
+def test_without_the_half_topic_a_half_is_seen_before_its_end() -> None:
+    with serve(off=("half_topic",)) as open_to_all, Raw(open_to_all.address) as client:
+        assert client.half("orders", b"paid", "shop", "k1").code == SUCCESS
+        assert bodies(client.read("orders")) == ["paid"]
+
+
+@pytest.mark.parametrize("name", OF_CLIENTS)
+def test_a_safeguard_of_clients_cannot_be_switched_off_here(name: str) -> None:
+    told = f"safeguard '{name}' acts in the client.*the server has: half_topic, .*end_validation$"
+    with pytest.raises(BrokerError, match=told):
+        serve(off=(name,))
 
 
 def test_a_rollback_delivers_nothing(client: Raw, topic: str, group: str) -> None:
