@@ -179,3 +179,39 @@ def copy(lab: Lab) -> None:
     lab.read("bills-0", READ_COMMITTED)
     lab.wait_until(lambda: lab.stable_offset("billing", "orders-0"), 12)
     fetch_offsets(lab, "billing", "orders-0")
+
+
+@program(
+    "librdkafka-lso-lag", "AdminClient.list_offsets: KIP-396, isolation of KIP-98", profiles=LEGACY
+)
+def lso_lag(lab: Lab) -> None:
+    """How far readers of committed messages are held back, as an operator asks for it: the end of
+    the log minus the end that is told for read_committed."""
+    lab.topic("orders")
+    source = Producer(lab, None, "source")
+    source.init()
+    source.send("orders-0", "o1")
+    note_lag(lab, "orders-0")
+    app = Client(lab, "A", "app")
+    app.init()
+    app.begin()
+    app.send("orders-0", "a")
+    source.send("orders-0", "o2", "o3")
+    note_lag(lab, "orders-0")
+    app.commit()
+    lab.wait_until(lambda: lab.stable_end("orders-0"), 5)
+    note_lag(lab, "orders-0")
+
+
+def note_lag(lab: Lab, partition: str) -> None:
+    from confluent_kafka import IsolationLevel, TopicPartition
+    from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+    asking = AdminClient({"bootstrap.servers": lab.target.address})
+    at = TopicPartition(*lab.split(partition))
+    wanted, ends = {at: OffsetSpec.latest()}, []  # type: ignore[no-untyped-call]
+    for level in (IsolationLevel.READ_UNCOMMITTED, IsolationLevel.READ_COMMITTED):
+        told = asking.list_offsets(wanted, isolation_level=level)
+        ends.append(told[at].result(WAIT_S).offset)
+        lab.note("operator", partition, f"list_offsets latest {level.name}", ends[-1])
+    lab.note("operator", partition, "LSO lag", ends[0] - ends[1])
