@@ -21,6 +21,7 @@ from ..places import RECORDINGS
 FOLDER = RECORDINGS / "costs"
 #: files that a timer writes whether there is a transaction or not
 OTHERS = "other files"
+MOMENTS = TOLD, SEEN, FORGOTTEN = "told", "seen", "forgotten"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,13 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of `orders` orders for `partitions` partitions: until the client has its last answer, and
-    until nothing is left to do."""
+    """Of `orders` orders for `partitions` partitions: until the client has its last answer, until
+    a reader has every order (its own requests do not count), and until nothing is left to do."""
 
     partitions: int
     orders: int
     told: Spent
+    seen: Spent
     forgotten: Spent
 
 
@@ -80,7 +82,11 @@ def load(path: Path) -> Costs:
     try:
         data = json.loads(path.read_text("utf-8"))
         rows = tuple(
-            Cost(row["partitions"], row["orders"], Spent(**row["told"]), Spent(**row["forgotten"]))
+            Cost(
+                row["partitions"],
+                row["orders"],
+                **{moment: Spent(**row[moment]) for moment in MOMENTS},
+            )
             for row in data.pop("rows")
         )
         return Costs(**data, rows=rows)

@@ -48,7 +48,7 @@ class Proxy:
         self._lock = threading.Condition()
         self._counts: Counter[str] = Counter()
         self._held: frozenset[str] = frozenset()
-        self._early = False
+        self._early, self._upwards = False, True
         self._waiting: Counter[str] = Counter()
         self._open: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -79,11 +79,11 @@ class Proxy:
         with self._lock:
             return Counter(self._counts)
 
-    def hold(self, *names: str, counted: bool = False) -> None:
-        """Keep what is called so, on its way to the broker, until these are others. `counted`:
-        it counts when it comes, not when it is let go."""
+    def hold(self, *names: str, counted: bool = False, answers: bool = False) -> None:
+        """Keep what is called so, on its way to the broker (`answers`: from it), until these are
+        others. `counted`: it counts when it comes, not when it is let go."""
         with self._lock:
-            self._held, self._early = frozenset(names), counted
+            self._held, self._early, self._upwards = frozenset(names), counted, not answers
             self._lock.notify_all()
 
     def wait_for_held(self, name: str) -> None:
@@ -123,15 +123,18 @@ class Proxy:
 
     def _count(self, name: str, up: bool) -> None:
         with self._lock:
-            if up and name in self._held:
+            if self._keeps(name, up):
                 early = self._early
                 self._counts[name] += early
                 self._waiting[name] += 1
                 self._lock.notify_all()
-                self._lock.wait_for(lambda: name not in self._held)
+                self._lock.wait_for(lambda: not self._keeps(name, up))
                 self._waiting[name] -= 1
                 self._counts[name] -= early
             self._counts[name] += bool(name)
+
+    def _keeps(self, name: str, up: bool) -> bool:
+        return up is self._upwards and name in self._held
 
 
 class Flushes:

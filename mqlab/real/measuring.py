@@ -2,40 +2,77 @@
 
 from __future__ import annotations
 
+import time
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from types import MappingProxyType
 
-from .costs import Cost, Costs, Spent
-from .counting import Flushes, Proxy
+from .costs import FORGOTTEN, MOMENTS, Cost, Costs, Spent
+from .counting import PATIENCE_S, Flushes, Proxy
 from .program import RealBrokerError
 
 SIZES = ((1, 1), (2, 3), (3, 7))
 ROUNDS = 3
+#: how topics are called whose writes count
+PREFIX = "cost"
+QUIET_S = 1.0
+PAUSE_S = 0.02
+NOBODY = "no reader has seen the orders"
 
 
-class Priced(Protocol):
-    """A running broker behind a proxy, in the words of its room."""
+class Priced(ABC):
+    """A running broker behind a proxy; its room says in which words it is asked. `settings`: what
+    differs from the other recordings' settings."""
 
-    proxy: Proxy
-    broker: str
-    settings: Mapping[str, str]
-
-    def watch(self) -> Flushes:
-        """Begin to look at its flushes."""
+    def __init__(
+        self, proxy: Proxy, broker: str, settings: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self.proxy, self.broker, self.settings = proxy, broker, settings
+        self._round = 0
 
     def prepare(self, partitions: int, orders: int) -> None:
         """What comes before the first order and does not count: topics, clients, an id."""
+        self.close()
+        self._round += 1
+        self.open(f"{PREFIX}{self._round}.", partitions)
+        self.settle()
 
-    def tell(self) -> None:
-        """The orders, until the client has its last answer; what would follow is held."""
+    def settle(self) -> None:
+        """Until nothing has been written or said for a while."""
+        seen = None
+        while seen != (now := (self.writes(), self.proxy.counts())):
+            seen = now
+            time.sleep(QUIET_S)
 
-    def forget(self) -> None:
-        """Until nothing is left to do."""
+    def wait_for_reader(self, count: Callable[[], int], orders: int) -> None:
+        """Until `count` finds so many. Raises TimeoutError where it never does."""
+        deadline = time.monotonic() + PATIENCE_S
+        while count() < orders:
+            if time.monotonic() > deadline:
+                raise TimeoutError(NOBODY)
+            time.sleep(PAUSE_S)
 
+    @abstractmethod
+    def watch(self) -> Flushes:
+        """Begin to look at its flushes."""
+
+    @abstractmethod
+    def open(self, prefix: str, partitions: int) -> None:
+        """Topics, whose names begin so, and clients."""
+
+    @abstractmethod
+    def perform(self, partitions: int, orders: int) -> Iterator[str]:
+        """The orders: each of MOMENTS when it has come, while what would follow is held."""
+
+    @abstractmethod
     def writes(self) -> Counter[str]:
         """Appends to logs so far."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """What `open` has opened, if it has."""
 
 
 def measure(
@@ -47,14 +84,14 @@ def measure(
         _round(priced, 1, 1)  # connections of the broker to itself are made once
         for partitions, orders in sizes:
             rounds = [_round(priced, partitions, orders) for _ in range(ROUNDS)]
-            told, forgotten = [one[0] for one in rounds], [one[1] for one in rounds]
-            _check_equal(forgotten)
-            rows.append(Cost(partitions, orders, take_fewest(told), take_fewest(forgotten)))
-            why = rounds[-1][2]
+            _check_equal([spent[FORGOTTEN] for spent, _ in rounds])
+            least = {at: take_fewest([spent[at] for spent, _ in rounds]) for at in MOMENTS}
+            rows.append(Cost(partitions, orders, **least))
+            why = rounds[-1][1]
         return Costs(priced.broker, dict(priced.settings), tuple(rows), why)
 
 
-def _round(priced: Priced, partitions: int, orders: int) -> tuple[Spent, Spent, str]:
+def _round(priced: Priced, partitions: int, orders: int) -> tuple[dict[str, Spent], str]:
     priced.prepare(partitions, orders)
     flushes = priced.watch()
     try:
@@ -65,10 +102,7 @@ def _round(priced: Priced, partitions: int, orders: int) -> tuple[Spent, Spent, 
             counted = flushes.counts()
             return Spent(dict(messages), dict(writes), None if counted is None else dict(counted))
 
-        priced.tell()
-        told = spent()
-        priced.forget()
-        return told, spent(), flushes.why
+        return {at: spent() for at in priced.perform(partitions, orders)}, flushes.why
     finally:
         flushes.close()
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ..kernel import Fact, Outcome
 from ..kernel.trace import FactKind
-from ..real.costs import Costs, Spent
+from ..real.costs import FORGOTTEN, MOMENTS, SEEN, TOLD, Costs, Spent
 from ..scenario import perform_in_blocks
 from . import SYSTEMS
 from .ways import Way, join
@@ -63,15 +64,19 @@ Formulas = tuple[Formula, Formula, Formula]
 @dataclass(frozen=True, slots=True)
 class Bulk:
     """m orders for n partitions. `story(n, m)`: its blocks; what the first one says does not
-    count. `told`, `forgotten`: how the price grows until the client has its last answer, and until
-    nothing is left to do. `joined`: whether the m orders are one transaction. `log_of`: of a write,
-    which log a real broker has for it; "" where it is in no broker, as is what its node sends.
-    `reasons`: why a count of the real broker differs, by its row."""
+    count. `told`, `seen`, `forgotten`: how the price grows until the client has its last answer,
+    until each order lies where a reader gets it, and until nothing is left to do. `shows`: of a
+    write, whether it lets readers have something. `joined`: whether the m orders are one
+    transaction. `log_of`: of a write, which log a real broker has for it; "" where it is in no
+    broker, as is what its node sends. `reasons`: why a count of the real broker differs, by its
+    row."""
 
     story: Callable[[int, int], tuple[str, str]]
     told: Formulas
+    seen: Formulas
     forgotten: Formulas
     joined: bool
+    shows: Callable[[Fact], bool]
     log_of: Callable[[Fact], str] = lambda fact: ""
     reasons: Mapping[str, str] = field(default_factory=dict)
 
@@ -90,11 +95,17 @@ def count_prices(way: Way) -> dict[str, Price]:
     return {name: _count(facts[ends[0] : at]) for name, at in moments.items()}
 
 
-def count_bulk(bulk: Bulk, partitions: int, orders: int) -> tuple[Price, Price]:
-    """The price until the client has its last answer, and until nothing is left to do."""
+def count_bulk(bulk: Bulk, partitions: int, orders: int) -> dict[str, Price]:
+    """The price until each of MOMENTS."""
+    return {at: _count(facts) for at, facts in _play(bulk, partitions, orders).items()}
+
+
+def _play(bulk: Bulk, partitions: int, orders: int) -> dict[str, tuple[Fact, ...]]:
+    """What happens until each of MOMENTS."""
     run, ends = perform_in_blocks(join(bulk.story(partitions, orders)), SYSTEMS)
     facts = run.trace.facts[ends[0] :]
-    return _count(facts[: _told(facts)]), _count(facts)
+    shown = max(at for at, fact in enumerate(facts) if fact.kind in WRITES and bulk.shows(fact))
+    return {TOLD: facts[: _told(facts)], SEEN: facts[: shown + 1], FORGOTTEN: facts}
 
 
 def tabulate_prices(ways: Mapping[str, Way]) -> list[tuple[str, ...]]:
@@ -111,11 +122,10 @@ def tabulate_bulk(bulks: Mapping[str, Bulk], partitions: int, orders: int) -> li
     rows: list[tuple[str, ...]] = [
         ("until", "way", "messages", "writes", "flushes", f"n={partitions}, m={orders}")
     ]
-    for place, moment in enumerate(("told", "forgotten")):
+    for moment in MOMENTS:
         for name, bulk in bulks.items():
-            formulas = (bulk.told, bulk.forgotten)[place]
-            counted = count_bulk(bulk, partitions, orders)[place]
-            rows.append((moment, name, *map(str, formulas), str(counted)))
+            counted = count_bulk(bulk, partitions, orders)[moment]
+            rows.append((moment, name, *map(str, getattr(bulk, moment)), str(counted)))
     return rows
 
 
@@ -139,13 +149,12 @@ class Pair:
 Pairs = tuple[Pair, ...]
 
 
-def compare_real(bulk: Bulk, costs: Costs, partitions: int, orders: int) -> tuple[Pairs, Pairs]:
-    """Until the client has its last answer, and until nothing is left to do, kind by kind:
-    messages, writes, and flushes in one number. KeyError where the real one was not asked of so
-    many."""
+def compare_real(bulk: Bulk, costs: Costs, partitions: int, orders: int) -> dict[str, Pairs]:
+    """Until each of MOMENTS, kind by kind: messages, writes, and flushes in one number. KeyError
+    where the real one was not asked of so many."""
     cost = {(row.partitions, row.orders): row for row in costs.rows}[partitions, orders]
-    told, forgotten = _spend(bulk, partitions, orders)
-    return _pair(told, cost.told), _pair(forgotten, cost.forgotten)
+    spent = _spend(bulk, partitions, orders)
+    return {moment: _pair(spent[moment], getattr(cost, moment)) for moment in MOMENTS}
 
 
 def _pair(model: Spent, real: Spent) -> Pairs:
@@ -161,18 +170,17 @@ def _pair(model: Spent, real: Spent) -> Pairs:
 def tabulate_real(
     bulks: Mapping[str, Bulk], real: Mapping[str, Costs], partitions: int, orders: int
 ) -> list[tuple[str, ...]]:
-    """The engine's brokers beside real ones, with a head: totals until the client is told and
-    until nothing is left to do, then the latter kind by kind. A star leads to
-    `list_real_reasons`."""
+    """The engine's brokers beside real ones, with a head: totals until each of MOMENTS, then the
+    last one's kind by kind. A star leads to `list_real_reasons`."""
     rows: list[tuple[str, ...]] = [(f"n={partitions}, m={orders}", "model", "real")]
     for name, costs in real.items():
         bulk = bulks[name]
         cost = {(row.partitions, row.orders): row for row in costs.rows}[partitions, orders]
-        totals = zip(_spend(bulk, partitions, orders), (cost.told, cost.forgotten), strict=True)
-        for moment, (model, counted) in zip(("told", "forgotten"), totals, strict=True):
+        for moment, model in _spend(bulk, partitions, orders).items():
+            counted = getattr(cost, moment)
             star = "" if str(model) == str(counted) else " *"
             rows.append((f"{costs.broker}, until {moment}", str(model), f"{counted}{star}"))
-        for pair in compare_real(bulk, costs, partitions, orders)[1]:
+        for pair in compare_real(bulk, costs, partitions, orders)[FORGOTTEN]:
             rows.append((f"  {pair.row}", str(pair.model), pair.tell_real()))
     return rows
 
@@ -183,8 +191,8 @@ def list_real_reasons(
     """Why a real broker's count differs, a line per row; and what was set for the count."""
     lines = []
     for name, costs in real.items():
-        told, forgotten = compare_real(bulks[name], costs, partitions, orders)
-        for pair in {pair.row: pair for pair in (*told, *forgotten) if pair.differs}.values():
+        every = chain.from_iterable(compare_real(bulks[name], costs, partitions, orders).values())
+        for pair in {pair.row: pair for pair in every if pair.differs}.values():
             why = costs.why if pair.real is None else bulks[name].reasons.get(pair.row, UNKNOWN)
             lines.append(f"* {name}, {pair.row}: {why}")
         if costs.settings:
@@ -193,15 +201,15 @@ def list_real_reasons(
     return lines
 
 
-def _spend(bulk: Bulk, partitions: int, orders: int) -> tuple[Spent, Spent]:
-    """Until the client has its last answer, and until nothing is left to do, kind by kind, without
-    what is in no broker."""
-    run, ends = perform_in_blocks(join(bulk.story(partitions, orders)), SYSTEMS)
-    facts = run.trace.facts[ends[0] :]
-    outside = {one.node for one in facts if one.kind in WRITES and not bulk.log_of(one)}
-    inside = [one for one in facts if not {one.node, one.peer} & outside]
-    told = facts[_told(facts)].index
-    return _by_kind(bulk, [one for one in inside if one.index < told]), _by_kind(bulk, inside)
+def _spend(bulk: Bulk, partitions: int, orders: int) -> dict[str, Spent]:
+    """Until each of MOMENTS, kind by kind, without what is in no broker."""
+    played = _play(bulk, partitions, orders)
+    every = played[FORGOTTEN]
+    outside = {one.node for one in every if one.kind in WRITES and not bulk.log_of(one)}
+    return {
+        moment: _by_kind(bulk, [one for one in facts if not {one.node, one.peer} & outside])
+        for moment, facts in played.items()
+    }
 
 
 def _by_kind(bulk: Bulk, facts: Iterable[Fact]) -> Spent:

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 from mqlab.cli import main
-from mqlab.real.costs import OTHERS, Cost, Costs, Spent, load, load_costs, save
+from mqlab.real.costs import MOMENTS, OTHERS, Cost, Costs, Spent, load, load_costs, save
 from mqlab.real.counting import Proxy, count_flushes
-from mqlab.real.measuring import measure, take_fewest
+from mqlab.real.measuring import Priced, measure, take_fewest
 from mqlab.real.program import RealBrokerError
 from mqlab.registry.cases.prices import BULK
 from mqlab.registry.prices import UNKNOWN, compare_real, list_real_reasons, tabulate_real
@@ -62,6 +62,17 @@ def test_frames_are_counted_both_ways_however_they_come(proxied):
     assert proxy.counts() == {"Ask": 2, "End": 2}
 
 
+def test_an_answer_may_be_held_too(proxied):
+    proxy, client = proxied
+    proxy.hold("End", answers=True)
+    client.sendall(frame(b"Ask") + frame(b"End"))
+    heard(client, b"Ask")
+    proxy.wait_for_held("End")
+    assert proxy.counts()["End"] == 1, "the request has passed, the answer has not"
+    proxy.hold()
+    heard(client, b"End")
+
+
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_held_frame_waits_and_counts_once(proxied, counted):
     proxy, client = proxied
@@ -103,14 +114,12 @@ def test_of_flushes_the_fewest_count_and_those_of_timers_are_in_no_sum():
     assert str(take_fewest([*rounds, Spent({"End": 2}, {"log": 2}, None)])) == "2 / 2 / ?"
 
 
-class Uneven:
+class Uneven(Priced):
     """A broker that writes one entry more each round."""
 
-    broker, settings = "uneven-1", {}
-
     def __init__(self):
+        super().__init__(SimpleNamespace(counts=Counter), "uneven-1")
         self.written = self.rounds = 0
-        self.proxy = self
 
     def __enter__(self):
         return self
@@ -118,33 +127,39 @@ class Uneven:
     def __exit__(self, *error):
         pass
 
-    def counts(self):
-        return Counter()
-
     def writes(self):
         return Counter({"log": self.written})
 
     def watch(self):
         return SimpleNamespace(why="nobody looked", counts=lambda: None, close=lambda: None)
 
-    def prepare(self, partitions, orders):
+    def open(self, prefix, partitions):
         self.rounds += 1
 
-    def tell(self):
-        self.written += self.rounds
+    def perform(self, partitions, orders):
+        for moment in MOMENTS:
+            self.written += self.rounds
+            yield moment
 
-    def forget(self):
+    def close(self):
         pass
 
 
-def test_rounds_that_differ_are_no_count():
+def test_rounds_that_differ_are_no_count(monkeypatch):
+    monkeypatch.setattr("mqlab.real.measuring.QUIET_S", 0)
     with pytest.raises(RealBrokerError, match="two rounds differ"):
         measure(Uneven(), [(1, 1)])
 
 
+def test_a_reader_who_never_sees_the_orders_is_told(monkeypatch):
+    monkeypatch.setattr("mqlab.real.measuring.PATIENCE_S", 0.1)
+    with pytest.raises(TimeoutError, match="no reader has seen the orders"):
+        Uneven().wait_for_reader(lambda: 1, 2)
+
+
 def test_costs_are_kept_in_a_file(tmp_path):
     spent = Spent({"End": 2}, {"log": 1}, None)
-    costs = Costs("kafka-9", {"a": "b"}, (Cost(1, 1, spent, spent),), "no strace")
+    costs = Costs("kafka-9", {"a": "b"}, (Cost(1, 1, spent, spent, spent),), "no strace")
     assert load(save(costs, tmp_path)) == costs
     (tmp_path / "other.json").write_text("[]")
     with pytest.raises(ValueError, match="count them again"):
@@ -168,7 +183,7 @@ def test_three_real_brokers_were_counted():
 def test_where_a_real_broker_differs_there_is_a_reason(name, partitions, orders):
     """All other counts are equal: what the formulas say is true of the real one."""
     bulk = BULK[name]
-    for pairs in compare_real(bulk, RECORDED[name], partitions, orders):
+    for pairs in compare_real(bulk, RECORDED[name], partitions, orders).values():
         assert {pair.row for pair in pairs if pair.differs} <= set(bulk.reasons)
     one = {name: RECORDED[name]}
     assert not any(UNKNOWN in line for line in list_real_reasons(BULK, one, partitions, orders))
@@ -182,9 +197,18 @@ def test_how_a_real_broker_grows(partitions, orders):
     assert sum(found.writes.values()) == orders + 2 * partitions + 2
 
 
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_what_a_reader_waits_for(name):
+    """Kafka's and RocketMQ's client is told earlier; Pulsar's when all is done."""
+    for row in RECORDED[name].rows:
+        told, seen, forgotten = (sum(getattr(row, at).writes.values()) for at in MOMENTS)
+        assert seen < forgotten
+        assert (seen < told) is (name == "pulsar")
+
+
 def test_a_difference_without_a_reason_says_so():
     spent = Spent({"Produce": 3}, {}, {})
-    strange = {"kafka": Costs("kafka-9", {}, (Cost(1, 1, spent, spent),))}
+    strange = {"kafka": Costs("kafka-9", {}, (Cost(1, 1, spent, spent, spent),))}
     lines = list_real_reasons(BULK, strange, 1, 1)
     assert f"* kafka, Produce: {UNKNOWN}" in lines
     rows = {row[0].strip(): row[1:] for row in tabulate_real(BULK, strange, 1, 1)}

@@ -2,8 +2,9 @@
 
 The broker advertises the proxy's address, so the requests it sends to itself (AddPartitionsToTxn of
 a leader to the coordinator, WriteTxnMarkers of the coordinator to the leaders) pass there as well;
-those to the controller do not, and are not counted. WriteTxnMarkers are held until the client's
-last answer has been counted.
+those to the controller do not, and are not counted, and neither is what a reader fetches.
+WriteTxnMarkers are held until the client's last answer has been counted, and their answers until a
+reader of committed messages has every order.
 
 Source of the layout of a batch: org.apache.kafka.common.record.DefaultRecordBatch (base offset 8
 bytes, length 4 bytes).
@@ -12,25 +13,24 @@ bytes, length 4 bytes).
 from __future__ import annotations
 
 import struct
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kio.index import load_request_schema
 
-from ..costs import OTHERS
+from ..costs import FORGOTTEN, OTHERS, SEEN, TOLD
 from ..counting import Flushes, Namer, Proxy
+from ..measuring import PREFIX, Priced
 from .broker import RealKafka
 from .client import PROFILES, Lab, Target
 from .producer import Producer
 
 MARKERS = "WriteTxnMarkers"
 COORDINATOR, PARTITIONS = "coordinator's log", "partitions' logs"
-PREFIX = "cost"
-QUIET_S = 1.0
+#: what a reader asks, as often as it likes
+READING = "Fetch"
 BATCH = struct.Struct(">qi")
 
 
@@ -43,7 +43,7 @@ def make_namer() -> Namer:
             return asked.pop(struct.unpack_from(">i", frame)[0], "unasked")
         key, version, corr = struct.unpack_from(">hhi", frame)
         words = load_request_schema(key, version).__name__.removesuffix("Request")
-        return asked.setdefault(corr, words)
+        return asked.setdefault(corr, "" if words == READING else words)
 
     return name
 
@@ -65,44 +65,42 @@ def place_of(path: str) -> str:
     return PARTITIONS if folder.startswith(PREFIX) else OTHERS
 
 
-@dataclass
-class PricedKafka:
-    kafka: RealKafka
-    proxy: Proxy
-    broker: str
-    settings: dict[str, str] = field(default_factory=dict)
-    _lab: Lab | None = None
-    _app: Producer | None = None
-    _size: tuple[int, int] = (0, 0)
-    _round: int = 0
+class PricedKafka(Priced):
+    def __init__(self, kafka: RealKafka, proxy: Proxy) -> None:
+        super().__init__(proxy, f"kafka-{kafka.version}")
+        self.kafka = kafka
+        self._lab: Lab | None = None
 
     def watch(self) -> Flushes:
         node = self.kafka.nodes[0]
         return Flushes(node.process.pid, place_of, node.folder)
 
-    def prepare(self, partitions: int, orders: int) -> None:
-        self.close()
-        self._round += 1
-        self._size = partitions, orders
+    def open(self, prefix: str, partitions: int) -> None:
         target = Target(self.broker, self.proxy.address)
-        self._lab = Lab(target, PROFILES["tv2"], f"{PREFIX}{self._round}.")
+        self._lab = Lab(target, PROFILES["tv2"], prefix)
         self._lab.topic("orders", partitions)
         self._app = Producer(self._lab, "app")
         self._app.init()
-        self._settle()
 
-    def tell(self) -> None:
-        assert self._app is not None
-        partitions, orders = self._size
+    def perform(self, partitions: int, orders: int) -> Iterator[str]:
         self.proxy.hold(MARKERS)
         for i in range(orders):
             self._app.produce(f"orders-{i % partitions}", f"T{i + 1}")
         self._app.commit()
         self.proxy.wait_for_held(MARKERS)
-
-    def forget(self) -> None:
+        yield TOLD
+        self.proxy.hold(MARKERS, answers=True)
+        self.wait_for_reader(lambda: self._count_read(partitions), orders)
+        yield SEEN
         self.proxy.hold()
-        self._settle()
+        self.settle()
+        yield FORGOTTEN
+
+    def _count_read(self, partitions: int) -> int:
+        """The orders that a reader of committed messages gets now."""
+        assert self._lab is not None
+        logs = [self._lab.fetch(f"orders-{at}") for at in range(partitions)]
+        return sum(batch.count for log in logs for batch in log if not batch.control)
 
     def writes(self) -> Counter[str]:
         found: Counter[str] = Counter()
@@ -115,18 +113,11 @@ class PricedKafka:
         if self._lab is not None:
             self._lab.close()
 
-    def _settle(self) -> None:
-        """Until nothing has been written or said for a while."""
-        seen = None
-        while seen != (now := (self.writes(), self.proxy.counts())):
-            seen = now
-            time.sleep(QUIET_S)
-
 
 @contextmanager
 def open_priced(version: str) -> Iterator[PricedKafka]:
     with Proxy(make_namer) as proxy, RealKafka(version, front=proxy.front) as kafka:
-        priced = PricedKafka(kafka, proxy, f"kafka-{version}")
+        priced = PricedKafka(kafka, proxy)
         try:
             yield priced
         finally:

@@ -9,16 +9,15 @@ costs is not counted here. The op batch, which RocketMQ writes after 3 s at most
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from ...rocketmq.config import HALF_TOPIC, OP_TOPIC
 from ...rocketmq.remoting import RequestCode, decode_command, decode_record
-from ..costs import OTHERS
+from ..costs import FORGOTTEN, OTHERS, SEEN, TOLD
 from ..counting import Flushes, Namer, Proxy
+from ..measuring import Priced
 from .broker import RealRocketMQ
 from .client import PROFILES, Lab, Target
 from .producer import COMMIT, Producer
@@ -28,11 +27,10 @@ NAMES = {
     RequestCode.HEART_BEAT: "Heartbeat",
     RequestCode.SEND_MESSAGE_V2: "SendMessage",
     RequestCode.END_TRANSACTION: "EndTransaction",
+    RequestCode.PULL_MESSAGE: "",  # a reader asks as often as it likes
 }
 END = NAMES[RequestCode.END_TRANSACTION]
 HALVES, OPS, QUEUES, LOG = "half topic", "op topic", "topics' queues", "commit log"
-PREFIX = "cost"
-QUIET_S = 1.0
 
 
 def make_namer() -> Namer:
@@ -64,73 +62,59 @@ def place_of(path: str) -> str:
     return LOG if "/commitlog/" in path else OTHERS
 
 
-@dataclass
-class PricedRocketMQ:
-    rocketmq: RealRocketMQ
-    proxy: Proxy
-    broker: str
-    settings: dict[str, str] = field(default_factory=dict)
-    _lab: Lab | None = None
-    _app: Producer | None = None
-    _size: tuple[int, int] = (0, 0)
-    _round: int = 0
+class PricedRocketMQ(Priced):
+    def __init__(self, rocketmq: RealRocketMQ, proxy: Proxy) -> None:
+        super().__init__(proxy, f"rocketmq-{rocketmq.version}")
+        self.rocketmq = rocketmq
+        self._lab: Lab | None = None
 
     def watch(self) -> Flushes:
         return Flushes(self.rocketmq.pid, place_of, self.rocketmq.folder)
 
-    def prepare(self, partitions: int, orders: int) -> None:
-        self.close()
-        self._round += 1
-        self._size = partitions, orders
+    def open(self, prefix: str, partitions: int) -> None:
         target = Target(self.broker, self.proxy.address, self.rocketmq, self.rocketmq.version)
-        self._lab = Lab(target, PROFILES["5.5"], f"{PREFIX}{self._round}.")
+        self._lab = Lab(target, PROFILES["5.5"], prefix)
         self._lab.topic("orders", partitions)
         self._app = Producer(self._lab)
-        self._settle()
 
-    def tell(self) -> None:
-        assert self._app is not None
-        partitions, orders = self._size
+    def perform(self, partitions: int, orders: int) -> Iterator[str]:
         self._app.start()
         for i in range(orders):
             half = self._app.send(f"orders-{i % partitions}", f"T{i + 1}")
             if i == orders - 1:
-                self._settle()
+                self.settle()
                 self.proxy.hold(END, counted=True)
             fields = self._app.end_fields(half, COMMIT, False, {})
             self._app.connection.tell(RequestCode.END_TRANSACTION, **fields)
         self.proxy.wait_for_held(END)
-
-    def forget(self) -> None:
+        yield TOLD
         self.proxy.hold()
-        self._settle()
+        self.wait_for_reader(lambda: self._count_read(partitions), orders)
+        yield SEEN
+        self.settle()
         self.rocketmq.write_ops()
-        self._settle()
+        self.settle()
+        yield FORGOTTEN
+
+    def _count_read(self, partitions: int) -> int:
+        """The orders that a reader of all queues gets now."""
+        assert self._lab is not None
+        return sum(len(self._lab.pull("orders", at)) for at in range(partitions))
 
     def writes(self) -> Counter[str]:
         files = (self.rocketmq.folder / "store" / "commitlog").glob("*")  # none before the first
         return sum((count_records(path.read_bytes()) for path in files), Counter[str]())
 
     def close(self) -> None:
-        if self._app is not None:
-            self._app.leave()
-            self._app = None
         if self._lab is not None:
             self._lab.close()
-
-    def _settle(self) -> None:
-        """Until nothing has been written or said for a while."""
-        seen = None
-        while seen != (now := (self.writes(), self.proxy.counts())):
-            seen = now
-            time.sleep(QUIET_S)
 
 
 @contextmanager
 def open_priced(version: str) -> Iterator[PricedRocketMQ]:
     with Proxy(make_namer) as proxy, RealRocketMQ(version) as rocketmq:
         proxy.front(rocketmq.address)
-        priced = PricedRocketMQ(rocketmq, proxy, f"rocketmq-{version}")
+        priced = PricedRocketMQ(rocketmq, proxy)
         try:
             yield priced
         finally:

@@ -53,6 +53,14 @@ def _log_of(fact: Fact) -> str:
     return LOGS.get(getattr(fact.body, "kind", type(fact.body).__name__), "")
 
 
+READ_LOGS = ("partitions' logs", "topics' queues", "topics' ledgers")
+
+
+def _shows(fact: Fact) -> bool:
+    """Each is the log that readers read; the last entry there is a marker, or the message."""
+    return _log_of(fact) in READ_LOGS
+
+
 #: why a real broker's count differs
 KAFKA_REASONS = {
     "SendMarkers": "within the coordinator's process the engine sends a message of its own",
@@ -73,30 +81,38 @@ BULK = {
     "kafka": Bulk(
         _kafka,
         told=(Formula(3, 2, 2), Formula(1, 1, 1), NONE),
+        seen=(Formula(3, 3, 2), Formula(1, 2, 1), NONE),
         forgotten=(Formula(3, 4, 2), Formula(2, 2, 1), NONE),
         joined=True,
+        shows=_shows,
         log_of=_log_of,
         reasons=KAFKA_REASONS,
     ),
     "rocketmq": Bulk(
         _rocketmq,
         told=(Formula(2, 0, 5), Formula(-1, 0, 3), Formula(0, 0, 1)),
+        seen=(Formula(2, 0, 5), Formula(0, 0, 3), Formula(0, 0, 1)),
         forgotten=(Formula(2, 0, 5), Formula(1, 0, 3), Formula(0, 0, 1)),
         joined=False,
+        shows=_shows,
         log_of=_log_of,
     ),
     "pulsar": Bulk(
         _pulsar,
         told=(Formula(6, 4, 2), Formula(4, 3, 1), NONE),
+        seen=(Formula(5, 3, 2), Formula(2, 3, 1), NONE),
         forgotten=(Formula(6, 4, 2), Formula(4, 3, 1), NONE),
         joined=True,
+        shows=_shows,
         log_of=_log_of,
         reasons=PULSAR_REASONS,
     ),
     "outbox": Bulk(
         _outbox,
         told=(Formula(-9, 0, 12), Formula(-4, 0, 5), Formula(-4, 0, 5)),
+        seen=(Formula(-8, 0, 12), Formula(-3, 0, 5), Formula(-4, 0, 5)),
         forgotten=(Formula(0, 0, 12), Formula(0, 0, 5), Formula(0, 0, 5)),
         joined=False,
+        shows=lambda fact: fact.node == "broker" and str(fact.body).startswith("message"),
     ),
 }

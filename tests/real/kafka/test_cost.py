@@ -28,6 +28,14 @@ def test_an_answer_is_named_after_its_request():
     ]
 
 
+def test_what_a_reader_fetches_does_not_count():
+    name = make_namer()
+    assert [name(struct.pack(">hhi", 1, 11, 4), True), name(struct.pack(">i", 4), False)] == [
+        "",
+        "",
+    ]
+
+
 def test_batches_are_counted_by_their_length():
     one = BATCH.pack(0, 50) + bytes(50)
     assert [count_batches(data) for data in (b"", one, one * 3, one * 2 + one[:-1])] == [0, 1, 3, 2]

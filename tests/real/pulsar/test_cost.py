@@ -30,6 +30,14 @@ def test_a_send_of_a_client_that_has_no_coordinator_is_a_snapshot():
     assert {broker(command(kind), True) for kind in (SEND, RECEIPT, MESSAGE)} == {SNAPSHOT}
 
 
+def test_what_a_reader_of_orders_says_does_not_count():
+    name = make_namer()
+    subscribe = command(4) + b"persistent://public/default/cost1-orders0"
+    assert [name(frame, True) for frame in (command(CONNECT), subscribe)] == [SET_UP, ""]
+    assert [name(command(kind), False) for kind in (MESSAGE, RECEIPT)] == ["", ""]
+    assert make_namer()(command(4) + b"__transaction_buffer_snapshot", True) == SET_UP
+
+
 def test_what_is_no_command_is_refused():
     with pytest.raises(ValueError, match="begins with its type"):
         make_namer()(b"\0\0\0\1\x10\x01", True)

@@ -27,6 +27,12 @@ def test_either_side_asks_and_an_answer_is_named_after_its_request():
     assert name(command(0, 8, Flag.RESPONSE), True) == "request 39"
 
 
+def test_what_a_reader_pulls_does_not_count():
+    name = make_namer()
+    assert name(command(RequestCode.PULL_MESSAGE, 3), True) == ""
+    assert name(command(0, 3, Flag.RESPONSE), False) == ""
+
+
 def test_records_are_counted_by_topic_up_to_where_nothing_is_written():
     topics = [HALF_TOPIC, "orders", OP_TOPIC, "orders"]
     records = [encode_record(MessageRecord(topic=topic, body=b"x")) for topic in topics]
