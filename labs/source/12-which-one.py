@@ -319,7 +319,9 @@ print(tell_anomalies())
 # neither is a topic of Pulsar: the coordinator decides alone, and the second phase is there. RocketMQ's half is a
 # prepare, and the local transaction is the one vote. Another one says that all keep transactional messages in
 # a special topic. RocketMQ does; Kafka and Pulsar write them in place, and the special topic there is a
-# *log of transactions*. RocketMQ has no such log, only halves and op records.
+# *log of transactions*. RocketMQ has no such log, only halves and op records. A third one says that Pulsar,
+# which has transactions since 2.8.0, is closer to Kafka and has no check-back. That is right: in both of them
+# silence means abort, after a timeout, and nobody asks the sender.
 
 # %% [markdown] lang="zh"
 # | | Kafka | RocketMQ | Pulsar | 发件箱 |
@@ -329,7 +331,7 @@ print(tell_anomalies())
 # | 隔离性 | `read_committed`，Java 消费者默认不用；各分区并不同时可见 | 半消息所在的主题没有人读 | maxReadPosition，对每个消费者都如此 | 读主题的比读表的更晚看到订单 |
 # | 持久性 | 靠副本；所有副本一起断电，可能带走一次提交 | 默认情况下，半消息还没落盘就已确认 | 取决于账本（ledger）如何存储 | 你的数据库的日志 |
 #
-# 有一篇文章说，这几种都是两阶段提交。可是没有人请 Kafka 的分区投票，也没有人请 Pulsar 的主题投票：协调器独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。
+# 有一篇文章说，这几种都是两阶段提交。可是没有人请 Kafka 的分区投票，也没有人请 Pulsar 的主题投票：协调器独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。第三篇文章说，Pulsar 从 2.8.0 起有事务，更接近 Kafka，没有回查。这是对的：在这两种里，没有音讯都意味着超时后中止，没有人去问发送方。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a database row inside a Kafka transaction?
@@ -380,7 +382,7 @@ print(tell_anomalies())
 # %% [markdown]
 # | way | what grows when it is stuck | who shows it |
 # |---|---|---|
-# | Kafka | the distance from the LSO to the HW, and the age of the oldest open transaction | `kafka-transactions.sh describe-producers`, `find-hanging` |
+# | Kafka | the LSO lag (end of the log minus LSO), and the age of the oldest open transaction | `AdminClient.list_offsets` with READ_UNCOMMITTED minus the same with READ_COMMITTED; `kafka-transactions.sh describe-producers`, `find-hanging` |
 # | RocketMQ | halves that are asked again and again; then messages in `TRANS_CHECK_MAX_TIME_TOPIC` | `mqadmin topicStatus` |
 # | Pulsar | maxReadPosition stands still; transactions that nobody ends | `pulsar-admin transactions transaction-buffer-stats`; `slow-transactions` names those whose *timeout* is long |
 # | outbox | rows without a mark, and the age of the oldest | one SELECT in your own database |
@@ -388,7 +390,7 @@ print(tell_anomalies())
 # %% [markdown] lang="zh"
 # | 方式 | 卡住时什么在增长 | 由什么显示 |
 # |---|---|---|
-# | Kafka | LSO 到 HW 的距离，以及最早的未结束事务已经开了多久 | `kafka-transactions.sh describe-producers`、`find-hanging` |
+# | Kafka | LSO lag（日志末尾减去 LSO），以及最早的未结束事务已经开了多久 | 用 READ_UNCOMMITTED 问一次 `AdminClient.list_offsets`，减去用 READ_COMMITTED 再问一次的结果；`kafka-transactions.sh describe-producers`、`find-hanging` |
 # | RocketMQ | 问了又问的半消息；之后是 `TRANS_CHECK_MAX_TIME_TOPIC` 里的消息 | `mqadmin topicStatus` |
 # | Pulsar | maxReadPosition 停住不动；没有人去结束的事务 | `pulsar-admin transactions transaction-buffer-stats`；`slow-transactions` 列出的是*超时*设得长的事务 |
 # | 发件箱 | 没有打上记号的行，以及其中最早的一行已经放了多久 | 在你自己的数据库里执行一条 SELECT |
