@@ -5,6 +5,7 @@ Counterexamples are left out: a search writes them (`tests/registry/renew.py`), 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -22,7 +23,9 @@ MOST_WORDS = 10
 def find_stories() -> list[str]:
     """By name, without `.scn`."""
     runs = tomllib.loads((ROOT / "mqlab/lessons/choice.toml").read_text("utf-8"))["runs"]
+    page = (ROOT / "labs/choose/choose.md").read_text("utf-8")
     named = {run["story"] for run in runs.values()} | {way.story for way in ORDER.values()}
+    named |= set(re.findall(r"\(story:([^)]+)\)", page))
     return sorted(name for name in named | {"kafka/torn-read"} if "/counterexamples/" not in name)
 
 
