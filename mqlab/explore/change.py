@@ -3,7 +3,7 @@ number it adds to the world."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -53,6 +53,11 @@ class Change:
         self._once = fields.system.network == "set"
         self._links: dict[Pair, Link] = {}
 
+    @property
+    def mask(self) -> int:
+        """Of the links that it changes."""
+        return sum(self._fields.links[pair].mask for pair in self._links)
+
     def link(self, pair: Pair) -> Link:
         found = self._links.get(pair)
         return self._before(pair) if found is None else found
@@ -82,7 +87,7 @@ class Change:
         for pair in node.conns:
             self._links[pair] = self.link(pair).stop_client()
 
-    def lose_clients(self, pairs: list[Pair], mine: Mapping[str, int]) -> list[str]:
+    def lose_clients(self, pairs: Iterable[Pair], mine: Mapping[str, int]) -> list[str]:
         """The node (its roles are `mine`) stops, and with it the connections others have to
         it. Returns the clients who hear of it."""
         hear = [pair for pair in pairs if pair[1] in mine and self.link(pair).open]

@@ -9,16 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.system import Property
-from ..kernel.world import NodeState
+from ..kernel.world import NodeState, World
 
 if TYPE_CHECKING:
     from .packed import Fields
 
 Read = Callable[[str, NodeState], Hashable]
 Parts = tuple[int, ...]  # a number for what each kind of reader reads of one node
+
+
+class Kind(NamedTuple):
+    """Properties that read the same, each with its bit, and what is news to them: by the numbers
+    for what is read of every node."""
+
+    reads: Read
+    asked: list[tuple[int, Property]]
+    news: dict[Parts, int]
 
 
 class Judge(dict[int, int]):
@@ -28,32 +37,30 @@ class Judge(dict[int, int]):
     def __init__(self, properties: tuple[Property, ...]) -> None:
         super().__init__()
         self.fields: Fields | None = None
-        self._properties = properties
-        kinds: dict[object, Read] = {}
-        for prop in properties:
-            kinds.setdefault(_kind(prop.reads), prop.reads)
-        self._reads = list(kinds.values())
-        self._kinds = [list(kinds).index(_kind(prop.reads)) for prop in properties]
+        kinds: dict[object, Kind] = {}
+        for bit, prop in enumerate(properties):
+            kind = kinds.setdefault(_kind(prop.reads), Kind(prop.reads, [], {}))
+            kind.asked.append((1 << bit, prop))
+        self._kinds = list(kinds.values())
         self._numbers: dict[Hashable, int] = {}
-        self._memo: dict[tuple[int, Parts], bool] = {}
 
     def read(self, name: str, node: NodeState) -> Parts:
         """Numbers for all that any property reads of a node."""
-        values = [(name, kind, read(name, node)) for kind, read in enumerate(self._reads)]
+        values = [(name, kind, each.reads(name, node)) for kind, each in enumerate(self._kinds)]
         return tuple([self._numbers.setdefault(value, len(self._numbers)) for value in values])
 
     def __missing__(self, key: int) -> int:
         assert self.fields is not None
-        nodes = self.fields.nodes
-        parts: list[Parts] = [field.part.value(key) for field in nodes]
-        world = self.fields.sample(key)
+        parts: list[Parts] = [field.part.value(key) for field in self.fields.nodes]
+        world: World | None = None
         bits = 0
-        for number, (prop, kind) in enumerate(zip(self._properties, self._kinds, strict=True)):
-            memo = (number, tuple([part[kind] for part in parts]))
-            holds = self._memo.get(memo)
-            if holds is None:
-                holds = self._memo[memo] = prop.holds(world)
-            bits |= (holds != (prop.kind == "always")) << number
+        for kind, read in zip(self._kinds, zip(*parts, strict=True), strict=True):
+            news = kind.news.get(read)
+            if news is None:
+                world = self.fields.sample(key) if world is None else world
+                news = sum([bit for bit, p in kind.asked if p.holds(world) != (p.kind == "always")])
+                kind.news[read] = news
+            bits |= news
         self[key] = bits
         return bits
 

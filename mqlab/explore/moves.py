@@ -44,14 +44,17 @@ class Prefix(NamedTuple):
     sent: tuple[Message, ...] = ()
 
 
-class Step(NamedTuple):
-    """A step of a node: `spent` is what it adds to the counters, `taken` the message that
-    brings it about."""
+class Step:
+    """A step of a node in one state: `taken` is the message that brings it about. What the whole
+    step adds depends on the links that it changes (`mask`) and is kept by what these were."""
 
-    choice: Choice
-    prefixes: list[Prefix]
-    taken: Message | None = None
-    spent: int = 0
+    __slots__ = ("choice", "mask", "number", "prefixes", "taken", "totals")
+
+    def __init__(
+        self, choice: Choice, number: int, prefixes: list[Prefix], taken: Message | None = None
+    ) -> None:
+        self.choice, self.number, self.prefixes, self.taken = choice, number, prefixes, taken
+        self.mask, self.totals = 0, dict[int, int]()
 
 
 Heard = tuple[int, int, tuple[Hearers, ...]]
@@ -100,7 +103,7 @@ class Moves:
         for role in pair:
             place = self.places[self.fields.homes[role][0]]
             place.mask |= self.fields.links[pair].mask
-            place.pairs.append(pair)
+            place.pairs[pair] = {}
 
 
 class Place(dict[int, Group]):
@@ -112,7 +115,8 @@ class Place(dict[int, Group]):
         self.spec = specs(moves.system)[moves.fields.names[number]]
         self.roles = {role: i for i, (role, _) in enumerate(self.spec.roles)}
         self.field = moves.fields.nodes[number]
-        self.pairs: list[Pair] = []
+        #: its links, and what may arrive by each: by its own state and the link's
+        self.pairs: dict[Pair, dict[int, list[Step]]] = {}
         self.mask = self.field.mask
         self._counters = {
             kind: moves.fields.counters[name]
@@ -120,7 +124,10 @@ class Place(dict[int, Group]):
         }
         for counter in self._counters.values():
             self.mask |= counter.mask
-        self._runs: dict[tuple[object, ...], list[Prefix]] = {}
+        self._counted = sum(counter.mask for counter in self._counters.values())
+        self._spent: dict[tuple[int, str, str], int] = {}
+        self._runs: dict[tuple[int, str | Message], Step] = {}
+        self._recoveries: dict[int, list[Prefix]] = {}
         self._downs: dict[tuple[int, bool], int] = {}
         self._hearers: dict[int, Hearers] = {}
 
@@ -128,8 +135,8 @@ class Place(dict[int, Group]):
         group = self[key] = Group()
         node: NodeState = self.field.value(key)
         if node.up:
-            for step in self._steps(key, node):
-                self._add_step(group, key, step)
+            for step, spent in self._steps(key, node):
+                self._add_step(group, key, step, spent)
             self._add_faults(group, key, node)
         elif self._budget.may_restart(self.spec.name):
             self._add_restart(group, key, node)
@@ -137,22 +144,31 @@ class Place(dict[int, Group]):
 
     # -- steps ---------------------------------------------------------------------------
 
-    def _steps(self, key: int, node: NodeState) -> Iterator[Step]:
-        for pair in list(self.pairs):
-            link: Link = self._fields.links[pair].value(key)
-            if pair[1] in self.roles:
-                for conn, queue in link.requests:
-                    yield from self._deliveries(key, node, "q", pair, conn, queue)
-            elif link.answers:
-                yield from self._deliveries(key, node, "r", pair, link.number, link.answers)
+    def _steps(self, key: int, node: NodeState) -> Iterator[tuple[Step, int]]:
+        """What may happen next at this node, and what each adds to the counters."""
+        for pair, known in list(self.pairs.items()):
+            field = self._fields.links[pair]
+            here = key & (field.mask | self.field.mask)
+            arriving = known.get(here)
+            if arriving is None:
+                arriving = known[here] = list(self._arriving(key, node, pair, field.value(key)))
+            for step in arriving:
+                yield step, 0
         if node.inbox:
-            yield self._own(key, node, "local")
+            yield self._own(key, node, "local"), 0
         if node.app is not None and node.app.next_call() is not None:
-            yield self._own(key, node, "call")
+            yield self._own(key, node, "call"), 0
         if node.timers:
             spent = self._spend(key, "fire", node.timers[0][1])
             if spent:
-                yield self._own(key, node, "fire")._replace(spent=spent)
+                yield self._own(key, node, "fire"), spent
+
+    def _arriving(self, key: int, node: NodeState, pair: Pair, link: Link) -> Iterator[Step]:
+        if pair[1] in self.roles:
+            for conn, queue in link.requests:
+                yield from self._deliveries(key, node, "q", pair, conn, queue)
+        elif link.answers:
+            yield from self._deliveries(key, node, "r", pair, link.number, link.answers)
 
     def _deliveries(
         self, key: int, node: NodeState, kind: str, pair: Pair, conn: int, queue: Queue
@@ -163,26 +179,31 @@ class Place(dict[int, Group]):
         for index, note in enumerate(queue[:1] if consumed else queue):
             message = Message(kind, pair, conn, note)
             memo = (key & self.field.mask, message)
-            prefixes = self._runs.get(memo)
-            if prefixes is None:
+            if memo not in self._runs:
                 said = self._fields.notes[note]
                 event: Event = Response(server, said.corr, said.body)
                 if kind == "q":
                     event = Request(Caller(client, conn, said.corr), said.body)
                 role = self.roles[server if kind == "q" else client]
-                prefixes = self._runs[memo] = self._prefixes(run(self.spec, node, role, event))
-            name = "request" if kind == "q" else "response"
-            yield Step(Choice(name, client, server, conn, index), prefixes, message)
+                name = "request" if kind == "q" else "response"
+                choice = Choice(name, client, server, conn, index)
+                self._runs[memo] = self._run(choice, node, role, event, message)
+            yield self._runs[memo]
 
     def _own(self, key: int, node: NodeState, kind: str) -> Step:
         """The node's own next event: local, call, fire."""
-        choice = Choice(kind, self.spec.name)
         memo = (key & self.field.mask, kind)
-        prefixes = self._runs.get(memo)
-        if prefixes is None:
+        if memo not in self._runs:
+            choice = Choice(kind, self.spec.name)
             role, event, rest = node_event(node, choice, 0)
-            prefixes = self._runs[memo] = self._prefixes(run(self.spec, rest, role, event))
-        return Step(choice, prefixes)
+            self._runs[memo] = self._run(choice, rest, role, event)
+        return self._runs[memo]
+
+    def _run(
+        self, choice: Choice, node: NodeState, role: int, event: Event, taken: Message | None = None
+    ) -> Step:
+        prefixes = self._prefixes(run(self.spec, node, role, event))
+        return Step(choice, self._moves.number(choice), prefixes, taken)
 
     def _prefixes(self, stages: list[Stage]) -> list[Prefix]:
         out: list[Prefix] = []
@@ -194,19 +215,22 @@ class Place(dict[int, Group]):
             out.append(Prefix(stage.node, self.field.worth(stage.node), sent))
         return out
 
-    def _add_step(self, group: Group, key: int, step: Step) -> None:
+    def _add_step(self, group: Group, key: int, step: Step, spent: int) -> None:
         """The whole step, and the step with a stop after some but not all of its effects.
         (After none or all of them, the node stops between two steps: a fault of its own.)"""
-        *partial, whole = step.prefixes
-        change = self._changed(key, step, whole)
-        number = self._moves.number(step.choice)
-        group.add(number, step.spent + change.total(self.field, whole.worth))
-        for done, prefix in enumerate(partial):
-            if done:
-                for how, spent in self._stops(key):
-                    change = self._changed(key, step, prefix)
-                    choice = step.choice.stop_after(done, how)
-                    self._add_stop(group, choice, change, prefix, step.spent + spent)
+        total = step.totals.get(key & step.mask)
+        if total is None:
+            whole = step.prefixes[-1]
+            change = self._changed(key, step, whole)
+            total = change.total(self.field, whole.worth)
+            step.mask = change.mask
+            step.totals[key & step.mask] = total
+        group.add(step.number, spent + total)
+        for done, prefix in enumerate(step.prefixes[1:-1], 1):
+            for how, stopped in self._stops(key):
+                change = self._changed(key, step, prefix)
+                choice = step.choice.stop_after(done, how)
+                self._add_stop(group, choice, change, prefix, spent + stopped)
 
     def _changed(self, key: int, step: Step, prefix: Prefix) -> Change:
         change = Change(self._fields, key)
@@ -219,13 +243,18 @@ class Place(dict[int, Group]):
 
     def _spend(self, key: int, kind: str, timer: str = "") -> int:
         """What it adds to the counters to do something once more; 0: nothing is left."""
+        memo = (key & self._counted, kind, timer)
+        if memo not in self._spent:
+            self._spent[memo] = self._add_spent(*memo)
+        return self._spent[memo]
+
+    def _add_spent(self, key: int, kind: str, timer: str) -> int:
         if self._budget.is_retry(self._moves.system, timer):
             kind = "retry"
         counter = self._counters.get(kind)
         if counter is None:
             return 0
-        spent = counter.value(key)
-        more = self._budget.more(kind, spent, timer)
+        more = self._budget.more(kind, counter.value(key), timer)
         return 0 if more is None else counter.worth(more) - (key & counter.mask)
 
     def _stops(self, key: int) -> Iterator[tuple[str, int]]:
@@ -291,11 +320,11 @@ class Place(dict[int, Group]):
 
     def _recovery(self, key: int, node: NodeState) -> list[Prefix]:
         """The node after each effect of its recovery; at the end it is up."""
-        memo = (key & self.field.mask, "restart")
-        found = self._runs.get(memo)
+        memo = key & self.field.mask
+        found = self._recoveries.get(memo)
         if found is None:
             stages = [stage for _, stage in start_node(self.spec, node)]
             prefixes = self._prefixes(stages)
             inside = [p for s, p in zip(stages, prefixes, strict=True) if s.effect is not None]
-            found = self._runs[memo] = [*inside[:-1], prefixes[-1]]
+            found = self._recoveries[memo] = [*inside[:-1], prefixes[-1]]
         return found

@@ -19,6 +19,7 @@ from .world import NodeState, World
 
 C = TypeVar("C")
 V = TypeVar("V")
+KEPT = 4096  # answers of one function
 
 
 def whole_node(cluster: Any, name: str, node: NodeState) -> Hashable:
@@ -82,6 +83,25 @@ def select_lights(
     no light, and a claim that a system line may name has one where it is `named` (by keys)."""
     dark = {claim.name for key, claim in nameable.items() if key not in named}
     return tuple(p for p in properties if p.kind != "sometimes" and p.name not in dark)
+
+
+def keep_answers(read: Callable[..., V]) -> Callable[..., V]:
+    """The function, with its last answers kept by the objects it was asked about, told apart by
+    identity. In a search thousands of worlds share one node's state, and to compare two states
+    is more expensive than to read one."""
+    known: dict[tuple[int, ...], tuple[V, tuple[Any, ...]]] = {}
+
+    @wraps(read)
+    def kept(*asked: Any) -> V:
+        key = tuple([id(one) for one in asked])
+        found = known.get(key)
+        if found is None:
+            if len(known) >= KEPT:
+                known.clear()
+            found = known[key] = (read(*asked), asked)  # with them: an id is of what still lives
+        return found[0]
+
+    return kept
 
 
 def keep_last_world(read: Callable[[C, World], V]) -> Callable[[C, World], V]:

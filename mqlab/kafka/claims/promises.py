@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 
 from ...kernel import World, frozen
+from ...kernel.claims import keep_answers
 from ...kernel.world import NodeState
 from ..clients.calls import Abort, Begin, Commit, Committed, SendOffsets, SendRecord
 from ..clients.producer import Producer
@@ -38,6 +39,7 @@ class Bracket:
     ok: bool = False
 
 
+@keep_answers
 def brackets(node: NodeState) -> tuple[Bracket, ...]:
     """The transactions of an application's present run, oldest first, read off its calls
     and their results. A call that has not returned counts as made."""

@@ -67,7 +67,7 @@ def tell(
     """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its
     memory, or what came before both. `world` is as the fact has left it."""
     tc = cluster.leader(world, cluster.config.coordinator)
-    known = WorldKnown(cluster, read_transactions(world, tc, cluster.ids))
+    known = WorldKnown(cluster, read_transactions(world.disk(tc), cluster.ids))
     match effect:
         case None:
             return _change(known, world, role, event)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from ...kernel import World, frozen
+from ...kernel import Disk, frozen
 from ..config import txn_logs
 from ..coordinator import Entry
 from ..log import COMMIT, Batch
@@ -74,10 +74,9 @@ def name_by_beginning(begun: int) -> str:
 # ---- from records to transactions ------------------------------------------------------
 
 
-def read_transactions(world: World, tc: str, ids: tuple[str, ...]) -> dict[str, list[Txn]]:
+def read_transactions(disk: Disk, ids: tuple[str, ...]) -> dict[str, list[Txn]]:
     """All transactions by id, oldest first, from `__transaction_state`."""
     out: dict[str, list[Txn]] = {txn_id: [] for txn_id in ids}
-    disk = world.disk(tc)
     for log in txn_logs(disk):
         for record in disk.log(log).read(0):
             entry: Entry = record.entry

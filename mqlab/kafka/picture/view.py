@@ -1,15 +1,16 @@
 """A world, read once: who leads, whose every batch is, and what a reader gets of it.
 
 Pictures and claims look at nothing else. Reading a world is dear and many ask about the same
-one, so the last View is kept.
+one, so the last View is kept; and what is read of one log, because many worlds share it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...kernel import World, frozen
-from ...kernel.claims import keep_last_world
+from ...kernel import Disk, World, frozen
+from ...kernel.claims import keep_answers, keep_last_world
+from ...kernel.disk import LogView
 from ..clients.consumer import filter_readable
 from ..group import GroupCoordinator
 from ..leader import Leader
@@ -20,6 +21,29 @@ from ..replication.copying import CHECKPOINT
 from .cluster import Cluster
 from .transactions import Txn, attribute_batches, read_transactions
 
+Row = tuple[Batch, Txn | None, str]
+
+
+@keep_answers
+def _read_transactions(cluster: Cluster, disk: Disk) -> dict[str, list[Txn]]:
+    return read_transactions(disk, cluster.ids)
+
+
+@keep_answers
+def _attribute_batches(name: str, log: LogView, txns: dict[str, list[Txn]]) -> list[Row]:
+    return attribute_batches(name, log.read(0), txns)
+
+
+@keep_answers
+def _list_readable(
+    partition: str, isolation: str, part: Partition, disk: Disk, rows: list[Row]
+) -> list[tuple[Batch, Txn | None]]:
+    ask = Fetch(0, isolation, max_bytes=1 << 40)
+    said = fetch.answer_fetch(part, partition, ask, disk)
+    batches, _ = filter_readable(said.batches, said.aborted, 0)
+    owner = {batch.base: txn for batch, txn, _ in rows}
+    return [(batch, owner[batch.base]) for batch in batches]
+
 
 @frozen
 class View:
@@ -28,7 +52,7 @@ class View:
     cluster: Cluster
     world: World
     txns: dict[str, list[Txn]]
-    rows: dict[str, list[tuple[Batch, Txn | None, str]]]
+    rows: dict[str, list[Row]]
     parts: dict[str, Partition]
 
     def list_readable(self, partition: str, isolation: str) -> list[tuple[Batch, Txn | None]]:
@@ -37,12 +61,10 @@ class View:
         node = self.cluster.leader(self.world, partition)
         if not self.world.nodes[node].up:
             return []
-        part = self.parts[partition]
-        ask = Fetch(0, isolation, max_bytes=1 << 40)
-        said = fetch.answer_fetch(part, partition, ask, self.world.disk(node))
-        batches, _ = filter_readable(said.batches, said.aborted, 0)
-        owner = {batch.base: txn for batch, txn, _ in self.rows[partition]}
-        return [(batch, owner[batch.base]) for batch in batches]
+        disk = self.world.disk(node)
+        return _list_readable(
+            partition, isolation, self.parts[partition], disk, self.rows[partition]
+        )
 
     def list_txns(self) -> Iterator[Txn]:
         for mine in self.txns.values():
@@ -52,12 +74,13 @@ class View:
 @keep_last_world
 def read_world(cluster: Cluster, world: World) -> View:
     """A world, read once."""
-    txns = read_transactions(world, cluster.leader(world, cluster.config.coordinator), cluster.ids)
+    tc = cluster.leader(world, cluster.config.coordinator)
+    txns = _read_transactions(cluster, world.disk(tc))
     rows, parts = {}, {}
     for name in (*cluster.partitions, *cluster.groups):
         node = cluster.leader(world, name)
         log = world.disk(node).log(name)
-        rows[name] = attribute_batches(name, log.read(0), txns)
+        rows[name] = _attribute_batches(name, log, txns)
         role = cluster.leading_role(world, name)
         if isinstance(role, Leader | GroupCoordinator):
             parts[name] = role.part
