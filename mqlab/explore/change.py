@@ -4,9 +4,9 @@ number it adds to the world."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
+from ..kernel.values import replace
 from ..kernel.world import NodeState, hear_break
 from .links import Link, Pair
 from .packed import Fields, NodeField

@@ -1,7 +1,9 @@
 """Which rows were met before: a hash table whose every step is one over whole arrays.
 
 A slot holds the upper half of a row's key and the row's number. A row that comes looks at the
-slot its key points to, then at the next one, and so on, until it finds itself or an empty slot.
+slot its key points to, then one further, two further and so on, which keeps rows with neighbouring
+slots out of each other's way, and at last at one after the other, until it finds itself or an
+empty slot.
 Where the halves of two keys are equal, the rows are compared in full: no answer rests on a hash.
 
 All rows of an array take such a step together. Several new rows may want one empty slot; then
@@ -18,7 +20,10 @@ import numpy as np
 from .rows import Numbers, Rows, Words
 
 HALF, LOW = np.uint64(32), np.uint64((1 << 32) - 1)
-FULL = 0.6  # of the slots; with more, rows look at too many of them
+FULL = 0.5  # of the slots of a small table; with more, rows look at too many of them
+LARGE, FULLER = 1 << 17, 0.7  # slots of a table that takes memory enough, and of those
+WIDER = 32  # looks after which a row goes on by single slots, so that it comes to each of them
+SLOTS = 1 << 18  # that are put into a larger table together
 
 
 class Index:
@@ -27,10 +32,15 @@ class Index:
     def __init__(self) -> None:
         self.slots = np.zeros(1 << 8, np.uint64)
 
-    @property
-    def _turn(self) -> int:
-        """By how much half a key is shifted to point to its slot."""
-        return 32 - (len(self.slots).bit_length() - 1)
+    def _point(self, half: Words) -> Numbers:
+        """The slots that these halves of keys point to."""
+        return (half * np.uint64(len(self.slots)) >> HALF).view(np.int64)
+
+    def _go_on(self, at: Numbers, looks: int) -> Numbers:
+        """The slots to look at after so many looks."""
+        at = at + (looks if looks < WIDER else 1)
+        at -= (at >= len(self.slots)) * len(self.slots)
+        return at
 
     def add(self, rows: Rows, keys: Words) -> tuple[Numbers, Numbers]:
         """`keys`: of rows that were written behind the end of `rows`. Those not met before are
@@ -56,8 +66,7 @@ class Index:
         out = np.full(len(keys), -1, np.int64)
         todo: Numbers | None = None  # which rows still look; at first all do
         half = keys >> HALF
-        at = (half >> self._turn).view(np.int64)
-        kept, last = rows.words, len(self.slots) - 1
+        at, looks, kept = self._point(half), 0, rows.words
         while len(at):
             entry = self.slots.take(at)
             same = np.flatnonzero((entry >> HALF == half) & (entry != 0))
@@ -71,16 +80,16 @@ class Index:
             goes_on[same] = False
             rest = np.flatnonzero(goes_on)
             todo = rest if todo is None else todo[rest]
-            half, at = half[rest], at[rest] + 1 & last
+            looks += 1
+            half, at = half[rest], self._go_on(at[rest], looks)
         return out
 
     def _settle(self, rows: Rows, todo: Numbers, half: Words, numbers: Numbers) -> Numbers:
         """Rows that are new, though perhaps more than once: each gets the number that the first
         of its equals has for now, its place behind the end. Returns their slots."""
-        known, last = rows.count, len(self.slots) - 1
+        known, looks = rows.count, 0
         words = rows.room(len(numbers))
-        at = (half >> self._turn).view(np.int64)
-        slots = at.copy()
+        slots = self._point(half)
         look = np.arange(len(todo))
         while len(look):
             here, who = slots[look], todo[look]
@@ -97,19 +106,21 @@ class Index:
             numbers[who[same]] = number[same] + known
             goes_on = np.ones(len(look), np.bool_)
             goes_on[same] = False
-            look = look[goes_on]
-            slots[look] = slots[look] + 1 & last
+            look, looks = look[goes_on], looks + 1
+            slots[look] = self._go_on(slots[look], looks)
         return slots
 
     def _reserve(self, count: int) -> None:
         """Enough slots for so many rows."""
         size = len(self.slots)
-        while count > FULL * size:
-            size *= 2
+        while count > (FULL if size < LARGE else FULLER) * size:
+            size += size // 2
         if size > len(self.slots):
             old = self.slots
             self.slots = np.zeros(size, np.uint64)
-            self._refill(old[old != 0])
+            for start in range(0, len(old), SLOTS):
+                some = old[start : start + SLOTS]
+                self._refill(some[some != 0])
 
     def rebuild(self, keys: Words) -> None:
         """The rows 0, 1, 2 … have other keys now."""
@@ -118,13 +129,13 @@ class Index:
 
     def _refill(self, entries: Words) -> None:
         """Entries of different rows into slots: nothing has to be compared."""
-        last = len(self.slots) - 1
-        at = (entries >> HALF >> self._turn).view(np.int64)
+        at, looks = self._point(entries >> HALF), 0
         while len(entries):
             free = np.flatnonzero(self.slots.take(at) == 0)
             self.slots[at[free]] = entries[free]
             rest = np.flatnonzero(self.slots.take(at) != entries)
-            entries, at = entries[rest], at[rest] + 1 & last
+            looks += 1
+            entries, at = entries[rest], self._go_on(at[rest], looks)
 
 
 def _equal(

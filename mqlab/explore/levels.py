@@ -17,6 +17,7 @@ can be checked by the other.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -56,12 +57,17 @@ class Levels:
 
     def _take_over(self) -> None:
         search = self.search
-        for name in ("parents", "chosen", "edges", "ends", "news"):
+        self.degrees = Column(np.uint32)  # of each world: how many of `edges` begin there
+        self.degrees.extend(np.diff(np.frombuffer(search.ends, np.uint64), prepend=np.uint64(0)))
+        lasting = [prop.kind == "can_always" for prop in search.properties]
+        self._good = sum(1 << place for place, must in enumerate(lasting) if must)
+        kinds = {"news": np.min_scalar_type((1 << len(search.properties)) - 1)}
+        for name in ("parents", "chosen", "edges", "news"):
             old = getattr(search, name)
-            column = Column(np.dtype(old.typecode))
-            column.extend(np.frombuffer(old, column.all.dtype))
+            column = Column(kinds.get(name, np.dtype(old.typecode)))
+            column.extend(np.frombuffer(old, old.typecode))
             setattr(search, name, column)
-        search.index, search._frontier = {}, []
+        search.index, search.ends, search._frontier = {}, array("Q"), []
 
     def level(self) -> Iterator[None]:
         """All worlds one choice further."""
@@ -106,8 +112,9 @@ class Levels:
         if full:
             raise Full
         if search.lasting:
-            search.edges.extend(numbers + self.base)
-            search.ends.extend(len(search.edges) - total + ends[each - 1 :: each])
+            doubtful = self._news(first, len(words[0])) & self._good != self._good
+            search.edges.extend(numbers[doubtful[own]] + self.base)
+            self.degrees.extend(np.diff(ends[each - 1 :: each], prepend=0) * doubtful)
         return keys[new]
 
     def _room(self) -> int:
@@ -205,9 +212,14 @@ class Levels:
         news: Words = self.search.news.all
         return news
 
+    def _news(self, first: int, count: int) -> Words:
+        """Those of the worlds from number `first` on, which are looked at now."""
+        return self._all_news()[first : first + count]
+
     def _edges(self, depth: int) -> tuple[Numbers, Numbers]:
-        """Where the worlds of a depth lead to, and where in this each world's end."""
+        """Where the worlds of a depth lead to, and where in this each world's end. Of a world
+        in which all is good already nobody asks, and nothing was kept."""
         first, last = self.search.starts[depth : depth + 2]
-        ends = self.search.ends.all.view(np.int64)
-        begin = int(ends[first - 1]) if first else 0
-        return self.search.edges.all[begin : int(ends[last - 1])], ends[first:last] - begin
+        begin = int(self.degrees.all[:first].sum())
+        ends = np.cumsum(self.degrees.all[first:last], dtype=np.int64)
+        return self.search.edges.all[begin : begin + int(ends[-1])], ends

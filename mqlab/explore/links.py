@@ -7,13 +7,13 @@ under way may still arrive, so those of earlier connections stay until they do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from ..kernel.values import frozen, replace
 
 Queue = tuple[int, ...]  # numbers of messages, the oldest first
 Pair = tuple[str, str]  # client role, server role
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     """`number`: the client's current connection; `open`: the client is up and has used it;
     `requests`: what is under way on each connection that still holds something; `answers`:

@@ -143,7 +143,7 @@ class Column:
         """Space behind the end, with anything in it. It is not counted yet."""
         need = self.count + more
         if need > len(self._kept):
-            self._kept.resize(need + need // 4, refcheck=False)
+            self._kept.resize(need + need // 8, refcheck=False)
         return self._kept[self.count : need]
 
     def extend(self, values: Any) -> None:

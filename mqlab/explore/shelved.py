@@ -61,7 +61,7 @@ class ShelvedLevels(Levels):
     def _clear(self) -> None:
         """Nothing is known of the next level yet."""
         self._parents, self._choices = Column(np.uint32), Column(np.uint32)
-        self.search.edges, self.search.ends = Column(np.uint32), Column(np.uint64)
+        self.search.edges, self.degrees = Column(np.uint32), Column(np.uint32)
         self.search.news = Column(np.uint64)
 
     # -- one level ------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class ShelvedLevels(Levels):
             "log": "".join(f"{' '.join(f'{n:x}' for n in line)}\n" for line in log).encode(),
         }
         if search.lasting:
-            parts |= {"news": news, "edges": search.edges.all, "ends": search.ends.all}
+            parts |= {"news": news, "edges": search.edges.all, "degrees": self.degrees.all}
         facts = {
             "first": self.base,
             "worlds": len(self.keys),
@@ -197,7 +197,12 @@ class ShelvedLevels(Levels):
         several = [self.shelf.array(level, "news") for level in range(len(self.shelf.levels))]
         return np.concatenate(several)
 
+    def _news(self, first: int, count: int) -> Words:
+        first -= self.base
+        news: Words = self.shelf.array(len(self.shelf.levels) - 1, "news")[first : first + count]
+        return news
+
     def _edges(self, depth: int) -> tuple[Numbers, Numbers]:
         """They were found with the level that they lead to."""
-        ends = np.asarray(self.shelf.array(depth + 1, "ends")).view(np.int64)
-        return self.shelf.array(depth + 1, "edges"), ends
+        degrees = self.shelf.array(depth + 1, "degrees")
+        return self.shelf.array(depth + 1, "edges"), np.cumsum(degrees, dtype=np.int64)

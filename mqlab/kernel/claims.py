@@ -93,7 +93,7 @@ def keep_answers(read: Callable[..., V]) -> Callable[..., V]:
 
     @wraps(read)
     def kept(*asked: Any) -> V:
-        key = tuple([id(one) for one in asked])
+        key = tuple(map(id, asked))
         found = known.get(key)
         if found is None:
             if len(known) >= KEPT:

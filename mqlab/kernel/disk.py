@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Protocol
 
 from .maps import Map
 from .role import Append, Effect, Flush, Put, Truncate
-from .values import frozen
+from .values import frozen, replace
 
 
 class Entry(Protocol):

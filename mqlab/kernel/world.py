@@ -12,7 +12,6 @@ client hears `ConnectionLost` and what it sends next goes over a new connection.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -40,7 +39,7 @@ from .role import (
     SetTimer,
 )
 from .system import NodeSpec, System
-from .values import frozen
+from .values import frozen, replace
 
 MOST_CALLS = 2_000  # of one application: a run tells no more facts than these (`Run`)
 

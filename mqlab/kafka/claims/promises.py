@@ -7,7 +7,7 @@ an application is about its present run: a client that was killed has forgotten 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 
 from ...kernel import World, frozen
 from ...kernel.claims import keep_answers
@@ -21,7 +21,7 @@ from ..group.members import GroupMetadata
 from ..log import COMMIT, Batch
 from ..messages import READ_COMMITTED
 from ..picture.cluster import Cluster
-from ..picture.view import View, read_world
+from ..picture.view import Readable, View, read_world
 from ..replication.router import Router
 from ..states import PREPARED, TxnState
 
@@ -61,17 +61,24 @@ def brackets(node: NodeState) -> tuple[Bracket, ...]:
     return tuple(out)
 
 
-def _shown(seen: View) -> Iterator[tuple[str, str, int, int]]:
+@keep_answers
+def _open(partition: str, readable: Readable) -> frozenset[tuple[str, str, int, int]]:
+    return frozenset(
+        (partition, value, batch.pid, batch.epoch)
+        for batch, _ in readable
+        for value in batch.records
+    )
+
+
+def _shown(seen: View) -> set[tuple[str, str, int, int]]:
     """(partition, value, producer id, epoch) of every record that is read committed."""
-    for partition in seen.cluster.partitions:
-        for batch, _ in seen.list_readable(partition, READ_COMMITTED):
-            for value in batch.records:
-                yield partition, value, batch.pid, batch.epoch
+    parts = seen.cluster.partitions
+    return set().union(*(_open(p, seen.list_readable(p, READ_COMMITTED)) for p in parts))
 
 
 def as_asked(cluster: Cluster, world: World) -> bool:
     """Of a client's own epoch nothing is read but what its application asked to commit."""
-    shown = set(_shown(read_world(cluster, world)))
+    shown = _shown(read_world(cluster, world))
     for name, _ in cluster.producers:
         node = world.nodes[name]
         if not node.up:
@@ -207,6 +214,7 @@ def who(group: GroupMetadata) -> set[Signature]:
     return {(member.id, group.generation) for member in group.members}
 
 
+@keep_answers
 def signatures(node: NodeState) -> frozenset[Signature]:
     """The (member, generation) of every send-offsets of an application's present run; none
     if one of them was unsigned, since such a one is not fenced."""

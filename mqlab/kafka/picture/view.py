@@ -22,6 +22,7 @@ from .cluster import Cluster
 from .transactions import Txn, attribute_batches, read_transactions
 
 Row = tuple[Batch, Txn | None, str]
+Readable = list[tuple[Batch, Txn | None]]
 
 
 @keep_answers
@@ -37,7 +38,7 @@ def _attribute_batches(name: str, log: LogView, txns: dict[str, list[Txn]]) -> l
 @keep_answers
 def _list_readable(
     partition: str, isolation: str, part: Partition, disk: Disk, rows: list[Row]
-) -> list[tuple[Batch, Txn | None]]:
+) -> Readable:
     ask = Fetch(0, isolation, max_bytes=1 << 40)
     said = fetch.answer_fetch(part, partition, ask, disk)
     batches, _ = filter_readable(said.batches, said.aborted, 0)
@@ -55,7 +56,7 @@ class View:
     rows: dict[str, list[Row]]
     parts: dict[str, Partition]
 
-    def list_readable(self, partition: str, isolation: str) -> list[tuple[Batch, Txn | None]]:
+    def list_readable(self, partition: str, isolation: str) -> Readable:
         """What a reader from offset 0 gets from one partition, by the broker's cut and the
         client's filter. From a node that is down nobody gets anything."""
         node = self.cluster.leader(self.world, partition)

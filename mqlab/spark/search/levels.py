@@ -87,7 +87,7 @@ class SparkLevels(Levels):
         self.count = len(parents)
         first = search.starts[-1]
         self._find_groups(np.arange(first, self.count), [word[first:] for word in words])
-        return search.edges.all.astype(np.int64), search.ends.all.astype(np.int64)
+        return search.edges.all.astype(np.int64), np.cumsum(self.degrees.all, dtype=np.int64)
 
     # -- one level ----------------------------------------------------------------------------
 
