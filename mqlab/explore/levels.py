@@ -26,7 +26,7 @@ import numpy as np
 from .budget import Full
 from .index import Index
 from .news import News
-from .rows import Column, Layout, Numbers, Parts, Rows, Words
+from .rows import Column, Layout, Narrow, Numbers, Parts, Rows, Words
 from .steps import Steps, spread
 
 if TYPE_CHECKING:
@@ -57,14 +57,18 @@ class Levels:
 
     def _take_over(self) -> None:
         search = self.search
-        self.degrees = Column(np.uint32)  # of each world: how many of `edges` begin there
-        self.degrees.extend(np.diff(np.frombuffer(search.ends, np.uint64), prepend=np.uint64(0)))
         lasting = [prop.kind == "can_always" for prop in search.properties]
         self._good = sum(1 << place for place, must in enumerate(lasting) if must)
-        kinds = {"news": np.min_scalar_type((1 << len(search.properties)) - 1)}
-        for name in ("parents", "chosen", "edges", "news"):
+        self.degrees = Narrow()  # of each world: how many of `edges` begin there
+        self.degrees.extend(np.diff(np.frombuffer(search.ends, np.uint64), prepend=np.uint64(0)))
+        columns = {
+            "parents": Column(np.uint32),
+            "edges": Column(np.uint32),
+            "chosen": Narrow(),
+            "news": Narrow(),
+        }
+        for name, column in columns.items():
             old = getattr(search, name)
-            column = Column(kinds.get(name, np.dtype(old.typecode)))
             column.extend(np.frombuffer(old, old.typecode))
             setattr(search, name, column)
         search.index, search.ends, search._frontier = {}, array("Q"), []
@@ -165,7 +169,7 @@ class Levels:
         search.chosen.extend(choices)
         search.parents.extend(parents)
         if search.lasting:
-            search.news.extend(news)
+            search.news.extend(news & self._good)
         self._tell(first, news)
 
     def _judge(self, words: list[Words], parents: Numbers) -> Words:

@@ -36,25 +36,29 @@ from .packed import Fields
 
 
 class Prefix(NamedTuple):
-    """What a step has done after one of its effects: the node and its worth, and what left
-    it so far."""
+    """What a step has done after one of its effects: the node, and what left it so far."""
 
     node: NodeState
-    worth: int
     sent: tuple[Message, ...] = ()
 
 
 class Step:
-    """A step of a node in one state: `taken` is the message that brings it about. What the whole
-    step adds depends on the links that it changes (`mask`) and is kept by what these were."""
+    """A step of a node in one state: `taken` is the message that brings it about, `worth` the
+    node's afterwards. What the whole step adds depends on the links that it changes (`mask`) and
+    is kept by what these were."""
 
-    __slots__ = ("choice", "mask", "number", "prefixes", "taken", "totals")
+    __slots__ = ("choice", "mask", "number", "prefixes", "taken", "totals", "worth")
 
     def __init__(
-        self, choice: Choice, number: int, prefixes: list[Prefix], taken: Message | None = None
+        self,
+        choice: Choice,
+        number: int,
+        prefixes: list[Prefix],
+        worth: int,
+        taken: Message | None = None,
     ) -> None:
         self.choice, self.number, self.prefixes, self.taken = choice, number, prefixes, taken
-        self.mask, self.totals = 0, dict[int, int]()
+        self.worth, self.mask, self.totals = worth, 0, dict[int, int]()
 
 
 Heard = tuple[int, int, tuple[Hearers, ...]]
@@ -116,7 +120,7 @@ class Place(dict[int, Group]):
         self.roles = {role: i for i, (role, _) in enumerate(self.spec.roles)}
         self.field = moves.fields.nodes[number]
         #: its links, and what may arrive by each: by its own state and the link's
-        self.pairs: dict[Pair, dict[int, list[Step]]] = {}
+        self.pairs: dict[Pair, dict[int, tuple[Step, ...]]] = {}
         self.mask = self.field.mask
         self._counters = {
             kind: moves.fields.counters[name]
@@ -127,8 +131,9 @@ class Place(dict[int, Group]):
         self._counted = sum(counter.mask for counter in self._counters.values())
         self._spent: dict[tuple[int, str, str], int] = {}
         self._runs: dict[tuple[int, str | Message], Step] = {}
-        self._recoveries: dict[int, list[Prefix]] = {}
-        self._downs: dict[tuple[int, bool], int] = {}
+        self._recoveries: dict[int, tuple[list[Prefix], int]] = {}
+        #: after so many effects of a step, or of the recovery of the node with this worth
+        self._downs: dict[tuple[Step | int, int, bool], int] = {}
         self._hearers: dict[int, Hearers] = {}
 
     def __missing__(self, key: int) -> Group:
@@ -151,7 +156,7 @@ class Place(dict[int, Group]):
             here = key & (field.mask | self.field.mask)
             arriving = known.get(here)
             if arriving is None:
-                arriving = known[here] = list(self._arriving(key, node, pair, field.value(key)))
+                arriving = known[here] = tuple(self._arriving(key, node, pair, field.value(key)))
             for step in arriving:
                 yield step, 0
         if node.inbox:
@@ -203,7 +208,8 @@ class Place(dict[int, Group]):
         self, choice: Choice, node: NodeState, role: int, event: Event, taken: Message | None = None
     ) -> Step:
         prefixes = self._prefixes(run(self.spec, node, role, event))
-        return Step(choice, self._moves.number(choice), prefixes, taken)
+        worth = self.field.worth(prefixes[-1].node)
+        return Step(choice, self._moves.number(choice), prefixes, worth, taken)
 
     def _prefixes(self, stages: list[Stage]) -> list[Prefix]:
         out: list[Prefix] = []
@@ -212,7 +218,7 @@ class Place(dict[int, Group]):
             if stage.wire is not None and stage.note is not None:
                 kind, client, server, conn = stage.wire
                 sent = (*sent, Message(kind, (client, server), conn, self._fields.note(stage.note)))
-            out.append(Prefix(stage.node, self.field.worth(stage.node), sent))
+            out.append(Prefix(stage.node, sent))
         return out
 
     def _add_step(self, group: Group, key: int, step: Step, spent: int) -> None:
@@ -220,9 +226,8 @@ class Place(dict[int, Group]):
         (After none or all of them, the node stops between two steps: a fault of its own.)"""
         total = step.totals.get(key & step.mask)
         if total is None:
-            whole = step.prefixes[-1]
-            change = self._changed(key, step, whole)
-            total = change.total(self.field, whole.worth)
+            change = self._changed(key, step, step.prefixes[-1])
+            total = change.total(self.field, step.worth)
             step.mask = change.mask
             step.totals[key & step.mask] = total
         group.add(step.number, spent + total)
@@ -230,7 +235,8 @@ class Place(dict[int, Group]):
             for how, stopped in self._stops(key):
                 change = self._changed(key, step, prefix)
                 choice = step.choice.stop_after(done, how)
-                self._add_stop(group, choice, change, prefix, spent + stopped)
+                down = self._down(step, done, prefix.node, how)
+                self._add_stop(group, choice, change, prefix.node, down, spent + stopped)
 
     def _changed(self, key: int, step: Step, prefix: Prefix) -> Change:
         change = Change(self._fields, key)
@@ -264,20 +270,19 @@ class Place(dict[int, Group]):
                 yield how, spent
 
     def _add_stop(
-        self, group: Group, choice: Choice, change: Change, before: Prefix, spent: int
+        self, group: Group, choice: Choice, change: Change, before: NodeState, down: int, spent: int
     ) -> None:
-        power = (choice.how if choice.stop >= 0 else choice.kind) == "power"
-        change.stop_clients(before.node)
+        change.stop_clients(before)
         clients = change.lose_clients(self.pairs, self.roles)
         hearers = dict.fromkeys(self._fields.homes[client][0] for client in clients)
-        added = spent + change.total(self.field, self._down(before, power))
+        added = spent + change.total(self.field, down)
         group.add(self._moves.number(choice), added, tuple(map(self.hearer, hearers)))
 
-    def _down(self, before: Prefix, power: bool) -> int:
+    def _down(self, of: Step | int, done: int, before: NodeState, how: str) -> int:
         """The worth of the node when it has stopped."""
-        memo = (before.worth, power)
+        memo = (of, done, how == "power")
         if memo not in self._downs:
-            self._downs[memo] = self.field.worth(stop_node(before.node, power))
+            self._downs[memo] = self.field.worth(stop_node(before, how == "power"))
         return self._downs[memo]
 
     def hearer(self, number: int) -> Hearers:
@@ -290,8 +295,8 @@ class Place(dict[int, Group]):
     def _add_faults(self, group: Group, key: int, node: NodeState) -> None:
         for how, spent in self._stops(key):
             change = Change(self._fields, key)
-            before = Prefix(node, key & self.field.mask)
-            self._add_stop(group, Choice(how, self.spec.name), change, before, spent)
+            down = self._down(key & self.field.mask, 0, node, how)
+            self._add_stop(group, Choice(how, self.spec.name), change, node, down, spent)
         spent = self._spend(key, "break")
         for pair in node.conns if spent else ():
             change = Change(self._fields, key)
@@ -303,28 +308,29 @@ class Place(dict[int, Group]):
     def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
         """A start from the disk; it may be stopped again after some of its effects. Nobody
         is connected to a node that is starting, so nobody hears of that."""
-        prefixes = self._recovery(key, node)
+        prefixes, worth = self._recovery(key, node)
         change = Change(self._fields, key)
         change.send(prefixes[-1].sent)
         change.connect(prefixes[-1].node)
         restart = Choice("restart", self.spec.name)
-        group.add(self._moves.number(restart), change.total(self.field, prefixes[-1].worth))
+        group.add(self._moves.number(restart), change.total(self.field, worth))
         for done, prefix in enumerate(prefixes[:-1], 1):
             for how, spent in self._stops(key):
                 change = Change(self._fields, key)
                 change.send(prefix.sent)
                 change.stop_clients(prefix.node)
                 number = self._moves.number(restart.stop_after(done, how))
-                down = self._down(prefix, how == "power")
+                down = self._down(key & self.field.mask, done, prefix.node, how)
                 group.add(number, spent + change.total(self.field, down))
 
-    def _recovery(self, key: int, node: NodeState) -> list[Prefix]:
-        """The node after each effect of its recovery; at the end it is up."""
+    def _recovery(self, key: int, node: NodeState) -> tuple[list[Prefix], int]:
+        """The node after each effect of its recovery; at the end it is up and has this worth."""
         memo = key & self.field.mask
         found = self._recoveries.get(memo)
         if found is None:
             stages = [stage for _, stage in start_node(self.spec, node)]
             prefixes = self._prefixes(stages)
             inside = [p for s, p in zip(stages, prefixes, strict=True) if s.effect is not None]
-            found = self._recoveries[memo] = [*inside[:-1], prefixes[-1]]
+            worth = self.field.worth(prefixes[-1].node)
+            found = self._recoveries[memo] = ([*inside[:-1], prefixes[-1]], worth)
         return found

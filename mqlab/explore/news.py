@@ -39,9 +39,12 @@ class News:
                 value = layout.numbers(words, self._parts.node(number)).view(np.int64)
                 own.write(tail, number, read.all[value])
         numbers, fresh = self.index.add(self.rows, mix(tail))
+        bits = []
         for place, part in zip(fresh.tolist(), self._new_parts(), strict=True):
             look(place)
-            self._bits.extend([self._judge[part]])
+            bits.append(self._judge[part])
+            del self._judge[part]
+        self._bits.extend(bits)
         return self._bits.all[numbers]
 
     def grow(self) -> None:

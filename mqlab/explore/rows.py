@@ -151,6 +151,19 @@ class Column:
         self.count += len(values)
 
 
+class Narrow(Column):
+    """Numbers from 0 on in a type that is as small as the largest of them needs."""
+
+    def __init__(self) -> None:
+        super().__init__(np.uint8)
+
+    def extend(self, values: Any) -> None:
+        needed = np.min_scalar_type(int(np.max(values, initial=0)))
+        if needed.itemsize > self._kept.itemsize:
+            self._kept = self._kept.astype(needed)
+        super().extend(values)
+
+
 class Rows:
     """Rows in one layout, numbered in the order in which they came; a column for each word."""
 

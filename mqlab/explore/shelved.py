@@ -21,7 +21,7 @@ from .budget import Full
 from .described import Damaged
 from .index import Index
 from .levels import Levels
-from .rows import Column, Layout, Numbers, Rows, Words
+from .rows import Column, Layout, Narrow, Numbers, Rows, Words
 from .shelf import Shelf
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ShelvedLevels(Levels):
     def _clear(self) -> None:
         """Nothing is known of the next level yet."""
         self._parents, self._choices = Column(np.uint32), Column(np.uint32)
-        self.search.edges, self.degrees = Column(np.uint32), Column(np.uint32)
+        self.search.edges, self.degrees = Column(np.uint32), Narrow()
         self.search.news = Column(np.uint64)
 
     # -- one level ------------------------------------------------------------------------

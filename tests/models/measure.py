@@ -13,10 +13,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from mqlab.explore import Budget, Verdict, explore
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
+from mqlab.registry import system
 from mqlab.registry.cases.kafka import LESSON_SYSTEMS
 from mqlab.registry.searches import exhaust
 
@@ -28,11 +30,13 @@ ADVICE = "Spin or a C compiler is missing: apt-get install spin gcc"
 def kafka(place: int) -> dict[str, str]:
     """Figures of one of the lesson systems."""
     searched = LESSON_SYSTEMS[place]
+    system(searched.line)  # loads the broker's modules
     return figures(f"kafka, {searched.name}", lambda: exhaust(searched))[1]
 
 
 def figures(name: str, search: Callable[[], Verdict]) -> tuple[int, dict[str, str]]:
-    """The states of a search, and what they cost."""
+    """The states of a search, and what they cost. Modules, numpy among them, are loaded before."""
+    import_module("mqlab.explore.levels")
     started = time.process_time()
     verdict = search()
     busy = time.process_time() - started
