@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mqlab.explore import Budget, Search, levels, rows
 from mqlab.explore.index import Index
-from mqlab.explore.rows import Layout, Rows
+from mqlab.explore.rows import Layout, Narrow, Rows
 from mqlab.kernel import Property, Text
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 from tests.kernel.toy import make_toy
@@ -117,6 +117,23 @@ def test_rows_get_numbers_in_the_order_in_which_they_first_come(slices, alike):
         first = [i for i, v in enumerate(values) if v not in before and v not in values[:i]]
         assert fresh.tolist() == first
         assert table.words[0].tolist() == list(known)
+
+
+def test_rows_with_equal_keys_are_found_in_a_table_that_grows():
+    table, index = Rows(Layout.fit([1 << 24])), Index()
+    for first in (0, 300, 600):
+        table.room(400)[0][:] = np.arange(first, first + 400, dtype=np.uint64)
+        numbers, _ = index.add(table, np.full(400, 7 << 60, np.uint64))
+        assert numbers.tolist() == list(range(first, first + 400))
+    assert table.count == 1_000 < len(index.slots)
+
+
+def test_numbers_are_kept_in_as_few_bytes_as_the_largest_needs():
+    column = Narrow()
+    for more, each in (([], 1), ([255], 1), ([0, 256], 2), ([1 << 40, 5], 8), ([3], 8)):
+        column.extend(np.array(more, np.uint64))
+        assert column.all.itemsize == each
+    assert list(column) == [255, 0, 256, 1 << 40, 5, 3]
 
 
 def test_without_numpy_the_search_goes_on_world_by_world():

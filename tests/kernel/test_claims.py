@@ -2,8 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-from mqlab.kernel import NodeSpec, Property, Quiet, Request, Run, Send, System, Words
-from mqlab.kernel.claims import Claim, claims_by_key, keep_last_world, select_lights
+from mqlab.kernel import NodeSpec, Property, Quiet, Request, Run, Send, System, Words, claims
+from mqlab.kernel.claims import (
+    Claim,
+    claims_by_key,
+    keep_answers,
+    keep_last_world,
+    select_lights,
+)
 from mqlab.kernel.world import initial
 
 
@@ -106,3 +112,19 @@ def test_a_world_is_read_once_until_another_one_comes():
     assert look(large, two) == [3]
     assert look(small, one) == [4]  # only the last is kept
     assert look.__doc__ == "Looks."
+
+
+def test_answers_are_kept_by_which_objects_were_asked_about(monkeypatch):
+    monkeypatch.setattr(claims, "KEPT", 2)
+    asked = []
+
+    @keep_answers
+    def size(items, more):
+        asked.append(items)
+        return len(items) + more
+
+    one, equal = [1, 2], [1, 2]
+    assert [size(one, 0), size(one, 0), size(equal, 0)] == [2, 2, 2]
+    assert asked == [one, equal], "equal is not enough, for nobody compares them"
+    assert [size([n], 7) for n in range(50)] == [8] * 50, "an id is not used again while it is kept"
+    assert size(one, 0) == 2 and len(asked) == 53, "two answers are kept"

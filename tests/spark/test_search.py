@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ pytest.importorskip("confluent_kafka")
 if not shutil.which("java"):
     pytest.skip("Spark needs Java", allow_module_level=True)
 
+from mqlab.brokers import list_brokers
 from mqlab.cli import main
 from mqlab.explore import Budget, Search
 from mqlab.explore.swarm import swarm
@@ -21,6 +25,8 @@ from mqlab.kernel import Property, Text
 from mqlab.kernel.system import System
 from mqlab.kernel.world import World
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
+from mqlab.registry import system
+from mqlab.registry.searches import searches_of
 from mqlab.spark.search import on_spark
 from mqlab.spark.search.walks import swarm_on_spark
 from tests.kernel.toy import make_toy
@@ -66,6 +72,31 @@ def test_it_finds_the_same_worlds(
     assert [spread.step_to(n) for n in places] == [plain.step_to(n) for n in places]
     worlds = zip(spread.worlds(), plain.worlds(), strict=True)
     assert all(spread.fields.unpack(a) == plain.fields.unpack(b) for a, b in worlds)
+
+
+def find_small(broker: str, most: int) -> Iterator[Search]:
+    """What is searched of a broker, each once, as far as it has no more than so many states."""
+    found = searches_of(broker)
+    plain = [*found.systems, *found.quick, *found.models.values()]
+    lines = [(one.line, one.budget) for one in plain]
+    lines += [(case.system, case.budget) for case in found.cases]
+    for line, budget in dict.fromkeys(lines):
+        search = searched(system(line), replace(budget, states=most), many=None)
+        if search.complete:
+            yield search
+
+
+@pytest.mark.parametrize("broker", list_brokers("searches"))
+def test_it_finds_what_is_found_of_each_broker(spark: Any, broker: str, tmp_path: Path) -> None:
+    """The last levels of four small systems are left to Spark."""
+    several = list(islice(find_small(broker, 700), 4))
+    assert len(several) == 4
+    for number, plain in enumerate(several):
+        further = on_spark(MASTER, tmp_path / str(number), 1)
+        many = plain.starts[-4] + 1
+        spread = searched(plain.system, plain.budget, many=many, further=further)
+        assert spread.by_arrays and spread.verdict() == plain.verdict()
+        assert (spread.levels, spread.found) == (plain.levels, plain.found)
 
 
 def test_the_bound_on_states_is_looked_at_between_levels(spark: Any, tmp_path: Path) -> None:
