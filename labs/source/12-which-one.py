@@ -321,7 +321,8 @@ print(tell_anomalies())
 # a special topic. RocketMQ does; Kafka and Pulsar write them in place, and the special topic there is a
 # *log of transactions*. RocketMQ has no such log, only halves and op records. A third one says that Pulsar,
 # which has transactions since 2.8.0, is closer to Kafka and has no check-back. That is right: in both of them
-# silence means abort, after a timeout, and nobody asks the sender.
+# silence means abort, after a timeout, and nobody asks the sender. RocketMQ's way is also called two-phase
+# commit plus compensation. The check is no compensation: it undoes nothing, it asks what was decided.
 
 # %% [markdown] lang="zh"
 # | | Kafka | RocketMQ | Pulsar | 发件箱 |
@@ -331,7 +332,7 @@ print(tell_anomalies())
 # | 隔离性 | `read_committed`，Java 消费者默认不用；各分区并不同时可见 | 半消息所在的主题没有人读 | maxReadPosition，对每个消费者都如此 | 读主题的比读表的更晚看到订单 |
 # | 持久性 | 靠副本；所有副本一起断电，可能带走一次提交 | 默认情况下，半消息还没落盘就已确认 | 取决于账本（ledger）如何存储 | 你的数据库的日志 |
 #
-# 有一篇文章说，这几种都是两阶段提交。可是没有人请 Kafka 的分区投票，也没有人请 Pulsar 的主题投票：协调器独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。第三篇文章说，Pulsar 从 2.8.0 起有事务，更接近 Kafka，没有回查。这是对的：在这两种里，没有音讯都意味着超时后中止，没有人去问发送方。
+# 有一篇文章说，这几种都是两阶段提交。可是没有人请 Kafka 的分区投票，也没有人请 Pulsar 的主题投票：协调器独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。第三篇文章说，Pulsar 从 2.8.0 起有事务，更接近 Kafka，没有回查。这是对的：在这两种里，没有音讯都意味着超时后中止，没有人去问发送方。RocketMQ 的做法也有人称为两阶段提交加补偿。可是回查不是补偿：它不撤销任何东西，只是询问决定是什么。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a database row inside a Kafka transaction?
@@ -372,6 +373,43 @@ print(tell_anomalies())
 # **两个集群**的情形也一样。Kafka 的事务以自己的集群为界：在一个集群里读、往另一个集群里写的程序有两次提交。补救的办法是把读取位置存在输出所在的集群里，或者让消费者认得编号。
 #
 # **Kafka 的共享组**（share group，KIP-932）像 Pulsar 那样逐条确认消息。在 4.2 里，这些确认在事务之外，所以对上面的 fan-out 来说，它属于 `plain`。
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who can use it?
+
+# %% [markdown] lang="zh"
+# ## 深入：谁能用？
+
+# %% [markdown]
+# A way is of use only where your language has a client that does it. These libraries were driven against the
+# released brokers:
+#
+# | broker | client | what it does |
+# |---|---|---|
+# | Kafka | Java 4.x | all of it, a new epoch with each transaction (KIP-890); reads uncommitted data by default |
+# | Kafka | confluent-kafka 2.16 (librdkafka) | transactions in the older form, in which the epoch stays; not idempotent by default outside of transactions; reads committed data by default |
+# | Kafka | kafka-python 3.0 | transactions in the older form |
+# | RocketMQ | Java (remoting) | all of it, the check listener too |
+# | RocketMQ | rocketmq-python-client 5.1 (gRPC) | one half per transaction, with a checker |
+# | Pulsar | Java | all of it |
+# | Pulsar | Go 0.19 | transactions without cumulative acknowledgements; aborted messages are delivered |
+# | Pulsar | Python, Node.js | no transactions |
+# | outbox | each database | a table, a relay, and an inbox table at each consumer |
+
+# %% [markdown] lang="zh"
+# 一种方式只有在你所用的语言有客户端支持时才有用。下面这些库都在已发布的 broker 上试过：
+#
+# | broker | 客户端 | 能做什么 |
+# |---|---|---|
+# | Kafka | Java 4.x | 全部，每个事务一个新的 epoch（KIP-890）；默认读取未提交的数据 |
+# | Kafka | confluent-kafka 2.16（librdkafka） | 较旧形式的事务，epoch 不变；事务之外默认不幂等；默认只读已提交的数据 |
+# | Kafka | kafka-python 3.0 | 较旧形式的事务 |
+# | RocketMQ | Java（remoting） | 全部，包括回查监听器 |
+# | RocketMQ | rocketmq-python-client 5.1（gRPC） | 每个事务一条半消息，带回查器 |
+# | Pulsar | Java | 全部 |
+# | Pulsar | Go 0.19 | 有事务，但没有累积确认；已中止的消息会投递出来 |
+# | Pulsar | Python、Node.js | 没有事务 |
+# | 发件箱 | 每种数据库 | 一张表、一个中继，每个消费者一张收件箱表 |
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what should one watch?
