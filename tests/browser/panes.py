@@ -47,7 +47,9 @@ FAULTS = """(display, atOnce) => {
       const part = host.querySelector(name);
       if (!host.matches(".twin") || part.offsetHeight) inside(part, name); // one has the controls
     }
-    for (const text of host.querySelectorAll(".line, .why, .say")) {
+    const title = host.querySelector(".top .title");
+    if (title.scrollWidth > title.clientWidth) out.push(["cut off", title.textContent]);
+    for (const text of host.querySelectorAll(".title, .line, .why, .say")) {
       if (text.scrollHeight > text.clientHeight + 1) out.push(["cut off", text.textContent]);
     }
     for (const svg of host.querySelectorAll("svg.picture")) {

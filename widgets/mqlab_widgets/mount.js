@@ -29,6 +29,7 @@ async function bringFont(css, player) {
   const id = "mqlab-font";
   if (!document.getElementById(id)) document.head.append(make("style", { id, textContent: css }));
   await Promise.all(["400", "600"].map((weight) => document.fonts.load(`${weight} 12px mqlab`)));
+  player.keepTitle();
   player.saidAt = -1; // the narration may need other room now
   player.keepRoom();
 }

@@ -73,7 +73,7 @@ class Player {
       { type: "button", className: "link", onclick: () => this.fold() });
     this.stage = new Stage(this.host, this.id, {});
     this.stage.el.addEventListener("click", (event) => this.clicked(event));
-    this.stage.before = () => this.keepRoom();
+    this.stage.before = () => { this.keepTitle(); this.keepRoom(); };
     this.stage.changed = () => { if (this.step >= 0) this.draw(this.step); };
     this.slider = make("input", { type: "range", min: 0, step: 1, id: `${this.id}-slider`,
       oninput: () => this.go(Number(this.slider.value)) });
@@ -157,6 +157,13 @@ class Player {
       width: size[0] * meta.scale, height: size[1] * meta.scale,
       rows: rows && new Rows(panel, rows, shows),
     };
+  }
+
+  /** A title that is wider than its line stands in two. */
+  keepTitle() {
+    const { classList } = this.title;
+    classList.remove("long");
+    classList.toggle("long", this.title.scrollWidth > this.title.clientWidth);
   }
 
   /** The narration has the room that its longest sentences need, so that nothing jumps. All of

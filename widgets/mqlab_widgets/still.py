@@ -168,9 +168,16 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
         place += " · " + WORDS["folded"].of(lang).format(n=folded)
     scene.text("place", total - EDGE, 33, place, "note end")
     room = total - 2 * EDGE - width(place, 11) - 30
-    shown = fit(title, room, 19, bold=True)
-    scene.text("title", EDGE, 34, shown, "title")
-    x = EDGE + width(shown, 19, bold=True) + (20 if shown else 0)
+    wide = width(title, 19, bold=True)
+    if wide > room:  # two small lines are as tall as one
+        lines = wrap(title, room, 13, bold=True)
+        wide = max(width(line, 13, bold=True) for line in lines)
+        for i, line in enumerate(lines):
+            y = 24 + 17 * i if len(lines) > 1 else 34
+            scene.text(f"title{i}", EDGE, y, line, "title long")
+    else:
+        scene.text("title", EDGE, 34, title, "title")
+    x = EDGE + wide + (20 if title else 0)
     chips = [] if look.calm else [trace.label.of(lang) or trace.system]
     if step and chips:
         chips.append(WORDS["evidence"].of(lang) + chip(trace.facts[step - 1], lang))

@@ -100,20 +100,22 @@ def _count_fitting(chars: str, room: float, size: float, bold: bool, mono: bool)
     return len(chars)
 
 
-def wrap(text: str, room: float, size: float = 11.5, lines: int = 2) -> list[str]:
+def wrap(
+    text: str, room: float, size: float = 11.5, lines: int = 2, bold: bool = False
+) -> list[str]:
     """`text` in at most `lines` lines of `room` px; the last one is shortened if it must be."""
     out: list[str] = []
     line = ""
     words = _words(text[: _most(room, size) * lines])
     for i, word in enumerate(words):
-        if line and width((line + word).rstrip(), size) > room:
+        if line and width((line + word).rstrip(), size, bold) > room:
             if len(out) == lines - 1:
-                return [*out, fit(line + "".join(words[i:]), room, size)]
-            out.append(fit(line.rstrip(), room, size))
+                return [*out, fit(line + "".join(words[i:]), room, size, bold)]
+            out.append(fit(line.rstrip(), room, size, bold))
             line = word.lstrip()
         else:
             line += word
-    return [*out, fit(line.rstrip(), room, size)] if line else out
+    return [*out, fit(line.rstrip(), room, size, bold)] if line else out
 
 
 def _most(room: float, size: float) -> int:
