@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from mqlab_widgets import Player
 
+from mqlab.kernel.snapshot import Table
+from mqlab.kernel.text import Text
+
 from .sample import long_trace, sample
 from .test_browser import axe, open_page, settle, step_of
 
@@ -176,3 +179,23 @@ def test_a_wide_window_has_two_columns_beside_the_diagram(page: Any, tmp_path: P
         page.set_viewport_size({"width": width, "height": height})
         assert find_cut(page) == [] and page.locator(".right").count() == columns
     assert all(column.locator("svg.picture").count() > 1 for column in page.locator(".right").all())
+
+
+def test_a_tab_that_is_a_little_too_low_takes_it_from_the_space_between_panels(
+    page: Any, tmp_path: Path
+) -> None:
+    """Lab 13's graph of states was 10 px too low, for its tables are lower still."""
+    tables = (Table(Text("Log"), ("id",), ()),)
+    trace = sample()
+    trace = replace(trace, snapshots=tuple(replace(s, tables=tables) for s in trace.snapshots))
+    open_page(page, tmp_path, Player(trace, step=21))
+    seen = "(el) => [el.clientHeight, el.scrollHeight]"
+    closer = 0
+    for height in range(500, 620, 4):
+        page.set_viewport_size({"width": 950, "height": height})
+        settle(page)
+        for box in page.query_selector_all(".right.close .tabpanel:not([hidden])"):
+            shown, needed = box.evaluate(seen)
+            assert shown >= needed, height
+            closer += 1
+    assert closer

@@ -12,6 +12,7 @@ const AIR = 24; // px above what comes into the pane
 const DESCRIBE_MS = 250; // after the last step
 const PARCEL = { ms: 250, high: 18, line: 15, ends: 14 }; // what travels along an arrow, in px
 const BRING_IN_MS = [0, 60, 200, 500]; // after a display is drawn
+const CLOSER = 4; // px of each space between panels that a tab may take for what it would cut
 const NOTHING = { height: 0 }; // stands for what is yet to be measured
 const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
 
@@ -170,6 +171,10 @@ class Stage {
     this.el.classList.toggle("spread", boxes.length > 1);
     const need = columns.map(({ panels, groups }) => tall(panels) + (groups.length
       ? (panels.length ? BETWEEN : 0) + TABS + Math.max(...groups.map((g) => tall(g.panels))) : 0));
+    columns.forEach(({ panels }, i) => {
+      const short = need[i] - height;
+      boxes[i].classList.toggle("close", short > 0 && short <= CLOSER * panels.length);
+    });
     const used = Math.min(height, Math.max(0, ...need, ...left.map((panel) => panel.height)));
     this.used = used;
     this.el.style.height = `${used}px`;

@@ -28,7 +28,7 @@ from .hosting import BuiltPendingAck
 
 RUNS = Words("the code of the pending acks runs on", "待确认的代码能继续运行")
 GRANTED = Words(
-    "who has acknowledged a message holds it until the end", "确认了消息的事务一直持有它直到结束"
+    "a transaction holds what it acknowledged until it ends", "确认了消息的事务一直持有它直到结束"
 )
 
 
