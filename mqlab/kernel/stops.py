@@ -6,6 +6,7 @@ counted together: `killed: 1 of 2 markers had left`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from .role import Append, Effect, Flush, Put, Reply, Return, Send, Truncate
@@ -96,7 +97,7 @@ def _tell(verbs: _Verbs, mine: list[tuple[Named, bool]]) -> Text:
 
 def name_plainly(effect: Effect) -> Named | None:
     """What an effect is called where a system says no more: by the type of its message, the
-    first word of its record. Roles' own checkpoints have no name."""
+    first word of its record or call. Roles' own checkpoints have no name."""
     match effect:
         case Send(body=body) | Reply(body=body):
             word, many = type(body).__name__, MESSAGES
@@ -105,7 +106,7 @@ def name_plainly(effect: Effect) -> Named | None:
         case Put(table=word) if not word.startswith("."):
             many = RECORDS
         case Return(value=value):
-            word, many = str(value).partition(":")[0], CALLS
+            word, many = re.split("[: ]", str(value), maxsplit=1)[0], CALLS
         case _:
             return None
     return Named(Text(word), many(name=word))

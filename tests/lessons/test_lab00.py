@@ -7,6 +7,7 @@ import pytest
 from mqlab.lessons.kafka.systems.shop import balances
 from mqlab.lessons.lab00 import cost, find_red_step, first
 from mqlab.registry import scenario
+from tests.widgets.test_views import draw
 
 PAY = "send accounts-0 C-5, send accounts-1 S+5"
 
@@ -21,6 +22,15 @@ def test_the_light_turns_red_where_money_is_lost() -> None:
     assert [x.ok for x in lossy.snapshot(step - 1).lights if x.name == "money"] == [True]
     with pytest.raises(ValueError, match="no light 'happiness'; there are: money"):
         find_red_step(lossy, "happiness")
+
+
+def test_the_first_kill_is_told_whole_in_the_picture() -> None:
+    lossy = scenario(
+        "system shop producers=order-service:plain\nkill order-service when=Produce#1 after=1\n"
+        "run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush"
+    )
+    told = "killed: Produce C-316.78 had left, send had not returned"
+    assert told in [str(node.text) for node in draw("space-time", lossy, 2).values()]
 
 
 @pytest.mark.parametrize(
