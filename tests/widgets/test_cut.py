@@ -67,3 +67,17 @@ def test_the_cells_of_a_short_log_do_not_keep_to_those_of_a_long_one() -> None:
     seen = draw("logs/small", Trace("s", (), (), (Snapshot(logs=(long, short)),)), 0)
     assert seen["text:payments-0:0"].text == "paid-580538"
     assert seen["text:orders-0:5"].text == "580538"
+
+
+def test_a_log_s_long_name_stands_in_lines_where_room_is_short() -> None:
+    """Lab 03: RocketMQ's two topics of transactions were …S_HALF_TOPIC and …P_HALF_TOPIC."""
+    names = ("RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "orders-0")
+    logs = tuple(Log(name, (Cell(0, "580538"),), (Frontier("op", 1),)) for name in names)
+    seen = draw("logs/small", Trace("s", (), (), (Snapshot(logs=logs),)), 0)
+    for name in names:
+        keys = [key for key in seen if f"{key}:".startswith(f"name:{name}:")]
+        lines = [seen[key] for key in keys]
+        assert "".join(str(line.text) for line in lines) == name
+        assert all(width(str(line.text), 11.5, bold=True) <= 100 for line in lines)
+        places = [float(line.attrs["y"]) for line in lines]
+        assert places == sorted(set(places))

@@ -3,6 +3,7 @@ them a row for each reader whose place is known (`progress.py`)."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
@@ -21,6 +22,7 @@ H, GAP = 24, 4  # height of a cell, gap between two
 NARROW, WIDE = 38, 68  # a cell is as wide as the labels of its run want, within these
 BEHIND = 36  # px right of the cells, for a flag
 BESIDE = 100  # a longer name of a log stands above its strip
+MOST_LINES, LINE = 3, 12  # of a name beside its strip, and px from one to the next
 YIELDED = 84  # so much is left of one that is cut anyway, where labels are then whole
 ABOVE = 16  # px: a name above its strip
 FLAG = 16  # height of a flag, with the gap below it
@@ -227,9 +229,13 @@ def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
     if strip.above:
         scene.text(f"name:{name}", 0, 11, fit(name, wide, 11.5, bold=True), "log-name")
     else:
-        shown = places.names[name]
-        scene.text(f"name:{name}", 0, top + H / 2 + 4, shown, "log-name")
-        if shown != name:
+        lines = _fold_name(name, strip.x - 12)
+        if len(lines) > MOST_LINES or strip.readers or not _fits(lines, strip.x - 12):
+            lines = [places.names[name]]
+        y = top + H / 2 + 4 - LINE * (len(lines) - 1) / 2
+        for i, line in enumerate(lines):
+            scene.text(f"name:{name}" + f":{i}" * (i > 0), 0, y + i * LINE, line, "log-name")
+        if lines != [name]:
             scene.title(f"full:{name}", name)
     end = max([log.start, *(c.offset + 1 for c in log.cells)])
     first = max(0, log.start, end - slots) if log.cells else log.start
@@ -260,6 +266,23 @@ def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
                 y = below + strip.readers.index(reader.name) * progress.PITCH
                 progress.draw_progress(scene, trace, log, reader, y, first, strip.w, pitch)
     return scene.seal()
+
+
+def _fits(lines: list[str], room: float) -> bool:
+    return all(width(line, 11.5, bold=True) <= room for line in lines)
+
+
+def _fold_name(name: str, room: float) -> list[str]:
+    """A name as it is, or in lines that end behind its underscores. None of them is cut, so one
+    may be wider than `room`."""
+    lines = [name]
+    if width(name, 11.5, bold=True) > room:
+        lines = [""]
+        for word in re.findall("_*[^_]+_*", name):
+            if lines[-1] and width(lines[-1] + word, 11.5, bold=True) > room:
+                lines.append("")
+            lines[-1] += word
+    return lines
 
 
 def _tell_moves(log: Log, old: Log) -> dict[str, str]:
