@@ -450,16 +450,20 @@ print(
     )
 )
 print()
+returns_null = "system rocketmq\nrun app: listener null UNKNOW, send-in-transaction orders-0 580538"
+print(find_lines(scenario(returns_null), "EndTransaction", "SEND_OK"))
+print()
 print(read_recording("rocketmq-5.5.0/5.5", "local-transaction-throws", "EndTransaction", "Check"))
 
 # %% [markdown]
-# An exception leaves the state at **UNKNOW**, and so does `null`; the wire protocol calls it `NOT_TYPE`. This
-# is right: the row *is* there. The INSERT was committed, and only its answer was lost. The broker asks later,
-# the listener finds the row, and the message is delivered. In the second table, which was recorded on a real
-# broker, the listener had no row and answered the same question with ROLLBACK.
+# An exception leaves the state at **UNKNOW**; the wire protocol calls it `NOT_TYPE`. So does a listener that
+# returns `null`, in the lines below the first table. This is right: the row *is* there. The INSERT was
+# committed, and only its answer was lost. The broker asks later, the listener finds the row, and the message is
+# delivered. In the last table, which was recorded on a real broker, the listener had no row and answered the
+# same question with ROLLBACK.
 
 # %% [markdown] lang="zh"
-# 抛出异常，状态就停留在 **UNKNOW**，返回 `null` 也一样；通信协议里叫 `NOT_TYPE`。这是对的：行*确实*在。INSERT 已经提交，丢的只是它的应答。broker 稍后会来询问，监听器查到了行，消息就投递出去。第二张表录自真实的 broker，那里的监听器没有查到行，对同样的问题回答 ROLLBACK。
+# 抛出异常，状态就停留在 **UNKNOW**；通信协议里叫 `NOT_TYPE`。监听器返回 `null` 也一样，见第一张表下面的几行。这是对的：行*确实*在。INSERT 已经提交，丢的只是它的应答。broker 稍后会来询问，监听器查到了行，消息就投递出去。最后一张表录自真实的 broker，那里的监听器没有查到行，对同样的问题回答 ROLLBACK。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a released client do?
