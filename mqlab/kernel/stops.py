@@ -55,6 +55,9 @@ MESSAGES = Words("messages {name}", "消息 {name}")
 RECORDS = Words("records of {name}", "{name} 的记录")
 CALLS = Words("calls of {name}", "{name} 调用")
 
+#: where a Chinese word meets a name in Latin letters
+BORDER = re.compile("(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u4e00-\u9fff])")
+
 Naming = Callable[[Effect], Named | None]
 
 
@@ -74,7 +77,8 @@ def tell_progress(effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
         if verbs is not None and named is not None:
             counted.setdefault((verbs, named.many), []).append((named, i < done))
     told = [_tell(verbs, mine) for (verbs, _), mine in counted.items()]
-    return Text(", ".join(t.en for t in told), "，".join(t.of("zh") for t in told))
+    chinese = BORDER.sub(" ", "，".join(t.of("zh") for t in told))
+    return Text(", ".join(t.en for t in told), chinese)
 
 
 def find_verbs(effect: Effect) -> _Verbs | None:

@@ -17,6 +17,10 @@ MONO = 0.602
 UNKNOWN = 0.9  # a letter of another script
 EMOJI = 1.4
 
+NOT_FIRST = "，。、；：！？）》」』”’…"
+NOT_LAST = "（《「『"
+"""Signs that no line begins with, and that no line ends with."""
+
 NARROWEST = 0.2
 """Of the size: no text of ours has more characters than its room divided by this."""
 
@@ -124,10 +128,13 @@ def _most(room: float, size: float) -> int:
 
 
 def _words(text: str) -> list[str]:
-    """Pieces between which a line may break: at blanks, and after each Chinese character."""
+    """Pieces between which a line may break: at blanks, and after each Chinese character where no
+    sign is torn off its word."""
     out = [""]
     for char in text:
+        if char in NOT_FIRST and len(out) > 1 and not out[-1]:
+            out.pop()
         out[-1] += char
-        if char == " " or east_asian_width(char) in "WF":
+        if char == " " or (east_asian_width(char) in "WF" and char not in NOT_LAST):
             out.append("")
     return [piece for piece in out if piece]

@@ -9,7 +9,7 @@ APPLICATION = Words("application", "应用")
 SHOP = Words("orders and outbox", "订单与发件箱")
 RELAY = Words("relay", "中继")
 BROKER = Words("broker", "消息服务器")
-CONSUMER = Words("consumer with inbox", "带收件箱的消费者")
+CONSUMER = Words("consumer with inbox", "消费者，带收件箱")
 GRAPH = Words("How far {txn} has come", "{txn} 走到哪一步")
 GRAPH_IDLE = Words("No order yet", "还没有订单")
 TABLE = Words("Outbox rows without a mark", "发件箱中未标记的行")
@@ -65,7 +65,7 @@ WHYS = {
         "The effect is safe, so the position may move.", "效果已安全，位置可以移动。"
     ),
     "acked": Words("The group's position moves on.", "这个组的位置前移。"),
-    "retry": Words("No answer came, so it asks again.", "没有得到答复，所以再问一次。"),
+    "retry": Words("No answer came, so it asks again.", "没有得到应答，所以再问一次。"),
     "stop shop": Words(
         "Committed rows are on the disk with their messages; the rest is rolled back.",
         "已提交的行和消息都在磁盘上。没有提交的被回滚。",
@@ -86,7 +86,7 @@ IN_ORDER = Words(
     "messages stand in the topic in the order of commits, apart from repetitions",
     "除重复外，主题中的消息按提交顺序排列",
 )
-AS_TOLD = Words("an order that was acknowledged is stored", "得到答复的订单都已保存")
+AS_TOLD = Words("an order that was acknowledged is stored", "得到应答的订单都已保存")
 REACHES_ALL = Words("every order can still reach every consumer", "每个订单最终都能到达每个消费者")
 APPLIES = Words("an order can be applied", "订单可以被处理")
 PUBLISHED_ONCE = Words("a topic holds each message once", "主题中每条消息只有一份")

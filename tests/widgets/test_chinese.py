@@ -1,0 +1,185 @@
+"""Chinese in the pictures of all shipped stories, at all sizes in which a panel is drawn.
+
+A Chinese character is as wide as the letters are high, so a short label may be wider than its
+English. Widths are Python's; `test_fonts.py` holds them against Chromium's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+from mqlab_widgets.payload import Look, draw_steps
+from mqlab_widgets.scene import Node, Scene
+from mqlab_widgets.style import css, font_of
+from mqlab_widgets.views import HALF, PANELS, WIDE, Panel
+from mqlab_widgets.widths import NOT_FIRST, width, wrap
+
+from mqlab.cli.run import open_scenario
+from mqlab.kernel.text import Lang
+from mqlab.kernel.trace import Trace
+
+STORIES = Path(__file__).parents[2] / "datasets" / "scenarios"
+BROKERS = sorted(path.name for path in STORIES.iterdir() if path.is_dir())
+ASCENT, DESCENT = 0.78, 0.12  # of the size: from the line of the letters to the ends of their ink
+SLACK = 1  # px
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom, in px of the panel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A text of a scene, and the box of its ink in px of the panel."""
+
+    key: str
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: Label) -> bool:
+        wide = min(self.right, other.right) - max(self.left, other.left)
+        high = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return wide > SLACK / 2 and high > SLACK
+
+
+def list_labels(scene: Scene) -> list[Label]:
+    return list(_list_labels(scene.nodes, 0, 0, None))
+
+
+def _list_labels(nodes: tuple[Node, ...], x: float, y: float, seen: Box | None) -> Iterator[Label]:
+    for node in nodes:
+        left, top, within = x, y, seen
+        if node.tag == "svg":
+            left, top = x + float(node.attrs["x"]), y + float(node.attrs["y"])
+            right, bottom = (float(node.attrs[name]) for name in ("width", "height"))
+            within = left, top, left + right, top + bottom
+        if moved := node.attrs.get("transform"):
+            right, down = re.findall(r"-?[\d.]+", str(moved))
+            left, top = x + float(right), y + float(down)
+        if node.tag == "text" and node.text:
+            yield from _measure(node, x, y, seen)
+        yield from _list_labels(node.children, left, top, within)
+
+
+def _measure(node: Node, x: float, y: float, seen: Box | None) -> Iterator[Label]:
+    """The label of a text, without what a viewport cuts off; none where that is all."""
+    cls = str(node.attrs["class"])
+    size, bold, mono = font_of(cls)
+    wide, at = width(node.text, size, bold, mono), x + float(node.attrs["x"])
+    left = at - wide * {"start": 0, "middle": 0.5, "end": 1}[find_anchor(cls)]
+    line = y + float(node.attrs["y"])
+    box = left, line - ASCENT * size, left + wide, line + DESCENT * size
+    if seen:
+        box = *map(max, box[:2], seen[:2]), *map(min, box[2:], seen[2:])
+    if box[0] < box[2] and box[1] < box[3]:
+        yield Label(node.key, node.text, *box)
+
+
+@cache
+def find_anchor(cls: str) -> str:
+    """Where a text of these classes stands at its x; the last rule that fits, as in CSS."""
+    given, found = {*cls.split(), "mqlab"}, "start"
+    plain = re.sub(r"/\*.*?\*/", "", css(), flags=re.S)
+    for selectors, rule in re.findall(r"([^{}]+)\{([^{}]*)\}", plain):
+        if anchor := re.search(r"text-anchor: (\w+)", rule):
+            named = (set(re.findall(r"\.([\w-]+)", one)) for one in selectors.split(","))
+            if any(names <= given for names in named):
+                found = anchor[1]
+    return found
+
+
+def draw_all(trace: Trace, lang: Lang) -> Iterator[tuple[str, Scene]]:
+    """Each panel at each size: a diagram once, with all its rows, others as often as they
+    change."""
+    for name in Look(lang=lang).names(trace):
+        panel = PANELS[name]
+        for wide in (WIDE, HALF) if panel.rows else (WIDE,):
+            last = None
+            for i, scene in enumerate(_draw(panel, trace, lang, wide)):
+                if scene is not last:
+                    yield f"{name} {wide} {i}", scene
+                last = scene
+
+
+def _draw(panel: Panel, trace: Trace, lang: Lang, wide: int) -> Iterator[Scene]:
+    if panel.rows:
+        draw = partial(panel.view, rows=len(trace), wide=wide)
+        return iter([draw(trace, len(trace), lang=lang)])
+    return draw_steps(panel, trace, lang, wide)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A panel at a size and a step, in both languages. `where`: the story, the panel, its width,
+    the step."""
+
+    where: str
+    width: float
+    english: list[Label]
+    chinese: list[Label]
+
+
+@pytest.fixture(scope="module", params=BROKERS)
+def drawn(request: pytest.FixtureRequest) -> list[Drawn]:
+    """All that the stories of a broker show."""
+    out = []
+    for path in sorted((STORIES / request.param).rglob("*.scn")):
+        trace = open_scenario(path).run.trace
+        for (where, english), (_, chinese) in zip(
+            draw_all(trace, "en"), draw_all(trace, "zh"), strict=True
+        ):
+            labels = list_labels(english), list_labels(chinese)
+            out.append(Drawn(f"{path.stem} {where}", chinese.width, *labels))
+    assert sum(len(one.chinese) for one in out) > 5_000
+    return out
+
+
+def test_no_label_leaves_its_picture_or_lies_on_another(drawn: list[Drawn]) -> None:
+    wrong = []
+    for one in drawn:
+        labels = sorted(one.chinese, key=lambda label: label.top)
+        for i, label in enumerate(labels):
+            if label.left < -SLACK or label.right > one.width + SLACK:
+                wrong.append(f"{one.where}: “{label.text}” leaves it")
+            for other in labels[i + 1 :]:
+                if other.top > label.bottom:
+                    break
+                if label.overlaps(other):
+                    wrong.append(f"{one.where}: “{label.text}” lies on “{other.text}”")
+    assert wrong == []
+
+
+def test_a_label_that_is_whole_in_english_is_whole_in_chinese(drawn: list[Drawn]) -> None:
+    """And one that is cut in both is not cut to what another has."""
+    wrong, count = [], 0
+    for one in drawn:
+        told = {label.key: label.text for label in one.english}
+        shown = {label.key: label.text for label in one.chinese}
+        for key, text in shown.items():
+            if "…" not in text:
+                continue
+            count += 1
+            if "…" not in told.get(key, "…"):
+                wrong.append(f"{one.where}: “{told[key]}” is cut to “{text}”")
+            for other, same in shown.items():
+                if same == text and told.get(other) != told.get(key):
+                    wrong.append(f"{one.where}: two labels are cut to “{text}”")
+    assert count > 0 and wrong == []
+
+
+def test_no_line_of_a_picture_begins_with_a_sign(drawn: list[Drawn]) -> None:
+    signs = NOT_FIRST.replace("…", "")  # which stands for the beginning of a name
+    begun = {label.text for one in drawn for label in one.chinese if label.text[0] in signs}
+    assert begun == set()
+
+
+def test_a_sign_goes_to_the_next_line_with_its_word() -> None:
+    assert wrap("协调器已经决定，读者等待", 12 * 7, 12, 3) == ["协调器已经决", "定，读者等待"]
+    assert wrap("协调器已经写下（未决）", 12 * 8, 12, 3) == ["协调器已经写下", "（未决）"]
+    assert wrap("他说“好”。", 12 * 4, 12, 3) == ["他说", "“好”。"]
