@@ -280,6 +280,26 @@ def test_a_search_finds_by_word_and_choice_and_its_address_keeps_it(
     assert page.locator(".cards li:visible").count() == every
 
 
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("lang", ["", "zh/"])
+def test_a_search_finds_chinese_words(page: Any, address: str, lang: str) -> None:
+    """On the pages of both languages, by all words that are asked for, also behind a wide blank."""
+    page.goto(f"{address}{lang}gallery.html")
+    shown = page.locator(".cards li:visible")
+    every = shown.count()
+    page.fill("[name=words]", "控制消息")
+    named = shown.count()
+    assert 0 < named < every
+    page.fill("[name=words]", "控制消息　读者")
+    assert 0 < shown.count() < named
+    assert all("读者" in card.get_attribute("data-words") for card in shown.all())
+    kept = shown.count()
+    page.reload()
+    assert page.input_value("[name=words]") == "控制消息　读者" and shown.count() == kept
+    page.fill("[name=words]", "量子")
+    assert page.locator("#nothing").is_visible()
+
+
 def test_every_verdict_of_the_choice_leads_to_a_run_or_is_that_there_is_none(site: Path) -> None:
     text = (site / "choose.html").read_text("utf-8")
     cells = re.findall(r"<td>(.*?)</td>", text)
