@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 from ..kernel import Text
 from ..places import LABS
 from ..serve.kafka import serve
-from .builder.api import __doc__ as PAGE
-from .builder.check_round.api import __doc__ as ROUND_PAGE
+from .builder import api
+from .builder.check_round import api as round_api
 from .builder.checking import IT_DIES, IT_WORKS, NOBODY_COMES_BACK, NOT_ALONE, check_source
 from .builder.host import BuildError
 from .builder.lights import LIGHTS
-from .builder.pending_acks.api import __doc__ as ACKS_PAGE
+from .builder.pending_acks import api as acks_api
 from .verdict import Verdict
 
 __all__ = [
@@ -31,6 +32,15 @@ __all__ = [
     "serve",
 ]
 COORDINATOR = "coordinator.py"
+
+
+def _read_page(page: ModuleType) -> Text:
+    """What a file is written with: what its module says of itself, and `api.zh.txt` beside it."""
+    chinese = Path(str(page.__file__)).with_name("api.zh.txt")
+    return Text(str(page.__doc__), chinese.read_text("utf-8"))
+
+
+PAGE, ROUND_PAGE, ACKS_PAGE = map(_read_page, (api, round_api, acks_api))
 
 
 def read_begin(file: str = COORDINATOR) -> str:

@@ -13,6 +13,7 @@ import jupytext
 import pytest
 
 from mqlab.kernel import pick, speaking
+from mqlab.lessons import lab13
 from mqlab.lessons.course.notebooks import is_twin, labs_in, translated_copy
 from mqlab.scenario import parse_script
 from mqlab.scenario.golden import split_blocks
@@ -132,6 +133,19 @@ def test_a_marker_has_one_name_in_chinese():
     assert wrong == []
 
 
+def test_an_answer_to_a_request_has_one_name_in_chinese():
+    """It is 应答; a person, and the listener that is asked in a check, gives a 回答."""
+    said = [path for path in list_committed() if path.suffix in (".py", ".toml", ".scn", ".md")]
+    here = Path(__file__)
+    wrong = [
+        f"{path.relative_to(ROOT)}: {line.strip()[:60]}"
+        for path in said
+        for line in path.read_text("utf-8").splitlines()
+        if path != here and re.search("答复|响应", line)
+    ]
+    assert len(said) > 500 and wrong == []
+
+
 def test_the_first_picture_says_the_same_in_chinese():
     pictures = []
     for lang in ("en", "zh"):
@@ -169,6 +183,14 @@ def _list_shown(told: dict[str, Any]) -> Iterator[str]:
         if "ask" in scene:
             yield from (scene["ask"], *(one for one in scene["options"] if one != "ok"))
         yield from (one["caption"] for one in scene["captions"])
+
+
+@pytest.mark.parametrize("name", ["PAGE", "ROUND_PAGE", "ACKS_PAGE"])
+def test_a_page_for_those_who_write_a_role_says_the_same_in_chinese(name):
+    page = getattr(lab13, name)
+    assert list(compare(page.en, page.zh)) == []
+    with speaking("zh"):
+        assert str(page) == page.zh
 
 
 DOCUMENTS = [path for path in list_committed() if path.name.endswith(".zh.md")]
