@@ -368,7 +368,7 @@ Predict(
 # the network in the middle of a two-phase commit, and of a message transaction, which you will meet below.
 
 # %% [markdown] lang="zh"
-# 网络断开期间，系统可以保住*一致性*（各处一致），或者*可用性*（availability，人人都能得到答复），但不能两者兼得。这就是 **CAP** 定理，它说的只是网络分区期间的事。下一个单元把网络切断两次：一次在两阶段提交的中途，一次在消息事务的中途；消息事务下面还会讲到。
+# 网络断开期间，系统可以保住*一致性*（各处一致），或者*可用性*（availability，人人都能得到应答），但不能两者兼得。这就是 **CAP** 定理，它说的只是网络分区期间的事。下一个单元把网络切断两次：一次在两阶段提交的中途，一次在消息事务的中途；消息事务下面还会讲到。
 
 # %% tags=["nbval-check-output"]
 for name, text in {
@@ -389,7 +389,7 @@ for name, text in {
 # the consistency that remains for those who choose A and P.
 
 # %% [markdown] lang="zh"
-# 两阶段提交是 *CP*：它不给答复，也没有哪里不一致。消息事务是 *AP*：应用得到了答复，商店有了订单，仓库却还不知道。消息事务承诺的是另一样东西：**BASE**。*基本可用*（basically available）：应用得到了答复。*软状态*（soft state）：没有用户在写，消息一到，状态就会变。*最终一致*：两边最后会一致。所以，选了 A 和 P 的人还能得到的一致性，就是 BASE。
+# 两阶段提交是 *CP*：它不给应答，也没有哪里不一致。消息事务是 *AP*：应用得到了应答，商店有了订单，仓库却还不知道。消息事务承诺的是另一样东西：**BASE**。*基本可用*（basically available）：应用得到了应答。*软状态*（soft state）：没有用户在写，消息一到，状态就会变。*最终一致*：两边最后会一致。所以，选了 A 和 P 的人还能得到的一致性，就是 BASE。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: can the application write both phases itself?

@@ -524,7 +524,7 @@ print(tell_deaths(SERVICE))
 # ## Deeper: does the broker know what your service was told?
 
 # %% [markdown] lang="zh"
-# ## 深入：你的服务得到的答复，broker 知道吗？
+# ## 深入：你的服务得到的应答，broker 知道吗？
 
 # %% [markdown]
 # At the end the client sends a request with the state and the place of the half (`endTransaction`). Here that

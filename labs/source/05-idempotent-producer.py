@@ -19,7 +19,7 @@
 #
 # *75 分钟，短路线约 15 分钟* · Kafka 4.3，Java 客户端 4.x
 #
-# **一段话概括**：生产者收不到答复，就无从知道消息存下了没有。再发一次，可能重复；不再发，消息可能就丢了。Kafka 的办法是*幂等生产者*（idempotent producer）。在这个实验里，你会看到它给什么编号，分区的首领副本比较什么、记住的又是多么少，以及这个承诺到哪里为止。
+# **一段话概括**：生产者收不到应答，就无从知道消息存下了没有。再发一次，可能重复；不再发，消息可能就丢了。Kafka 的办法是*幂等生产者*（idempotent producer）。在这个实验里，你会看到它给什么编号，分区的首领副本比较什么、记住的又是多么少，以及这个承诺到哪里为止。
 #
 # **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
@@ -67,7 +67,7 @@ from mqlab.lessons.kafka.lab05 import (
 # %% [markdown] lang="zh"
 # ## 引子：两个订单付了款，会计入几笔付款？
 #
-# 礼品店有两位顾客付款：订单 580538 付 £316.78，订单 580539 付 £310.73。商店的订单服务把两笔付款发到主题 `payments`，每笔付款都以订单号为名。这个实验里没有事务，所以六个阶段（预留、写入、决定、公布决定、变为可见、遗忘）只剩下一个：**写入**。分区的 leader 存下了两笔付款，但它对 `580539` 的答复随着连接断开而丢失。订单服务的做法和所有客户端一样：重新连接，把 `580539` 再发一次。
+# 礼品店有两位顾客付款：订单 580538 付 £316.78，订单 580539 付 £310.73。商店的订单服务把两笔付款发到主题 `payments`，每笔付款都以订单号为名。这个实验里没有事务，所以六个阶段（预留、写入、决定、公布决定、变为可见、遗忘）只剩下一个：**写入**。分区的 leader 存下了两笔付款，但它对 `580539` 的应答随着连接断开而丢失。订单服务的做法和所有客户端一样：重新连接，把 `580539` 再发一次。
 #
 # 这里也有*进账 = 出账*这盏指示灯。一笔付款计入了两次，或者订单服务明明得知已经存下、日志里却没有，灯就变红。账目见*金额*一栏。
 
@@ -84,7 +84,7 @@ from mqlab.lessons.kafka.lab05 import (
 # %% jupyter={"source_hidden": true}
 twice = scenario("""
 # The answer is lost, and the order service sends again
-#zh 答复丢失，订单服务又发一次
+#zh 应答丢失，订单服务又发一次
 system payments producers=order-service:plain
 run order-service: send payments-0 580538, send payments-0 580539, flush
 lose order-service→payments-0 ⇒Produce#2
@@ -109,7 +109,7 @@ Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"))
 #
 # 把这次执行播放到底。第二位顾客只付了一次 £310.73，却收款两次，指示灯是红的，而任何地方都没有报错。这就是*至少一次*（at least once）。
 #
-# 如果这个操作可以重复，问题就解决了。在数学里，函数 *f* 如果满足 *f(f(x)) = f(x)*，就叫**幂等**（idempotent）。往总和上加一个数不幂等，往集合里放一个元素则是幂等的。追加到日志就像加法。要让它像集合那样，每个批次就得有一个*键*。所以生产者先向任意一个 broker 要一个 ID（应用看不到这个 ID），然后给自己发送的记录编号。下面还是那两笔付款，丢的还是那个答复：
+# 如果这个操作可以重复，问题就解决了。在数学里，函数 *f* 如果满足 *f(f(x)) = f(x)*，就叫**幂等**（idempotent）。往总和上加一个数不幂等，往集合里放一个元素则是幂等的。追加到日志就像加法。要让它像集合那样，每个批次就得有一个*键*。所以生产者先向任意一个 broker 要一个 ID（应用看不到这个 ID），然后给自己发送的记录编号。下面还是那两笔付款，丢的还是那个应答：
 
 # %%
 def add(total):
@@ -125,7 +125,7 @@ assert put(put({})) == put({})
 
 once = scenario("""
 # The answer is lost, and the retry is recognised
-#zh 答复丢失，重试认出来了
+#zh 应答丢失，重试认出来了
 system payments
 run order-service: send payments-0 580538, send payments-0 580539, flush
 lose order-service→payments-0 ⇒Produce#2
@@ -141,7 +141,7 @@ Player(once, step=first(once, "connection broken"))
 # narrow meaning of *exactly once* (精确一次): the server stores a message once, however often it is sent.
 
 # %% [markdown] lang="zh"
-# 第二个 `Produce 580539` 带的键和第一个完全相同：*生产者 ID*（pid）0、*epoch* 0、*序列号*（sequence number）1。leader 认出了它，什么也不存，答复 **ok，并给出第一次写入的位移**。生产者分不出这个答复和丢掉的那个有什么不同，所以没有错误需要处理。这就是狭义的*精确一次*（exactly once）：不管一条消息发来多少次，服务器只存一次。
+# 第二个 `Produce 580539` 带的键和第一个完全相同：*生产者 ID*（pid）0、*epoch* 0、*序列号*（sequence number）1。leader 认出了它，什么也不存，应答 **ok，并给出第一次写入的位移**。生产者分不出这个应答和丢掉的那个有什么不同，所以没有错误需要处理。这就是狭义的*精确一次*（exactly once）：不管一条消息发来多少次，服务器只存一次。
 
 # %% [markdown]
 # ## Put it into order
@@ -193,7 +193,7 @@ check(PRODUCE, order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 重试靠发送者和编号来识别，只在一个分区之内有效，得到的答复是成功。*应用*自己发两次的消息则是新消息；只有事务才管得了这种情况，因为它的 ID 比会话更长久。
+# 重试靠发送者和编号来识别，只在一个分区之内有效，得到的应答是成功。*应用*自己发两次的消息则是新消息；只有事务才管得了这种情况，因为它的 ID 比会话更长久。
 #
 # 短路线到此结束。下面的部分继续深入；10 分中有 6 分在那里。下一个实验要问提交做了哪些事、按什么顺序做：[实验 06](06-coordinator.ipynb)。
 
@@ -273,10 +273,10 @@ for name, old, new, story in cases:
 # them: the player has a table of the numbers that the leader remembers.
 
 # %% [markdown] lang="zh"
-# 公式在其中八行是错的。就算它判对了*重复*，生产者也得不到“重复”这个答案：答复是 ok。leader 的规则是：
+# 公式在其中八行是错的。就算它判对了*重复*，生产者也得不到“重复”这个答案：应答是 ok。leader 的规则是：
 #
 # - 一个批次有一*段*编号。它的**首**编号等于前一批次的**末**编号加一，才算接得上；2147483647 之后是 0。
-# - 重复，指的是**与最近五个批次之一完全相同**：epoch 相同，首编号相同，末编号也相同。答复是成功，并给出原来的位移。
+# - 重复，指的是**与最近五个批次之一完全相同**：epoch 相同，首编号相同，末编号也相同。应答是成功，并给出原来的位移。
 # - 其他的旧编号，哪怕只是部分重叠，一律以 OUT_OF_ORDER_SEQUENCE_NUMBER 拒绝。leader 说不出它在哪里，也说不出是否全部存下了。比上一个更长的那个批次里，`p3` 是新的：如果整批当作重复丢弃，`p3` 就丢了。
 # - 有空缺，说明某个批次*还没有*到。后面的批次遭到拒绝，但什么也没丢：缺的那个到了，后面的就会接受。
 # - 新的 epoch 从 0 开始，旧的 epoch 不再写入任何东西。
@@ -296,7 +296,7 @@ for name, old, new, story in cases:
 # of these stories: watch the table shrink.
 
 # %% [markdown] lang="zh"
-# 先存下五个批次。然后要么连接断开，要么 leader 的进程被杀掉再启动。之后最后两个批次又来了一遍。四个答复里，哪一个是错误？图中是第二个故事：注意看那张表怎样变短。
+# 先存下五个批次。然后要么连接断开，要么 leader 的进程被杀掉再启动。之后最后两个批次又来了一遍。四个应答里，哪一个是错误？图中是第二个故事：注意看那张表怎样变短。
 
 # %%
 five = "; ".join(f"p{n + 1} seq={n}" for n in range(5))
@@ -448,14 +448,14 @@ for title, run in {
 
 
 # %% [markdown] lang="zh"
-# 生产者不会每发一个就等一个答复：一条连接上有好几个批次在途（`max.in.flight.requests.per.connection`）。现在，这些批次的答复一下子全丢了。
+# 生产者不会每发一个就等一个应答：一条连接上有好几个批次在途（`max.in.flight.requests.per.connection`）。现在，这些批次的应答一下子全丢了。
 
 # %% jupyter={"source_hidden": true}
 def lose_answers(batches, option=""):
     sends = ", ".join(f"send payments-0 p{n + 1}" for n in range(batches))
     return f"""
     # {batches} batches under way, and all answers lost
-    #zh {batches} 个批次在途，答复全部丢失
+    #zh {batches} 个批次在途，应答全部丢失
     system payments max_in_flight={batches} {option}
     hold order-service→payments-0 ⇒Produce#1
     run order-service: {sends}, flush
@@ -595,13 +595,13 @@ Explorer(system(numbered), one_kill)
 # has seen the same batches, and in a real cluster of three it knew all five. Step through the kill:
 
 # %% [markdown] lang="zh"
-# 现在，丢哪些答复都无妨了。去掉编号检查，每次重试又都成了*重复*。去掉 epoch 检查，新的 epoch 开始之后，旧 epoch 的批次照样存下：这就是*僵尸写*（zombie write）。
+# 现在，丢哪些应答都无妨了。去掉编号检查，每次重试又都成了*重复*。去掉 epoch 检查，新的 epoch 开始之后，旧 epoch 的批次照样存下：这就是*僵尸写*（zombie write）。
 #
-# 两项检查都在，仍有两条路会造成重复。第一条你已经看过：订单服务宕机，从头再来。第二条是 leader 在**两个**批次未答复时宕机，回来时只记得一个。所以 broker 重启*确实*会影响幂等。真实的 broker 4.3.1 配上同版本的 Java 客户端，最后得到同样的日志：两笔付款 epoch 0 各一条，epoch 1 又各一条；正常停机也好不到哪里去。把分区移到另一个 broker 上倒好一些：接手的 follower 见过同样的批次，在三个节点的真实集群里，五个批次它全都认识。逐步走一遍这次 kill：
+# 两项检查都在，仍有两条路会造成重复。第一条你已经看过：订单服务宕机，从头再来。第二条是 leader 在**两个**批次未应答时宕机，回来时只记得一个。所以 broker 重启*确实*会影响幂等。真实的 broker 4.3.1 配上同版本的 Java 客户端，最后得到同样的日志：两笔付款 epoch 0 各一条，epoch 1 又各一条；正常停机也好不到哪里去。把分区移到另一个 broker 上倒好一些：接手的 follower 见过同样的批次，在三个节点的真实集群里，五个批次它全都认识。逐步走一遍这次 kill：
 
 # %%
 dies = shortest["the leader is killed once"]["money"].trace()
-title = say("The leader owes two answers and dies", "首领欠着两个答复时死掉")
+title = say("The leader owes two answers and dies", "首领欠着两个应答时死掉")
 Player(dies, step=first(dies, "epoch to 1"), title=title)
 
 # %% [markdown] tags=["deeper"]
@@ -668,7 +668,7 @@ check(ACCEPT, accept)
 # log? Remember what a leader knows after a kill.*
 
 # %% [markdown] lang="zh"
-# 到这里为止，所有生产者都是引擎里的。下一个单元让 confluent-kafka（librdkafka）的两个未经改动的生产者连到这个实验的 broker，也就是 `mqlab serve kafka`。两个生产者各发一次付款 580538。broker 存下批次，答复还没有发出就被杀掉，然后再启动。一个生产者设为幂等，另一个不设。*运行之前先回答：两个程序各得到什么答复，日志里各有几条 580538？想一想 leader 被杀之后还知道什么。*
+# 到这里为止，所有生产者都是引擎里的。下一个单元让 confluent-kafka（librdkafka）的两个未经改动的生产者连到这个实验的 broker，也就是 `mqlab serve kafka`。两个生产者各发一次付款 580538。broker 存下批次，应答还没有发出就被杀掉，然后再启动。一个生产者设为幂等，另一个不设。*运行之前先回答：两个程序各得到什么应答，日志里各有几条 580538？想一想 leader 被杀之后还知道什么。*
 
 # %% tags=["nbval-check-output"]
 from mqlab.lessons.kafka.lab05 import lose_an_answer
@@ -711,7 +711,7 @@ print(lose_an_answer(idempotent=True))
 # | Kafka 默认是至少一次，重试就会重复 | Java：从 3.0 起幂等；librdkafka：要主动打开 | 引子、同时在途 |
 # | 幂等生产者绝不会重复 | 只管一个会话、一个分区；再发一次就是新消息 | 谁的记忆 |
 # | 得到确认的消息，幂等生产者一条也不会丢 | 断电可能让它消失，而且谁也不会得到通知 | 记住多久 |
-# | new ≤ old 就是重复，丢弃 | 必须与最近五个批次之一完全相同，答复 ok；否则拒绝 | 比较什么 |
+# | new ≤ old 就是重复，丢弃 | 必须与最近五个批次之一完全相同，应答 ok；否则拒绝 | 比较什么 |
 # | 编号不对就抛异常 | 重复算成功；只有空缺或重叠才拒绝 | 比较什么 |
 # | new > old + 1 说明丢了消息 | 它只是*还没有*到；批次遭到拒绝，会再来 | 比较什么 |
 # | broker 只保存一个最大编号 | 五段编号和 epoch；文件里是一段 | 比较什么、记住多久 |
@@ -734,7 +734,7 @@ print(lose_an_answer(idempotent=True))
 
 
 # %% [markdown] lang="zh"
-# Pulsar 也能识别重复，前提是让 broker 打开这个功能。生产者有一个*名字*，可以由应用选定并一直沿用；还有一个*序列 ID*（sequence id），也可以由应用选定。broker 对每个名字只保存**最大**的 ID。消息的 ID 如果不大于它，不管内容是什么，都答复已存储，然后丢弃。这正是那些文章里的公式，只是少了第三部分。把它装进 Kafka 的 leader：
+# Pulsar 也能识别重复，前提是让 broker 打开这个功能。生产者有一个*名字*，可以由应用选定并一直沿用；还有一个*序列 ID*（sequence id），也可以由应用选定。broker 对每个名字只保存**最大**的 ID。消息的 ID 如果不大于它，不管内容是什么，都应答已存储，然后丢弃。这正是那些文章里的公式，只是少了第三部分。把它装进 Kafka 的 leader：
 
 # %% tags=["nbval-check-output"]
 def pulsar(last_five, known, batch):

@@ -137,7 +137,7 @@ Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTION
 # refuse an older epoch is called *fencing* (隔离).
 
 # %% [markdown] lang="zh"
-# `initTransactions()` 背后的请求是 InitProducerId。新实例的第一个请求得到的答复是 CONCURRENT_TRANSACTIONS，意思是“现在不行，稍后再问”。在这个答复发出之前，中止就已经决定了，用的是 epoch 1。然后是*控制消息*（marker），也就是在一个分区里结束事务的那条记录；它把 epoch 1 带进 `charges-0`，在那里也把旧实例挡住。第二个 InitProducerId 得到 epoch 2。拒绝更旧的 epoch，就叫*隔离*（fencing）。
+# `initTransactions()` 背后的请求是 InitProducerId。新实例的第一个请求得到的应答是 CONCURRENT_TRANSACTIONS，意思是“现在不行，稍后再问”。在这个应答发出之前，中止就已经决定了，用的是 epoch 1。然后是*控制消息*（marker），也就是在一个分区里结束事务的那条记录；它把 epoch 1 带进 `charges-0`，在那里也把旧实例挡住。第二个 InitProducerId 得到 epoch 2。拒绝更旧的 epoch，就叫*隔离*（fencing）。
 
 # %% [markdown]
 # ## One commit, from the call to the last record
@@ -149,7 +149,7 @@ Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTION
 # %% [markdown] lang="zh"
 # ## 一次提交：从调用到最后一条记录
 #
-# 一个事务要经过六个阶段：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。把这次执行逐步走一遍，找出每个阶段。协调器在答复客户端之前写了哪条记录，之后又写了哪条？
+# 一个事务要经过六个阶段：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。把这次执行逐步走一遍，找出每个阶段。协调器在应答客户端之前写了哪条记录，之后又写了哪条？
 
 # %% jupyter={"source_hidden": true}
 KAFKAS = {"TV0": "transaction_version=0", "TV2, legacy": "client=legacy", "TV2, v2": "client=v2"}
@@ -164,7 +164,7 @@ Player(once, step=first(once, "EndTxn"))
 # refuse.
 
 # %% [markdown] lang="zh"
-# 生产者没有把提交写到任何地方，它只发了一个请求：EndTxn。协调器追加 **PrepareCommit**，这条记录一存妥，它就答复。然后控制消息发出，每个分区一条。没有人需要投票：记录早就在分区里，分区没有理由拒绝。
+# 生产者没有把提交写到任何地方，它只发了一个请求：EndTxn。协调器追加 **PrepareCommit**，这条记录一存妥，它就应答。然后控制消息发出，每个分区一条。没有人需要投票：记录早就在分区里，分区没有理由拒绝。
 
 # %% [markdown]
 # ## Order: what does commit do?
@@ -209,7 +209,7 @@ check(COMMIT, order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 起决定作用的是一条记录。它写在答复之前，而答复发出在控制消息之前。只有持有最新 epoch 的实例，才能代表一个 ID。
+# 起决定作用的是一条记录。它写在应答之前，而应答发出在控制消息之前。只有持有最新 epoch 的实例，才能代表一个 ID。
 #
 # 短路线到此结束。下面的部分继续深入；10 分中有 7 分在那里。下一个实验要问读者什么时候看到决定：[实验 07](07-markers-and-lso.ipynb)。
 
@@ -315,7 +315,7 @@ Predict("06-coordinator")
 # recorded on three brokers, one coordinator stands still while another one commits.
 
 # %% [markdown] lang="zh"
-# 生产者向任意一个 broker 提问：FindCoordinator。那个 broker 用 Java 的散列函数对 ID 计算 `abs(hashCode) mod 50`，得出 `__transaction_state` 的一个分区，再答复这个分区的 leader 是谁。（*polygenelubricants* 的散列值是唯一没有绝对值的数，按 0 计算。）协调器和所有 leader 一样由选举产生，工作由各个协调器分担：最后一张表是在三个 broker 上录制的，其中一个协调器停住不动，另一个照样提交。
+# 生产者向任意一个 broker 提问：FindCoordinator。那个 broker 用 Java 的散列函数对 ID 计算 `abs(hashCode) mod 50`，得出 `__transaction_state` 的一个分区，再应答这个分区的 leader 是谁。（*polygenelubricants* 的散列值是唯一没有绝对值的数，按 0 计算。）协调器和所有 leader 一样由选举产生，工作由各个协调器分担：最后一张表是在三个 broker 上录制的，其中一个协调器停住不动，另一个照样提交。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
@@ -343,7 +343,7 @@ print(read_recording("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "fr
 # two questions: what comes right before the note, and what happens without it?
 
 # %% [markdown] lang="zh"
-# 这张图取自*一次提交*的那次执行；▮ 是答复发出之前写下的记录。文章里常说五步，图中标在括号里：找到协调器（1）、取得 ID（2）、开始（3）、写入（4）、结束（5）。前两步在第一个阶段之前，第三步在这里没有对应，原因稍后就会看到。参与的有五方：生产者、事务协调器、分区的 leader、消费者，如果消费的位移也在事务里，还有组协调器（实验 08）。图下面的示意图画出什么东西保存在哪里。控制器不决定任何事务；控制器可以是单独的节点，三个或五个，也可以与 broker 共用节点。
+# 这张图取自*一次提交*的那次执行；▮ 是应答发出之前写下的记录。文章里常说五步，图中标在括号里：找到协调器（1）、取得 ID（2）、开始（3）、写入（4）、结束（5）。前两步在第一个阶段之前，第三步在这里没有对应，原因稍后就会看到。参与的有五方：生产者、事务协调器、分区的 leader、消费者，如果消费的位移也在事务里，还有组协调器（实验 08）。图下面的示意图画出什么东西保存在哪里。控制器不决定任何事务；控制器可以是单独的节点，三个或五个，也可以与 broker 共用节点。
 #
 # 协调器登记一个事务写了哪些分区，这样才知道要通知谁。有两个问题：登记之前的那一步是什么？没有登记又会怎样？
 
@@ -468,18 +468,18 @@ for off in ("", " off=sequence_check"):
 # ## Deeper: stage 3, decide: what if the answer does not come?
 
 # %% [markdown] lang="zh"
-# ## 深入：阶段 3，决定：答复没有来怎么办？
+# ## 深入：阶段 3，决定：应答没有来怎么办？
 
 # %% [markdown]
 # The application calls commitTransaction(), and the answer does not come.
 
 # %% [markdown] lang="zh"
-# 应用调用 commitTransaction()，答复没有来。
+# 应用调用 commitTransaction()，应答没有来。
 
 # %% jupyter={"source_hidden": true}
 silent = scenario("""
 # The answer to a commit is late
-#zh 提交的答复迟到
+#zh 提交的应答迟到
 system charges partitions=1 max_block_ms=60000
 hold app→coordinator ⇒EndTxn
 run app: init, begin, send charges-0 580538, commit
@@ -502,7 +502,7 @@ print(list_reads(silent, first(silent, "commit: unknown")))
 # A timeout decides too. Whose clock is it, and when does it start?
 
 # %% [markdown] lang="zh"
-# **没有答复，不等于失败**。应用得到的是*未知*（unknown），而所有读者都已经看到这笔收款。唯一安全的做法，是把同一个调用再做一次。
+# **没有应答，不等于失败**。应用得到的是*未知*（unknown），而所有读者都已经看到这笔收款。唯一安全的做法，是把同一个调用再做一次。
 #
 # 超时也会作决定。那是谁的时钟，从什么时候开始走？
 
@@ -549,7 +549,7 @@ print(table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 # librdkafka; in Java before 4.0 the send is abortable too.)
 
 # %% [markdown] lang="zh"
-# 从登记第一个分区算起满 60 s，协调器就可以中止，但要等到它下一次检查（每 10 s 一次，所以这里是 120 s）。这个迟缓的生产者得到的答复，展示了三类错误。*可重试*（retriable）的错误，客户端会自己再问。*可中止*（abortable）的错误，请调用 abort，然后继续。*致命*（fatal）的错误，只能关闭这个生产者。对 v2 客户端，send 的错误是可中止的，abort 甚至得到 ok。但 send-offsets 得到 ProducerFenced，那是致命的，尽管没有人隔离它。（legacy 那几列是 librdkafka；在 4.0 之前的 Java 里，send 的错误也是可中止的。）
+# 从登记第一个分区算起满 60 s，协调器就可以中止，但要等到它下一次检查（每 10 s 一次，所以这里是 120 s）。这个迟缓的生产者得到的应答，展示了三类错误。*可重试*（retriable）的错误，客户端会自己再问。*可中止*（abortable）的错误，请调用 abort，然后继续。*致命*（fatal）的错误，只能关闭这个生产者。对 v2 客户端，send 的错误是可中止的，abort 甚至得到 ok。但 send-offsets 得到 ProducerFenced，那是致命的，尽管没有人隔离它。（legacy 那几列是 librdkafka；在 4.0 之前的 Java 里，send 的错误也是可中止的。）
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 4, publish: what if the coordinator dies between two markers?
@@ -725,7 +725,7 @@ print(latest(fenced))
 # `Ongoing` three ways lead out, and one back to itself, for the next partition.
 
 # %% [markdown] lang="zh"
-# 所有分区都答复之后，协调器写下 CompleteCommit，登记的分区就可以遗忘了。要等这件事的，只有这个生产者的下一个事务。所以一个事务的代价是：在它写过的每个分区里占一条控制消息、一个位移，协调器写几条记录，下一个事务开始前等一会儿。在一个分区里写十条记录，这些代价并不比写一条更多（第一张表）。另一方面，read_committed 的读者要等提交，所以它的延迟大约就是两次提交之间的时间。
+# 所有分区都应答之后，协调器写下 CompleteCommit，登记的分区就可以遗忘了。要等这件事的，只有这个生产者的下一个事务。所以一个事务的代价是：在它写过的每个分区里占一条控制消息、一个位移，协调器写几条记录，下一个事务开始前等一会儿。在一个分区里写十条记录，这些代价并不比写一条更多（第一张表）。另一方面，read_committed 的读者要等提交，所以它的延迟大约就是两次提交之间的时间。
 #
 # `__transaction_state` 是*压实*的：每个键以最新的记录为准，所以这份日志可以当作一张表来读，每个 ID 一行（第二张表）。新的协调器只需要这些。
 #
@@ -761,7 +761,7 @@ print(transitions(unfenced, fenced, once, clock))
 # %% [markdown] lang="zh"
 # *提交已经决定，客户端却不知道*。先手动试一试：应用已经调用 commit，请求正在途中。你可以投递消息，在某一步中杀掉协调器，再重启它。目标：应用得到*未知*，而读者读到这笔收款。
 #
-# 然后把这次 kill 写成一行，赋给 `kill`：`kill coordinator when=Kind#n after=K` 表示在协调器发出第 n 条该种消息（`⇒` 表示答复，记录则写它的状态名）的那一步里，做完 K 个效果就杀掉它。答案的形式是 `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`。
+# 然后把这次 kill 写成一行，赋给 `kill`：`kill coordinator when=Kind#n after=K` 表示在协调器发出第 n 条该种消息（`⇒` 表示应答，记录则写它的状态名）的那一步里，做完 K 个效果就杀掉它。答案的形式是 `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`。
 
 # %%
 play = continue_scenario("""
@@ -850,7 +850,7 @@ print(table("switched off | anomaly | choices | switched on | all runs", rows))
 # Does a commit without an answer always end well? The search finds one end of each kind.
 
 # %% [markdown] lang="zh"
-# 没有得到答复的提交，结局总是好的吗？好坏两种结局，搜索各找到一例。
+# 没有得到应答的提交，结局总是好的吗？好坏两种结局，搜索各找到一例。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 small = system("kafka partitions=1 retries=1 'app=init; begin; send orders-0 a; commit'")
@@ -943,7 +943,7 @@ print(fence_a_zombie())
 # minute over an open transaction, the coordinator aborts it, as it would for any slow client.
 
 # %% [markdown] lang="zh"
-# 现在轮到 broker 等你。另一个未经改动的生产者用一个事务付一次款，它的每个请求都停在 broker 门口：图中是一条虚线消息，下面有按钮。可以放行，可以丢弃，也可以在它之前或之后杀掉 broker。*先回答：如果在* `EndTxn` *之后杀掉，程序会得到什么答复，读者能读到这笔付款吗*？最后一个单元会放行所有还在等的请求。一个事务开着超过一分钟，协调器就会中止它，对任何慢的客户端都是这样。
+# 现在轮到 broker 等你。另一个未经改动的生产者用一个事务付一次款，它的每个请求都停在 broker 门口：图中是一条虚线消息，下面有按钮。可以放行，可以丢弃，也可以在它之前或之后杀掉 broker。*先回答：如果在* `EndTxn` *之后杀掉，程序会得到什么应答，读者能读到这笔付款吗*？最后一个单元会放行所有还在等的请求。一个事务开着超过一分钟，协调器就会中止它，对任何慢的客户端都是这样。
 
 # %%
 held = hold_a_payment()

@@ -541,7 +541,7 @@ print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.
 # the broker forces each write (`--fsync`). Kafka does not; it relies on copies on other brokers (lab 06).
 
 # %% [markdown] lang="zh"
-# 作业的任何部分都不必重新启动，也没有哪一批运行两次。各行、事务的状态和消费者组的位移，都在 broker 的日志里。客户端重新连接，用同样的 producer id 和 epoch 继续。它把没有得到答复的请求再发一遍，broker 从序列号看得出其中哪些已经有了（实验 05）。
+# 作业的任何部分都不必重新启动，也没有哪一批运行两次。各行、事务的状态和消费者组的位移，都在 broker 的日志里。客户端重新连接，用同样的 producer id 和 epoch 继续。它把没有得到应答的请求再发一遍，broker 从序列号看得出其中哪些已经有了（实验 05）。
 #
 # 断电是另一回事。操作系统还没有写到磁盘上的数据，断电就没了，除非 broker 每次写入都强制刷盘（`--fsync`）。Kafka 不这样做，它依靠别的 broker 上的副本（实验 06）。
 
@@ -573,7 +573,7 @@ print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.
 # **说的是消息服务时**：一条记录不管发多少次，日志里都只有一条。leader 记得每个生产者最近的批次，认得出重复发送（实验 05）。
 #
 #     生产者 ──  a        ──▶  日志：a
-#            ──  a（再发）──▶  日志：a            重复：答复，但不写入
+#            ──  a（再发）──▶  日志：a            重复：应答，但不写入
 #
 # **说的是读取、计算、保存时**：读到的每条记录只产生一次效果，不管中途哪个进程死掉。为此，结果*和读者的位置*必须一起保存，否则都不保存（实验 08）。
 #

@@ -88,7 +88,7 @@ Predict("13-first")
 # %% [markdown] lang="zh"
 # ## 阅读：一页说明，一个角色
 #
-# 说明页写明什么会进来，什么可以出去。它下面的类，就是 `coordinator.py` 里真正做事的全部代码。`step` 接收一个事件，返回两个值：处理之后的协调器，以及按先后排好的各个效果。里面没有任何等待。需要等待的请求记在 `pending` 里，到处理另一个事件的那一步再应答。
+# 说明页写明会收到什么、可以发出什么。它下面的类，就是 `coordinator.py` 里真正做事的全部代码。`step` 接收一个事件，返回两个值：处理之后的协调器，以及按先后排好的各个效果。里面没有任何等待。需要等待的请求记在 `pending` 里，到处理另一个事件的那一步再应答。
 
 # %% jupyter={"outputs_hidden": true, "source_hidden": true}
 print(PAGE)
@@ -123,7 +123,7 @@ print(read_begin())
 # %% [markdown] lang="zh"
 # ## 第 1 节：它能用
 #
-# *60 到 90 分钟。* 一个事务跨两个分区，没有进程会死掉。请补上缺少的部分：
+# *60 到 90 分钟。* 一个事务跨两个分区，没有进程会被杀。请补上缺少的部分：
 #
 # 1. `AddPartitionsToTxn`：状态变为 Ongoing，带上到此为止加入的所有分区。
 # 2. `EndTxn`：PrepareCommit 或 PrepareAbort，这就是决定。
@@ -481,7 +481,7 @@ card
 # *45 分钟。* 谁来检查检查器？有六个坏的协调器，各坏在一处：
 #
 # 1. 决定还没写进日志，控制消息就发出去了
-# 2. 两个分区只给一个写了控制消息，就写下 Complete
+# 2. 两个分区只给其中一个写了控制消息，就写下 Complete
 # 3. 分区还没应答，就写下 Complete
 # 4. 告诉一个分区提交，告诉另一个分区中止
 # 5. 把超时的事务提交了
@@ -537,7 +537,7 @@ check(LIGHTS, light)
 # Read on in `mqlab/kafka/coordinator`, which is about three times as long as yours.
 
 # %% [markdown] lang="zh"
-# Kafka 自己的协调器还有这些：成段分配生产者 ID，处理用完的 epoch，把消费者的位移放进事务，忘掉没人再用的 ID，以及在同步的副本太少时等待。想接着读，可以看 `mqlab/kafka/coordinator`，它大约有你那份的三倍长。
+# Kafka 自己的协调器还有这些：成段分配生产者 ID，处理用完的 epoch，把消费者的位移放进事务，忘掉没人再用的 ID，以及在同步的副本太少时等待。想接着读，可以看 `mqlab/kafka/coordinator`，篇幅大约是你那份的三倍。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: build RocketMQ's check round
@@ -590,7 +590,7 @@ print(read_begin("check_round.py"))
 # `check_mine(2, "check_round.py")` asks both sittings; in a terminal it is `mqlab build check check_round.py --sitting 2`.
 
 # %% [markdown] lang="zh"
-# **第 1 节，什么必须问。** 这里没有年轻（young）的半消息。
+# **第 1 节，什么必须问。** 这里没有太新（young）的半消息，都到了该问的时候。
 #
 # 1. op 记录里写明的半消息，跳过。其余每一条，都要去问一个生产者。
 # 2. 一轮跳过的东西，就再也看不到了。那么问题发出之前，什么必须已经在那里？
@@ -598,7 +598,7 @@ print(read_begin("check_round.py"))
 #
 # **第 2 节，什么必须等。** broker 可能在一轮中途被杀掉。
 #
-# 1. 遇到第一条年轻的半消息，这一轮就结束。下一轮从哪里开始？
+# 1. 遇到第一条太新的半消息，这一轮就结束。下一轮从哪里开始？
 # 2. 一条 op 记录写明了几条半消息，而一轮可能在这几条之间结束。这条记录什么时候才算处理完？
 #
 # `check_mine(2, "check_round.py")` 检查这两节；在终端里是 `mqlab build check check_round.py --sitting 2`。
@@ -655,13 +655,13 @@ print(read_begin("pending_acks.py"))
 # %% [markdown] lang="zh"
 # **第 1 节，谁可以占有一条消息，占到什么时候。**
 #
-# 1. 两个事务确认同一条消息：归哪一个？已经永久确认的消息又归谁？
+# 1. 两个事务确认同一条消息：归哪一个事务？已经永久确认的消息又归谁？
 # 2. 一个请求带着两条消息，发现其中一条已有人占用。另一条怎么办？
 # 3. 提交之后，游标得到什么？中止之后，消费者得到什么？
 #
 # **第 2 节，加载时看到什么。** 分区被杀掉，`held` 没了。
 #
-# 1. 普通确认遇到一条待定的消息。它不征求谁的同意，已经发生了。
+# 1. 普通确认遇到一条待定的消息。它不用征得谁的同意，直接生效。
 # 2. 日志里有每个请求，遭到拒绝的也在。`load` 怎么知道哪些得到了同意？
 # 3. 提交的记录已经写下，游标那一行还没写，这时发生了 kill。它的消息由谁来确认？
 #

@@ -53,7 +53,7 @@ from mqlab.lessons.lab14 import (
 # %% [markdown] lang="zh"
 # ## 引子：凭这张图，你会去找 Kafka 的开发者吗？
 #
-# 一笔付款在事务中发出。有一阵子，它的分区没有首领副本（leader），哪次停机都会这样；生产者正好在这时提交。把滑块拖到提交那一步，再拖到末尾。*谁得到了 ok？谁能读到这笔付款？*
+# 一笔付款在事务中发出。有一阵子，它的分区没有首领副本（leader），就像任何一次停机时那样；生产者正好在这时提交。把滑块拖到提交那一步，再拖到末尾。*谁得到了 ok？谁能读到这笔付款？*
 
 # %% jupyter={"source_hidden": true}
 play_lost()
@@ -115,7 +115,7 @@ told
 # %% [markdown] lang="zh"
 # ## 三处差异
 #
-# 相同的行只说出一半事实。下面两个程序问的，很少有客户端会问：一次跨两个日志文件的拉取（fetch），还有对自身描述不实的压缩记录。两边不同的地方标着 `≠`。
+# 只看相同的行，只能看到一半真相。下面两个程序问的，很少有客户端会问：一次跨两个日志文件的拉取（fetch），还有对自身描述不实的压缩记录。两边不同的地方标着 `≠`。
 
 # %% tags=["nbval-check-output"]
 for laid in ask_both("segments", "claimed-in-compressed"):
@@ -219,7 +219,7 @@ read_laid("kafka-4.3.1/tv2/leaderless-marker")
 # | `hw`、`lso` | 分区的高水位和最后稳定位移 |
 # | `open_since` | 如果分区认为这个生产者有事务尚未结束，就是该事务的第一个位移；没有则是 −1 |
 #
-# 得到确认的提交如果已经丢失，规则返回 True；只要还可能变为可见，就返回 False。下面第一行就是你见过的那次丢失。计分时还有一次，另有 250 多个时刻没有丢失。
+# 得到确认的提交如果已经丢失，规则返回 True；只要还可能变为可见，就返回 False。下面第一行就是你见过的那次丢失。计分时还会遇到一次丢失，混在 250 多个没有丢失的时刻里。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_told())
@@ -263,7 +263,7 @@ check(LOST, lost)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 模型谈不上真或假。它在问过的问题上、对问过的版本，与真实的 broker 一致；在哪里不一致，它会说出来。引擎就是这样与几百份录制逐一对照的，每处差异都有自己的一行，写着理由（`datasets/recordings/DIFFERENCES.md`）。
+# 模型谈不上真或假。就问过的问题、问过的版本而言，它与真实的 broker 一致；在哪里不一致，它会说出来。引擎就是这样与几百份录制逐一对照的，每处差异都有自己的一行，写着理由（`datasets/recordings/DIFFERENCES.md`）。
 #
 # 短路线到此结束，本实验的分数全在这里。最后一个实验要问，别人写 broker 的文章该怎样读：[实验 15](15-articles-on-trial.ipynb)。
 
@@ -307,7 +307,7 @@ check(LOST, lost)
 # python labs/reports/kafka-lost-marker/lost_marker.py ~/kafka_2.13-4.3.1/libs
 # ```
 #
-# 在这个程序里，真实的 4.3.1 丢掉了付款，真实的 4.2.1 则把它投递出去：错误是新版本带来的。下一个单元显示与程序配套的报告。*其中哪些句子可以省掉？*
+# 在这个程序里，真实的 4.3.1 丢掉了付款，真实的 4.2.1 则把它投递出去：错误是新版本带来的。下一个单元显示与程序配套的报告；它是写给开发者的，用英文。*其中哪些句子可以省掉？*
 
 # %% jupyter={"outputs_hidden": true, "source_hidden": true}
 print(read_report())
@@ -344,7 +344,7 @@ compare_kills()
 # And the same program at the two real brokers:
 
 # %% [markdown] lang="zh"
-# 再看同一个程序在两个真实的 broker 上：
+# 再看同一个程序在两个真实的 broker 上的情形：
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 name = "op-lost-by-a-kill"
@@ -355,7 +355,7 @@ read_laid(f"rocketmq-4.9.7/4.9/{name}", f"rocketmq-5.5.0/5.5/{name}")
 # now delivers an order twice. A consumer that knows orders by their numbers does not mind.
 
 # %% [markdown] lang="zh"
-# 客户端没有变，程序也没有变。新版本更快，但如果杀掉它的时刻不巧，现在会把一个订单投递两次。对按编号认得订单的消费者来说，这无所谓。
+# 客户端没有变，程序也没有变。新版本更快，但如果杀掉它的时刻不巧，现在会把一个订单投递两次。消费者如果按编号识别订单，就不受影响。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: do an older and a newer client do the same?
@@ -453,7 +453,7 @@ play_file("rocketmq/committed-and-parked")
 # |---|---|---|
 # | 模型要么真，要么假 | 它在问过的问题上是一致的 | 执行 |
 # | 豁免写得宽些更保险 | 它盖住的东西，再也不会有人看 | 三处差异 |
-# | 不同只是时间问题 | 再运行一次：多数差异还在 | 三处差异 |
+# | 不一样，只是因为询问的时刻不同 | 再运行一次：多数差异还在 | 三处差异 |
 # | ok 就说明一切正常 | 客户端和协调器说法一致，分区却没有控制消息 | 找出丢失的提交 |
 # | 现在读不到的就是丢了 | 处于 PrepareCommit 时，控制消息还欠着 | 找出丢失的提交 |
 # | 新版本就是旧版本，只是更快 | 现在被杀一次，就会投递两次 | 下一个版本 |

@@ -21,7 +21,7 @@ SAFEGUARDS: dict[str, Text] = {
         ),
         "aborted_index": (
             "a fetch carries the list of aborted transactions",
-            "fetch 响应携带已中止事务的列表",
+            "fetch 应答携带已中止事务的列表",
         ),
         "prepare_before_markers": (
             "the decision is in the log before any marker leaves",
@@ -45,7 +45,7 @@ SAFEGUARDS: dict[str, Text] = {
         ),
         "generation_fencing": (
             "a member of an older group generation cannot commit offsets",
-            "旧的消费组 generation 的成员不能提交位移",
+            "旧的消费者组 generation 的成员不能提交位移",
         ),
     }.items()
 }

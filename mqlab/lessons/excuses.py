@@ -40,7 +40,7 @@ WIDE = "a wide excuse is the safer one"
 TOO_WIDE = Words(
     "“{pattern}” excuses “{asked}” as well, where both answer alike: the next fault there would "
     "pass unseen",
-    "“{pattern}”把“{asked}”也豁免了，而那里两边的答复相同：以后那里再出错，就没有人看得见",
+    "“{pattern}”把“{asked}”也豁免了，而那里两边的应答相同：以后那里再出错，就没有人看得见",
 )
 IS_NOT = Words("“{asked}” is not {reason}: {wrong}", "“{asked}”的理由不是 {reason}：{wrong}")
 ALL = Text("three differences, and nothing else is excused", "三处差异都有理由，此外什么也没有豁免")
@@ -78,7 +78,7 @@ REASONS = {
         "compressed records are not looked at",
         Text(
             "the real broker does look here, and fails; look at which of the two says ok",
-            "真实的 broker 在这里确实看了，而且失败了；看看两者中哪一个答复 ok",
+            "真实的 broker 在这里确实看了，而且失败了；看看两者中哪一个应答 ok",
         ),
     ),
     "numbers": Reason(
@@ -103,7 +103,7 @@ REASONS = {
         Text(
             "run it again, on any machine: the answer stays as it is. A difference of "
             "time would not",
-            "在任何机器上再运行一次，答复都不会变；如果是时间造成的，就会变",
+            "在任何机器上再运行一次，应答都不会变；如果是时间造成的，就会变",
         ),
     ),
     "client": Reason(
@@ -125,7 +125,7 @@ REASONS = {
         "where two differ, one is broken",
         Text(
             "a client can live with both answers; find what each broker has done to give it",
-            "两种答复客户端都能应付；找出每个 broker 做了什么才这样答复",
+            "两种应答客户端都能应付；找出每个 broker 做了什么才这样应答",
         ),
     ),
 }

@@ -64,7 +64,7 @@ IN_CHINESE = {
     "names": "名字：主题、组、事务 ID 和成员的名字都是程序自己取的；实际发送时，每次执行都加上前缀，"
     "使各个程序互不干扰",
     "the number of CONCURRENT_TRANSACTIONS": "CONCURRENT_TRANSACTIONS 的次数：同一个问题会一直问到"
-    "答复变为别的，只记下最后那个；如果要看的就是第一个答复，程序会记下它",
+    "应答变为别的，只记下最后那个；如果要看的就是第一个应答，程序会记下它",
     "PrepareAbort or CompleteAbort": "PrepareAbort 或 CompleteAbort：紧跟在隔离时的第一个 "
     "InitProducerId 之后，两者都对，控制消息可能比问题更快；程序会等到第二个",
     "the order of partitions": "分区的顺序：broker 返回的列表都先排序",

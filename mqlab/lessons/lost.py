@@ -214,7 +214,7 @@ HINTS = (
     Text(
         "Three conditions, joined by `and`: what the client was told; the state in which the "
         "coordinator owes nothing any more; and what the partition still takes for open.",
-        "用 `and` 连接三个条件：客户端得到的答复；协调器不再欠任何东西的那种状态；分区仍认为没有结束的事务。",
+        "用 `and` 连接三个条件：客户端得到的应答；协调器不再欠任何东西的那种状态；分区仍认为没有结束的事务。",
     ),
 )
 LOST = Lost(BELIEFS, HINTS)

@@ -50,7 +50,7 @@ BROKEN = Words(
     "What was under way may be lost, or arrive all the same; the sender cannot tell which.",
     "途中的消息可能丢失，也可能仍会到达；发送方无从得知是哪一种。",
 )
-RETURNED = Words("What the application is told.", "应用得到的答复。")
+RETURNED = Words("What the application is told.", "应用得到的应答。")
 
 
 # ---- lanes and strips ------------------------------------------------------------------

@@ -39,7 +39,7 @@ WORDS = {
     "copy": Text("copy token", "复制令牌"),
     "copied": Text(
         "copied; it opens again with `mqlab open TOKEN`, or open_run(token) in a cell",
-        "已复制；重新打开：`mqlab open TOKEN`，或在单元格中用 open_run(token)",
+        "已复制；重新打开：`mqlab open TOKEN`，或在单元中用 open_run(token)",
     ),
     "paste": Text("paste a token", "粘贴令牌"),
     "open": Text("open", "打开"),

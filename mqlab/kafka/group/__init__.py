@@ -93,7 +93,7 @@ AS_COORDINATOR = {
     Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
 }
 NOW = Words(
-    "{group}: {state}, generation {generation}", "{group}：{state}，generation {generation}"
+    "{group}: {state}, generation {generation}", "{group}: {state}, generation {generation}"
 )
 
 

@@ -76,7 +76,7 @@ RULES: dict[Error, Words] = {
     ),
     Error.REBALANCE_IN_PROGRESS: Words(
         "The group shares its partitions out again: every member must join again first.",
-        "消费组正在重新分配分区：每个成员都要先重新加入。",
+        "消费者组正在重新分配分区：每个成员都要先重新加入。",
     ),
     **dict.fromkeys(
         (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.FENCED_INSTANCE_ID),

@@ -19,7 +19,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         words.GROUP(),
         Text(
             "The broker that keeps a consumer group's members and its committed positions.",
-            "保存消费组的成员和已提交位移的 broker。",
+            "保存消费者组的成员和已提交位移的 broker。",
         ),
     ),
     (
@@ -127,7 +127,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         words.OFFSETS_TABLE(),
         Text(
             "The log in which a group coordinator keeps how far each group has read.",
-            "组协调器的日志，记录每个消费组读到哪里。",
+            "组协调器的日志，记录每个消费者组读到哪里。",
         ),
     ),
 )

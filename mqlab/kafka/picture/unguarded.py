@@ -105,7 +105,7 @@ UNGUARDED = build_unguarded(
             (
                 words.WHY_ANSWERED,
                 "the client is answered without waiting for a decision in the log.",
-                "不等决定写入日志就答复客户端。",
+                "不等决定写入日志就应答客户端。",
             ),
             (
                 why.REQUESTS[WriteTxnMarkers],
@@ -154,7 +154,7 @@ UNGUARDED = build_unguarded(
             (
                 why.REQUESTS[TxnOffsetCommit],
                 "how far the group has read is sent within the transaction, and counts at once.",
-                "消费组读到哪里在事务里发送，却立刻生效。",
+                "消费者组读到哪里在事务里发送，却立刻生效。",
             ),
             (
                 words.WHY_PENDING,

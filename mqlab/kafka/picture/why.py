@@ -38,11 +38,11 @@ REQUESTS: dict[type, Words] = {
     AddOffsetsToTxn: Words(
         "The log of the group's positions joins the transaction as a partition does: it will get "
         "a marker.",
-        "消费组位移的日志像分区一样加入事务：它也会得到控制消息。",
+        "消费者组位移的日志像分区一样加入事务：它也会得到控制消息。",
     ),
     TxnOffsetCommit: Words(
         "How far the group has read travels inside the transaction and counts only if it commits.",
-        "消费组读到哪里，随事务一起提交；只有事务提交了才算数。",
+        "消费者组读到哪里，随事务一起提交；只有事务提交了才算数。",
     ),
     EndTxn: Words(
         "The client only asks for the end; what counts is what the coordinator writes down.",
@@ -58,7 +58,7 @@ REQUESTS: dict[type, Words] = {
     ),
     OffsetFetch: Words(
         "A member that takes a partition over begins at the position that its group has committed.",
-        "接手一个分区的成员，从消费组已提交的位移开始读。",
+        "接手一个分区的成员，从消费者组已提交的位移开始读。",
     ),
     FindCoordinator: Words(
         "The hash of the name picks one partition of an internal log; the leader of that "
@@ -273,9 +273,9 @@ TIMERS: Table = (
     (r"^join", Words("Who has not joined by now is left out of the new generation.",
                    "到现在还没有加入的成员，不算在新的 generation 里。")),
     (r"^sync", Words("Who has not asked for its part by now is left out of the group.",
-                   "到现在还没有领取分配的成员，会被移出消费组。")),
+                   "到现在还没有领取分配的成员，会被移出消费者组。")),
     (r"^revoke", Words("Who has not given up its partitions by now is left out of the group.",
-                        "到现在还没有交出分区的成员，会被移出消费组。")),
+                        "到现在还没有交出分区的成员，会被移出消费者组。")),
 )  # fmt: skip
 
 STABLE = Words(
@@ -296,7 +296,7 @@ CHANGES: Table = (
     (r": Stable", STABLE),
     (r": Empty", Words(
         "Nobody reads for the group any more; its committed positions stay for the next.",
-        "消费组没有成员了；已提交的位移留给下一个。")),
+        "消费者组没有成员了；已提交的位移留给下一个。")),
     (r"ABORTABLE_ERROR", Words(
         "This transaction cannot commit any more; once it is aborted the producer may go on.",
         "这个事务不能再提交；中止之后生产者可以继续。")),

@@ -21,7 +21,7 @@ STATE_TABLE = Words(
 )
 INDEX_TABLE = Words(".txnindex: aborted transactions", ".txnindex：已中止的事务")
 OFFSETS_TABLE = Words("__consumer_offsets", "__consumer_offsets")
-MEMBERS_TABLE = Words("groups and their members", "消费组及其成员")
+MEMBERS_TABLE = Words("groups and their members", "消费者组及其成员")
 
 TORN = Words(
     "part of {txn}: torn until {where} has its marker",

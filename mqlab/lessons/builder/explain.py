@@ -101,17 +101,17 @@ def _explain_missing(told: Told, claim: str) -> Text:
     if last is None:
         return Text(
             "InitProducerId has no answer that the producer can go on with",
-            "InitProducerId 没有得到能让生产者继续的答复",
+            "InitProducerId 没有得到能让生产者继续的应答",
         )
     if last.state is TxnState.EMPTY:
         return Text(
             "a leader asks with AddPartitionsToTxn and is not told that it may go on",
-            "首领副本发来 AddPartitionsToTxn 询问，却没有得到可以继续的答复",
+            "首领副本发来 AddPartitionsToTxn 询问，却没有得到可以继续的应答",
         )
     if last.state is TxnState.ONGOING and claim == "told":
         return Text(
             "the log stays Ongoing: is each AddPartitionsToTxn answered, and EndTxn decided?",
-            "日志一直是 Ongoing：每个 AddPartitionsToTxn 都答复了吗，EndTxn 做出决定了吗？",
+            "日志一直是 Ongoing：每个 AddPartitionsToTxn 都应答了吗，EndTxn 做出决定了吗？",
         )
     if last.state in PREPARED and claim == "told":
         return UNTOLD(state=last.state)
@@ -161,7 +161,7 @@ def _explain_stuck(told: Told) -> Text:
         return Text(
             "a connection broke with a marker or its answer on it: after ConnectionLost each "
             "marker that is still owed to that partition is sent again",
-            "连接断开时，路上有控制消息或它的答复：ConnectionLost 之后，要把还欠那个分区的控制消息再发一次",
+            "连接断开时，路上有控制消息或它的应答：ConnectionLost 之后，要把还欠那个分区的控制消息再发一次",
         )
     if not missing:
         return Text(
@@ -182,7 +182,7 @@ FORGOTTEN = Words(
 TOO_EARLY = Words(
     "the log says {state}, and {missing} has not answered: Complete is written when every "
     "partition has",
-    "日志里是 {state}，而 {missing} 还没有答复：所有分区都答复之后才写 Complete",
+    "日志里是 {state}，而 {missing} 还没有应答：所有分区都应答之后才写 Complete",
 )
 
 
@@ -342,7 +342,7 @@ def _explain_refusal(told: Told) -> Text:
     return Text(
         "the answer to EndTxn was lost, the client asked again and was refused, and readers see "
         "what it had sent: the same EndTxn again gets the same answer",
-        "EndTxn 的答复丢了，客户端再问一次却遭到拒绝，而读者看得到它发出的内容：同样的 EndTxn 要得到同样的答复",
+        "EndTxn 的应答丢了，客户端再问一次却遭到拒绝，而读者看得到它发出的内容：同样的 EndTxn 要得到同样的应答",
     )
 
 

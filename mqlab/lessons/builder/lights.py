@@ -131,7 +131,7 @@ BROKEN = (
         BOTH, MarksOne,
     ),
     Broken(
-        Text("it writes Complete before the partitions have answered", "分区还没答复就写 Complete"),
+        Text("it writes Complete before the partitions have answered", "分区还没应答就写 Complete"),
         BOTH, CompletesEarly,
     ),
     Broken(

@@ -30,8 +30,8 @@ from ..roles import become, put_roles
 from .trial import Trial
 
 RUNS = Words("the coordinator's code runs on", "协调器的代码能继续运行")
-TOLD = Words("each commit can be answered with ok", "每次提交都能得到 ok 的答复")
-PROMISED = Words("a commit that was answered with ok is decided", "答复 ok 的提交已有决定")
+TOLD = Words("each commit can be answered with ok", "每次提交都能得到 ok 的应答")
+PROMISED = Words("a commit that was answered with ok is decided", "应答 ok 的提交已有决定")
 REFUSED = Words("a commit that was refused is never read", "被拒绝的提交绝不会被读到")
 DELIVERED = Words("every decision can still reach its partitions", "决定总能到达每个分区")
 TC = "coordinator"

@@ -76,11 +76,11 @@ PRODUCE = Parsons(
             Text(
                 "a leader never waits for a flush: it answers when the batch is replicated. Losing "
                 "one machine's memory then loses nothing that another does not hold",
-                "leader 从不等待刷盘：批次复制完成就答复。一台机器丢了内存，别的机器上还有",
+                "leader 从不等待刷盘：批次复制完成就应答。一台机器丢了内存，别的机器上还有",
             ),
             "durable means flushed",
         ),
-        Piece("answer", Text("answer the producer: ok", "答复生产者：ok")),
+        Piece("answer", Text("answer the producer: ok", "应答生产者：ok")),
         Piece(
             "fence",
             Text(
@@ -105,7 +105,7 @@ PRODUCE = Parsons(
             "duplicate",
             Text(
                 "exactly one of the last five batches? answer ok with its old offset, and stop",
-                "与最近五个批次之一完全相同？以原位移答复 ok，结束",
+                "与最近五个批次之一完全相同？以原位移应答 ok，结束",
             ),
         ),
     ),
@@ -117,7 +117,7 @@ PRODUCE = Parsons(
         ),
         "told": Text(
             "the producer is never answered, and sends its batch for ever",
-            "生产者永远得不到答复，会一直重发",
+            "生产者永远得不到应答，会一直重发",
         ),
         "welcome": Text(
             "a batch that is in the log already never has the next number: a leader that asks for "
@@ -127,7 +127,7 @@ PRODUCE = Parsons(
         "true ok": Text(
             "the producer was told ok before its batch was in the log: the leader dies in between, "
             "and the payment is lost, for nobody sends it again",
-            "批次写入日志之前就答复了 ok：leader 在此间崩溃，支付丢失，因为没有人会再发",
+            "批次写入日志之前就应答了 ok：leader 在此间崩溃，支付丢失，因为没有人会再发",
         ),
         "money": Text(
             "a batch that came twice was appended twice: a leader that appends before it asks "

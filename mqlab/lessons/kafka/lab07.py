@@ -160,7 +160,7 @@ MARKER = Parsons(
             "answer",
             Text(
                 "answer the coordinator: the marker is here",
-                "答复协调器：控制消息已写好",
+                "应答协调器：控制消息已写好",
             ),
         ),
         Piece(
@@ -221,7 +221,7 @@ MARKER = Parsons(
         "commits": Text(
             "the transaction never completes: the coordinator hears nothing, and asks for its "
             "marker for ever",
-            "事务永远不会完成：协调器得不到答复，会一直请求写入控制消息",
+            "事务永远不会完成：协调器得不到应答，会一直请求写入控制消息",
         ),
         "read back": Text(
             "no reader of committed data ever gets what lies behind: the LSO stands at the "
@@ -233,12 +233,12 @@ MARKER = Parsons(
             "transaction, and the marker is not in the log yet, or an abort not in the index "
             "that fetches are answered from",
             "read_committed 的读者读到了不该读的内容：LSO 已越过事务，而控制消息还没有写入日志，"
-            "或者中止还没有记入用来答复拉取的索引",
+            "或者中止还没有记入用来应答拉取的索引",
         ),
         "marked": Text(
             "the coordinator was told that the marker is here before it was in the log: the "
             "leader dies, and nobody asks for that marker again",
-            "控制消息写入日志之前就答复了协调器：leader 崩溃后，不会再有人请求这条控制消息",
+            "控制消息写入日志之前就应答了协调器：leader 崩溃后，不会再有人请求这条控制消息",
         ),
     },
     right={
@@ -247,7 +247,7 @@ MARKER = Parsons(
             "marker and index entry, and the high watermark, passing the marker, releases the "
             "LSO and the answer",
             "没有任何执行能违背承诺，这正是 Kafka 的顺序：一次追加写入控制消息和索引项，高水位越过控制消息时"
-            "推动 LSO 并发出答复",
+            "推动 LSO 并发出应答",
         ),
     },
 )

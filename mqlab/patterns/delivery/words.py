@@ -15,7 +15,7 @@ BOOKED = Words("in the books", "已入账")
 WHYS = {
     "Publish": Words(
         "Whether it arrives the shop cannot see: it can only wait for an answer.",
-        "商店看不到它是否到达，只能等待答复。",
+        "商店看不到它是否到达，只能等待应答。",
     ),
     "Message": Words("The order is in the queue.", "订单已进入队列。"),
     "PublishResponse": Words(

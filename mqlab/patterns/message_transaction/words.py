@@ -58,7 +58,7 @@ WHYS = {
 
 APPLIED_ONCE = Words("no order is applied twice", "没有订单被处理两次")
 ORDERED_FIRST = Words("nothing is applied that was not ordered", "没有下过单的不会被处理")
-AS_TOLD = Words("an order that was acknowledged is stored", "得到答复的订单都已保存")
+AS_TOLD = Words("an order that was acknowledged is stored", "得到应答的订单都已保存")
 ARRIVES = Words("every order can still be applied", "每个订单最终都能被处理")
 APPLIES = Words("an order can be applied", "订单可以被处理")
 AT_ONCE = Words("an order and its effect are there at the same time", "订单与它的效果同时存在")

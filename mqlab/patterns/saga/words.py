@@ -71,7 +71,7 @@ ALL_OR_NOTHING = Words(
     "a saga that is over is done everywhere or nowhere", "结束的 Saga 要么处处完成，要么处处无效"
 )
 AS_TOLD = Words(
-    "what the application was told is what is in effect", "应用得到的答复与实际效果一致"
+    "what the application was told is what is in effect", "应用得到的应答与实际效果一致"
 )
 ENDS = Words("every saga can still come to an end", "每个 Saga 最终都能结束")
 ENDS_WELL = Words("a saga can be done everywhere", "Saga 可以处处完成")

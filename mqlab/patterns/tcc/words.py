@@ -66,7 +66,7 @@ WHYS = {
     "answer failed": Words("Nothing of {txn} will count.", "{txn} 不会生效。"),
     "tries": Words(
         "An answer to a Try has not come in time; it is taken for no.",
-        "有一个 Try 没有按时答复；当作失败。",
+        "有一个 Try 没有按时应答；当作失败。",
     ),
     "retry": Words(
         "Somebody has not acknowledged: the same word again.",
@@ -88,7 +88,7 @@ BALANCED = Words(
 SAME_END = Words(
     "no service confirms what another cancels", "不会有一个服务确认了另一个服务取消的订单"
 )
-AS_TOLD = Words("what the application was told is what happens", "应用得到的答复就是实际的结局")
+AS_TOLD = Words("what the application was told is what happens", "应用得到的应答就是实际的结局")
 RELEASED = Words("nothing stays reserved for ever", "没有任何资源被永远预留")
 CONFIRMS = Words("an order can be confirmed everywhere", "订单可以在各处确认")
 WHOLE_ORDER = Words(

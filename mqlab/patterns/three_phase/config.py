@@ -24,7 +24,7 @@ SAFEGUARDS = name_safeguards(
         ),
         "obeys_the_latest": (
             "who has answered a successor obeys nobody before it any more",
-            "答复过接管者之后，不再听从在它之前的任何一方",
+            "应答过接管者之后，不再听从在它之前的任何一方",
         ),
     }
 )

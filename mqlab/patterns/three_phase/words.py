@@ -82,7 +82,7 @@ WHYS = {
 
 ENDS_ALIKE = Words("no party commits what another aborts", "不会有一方提交了另一方中止的事务")
 TOLD_THE_TRUTH = Words(
-    "what the application was told is what happens", "应用得到的答复就是实际的结局"
+    "what the application was told is what happens", "应用得到的应答就是实际的结局"
 )
 ENDS_WITHOUT_IT = Words(
     "each node that runs can end, no matter which others are down",

@@ -28,7 +28,7 @@ SAFEGUARDS = name_safeguards(
         ),
         "presumed_abort": (
             "who asks about a transaction that is not written is told to roll back",
-            "询问没有记录的事务时，得到的答复是回滚",
+            "询问没有记录的事务时，得到的应答是回滚",
         ),
     }
 )

@@ -66,7 +66,7 @@ WHYS = {
     ),
     "told commit": Words(
         "The commit is written, so this is the answer for ever.",
-        "提交已写下，所以永远这样答复。",
+        "提交已写下，所以永远这样应答。",
     ),
     "told rollback": Words(
         "No record of a commit, so there was none and there will be none.",
@@ -109,14 +109,14 @@ SAME_OUTCOME = Words(
 )
 AS_TOLD = Words(
     "what the application was told is what happens everywhere",
-    "应用得到的答复与各处的结局一致",
+    "应用得到的应答与各处的结局一致",
 )
 COMPLETE = Words(
     "where the coordinator forgets a commit, every participant has committed",
     "协调者忘记一个提交时，每个参与者都已提交",
 )
 DECIDED_FIRST = Words("nobody commits before the decision is on disk", "决定写入磁盘之前没有人提交")
-ENDS = Words("a participant in doubt asks, and is told", "存疑的参与者会询问，并且会得到答复")
+ENDS = Words("a participant in doubt asks, and is told", "存疑的参与者会询问，并且会得到应答")
 COMMITS = Words("a transaction can commit everywhere", "事务可以在各处提交")
 NEVER_BLOCKED = Words(
     "no participant waits for a coordinator that is down", "没有参与者等待一个已停止的协调者"

@@ -29,7 +29,7 @@ ADD_SUBSCRIPTION = Words(
 COMMIT = Words(
     "The caller is answered after every participant: when a commit returns, all markers are "
     "written.",
-    "每个参与方都应答之后才答复调用者：提交返回时，所有控制消息都已写入。",
+    "每个参与方都应答之后才应答调用者：提交返回时，所有控制消息都已写入。",
 )
 ABORT = Words(
     "An abort is told to the same participants in the same way.",
@@ -70,7 +70,7 @@ TELL_SUBSCRIPTION = Words(
 )
 ANSWERED = Words(
     "One participant fewer has to answer; the caller is answered after the last.",
-    "少了一个未应答的参与方；最后一个应答之后才答复调用者。",
+    "少了一个未应答的参与方；最后一个应答之后才应答调用者。",
 )
 NOT_ANSWERED = Words(
     "One participant could not do it: all of them are told again a second later, without limit.",

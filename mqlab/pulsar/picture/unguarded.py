@@ -94,7 +94,7 @@ UNGUARDED = build_unguarded(
             (
                 sentences.COMMIT,
                 "the caller is answered even where a participant did not hear of the commit.",
-                "即使有参与方没有得知提交，也会答复调用者。",
+                "即使有参与方没有得知提交，也会应答调用者。",
             ),
             (
                 why.COMMITTED,

@@ -102,7 +102,7 @@ REASONS = {
     "names the copy": Words(
         "The question names a half that is passed over, and its answer would end that one: put "
         "the half back first, then ask, so that the question names the copy",
-        "询问指的是已经越过的那条半消息，答复结束的也会是它：先把半消息放回去，再询问，这样指的就是副本",
+        "询问指的是已经越过的那条半消息，应答结束的也会是它：先把半消息放回去，再询问，这样指的就是副本",
     ),
     "young": Words(
         "A half is asked about while its producer is still at work: at the first young one the "

@@ -26,7 +26,7 @@ from ...roles import become, put_roles
 from ..trial import Trial
 
 RUNS = Words("the round's code runs on", "检查轮次的代码能继续运行")
-YOUNG = Words("nobody is asked about a half that is young", "不会回查还年轻的半消息")
+YOUNG = Words("nobody is asked about a half that is young", "不会回查还太新的半消息")
 NEEDED = Words(
     "an op record is passed when all its halves are", "只有全部半消息都已越过，才越过 op 记录"
 )

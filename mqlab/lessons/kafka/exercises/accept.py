@@ -66,7 +66,7 @@ ERROR = (
     Text(
         "a duplicate is no error: the producer only wants to know that its batch is stored. It "
         "is told ok, with the offset of the first time",
-        "重复并不是错误：生产者只想知道批次已写入。应答复 ok，并给出第一次写入的位移",
+        "重复并不是错误：生产者只想知道批次已写入。应该应答 ok，并给出第一次写入的位移",
     ),
 )
 UNTRUE = (
@@ -74,7 +74,7 @@ UNTRUE = (
     Text(
         "the producer is told ok for something that was never stored: a lost payment, and "
         "nobody will send it again",
-        "对从未写入的批次答复了 ok：支付丢失，而且不会再有人重发",
+        "对从未写入的批次应答了 ok：支付丢失，而且不会再有人重发",
     ),
 )
 GAP = (

@@ -56,7 +56,7 @@ KILLS = {
         "both orders were committed, and the service never heard of the second commit. It did "
         "everything again: £1,255.02 were taken and given, where £627.51 were owed. The light "
         "stays green, since each transaction is whole. All or nothing does not mean once",
-        "两个订单都已提交，而服务没有听到第二次提交的答复。它把一切重做了一遍：应收 £627.51，却收付了 £1,255.02。"
+        "两个订单都已提交，而服务没有听到第二次提交的应答。它把一切重做了一遍：应收 £627.51，却收付了 £1,255.02。"
         "灯一直是绿的，因为每个事务都是完整的。“全有或全无”并不等于“只有一次”",
     ),
 }

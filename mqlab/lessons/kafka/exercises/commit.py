@@ -69,7 +69,7 @@ DISTRACTORS = (
         Text(
             "a decision is never taken back: a commit that timed out may well be committed. "
             "The client that got no answer does not know, and asks again with the same call",
-            "决定绝不撤回：超时的提交很可能已经提交。没有得到答复的客户端并不知道结果，要用同一个调用再问",
+            "决定绝不撤回：超时的提交很可能已经提交。没有得到应答的客户端并不知道结果，要用同一个调用再问",
         ),
         "what the client does not know has not happened",
     ),
@@ -119,7 +119,7 @@ COMMIT = Parsons(
                 "write CompleteCommit and wait until it is safe", "写入 CompleteCommit 并等它安全"
             ),
         ),
-        Piece("reply", Text("answer the client: ok", "答复客户端：ok")),
+        Piece("reply", Text("answer the client: ok", "应答客户端：ok")),
         Piece(
             "markers",
             Text(
@@ -129,7 +129,7 @@ COMMIT = Parsons(
         ),
         Piece(
             "wait",
-            Text("wait until every partition has answered", "等到每个分区都已答复"),
+            Text("wait until every partition has answered", "等到每个分区都已应答"),
         ),
         Piece(
             "prepare",
@@ -146,7 +146,7 @@ COMMIT = Parsons(
         "commits": Text(
             "the transaction never ends: the coordinator waits for answers to markers it has not "
             "sent, or never writes that all is done",
-            "事务永远不会结束：协调器在等待尚未发送的控制消息的答复，或者从不写下“全部完成”",
+            "事务永远不会结束：协调器在等待尚未发送的控制消息的应答，或者从不写下“全部完成”",
         ),
         "told": Text(
             "the client never hears that its transaction has committed",
@@ -155,7 +155,7 @@ COMMIT = Parsons(
         "kept": Text(
             "the client was told ok before the decision was safe: the coordinator dies, finds an "
             "open transaction on its disk, and the timeout aborts what was acknowledged",
-            "在决定安全之前就答复了 ok：协调器崩溃后只在磁盘上看到一个未结束的事务，超时便中止了"
+            "在决定安全之前就应答了 ok：协调器崩溃后只在磁盘上看到一个未结束的事务，超时便中止了"
             "已经确认的提交",
         ),
         "same outcome": Text(
@@ -174,7 +174,7 @@ COMMIT = Parsons(
         ("prepare", "reply", "markers", "wait", "complete"): Text(
             "no schedule breaks a promise. This is Kafka's own order: the client is answered as "
             "soon as the outcome cannot change any more, and pays for no marker",
-            "没有任何执行能违背承诺。这正是 Kafka 的顺序：结果一旦不会再变就答复客户端，"
+            "没有任何执行能违背承诺。这正是 Kafka 的顺序：结果一旦不会再变就应答客户端，"
             "客户端无需等待任何控制消息",
         ),
     },
@@ -197,7 +197,7 @@ KILLS = {
     ALIVE: Text(
         "the coordinator is alive: `when` names a message that it never sends. Ending a "
         "transaction, it writes PrepareCommit, answers (⇒EndTxn#1) and sends WriteTxnMarkers#1",
-        "协调器还活着：`when` 指的是它从未发出的消息。结束事务时，它写 PrepareCommit，答复"
+        "协调器还活着：`when` 指的是它从未发出的消息。结束事务时，它写 PrepareCommit，应答"
         "（⇒EndTxn#1），再发送 WriteTxnMarkers#1",
     ),
     EARLY: Text(
@@ -208,13 +208,13 @@ KILLS = {
         "the client was answered after all. Either the answer had arrived when the coordinator "
         "died, or PrepareCommit was not in the log yet: then the transaction is still open, and "
         "the restarted coordinator takes the same request once more",
-        "客户端最终得到了答复。要么协调器崩溃时答复已经到达，要么 PrepareCommit 还没写入日志：这时"
+        "客户端最终得到了应答。要么协调器崩溃时应答已经到达，要么 PrepareCommit 还没写入日志：这时"
         "事务仍未结束，重启后的协调器会再次接受同一个请求",
     ),
     "right": Text(
         "the client has no answer, and the payment is committed: to try again with a new "
         "transaction would pay twice",
-        "客户端没有得到答复，而付款已经提交：换一个新事务重试就会付两次",
+        "客户端没有得到应答，而付款已经提交：换一个新事务重试就会付两次",
     ),
 }
 
@@ -251,7 +251,7 @@ def never_unknown(searched: System, outcome: str) -> Property:
 
     sentence = Text(
         f"a commit without an answer does not end as {outcome}",
-        f"没有得到答复的提交不会以 {outcome} 结束",
+        f"没有得到应答的提交不会以 {outcome} 结束",
     )
     return Property(f"unknown, {outcome}", sentence, holds, "always", part)
 

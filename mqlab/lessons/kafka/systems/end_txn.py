@@ -21,12 +21,12 @@ from ....kernel.world import NodeState
 from ...roles import check_pieces, put_roles, recover_as
 from .coordinator_pieces import PIECES, STEP, PiecewiseCoordinator
 
-KEPT = Words("a commit that was answered ok is never aborted", "答复成功的提交绝不会被中止")
+KEPT = Words("a commit that was answered ok is never aborted", "应答成功的提交绝不会被中止")
 SETTLED = Words(
     "a marker that is missing is owed by somebody who knows it",
     "缺失的控制消息总有人记得要补上",
 )
-TOLD = Words("the client gets its answer", "客户端得到答复")
+TOLD = Words("the client gets its answer", "客户端得到应答")
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ CONSUME = Parsons(
             Text(
                 "the shop has its answer: the queue has it. The shop does not wait for accounting, "
                 "and would not know what to do when it hears nothing",
-                "商店已经得到答复：订单在队列中。它不等待记账方，收不到消息时也无从处理",
+                "商店已经得到应答：订单在队列中。它不等待记账方，收不到消息时也无从处理",
             ),
             "the sender waits until the receiver is done",
         ),

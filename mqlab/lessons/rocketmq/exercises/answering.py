@@ -49,7 +49,7 @@ MESSAGES: dict[str, Text] = {
         "this order was refused by an earlier check, whose answer was lost on its way to the "
         "broker. So the broker asks again, and the answer must be ROLLBACK_MESSAGE once more: the "
         "row says so",
-        "先前的回查已经拒绝了这个订单，但答复在去往 broker 的途中丢了。broker 于是再问一次，"
+        "先前的回查已经拒绝了这个订单，但应答在去往 broker 的途中丢了。broker 于是再问一次，"
         "答案必须仍是 ROLLBACK_MESSAGE：行里写着",
     ),
 }

@@ -57,11 +57,11 @@ DISTRACTORS = (
     ),
     Piece(
         "answer",
-        Text("answer the producer: committed", "答复生产者：已提交"),
+        Text("answer the producer: committed", "应答生产者：已提交"),
         Text(
             "endTransaction is one-way: nobody waits for an answer, and COMMIT_MESSAGE in the "
             "producer's result is the producer's own word",
-            "endTransaction 是单向的：没有人在等答复，生产者结果里的 COMMIT_MESSAGE 是它自己的话",
+            "endTransaction 是单向的：没有人在等应答，生产者结果里的 COMMIT_MESSAGE 是它自己的话",
         ),
         "COMMIT returned means that the broker has committed",
     ),

@@ -146,7 +146,7 @@ TELLING = Exercise(
     right=Text(
         "no customer is told anything untrue, even if connections break, and most are told for "
         "certain",
-        "无论哪里出错，没有顾客得到与事实不符的答复，而多数人得到的是确定的答复",
+        "无论哪里出错，没有顾客得到与事实不符的回答，而多数人得到的是确定的回答",
     ),
 )
 

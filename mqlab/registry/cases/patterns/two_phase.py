@@ -89,7 +89,7 @@ SAFEGUARDS = (
         "presumed_abort",
         Text(
             "a coordinator that has forgotten the transaction has no answer for who asks",
-            "协调者忘记了事务，对询问者没有答复",
+            "协调者忘记了事务，对询问者没有应答",
         ),
         Text("hanging transaction (locks stay)", "悬挂事务（锁不释放）"),
         f"{LINE} claims=ends",
