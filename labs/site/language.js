@@ -8,6 +8,10 @@ const wanted = chosen ?? (navigator.language.startsWith("zh") ? "zh" : "en");
 addEventListener("DOMContentLoaded", () => {
   const twin = document.querySelector("a.twin");
   const keep = (lang) => { try { localStorage.setItem(KEY, lang); } catch { /* as above */ } };
-  twin.addEventListener("click", () => keep(twin.hreflang));
+  twin.addEventListener("click", () => {
+    keep(twin.hreflang);
+    const step = document.querySelector(".mqlab")?.dataset.step;
+    twin.hash = step ? `#step=${step}` : location.hash;
+  });
   if (chosen === null && here === "en" && wanted === "zh") location.replace(twin.href + location.hash);
 });

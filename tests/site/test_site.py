@@ -410,6 +410,32 @@ def test_a_story_steps_by_keys(page: Any, address: str) -> None:
 
 
 @pytest.mark.needs("chromium")
+@pytest.mark.parametrize("path", [STORY, "ways/keeper-3.html"])
+def test_a_page_leads_to_its_twin_at_the_same_step(page: Any, address: str, path: str) -> None:
+    page.goto(address + path)
+    page.wait_for_selector(".mqlab[data-step]")
+    for _ in range(5):
+        page.locator(".mqlab").first.press("ArrowRight")
+    step = page.locator(".mqlab").first.get_attribute("data-step")
+    page.click("a.twin")
+    page.wait_for_selector(f"html[lang=zh] .mqlab[data-step='{step}']")
+    assert page.url.partition("#")[0] == f"{address}zh/{path}" and int(step or 0) >= 5
+    page.click("a.twin")
+    page.wait_for_selector(f"html[lang=en] .mqlab[data-step='{step}']")
+
+
+@pytest.mark.needs("chromium")
+def test_a_search_stays_in_the_other_language(page: Any, address: str) -> None:
+    page.goto(f"{address}gallery.html")
+    page.fill("[name=words]", "控制消息")
+    found = page.locator(".cards li:visible").count()
+    page.click("a.twin")
+    page.wait_for_selector("html[lang=zh]")
+    assert page.input_value("[name=words]") == "控制消息"
+    assert page.locator(".cards li:visible").count() == found > 0
+
+
+@pytest.mark.needs("chromium")
 @pytest.mark.parametrize(
     "path",
     [

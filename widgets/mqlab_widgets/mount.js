@@ -37,11 +37,13 @@ async function bringFont(css, player) {
 /** Play the payload that stands inside `host`, in place of the still. */
 async function mount(host) {
   const data = await unpack(readBytes(host.querySelector("script.payload").textContent.trim()));
-  const font = host.querySelector("script.font")?.textContent;
+  const [font, twin] = ["font", "twin"]
+    .map((name) => host.querySelector(`script.${name}`)?.textContent);
   const player = new Player(host, data);
   host.mqlab = player;
   bringIn(host);
   if (font) bringFont(font, player);
+  if (twin) player.offer(twin);
   // A page of its own is about nothing else: its keys work at once.
   if (host.dataset.heading === "h1") host.focus({ preventScroll: true });
   return player;

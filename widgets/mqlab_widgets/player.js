@@ -9,6 +9,7 @@ const WORD_MS = 250; // 240 words a minute
 const LEAST_MS = 1200; // of a step that plays
 const SIZES = ["small", "wide"]; // variants of a panel, by room
 const SPEEDS = [0.5, 1, 2];
+const NAMES = { en: ["En", "English"], zh: ["中", "中文"] }; // of languages: short, and whole
 
 /** Words to read; a Chinese character is a little more than half of one. */
 function countWords(text) {
@@ -143,6 +144,27 @@ class Player {
     this.wish = null;
     const first = Math.max(0, Math.min(step, this.end, this.limit));
     if (this.stage.was) this.draw(first); else this.go(first); // it may not be in the page yet
+  }
+
+  /** A button for the same run in the other language, which is unpacked when it is asked for. */
+  offer(packed) {
+    const button = make("button", { type: "button" });
+    const name = () => {
+      button.lang = this.data.meta.lang === "en" ? "zh" : "en";
+      [button.textContent, button.title] = NAMES[button.lang];
+      button.setAttribute("aria-label", button.title);
+    };
+    let other = null;
+    button.onclick = async () => {
+      other ??= await unpack(readBytes(packed));
+      [this.data, other] = [other, this.data];
+      this.rescale();
+      document.documentElement.lang = this.data.meta.lang;
+      document.title = this.data.meta.title || document.title;
+      name();
+    };
+    name();
+    this.legend.button.before(button);
   }
 
   /** A panel with its place: what the stage arranges. */

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +25,8 @@ from .still import caption, folded_words, narrated, still
 from .style import css, font_css, page_css
 
 KNOWN = ("step", "title", "lang", "scale", "panels")
+BOTH = 500
+"""Facts up to which a page holds the run in both languages: 10 to 60 kB more."""
 FILES = ("panel.js", "arrange.js", "frame.js", "legend.js", "player.js", "mount.js")
 Theme = Literal["", "light", "dark"]
 
@@ -83,8 +86,18 @@ class Player:
         return mounted(self.still_html(), self.payload, heading)
 
     def page(self, theme: Theme = "") -> str:
-        """One self-contained page: opens from disk, steps without kernel or network."""
-        return document(self.title or self.trace.system, self.look.lang, self.html("h1"), theme)
+        """One self-contained page: opens from disk, steps without kernel or network, and has a
+        switch to the other language where the run is not long."""
+        body = mounted(self.still_html() + self._pack_twin(), self.payload, "h1")
+        return document(self.title or self.trace.system, self.look.lang, body, theme)
+
+    def _pack_twin(self) -> str:
+        """The run in the other language, for a page; "" of a long run."""
+        if len(self.trace) > BOTH:
+            return ""
+        lang: Lang = "en" if self.look.lang == "zh" else "zh"
+        twin = build(self.trace, self.step, replace(self.look, lang=lang))
+        return f'<script type="application/octet-stream" class="twin">{base64_of(twin)}</script>'
 
     def save(self, path: str | Path, theme: Theme = "") -> Path:
         """Write `step.svg` (this step) or `page.html` (all steps), by the name's ending."""
