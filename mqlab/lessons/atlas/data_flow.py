@@ -16,7 +16,7 @@ from ...kafka.coordinator.entry import StateRecord
 from ...kafka.states import COMPLETED
 from ...kernel import Fact, FactKind, Trace
 from ...registry import scenario
-from ...registry.tables import columns
+from ...registry.tables import columns, in_words
 from .pictures import Picture, room
 
 STORY = """
@@ -27,6 +27,7 @@ run reader: poll orders-0
 """
 CLIENTS = {"v2": "", "legacy": "client=legacy"}
 PREPARATION = "before"
+TITLE = "The data flow of a transaction."
 ANYBODY = "FindCoordinator"  # every broker can answer it
 #: request → (stage, number in the usual figure), in the order of the stages
 STAGES = {
@@ -65,12 +66,15 @@ def data_flow(client: str = "v2") -> Picture:
     steps = flow(client)
     scene = Scene(WIDTH, TOP + ROW * len(steps) + 20)
     for name, x in ROLES.values():
-        scene.text(f"{name}/name", x, 18, name, "heading mid")
+        scene.text(f"{name}/name", x, 18, in_words(name), "heading mid")
         scene.line(f"{name}/line", x, 28, x, scene.height - 8, "rule")
     for number, step in enumerate(steps):
         _draw(scene, steps[number - 1].stage if number else "", step, TOP + ROW * number)
-    words = "; ".join(f"{s.stage}: {s.source} to {s.target}: {s.request}" for s in steps)
-    return Picture(scene, f"The data flow of a transaction. {words}.", flow_table(client))
+    words = "; ".join(
+        f"{in_words(s.stage)}: {in_words(s.source)} → {in_words(s.target)}: {in_words(s.request)}"
+        for s in steps
+    )
+    return Picture(scene, f"{in_words(TITLE)} {words}.", flow_table(client))
 
 
 def flow_table(client: str = "v2") -> str:
@@ -126,7 +130,7 @@ def _draw(scene: Scene, before: str, step: Step, y: float) -> None:
     request, what was written."""
     key, middle = f"{step.stage}/{step.request}", y + 16
     if step.stage != before:
-        scene.text(f"{key}/stage", 12, middle + 4, step.stage, "note lab")
+        scene.text(f"{key}/stage", 12, middle + 4, in_words(step.stage), "note lab")
     if step.usual:
         scene.text(f"{key}/usual", 150, middle + 4, f"({step.usual})", "sub")
     places = dict(ROLES.values())
@@ -136,8 +140,9 @@ def _draw(scene: Scene, before: str, step: Step, y: float) -> None:
         scene.line(f"{key}/arrow", start, middle, end, middle, "stem")
         tip = f"M{end},{middle}l{-7 * ahead},-4v8z"
         scene.path(f"{key}/tip", tip, "point")
-        left = (start + end - room(step.request, "name")) / 2
-        scene.text(f"{key}/request", left, middle - 4, step.request, "name")
+        request = in_words(step.request)
+        left = (start + end - room(request, "name")) / 2
+        scene.text(f"{key}/request", left, middle - 4, request, "name")
     if step.wrote:
         below = middle + (13 if step.request else 4)
         scene.text(f"{key}/wrote", end + 8, below, f"▮ {step.wrote}", "sub")

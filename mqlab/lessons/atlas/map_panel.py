@@ -9,7 +9,8 @@ from __future__ import annotations
 from mqlab_widgets.scene import Scene
 from mqlab_widgets.widths import wrap
 
-from ...registry.tables import columns
+from ...kernel import Words
+from ...registry.tables import columns, in_words
 from .brokers import BROKERS, KINDS, NOTHING, Broker, Item, Node
 from .pictures import WIDTH, Folder, Picture, room
 
@@ -23,15 +24,19 @@ EDGE, TOP = 12, 62
 ICON, LINE, PAD, GAP = 20, 13, 8, 5
 BETWEEN = 22  # the arrows between two nodes
 LEGEND = 32
+BLUE = "blue: part of a transaction"
+MAP = Words("Map of {name}. {nodes}.", "{name} 的结构图。{nodes}。")
+NOT_DRAWN = Words("Not drawn: {what}.", "没有画出：{what}。")
+NOT_LISTED = Words("Not listed: {what}.", "没有列出：{what}。")
 
 
 def broker_map(name: str) -> Picture:
     """The map of "kafka", "rocketmq" or "pulsar"."""
     broker = _broker(name)
     scene = Scene(WIDTH, 0)
-    scene.text("title", EDGE, 22, f"{broker.name} {broker.version}", "heading")
+    scene.text("title", EDGE, 22, f"{broker.name} {in_words(broker.version)}", "heading")
     for i, (column, _) in enumerate(COLUMNS):
-        scene.text(f"column{i}", LEFT[i], 46, column, "note")
+        scene.text(f"column{i}", LEFT[i], 46, in_words(column), "note")
     y: float = TOP - 8
     for node in broker.nodes:
         y = _node(scene, node, y)
@@ -53,7 +58,7 @@ def map_table(name: str) -> str:
             where = "your topic" if item.kind == "topic" else KINDS[item.kind].partition(":")[0]
             star = "*" if item.part else ""
             rows.append((node.name, where, star, item.name, item.holds))
-    return f"{columns(rows)}\nNot listed: {_broker(name).left_out}."
+    return f"{columns(rows)}\n{NOT_LISTED(what=in_words(_broker(name).left_out))}"
 
 
 def _broker(name: str) -> Broker:
@@ -65,14 +70,15 @@ def _broker(name: str) -> Broker:
 def _alt(broker: Broker) -> str:
     """The picture in a few words; the table beside it says all."""
     nodes = "; ".join(
-        f"{node.name}: " + ", ".join(item.name for item in node.items) for node in broker.nodes
+        f"{in_words(node.name)}: " + ", ".join(in_words(item.name) for item in node.items)
+        for node in broker.nodes
     )
-    return f"Map of {broker.name} {broker.version}. {nodes}."
+    return str(MAP(name=f"{broker.name} {in_words(broker.version)}", nodes=nodes))
 
 
 def _node(scene: Scene, node: Node, top: float) -> float:
     """One band; returns where it ends."""
-    role = wrap(node.role, LEFT[0] - EDGE - 30, 10.5, 3)
+    role = wrap(in_words(node.role), LEFT[0] - EDGE - 30, 10.5, 3)
     ends = [top + PAD + 11 + len(role) * LINE]
     for i, (_, kinds) in enumerate(COLUMNS):
         y = top + PAD
@@ -82,7 +88,7 @@ def _node(scene: Scene, node: Node, top: float) -> float:
         ends.append(y - GAP)
     bottom = max(ends) + PAD
     scene.rect(f"{node.name}/box", EDGE, top, WIDTH - 2 * EDGE, bottom - top, "box", rx=8)
-    scene.text(f"{node.name}/name", EDGE + 12, top + PAD + 11, node.name, "heading")
+    scene.text(f"{node.name}/name", EDGE + 12, top + PAD + 11, in_words(node.name), "heading")
     for i, line in enumerate(role):
         scene.text(f"{node.name}/role{i}", EDGE + 12, top + PAD + 11 + (i + 1) * LINE, line, "sub")
     return bottom
@@ -91,12 +97,12 @@ def _node(scene: Scene, node: Node, top: float) -> float:
 def _item(scene: Scene, key: str, item: Item, x: float, y: float, room_px: float) -> float:
     """Icon, name, and what it holds; returns where the next one begins."""
     if item.name == NOTHING:
-        scene.text(f"{key}/name", x + ICON, y + 10, item.name, "note")
+        scene.text(f"{key}/name", x + ICON, y + 10, in_words(item.name), "note")
     else:
         _icon(scene, key, item.kind, item.part, x, y + 1)
         cls = "mono ours strong" if item.part else "mono"
-        scene.text(f"{key}/name", x + ICON, y + 10, item.name, cls)
-    lines = wrap(item.holds, room_px, 11, 2)
+        scene.text(f"{key}/name", x + ICON, y + 10, in_words(item.name), cls)
+    lines = wrap(in_words(item.holds), room_px, 11, 2)
     for i, line in enumerate(lines):
         scene.text(f"{key}/holds{i}", x + ICON, y + 10 + (i + 1) * LINE, line, "note")
     return y + (len(lines) + 1) * LINE + GAP
@@ -124,7 +130,8 @@ def _icon(scene: Scene, key: str, kind: str, part: bool, x: float, y: float) -> 
 def _between(scene: Scene, node: Node, y: float) -> float:
     """The arrows to the node below, each with its words."""
     x: float = LEFT[0] + 6
-    for i, (way, words) in enumerate(node.below):
+    for i, (way, english) in enumerate(node.below):
+        words = in_words(english)
         key = f"{node.name}/below{i}"
         top, bottom = y + 4, y + BETWEEN - 4
         tip, back = (bottom, -6) if way == "down" else (top, 6)
@@ -138,11 +145,12 @@ def _between(scene: Scene, node: Node, y: float) -> float:
 def _legend(scene: Scene, broker: Broker, y: float) -> float:
     """What the shapes mean and what is not drawn; returns the picture's height."""
     x: float = EDGE + 4
-    for kind, words in KINDS.items():
+    for kind, english in KINDS.items():
+        words = in_words(english)
         _icon(scene, f"legend/{kind}", kind, False, x, y)
         scene.text(f"legend/{kind}/words", x + ICON, y + 10, words, "sub")
         x += ICON + room(words, "sub") + 16
     _icon(scene, "legend/part", "topic", True, x, y)
-    scene.text("legend/part/words", x + ICON, y + 10, "blue: part of a transaction", "sub")
-    scene.text("left out", EDGE + 4, y + LEGEND, f"Not drawn: {broker.left_out}.", "sub")
+    scene.text("legend/part/words", x + ICON, y + 10, in_words(BLUE), "sub")
+    scene.text("left out", EDGE + 4, y + LEGEND, str(NOT_DRAWN(what=in_words(broker.left_out))), "sub")
     return y + LEGEND + 10

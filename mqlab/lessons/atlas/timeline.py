@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from mqlab_widgets.scene import Scene
 
-from ...registry.tables import columns
+from ...kernel import Words
+from ...registry.tables import columns, in_words
 from .pictures import WIDTH, Picture, room
 
 
@@ -91,6 +92,13 @@ UNDATED = (
     ("Hippo", "only its name is known to us"),
 )
 
+UNCHECKED = Words(
+    "Also Tencent's, years not checked: {names}.", "同属腾讯、年份没有核实的：{names}。"
+)
+TOLD = Words(
+    "Timeline. {events}. Years not checked: {names}.",
+    "时间线。{events}。年份没有核实的：{names}。",
+)
 EDGE, AXIS = 16, 120
 RIGHT = WIDTH - EDGE
 FIRST, LAST = 2003, 2026
@@ -100,7 +108,7 @@ TOP, ROW, LINE, BOTTOM = 40, 26, 14, 56
 def timeline() -> Picture:
     """The timeline as a picture; its `text` is `timeline_table()`."""
     scene = Scene(WIDTH, 0)
-    scene.text("title", EDGE, 20, "Message queues since 2004", "heading")
+    scene.text("title", EDGE, 20, in_words("Message queues since 2004"), "heading")
     y: float = TOP
     lanes = Scene()
     for product in PRODUCTS:
@@ -108,12 +116,13 @@ def timeline() -> Picture:
     _years(scene, y)
     scene.use(lanes.seal())
     names = ", ".join(name for name, _ in UNDATED)
-    scene.text("undated", EDGE, y + 44, f"Also Tencent's, years not checked: {names}.", "note")
+    scene.text("undated", EDGE, y + 44, str(UNCHECKED(names=names)), "note")
     scene.height = y + BOTTOM
-    alt = "Timeline. " + "; ".join(
-        f"{p.name}: " + ", ".join(f"{e.when} {e.what}" for e in p.events) for p in PRODUCTS
+    told = "; ".join(
+        f"{p.name}: " + ", ".join(f"{e.when} {in_words(e.what)}" for e in p.events)
+        for p in PRODUCTS
     )
-    return Picture(scene, alt + f". Years not checked: {names}.", timeline_table())
+    return Picture(scene, str(TOLD(events=told, names=names)), timeline_table())
 
 
 def timeline_table() -> str:
@@ -142,7 +151,7 @@ def _lane(scene: Scene, product: Product, y: float) -> float:
     ends: list[float] = []
     for i, event in enumerate(product.events):
         key, x = f"{product.name}/{i}", _at(event)
-        words = f"{event.when}  {event.what}"
+        words = f"{event.when}  {in_words(event.what)}"
         cls = "sub ours strong" if event.transactions else "sub"
         wide = room(words, cls)
         left = min(x - 4, RIGHT - wide)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 from mqlab_widgets.scene import Scene
 
+from mqlab.kernel import LANGUAGES, speaking
 from mqlab.lessons.atlas.brokers import BROKERS, KINDS, NOTHING
+from mqlab.lessons.atlas.data_flow import CLIENTS, data_flow
 from mqlab.lessons.atlas.map_panel import (
     COLUMNS,
     EDGE,
@@ -30,12 +32,18 @@ from tests.lessons.atlas.boxes import find_overlaps
 PICTURES: dict[str, Callable[[], Picture]] = {
     **{name: partial(broker_map, name) for name in BROKERS},
     "timeline": timeline,
+    **{f"flow-{client}": partial(data_flow, client) for client in CLIENTS},
 }
+#: two words of English in a row, which are no name
+ENGLISH = re.compile(r"(?<![-_.])\b[a-z]{2,} [a-z]{2,}\b")
 
 
-@pytest.fixture(params=list(PICTURES))
-def picture(request: pytest.FixtureRequest) -> Picture:
-    return PICTURES[request.param]()
+@pytest.fixture(params=[f"{name} {lang}" for name in PICTURES for lang in LANGUAGES])
+def picture(request: pytest.FixtureRequest) -> Iterator[Picture]:
+    """Each picture in both languages."""
+    name, lang = request.param.split()
+    with speaking(lang):
+        yield PICTURES[name]()
 
 
 def words(picture: Picture) -> str:
@@ -117,6 +125,18 @@ def test_the_timeline_names_everybody() -> None:
     for name in named.split():
         assert name in shown and name in table
     assert table.count("transactions") == 3
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_and_its_table_are_told_in_chinese(name: str) -> None:
+    with speaking("zh"):
+        picture = PICTURES[name]()
+        told = [*drawn(picture), *picture.text.splitlines(), picture.alt]
+        html = picture.html()
+    assert "用表格表示" in html
+    names = {"entry log", "commit log", "managed ledgers", "commit marker"}
+    said = [part for text in told for part in ENGLISH.findall(text) if part not in names]
+    assert said == []
 
 
 # --- look ---------------------------------------------------------------------------------
