@@ -13,12 +13,14 @@ from nbgrader import utils
 
 import mqlab.kernel.run
 import mqlab.lessons.check
-from mqlab.kernel import Fact, FactKind, Text
+import mqlab.lessons.course.judging
+from mqlab.kernel import LANGUAGES, Fact, FactKind, Text, speaking
 from mqlab.lessons.course import classroom
 from mqlab.lessons.course.graded import list_exercises
 from mqlab.lessons.course.grading import read_task
 from mqlab.lessons.course.instructor import page_of, read_page
 from mqlab.lessons.course.judging import Judge, Task
+from mqlab.lessons.course.known import Known
 from mqlab.lessons.course.notebooks import labs_in, read_source
 from mqlab.lessons.course.points import NotYet, grade
 from mqlab.lessons.course.wire import Odd, WireError, decode_line, encode
@@ -26,6 +28,8 @@ from mqlab.lessons.kafka.exercises.copying import LOOP, MANY
 from mqlab.lessons.kafka.lab07 import LSO
 from mqlab.lessons.kafka.systems.loop import Abortable, App
 from mqlab.lessons.spark.decide import DECIDE
+from mqlab.lessons.verdict import Verdict
+from tests.project.chinese import compare
 from tests.project.sources import ROOT
 
 LABS = labs_in(ROOT / "labs")
@@ -43,6 +47,7 @@ check\((\w+), (\w+)\)$"""
 )
 WRONG = "def lso(first_offsets, high_watermark):\n    return high_watermark"
 RIGHT = "def lso(first_offsets, high_watermark):\n    return min([*first_offsets, high_watermark])"
+AND = "\n---\n"  # between what a verdict says in English and in Chinese
 #: what has given all points once, or might; each stands before a wrong answer
 FORGERIES = {
     "json": """
@@ -201,10 +206,11 @@ def test_a_walk_through_the_frames_reaches_no_verdict(judge: Judge) -> None:
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_a_solution_gets_every_point_and_its_listed_wrong_answers_their_message(
-    lab: Any, judge: Judge, wordless: None
+    lab: Any, judge: Judge, wordless: None, in_both: None
 ) -> None:
     """Every word of every narration is another one here, and no grade depends on it. As they are
-    the solutions are graded in their notebooks (`labs/solutions`)."""
+    the solutions are graded in their notebooks (`labs/solutions`). The message says the same in
+    Chinese."""
     right = classroom.answers(lab, classroom.SOLVED)
     for name, task in tasks(lab, right):
         result = judge.judge(task)
@@ -216,9 +222,12 @@ def test_a_solution_gets_every_point_and_its_listed_wrong_answers_their_message(
             if any(answer.code in cell for cell in task.cells):
                 result = judge.judge(task)
                 assert not result.ok and "not yet: " in result.says
-                said.append((answer.grade_id, result.says.partition("\n")[0]))
+                english, chinese = result.says.replace("*", "·").split(AND)  # it is no Markdown
+                assert chinese.startswith("还不对：") and list(compare(english, chinese)) == []
+                said.append((answer.grade_id, english, chinese))
                 break
-    assert len(set(said)) == len(said) == len(wrong), "each has a message of its own"
+    assert len({(name, one) for name, one, _ in said}) == len(wrong), "a message of its own"
+    assert len({(name, one) for name, _, one in said}) == len(wrong), "and in Chinese too"
 
 
 def test_who_answers_alike_gets_the_same_verdict_and_nobody_else() -> None:
@@ -251,6 +260,21 @@ def wordless(monkeypatch: pytest.MonkeyPatch) -> None:
         return tell(kind, node, Text("blah", "嘛"), *given, **named)
 
     monkeypatch.setattr(mqlab.kernel.run, "new_fact", mute)
+
+
+@pytest.fixture
+def in_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A verdict says its sentence in both languages, and nobody has heard of it before."""
+
+    def tell(verdict: Verdict) -> str:
+        said = []
+        for lang in LANGUAGES:
+            with speaking(lang):
+                said.append(verdict.sentence)
+        return AND.join(said)
+
+    monkeypatch.setattr(Verdict, "__str__", tell)
+    monkeypatch.setattr(mqlab.lessons.course.judging, "KNOWN", Known())
 
 
 @pytest.fixture(scope="module")

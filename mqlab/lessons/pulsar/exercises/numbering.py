@@ -134,7 +134,7 @@ BELIEFS = (
         "all coordinators count together",
         Text(
             "coordinators do not know each other's count: each numbers its own transactions",
-            "协调器互不知道对方的计数：各自从 0 开始给自己的事务编号",
+            "协调器互不知道对方的计数：各自从头给自己的事务编号",
         ),
         _count_all,
     ),
