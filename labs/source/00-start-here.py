@@ -25,7 +25,7 @@
 #
 # **一段话概括**：有了消息队列，两个服务互通消息时就不必互相等待。可是迟早有一个会在干到一半时死掉，结果顾客付了钱，商店却可能什么也没收到。在这个实验里，你在两条消息之间杀掉商店的订单服务，看看谁损失了什么；再对使用事务的订单服务做同样的事；最后写出一次连事务也挡不住的 kill。
 #
-# **短路线**：引子、执行、换成事务再来一次、让它记两次、课程地图、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
+# **短路线**：引子、执行、换成事务再来一次、让它记两次、课程地图、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。代码只有一份，中英文实验共用，所以有些单元打印的短标签仍是英文。
 #
 # **你需要**知道的只有下面三个词。*消息队列*（message queue），也叫 *broker*，在写消息的服务和读消息的服务之间保存消息。*记录*（record）是消息队列的日志里的一条消息。*分区*（partition）是主题的一个日志。
 
@@ -38,6 +38,7 @@ from mqlab.lab import (
     check,
     explore,
     glossary,
+    say,
     scenario,
     system,
 )
@@ -335,7 +336,8 @@ plain = (
     "'order-service=send accounts-0 C-316.78; send accounts-1 S+316.78; flush'"
 )
 broken = explore(system(plain), one_kill).counterexamples["money"]
-print("without a transaction the light can turn red after", len(broken.schedule), "choices:")
+count = len(broken.schedule)
+print(say(f"without a transaction the light can turn red after {count} choices:", f"没有事务，{count} 个选择之后指示灯就会变红："))
 for fact in broken.trace():
     if not fact.fold:
         print("  ", fact.line(width=13))
@@ -347,12 +349,12 @@ kill order-service when=Produce#1 after=1
 run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
 restart order-service
 """)
-print("without a transaction, when the order service has done its work again:")
+print(say("without a transaction, when the order service has done its work again:", "没有事务，订单服务又把工作做了一遍："))
 print(balances(again))
 whole = "shop 'order-service=init; begin; send accounts-0 C-316.78; send accounts-1 S+316.78; commit'"
 verdict = explore(system(whole), Budget(kills=1))
-print("\nwith one, every schedule with one kill of any process was tried:", verdict.complete)
-print("the light can turn red:", "money" in verdict.counterexamples)
+print(say("\nwith one, every schedule with one kill of any process was tried:", "\n有事务，任一进程被杀一次的所有执行顺序都试过："), verdict.complete)
+print(say("the light can turn red:", "指示灯会变红："), "money" in verdict.counterexamples)
 
 # %% [markdown]
 # Nothing rare is needed: the order service sends and dies, and its record arrives. Doing the work again makes
@@ -437,8 +439,9 @@ Player(away, step=back)
 # %% tags=["nbval-check-output"]
 abort = first(safe, "PrepareAbort")
 print("A ", safe.facts[abort - 1].line(width=11))
-print("C  the light: red from step", find_red_step(lossy, "money"), "without a transaction,", end=" ")
-print("never with one" if not find_red_step(safe, "money") else "red with one too")
+red = find_red_step(lossy, "money")
+print("C ", say(f"the light: red from step {red} without a transaction,", f"指示灯：没有事务时，从第 {red} 步起变红，"), end=" ")
+print(say("red with one too", "有事务也变红") if find_red_step(safe, "money") else say("never with one", "有事务则从不变红"))
 for reader in safe.snapshot(undecided).readers:
     print("I ", f"{reader.name:<17}", " ".join(g.label for g in reader.got) or "nothing")
 
@@ -468,7 +471,8 @@ Predict("00-power-cut", trace=cut, step=first(cut, "power cut") - 1)
 # %% tags=["nbval-check-output"]
 for how in ("kill", "power-cut"):
     red = find_red_step(stop_broker(how), "money")
-    print(f"{how:<9}  the committed order is", "lost in part" if red else "still there")
+    lost = say("the committed order is lost in part", "已提交的订单丢了一部分")
+    print(f"{how:<9} ", lost if red else say("the committed order is still there", "已提交的订单还在"))
     print(balances(stop_broker(how)), "\n")
 
 # %% [markdown]

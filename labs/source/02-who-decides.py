@@ -32,6 +32,7 @@ from mqlab.lab import (
     check,
     continue_scenario,
     explore,
+    say,
     scenario,
     system,
 )
@@ -288,8 +289,8 @@ for careful in (False, True):
 # %%
 ONE_STOP = Budget(kills=1, killable=("tm",), retries=1)
 for name, line in {
-    "somebody waits for a coordinator that is down": "two_phase claims=never_blocked",
-    "somebody in doubt decides alone": "two_phase off=waits_in_doubt",
+    say("somebody waits for a coordinator that is down", "有参与者在等宕机的协调器"): "two_phase claims=never_blocked",
+    say("somebody in doubt decides alone", "存疑的参与者自己作决定"): "two_phase off=waits_in_doubt",
 }.items():
     verdict = explore(system(f"{line} 'app=commit T1'"), ONE_STOP)
     print(f"{name}: {tell_red(verdict)}")
@@ -321,9 +322,9 @@ Player(helped, step=find_red_step(helped, "same outcome"))
 # %% tags=["nbval-check-output"]
 PARTIES = ("tm", "orders", "stock")
 for name, line, budget in [
-    ("two stop for good", "three_phase", Budget(kills=2, killable=PARTIES, restartable=())),
+    (say("two stop for good", "两个进程停下，不再回来"), "three_phase", Budget(kills=2, killable=PARTIES, restartable=())),
     (
-        "two connections break, nobody stops",
+        say("two connections break, nobody stops", "断开两条连接，没有进程停下"),
         "three_phase participants=orders claims=survives_a_partition",
         Budget(breaks=2),
     ),
@@ -372,14 +373,15 @@ Predict(
 
 # %% tags=["nbval-check-output"]
 for name, text in {
-    "two-phase commit": "system two_phase\npartition app,tm,orders | stock\nrun app: commit T1",
-    "message transaction": (
+    say("two-phase commit", "两阶段提交"): "system two_phase\npartition app,tm,orders | stock\nrun app: commit T1",
+    say("message transaction", "消息事务"): (
         "system message_transaction\npartition app,shop | queue,warehouse\nrun app: order T1"
     ),
 }.items():
     cut, healed = scenario(f"# A cut\n{text}"), scenario(f"# A cut, healed\n{text}\nheal")
-    print(f"{name}: during the cut {list_told(cut) or 'no answer'}, after it {list_told(healed)}")
-    print("  on disk during the cut:", [len(log.cells) for log in cut.snapshot(-1).logs])
+    then, later = list_told(cut) or say("no answer", "没有应答"), list_told(healed)
+    print(say(f"{name}: during the cut {then}, after it {later}", f"{name}：切断期间 {then}，恢复之后 {later}"))
+    print(say("  on disk during the cut:", "  切断期间磁盘上："), [len(log.cells) for log in cut.snapshot(-1).logs])
 
 # %% [markdown]
 # Two-phase commit is *CP*: it gives no answer, and nothing disagrees. The message transaction is *AP*: the app

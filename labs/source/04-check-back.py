@@ -857,12 +857,13 @@ Explorer(article, Budget(breaks=1))
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 verdict = explore(article, Budget(breaks=1))
 (broken,) = verdict.counterexamples.values()
-print(f"the article's: “{broken.property}” breaks in {len(broken.schedule)} choices:")
+name, count = broken.property, len(broken.schedule)
+print(say(f"the article's: “{name}” breaks in {count} choices:", f"文章的做法：“{name}”经过 {count} 个选择就不成立："))
 for fact in list(broken.trace())[-9:]:
     if not fact.fold:
         print("  ", fact.line(width=8))
 calm = explore(system("order_service 'app=send-in-transaction orders-0 580538'"), Budget(breaks=1))
-print("without the catch:", ", ".join(calm.counterexamples) or "nothing breaks")
+print(say("without the catch:", "不捕获异常："), ", ".join(calm.counterexamples) or say("nothing breaks", "全部成立"))
 
 # %% [markdown]
 # The connection breaks while the insert is under way. The insert still arrives; only its answer cannot. The

@@ -418,9 +418,9 @@ system payments partitions=2
 run order-service: send payments-0 580538, send payments-1 580538, flush
 """)
 for title, run in {
-    "the order service was started again": restarted,
-    "two instances, two partitions": streams,
-    "the same payment to two partitions": both,
+    say("the order service was started again", "订单服务重新启动过"): restarted,
+    say("two instances, two partitions", "两个实例，两个分区"): streams,
+    say("the same payment to two partitions", "同一笔付款发到两个分区"): both,
 }.items():
     print(f"{title}: {', '.join(count_payments(run).splitlines())}")
     if run is not both:

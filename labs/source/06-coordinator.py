@@ -54,6 +54,7 @@ from mqlab.lab import (
     check,
     continue_scenario,
     explore,
+    say,
     scenario,
     search,
     system,
@@ -491,8 +492,8 @@ run app: commit
 Predict("06-commit-times-out", trace=silent, step=first(silent, "commit: unknown"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print("the answer that is late:\n" + list_calls(silent))
-print("readers, while the application is told “unknown”:")
+print(say("the answer that is late:", "迟到的应答："), list_calls(silent), sep="\n")
+print(say("readers, while the application is told “unknown”:", "应用得到“unknown”时的读者："))
 print(list_reads(silent, first(silent, "commit: unknown")))
 
 # %% [markdown]
@@ -706,7 +707,7 @@ Predict("06-back-to-back", trace=back_to_back, step=first(back_to_back, "Produce
 print("back to back:", find_lines(back_to_back, "CONCURRENT").strip("⋮\n"))
 print()
 print(costs([(1, 1), (1, 10), (4, 1), (4, 10)]))
-print("\nthe log of the first run:", " ".join(f"{r[0]}(ep{r[4]})" for r in records(fenced)))
+print(say("\nthe log of the first run:", "\n第一次执行的日志："), " ".join(f"{r[0]}(ep{r[4]})" for r in records(fenced)))
 print(latest(fenced))
 
 # %% [markdown]

@@ -317,7 +317,7 @@ Predict(
 readers(behind, -1)
 for fact in behind:
     if fact.text.en.endswith("commit: ok"):
-        print(f"{fact.node} has committed, while slow is still open")
+        print(say(f"{fact.node} has committed, while slow is still open", f"{fact.node} 已经提交，slow 还没有结束"))
 frontiers(behind, -1)
 
 # %% [markdown]
@@ -366,9 +366,9 @@ WRITTEN = "system kafka partitions=1 replicas={n}\nrun app: init, begin, send or
 for stop in ("kill", "power-cut"):
     alone = scenario(WRITTEN.format(n=1) + f"{stop} orders-0\nrestart orders-0")
     pair = scenario(WRITTEN.format(n=2) + f"{stop} orders-0@1\nrun controller: fence orders-0 1")
-    for copies, run in (("one copy ", alone), ("two copies", pair)):
-        got = " ".join(g.label for g in run.snapshot(-1).readers[0].got) or "nothing"
-        print(f"{stop:<10} {copies:<11} an acknowledged commit is read as: {got}")
+    for copies, run in ((say("one copy ", "一份副本"), alone), (say("two copies", "两份副本"), pair)):
+        got = " ".join(g.label for g in run.snapshot(-1).readers[0].got) or say("nothing", "无")
+        print(f"{stop:<10} {copies:<11}", say("an acknowledged commit is read as:", "得到确认的提交，读到的是："), got)
 
 # %% [markdown]
 # HW had passed `a` and `b` before the commit, as the first lines show. The marker is one more record, so HW
@@ -485,10 +485,11 @@ print(list_index_steps(mixed_run))
 # 下一个单元拆开 librdkafka 写到 Kafka 4.3.1 的一个批次。事务型生产者有三个名字：事务 ID（transactional id）、生产者 ID、epoch。随批次传送的是哪一个？
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
-print("the head of a real batch:")
+print(say("the head of a real batch:", "一个真实批次的头部："))
 for name, value in header().items():
     print(f"  {name:<18} {value}")
-print("its transactional id is in its", len(BATCH), "bytes:", TRANSACTIONAL_ID.encode() in BATCH)
+size, is_in = len(BATCH), TRANSACTIONAL_ID.encode() in BATCH
+print(say(f"its transactional id is in its {size} bytes: {is_in}", f"它的 {size} 字节里有事务 ID：{is_in}"))
 
 # %% [markdown]
 # The head holds the producer id, the epoch and one bit for *transactional*. The transactional id is in no
@@ -525,7 +526,7 @@ undecided_log = partition_log(undecided, "orders-0")
 for level in ("read_committed", "read_uncommitted"):
     print(f"{level:<16} sees {' '.join(undecided_log.read(0, level)) or 'nothing'}")
 aborted_log = partition_log(undecided + "run app: abort", "orders-0")
-print("after the abort a is still in the log:", [b.words for b in aborted_log.batches if not b.control])
+print(say("after the abort a is still in the log:", "中止之后，a 还在日志里："), [b.words for b in aborted_log.batches if not b.control])
 print("read_committed sees", aborted_log.read(0))
 print()
 print(read_recording("kafka-4.3.1/tv2", "default-levels", "Java", "librdkafka"))
@@ -642,12 +643,14 @@ Explorer(searched, kills, (whole(searched), *claims))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 shortest = explore(searched, kills, (whole(searched),)).counterexamples["whole"]
-print(f"half of it, in {len(shortest.schedule)} choices; the last of them:")
+count = len(shortest.schedule)
+print(say(f"half of it, in {count} choices; the last of them:", f"只读到一半，经过 {count} 个选择；最后几个："))
 for fact in list(shortest.trace())[-4:]:
     print("  ", fact.line(width=11))
 verdict = explore(searched, kills)
-print("two outcomes, dirty or aborted reads:", list(verdict.counterexamples) or "none", "in all schedules")
-print("looked at all of them:", verdict.complete)
+found = list(verdict.counterexamples) or say("none", "没有")
+print(say("two outcomes, dirty or aborted reads:", "两种结局、脏读、读到已中止的记录："), found, say("in all schedules", "（所有执行顺序）"))
+print(say("looked at all of them:", "全部看过："), verdict.complete)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which safeguard is necessary?

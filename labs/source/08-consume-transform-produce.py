@@ -419,7 +419,7 @@ print(read_recording("tv2", "group-generation-fencing", "TxnOffsetCommit", "Join
 # never leave it out.
 
 # %% [markdown] lang="zh"
-# *消费者组代*（generation）记的是组里的分区重新分配过多少次。`sendOffsetsToTransaction(positions, consumer.groupMetadata())` 里的*组元数据*（group metadata）就带着它。组不认识的成员会得到 UNKNOWN_MEMBER_ID，generation 过旧的成员会得到 ILLEGAL_GENERATION。到了应用那里，两者都是同一个 **CommitFailedException**，而且是*可中止的*（abortable）：中止事务，再去取新订单。最后一张表来自真实的 broker。请看其中最后一个 TxnOffsetCommit：位移*不带*元数据，也被接受了。所以千万不要省掉元数据。
+# 消费者组的*代*（generation）记的是组里的分区重新分配过多少次。`sendOffsetsToTransaction(positions, consumer.groupMetadata())` 里的*组元数据*（group metadata）就带着它。组不认识的成员会得到 UNKNOWN_MEMBER_ID，generation 过旧的成员会得到 ILLEGAL_GENERATION。到了应用那里，两者都是同一个 **CommitFailedException**，而且是*可中止的*（abortable）：中止事务，再去取新订单。最后一张表来自真实的 broker。请看其中最后一个 TxnOffsetCommit：位移*不带*元数据，也被接受了。所以千万不要省掉元数据。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who waits for a worker that falls silent later?

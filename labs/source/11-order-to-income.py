@@ -880,7 +880,7 @@ wall
 # %% tags=["nbval-check-output"]
 once = {row.minute: row for row in rows}.values()
 print(sum(n == 2 for n in times.values()), "of", len(times), "minutes show twice their income")
-print("the five bestsellers are the same:", bestsellers(rows) == bestsellers(once))
+print(say("the five bestsellers are the same:", "销量前五名相同："), bestsellers(rows) == bestsellers(once))
 print(*bestsellers(rows), sep="; ")
 
 # %% [markdown]

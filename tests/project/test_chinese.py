@@ -19,7 +19,7 @@ from mqlab.scenario import parse_script
 from mqlab.scenario.golden import split_blocks
 from mqlab.site.first import cut_first
 
-from .chinese import compare
+from .chinese import ENGLISH, compare
 from .sources import list_committed
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +53,33 @@ def test_a_copy_in_chinese_speaks_it_before_anything_is_drawn():
         assert code[1:] == [
             cell.source for cell in translated_copy(lab, "en").cells if cell.cell_type == "code"
         ]
+
+
+@pytest.mark.parametrize("lab", LABS, ids=[lab.name[:2] for lab in LABS])
+def test_a_cell_prints_no_sentence_in_english_alone(lab):
+    """A short label may be English; `say` tells a sentence in both languages, and `columns` what
+    stands in a table."""
+    cells = jupytext.reads(lab.source.read_text("utf-8"), fmt="py:percent").cells
+    alone = []
+    for cell in cells:
+        if cell.cell_type == "code":
+            for node in ast.walk(ast.parse(cell.source)):
+                match node:
+                    case ast.Call(ast.Name("print"), printed):
+                        alone += [text for one in printed for text in _list_texts(one)]
+    assert [text for text in alone if ENGLISH.search(text)] == []
+
+
+def _list_texts(node: ast.AST) -> Iterator[str]:
+    """The texts in an expression, without those that are told in both languages."""
+    match node:
+        case ast.Constant(str() as text):
+            yield text
+        case ast.Call(ast.Name("say" | "columns" | "table")):
+            pass
+        case _:
+            for one in ast.iter_child_nodes(node):
+                yield from _list_texts(one)
 
 
 @pytest.mark.parametrize("path", QUESTIONS, ids=[path.stem for path in QUESTIONS])

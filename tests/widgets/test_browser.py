@@ -471,36 +471,3 @@ def test_following_goes_on_but_leaves_who_looks_back_where_they_are(page: Any) -
         page.wait_for_function("document.querySelector('.slide input').max === '16'")
         assert step_of(page) == 1
         follow.stop()
-
-
-def test_a_page_changes_its_language_and_keeps_the_step(page: Any, tmp_path: Path) -> None:
-    open_page(page, tmp_path, Player(sample(), step=14, scale=1.2))
-    page.focus(".mqlab")
-    page.keyboard.press("ArrowRight")
-    told, place = page.inner_text(".say .line"), page.inner_text(".count")
-    page.get_by_role("button", name="中文").click()
-    page.wait_for_selector("html[lang=zh]")
-    assert step_of(page) == 15 and page.locator(".mqlab").get_attribute("lang") == "zh"
-    assert "第 15 步，共 23 步" in page.inner_text(".count")
-    assert page.title() == Player(sample(), lang="zh").title
-    settle(page)
-    assert page.evaluate(OVERLAPS) == []
-    page.get_by_role("button", name="English").click()
-    page.wait_for_selector("html[lang=en]")
-    assert (page.inner_text(".say .line"), page.inner_text(".count")) == (told, place)
-
-
-def test_the_whole_window_stays_whole_in_the_other_language(page: Any, tmp_path: Path) -> None:
-    open_page(page, tmp_path, Player(sample(), step=3))
-    scale = "Number(document.querySelector('.mqlab').mqlab.data.meta.scale)"
-    page.get_by_role("button", name="中文").click()
-    page.focus(".mqlab")
-    page.keyboard.press("f")
-    large = page.evaluate(scale)
-    page.get_by_role("button", name="English").click()
-    page.wait_for_selector("html[lang=en]")
-    assert page.evaluate(scale) == large >= 1
-    page.keyboard.press("f")
-    page.get_by_role("button", name="中文").click()
-    page.wait_for_selector("html[lang=zh]")
-    assert page.evaluate(scale) == 1

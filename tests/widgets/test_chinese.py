@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mqlab_widgets import Player
 from mqlab_widgets.payload import Look, draw_steps
+from mqlab_widgets.player import BOTH
 from mqlab_widgets.scene import Node, Scene
 from mqlab_widgets.style import css, font_of
 from mqlab_widgets.views import HALF, PANELS, WIDE, Panel
@@ -22,6 +25,9 @@ from mqlab_widgets.widths import NOT_FIRST, width, wrap
 from mqlab.cli.run import open_scenario
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
+
+from .sample import long_trace, sample
+from .test_browser import OVERLAPS, open_page, settle, step_of
 
 STORIES = Path(__file__).parents[2] / "datasets" / "scenarios"
 BROKERS = sorted(path.name for path in STORIES.iterdir() if path.is_dir())
@@ -183,3 +189,55 @@ def test_a_sign_goes_to_the_next_line_with_its_word() -> None:
     assert wrap("协调器已经决定，读者等待", 12 * 7, 12, 3) == ["协调器已经决", "定，读者等待"]
     assert wrap("协调器已经写下（未决）", 12 * 8, 12, 3) == ["协调器已经写下", "（未决）"]
     assert wrap("他说“好”。", 12 * 4, 12, 3) == ["他说", "“好”。"]
+
+
+# --- a saved page, in both languages -----------------------------------------------------
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.on("pageerror", lambda error: pytest.fail(f"the page raised {error}"))
+    yield page
+    page.close()
+
+
+@pytest.mark.needs("chromium")
+def test_a_page_changes_its_language_and_keeps_the_step(page: Any, tmp_path: Path) -> None:
+    open_page(page, tmp_path, Player(sample(), step=14, scale=1.2))
+    page.focus(".mqlab")
+    page.keyboard.press("ArrowRight")
+    told, place = page.inner_text(".say .line"), page.inner_text(".count")
+    page.get_by_role("button", name="中文").click()
+    page.wait_for_selector("html[lang=zh]")
+    assert step_of(page) == 15 and page.locator(".mqlab").get_attribute("lang") == "zh"
+    assert "第 15 步，共 23 步" in page.inner_text(".count")
+    assert page.title() == Player(sample(), lang="zh").title
+    settle(page)
+    assert page.evaluate(OVERLAPS) == []
+    page.get_by_role("button", name="English").click()
+    page.wait_for_selector("html[lang=en]")
+    assert (page.inner_text(".say .line"), page.inner_text(".count")) == (told, place)
+
+
+@pytest.mark.needs("chromium")
+def test_the_whole_window_stays_whole_in_the_other_language(page: Any, tmp_path: Path) -> None:
+    open_page(page, tmp_path, Player(sample(), step=3))
+    scale = "Number(document.querySelector('.mqlab').mqlab.data.meta.scale)"
+    page.get_by_role("button", name="中文").click()
+    page.focus(".mqlab")
+    page.keyboard.press("f")
+    large = page.evaluate(scale)
+    page.get_by_role("button", name="English").click()
+    page.wait_for_selector("html[lang=en]")
+    assert page.evaluate(scale) == large >= 1
+    page.keyboard.press("f")
+    page.get_by_role("button", name="中文").click()
+    page.wait_for_selector("html[lang=zh]")
+    assert page.evaluate(scale) == 1
+
+
+def test_only_a_page_that_stays_small_has_both_languages() -> None:
+    for count, is_there in (BOTH, True), (BOTH + 1, False):
+        assert ('class="twin"' in Player(long_trace(count)).page()) == is_there
+    assert 'class="twin"' not in Player(sample()).html(), "a notebook has its own"

@@ -152,5 +152,6 @@ def _legend(scene: Scene, broker: Broker, y: float) -> float:
         x += ICON + room(words, "sub") + 16
     _icon(scene, "legend/part", "topic", True, x, y)
     scene.text("legend/part/words", x + ICON, y + 10, in_words(BLUE), "sub")
-    scene.text("left out", EDGE + 4, y + LEGEND, str(NOT_DRAWN(what=in_words(broker.left_out))), "sub")
+    left_out = str(NOT_DRAWN(what=in_words(broker.left_out)))
+    scene.text("left out", EDGE + 4, y + LEGEND, left_out, "sub")
     return y + LEGEND + 10

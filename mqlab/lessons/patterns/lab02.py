@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...explore import Verdict
-from ...kernel import FactKind, Trace
+from ...kernel import FactKind, Trace, Words, say
 from ...registry.cases.patterns import message_transaction, saga, tcc, three_phase, two_phase
 from ...registry.searches import Case, search
-from ...registry.tables import columns
+from ...registry.tables import columns, in_words
 from ..steps import find_red_step, first
 from .exercises.effects import EFFECTS
 from .exercises.fence import FENCE
@@ -48,6 +48,7 @@ TRAPS = tuple(
     for case in tcc.SAFEGUARDS
     if case.off in ("idempotent_confirm", "idempotent_cancel", "empty_cancel", "suspended_try")
 )
+BREAKS = Words("“{light}” breaks in {n} choices", "“{light}”经过 {n} 个选择就不成立")
 
 
 def open_bank(folder: str, name: str = "bank") -> sqlite3.Connection:
@@ -83,8 +84,8 @@ def list_told(trace: Trace, node: str = "app") -> list[str]:
 def tell_red(verdict: Verdict) -> str:
     """Which lights a search found red, and in how few choices."""
     found = verdict.counterexamples.values()
-    red = [f"“{one.property}” breaks in {len(one.schedule)} choices" for one in found]
-    return "; ".join(red) or "nothing breaks"
+    red = [str(BREAKS(light=in_words(one.property), n=len(one.schedule))) for one in found]
+    return say("; ", "；").join(red) or say("nothing breaks", "全部成立")
 
 
 def compare_models() -> str:

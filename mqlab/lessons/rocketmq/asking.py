@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ...kernel import Trace
+from ...kernel import Trace, Words
 from ...registry import scenario
-from ...registry.tables import table
+from ...registry.tables import in_words, table
 from .endings import ORDER, list_deliveries, list_questions, look_back, wait_for_checks
 
 # ---- when, and whom ----------------------------------------------------------------------
@@ -26,6 +26,14 @@ run app: send-in-transaction orders-0 {ORDER} {{immunity}}
 fire app heartbeat
 {wait_for_checks(3)}
 """
+IN_THE_END = Words(
+    "{hours} hours: {dead} in the dead letter queue, {left}",
+    "{hours} 小时：死信队列中有 {dead} 条，{left}",
+)
+BROADCASTING = Words(
+    "broadcasting: {dead} in the dead letter queue, counted {booked}×: failed once, gone",
+    "广播模式：死信队列中有 {dead} 条，计入 {booked} 次：失败一次就没了",
+)
 
 
 def tell_first_questions() -> str:
@@ -234,12 +242,10 @@ def tell_deliveries() -> str:
         for number, (at, wait) in enumerate(zip(times, waited, strict=True), 1)
         if number <= 4 or number >= 16
     ]
-    end = f"{times[-1] / 3_600:.1f} hours: {left.dead} in the dead letter queue, {left}"
+    hours = f"{times[-1] / 3_600:.1f}"
+    end = str(IN_THE_END(hours=hours, dead=left.dead, left=in_words(str(left))))
     once = look_back(BROADCAST)
-    more = (
-        f"broadcasting: {once.dead} in the dead letter queue, counted {once.booked}×: failed "
-        "once, gone"
-    )
+    more = str(BROADCASTING(dead=once.dead, booked=once.booked))
     return "\n".join((table("delivery | after | waited", rows), end, more))
 
 
