@@ -116,9 +116,7 @@ class Coordinator:
         # The next epoch: nothing that was sent before the end belongs to what comes after it.
         # An older client does not read the epoch in the answer: it goes on with the one it has.
         version = 2 if v2 else 0
-        return replace(
-            entry, state=PREPARE[commit], epoch=entry.epoch + v2, client_version=version
-        )
+        return replace(entry, state=PREPARE[commit], epoch=entry.epoch + v2, client_version=version)
 
     def write(self, new: Entry, disk: Disk, caller: Caller | None = None, answer=None):
         """Begin a transition: append its record; the answer waits until that is safe."""

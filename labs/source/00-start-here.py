@@ -114,7 +114,7 @@ Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 # | 箭头 | → | 发出一条消息；`Produce` 携带一条记录 |
 # | 虚线箭头 | ⇒ | 发出一个应答 |
 # | 点划线箭头 | ⇥ | 消息到达时，发送它的进程已经不在了 |
-# | 实心块 | ▮ | 一条记录已在这个进程的日志里，也就是在它的磁盘上；`@0` 是记录在日志里的位置，即*位移*（offset） |
+# | 实心块 | ▮ | 一条记录已在这个进程的日志里，也就是在它的磁盘上；`@0` 是记录在日志里的位置，即*偏移量*（offset） |
 # | 空心菱形 | ⇨ | 进程的内存有了变化，这里变的是“可以读到哪里” |
 # | 红叉 | ✗ | 进程被杀，或连接断开 |
 # | 空心圆 | ↻ | 进程重新启动，从磁盘恢复了它所知道的事 |
@@ -143,7 +143,7 @@ Player(
 # %% [markdown] lang="zh"
 # ## 换成事务再来一次
 #
-# 现在订单服务会说明哪些记录是一个整体。它先调用一次 `init`，再调用 `begin`、两次 send 和 `commit`。有一个 broker 当**协调器**（coordinator），负责保存这个事务的状态。订单服务在同一时刻被杀，后来又重新启动。
+# 现在订单服务会说明哪些记录是一个整体。它先调用一次 `init`，再调用 `begin`、两次 send 和 `commit`。有一个 broker 当**协调者**（coordinator），负责保存这个事务的状态。订单服务在同一时刻被杀，后来又重新启动。
 #
 # 读者可以选择自己的*隔离级别*（isolation level）。选 **read_uncommitted**，日志里的每条记录都能读到。选 **read_committed**，只能读到事务已经提交的记录，以及不属于任何事务的记录。
 
@@ -167,7 +167,7 @@ Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "g
 # `epoch` counts the lives of the service, and `seq` counts its batches in each log.
 
 # %% [markdown] lang="zh"
-# 把这次执行播放到结尾。每个日志里立着两面小旗：读者最多读到 **HW**，即*高水位*（high watermark）；只读已提交数据的读者最多读到 **LSO**，即*最后稳定位移*（last stable offset）。图中出现了一个新记号：钟，表示定时器到时。服务等了一会儿，现在再问一次。`EndTxn` 是它的提交请求。`epoch` 记的是这个服务启动过几次，`seq` 记的是它在每个日志里写到第几批。
+# 把这次执行播放到结尾。每个日志里立着两面小旗：读者最多读到 **HW**，即*高水位*（high watermark）；只读已提交数据的读者最多读到 **LSO**，即*最后稳定偏移量*（last stable offset）。图中出现了一个新记号：钟，表示定时器到时。服务等了一会儿，现在再问一次。`EndTxn` 是它的提交请求。`epoch` 记的是这个服务启动过几次，`seq` 记的是它在每个日志里写到第几批。
 
 # %%
 Player(safe, step=undecided)
@@ -179,7 +179,7 @@ Player(safe, step=undecided)
 # work again, and the order is booked once.
 
 # %% [markdown] lang="zh"
-# 第一条 `C-316.78` 留在日志里。订单服务回来后，用同样的名字调用 `init`，协调器就*中止*（abort）了原来的事务。只读已提交数据的读者永远看不到那条记录。读未提交数据的读者已经看到了，也没有人告诉它后来的事，所以它的总和少了 £316.78。之后订单服务把工作重做了一遍，订单记了一次。
+# 第一条 `C-316.78` 留在日志里。订单服务回来后，用同样的名字调用 `init`，协调者就*中止*（abort）了原来的事务。只读已提交数据的读者永远看不到那条记录。读未提交数据的读者已经看到了，也没有人告诉它后来的事，所以它的总和少了 £316.78。之后订单服务把工作重做了一遍，订单记了一次。
 
 # %% [markdown]
 # ## Book it twice
@@ -265,12 +265,12 @@ check(BOOKED_TWICE, kill)
 # | [05 Kafka](05-idempotent-producer.ipynb) | 重试为什么不会重复？ |
 # | [06 Kafka](06-coordinator.ipynb) | 提交做了哪些事，按什么顺序？ |
 # | [07 Kafka](07-markers-and-lso.ipynb) | 读者可以看到什么，又在什么时候看到？ |
-# | [08 Kafka](08-consume-transform-produce.ipynb) | 位移怎样加入事务？ |
+# | [08 Kafka](08-consume-transform-produce.ipynb) | 偏移量怎样加入事务？ |
 # | [09 Pulsar](09-coordinator-and-buffer.ipynb) | 未提交的消息在哪里？ |
 # | [10 Pulsar](10-acknowledgement.ipynb) | 事务能不能撤回确认？ |
 # | [11 Spark 和 Flink](11-order-to-income.ipynb) | 宕机之后，总数还对吗？ |
 # | [12 该选哪一种？](12-which-one.ipynb) | 我需要 broker 的事务吗，需要哪一家的？ |
-# | [13 自己写一个协调器](13-build-a-coordinator.ipynb) | 我能写出一个经得起每一次执行的协调器吗？ |
+# | [13 自己写一个协调者](13-build-a-coordinator.ipynb) | 我能写出一个经得起每一次执行的协调者吗？ |
 # | [14 与真实的 broker 对照](14-the-real-thing.ipynb) | 模型和真的一样吗？ |
 # | [15 检验文章](15-articles-on-trial.ipynb) | 引擎和我读到的说法一致吗？ |
 
@@ -434,7 +434,7 @@ Player(away, step=back)
 # | **I** 隔离性（isolation） | 别人看不到做到一半的样子 | 未结束的事务，read_committed 什么也读不到 |
 # | **D** 持久性（durability） | 得到确认的结果，出了故障也还在 | 见下文 |
 #
-# 下面是前三个，以及你那几次执行中能说明它们的行。（`PrepareAbort` 是协调器的记录，表示它已决定中止。）
+# 下面是前三个，以及你那几次执行中能说明它们的行。（`PrepareAbort` 是协调者的记录，表示它已决定中止。）
 
 # %% tags=["nbval-check-output"]
 abort = first(safe, "PrepareAbort")
@@ -499,12 +499,12 @@ for how in ("kill", "power-cut"):
 # that says commit or abort. It is killed when the first of its two markers has left:
 
 # %% [markdown] lang="zh"
-# 等所有机器都一致，要花时间；网络断开期间，根本等不到。**BASE** 是一种较弱的承诺：**基本可用**（basically available）、**软状态**（soft state）、**最终一致**（eventually consistent）。一次执行就能看到这三样。决定提交之后，协调器让每个分区写入一条*控制消息*（marker），这条记录说明事务是提交还是中止。两条控制消息才发出第一条，协调器就被杀了：
+# 等所有机器都一致，要花时间；网络断开期间，根本等不到。**BASE** 是一种较弱的承诺：**基本可用**（basically available）、**软状态**（soft state）、**最终一致**（eventually consistent）。一次执行就能看到这三样。决定提交之后，协调者让每个分区写入一条*控制消息*（marker），这条记录说明事务是提交还是中止。两条控制消息才发出第一条，协调者就被杀了：
 
 # %%
 base = scenario("""
 # Eventually consistent: the coordinator is away between two markers
-#zh 最终一致：协调器在两条控制消息之间停机
+#zh 最终一致：协调者在两条控制消息之间停机
 system shop producers=order-service,billing:plain
 kill coordinator when=WriteTxnMarkers#1 after=1
 run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
@@ -525,9 +525,9 @@ Player(base, step=half)
 # - *Eventually consistent*: go to the end of the run. The coordinator is back, and the sum is 0.
 
 # %% [markdown] lang="zh"
-# - *基本可用*：协调器停了，`billing` 照样写下它的发票。
+# - *基本可用*：协调者停了，`billing` 照样写下它的发票。
 # - *软状态*：订单的结局已经决定，`commit` 也返回了，可是只读已提交数据的读者只看到 `C-316.78`，看不到 `S+316.78`，总和是 −316.78。指示灯没有变红，因为还欠着一条控制消息：事情还在进行。
-# - *最终一致*：走到这次执行的结尾。协调器回来了，总和是 0。
+# - *最终一致*：走到这次执行的结尾。协调者回来了，总和是 0。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 Fold(
@@ -592,7 +592,7 @@ Fold(
 #
 # | 阶段 | RocketMQ | Kafka | Pulsar |
 # |---|---|---|---|
-# | **预留**（reserve） | 半消息写入 `RMQ_SYS_TRANS_HALF_TOPIC` | 协调器记下分区：`Ongoing {…}` | 分区和订阅写入 `__transaction_log_0` |
+# | **预留**（reserve） | 半消息写入 `RMQ_SYS_TRANS_HALF_TOPIC` | 协调者记下分区：`Ongoing {…}` | 分区和订阅写入 `__transaction_log_0` |
 # | **写入**（write） | 你的服务写自己的数据库 | 记录和读取位置直接写入日志 | 消息写入主题，确认写入待定确认（pending ack）日志 |
 # | **决定**（decide） | 你的数据库提交 | `PrepareCommit` 或 `PrepareAbort` | `COMMITTING` 或 `ABORTING` |
 # | **公布决定**（publish the decision） | END_TRANSACTION，单向发送；如果丢了，broker 会来问 | 向每个首领副本（leader）发 WriteTxnMarkers | 通知每个主题和订阅：事务结束 |
@@ -603,7 +603,7 @@ Fold(
 #
 # 在此之前的 `init` 和 `begin`（Kafka）不属于任何阶段：`init` 给生产者一个身份，`begin` 什么也不发送。不属于任何事务的记录只有一个阶段，就是*写入*。
 #
-# 所以，各家说的“事务消息”并不是一回事。在 RocketMQ 里，它把*一条消息和你的数据库*绑在一起，由你来决定。在 Kafka 和 Pulsar 里，它把*许多消息和读取位置*绑在一起，由 broker 里的协调器来决定。Kafka 那一列，可以用一次执行来核对：
+# 所以，各家说的“事务消息”并不是一回事。在 RocketMQ 里，它把*一条消息和你的数据库*绑在一起，由你来决定。在 Kafka 和 Pulsar 里，它把*许多消息和读取位置*绑在一起，由 broker 里的协调者来决定。Kafka 那一列，可以用一次执行来核对：
 
 # %% tags=["nbval-check-output"]
 paid = scenario("""
@@ -668,7 +668,7 @@ for name, (producer, calls) in orders.items():
 # a *dirty* and later an *aborted read*.
 
 # %% [markdown] lang="zh"
-# *decided* 一列是协调器的记录；`init` 的开销在生产者的一生中只有一次，没有算进去。事务有一份固定的代价：每个分区里一条控制消息，它要占一个位移；再加上协调器的几条记录。八条记录放在同一个事务里，这份代价只付一次。所以从吞吐量看，一个事务里的记录越多越好。但是只读已提交数据的读者，在提交之前一条也看不到：两次提交之间的时间，就是它的延迟。
+# *decided* 一列是协调者的记录；`init` 的开销在生产者的一生中只有一次，没有算进去。事务有一份固定的代价：每个分区里一条控制消息，它要占一个偏移量；再加上协调者的几条记录。八条记录放在同一个事务里，这份代价只付一次。所以从吞吐量看，一个事务里的记录越多越好。但是只读已提交数据的读者，在提交之前一条也看不到：两次提交之间的时间，就是它的延迟。
 #
 # 任何两个阶段之间，都可能有进程死掉、有消息迟到、有读者来读。每一种出错的方式都有名字，所有实验都用这些名字：
 #
@@ -682,7 +682,7 @@ for name, (producer, calls) in orders.items():
 # | 撕裂读（torn read） | 事务的一部分已经可见，另一部分还没有 |
 # | 僵尸写（zombie write） | 已经被替换的进程还在继续写 |
 # | 孤儿半消息（orphaned half message） | RocketMQ：再也没有人能说出它的结局；回查 15 次之后，它被转存到专门的主题，留在那里，直到有迟来的回答，或者由运维人员来结束它 |
-# | 悬挂事务（hanging transaction） | Kafka：在分区里还开着，协调器却不知道它，所以没有人来结束，LSO 永远停在那里 |
+# | 悬挂事务（hanging transaction） | Kafka：在分区里还开着，协调者却不知道它，所以没有人来结束，LSO 永远停在那里 |
 # | 确认冲突（ack conflict） | Pulsar：两个事务确认同一条消息，第二个遭到拒绝 |
 # | 消费者卡住（stuck consumer） | 读者在别人的未结束事务后面等待 |
 #
@@ -698,7 +698,7 @@ for name, (producer, calls) in orders.items():
 # Once more a coordinator is killed when the first of its two markers has left. `billing` writes on.
 
 # %% [markdown] lang="zh"
-# 还是那次执行：两条控制消息才发出第一条，协调器就被杀，而 `billing` 继续写。
+# 还是那次执行：两条控制消息才发出第一条，协调者就被杀，而 `billing` 继续写。
 
 # %% jupyter={"source_hidden": true}
 Predict("00-new-coordinator", trace=base, step=first(base, "killed"))
@@ -790,7 +790,7 @@ timeline()
 # | 588 | 2.7 | 超时的事务可以由它的生产者中止，生产者随后继续工作 | 06 |
 # | 664 | 3.0 | 查找并中止悬挂事务的工具 | 06 |
 # | 679 | 3.0 | Java 生产者默认开启幂等和 `acks=all` | 05 |
-# | 890 | 3.6、4.0 | leader 向协调器核实事务；每个事务一个 epoch（`transaction.version` 2） | 06 |
+# | 890 | 3.6、4.0 | leader 向协调者核实事务；每个事务一个 epoch（`transaction.version` 2） | 06 |
 # | 939 | 尚未 | 让 Kafka 参与别的系统的两阶段提交；从 4.1 到 4.4，它的客户端 API 在每次发布之前都又拿掉了 | – |
 #
 # </details>

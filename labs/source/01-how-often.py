@@ -134,7 +134,7 @@ for lost, run in {"the order": request_lost, "its answer": answer_lost}.items():
 #
 # - `position`: the place in the log up to which, by the books, the queue was read,
 # - `booked`: the numbers of all orders in the books, oldest first,
-# - `offset` (位移): the place of this message in the log,
+# - `offset` (偏移量): the place of this message in the log,
 # - `number`: the number of the order in this message,
 # - `again`: whether the queue has handed out this offset before.
 #
@@ -150,11 +150,11 @@ for lost, run in {"the order": request_lost, "its answer": answer_lost}.items():
 #
 # - `position`：按账本的记载，队列已经读到日志的哪个位置，
 # - `booked`：账本里所有订单的编号，最早的在前，
-# - `offset`（位移）：这条消息在日志里的位置，
+# - `offset`（偏移量）：这条消息在日志里的位置，
 # - `number`：这条消息里的订单编号，
-# - `again`：队列以前是否发出过这个位移。
+# - `again`：队列以前是否发出过这个偏移量。
 #
-# 记账方把金额和新的位置写在同一次写入里。四个小故事的每一种可能的执行都会试到：什么也没发生；记账方被杀；商店重发；记账方退回第一个位移。有两条提示可看：`print(COUNTING.hint(1))`，然后 `print(COUNTING.hint(2))`。
+# 记账方把金额和新的位置写在同一次写入里。四个小故事的每一种可能的执行都会试到：什么也没发生；记账方被杀；商店重发；记账方退回第一个偏移量。有两条提示可看：`print(COUNTING.hint(1))`，然后 `print(COUNTING.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "count"}
 def count(position: int, booked: tuple[str, ...], offset: int, number: str, again: bool) -> str:
@@ -306,7 +306,7 @@ Predict("01-commit-first", trace=commit_first, step=first(commit_first, "killed"
 # %% [markdown] lang="zh"
 # 这就是从读者一侧看到的*至多一次*。反过来，先记账再提交，就是*至少一次*：同样的 kill 会让金额留在账本里，而位置没有跟上，于是订单又记了一次。只要是两次写入，中间就有空隙，不管谁先谁后。
 #
-# **2. 往回退**。已提交的位置看起来像是终点。现在记账方要做的，正是运维人员在账记错之后做的事：用 `seek` 退回位移 0。
+# **2. 往回退**。已提交的位置看起来像是终点。现在记账方要做的，正是运维人员在账记错之后做的事：用 `seek` 退回偏移量 0。
 
 # %% jupyter={"source_hidden": true}
 rewound = scenario("""

@@ -289,7 +289,7 @@ for careful in (False, True):
 # %%
 ONE_STOP = Budget(kills=1, killable=("tm",), retries=1)
 for name, line in {
-    say("somebody waits for a coordinator that is down", "有参与者在等宕机的协调器"): "two_phase claims=never_blocked",
+    say("somebody waits for a coordinator that is down", "有参与者在等宕机的协调者"): "two_phase claims=never_blocked",
     say("somebody in doubt decides alone", "存疑的参与者自己作决定"): "two_phase off=waits_in_doubt",
 }.items():
     verdict = explore(system(f"{line} 'app=commit T1'"), ONE_STOP)
@@ -596,9 +596,9 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # %% [markdown] lang="zh"
 # | | 谁来决定 | 决定是哪一次写入 | 存疑的一方在等什么 |
 # |---|---|---|---|
-# | Kafka | 事务协调器 | `__transaction_state` 里的 `PrepareCommit` | 没有人投票；读者等控制消息（marker） |
+# | Kafka | 事务协调者 | `__transaction_state` 里的 `PrepareCommit` | 没有人投票；读者等控制消息（marker） |
 # | RocketMQ | 生产者的本地事务 | 生产者自己数据库里的一行 | 等 broker 来问（*回查*，check-back） |
-# | Pulsar | 事务协调器 | 它的日志里的 `COMMITTING` | 读者等在 `maxReadPosition` 处 |
+# | Pulsar | 事务协调者 | 它的日志里的 `COMMITTING` | 读者等在 `maxReadPosition` 处 |
 #
 # RocketMQ 的*事务消息*是一种消息事务，只是发件箱放在 broker 里。Kafka 和 Pulsar 像 2PC 一样，在一个地方为许多消息和读取位置作决定，但它们的分区从不投票。
 

@@ -518,7 +518,7 @@ print(tell_deaths(SERVICE))
 # of the transaction.
 
 # %% [markdown] lang="zh"
-# 是带有 `put` 的那一行。从那里开始，即使进程已死，消息也会投递。**数据库里的那一行就是决定**，之后的一切只是在传达它。所以，这个事务的协调器是你自己的数据库。
+# 是带有 `put` 的那一行。从那里开始，即使进程已死，消息也会投递。**数据库里的那一行就是决定**，之后的一切只是在传达它。所以，这个事务的协调者是你自己的数据库。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: does the broker know what your service was told?
@@ -793,7 +793,7 @@ Playground(continue_scenario(f"# The row first\n#zh 先写行\nsystem {unsafe}")
 # | `half_before_execute` | 先存半消息，再执行本地事务 |
 # | `half_topic` | 把半消息放在单独的主题里 |
 # | `exception_is_unknown` | 把异常当作 UNKNOW，而是当作 ROLLBACK |
-# | `end_validation` | 把结束请求的组和位移与半消息比较 |
+# | `end_validation` | 把结束请求的组和偏移量与半消息比较 |
 # | `message_before_op` | 先写消息，再写它的 op 记录 |
 # | `op_topic` | 记录哪些半消息已经结束 |
 
@@ -904,7 +904,7 @@ check(KEEPING, execute)
 # %% [markdown] lang="zh"
 # | | RocketMQ | Kafka | Pulsar |
 # |---|---|---|---|
-# | 谁决定 | 你的数据库，用一行 | 协调器，用一条记录 | 协调器，用一条记录 |
+# | 谁决定 | 你的数据库，用一行 | 协调者，用一条记录 | 协调者，用一条记录 |
 # | 什么合为一体 | 一行和一条消息 | 多条消息和读取位置 | 多条消息和确认 |
 # | 未决的消息在哪里 | 在半消息主题里 | 在真正的分区里，LSO 之后 | 在真正的主题里，`maxReadPosition` 之后 |
 # | 提交时写入 | 第二条消息 | 一条控制消息 | 一条控制消息 |

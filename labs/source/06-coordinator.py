@@ -4,7 +4,7 @@
 # *90 minutes, or a short way of 20* · Kafka 4.3, `transaction.version` 2 and 0, clients old and new
 #
 # **In one paragraph.** Every transactional producer has one broker that decides for it, its *transaction
-# coordinator* (事务协调器). In this lab two instances of one order service meet, you follow a commit from
+# coordinator* (事务协调者). In this lab two instances of one order service meet, you follow a commit from
 # the call to the last record, and you put the coordinator's work into an order that survives every death.
 #
 # **The short way:** Hook, Predict, One commit, Order, What you know now. The other parts are folded under
@@ -18,7 +18,7 @@
 #
 # *90 分钟，短路线约 20 分钟* · Kafka 4.3，`transaction.version` 2 和 0，新旧客户端
 #
-# **一段话概括**：每个事务型生产者都有一个替它作决定的 broker，叫*事务协调器*（transaction coordinator）。在这个实验里，同一个订单服务会有两个实例同时在跑；你会跟着一次提交，从调用一直走到最后一条记录；还要把协调器的工作排成一个顺序，使它无论在哪一步宕机，都守得住承诺。
+# **一段话概括**：每个事务型生产者都有一个替它作决定的 broker，叫*事务协调者*（transaction coordinator）。在这个实验里，同一个订单服务会有两个实例同时在跑；你会跟着一次提交，从调用一直走到最后一条记录；还要把协调者的工作排成一个顺序，使它无论在哪一步宕机，都守得住承诺。
 #
 # **短路线**：引子、预测、一次提交、顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
@@ -150,7 +150,7 @@ Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTION
 # %% [markdown] lang="zh"
 # ## 一次提交：从调用到最后一条记录
 #
-# 一个事务要经过六个阶段：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。把这次执行逐步走一遍，找出每个阶段。协调器在应答客户端之前写了哪条记录，之后又写了哪条？
+# 一个事务要经过六个阶段：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。把这次执行逐步走一遍，找出每个阶段。协调者在应答客户端之前写了哪条记录，之后又写了哪条？
 
 # %% jupyter={"source_hidden": true}
 KAFKAS = {"TV0": "transaction_version=0", "TV2, legacy": "client=legacy", "TV2, v2": "client=v2"}
@@ -165,7 +165,7 @@ Player(once, step=first(once, "EndTxn"))
 # refuse.
 
 # %% [markdown] lang="zh"
-# 生产者没有把提交写到任何地方，它只发了一个请求：EndTxn。协调器追加 **PrepareCommit**，这条记录一存妥，它就应答。然后控制消息发出，每个分区一条。没有人需要投票：记录早就在分区里，分区没有理由拒绝。
+# 生产者没有把提交写到任何地方，它只发了一个请求：EndTxn。协调者追加 **PrepareCommit**，这条记录一存妥，它就应答。然后控制消息发出，每个分区一条。没有人需要投票：记录早就在分区里，分区没有理由拒绝。
 
 # %% [markdown]
 # ## Order: what does commit do?
@@ -177,7 +177,7 @@ Player(once, step=first(once, "EndTxn"))
 # %% [markdown] lang="zh"
 # ## 顺序：提交做了什么？
 #
-# 这十个步骤里，有五个组成 EndTxn。请把这五步排出顺序。你的顺序会装进一个协调器，再搜索带有一次 kill 和一次超时的所有可能的执行。先运行这个单元，再移动各个步骤：每移动一次，结果就写进单元的方括号里。提示：*正确的顺序不止一种。*
+# 这十个步骤里，有五个组成 EndTxn。请把这五步排出顺序。你的顺序会装进一个协调者，再搜索带有一次 kill 和一次超时的所有可能的执行。先运行这个单元，再移动各个步骤：每移动一次，结果就写进单元的方括号里。提示：*正确的顺序不止一种。*
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = COMMIT.arrange([
@@ -245,7 +245,7 @@ print(read_recording("tv2", "init-during-ongoing", "InitProducerId", "Describe",
 # leader of a partition?
 
 # %% [markdown] lang="zh"
-# 现在让僵尸实例手工发送单个请求。其中哪些由协调器拒绝，哪些由分区的 leader 拒绝？
+# 现在让僵尸实例手工发送单个请求。其中哪些由协调者拒绝，哪些由分区的 leader 拒绝？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 AFTER_A_FENCE = """
@@ -263,13 +263,13 @@ print(answers(scenario(AFTER_A_FENCE), "zombie"))
 # INVALID_PRODUCER_EPOCH. Another producer id is refused with INVALID_PRODUCER_ID_MAPPING.
 
 # %% [markdown] lang="zh"
-# 更旧的 epoch，*协调器*用 PRODUCER_FENCED 拒绝，分区的 *leader* 用 INVALID_PRODUCER_EPOCH 拒绝。另一个生产者 ID，则用 INVALID_PRODUCER_ID_MAPPING 拒绝。
+# 更旧的 epoch，*协调者*用 PRODUCER_FENCED 拒绝，分区的 *leader* 用 INVALID_PRODUCER_EPOCH 拒绝。另一个生产者 ID，则用 INVALID_PRODUCER_ID_MAPPING 拒绝。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a name, and where its coordinator is
 
 # %% [markdown] lang="zh"
-# ## 深入：一个名字，以及它的协调器在哪里
+# ## 深入：一个名字，以及它的协调者在哪里
 
 # %% [markdown]
 # `transactional.id` names the application across its lives. Some tutorials put a random one there,
@@ -301,9 +301,9 @@ print(list_reads(random_ids))
 # The name also leads to the coordinator.
 
 # %% [markdown] lang="zh"
-# 随机 ID 之间绝不会*互相*隔离，而各自留下的未结束事务会一直挡住读者，直到超时。（如果消费的位移是事务的一部分，就像在 Kafka Streams 里那样，每个进程用一个随机 ID 是合理的：那里由消费者组来隔离，见实验 08。）
+# 随机 ID 之间绝不会*互相*隔离，而各自留下的未结束事务会一直挡住读者，直到超时。（如果消费的偏移量是事务的一部分，就像在 Kafka Streams 里那样，每个进程用一个随机 ID 是合理的：那里由消费者组来隔离，见实验 08。）
 #
-# 靠这个名字还能找到协调器。
+# 靠这个名字还能找到协调者。
 
 # %% jupyter={"source_hidden": true}
 Predict("06-coordinator")
@@ -316,7 +316,7 @@ Predict("06-coordinator")
 # recorded on three brokers, one coordinator stands still while another one commits.
 
 # %% [markdown] lang="zh"
-# 生产者向任意一个 broker 提问：FindCoordinator。那个 broker 用 Java 的散列函数对 ID 计算 `abs(hashCode) mod 50`，得出 `__transaction_state` 的一个分区，再应答这个分区的 leader 是谁。（*polygenelubricants* 的散列值是唯一没有绝对值的数，按 0 计算。）协调器和所有 leader 一样由选举产生，工作由各个协调器分担：最后一张表是在三个 broker 上录制的，其中一个协调器停住不动，另一个照样提交。
+# 生产者向任意一个 broker 提问：FindCoordinator。那个 broker 用 Java 的散列函数对 ID 计算 `abs(hashCode) mod 50`，得出 `__transaction_state` 的一个分区，再应答这个分区的 leader 是谁。（*polygenelubricants* 的散列值是唯一没有绝对值的数，按 0 计算。）协调者和所有 leader 一样由选举产生，工作由各个协调者分担：最后一张表是在三个 broker 上录制的，其中一个协调者停住不动，另一个照样提交。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
@@ -344,9 +344,9 @@ print(read_recording("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "fr
 # two questions: what comes right before the note, and what happens without it?
 
 # %% [markdown] lang="zh"
-# 这张图取自*一次提交*的那次执行；▮ 是应答发出之前写下的记录。文章里常说五步，图中标在括号里：找到协调器（1）、取得 ID（2）、开始（3）、写入（4）、结束（5）。前两步在第一个阶段之前，第三步在这里没有对应，原因稍后就会看到。参与的有五方：生产者、事务协调器、分区的 leader、消费者，如果消费的位移也在事务里，还有组协调器（实验 08）。图下面的示意图画出什么东西保存在哪里。控制器不决定任何事务；控制器可以是单独的节点，三个或五个，也可以与 broker 共用节点。
+# 这张图取自*一次提交*的那次执行；▮ 是应答发出之前写下的记录。文章里常说五步，图中标在括号里：找到协调者（1）、取得 ID（2）、开始（3）、写入（4）、结束（5）。前两步在第一个阶段之前，第三步在这里没有对应，原因稍后就会看到。参与的有五方：生产者、事务协调者、分区的 leader、消费者，如果消费的偏移量也在事务里，还有组协调者（实验 08）。图下面的示意图画出什么东西保存在哪里。控制器不决定任何事务；控制器可以是单独的节点，三个或五个，也可以与 broker 共用节点。
 #
-# 协调器登记一个事务写了哪些分区，这样才知道要通知谁。有两个问题：登记之前的那一步是什么？没有登记又会怎样？
+# 协调者登记一个事务写了哪些分区，这样才知道要通知谁。有两个问题：登记之前的那一步是什么？没有登记又会怎样？
 
 # %% jupyter={"source_hidden": true}
 UNASKED = """
@@ -398,7 +398,7 @@ print(answers(hanging, "admin"))
 # %% [markdown] lang="zh"
 # 第一张表比较各种客户端。*v2 客户端*遵循 KIP-890 的第 2 部分，如 Java 4.0 和 franz-go 1.22；*旧版客户端*（legacy）不遵循，如 librdkafka 2.16，因此 confluent-kafka 也一样。旧版客户端在发送第一条记录之前自己登记分区，leader 只负责*核实*（verify）。v2 客户端在 `transaction.version` 为 2 的集群（TV2）上，则由 leader 在第一条记录到达时登记自己的分区。TV2 是集群的一项*特性*（feature，`kafka-features.sh upgrade`）；客户端会察觉，并在前后两个事务之间切换。
 #
-# 有些示意图先发送记录，再告诉协调器。没有核实，就会留下*悬挂事务*（hanging transaction）：在分区看来它一直没有结束，协调器却对它一无所知。所以没有哪个超时会结束它，只读已提交数据的读者永远停在那里。它还会让这个分区的*压实*（compaction）停下来，也就是每个键只留最新一条记录的那种清理。`kafka-transactions.sh find-hanging` 向双方查询，再作比较；`abort` 则让 leader 写下缺少的那条控制消息。
+# 有些示意图先发送记录，再告诉协调者。没有核实，就会留下*悬挂事务*（hanging transaction）：在分区看来它一直没有结束，协调者却对它一无所知。所以没有哪个超时会结束它，只读已提交数据的读者永远停在那里。它还会让这个分区的*压实*（compaction）停下来，也就是每个键只留最新一条记录的那种清理。`kafka-transactions.sh find-hanging` 向双方查询，再作比较；`abort` 则让 leader 写下缺少的那条控制消息。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 2, write: what becomes of a record that is late?
@@ -461,7 +461,7 @@ for off in ("", " off=sequence_check"):
 # twice, and would be committed twice (lab 05).
 
 # %% [markdown] lang="zh"
-# 已经中止的记录竟然提交了：在 TV0 上如此，在 TV2 集群上用*旧版客户端*也一样。只有 TV2 **加上** v2 客户端才管用。那时每次结束 epoch 都会增加，迟到的记录因为 epoch 更旧而认得出来。否则 epoch 只在初始化时增加，以及协调器替生产者中止事务时增加。
+# 已经中止的记录竟然提交了：在 TV0 上如此，在 TV2 集群上用*旧版客户端*也一样。只有 TV2 **加上** v2 客户端才管用。那时每次结束 epoch 都会增加，迟到的记录因为 epoch 更旧而认得出来。否则 epoch 只在初始化时增加，以及协调者替生产者中止事务时增加。
 #
 # 最后两行说明事务为什么需要*幂等*：事务里的记录也可能发送两次，没有幂等就会提交两次（实验 05）。
 
@@ -550,25 +550,25 @@ print(table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 # librdkafka; in Java before 4.0 the send is abortable too.)
 
 # %% [markdown] lang="zh"
-# 从登记第一个分区算起满 60 s，协调器就可以中止，但要等到它下一次检查（每 10 s 一次，所以这里是 120 s）。这个迟缓的生产者得到的应答，展示了三类错误。*可重试*（retriable）的错误，客户端会自己再问。*可中止*（abortable）的错误，请调用 abort，然后继续。*致命*（fatal）的错误，只能关闭这个生产者。对 v2 客户端，send 的错误是可中止的，abort 甚至得到 ok。但 send-offsets 得到 ProducerFenced，那是致命的，尽管没有人隔离它。（legacy 那几列是 librdkafka；在 4.0 之前的 Java 里，send 的错误也是可中止的。）
+# 从登记第一个分区算起满 60 s，协调者就可以中止，但要等到它下一次检查（每 10 s 一次，所以这里是 120 s）。这个迟缓的生产者得到的应答，展示了三类错误。*可重试*（retriable）的错误，客户端会自己再问。*可中止*（abortable）的错误，请调用 abort，然后继续。*致命*（fatal）的错误，只能关闭这个生产者。对 v2 客户端，send 的错误是可中止的，abort 甚至得到 ok。但 send-offsets 得到 ProducerFenced，那是致命的，尽管没有人隔离它。（legacy 那几列是 librdkafka；在 4.0 之前的 Java 里，send 的错误也是可中止的。）
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 4, publish: what if the coordinator dies between two markers?
 
 # %% [markdown] lang="zh"
-# ## 深入：阶段 4，公布：协调器在两条控制消息之间宕机怎么办？
+# ## 深入：阶段 4，公布：协调者在两条控制消息之间宕机怎么办？
 
 # %% [markdown]
 # Markers go out. Here the coordinator is killed when the first of two has left, and another broker takes
 # over.
 
 # %% [markdown] lang="zh"
-# 控制消息陆续发出。这里，两条中的第一条刚发出，协调器就被杀掉，由另一个 broker 接手。
+# 控制消息陆续发出。这里，两条中的第一条刚发出，协调者就被杀掉，由另一个 broker 接手。
 
 # %% jupyter={"source_hidden": true}
 failover = scenario("""
 # The coordinator dies between two markers, and another broker takes over
-#zh 协调器在两条控制消息之间宕机，另一个 broker 接手
+#zh 协调者在两条控制消息之间宕机，另一个 broker 接手
 system charges partitions=2 replicas=2
 run app: init, begin, send charges-0 580538, flush, send charges-1 580539, commit
 kill coordinator@1 when=WriteTxnMarkers#1 after=1
@@ -590,9 +590,9 @@ print(find_lines(failover, "killed", "load", "commit marker", "CompleteC", width
 # up. Which of the four remedies frees the readers, and which frees the id?
 
 # %% [markdown] lang="zh"
-# **PrepareCommit 一旦写下，事务就会提交**，不管哪个 broker 宕机。下一个协调器读到这条记录，就又欠下所有的控制消息。从每个 Prepare 状态出发，都只有一个箭头。（还在问旧协调器的客户端会得到 NOT_COORDINATOR，然后重新查找；旧协调器迟到的控制消息会遭到拒绝。）
+# **PrepareCommit 一旦写下，事务就会提交**，不管哪个 broker 宕机。下一个协调者读到这条记录，就又欠下所有的控制消息。从每个 Prepare 状态出发，都只有一个箭头。（还在问旧协调者的客户端会得到 NOT_COORDINATOR，然后重新查找；旧协调者迟到的控制消息会遭到拒绝。）
 #
-# 每当 `__transaction_state` 的一个分区换了 leader，新 leader 的*协调器 epoch*（coordinator epoch）就更高，它发出的控制消息都带着这个 epoch。下一张表是人为构造的情形：有人曾经写过一条控制消息，其中的协调器 epoch 过高。于是 leader 觉得这个协调器太旧，拒绝它的控制消息，协调器也就放弃了。四种补救办法里，哪种能让读者继续读，哪种能让 ID 恢复可用？
+# 每当 `__transaction_state` 的一个分区换了 leader，新 leader 的*协调者 epoch*（coordinator epoch）就更高，它发出的控制消息都带着这个 epoch。下一张表是人为构造的情形：有人曾经写过一条控制消息，其中的协调者 epoch 过高。于是 leader 觉得这个协调者太旧，拒绝它的控制消息，协调者也就放弃了。四种补救办法里，哪种能让读者继续读，哪种能让 ID 恢复可用？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 STUCK = """
@@ -629,7 +629,7 @@ print(read_recording("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "
 # coordinator epoch and sends all markers again, until they are accepted.
 
 # %% [markdown] lang="zh"
-# 真实的 4.3.1 经过同样的操作，也停在 PrepareCommit。`find-hanging` 什么也找不到，因为协调器确实知道这个事务。手工写一条控制消息能让读者继续读，但 ID 还是卡着：它的生产者永远得到 CONCURRENT_TRANSACTIONS。（Kafka 自带的工具只会写*中止*的控制消息，那样就把一笔已经确认的收款扔掉了。）真正的补救办法是**重新选举**（re-election）：下一个 leader 的协调器 epoch 更高，它把所有控制消息再发一遍，直到得到接受。
+# 真实的 4.3.1 经过同样的操作，也停在 PrepareCommit。`find-hanging` 什么也找不到，因为协调者确实知道这个事务。手工写一条控制消息能让读者继续读，但 ID 还是卡着：它的生产者永远得到 CONCURRENT_TRANSACTIONS。（Kafka 自带的工具只会写*中止*的控制消息，那样就把一笔已经确认的收款扔掉了。）真正的补救办法是**重新选举**（re-election）：下一个 leader 的协调者 epoch 更高，它把所有控制消息再发一遍，直到得到接受。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 5, make visible: what if a partition has no leader?
@@ -726,9 +726,9 @@ print(latest(fenced))
 # `Ongoing` three ways lead out, and one back to itself, for the next partition.
 
 # %% [markdown] lang="zh"
-# 所有分区都应答之后，协调器写下 CompleteCommit，登记的分区就可以遗忘了。要等这件事的，只有这个生产者的下一个事务。所以一个事务的代价是：在它写过的每个分区里占一条控制消息、一个位移，协调器写几条记录，下一个事务开始前等一会儿。在一个分区里写十条记录，这些代价并不比写一条更多（第一张表）。另一方面，read_committed 的读者要等提交，所以它的延迟大约就是两次提交之间的时间。
+# 所有分区都应答之后，协调者写下 CompleteCommit，登记的分区就可以遗忘了。要等这件事的，只有这个生产者的下一个事务。所以一个事务的代价是：在它写过的每个分区里占一条控制消息、一个偏移量，协调者写几条记录，下一个事务开始前等一会儿。在一个分区里写十条记录，这些代价并不比写一条更多（第一张表）。另一方面，read_committed 的读者要等提交，所以它的延迟大约就是两次提交之间的时间。
 #
-# `__transaction_state` 是*压实*的：每个键以最新的记录为准，所以这份日志可以当作一张表来读，每个 ID 一行（第二张表）。新的协调器只需要这些。
+# `__transaction_state` 是*压实*的：每个键以最新的记录为准，所以这份日志可以当作一张表来读，每个 ID 一行（第二张表）。新的协调者只需要这些。
 #
 # 下一张表列出全部八种状态，按日志里存储的编号排列：● 这个实验里走过，○ 允许，· 禁止。括号里的状态从不写入：`PrepareEpochFence` 表示隔离开始，`Dead` 表示这个 ID 已经七天没有人使用（分区忘掉一个闲置的生产者 ID 则只要一天）。从 `Ongoing` 出发有三条路可走，还有一条回到它自己，用于下一个分区。
 
@@ -760,9 +760,9 @@ print(transitions(unfenced, fenced, once, clock))
 # `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`.
 
 # %% [markdown] lang="zh"
-# *提交已经决定，客户端却不知道*。先手动试一试：应用已经调用 commit，请求正在途中。你可以投递消息，在某一步中杀掉协调器，再重启它。目标：应用得到*未知*，而读者读到这笔收款。
+# *提交已经决定，客户端却不知道*。先手动试一试：应用已经调用 commit，请求正在途中。你可以投递消息，在某一步中杀掉协调者，再重启它。目标：应用得到*未知*，而读者读到这笔收款。
 #
-# 然后把这次 kill 写成一行，赋给 `kill`：`kill coordinator when=Kind#n after=K` 表示在协调器发出第 n 条该种消息（`⇒` 表示应答，记录则写它的状态名）的那一步里，做完 K 个效果就杀掉它。答案的形式是 `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`。
+# 然后把这次 kill 写成一行，赋给 `kill`：`kill coordinator when=Kind#n after=K` 表示在协调者发出第 n 条该种消息（`⇒` 表示应答，记录则写它的状态名）的那一步里，做完 K 个效果就杀掉它。答案的形式是 `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`。
 
 # %%
 play = continue_scenario("""
@@ -888,9 +888,9 @@ for outcome in ("COMMIT", "ABORT"):
 
 
 # %% [markdown] lang="zh"
-# 一个与事务有关的请求到了。`known` 是协调器为它的 transactional id 保存的（生产者 ID，epoch），如果协调器不认识这个 ID，就是 `None`；`state` 是事务的状态；`busy` 表示正在写入记录，或者还欠着控制消息；`asked` 是请求里的（生产者 ID，epoch）。请回答 `"ok"`、`"PRODUCER_FENCED"`（致命）、`"CONCURRENT_TRANSACTIONS"`（可重试）或 `"INVALID_PRODUCER_ID_MAPPING"`（致命）。
+# 一个与事务有关的请求到了。`known` 是协调者为它的 transactional id 保存的（生产者 ID，epoch），如果协调者不认识这个 ID，就是 `None`；`state` 是事务的状态；`busy` 表示正在写入记录，或者还欠着控制消息；`asked` 是请求里的（生产者 ID，epoch）。请回答 `"ok"`、`"PRODUCER_FENCED"`（致命）、`"CONCURRENT_TRANSACTIONS"`（可重试）或 `"INVALID_PRODUCER_ID_MAPPING"`（致命）。
 #
-# 你的规则会装进一个协调器，在所有可能的执行里试一遍：有时只有一个生产者，有时还有它重启后的另一个实例，有时是手工发送的请求。有两条提示可看：`print(ADMIT.hint(1))`，然后 `print(ADMIT.hint(2))`。如果规则还不对，提示信息会指出背后的想法，推翻它的执行也会打开，停在看得出问题的那一步。
+# 你的规则会装进一个协调者，在所有可能的执行里试一遍：有时只有一个生产者，有时还有它重启后的另一个实例，有时是手工发送的请求。有两条提示可看：`print(ADMIT.hint(1))`，然后 `print(ADMIT.hint(2))`。如果规则还不对，提示信息会指出背后的想法，推翻它的执行也会打开，停在看得出问题的那一步。
 
 # %% nbgrader={"solution": true, "grade_id": "admit"}
 def admit(known: tuple[int, int] | None, state: str, busy: bool, asked: tuple[int, int]) -> str:
@@ -944,7 +944,7 @@ print(fence_a_zombie())
 # minute over an open transaction, the coordinator aborts it, as it would for any slow client.
 
 # %% [markdown] lang="zh"
-# 现在轮到 broker 等你。另一个未经改动的生产者用一个事务付一次款，它的每个请求都停在 broker 门口：图中是一条虚线消息，下面有按钮。可以放行，可以丢弃，也可以在它之前或之后杀掉 broker。*先回答：如果在* `EndTxn` *之后杀掉，程序会得到什么应答，读者能读到这笔付款吗*？最后一个单元会放行所有还在等的请求。一个事务开着超过一分钟，协调器就会中止它，对任何慢的客户端都是这样。
+# 现在轮到 broker 等你。另一个未经改动的生产者用一个事务付一次款，它的每个请求都停在 broker 门口：图中是一条虚线消息，下面有按钮。可以放行，可以丢弃，也可以在它之前或之后杀掉 broker。*先回答：如果在* `EndTxn` *之后杀掉，程序会得到什么应答，读者能读到这笔付款吗*？最后一个单元会放行所有还在等的请求。一个事务开着超过一分钟，协调者就会中止它，对任何慢的客户端都是这样。
 
 # %%
 held = hold_a_payment()
@@ -973,7 +973,7 @@ print(held.finish())
 # %% [markdown] lang="zh"
 # | | Kafka | RocketMQ | Pulsar |
 # |---|---|---|---|
-# | 谁来决定 | 协调器，凭一条记录 | 你的数据库，由 broker 来问 | 协调器，凭一条记录 |
+# | 谁来决定 | 协调者，凭一条记录 | 你的数据库，由 broker 来问 | 协调者，凭一条记录 |
 # | 凭什么认出你 | `transactional.id` | 生产者组 | 没有：每个事务有自己的 TxnID |
 # | 旧实例 | 由它的 epoch 隔离：不能发送，不能提交 | 不隔离：任何实例都可以回答 | 生产者要求（ExclusiveWithFencing）时，按主题隔离它的发送；对它的 TxnID 的提交不隔离 |
 # | 没有音讯意味着 | 60 s 后中止 | “结果怎样？”，最多问 15 次 | 超时之后中止 |
@@ -1008,11 +1008,11 @@ print(held.finish())
 # | transactional.id 随便取个随机值就行 | 它是应用的名字；随机 ID 之间绝不会互相隔离 | 名字 |
 # | transactional.id % 50，去问控制器 | abs(hash) mod 50，任意一个 broker 都会回答 | 名字 |
 # | begin 会在 broker 上开启事务 | begin 只在本地 | 阶段 1 |
-# | 先写记录，再告诉协调器 | 没有核实，就会造成悬挂事务 | 阶段 1 |
-# | epoch 只在初始化时增加 | 协调器中止时也增加；在 TV2 加 v2 客户端下，每次结束都增加 | 阶段 1、2 |
+# | 先写记录，再告诉协调者 | 没有核实，就会造成悬挂事务 | 阶段 1 |
+# | epoch 只在初始化时增加 | 协调者中止时也增加；在 TV2 加 v2 客户端下，每次结束都增加 | 阶段 1、2 |
 # | 迟到的消息不会落进下一个事务 | 只有 TV2 加 v2 客户端才如此 | 阶段 2 |
-# | 生产者把提交写入日志 | 它发送 EndTxn，由协调器追加 | 一次提交、顺序 |
-# | 协调器收集选票 | 分区从不投票 | 一次提交、顺序 |
+# | 生产者把提交写入日志 | 它发送 EndTxn，由协调者追加 | 一次提交、顺序 |
+# | 协调者收集选票 | 分区从不投票 | 一次提交、顺序 |
 # | 提交超时就是失败 | 结果未知 | 阶段 3、找出那次 kill |
 # | 超时是 15 分钟，从 begin 算起 | 60 s，从第一个分区算起 | 阶段 3 |
 # | PrepareCommit 之后不会再出错 | 设计如此，但 4.3.1 会在故障时丢掉控制消息 | 阶段 4、5 |

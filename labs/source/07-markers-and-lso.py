@@ -13,7 +13,7 @@
 # of them can be done on its own day.
 #
 # **You need** lab 06, or these four words. A *partition* is one log of a topic. The *coordinator*
-# (事务协调器) is the broker that keeps the state of a transaction. The *high watermark*, HW (高水位), is
+# (事务协调者) is the broker that keeps the state of a transaction. The *high watermark*, HW (高水位), is
 # the offset below which everything is replicated. *read_committed* is the setting of a reader who wants no
 # record of a transaction that has not committed.
 
@@ -26,7 +26,7 @@
 #
 # **短路线**：引子、预测、执行、找出那次宕机、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
 #
-# **你需要**先做实验 06，或者先知道下面四个词。*分区*（partition）是主题的一个日志。*事务协调器*（coordinator）是保存事务状态的 broker。*高水位*（high watermark，HW）是一个位移，在它之下的记录都已复制。*read_committed* 是读者的一项设置，表示事务没有提交，就不要它的任何记录。
+# **你需要**先做实验 06，或者先知道下面四个词。*分区*（partition）是主题的一个日志。*事务协调者*（coordinator）是保存事务状态的 broker。*高水位*（high watermark，HW）是一个偏移量，在它之下的记录都已复制。*read_committed* 是读者的一项设置，表示事务没有提交，就不要它的任何记录。
 
 # %% [markdown]
 # ## Hook: the commit returned. What did the billing service read?
@@ -48,7 +48,7 @@
 #
 # 礼品店的订单服务在一个事务里，把订单 580538 写入一个主题，把付款写入另一个主题。它的 `commit` 返回 `ok`。账单服务用 read_committed 同时读这两个主题。它发出的账单是错的，而从头到尾没有报过错。
 #
-# 用 Java 写，订单服务就是 `initTransactions(); beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`。下面以 `run app: …` 开头的各行意思相同。`kill coordinator …` 这一行让协调器停在某一步，`restart` 再把它启动。
+# 用 Java 写，订单服务就是 `initTransactions(); beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`。下面以 `run app: …` 开头的各行意思相同。`kill coordinator …` 这一行让协调者停在某一步，`restart` 再把它启动。
 #
 # 本课程里的每个事务都经过同样的六个阶段，请一直记在心里：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。
 
@@ -92,7 +92,7 @@ from mqlab.lessons.kafka.lab07 import (
 # %%
 torn = scenario("""
 # The coordinator dies between an order and its payment
-#zh 协调器在订单和付款之间宕机
+#zh 协调者在订单和付款之间宕机
 system orders producers=app:order-service,billing readers=reader
 run app: init, begin, send orders-0 580538
 run billing: init, begin, send orders-0 invoice
@@ -114,7 +114,7 @@ half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader"
 # %% [markdown] lang="zh"
 # ## 预测
 #
-# 协调器刚刚回答了 `ok`，别的什么都还没有发生。选一个答案并锁定，执行就会继续。
+# 协调者刚刚回答了 `ok`，别的什么都还没有发生。选一个答案并锁定，执行就会继续。
 
 # %% jupyter={"source_hidden": true}
 Predict("07-commit-returned", trace=torn, step=answered, panels=["space-time", "graphs", "tables"])
@@ -138,9 +138,9 @@ Predict("07-commit-returned", trace=torn, step=answered, panels=["space-time", "
 #
 # 用方向键逐步查看，或者拖动滑块。每一步都问一问：刚才发生了什么？什么已经持久？谁能看到什么？次要的行已经折叠，点击行数就能展开。
 #
-# 每个日志里立着两面旗。**HW** 之下的记录都已复制。**LSO** 是*最后稳定位移*（last stable offset），在它之下的记录不但已复制，而且都已有决定。末尾的菱形是*控制消息*（marker），这种记录说明事务是提交（C）还是中止（A）。
+# 每个日志里立着两面旗。**HW** 之下的记录都已复制。**LSO** 是*最后稳定偏移量*（last stable offset），在它之下的记录不但已复制，而且都已有决定。末尾的菱形是*控制消息*（marker），这种记录说明事务是提交（C）还是中止（A）。
 #
-# 画面打开时停在这一步：读者得到了 `580538`，却没有得到 `paid-580538`。两者都属于 **T1**，而 T1 已经提交：它的决定就在协调器的磁盘上。这个读者看到订了 £316.78 的货，却没有看到一分钱付款。*金额*一栏把这叫作*尚未结清*，因为还欠着一条控制消息。
+# 画面打开时停在这一步：读者得到了 `580538`，却没有得到 `paid-580538`。两者都属于 **T1**，而 T1 已经提交：它的决定就在协调者的磁盘上。这个读者看到订了 £316.78 的货，却没有看到一分钱付款。*金额*一栏把这叫作*尚未结清*，因为还欠着一条控制消息。
 
 # %%
 Player(torn, step=half)
@@ -170,14 +170,14 @@ frontiers(torn, half)
 # %% [markdown] lang="zh"
 # | 阶段 | 在这次执行中 | 谁知道 |
 # |---|---|---|
-# | 预留 | 协调器写下 `Ongoing {orders-0, payments-0}` | 它的日志 |
+# | 预留 | 协调者写下 `Ongoing {orders-0, payments-0}` | 它的日志 |
 # | 写入 | Produce：`580538` 和 `paid-580538` 直接进入分区 | 所有 read_uncommitted 的读者 |
 # | 决定 | EndTxn：`PrepareCommit` | 客户端：它的提交返回了 |
 # | 公布决定 | 向每个分区发 WriteTxnMarkers | 还没有人 |
 # | 变为可见 | 控制消息落到 HW 之下，LSO 移动 | *这个*分区的读者 |
 # | 遗忘 | `CompleteCommit` | 只有这个生产者的下一个事务在等它 |
 #
-# 协调器重启之后读到了 `PrepareCommit`，于是把每条控制消息再发一遍，直到每个分区都应答。所以最后一次 `poll` 得到了 `paid-580538`。*结局*自始至终没有疑问，*时刻*则由各个分区自己决定：分区之间只有最终一致性。账单服务遇到的是*撕裂读*（torn read）：它只看到了事务的一部分。
+# 协调者重启之后读到了 `PrepareCommit`，于是把每条控制消息再发一遍，直到每个分区都应答。所以最后一次 `poll` 得到了 `paid-580538`。*结局*自始至终没有疑问，*时刻*则由各个分区自己决定：分区之间只有最终一致性。账单服务遇到的是*撕裂读*（torn read）：它只看到了事务的一部分。
 
 # %% [markdown]
 # ## Find the crash
@@ -210,7 +210,7 @@ Playground(play, goal="whole read")
 # InitProducerId.
 
 # %% [markdown] lang="zh"
-# 接下来**写出这次 kill**。先后卖出两个订单，每个订单一个事务。在你的 kill 之后，读者能得到整个订单 580538，而订单 580539 只有一半，这种状态一直持续到协调器恢复。这一行的形式是 `kill coordinator when=Kind#n after=K`。意思是：协调器发出第 n 条这种消息的那一步，做完 K 个效果就把它杀掉。应答用 `⇒` 表示：`kill = "kill coordinator when=⇒InitProducerId#1 after=0"` 会在协调器应答第一个 InitProducerId 之前杀掉它。
+# 接下来**写出这次 kill**。先后卖出两个订单，每个订单一个事务。在你的 kill 之后，读者能得到整个订单 580538，而订单 580539 只有一半，这种状态一直持续到协调者恢复。这一行的形式是 `kill coordinator when=Kind#n after=K`。意思是：协调者发出第 n 条这种消息的那一步，做完 K 个效果就把它杀掉。应答用 `⇒` 表示：`kill = "kill coordinator when=⇒InitProducerId#1 after=0"` 会在协调者应答第一个 InitProducerId 之前杀掉它。
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
@@ -281,7 +281,7 @@ data_flow()
 # partition may show. The coordinator sends it no request.
 
 # %% [markdown] lang="zh"
-# 这是实验 06 的那张图，加上了文章里常说的五个步骤的编号。看消费者的那条线：没有人驱动读者，它一次又一次地主动询问，得到分区可以给它看的记录。协调器不会向它发任何请求。
+# 这是实验 06 的那张图，加上了文章里常说的五个步骤的编号。看消费者的那条线：没有人驱动读者，它一次又一次地主动询问，得到分区可以给它看的记录。协调者不会向它发任何请求。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: why must others wait, and must all of them?
@@ -387,7 +387,7 @@ for stop in ("kill", "power-cut"):
 # ## Deeper: where do the offsets go?
 
 # %% [markdown] lang="zh"
-# ## 深入：位移去了哪里？
+# ## 深入：偏移量去了哪里？
 
 # %% [markdown]
 # Two records were written and committed, and a reader gets both.
@@ -421,7 +421,7 @@ print(lag_table(commit))
 # and it does reach 0.
 
 # %% [markdown] lang="zh"
-# 控制消息也占一个位移。所以在读者看来，位移有空缺，`end offset − beginning offset` 算出的比消息数要多。如果工具用最后一条*记录*来计算 lag，那么主题再空闲，它也永远看不到 0。这是出了名的误报。消费者自己的 lag 是从它的位置量到 LSO，确实会到 0。
+# 控制消息也占一个偏移量。所以在读者看来，偏移量有空缺，`end offset − beginning offset` 算出的比消息数要多。如果工具用最后一条*记录*来计算 lag，那么主题再空闲，它也永远看不到 0。这是出了名的误报。消费者自己的 lag 是从它的位置量到 LSO，确实会到 0。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what happens to aborted records?
@@ -480,7 +480,7 @@ print(list_index_steps(mixed_run))
 # transactional producer travels in it: the transactional id, the producer id, the epoch?
 
 # %% [markdown] lang="zh"
-# 首领副本（leader）在 LSO 处截断，附上一份列表，由客户端来跳过。leader 在写入中止的控制消息时、LSO 即将移动之前，把已中止的事务记入它的索引文件（`.txnindex`）：就是 *when is the index written?* 下面的三行。`by_hand` 只凭这份列表来过滤，和客户端的做法一样。对列表里的生产者，客户端从首个位移起丢掉它的记录，到它那条中止的控制消息为止，所以同一个生产者 ID 的 `x8` 会留下来。
+# 首领副本（leader）在 LSO 处截断，附上一份列表，由客户端来跳过。leader 在写入中止的控制消息时、LSO 即将移动之前，把已中止的事务记入它的索引文件（`.txnindex`）：就是 *when is the index written?* 下面的三行。`by_hand` 只凭这份列表来过滤，和客户端的做法一样。对列表里的生产者，客户端从首个偏移量起丢掉它的记录，到它那条中止的控制消息为止，所以同一个生产者 ID 的 `x8` 会留下来。
 #
 # 下一个单元拆开 librdkafka 写到 Kafka 4.3.1 的一个批次。事务型生产者有三个名字：事务 ID（transactional id）、生产者 ID、epoch。随批次传送的是哪一个？
 
@@ -616,7 +616,7 @@ for fact in twice:
 # below the LSO is decided and stays as it is.
 
 # %% [markdown] lang="zh"
-# `c3` 和 `c6` 属于同一个事务，这些读者中有两个得到了 `c6`，却没有得到 `c3`。即使从中间读起，`x4` 也会跳过，因为列表里写着一个在拉取位移*之前*就已开始的事务。OFFSET_OUT_OF_RANGE 只到客户端为止：接下来从哪里读，由 `auto.offset.reset` 决定。
+# `c3` 和 `c6` 属于同一个事务，这些读者中有两个得到了 `c6`，却没有得到 `c3`。即使从中间读起，`x4` 也会跳过，因为列表里写着一个在拉取偏移量*之前*就已开始的事务。OFFSET_OUT_OF_RANGE 只到客户端为止：接下来从哪里读，由 `auto.offset.reset` 决定。
 #
 # 日志不会覆盖任何东西，所以数据库需要快照的地方，这里有一个*位置*就够了：LSO 之下的一切都已有决定，而且不再改变。
 
@@ -632,7 +632,7 @@ for fact in twice:
 # same as text.
 
 # %% [markdown] lang="zh"
-# 探索器会查看协调器宕机一次的所有可能的执行，每一步的每个效果之后都试到。按*开始搜索*。有一个命题会被推翻，用的是最短的执行；其余的都成立。后面那个单元用文字说明同样的结果。
+# 探索器会查看协调者宕机一次的所有可能的执行，每一步的每个效果之后都试到。按*开始搜索*。有一个命题会被推翻，用的是最短的执行；其余的都成立。后面那个单元用文字说明同样的结果。
 
 # %%
 line = "kafka partitions=2 'app=init; begin; send orders-0 a; send orders-1 b; commit'"
@@ -713,7 +713,7 @@ Player(verdict.counterexamples["money"].trace(), title=title)
 # cell, then move the pieces: each move is written between the brackets of its call.
 
 # %% [markdown] lang="zh"
-# 实验 06 给协调器的工作排了顺序，现在看另一端：协调器请求分区的 leader 写一条控制消息，可能是提交，也可能是中止。这七个步骤里有四个是 leader 的工作。你试的每个顺序都会装进一个 leader，它可能在任意两步之间宕机，所有可能的执行都会搜索到。顺序错了，你会看到说明原因的最短执行。*正确的顺序不止一种*。运行这个单元，再移动各个步骤：每次移动都会写到调用的括号里。
+# 实验 06 给协调者的工作排了顺序，现在看另一端：协调者请求分区的 leader 写一条控制消息，可能是提交，也可能是中止。这七个步骤里有四个是 leader 的工作。你试的每个顺序都会装进一个 leader，它可能在任意两步之间宕机，所有可能的执行都会搜索到。顺序错了，你会看到说明原因的最短执行。*正确的顺序不止一种*。运行这个单元，再移动各个步骤：每次移动都会写到调用的括号里。
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = MARKER.arrange([
@@ -749,7 +749,7 @@ check(MARKER, order)
 # names the belief behind it, and the run that refutes it opens where it shows.
 
 # %% [markdown] lang="zh"
-# leader 对自己的分区知道两件事：*所有未决事务的首个位移*（一个元组，可能是空的），以及*高水位*。请写出规则，说明只读已提交数据的读者不能到达哪个位移。规则会装进 leader，在三个小系统的所有可能的执行里都试一遍。
+# leader 对自己的分区知道两件事：*所有未决事务的首个偏移量*（一个元组，可能是空的），以及*高水位*。请写出规则，说明只读已提交数据的读者不能到达哪个偏移量。规则会装进 leader，在三个小系统的所有可能的执行里都试一遍。
 #
 # 有两条提示可看：`print(LSO.hint(1))`，然后 `print(LSO.hint(2))`。如果规则还不对，提示信息会指出背后的想法，推翻它的执行也会打开，停在看得出问题的那一步。
 
@@ -831,14 +831,14 @@ check(LSO, lso)
 # |---|---|---|
 # | 提交已返回，所以可见 | PrepareCommit 之后就应答，此时还没有任何控制消息 | 执行 |
 # | 读者一下子得到整个事务 | 每个分区在自己的控制消息写入时才显示它 | 执行 |
-# | 控制消息由生产者写入 | 由 leader 写入，是协调器请求的 | 谁和谁说话 |
-# | 协调器会通知消费者 | 是读者来询问；控制消息是日志里的一条记录 | 谁和谁说话 |
+# | 控制消息由生产者写入 | 由 leader 写入，是协调者请求的 | 谁和谁说话 |
+# | 协调者会通知消费者 | 是读者来询问；控制消息是日志里的一条记录 | 谁和谁说话 |
 # | 未结束的事务只隐藏自己的消息 | 在这里，它后面的一切都要等待 | 别人要等 |
 # | 一个事务阻塞，后面的全都阻塞 | 只有它写过的分区里的读者 | 别人要等 |
 # | 提交推进高水位 | 推进它的是复制；提交推进的是 LSO | 高水位 |
-# | 位移连续 | 控制消息也占位移；按最后一条记录算的 lag 永远到不了 0 | 位移 |
+# | 偏移量连续 | 控制消息也占偏移量；按最后一条记录算的 lag 永远到不了 0 | 偏移量 |
 # | 已中止的记录被删除，或由 broker 过滤 | 记录留在日志里，由客户端跳过 | 中止的记录 |
-# | 中止列表里有起点和终点 | 文件里有；传送的只有 ID 和首个位移 | 中止的记录 |
+# | 中止列表里有起点和终点 | 文件里有；传送的只有 ID 和首个偏移量 | 中止的记录 |
 # | 批次带着事务 ID | 带的是生产者 ID 和 epoch | 中止的记录 |
 # | 消费者缓存到控制消息到来为止 | 哪种模式都不缓存；是 broker 扣住 | 级别 |
 # | read_committed 是默认级别 | Java 里不是 | 级别 |

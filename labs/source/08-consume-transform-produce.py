@@ -11,13 +11,13 @@
 # **The short way:** Hook, Predict, Run, Put it into order, What you know now. The other parts are folded
 # under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
 #
-# **You need** lab 07. A *position* (位移, offset) is the next offset to read. A *consumer group* (消费者组)
-# is a set of workers that share the partitions of a topic. Its *group coordinator* (组协调器) is the broker
+# **You need** lab 07. A *position* (偏移量, offset) is the next offset to read. A *consumer group* (消费者组)
+# is a set of workers that share the partitions of a topic. Its *group coordinator* (组协调者) is the broker
 # that knows who is in the group, and how far the group has come. `orders-0@1` is the position 1 in the
 # partition `orders-0`; `orders-0@-1` says that there is none yet.
 
 # %% [markdown] lang="zh"
-# # 实验 08 · 位移怎样加入事务？
+# # 实验 08 · 偏移量怎样加入事务？
 #
 # *90 分钟，短路线约 15 分钟* · Kafka 4.3，Java 客户端 4.x
 #
@@ -25,7 +25,7 @@
 #
 # **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **你需要**先做实验 07。*位移*（position）说的是下一条要读的记录，用它的 offset 表示。*消费者组*（consumer group）是共同分担一个主题各分区的一组工作进程。*组协调器*（group coordinator）是一个 broker，它知道组里有谁、这个组读到了哪里。`orders-0@1` 表示分区 `orders-0` 里的位移 1；`orders-0@-1` 表示还没有位移。
+# **你需要**先做实验 07。*偏移量*（position）说的是下一条要读的记录，用它的 offset 表示。*消费者组*（consumer group）是共同分担一个主题各分区的一组工作进程。*组协调者*（group coordinator）是一个 broker，它知道组里有谁、这个组读到了哪里。`orders-0@1` 表示分区 `orders-0` 里的偏移量 1；`orders-0@-1` 表示还没有偏移量。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -92,7 +92,7 @@ from mqlab.lessons.kafka.lab08 import (
 # %% jupyter={"source_hidden": true}
 apart = scenario("""
 # Output and position are committed apart
-#zh 输出和位移分开提交
+#zh 输出和偏移量分开提交
 system income
 kill worker when=OffsetCommit#1 after=0
 run worker: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, commit, commit-offsets accounting
@@ -110,7 +110,7 @@ Predict("08-apart", trace=apart, step=dead)
 # neither*.
 
 # %% [markdown] lang="zh"
-# 每个事务都是完整的，每次调用都返回 ok，£316.78 却变成了 £633.56。凡是要累加的金额，每一笔都只能算一次（最后会讲到一家银行的贷款）。有人*盯着看*的数字也是这样：仪表每分钟报一个数，只要有一个重复，就会看到一次跳变。改成*先*提交位移，也好不到哪里去：在两者之间被杀，订单就丢了。商店要的是*要么都有，要么都没有*。
+# 每个事务都是完整的，每次调用都返回 ok，£316.78 却变成了 £633.56。凡是要累加的金额，每一笔都只能算一次（最后会讲到一家银行的贷款）。有人*盯着看*的数字也是这样：仪表每分钟报一个数，只要有一个重复，就会看到一次跳变。改成*先*提交偏移量，也好不到哪里去：在两者之间被杀，订单就丢了。商店要的是*要么都有，要么都没有*。
 
 # %% [markdown]
 # ## Run
@@ -122,12 +122,12 @@ Predict("08-apart", trace=apart, step=dead)
 # %% [markdown] lang="zh"
 # ## 执行
 #
-# `sendOffsetsToTransaction(positions, groupMetadata)`：由**生产者**把位移发给组协调器，算作自己事务的一部分。下面还是那个工作进程，这次在它要提交的时候被杀。用方向键逐步查看，注意 `__consumer_offsets-0` 和它的 LSO，再看是谁执行了中止。
+# `sendOffsetsToTransaction(positions, groupMetadata)`：由**生产者**把偏移量发给组协调者，算作自己事务的一部分。下面还是那个工作进程，这次在它要提交的时候被杀。用方向键逐步查看，注意 `__consumer_offsets-0` 和它的 LSO，再看是谁执行了中止。
 
 # %%
 together = scenario("""
 # Output and position in one transaction
-#zh 输出和位移在同一个事务里
+#zh 输出和偏移量在同一个事务里
 system income
 kill worker when=EndTxn#1 after=0
 run worker: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send-offsets accounting orders-0@1, commit
@@ -145,7 +145,7 @@ Player(together, step=first(together, "killed"))
 # transaction. So the position does not count, the order is read again, and counts once.
 
 # %% [markdown] lang="zh"
-# `__consumer_offsets` 也只是一个日志。位移在里面是一条*事务性*记录（`orders-0@1 @2`：从位移 1 接着读；记录本身位于 2），和别的事务性记录一样，也会得到一条控制消息（marker）。第一次得到的是中止的控制消息，因为重启后的工作进程调用 `init`，中止了未结束的事务。所以这个位移不算数，订单会再读一次，最终只计入一次。
+# `__consumer_offsets` 也只是一个日志。偏移量在里面是一条*事务性*记录（`orders-0@1 @2`：从偏移量 1 接着读；记录本身位于 2），和别的事务性记录一样，也会得到一条控制消息（marker）。第一次得到的是中止的控制消息，因为重启后的工作进程调用 `init`，中止了未结束的事务。所以这个偏移量不算数，订单会再读一次，最终只计入一次。
 
 # %% [markdown]
 # ## Put it into order
@@ -193,7 +193,7 @@ check(ORDER, order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 位移和输出出自同一个决定，因为位移也不过是一条记录。中止会收回这两样，消费者却停在原处。成员一旦被替换，消费者组就不再接受它。出了集群，任何事都可能发生两次。
+# 偏移量和输出出自同一个决定，因为偏移量也不过是一条记录。中止会收回这两样，消费者却停在原处。成员一旦被替换，消费者组就不再接受它。出了集群，任何事都可能发生两次。
 #
 # 短路线到此结束。下面的部分继续深入，10 分中有 6 分在那里。下一个实验跟着同一个订单去看 Pulsar，那里的读者等在另一个地方：[实验 09](09-coordinator-and-buffer.ipynb)。
 
@@ -238,20 +238,20 @@ print(actors(together))
 # the log of positions in the run above.
 
 # %% [markdown] lang="zh"
-# 参与的有五方：生产者、消费者、事务协调器、组协调器，以及担任分区首领副本（leader）的 broker。消费者只管读。在事务协调器看来，`__consumer_offsets-0` 不过是又一个该收到控制消息的分区。
+# 参与的有五方：生产者、消费者、事务协调者、组协调者，以及担任分区首领副本（leader）的 broker。消费者只管读。在事务协调者看来，`__consumer_offsets-0` 不过是又一个该收到控制消息的分区。
 #
-# | 阶段 | 收入 | 位移 |
+# | 阶段 | 收入 | 偏移量 |
 # |---|---|---|
-# | 预留 | `income-0` 的 leader 请协调器登记：`Ongoing {income-0}` | 组协调器也这样做：`Ongoing {__consumer_offsets-0, income-0}` |
+# | 预留 | `income-0` 的 leader 请协调者登记：`Ongoing {income-0}` | 组协调者也这样做：`Ongoing {__consumer_offsets-0, income-0}` |
 # | 写入 | 向 `income-0` 发 Produce | 向 `__consumer_offsets-0` 发 TxnOffsetCommit |
 # | 决定 | PrepareCommit，两者合用一次 | |
 # | 公布决定 | `income-0` 里的一条控制消息 | `__consumer_offsets-0` 里的一条控制消息 |
-# | 变为可见 | LSO 越过它，读者读到它 | 位移由 pending 变为 committed |
-# | 遗忘 | CompleteCommit | 被这个组后来的位移取代 |
+# | 变为可见 | LSO 越过它，读者读到它 | 偏移量由 pending 变为 committed |
+# | 遗忘 | CompleteCommit | 被这个组后来的偏移量取代 |
 #
 # InitProducerId 和 JoinGroup 在第一个阶段之前，不属于任何阶段；begin 只在本地进行。
 #
-# 下面第一个单元列出引子那次执行的调用和计入的金额，第二个单元列出上面那次执行的位移日志。
+# 下面第一个单元列出引子那次执行的调用和计入的金额，第二个单元列出上面那次执行的偏移量日志。
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print(list_calls(apart), "\n")
@@ -265,19 +265,19 @@ print(count_orders(together))
 # ## Deeper: where is a position that is not decided yet?
 
 # %% [markdown] lang="zh"
-# ## 深入：还没有决定的位移在哪里？
+# ## 深入：还没有决定的偏移量在哪里？
 
 # %% [markdown]
 # The worker has sent its position, and has not committed. Another process asks how far the group has come,
 # as a worker does that takes its place.
 
 # %% [markdown] lang="zh"
-# 工作进程已经发出位移，还没有提交。另一个进程来问这个组读到了哪里，接替它的工作进程也会这样问。
+# 工作进程已经发出偏移量，还没有提交。另一个进程来问这个组读到了哪里，接替它的工作进程也会这样问。
 
 # %% jupyter={"source_hidden": true}
 pending = scenario("""
 # A position that is pending
-#zh 待定的位移
+#zh 待定的偏移量
 system income readers=reader
 run worker: init, begin, send income-0 580538+31678, send-offsets accounting orders-0@1
 run reader: committed accounting orders-0
@@ -310,16 +310,16 @@ print(read_recording("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetC
 # *without* a transaction. Which one wins?
 
 # %% [markdown] lang="zh"
-# 位移待定（pending）的时候，得到的应答是 UNSTABLE_OFFSET_COMMIT。提交之后，它就算数。中止之后，它被丢弃，仍以原来的位移为准。表中是真实的 Kafka 4.3.1，按同样的顺序询问。旧客户端询问时不带“require stable”，这时它返回原来的位移，订单就可能计入两次（KIP-447）。
+# 偏移量待定（pending）的时候，得到的应答是 UNSTABLE_OFFSET_COMMIT。提交之后，它就算数。中止之后，它被丢弃，仍以原来的偏移量为准。表中是真实的 Kafka 4.3.1，按同样的顺序询问。旧客户端询问时不带“require stable”，这时它返回原来的偏移量，订单就可能计入两次（KIP-447）。
 #
-# 应用几乎察觉不到，只是 `poll()` 什么也没有拿到。但 `committed()` 要的就是位移本身，过了 `default.api.timeout.ms`（60 s）就会抛出 TimeoutException。事务可能开得更久：满 60 s 才超时，协调器最多还要再过 10 s 才去检查。
+# 应用几乎察觉不到，只是 `poll()` 什么也没有拿到。但 `committed()` 要的就是偏移量本身，过了 `default.api.timeout.ms`（60 s）就会抛出 TimeoutException。事务可能开得更久：满 60 s 才超时，协调者最多还要再过 10 s 才去检查。
 #
-# 消费者组不一定只用事务来提交位移。有一个位移待定时，成员仍可以*不用*事务再提交一个。哪一个有效？
+# 消费者组不一定只用事务来提交偏移量。有一个偏移量待定时，成员仍可以*不用*事务再提交一个。哪一个有效？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 later = scenario("""
 # A plain commit, written after the pending one
-#zh 写在待定位移之后的普通提交
+#zh 写在待定偏移量之后的普通提交
 system income readers=reader
 run worker: init, begin, send-offsets accounting orders-0@7
 run reader: commit-offsets accounting orders-0@3
@@ -334,7 +334,7 @@ print(offsets(later))
 # on unless you turn it off: it commits positions outside of any transaction, in the background.
 
 # %% [markdown] lang="zh"
-# 有效的是 3，不是 7。起作用的是*日志中*的先后，不是作出决定的先后，也不是哪个数更大。所以一个组应当只用一种方式提交位移。要当心 `enable.auto.commit`：除非你关掉它，它一直是开着的，会在后台、在任何事务之外提交位移。
+# 有效的是 3，不是 7。起作用的是*日志中*的先后，不是作出决定的先后，也不是哪个数更大。所以一个组应当只用一种方式提交偏移量。要当心 `enable.auto.commit`：除非你关掉它，它一直是开着的，会在后台、在任何事务之外提交偏移量。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does an abort take back?
@@ -347,7 +347,7 @@ print(offsets(later))
 # It polls.
 
 # %% [markdown] lang="zh"
-# 工作进程已经读了订单（位移 1），发出了收入和位移，然后中止。它没有重启，而是接着 poll。
+# 工作进程已经读了订单（偏移量 1），发出了收入和偏移量，然后中止。它没有重启，而是接着 poll。
 
 # %% jupyter={"source_hidden": true}
 aborted = scenario("""
@@ -372,7 +372,7 @@ print(list_calls(aborted))
 # began, and then the order is there again.
 
 # %% [markdown] lang="zh"
-# poll 什么也没有拿到！订单既没有计入，也没有再读一次。下一个事务会提交排在它之后的位移，订单就永远丢了。4.0 之前，Kafka 自己的设计文档说，消费者的位移会恢复到旧值。从那以后，文档改为提醒你：恢复的是*已保存*的位移，消费者不会自己倒回去。倒回去是应用的事：`seek` 到这一轮开始的地方，订单就又来了。
+# poll 什么也没有拿到！订单既没有计入，也没有再读一次。下一个事务会提交排在它之后的偏移量，订单就永远丢了。4.0 之前，Kafka 自己的设计文档说，消费者的偏移量会恢复到旧值。从那以后，文档改为提醒你：恢复的是*已保存*的偏移量，消费者不会自己倒回去。倒回去是应用的事：`seek` 到这一轮开始的地方，订单就又来了。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: two of a kind: who tells them apart?
@@ -419,7 +419,7 @@ print(read_recording("tv2", "group-generation-fencing", "TxnOffsetCommit", "Join
 # never leave it out.
 
 # %% [markdown] lang="zh"
-# 消费者组的*代*（generation）记的是组里的分区重新分配过多少次。`sendOffsetsToTransaction(positions, consumer.groupMetadata())` 里的*组元数据*（group metadata）就带着它。组不认识的成员会得到 UNKNOWN_MEMBER_ID，generation 过旧的成员会得到 ILLEGAL_GENERATION。到了应用那里，两者都是同一个 **CommitFailedException**，而且是*可中止的*（abortable）：中止事务，再去取新订单。最后一张表来自真实的 broker。请看其中最后一个 TxnOffsetCommit：位移*不带*元数据，也被接受了。所以千万不要省掉元数据。
+# 消费者组的*代*（generation）记的是组里的分区重新分配过多少次。`sendOffsetsToTransaction(positions, consumer.groupMetadata())` 里的*组元数据*（group metadata）就带着它。组不认识的成员会得到 UNKNOWN_MEMBER_ID，generation 过旧的成员会得到 ILLEGAL_GENERATION。到了应用那里，两者都是同一个 **CommitFailedException**，而且是*可中止的*（abortable）：中止事务，再去取新订单。最后一张表来自真实的 broker。请看其中最后一个 TxnOffsetCommit：偏移量*不带*元数据，也被接受了。所以千万不要省掉元数据。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who waits for a worker that falls silent later?
@@ -432,12 +432,12 @@ print(read_recording("tv2", "group-generation-fencing", "TxnOffsetCommit", "Join
 # partition. When can `two` go on?
 
 # %% [markdown] lang="zh"
-# 这一次，`one` *已经发出*位移，才没了动静。消费者组把它除名，分区归了 `two`。`two` 什么时候才能接着干？
+# 这一次，`one` *已经发出*偏移量，才没了动静。消费者组把它除名，分区归了 `two`。`two` 什么时候才能接着干？
 
 # %% jupyter={"source_hidden": true}
 stalled = scenario("""
 # A silent worker that has sent its position
-#zh 已发出位移却没了动静的工作进程
+#zh 已发出偏移量却没了动静的工作进程
 system income workers=one,two
 run one: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send-offsets accounting orders-0@1
 fire __consumer_offsets-0 session/accounting/one-1
@@ -472,7 +472,7 @@ print(count_orders(stalled))
 # group's position.
 
 # %% [markdown] lang="zh"
-# 订单 580538 的位移是 0。有两个工作进程，只差一个数。两者都先提交，再重新启动，从消费者组的位移读起。
+# 订单 580538 的偏移量是 0。有两个工作进程，只差一个数。两者都先提交，再重新启动，从消费者组的偏移量读起。
 
 # %% tags=["nbval-check-output"]
 NUMBER = """
@@ -491,7 +491,7 @@ for name, number in (("the last one processed", 1), ("the next one to read", 2))
 # marker. Which lag does a monitoring tool show, if it subtracts the committed position from the end?
 
 # %% [markdown] lang="zh"
-# 提交的位移**至少是 last + 1**，也就是下一条要读的位移。它还可能更大，因为控制消息也占位移（实验 07）。有一个进程给 `income` 记账，它读到一条记录，后面是一条控制消息。监控工具用末尾减去已提交的位移，会显示多大的滞后（lag）？
+# 提交的偏移量**至少是 last + 1**，也就是下一条要读的偏移量。它还可能更大，因为控制消息也占偏移量（实验 07）。有一个进程给 `income` 记账，它读到一条记录，后面是一条控制消息。监控工具用末尾减去已提交的偏移量，会显示多大的滞后（lag）？
 
 # %% tags=["nbval-check-output"]
 LAG = """
@@ -594,7 +594,7 @@ Player(example, step=first(example, "killed"), title=title)
 # counted* does not even hold while everything goes well. In one transaction neither happens, in any run.
 
 # %% [markdown] lang="zh"
-# 位移放在最后，是*至少一次*。位移放在最前，是*至多一次*，而且*算作已读的都已计入*这个承诺，就算一切正常也守不住。放在一个事务里，不论怎样执行，两种情况都不会发生。
+# 偏移量放在最后，是*至少一次*。偏移量放在最前，是*至多一次*，而且*算作已读的都已计入*这个承诺，就算一切正常也守不住。放在一个事务里，不论怎样执行，两种情况都不会发生。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which safeguard is necessary?
@@ -626,7 +626,7 @@ for name, example in verdict.counterexamples.items():
 # as well as its successor. This is that run:
 
 # %% [markdown] lang="zh"
-# 第一行：如果位移一写下就算数，那么进程被杀、事务中止之后，收入丢弃了，位移却留了下来，订单就丢了。第二行：已被除名的成员和它的接替者都提交了。执行过程如下：
+# 第一行：如果偏移量一写下就算数，那么进程被杀、事务中止之后，收入丢弃了，偏移量却留了下来，订单就丢了。第二行：已被除名的成员和它的接替者都提交了。执行过程如下：
 
 # %%
 zombie = found["generation_fencing"].trace()
@@ -663,7 +663,7 @@ Player(zombie, title=say("Without generation fencing", "没有 generation 隔离
 
 
 # %% [markdown] lang="zh"
-# 把位移和输出放进一个事务的工作进程还不够好：`app.income` 一抛异常（价格服务没有应答），进程就死了。请写一个循环，让每个订单恰好计入一次，*而且能继续干下去*。
+# 把偏移量和输出放进一个事务的工作进程还不够好：`app.income` 一抛异常（价格服务没有应答），进程就死了。请写一个循环，让每个订单恰好计入一次，*而且能继续干下去*。
 #
 # | 调用 | 作用 |
 # |---|---|
@@ -671,11 +671,11 @@ Player(zombie, title=say("Without generation fencing", "没有 generation 隔离
 # | `app.income(order)` | 返回它的收入；价格未知时抛出 `Abortable` |
 # | `app.begin()`、`app.commit()`、`app.abort()` | 生产者的事务 |
 # | `app.send(value)` | 写入 `income-0` |
-# | `app.send_offsets(offset)` | 在事务中发送位移，带上组元数据 |
-# | `app.commit_offsets(offset)` | 由消费者提交位移，不属于任何事务 |
+# | `app.send_offsets(offset)` | 在事务中发送偏移量，带上组元数据 |
+# | `app.commit_offsets(offset)` | 由消费者提交偏移量，不属于任何事务 |
 # | `app.seek(offset)` | 消费者改从那里读起 |
 #
-# 调用失败时抛出 `Abortable`（中止，然后继续）或 `Refused`（只有换新进程才行：不要捕获它）。`init` 和查询组的位移，在你的函数开始之前就已完成。
+# 调用失败时抛出 `Abortable`（中止，然后继续）或 `Refused`（只有换新进程才行：不要捕获它）。`init` 和查询组的偏移量，在你的函数开始之前就已完成。
 #
 # 检查时，先让价格服务失败；再在每次调用之后杀掉进程；再让它在每次调用之后沉默到会话过期，由另一个工作进程接替；最后针对一个订单试遍所有可能的执行，包括在任意处杀掉进程、在任意处断开连接。有两条提示可看：`print(LOOP.hint(1))`、`print(LOOP.hint(2))`。
 
@@ -722,7 +722,7 @@ check(LOOP, work)
 # 580540 does each kind of reader get?*
 
 # %% [markdown] lang="zh"
-# 现在这个循环是一个独立的程序，用的是未经改动的 confluent-kafka 消费者和生产者。它读四个订单，为每个订单写一张发票，发票和位移放在同一个事务里，每个订单一个事务。在第三个事务中，一切都已发出、什么都还没有提交的时候，用 `kill -9` 杀掉程序，再启动一次。*运行之前先想一想：第二次启动后从哪个位移读起？两种读者各会读到几张 580540 的发票？*
+# 现在这个循环是一个独立的程序，用的是未经改动的 confluent-kafka 消费者和生产者。它读四个订单，为每个订单写一张发票，发票和偏移量放在同一个事务里，每个订单一个事务。在第三个事务中，一切都已发出、什么都还没有提交的时候，用 `kill -9` 杀掉程序，再启动一次。*运行之前先想一想：第二次启动后从哪个偏移量读起？两种读者各会读到几张 580540 的发票？*
 
 # %% tags=["nbval-check-output"]
 from mqlab.lessons.kafka.lab08 import kill_the_loop
@@ -735,7 +735,7 @@ print(kill_the_loop())
 # out. Nobody had to wait for a timeout, because the second life asked for the same `transactional.id`.
 
 # %% [markdown] lang="zh"
-# 位移属于那个已中止的事务，所以第二次启动后从 580540 之前读起。第一次写的发票还在日志里，后面跟着一条中止的控制消息：只有读已提交的读者会略过它。没有人必须等到超时，因为第二次启动用的是同一个 `transactional.id`。
+# 偏移量属于那个已中止的事务，所以第二次启动后从 580540 之前读起。第一次写的发票还在日志里，后面跟着一条中止的控制消息：只有读已提交的读者会略过它。没有人必须等到超时，因为第二次启动用的是同一个 `transactional.id`。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: where does the promise end?
@@ -766,9 +766,9 @@ print(side_effects(in_one_transaction))
 # futures that `send` gave you, or the position is committed although the income is lost.)
 
 # %% [markdown] lang="zh"
-# *精确一次*（exactly once）说的是**在 Kafka 里计入**的订单，不是你的函数执行的次数。请看中间的“2, 1”：顾客收到两封邮件，账上只有一个订单。没有哪个 broker 能收回邮件。若是数据库，就把那一行和位移写进*数据库的*事务，或者让写入幂等（实验 11）。
+# *精确一次*（exactly once）说的是**在 Kafka 里计入**的订单，不是你的函数执行的次数。请看中间的“2, 1”：顾客收到两封邮件，账上只有一个订单。没有哪个 broker 能收回邮件。若是数据库，就把那一行和偏移量写进*数据库的*事务，或者让写入幂等（实验 11）。
 #
-# 人们用这个词来指两种不同的承诺。一种是*消息服务*的承诺：生产者发送的消息只存一次。另一种关乎*读取、计算、保存*：输入、结果和输入中的位移一起前进。（下面的循环在提交位移之前调用 `flush`。这里发送失败会抛出异常。在 Java 里，即使有发送失败，`flush` 也正常返回。要检查 `send` 返回的 future，否则收入丢了，位移却照样提交。）
+# 人们用这个词来指两种不同的承诺。一种是*消息服务*的承诺：生产者发送的消息只存一次。另一种关乎*读取、计算、保存*：输入、结果和输入中的偏移量一起前进。（下面的循环在提交偏移量之前调用 `flush`。这里发送失败会抛出异常。在 Java 里，即使有发送失败，`flush` 也正常返回。要检查 `send` 返回的 future，否则收入丢了，偏移量却照样提交。）
 
 # %% tags=["nbval-check-output"]
 def messaging(app: App):
@@ -856,7 +856,7 @@ for topic in ("income", "ledger"):
 # `processing.guarantee=exactly_once_v2` is such a graph.
 
 # %% [markdown] lang="zh"
-# 每一级有自己的事务，级与级之间靠 *read_committed* 连接。所以无论图有多大，每一条边都是精确一次，整张图也就是精确一次；每条边要多花一次提交的时间。ledger 这一级只读到一条记录，提交的却是 `income-0` 的位移 3：中止的那条记录和它的控制消息占了 0 和 1。设置了 `processing.guarantee=exactly_once_v2` 的 Kafka Streams 就是这样一张图。
+# 每一级有自己的事务，级与级之间靠 *read_committed* 连接。所以无论图有多大，每一条边都是精确一次，整张图也就是精确一次；每条边要多花一次提交的时间。ledger 这一级只读到一条记录，提交的却是 `income-0` 的偏移量 3：中止的那条记录和它的控制消息占了 0 和 1。设置了 `processing.guarantee=exactly_once_v2` 的 Kafka Streams 就是这样一张图。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which beliefs did these runs refute?
@@ -882,14 +882,14 @@ for topic in ("income", "ledger"):
 # | 想法 | 事实 | 见于 |
 # |---|---|---|
 # | 精确一次也管我的数据库，或者我的函数只执行一次 | 一个订单在 Kafka 里计入一次；函数可能再执行 | 承诺到哪里为止 |
-# | 中止会让消费者倒回去 | 恢复的只有已提交的位移；`seek` 要你自己做 | 中止 |
-# | 提交的位移是最后处理的那一条 | 至少是 last + 1，下一条要读的 | 哪个数 |
+# | 中止会让消费者倒回去 | 恢复的只有已提交的偏移量；`seek` 要你自己做 | 中止 |
+# | 提交的偏移量是最后处理的那一条 | 至少是 last + 1，下一条要读的 | 哪个数 |
 # | lag 到不了 0，就是还有活没干完 | 可能只是一条控制消息没有算作已读 | 哪个数 |
-# | 工作进程一经除名，就不再耽误别人 | 它待定的位移还会，直到超时 | 谁要等 |
-# | 有事务就够了，位移可以随后提交 | 分开提交，中间一宕机就计入两次 | 引子、最短的 kill |
-# | 消费者参与事务 | 位移由生产者发送 | 执行 |
-# | 位移待定时，读到的是旧位移 | UNSTABLE_OFFSET_COMMIT：再问一次 | 还没有决定 |
-# | 位移大的有效 | 日志中靠后的有效 | 还没有决定 |
+# | 工作进程一经除名，就不再耽误别人 | 它待定的偏移量还会，直到超时 | 谁要等 |
+# | 有事务就够了，偏移量可以随后提交 | 分开提交，中间一宕机就计入两次 | 引子、最短的 kill |
+# | 消费者参与事务 | 偏移量由生产者发送 | 执行 |
+# | 偏移量待定时，读到的是旧偏移量 | UNSTABLE_OFFSET_COMMIT：再问一次 | 还没有决定 |
+# | 偏移量大的有效 | 日志中靠后的有效 | 还没有决定 |
 # | 只有 epoch 能隔离 | 组的 generation 也能 | 两个一样的 |
 
 # %% [markdown] tags=["deeper"]
@@ -905,7 +905,7 @@ for topic in ("income", "ledger"):
 # again.
 
 # %% [markdown] lang="zh"
-# 银行的一个柜台从 `loans-0` 读取贷款申请，每批准一笔，就在 `credits-0` 里写一笔放款。Ada 申请了 £9000（`Ada:900000`，以便士计）。*金额*一栏现在的意思是：批准的放款，恰好对应算作已读的那些申请。银行用的是引子里的工作进程。它在要提交位移的时候被杀，再重新启动。
+# 银行的一个柜台从 `loans-0` 读取贷款申请，每批准一笔，就在 `credits-0` 里写一笔放款。Ada 申请了 £9000（`Ada:900000`，以便士计）。*金额*一栏现在的意思是：批准的放款，恰好对应算作已读的那些申请。银行用的是引子里的工作进程。它在要提交偏移量的时候被杀，再重新启动。
 
 # %% jupyter={"source_hidden": true}
 BANK = """
@@ -920,7 +920,7 @@ restart desk
 granted_twice = scenario(
     BANK.format(
         title="A bank that commits the credit and the position apart",
-        chinese="放款和位移分开提交的银行",
+        chinese="放款和偏移量分开提交的银行",
         last_call="OffsetCommit",
         end="commit, commit-offsets lending",
     )
@@ -928,7 +928,7 @@ granted_twice = scenario(
 granted_once = scenario(
     BANK.format(
         title="A bank that commits the credit and the position together",
-        chinese="放款和位移一起提交的银行",
+        chinese="放款和偏移量一起提交的银行",
         last_call="EndTxn",
         end="send-offsets lending loans-0@1, commit",
     )
@@ -941,7 +941,7 @@ Player(granted_twice, step=find_red_step(granted_twice, "money"))
 # in the transaction, and is killed when it wants to commit that.
 
 # %% [markdown] lang="zh"
-# 指示灯变红了：Ada 只申请了一笔 £9000，却得到两笔。现在，工作进程把位移放在事务里发送，在要提交这个事务的时候被杀。
+# 指示灯变红了：Ada 只申请了一笔 £9000，却得到两笔。现在，工作进程把偏移量放在事务里发送，在要提交这个事务的时候被杀。
 
 # %% tags=["nbval-check-output"]
 for name, run in (("apart", granted_twice), ("in the transaction", granted_once)):
@@ -964,7 +964,7 @@ for name, run in (("apart", granted_twice), ("in the transaction", granted_once)
 # | the loop is exactly once | yes | yes | no: make the output idempotent |
 
 # %% [markdown] lang="zh"
-# 第一笔放款连同它的位移一起中止，所以申请又读了一次，只放了一笔款。工作进程并不知道什么是贷款：同一个循环，既能放款，也能计算订单收入。
+# 第一笔放款连同它的偏移量一起中止，所以申请又读了一次，只放了一笔款。工作进程并不知道什么是贷款：同一个循环，既能放款，也能计算订单收入。
 #
 # 在别的 broker 上：
 #
@@ -988,7 +988,7 @@ for name, run in (("apart", granted_twice), ("in the transaction", granted_once)
 # `send_offsets` and `commit`, and started again.
 
 # %% [markdown] lang="zh"
-# 银行的柜台和第二次执行一样，在事务里发送位移。每处理一笔贷款，它的函数还要调用短信（SMS）服务（“您的贷款已放款”）。一天夜里，柜台在 `send_offsets` 和 `commit` 之间被杀，再重新启动。
+# 银行的柜台和第二次执行一样，在事务里发送偏移量。每处理一笔贷款，它的函数还要调用短信（SMS）服务（“您的贷款已放款”）。一天夜里，柜台在 `send_offsets` 和 `commit` 之间被杀，再重新启动。
 
 # %% jupyter={"source_hidden": true}
 Predict("08-exit-ticket", trace=granted_once, step=first(granted_once, "killed"))

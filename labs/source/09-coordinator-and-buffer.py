@@ -13,7 +13,7 @@
 #
 # **You need** lab 00, or these words. A *partition* is one log of a topic, here `orders-0`. It consists of
 # *entries*; the *position* of an entry is its number. A *subscription* (订阅) is a group of consumers with a
-# place of its own in the partition. The *coordinator* (事务协调器) is the part of a broker that numbers
+# place of its own in the partition. The *coordinator* (事务协调者) is the part of a broker that numbers
 # transactions and writes down how they end; here it is called `tc-0`.
 
 # %% [markdown] lang="zh"
@@ -25,7 +25,7 @@
 #
 # **短路线**：引子、预测、执行、你来当分发器、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
 #
-# **你需要**先做实验 00，或者先知道下面几个词。*分区*（partition）是主题的一个日志，这里是 `orders-0`。它由*条目*（entry）组成，条目的*位置*（position）就是它的编号。*订阅*（subscription）是一组消费者，在分区里有自己的读取进度。*协调器*（coordinator，即事务协调器）是 broker 的一部分，给事务编号，并记下事务怎样结束；这里它叫 `tc-0`。
+# **你需要**先做实验 00，或者先知道下面几个词。*分区*（partition）是主题的一个日志，这里是 `orders-0`。它由*条目*（entry）组成，条目的*位置*（position）就是它的编号。*订阅*（subscription）是一组消费者，在分区里有自己的读取进度。*协调者*（coordinator，即事务协调者）是 broker 的一部分，给事务编号，并记下事务怎样结束；这里它叫 `tc-0`。
 
 # %% [markdown]
 # ## Hook: three orders on their way to accounting
@@ -148,12 +148,12 @@ Player(waiting, step=first(waiting, "receive books: ok nothing"))
 #
 # | 阶段 | 在这次执行中 | 写在哪里 |
 # |---|---|---|
-# | 预留 | 事务得到 ID；涉及的每个分区都登记 | 协调器的日志 |
+# | 预留 | 事务得到 ID；涉及的每个分区都登记 | 协调者的日志 |
 # | 写入 | 消息 | 消息所在的分区 |
-# | 决定 | COMMITTING | 协调器的日志 |
+# | 决定 | COMMITTING | 协调者的日志 |
 # | 公布决定 | 向每个登记过的分区发一个请求 | 哪里都不写 |
 # | 变为可见 | 一条*控制消息*（marker），也就是不含消息的条目；maxReadPosition 前移 | 分区 |
-# | 遗忘 | COMMITTED | 协调器的日志 |
+# | 遗忘 | COMMITTED | 协调者的日志 |
 
 # %% [markdown]
 # ## Be the dispatcher
@@ -278,7 +278,7 @@ for name, coordinators in {"out of the box": 0, "switched on": 1}.items():
 # transaction coordinator has not initialized.* Both sides must be told.
 
 # %% [markdown] lang="zh"
-# 只有设置了 `transactionCoordinatorEnabled`，broker 才有协调器，而它默认是 `false`。普通消息不靠它也能收发。我们的模型会拒绝 `newTransaction`。至于 4.2.4 的真实客户端，设了 `enableTransaction(true)` 就根本创建不出来，报错说：*broker 没有启用事务协调器，或者事务协调器还没有初始化*。两边都要设置才行。
+# 只有设置了 `transactionCoordinatorEnabled`，broker 才有协调者，而它默认是 `false`。普通消息不靠它也能收发。我们的模型会拒绝 `newTransaction`。至于 4.2.4 的真实客户端，设了 `enableTransaction(true)` 就根本创建不出来，报错说：*broker 没有启用事务协调者，或者事务协调者还没有初始化*。两边都要设置才行。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a transaction's id say?
@@ -319,11 +319,11 @@ print(read_recording("pulsar-4.2.4/4.2", "ids", "NewTxn", "coordinatorStats"))
 
 
 # %% [markdown] lang="zh"
-# ID 的前一半是协调器，整整 64 位。后一半是该协调器的事务计数。有文章说是 *16 位加 112 位*，设计文档也这么说。果真如此，就该由最高的 16 位区分各个协调器。可是在每个 ID 里，这几位都是 0。
+# ID 的前一半是协调者，整整 64 位。后一半是该协调者的事务计数。有文章说是 *16 位加 112 位*，设计文档也这么说。果真如此，就该由最高的 16 位区分各个协调者。可是在每个 ID 里，这几位都是 0。
 #
-# standalone 模式只有一个协调器，表中是一个真实的 standalone 给出的 ID。搭建集群的工具会建 16 个协调器，客户端轮流使用，从 1 号开始。有一个主题名叫 `transaction_coordinator_assign`，它的分区 3 归哪个 broker，协调器 3 就运行在哪个 broker 上。Kafka 也是通过分区找到协调器，不过那里的分区*就是*协调器的日志（实验 06）。Pulsar 的这个主题一直是空的，只用来说明分区归谁。（我们的模型只有一个 broker，客户端用不着去找。这一段出自已发布的源代码。）
+# standalone 模式只有一个协调者，表中是一个真实的 standalone 给出的 ID。搭建集群的工具会建 16 个协调者，客户端轮流使用，从 1 号开始。有一个主题名叫 `transaction_coordinator_assign`，它的分区 3 归哪个 broker，协调者 3 就运行在哪个 broker 上。Kafka 也是通过分区找到协调者，不过那里的分区*就是*协调者的日志（实验 06）。Pulsar 的这个主题一直是空的，只用来说明分区归谁。（我们的模型只有一个 broker，客户端用不着去找。这一段出自已发布的源代码。）
 #
-# **写出下一个 ID**。有一个客户端开始过几个事务，一个也没有结束。你会依次得到它们的 ID，每个都是 128 位的整数；还会得到协调器的个数。请返回这个客户端接下来开始的事务的 ID。有两条提示可看：`print(NUMBERING.hint(1))`，然后 `print(NUMBERING.hint(2))`。
+# **写出下一个 ID**。有一个客户端开始过几个事务，一个也没有结束。你会依次得到它们的 ID，每个都是 128 位的整数；还会得到协调者的个数。请返回这个客户端接下来开始的事务的 ID。有两条提示可看：`print(NUMBERING.hint(1))`，然后 `print(NUMBERING.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "numbering"}
 def next_id(ids: tuple[int, ...], coordinators: int) -> int:
@@ -350,7 +350,7 @@ check(NUMBERING, next_id)
 # ## Deeper: what does the coordinator write?
 
 # %% [markdown] lang="zh"
-# ## 深入：协调器写下什么？
+# ## 深入：协调者写下什么？
 
 # %% [markdown]
 # One transaction has an order and its payment and commits, and one is aborted.
@@ -377,7 +377,7 @@ print(columns([("record", "says", "asked by"), *list_records(both_ends)]))
 # tries: one transaction has sent an order and has committed, and then a client subscribes to each log.
 
 # %% [markdown] lang="zh"
-# 这些记录里有状态和参与方，没有消息，也没有位置。所以日志很短，协调器重新加载后，却能从中得知还有哪些事务要由它结束。事务从 OPEN 经 COMMITTING 到 COMMITTED，或者从 OPEN 经 ABORTING 到 ABORTED。COMMITTING 就是决定。先写下它，分区才会得知，从此没有回头路。
+# 这些记录里有状态和参与方，没有消息，也没有位置。所以日志很短，协调者重新加载后，却能从中得知还有哪些事务要由它结束。事务从 OPEN 经 COMMITTING 到 COMMITTED，或者从 OPEN 经 ABORTING 到 ABORTED。COMMITTING 就是决定。先写下它，分区才会得知，从此没有回头路。
 #
 # 下一张表来自真实的 Pulsar 4.2.4。只有一个分区和一个订阅的事务会写五条记录；事务结束之后，这些记录一条也*不再需要*。
 #
@@ -395,7 +395,7 @@ print(columns([("log", "entries", "a subscription is told"), *list_logs(STORED)]
 # either (`TransactionTest#brokerNotInitTxnManagedLedgerTopic`).
 
 # %% [markdown] lang="zh"
-# 协调器的日志有个像主题一样的名字，其实只是一个裸账本（`MLTransactionLogImpl`）。它只有一个游标，是协调器自己的，没有分发器读它。正式发布的 Pulsar 也从来不会加载叫这个名字的主题（`TransactionTest#brokerNotInitTxnManagedLedgerTopic`）。
+# 协调者的日志有个像主题一样的名字，其实只是一个裸账本（`MLTransactionLogImpl`）。它只有一个游标，是协调者自己的，没有分发器读它。正式发布的 Pulsar 也从来不会加载叫这个名字的主题（`TransactionTest#brokerNotInitTxnManagedLedgerTopic`）。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does the buffer hold?
@@ -732,19 +732,19 @@ check(RECOVERY, recover)
 # ## Deeper: what does a coordinator do when it is loaded again?
 
 # %% [markdown] lang="zh"
-# ## 深入：协调器重新加载后做什么？
+# ## 深入：协调者重新加载后做什么？
 
 # %% [markdown]
 # The coordinator recovers from its own log. Here it is killed when it has written COMMITTING. The next client
 # that connects has it loaded. Step through the rest, and count the markers in `orders-0`.
 
 # %% [markdown] lang="zh"
-# 协调器靠自己的日志恢复。这里，它写下 COMMITTING 之后被杀。下一个客户端一连上来，它就会重新加载。请逐步看完其余部分，数一数 `orders-0` 里有几条控制消息。
+# 协调者靠自己的日志恢复。这里，它写下 COMMITTING 之后被杀。下一个客户端一连上来，它就会重新加载。请逐步看完其余部分，数一数 `orders-0` 里有几条控制消息。
 
 # %%
 decided = scenario("""
 # The coordinator is killed when it has decided
-#zh 协调器作出决定后被杀
+#zh 协调者作出决定后被杀
 system books topic=orders clients=app,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1
@@ -774,11 +774,11 @@ for fact in decided:
 # *How few choices does it take until the partition has two markers of one transaction?*
 
 # %% [markdown] lang="zh"
-# 凡是处于 COMMITTING 或 ABORTING 的事务，协调器都会结束；处于 OPEN 的，继续盯到*原来的*截止时间。
+# 凡是处于 COMMITTING 或 ABORTING 的事务，协调者都会结束；处于 OPEN 的，继续盯到*原来的*截止时间。
 #
-# 提交的控制消息有两条。重新加载的协调器又结束了一次事务；客户端重发请求，也又结束了一次。第二条控制消息不改变任何东西：*控制消息是幂等的，不是唯一的*。但请看应用得到的应答：事务明明已经提交，得到的却是 TransactionNotFoundException。协调器会忘记已结束的事务，所以这个异常没有说明它是怎样结束的。
+# 提交的控制消息有两条。重新加载的协调者又结束了一次事务；客户端重发请求，也又结束了一次。第二条控制消息不改变任何东西：*控制消息是幂等的，不是唯一的*。但请看应用得到的应答：事务明明已经提交，得到的却是 TransactionNotFoundException。协调者会忘记已结束的事务，所以这个异常没有说明它是怎样结束的。
 #
-# 现在轮到你动手。决定已经写下，协调器发给 `orders-0` 的请求正在途中。点一条消息，它就送达；点一个定时器，它就到时；点一条泳道，可以杀掉节点，再启动它。*最少做几次选择，就能让分区里有同一个事务的两条控制消息？*
+# 现在轮到你动手。决定已经写下，协调者发给 `orders-0` 的请求正在途中。点一条消息，它就送达；点一个定时器，它就到时；点一条泳道，可以杀掉节点，再启动它。*最少做几次选择，就能让分区里有同一个事务的两条控制消息？*
 
 # %%
 play = continue_scenario("""
@@ -804,7 +804,7 @@ Playground(play, goal="one marker")
 # transaction (0,0).)
 
 # %% [markdown] lang="zh"
-# 让协调器登记什么分区，它就登记什么分区，并不查看分区是否存在。这里 `admin` 登记了一个分区，它的命名空间（namespace）并不存在。（命名空间是一组主题；`0/0` 就是事务 (0,0)。）
+# 让协调者登记什么分区，它就登记什么分区，并不查看分区是否存在。这里 `admin` 登记了一个分区，它的命名空间（namespace）并不存在。（命名空间是一组主题；`0/0` 就是事务 (0,0)。）
 
 # %% jupyter={"source_hidden": true}
 FROZEN = """
@@ -864,7 +864,7 @@ print(read_recording("pulsar-4.2.4/4.2", "commit-frozen", "markers", "by its id"
 # broker is restarted in between?
 
 # %% [markdown] lang="zh"
-# `app` 死了，t1 还没有结束。协调器若是活着，到了截止时间，也就是事务开始 60 s 之后，就会中止 t1。但要是 broker 在这中间重启了呢？
+# `app` 死了，t1 还没有结束。协调者若是活着，到了截止时间，也就是事务开始 60 s 之后，就会中止 t1。但要是 broker 在这中间重启了呢？
 
 # %% jupyter={"source_hidden": true}
 Predict("09-silence")
@@ -898,7 +898,7 @@ for name, then in {
 # is the real broker: `c` comes when `app` begins its next transaction.
 
 # %% [markdown] lang="zh"
-# 没了动静就意味着*中止*，而且不需要你的哪个进程在场。但 broker 重启后，要等使用事务的客户端连上来，才会加载协调器。如果许多服务都用事务，几秒钟就够了。如果用事务的只有一个作业，每晚运行一次，普通订单就要等上一整天。下一张表来自真实的 broker：`app` 开始下一个事务时，`c` 才到来。
+# 没了动静就意味着*中止*，而且不需要你的哪个进程在场。但 broker 重启后，要等使用事务的客户端连上来，才会加载协调者。如果许多服务都用事务，几秒钟就够了。如果用事务的只有一个作业，每晚运行一次，普通订单就要等上一整天。下一张表来自真实的 broker：`app` 开始下一个事务时，`c` 才到来。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 SAID = ("Send", "kill", "Message", "NewTxn", "nothing", "ongoing")
@@ -917,7 +917,7 @@ print(read_recording("pulsar-4.2.4/4.2", "kill-and-nobody-comes", *SAID))
 # client that slept through the end of its transaction.
 
 # %% [markdown] lang="zh"
-# 事务的消息到来时，分区并不会问协调器这个事务是否还在。它靠*低水位*（low watermark）保护：每次结束事务，协调器都会附上一个编号，到这个编号为止，它的事务都已结束。属于这些事务的消息会遭到拒绝。`reopen t1` 代表这样一个客户端：它一直睡着，不知道自己的事务已经结束。
+# 事务的消息到来时，分区并不会问协调者这个事务是否还在。它靠*低水位*（low watermark）保护：每次结束事务，协调者都会附上一个编号，到这个编号为止，它的事务都已结束。属于这些事务的消息会遭到拒绝。`reopen t1` 代表这样一个客户端：它一直睡着，不知道自己的事务已经结束。
 
 # %% jupyter={"source_hidden": true}
 RESTART = "kill orders-0\nkill tc-0\nrestart orders-0\nrestart tc-0"
@@ -1018,7 +1018,7 @@ check(HIDING, story)
 # the money that accounting is sent: the run is the same each time.
 
 # %% [markdown] lang="zh"
-# 本实验有八项保护措施。`max_read_position` 让分发器停在第一条属于未结束事务的消息之前。`filter_aborted` 略过已中止的消息。`decision_before_markers` 在通知任何分区之前写下 COMMITTING。`retry_until_answered` 会再次通知没有联系上的分区。`replay_log` 和 `replay_topic` 在重启后分别重读协调器的日志和分区。`transaction_timeout` 中止没有人结束的事务。`low_watermark` 拒绝或中止来得太晚的消息。
+# 本实验有八项保护措施。`max_read_position` 让分发器停在第一条属于未结束事务的消息之前。`filter_aborted` 略过已中止的消息。`decision_before_markers` 在通知任何分区之前写下 COMMITTING。`retry_until_answered` 会再次通知没有联系上的分区。`replay_log` 和 `replay_topic` 在重启后分别重读协调者的日志和分区。`transaction_timeout` 中止没有人结束的事务。`low_watermark` 拒绝或中止来得太晚的消息。
 #
 # 先逐项猜一猜，少了它会出什么问题。然后在菜单里选前三项中的一项，看看发给记账服务的金额：每次都是同一个故事。
 
@@ -1125,16 +1125,16 @@ print(tell_unpromised())
 # | 未结束的事务只隐藏自己的消息 | 它隐藏自己第一条消息之后的一切 | 执行、你来当分发器 |
 # | 已中止的消息会被丢弃 | 消息还在，分发器跳过它们 | 你来当分发器、列表 |
 # | 事务默认开启 | 客户端和 broker 都要设置 | 由谁开启 |
-# | TxnID 最高的 16 位是协调器 | 最高的 64 位才是 | ID |
-# | 事务日志是一个主题 | 它是一个裸账本，只是名字像主题 | 协调器 |
-# | 协调器的日志里有消息 | 里面只有状态和参与方 | 协调器 |
+# | TxnID 最高的 16 位是协调者 | 最高的 64 位才是 | ID |
+# | 事务日志是一个主题 | 它是一个裸账本，只是名字像主题 | 协调者 |
+# | 协调者的日志里有消息 | 里面只有状态和参与方 | 协调者 |
 # | 缓冲区里放着未提交的消息 | 里面只有 ID 和位置 | 缓冲区 |
 # | 先提交的事务先读到 | 排在它前面的也都要结束才行 | 两个未结束 |
 # | 几个分区同时变为可见 | 各凭自己的控制消息 | 两个分区 |
 # | 有 read_uncommitted 这个级别 | 从未合并 | 更早读到 |
 # | 快照里有未结束的事务 | 里面是已中止的事务，以及从哪里读起 | 加载 |
-# | 每个事务在每个分区只有一条控制消息 | 可能有许多条 | 协调器重新加载、分区连不上 |
-# | 每个事务都会因超时而结束 | 只有未结束的才会，而且要加载了协调器 | 分区连不上、没了动静 |
+# | 每个事务在每个分区只有一条控制消息 | 可能有许多条 | 协调者重新加载、分区连不上 |
+# | 每个事务都会因超时而结束 | 只有未结束的才会，而且要加载了协调者 | 分区连不上、没了动静 |
 # | 已提交的消息一直可读 | 迟到的消息可能把它隐藏 | 迟到的消息 |
 
 # %% [markdown] tags=["deeper"]

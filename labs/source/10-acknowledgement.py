@@ -13,7 +13,7 @@
 # **You need** lab 09, or these words. A *subscription* (订阅) is a named place in a topic, with its own
 # account of the messages that are done. To *acknowledge* (确认) a message says that it is done: one by
 # one (*individually*, 单条确认), or with all messages before it (*cumulatively*, 累积确认). The *coordinator*
-# (事务协调器) is the part of the broker that knows the state of each transaction.
+# (事务协调者) is the part of the broker that knows the state of each transaction.
 
 # %% [markdown] lang="zh"
 # # 实验 10 · 事务能不能撤回确认？
@@ -24,7 +24,7 @@
 #
 # **短路线**：引子、预测、执行、给订单开账单、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **你需要**先做实验 09，或者先知道下面几个词。*订阅*（subscription）是主题里有名字的位置，自己记着哪些消息已经处理完。*确认*（acknowledge）一条消息，就是声明它已经处理完：可以一条一条来（*逐条确认*，也叫单条确认，individually），也可以连同之前的所有消息一起（*累积确认*，cumulatively）。*事务协调器*（coordinator）是 broker 中掌握每个事务状态的那一部分。
+# **你需要**先做实验 09，或者先知道下面几个词。*订阅*（subscription）是主题里有名字的位置，自己记着哪些消息已经处理完。*确认*（acknowledge）一条消息，就是声明它已经处理完：可以一条一条来（*逐条确认*，也叫单条确认，individually），也可以连同之前的所有消息一起（*累积确认*，cumulatively）。*事务协调者*（coordinator）是 broker 中掌握每个事务状态的那一部分。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -86,7 +86,7 @@ from mqlab.lessons.pulsar.lab10 import (
 #
 # 用的还是 2011 年 12 月 5 日的真实订单。商店把订单发到主题 `orders`，账单部门的一个工作进程从那里读取。来了三个订单。工作进程开始一个事务，用一次累积确认把三个订单全部确认，然后动手开账单。打印机没纸，账单没开成，它就中止了事务，然后又来取订单。
 #
-# 用 Java 写，这些调用是 `newTransaction()…build()`、`acknowledgeCumulativeAsync(id, txn)`、`txn.abort()` 和 `receive()`。下面以 `run worker: …` 开头的各行意思相同。`orders-0` 是主题的分区，`tc-0` 是协调器，`billing` 是订阅。消息用分区加位置来称呼，例如 `orders-0@2`。
+# 用 Java 写，这些调用是 `newTransaction()…build()`、`acknowledgeCumulativeAsync(id, txn)`、`txn.abort()` 和 `receive()`。下面以 `run worker: …` 开头的各行意思相同。`orders-0` 是主题的分区，`tc-0` 是协调者，`billing` 是订阅。消息用分区加位置来称呼，例如 `orders-0@2`。
 #
 # 本课程里的每个事务都经过同样的六个阶段，请一直记在心里：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。
 
@@ -311,12 +311,12 @@ print(columns([("written by", "in which log", "the record"), *list_records(STAGE
 # %% [markdown] lang="zh"
 # | 阶段 | 在这里 | 写在哪里 |
 # |---|---|---|
-# | 预留 | 向协调器登记这个订阅 | 协调器的日志 |
+# | 预留 | 向协调者登记这个订阅 | 协调者的日志 |
 # | 写入 | 把确认记为待定 | 订阅的 pending-ack 日志 |
-# | 决定 | COMMITTING 或 ABORTING | 协调器的日志 |
-# | 公布决定 | 协调器通知订阅，直到它应答 | 不写 |
+# | 决定 | COMMITTING 或 ABORTING | 协调者的日志 |
+# | 公布决定 | 协调者通知订阅，直到它应答 | 不写 |
 # | 变为可见 | 消息成为已确认，或者重新空闲 | pending-ack 日志，然后是游标 |
-# | 遗忘 | COMMITTED 或 ABORTED | 协调器的日志 |
+# | 遗忘 | COMMITTED 或 ABORTED | 协调者的日志 |
 #
 # *游标*（cursor）是订阅的账目：哪些消息已经确认。*mark-delete* 位置及之前的消息，全都已确认。
 
@@ -646,7 +646,7 @@ print(columns(rows))
 # | 已提前发来，尚未接收 | 客户端的队列 | 不在 | 不在：客户端清空队列，broker 重新发来 |
 # | 事务的句柄 | 客户端的内存 | 不在 | 在 |
 #
-# 所以，那篇文章关于 Pulsar 的说法是错的：两个系统都把这个状态保存在 broker。在 Kafka 里，待定的位移在 `__consumer_offsets` 里（实验 08）。
+# 所以，那篇文章关于 Pulsar 的说法是错的：两个系统都把这个状态保存在 broker。在 Kafka 里，待定的偏移量在 `__consumer_offsets` 里（实验 08）。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who ends a transaction that nobody ends?
@@ -660,12 +660,12 @@ print(columns(rows))
 # a client connects to the coordinator.
 
 # %% [markdown] lang="zh"
-# 客户端死了，t1 还没有结束，580538 谁也拿不到。要到什么时候才拿得到？t1 的超时是 60 s。为了增加难度，协调器所在的 broker 也被杀掉，在 50 s 时恢复。随后有一个客户端连接到协调器。
+# 客户端死了，t1 还没有结束，580538 谁也拿不到。要到什么时候才拿得到？t1 的超时是 60 s。为了增加难度，协调者所在的 broker 也被杀掉，在 50 s 时恢复。随后有一个客户端连接到协调者。
 
 # %% jupyter={"source_hidden": true}
 LEFT_OPEN = """
 # Client and coordinator die with a transaction open
-#zh 事务还没有结束，客户端和协调器都死了
+#zh 事务还没有结束，客户端和协调者都死了
 system billing clients=shop,worker,twin
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538
@@ -705,7 +705,7 @@ print(columns(rows))
 # that must hear of its end) lies in a *namespace* (命名空间, a named group of topics) that does not exist.
 
 # %% [markdown] lang="zh"
-# 协调器在日志里找到 t1，到了原来的期限就把它中止，消息于是再来一次。有一篇文章说，超时会让客户端和 broker 恢复一致。对*尚未决定*（open）的事务，这话是对的，但有一处例外，见第二行：重启之后，要等到有使用事务的客户端连接上来，协调器才会加载它的日志。正在运行的客户端会自己连上来；如果这样的客户端一个也没有，就没有人盯着期限。
+# 协调者在日志里找到 t1，到了原来的期限就把它中止，消息于是再来一次。有一篇文章说，超时会让客户端和 broker 恢复一致。对*尚未决定*（open）的事务，这话是对的，但有一处例外，见第二行：重启之后，要等到有使用事务的客户端连接上来，协调者才会加载它的日志。正在运行的客户端会自己连上来；如果这样的客户端一个也没有，就没有人盯着期限。
 #
 # 下一张表里，t1 正在提交，但它的一个*参与方*（participant，即必须得知事务结束的分区和订阅）所在的*命名空间*（namespace，一组有名字的主题）并不存在。
 
@@ -734,7 +734,7 @@ print(list_calls(scenario(FROZEN), "twin"))
 # is the broker's word for *acknowledged*.
 
 # %% [markdown] lang="zh"
-# 决定一旦作出就不再更改，也不受期限约束：协调器每秒重试一次。十分钟之后，它仍然记着一个事务（`ongoingTxnSize=1`），中止的请求遭到拒绝。直到运维人员创建了这个命名空间，事情才算了结。而在 `orders-0`，确认早已执行完毕：`MarkDelete` 就是 broker 对*已确认*的叫法。
+# 决定一旦作出就不再更改，也不受期限约束：协调者每秒重试一次。十分钟之后，它仍然记着一个事务（`ongoingTxnSize=1`），中止的请求遭到拒绝。直到运维人员创建了这个命名空间，事情才算了结。而在 `orders-0`，确认早已执行完毕：`MarkDelete` 就是 broker 对*已确认*的叫法。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: do two subscriptions change at one moment?
@@ -748,7 +748,7 @@ print(list_calls(scenario(FROZEN), "twin"))
 # subscription that t1 is committed. The message to the second one is slow.
 
 # %% [markdown] lang="zh"
-# 账单部门和仓储部门都读这个主题，各有自己的订阅。一个进程兼做两份工作，在一个事务里为两个订阅都确认了订单 580538。协调器分别通知每个订阅：t1 已提交。发给第二个订阅的消息来得慢。
+# 账单部门和仓储部门都读这个主题，各有自己的订阅。一个进程兼做两份工作，在一个事务里为两个订阅都确认了订单 580538。协调者分别通知每个订阅：t1 已提交。发给第二个订阅的消息来得慢。
 
 # %% jupyter={"source_hidden": true}
 TWO = """
@@ -781,7 +781,7 @@ print(list_calls(two, "audit", "worker"))
 # topics and Pulsar's own logs stand). Where are they?
 
 # %% [markdown] lang="zh"
-# Pulsar 承诺的是要么全有、要么全无。两边最终都会确认，因为决定已在协调器的日志里，协调器会一直重复请求，直到两个订阅都应答。它没有承诺两边在同一时刻变化：有一段时间，`stock` 仍是 `PendingAck`。`commit` 要等两边都应答才返回，所以在它返回之后，谁也看不出差别。Kafka 的提交返回得更早（实验 06）。
+# Pulsar 承诺的是要么全有、要么全无。两边最终都会确认，因为决定已在协调者的日志里，协调者会一直重复请求，直到两个订阅都应答。它没有承诺两边在同一时刻变化：有一段时间，`stock` 仍是 `PendingAck`。`commit` 要等两边都应答才返回，所以在它返回之后，谁也看不出差别。Kafka 的提交返回得更早（实验 06）。
 #
 # 有一篇文章说，待定的确认保存在游标的*账本*（ledger，一种存储日志，主题和 Pulsar 自己的日志都建在它上面）里。到底在哪里呢？
 

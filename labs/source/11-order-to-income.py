@@ -364,7 +364,7 @@ print("floats agree, forwards and backwards:", sum(prices) == sum(reversed(price
 # the rows writes it too. You can read it as you read the offsets of any consumer group:
 
 # %% [markdown] lang="zh"
-# 进度记录在 broker 里，是附在作业自己的位移上的一条备注，写入各行的那个事务也写入它。读它的方法，和读任何消费者组的位移一样：
+# 进度记录在 broker 里，是附在作业自己的偏移量上的一条备注，写入各行的那个事务也写入它。读它的方法，和读任何消费者组的偏移量一样：
 
 # %% tags=["nbval-check-output"]
 for place in fetch_offsets(consumer(address, "spark-income-day"), "Order-day", 2):
@@ -541,7 +541,7 @@ print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.
 # the broker forces each write (`--fsync`). Kafka does not; it relies on copies on other brokers (lab 06).
 
 # %% [markdown] lang="zh"
-# 作业的任何部分都不必重新启动，也没有哪一批运行两次。各行、事务的状态和消费者组的位移，都在 broker 的日志里。客户端重新连接，用同样的 producer id 和 epoch 继续。它把没有得到应答的请求再发一遍，broker 从序列号看得出其中哪些已经有了（实验 05）。
+# 作业的任何部分都不必重新启动，也没有哪一批运行两次。各行、事务的状态和消费者组的偏移量，都在 broker 的日志里。客户端重新连接，用同样的 producer id 和 epoch 继续。它把没有得到应答的请求再发一遍，broker 从序列号看得出其中哪些已经有了（实验 05）。
 #
 # 断电是另一回事。操作系统还没有写到磁盘上的数据，断电就没了，除非 broker 每次写入都强制刷盘（`--fsync`）。Kafka 不这样做，它依靠别的 broker 上的副本（实验 06）。
 
@@ -661,7 +661,7 @@ for source, sink, point in [
 # moment Flink's checkpoint is on disk, and the transaction of Spark's sink is committed.
 
 # %% [markdown] lang="zh"
-# Apache Flink 逐条记录计算，没有批次。为了能从中途重新开始，它隔一段时间把整个作业的状态保存一次。作业管理器（`jm`）要各个数据源沿着自己的通道、在两条记录之间送出一道*屏障*（barrier）。屏障之前的记录属于这个检查点，之后的属于下一个。任务收到屏障，就记下自己的状态：数据源记下位移，计数任务（`sum`）记下计数。在屏障处，接收端把各行存进一个未结束的事务（*预提交*，pre-commit）。等所有任务都确认了，作业管理器把*检查点*写到磁盘上，接收端再提交。
+# Apache Flink 逐条记录计算，没有批次。为了能从中途重新开始，它隔一段时间把整个作业的状态保存一次。作业管理器（`jm`）要各个数据源沿着自己的通道、在两条记录之间送出一道*屏障*（barrier）。屏障之前的记录属于这个检查点，之后的属于下一个。任务收到屏障，就记下自己的状态：数据源记下偏移量，计数任务（`sum`）记下计数。在屏障处，接收端把各行存进一个未结束的事务（*预提交*，pre-commit）。等所有任务都确认了，作业管理器把*检查点*写到磁盘上，接收端再提交。
 #
 # 下一张图里，一个 Flink 式的小作业和一个 Spark 式的小作业并排放着。两边都收到订单 a1 和 a2。两边写输出的那个进程，都在决定之后立刻遭到 kill，然后重新启动。那一刻，Flink 的检查点已在磁盘上，Spark 的接收端的事务已经提交。
 

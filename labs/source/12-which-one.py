@@ -12,7 +12,7 @@
 # that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
 #
 # **You need** labs 03, 06 and 09, or these sentences. In *RocketMQ* a message waits as a half until the sender's
-# database row decides. In *Kafka* and *Pulsar* a *coordinator* (事务协调器) decides about records in several
+# database row decides. In *Kafka* and *Pulsar* a *coordinator* (事务协调者) decides about records in several
 # logs, together with what was read. An *outbox* (发件箱) is a table beside your rows: one local transaction
 # writes a row and its message, and a process named *relay* (中继) sends what stands in the table.
 
@@ -25,7 +25,7 @@
 #
 # **短路线**：引子、预测、执行、选择、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **你需要**先做实验 03、06 和 09，或者先知道下面几句话。在 *RocketMQ* 里，消息先作为半消息等着，由发送方数据库里的一行来决定。在 *Kafka* 和 *Pulsar* 里，*协调器*（coordinator，即事务协调器）为几个日志里的记录作决定，消费进度也一并在内。*发件箱*（outbox）是放在你的业务行旁边的一张表：一个本地事务同时写下一行和它的消息，再由名叫*中继*（relay）的进程把表里的消息发出去。
+# **你需要**先做实验 03、06 和 09，或者先知道下面几句话。在 *RocketMQ* 里，消息先作为半消息等着，由发送方数据库里的一行来决定。在 *Kafka* 和 *Pulsar* 里，*协调者*（coordinator，即事务协调者）为几个日志里的记录作决定，消费进度也一并在内。*发件箱*（outbox）是放在你的业务行旁边的一张表：一个本地事务同时写下一行和它的消息，再由名叫*中继*（relay）的进程把表里的消息发出去。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check, vary
@@ -65,7 +65,7 @@ from mqlab.lessons.lab12 import (
 #
 # 1. **哪些事必须一起发生？** 一行和一条消息；读到的和写出的；几条消息；或者什么也不用。
 # 2. **同样的东西又来了一遍，谁看得出来？** 按编号保存每个订单的消费者看得出来，只管累加的看不出来。
-# 3. **谁作决定？没有音讯意味着什么？** 你的数据库，还是协调器；去问发送方，还是中止。
+# 3. **谁作决定？没有音讯意味着什么？** 你的数据库，还是协调者；去问发送方，还是中止。
 #
 # 如果没有什么必须一起发生，而每个消费者又都按编号认得订单，那么普通消息就够了，只要重复发送到得到确认为止。
 
@@ -82,7 +82,7 @@ Predict("12-need")
 # %% [markdown] lang="zh"
 # ## 预测
 #
-# 这是 Pulsar 里的同一个订单。协调器写下了决定 COMMITTING，然后就死了，其他各方都还不知道这个决定。片刻之后协调器会重新启动。选一个答案并锁定，执行就会继续。
+# 这是 Pulsar 里的同一个订单。协调者写下了决定 COMMITTING，然后就死了，其他各方都还不知道这个决定。片刻之后协调者会重新启动。选一个答案并锁定，执行就会继续。
 
 # %% jupyter={"source_hidden": true}
 pulsar = die_after_deciding("pulsar")
@@ -110,7 +110,7 @@ kill_ways()
 # the order. At the end of each run it is replaced, or comes back.
 
 # %% [markdown] lang="zh"
-# 现在选择进程死在哪个阶段。*keeper* 是把决定落实下去的进程：Kafka 和 Pulsar 的协调器、RocketMQ 的 broker、发件箱的中继。*sender* 是手里有订单的进程。每次执行到最后，死掉的进程要么有别的进程接替，要么自己回来。
+# 现在选择进程死在哪个阶段。*keeper* 是把决定落实下去的进程：Kafka 和 Pulsar 的协调者、RocketMQ 的 broker、发件箱的中继。*sender* 是手里有订单的进程。每次执行到最后，死掉的进程要么有别的进程接替，要么自己回来。
 
 # %%
 vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
@@ -133,7 +133,7 @@ vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
 # | | Kafka | RocketMQ | Pulsar | 发件箱 |
 # |---|---|---|---|---|
 # | 绑在一起的 | 记录，以及读取位置 | 一条消息和你数据库里的一行 | 消息和确认 | 你的一行和它的消息 |
-# | 谁决定 | 协调器的日志 | 你的数据库 | 协调器的日志 | 你的数据库 |
+# | 谁决定 | 协调者的日志 | 你的数据库 | 协调者的日志 | 你的数据库 |
 # | 谁投票 | 没有人 | 本地事务 | 没有人 | 没有人 |
 # | 你的调用何时返回 | *决定*之后 | *公布决定*之后，没有应答 | *遗忘*之后 | *决定*之后 |
 # | 没有音讯意味着 | 超时后中止 | 去问生产者 | 超时后中止 | 中继再试一次 |
@@ -222,9 +222,9 @@ check(CHOICE, choice)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# “事务消息”有两种意思。在 RocketMQ 里，是一条消息和一个本地事务，由你的数据库决定。在 Kafka 和 Pulsar 里，是许多条消息和消费进度，由协调器决定。先问哪些事必须一起发生，然后可选的就不多了，有时答案是*一种也不用*。
+# “事务消息”有两种意思。在 RocketMQ 里，是一条消息和一个本地事务，由你的数据库决定。在 Kafka 和 Pulsar 里，是许多条消息和消费进度，由协调者决定。先问哪些事必须一起发生，然后可选的就不多了，有时答案是*一种也不用*。
 #
-# 短路线到此结束，本实验的分数全在这里。下面的部分继续深入。下一个实验请你自己写一个协调器：[实验 13](13-build-a-coordinator.ipynb)。
+# 短路线到此结束，本实验的分数全在这里。下面的部分继续深入。下一个实验请你自己写一个协调者：[实验 13](13-build-a-coordinator.ipynb)。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -332,7 +332,7 @@ print(tell_anomalies())
 # | 隔离性 | `read_committed`，Java 消费者默认不用；各分区并不同时可见 | 半消息所在的主题没有人读 | maxReadPosition，对每个消费者都如此 | 读主题的比读表的更晚看到订单 |
 # | 持久性 | 靠副本；所有副本一起断电，可能带走一次提交 | 默认情况下，半消息还没落盘就已确认 | 取决于账本（ledger）如何存储 | 你的数据库的日志 |
 #
-# 有一篇文章说，这几种都是两阶段提交。可是没有人请 Kafka 的分区投票，也没有人请 Pulsar 的主题投票：协调器独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。第三篇文章说，Pulsar 从 2.8.0 起有事务，更接近 Kafka，没有回查。这是对的：在这两种里，没有音讯都意味着超时后中止，没有人去问发送方。RocketMQ 的做法也有人称为两阶段提交加补偿。可是回查不是补偿：它不撤销任何东西，只是询问决定是什么。
+# 有一篇文章说，这几种都是两阶段提交。可是没有人请 Kafka 的分区投票，也没有人请 Pulsar 的主题投票：协调者独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。第三篇文章说，Pulsar 从 2.8.0 起有事务，更接近 Kafka，没有回查。这是对的：在这两种里，没有音讯都意味着超时后中止，没有人去问发送方。RocketMQ 的做法也有人称为两阶段提交加补偿。可是回查不是补偿：它不撤销任何东西，只是询问决定是什么。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a database row inside a Kafka transaction?

@@ -3,7 +3,7 @@
 #
 # *460 minutes, or a short way of 15* · Kafka 4.3, `transaction.version` 2
 #
-# **In one paragraph.** You write a *transaction coordinator* (事务协调器) that takes the place of Kafka's. Leaders,
+# **In one paragraph.** You write a *transaction coordinator* (事务协调者) that takes the place of Kafka's. Leaders,
 # producers and their retries are the engine's. After each change a check searches *every* run of your file: it
 # is right, or you get the shortest run that breaks it. The file grows in four
 # sittings; a fifth lets real clients commit through it.
@@ -15,11 +15,11 @@
 # **You need** lab 06 for the order of a commit, and lab 07 for markers.
 
 # %% [markdown] lang="zh"
-# # 实验 13 · 自己写一个协调器
+# # 实验 13 · 自己写一个协调者
 #
 # *460 分钟，短路线约 15 分钟* · Kafka 4.3，`transaction.version` 2
 #
-# **一段话概括**：你来写一个*事务协调器*（transaction coordinator），代替 Kafka 自己的那一个。首领副本（leader）、生产者和各种重试都由引擎负责。每改一次，检查器就把你的文件的*所有*执行搜索一遍：要么文件是对的，要么你会拿到让它出错的最短执行。文件分四节写完；第五节让真实的客户端通过它提交事务。
+# **一段话概括**：你来写一个*事务协调者*（transaction coordinator），代替 Kafka 自己的那一个。首领副本（leader）、生产者和各种重试都由引擎负责。每改一次，检查器就把你的文件的*所有*执行搜索一遍：要么文件是对的，要么你会拿到让它出错的最短执行。文件分四节写完；第五节让真实的客户端通过它提交事务。
 #
 # **短路线**：引子、预测、阅读、第 1 节、现在你知道了什么。这条路走到第一次检查为止，写完文件本身需要更久。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
@@ -88,7 +88,7 @@ Predict("13-first")
 # %% [markdown] lang="zh"
 # ## 阅读：一页说明，一个角色
 #
-# 说明页写明会收到什么、可以发出什么。它下面的类，就是 `coordinator.py` 里真正做事的全部代码。`step` 接收一个事件，返回两个值：处理之后的协调器，以及按先后排好的各个效果。里面没有任何等待。需要等待的请求记在 `pending` 里，到处理另一个事件的那一步再应答。
+# 说明页写明会收到什么、可以发出什么。它下面的类，就是 `coordinator.py` 里真正做事的全部代码。`step` 接收一个事件，返回两个值：处理之后的协调者，以及按先后排好的各个效果。里面没有任何等待。需要等待的请求记在 `pending` 里，到处理另一个事件的那一步再应答。
 
 # %% jupyter={"outputs_hidden": true, "source_hidden": true}
 print(PAGE)
@@ -173,9 +173,9 @@ check(IT_WORKS, mine)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 协调器就是一张表、一份日志，再加一份清单，记着还欠谁什么。记录*安全*了，它才应答，而不是一写下就应答；从作出决定到最后一条控制消息写好，再没有什么要决定，只剩下要做的事。
+# 协调者就是一张表、一份日志，再加一份清单，记着还欠谁什么。记录*安全*了，它才应答，而不是一写下就应答；从作出决定到最后一条控制消息写好，再没有什么要决定，只剩下要做的事。
 #
-# 短路线到此结束。你的协调器一死就什么都忘了，而且哪个生产者的话都信：这两点由下面各节来补上。下一个实验要问，这一切在真实的 broker 上是否也成立：[实验 14](14-the-real-thing.ipynb)。
+# 短路线到此结束。你的协调者一死就什么都忘了，而且哪个生产者的话都信：这两点由下面各节来补上。下一个实验要问，这一切在真实的 broker 上是否也成立：[实验 14](14-the-real-thing.ipynb)。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -201,7 +201,7 @@ met("13")
 # of a sitting are for its own trials.
 
 # %% [markdown] lang="zh"
-# *60 到 90 分钟。* 协调器可能在任何地方被杀掉：在两个事件之间，或者在某一步里的任意两个效果之间。它所知道的一切都没了，日志还在。
+# *60 到 90 分钟。* 协调者可能在任何地方被杀掉：在两个事件之间，或者在某一步里的任意两个效果之间。它所知道的一切都没了，日志还在。
 #
 # 1. `recover` 读取日志：`entries_of(disk)`。每种状态说明还有什么要做？
 # 2. 已经决定的，就不再改变。Prepare 记录里的每个分区都又欠着一条控制消息；已经有了的分区，再收一条也无妨。
@@ -268,10 +268,10 @@ check(IT_DIES, survives)
 # 3. 每次结束都给出下一个 epoch，写进它的记录、控制消息和应答。这样，已结束事务的消息就不会混进下一个事务。从这一节起，leader 要求必须如此。
 # 4. `ConnectionLost` 之后，丢的可能是控制消息，也可能是它的应答。凡是还欠那个分区的，再发一次。
 #
-# 接下来，不再只有一个的是你的协调器。它的日志在第二个节点上有一份副本；新协调器在那里接任时，旧协调器还以为自己是 leader。这次试验里，各分区的 leader 不要求生产者换新的 epoch（transaction.version 2 之前就是这样），所以只剩两样东西能把旧协调器挡在外面：
+# 接下来，不再只有一个的是你的协调者。它的日志在第二个节点上有一份副本；新协调者在那里接任时，旧协调者还以为自己是 leader。这次试验里，各分区的 leader 不要求生产者换新的 epoch（transaction.version 2 之前就是这样），所以只剩两样东西能把旧协调者挡在外面：
 #
-# 5. 它独自作的决定不算决定：新协调器那里没有这条记录。两边都有了，`Appended` 才会来。*在那之前，什么绝不能发生？*
-# 6. 两边都有的决定，两边都会去发控制消息。旧协调器的那条可能最后才到，而那时生产者的下一个事务已经打开。`recover` 的第四个参数 `epoch` 就是协调器 epoch（coordinator epoch）。把它写进每条控制消息的 `coordinator_epoch`；分区如果见过更大的，就以 TRANSACTION_COORDINATOR_FENCED 拒绝。*谁会收到这个应答，收到之后该怎么办？*
+# 5. 它独自作的决定不算决定：新协调者那里没有这条记录。两边都有了，`Appended` 才会来。*在那之前，什么绝不能发生？*
+# 6. 两边都有的决定，两边都会去发控制消息。旧协调者的那条可能最后才到，而那时生产者的下一个事务已经打开。`recover` 的第四个参数 `epoch` 就是协调者 epoch（coordinator epoch）。把它写进每条控制消息的 `coordinator_epoch`；分区如果见过更大的，就以 TRANSACTION_COORDINATOR_FENCED 拒绝。*谁会收到这个应答，收到之后该怎么办？*
 #
 # `check_mine(3)` 给出*正确*之后，粘贴整个文件。
 
@@ -395,7 +395,7 @@ check_mine(5)
 # mqlab serve kafka --coordinator coordinator.py --data-dir coordinator-data
 # ```
 #
-# 这台机器上的任何 Kafka 客户端，现在都能在 127.0.0.1:9092 上通过你的协调器提交事务。[实验 11](11-order-to-income.ipynb) 的整个作业也能跑：`mqlab income --bootstrap-server 127.0.0.1:9092` 的结果必须是 £57,751.32。
+# 这台机器上的任何 Kafka 客户端，现在都能在 127.0.0.1:9092 上通过你的协调者提交事务。[实验 11](11-order-to-income.ipynb) 的整个作业也能跑：`mqlab income --bootstrap-server 127.0.0.1:9092` 的结果必须是 £57,751.32。
 #
 # 下一个单元用未经修改的 confluent-kafka 来做。它为十个订单付款，留下一个未结束的事务，用 `kill -9` 杀掉服务器，再启动，然后又为十个订单付款。*运行之前先想：用 read_committed 的读者会得到哪些记录？那个未结束的事务由谁来中止？*
 
@@ -478,7 +478,7 @@ card
 # Two hints wait: `print(LIGHTS.hint(1))`, then `print(LIGHTS.hint(2))`.
 
 # %% [markdown] lang="zh"
-# *45 分钟。* 谁来检查检查器？有六个坏的协调器，各坏在一处：
+# *45 分钟。* 谁来检查检查器？有六个坏的协调者，各坏在一处：
 #
 # 1. 决定还没写进日志，控制消息就发出去了
 # 2. 两个分区只给其中一个写了控制消息，就写下 Complete
@@ -487,7 +487,7 @@ card
 # 5. 把超时的事务提交了
 # 6. 旧的生产者和接替它的生产者一起继续工作
 #
-# 你来写*指示灯*（light）：一个函数，查看某个时刻，只要一切正常就返回 True。每次执行的每个时刻都会问它。对正确的协调器，它必须一直亮着；对这六个，每一个都必须让它熄灭。计分时它还会遇到两个，这里不说是什么。
+# 你来写*指示灯*（light）：一个函数，查看某个时刻，只要一切正常就返回 True。每次执行的每个时刻都会问它。对正确的协调者，它必须一直亮着；对这六个，每一个都必须让它熄灭。计分时它还会遇到两个，这里不说是什么。
 #
 # | 参数 | 例子 |
 # |---|---|
@@ -537,7 +537,7 @@ check(LIGHTS, light)
 # Read on in `mqlab/kafka/coordinator`, which is about three times as long as yours.
 
 # %% [markdown] lang="zh"
-# Kafka 自己的协调器还有这些：成段分配生产者 ID，处理用完的 epoch，把消费者的位移放进事务，忘掉没人再用的 ID，以及在同步的副本太少时等待。想接着读，可以看 `mqlab/kafka/coordinator`，篇幅大约是你那份的三倍。
+# Kafka 自己的协调者还有这些：成段分配生产者 ID，处理用完的 epoch，把消费者的偏移量放进事务，忘掉没人再用的 ID，以及在同步的副本太少时等待。想接着读，可以看 `mqlab/kafka/coordinator`，篇幅大约是你那份的三倍。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: build RocketMQ's check round
@@ -558,13 +558,13 @@ check(LIGHTS, light)
 # broker know about the half at 0, and what should become of it?*
 
 # %% [markdown] lang="zh"
-# *60 分钟，做完[实验 04](04-check-back.ipynb) 之后。* 协调器有一张表，列着未结束的事务。RocketMQ 的 broker 没有：它靠一轮*回查*（check round），把半消息主题和 op 主题对照着读，查出必须去问谁。这一轮回查由你来写，是单独一个文件里的一个函数：
+# *60 分钟，做完[实验 04](04-check-back.ipynb) 之后。* 协调者有一张表，列着未结束的事务。RocketMQ 的 broker 没有：它靠一轮*回查*（check round），把半消息主题和 op 主题对照着读，查出必须去问谁。这一轮回查由你来写，是单独一个文件里的一个函数：
 #
 # ```
 # mqlab build new --what check-round
 # ```
 #
-# 在你写好文件之前，下一个单元检查的是起始文件。看执行的最后一步：*对位移 0 处的半消息，broker 知道什么？这条半消息应当怎样处置？*
+# 在你写好文件之前，下一个单元检查的是起始文件。看执行的最后一步：*对偏移量 0 处的半消息，broker 知道什么？这条半消息应当怎样处置？*
 
 # %%
 check_mine(1, "check_round.py")

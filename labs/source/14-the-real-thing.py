@@ -11,7 +11,7 @@
 # **The short way:** Hook, Predict, Run, Three differences, Find the loss, What you know now. The other parts are folded under
 # headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
 #
-# **You need** lab 06 for the order of a commit, and lab 07 for the *last stable offset* (LSO, 最后稳定位移) and the
+# **You need** lab 06 for the order of a commit, and lab 07 for the *last stable offset* (LSO, 最后稳定偏移量) and the
 # *high watermark* (HW, 高水位). A real broker is not needed: what one answered is *recorded* (录制).
 
 # %% [markdown] lang="zh"
@@ -23,7 +23,7 @@
 #
 # **短路线**：引子、预测、执行、三处差异、找出丢失的提交、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **你需要**知道实验 06 讲的提交顺序，以及实验 07 讲的*最后稳定位移*（last stable offset，LSO）和*高水位*（high watermark，HW）。不需要真实的 broker：它给过的应答已经*录制*（recorded）下来了。
+# **你需要**知道实验 06 讲的提交顺序，以及实验 07 讲的*最后稳定偏移量*（last stable offset，LSO）和*高水位*（high watermark，HW）。不需要真实的 broker：它给过的应答已经*录制*（recorded）下来了。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Follow, Predict, check
@@ -145,7 +145,7 @@ for laid in ask_both("segments", "claimed-in-compressed"):
 # |---|---|
 # | `one-log` | 引擎的日志是一整份。真实的 broker 只从几个文件中的一个作答，客户端再从所在的位置接着问。 |
 # | `not-opened` | 真实的 broker 不看压缩记录的长度就收下，引擎则拒绝谁也读不出来的东西。 |
-# | `numbers` | 真实的 broker 发现位移不按顺序，想给压缩记录重新编号，却缺少编号所需的东西。引擎则照样存下。 |
+# | `numbers` | 真实的 broker 发现偏移量不按顺序，想给压缩记录重新编号，却缺少编号所需的东西。引擎则照样存下。 |
 # | `timing` | 两边是在不同的时刻询问的。 |
 # | `client` | 两边是由不同的客户端询问的。 |
 # | `broken` | 引擎在这里错了，必须修正。 |
@@ -208,16 +208,16 @@ read_laid("kafka-4.3.1/tv2/leaderless-marker")
 # line below is the loss that you have seen. For points there is one more, among more than 250 moments without one.
 
 # %% [markdown] lang="zh"
-# `CompleteCommit` 说每条控制消息都已写好，所以不会再有人去写。`LSO=0` 说分区还在等一条。控制消息要发出时，分区没有 leader，协调器就把它丢掉了（KAFKA-20734）。所以，引子里的图对这个版本来说是真的。
+# `CompleteCommit` 说每条控制消息都已写好，所以不会再有人去写。`LSO=0` 说分区还在等一条。控制消息要发出时，分区没有 leader，协调者就把它丢掉了（KAFKA-20734）。所以，引子里的图对这个版本来说是真的。
 #
 # 谁能在几千行里找出这样的错误？要靠一条规则，由你来写。录制中凡是有人查看分区的时刻，都会就一个生产者来问这条规则：
 #
 # | 参数 | 是什么 |
 # |---|---|
 # | `commit` | 生产者上一次提交得到的应答：`"ok"`，或者一个错误；从未请求过就是 `""` |
-# | `state` | 协调器上一次说的状态：`"Ongoing"`、`"PrepareCommit"`、`"CompleteCommit"`…… |
-# | `hw`、`lso` | 分区的高水位和最后稳定位移 |
-# | `open_since` | 如果分区认为这个生产者有事务尚未结束，就是该事务的第一个位移；没有则是 −1 |
+# | `state` | 协调者上一次说的状态：`"Ongoing"`、`"PrepareCommit"`、`"CompleteCommit"`…… |
+# | `hw`、`lso` | 分区的高水位和最后稳定偏移量 |
+# | `open_since` | 如果分区认为这个生产者有事务尚未结束，就是该事务的第一个偏移量；没有则是 −1 |
 #
 # 得到确认的提交如果已经丢失，规则返回 True；只要还可能变为可见，就返回 False。下面第一行就是你见过的那次丢失。计分时还会遇到一次丢失，混在 250 多个没有丢失的时刻里。
 
@@ -454,7 +454,7 @@ play_file("rocketmq/committed-and-parked")
 # | 模型要么真，要么假 | 它在问过的问题上是一致的 | 执行 |
 # | 豁免写得宽些更保险 | 它盖住的东西，再也不会有人看 | 三处差异 |
 # | 不一样，只是因为询问的时刻不同 | 再运行一次：多数差异还在 | 三处差异 |
-# | ok 就说明一切正常 | 客户端和协调器说法一致，分区却没有控制消息 | 找出丢失的提交 |
+# | ok 就说明一切正常 | 客户端和协调者说法一致，分区却没有控制消息 | 找出丢失的提交 |
 # | 现在读不到的就是丢了 | 处于 PrepareCommit 时，控制消息还欠着 | 找出丢失的提交 |
 # | 新版本就是旧版本，只是更快 | 现在被杀一次，就会投递两次 | 下一个版本 |
 

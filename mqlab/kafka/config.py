@@ -9,7 +9,7 @@ SAFEGUARDS: dict[str, Text] = {
     for name, (en, zh) in {
         "epoch_fencing": (
             "an older epoch of a producer is refused by coordinator and leaders",
-            "协调器和分区 leader 拒绝生产者的旧 epoch",
+            "协调者和分区 leader 拒绝生产者的旧 epoch",
         ),
         "sequence_check": (
             "a leader accepts only the next sequence number, and knows a duplicate",
@@ -33,7 +33,7 @@ SAFEGUARDS: dict[str, Text] = {
         ),
         "verification": (
             "a leader asks the coordinator before it opens a transaction",
-            "分区 leader 在打开事务前先询问协调器",
+            "分区 leader 在打开事务前先询问协调者",
         ),
         "epoch_bump": (
             "every end of a transaction gives the producer a new epoch",
@@ -41,11 +41,11 @@ SAFEGUARDS: dict[str, Text] = {
         ),
         "offsets_in_transaction": (
             "offsets of a transaction count only once it has committed",
-            "事务中的位移在提交之后才生效",
+            "事务中的偏移量在提交之后才生效",
         ),
         "generation_fencing": (
             "a member of an older group generation cannot commit offsets",
-            "旧的消费者组 generation 的成员不能提交位移",
+            "旧的消费者组 generation 的成员不能提交偏移量",
         ),
     }.items()
 }

@@ -86,7 +86,7 @@ REASONS = {
             "The real broker finds offsets that are not in order, wants to number "
             "compressed records again, and lacks what it would need for that. The engine "
             "stores them.",
-            "真实的 broker 发现位移不按顺序，想给压缩记录重新编号，却缺少编号所需的东西。引擎则照样存下。",
+            "真实的 broker 发现偏移量不按顺序，想给压缩记录重新编号，却缺少编号所需的东西。引擎则照样存下。",
         ),
         "every record gets its number from the broker",
         Text(

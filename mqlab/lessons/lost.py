@@ -157,7 +157,7 @@ BELIEFS = (
         Text(
             "The client was told ok and the coordinator says CompleteCommit. Neither of them has "
             "looked into the partition",
-            "客户端得到了 ok，协调器说 CompleteCommit。两方都没有看过分区的内容",
+            "客户端得到了 ok，协调者说 CompleteCommit。两方都没有看过分区的内容",
         ),
         lambda commit, state, hw, lso, open_since: False,
     ),
@@ -166,7 +166,7 @@ BELIEFS = (
         Text(
             "The decision is there, and the coordinator still owes the marker: it is late, not "
             "lost. What does the state say about that?",
-            "决定已经有了，而协调器还欠着控制消息：只是迟到，没有丢失。对此，状态是怎么说的？",
+            "决定已经有了，而协调者还欠着控制消息：只是迟到，没有丢失。对此，状态是怎么说的？",
         ),
         lambda commit, state, hw, lso, open_since: commit == "ok" and lso < hw,
     ),
@@ -209,12 +209,12 @@ HINTS = (
     Text(
         "Say in one sentence who believes what: the client, the coordinator, the partition. A loss "
         "is where they contradict each other and nobody is left who will mend it.",
-        "用一句话说出谁相信什么：客户端、协调器、分区。丢失就是各方互相矛盾，而且再没有谁会去修复。",
+        "用一句话说出谁相信什么：客户端、协调者、分区。丢失就是各方互相矛盾，而且再没有谁会去修复。",
     ),
     Text(
         "Three conditions, joined by `and`: what the client was told; the state in which the "
         "coordinator owes nothing any more; and what the partition still takes for open.",
-        "用 `and` 连接三个条件：客户端得到的应答；协调器不再欠任何东西的那种状态；分区仍认为没有结束的事务。",
+        "用 `and` 连接三个条件：客户端得到的应答；协调者不再欠任何东西的那种状态；分区仍认为没有结束的事务。",
     ),
 )
 LOST = Lost(BELIEFS, HINTS)

@@ -55,7 +55,7 @@ SAFEGUARDS: dict[str, Text] = {
         ),
         "replay_log": (
             "a coordinator that is loaded replays its log, and ends what was being ended",
-            "协调器加载时回放日志，继续结束尚未完成的事务",
+            "协调者加载时回放日志，继续结束尚未完成的事务",
         ),
         "replay_topic": (
             "a buffer that recovers replays its topic from its snapshot's maxReadPosition on",
@@ -63,7 +63,7 @@ SAFEGUARDS: dict[str, Text] = {
         ),
         "transaction_timeout": (
             "the coordinator aborts a transaction that is still open at its deadline",
-            "事务到期仍未结束时，由协调器中止",
+            "事务到期仍未结束时，由协调者中止",
         ),
         "low_watermark": (
             "a message or an open entry of a transaction that has ended long ago is refused or "

@@ -28,7 +28,7 @@ from mqlab.kernel.trace import Fact, Trace
 LANES = (
     Lane("app", Text("order service", "订单服务"), Text("producer", "生产者")),
     Lane("bill", Text("billing", "计费"), Text("producer", "生产者")),
-    Lane("tc", Text("coordinator", "事务协调器"), Text("txn log 23")),
+    Lane("tc", Text("coordinator", "事务协调者"), Text("txn log 23")),
     Lane("o-0", Text("orders-0"), Text("leader")),
     Lane("o-1", Text("orders-1"), Text("leader")),
     Lane("reader", Text("reader", "读者"), Text("read_committed")),
@@ -78,7 +78,7 @@ class Writer:
 
     def shot(self) -> Snapshot:
         title = Text(
-            f"Coordinator: where transaction {self.txn} is", f"协调器：事务 {self.txn} 走到哪一步"
+            f"Coordinator: where transaction {self.txn} is", f"协调者：事务 {self.txn} 走到哪一步"
         )
         return Snapshot(
             lanes=self.lanes,
@@ -157,7 +157,7 @@ def sample() -> Trace:
         choices=(),
         facts=tuple(w.facts),
         snapshots=tuple(w.snapshots),
-        title=Text("Commit survives a coordinator crash", "协调器崩溃，提交仍然生效"),
+        title=Text("Commit survives a coordinator crash", "协调者崩溃，提交仍然生效"),
     )
 
 

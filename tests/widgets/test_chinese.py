@@ -186,8 +186,8 @@ def test_no_line_of_a_picture_begins_with_a_sign(drawn: list[Drawn]) -> None:
 
 
 def test_a_sign_goes_to_the_next_line_with_its_word() -> None:
-    assert wrap("协调器已经决定，读者等待", 12 * 7, 12, 3) == ["协调器已经决", "定，读者等待"]
-    assert wrap("协调器已经写下（未决）", 12 * 8, 12, 3) == ["协调器已经写下", "（未决）"]
+    assert wrap("协调者已经决定，读者等待", 12 * 7, 12, 3) == ["协调者已经决", "定，读者等待"]
+    assert wrap("协调者已经写下（未决）", 12 * 8, 12, 3) == ["协调者已经写下", "（未决）"]
     assert wrap("他说“好”。", 12 * 4, 12, 3) == ["他说", "“好”。"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqlab_widgets.scene import Node
-from mqlab_widgets.widths import width
+from mqlab_widgets.widths import fit_apart, width
 
 from mqlab.kernel.snapshot import Cell, Frontier, Lane, Log, Snapshot, Table
 from mqlab.kernel.text import Text
@@ -81,3 +81,20 @@ def test_a_log_s_long_name_stands_in_lines_where_room_is_short() -> None:
         assert all(width(str(line.text), 11.5, bold=True) <= 100 for line in lines)
         places = [float(line.attrs["y"]) for line in lines]
         assert places == sorted(set(places))
+
+
+def test_a_name_is_shortened_in_its_middle_and_never_to_another_ones() -> None:
+    names = ["RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "orders-0"]
+    shown = fit_apart(names, 100, bold=True)
+    assert len(set(shown.values())) == 3 and shown["orders-0"] == "orders-0"
+    assert all(width(text, bold=True) <= 100 for text in shown.values())
+    assert fit_apart(["order-of-service"], 80)["order-of-service"].partition("…")[2]
+    twins = ["a" * 50 + "b" * 50, "a" * 50 + "c" + "b" * 49]
+    assert len(set(fit_apart(twins, 50).values())) == 2
+    trace = Trace("x", (), (), (Snapshot(logs=tuple(Log(name) for name in names)),))
+    seen = draw("logs/small", trace, 0)
+    drawn = [
+        [node.text for key, node in seen.items() if f"{key}:".startswith(f"name:{name}:")]
+        for name in names
+    ]
+    assert drawn[0] != drawn[1]

@@ -151,7 +151,7 @@ def test_only_the_panels_that_were_asked_for() -> None:
 
 def test_chinese() -> None:
     player = Player(sample(), step=21, lang="zh")
-    assert "协调器崩溃" in player.svg()
+    assert "协调者崩溃" in player.svg()
     assert "第 21 步" in player.caption
     assert 'lang="zh"' in player.html()
 

@@ -15,7 +15,7 @@ from mqlab_widgets.style import font_of
 from mqlab_widgets.views import PANELS
 from mqlab_widgets.views.common import ROOMY, find_previous
 from mqlab_widgets.views.plan import plan
-from mqlab_widgets.widths import fit, fit_apart, width, wrap
+from mqlab_widgets.widths import fit, width, wrap
 
 from mqlab.cli.run import open_scenario
 from mqlab.kernel.snapshot import (
@@ -442,23 +442,6 @@ def test_a_control_record_in_another_log_ends_what_it_speaks_of(ends: str, close
     span = next(span for span in plan(trace, "en", False).spans if span.lane == "broker")
     assert span.closed is closed
     assert Trace.from_json(trace.to_json()) == trace
-
-
-def test_a_name_is_shortened_in_its_middle_and_never_to_another_ones() -> None:
-    names = ["RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "orders-0"]
-    shown = fit_apart(names, 100, bold=True)
-    assert len(set(shown.values())) == 3 and shown["orders-0"] == "orders-0"
-    assert all(width(text, bold=True) <= 100 for text in shown.values())
-    assert fit_apart(["order-of-service"], 80)["order-of-service"].partition("…")[2]
-    twins = ["a" * 50 + "b" * 50, "a" * 50 + "c" + "b" * 49]
-    assert len(set(fit_apart(twins, 50).values())) == 2
-    trace = Trace("x", (), (), (Snapshot(logs=tuple(Log(name) for name in names)),))
-    seen = draw("logs/small", trace, 0)
-    drawn = [
-        [node.text for key, node in seen.items() if f"{key}:".startswith(f"name:{name}:")]
-        for name in names
-    ]
-    assert drawn[0] != drawn[1]
 
 
 def test_what_fits_is_shown_and_not_counted() -> None:

@@ -24,7 +24,7 @@ RULES: dict[Error, Words] = {
     Error.INVALID_PRODUCER_ID_MAPPING: Words(
         "The coordinator does not know this producer id under this name: it was forgotten, or "
         "somebody else has the name.",
-        "协调器在这个名字下不认识这个生产者 id：它已被遗忘，或者名字已归别人。",
+        "协调者在这个名字下不认识这个生产者 id：它已被遗忘，或者名字已归别人。",
     ),
     Error.OUT_OF_ORDER_SEQUENCE_NUMBER: Words(
         "A number is missing before this one: to store it now would change the order for good.",
@@ -44,11 +44,11 @@ RULES: dict[Error, Words] = {
     ),
     Error.TRANSACTION_COORDINATOR_FENCED: Words(
         "A newer coordinator has written here: what the older one sends no longer counts.",
-        "更新的协调器已经写到这里：旧协调器发来的不再算数。",
+        "更新的协调者已经写到这里：旧协调者发来的不再算数。",
     ),
     Error.NOT_COORDINATOR: Words(
         "Another broker leads this part of the coordinator's log: the client looks it up again.",
-        "协调器日志的这一部分由别的 broker 领导：客户端要重新查找。",
+        "协调者日志的这一部分由别的 broker 领导：客户端要重新查找。",
     ),
     Error.COORDINATOR_LOAD_IN_PROGRESS: Words(
         "It still reads its log: before it knows all that was decided, it answers nobody.",

@@ -12,14 +12,14 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         Text("coordinator"),
         Text(
             "The broker that keeps a transaction's state and decides it; it sends the markers.",
-            "事务协调器：保存事务状态并作出决定的 broker；控制消息由它发送。",
+            "事务协调者：保存事务状态并作出决定的 broker；控制消息由它发送。",
         ),
     ),
     (
         words.GROUP(),
         Text(
             "The broker that keeps a consumer group's members and its committed positions.",
-            "保存消费者组的成员和已提交位移的 broker。",
+            "保存消费者组的成员和已提交偏移量的 broker。",
         ),
     ),
     (
@@ -41,7 +41,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         Text(
             "A record that says how a transaction ended here; the broker writes it, and it takes "
             "an offset.",
-            "说明事务在这里如何结束的记录；由 broker 写入，占一个位移。",
+            "说明事务在这里如何结束的记录；由 broker 写入，占一个偏移量。",
         ),
     ),
     (
@@ -55,7 +55,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         Text("LSO"),
         Text(
             "Everything below it is decided; readers of committed data stop here.",
-            "最后稳定位移：它之前的一切都已决定；只读已提交数据的读者停在这里。",
+            "最后稳定偏移量：它之前的一切都已决定；只读已提交数据的读者停在这里。",
         ),
     ),
     (
@@ -82,7 +82,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         Text(
             "The producer id: the number that the coordinator gives a producer; each of its "
             "records carries it.",
-            "生产者 ID（producer id）：协调器分给生产者的编号；它的每条记录都带着这个编号。",
+            "生产者 ID（producer id）：协调者分给生产者的编号；它的每条记录都带着这个编号。",
         ),
     ),
     (
@@ -90,7 +90,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         Text(
             "Rises when a producer begins again or is aborted by its coordinator, with "
             "transaction.version 2 and a v2 client at every end; older ones are refused.",
-            "生产者重新开始或被协调器中止时增加，在 transaction.version 2 加 v2 客户端下每次结束都增加；"
+            "生产者重新开始或被协调者中止时增加，在 transaction.version 2 加 v2 客户端下每次结束都增加；"
             "更旧的会被拒绝。",
         ),
     ),
@@ -113,7 +113,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         Text(
             "The coordinator's own log: the newest record of each transactional id says where "
             "its transaction is.",
-            "协调器自己的日志：每个事务 ID 的最新记录说明它的事务走到哪一步。",
+            "协调者自己的日志：每个事务 ID 的最新记录说明它的事务走到哪一步。",
         ),
     ),
     (
@@ -127,7 +127,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         words.OFFSETS_TABLE(),
         Text(
             "The log in which a group coordinator keeps how far each group has read.",
-            "组协调器的日志，记录每个消费者组读到哪里。",
+            "组协调者的日志，记录每个消费者组读到哪里。",
         ),
     ),
 )

@@ -125,7 +125,7 @@ UNGUARDED = build_unguarded(
             (
                 words.WHY_ONGOING,
                 "the coordinator now knows where it will owe markers, and no clock runs.",
-                "协调器知道了将来要向哪里写控制消息，但没有超时计时。",
+                "协调者知道了将来要向哪里写控制消息，但没有超时计时。",
             ),
         ),
         "verification": (
@@ -159,7 +159,7 @@ UNGUARDED = build_unguarded(
             (
                 words.WHY_PENDING,
                 "these positions count at once, whatever becomes of the transaction.",
-                "不管事务结果如何，这些位移立刻生效。",
+                "不管事务结果如何，这些偏移量立刻生效。",
             ),
         ),
         "generation_fencing": (
@@ -167,27 +167,27 @@ UNGUARDED = build_unguarded(
                 words.WHY_GENERATION,
                 "a generation: who is in the group and what each reads; others may commit all the "
                 "same.",
-                "一个 generation：组里有谁、各读什么；别人照样可以提交位移。",
+                "一个 generation：组里有谁、各读什么；别人照样可以提交偏移量。",
             ),
             (
                 why.STABLE,
                 "everybody knows its part, and members of older generations may commit as well.",
-                "每个成员都知道自己的部分，但旧 generation 的成员也可以提交位移。",
+                "每个成员都知道自己的部分，但旧 generation 的成员也可以提交偏移量。",
             ),
             (
                 why.REQUESTS[SyncGroup],
                 "one member shares the partitions out, and who is left out may still commit.",
-                "由一个成员分配分区，没有分到的成员仍可提交位移。",
+                "由一个成员分配分区，没有分到的成员仍可提交偏移量。",
             ),
             (
                 words.WHY_PENDING,
                 "positions as part of the transaction, no matter who sent them.",
-                "位移是事务的一部分，不管是谁发来的。",
+                "偏移量是事务的一部分，不管是谁发来的。",
             ),
             (
                 words.WHY_OFFSETS,
                 "these positions count at once, no matter who sent them.",
-                "这些位移立刻生效，不管是谁发来的。",
+                "这些偏移量立刻生效，不管是谁发来的。",
             ),
         ),
     }

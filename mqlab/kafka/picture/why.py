@@ -38,7 +38,7 @@ REQUESTS: dict[type, Words] = {
     AddOffsetsToTxn: Words(
         "The log of the group's positions joins the transaction as a partition does: it will get "
         "a marker.",
-        "消费者组位移的日志像分区一样加入事务：它也会得到控制消息。",
+        "消费者组偏移量的日志像分区一样加入事务：它也会得到控制消息。",
     ),
     TxnOffsetCommit: Words(
         "How far the group has read travels inside the transaction and counts only if it commits.",
@@ -46,24 +46,24 @@ REQUESTS: dict[type, Words] = {
     ),
     EndTxn: Words(
         "The client only asks for the end; what counts is what the coordinator writes down.",
-        "客户端只是请求结束；算数的是协调器写下的决定。",
+        "客户端只是请求结束；算数的是协调者写下的决定。",
     ),
     WriteTxnMarkers: Words(
         "The decision is on disk already; it is told to each partition until that has answered.",
-        "决定已经落盘；协调器逐个通知分区，直到每个分区都应答。",
+        "决定已经落盘；协调者逐个通知分区，直到每个分区都应答。",
     ),
     OffsetCommit: Words(
         "A position committed by itself belongs to no transaction and counts at once.",
-        "单独提交的位移不属于任何事务，立刻生效。",
+        "单独提交的偏移量不属于任何事务，立刻生效。",
     ),
     OffsetFetch: Words(
         "A member that takes a partition over begins at the position that its group has committed.",
-        "接手一个分区的成员，从消费者组已提交的位移开始读。",
+        "接手一个分区的成员，从消费者组已提交的偏移量开始读。",
     ),
     FindCoordinator: Words(
         "The hash of the name picks one partition of an internal log; the leader of that "
         "partition is its coordinator.",
-        "名字的哈希选出内部日志的一个分区；领导这个分区的 broker 就是它的协调器。",
+        "名字的哈希选出内部日志的一个分区；领导这个分区的 broker 就是它的协调者。",
     ),
     JoinGroup: Words(
         "A member that comes makes all others join again: partitions are shared out again.",
@@ -71,7 +71,7 @@ REQUESTS: dict[type, Words] = {
     ),
     SyncGroup: Words(
         "One member shares the partitions out; the others learn their part from the coordinator.",
-        "由一个成员分配分区；其他成员从组协调器得知自己的部分。",
+        "由一个成员分配分区；其他成员从组协调者得知自己的部分。",
     ),
     LeaveGroup: Words(
         "A member that says goodbye is replaced without waiting for its session to run out.",
@@ -87,16 +87,16 @@ REQUESTS: dict[type, Words] = {
     ),
     ListTransactions: Words(
         "The coordinator can name only what it knows; a hanging transaction is not among it.",
-        "协调器只能列出自己知道的事务；悬挂的事务不在其中。",
+        "协调者只能列出自己知道的事务；悬挂的事务不在其中。",
     ),
     DescribeTransactions: Words(
         "One half of the search for a hanging transaction: what does the coordinator believe?",
-        "查找悬挂事务的一半：协调器认为是什么状态？",
+        "查找悬挂事务的一半：协调者认为是什么状态？",
     ),
     DescribeProducers: Words(
         "The other half of the search: who is open in this partition, whatever the coordinator "
         "believes?",
-        "查找的另一半：不管协调器怎么认为，这个分区里谁的事务还开着？",
+        "查找的另一半：不管协调者怎么认为，这个分区里谁的事务还开着？",
     ),
     AlterPartition: Words(
         "Which copies count as in sync is written down by the controller; a leader only asks.",
@@ -119,7 +119,7 @@ INIT_PLAIN = Words(
 )
 PRODUCE_TXN = Words(
     "Data goes straight to the partition's leader; the coordinator never sees it.",
-    "数据直接发给分区的 leader；协调器从不经手。",
+    "数据直接发给分区的 leader；协调者从不经手。",
 )
 PRODUCE_NUMBERED = Words(
     "Producer id, epoch and sequence number travel along: by them the leader knows a repeat.",
@@ -132,7 +132,7 @@ PRODUCE_PLAIN = Words(
 ADD_BY_CLIENT = Words(
     "The coordinator must know of a partition before data goes there, or it would never get a "
     "marker.",
-    "数据写入一个分区之前，协调器必须先知道它，否则那里永远得不到控制消息。",
+    "数据写入一个分区之前，协调者必须先知道它，否则那里永远得不到控制消息。",
 )
 ADD_BY_LEADER = Words(
     "Before it stores the record, the leader asks whether this transaction is really open.",
@@ -168,7 +168,7 @@ STOPPED: dict[Kind, Words] = {
     ),
     Kind.GROUP: Words(
         "Who was a member is forgotten; generations and positions stand in its log.",
-        "谁是成员被忘掉了；generation 和位移还在它的日志里。",
+        "谁是成员被忘掉了；generation 和偏移量还在它的日志里。",
     ),
     Kind.CLIENT: Words(
         "A client keeps nothing on disk, and no broker is told: they notice only its silence, or "
@@ -188,7 +188,7 @@ RECOVERED: dict[Kind, Words] = {
     ),
     Kind.GROUP: Words(
         "It reads its log again: positions count as before, pending ones wait for their marker.",
-        "它重读日志：位移照旧有效，pending 的位移继续等待控制消息。",
+        "它重读日志：偏移量照旧有效，pending 的偏移量继续等待控制消息。",
     ),
     Kind.CLIENT: Words(
         "The program begins at its first line and remembers nothing.",
@@ -227,7 +227,7 @@ LATE_PLAIN = Words(
 MUTED = Words(
     "The broker reads no further request from a connection before it has answered the last one. So "
     "this batch waits behind one that waits for the coordinator.",
-    "broker 在回答完上一个请求之前，不会再读同一连接的下一个请求，所以这一批排在等待协调器的那一批后面。",
+    "broker 在回答完上一个请求之前，不会再读同一连接的下一个请求，所以这一批排在等待协调者的那一批后面。",
 )
 CUT_BACK = Words(
     "The leader does not have these records: no in-sync copy was counted for them, so nobody was "
@@ -242,9 +242,9 @@ TIMERS: Table = (
                     "有分区没有应答：控制消息会一直发到它应答为止。")),
     (r"^append again", Words(
         "Too few copies were in sync to keep the record safe: the coordinator writes it again.",
-        "同步副本太少，记录还不安全：协调器再写一次。")),
+        "同步副本太少，记录还不安全：协调者再写一次。")),
     (r"^add", Words("The coordinator has not answered the leader's question: it asks once more.",
-                  "协调器没有回答 leader 的问题：再问一次。")),
+                  "协调者没有回答 leader 的问题：再问一次。")),
     (r"^pause", Words("Nobody led the partition: the client looks for its leader once more.",
                     "分区没有 leader：客户端再找一次。")),
     (r"^delivery", Words(
@@ -264,7 +264,7 @@ TIMERS: Table = (
     (r"^timeout", Words(
         "A transaction open for longer than transaction.timeout.ms is aborted by its coordinator: "
         "readers would wait behind it.",
-        "打开时间超过 transaction.timeout.ms 的事务由协调器中止：否则读者会一直等在后面。")),
+        "打开时间超过 transaction.timeout.ms 的事务由协调者中止：否则读者会一直等在后面。")),
     (r"^heartbeat", Words("A member that says nothing for too long would lose its partitions.",
                         "成员沉默太久就会失去分区。")),
     (r"^session", Words(
@@ -280,7 +280,7 @@ TIMERS: Table = (
 
 STABLE = Words(
     "Everybody knows its part; only members of this generation may commit positions.",
-    "每个成员都知道自己的部分；只有这个 generation 的成员可以提交位移。",
+    "每个成员都知道自己的部分；只有这个 generation 的成员可以提交偏移量。",
 )
 #: what has changed in a role's memory, by what its line says
 CHANGES: Table = (
@@ -296,7 +296,7 @@ CHANGES: Table = (
     (r": Stable", STABLE),
     (r": Empty", Words(
         "Nobody reads for the group any more; its committed positions stay for the next.",
-        "消费者组没有成员了；已提交的位移留给下一个。")),
+        "消费者组没有成员了；已提交的偏移量留给下一个。")),
     (r"ABORTABLE_ERROR", Words(
         "This transaction cannot commit any more; once it is aborted the producer may go on.",
         "这个事务不能再提交；中止之后生产者可以继续。")),
@@ -306,7 +306,7 @@ CHANGES: Table = (
     (r"its own epoch", Words(
         "It has no coordinator to ask: with a new epoch it begins to count again, and leaders "
         "accept that.",
-        "它没有协调器可问：换一个新的 epoch 重新计数，leader 会接受。")),
+        "它没有协调者可问：换一个新的 epoch 重新计数，leader 会接受。")),
     (r"^leads|^follows|^nobody", Words(
         "The controller's record decides who leads; what an older leader says is refused now.",
         "由控制器的记录决定谁领导；旧 leader 的话从此被拒绝。")),

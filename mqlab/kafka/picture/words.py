@@ -8,14 +8,14 @@ PRODUCER = Words("producer", "生产者")
 WORKER = Words("worker", "消费并生产")
 TXN_LOG = Words("transaction log", "事务日志")
 TXN_LOGS = Words("transaction log {logs}", "事务日志 {logs}")
-GROUP = Words("group coordinator", "组协调器")
+GROUP = Words("group coordinator", "组协调者")
 LEADER = Words("leader", "leader")
 FOLLOWER = Words("follower", "follower")
 READER = Words("consumer", "消费者")
 ADMIN = Words("administrator", "管理员")
 CONTROLLER = Words("who leads what", "谁领导什么")
-GRAPH = Words("Coordinator: where transaction {txn} is", "协调器：事务 {txn} 在哪一步")
-GRAPH_IDLE = Words("Coordinator: no transaction yet", "协调器：还没有事务")
+GRAPH = Words("Coordinator: where transaction {txn} is", "协调者：事务 {txn} 在哪一步")
+GRAPH_IDLE = Words("Coordinator: no transaction yet", "协调者：还没有事务")
 STATE_TABLE = Words(
     "__transaction_state, latest of each key", "__transaction_state，每个键的最新值"
 )
@@ -37,7 +37,7 @@ WHY_EMPTY = Words(
 )
 WHY_ONGOING = Words(
     "The coordinator now knows where it will owe markers; the timeout's clock runs.",
-    "协调器知道了将来要向哪里写控制消息；超时开始计时。",
+    "协调者知道了将来要向哪里写控制消息；超时开始计时。",
 )
 WHY_DEAD = Words(
     "Nobody used this id for too long: it is forgotten, and its old holder with it.",
@@ -61,7 +61,7 @@ WHY_DATA = Words(
 )
 WHY_MARKER = Words(
     "A marker is a record like any other: it takes one offset in this partition.",
-    "控制消息也是一条记录：它在这个分区占一个位移。",
+    "控制消息也是一条记录：它在这个分区占一个偏移量。",
 )
 WHY_LSO = Words(
     "read_committed may read up to the LSO, {lso}; the high watermark is {hw}.",
@@ -77,16 +77,16 @@ WHY_COMPLETE = Words(
 )
 WHY_GENERATION = Words(
     "A generation: who is in the group and what each reads; nobody else may commit now.",
-    "一个 generation：组里有谁、各读什么；此后别人不能提交位移。",
+    "一个 generation：组里有谁、各读什么；此后别人不能提交偏移量。",
 )
-WHY_OFFSETS = Words("These positions count at once.", "这些位移立刻生效。")
+WHY_OFFSETS = Words("These positions count at once.", "这些偏移量立刻生效。")
 WHY_PENDING = Words(
     "Positions as part of the transaction: pending until its marker.",
-    "位移是事务的一部分：在控制消息到来之前处于 pending。",
+    "偏移量是事务的一部分：在控制消息到来之前处于 pending。",
 )
 WHY_UNSTABLE = Words(
     "A transaction holds a newer position that may or may not count: wait for it.",
-    "有事务持有更新的位移，是否生效尚未决定：等待。",
+    "有事务持有更新的偏移量，是否生效尚未决定：等待。",
 )
 WHY_FENCED = Words(
     "{error}: it is no member of the current generation; somebody else has its work now.",
@@ -115,7 +115,7 @@ FENCED_OUT = Words(
 )
 OFFSETS_WITH_OUTPUT = Words(
     "positions count only together with the output of their transaction",
-    "位移只与其事务的输出一起生效",
+    "偏移量只与其事务的输出一起生效",
 )
 ONCE = Words("a record sent once is read once", "只发送一次的记录只会被读到一次")
 NO_LOST_WRITE = Words(
@@ -131,11 +131,11 @@ DECIDED_AS_ASKED = Words(
 )
 IN_GENERATION = Words(
     "a member adds positions only in the generation it signs for",
-    "成员只能在自己签名的 generation 中写入位移",
+    "成员只能在自己签名的 generation 中写入偏移量",
 )
 REPLICATED_POSITIONS = Words(
     "a position that a consumer is told is replicated",
-    "告知消费者的位移都已复制",
+    "告知消费者的偏移量都已复制",
 )
 ENDS = Words("every transaction can still end", "每个事务都还能结束")
 WHOLE_READ = Words(

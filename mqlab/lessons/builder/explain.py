@@ -71,7 +71,7 @@ def play(system: BuildSystem, schedule: tuple[str, ...]) -> Told:
     return Told(run, read_world(system.cluster, run.world), entries)
 
 
-BREAKS = Words("the coordinator's code breaks: {broken}", "协调器的代码出错：{broken}")
+BREAKS = Words("the coordinator's code breaks: {broken}", "协调者的代码出错：{broken}")
 BROKEN = Words("“{sentence}” is broken. {why}", "“{sentence}”不成立。{why}")
 NOTHING_GOOD = Words(
     "no run lets each commit come through: {why}", "没有一次执行让每次提交都完成：{why}"
@@ -227,7 +227,7 @@ LATE = Words(
     "a marker of the older coordinator came late and ended the transaction that was open by then: "
     "it carried coordinator_epoch {old}, those of the newer one carry {new}, and a leader refuses "
     "only a lower one. Each marker carries the `epoch` that `recover` was given",
-    "旧协调器的控制消息迟到了，结束了那时正打开的事务：它带的 coordinator_epoch 是 {old}，新协调器的是 {new}，"
+    "旧协调者的控制消息迟到了，结束了那时正打开的事务：它带的 coordinator_epoch 是 {old}，新协调者的是 {new}，"
     "而首领副本只拒绝更小的。每条控制消息都要带 `recover` 得到的 `epoch`",
 )
 
@@ -244,14 +244,14 @@ def _explain_late(told: Told) -> Text:
             "a leader has refused the older coordinator's marker, and the marker came again with a "
             "higher epoch: TRANSACTION_COORDINATOR_FENCED says that another one leads, so send "
             "nothing more",
-            "首领副本拒绝了旧协调器的控制消息，它却换了更大的 epoch 再发一次："
-            "TRANSACTION_COORDINATOR_FENCED 表示已有别的协调器接任，不要再发",
+            "首领副本拒绝了旧协调者的控制消息，它却换了更大的 epoch 再发一次："
+            "TRANSACTION_COORDINATOR_FENCED 表示已有别的协调者接任，不要再发",
         )
     if len(epochs) == 1:
         return Text(
             "a marker is in a partition, and the coordinator that leads now does not have the "
             "decision: a record is safe when `Appended` came, and only then a marker leaves",
-            "分区里有了控制消息，而现任协调器没有这个决定：收到 `Appended` 记录才算写妥，之后才能发控制消息",
+            "分区里有了控制消息，而现任协调者没有这个决定：收到 `Appended` 记录才算写妥，之后才能发控制消息",
         )
     old, new = epochs.values()
     return LATE(old=old, new=new)
@@ -273,7 +273,7 @@ def _explain_asked(told: Told) -> Text:
     if told.timed:
         return Text(
             "the timer has run out and the coordinator commits: nobody asked for that, so abort",
-            "定时器到期，协调器却提交了：没有人请求提交，应当中止",
+            "定时器到期，协调者却提交了：没有人请求提交，应当中止",
         )
     producers = told.seen.cluster.producers
     apps = [told.run.world.nodes[name].app for name, _ in producers]
@@ -296,7 +296,7 @@ def _explain_asked(told: Told) -> Text:
     if told.killed:
         return Text(
             "after the restart the coordinator commits what nobody has asked it to commit",
-            "重启之后，协调器提交了没有人请求提交的事务",
+            "重启之后，协调者提交了没有人请求提交的事务",
         )
     return Text(
         "what was sent earlier ends a later transaction: each end gives the next epoch",
@@ -321,8 +321,8 @@ HAD_ALONE = Words(
     "the client was told ok, and the last record of the coordinator that leads now is {state}: the "
     "older one alone had the decision. Answer when `Appended` came: only then each copy that may "
     "lead has the record",
-    "客户端得到了 ok，而现任协调器的最后一条记录是 {state}：只有旧协调器有那个决定。"
-    "收到 `Appended` 再答复：那时每个可能接任的副本才都有这条记录",
+    "客户端得到了 ok，而现任协调者的最后一条记录是 {state}：只有旧协调者有那个决定。"
+    "收到 `Appended` 再应答：那时每个可能接任的副本才都有这条记录",
 )
 
 
@@ -337,7 +337,7 @@ def _explain_refusal(told: Told) -> Text:
         return Text(
             "the timer has run out behind the end, and the coordinator wrote another end: what "
             "is not Ongoing any more has no timeout",
-            "事务已经结束，定时器才到期，协调器又写了一次结束：不再是 Ongoing 的事务没有超时",
+            "事务已经结束，定时器才到期，协调者又写了一次结束：不再是 Ongoing 的事务没有超时",
         )
     return Text(
         "the answer to EndTxn was lost, the client asked again and was refused, and readers see "
@@ -350,7 +350,7 @@ def _explain_end(told: Told) -> Text:
     if told.killed:
         return Text(
             "the timer was lost with the coordinator: `recover` sets it again for what is Ongoing",
-            "定时器随协调器一起没了：`recover` 要为 Ongoing 的事务重新设置",
+            "定时器随协调者一起没了：`recover` 要为 Ongoing 的事务重新设置",
         )
     if told.refusals:
         return _explain_stuck(told)

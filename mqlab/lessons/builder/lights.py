@@ -161,7 +161,7 @@ SOME = Words(
     "{all} 个中抓住了 {caught} 个。没有抓住：{missed}",
 )
 ALL = Words(
-    "it catches all {all}, and is quiet for a right one", "{all} 个全部抓住，对正确的协调器也不误报"
+    "it catches all {all}, and is quiet for a right one", "{all} 个全部抓住，对正确的协调者也不误报"
 )
 
 

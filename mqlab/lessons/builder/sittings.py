@@ -29,7 +29,7 @@ from ...registry import system
 from ..roles import become, put_roles
 from .trial import Trial
 
-RUNS = Words("the coordinator's code runs on", "协调器的代码能继续运行")
+RUNS = Words("the coordinator's code runs on", "协调者的代码能继续运行")
 TOLD = Words("each commit can be answered with ok", "每次提交都能得到 ok 的应答")
 PROMISED = Words("a commit that was answered with ok is decided", "应答 ok 的提交已有决定")
 REFUSED = Words("a commit that was refused is never read", "被拒绝的提交绝不会被读到")
@@ -61,7 +61,7 @@ class BuildSystem(KafkaSystem):
         return tuple(_lead_by(start, spec) for spec in super().nodes())
 
     def label(self) -> Text:
-        return Text("Kafka with your coordinator", "使用你的协调器的 Kafka")
+        return Text("Kafka with your coordinator", "使用你的协调者的 Kafka")
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:

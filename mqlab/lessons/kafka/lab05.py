@@ -105,7 +105,7 @@ PRODUCE = Parsons(
             "duplicate",
             Text(
                 "exactly one of the last five batches? answer ok with its old offset, and stop",
-                "与最近五个批次之一完全相同？以原位移应答 ok，结束",
+                "与最近五个批次之一完全相同？以原偏移量应答 ok，结束",
             ),
         ),
     ),

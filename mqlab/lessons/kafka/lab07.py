@@ -84,8 +84,8 @@ def _marks(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 def _offset(answer: Any) -> Text | None:
     """What is wrong with an answer that is no offset."""
     if isinstance(answer, bool) or not isinstance(answer, int):
-        return Text("an offset is a whole number", "位移是整数")
-    return None if answer >= 0 else Text("an offset is never negative", "位移不会是负数")
+        return Text("an offset is a whole number", "偏移量是整数")
+    return None if answer >= 0 else Text("an offset is never negative", "偏移量不会是负数")
 
 
 LSO = Exercise(
@@ -117,7 +117,7 @@ LSO = Exercise(
             Text(
                 "a first offset may lie above the high watermark: then the high watermark is "
                 "the lower of the two, and what lies above it is not replicated yet",
-                "首个位移可能高于高水位：这时较低的是高水位，而其上的记录还没有复制",
+                "首个偏移量可能高于高水位：这时较低的是高水位，而其上的记录还没有复制",
             ),
             lambda firsts, hw: min(firsts, default=hw),
         ),
@@ -140,7 +140,7 @@ LSO = Exercise(
         Text(
             "The answer is one of the numbers that you are given. Your rule must also work when "
             "there is no first offset at all.",
-            "答案就是给定的数之一。没有任何首位移时，规则也要能用。",
+            "答案就是给定的数之一。没有任何首偏移量时，规则也要能用。",
         ),
     ),
     expects=_offset,
@@ -152,7 +152,7 @@ MARKER = Parsons(
         "The coordinator asks the leader of a partition for a marker. Put what the leader does "
         "into an order in which no reader gets what was aborted, and no marker is lost when the "
         "leader dies. You do not need every piece.",
-        "协调器请求分区 leader 写入控制消息。请排列 leader 要做的事，使读者读不到被中止的内容，"
+        "协调者请求分区 leader 写入控制消息。请排列 leader 要做的事，使读者读不到被中止的内容，"
         "而且 leader 崩溃时不会丢失控制消息。并非每一步都用得上。",
     ),
     pieces=(
@@ -160,7 +160,7 @@ MARKER = Parsons(
             "answer",
             Text(
                 "answer the coordinator: the marker is here",
-                "应答协调器：控制消息已写好",
+                "应答协调者：控制消息已写好",
             ),
         ),
         Piece(
@@ -180,7 +180,7 @@ MARKER = Parsons(
             "lso",
             Text(
                 "let the last stable offset move past the transaction",
-                "让最后稳定位移（LSO）越过这个事务",
+                "让最后稳定偏移量（LSO）越过这个事务",
             ),
         ),
         Piece(
@@ -204,7 +204,7 @@ MARKER = Parsons(
                 "leaders do not speak with each other about transactions: each partition shows "
                 "its part when its own marker is there. Only the coordinator knows them all",
                 "leader 之间不会就事务互相通信：每个分区在自己的控制消息到达时就显示自己的那一部分。"
-                "只有协调器知道全部分区",
+                "只有协调者知道全部分区",
             ),
             "a transaction becomes visible everywhere at once",
         ),
@@ -221,7 +221,7 @@ MARKER = Parsons(
         "commits": Text(
             "the transaction never completes: the coordinator hears nothing, and asks for its "
             "marker for ever",
-            "事务永远不会完成：协调器得不到应答，会一直请求写入控制消息",
+            "事务永远不会完成：协调者得不到应答，会一直请求写入控制消息",
         ),
         "read back": Text(
             "no reader of committed data ever gets what lies behind: the LSO stands at the "
@@ -238,7 +238,7 @@ MARKER = Parsons(
         "marked": Text(
             "the coordinator was told that the marker is here before it was in the log: the "
             "leader dies, and nobody asks for that marker again",
-            "控制消息写入日志之前就应答了协调器：leader 崩溃后，不会再有人请求这条控制消息",
+            "控制消息写入日志之前就应答了协调者：leader 崩溃后，不会再有人请求这条控制消息",
         ),
     },
     right={
@@ -285,7 +285,7 @@ def whole(searched: System) -> Property:
 
     sentence = Text(
         "while the coordinator is dead nobody has half of a transaction",
-        "协调器宕机期间没有人只读到半个事务",
+        "协调者宕机期间没有人只读到半个事务",
     )
     return Property("whole", sentence, holds, "always", part)
 
@@ -298,7 +298,7 @@ KILLS = {
     ALIVE: Text(
         "the coordinator is alive at the end: `when` names a message that it never sends. Look in "
         "the run at the arrows that leave its lane",
-        "协调器到最后还活着：`when` 指的是它从未发出的消息。请在运行中看看从它那条线出发的箭头",
+        "协调者到最后还活着：`when` 指的是它从未发出的消息。请在运行中看看从它那条线出发的箭头",
     ),
     FIRST: Text(
         "too early: this was the first order, and the second has not begun. The messages of one "
@@ -311,7 +311,7 @@ KILLS = {
         "too early: the second PrepareCommit is not in the log, so order 580539 is not decided and "
         "nobody reads it. A commit is not what the client asks for but what the coordinator writes",
         "太早了：第二条 PrepareCommit 还没有写入日志，订单 580539 还没有决定，谁也读不到它。"
-        "提交不在于客户端的请求，而在于协调器写下的记录",
+        "提交不在于客户端的请求，而在于协调者写下的记录",
     ),
     ANSWERED: Text(
         "too early: the decision on order 580539 is safe, yet no marker of it has left, so nobody "
@@ -326,7 +326,7 @@ KILLS = {
     ),
     "right": Text(
         "half of order 580539 is visible, and stays so until the coordinator is back",
-        "订单 580539 只有一半可见，并且一直如此，直到协调器恢复",
+        "订单 580539 只有一半可见，并且一直如此，直到协调者恢复",
     ),
 }
 

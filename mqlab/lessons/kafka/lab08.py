@@ -217,7 +217,7 @@ ORDER = Parsons(
         ),
         Piece(
             "sync",
-            Text("consumer.commitSync(position)", "consumer.commitSync(位移)"),
+            Text("consumer.commitSync(position)", "consumer.commitSync(偏移量)"),
         ),
         Piece("begin", Text("beginTransaction", "beginTransaction")),
         Piece("abort", Text("on failure: abortTransaction", "失败时：abortTransaction")),
@@ -225,7 +225,7 @@ ORDER = Parsons(
             "offsets",
             Text(
                 "sendOffsetsToTransaction(position, group metadata)",
-                "sendOffsetsToTransaction(位移, 组元数据)",
+                "sendOffsetsToTransaction(偏移量, 组元数据)",
             ),
         ),
     ),
@@ -246,7 +246,7 @@ ORDER = Parsons(
         "read is counted": Text(
             "a position counts while the income in front of it does not: if the worker dies now, "
             "the order is lost. Both belong in one transaction",
-            "位移已生效，而它之前的收入还没有生效：此刻崩溃，订单就丢了。两者应在同一个事务里",
+            "偏移量已生效，而它之前的收入还没有生效：此刻崩溃，订单就丢了。两者应在同一个事务里",
         ),
         "none skipped": Text(
             "an order is skipped: its income never counts, and the consumer stands behind it all "
@@ -258,7 +258,7 @@ ORDER = Parsons(
         "counted once": Text(
             "an order is counted twice: its income was committed, the position behind it was "
             "not, and the worker started over in between",
-            "有订单被计入两次：收入已提交，其后的位移却没有，而工作进程恰在此间重启",
+            "有订单被计入两次：收入已提交，其后的偏移量却没有，而工作进程恰在此间重启",
         ),
     },
     right={
@@ -270,7 +270,7 @@ ORDER = Parsons(
         ("poll", "begin", "offsets", "send", "commit", "abort", "seek"): Text(
             "no schedule counts an order twice or skips one. Position or output first makes no "
             "difference: inside a transaction neither counts before the commit",
-            "没有任何执行会重复或跳过订单。先发位移还是先发输出没有区别：提交之前都不生效",
+            "没有任何执行会重复或跳过订单。先发偏移量还是先发输出没有区别：提交之前都不生效",
         ),
     },
 )

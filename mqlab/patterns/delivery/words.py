@@ -45,7 +45,7 @@ WHYS = {
 }
 WHY_SECOND = Words(
     "The same order lies at two offsets now: the queue did not look at its number.",
-    "同一订单现在位于两个位移：队列没有检查订单号。",
+    "同一订单现在位于两个偏移量：队列没有检查订单号。",
 )
 WHY_BOTH = Words(
     "Amount and position are one write: there is no moment between them.",

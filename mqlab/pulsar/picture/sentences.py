@@ -10,7 +10,7 @@ from ...kernel import Words
 CONNECT = Words(
     "The first client that connects makes the broker load the coordinator's log; the broker's own "
     "start does not.",
-    "第一个连接的客户端才让 broker 加载协调器的日志；broker 启动时并不加载。",
+    "第一个连接的客户端才让 broker 加载协调者的日志；broker 启动时并不加载。",
 )
 NEW = Words(
     "An id and a timeout are all that a transaction begins with; nothing is known of it in any "
@@ -20,7 +20,7 @@ NEW = Words(
 ADD_PARTITION = Words(
     "The coordinator must know where to tell the end, so a partition is registered before the "
     "first message goes there.",
-    "协调器必须知道结束时通知谁，所以第一条消息发出之前先登记分区。",
+    "协调者必须知道结束时通知谁，所以第一条消息发出之前先登记分区。",
 )
 ADD_SUBSCRIPTION = Words(
     "An acknowledgement becomes part of the transaction: this subscription will be told the end.",
@@ -38,7 +38,7 @@ ABORT = Words(
 ENDED = Words(
     "Every participant has answered and the end is in the log; the coordinator has forgotten the "
     "transaction.",
-    "每个参与方都已应答，结果也写进了日志；协调器已经忘掉这个事务。",
+    "每个参与方都已应答，结果也写进了日志；协调者已经忘掉这个事务。",
 )
 ENDED_BADLY = Words(
     "The transaction has ended and is forgotten, or somebody else is ending it; whether it was "
@@ -51,7 +51,7 @@ REFUSED = Words(
 )
 BEGUN = Words(
     "The id holds the coordinator's number and a count of its own; it is never used again.",
-    "ID 由协调器编号和它自己的计数组成；不会再次使用。",
+    "ID 由协调者编号和它自己的计数组成；不会再次使用。",
 )
 
 # ---- coordinator → participants --------------------------------------------------------
@@ -224,7 +224,7 @@ NEW_RECORD = Words(
 )
 ADD_RECORD = Words(
     "Where the end must be told survives the coordinator now.",
-    "结束时要通知谁，现在协调器崩溃也不会忘。",
+    "结束时要通知谁，现在协调者崩溃也不会忘。",
 )
 DECIDED_COMMIT = Words(
     "This is the commit: once the record is safe, the transaction will be committed, whatever "

@@ -14,7 +14,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         Text(
             "Gives out transaction ids, logs the decision and tells every participant; which "
             "coordinator it is, the first half of an id says.",
-            "发放事务 ID，记录决定，并通知每个参与方；ID 的前一半说明是哪个协调器。",
+            "发放事务 ID，记录决定，并通知每个参与方；ID 的前一半说明是哪个协调者。",
         ),
     ),
     (
@@ -38,7 +38,7 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         Text(
             "The coordinator's log: what transactions there are, who takes part, what was decided; "
             "no messages.",
-            "协调器的日志：有哪些事务、谁参与、决定了什么；没有消息。",
+            "协调者的日志：有哪些事务、谁参与、决定了什么；没有消息。",
         ),
     ),
     (

@@ -11,7 +11,7 @@ TOLD_FIRST = (
 )
 FORGOTTEN = (
     "this is written down, and a coordinator that starts again does not read it.",
-    "写下来了，但重启的协调器不会读它。",
+    "写下来了，但重启的协调者不会读它。",
 )
 UNGUARDED = build_unguarded(
     {
@@ -74,7 +74,7 @@ UNGUARDED = build_unguarded(
                 why.BROKEN,
                 "no answer comes on this connection, and a coordinator that waits for one does "
                 "not tell the end again.",
-                "这条连接上不再有应答，等待它的协调器也不会再次通知。",
+                "这条连接上不再有应答，等待它的协调者也不会再次通知。",
             ),
             (
                 sentences.NOT_ANSWERED,
@@ -121,13 +121,13 @@ UNGUARDED = build_unguarded(
             (
                 why.LOADED,
                 "the coordinator is ready, and knows nothing of what its log holds.",
-                "协调器就绪，却不知道日志里有什么。",
+                "协调者就绪，却不知道日志里有什么。",
             ),
             (
                 sentences.CONNECT,
                 "the first client that connects makes the broker load the coordinator, without "
                 "what its log says.",
-                "第一个连接的客户端让 broker 加载协调器，但不回放日志。",
+                "第一个连接的客户端让 broker 加载协调者，但不回放日志。",
             ),
             (sentences.NEW_RECORD, *FORGOTTEN),
             (sentences.ADD_RECORD, *FORGOTTEN),

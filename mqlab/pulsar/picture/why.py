@@ -12,7 +12,7 @@ STOPPED = {
     "client": Words(
         "Its transactions and its queues are gone; no name lets a new process take them up, so the "
         "coordinator's timeout ends what was open.",
-        "它的事务和队列都没了；新进程没有名字可以接手，未结束的事务由协调器超时中止。",
+        "它的事务和队列都没了；新进程没有名字可以接手，未结束的事务由协调者超时中止。",
     ),
     "coordinator": Words(
         "The log stays. Until a client connects and the log is loaded again, nothing is aborted at "
@@ -117,7 +117,7 @@ CHANGES: Table = (
         Words(
             "This is the client's own state; the coordinator keeps another one, and they may "
             "differ.",
-            "这是客户端自己的状态；协调器另有一个，两者可能不同。",
+            "这是客户端自己的状态；协调者另有一个，两者可能不同。",
         ),
     ),
     (

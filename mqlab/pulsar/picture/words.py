@@ -5,16 +5,16 @@ from __future__ import annotations
 from ...kernel import Words
 
 CLIENT = Words("client", "客户端")
-COORDINATOR = Words("coordinator", "协调器")
+COORDINATOR = Words("coordinator", "协调者")
 PARTITION = Words("partition", "分区")
 
 GRAPH = Words("Transaction {txn} {id}", "事务 {txn} {id}")
 GRAPH_IDLE = Words("No transaction yet", "还没有事务")
-TXN_TABLE = Words("Live transactions of the coordinator", "协调器里未结束的事务")
+TXN_TABLE = Words("Live transactions of the coordinator", "协调者里未结束的事务")
 BUFFER_TABLE = Words("Transaction buffers", "事务缓冲区")
 PENDING_TABLE = Words("Pending acknowledgements", "待定确认")
 PRODUCER_TABLE = Words("Producers of their own topic", "独占主题的生产者")
-TIMERS_TABLE = Words("Timers of the coordinator", "协调器的定时器")
+TIMERS_TABLE = Words("Timers of the coordinator", "协调者的定时器")
 IN_QUEUE = Words("{count} in its queue, not received yet", "队列里还有 {count} 条没有接收")
 
 CLEAN_READ = Words(
@@ -23,11 +23,11 @@ CLEAN_READ = Words(
 )
 IDS_GROW = Words(
     "a coordinator gives each id once, and a higher one each time",
-    "协调器给出的事务编号只增不减，也不重复",
+    "协调者给出的事务编号只增不减，也不重复",
 )
 AS_DECIDED = Words(
     "a partition or a subscription commits only what the coordinator's log says is COMMITTING",
-    "只有协调器日志写有 COMMITTING 的事务，分区和订阅才会提交",
+    "只有协调者日志写有 COMMITTING 的事务，分区和订阅才会提交",
 )
 TOLD_TO_ALL = Words(
     "a transaction is COMMITTED only when each partition it wrote to has its marker, and each "
@@ -57,7 +57,7 @@ NOTHING_PASSED_OVER = Words(
 ENDS = Words("every transaction can still end", "每个事务都还能结束")
 UNBLOCKED = Words(
     "each open transaction of a partition can still be ended by its coordinator",
-    "分区里每个未结束的事务，协调器都还能结束它",
+    "分区里每个未结束的事务，协调者都还能结束它",
 )
 PLAIN_AT_ONCE = Words(
     "a message without a transaction can be read as soon as it is stored",

@@ -67,7 +67,7 @@ CONTRADICTIONS = (
     Contradiction(
         FactKind.SEND,
         lambda asked: isinstance(asked, Fetch),
-        Text("the coordinator pushes markers to consumers", "协调器把控制消息推送给消费者"),
+        Text("the coordinator pushes markers to consumers", "协调者把控制消息推送给消费者"),
     ),
 )
 

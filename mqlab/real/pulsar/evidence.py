@@ -45,7 +45,7 @@ CONTRADICTIONS = (
         lambda said: isinstance(said, NewTxnResponse) and said.ok,
         Text(
             "the highest 16 bits of a transaction's 128-bit id are its coordinator's number",
-            "128 位事务 ID 的最高 16 位是协调器编号",
+            "128 位事务 ID 的最高 16 位是协调者编号",
         ),
     ),
 )

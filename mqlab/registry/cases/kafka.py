@@ -249,9 +249,9 @@ _SAFEGUARDS = (
         "generation_fencing",
         Text(
             "a member that the group has given up still adds its positions",
-            "已被组除名的成员仍然写入它的位移",
+            "已被组除名的成员仍然写入它的偏移量",
         ),
-        Text("zombie write (of positions)", "僵尸写（位移）"),
+        Text("zombie write (of positions)", "僵尸写（偏移量）"),
         _WORKER,
         "in generation",
         Budget(timers=2),

@@ -174,7 +174,7 @@ _SAFEGUARDS = (
         "decision_before_markers",
         Text(
             "a partition has the commit marker, and the coordinator has written no decision",
-            "分区里已有提交控制消息，协调器的日志里却没有决定",
+            "分区里已有提交控制消息，协调者的日志里却没有决定",
         ),
         TORN,
         f"pulsar {ORDER} claims=as_decided",
@@ -198,7 +198,7 @@ _SAFEGUARDS = (
         "replay_log",
         Text(
             "a coordinator that is loaded again knows nothing of the open transaction",
-            "协调器重新加载后，对未结束的事务一无所知",
+            "协调者重新加载后，对未结束的事务一无所知",
         ),
         HANGING,
         f"pulsar {ORDER} claims=ends",
@@ -309,7 +309,7 @@ _CLAIMS = (
         "two-markers",
         Text(
             "a coordinator that is loaded again ends the transaction again: two markers",
-            "协调器重新加载后再次结束事务：两条控制消息",
+            "协调者重新加载后再次结束事务：两条控制消息",
         ),
         Text("duplicate (of a marker: harmless)", "重复（控制消息的，无害）"),
         f"pulsar {ORDER} claims=one_marker",
@@ -390,7 +390,7 @@ _CLAIMS = (
         "nobody-connects",
         Text(
             "client and coordinator stop, and no client connects: nobody loads the log",
-            "客户端和协调器都停了，再没有客户端连接：没有谁加载日志",
+            "客户端和协调者都停了，再没有客户端连接：没有谁加载日志",
         ),
         HANGING,
         f"pulsar {ORDER} claims=ends",

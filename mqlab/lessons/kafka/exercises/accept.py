@@ -66,7 +66,7 @@ ERROR = (
     Text(
         "a duplicate is no error: the producer only wants to know that its batch is stored. It "
         "is told ok, with the offset of the first time",
-        "重复并不是错误：生产者只想知道批次已写入。应该应答 ok，并给出第一次写入的位移",
+        "重复并不是错误：生产者只想知道批次已写入。应该应答 ok，并给出第一次写入的偏移量",
     ),
 )
 UNTRUE = (
@@ -107,7 +107,7 @@ OLDER = (
         "an old number alone proves nothing. Only one of the last five batches, with the same "
         "first and last number, is known with its offset; of anything else the leader cannot "
         "say where it lies, or whether all of it is stored: it refuses",
-        "序号旧并不能证明什么。只有与最近五个批次之一首末序号完全相同，才知道它的位移；"
+        "序号旧并不能证明什么。只有与最近五个批次之一首末序号完全相同，才知道它的偏移量；"
         "其余的 leader 无法说明在哪里、是否全部写入：应当拒绝",
     ),
 )

@@ -131,7 +131,7 @@ BELIEFS = (
         Text(
             "at the coordinator the epoch must be the same, not just no smaller. It gives epochs "
             "out itself: a larger one was never given to anybody",
-            "在协调器处 epoch 必须相等，而不只是不小于。epoch 由协调器自己分配：更大的 epoch 从未"
+            "在协调者处 epoch 必须相等，而不只是不小于。epoch 由协调者自己分配：更大的 epoch 从未"
             "给过任何人",
         ),
         _but(

@@ -41,7 +41,7 @@ DISTRACTORS = (
         Text(
             "partitions never vote: whatever they hold is already written, and they are told "
             "the outcome. The coordinator alone decides, by one record of its own",
-            "分区从不投票：数据早已写入，它们只是被告知结果。由协调器独自决定，凭它自己的一条记录",
+            "分区从不投票：数据早已写入，它们只是被告知结果。由协调者独自决定，凭它自己的一条记录",
         ),
         "partitions vote",
     ),
@@ -55,7 +55,7 @@ DISTRACTORS = (
             "a producer never writes there: it sends one request, EndTxn, and the coordinator "
             "appends to its own log. Any client that could write into that topic could end the "
             "transactions of everybody",
-            "生产者从不写那里：它只发一个 EndTxn 请求，由协调器追加到自己的日志。谁能写那个主题，"
+            "生产者从不写那里：它只发一个 EndTxn 请求，由协调者追加到自己的日志。谁能写那个主题，"
             "谁就能结束所有人的事务",
         ),
         "the producer writes its commit message into the log",
@@ -109,7 +109,7 @@ COMMIT = Parsons(
     question=Text(
         "EndTxn(commit) has come in. Put what the coordinator does into an order that keeps every "
         "promise, whenever it dies. You do not need every piece.",
-        "EndTxn(commit) 到了。把协调器要做的事排成一个顺序，使它无论何时崩溃都能遵守所有承诺。"
+        "EndTxn(commit) 到了。把协调者要做的事排成一个顺序，使它无论何时崩溃都能遵守所有承诺。"
         "并非每一步都用得上。",
     ),
     pieces=(
@@ -146,7 +146,7 @@ COMMIT = Parsons(
         "commits": Text(
             "the transaction never ends: the coordinator waits for answers to markers it has not "
             "sent, or never writes that all is done",
-            "事务永远不会结束：协调器在等待尚未发送的控制消息的应答，或者从不写下“全部完成”",
+            "事务永远不会结束：协调者在等待尚未发送的控制消息的应答，或者从不写下“全部完成”",
         ),
         "told": Text(
             "the client never hears that its transaction has committed",
@@ -155,18 +155,18 @@ COMMIT = Parsons(
         "kept": Text(
             "the client was told ok before the decision was safe: the coordinator dies, finds an "
             "open transaction on its disk, and the timeout aborts what was acknowledged",
-            "在决定安全之前就应答了 ok：协调器崩溃后只在磁盘上看到一个未结束的事务，超时便中止了"
+            "在决定安全之前就应答了 ok：协调者崩溃后只在磁盘上看到一个未结束的事务，超时便中止了"
             "已经确认的提交",
         ),
         "same outcome": Text(
             "a marker left before the decision was safe: the coordinator dies and has forgotten "
             "it, and the transaction is committed in one partition and aborted in the other",
-            "控制消息在决定安全之前就发出了：协调器崩溃后忘了这个决定，事务在一个分区提交、在另一个分区中止",
+            "控制消息在决定安全之前就发出了：协调者崩溃后忘了这个决定，事务在一个分区提交、在另一个分区中止",
         ),
         "settled": Text(
             "CompleteCommit says that nothing is owed any more. Written too early, it makes a "
             "restarted coordinator forget a marker: that partition's LSO stands still for ever",
-            "CompleteCommit 表示不再欠任何控制消息。写得过早，重启后的协调器就会忘掉还缺的控制消息："
+            "CompleteCommit 表示不再欠任何控制消息。写得过早，重启后的协调者就会忘掉还缺的控制消息："
             "那个分区的 LSO 将永远停住",
         ),
     },
@@ -197,7 +197,7 @@ KILLS = {
     ALIVE: Text(
         "the coordinator is alive: `when` names a message that it never sends. Ending a "
         "transaction, it writes PrepareCommit, answers (⇒EndTxn#1) and sends WriteTxnMarkers#1",
-        "协调器还活着：`when` 指的是它从未发出的消息。结束事务时，它写 PrepareCommit，应答"
+        "协调者还活着：`when` 指的是它从未发出的消息。结束事务时，它写 PrepareCommit，应答"
         "（⇒EndTxn#1），再发送 WriteTxnMarkers#1",
     ),
     EARLY: Text(
@@ -208,8 +208,8 @@ KILLS = {
         "the client was answered after all. Either the answer had arrived when the coordinator "
         "died, or PrepareCommit was not in the log yet: then the transaction is still open, and "
         "the restarted coordinator takes the same request once more",
-        "客户端最终得到了应答。要么协调器崩溃时应答已经到达，要么 PrepareCommit 还没写入日志：这时"
-        "事务仍未结束，重启后的协调器会再次接受同一个请求",
+        "客户端最终得到了应答。要么协调者崩溃时应答已经到达，要么 PrepareCommit 还没写入日志：这时"
+        "事务仍未结束，重启后的协调者会再次接受同一个请求",
     ),
     "right": Text(
         "the client has no answer, and the payment is committed: to try again with a new "

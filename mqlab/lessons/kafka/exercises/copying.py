@@ -48,7 +48,7 @@ BEFORE = (
     Text(
         "the position is committed before the output. A kill in between, and the order is read "
         "as done, but nobody has counted it: at most once",
-        "位移在输出之前提交。若在两者之间崩溃，订单被当作已处理，却没有人计入：至多一次",
+        "偏移量在输出之前提交。若在两者之间崩溃，订单被当作已处理，却没有人计入：至多一次",
     ),
 )
 AFTER = (
@@ -56,7 +56,7 @@ AFTER = (
     Text(
         "the position is committed apart from the output, after it. A kill in between, and the "
         "order is read and counted again: at least once",
-        "位移在输出之后另外提交。若在两者之间崩溃，订单会再次被读取并计入：至少一次",
+        "偏移量在输出之后另外提交。若在两者之间崩溃，订单会再次被读取并计入：至少一次",
     ),
 )
 LAST = (
@@ -64,7 +64,7 @@ LAST = (
     Text(
         "the committed offset is where to read on, not what was read last: last + 1. Anyone who "
         "starts over reads the last order once more",
-        "提交的位移是下一条要读的位置，而不是最后读过的那条：应为 last + 1。重启后会再读一遍最后一条",
+        "提交的偏移量是下一条要读的位置，而不是最后读过的那条：应为 last + 1。重启后会再读一遍最后一条",
     ),
 )
 PART = (
@@ -72,7 +72,7 @@ PART = (
     Text(
         "the position that is sent covers fewer orders than were written: a worker that starts "
         "over writes the others again",
-        "提交的位移没有覆盖所有已写出的订单：重启后会把其余的再写一遍",
+        "提交的偏移量没有覆盖所有已写出的订单：重启后会把其余的再写一遍",
     ),
 )
 TWO_TXNS = (
@@ -80,7 +80,7 @@ TWO_TXNS = (
     Text(
         "output and position are in two transactions. Each is atomic, the pair is not: a kill in "
         "between, and they disagree",
-        "输出和位移分属两个事务。每个事务各自原子，两者合起来却不是：在其间崩溃就会不一致",
+        "输出和偏移量分属两个事务。每个事务各自原子，两者合起来却不是：在其间崩溃就会不一致",
     ),
 )
 OUTSIDE = (
@@ -113,7 +113,7 @@ NO_SEEK = (
         "an abort drops the output and the position that was to be committed. The consumer's own "
         "position is memory and stays behind the orders: without seek the next poll goes on after "
         "them",
-        "中止会丢弃输出和待提交的位移，但消费者自己的读取位置只在内存里，仍停在这些订单之后：不调用 "
+        "中止会丢弃输出和待提交的偏移量，但消费者自己的读取位置只在内存里，仍停在这些订单之后：不调用 "
         "seek，下一次 poll 就跳过了它们",
     ),
 )
@@ -137,7 +137,7 @@ INCOMPLETE = (
     Text(
         "the order that could not be worked out was passed over, and its position committed: it is "
         "never counted",
-        "算不出来的订单被跳过，而它的位移却提交了：它永远不会被计入",
+        "算不出来的订单被跳过，而它的偏移量却提交了：它永远不会被计入",
     ),
 )
 BELIEFS = (

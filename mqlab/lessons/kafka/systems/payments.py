@@ -64,7 +64,7 @@ IN_ORDER = Words("batches stand in the order of their numbers", "批次按序号
 NO_ZOMBIE = Words(
     "an older epoch writes nothing after a newer one", "新的 epoch 之后，旧的 epoch 不再写入"
 )
-TRUE_OK = Words("an ok names the offset where the batch lies", "应答 ok 时所给的位移正是批次所在")
+TRUE_OK = Words("an ok names the offset where the batch lies", "应答 ok 时所给的偏移量正是批次所在")
 WELCOME = Words("no batch is refused that Kafka takes", "Kafka 会接受的批次不被拒绝")
 ARRIVES = Words("every payment can arrive", "每笔支付都能到达")
 TOLD = Words("every producer is told how it went", "每个生产者都能得到应答")

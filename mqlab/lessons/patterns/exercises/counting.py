@@ -115,7 +115,7 @@ BELIEFS = (
         Text(
             "what comes twice is counted twice. The queue hands out an offset as often as it is "
             "asked for, and the same order may lie at two offsets",
-            "来两次就记了两次。队列会按请求多次给出同一位移，同一订单也可能位于两个位移",
+            "来两次就记了两次。队列会按请求多次给出同一偏移量，同一订单也可能位于两个偏移量",
         ),
         lambda position, booked, offset, number, again: COUNT,
     ),
@@ -124,7 +124,7 @@ BELIEFS = (
         Text(
             "an offset says where a message lies, not which order it is. The shop sent this order "
             "twice and the queue wrote it twice: two offsets, one number",
-            "位移说明消息在哪里，而不是它是哪个订单。商店发了两次，队列写了两次：两个位移，一个订单号",
+            "偏移量说明消息在哪里，而不是它是哪个订单。商店发了两次，队列写了两次：两个偏移量，一个订单号",
         ),
         lambda position, booked, offset, number, again: COUNT if offset >= position else SKIP,
     ),

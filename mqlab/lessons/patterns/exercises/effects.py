@@ -62,7 +62,7 @@ HINTS = (
     Text(
         "Go through the list effect by effect. The coordinator is killed here, and starts again "
         "with nothing but its file. What does it know, and what have the two files promised?",
-        "逐个动作看列表：协调器在这里被杀，重启后只有自己的文件。它知道什么，两个文件承诺了什么？",
+        "逐个动作看列表：协调者在这里被杀，重启后只有自己的文件。它知道什么，两个文件承诺了什么？",
     ),
     Text(
         "Before the decision everything must still be possible to take back; after it "

@@ -115,7 +115,7 @@ IN_ORDER = (
     Text(
         "nothing says that the orders before must be done first. That is Kafka, where one offset "
         "stands for everything before it; here each message stands for itself",
-        "没有规定前面的订单必须先完成。那是 Kafka：一个位移代表它之前的一切；这里每条消息只代表自己",
+        "没有规定前面的订单必须先完成。那是 Kafka：一个偏移量代表它之前的一切；这里每条消息只代表自己",
     ),
 )
 UP_TO = (

@@ -108,7 +108,7 @@ BELIEFS = (
         Text(
             "the design said 16 bits, and the articles repeat it. The implementation took 64: the "
             "top 16 bits are 0 in the id of every coordinator",
-            "设计文档写的是 16 位，文章也照抄。实现用的是 64 位：无论哪个协调器，最高 16 位都是 0",
+            "设计文档写的是 16 位，文章也照抄。实现用的是 64 位：无论哪个协调者，最高 16 位都是 0",
         ),
         _count(_read_top, lambda turn, count: turn << 112 | count),
     ),
@@ -117,7 +117,7 @@ BELIEFS = (
         Text(
             "the lower 64 bits count the transactions of one coordinator, and the upper 64 bits "
             "name it",
-            "低 64 位是某个协调器自己的事务计数，高 64 位才是协调器编号",
+            "低 64 位是某个协调者自己的事务计数，高 64 位才是协调者编号",
         ),
         _count(_read_lower, lambda turn, count: count << HALF | turn),
     ),
@@ -126,7 +126,7 @@ BELIEFS = (
         Text(
             "a client does not stay with a coordinator: each new transaction goes to the next one, "
             "and after the last one to number 0",
-            "客户端不会固定用一个协调器：每个新事务交给下一个，最后一个之后回到 0 号",
+            "客户端不会固定用一个协调者：每个新事务交给下一个，最后一个之后回到 0 号",
         ),
         _keep_to_one,
     ),
@@ -134,7 +134,7 @@ BELIEFS = (
         "all coordinators count together",
         Text(
             "coordinators do not know each other's count: each numbers its own transactions",
-            "协调器互不知道对方的计数：各自从头给自己的事务编号",
+            "协调者互不知道对方的计数：各自从头给自己的事务编号",
         ),
         _count_all,
     ),
@@ -143,7 +143,7 @@ BELIEFS = (
         Text(
             "coordinators are numbered from 0 to one less than there are. After the last one a "
             "client goes on with number 0",
-            "协调器编号从 0 到总数减一。用完最后一个，客户端从 0 号继续",
+            "协调者编号从 0 到总数减一。用完最后一个，客户端从 0 号继续",
         ),
         _never_begin_again,
     ),
@@ -152,7 +152,7 @@ BELIEFS = (
         Text(
             "two transactions of one coordinator would have the same id here: the second half "
             "counts the transactions of that coordinator",
-            "这样同一个协调器的两个事务会有相同的 ID：后一半是该协调器的事务计数",
+            "这样同一个协调者的两个事务会有相同的 ID：后一半是该协调者的事务计数",
         ),
         _count_nothing,
     ),
@@ -167,12 +167,12 @@ NUMBERING = AgainstRuns(
         Text(
             "Two numbers make an id. Whose turn is it after the last id? And how many of the ids "
             "so far are from that coordinator?",
-            "ID 由两个数组成。最后一个 ID 之后轮到谁？到目前为止有多少个 ID 来自那个协调器？",
+            "ID 由两个数组成。最后一个 ID 之后轮到谁？到目前为止有多少个 ID 来自那个协调者？",
         ),
         Text(
             "The upper 64 bits of an id are the coordinator, so a shift takes them out and puts "
             "them in. After the last coordinator the first one has its turn again.",
-            "ID 的高 64 位是协调器，用移位取出和放入。最后一个协调器之后又轮到第一个。",
+            "ID 的高 64 位是协调者，用移位取出和放入。最后一个协调者之后又轮到第一个。",
         ),
     ),
     expects=_expected,
@@ -183,7 +183,7 @@ NUMBERING = AgainstRuns(
     other=Text(
         "this transaction was written down under another id: see whose turn it was, and how many "
         "transactions that coordinator had begun",
-        "这个事务是以另一个 ID 记下的：请看轮到了谁，以及那个协调器已经开始了几个事务",
+        "这个事务是以另一个 ID 记下的：请看轮到了谁，以及那个协调者已经开始了几个事务",
     ),
 )
 

@@ -57,12 +57,12 @@ DISTRACTORS = (
         "offset",
         Text(
             "send the position behind the order to the transaction",
-            "把订单之后的位移发送给事务",
+            "把订单之后的偏移量发送给事务",
         ),
         Text(
             "that is Kafka, where a position stands for everything before it. Pulsar's "
             "transaction takes the messages themselves, each by its id and in any order",
-            "那是 Kafka，位移代表它之前的一切。Pulsar 的事务接受的是消息本身，按 id 逐条确认，顺序任意",
+            "那是 Kafka，偏移量代表它之前的一切。Pulsar 的事务接受的是消息本身，按 id 逐条确认，顺序任意",
         ),
         "acknowledgements go in order",
     ),

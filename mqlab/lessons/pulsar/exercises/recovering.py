@@ -186,7 +186,7 @@ BELIEFS = (
         Text(
             "a partition decides nothing. The coordinator may still commit this transaction, or "
             "has already done so, and then its committed messages are hidden for ever",
-            "分区不做任何决定。协调器之后可能提交这个事务，甚至已经提交，那样它已提交的消息就永远看不到了",
+            "分区不做任何决定。协调者之后可能提交这个事务，甚至已经提交，那样它已提交的消息就永远看不到了",
         ),
         _abort_open,
     ),
