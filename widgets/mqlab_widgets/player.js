@@ -122,7 +122,7 @@ class Player {
     this.end = meta.facts.length;
     this.host.lang = meta.lang;
     this.host.style.setProperty("--scale", meta.scale);
-    this.title.textContent = meta.title;
+    this.title.textContent = this.title.title = meta.title;
     this.title.hidden = !meta.title;
     if (!meta.title) this.host.setAttribute("aria-label", words.player);
     this.system.textContent = this.system.title = meta.system;
