@@ -19,6 +19,8 @@ settings.load_profile("patient")
 PROBES = {name: (title, look, todo) for name, title, look, todo, _ in doctor.PROBES}
 # The tests ask servers of their own, which no proxy can reach.
 os.environ["no_proxy"] = ",".join(filter(None, ["127.0.0.1,localhost", os.environ.get("no_proxy")]))
+# Commands speak the system's language; what the tests read is English.
+os.environ["LC_ALL"] = "C.UTF-8"
 BESIDES = {"chromium": ("driver",)}  # a browser is of no use without what steers it
 
 

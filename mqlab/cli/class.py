@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..kernel.text import LANGUAGES, Lang
+from ..kernel.text import Lang
 from ..places import LABS, WORK
 from .errors import UserError
+from .language import add_language
 
 if TYPE_CHECKING:
     from mqlab.lessons.course.folder import Course
@@ -40,9 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a course of its own with three sample students, graded: see before the term that "
         "it works",
     )  # fmt: skip
-    parser.add_argument(
-        "--lang", choices=LANGUAGES, default="en", help="of the labs: en, or zh (中文)"
-    )
+    add_language(parser, "the labs")
     parser.add_argument("--port", type=int, default=8888, help="for --open, or the next free one")
     parser.add_argument("--no-browser", action="store_true", help="for --open: print the address")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from ..kernel.text import LANGUAGES, Lang
 from ..places import IS_CLONE, LABS, WORK
 from .errors import UserError
+from .language import find_language as system_language
 
 HELP = "open the labs in JupyterLab; build or check the notebooks"
 
@@ -46,15 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find_language(args: argparse.Namespace) -> Lang:
-    """The language that was asked for, else that of the copies that are there, else the one that
-    this system speaks, as gettext reads it."""
+    """The language that was asked for, else that of the copies that are there, else the
+    system's."""
     from mqlab.lessons.course import copies
 
     if lang := args.lang or copies.find_language(args.copies):
         return "zh" if lang == "zh" else "en"
-    names = ("LC_ALL", "LC_MESSAGES", "LANG")
-    said = next((os.environ[name] for name in names if os.environ.get(name)), "")
-    return "zh" if said.lower().startswith("zh") else "en"
+    return system_language()
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..kernel import speaking
 from ..real.costs import load_costs
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.prices import BULK
@@ -17,6 +18,7 @@ from ..registry.prices import (
 )
 from ..registry.tables import columns
 from ..registry.ways import ROLES, tabulate_kills
+from .language import add_language
 
 HELP = "which anomalies Kafka, RocketMQ, Pulsar and an outbox make impossible, cell by cell"
 
@@ -45,11 +47,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs, how they grow with n partitions and m orders, and what real brokers were counted to "
         "do (`mqlab real NAME cost`)",
     )
-    parser.add_argument("--lang", choices=("en", "zh"), default="en", help="of the table")
+    add_language(parser, "the table")
 
 
 def run(args: argparse.Namespace) -> int:
     """0; 1: a proof of --check fails."""
+    with speaking(args.lang):
+        return _tell(args)
+
+
+def _tell(args: argparse.Namespace) -> int:
     if args.kills:
         print(columns(tabulate_kills(ORDER, args.kills)))
         return 0
@@ -59,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         print("", columns(tabulate_real(BULK, real, 2, 3)), sep="\n")
         print(*list_real_reasons(BULK, real, 2, 3), sep="\n")
         return 0
-    print(tabulate(MATRIX, args.lang))
+    print(tabulate(MATRIX))
     if args.way or args.reasons:
         for line in list_reasons(MATRIX, args.way or WAYS):
             print(line)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..kernel import Trace
 from .errors import UserError
+from .language import add_language
 
 if TYPE_CHECKING:
     from mqlab_widgets import Player
@@ -37,7 +38,7 @@ def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
         "--panels", metavar="A,B", help="only these, such as space-time,logs,readers"
     )
     parser.add_argument("--scale", type=float, metavar="X", help="1.5 for larger letters")
-    parser.add_argument("--lang", choices=("en", "zh"), default="en")
+    add_language(parser, "the picture")
     parser.add_argument("--theme", choices=("light", "dark"), help="whatever a reader's own is")
     parser.add_argument(
         "--present", action="store_true",

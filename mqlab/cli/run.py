@@ -15,6 +15,7 @@ from ..registry import SYSTEMS
 from ..scenario import Golden, load, rewrite
 from ..scenario.language import ScenarioError
 from .errors import UserError
+from .language import add_language
 
 HELP = "run scenarios (.scn) and compare with their expected narration"
 
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help=f"{NAMED}, or folders of them")
     parser.add_argument("--rewrite", action="store_true", help="write what this engine narrates")
     parser.add_argument("--print", action="store_true", dest="show", help="print the narration")
-    parser.add_argument("--lang", choices=("en", "zh"), default="en", help="of the narration")
+    add_language(parser, "the narration")
 
 
 def run(args: argparse.Namespace) -> int:

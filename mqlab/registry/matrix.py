@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..kernel import Lang, Text
+from ..kernel import Text
 from ..kernel.token import encode
 from ..places import SCENARIOS
 from ..scenario import load
 from . import SYSTEMS, system
 from .searches import Case, exhaust, search, searches_of, with_everything_on
-from .tables import columns
+from .tables import columns, in_words
 
 IMPOSSIBLE = Text("impossible", "不可能")
 POSSIBLE = Text("possible", "可能")
@@ -183,27 +183,25 @@ class Cell:
 Matrix = dict[str, dict[str, Cell]]
 
 
-def tabulate(matrix: Matrix, lang: Lang = "en") -> str:
+def tabulate(matrix: Matrix) -> str:
     """The table as text: a row for each anomaly."""
     rows: list[tuple[str, ...]] = [("anomaly", *WAYS)]
-    rows += [
-        (anomaly, *(matrix[way][anomaly].label.of(lang) for way in WAYS)) for anomaly in ANOMALIES
-    ]
+    rows += [(anomaly, *(str(matrix[way][anomaly].label) for way in WAYS)) for anomaly in ANOMALIES]
     return columns(rows)
 
 
 def list_reasons(matrix: Matrix, ways: Iterable[str] = WAYS) -> Iterator[str]:
     """Behind each cell: its words, its proofs and the commands that show them."""
     for anomaly in ANOMALIES:
-        yield f"\n{anomaly}"
+        yield f"\n{in_words(anomaly)}"
         for way in ways:
             cell = matrix[way][anomaly]
-            asked = f" ({cell.asked.en})" if cell.asked.en else ""
-            yield f"  {way}: {cell.label.en}{asked}"
+            asked = f" ({cell.asked})" if cell.asked.en else ""
+            yield f"  {way}: {cell.label}{asked}"
             if cell.words.en:
-                yield f"    {cell.words.en}"
+                yield f"    {cell.words}"
             for proof in cell.proofs:
-                yield f"    {proof.sentence.en}"
+                yield f"    {proof.sentence}"
                 yield f"      {proof.command}"
             if cell.recorded:
                 yield f"    recorded: datasets/recordings/{cell.recorded}.json"

@@ -81,6 +81,18 @@ def test_run_prints_in_chinese(scenario, capsys):
     assert "进程被杀" in capsys.readouterr().out
 
 
+def test_the_system_says_the_language_unless_one_is_asked_for(scenario, capsys, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    page = scenario.with_suffix(".html")
+    for words, lang in (((), "zh"), (("--lang", "en"), "en")):
+        assert main(["view", str(scenario), "-o", str(page), *words]) == 0
+        assert f'<html lang="{lang}"' in page.read_text("utf-8")
+    capsys.readouterr()
+    assert main(["matrix"]) == 0
+    assert "写丢失" in capsys.readouterr().out
+    assert main(["run", str(scenario)]) == 0, "a file's narration is compared in its own language"
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
