@@ -371,6 +371,8 @@ def test_four_ways_go_on_one_slider(page: Any, address: str) -> None:
         ".every((one, i) => one.dataset.step !== old[i])",
         arg=steps,
     )
+    page.set_viewport_size({"width": 1432, "height": 900})
+    page.wait_for_function("() => !document.querySelector('.stage > .right:empty')")
 
 
 @pytest.mark.needs("chromium")

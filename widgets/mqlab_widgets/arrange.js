@@ -98,7 +98,7 @@ function stack(panels, columns, height, words) {
     return both.map((part) => ({ panels: part, groups: [] }));
   }
   if (tall(panels) <= height) return [{ panels, groups: [] }];
-  if (columns === 2 && tall(pinned) <= height && rest.length) {
+  if (columns === 2 && pinned.length && rest.length && tall(pinned) <= height) {
     return [{ panels: pinned, groups: [] }, { panels: [], groups: alone(rest) }];
   }
   const left = height - tall(pinned) - BETWEEN - TABS;
