@@ -21,11 +21,11 @@
 #
 # *60 分钟，短路线约 25 分钟* · Kafka 4.3、RocketMQ 5.5、Pulsar 4.2，以及发件箱（outbox）
 #
-# **一段话概括**：礼品店有五件工作要用到消息队列；要让消息可靠，有四种方式：Kafka、RocketMQ 或 Pulsar 的事务，或者自己数据库里的一张表。在这个实验里，你用每种方式各发送一个订单，在同样的时刻各杀掉一个进程，数一数代价。然后为五件工作各选一种方式，并指出是哪些执行排除了别的方式。
+# **一段话概括**：礼品店有五件工作要用到消息队列；要让消息可靠，有四种方式：Kafka、RocketMQ 或 Pulsar 的事务，或者自己数据库里的一张表。在这个实验里，你用每种方式各发送一个订单，在同样的时刻各杀掉一个进程，算一算代价。然后为五件工作各选一种方式，并指出是哪些执行排除了别的方式。
 #
 # **短路线**：引子、预测、执行、选择、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **你需要**先做实验 03、06 和 09，或者先知道下面几句话。在 *RocketMQ* 里，消息先作为半消息等着，由发送方数据库里的一行来决定。在 *Kafka* 和 *Pulsar* 里，*协调者*（coordinator，即事务协调者）为几个日志里的记录作决定，消费进度也一并在内。*发件箱*（outbox）是放在你的业务行旁边的一张表：一个本地事务同时写下一行和它的消息，再由名叫*中继*（relay）的进程把表里的消息发出去。
+# **你需要**先做实验 03、06 和 09，或者先知道下面几句话。在 *RocketMQ* 里，消息先作为半消息（half message）等着，由发送方数据库里的一行来决定。在 *Kafka* 和 *Pulsar* 里，*协调者*（coordinator，即事务协调者）为几个日志里的记录作决定，消费进度也一并在内。*发件箱*（outbox）是放在你的业务行旁边的一张表：一个本地事务同时写下一行和它的消息，再由名叫*中继*（relay）的进程把表里的消息发出去。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check, vary
@@ -166,7 +166,7 @@ vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
 # | aggregates（汇总） | 一个作业读取订单主题，把每分钟的收入写入另一个主题。旧的进程可能还活着。 | pulsar、outbox、rocketmq |
 # | fan-out（分发） | 多个工作进程从一个共用的队列取任务，把每个任务转交到下一个部门的队列。一个任务慢了，不能耽误别的任务。 | kafka、rocketmq、plain |
 # | nightly file（夜间文件） | 一个程序每晚发送一次文件里的 500,000 行，要花一个小时，中断之后又从头开始。消费者按编号保存各行。 | kafka、pulsar |
-# | payment provider（支付服务商） | 程序为每个订单调用服务商，由服务商从卡上扣款。任何一张卡都不能扣两次。 | kafka、pulsar、rocketmq、outbox、plain |
+# | payment provider（支付服务商） | 程序为每个订单调用服务商，由服务商从卡上扣款。任何一张卡都不能重复扣款。 | kafka、pulsar、rocketmq、outbox、plain |
 #
 # 可选的方式是 `kafka`、`rocketmq`、`pulsar`、`outbox`、`plain`（不用事务的消息，重复发送到得到确认为止）和 `key`（幂等键，由被调用的一方与效果一起保存）。对订单服务来说，有两种方式都合适，答一种就够。可用的执行如下：
 
@@ -222,7 +222,7 @@ check(CHOICE, choice)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# “事务消息”有两种意思。在 RocketMQ 里，是一条消息和一个本地事务，由你的数据库决定。在 Kafka 和 Pulsar 里，是许多条消息和消费进度，由协调者决定。先问哪些事必须一起发生，然后可选的就不多了，有时答案是*一种也不用*。
+# “事务消息”有两种意思。在 RocketMQ 里，是一条消息和一个本地事务，由你的数据库决定。在 Kafka 和 Pulsar 里，是许多条消息和消费进度，由协调者决定。先问哪些事必须一起发生，剩下的选择就不多了，有时答案是*一种也不用*。
 #
 # 短路线到此结束，本实验的分数全在这里。下面的部分继续深入。下一个实验请你自己写一个协调者：[实验 13](13-build-a-coordinator.ipynb)。
 
@@ -299,7 +299,7 @@ print(tell_anomalies())
 # again.
 
 # %% [markdown] lang="zh"
-# *不可能*表示有一次搜索搜到了底。*可能*表示有一次执行。*仅当关闭 X* 表示两样都有：关闭这项保护措施的一次执行，和开启它的一次搜索。`mqlab matrix --reasons` 会列出这些执行和搜索，`mqlab matrix --check` 则全部重做一遍。
+# *不可能*表示有一次搜索搜到了底。*可能*表示有一次执行。*只在关闭 X 时*表示两样都有：关闭这项保护措施的一次执行，和开启它的一次搜索。`mqlab matrix --reasons` 会列出这些执行和搜索，`mqlab matrix --check` 则全部重做一遍。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what provides A, C, I and D?
@@ -327,12 +327,12 @@ print(tell_anomalies())
 # %% [markdown] lang="zh"
 # | | Kafka | RocketMQ | Pulsar | 发件箱 |
 # |---|---|---|---|---|
-# | 原子性 | PrepareCommit 为所有分区决定，控制消息随后写入 | 你的数据库决定；回查一直问，直到听到为止 | COMMITTING 为所有主题和订阅决定 | 本地提交为行和消息决定 |
+# | 原子性 | PrepareCommit 为所有分区决定，控制消息（marker）随后写入 | 你的数据库决定；回查（check-back）一直问，直到听到为止 | COMMITTING 为所有主题和订阅决定 | 本地提交为行和消息决定 |
 # | 一致性 | 由你的程序负责 | 由你的程序负责 | 由你的程序负责 | 靠你的数据库的约束 |
 # | 隔离性 | `read_committed`，Java 消费者默认不用；各分区并不同时可见 | 半消息所在的主题没有人读 | maxReadPosition，对每个消费者都如此 | 读主题的比读表的更晚看到订单 |
 # | 持久性 | 靠副本；所有副本一起断电，可能带走一次提交 | 默认情况下，半消息还没落盘就已确认 | 取决于账本（ledger）如何存储 | 你的数据库的日志 |
 #
-# 有一篇文章说，这几种都是两阶段提交。可是没有人请 Kafka 的分区投票，也没有人请 Pulsar 的主题投票：协调者独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。另一篇文章说，这几种都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。第三篇文章说，Pulsar 从 2.8.0 起有事务，更接近 Kafka，没有回查。这是对的：在这两种里，没有音讯都意味着超时后中止，没有人去问发送方。RocketMQ 的做法也有人称为两阶段提交加补偿。可是回查不是补偿：它不撤销任何东西，只是询问决定是什么。
+# 有文章说，这三种 broker 的事务都是两阶段提交。可是没有人请 Kafka 的分区投票，也没有人请 Pulsar 的主题投票：协调者独自决定，不过第二阶段确实有。RocketMQ 的半消息是准备（prepare），本地事务是唯一的一票。还有一种说法是，三者都把事务消息放在特殊的主题里。RocketMQ 是这样；Kafka 和 Pulsar 把事务消息写在原处，那里的特殊主题是*事务日志*。RocketMQ 没有这样的日志，只有半消息和 op 记录。文章里还说，Pulsar 从 2.8.0 起有事务，更接近 Kafka，没有回查。这是对的：在这两种里，没有音讯都意味着超时后中止，没有人去问发送方。RocketMQ 的做法也有人称为两阶段提交加补偿。可是回查不是补偿：它不撤销任何东西，只是询问决定是什么。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a database row inside a Kafka transaction?
@@ -415,7 +415,7 @@ print(tell_anomalies())
 # ## Deeper: what should one watch?
 
 # %% [markdown] lang="zh"
-# ## 深入：应当监视什么？
+# ## 深入：应当监控什么？
 
 # %% [markdown]
 # | way | what grows when it is stuck | who shows it |
@@ -428,7 +428,7 @@ print(tell_anomalies())
 # %% [markdown] lang="zh"
 # | 方式 | 卡住时什么在增长 | 由什么显示 |
 # |---|---|---|
-# | Kafka | LSO lag（日志末尾减去 LSO），以及最早的未结束事务已经开了多久 | 用 READ_UNCOMMITTED 问一次 `AdminClient.list_offsets`，减去用 READ_COMMITTED 再问一次的结果；`kafka-transactions.sh describe-producers`、`find-hanging` |
+# | Kafka | LSO lag（日志末尾减去最后稳定偏移量，即 LSO），以及最早的未结束事务已经开了多久 | 用 READ_UNCOMMITTED 问一次 `AdminClient.list_offsets`，减去用 READ_COMMITTED 再问一次的结果；`kafka-transactions.sh describe-producers`、`find-hanging` |
 # | RocketMQ | 问了又问的半消息；之后是 `TRANS_CHECK_MAX_TIME_TOPIC` 里的消息 | `mqadmin topicStatus` |
 # | Pulsar | maxReadPosition 停住不动；没有人去结束的事务 | `pulsar-admin transactions transaction-buffer-stats`；`slow-transactions` 列出的是*超时*设得长的事务 |
 # | 发件箱 | 没有打上记号的行，以及其中最早的一行已经放了多久 | 在你自己的数据库里执行一条 SELECT |
@@ -453,7 +453,7 @@ print(tell_anomalies())
 # | 想法 | 事实 | 见于 |
 # |---|---|---|
 # | “事务消息”在哪里都是一个意思 | 一行和一条消息，或者许多条消息和消费进度 | 执行 |
-# | 精确一次只靠 broker 就行 | 外部的效果不在任何事务里：需要一个键，或者让输出端加入事务 | 选择 |
+# | 精确一次只靠 broker 就行 | 外部的效果不在任何事务里：需要一个键，或者让接收端加入事务 | 选择 |
 # | 抛出异常就是什么也没有发生 | 订单在那里，提交却抛出异常 | 预测 |
 # | 用 broker 的事务总是更安全 | 未结束的事务有期限，还会挡住别人 | 选择 |
 # | 中继没有发出的，发件箱就丢了 | 行还在，订单只是晚到 | 逐次 kill |
