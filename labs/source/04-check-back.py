@@ -22,7 +22,7 @@
 #
 # *90 分钟，短路线约 20 分钟* · RocketMQ 5.5，与 4.9 不同之处另作说明
 #
-# **一段话概括**：订单服务把一个订单写入自己的数据库，即一行（row），再发一条消息告诉 broker，这条消息却没有人确认。在这个实验里，这条消息丢了。你会看到订单怎么样了，由谁来补救，什么时候谁也补救不了。你要编写一个测试，找出官方示例的缺陷，还要编写一个监听器，不留下任何未决的订单。
+# **一段话概括**：订单服务把一个订单作为一行（row）写入自己的数据库，再用一条消息告诉 broker，而这种消息本来就没有人确认。在这个实验里，这条消息丢了。你会看到订单怎么样了，由谁来补救，什么时候谁也补救不了。你要编写一个测试，找出官方示例的缺陷，还要编写一个监听器，不留下任何未决的订单。
 #
 # **短路线**：引子、预测、执行、测试官方示例、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
@@ -139,7 +139,7 @@ Predict("04-end-lost", trace=end_lost, step=lost, panels=["space-time", "logs"])
 # %% [markdown] lang="zh"
 # ## 执行
 #
-# 用方向键逐步查看。画面里的时钟表示一个定时器到期。*金额*一栏把顾客已付的钱（竖线）和财务已计入的钱（长条）放在一起对照。`COMMIT_MESSAGE` 是*本地*事务的结果，broker 有没有收到，没有人说过。半分钟后 broker 来*询问*进程。进程去查行，它的回答补上了丢失的那条消息本该做的事。这就叫*回查*（check-back，也叫反查）。
+# 用方向键逐步查看。画面里的时钟表示一个定时器到期。*金额*一栏把顾客已付的钱（竖线）和财务已计入的钱（长条）放在一起对照。`COMMIT_MESSAGE` 是*本地*事务的结果，并不说明 broker 有没有收到。半分钟后 broker 来*询问*进程。进程去查行，它的回答做到了丢失的那条消息本该做的事。这就叫*回查*（check-back，也叫反查）。
 
 # %%
 Player(end_lost, step=first(end_lost, "CheckTransactionState"))
@@ -167,7 +167,7 @@ Player(end_lost, step=first(end_lost, "CheckTransactionState"))
 # | 变为可见 | 消息，在 `orders-0` 里再写一遍 | broker 的日志 |
 # | 遗忘 | 一条 *op 记录*，即 broker 记下这条半消息已经结束 | broker 的 op 主题，最多晚 3 秒 |
 #
-# 所以回查重做的只是第四个阶段。它需要一个进程，仍然说得出当初决定了什么。本实验其余的部分讲的就是这个进程。
+# 所以回查重做的只是第四个阶段。为此，必须还有一个进程说得出当初决定了什么。本实验其余的部分讲的就是这个进程。
 
 # %% [markdown]
 # ## Test the official example
@@ -231,7 +231,7 @@ Predict("04-example")
 # be. Two hints wait: `print(STORY.hint(1))`, then `print(STORY.hint(2))`.
 
 # %% [markdown] lang="zh"
-# 请编写一个测试，让它通*不过*。测试就是一个场景。你写的各行接在 `system order_service early=on timeout_ms=0` 之后，这一行给你一个进程 `app`、它的数据库，以及一个可以立即来询问的 broker。下面这些行是材料，按字母顺序排列。用哪几行、按什么顺序、用几次，都由你定。
+# 请编写一个测试，让这个示例*通不过*。测试就是一个场景。你写的各行接在 `system order_service early=on timeout_ms=0` 之后，这一行给你一个进程 `app`、它的数据库，以及一个可以立即来询问的 broker。下面这些行是材料，按字母顺序排列。用哪几行、按什么顺序、用几次，都由你定。
 #
 # | 行 | 发生什么 |
 # |---|---|
@@ -381,7 +381,7 @@ Predict("04-who-is-asked", trace=sender_dies, step=first(sender_dies, "killed"))
 # producer.start();
 # ```
 #
-# 有一篇文章说，因此回查接口必须*无状态*。这个词不太准确。回查必须知道当初决定了什么，所以要到组内每个进程都读得到的地方去查。下面有两个监听器：一个去查行，一个在进程的内存里记一笔。发送者可能遇到四种情况：它活着，只是结束请求丢了；它死了，同组的 `twin` 活着；它死了又重启；它死了，只有另一个组的进程活着。先猜一猜：用这两个监听器，消息分别在哪些情况下会来？
+# 有一篇文章说，回查接口因此必须*无状态*。这个词不太准确。回查必须知道当初决定了什么，所以要到组内每个进程都读得到的地方去查。下面有两个监听器：一个去查行，一个在进程的内存里记一笔。发送者可能遇到四种情况：它活着，只是结束请求丢了；它死了，同组的 `twin` 活着；它死了又重启；它死了，只有另一个组的进程活着。先猜一猜：用这两个监听器，消息分别在哪些情况下会送到？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tell_who_answers())
@@ -392,7 +392,7 @@ print(tell_who_answers())
 # name of another group, so it is not asked.
 
 # %% [markdown] lang="zh"
-# 只有发送者自己一直活着，记在内存里才够用。第三行里又问到了 `app`，但它被杀掉时内存已经丢了。最后一行里有一个进程连着，但它注册在另一个组的名下，所以不会问它。
+# 只有发送者自己一直活着，记在内存里才够用。第三行里又问到了 `app`，但它被杀掉时，内存里的内容已经丢了。最后一行里有一个进程连着，但它注册在另一个组的名下，所以不会问它。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what may a check answer?
@@ -462,7 +462,7 @@ for name, then in {"its COMMIT arrives": row_comes, "it is lost": lost_too}.item
 # Articles say "periodically" and mention no limit. Here every check of order 580538 is answered UNKNOW.
 
 # %% [markdown] lang="zh"
-# 文章都说“定期”，却没有提到上限。这里，对订单 580538 的每次回查都回答 UNKNOW。
+# 有些文章只说“定期”询问，没有提到上限。这里，对订单 580538 的每次回查都回答 UNKNOW。
 
 # %% jupyter={"source_hidden": true}
 Predict("04-how-often")
@@ -492,7 +492,7 @@ print(tell_the_limit())
 # about that copy.
 
 # %% [markdown] lang="zh"
-# 问过十五次之后（`transactionCheckMax`），broker 把半消息写到 `TRANS_CHECK_MAX_TIME_TOPIC`。这时半消息就*转存*了：再也没有人来询问它。这不是回滚。迟来的 COMMIT 仍会投递消息，运维人员也可以让它重新接受回查（`resumeCheckHalfMessage`），如最后两行所示。但没有哪个程序会主动读那个主题，所以必须有人去*盯着*它。
+# 问过十五次之后（`transactionCheckMax`），broker 把半消息写到 `TRANS_CHECK_MAX_TIME_TOPIC`。这时半消息就*转存*了：再也没有人来问起它。这不是回滚。迟来的 COMMIT 仍会投递消息，运维人员也可以让它重新接受回查（`resumeCheckHalfMessage`），如最后两行所示。但没有哪个程序会主动读那个主题，所以必须有人去*盯着*它。
 #
 # 请看画面里的半消息主题：里面有十六份半消息。日志不能修改，所以每次回查都在末尾写入半消息的一份副本，回查次数加一，询问针对的就是这份副本。
 
@@ -586,7 +586,7 @@ die_in_java()
 # `die_in_java(fetch=True)` fetches the client (94 MB, once) and runs it at this project's own server.
 
 # %% [markdown] lang="zh"
-# 接替的进程被问到一笔它从没发送过的付款，所以它的监听器必须到进程之外去找答案。它之前发过一条普通消息：5.5 的生产者第一次发送时才知道 broker 的地址，什么都没发过，broker 就不认识它。如果机器上有 Java 17 和 Maven，`die_in_java(fetch=True)` 会下载客户端（94 MB，只下载一次），让它连到本项目自己的服务器执行。
+# 接替的进程被问到一笔它从没发送过的付款，所以它的监听器必须到进程之外去找答案。它之前发过一条普通消息：5.5 的生产者第一次发送时才知道 broker 的地址，什么都没发过，broker 就不认识它。如果机器上有 Java 17 和 Maven，`die_in_java(fetch=True)` 会下载客户端（94 MB，只下载一次），让它连到本项目自己的服务器上运行。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what if an end is only slow?
@@ -675,9 +675,9 @@ print(tell_deliveries())
 # lines show one, `cancel-580538`.
 
 # %% [markdown] lang="zh"
-# 有一篇文章说，消费者失败绝不会让生产者回滚，这是对的：行会留下。它又说，消息会一直投递到消费者成功为止，这就错了。表中不到五个小时里有十七次投递（第 5 到 15 次的等待时间以同样的方式增长）。然后消息进入 `%DLQ%accounting`，即这个组的*死信队列*（dead letter queue），没有哪个程序会主动读它。在广播模式下，失败只写进日志文件，消息不会再来。
+# 有一篇文章说，消费者失败绝不会让生产者回滚，这是对的：行会留下。它又说，消息会一直投递到消费者成功为止，这就错了。如表所示，不到五个小时投递了十七次（第 5 到 15 次的等待时间以同样的方式增长）。然后消息进入 `%DLQ%accounting`，即这个组的*死信队列*（dead letter queue），没有哪个程序会主动读它。在广播模式下，失败只写进日志文件，消息不会再来。
 #
-# 所以，如果某个订单的消费者*不可能*成功，就得作一个 RocketMQ 不会替你作的决定：要么有人修好财务，手工重新发送死信，要么撤回订单。撤回需要*补偿*，就像实验 02 里的 Saga：再下一个新订单，有自己的行，也有自己的消息。接下来的两行就是一例：`cancel-580538`。
+# 所以，如果某个订单的消费者*不可能*成功，就得作一个 RocketMQ 不会替你作的决定：要么有人修好财务服务，手工重新发送死信，要么撤回订单。撤回需要*补偿*，就像实验 02 里的 Saga：再下一个新订单，有自己的行，也有自己的消息。接下来的两行就是一例：`cancel-580538`。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tell_taken_back())
@@ -761,7 +761,7 @@ print(tell_shares())
 # nothing is lost and processes die?
 
 # %% [markdown] lang="zh"
-# 每格的第一个数，是有行的订单中消息到达的比例。第二个数，是投递了两次的订单有多少个。文章说，回查提高成功率。其实不止如此：只要组内有某个进程活着并且去查行，*每一次*丢失、每一次死亡它都能补救，而且一次回查就已起到大部分作用。第二个数是代价。回查把*丢失*变成*迟到或两次*，而幂等的消费者把两次变回一次。
+# 每格的第一个数，是有行的订单中消息到达的比例。第二个数，是投递了两次的订单有多少个。有些文章说，回查能提高成功率。其实不止如此：只要组内有某个进程活着并且去查行，*每一次*丢失、每一次进程死亡，它都能补救，而且一次回查就已起到大部分作用。第二个数是代价。回查把*丢失*变成*迟到或两次*，而幂等的消费者把两次变回一次。
 #
 # 移动滑块。允许的回查次数在哪里起作用？如果什么也不丢、只有进程死掉，还会有订单投递两次吗？
 
@@ -807,7 +807,7 @@ ipywidgets.VBox([*sliders, chart])
 # had written the row. The customer got an error or no answer, and there is no order.
 
 # %% [markdown] lang="zh"
-# 归入 *neither* 的订单怪不得 RocketMQ。要么半消息没有存下，要么进程在写行之前就死了。顾客得到的是错误，或者没有应答，订单并不存在。
+# 归入*都没有*的订单怪不得 RocketMQ。要么半消息没有存下，要么进程在写行之前就死了。顾客得到的是错误，或者没有应答，订单并不存在。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: is it careful to catch every exception?
@@ -1100,7 +1100,7 @@ print(compare_silence())
 # | 消费者是事务的一部分 | 它至少一次得到消息，必须幂等 | 迟到的结束请求 |
 # | 消息会一直投递到消费者成功 | 17 次，然后进入死信队列；广播模式：一次 | 财务 |
 # | 事务消息可以延时或批量 | 都不行 | 延时 |
-# | “事务消息”在哪里都一样 | RocketMQ 询问你的数据库决定了什么；Kafka 和 Pulsar 自己决定 | 别的系统 |
+# | 事务消息在哪里都是一个意思 | RocketMQ 询问你的数据库决定了什么；Kafka 和 Pulsar 自己决定 | 别的系统 |
 # | 捕获一切异常并回滚是安全的 | 异常的意思是*我不知道*：UNKNOW | 异常 |
 
 # %% [markdown] tags=["deeper"]

@@ -39,7 +39,7 @@
 # %% [markdown] lang="zh"
 # ## 引子：订单 580538 收了两次款
 #
-# 礼品店的订单服务停顿了一分钟，因为一次漫长的垃圾回收。平台以为它宕机了，启动了另一个实例。新实例发现订单 580538 还没有收款，就收了款。这时旧实例在工作的半途醒来，也给订单 580538 收了款。
+# 礼品店的订单服务停顿了一分钟，因为一次漫长的垃圾回收。平台以为它宕机了，启动了另一个实例。新实例发现订单 580538 还没有收款，就收了款。这时旧实例在工作中途醒来，也给订单 580538 收了款。
 #
 # 两个实例运行同一个程序，用 Java 写就是 `initTransactions(); beginTransaction(); send(…); commitTransaction();`。*金额*（money）这盏指示灯盯着进账 = 出账：每个订单只收一次款。这里关闭了 Kafka 的一项保护措施（`off=epoch_fencing`）。用方向键逐步查看。
 
@@ -316,7 +316,7 @@ Predict("06-coordinator")
 # recorded on three brokers, one coordinator stands still while another one commits.
 
 # %% [markdown] lang="zh"
-# 生产者向任意一个 broker 提问：FindCoordinator。那个 broker 用 Java 的散列函数对 ID 计算 `abs(hashCode) mod 50`，得出 `__transaction_state` 的一个分区，再应答这个分区的 leader 是谁。（*polygenelubricants* 的散列值是唯一没有绝对值的数，按 0 计算。）协调者和所有 leader 一样由选举产生，工作由各个协调者分担：最后一张表是在三个 broker 上录制的，其中一个协调者停住不动，另一个照样提交。
+# 生产者用 FindCoordinator 询问任意一个 broker。那个 broker 用 Java 的散列函数对 ID 计算 `abs(hashCode) mod 50`，得出 `__transaction_state` 的一个分区，再应答这个分区的 leader 是谁。（*polygenelubricants* 的散列值是唯一没有绝对值的数，按 0 计算。）协调者和所有 leader 一样由选举产生，工作由各个协调者分担：最后一张表是在三个 broker 上录制的，其中一个协调者停住不动，另一个照样提交。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
@@ -396,7 +396,7 @@ print(answers(hanging, "admin"))
 # `kafka-transactions.sh find-hanging` asks both sides and compares; `abort` has the missing marker written.
 
 # %% [markdown] lang="zh"
-# 第一张表比较各种客户端。*v2 客户端*遵循 KIP-890 的第 2 部分，如 Java 4.0 和 franz-go 1.22；*旧版客户端*（legacy）不遵循，如 librdkafka 2.16，因此 confluent-kafka 也一样。旧版客户端在发送第一条记录之前自己登记分区，leader 只负责*核实*（verify）。v2 客户端在 `transaction.version` 为 2 的集群（TV2）上，则由 leader 在第一条记录到达时登记自己的分区。TV2 是集群的一项*特性*（feature，`kafka-features.sh upgrade`）；客户端会察觉，并在前后两个事务之间切换。
+# 第一张表比较各种客户端。*v2 客户端*遵循 KIP-890 的第 2 部分，如 Java 4.0 和 franz-go 1.22；*旧版客户端*（legacy）不遵循，如 librdkafka 2.16，以及以它为基础的 confluent-kafka。旧版客户端在发送第一条记录之前自己登记分区，leader 只负责*核实*（verify）。v2 客户端在 `transaction.version` 为 2 的集群（TV2）上，则由 leader 在第一条记录到达时登记自己的分区。TV2 是集群的一项*特性*（feature，`kafka-features.sh upgrade`）；客户端会察觉，并在前后两个事务之间切换。
 #
 # 有些示意图先发送记录，再告诉协调者。没有核实，就会留下*悬挂事务*（hanging transaction）：在分区看来它一直没有结束，协调者却对它一无所知。所以没有哪个超时会结束它，只读已提交数据的读者永远停在那里。它还会让这个分区的*压实*（compaction）停下来，也就是每个键只留最新一条记录的那种清理。`kafka-transactions.sh find-hanging` 向双方查询，再作比较；`abort` 则让 leader 写下缺少的那条控制消息。
 
@@ -461,7 +461,7 @@ for off in ("", " off=sequence_check"):
 # twice, and would be committed twice (lab 05).
 
 # %% [markdown] lang="zh"
-# 已经中止的记录竟然提交了：在 TV0 上如此，在 TV2 集群上用*旧版客户端*也一样。只有 TV2 **加上** v2 客户端才管用。那时每次结束 epoch 都会增加，迟到的记录因为 epoch 更旧而认得出来。否则 epoch 只在初始化时增加，以及协调者替生产者中止事务时增加。
+# 一条已中止的记录竟然提交了：在 TV0 上如此，在 TV2 集群上用*旧版客户端*也一样。只有 TV2 **加上** v2 客户端才管用。这样一来，事务每次结束，epoch 都会增加，迟到的记录因为 epoch 更旧而认得出来。否则，epoch 只在两种时候增加：初始化时，以及协调者替生产者中止事务时。
 #
 # 最后两行说明事务为什么需要*幂等*：事务里的记录也可能发送两次，没有幂等就会提交两次（实验 05）。
 
@@ -475,7 +475,7 @@ for off in ("", " off=sequence_check"):
 # The application calls commitTransaction(), and the answer does not come.
 
 # %% [markdown] lang="zh"
-# 应用调用 commitTransaction()，应答没有来。
+# 应用调用 commitTransaction()，应答却没有来。
 
 # %% jupyter={"source_hidden": true}
 silent = scenario("""
@@ -505,7 +505,7 @@ print(list_reads(silent, first(silent, "commit: unknown")))
 # %% [markdown] lang="zh"
 # **没有应答，不等于失败**。应用得到的是*未知*（unknown），而所有读者都已经看到这笔收款。唯一安全的做法，是把同一个调用再做一次。
 #
-# 超时也会作决定。那是谁的时钟，从什么时候开始走？
+# 超时也会作决定。用的是谁的时钟，从什么时候开始走？
 
 # %% jupyter={"source_hidden": true}
 clock = scenario("""
@@ -550,7 +550,7 @@ print(table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 # librdkafka; in Java before 4.0 the send is abortable too.)
 
 # %% [markdown] lang="zh"
-# 从登记第一个分区算起满 60 s，协调者就可以中止，但要等到它下一次检查（每 10 s 一次，所以这里是 120 s）。这个迟缓的生产者得到的应答，展示了三类错误。*可重试*（retriable）的错误，客户端会自己再问。*可中止*（abortable）的错误，请调用 abort，然后继续。*致命*（fatal）的错误，只能关闭这个生产者。对 v2 客户端，send 的错误是可中止的，abort 甚至得到 ok。但 send-offsets 得到 ProducerFenced，那是致命的，尽管没有人隔离它。（legacy 那几列是 librdkafka；在 4.0 之前的 Java 里，send 的错误也是可中止的。）
+# 从登记第一个分区算起满 60 s，协调者就可以中止，但要等到它下一次检查（每 10 s 一次，所以这里是 120 s）。这个迟缓的生产者得到的应答，展示了三类错误。*可重试*（retriable）的错误，客户端会自己重试。*可中止*（abortable）的错误，请调用 abort，然后继续。*致命*（fatal）的错误，只能关闭这个生产者。对 v2 客户端，send 的错误是可中止的，abort 甚至得到 ok。但 send-offsets 得到 ProducerFenced，那是致命的，尽管没有人隔离它。（legacy 那几列是 librdkafka；在 4.0 之前的 Java 里，send 的错误也是可中止的。）
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 4, publish: what if the coordinator dies between two markers?
@@ -592,7 +592,7 @@ print(find_lines(failover, "killed", "load", "commit marker", "CompleteC", width
 # %% [markdown] lang="zh"
 # **PrepareCommit 一旦写下，事务就会提交**，不管哪个 broker 宕机。下一个协调者读到这条记录，就又欠下所有的控制消息。从每个 Prepare 状态出发，都只有一个箭头。（还在问旧协调者的客户端会得到 NOT_COORDINATOR，然后重新查找；旧协调者迟到的控制消息会遭到拒绝。）
 #
-# 每当 `__transaction_state` 的一个分区换了 leader，新 leader 的*协调者 epoch*（coordinator epoch）就更高，它发出的控制消息都带着这个 epoch。下一张表是人为构造的情形：有人曾经写过一条控制消息，其中的协调者 epoch 过高。于是 leader 觉得这个协调者太旧，拒绝它的控制消息，协调者也就放弃了。四种补救办法里，哪种能让读者继续读，哪种能让 ID 恢复可用？
+# 每当 `__transaction_state` 的一个分区换了 leader，新 leader 的*协调者 epoch*（coordinator epoch）就更高，它发出的控制消息都带着这个 epoch。下一张表是人为构造的情形：有人曾经写过一条控制消息，其中的协调者 epoch 过高。于是 leader 认为这个协调者太旧，拒绝它的控制消息，协调者也就放弃了。四种补救办法里，哪种能让读者继续读，哪种能让 ID 恢复可用？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 STUCK = """
@@ -675,7 +675,7 @@ print(read_recording("tv2", "leaderless-marker", *words))
 # PR 22680). `find-hanging` finds it; its `abort` frees the readers, and throws the charge away.
 
 # %% [markdown] lang="zh"
-# 这笔已经确认的收款永远读不到了：这是 broker 自己造成的悬挂事务。第二张表来自真实的 4.3.1，那个分区唯一的 broker 在那里是正常停机的（KAFKA-20734；apache/kafka PR 22680）。`find-hanging` 能找到它；用它的 `abort` 可以让读者继续读，同时也把这笔收款扔掉了。
+# 这笔已经确认的收款永远读不到了：这是 broker 自己造成的悬挂事务。第二张表来自真实的 4.3.1，在那次执行里，这个分区唯一的 broker 是正常停机的（KAFKA-20734；apache/kafka PR 22680）。`find-hanging` 能找到它；用它的 `abort` 可以让读者继续读，同时也把这笔收款扔掉了。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 6, forget: who waits for that, and what does a transaction cost?
@@ -1006,7 +1006,7 @@ print(held.finish())
 # | 想法 | 事实 | 见于 |
 # |---|---|---|
 # | transactional.id 随便取个随机值就行 | 它是应用的名字；随机 ID 之间绝不会互相隔离 | 名字 |
-# | transactional.id % 50，去问控制器 | abs(hash) mod 50，任意一个 broker 都会回答 | 名字 |
+# | transactional.id % 50，去问控制器 | abs(hash) mod 50，任意一个 broker 都会应答 | 名字 |
 # | begin 会在 broker 上开启事务 | begin 只在本地 | 阶段 1 |
 # | 先写记录，再告诉协调者 | 没有核实，就会造成悬挂事务 | 阶段 1 |
 # | epoch 只在初始化时增加 | 协调者中止时也增加；在 TV2 加 v2 客户端下，每次结束都增加 | 阶段 1、2 |

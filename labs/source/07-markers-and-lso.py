@@ -114,7 +114,7 @@ half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader"
 # %% [markdown] lang="zh"
 # ## 预测
 #
-# 协调者刚刚回答了 `ok`，别的什么都还没有发生。选一个答案并锁定，执行就会继续。
+# 协调者刚刚应答了 `ok`，别的什么都还没有发生。选一个答案并锁定，执行就会继续。
 
 # %% jupyter={"source_hidden": true}
 Predict("07-commit-returned", trace=torn, step=answered, panels=["space-time", "graphs", "tables"])
@@ -177,7 +177,7 @@ frontiers(torn, half)
 # | 变为可见 | 控制消息落到 HW 之下，LSO 移动 | *这个*分区的读者 |
 # | 遗忘 | `CompleteCommit` | 只有这个生产者的下一个事务在等它 |
 #
-# 协调者重启之后读到了 `PrepareCommit`，于是把每条控制消息再发一遍，直到每个分区都应答。所以最后一次 `poll` 得到了 `paid-580538`。*结局*自始至终没有疑问，*时刻*则由各个分区自己决定：分区之间只有最终一致性。账单服务遇到的是*撕裂读*（torn read）：它只看到了事务的一部分。
+# 协调者重启之后读到了 `PrepareCommit`，于是把每条控制消息再发一遍，直到每个分区都应答。所以最后一次 `poll` 得到了 `paid-580538`。*结局*自始至终没有疑问，*时刻*则各个分区各不相同：分区之间只有最终一致性。账单服务遇到的是*撕裂读*（torn read）：它只看到了事务的一部分。
 
 # %% [markdown]
 # ## Find the crash
@@ -421,7 +421,7 @@ print(lag_table(commit))
 # and it does reach 0.
 
 # %% [markdown] lang="zh"
-# 控制消息也占一个偏移量。所以在读者看来，偏移量有空缺，`end offset − beginning offset` 算出的比消息数要多。如果工具用最后一条*记录*来计算 lag，那么主题再空闲，它也永远看不到 0。这是出了名的误报。消费者自己的 lag 是从它的位置量到 LSO，确实会到 0。
+# 控制消息也占一个偏移量。所以在读者看来，偏移量有空缺，`end offset − beginning offset` 算出的比消息数要多。如果工具用最后一条*记录*来计算滞后（lag），那么主题再空闲，它也永远看不到 0。这是出了名的误报。消费者自己的 lag 是从它的位置量到 LSO，确实会到 0。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what happens to aborted records?
@@ -540,7 +540,7 @@ print(read_recording("kafka-4.3.1/tv2", "default-levels", "Java", "librdkafka"))
 # level set, the Java consumer 4.3.1 got the aborted record, and librdkafka 2.16 the committed one.
 
 # %% [markdown] lang="zh"
-# read_uncommitted 立刻得到了 `a`，没有等任何控制消息。这就是脏读，读到的是一个从来不曾成立的订单。read_committed 那一边，broker 什么也没有发来，所以客户端也没有什么要扣住：哪种模式都不缓存。
+# read_uncommitted 立刻得到了 `a`，没有等任何控制消息。这就是脏读，读到的是一个从来不曾成立的订单。read_committed 这一边，broker 什么也没有发来，所以客户端也没有什么要扣住：哪种模式都不缓存。
 #
 # 这张表来自真实的 Kafka 4.3.1。它的分区里有一条已中止的记录，后面跟着一条已提交的记录。每一行是一个消费者，写着它设置的级别和它得到的第一条记录。什么级别都不设的时候，Java 消费者 4.3.1 得到的是已中止的记录，librdkafka 2.16 得到的是已提交的记录。
 
@@ -713,7 +713,7 @@ Player(verdict.counterexamples["money"].trace(), title=title)
 # cell, then move the pieces: each move is written between the brackets of its call.
 
 # %% [markdown] lang="zh"
-# 实验 06 给协调者的工作排了顺序，现在看另一端：协调者请求分区的 leader 写一条控制消息，可能是提交，也可能是中止。这七个步骤里有四个是 leader 的工作。你试的每个顺序都会装进一个 leader，它可能在任意两步之间宕机，所有可能的执行都会搜索到。顺序错了，你会看到说明原因的最短执行。*正确的顺序不止一种*。运行这个单元，再移动各个步骤：每次移动都会写到调用的括号里。
+# 实验 06 给协调者的工作排了顺序，现在看另一端：协调者请求分区的 leader 写一条控制消息，可能是提交，也可能是中止。这七个步骤里有四个是 leader 的工作。你试的每个顺序都会装进一个 leader，它可能在任意两步之间宕机，所有可能的执行都会搜索到。顺序错了，你会看到说明原因的最短执行。*正确的顺序不止一种*。运行这个单元，再移动各个步骤：每移动一次，结果就写进调用的方括号里。
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = MARKER.arrange([
