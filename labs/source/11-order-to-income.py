@@ -590,7 +590,7 @@ print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.
 # ## 深入：两端都必须是 Kafka 吗？
 
 # %% [markdown]
-# An article on exactly-once says that source and sink must both be Kafka. The next cell lets you change both.
+# An article says of exactly-once that source and sink must both be Kafka. The next cell lets you change both.
 # As its sink the job may have a database, with one transaction per batch. As its source it has topic *Order*
 # as it is (*kept*), or a source that forgets the records that it has delivered, as many queues do; here the
 # broker deletes them. Which of these jobs is right after a kill? Guess first. Then try them with the button,

@@ -148,7 +148,7 @@ vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
 # | order service | It writes a row of the order into its database, and stock must hear of every row. Stock knows orders by their numbers. | kafka, pulsar, plain |
 # | aggregates | A job reads the topic of orders and writes the income of each minute to another topic. An old process may still live. | pulsar, outbox, rocketmq |
 # | fan-out | Workers take tasks from a shared queue and pass each on to the next department's queue. One slow task must hold up no other one. | kafka, rocketmq, plain |
-# | nightly file | Once a night a program sends the 500,000 lines of a file. It takes an hour, and starts again from the top where it broke off. Consumers store lines by their numbers. | kafka, pulsar |
+# | nightly file | Once a night a program sends the 500,000 lines of a file. It takes an hour, and when it breaks off it starts again from the top. Consumers store lines by their numbers. | kafka, pulsar |
 # | payment provider | For each order a program calls a provider, which charges a card. No card may be charged twice. | kafka, pulsar, rocketmq, outbox, plain |
 #
 # The ways are `kafka`, `rocketmq`, `pulsar`, `outbox`, `plain` (messages without a transaction, sent until they
@@ -315,11 +315,11 @@ print(tell_anomalies())
 # | isolated | `read_committed`, which the Java consumer does not have by default; not at one moment in all partitions | a half is in a topic that nobody reads | maxReadPosition, for every consumer | a reader of the topic sees an order later than a reader of the table |
 # | durable | replicas; a power cut of all of them may take a commit | by default a half is acknowledged before it is on the disk | as its ledgers are stored | your database's log |
 #
-# An article says that all of them are two-phase commit. A partition of Kafka is not asked for a vote, and
+# Articles say that all of them are two-phase commit. A partition of Kafka is not asked for a vote, and
 # neither is a topic of Pulsar: the coordinator decides alone, and the second phase is there. RocketMQ's half is a
-# prepare, and the local transaction is the one vote. Another one says that all keep transactional messages in
+# prepare, and the local transaction is the one vote. One of them says that all keep transactional messages in
 # a special topic. RocketMQ does; Kafka and Pulsar write them in place, and the special topic there is a
-# *log of transactions*. RocketMQ has no such log, only halves and op records. A third one says that Pulsar,
+# *log of transactions*. RocketMQ has no such log, only halves and op records. It also says that Pulsar,
 # which has transactions since 2.8.0, is closer to Kafka and has no check-back. That is right: in both of them
 # silence means abort, after a timeout, and nobody asks the sender. RocketMQ's way is also called two-phase
 # commit plus compensation. The check is no compensation: it undoes nothing, it asks what was decided.
