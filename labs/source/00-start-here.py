@@ -167,7 +167,7 @@ Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "g
 # `epoch` counts the lives of the service, and `seq` counts its batches in each log.
 
 # %% [markdown] lang="zh"
-# 把这次执行播放到结尾。每个日志里立着两面小旗：读者最多读到 **HW**，即*高水位*（high watermark）；只读已提交数据的读者最多读到 **LSO**，即*最后稳定偏移量*（last stable offset）。图中出现了一个新记号：钟，表示定时器到时。服务等了一会儿，现在再问一次。`EndTxn` 是它的提交请求。`epoch` 记的是这个服务启动过几次，`seq` 记的是它在每个日志里写到第几批。
+# 把这次执行播放到结尾。每个日志里立着两面小旗：读者最多读到 **HW**，即*高水位*（high watermark）；只读已提交数据的读者最多读到 **LSO**，即*最后稳定偏移量*（last stable offset）。图中出现了一个新记号：钟，表示定时器到时。服务等了一会儿，现在再问一次。`EndTxn` 是它的提交请求。`epoch` 是这个服务的代次，每次启动、每次结束事务都会增大；`seq` 是它的记录在每个日志里的序列号。
 
 # %%
 Player(safe, step=undecided)
@@ -425,13 +425,13 @@ Player(away, step=back)
 # that it has decided to abort.)
 
 # %% [markdown] lang="zh"
-# **事务**（transaction）把多次读和写组成一个单元，要么整体成功，要么整体失败。（Martin Kleppmann 在 *Designing Data-Intensive Applications* 里就是这样定义的，措辞不同。）数据库对事务有四个承诺：
+# **事务**（transaction）把多次读和写组成一个单元，要么整体成功，要么整体失败。Martin Kleppmann 的《数据密集型应用系统设计》（*Designing Data-Intensive Applications*）也是这样定义的，只是措辞不同。数据库对事务有四个承诺：
 #
 # | 字母 | 承诺 | 在这里 |
 # |---|---|---|
-# | **A** 原子性（atomicity） | 要么全有，要么全无，进程死掉时也一样 | 被杀的服务发出的记录中止了，而不是做到一半留在那里 |
+# | **A** 原子性（atomicity） | 要么全有，要么全无，进程死掉时也一样 | 被杀的服务发出的那条记录已随事务中止，而不是做到一半留在那里 |
 # | **C** 一致性（consistency） | 之前成立的规则，之后仍然成立 | 进账 = 出账；这条规则是*应用*自己的 |
-# | **I** 隔离性（isolation） | 别人看不到做到一半的样子 | 未结束的事务，read_committed 什么也读不到 |
+# | **I** 隔离性（isolation） | 别人看不到做到一半的样子 | read_committed 读不到未结束的事务里的任何内容 |
 # | **D** 持久性（durability） | 得到确认的结果，出了故障也还在 | 见下文 |
 #
 # 下面是前三个，以及你那几次执行中能说明它们的行。（`PrepareAbort` 是协调者的记录，表示它已决定中止。）
@@ -554,10 +554,10 @@ Fold(
 # | 一致性 | 说的是 | 关于什么 |
 # |---|---|---|
 # | ACID 的 C | 每个事务之后，应用的规则都成立 | 数据 |
-# | CAP 的 C，即*强*一致 | 每次读都看到最新完成的写 | 一个值，多个副本 |
+# | CAP 的 C，即*强*一致 | 每次读都看到最近一次完成的写 | 一个值，多个副本 |
 # | *最终*一致，消息队列提供的那种 | 全部送达之后，所有读者看到的都一致 | 多个日志，多个时刻 |
 #
-# CAP（一致性、可用性、容忍网络分区）里的 C，说的是同一样东西的多个副本。而你看到的是两个*不同*的日志，它们以同样的方式结束一个事务，只是各在各的时刻。这些时刻是[实验 07](07-markers-and-lso.ipynb) 的内容。
+# CAP（一致性、可用性、容忍网络分区）里的 C，说的是同一样东西的多个副本。而你看到的是两个*不同*的日志，一个事务在两边的结局相同，只是时刻不同。这些时刻是[实验 07](07-markers-and-lso.ipynb) 的内容。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: does “transaction” mean the same in all three brokers?
@@ -588,11 +588,11 @@ Fold(
 # coordinator in the broker decides. The Kafka column, checked against a run:
 
 # %% [markdown] lang="zh"
-# 订单创建了，就要有一条消息说明：要么两样都有，要么都没有。RocketMQ、Kafka 和 Pulsar 的做法不同，但都经过同样的六个阶段。请记住这些名字，每个实验都要用到。
+# 订单创建了，就要有一条消息来通知；订单和消息，要么都有，要么都没有。RocketMQ、Kafka 和 Pulsar 的做法不同，但都经过同样的六个阶段。请记住这些名字，每个实验都要用到。
 #
 # | 阶段 | RocketMQ | Kafka | Pulsar |
 # |---|---|---|---|
-# | **预留**（reserve） | 半消息写入 `RMQ_SYS_TRANS_HALF_TOPIC` | 协调者记下分区：`Ongoing {…}` | 分区和订阅写入 `__transaction_log_0` |
+# | **预留**（reserve） | 半消息（half message）写入 `RMQ_SYS_TRANS_HALF_TOPIC` | 协调者记下分区：`Ongoing {…}` | 分区和订阅写入 `__transaction_log_0` |
 # | **写入**（write） | 你的服务写自己的数据库 | 记录和读取位置直接写入日志 | 消息写入主题，确认写入待定确认（pending ack）日志 |
 # | **决定**（decide） | 你的数据库提交 | `PrepareCommit` 或 `PrepareAbort` | `COMMITTING` 或 `ABORTING` |
 # | **公布决定**（publish the decision） | END_TRANSACTION，单向发送；如果丢了，broker 会来问 | 向每个首领副本（leader）发 WriteTxnMarkers | 通知每个主题和订阅：事务结束 |
@@ -682,7 +682,7 @@ for name, (producer, calls) in orders.items():
 # | 撕裂读（torn read） | 事务的一部分已经可见，另一部分还没有 |
 # | 僵尸写（zombie write） | 已经被替换的进程还在继续写 |
 # | 孤儿半消息（orphaned half message） | RocketMQ：再也没有人能说出它的结局；回查 15 次之后，它被转存到专门的主题，留在那里，直到有迟来的回答，或者由运维人员来结束它 |
-# | 悬挂事务（hanging transaction） | Kafka：在分区里还开着，协调者却不知道它，所以没有人来结束，LSO 永远停在那里 |
+# | 悬挂事务（hanging transaction） | Kafka：在分区里还没有结束，协调者却不知道它，所以没有人来结束，LSO 永远停在那里 |
 # | 确认冲突（ack conflict） | Pulsar：两个事务确认同一条消息，第二个遭到拒绝 |
 # | 消费者卡住（stuck consumer） | 读者在别人的未结束事务后面等待 |
 #
@@ -734,11 +734,11 @@ broker_maps()
 # %% [markdown] lang="zh"
 # <details><summary>答案</summary>
 #
-# *in memory* 一列里的东西都会丢。决定在 `__transaction_state` 里（Kafka），在 `__transaction_log_0` 里（Pulsar），或者在*你的*数据库里（RocketMQ）：RocketMQ 的 broker 没有事务表，所以它只能去问生产者。事务未结束的消息，要么和其他消息一起放在真正的主题里（Kafka、Pulsar），要么放在专门的主题里（RocketMQ）。
+# *内存*一列里的东西都会丢。决定在 `__transaction_state` 里（Kafka），在 `__transaction_log_0` 里（Pulsar），或者在*你的*数据库里（RocketMQ）：RocketMQ 的 broker 没有事务表，所以它只能去问生产者。事务未结束的消息，要么和其他消息一起放在真正的主题里（Kafka、Pulsar），要么放在专门的主题里（RocketMQ）。
 #
 # </details>
 #
-# Kafka 的控制器（controller）用日志保存元数据。生产环境里，它们通常是三个或五个单独的节点；一个节点也可以同时当 broker 和控制器。如果文章里在这个位置画的是 ZooKeeper，那它写于 Kafka 4.0 之前。RocketMQ 用一个 commit log 保存所有主题的消息，各个队列只是指向它。Pulsar 由 broker 负责计算、bookie 负责存储，所以 broker 死了可以直接换一个，一条消息也不用复制；多个租户共用一个集群，集群之间还可以跨洲复制。
+# Kafka 的控制器（controller）用日志保存元数据。生产环境里，它们通常是三个或五个单独的节点；一个节点也可以同时当 broker 和控制器。如果文章里在这个位置画的是 ZooKeeper，那它写于 Kafka 4.0 之前。RocketMQ 用一个 commit log 保存所有主题的消息，各个队列只是指向它。Pulsar 由 broker 负责计算、bookie 负责存储，所以 broker 宕机后换一个就行，一条消息也不用复制；多个租户共用一个集群，集群之间还可以跨洲复制。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: how did it come about?
@@ -786,12 +786,12 @@ timeline()
 # |---|---|---|---|
 # | 98 | 0.11 | 幂等生产者和事务 | 05、06、07 |
 # | 360 | 2.5 | 生产者出错之后，提高自己的 epoch 就能继续 | 05、06 |
-# | 447 | 2.5 | 每个进程一个生产者：靠消费者组的 generation 把已被替换的工作进程挡在外面 | 08 |
+# | 447 | 2.5 | 每个进程一个生产者：靠消费者组的代（generation）把已被替换的工作进程挡在外面 | 08 |
 # | 588 | 2.7 | 超时的事务可以由它的生产者中止，生产者随后继续工作 | 06 |
 # | 664 | 3.0 | 查找并中止悬挂事务的工具 | 06 |
 # | 679 | 3.0 | Java 生产者默认开启幂等和 `acks=all` | 05 |
 # | 890 | 3.6、4.0 | leader 向协调者核实事务；每个事务一个 epoch（`transaction.version` 2） | 06 |
-# | 939 | 尚未 | 让 Kafka 参与别的系统的两阶段提交；从 4.1 到 4.4，它的客户端 API 在每次发布之前都又拿掉了 | – |
+# | 939 | 尚未 | 让 Kafka 参与别的系统的两阶段提交；从 4.1 到 4.4，它的客户端 API 每次都在发布之前又撤掉了 | – |
 #
 # </details>
 

@@ -359,7 +359,7 @@ Predict("03-half-topic", trace=spied, step=first(spied, "put 580538"))
 # %% [markdown] lang="zh"
 # 对 broker 的存储来说，半消息只是另一个主题里的普通消息。它之所以不可见，只是**因为没有人订阅那个主题**。（真正的 RocketMQ 5.5 也允许客户端拉取半消息：本课程就是这样录下半消息主题的。）但任何客户端都不能向它*发送*。下面第二张表是真实 broker 的应答。
 #
-# 有一篇文章以“开启一个事务主题”为第一步。下一个单元向同一个主题发送一条普通消息和一条事务消息，并在事务结束之前停下。RocketMQ 5 可以用 `message.type=TRANSACTION` 标记主题，但只有它的 proxy 会检查这个标记。直接连接 broker 的客户端（例如经典的 Java 客户端）可以向任何主题发送这两种消息。最后一张表来自真实的 broker，它的主题 `normal` 和 `transaction` 就带有这样的标记。
+# 有一篇文章说，第一步是开启一个事务主题。下一个单元向同一个主题发送一条普通消息和一条事务消息，并在事务结束之前停下。RocketMQ 5 可以用 `message.type=TRANSACTION` 标记主题，但只有它的 proxy 会检查这个标记。直接连接 broker 的客户端（例如经典的 Java 客户端）可以向任何主题发送这两种消息。最后一张表来自真实的 broker，它的主题 `normal` 和 `transaction` 就带有这样的标记。
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 MIXED = """
@@ -479,7 +479,7 @@ print(read_recording("rocketmq-5.5.0/5.5", "local-transaction-throws", "EndTrans
 # reach the consumer?*
 
 # %% [markdown] lang="zh"
-# 到这里为止，所有生产者都是引擎里的。下一个单元让 RocketMQ 自己的 Java 客户端 5.5.0 发送六条事务消息。每条消息的内容说明监听器怎么做：提交、回滚、抛出异常，或者返回一次、两次 UNKNOW。同一个客户端的推送消费者等着接收。*运行之前先回答：`sendMessageInTransaction` 各返回什么状态，监听器各被问几次，六条里哪几条会到达消费者？*
+# 到这里为止，所有生产者都是引擎里的。下一个单元让 RocketMQ 自己的 Java 客户端 5.5.0 发送六条事务消息。每条消息的内容说明监听器怎么做：提交、回滚、抛出异常，或者返回一次、两次 UNKNOW。同一个客户端的推模式消费者（push consumer）等着接收。*运行之前先回答：`sendMessageInTransaction` 会返回哪些状态，对每条消息监听器会被问几次，六条里哪几条会到达消费者？*
 
 # %%
 from mqlab.lessons.rocketmq.lab03 import send_from_java
@@ -493,7 +493,7 @@ send_from_java()
 # project's own server, beside the recording.
 
 # %% [markdown] lang="zh"
-# 对发送的程序来说，抛出异常和 UNKNOW 看起来一样，都是 `SEND_OK UNKNOW`。要到回查时才能区分，最后提交的四条消息到达消费者。如果机器上有 Java 17 和 Maven，`send_from_java(fetch=True)` 会下载客户端（94 MB，只下载一次），让它连到本项目自己的服务器执行，结果放在录制旁边。
+# 对发送的程序来说，抛出异常和 UNKNOW 看起来一样，都是 `SEND_OK UNKNOW`。要到回查时才能区分；最终得到提交的有四条消息，它们都到达了消费者。如果机器上有 Java 17 和 Maven，`send_from_java(fetch=True)` 会下载客户端（94 MB，只下载一次），让它连到本项目自己的服务器执行，结果放在录制旁边。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which line of your code decides?
@@ -531,7 +531,7 @@ print(tell_deaths(SERVICE))
 # request is lost, and `sendMessageInTransaction` has returned `SEND_OK COMMIT_MESSAGE`.
 
 # %% [markdown] lang="zh"
-# 最后，客户端发出一个请求，里面有状态和半消息的位置（`endTransaction`）。这里这个请求丢了，而 `sendMessageInTransaction` 已经返回 `SEND_OK COMMIT_MESSAGE`。
+# 最后，客户端发出一个请求（`endTransaction`），里面有状态和半消息的位置。在这次执行中，这个请求丢了，而 `sendMessageInTransaction` 已经返回 `SEND_OK COMMIT_MESSAGE`。
 
 # %% jupyter={"source_hidden": true}
 end_lost = scenario("""
@@ -861,7 +861,7 @@ print(tell_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 #
 # 请编写本地事务 `execute(order, db, memory)`。它写入这两行，并返回 `COMMIT`、`ROLLBACK` 或 `UNKNOWN`。`db.put(key, value)` 写入一行，`db.get(key)` 读出一行，没有则得到 None，`db.delete(key)` 删除一行。键和值都是文本。每次调用返回时就已提交；连接断开时，调用会抛出异常。`memory` 是这个进程的字典，随进程一起消失。别的都不要用：不用时钟，不用随机数，也不用函数外面的变量。
 #
-# 对 `db` 的每一次调用，都是进程可能死掉的地方。搜索时组内有两个进程，会杀掉一次进程、断开一次连接，还会提前来询问。然后再依次在每一步杀掉进程，这时行存在 SQLite 文件里。有两条提示可看：`print(KEEPING.hint(1))`，然后 `print(KEEPING.hint(2))`。
+# 对 `db` 的每一次调用，都是进程可能死掉的地方。搜索时组内有两个进程，会杀掉一次进程、断开一次连接，broker 还会提前来询问。然后再依次在每一步杀掉进程，这时行存在 SQLite 文件里。有两条提示可看：`print(KEEPING.hint(1))`，然后 `print(KEEPING.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "keeping"}
 def execute(order, db, memory):
@@ -906,8 +906,8 @@ check(KEEPING, execute)
 # |---|---|---|---|
 # | 谁决定 | 你的数据库，用一行 | 协调者，用一条记录 | 协调者，用一条记录 |
 # | 什么合为一体 | 一行和一条消息 | 多条消息和读取位置 | 多条消息和确认 |
-# | 未决的消息在哪里 | 在半消息主题里 | 在真正的分区里，LSO 之后 | 在真正的主题里，`maxReadPosition` 之后 |
-# | 提交时写入 | 第二条消息 | 一条控制消息 | 一条控制消息 |
+# | 未决的消息在哪里 | 在半消息主题里 | 在真正的分区里，最后稳定偏移量（LSO）之后 | 在真正的主题里，`maxReadPosition` 之后 |
+# | 提交时写入 | 第二条消息 | 一条控制消息（marker） | 一条控制消息 |
 # | 没有音讯意味着 | “结果怎样？” | 60 秒后中止 | 超时后中止 |
 
 # %% [markdown] tags=["deeper"]
@@ -943,7 +943,7 @@ check(KEEPING, execute)
 # | 提交会移动半消息 | 提交会写入第二条消息；半消息原地不动 | 日志 |
 # | 回滚会删除半消息 | 回滚会追加一条 op 记录 | 日志 |
 # | 先标记为已处理，再复制 | 先写消息，再写 op 记录 | 按什么顺序 |
-# | 消费者也在事务里 | 它在事务之后至少一次得到消息 | 消费者 |
+# | 消费者也在事务里 | 事务结束之后它才得到消息，至少一次 | 消费者 |
 # | `sendStatus == SEND_OK` 说明成功了 | 它只说明半消息已存下 | 可以告诉顾客什么 |
 
 # %% [markdown] tags=["deeper"]
