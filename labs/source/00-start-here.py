@@ -164,7 +164,8 @@ Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "g
 # Play the run to its end. In each log stand two flags: readers may read up to **HW**, the *high
 # watermark*, and readers of committed data up to **LSO**, the *last stable offset*. A new sign, a clock, says
 # that a timer has fired: the service had to wait a moment and asks again. `EndTxn` is its request to commit.
-# `epoch` counts the lives of the service, and `seq` counts its batches in each log.
+# `epoch` rises whenever the service starts and whenever a transaction ends, and `seq` numbers its records in
+# each log.
 
 # %% [markdown] lang="zh"
 # 把这次执行播放到结尾。每个日志里立着两面小旗：读者最多读到 **HW**，即*高水位*（high watermark）；只读已提交数据的读者最多读到 **LSO**，即*最后稳定偏移量*（last stable offset）。图中出现了一个新记号：钟，表示定时器到时。服务等了一会儿，现在再问一次。`EndTxn` 是它的提交请求。`epoch` 是这个服务的代次，每次启动、每次结束事务都会增大；`seq` 是它的记录在每个日志里的序列号。

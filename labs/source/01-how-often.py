@@ -651,7 +651,7 @@ check(CONSUME, order)
 # ## 深入：真实的队列承诺了什么？
 
 # %% [markdown]
-# Articles say that all common open-source queues reach at least once and no more. That was true once.
+# One article says that all common open-source queues reach at least once and no more. That was true once.
 # Here Kafka's producer, in this project's own Kafka, meets the fault of the beginning: the
 # acknowledgement of its second payment is lost.
 

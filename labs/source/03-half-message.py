@@ -350,7 +350,7 @@ Predict("03-half-topic", trace=spied, step=first(spied, "put 580538"))
 # this course read the half topic that way.) No client may *send* to it. The second table below shows the
 # answer of a real broker.
 #
-# One article begins with “open a transaction topic”. The next cell sends a plain message and a
+# One article begins by opening a topic for transactions. The next cell sends a plain message and a
 # transactional one to the same topic, and stops before the transaction ends. RocketMQ 5 can mark a topic
 # with `message.type=TRANSACTION`, but only its proxy looks at the mark. A client that is connected to the
 # broker itself, as the classic Java client is, can send both kinds to any topic. The last table comes from a

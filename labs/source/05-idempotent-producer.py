@@ -362,7 +362,7 @@ Predict("05-snapshot-file", trace=files, step=first(files, "killed"))
 print(snapshot_files(files))
 
 # %% [markdown]
-# File `…03` was written when the first segment was full, file `…07` at the recovery. Articles show three
+# File `…03` was written when the first segment was full, file `…07` at the recovery. An article shows three
 # of these fields: producer id, epoch, last sequence. The others matter too. Last offset and delta (how
 # many records after its first the batch ends) give the *range* and the *offset* of the one batch that
 # is still recognised. The timestamp (a lesson's clock stands at 0) says when the entry may be forgotten,
@@ -585,7 +585,7 @@ Explorer(system(numbered), one_kill)
 # %% [markdown]
 # Lost answers are harmless now, whichever of them are lost. Without the check of numbers every retry is a
 # *duplicate* again. Without the check of epochs a batch of an older epoch is stored after the newer one
-# has begun: a *zombie write* (僵尸写入).
+# has begun: a *zombie write* (僵尸写).
 #
 # With both checks there are still two ways to duplicate. In the first, which you have seen, the order service
 # dies and starts over. In the second the leader dies while **two** batches are unanswered: it comes back with
