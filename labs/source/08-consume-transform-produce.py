@@ -21,11 +21,11 @@
 #
 # *90 分钟，短路线约 15 分钟* · Kafka 4.3，Java 客户端 4.x
 #
-# **一段话概括**：礼品店负责记账的工作进程（worker）读取订单，算出收入并写下来。它读到了哪里，也是一条记录。在本实验中，工作进程死在这两条记录之间；你要找出最短的、会让商店损失金钱的 kill，再给循环排出一个怎样 kill 都不会出错的顺序。这个循环叫*消费-转换-生产*（consume–transform–produce）。
+# **一段话概括**：礼品店负责记账的工作进程（worker）读取订单，算出收入并写下来。它读到了哪里，也是一条记录。在本实验中，工作进程死在这两条记录之间；你要找出让商店亏钱的最短的 kill，再给工作进程的循环排出一个怎样被 kill 都不会出错的顺序。这个循环叫*消费-转换-生产*（consume–transform–produce）。
 #
 # **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **你需要**先做实验 07。*偏移量*（position）说的是下一条要读的记录，用它的 offset 表示。*消费者组*（consumer group）是共同分担一个主题各分区的一组工作进程。*组协调者*（group coordinator）是一个 broker，它知道组里有谁、这个组读到了哪里。`orders-0@1` 表示分区 `orders-0` 里的偏移量 1；`orders-0@-1` 表示还没有偏移量。
+# **你需要**先做实验 07。*偏移量*（position）就是下一条要读的记录的 offset。*消费者组*（consumer group）是共同分担一个主题各分区的一组工作进程。*组协调者*（group coordinator）是一个 broker，它知道组里有谁、这个组读到了哪里。`orders-0@1` 表示分区 `orders-0` 里的偏移量 1；`orders-0@-1` 表示还没有偏移量。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -122,7 +122,7 @@ Predict("08-apart", trace=apart, step=dead)
 # %% [markdown] lang="zh"
 # ## 执行
 #
-# `sendOffsetsToTransaction(positions, groupMetadata)`：由**生产者**把偏移量发给组协调者，算作自己事务的一部分。下面还是那个工作进程，这次在它要提交的时候被杀。用方向键逐步查看，注意 `__consumer_offsets-0` 和它的 LSO，再看是谁执行了中止。
+# `sendOffsetsToTransaction(positions, groupMetadata)`：由**生产者**把偏移量发给组协调者，算作自己事务的一部分。下面还是那个工作进程，这次在它要提交的时候被杀。用方向键逐步查看，注意 `__consumer_offsets-0` 和它的最后稳定偏移量（LSO），再看是谁中止了事务。
 
 # %%
 together = scenario("""
@@ -145,7 +145,7 @@ Player(together, step=first(together, "killed"))
 # transaction. So the position does not count, the order is read again, and counts once.
 
 # %% [markdown] lang="zh"
-# `__consumer_offsets` 也只是一个日志。偏移量在里面是一条*事务性*记录（`orders-0@1 @2`：从偏移量 1 接着读；记录本身位于 2），和别的事务性记录一样，也会得到一条控制消息（marker）。第一次得到的是中止的控制消息，因为重启后的工作进程调用 `init`，中止了未结束的事务。所以这个偏移量不算数，订单会再读一次，最终只计入一次。
+# `__consumer_offsets` 和别的日志没有两样。偏移量在里面是一条*事务性*记录（`orders-0@1 @2`：从偏移量 1 接着读；记录本身位于 2），和别的事务性记录一样，也会得到一条控制消息（marker）。第一次得到的是中止的控制消息，因为重启后的工作进程调用 `init`，中止了未结束的事务。所以这个偏移量不算数，订单会再读一次，最终只计入一次。
 
 # %% [markdown]
 # ## Put it into order
@@ -193,7 +193,7 @@ check(ORDER, order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 偏移量和输出出自同一个决定，因为偏移量也不过是一条记录。中止会收回这两样，消费者却停在原处。成员一旦被替换，消费者组就不再接受它。出了集群，任何事都可能发生两次。
+# 偏移量和输出共用一个决定，因为偏移量也不过是一条记录。中止会收回这两样，消费者却仍停在已经读到的地方，不会退回去。成员一旦被替换，消费者组就不再接受它。出了集群，任何事都可能发生两次。
 #
 # 短路线到此结束。下面的部分继续深入，10 分中有 6 分在那里。下一个实验跟着同一个订单去看 Pulsar，那里的读者等在另一个地方：[实验 09](09-coordinator-and-buffer.ipynb)。
 
@@ -238,7 +238,7 @@ print(actors(together))
 # the log of positions in the run above.
 
 # %% [markdown] lang="zh"
-# 参与的有五方：生产者、消费者、事务协调者、组协调者，以及担任分区首领副本（leader）的 broker。消费者只管读。在事务协调者看来，`__consumer_offsets-0` 不过是又一个该收到控制消息的分区。
+# 参与的有五方：生产者、消费者、事务协调者（transaction coordinator）、组协调者，以及担任分区首领副本（leader）的 broker。消费者只管读。在事务协调者看来，`__consumer_offsets-0` 不过是又一个该收到控制消息的分区。
 #
 # | 阶段 | 收入 | 偏移量 |
 # |---|---|---|
@@ -246,7 +246,7 @@ print(actors(together))
 # | 写入 | 向 `income-0` 发 Produce | 向 `__consumer_offsets-0` 发 TxnOffsetCommit |
 # | 决定 | PrepareCommit，两者合用一次 | |
 # | 公布决定 | `income-0` 里的一条控制消息 | `__consumer_offsets-0` 里的一条控制消息 |
-# | 变为可见 | LSO 越过它，读者读到它 | 偏移量由 pending 变为 committed |
+# | 变为可见 | LSO 越过它，读者读到它 | 偏移量由待定（pending）变为已提交（committed） |
 # | 遗忘 | CompleteCommit | 被这个组后来的偏移量取代 |
 #
 # InitProducerId 和 JoinGroup 在第一个阶段之前，不属于任何阶段；begin 只在本地进行。
@@ -310,9 +310,9 @@ print(read_recording("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetC
 # *without* a transaction. Which one wins?
 
 # %% [markdown] lang="zh"
-# 偏移量待定（pending）的时候，得到的应答是 UNSTABLE_OFFSET_COMMIT。提交之后，它就算数。中止之后，它被丢弃，仍以原来的偏移量为准。表中是真实的 Kafka 4.3.1，按同样的顺序询问。旧客户端询问时不带“require stable”，这时它返回原来的偏移量，订单就可能计入两次（KIP-447）。
+# 偏移量待定（pending）的时候，得到的应答是 UNSTABLE_OFFSET_COMMIT。提交之后，这个偏移量就算数。中止之后，它被丢弃，仍以原来的偏移量为准。表中是真实的 Kafka 4.3.1 的应答，询问的顺序相同。旧客户端询问时不带“require stable”，这时它返回原来的偏移量，订单就可能计入两次（KIP-447）。
 #
-# 应用几乎察觉不到，只是 `poll()` 什么也没有拿到。但 `committed()` 要的就是偏移量本身，过了 `default.api.timeout.ms`（60 s）就会抛出 TimeoutException。事务可能开得更久：满 60 s 才超时，协调者最多还要再过 10 s 才去检查。
+# 应用几乎察觉不到，只是 `poll()` 什么也没有拿到。但 `committed()` 要的就是偏移量本身，过了 `default.api.timeout.ms`（60 s）就会抛出 TimeoutException。事务可能过得更久才结束：满 60 s 才超时，协调者最多还要再过 10 s 才去检查。
 #
 # 消费者组不一定只用事务来提交偏移量。有一个偏移量待定时，成员仍可以*不用*事务再提交一个。哪一个有效？
 
@@ -386,7 +386,7 @@ print(list_calls(aborted))
 # know it: a *zombie* (僵尸实例). Here the two have *different* transactional ids, so no epoch tells them apart.
 
 # %% [markdown] lang="zh"
-# 工作进程 `one` 干到一半没了动静。会话到期后，消费者组把它除名，由 `two` 接替，计入了这个订单。后来 `one` 醒过来，还想接着干。它已被替换，自己却不知道：这就是*僵尸实例*（zombie）。这里两者的 事务 ID *不同*，所以没有哪个 epoch 能分出新旧。
+# 工作进程 `one` 干到一半没了动静。会话到期后，消费者组把它除名，由 `two` 接替，计入了这个订单。后来 `one` 醒过来，还想接着干。它已被替换，自己却不知道：这就是*僵尸实例*（zombie）。这里两者的事务 ID *不同*，所以没有哪个 epoch 能分出新旧。
 
 # %% jupyter={"source_hidden": true}
 ZOMBIE = """
@@ -472,7 +472,7 @@ print(count_orders(stalled))
 # group's position.
 
 # %% [markdown] lang="zh"
-# 订单 580538 的偏移量是 0。有两个工作进程，只差一个数。两者都先提交，再重新启动，从消费者组的偏移量读起。
+# 订单 580538 的偏移量是 0。有两个工作进程，只有一个数不同。两者都先提交，再重新启动，从消费者组的偏移量读起。
 
 # %% tags=["nbval-check-output"]
 NUMBER = """
@@ -594,7 +594,7 @@ Player(example, step=first(example, "killed"), title=title)
 # counted* does not even hold while everything goes well. In one transaction neither happens, in any run.
 
 # %% [markdown] lang="zh"
-# 偏移量放在最后，是*至少一次*。偏移量放在最前，是*至多一次*，而且*算作已读的都已计入*这个承诺，就算一切正常也守不住。放在一个事务里，不论怎样执行，两种情况都不会发生。
+# 偏移量放在最后，是*至少一次*（at least once）。偏移量放在最前，是*至多一次*（at most once），而且*算作已读的都已计入*这个承诺，就算一切正常也守不住。放在一个事务里，不论怎样执行，既不会重复，也不会丢。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which safeguard is necessary?
@@ -675,9 +675,9 @@ Player(zombie, title=say("Without generation fencing", "没有 generation 隔离
 # | `app.commit_offsets(offset)` | 由消费者提交偏移量，不属于任何事务 |
 # | `app.seek(offset)` | 消费者改从那里读起 |
 #
-# 调用失败时抛出 `Abortable`（中止，然后继续）或 `Refused`（只有换新进程才行：不要捕获它）。`init` 和查询组的偏移量，在你的函数开始之前就已完成。
+# 调用失败时抛出 `Abortable`（中止，然后继续）或 `Refused`（只有换新进程才行：不要捕获它）。`init` 以及查询消费者组的偏移量，在你的函数开始之前就已完成。
 #
-# 检查时，先让价格服务失败；再在每次调用之后杀掉进程；再让它在每次调用之后沉默到会话过期，由另一个工作进程接替；最后针对一个订单试遍所有可能的执行，包括在任意处杀掉进程、在任意处断开连接。有两条提示可看：`print(LOOP.hint(1))`、`print(LOOP.hint(2))`。
+# 检查时，先让价格服务失败；再在每次调用之后杀掉进程；再让它在每次调用之后一直没有动静，直到会话到期，由另一个工作进程接替；最后针对一个订单试遍所有可能的执行，包括在任意处杀掉进程、在任意处断开连接。有两条提示可看：`print(LOOP.hint(1))`、`print(LOOP.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "loop"}
 def work(app: App):
@@ -735,7 +735,7 @@ print(kill_the_loop())
 # out. Nobody had to wait for a timeout, because the second life asked for the same `transactional.id`.
 
 # %% [markdown] lang="zh"
-# 偏移量属于那个已中止的事务，所以第二次启动后从 580540 之前读起。第一次写的发票还在日志里，后面跟着一条中止的控制消息：只有读已提交的读者会略过它。没有人必须等到超时，因为第二次启动用的是同一个 `transactional.id`。
+# 偏移量属于那个已中止的事务，所以第二次启动后从 580540 之前读起。第一次写的发票还在日志里，后面跟着一条中止的控制消息：只有读已提交的读者会略过它。谁也不必等到超时，因为第二次启动用的是同一个 `transactional.id`。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: where does the promise end?
@@ -766,7 +766,7 @@ print(side_effects(in_one_transaction))
 # futures that `send` gave you, or the position is committed although the income is lost.)
 
 # %% [markdown] lang="zh"
-# *精确一次*（exactly once）说的是**在 Kafka 里计入**的订单，不是你的函数执行的次数。请看中间的“2, 1”：顾客收到两封邮件，账上只有一个订单。没有哪个 broker 能收回邮件。若是数据库，就把那一行和偏移量写进*数据库的*事务，或者让写入幂等（实验 11）。
+# *精确一次*（exactly once）说的是**在 Kafka 里计入**的订单，不是你的函数执行的次数。请看中间的“2, 1”：顾客收到两封邮件，账上只有一个订单。没有哪个 broker 能收回邮件。若是数据库，就把那一行和偏移量写进*数据库的*事务，或者让写入幂等（idempotent，实验 11）。
 #
 # 人们用这个词来指两种不同的承诺。一种是*消息服务*的承诺：生产者发送的消息只存一次。另一种关乎*读取、计算、保存*：输入、结果和输入中的偏移量一起前进。（下面的循环在提交偏移量之前调用 `flush`。这里发送失败会抛出异常。在 Java 里，即使有发送失败，`flush` 也正常返回。要检查 `send` 返回的 future，否则收入丢了，偏移量却照样提交。）
 
@@ -809,7 +809,7 @@ print(table("fault | idempotent producer, position apart | read, compute, save i
 #                                          one decision
 # ```
 #
-# 左图是实验 05：消息存下就到头了。右图从读取消息开始。
+# 左图是实验 05 的内容，到消息存下为止。右图从读取消息开始。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: two stages: what chains them?
@@ -822,7 +822,7 @@ print(table("fault | idempotent producer, position apart | read, compute, save i
 # `ledger` of income, in a group of its own. `first` is killed when it wants to commit.
 
 # %% [markdown] lang="zh"
-# 真实的程序是由这样的循环连成的图。`first` 把订单算成收入，`second` 读取收入，记入 `ledger`，它自成一个消费者组。`first` 在要提交的时候被杀。
+# 真实的程序是由这样的循环连成的图。`first` 把订单算成收入，`second` 读取收入，记入 `ledger`，并且自成一个消费者组。`first` 在要提交的时候被杀。
 
 # %% jupyter={"source_hidden": true}
 stages = scenario("""
@@ -881,7 +881,7 @@ for topic in ("income", "ledger"):
 # %% [markdown] lang="zh"
 # | 想法 | 事实 | 见于 |
 # |---|---|---|
-# | 精确一次也管我的数据库，或者我的函数只执行一次 | 一个订单在 Kafka 里计入一次；函数可能再执行 | 承诺到哪里为止 |
+# | 精确一次也管我的数据库，或者我的函数只执行一次 | 一个订单在 Kafka 里计入一次；函数可能再次执行 | 承诺到哪里为止 |
 # | 中止会让消费者倒回去 | 恢复的只有已提交的偏移量；`seek` 要你自己做 | 中止 |
 # | 提交的偏移量是最后处理的那一条 | 至少是 last + 1，下一条要读的 | 哪个数 |
 # | lag 到不了 0，就是还有活没干完 | 可能只是一条控制消息没有算作已读 | 哪个数 |
@@ -890,7 +890,7 @@ for topic in ("income", "ledger"):
 # | 消费者参与事务 | 偏移量由生产者发送 | 执行 |
 # | 偏移量待定时，读到的是旧偏移量 | UNSTABLE_OFFSET_COMMIT：再问一次 | 还没有决定 |
 # | 偏移量大的有效 | 日志中靠后的有效 | 还没有决定 |
-# | 只有 epoch 能隔离 | 组的 generation 也能 | 两个一样的 |
+# | 只有 epoch 能隔离（fence） | 组的 generation 也能 | 两个一样的 |
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a bank, the same loop
@@ -973,7 +973,7 @@ for name, run in (("apart", granted_twice), ("in the transaction", granted_once)
 # | “已消费”是什么 | 每个分区一个数 | 每条消息一个确认 | 每个队列一个数 |
 # | 怎样加入事务 | 作为 `__consumer_offsets` 的一条记录 | 作为待定确认（pending ack） | 不加入 |
 # | 还没有决定时 | UNSTABLE_OFFSET_COMMIT | 消息不投递给别人 | – |
-# | 中止之后 | 停在它后面：要 `seek` | 若是逐条确认，会重新投递 | – |
+# | 中止之后 | 消费者停在消息之后：要 `seek` | 若是逐条确认，会重新投递 | – |
 # | 循环是精确一次 | 是 | 是 | 否：要让输出幂等 |
 
 # %% [markdown] tags=["deeper"]
@@ -988,7 +988,7 @@ for name, run in (("apart", granted_twice), ("in the transaction", granted_once)
 # `send_offsets` and `commit`, and started again.
 
 # %% [markdown] lang="zh"
-# 银行的柜台和第二次执行一样，在事务里发送偏移量。每处理一笔贷款，它的函数还要调用短信（SMS）服务（“您的贷款已放款”）。一天夜里，柜台在 `send_offsets` 和 `commit` 之间被杀，再重新启动。
+# 银行的柜台和第二次执行一样，在事务里发送偏移量。每处理一笔贷款，它的函数还要调用短信（SMS）服务（“您的贷款已发放”）。一天夜里，柜台在 `send_offsets` 和 `commit` 之间被杀，再重新启动。
 
 # %% jupyter={"source_hidden": true}
 Predict("08-exit-ticket", trace=granted_once, step=first(granted_once, "killed"))

@@ -24,7 +24,7 @@
 #
 # **短路线**：引子、预测、执行、给订单开账单、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
-# **你需要**先做实验 09，或者先知道下面几个词。*订阅*（subscription）是主题里有名字的位置，自己记着哪些消息已经处理完。*确认*（acknowledge）一条消息，就是声明它已经处理完：可以一条一条来（*逐条确认*，也叫单条确认，individually），也可以连同之前的所有消息一起（*累积确认*，cumulatively）。*事务协调者*（coordinator）是 broker 中掌握每个事务状态的那一部分。
+# **你需要**先做实验 09，或者先知道下面几个词。*订阅*（subscription）是主题里一个有名字的读取进度，它自己记着哪些消息已经处理完。*确认*（acknowledge）一条消息，就是声明它已经处理完：可以一条一条来（*逐条确认*，也叫单条确认，individually），也可以连同之前的所有消息一起（*累积确认*，cumulatively）。*事务协调者*（coordinator）是 broker 中掌握每个事务状态的那一部分。
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -265,7 +265,7 @@ met("10")
 # project's own server too, beside the recording.
 
 # %% [markdown] lang="zh"
-# 引子里的行为，会不会只是我们的模型才有？Pulsar 自己的 Java 客户端 4.2.4 执行同样的调用，订单叫 a、b、c，末尾多一个调用。它连接真实 broker 的过程已经录下。如果机器上有 Java 17 和 Maven，`redeliver_to_java(fetch=True)` 会下载客户端（连同 broker 共 242 MB，只下载一次），让它也连到本项目自己的服务器执行，结果放在录制旁边。
+# 引子里的行为，会不会只是我们的模型才有？Pulsar 自己的 Java 客户端 4.2.4 执行同样的调用，订单叫 a、b、c，末尾多一个调用。它连接真实 broker 的过程已经录下。如果机器上有 Java 17 和 Maven，`redeliver_to_java(fetch=True)` 会下载客户端（连同 broker 共 242 MB，只下载一次），让它也连到本项目自己的服务器执行，结果和录制并排显示。
 
 # %%
 from mqlab.lessons.pulsar.lab10 import redeliver_to_java
@@ -315,7 +315,7 @@ print(columns([("written by", "in which log", "the record"), *list_records(STAGE
 # | 写入 | 把确认记为待定 | 订阅的 pending-ack 日志 |
 # | 决定 | COMMITTING 或 ABORTING | 协调者的日志 |
 # | 公布决定 | 协调者通知订阅，直到它应答 | 不写 |
-# | 变为可见 | 消息成为已确认，或者重新空闲 | pending-ack 日志，然后是游标 |
+# | 变为可见 | 消息变为已确认，或者重新空闲 | pending-ack 日志，然后是游标 |
 # | 遗忘 | COMMITTED 或 ABORTED | 协调者的日志 |
 #
 # *游标*（cursor）是订阅的账目：哪些消息已经确认。*mark-delete* 位置及之前的消息，全都已确认。
@@ -469,7 +469,7 @@ print(columns([("", "the second acknowledgement"), *rows]))
 # nothing of a plain acknowledgement.
 
 # %% [markdown] lang="zh"
-# 580538 正在 t1 里待定。工作进程再确认它一次，这次是*普通*确认，不在事务里。然后 t1 中止。Pulsar 事务的设计文档（PIP-31）说，这样的确认会被丢弃。有些文章说，别的事务都不能确认这条消息，却没有提到普通确认。
+# 580538 正在 t1 里待定。工作进程再确认它一次，这次是*普通*确认，不在事务里。然后 t1 中止。Pulsar 事务的设计文档（PIP-31）说，这样的确认会被丢弃。有文章说，别的事务都不能确认这条消息，却没有提到普通确认。
 
 # %% jupyter={"source_hidden": true}
 plain = scenario(
@@ -509,7 +509,7 @@ print(read_recording("pulsar-4.2.4/4.2", "plain-ack-beats-pending", *SAID))
 # code, that acknowledges without one.
 
 # %% [markdown] lang="zh"
-# 在订阅看来，t1 仍然没有结束（`ongoing 1`），所以中止它并非毫无效果：在 Exclusive 订阅上，broker 接着会把*其余*未确认的消息重发一遍。可见，冲突检查只能防住事务之间的冲突。如果某个工作进程或者一行旧代码不用事务就去确认，那就什么也挡不住。
+# 在订阅看来，t1 仍然没有结束（`ongoing 1`），所以中止它并非毫无效果：在 Exclusive 订阅上，broker 接着会把*其余*未确认的消息重发一遍。可见，冲突检查只能防住事务之间的冲突。如果某个工作进程或者一行旧代码不用事务就去确认，那就没有什么能挡住它。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: can you write the rule of conflict?
@@ -533,7 +533,7 @@ print(read_recording("pulsar-4.2.4/4.2", "plain-ack-beats-pending", *SAID))
 
 
 # %% [markdown] lang="zh"
-# 现在由你来当订阅。事务 `txn`（一段文本，例如 `"(0,1)"`）请求确认 `asked` 里的消息，也就是一个数字元组，例如 `(0, 2)`。你还会得到 `acked`，即所有已最终确认的消息的编号；以及 `pending`，由二元组组成的元组，例如 `((0, "(0,0)"),)`：消息 0 正在事务 (0,0) 里待定。如果这个事务可以确认这些消息，就返回 `True`；如果冲突，就返回 `False`。
+# 现在由你来当订阅。事务 `txn`（一段文本，例如 `"(0,1)"`）请求确认 `asked` 里的消息；`asked` 是由消息编号组成的元组，例如 `(0, 2)`。你还会得到 `acked`，即所有已最终确认的消息的编号；以及 `pending`，由二元组组成的元组，例如 `((0, "(0,0)"),)`：消息 0 正在事务 (0,0) 里待定。如果这个事务可以确认这些消息，就返回 `True`；如果冲突，就返回 `False`。
 #
 # 你的规则会装进 broker，用十三个短程序来试，每个程序都试遍事件的所有顺序。在这些程序里，工作进程读取真实的订单，发送收入，确认订单，这些都在事务里，事务可能提交，也可能中止。其中一个程序里 broker 可能被杀掉，之后它会回放日志，再次询问你的规则。任何收入都不能存两次，空闲的消息也不许拒绝。事务可以再次确认它自己的消息吗？Pulsar 会拒绝，但没有哪个承诺取决于此，所以两种答案都算通过。有两条提示可看：`print(ACKING.hint(1))`，然后 `print(ACKING.hint(2))`。
 
@@ -707,7 +707,7 @@ print(columns(rows))
 # %% [markdown] lang="zh"
 # 协调者在日志里找到 t1，到了原来的期限就把它中止，消息于是再来一次。有一篇文章说，超时会让客户端和 broker 恢复一致。对*尚未决定*（open）的事务，这话是对的，但有一处例外，见第二行：重启之后，要等到有使用事务的客户端连接上来，协调者才会加载它的日志。正在运行的客户端会自己连上来；如果这样的客户端一个也没有，就没有人盯着期限。
 #
-# 下一张表里，t1 正在提交，但它的一个*参与方*（participant，即必须得知事务结束的分区和订阅）所在的*命名空间*（namespace，一组有名字的主题）并不存在。
+# 下一张表里，t1 正在提交，但它的一个*参与方*（participant，即必须得知事务结束的分区或订阅）所在的*命名空间*（namespace，一组有名字的主题）并不存在。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 FROZEN = """
@@ -909,7 +909,7 @@ print(columns([("", "the books receive", "the worker receives next"), *rows]))
 # the worker, which knows nothing of that, goes on.
 
 # %% [markdown] lang="zh"
-# 提交让两者都算数，中止把两者都收回。有一篇文章把它描述为四步：*开启、发布、确认、结束*。发布和确认可以互换。每个调用只有指明了事务，才属于这个事务。
+# 提交让两者都算数，中止把两者都收回。有一篇文章把它描述为四步：*开启、发布、确认、结束*。发布和确认可以互换先后。每个调用只有指明了事务，才属于这个事务。
 #
 # 这一次工作进程很慢。它与 `orders-0` 的连接断了，broker 把订单交给了 `twin`。工作进程对此一无所知，接着往下做。
 
@@ -955,7 +955,7 @@ print(read_recording("pulsar-4.2.4/4.2", "fencing-stops-sends", *SAID))
 # %% [markdown] lang="zh"
 # 第一张表的第三行是同样的执行，只是时刻不同：那里先隔离，后发送。工作进程的发送得到 ProducerFencedException，它的客户端就不会提交事务。所以，只要生产者提出要求，*发送*可以按主题逐个隔离。*提交*则不能隔离，隔离之前发出的消息照样算数。第二张表来自正式发布的 Pulsar 4.2.4，两种情形都出现了。
 #
-# 有一篇文章承诺，即使出了故障，每条消息也会精确一次地写入。下一张表只涉及一次普通的发送：它的应答丢了，客户端再发一次。
+# 有一篇文章保证，即使出了故障，每条消息也会精确一次（exactly once）地写入。下一张表只涉及一次普通的发送：它的应答丢了，客户端再发一次。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(columns([("a send whose answer was lost is repeated", "stored"), *store_repeated()]))
@@ -964,7 +964,7 @@ print(columns([("a send whose answer was lost is repeated", "stored"), *store_re
 # The broker recognises the repetition only with deduplication, which is off by default.
 
 # %% [markdown] lang="zh"
-# 只有开启去重，broker 才认得出重复的发送，而去重默认是关闭的。
+# 只有开启去重（deduplication），broker 才认得出重复的发送，而去重默认是关闭的。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what becomes of these orders in Kafka?
@@ -979,7 +979,7 @@ print(columns([("a send whose answer was lost is repeated", "stored"), *store_re
 # takes over.
 
 # %% [markdown] lang="zh"
-# 工作进程读了三个订单。第一个是 580538，缺少价格，还处理不了。另外两个在一个事务里处理完。在 Kafka 里，工作进程提交的是一个位置，第三个订单之后的位置是 3。在 Pulsar 里，它确认的是那两条消息。然后由另一个进程接手。
+# 工作进程读了三个订单。第一个是 580538，缺少价格，还处理不了。另外两个在一个事务里处理完。在 Kafka 里，工作进程提交的是一个偏移量（position），第三个订单之后的偏移量是 3。在 Pulsar 里，它确认的是那两条消息。然后由另一个进程接手。
 
 # %% jupyter={"source_hidden": true}
 Predict("10-kafka")
@@ -999,7 +999,7 @@ print(compare_with_kafka())
 # transaction that is still open.
 
 # %% [markdown] lang="zh"
-# Kafka 的一个位置代表它之前的一切，所以工作进程只有不好的选择：永远跳过 580538（3），以后把另外两个再做一遍（0），或者一直等。在 Pulsar 里，每次确认只代表一条消息：一个订单在等，不会耽误别的订单。
+# Kafka 的一个偏移量代表它之前的一切，所以工作进程只有不好的选择：永远跳过 580538（3），以后把另外两个再做一遍（0），或者一直等。在 Pulsar 里，每次确认只代表一条消息：一个订单在等，不会耽误别的订单。
 #
 # 有一篇文章由此断言，Pulsar 从不阻塞。下一次执行里，另一个进程在一个尚未结束的事务里*发送* 580538。
 
@@ -1059,7 +1059,7 @@ Playground(Play(play.system, play.choices, play.title), goal="passed on")
 # them. Then choose one in the menu: the run is the same each time.
 
 # %% [markdown] lang="zh"
-# 与确认有关的保护措施有四项。`pending_ack_conflict` 拒绝已被另一个事务确认的消息。`pending_ack_log` 要等确认写进日志才应答。`pending_ack_filter` 让 broker 在重新投递时跳过待定的消息。`redeliver_aborted` 把已中止的事务确认过的消息重新投递。逐项猜一猜，少了它，什么会出错。然后在菜单里选一项：执行的过程每次都相同。
+# 与确认有关的保护措施有四项。`pending_ack_conflict` 不让事务再确认已被另一个事务确认的消息。`pending_ack_log` 要等确认写进日志才应答。`pending_ack_filter` 让 broker 在重新投递时跳过待定的消息。`redeliver_aborted` 把已中止的事务确认过的消息重新投递。逐项猜一猜，少了它，什么会出错。然后在菜单里选一项：执行的过程每次都相同。
 
 # %% jupyter={"source_hidden": true}
 STORY = """
@@ -1119,12 +1119,12 @@ print(tell_searches())
 # %% [markdown] lang="zh"
 # | | Pulsar | Kafka | RocketMQ |
 # |---|---|---|---|
-# | 什么加入事务 | 单条消息，或者某一条及之前的全部 | 每个分区的一个位置 | 没有：消费者不在任何事务里 |
+# | 什么加入事务 | 单条消息，或者某一条及之前的全部 | 每个分区的一个偏移量 | 没有：消费者不在任何事务里 |
 # | 在哪里等待 | 每个订阅一个 pending-ack 日志 | `__consumer_offsets` | – |
 # | 两个事务争一条消息 | 后到者遭到拒绝 | 消费者组里较旧的成员被隔离 | – |
-# | 中止之后 | 重新投递，或者从 mark-delete 起重发，或者只在请求之后才发 | 应用必须自己 `seek` | 没有中止：处理失败的消息会再投递，最多 16 次 |
-# | 没有人结束 | 到期限时中止 | 到期限时中止 | – |
-# | 旧进程 | 它若确认，就遭到拒绝；它的发送可以按主题隔离，它的提交不能 | 由它的 epoch 隔离 | 不阻止 |
+# | 中止之后 | 重新投递，或者从 mark-delete 起重发，或者只在请求之后才发 | 应用必须自己 `seek` | 没有中止：处理失败的消息会重新投递，最多 16 次 |
+# | 没有人结束 | 到期时中止 | 到期时中止 | – |
+# | 旧进程 | 它若确认，就遭到拒绝；它的发送可以按主题隔离，它的提交不能 | 靠它的 epoch 隔离 | 不阻止 |
 #
 # 以后遇到任何消息队列，都可以这样问：*中止之后，这条消息接下来由谁收到？*
 
@@ -1159,7 +1159,7 @@ print(tell_searches())
 # | 待定的消息谁也不能再确认 | 普通确认立即生效 | 不在事务里 |
 # | 未确认的状态在客户端 | 在 broker 里，待定确认还写进日志 | 谁还记得 |
 # | 待定确认保存在游标的账本里 | 每个订阅有自己专用的日志 | 两个订阅 |
-# | 超时会让一切恢复正常 | 超时只结束未决定的事务；COMMITTING 没有期限 | 没人结束 |
+# | 超时会让一切恢复正常 | 超时只结束尚未决定的事务；COMMITTING 没有期限 | 没人结束 |
 # | 事务在各处同时生效 | 每个参与方在各自的时刻得知 | 两个订阅 |
 # | 中止的消息会一直来，直到处理成功 | Shared 配了死信策略，就转入死信主题 | 来几次 |
 # | 每条消息都精确一次地写入 | 去重默认关闭，只发送的旧工作进程也没有人阻止 | 已被取代 |
