@@ -65,7 +65,7 @@ from mqlab.lessons.kafka.lab05 import (
 # missing although the order service was told that it is stored. *Money* adds it up.
 
 # %% [markdown] lang="zh"
-# ## 引子：两个订单付了款，会计入几笔付款？
+# ## 引子：两个订单付了款，财务入几笔付款？
 #
 # 礼品店有两位顾客付款：订单 580538 付 £316.78，订单 580539 付 £310.73。商店的订单服务把两笔付款发到主题 `payments`，每笔付款都以订单号为名。这个实验里没有事务，所以六个阶段（预留、写入、决定、公布决定、变为可见、遗忘）只剩下一个：**写入**。分区的 leader 存下了两笔付款，但它对 `580539` 的应答随着连接断开而丢失。订单服务的做法和所有客户端一样：重新连接，把 `580539` 再发一次。
 #
@@ -401,7 +401,7 @@ Predict("05-new-session", trace=restarted, step=first(restarted, "killed"))
 # to two partitions: how often is it counted?
 
 # %% [markdown] lang="zh"
-# 还有两个试验。订单服务的两个实例 `north` 和 `south` 向两个分区发送：leader 的表里会有几行？一个订单服务把*同一笔*付款发到两个分区：会计入几次？
+# 还有两个试验。订单服务的两个实例 `north` 和 `south` 向两个分区发送：leader 的表里会有几行？一个订单服务把*同一笔*付款发到两个分区：财务入几次？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 streams = scenario("""

@@ -581,9 +581,10 @@ for many in (1, 2, 3):
     print(f"aborts: {many};", tell_buffer(f"system pulsar snapshot_count=1\nrun app: {calls}"))
 
 # %% [markdown]
-# An article says that the messages in the buffer are *discarded*. Nothing is discarded: the message stays at
-# its position, a marker is appended, and the buffer puts the transaction on a list. The dispatcher passes over
-# both entries, and acknowledges them itself for each subscription. The log of a real Pulsar says the same:
+# An article says that the messages in the buffer of an aborted transaction are *discarded*. Nothing is
+# discarded: the message stays at its position, a marker is appended, and the buffer puts the transaction on
+# a list. The dispatcher passes over both entries, and acknowledges them itself for each subscription. The
+# log of a real Pulsar says the same:
 
 # %% [markdown] lang="zh"
 # 有一篇文章说，事务中止后，缓冲区里的消息会被*丢弃*。其实什么都没有丢弃：消息留在原来的位置，后面追加一条控制消息，缓冲区把这个事务记入列表。分发器跳过这两个条目，并且自己替每个订阅确认。真实的 Pulsar 的日志也是这样说的：

@@ -612,10 +612,10 @@ for name, dies in deaths.items():
 print(columns(rows))
 
 # %% [markdown]
-# Look at the column *individually*. In each line the next consumer gets 580540 and nothing else. 580539
-# is recorded in the cursor and 580538 in the pending-ack log, and both are on the broker's disk. The client
-# had only the transaction's handle. When the client dies, no process is left that would end t1 before its
-# timeout; nothing else is lost.
+# Look at the column *individually*. In each line the next consumer gets 580540 and nothing else. 580539 is
+# recorded in the cursor and 580538 in the pending-ack log, and both are on the disks of the bookies. The
+# client had only the transaction's handle. When the client dies, no process is left that would end t1
+# before its timeout; nothing else is lost.
 #
 # The cumulative acknowledgement is in the log as well, but it holds nothing back. When messages are sent
 # again, the broker leaves out *individually* pending ones only.
@@ -633,7 +633,7 @@ print(columns(rows))
 # offsets are in `__consumer_offsets` (lab 08).
 
 # %% [markdown] lang="zh"
-# 先看 *individually* 一列。每一行里，下一个消费者得到的都只有 580540。580539 记在游标里，580538 记在 pending-ack 日志里，两者都在 broker 的磁盘上。客户端手里只有事务的句柄。客户端死掉之后，没有哪个进程会在超时之前结束 t1；除此之外什么也没有丢。
+# 先看 *individually* 一列。每一行里，下一个消费者得到的都只有 580540。580539 记在游标里，580538 记在 pending-ack 日志里，两者都在 bookie 的磁盘上。客户端手里只有事务的句柄。客户端死掉之后，没有哪个进程会在超时之前结束 t1；除此之外什么也没有丢。
 #
 # 累积确认同样记在日志里，但它什么也挡不住。重发消息的时候，broker 只会跳过*逐条*确认的待定消息。
 #
@@ -777,13 +777,13 @@ print(list_calls(two, "audit", "worker"))
 # both change at the same moment: for a while `stock` was still `PendingAck`. `commit` returns only when both
 # have answered, so after it nobody sees the difference. Kafka's commit returns earlier (lab 06).
 #
-# An article says that pending acknowledgements are kept in the cursor's *ledger* (a stored log, on which
-# topics and Pulsar's own logs stand). Where are they?
+# An article says that pending acknowledgements are kept in a pending-ack log, which it takes for the
+# cursor's *ledger* (a stored log, on which topics and Pulsar's own logs stand). Where are they?
 
 # %% [markdown] lang="zh"
 # Pulsar 承诺的是要么全有、要么全无。两边最终都会确认，因为决定已在协调者的日志里，协调者会一直重复请求，直到两个订阅都应答。它没有承诺两边在同一时刻变化：有一段时间，`stock` 仍是 `PendingAck`。`commit` 要等两边都应答才返回，所以在它返回之后，谁也看不出差别。Kafka 的提交返回得更早（实验 06）。
 #
-# 有一篇文章说，待定的确认保存在游标的*账本*（ledger，一种存储日志，主题和 Pulsar 自己的日志都建在它上面）里。到底在哪里呢？
+# 有一篇文章说，待定的确认保存在 pending-ack 日志里，并说那就是游标的*账本*（ledger，一种存储日志，主题和 Pulsar 自己的日志都建在它上面）。到底在哪里呢？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(columns([("log", "records"), *list_pending_logs(TWO)]))
@@ -949,13 +949,13 @@ print(read_recording("pulsar-4.2.4/4.2", "fencing-stops-sends", *SAID))
 # can be fenced, topic by topic, if a producer asks for it. *Commits* cannot, and messages that were sent before
 # the fence count. The second table is a released Pulsar 4.2.4, which did both.
 #
-# An article promises that each message is written exactly once even when something fails. The next table is
-# about one plain send. Its answer is lost, and the client sends again:
+# An article promises that each message is written or processed exactly once even when something fails. The
+# next table is about one plain send. Its answer is lost, and the client sends again:
 
 # %% [markdown] lang="zh"
 # 第一张表的第三行是同样的执行，只是时刻不同：那里先隔离，后发送。工作进程的发送得到 ProducerFencedException，它的客户端就不会提交事务。所以，只要生产者提出要求，*发送*可以按主题逐个隔离。*提交*则不能隔离，隔离之前发出的消息照样算数。第二张表来自正式发布的 Pulsar 4.2.4，两种情形都出现了。
 #
-# 有一篇文章保证，即使出了故障，每条消息也会精确一次（exactly once）地写入。下一张表只涉及一次普通的发送：它的应答丢了，客户端再发一次。
+# 有一篇文章保证，即使出了故障，每条消息也会精确一次（exactly once）地写入或处理。下一张表只涉及一次普通的发送：它的应答丢了，客户端再发一次。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(columns([("a send whose answer was lost is repeated", "stored"), *store_repeated()]))

@@ -23,7 +23,7 @@
 #
 # *90 分钟，短路线约 20 分钟* · PySpark 4.3 连接引擎的 Kafka 服务器（旧式客户端：confluent-kafka），`transaction.version` 2
 #
-# **一段话概括**：英国一家网上礼品店一整天的真实订单，陆续进入主题 *Order*。一个 Spark 作业算出每分钟的收入，写入主题 *Income*，供*会计*使用。无论作业的哪个进程在什么时刻遭到 kill，每个订单都必须恰好计入一次。在这个实验里，你会弄清哪些写法在 kill 之后仍然正确，并写出起决定作用的那条规则。然后你的规则会装进真实的作业，而这个作业会遭到 `kill -9`。
+# **一段话概括**：英国一家网上礼品店一整天的真实订单，陆续进入主题 *Order*。一个 Spark 作业算出每分钟的收入，写入主题 *Income*，供*财务*使用。无论作业的哪个进程在什么时刻遭到 kill，每个订单都必须恰好计入一次。在这个实验里，你会弄清哪些写法在 kill 之后仍然正确，并写出起决定作用的那条规则。然后你的规则会装进真实的作业，而这个作业会遭到 `kill -9`。
 #
 # **短路线**：引子、预测、执行、写出规则、现在你知道了什么。它不需要 Spark。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。其中第一部分会启动 broker 和 Spark，它后面的部分都要用到。
 #
@@ -46,7 +46,7 @@
 #
 # Spark 按*微批*（micro-batch）工作：到某一时刻为止的全部订单是一批。Spark 给批次编号，并在一个目录里为每一批写两个文件作备忘，这个目录就是*检查点*（checkpoint）。批次 3 运行之前，它写下 `offsets/3`，说明这一批由什么组成。这一批做完后，它写下 `commits/3`。把批次交给外部的那段代码叫作*接收端*（sink）。
 #
-# 这里，作业统计两小时的订单，每半小时一批，接收端向 Kafka 发送普通记录。批次 3 的记录全部得到确认之后，作业遭到 `kill -9`。它重新启动，然后跑完了。会计在主题 *Income* 里看到的是：
+# 这里，作业统计两小时的订单，每半小时一批，接收端向 Kafka 发送普通记录。批次 3 的记录全部得到确认之后，作业遭到 `kill -9`。它重新启动，然后跑完了。财务在主题 *Income* 里看到的是：
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -141,7 +141,7 @@ run again: init, begin, send income-0 12:30=1621, commit
 # %% [markdown] lang="zh"
 # ## 执行：哪个接收端，在哪一刻死掉？
 #
-# 选一个接收端，再选作业在批次 3 里死掉的时刻。图打开时停在 kill 那一步，请播放到最后。批次 3 是 13:00 起的半小时，批次 4 是 13:30 起的半小时。*金额*一栏比较订单的金额和会计汇总出来的金额。第三个接收端把批次的编号和各行保存*在同一个事务里*。重启之后，它先读这条*进度记录*（progress record），再写。
+# 选一个接收端，再选作业在批次 3 里死掉的时刻。图打开时停在 kill 那一步，请播放到最后。批次 3 是 13:00 起的半小时，批次 4 是 13:30 起的半小时。*金额*一栏比较订单的金额和财务汇总出来的金额。第三个接收端把批次的编号和各行保存*在同一个事务里*。重启之后，它先读这条*进度记录*（progress record），再写。
 #
 # 一共有九种可能的执行。每播放一种之前，先猜指示灯会不会一直是绿的。
 
@@ -319,7 +319,7 @@ chart
 # ## Deeper: does accounting see aborted rows if it sets no level?
 
 # %% [markdown] lang="zh"
-# ## 深入：会计不设隔离级别，会看到已中止的行吗？
+# ## 深入：财务不设隔离级别，会看到已中止的行吗？
 
 # %% [markdown]
 # A transaction protects only those who read committed data. Suppose that accounting is a program of its own,
@@ -327,7 +327,7 @@ chart
 # record is aborted, and then another one is committed. Which is the first that a consumer gets?
 
 # %% [markdown] lang="zh"
-# 事务只保护读已提交数据的人。假设会计是一个独立的程序，没有设置 `isolation.level`。下一个单元用这个实验的客户端 librdkafka，在这个实验的 broker 上问一问。先中止一条记录，再提交另一条。消费者最先拿到的是哪一条？
+# 事务只保护读已提交数据的人。假设财务是一个独立的程序，没有设置 `isolation.level`。下一个单元用这个实验的客户端 librdkafka，在这个实验的 broker 上问一问。先中止一条记录，再提交另一条。消费者最先拿到的是哪一条？
 
 # %% tags=["nbval-check-output"]
 print(tell_levels(address))
@@ -384,7 +384,7 @@ for place in fetch_offsets(consumer(address, "spark-income-day"), "Order-day", 2
 # picture shows no money.
 
 # %% [markdown] lang="zh"
-# 选一个接收端和死掉的时刻，按下按钮。作业启动，在批次 3 里死掉，用同一个检查点重新启动；最后再把它的输出加起来。每次试验之前，先说说你预计会出现哪种错误。运行期间，*金额*一栏显示会计目前汇总出的金额（长条）和应有的总数（刻度）。请在 kill 的时候看它，再在作业回来之后看它。对 broker 来说，金额不过是几个字节，所以它的实时图里没有金额。
+# 选一个接收端和死掉的时刻，按下按钮。作业启动，在批次 3 里死掉，用同一个检查点重新启动；最后再把它的输出加起来。每次试验之前，先说说你预计会出现哪种错误。运行期间，*金额*一栏显示财务目前汇总出的金额（长条）和应有的总数（刻度）。请在 kill 的时候看它，再在作业回来之后看它。对 broker 来说，金额不过是几个字节，所以它的实时图里没有金额。
 
 # %%
 SINKS = ["at-least-once", "transactions", "exactly-once"]

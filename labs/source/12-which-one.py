@@ -11,10 +11,10 @@
 # **The short way:** Hook, Predict, Run, Choose, What you know now. The other parts are folded under headings
 # that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
 #
-# **You need** labs 03, 06 and 09, or these sentences. In *RocketMQ* a message waits as a half until the sender's
-# database row decides. In *Kafka* and *Pulsar* a *coordinator* (事务协调者) decides about records in several
-# logs, together with what was read. An *outbox* (发件箱) is a table beside your rows: one local transaction
-# writes a row and its message, and a process named *relay* (中继) sends what stands in the table.
+# **You need** labs 03, 06 and 09, or these sentences. In *RocketMQ* a message waits as a half until the
+# sender's database row decides. In *Kafka* and *Pulsar* a *coordinator* (事务协调者) decides about records in
+# several logs, together with what was read. An *outbox* (发件箱) is a table beside your rows: one local
+# transaction writes a row and its message, and a process named *relay* (中继) sends what stands in the table.
 
 # %% [markdown] lang="zh"
 # # 实验 12 · 该选哪一种？
@@ -116,8 +116,8 @@ kill_ways()
 vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
 
 # %% [markdown]
-# In each of these runs stock gets the order exactly once in the end. The difference is in between: when it can be
-# seen, what the caller is told, and who must do something.
+# In each of these runs stock gets the order exactly once in the end. The difference is in between: when it
+# can be seen, what the caller is told, and who must do something.
 #
 # | | Kafka | RocketMQ | Pulsar | outbox |
 # |---|---|---|---|---|
@@ -251,9 +251,10 @@ print(tell_kills("sender"))
 print(tell_kills("keeper"))
 
 # %% [markdown]
-# Two things stand out. Pulsar's caller hears TransactionNotFoundException of a transaction that is committed: an
-# exception of a commit does not say that nothing happened. And with the outbox, and in RocketMQ, a decided order
-# waits for the keeper: nothing is lost, but nobody sees it until the keeper is back.
+# Two things stand out. Pulsar's caller hears TransactionNotFoundException of a transaction that is
+# committed: an exception of a commit does not say that nothing happened. And with the outbox, and in
+# RocketMQ, a decided order waits for the keeper: nothing is lost, but nobody sees it until the keeper is
+# back.
 
 # %% [markdown] lang="zh"
 # 有两点值得注意。事务明明已经提交，Pulsar 的调用者听到的却是 TransactionNotFoundException：提交时的异常，并不说明什么也没有发生。而在发件箱和 RocketMQ 里，已经决定的订单要等着 keeper：什么也没有丢，但在 keeper 回来之前，谁也看不到它。
@@ -294,12 +295,12 @@ print(tell_prices())
 print(tell_anomalies())
 
 # %% [markdown]
-# *Impossible* is a search that ended. *Possible* is a run. *Only without X* is both: a run with a safeguard off,
-# and a search with it on. `mqlab matrix --reasons` names them, and `mqlab matrix --check` does all of them
-# again.
+# *Impossible* is a search that ended. *Possible* is a run. *Only without X* is both: a run with a safeguard
+# off, and a search with it on. `mqlab matrix --reasons` names them, and `mqlab matrix --check` does all of
+# them again.
 
 # %% [markdown] lang="zh"
-# *不可能*表示有一次搜索搜到了底。*可能*表示有一次执行。*只在关闭 X 时*表示两样都有：关闭这项保护措施的一次执行，和开启它的一次搜索。`mqlab matrix --reasons` 会列出这些执行和搜索，`mqlab matrix --check` 则全部重做一遍。
+# *不可能*表示有一次搜索搜到了底。*可能*表示有一次执行。*仅当关闭 X*表示两样都有：关闭这项保护措施的一次执行，和开启它的一次搜索。`mqlab matrix --reasons` 会列出这些执行和搜索，`mqlab matrix --check` 则全部重做一遍。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what provides A, C, I and D?
@@ -316,13 +317,14 @@ print(tell_anomalies())
 # | durable | replicas; a power cut of all of them may take a commit | by default a half is acknowledged before it is on the disk | as its ledgers are stored | your database's log |
 #
 # Articles say that all of them are two-phase commit. A partition of Kafka is not asked for a vote, and
-# neither is a topic of Pulsar: the coordinator decides alone, and the second phase is there. RocketMQ's half is a
-# prepare, and the local transaction is the one vote. One of them says that all keep transactional messages in
-# a special topic. RocketMQ does; Kafka and Pulsar write them in place, and the special topic there is a
-# *log of transactions*. RocketMQ has no such log, only halves and op records. It also says that Pulsar,
-# which has transactions since 2.8.0, is closer to Kafka and has no check-back. That is right: in both of them
-# silence means abort, after a timeout, and nobody asks the sender. RocketMQ's way is also called two-phase
-# commit plus compensation. The check is no compensation: it undoes nothing, it asks what was decided.
+# neither is a topic of Pulsar: the coordinator decides alone, and the second phase is there. RocketMQ's
+# half is a prepare, and the local transaction is the one vote. One of them says that all keep transactional
+# messages in a special topic. RocketMQ does; Kafka and Pulsar write them in place, and the special topic
+# there is a *log of transactions*. RocketMQ has no such log, only halves and op records. It also says that
+# Pulsar, which has transactions since 2.8.0, is closer to Kafka and has no check-back. That is right: in
+# both of them silence means abort, after a timeout, and nobody asks the sender. RocketMQ's way is also
+# called two-phase commit plus compensation. The check is no compensation: it undoes nothing, it asks what
+# was decided.
 
 # %% [markdown] lang="zh"
 # | | Kafka | RocketMQ | Pulsar | 发件箱 |
@@ -341,8 +343,8 @@ print(tell_anomalies())
 # ## 深入：数据库的一行能放进 Kafka 事务吗？
 
 # %% [markdown]
-# A team has Kafka and wants what RocketMQ has. It begins a Kafka transaction, sends the message, commits the row,
-# and then commits in Kafka. There is no check-back: nobody asks the database after a crash.
+# A team has Kafka and wants what RocketMQ has. It begins a Kafka transaction, sends the message, commits
+# the row, and then commits in Kafka. There is no check-back: nobody asks the database after a crash.
 #
 # | the service dies | row | message |
 # |---|---|---|
@@ -352,9 +354,9 @@ print(tell_anomalies())
 #
 # Turned round, the middle line has a message without a row. An outbox has one commit, so it has no middle line.
 #
-# It is the same with **two clusters**. A transaction of Kafka ends at its cluster: one that reads in one cluster and
-# writes in another has two commits. A position in the cluster of the output, or a consumer that knows numbers,
-# mends that.
+# It is the same with **two clusters**. A transaction of Kafka ends at its cluster: one that reads in one
+# cluster and writes in another has two commits. A position in the cluster of the output, or a consumer that
+# knows numbers, mends that.
 #
 # **Kafka's share groups** (KIP-932) acknowledge messages one by one, as Pulsar does. In 4.2 these
 # acknowledgements are outside of transactions, so for the fan-out above they are `plain`.
@@ -469,7 +471,7 @@ print(tell_anomalies())
 # A bakery writes each sale into its database. Its accountant, in another company, reads the sales from a topic.
 
 # %% [markdown] lang="zh"
-# 一家面包店把每笔销售写入自己的数据库。它的会计在另一家公司，从一个主题里读取这些销售。
+# 一家面包店把每笔销售写入自己的数据库。它的财务在另一家公司，从一个主题里读取这些销售。
 
 # %% jupyter={"source_hidden": true}
 Predict("12-exit-ticket")

@@ -6,7 +6,6 @@ Counterexamples are left out: a search writes them (`tests/registry/renew.py`), 
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,15 +17,19 @@ from mqlab.scenario import load
 
 ROOT = Path(__file__).parents[2]
 MOST_WORDS = 10
+TEXTS = (".py", ".toml", ".md")
 
 
 def find_stories() -> list[str]:
-    """By name, without `.scn`."""
-    runs = tomllib.loads((ROOT / "mqlab/lessons/choice.toml").read_text("utf-8"))["runs"]
-    page = (ROOT / "labs/choose/choose.md").read_text("utf-8")
-    named = {run["story"] for run in runs.values()} | {way.story for way in ORDER.values()}
-    named |= set(re.findall(r"\(story:([^)]+)\)", page))
-    return sorted(name for name in named | {"kafka/torn-read"} if "/counterexamples/" not in name)
+    """By name, without `.scn`: those of the ways, and those that a text names."""
+    folders = [ROOT / "labs" / name for name in ("source", "choose", "lecture")]
+    folders.append(ROOT / "mqlab/lessons")
+    texts = [path for folder in folders for path in sorted(folder.rglob("*.*")) if path.is_file()]
+    words = "\n".join(path.read_text("utf-8") for path in texts if path.suffix in TEXTS)
+    every = (path.relative_to(SCENARIOS).with_suffix("") for path in SCENARIOS.rglob("*.scn"))
+    named = {name.as_posix() for name in every if "counterexamples" not in name.parts}
+    shown = {name for name in named if re.search(rf"{re.escape(name)}(?![\w-])", words)}
+    return sorted(shown | {way.story for way in ORDER.values()})
 
 
 @pytest.mark.parametrize("name", find_stories())

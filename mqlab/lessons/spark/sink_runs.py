@@ -31,7 +31,7 @@ MONEY = Words(
     "money in = money out: each half hour is counted once", "进账 = 出账：每半小时只计入一次"
 )
 ORDERED = Words("ordered", "订单金额")
-ADDED_UP = Words("added up by accounting", "会计汇总")
+ADDED_UP = Words("added up by accounting", "财务汇总")
 
 
 @dataclass(frozen=True)
