@@ -12,15 +12,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..kernel import Text, Words
 from ..places import RECORDINGS
-from ..real.jars import Jars
-from ..real.oracle import Oracle
 from ..real.recording import Recording, load
-from ..real.runner import run
 from .laid import Laid
+
+if TYPE_CHECKING:  # these lock files, which a browser's Python cannot
+    from ..real.jars import Jars
+    from ..real.oracle import Oracle
 
 RAN = Words(
     "The Java client of {product} {version} has just run at this project's own server.",
@@ -60,6 +61,8 @@ class Client:
 
     def run(self, name: str, profile: str) -> Recording:
         """Raises RealBrokerError where the jars cannot be fetched or the client ends early."""
+        from ..real.runner import run
+
         with self.open_target() as target:
             return run(self.oracle, self.oracle.programs()[name], profile, target)
 

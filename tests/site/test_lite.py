@@ -130,7 +130,7 @@ def test_a_browser_has_what_the_cells_of_a_lab_import(path: Path) -> None:
 #: a run of a lab's imports where these are missing, as in a browser
 WITHOUT = """
 import sys
-for name in ("confluent_kafka", "kio", "pandas", "pyarrow", "pyspark"):
+for name in ("confluent_kafka", "fcntl", "kio", "pandas", "pyarrow", "pyspark"):
     sys.modules[name] = None
 exec(sys.argv[1])
 """
