@@ -437,6 +437,10 @@ def test_a_search_stays_in_the_other_language(page: Any, address: str) -> None:
     assert page.locator(".cards li:visible").count() == found > 0
 
 
+#: a picture arranges itself again in the frame after its window has another size
+SETTLED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
 @pytest.mark.needs("chromium")
 @pytest.mark.parametrize(
     "path",
@@ -466,6 +470,7 @@ def test_axe_finds_nothing_and_nothing_leaves_the_width(page: Any, address: str,
     for scheme, width in ("light", 1280), ("dark", 390):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.set_viewport_size({"width": width, "height": 800})
+        page.evaluate(SETTLED)
         found = axe.run(page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (scheme, width)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
