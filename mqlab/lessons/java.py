@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..kernel import Text, Words
 from ..places import RECORDINGS
+from ..real.program import RealBrokerError
 from ..real.recording import Recording, load
 from .laid import Laid
 
@@ -78,7 +79,11 @@ def ask_java(open_client: Callable[[], Client], recording: str, fetch: bool = Fa
     if why := client.find_reason(fetch):
         print(NOT_RUN(why=why))
         return Laid(recorded)
-    ran = client.run(recorded.scenario, recorded.profile)
+    try:
+        ran = client.run(recorded.scenario, recorded.profile)
+    except RealBrokerError as error:  # Maven does not reach its repository
+        print(NOT_RUN(why=error))
+        return Laid(recorded)
     print(RAN(product=client.product, version=client.version))
     return Laid(recorded, ran)
 

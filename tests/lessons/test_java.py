@@ -13,6 +13,7 @@ from mqlab.lessons.pulsar.lab10 import redeliver_to_java
 from mqlab.lessons.rocketmq.lab03 import send_from_java
 from mqlab.lessons.rocketmq.lab04 import die_in_java
 from mqlab.real import jars
+from mqlab.real.program import RealBrokerError
 
 CELLS = [send_from_java, die_in_java, redeliver_to_java]
 
@@ -46,3 +47,15 @@ def test_a_browser_is_told_that_it_has_none(
     monkeypatch.setattr(sys, "platform", "emscripten")
     assert send_from_java().right is None
     assert "a browser has no Java" in capsys.readouterr().out
+
+
+def test_where_maven_reaches_nothing_the_recording_stands_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> str:
+        raise RealBrokerError("Maven could not fetch it")
+
+    monkeypatch.setattr(jars.Jars, "find_missing", lambda _: "")
+    monkeypatch.setattr(jars.Jars, "class_path", refuse)
+    assert die_in_java(fetch=True).right is None
+    assert "No Java client ran here: Maven could not fetch it." in capsys.readouterr().out
