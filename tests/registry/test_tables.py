@@ -55,9 +55,9 @@ def test_a_table_is_told_in_the_language_that_is_spoken() -> None:
     rows = [("what happens", "in choices"), ("580539 lost", "7"), ("only without inbox", "7")]
     with speaking("zh"):
         assert columns(rows).splitlines() == [
-            "发生了什么         步数",
-            "-----------------  ----",
-            "580539 丢失        7",
-            "只在关闭 inbox 时  7",
+            "发生了什么      步数",
+            "--------------  ----",
+            "580539 丢失     7",
+            "仅当关闭 inbox  7",
         ]
     assert columns(rows).splitlines()[2] == "580539 lost         7"
