@@ -593,16 +593,26 @@ for many in (1, 2, 3):
 print(read_recording("pulsar-4.2.4/4.2", "readers", "log"))
 
 # %% [markdown]
-# So the list of aborted transactions grows, in memory and in every snapshot. The real broker takes an id off
-# the list when the ledger in which its abort marker lies has been deleted, because its retention time had
-# passed. This model has no retention.
+# So the list of aborted transactions grows, in memory and in every snapshot. When does it shrink? This model
+# deletes nothing, so the answer is a recording. A real Pulsar aborts two transactions, whose markers lie in two
+# ledgers, and then retention deletes the older ledger (`trim`).
+
+# %% [markdown] lang="zh"
+# 所以，已中止事务的列表会越来越长，内存里如此，每个快照里也如此。它什么时候变短？这个模型什么都不删，所以答案来自一段录制。真实的 Pulsar 中止两个事务，它们的控制消息在两个账本里；然后保留策略删除较旧的账本（`trim`）。
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(read_recording("pulsar-4.2.4/4.2", "aborts-forgotten", "EndTxn", "load", "trim", "Stats"))
+
+# %% [markdown]
+# The ledger is gone and the list still has two transactions. The buffer looks at its list only when it writes
+# the next marker. Then it takes off the id whose marker was deleted. The last line shows that the snapshot, too, has one id left.
 #
 # A client can spoil the filter. The dispatcher looks for the transaction's id in the *metadata* of a message.
 # The Go client 0.19.0 puts the id only into the command that carries the message, and not into its metadata
 # (its issue #1498). The broker therefore knows that the transaction was aborted, and still sends its messages.
 
 # %% [markdown] lang="zh"
-# 所以，已中止事务的列表会越来越长，内存里如此，每个快照里也如此。真实的 broker 要等中止的控制消息所在的账本过了保留时间、删除之后，才把 ID 从列表中去掉。这个模型没有保留时间。
+# 账本已经没有了，列表里仍有两个事务。缓冲区只在写下一条控制消息时才查看列表。这时它去掉那个控制消息已删除的 ID。最后一行说明，快照里也只剩一个 ID。
 #
 # 客户端也可能让过滤失效。分发器在消息的*元数据*里找事务的 ID。Go 客户端 0.19.0 只把 ID 放进携带消息的命令里，没有放进消息的元数据（它的 issue #1498）。于是 broker 明知事务已中止，还是会发送它的消息。
 

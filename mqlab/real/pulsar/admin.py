@@ -93,6 +93,14 @@ class Admin:
         self.lab.wait_until(lambda: self.lab.json(path).get("status") in ("SUCCESS", "ERROR"))
         self._note(topic, "compact", f"{told} {self.lab.json(path).get('status')}")
 
+    def trim(self, topic: str) -> None:
+        """Retention's work at once: ledgers that no subscription needs are deleted, all but the
+        one that is written to."""
+        deleted = self.lab.http("POST", f"{ADMIN}/{self.lab.wire(topic)}/trim")["status"]
+        self.lab.wait_until(lambda: len(self.lab.stats(topic).get("ledgers", ())) == 1)
+        left = len(self.lab.stats(topic).get("ledgers", ()))
+        self._note(topic, "trim", f"{deleted}, ledgers left: {left}")
+
     def delete(self, topic: str) -> None:
         told = self.lab.http("DELETE", f"{ADMIN}/{self.lab.wire(topic)}?force=true")
         self._note(topic, "delete", told["status"])

@@ -41,6 +41,14 @@ TABLE: tuple[Listed, ...] = (
         "scenario fencing-stops-sends has several and the same answers, as has the server",
     ),
     Listed(
+        "*/aborts-forgotten",
+        "*trim*",
+        "the ledger of an abort marker is deleted, and the buffer forgets that transaction at its "
+        "next end",
+        NOT_MODELLED,
+        "the engine's logs are not cut into ledgers, and retention deletes nothing from them",
+    ),
+    Listed(
         "*/backlog-with-markers",
         "*analyzeBacklog",
         "messages and markers that a subscription has before it, counted apart",
@@ -108,6 +116,7 @@ SERVED: tuple[Listed, ...] = ()
 
 #: programs that are not run against `mqlab serve pulsar`, and why
 UNSERVED = {
+    "aborts-forgotten": "the server deletes no ledger",
     "compaction": "the server does not compact topics",
     "delayed": "the server does not delay messages",
     "ended-twice": "the server writes its log at once: the first end is over before the second",
@@ -123,8 +132,8 @@ OTHERS = (
         "built; the engine's when it begins its first transaction",
     ),
     (
-        "aborts that are forgotten when their ledger is deleted, the pending-ack log that is cut",
-        "not recorded: retention and a log's own index are not seen from outside",
+        "the pending-ack log that is cut",
+        "not recorded: a log's own index is not seen from outside",
     ),
     (
         "illegal transitions of the store, an end while the coordinator is loading",
