@@ -122,7 +122,7 @@ class Run:
     def _add(self, fact: Fact, move: Moved) -> None:
         effect = move.stage.effect if move.stage else None
         event = move.event if move.what == "step" else None  # a fault stands for itself
-        telling = self.system.tell(move.world, move.role, event, effect)
+        telling = self.system.annotate(move.world, move.role, event, effect)
         if telling.hide:
             return
         if len(self.facts) == MOST_FACTS:

@@ -134,11 +134,13 @@ class System:
     def snapshot(self, world: World) -> Snapshot:
         return Snapshot()
 
-    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
+    def annotate(
+        self, world: World, role: str, event: Event | None, effect: Effect | None
+    ) -> Telling:
         return Telling()
 
     def explain(self, fact: Fact) -> Text:
-        """One sentence why, of a fact for which `tell` has none."""
+        """One sentence why, of a fact for which `annotate` has none."""
         return NOTHING
 
     def unguarded(self) -> Unguarded:

@@ -84,7 +84,9 @@ class Model(System):
         lights = tuple(Light(p.name, p.sentence, p.holds(world)) for p in lit)
         return replace(self.draw(world), lights=lights)
 
-    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
+    def annotate(
+        self, world: World, role: str, event: Event | None, effect: Effect | None
+    ) -> Telling:
         return explain(self, self.whys, world, role, event, effect)
 
     def explain(self, fact: Fact) -> Text:

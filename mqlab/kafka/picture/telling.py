@@ -61,7 +61,7 @@ def find_kind(cluster: Cluster, name: str) -> Kind:
     return Kind.GROUP if name in cluster.groups else Kind.CLIENT
 
 
-def tell(
+def annotate(
     cluster: Cluster, world: World, role: str, event: Event | None, effect: Effect | None
 ) -> Telling:
     """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its

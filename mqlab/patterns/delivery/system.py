@@ -87,8 +87,10 @@ class DeliverySystem(Model):
     def draw(self, world: World) -> Snapshot:
         return draw_world(self, world)
 
-    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
-        told = super().tell(world, role, event, effect)
+    def annotate(
+        self, world: World, role: str, event: Event | None, effect: Effect | None
+    ) -> Telling:
+        told = super().annotate(world, role, event, effect)
         repeated = explain_repeat(world, effect)
         return told if repeated is None else replace(told, why=repeated)
 

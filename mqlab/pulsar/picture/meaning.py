@@ -91,7 +91,7 @@ REQUESTS: dict[type, Words] = {
 }
 
 
-def tell(
+def annotate(
     cluster: Cluster, world: World, role: str, event: Event | None, effect: Effect | None
 ) -> Telling:
     """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its

@@ -33,7 +33,7 @@ from ..client.calls import Commit
 from ..config import SAFEGUARDS, PulsarConfig
 from ..picture.cluster import Cluster
 from ..picture.effects import name_effect
-from ..picture.meaning import tell
+from ..picture.meaning import annotate
 from ..picture.snapshot import draw_snapshot
 from ..picture.terms import TERMS
 from ..picture.unguarded import UNGUARDED
@@ -137,8 +137,10 @@ class PulsarSystem(System):
     def safeguards(self) -> Mapping[str, Text]:
         return SAFEGUARDS
 
-    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
-        return tell(self.cluster, world, role, event, effect)
+    def annotate(
+        self, world: World, role: str, event: Event | None, effect: Effect | None
+    ) -> Telling:
+        return annotate(self.cluster, world, role, event, effect)
 
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, find_kind(self.cluster, fact.node))

@@ -32,7 +32,7 @@ def find_kind(cluster: Cluster, name: str) -> Kind:
     return Kind.CONSUMER if name in dict(cluster.consumers) else Kind.BROKER
 
 
-def tell(
+def annotate(
     cluster: Cluster, world: World, role: str, event: Event | None, effect: Effect | None
 ) -> Telling:
     """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its

@@ -34,7 +34,7 @@ from ..config import SAFEGUARDS, RocketMQConfig
 from ..picture.cluster import Cluster
 from ..picture.effects import name_effect
 from ..picture.snapshot import draw_snapshot
-from ..picture.telling import find_kind, tell
+from ..picture.telling import annotate, find_kind
 from ..picture.terms import TERMS
 from ..picture.unguarded import UNGUARDED
 from ..picture.why import explain_fact
@@ -167,8 +167,10 @@ class RocketMQSystem(System):
         lights = select_lights(self.properties(), CLAIMS, self.claims)
         return draw_snapshot(self.cluster, world, lights)
 
-    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
-        return tell(self.cluster, world, role, event, effect)
+    def annotate(
+        self, world: World, role: str, event: Event | None, effect: Effect | None
+    ) -> Telling:
+        return annotate(self.cluster, world, role, event, effect)
 
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, find_kind(self.cluster, fact.node))

@@ -178,10 +178,12 @@ class PaymentsSystem(KafkaSystem):
         many = len(self.producers)
         return (*drawn[:many], broker, *drawn[many:])
 
-    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
+    def annotate(
+        self, world: World, role: str, event: Event | None, effect: Effect | None
+    ) -> Telling:
         """The numbers of a batch and the offset in its answer are what this is about: they
         stand in the chart. What `hand` is told repeats the answer and is folded."""
-        told = super().tell(world, role, event, effect)
+        told = super().annotate(world, role, event, effect)
         match effect:
             case Return() if role in self._raw:
                 return replace(told, fold=True)
