@@ -92,14 +92,14 @@ def keep_answers(read: Callable[..., V]) -> Callable[..., V]:
     known: dict[tuple[int, ...], tuple[V, tuple[Any, ...]]] = {}
 
     @wraps(read)
-    def kept(*asked: Any) -> V:
-        key = tuple(map(id, asked))
-        found = known.get(key)
-        if found is None:
+    def kept(*items: Any) -> V:
+        key = tuple(map(id, items))
+        answer = known.get(key)
+        if answer is None:
             if len(known) >= KEPT:
                 known.clear()
-            found = known[key] = (read(*asked), asked)  # with them: an id is of what still lives
-        return found[0]
+            answer = known[key] = (read(*items), items)  # with them: an id is of what still lives
+        return answer[0]
 
     return kept
 

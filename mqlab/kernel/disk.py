@@ -89,16 +89,16 @@ class MemoryDisk:
     flushed_tables: Map[str, Map[Any, Any]] = Map()
 
     def log(self, name: str) -> MemoryLog:
-        found: MemoryLog = self.kept.get(name, EMPTY_LOG)
-        return found
+        log: MemoryLog = self.kept.get(name, EMPTY_LOG)
+        return log
 
     def logs(self, prefix: str = "") -> tuple[str, ...]:
         """The names of all logs that begin with `prefix`, sorted."""
         return tuple(name for name in self.kept if name.startswith(prefix))
 
     def table(self, name: str) -> Map[Any, Any]:
-        found: Map[Any, Any] = self.tables.get(name, EMPTY_TABLE)
-        return found
+        table: Map[Any, Any] = self.tables.get(name, EMPTY_TABLE)
+        return table
 
     def apply(self, effect: Effect) -> MemoryDisk:
         """This disk after one durable effect; other effects leave it as it is.

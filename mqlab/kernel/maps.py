@@ -60,10 +60,10 @@ class Map(Generic[K, V]):
         return default
 
     def __getitem__(self, key: K) -> V:
-        found = self.get(key, _MISSING)
-        if found is _MISSING:
+        value = self.get(key, _MISSING)
+        if value is _MISSING:
             raise KeyError(key)
-        return found  # type: ignore[no-any-return]
+        return value  # type: ignore[no-any-return]
 
     def __contains__(self, key: object) -> bool:
         return self.get(key, _MISSING) is not _MISSING  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from functools import cache, partial
 from .choice import Choice, parse
 from .role import Appended, AppendFailed, ConnectionLost, Effect
 from .run import Run, put_in_words
-from .stops import tell_progress
+from .stops import describe_progress
 from .system import System
 from .text import NOTHING, Text, Words
 from .values import frozen
@@ -62,15 +62,15 @@ class Option:
 @frozen
 class Gap:
     """A place in a run at which `node` might have died: after the fact number `after`. The first
-    `keep` choices stay as they are, then comes `kill`, or `power` for a power cut; `told`: what of
-    the step would have been done, nothing between two steps."""
+    `keep` choices stay as they are, then comes `kill`, or `power` for a power cut; `progress`: what
+    of the step would have been done, nothing between two steps."""
 
     after: int
     node: str
     keep: int
     kill: str
     power: str
-    told: Text = NOTHING
+    progress: Text = NOTHING
 
 
 @frozen
@@ -92,8 +92,8 @@ Flights = Mapping[tuple[Wire, int], int]
 
 def record_choice(run: Run, moved: list[Moved]) -> Done:
     """What is to be known later of the last choice of a run."""
-    told = run.counts[0] if run.counts else len(run.facts)
-    before = sum(fact.step < run.steps for fact in run.facts[:told])
+    start = run.counts[0] if run.counts else len(run.facts)
+    before = sum(fact.step < run.steps for fact in run.facts[:start])
     progress: list[int] = []
     done, count = 0, before
     for move, now in zip(moved, run.counts, strict=True):
@@ -128,9 +128,9 @@ def list_gaps(system: System, done: tuple[Done, ...], kept: int) -> Iterator[Gap
         last = step.first + len(step.progress) - 1
         for fact, effects in enumerate(step.progress, step.first):
             if fact < last:
-                told = tell_progress(step.effects, effects, name)
+                progress = describe_progress(step.effects, effects, name)
                 kill, power = (f"{step.choice} {how}={effects}" for how in ("kill", "power"))
-                yield Gap(fact, step.node, number, kill, power, told)
+                yield Gap(fact, step.node, number, kill, power, progress)
             elif number + 1 < len(done):
                 yield Gap(fact, step.node, number + 1, f"kill {step.node}", f"power {step.node}")
 
@@ -189,7 +189,7 @@ def _stops(system: System, moved: list[Moved]) -> tuple[Text, ...]:
     """What would have been done, after each number of effects."""
     effects = tuple(m.stage.effect for m in moved if m.stage is not None and m.stage.effect)
     name = partial(system.name_effect, moved[0].role)
-    return tuple(tell_progress(effects, done, name) for done in range(len(effects) + 1))
+    return tuple(describe_progress(effects, done, name) for done in range(len(effects) + 1))
 
 
 def _has_effect(move: Moved) -> bool:

@@ -213,8 +213,8 @@ def read_line(system: type[S], given: Mapping[str, str]) -> S:
             programs[key] = text
     if order:
         values[ordered[0]] = tuple(order.items())
-    found = system(**values)
-    return _with_programs(found, programs) if programs else found
+    plain = system(**values)
+    return _with_programs(plain, programs) if programs else plain
 
 
 def _read(field: Field, text: str) -> Any:

@@ -65,7 +65,7 @@ class Play:
         for choice in choices:
             state = state.after(choice)
         if choices and self.claims:
-            state.run.judge_anew()
+            state.run.judge_again()
         self.start = tuple(state.run.choices)
         self._states = {self.start: state}
         self._now = state
@@ -105,13 +105,13 @@ class Play:
         """Go to the run that a token of this very system holds. What is different here, where
         another engine made it, or nothing. Raises ValueError for any other text, and for a
         run that is not possible here."""
-        found = decode(token)
-        if found.line != self.system.line():
+        held = decode(token)
+        if held.line != self.system.line():
             raise ValueError(
-                f"this token belongs to another system, {found.line}: open it with "
+                f"this token belongs to another system, {held.line}: open it with "
                 "`mqlab open TOKEN`, or with open_run(token) in a cell"
             )
-        return self.replay(found)
+        return self.replay(held)
 
     def replay(self, token: Token) -> Text:
         """The same for a token whose system line this system was made from."""

@@ -74,8 +74,8 @@ class Reasons(Generic[K]):
         return self.explain_success(outcome)
 
 
-def find_reason(table: Table, said: str) -> Text:
-    return next((why() for what, why in table if re.search(what, said)), NOTHING)
+def find_reason(table: Table, sentence: str) -> Text:
+    return next((why() for what, why in table if re.search(what, sentence)), NOTHING)
 
 
 # ---- while a safeguard is off ----------------------------------------------------------
@@ -99,7 +99,7 @@ def say_unguarded(why: Text, off: Collection[str], unguarded: Unguarded) -> Text
     """The sentence, or what is true in its place while these safeguards are off: several may
     matter to one step."""
     rows = (row for name in off for row in unguarded.get(name, ()))
-    found = [without() for usual, without in rows if usual.has_made(why)]
-    if not found:
+    sentences = [without() for usual, without in rows if usual.has_made(why)]
+    if not sentences:
         return why
-    return Text(" ".join(text.en for text in found), "".join(text.zh for text in found))
+    return Text(" ".join(text.en for text in sentences), "".join(text.zh for text in sentences))

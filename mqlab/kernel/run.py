@@ -27,7 +27,7 @@ from .role import (
     Truncate,
 )
 from .snapshot import Light, Snapshot
-from .stops import tell_stop
+from .stops import describe_stop
 from .system import Property, System
 from .text import Lang, Text, Words
 from .trace import GLYPHS, Fact, FactKind, Trace
@@ -94,18 +94,18 @@ class Run:
         moved = apply(self.system, self.world, choice, at_ms)
         self.steps += 1
         before = self.world
-        told = len(self.facts)
+        start = len(self.facts)
         counts = []
         for i, move in enumerate(moved):
             self.world = move.world
-            for fact in self._told(moved, i, before):
+            for fact in self._list_facts(moved, i, before):
                 self._add(replace(fact, at_ms=at_ms), move)
             counts.append(len(self.facts))
         self.counts = tuple(counts)
         self.choices.append(str(choice))
-        if len(self.facts) == told and moved:
+        if len(self.facts) == start and moved:
             self._nothing(moved[0], at_ms)
-        if len(self.facts) > told and self.system.judged_between_steps:
+        if len(self.facts) > start and self.system.judged_between_steps:
             self._judge()
         return moved
 
@@ -162,7 +162,7 @@ class Run:
         last = self.snapshots[-1]
         self.snapshots[-1] = replace(last, lights=judged.lights, money=judged.money)
 
-    def judge_anew(self) -> None:
+    def judge_again(self) -> None:
         """From here on the `claims` are judged as if nothing had been before: what broke one of
         them for a moment, in choices that somebody was given, is not hers."""
         self.red -= {claim.name for claim in self.claims}
@@ -181,7 +181,7 @@ class Run:
         lights = tuple(replace(g, ok=g.name not in self.red) for g in new.lights)
         return replace(new, lights=lights)
 
-    def _told(self, moved: list[Moved], i: int, before: World) -> Iterable[Fact]:
+    def _list_facts(self, moved: list[Moved], i: int, before: World) -> Iterable[Fact]:
         move = moved[i]
         if move.what in ("stop", "power"):
             yield self._stopped(move)
@@ -198,7 +198,7 @@ class Run:
     def _stopped(self, move: Moved) -> Fact:
         power = move.what == "power"
         name = partial(self.system.name_effect, move.role)
-        text = tell_stop(power, move.planned, move.done, name)
+        text = describe_stop(power, move.planned, move.done, name)
         return new_fact(FactKind.POWER_CUT if power else FactKind.KILL, move.node, text)
 
     def _began(self, move: Moved, before: World) -> Iterable[Fact]:

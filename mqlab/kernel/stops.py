@@ -61,14 +61,14 @@ BORDER = re.compile("(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u4
 Naming = Callable[[Effect], Named | None]
 
 
-def tell_stop(power: bool, effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
-    """How a node stopped, and what of its step had been done (see `tell_progress`)."""
+def describe_stop(power: bool, effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
+    """How a node stopped, and what of its step had been done (see `describe_progress`)."""
     how = (POWER_CUT if power else KILLED)()
-    told = tell_progress(effects, done, name)
-    return STOPPED(how=how, told=told) if told.en else how
+    progress = describe_progress(effects, done, name)
+    return STOPPED(how=how, told=progress) if progress.en else how
 
 
-def tell_progress(effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
+def describe_progress(effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
     """`effects`: of the whole step; `done`: how many of them had been done. Timers and what a
     system has no name for are not told; nothing where that is all."""
     counted: dict[tuple[_Verbs, Text], list[tuple[Named, bool]]] = {}
@@ -76,9 +76,9 @@ def tell_progress(effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
         verbs, named = find_verbs(effect), name(effect)
         if verbs is not None and named is not None:
             counted.setdefault((verbs, named.many), []).append((named, i < done))
-    told = [_tell(verbs, mine) for (verbs, _), mine in counted.items()]
-    chinese = BORDER.sub(" ", "，".join(t.of("zh") for t in told))
-    return Text(", ".join(t.en for t in told), chinese)
+    parts = [_tell(verbs, mine) for (verbs, _), mine in counted.items()]
+    chinese = BORDER.sub(" ", "，".join(t.of("zh") for t in parts))
+    return Text(", ".join(t.en for t in parts), chinese)
 
 
 def find_verbs(effect: Effect) -> _Verbs | None:

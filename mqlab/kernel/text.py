@@ -53,16 +53,16 @@ def say(english: str, chinese: str) -> str:
     return Text(english, chinese).of()
 
 
-def pick(told: Any, lang: Lang | None = None) -> Any:
+def pick(entry: Any, lang: Lang | None = None) -> Any:
     """What a file of tables and lists says in one language: a value named `KEY_zh` stands for `KEY`
     in Chinese, and for nothing in English."""
-    if isinstance(told, list):
-        return [pick(one, lang) for one in told]
-    if not isinstance(told, dict):
-        return told
+    if isinstance(entry, list):
+        return [pick(one, lang) for one in entry]
+    if not isinstance(entry, dict):
+        return entry
     ending = f"_{lang or spoken()}"
-    english = {key: value for key, value in told.items() if not key.endswith("_zh")}
-    return {key: pick(told.get(key + ending, value), lang) for key, value in english.items()}
+    english = {key: value for key, value in entry.items() if not key.endswith("_zh")}
+    return {key: pick(entry.get(key + ending, value), lang) for key, value in english.items()}
 
 
 @frozen

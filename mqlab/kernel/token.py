@@ -46,14 +46,14 @@ UNSAID = Text(
 
 @frozen
 class Token:
-    """What a token holds. `made`: the digest of the engine. `facts` and `told`: how many facts
-    the run had and the digest of its narration; -1 and nothing in tokens of before."""
+    """What a token holds. `made`: the digest of the engine. `facts`: how many the run had;
+    `narration`: the digest of what was told; -1 and nothing in tokens of before."""
 
     line: str
     choices: tuple[str, ...]
     made: str
     facts: int = -1
-    told: str = ""
+    narration: str = ""
 
     def note(self, system: System, trace: Trace) -> Text:
         """What is to be said of the run that its choices gave here; nothing where the engine
@@ -61,15 +61,15 @@ class Token:
         if self.made == digest(system):
             return NOTHING
         end: Text = UNSAID
-        if self.told:
-            same = self.told == _told(trace)
+        if self.narration:
+            same = self.narration == _hash(trace)
             end = AS_BEFORE if same else OTHERWISE(then=self.facts, now=len(trace))
         return CHANGED(n=len(self.choices), end=end)
 
 
 def encode(system: System, trace: Trace) -> str:
     """The token of a run of this system: URL-safe text."""
-    held = [system.line(), list(trace.choices), digest(system), len(trace), _told(trace)]
+    held = [system.line(), list(trace.choices), digest(system), len(trace), _hash(trace)]
     body = json.dumps(held, ensure_ascii=False)
     return base64.urlsafe_b64encode(zlib.compress(body.encode(), 9)).decode().rstrip("=")
 
@@ -79,20 +79,20 @@ def decode(token: str) -> Token:
     try:
         packed = base64.urlsafe_b64decode(token.strip() + "=" * (-len(token.strip()) % 4))
         unpack = zlib.decompressobj()
-        found = json.loads(unpack.decompress(packed, 1_000_000))
+        content = json.loads(unpack.decompress(packed, 1_000_000))
     except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
         raise ValueError(NO_TOKEN) from error
-    match found:
+    match content:
         case [str(line), [*choices], str(made), *end] if all(isinstance(c, str) for c in choices):
             match end:
                 case []:
                     return Token(line, tuple(choices), made)
-                case [int(facts), str(told)]:
-                    return Token(line, tuple(choices), made, facts, told)
+                case [int(facts), str(narration)]:
+                    return Token(line, tuple(choices), made, facts, narration)
     raise ValueError(NO_TOKEN)
 
 
-def _told(trace: Trace) -> str:
+def _hash(trace: Trace) -> str:
     lines = "\n".join(fact.line() for fact in trace.facts)
     return hashlib.sha256(lines.encode()).hexdigest()[:8]
 

@@ -174,8 +174,8 @@ class Trace:
     def from_json(data: dict[str, Any]) -> Trace:
         """Raises ValueError where `data` is not `mqlab.trace/1`, NaN as a number included."""
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            found = data.get("format") if isinstance(data, dict) else data
-            raise ValueError(f"not a {FORMAT} file: its format is {str(found)[:40]!r}")
+            format = data.get("format") if isinstance(data, dict) else data
+            raise ValueError(f"not a {FORMAT} file: its format is {str(format)[:40]!r}")
         try:
             return Trace._read(data)
         except KeyError as error:

@@ -35,7 +35,7 @@ def _make_init(kind: type) -> Callable[..., None]:
     """Written as text, like `dataclass`'s own; a default that is made again for each value is made
     where the argument is missing."""
     names: dict[str, Any] = {"MISSING": MISSING}
-    told, lines = ["self"], [" pass"]
+    parameters, lines = ["self"], [" pass"]
     for one in fields(kind):
         names[f"put_{one.name}"] = getattr(kind, one.name).__set__
         names[f"default_{one.name}"] = one.default
@@ -43,9 +43,9 @@ def _make_init(kind: type) -> Callable[..., None]:
             names[f"make_{one.name}"] = one.default_factory
             lines.append(f" if {one.name} is MISSING: {one.name} = make_{one.name}()")
         given = one.default is MISSING and one.default_factory is MISSING
-        told.append(one.name if given else f"{one.name}=default_{one.name}")
+        parameters.append(one.name if given else f"{one.name}=default_{one.name}")
         lines.append(f" put_{one.name}(self, {one.name})")
-    exec(f"def __init__({', '.join(told)}):\n" + "\n".join(lines), names)
+    exec(f"def __init__({', '.join(parameters)}):\n" + "\n".join(lines), names)
     made: Callable[..., None] = names["__init__"]
     return made
 

@@ -34,4 +34,4 @@ def list_kills(story: str, *nodes: str) -> Menu:
     if missing:
         raise ValueError(f"no node {', '.join(missing)}; there are: {', '.join(known)}")
     kills = find_kills(run, nodes)
-    return [("nobody dies", "")] + [(f"{k.node}, {k.step}: {k.told}", str(k)) for k in kills]
+    return [("nobody dies", "")] + [(f"{k.node}, {k.step}: {k.text}", str(k)) for k in kills]

@@ -124,18 +124,20 @@ class Golden:
         blocks = self.blocks
         if len(blocks) == 1:
             blocks = _blocks_by_command(self.path.read_text("utf-8"), self.script, self.done.ends)
-        found: list[Caption] = []
-        told: list[Text] = []  # what has not caused anything yet belongs to the next part
+        parts: list[Caption] = []
+        comments: list[Text] = []  # what has not caused anything yet belongs to the next part
         written = False
         for block in blocks:
-            lines, by_hand = _told_in(block)
-            told, written = told + lines, written or by_hand
+            lines, by_hand = _read_comments(block)
+            comments, written = comments + lines, written or by_hand
             end = self._facts_after(block)
-            if end > (found[-1].end if found else 0):
-                english, chinese = ("\n".join(line.of(lang) for line in told) for lang in LANGUAGES)
-                found.append(Caption(end, Text(english, chinese), written))
-                told, written = [], False
-        return tuple(found)
+            if end > (parts[-1].end if parts else 0):
+                english, chinese = (
+                    "\n".join(line.of(lang) for line in comments) for lang in LANGUAGES
+                )
+                parts.append(Caption(end, Text(english, chinese), written))
+                comments, written = [], False
+        return tuple(parts)
 
     @property
     def new(self) -> bool:
@@ -224,7 +226,7 @@ def _blocks_by_command(text: str, script: Script, ends: tuple[int, ...]) -> tupl
     return tuple(Block("\n".join(lines[a:b]), "", b) for a, b in pairwise([0, *cuts]))
 
 
-def _told_in(block: Block) -> tuple[list[Text], bool]:
+def _read_comments(block: Block) -> tuple[list[Text], bool]:
     """The comments of a block as one line, and that they are such; or its commands, without those
     that only wait and without single choices. The system line and the story above it belong
     to the whole file."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ..kernel import Run, Text, worded
-from ..kernel.stops import tell_stop
+from ..kernel.stops import describe_stop
 from ..kernel.world import Moved
 from .runner import name_kind, show_kind
 
@@ -25,14 +25,14 @@ class Kill:
     node: str
     step: str
     after: int
-    told: Text
+    text: Text
 
 
 def find_kills(run: Run, nodes: Sequence[str] = ()) -> tuple[Kill, ...]:
     """Every place in the steps of these nodes (none named: of all), in the order of the run.
     KeyError where the system has no node of that name."""
     again, emitted = Run(run.system), Counter[tuple[str, str]]()
-    found: list[Kill] = []
+    kills: list[Kill] = []
     for node in nodes:
         again.world.nodes[node]
     for choice in run.choices:
@@ -40,9 +40,9 @@ def find_kills(run: Run, nodes: Sequence[str] = ()) -> tuple[Kill, ...]:
         kinds = [kind for move in moved if (kind := name_kind(move))]
         if kinds and (not nodes or moved[0].node in nodes):
             step = f"{show_kind(kinds[0])}#{emitted[moved[0].node, kinds[0]] + 1}"
-            found += _within(run, moved, step)
+            kills += _within(run, moved, step)
         emitted.update((moved[0].node, kind) for kind in kinds)
-    return tuple(found)
+    return tuple(kills)
 
 
 def _within(run: Run, moved: list[Moved], step: str) -> Iterator[Kill]:
@@ -51,7 +51,7 @@ def _within(run: Run, moved: list[Moved], step: str) -> Iterator[Kill]:
     effects = tuple(move.stage.effect for move in moved if move.stage and move.stage.effect)
     before = None
     for after in range(len(effects) + 1):
-        told = tell_stop(False, effects, after, name)
-        if told != before:
-            yield Kill(node, step, after, told)
-        before = told
+        text = describe_stop(False, effects, after, name)
+        if text != before:
+            yield Kill(node, step, after, text)
+        before = text

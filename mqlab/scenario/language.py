@@ -76,7 +76,7 @@ class Script:
 
     @property
     def title(self) -> Text:
-        english, chinese = ((*told, "")[0] for told in (self.comments, self.chinese))
+        english, chinese = ((*comments, "")[0] for comments in (self.comments, self.chinese))
         return Text(english.rstrip("."), chinese.rstrip("。"))
 
     @property

@@ -127,8 +127,8 @@ class _Driver:
             arrow = "⇒" if message.answer else ""
             wanted = f"no {arrow}{message.kind}#{message.n} on {message.src}→{message.dst}"
             came = {arrow + kind: n for kind, n in sent.items()}
-        said = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in came.items()) or "nothing"
-        return f"line {line.number} waits in vain: {wanted}; there was {said}"
+        emitted = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in came.items()) or "nothing"
+        return f"line {line.number} waits in vain: {wanted}; there was {emitted}"
 
     # -- what may happen -----------------------------------------------------------------
 

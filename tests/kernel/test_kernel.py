@@ -240,7 +240,10 @@ def test_a_token_of_another_engine_is_replayed_and_says_what_changed():
     play = Play(TWO, TORN)
     held = tokens.decode(play.token)
     cases = [
-        ((held.facts, held.told), "All its 3 choices are possible here; the narration is what it"),
+        (
+            (held.facts, held.narration),
+            "All its 3 choices are possible here; the narration is what it",
+        ),
         ((held.facts + 1, "00000000"), "is another: 6 facts then, 5 here"),
         ((), "so old a token does not say"),
     ]

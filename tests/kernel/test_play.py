@@ -94,7 +94,7 @@ def test_a_gap_between_two_effects_is_the_death_exactly_there() -> None:
         (f"store. kill={n}", f"store. power={n}", "store", 2) for n in (0, 1)
     ]
     gap = inside[1]
-    assert gap.told.en == "KeepResponse had left, Copy had not left"
+    assert gap.progress.en == "KeepResponse had left, Copy had not left"
     before = play.trace.facts
     play.branch(gap.keep, gap.kill)
     assert play.trace.facts[: gap.after] == before[: gap.after], "the same up to the gap"
@@ -107,7 +107,7 @@ def test_between_two_steps_the_node_that_has_acted_may_die() -> None:
         play.do(choice)
     between = {gap.after: gap for gap in play.gaps() if gap.kill.startswith("kill ")}
     gap = between[1]
-    assert (gap.node, gap.keep, gap.told.en) == ("app", 1, "")
+    assert (gap.node, gap.keep, gap.progress.en) == ("app", 1, "")
     play.branch(gap.keep, gap.power)
     assert play.choices == ("call app", "power app")
 

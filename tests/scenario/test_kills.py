@@ -20,14 +20,14 @@ KILLS = find_kills(run())
 def test_every_step_that_says_something_has_its_places():
     steps = {(kill.node, kill.step) for kill in KILLS}
     assert {("app", "Keep#1"), ("app", "Keep#2"), ("store", "⇒Keep#2")} <= steps
-    assert KILLS[0].told.en == "killed: Keep had not left"
+    assert KILLS[0].text.en == "killed: Keep had not left"
     assert len(set(map(str, KILLS))) == len(KILLS)
 
 
 @pytest.mark.parametrize("kill", KILLS, ids=str)
 def test_the_line_kills_where_its_words_say(kill):
     (fact,) = [fact for fact in run(str(kill)).trace if fact.text.en.startswith("killed")]
-    assert (fact.node, fact.text) == (kill.node, kill.told)
+    assert (fact.node, fact.text) == (kill.node, kill.text)
 
 
 def test_nodes_can_be_named_and_must_be_there():

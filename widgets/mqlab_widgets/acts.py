@@ -52,12 +52,12 @@ def list_nodes(options: Sequence[Option], names: Names, lang: Lang) -> list[dict
 
 def list_stops(option: Option, lang: Lang) -> Iterator[Item]:
     """Each moment of a step at which its node may be killed; what says the same is said once."""
-    said = ""
-    for k, told in enumerate(option.stops):
-        label = (told if told.en else AFTER(k=k, n=option.effects)).of(lang)
-        if label != said:
+    last = ""
+    for k, progress in enumerate(option.stops):
+        label = (progress if progress.en else AFTER(k=k, n=option.effects)).of(lang)
+        if label != last:
             yield {"choice": f"{option.choice} kill={k}", "label": label}
-        said = label
+        last = label
 
 
 def list_spots(
@@ -120,9 +120,9 @@ def _message(
 
 def _gap(gap: Gap, names: Names, lang: Lang) -> dict[str, Any]:
     node = names.get(gap.node, gap.node)
-    told = gap.told if gap.told.en else BETWEEN
+    progress = gap.progress if gap.progress.en else BETWEEN
     items = [
-        {"keep": gap.keep, **_item(choice, words(node=node, told=told).of(lang), kind)}
+        {"keep": gap.keep, **_item(choice, words(node=node, told=progress).of(lang), kind)}
         for choice, words, kind in ((gap.kill, KILL, "kill"), (gap.power, POWER, "power"))
     ]
     spot = {"kind": "gap", "lane": gap.node, "at": gap.after, "key": f"gap {gap.after}"}
