@@ -107,17 +107,17 @@ def decided_as_asked(cluster: Cluster, world: World) -> bool:
 
 def no_lost_write(cluster: Cluster, world: World) -> bool:
     """What a commit that returned ok has sent can be read, once nothing is owed."""
-    told = [
+    written = [
         (name, sent)
         for name, _ in cluster.producers
         for bracket in brackets(world.nodes[name])
         if bracket.end == "commit" and bracket.ok
         for sent in bracket.sent
     ]
-    if not told or is_unfinished(cluster, world):
+    if not written or is_unfinished(cluster, world):
         return True
     shown = {(partition, value) for partition, value, _, _ in _shown(read_world(cluster, world))}
-    return all(sent in shown for _, sent in told)
+    return all(sent in shown for _, sent in written)
 
 
 def is_unfinished(cluster: Cluster, world: World) -> bool:
@@ -179,10 +179,10 @@ def _counts(log: Iterable[Batch], group: str, position: str) -> bool:
 def find_given_positions(node: NodeState) -> tuple[tuple[str, str], ...]:
     """(group, position) of every committed position that an application was told."""
     results = node.app.results if node.app is not None else ()
-    told = ((r.call.group, r.detail) for r in results if r.ok and isinstance(r.call, Committed))
+    details = ((r.call.group, r.detail) for r in results if r.ok and isinstance(r.call, Committed))
     return tuple(
         (group, position)
-        for group, detail in told
+        for group, detail in details
         for position in detail.split(", ")
         if not position.endswith("@-1")
     )

@@ -92,7 +92,7 @@ class Admin(Quiet):
 
     config: AdminConfig
     call: AdminCall | None = None
-    asked: Send | None = None
+    request: Send | None = None
     open: tuple[ActiveProducer, ...] = ()
     known: tuple[Listed, ...] = ()
 
@@ -102,8 +102,8 @@ class Admin(Quiet):
                 return self._handle_call(call)
             case Response(body=body) if self.call is not None:
                 return self._handle_answer(self.call, body)
-            case ConnectionLost() if self.asked is not None:
-                return self, (self.asked,)
+            case ConnectionLost() if self.request is not None:
+                return self, (self.request,)
         # An answer to a call that is over.
         return self, ()
 
@@ -121,10 +121,10 @@ class Admin(Quiet):
 
     def _ask(self, call: AdminCall, to: str, body: object) -> tuple[Admin, Effects]:
         send = Send(to, body)
-        return replace(self, call=call, asked=send), (send,)
+        return replace(self, call=call, request=send), (send,)
 
-    def _handle_answer(self, call: AdminCall, said: object) -> tuple[Admin, Effects]:
-        match call, said:
+    def _handle_answer(self, call: AdminCall, answer: object) -> tuple[Admin, Effects]:
+        match call, answer:
             case FindHanging(), DescribeProducersResponse(producers=producers):
                 suspects = tuple(p for p in producers if p.txn_first >= 0)
                 new = replace(self, open=suspects)
@@ -135,27 +135,27 @@ class Admin(Quiet):
             case FindHanging(), ListTransactionsResponse(transactions=known):
                 return replace(self, known=known)._strike_out(call, None)
             case FindHanging(), DescribeTransactionsResponse():
-                return self._strike_out(call, said)
+                return self._strike_out(call, answer)
             case AbortHanging(), DescribeProducersResponse(producers=producers):
                 return self._abort_hanging(call, producers)
-        error: Error = getattr(said, "error", Error.NONE)
-        detail = "" if isinstance(said, WriteTxnMarkersResponse) else str(said)
+        error: Error = getattr(answer, "error", Error.NONE)
+        detail = "" if isinstance(answer, WriteTxnMarkersResponse) else str(answer)
         return self._return(build_failure(call, error) if error else build_success(call, detail))
 
     def _strike_out(
-        self, call: FindHanging, said: DescribeTransactionsResponse | None
+        self, call: FindHanging, answer: DescribeTransactionsResponse | None
     ) -> tuple[Admin, Effects]:
         """Strike out what its coordinator does answer for; ask about the next."""
         new = self
-        if said is not None:
-            inside = call.partition in said.partitions
-            left = tuple(p for p in self.open if not (inside and p.pid == said.pid))
+        if answer is not None:
+            inside = call.partition in answer.partitions
+            left = tuple(p for p in self.open if not (inside and p.pid == answer.pid))
             new = replace(self, open=left, known=self.known[1:])
         if new.known:
             where = DescribeTransactions(new.known[0].txn_id)
             return new._ask(call, self.config.coordinator, where)
-        found = ", ".join(f"pid={p.pid} @{p.txn_first}" for p in new.open)
-        return new._return(build_success(call, f"hanging: {found}" if found else "nothing"))
+        hanging = ", ".join(f"pid={p.pid} @{p.txn_first}" for p in new.open)
+        return new._return(build_success(call, f"hanging: {hanging}" if hanging else "nothing"))
 
     def _abort_hanging(
         self, call: AbortHanging, producers: tuple[ActiveProducer, ...]

@@ -64,8 +64,8 @@ class Worker:
 
     def _carries_offsets(self) -> bool:
         """Whether the producer has positions under way, be its call over or not."""
-        asked = self.producer.asked
-        return asked is not None and isinstance(asked.body, TxnOffsetCommit)
+        request = self.producer.request
+        return request is not None and isinstance(request.body, TxnOffsetCommit)
 
     def _sign(self, call: SendOffsets) -> SendOffsets:
         """With the group's metadata as the consumer knows it, if it is a member."""

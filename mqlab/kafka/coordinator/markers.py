@@ -54,23 +54,23 @@ def build_marker(tc: Coordinator, entry: Entry) -> WriteTxnMarkers:
 
 
 def handle_answer(
-    tc: Coordinator, partition: str, said: WriteTxnMarkersResponse, disk: Disk, at_ms: int
+    tc: Coordinator, partition: str, answer: WriteTxnMarkersResponse, disk: Disk, at_ms: int
 ) -> Result:
     """A partition has its marker (or never will)."""
-    owed = tc.owed.get(said.txn_id, ())
-    entry: Entry | None = tc.entries.get(said.txn_id)
-    same = entry is not None and (said.pid, said.epoch) == (entry.pid, entry.epoch)
+    owed = tc.owed.get(answer.txn_id, ())
+    entry: Entry | None = tc.entries.get(answer.txn_id)
+    same = entry is not None and (answer.pid, answer.epoch) == (entry.pid, entry.epoch)
     if entry is None or partition not in owed or not same:
         # An answer to an older round of markers: this one is settled already.
         return tc, ()
-    if said.error in GIVE_UP:
+    if answer.error in GIVE_UP:
         return tc, ()
-    if said.error:
+    if answer.error:
         # No leader there, or too few replicas: the same marker again, after a pause.
         return tc, (SetTimer(f"{AGAIN}{partition} {entry.epoch} {entry.txn_id}", PAUSE_MS),)
     left = tuple(p for p in owed if p != partition)
-    tc = replace(tc, owed=tc.owed.set(said.txn_id, left))
-    return (tc, ()) if left else write_complete(tc, said.txn_id, disk, at_ms)
+    tc = replace(tc, owed=tc.owed.set(answer.txn_id, left))
+    return (tc, ()) if left else write_complete(tc, answer.txn_id, disk, at_ms)
 
 
 def send_again(tc: Coordinator, timer: str) -> Result:

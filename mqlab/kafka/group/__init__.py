@@ -236,8 +236,8 @@ class GroupCoordinator:
         effects: Effects = ()
         for _, who, answer in self.acks:
             marker = isinstance(answer, WriteTxnMarkersResponse)
-            told = error if marker else AS_COORDINATOR.get(error, error)
-            effects += (Reply(who, replace(answer, error=told)),)
+            heard = error if marker else AS_COORDINATOR.get(error, error)
+            effects += (Reply(who, replace(answer, error=heard)),)
         return effects
 
     # -- words and recovery ----------------------------------------------------------------

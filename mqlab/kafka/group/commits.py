@@ -132,8 +132,8 @@ def handle_verification(gc: GroupCoordinator, corr: int, error: Error, disk: Dis
         return gc, ()
     gc = verification.close_question(gc, corr)
     if error:
-        told = OffsetCommitResponse(_translate_error(error, waiting.ask.version))
-        return gc, (Reply(waiting.caller, told),)
+        refusal = OffsetCommitResponse(_translate_error(error, waiting.ask.version))
+        return gc, (Reply(waiting.caller, refusal),)
     return _append_verified(gc, waiting.ask, waiting.caller, waiting.guard, disk)
 
 
@@ -268,8 +268,8 @@ def read_offsets(gc: GroupCoordinator, ask: OffsetFetch) -> OffsetFetchResponse:
     if wanted is None:
         wanted = tuple(p for group, p in counted if group == ask.group)
     unstable = tuple(p for p in wanted if ask.require_stable and (ask.group, p) in held)
-    found = tuple(
+    positions = tuple(
         placed.position if (placed := counted.get((ask.group, p))) else Position(p, -1)
         for p in wanted
     )
-    return OffsetFetchResponse(found, unstable)
+    return OffsetFetchResponse(positions, unstable)

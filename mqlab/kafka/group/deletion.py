@@ -123,15 +123,15 @@ def _subscribed_topics(group: Group | None) -> frozenset[str]:
     """The topics that some member subscribes to."""
     if group is None:
         return frozenset()
-    told = (dict(m.protocols).get(group.protocol) for m in group.members.values())
-    return frozenset(topic for metadata in told for topic in subscribed_topics(metadata))
+    subscriptions = (dict(m.protocols).get(group.protocol) for m in group.members.values())
+    return frozenset(topic for metadata in subscriptions for topic in subscribed_topics(metadata))
 
 
 def _positions(gc: GroupCoordinator, group: str) -> tuple[str, ...]:
     """Partitions of which the group has a position, be it still pending."""
     held = [key for mine in gc.pending.values() for key, _ in mine]
-    found = (p for name, p in (*gc.committed, *held) if name == group)
-    return tuple(dict.fromkeys(found))
+    partitions = (p for name, p in (*gc.committed, *held) if name == group)
+    return tuple(dict.fromkeys(partitions))
 
 
 def _tombstones(group: str, partitions: tuple[str, ...]) -> tuple[OffsetTombstones, ...]:

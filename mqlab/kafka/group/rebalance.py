@@ -122,12 +122,12 @@ def complete_join(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
 
 def _begin_generation(gc: GroupCoordinator, group: Group, effects: Effects) -> Result:
     """The new generation: everybody who waits is told."""
-    told: list[Reply | SetTimer] = []
+    answers: list[Reply | SetTimer] = []
     for member in group.members.values():
         if member.joining is not None:
-            told.append(Reply(member.joining, build_join_answer(group, member)))
-        told.append(restart_session(group, member))
+            answers.append(Reply(member.joining, build_join_answer(group, member)))
+        answers.append(restart_session(group, member))
     members = Map((m.id, replace(m, joining=None, new=False)) for m in group.members.values())
     group = replace(group, members=members)
     wait = SetTimer(sync_timer(group.name), group.rebalance_ms)
-    return gc.with_group(group), (*effects, *told, wait)
+    return gc.with_group(group), (*effects, *answers, wait)

@@ -48,8 +48,8 @@ def handle_heartbeat(gc: GroupCoordinator, ask: Heartbeat, caller: Caller) -> Re
     if group is None or error:
         return gc, (Reply(caller, HeartbeatResponse(error)),)
     rebalancing = group.state is _S.PREPARING_REBALANCE
-    told = HeartbeatResponse(Error.REBALANCE_IN_PROGRESS if rebalancing else Error.NONE)
-    return gc, (Reply(caller, told), restart_session(group, group.members[ask.member]))
+    answer = HeartbeatResponse(Error.REBALANCE_IN_PROGRESS if rebalancing else Error.NONE)
+    return gc, (Reply(caller, answer), restart_session(group, group.members[ask.member]))
 
 
 def _check_heartbeat(ask: Heartbeat, group: Group | None) -> Error:

@@ -118,8 +118,8 @@ class Leader:
     def _fail_appends(self, error: str) -> tuple[Leader, Effects]:
         """This broker leads no more, or too few replicas are left: what was appended may
         be cut off again, and nobody who waits for it is told that it is safe."""
-        told = tuple(Reply(c, answer.refuse(Error[error])) for _, c, answer in self.acks)
-        return replace(self, acks=()), told
+        refusals = tuple(Reply(c, answer.refuse(Error[error])) for _, c, answer in self.acks)
+        return replace(self, acks=()), refusals
 
     def handle_request(
         self, body: LeaderRequest, caller: Caller, disk: Disk, at_ms: int
@@ -151,23 +151,25 @@ class Leader:
         """Everything below `end` is safe: the HW moves, who waited for it is answered."""
         part = self.part.advance(end)
         ready = tuple(Reply(caller, answer) for at, caller, answer in self.acks if at <= end)
-        watchers, told = wake_watchers(self.watchers, partial(fetch.upper_bound, part))
+        watchers, woken = wake_watchers(self.watchers, partial(fetch.upper_bound, part))
         new = replace(
             self,
             part=part,
             acks=tuple(a for a in self.acks if a[0] > end),
             watchers=watchers,
         )
-        return new, (*ready, *told)
+        return new, (*ready, *woken)
 
     def describe_changes(self, old: Leader | None) -> tuple[Text, ...]:
         return tell_frontiers(None if old is None else old.part, self.part)
 
     def resign(self) -> Effects:
         """Another broker leads now: who waits here is told to look for it."""
-        told = ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
+        refusal = ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
         _, callers, pauses = verification.give_up_questions(self)
-        asking = tuple(Reply(caller, told) for caller in (*callers, *(c for _, c in self.behind)))
+        asking = tuple(
+            Reply(caller, refusal) for caller in (*callers, *(c for _, c in self.behind))
+        )
         return (*pauses, *asking, *self._fail_appends(Error.NOT_LEADER_OR_FOLLOWER.name)[1])
 
     @classmethod

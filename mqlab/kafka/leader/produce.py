@@ -76,8 +76,8 @@ def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> 
             return new, (SetTimer(f"{verification.ADD}{corr}", config.add_retry_ms),)
     leader = verification.close_question(leader, corr)
     if error:
-        told = ProduceResponse(translate_error(error, waiting.ask.version))
-        return go_on(leader, (Reply(waiting.caller, told),), disk)
+        refusal = ProduceResponse(translate_error(error, waiting.ask.version))
+        return go_on(leader, (Reply(waiting.caller, refusal),), disk)
     return go_on(*append(leader, waiting.ask, waiting.caller, waiting.guard, disk), disk)
 
 
@@ -127,9 +127,9 @@ def translate_error(error: Error, version: int) -> Error:
 
 def handle_lost_coordinator(leader: Leader, disk: Disk) -> Result:
     """The connection to the coordinator broke: all that wait may try again."""
-    told = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
+    refusal = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
     leader, callers, pauses = verification.give_up_questions(leader)
-    return go_on(leader, (*pauses, *(Reply(caller, told) for caller in callers)), disk)
+    return go_on(leader, (*pauses, *(Reply(caller, refusal) for caller in callers)), disk)
 
 
 def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:

@@ -72,13 +72,13 @@ def collect_aborted_txns(name: str, start: int, upper: int, disk: Disk) -> tuple
             low = middle + 1
         else:
             high = middle
-    found: list[AbortedTxn] = []
+    aborted: list[AbortedTxn] = []
     for entry in index.read(low):
         if entry.first_offset < upper:
-            found.append(entry)
+            aborted.append(entry)
         if entry.lso >= upper:
             break
-    return tuple(found)
+    return tuple(aborted)
 
 
 class TimeIndexed(Protocol):
@@ -128,8 +128,8 @@ def find_newest(log: LogView | TimeIndexed, end: int) -> int:
 def _find_since(batch: Batch, at_ms: int) -> ListOffsetsResponse:
     """The record within a batch whose latest stamp is late enough."""
     records: Stamped | object = batch.records
-    found = records.find_since(at_ms) if hasattr(records, "find_since") else None
-    if found is None:
+    match = records.find_since(at_ms) if hasattr(records, "find_since") else None
+    if match is None:
         return ListOffsetsResponse(batch.base, batch.at_ms)
-    place, stamp = found
+    place, stamp = match
     return ListOffsetsResponse(batch.base + place, stamp)

@@ -21,8 +21,8 @@ def answer_reader(role: R, body: ReaderRequest, caller: Caller, disk: Disk) -> t
         case Fetch():
             return role, (Reply(caller, fetch.answer_fetch(role.part, role.name, body, disk)),)
         case ListOffsets():
-            found = fetch.answer_list_offsets(role.part, role.name, body, disk)
-            return role, (Reply(caller, found),)
+            answer = fetch.answer_list_offsets(role.part, role.name, body, disk)
+            return role, (Reply(caller, answer),)
         case DescribeProducers():
             return role, (Reply(caller, describe_producers(role.part)),)
         case Watch(isolation=isolation):

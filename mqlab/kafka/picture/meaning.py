@@ -138,16 +138,16 @@ def _partition(role: str) -> str:
 
 
 def explain_answer(
-    known: Known, sender: str, asked: object, body: object, txn_id: str = ""
+    known: Known, sender: str, request: object, body: object, txn_id: str = ""
 ) -> Telling:
-    """Of an answer that leaves `sender`. `asked`: the request, None where it is not at hand
+    """Of an answer that leaves `sender`. `request`: None where it is not at hand
     any more; `txn_id`: then whose answer it is, as far as that is known."""
     if isinstance(body, FetchReplicaResponse):
         news = any(copied.entries or copied.cut >= 0 for copied in body.logs)
         return Telling(hide=not news, label=Text("replicate"))
     if isinstance(body, Found):
         return Telling(fold=True)
-    name = _asked(known, asked, txn_id)
+    name = _name_txn(known, request, txn_id)
     error: Error = getattr(body, "error", Error.NONE)
     if error:
         return Telling(name, is_expected(error, sender), Text(error.name), explain_error(error))
@@ -174,12 +174,12 @@ def is_expected(error: Error, sender: str) -> bool:
     return disguise or error in EXPECTED
 
 
-def _asked(known: Known, asked: object, txn_id: str) -> str:
+def _name_txn(known: Known, request: object, txn_id: str) -> str:
     """The transaction that a request was about."""
-    mine = known.list_txns(getattr(asked, "txn_id", None) or txn_id)
-    if isinstance(asked, WriteTxnMarkers):  # its epoch is the marker's, not the data's
+    mine = known.list_txns(getattr(request, "txn_id", None) or txn_id)
+    if isinstance(request, WriteTxnMarkers):  # its epoch is the marker's, not the data's
         return find_last(mine)
-    epoch = asked.batch.epoch if isinstance(asked, Produce) else getattr(asked, "epoch", -1)
+    epoch = request.batch.epoch if isinstance(request, Produce) else getattr(request, "epoch", -1)
     return find_last(mine, epoch)
 
 

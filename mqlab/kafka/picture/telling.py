@@ -80,9 +80,9 @@ def annotate(
         case Send(body=body):
             return explain_request(known, role, body)
         case Reply(caller=caller, body=body):
-            asked = event.body if isinstance(event, Request) else None
+            request = event.body if isinstance(event, Request) else None
             txn_id = dict(cluster.producers).get(caller.name, "")
-            return explain_answer(known, role, asked, body, txn_id)
+            return explain_answer(known, role, request, body, txn_id)
         case Return(value=value):
             return Telling(fold=getattr(value, "ok", True))
     return Telling(fold=True)

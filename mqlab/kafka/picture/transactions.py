@@ -158,12 +158,12 @@ def attribute_batches(
 
 def _by_epoch(partition: str, txns: Mapping[str, list[Txn]]) -> dict[tuple[int, int], list[Txn]]:
     """The transactions that know of a partition, by producer id and epoch, oldest first."""
-    found: dict[tuple[int, int], list[Txn]] = {}
+    by_epoch: dict[tuple[int, int], list[Txn]] = {}
     for mine in txns.values():
         for txn in mine:
             if partition in txn.partitions:
-                found.setdefault((txn.pid, txn.epoch), []).append(txn)
-    return found
+                by_epoch.setdefault((txn.pid, txn.epoch), []).append(txn)
+    return by_epoch
 
 
 def _candidate(

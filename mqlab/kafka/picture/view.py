@@ -40,8 +40,8 @@ def _list_readable(
     partition: str, isolation: str, part: Partition, disk: Disk, rows: list[Row]
 ) -> Readable:
     ask = Fetch(0, isolation, max_bytes=1 << 40)
-    said = fetch.answer_fetch(part, partition, ask, disk)
-    batches, _ = filter_readable(said.batches, said.aborted, 0)
+    fetched = fetch.answer_fetch(part, partition, ask, disk)
+    batches, _ = filter_readable(fetched.batches, fetched.aborted, 0)
     owner = {batch.base: txn for batch, txn, _ in rows}
     return [(batch, owner[batch.base]) for batch in batches]
 

@@ -119,8 +119,8 @@ class Controller(Quiet):
 
     def _decide(self, new: Leadership) -> tuple[Controller, Effects]:
         led = self.led.set(new.partition, new)
-        told = tuple(Send(broker, new) for broker in self.hears[new.partition])
-        return replace(self, led=led), (Put(TABLE, new.partition, new), *told)
+        news = tuple(Send(broker, new) for broker in self.hears[new.partition])
+        return replace(self, led=led), (Put(TABLE, new.partition, new), *news)
 
 
 def start_controller(

@@ -89,12 +89,12 @@ def answer_follower(
 
 
 def append_copied(
-    hw: Map[str, int], said: FetchReplicaResponse, disk: Disk
+    hw: Map[str, int], fetched: FetchReplicaResponse, disk: Disk
 ) -> tuple[Map[str, int], Effects, dict[str, tuple[int, int]]]:
     """(high watermarks, effects, where each log ends then and in which epoch)."""
     effects: list[Effect] = []
     ends: dict[str, tuple[int, int]] = {}
-    for copied in said.logs:
+    for copied in fetched.logs:
         log, end = copied.log, disk.log(copied.log).end
         mine = read_epochs(disk, log)
         if copied.cut >= 0:

@@ -29,15 +29,15 @@ def build_fetch(r: Replica, disk: Disk) -> Send:
     return Send(r.mine.role, FetchReplica(r.config.number, r.mine.epoch, logs))
 
 
-def handle_fetched(r: Replica, peer: str, said: FetchReplicaResponse, disk: Disk) -> Result:
+def handle_fetched(r: Replica, peer: str, fetched: FetchReplicaResponse, disk: Disk) -> Result:
     """What the leader sent is appended (after what it never had was cut off)."""
     mine = r.mine
-    if mine is None or r.leads or peer != mine.role or said.error:
+    if mine is None or r.leads or peer != mine.role or fetched.error:
         # From an older leader, or from one that this follower is behind: the news that is
         # under way makes it ask again.
         return r, ()
-    hw, effects, ends = copying.append_copied(r.hw, said, disk)
-    cuts = {one.log: one.cut for one in said.logs if one.cut >= 0}
+    hw, effects, ends = copying.append_copied(r.hw, fetched, disk)
+    cuts = {one.log: one.cut for one in fetched.logs if one.cut >= 0}
     since = Map((g, min(at, cuts.get(g, at))) for g, at in r.since.items())
     for g in r.config.logs:
         ends.setdefault(g, (disk.log(g).end, copying.find_last_epoch(disk, g)))

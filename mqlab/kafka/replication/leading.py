@@ -56,23 +56,23 @@ def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
     alone = maximal_isr(r) == (r.config.number,)
     out: list[Effect] = []
     fresh: dict[str, list[Any]] = {}
-    told: list[Event] = []
+    events: list[Event] = []
     for effect in effects:
         match effect:
             case Append(log=log, entry=entry) if log in r.config.logs and is_short(r):
                 error = Error.NOT_ENOUGH_REPLICAS.name
-                told.append(AppendFailed(log, entry.last + 1, error))
+                events.append(AppendFailed(log, entry.last + 1, error))
             case Append(log=log, entry=entry) if log in r.config.logs:
                 out.append(replace(effect, notify=alone))
                 fresh.setdefault(log, []).append(entry)
             case Send(to=to) if _leaderless(r, to):
-                told += _skip_marker(r, to, effect.body)
+                events += _skip_marker(r, to, effect.body)
             case Send(to=to):
                 out.append(replace(effect, to=_address(r, to)))
             case _:
                 out.append(effect)
     new, made = r, tuple(out)
-    for event in told:
+    for event in events:
         new, more = step_inside(new, event, disk)
         made = (*made, *more)
     return answer_parked(new, copying.Ahead(disk, fresh), made) if fresh else (new, made)
@@ -108,10 +108,10 @@ def answer_parked(r: Replica, disk: copying.Ahead | Disk, effects: Effects) -> R
     """Every parked follower that there is something new for is answered."""
     new, out = r, list(effects)
     for number, (caller, ask) in r.parked.items():
-        said = copying.answer_follower(r, ask, disk)
-        if said is not None:
+        answer = copying.answer_follower(r, ask, disk)
+        if answer is not None:
             new = replace(new, parked=new.parked.remove(number))
-            out.append(Reply(caller, said))
+            out.append(Reply(caller, answer))
     return new, tuple(out)
 
 
@@ -128,9 +128,9 @@ def handle_fetch(r: Replica, ask: FetchReplica, caller: Caller, disk: Disk) -> R
         if copying.find_divergence(disk, log, end, last_epoch) < 0:
             new = replace(new, ends=new.ends.set((ask.number, log), end))
     new, effects = advance_hw(new, disk)
-    new, told = answer_parked(new, disk, ())
-    new, asked = _propose_isr(new, ask.number, disk)
-    return new, (*effects, *told, *asked)
+    new, replies = answer_parked(new, disk, ())
+    new, proposal = _propose_isr(new, ask.number, disk)
+    return new, (*effects, *replies, *proposal)
 
 
 def _propose_isr(r: Replica, number: int, disk: Disk) -> Result:
@@ -167,5 +167,5 @@ def advance_hw(r: Replica, disk: Disk, at_ms: int = 0) -> Result:
         if new.role is not None:
             new, more = step_inside(new, Appended(log, hw, at_ms), disk)
             out += more
-    new, told = answer_parked(new, disk, ())
-    return new, (*out, *told)
+    new, replies = answer_parked(new, disk, ())
+    return new, (*out, *replies)

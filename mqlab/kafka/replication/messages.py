@@ -99,12 +99,12 @@ class FetchReplicaResponse:
     def __str__(self) -> str:
         if self.error:
             return self.error.words
-        said = []
+        logs = []
         for copied in self.logs:
             parts = [f"cut back to {copied.cut}"] if copied.cut >= 0 else []
             parts += [str(entry) for entry in copied.entries]
-            said.append("; ".join([*parts, f"HW={copied.hw}"]))
-        return " | ".join(said)
+            logs.append("; ".join([*parts, f"HW={copied.hw}"]))
+        return " | ".join(logs)
 
 
 @worded("Metadata {partition}")

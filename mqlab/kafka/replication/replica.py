@@ -148,8 +148,8 @@ class Replica:
                 return self._follow_news(news, disk, at_ms)
             case Request(caller=caller, body=body):
                 return self._handle_request(event, caller, body, disk)
-            case Response(body=FetchReplicaResponse() as said, peer=peer):
-                return following.handle_fetched(self, peer, said, disk)
+            case Response(body=FetchReplicaResponse() as answer, peer=peer):
+                return following.handle_fetched(self, peer, answer, disk)
             case ConnectionLost(peer=peer) if not self.leads:
                 # Back to the leader as soon as there is a connection again.
                 followed = self.mine is not None and peer == self.mine.role
@@ -254,8 +254,8 @@ class Replica:
             hw = ", ".join(str(self.hw.get(g, 0)) for g in self.config.logs)
             return (LEADS(epoch=mine.epoch) if self.leads else FOLLOWS(leader=mine.role, hw=hw),)
         if self.role is not None and old.role is not None:
-            told: tuple[Text, ...] = self.role.describe_changes(old.role)
-            return told
+            inside: tuple[Text, ...] = self.role.describe_changes(old.role)
+            return inside
         if self.hw != old.hw:
             return (HW_MOVED(hw=", ".join(map(str, self.hw.values()))),)
         return ()

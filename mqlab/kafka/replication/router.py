@@ -115,21 +115,21 @@ class Router:
             return (self._ask(partition),)
         return self._ask(partition), self._ask(partition, lost.role)
 
-    def _learn_leader(self, found: Leadership, peer: str) -> tuple[Router, Effects]:
-        lost: Leadership | None = self.lost.get(found.partition)
-        stale = lost is not None and found.epoch <= lost.epoch and peer != lost.role
-        if found.epoch < 0 or found.leader < 0 or stale:
+    def _learn_leader(self, news: Leadership, peer: str) -> tuple[Router, Effects]:
+        lost: Leadership | None = self.lost.get(news.partition)
+        stale = lost is not None and news.epoch <= lost.epoch and peer != lost.role
+        if news.epoch < 0 or news.leader < 0 or stale:
             # Nobody leads, or this broker has not heard of anything newer either.
-            return self, (SetTimer(PAUSE + found.partition, self.config.pause_ms),)
-        mine = tuple(w for w in self.waiting if w.to == found.partition)
-        rest = tuple(w for w in self.waiting if w.to != found.partition)
+            return self, (SetTimer(PAUSE + news.partition, self.config.pause_ms),)
+        mine = tuple(w for w in self.waiting if w.to == news.partition)
+        rest = tuple(w for w in self.waiting if w.to != news.partition)
         new = replace(
             self,
-            known=self.known.set(found.partition, found),
-            lost=self.lost.remove(found.partition),
+            known=self.known.set(news.partition, news),
+            lost=self.lost.remove(news.partition),
             waiting=rest,
         )
-        return new, tuple(replace(send, to=found.role) for send in mine)
+        return new, tuple(replace(send, to=news.role) for send in mine)
 
     def _handle_lost_connection(
         self, peer: str, event: ConnectionLost, disk: Disk
@@ -139,13 +139,13 @@ class Router:
         partition = peer.partition("@")[0]
         led: Leadership | None = self.known.get(partition)
         if led is None or led.role != peer:
-            asked = dict.fromkeys(w.to for w in self.waiting)
-            return self, tuple(self._ask(to) for to in asked)
+            partitions = dict.fromkeys(w.to for w in self.waiting)
+            return self, tuple(self._ask(to) for to in partitions)
         new = replace(self, known=self.known.remove(partition), lost=self.lost.set(partition, led))
         return new._step_inside(replace(event, peer=partition), disk)
 
     def describe_changes(self, old: Router | None) -> tuple[Text, ...]:
-        told: tuple[Text, ...] = self.inside.describe_changes(
+        changes: tuple[Text, ...] = self.inside.describe_changes(
             old.inside if old is not None else None
         )
-        return told
+        return changes

@@ -58,12 +58,12 @@ ADVICE = {
 def parse_call(words: tuple[str, ...], partitions: tuple[str, ...], led: tuple[str, ...]) -> Any:
     """The call that the words of a line stand for. `partitions` may be written and read,
     `led` have leaders that can be elected. Raises ValueError with advice."""
-    found = _produced(words, partitions) or _read(words, partitions)
-    found = found or _administered(words, partitions, led)
-    if found is None:
+    call = _produced(words, partitions) or _read(words, partitions)
+    call = call or _administered(words, partitions, led)
+    if call is None:
         advice = ADVICE.get(words[0] if words else "", "one of: " + "; ".join(ADVICE.values()))
         raise ValueError(f"{' '.join(words)!r} is no call; expected {advice}")
-    return found
+    return call
 
 
 def _produced(words: tuple[str, ...], partitions: tuple[str, ...]) -> Any:

@@ -119,7 +119,7 @@ class ConsumerConfig(Config):
 @frozen
 class Consumer(Quiet):
     """`positions`: the next offset to read, by partition; `ends`: where each ended at the
-    last fetch. `call`: what has not returned; `asked`: its requests under way; `paused`:
+    last fetch. `call`: what has not returned; `in_flight`: its requests under way; `paused`:
     those that wait for the retry timer; `got`, `error`: what its answers brought so far."""
 
     config: ConsumerConfig
@@ -127,7 +127,7 @@ class Consumer(Quiet):
     ends: Map[str, int] = Map()
     membership: Membership = Membership()
     call: Any = None
-    asked: tuple[Send, ...] = ()
+    in_flight: tuple[Send, ...] = ()
     paused: tuple[Send, ...] = ()
     got: tuple[str, ...] = ()
     error: Error = Error.NONE
@@ -136,17 +136,17 @@ class Consumer(Quiet):
         match event:
             case Call(body=call):
                 return replace(self, call=call)._handle_call(call)
-            case Response(corr=corr, body=HeartbeatResponse() as said):
-                return membership.handle_heartbeat(self, corr, said)
-            case Response(peer=peer, body=said) if any(s.to == peer for s in self.asked):
-                return self._handle_answer(peer, said)
+            case Response(corr=corr, body=HeartbeatResponse() as answer):
+                return membership.handle_heartbeat(self, corr, answer)
+            case Response(peer=peer, body=answer) if any(s.to == peer for s in self.in_flight):
+                return self._handle_answer(peer, answer)
             case ConnectionLost(peer=peer):
-                return self, tuple(s for s in self.asked if s.to == peer)
+                return self, tuple(s for s in self.in_flight if s.to == peer)
             case Fired(timer=timer) if timer == HEARTBEAT:
                 return membership.send_heartbeat(self)
             case Fired() if self.paused:
-                asked = (*self.asked, *self.paused)
-                return replace(self, asked=asked, paused=()), self.paused
+                in_flight = (*self.in_flight, *self.paused)
+                return replace(self, in_flight=in_flight, paused=()), self.paused
         # An answer to a call that is over.
         return self, ()
 
@@ -209,38 +209,38 @@ class Consumer(Quiet):
 
     # -- answers -------------------------------------------------------------------------
 
-    def _handle_answer(self, peer: str, said: ConsumerAnswer) -> tuple[Consumer, Effects]:
-        question = next(s for s in self.asked if s.to == peer)
-        new = replace(self, asked=tuple(s for s in self.asked if s is not question))
+    def _handle_answer(self, peer: str, answer: ConsumerAnswer) -> tuple[Consumer, Effects]:
+        question = next(s for s in self.in_flight if s.to == peer)
+        new = replace(self, in_flight=tuple(s for s in self.in_flight if s is not question))
         # Unstable: a transaction holds a newer offset that may or may not count.
-        unstable = isinstance(said, OffsetFetchResponse) and said.unstable
-        if said.error in RETRIABLE or unstable:
+        unstable = isinstance(answer, OffsetFetchResponse) and answer.unstable
+        if answer.error in RETRIABLE or unstable:
             later = replace(new, paused=(*new.paused, question))
             return later, (SetTimer(RETRY, self.config.retry_ms),)
-        return new._take_answer(peer, said)
+        return new._take_answer(peer, answer)
 
-    def _take_answer(self, peer: str, said: ConsumerAnswer) -> tuple[Consumer, Effects]:
+    def _take_answer(self, peer: str, answer: ConsumerAnswer) -> tuple[Consumer, Effects]:
         call = self.call
-        match said:
+        match answer:
             case FetchResponse():
-                return fetching.handle_fetch(self, call, peer, said)
+                return fetching.handle_fetch(self, call, peer, answer)
             case ListOffsetsResponse() if isinstance(call, Poll):
-                return fetching.reset_position(self, call, peer, said)
+                return fetching.reset_position(self, call, peer, answer)
             case ListOffsetsResponse(offset=offset, error=error):
                 return self.return_outcome(
                     build_failure(call, error) if error else build_success(call, str(offset))
                 )
             case OffsetFetchResponse():
-                return fetching.handle_offsets(self, call, said)
+                return fetching.handle_offsets(self, call, answer)
             case JoinGroupResponse():
-                return membership.handle_join(self, said)
+                return membership.handle_join(self, answer)
             case SyncGroupResponse():
-                return membership.handle_sync(self, said)
+                return membership.handle_sync(self, answer)
             case LeaveGroupResponse():
                 return replace(self, membership=Membership()).return_outcome(build_success(call))
             case OffsetCommitResponse(error=error):
                 return self._finish_commit(error)
-        raise TypeError(f"a consumer never asks for a {type(said).__name__}")
+        raise TypeError(f"a consumer never asks for a {type(answer).__name__}")
 
     def _finish_commit(self, error: Error) -> tuple[Consumer, Effects]:
         """A refusal for being outside the group is final: what was to be committed has been,
@@ -257,7 +257,7 @@ class Consumer(Quiet):
     # -- what the files beside this one build on --------------------------------------------
 
     def send_requests(self, *sends: Send) -> tuple[Consumer, Effects]:
-        return replace(self, asked=(*self.asked, *sends)), sends
+        return replace(self, in_flight=(*self.in_flight, *sends)), sends
 
     def return_outcome(self, outcome: Outcome) -> tuple[Consumer, Effects]:
         return replace(self, call=None), (Return(outcome),)

@@ -89,22 +89,22 @@ def build_offset_fetch(consumer: Consumer, partitions: tuple[str, ...]) -> tuple
     return (Send(where, OffsetFetch(group, partitions)),)
 
 
-def handle_fetch(consumer: Consumer, call: Poll, partition: str, said: FetchResponse) -> Result:
-    if said.error is Error.OFFSET_OUT_OF_RANGE:
+def handle_fetch(consumer: Consumer, call: Poll, partition: str, answer: FetchResponse) -> Result:
+    if answer.error is Error.OFFSET_OUT_OF_RANGE:
         # auto.offset.reset=earliest: what was there is no more, so read what still is.
         return consumer.send_requests(Send(partition, ListOffsets(EARLIEST, call.isolation)))
-    new = replace(consumer, error=consumer.error or said.error)
-    if not said.error:
+    new = replace(consumer, error=consumer.error or answer.error)
+    if not answer.error:
         offset = consumer.positions.get(partition, 0)
-        batches, position = filter_readable(said.batches, said.aborted, offset)
-        end = said.lso if call.isolation == READ_COMMITTED else said.hw
+        batches, position = filter_readable(answer.batches, answer.aborted, offset)
+        end = answer.lso if call.isolation == READ_COMMITTED else answer.hw
         new = replace(
             consumer,
             positions=consumer.positions.set(partition, position),
             ends=consumer.ends.set(partition, end),
             got=(*consumer.got, *(b.words for b in batches)),
         )
-    if new.asked or new.paused:
+    if new.in_flight or new.paused:
         return new, ()
     got, error = ", ".join(new.got) or "nothing", new.error
     new = replace(new, got=(), error=Error.NONE)
@@ -112,20 +112,20 @@ def handle_fetch(consumer: Consumer, call: Poll, partition: str, said: FetchResp
 
 
 def reset_position(
-    consumer: Consumer, call: Poll, partition: str, said: ListOffsetsResponse
+    consumer: Consumer, call: Poll, partition: str, answer: ListOffsetsResponse
 ) -> Result:
-    new = replace(consumer, positions=consumer.positions.set(partition, said.offset))
-    return new.send_requests(Send(partition, Fetch(said.offset, call.isolation)))
+    new = replace(consumer, positions=consumer.positions.set(partition, answer.offset))
+    return new.send_requests(Send(partition, Fetch(answer.offset, call.isolation)))
 
 
 def handle_offsets(
-    consumer: Consumer, call: Committed | Poll | PositionOf | Lag, said: OffsetFetchResponse
+    consumer: Consumer, call: Committed | Poll | PositionOf | Lag, answer: OffsetFetchResponse
 ) -> Result:
     """What the group has committed: the answer itself, or where to read on from."""
     if isinstance(call, Committed):
-        return consumer.return_outcome(build_success(call, ", ".join(map(str, said.positions))))
+        return consumer.return_outcome(build_success(call, ", ".join(map(str, answer.positions))))
     positions = consumer.positions
-    for position in said.positions:
+    for position in answer.positions:
         # Nothing committed: from the beginning (auto.offset.reset=earliest).
         positions = positions.set(position.partition, max(position.offset, 0))
     new = replace(consumer, positions=positions)

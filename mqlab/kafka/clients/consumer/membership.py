@@ -99,47 +99,47 @@ def coordinator_of(consumer: Consumer) -> str:
     return offsets_log(consumer.membership.group, consumer.config.cluster)
 
 
-def handle_join(consumer: Consumer, said: JoinGroupResponse) -> Result:
+def handle_join(consumer: Consumer, answer: JoinGroupResponse) -> Result:
     mine = consumer.membership
-    if said.error is Error.MEMBER_ID_REQUIRED:
-        return join_group(replace(consumer, membership=replace(mine, member=said.member)))
-    if said.error in UNKNOWN:
+    if answer.error is Error.MEMBER_ID_REQUIRED:
+        return join_group(replace(consumer, membership=replace(mine, member=answer.member)))
+    if answer.error in UNKNOWN:
         return join_group(replace(consumer, membership=replace(mine, member="")))
-    if said.error:
-        return consumer.return_outcome(build_failure(consumer.call, said.error))
+    if answer.error:
+        return consumer.return_outcome(build_failure(consumer.call, answer.error))
     given: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    if said.member == said.leader and not said.skip_assignment:
-        given = assign_ranges(said.members, consumer.config.partitions)
-    mine = replace(mine, member=said.member, generation=said.generation)
+    if answer.member == answer.leader and not answer.skip_assignment:
+        given = assign_ranges(answer.members, consumer.config.partitions)
+    mine = replace(mine, member=answer.member, generation=answer.generation)
     ask = SyncGroup(
         mine.group,
         mine.member,
         mine.generation,
         given,
         consumer.config.instance,
-        said.protocol_type,
-        said.protocol,
+        answer.protocol_type,
+        answer.protocol,
     )
     new = replace(consumer, membership=mine)
     return new.send_requests(Send(coordinator_of(new), ask))
 
 
-def handle_sync(consumer: Consumer, said: SyncGroupResponse) -> Result:
+def handle_sync(consumer: Consumer, answer: SyncGroupResponse) -> Result:
     mine = consumer.membership
-    if said.error is Error.REBALANCE_IN_PROGRESS:
+    if answer.error is Error.REBALANCE_IN_PROGRESS:
         return join_group(consumer)
-    if said.error in UNKNOWN:
+    if answer.error in UNKNOWN:
         return join_group(replace(consumer, membership=replace(mine, member="", generation=-1)))
-    if said.error:
-        return consumer.return_outcome(build_failure(consumer.call, said.error))
-    mine = replace(mine, assigned=tuple(said.assignment), rejoin=False)
+    if answer.error:
+        return consumer.return_outcome(build_failure(consumer.call, answer.error))
+    mine = replace(mine, assigned=tuple(answer.assignment), rejoin=False)
     new = replace(consumer, membership=mine)
     beat = SetTimer(HEARTBEAT, consumer.config.heartbeat_ms)
     if isinstance(new.call, Poll):
         new, effects = new.poll_assigned(new.call)
     else:
-        told = f"{mine}: {', '.join(mine.assigned) or 'nothing to read'}"
-        new, effects = new.return_outcome(build_success(new.call, told))
+        detail = f"{mine}: {', '.join(mine.assigned) or 'nothing to read'}"
+        new, effects = new.return_outcome(build_success(new.call, detail))
     return new, (beat, *effects)
 
 
@@ -156,15 +156,15 @@ def send_heartbeat(consumer: Consumer) -> Result:
     return consumer, (Send(coordinator_of(consumer), ask, BEAT + mine.generation), again)
 
 
-def handle_heartbeat(consumer: Consumer, corr: int, said: HeartbeatResponse) -> Result:
+def handle_heartbeat(consumer: Consumer, corr: int, answer: HeartbeatResponse) -> Result:
     """The answer is noted; joining again is the next poll's work, in the application's own
     thread. Until then the member reads on and may commit, and be refused. What is said of
     an older generation concerns nobody any more (AbstractCoordinator's sentGeneration)."""
     if corr != BEAT + consumer.membership.generation:
         return consumer, ()
-    if said.error is Error.REBALANCE_IN_PROGRESS:
+    if answer.error is Error.REBALANCE_IN_PROGRESS:
         return replace(consumer, membership=replace(consumer.membership, rejoin=True)), ()
-    if said.error in UNKNOWN:
+    if answer.error in UNKNOWN:
         return forget_membership(consumer), (CancelTimer(HEARTBEAT),)
     return consumer, ()
 

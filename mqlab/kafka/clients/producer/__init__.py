@@ -71,7 +71,7 @@ from .calling import ProducerCall, block_call, give_up_call
 from .config import ConfigException, ProducerConfig
 from .error_states import drop_unsent
 from .errors import Kind, Trouble
-from .flight import Asked, Flight, Line
+from .flight import Flight, Line, TxnRequest
 from .proceeding import introduce, proceed
 
 __all__ = ["ConfigException", "Kind", "Producer", "ProducerCall", "ProducerConfig", "Trouble"]
@@ -94,7 +94,7 @@ UNDER_WAY = {
 class Producer:
     """`lines`: how each partition is being numbered. `added`: partitions of this transaction
     that the coordinator knows, or (v2) that are written to. `flights`: batches not answered
-    yet, in the order in which they were sent. `asked`: the request that is open at a
+    yet, in the order in which they were sent. `request`: the one that is open at a
     coordinator. `call`: the blocking call that has not returned. `overdue`: a call that
     timed out, and what became of it since. `error`: why the state is an error; without
     transactions, why a record's future failed. `bump`: the epoch must be raised after the
@@ -107,7 +107,7 @@ class Producer:
     lines: Map[str, Line] = Map()
     added: tuple[str, ...] = ()
     flights: tuple[Flight, ...] = ()
-    asked: Asked | None = None
+    request: TxnRequest | None = None
     call: ProducerCall | None = None
     overdue: Outcome | None = None
     error: Trouble | None = None
@@ -118,10 +118,10 @@ class Producer:
         match event:
             case Call(body=body):
                 return self._handle_call(body)
-            case Response(peer=peer, corr=corr, body=ProduceResponse() as said):
-                return sending.handle_answer(self, peer, corr, said)
-            case Response(peer=peer, body=body) if self.asked and self.asked.to == peer:
-                return requests.handle_answer(self, self.asked, body)
+            case Response(peer=peer, corr=corr, body=ProduceResponse() as answer):
+                return sending.handle_answer(self, peer, corr, answer)
+            case Response(peer=peer, body=body) if self.request and self.request.to == peer:
+                return requests.handle_answer(self, self.request, body)
             case ConnectionLost(peer=peer):
                 new, effects = requests.handle_lost_connection(self, peer)
                 new, more = sending.handle_lost_connection(new, peer)
@@ -202,7 +202,7 @@ class Producer:
     def _block_call(self, call: ProducerCall) -> tuple[Producer, Effects]:
         """Wait until it can be done; a request that was given up is sent again."""
         new, timer = block_call(requests.unpark_request(self), call)
-        new, again = requests.resend_request(new) if new.asked is not self.asked else (new, ())
+        new, again = requests.resend_request(new) if new.request is not self.request else (new, ())
         new, effects = proceed(new)
         return new, (*timer, *again, *effects)
 

@@ -31,8 +31,8 @@ def enter_abortable_error(p: Producer, trouble: Trouble) -> Result:
         return enter_fatal_error(p, Trouble(why, Kind.FATAL))
     p = replace(p.enter(_S.ABORTABLE_ERROR), error=trouble)
     p = drop_unsent(p)
-    if p.asked is not None and not p.asked.sent:
-        p = replace(p, asked=None)
+    if p.request is not None and not p.request.sent:
+        p = replace(p, request=None)
     return return_call(p, FAILED, str(trouble))
 
 
@@ -43,5 +43,5 @@ def drop_unsent(p: Producer) -> Producer:
 
 def enter_fatal_error(p: Producer, trouble: Trouble) -> Result:
     """Every call fails from now on; only a new producer helps."""
-    p = replace(p.enter(_S.FATAL_ERROR), error=trouble, flights=(), asked=None)
+    p = replace(p.enter(_S.FATAL_ERROR), error=trouble, flights=(), request=None)
     return return_call(p, FAILED, str(trouble))

@@ -77,7 +77,7 @@ class Flight:
 
 
 @frozen
-class Asked:
+class TxnRequest:
     """The one request to a coordinator that is under way (TxnRequestHandler). `sent` False:
     it waits for the retry timer, or (`parked`) for the application to call again. `then`:
     the offsets to commit once the group's partition is in the transaction."""

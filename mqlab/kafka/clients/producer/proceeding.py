@@ -22,7 +22,7 @@ from ...states import ProducerState
 from ..calls import Flush, SendOffsets
 from .calling import return_call
 from .draining import drain
-from .flight import Asked, CoordinatorQuestion
+from .flight import CoordinatorQuestion, TxnRequest
 
 if TYPE_CHECKING:
     from . import Producer
@@ -37,7 +37,7 @@ def proceed(p: Producer) -> Result:
     p, effects = drain(p)
     if isinstance(p.call, Flush) and not p.flights:
         p, more = _finish_flush(p)
-    elif p.asked is None:
+    elif p.request is None:
         p, more = _next_request(p)
     else:
         return p, effects
@@ -56,7 +56,7 @@ def proceed_after(p: Producer, effects: Effects) -> Result:
 def ask_coordinator(
     p: Producer, to: str, body: CoordinatorQuestion, then: SendOffsets | None = None
 ) -> Result:
-    return replace(p, asked=Asked(to, body, then=then)), (Send(to, body),)
+    return replace(p, request=TxnRequest(to, body, then=then)), (Send(to, body),)
 
 
 def introduce(p: Producer) -> Result:

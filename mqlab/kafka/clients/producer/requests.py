@@ -30,7 +30,7 @@ from ...states import ProducerState
 from .calling import give_up_call, return_call
 from .error_states import enter_abortable_error, enter_fatal_error
 from .errors import RETRIABLE, Kind, judge_coordinator_error
-from .flight import RETRY, Asked, Line
+from .flight import RETRY, Line, TxnRequest
 from .proceeding import commit_offsets, complete_transaction, proceed, proceed_after
 
 if TYPE_CHECKING:
@@ -41,23 +41,23 @@ _S = ProducerState
 ADD_RETRY_MS = 20  # TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
 
 
-def handle_answer(p: Producer, asked: Asked, said: Answer) -> Result:
-    error = said.error
+def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
+    error = answer.error
     if error in RETRIABLE:
-        return _ask_later(p, asked, error)
-    p = replace(p, asked=None)
+        return _ask_later(p, request, error)
+    p = replace(p, request=None)
     if error:
-        trouble = judge_coordinator_error(asked.body, error)
+        trouble = judge_coordinator_error(request.body, error)
         if trouble.bump and not p.config.v2:
             p = replace(p, bump=True)
         end = enter_fatal_error if trouble.kind is Kind.FATAL else enter_abortable_error
         return proceed_after(*end(p, trouble))
-    match asked.body:
+    match request.body:
         case AddPartitionsToTxn(partitions=partitions):
             return proceed(replace(p, added=tuple(sorted({*p.added, *partitions}))))
-        case AddOffsetsToTxn() if asked.then is not None:
-            return commit_offsets(p, asked.then)
-    match said:
+        case AddOffsetsToTxn() if request.then is not None:
+            return commit_offsets(p, request.then)
+    match answer:
         case InitProducerIdResponse(pid=pid, epoch=epoch):
             return _take_producer_id(p, pid, epoch)
         case EndTxnResponse(pid=pid, epoch=epoch):
@@ -79,48 +79,48 @@ def _take_producer_id(p: Producer, pid: int, epoch: int) -> Result:
 # ---- asking again ------------------------------------------------------------------------
 
 
-def _ask_later(p: Producer, asked: Asked, error: Error) -> Result:
+def _ask_later(p: Producer, request: TxnRequest, error: Error) -> Result:
     """Ask the same again after a pause, which is short for a transaction's first partition:
     the one before it is about to be over."""
     if p.state is _S.ABORTABLE_ERROR:
-        return replace(p, asked=None), ()  # Only an abort is wanted now.
-    first = isinstance(asked.body, AddPartitionsToTxn) and not p.added
+        return replace(p, request=None), ()  # Only an abort is wanted now.
+    first = isinstance(request.body, AddPartitionsToTxn) and not p.added
     short = first and error is Error.CONCURRENT_TRANSACTIONS
-    p, again = _put_back(p, asked)
+    p, again = _put_back(p, request)
     if not again:
         return give_up_call(p)
     pause = min(ADD_RETRY_MS, p.config.retry_ms) if short else p.config.retry_ms
     return p, (SetTimer(RETRY, pause),)
 
 
-def _put_back(p: Producer, asked: Asked) -> tuple[Producer, bool]:
+def _put_back(p: Producer, request: TxnRequest) -> tuple[Producer, bool]:
     """The request unsent; whether it may be sent once more."""
     bounded = p.config.retries is not None
-    left = p.config.retries is None or asked.tries < p.config.retries
-    back = replace(asked, sent=False, parked=not left, tries=asked.tries + (bounded and left))
-    return replace(p, asked=back), left
+    left = p.config.retries is None or request.tries < p.config.retries
+    back = replace(request, sent=False, parked=not left, tries=request.tries + (bounded and left))
+    return replace(p, request=back), left
 
 
 def handle_lost_connection(p: Producer, peer: str) -> Result:
     """What this coordinator was asked is asked again, or given up; after an error nobody
     needs it any more."""
-    if p.asked is None or not p.asked.sent or p.asked.to != peer:
+    if p.request is None or not p.request.sent or p.request.to != peer:
         return p, ()
     if p.state is _S.ABORTABLE_ERROR:
-        return replace(p, asked=None), ()
-    p, again = _put_back(p, p.asked)
+        return replace(p, request=None), ()
+    p, again = _put_back(p, p.request)
     return resend_request(p) if again else give_up_call(p)
 
 
 def resend_request(p: Producer) -> Result:
     """Send what waited for the retry timer."""
-    if p.asked is None or p.asked.sent or p.asked.parked:
+    if p.request is None or p.request.sent or p.request.parked:
         return p, ()
-    return replace(p, asked=replace(p.asked, sent=True)), (Send(p.asked.to, p.asked.body),)
+    return replace(p, request=replace(p.request, sent=True)), (Send(p.request.to, p.request.body),)
 
 
 def unpark_request(p: Producer) -> Producer:
     """The application has called again: the request has all its tries again."""
-    if p.asked is None or not p.asked.parked:
+    if p.request is None or not p.request.parked:
         return p
-    return replace(p, asked=replace(p.asked, parked=False, tries=0))
+    return replace(p, request=replace(p.request, parked=False, tries=0))

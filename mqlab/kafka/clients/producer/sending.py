@@ -42,20 +42,22 @@ def append_record(p: Producer, call: SendRecord, stray: bool = False) -> Result:
 # ---- coming back -------------------------------------------------------------------------
 
 
-def handle_answer(p: Producer, partition: str, number: int, said: ProduceResponse) -> Result:
-    found = [f for f in p.flights if f.sent and (f.partition, f.number) == (partition, number)]
-    if not found:
+def handle_answer(p: Producer, partition: str, number: int, answer: ProduceResponse) -> Result:
+    matches = [f for f in p.flights if f.sent and (f.partition, f.number) == (partition, number)]
+    if not matches:
         return p, ()  # It was given up meanwhile.
-    flight = found[0]
-    if said.error in (Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER):
+    flight = matches[0]
+    if answer.error in (Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER):
         p, effects = failing.remove_flight(p, flight)
         return proceed_after(failing.resolve_sequences(p, flight), effects)
-    p, again = _can_retry(p, flight, said.error)
+    p, again = _can_retry(p, flight, answer.error)
     flight = next(f for f in p.flights if (f.partition, f.number) == (partition, number))
     if again and _tries_left(p, flight):
         p, effects = proceed(_put_back(p, flight, paused=True))
         return p, (*effects, SetTimer(RETRY, p.config.retry_ms))
-    return failing.fail_batch(p, flight, judge_leader_error(said.error, p.config.v2), said.error)
+    return failing.fail_batch(
+        p, flight, judge_leader_error(answer.error, p.config.v2), answer.error
+    )
 
 
 def _can_retry(p: Producer, flight: Flight, error: Error) -> tuple[Producer, bool]:

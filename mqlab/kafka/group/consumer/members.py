@@ -41,30 +41,30 @@ def check_heartbeat(ask: ConsumerGroupHeartbeat, assignors: Collection[str]) -> 
 
 
 def _find_objections(ask: ConsumerGroupHeartbeat) -> list[str]:
-    found = []
+    objections = []
     if not ask.group.strip():
-        found.append("GroupId can't be empty.")
+        objections.append("GroupId can't be empty.")
     if not ask.member.strip() and (ask.version >= 1 or ask.epoch != JOIN):
-        found.append("MemberId can't be empty.")
+        objections.append("MemberId can't be empty.")
     if ask.instance is not None and not ask.instance.strip():
-        found.append("InstanceId can't be empty.")
+        objections.append("InstanceId can't be empty.")
     if ask.rack is not None and not ask.rack.strip():
-        found.append("RackId can't be empty.")
+        objections.append("RackId can't be empty.")
     if ask.epoch == JOIN:
         if ask.rebalance_ms < 0:
-            found.append("RebalanceTimeoutMs must be provided in first request.")
+            objections.append("RebalanceTimeoutMs must be provided in first request.")
         if ask.owned is None or ask.owned:
-            found.append("TopicPartitions must be empty when (re-)joining.")
+            objections.append("TopicPartitions must be empty when (re-)joining.")
         if ask.topics is None and not ask.regex:
-            found.append(
+            objections.append(
                 "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when "
                 "(re-)joining."
             )
     if ask.epoch == LEAVE_FOR_A_WHILE and ask.instance is None:
-        found.append("InstanceId can't be null.")
+        objections.append("InstanceId can't be null.")
     if ask.epoch < LEAVE_FOR_A_WHILE:
-        found.append("MemberEpoch is invalid.")
-    return found
+        objections.append("MemberEpoch is invalid.")
+    return objections
 
 
 def find_member(
