@@ -92,8 +92,8 @@ class Message:
         return int(self.get(CHECK_TIMES) or 0)
 
     def get(self, name: str) -> str | None:
-        found: str | None = self.properties.get(name)
-        return found
+        value: str | None = self.properties.get(name)
+        return value
 
     @property
     def immunity_s(self) -> int | None:

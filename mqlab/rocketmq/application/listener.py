@@ -67,18 +67,18 @@ class _Leave(BaseException):
 @frozen
 class Task:
     """A listener's function at work. `times`: which check this is, 0 for the local transaction.
-    `journal`: what it has read so far; `asked`: the statement that it waits for, "" for none;
+    `journal`: what it has read so far; `statement`: the one that it waits for, "" for none;
     `about`: what its result will be sent with."""
 
     order: str
     times: int = 0
     journal: Entries = ()
-    asked: str = ""
+    statement: str = ""
     about: Any = None
 
-    def tell(self, value: Any) -> Task:
+    def resume(self, value: Any) -> Task:
         """The task once the answer to its statement is there, or the connection is LOST."""
-        return replace(self, journal=(*self.journal, (self.asked, value)), asked="")
+        return replace(self, journal=(*self.journal, (self.statement, value)), statement="")
 
 
 @frozen
@@ -99,18 +99,18 @@ class _Journal:
         self.entries: list[Entry] = []
         self.left: _Leave | None = None
 
-    def take(self, asked: str, now: Callable[[], Any]) -> Any:
+    def take(self, question: str, now: Callable[[], Any]) -> Any:
         """The answer to what is asked, from the journal or, behind its end, from `now`."""
         if self.left is not None:
             raise self.left
         done = len(self.entries)
         if done < len(self.past):
             before, _ = self.past[done]
-            if before != asked:
-                raise NotRepeatable(before, asked)
+            if before != question:
+                raise NotRepeatable(before, question)
             self.entries.append(self.past[done])
         else:
-            self.entries.append((asked, now()))
+            self.entries.append((question, now()))
         return self.entries[-1][1]
 
     def run(self, statement: Statement) -> str | None:
@@ -120,10 +120,10 @@ class _Journal:
             self.left = _Leave(statement)
             raise self.left
 
-        said: str | None = self.take(str(statement), leave)
-        if said == LOST:
+        answer: str | None = self.take(str(statement), leave)
+        if answer == LOST:
             raise DatabaseError(f"{statement}: the connection broke before the answer came")
-        return said
+        return answer
 
 
 class Db:
@@ -158,10 +158,10 @@ class _Memory(MutableMapping[str, Any]):
         self._journal = journal
 
     def __getitem__(self, key: str) -> Any:
-        found = self._journal.take(f"memory {key}", lambda: self._journal.memory.get(key, MISSING))
-        if found == MISSING:
+        value = self._journal.take(f"memory {key}", lambda: self._journal.memory.get(key, MISSING))
+        if value == MISSING:
             raise KeyError(key)
-        return found
+        return value
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._write(f"memory {key} = {value}", lambda memory: memory.set(key, value))
@@ -199,7 +199,7 @@ def run_task(
     new = replace(task, journal=tuple(journal.entries))
     if journal.left is not None:
         statement = journal.left.statement
-        return replace(new, asked=str(statement)), journal.memory, statement
+        return replace(new, statement=str(statement)), journal.memory, statement
     return new, journal.memory, result
 
 
@@ -209,6 +209,6 @@ def _read_state(returned: Any) -> Finished:
         return Finished(None)
     if returned not in tuple(LocalTransactionState):
         known = ", ".join(LocalTransactionState)
-        said = f"the listener returned {returned!r}; expected {known}"
-        return Finished(LocalTransactionState.UNKNOW, said)
+        error = f"the listener returned {returned!r}; expected {known}"
+        return Finished(LocalTransactionState.UNKNOW, error)
     return Finished(LocalTransactionState(returned))

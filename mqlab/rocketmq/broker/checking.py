@@ -31,13 +31,13 @@ def read_progress(offsets: Offsets) -> tuple[int, int]:
 def make_round(broker: Broker, disk: Disk, at_ms: int) -> Result:
     """One round; how far it came is noted last."""
     half, op = read_progress(broker.offsets)
-    found = run_round(broker.config, disk, at_ms, half, op, broker.producers)
+    result = run_round(broker.config, disk, at_ms, half, op, broker.producers)
     offsets = broker.offsets
-    if found.half_offset != half:
-        offsets = offsets.set(HALF_KEY, found.half_offset)
-    if found.op_offset != op:
-        offsets = offsets.set(OP_KEY, found.op_offset)
-    return replace(broker, offsets=offsets, producers=found.producers), found.effects
+    if result.half_offset != half:
+        offsets = offsets.set(HALF_KEY, result.half_offset)
+    if result.op_offset != op:
+        offsets = offsets.set(OP_KEY, result.op_offset)
+    return replace(broker, offsets=offsets, producers=result.producers), result.effects
 
 
 def plan_round(broker: Broker, event: Event, effects: Effects, disk: Disk) -> Effects:

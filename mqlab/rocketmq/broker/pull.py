@@ -34,10 +34,10 @@ Result = tuple["Broker", Effects]
 def pull(broker: Broker, ask: PullMessage, caller: Caller, disk: Disk) -> Result:
     """What lies there from the offset on; an offset behind the end is moved to it."""
     end = disk.log(ask.queue).end
-    found = tuple(read_queue(disk, ask.queue, ask.offset, ask.most))
-    if found:
-        next_offset = found[-1].queue_offset + 1
-        answer = PullMessageResponse(queue=ask.queue, messages=found, next_offset=next_offset)
+    messages = tuple(read_queue(disk, ask.queue, ask.offset, ask.most))
+    if messages:
+        next_offset = messages[-1].queue_offset + 1
+        answer = PullMessageResponse(queue=ask.queue, messages=messages, next_offset=next_offset)
     else:
         moved = ask.offset > end
         code = ResponseCode.PULL_OFFSET_MOVED if moved else ResponseCode.PULL_NOT_FOUND

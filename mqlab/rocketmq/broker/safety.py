@@ -85,26 +85,26 @@ def _with_status(answer: SendMessageResponse, status: SendStatus) -> SendMessage
 def flush_now(broker: Broker, end: int) -> Result:
     """The flush service comes round: all that is written is on the disk now."""
     waiting = tuple(replace(w, flush=False) if w.offset < end else w for w in broker.waiting)
-    new, told = _answer_ready(replace(broker, waiting=waiting))
-    return new, (Flush(), *told)
+    new, replies = _answer_ready(replace(broker, waiting=waiting))
+    return new, (Flush(), *replies)
 
 
 def take_report(broker: Broker, report: HaReport, caller: Caller, disk: Disk) -> Result:
     """The slave says how far its copy goes. The first report is how it connects: it is sent what
     it does not have yet."""
     waiting = tuple(replace(w, copy=False) if w.offset < report.end else w for w in broker.waiting)
-    new, told = _answer_ready(replace(broker, waiting=waiting, copied=report.end))
+    new, replies = _answer_ready(replace(broker, waiting=waiting, copied=report.end))
     if broker.copied is not None:
-        return new, told
+        return new, replies
     missing = tuple(disk.log(COMMIT_LOG).read(report.end))
-    return new, (*told, Send(caller.name, HaTransfer(missing)))
+    return new, (*replies, Send(caller.name, HaTransfer(missing)))
 
 
 def _answer_ready(broker: Broker) -> Result:
     ready = tuple(w for w in broker.waiting if not w.flush and not w.copy)
-    told = tuple(e for w in ready for e in (CancelTimer(w.timer), Reply(w.caller, w.answer)))
+    replies = tuple(e for w in ready for e in (CancelTimer(w.timer), Reply(w.caller, w.answer)))
     left = tuple(w for w in broker.waiting if w.flush or w.copy)
-    return replace(broker, waiting=left), told
+    return replace(broker, waiting=left), replies
 
 
 def give_up(broker: Broker, timer: str) -> Result:

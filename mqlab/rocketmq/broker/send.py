@@ -60,8 +60,8 @@ def store_message(
         commit_log_offset=stored.base,
         transaction_id=_name_transaction(message, broker.config),
     )
-    new, told = acknowledge(broker, stored, caller, answer)
-    return new, (*writer.effects, *timer, *told)
+    new, replies = acknowledge(broker, stored, caller, answer)
+    return new, (*writer.effects, *timer, *replies)
 
 
 def store_batch(
@@ -81,8 +81,8 @@ def store_batch(
         commit_log_offset=stored[0].base,
         commit_log_offsets=tuple(one.base for one in stored),
     )
-    new, told = acknowledge(broker, stored[-1], caller, answer)
-    return new, (*writer.effects, *told)
+    new, replies = acknowledge(broker, stored[-1], caller, answer)
+    return new, (*writer.effects, *replies)
 
 
 def _find_refusal(message: Message, config: RocketMQConfig) -> SendMessageResponse | None:

@@ -84,8 +84,8 @@ class _Round:
         """The next op records. What lies before the round's start is of no interest any more: a
         record that names nothing else is done with. One that names a half twice (two ends of it in
         one batch) waits for it once."""
-        found = read_queue(self.disk, OP_QUEUE, self.op_at, PULL)
-        for op in found:
+        ops = read_queue(self.disk, OP_QUEUE, self.op_at, PULL)
+        for op in ops:
             offset = op.queue_offset
             halves_named = [half for half in dict.fromkeys(parse_op(op)) if half >= self.start]
             for half in halves_named:
@@ -93,8 +93,8 @@ class _Round:
             self.named[offset] = halves_named
             if not halves_named and (self.config.batches_ops or parse_op(op)):
                 self.done.append(offset)
-        self.op_at += len(found)
-        return found
+        self.op_at += len(ops)
+        return ops
 
     def pass_ended(self, half: int) -> None:
         """Its op record is done with once the last half that it names has been passed."""
@@ -133,9 +133,9 @@ class _Round:
     def read_half(self) -> Stored | None:
         """The half at the round's position. What this round has put back is seen by it only where
         the store is that quick (`same_round`)."""
-        found = read_queue(self.disk, HALF_QUEUE, self.at, 1)
-        if found:
-            return found[0]
+        stored = read_queue(self.disk, HALF_QUEUE, self.at, 1)
+        if stored:
+            return stored[0]
         if self.config.same_round:
             own = [s for s in self.writer.written if s.message.queue == HALF_QUEUE]
             return next((s for s in own if s.queue_offset == self.at), None)
@@ -161,10 +161,10 @@ class _Round:
         """Asked about as often as is allowed, or as old as the files it lies in may become."""
         if "check_limit" not in self.config.on:
             return False
-        asked = half.message.get(CHECK_TIMES) is not None
+        checked = half.message.get(CHECK_TIMES) is not None
         age = self.at_ms - half.message.born_ms
         too_old = age > self.config.reserved_hours * HOUR_MS
-        return too_old or (asked and half.message.check_times >= self.config.check_max)
+        return too_old or (checked and half.message.check_times >= self.config.check_max)
 
     def count_check(self, half: Stored) -> Stored:
         """What is parked for its age has one check more than it was asked about: the round counts
@@ -206,11 +206,11 @@ class _Round:
         """Put it back, then ask. Nobody there: the copy and its number stay as they are."""
         copy = halves.build_copy(half, half.message.check_times + 1)
         if "put_back" in self.config.on:
-            asked = self.writer.put(copy)
+            put_back = self.writer.put(copy)
         else:
-            asked = Stored(half.base, copy, half.queue_offset, half.store_ms)
+            put_back = Stored(half.base, copy, half.queue_offset, half.store_ms)
         group = half.message.get(PGROUP) or ""
         only = None if "any_producer" in self.config.on else half.message.born_host
         self.producers, client = self.producers.choose(group, only)
         if client is not None:
-            self.writer.add(Send(client, halves.build_question(half, asked)))
+            self.writer.add(Send(client, halves.build_question(half, put_back)))

@@ -104,15 +104,15 @@ def list_judged_rows(seen: View) -> list[str]:
 
 def find_unjudged(cluster: Cluster, world: World) -> frozenset[str]:
     """The orders that no row decides: those of a scripted listener, and those ended by hand."""
-    found: set[str] = set()
+    orders: set[str] = set()
     for name, _ in cluster.producers:
         app = world.nodes[name].app
         calls = app.program if app is not None and isinstance(app.program, tuple) else ()
         scripted = any(isinstance(call, SetListener) for call in calls)
         for call in calls:
             if isinstance(call, End) or (scripted and isinstance(call, SendInTransaction)):
-                found.add(call.order)
-    return frozenset(found)
+                orders.add(call.order)
+    return frozenset(orders)
 
 
 def list_working(cluster: Cluster, world: World) -> list[str]:

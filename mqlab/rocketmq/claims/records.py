@@ -101,12 +101,12 @@ def asks_the_living(cluster: Cluster, world: World) -> bool:
     broker: Broker | None = world.role(cluster.config.broker)
     if broker is None:
         return True
-    asked = {name for clients in broker.producers.groups.values() for name in clients}
+    addressees = {name for clients in broker.producers.groups.values() for name in clients}
     return all(
         world.nodes[name].up
         or not node.conns.get((cluster.config.broker, name), 0)
         or any(is_lost(event, name) for _, event in node.inbox)
-        for name in sorted(asked)
+        for name in sorted(addressees)
     )
 
 

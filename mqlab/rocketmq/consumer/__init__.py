@@ -89,16 +89,16 @@ class ConsumerConfig(Config):
 @frozen
 class Consumer(Quiet):
     """`positions`: the next offset of each queue that it reads. `call`: what has not returned;
-    `asked`: requests under way; `pulled`: what came so far in this turn; `told`: what became of
-    each message, for the call's result."""
+    `in_flight`: requests without an answer; `pulled`: what came so far in this turn; `outcomes`:
+    what became of each message, for the call's result."""
 
     config: ConsumerConfig
     registered: bool = False
     positions: Map[str, int] = Map()
     call: Consume | None = None
-    asked: tuple[Any, ...] = ()
+    in_flight: tuple[Any, ...] = ()
     pulled: tuple[PullMessageResponse, ...] = ()
-    told: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
         match event:
@@ -107,9 +107,9 @@ class Consumer(Quiet):
             case Call(body=call):
                 why = build_failure(call, "a consumer has no such call")
                 return self, (Return(why),)
-            case Response(body=said) if self.asked:
-                new = replace(self, asked=self.asked[1:])
-                return new._take_answer(said, disk)
+            case Response(body=answer) if self.in_flight:
+                new = replace(self, in_flight=self.in_flight[1:])
+                return new._take_answer(answer, disk)
             case ConnectionLost():
                 return replace(self, registered=False)._ask_again()
         # The answer to a heartbeat, or one that nobody waits for any more.
@@ -127,22 +127,22 @@ class Consumer(Quiet):
         new, asks = new.ask(GetConsumerListByGroup(self.config.group))
         return new, (*beat, *asks)
 
-    def _take_answer(self, said: Any, disk: Disk) -> tuple[Consumer, Effects]:
+    def _take_answer(self, answer: Any, disk: Disk) -> tuple[Consumer, Effects]:
         """What an answer brings; the next questions go out once all of these are answered."""
-        match said:
+        match answer:
             case GetConsumerListByGroupResponse(members=members):
                 return self._take_queues(members)
             case OffsetResponse(queue=queue, offset=offset, code=code):
                 known = code is ResponseCode.SUCCESS
                 positions = self.positions.set(queue, offset if known else 0)
                 new = replace(self, positions=positions)
-                return (new, ()) if new.asked else new._pull()
+                return (new, ()) if new.in_flight else new._pull()
             case PullMessageResponse():
-                new = replace(self, pulled=(*self.pulled, said))
-                return (new, ()) if new.asked else listening.listen(new, disk)
+                new = replace(self, pulled=(*self.pulled, answer))
+                return (new, ()) if new.in_flight else listening.listen(new, disk)
             case ConsumerSendMsgBackResponse():
-                return (self, ()) if self.asked else self.finish_turn()
-        raise TypeError(f"a consumer never asks for a {type(said).__name__}")
+                return (self, ()) if self.in_flight else self.finish_turn()
+        raise TypeError(f"a consumer never asks for a {type(answer).__name__}")
 
     def _take_queues(self, members: tuple[str, ...]) -> tuple[Consumer, Effects]:
         """Which queues are mine: of each topic by itself, the retry topic too. What was mine and
@@ -170,8 +170,8 @@ class Consumer(Quiet):
         else:
             broker, group = self.config.cluster.broker, self.config.group
             reports = tuple(Send(broker, UpdateConsumerOffset(group, q, at)) for q, at in moved)
-        result = build_success(self.call, ", ".join(self.told) or "nothing")
-        new = replace(self, call=None, pulled=(), told=())
+        result = build_success(self.call, ", ".join(self.outcomes) or "nothing")
+        new = replace(self, call=None, pulled=(), outcomes=())
         return new, (*reports, Return(result))
 
     # -- the connection ----------------------------------------------------------------------
@@ -180,7 +180,7 @@ class Consumer(Quiet):
         """Questions to the broker, which answers them in order."""
         broker = self.config.cluster.broker
         sends = tuple(Send(broker, body) for body in bodies)
-        return replace(self, asked=(*self.asked, *bodies)), sends
+        return replace(self, in_flight=(*self.in_flight, *bodies)), sends
 
     def _register(self) -> tuple[Consumer, Effects]:
         if self.registered:
@@ -191,10 +191,10 @@ class Consumer(Quiet):
     def _ask_again(self) -> tuple[Consumer, Effects]:
         """The connection broke: what was not answered is asked once more. A message that had been
         taken back already comes back twice."""
-        if not self.asked:
+        if not self.in_flight:
             return self, ()
         new, beat = self._register()
-        new, asks = replace(new, asked=()).ask(*self.asked)
+        new, asks = replace(new, in_flight=()).ask(*self.in_flight)
         return new, (*beat, *asks)
 
     @classmethod

@@ -31,27 +31,27 @@ class _Turn:
         self.applied = disk.table(APPLIED)
         self.effects: list[Effect] = []
         self.back: list[ConsumerSendMsgBack] = []
-        self.told: list[str] = []
+        self.outcomes: list[str] = []
 
     def apply(self, stored: Stored) -> None:
         """Look the order up, then apply it; without the look-up it is applied each time."""
         order = stored.message.get(KEYS) or stored.message.words
         times: int = self.applied.get(order, 0)
         if times and "idempotent_consumer" in self.on:
-            self.told.append(f"{order} known")
+            self.outcomes.append(f"{order} known")
             return
         self.applied = self.applied.set(order, times + 1)
         self.effects.append(Put(APPLIED, order, times + 1))
-        self.told.append(order)
+        self.outcomes.append(order)
 
     def fail(self, consumer: Consumer, stored: Stored) -> None:
         """Send it back; in broadcasting mode, and without retries, it is written to a log file."""
         config, words = consumer.config, stored.message.words
         if config.broadcasting or "consumer_retry" not in self.on:
-            self.told.append(f"{words} dropped")
+            self.outcomes.append(f"{words} dropped")
             return
         self.back.append(ConsumerSendMsgBack(config.group, stored.base, words=words))
-        self.told.append(f"{words} sent back")
+        self.outcomes.append(f"{words} sent back")
 
 
 def listen(consumer: Consumer, disk: Disk) -> Result:
@@ -62,7 +62,7 @@ def listen(consumer: Consumer, disk: Disk) -> Result:
     positions = consumer.positions
     for pulled in consumer.pulled:
         positions = positions.set(pulled.queue, _go_through(consumer, turn, pulled))
-    new = replace(consumer, positions=positions, told=tuple(turn.told))
+    new = replace(consumer, positions=positions, outcomes=tuple(turn.outcomes))
     new, rest = new.ask(*turn.back) if turn.back else new.finish_turn()
     return new, (*turn.effects, *rest)
 
@@ -77,6 +77,6 @@ def _go_through(consumer: Consumer, turn: _Turn, pulled: PullMessageResponse) ->
             case Outcome.LATER:
                 turn.fail(consumer, stored)
             case Outcome.SUSPEND:
-                turn.told.append(f"{stored.message.words} suspended")
+                turn.outcomes.append(f"{stored.message.words} suspended")
                 return stored.queue_offset
     return max(pulled.next_offset, consumer.positions[pulled.queue])

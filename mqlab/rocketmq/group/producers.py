@@ -15,10 +15,10 @@ from .members import Members, join_group, leave_groups
 
 @frozen
 class Producers:
-    """`asked`: one counter for all groups, by which their connections take turns."""
+    """`counter`: one counter for all groups, by which their connections take turns."""
 
     groups: Members = Map()
-    asked: int = 0
+    counter: int = 0
 
     def register(self, group: str, client: str) -> Producers:
         return replace(self, groups=join_group(self.groups, group, client))
@@ -33,4 +33,4 @@ class Producers:
             return self, only if only in there else None
         if not there:
             return self, None
-        return replace(self, asked=self.asked + 1), there[self.asked % len(there)]
+        return replace(self, counter=self.counter + 1), there[self.counter % len(there)]

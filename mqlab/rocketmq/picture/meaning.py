@@ -129,12 +129,12 @@ def find_ended(book: Book, end: EndTransaction) -> str:
 # ---- answers ---------------------------------------------------------------------------
 
 
-def explain_answer(book: Book, asked: object, body: object) -> Telling:
-    """`asked`: the request, None where it is not at hand any more."""
+def explain_answer(book: Book, request: object, body: object) -> Telling:
+    """`request`: None where it is not at hand any more."""
     match body:
         case SendMessageResponse(transaction_id=key):
-            if isinstance(asked, SendMessage):  # 4.9's answer does not say
-                key = asked.message.get(UNIQ_KEY) or ""
+            if isinstance(request, SendMessage):  # 4.9's answer does not say
+                key = request.message.get(UNIQ_KEY) or ""
             txn = book.find(key)
             name = txn.name if txn is not None else ""
             ok = body.status is SendStatus.SEND_OK
@@ -142,15 +142,15 @@ def explain_answer(book: Book, asked: object, body: object) -> Telling:
             words = half if name else sentences.PLAIN_STORED
             return Telling(name, not name and ok, Text(str(body)), words())
         case StatementResponse():
-            name = book.name_order(asked.key) if isinstance(asked, Statement) else ""
-            if not isinstance(asked, Statement) or asked.verb not in ("get", "insert"):
+            name = book.name_order(request.key) if isinstance(request, Statement) else ""
+            if not isinstance(request, Statement) or request.verb not in ("get", "insert"):
                 return Telling(name, fold=True, label=Text("ok"))
-            if asked.verb == "insert":
+            if request.verb == "insert":
                 return Telling(name, label=Text(str(body)), why=sentences.ROW_INSERTED())
             label = sentences.NO_ROW() if body.value is None else Text(body.value)
             return Telling(name, label=label, why=sentences.ROW_READ())
         case EndTransactionResponse():
-            name = find_ended(book, asked) if isinstance(asked, EndTransaction) else ""
+            name = find_ended(book, request) if isinstance(request, EndTransaction) else ""
             return Telling(name, label=Text(str(body)), why=sentences.RAW_ANSWER())
         case PullMessageResponse(messages=messages):
             names = {book.name(stored.message) for stored in messages}

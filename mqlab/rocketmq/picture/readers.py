@@ -28,11 +28,11 @@ def _describe_oddity(seen: View, group: str, applied: Map[str, int]) -> Text:
         if times > 1:
             return words.APPLIED_TWICE(order=order, times=times)
     retry, dead = list_group_queues(group)
-    for queue, said in ((dead, words.DEAD), (retry, words.BACK)):
+    for queue, describe in ((dead, words.DEAD), (retry, words.BACK)):
         waiting = [s.message.words for s in seen.read(queue)]
         left = [order for order in waiting if order not in applied]
         if left:
-            return said(order=left[-1])
+            return describe(order=left[-1])
     came = [stored.message.words for stored in seen.list_passed(group)]
     for order in applied:
         if came.count(order) > 1:

@@ -39,7 +39,7 @@ def draw_group(producers: Producers) -> Table:
     """Everybody who has sent a heartbeat; the mark stands at the one whose turn is next."""
     rows = []
     for group, clients in producers.groups.items():
-        next_one = clients[producers.asked % len(clients)]
+        next_one = clients[producers.counter % len(clients)]
         rows += [
             (client, group, words.ASKED_NEXT().en if client == next_one else "")
             for client in clients

@@ -41,8 +41,8 @@ def annotate(
     match effect:
         case None:
             # Late, without effect, or a change in memory: whose it is; why, says why.py.
-            asked = event.body if isinstance(event, Request) else None
-            return Telling(explain_request(book, asked).txn)
+            request = event.body if isinstance(event, Request) else None
+            return Telling(explain_request(book, request).txn)
         case Append(entry=QueueEntry()):
             return Telling(hide=True)  # part of its message
         case Append(entry=Stored() as stored):

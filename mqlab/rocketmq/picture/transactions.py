@@ -149,8 +149,8 @@ class Book:
 
     def name_order(self, order: str) -> str:
         """The latest transaction about this order; "" where there is none."""
-        found = [txn.name for txn in self.txns.values() if txn.order == order]
-        return found[-1] if found else ""
+        names = [txn.name for txn in self.txns.values() if txn.order == order]
+        return names[-1] if names else ""
 
 
 def is_transactional(message: Message) -> bool:

@@ -129,13 +129,15 @@ class Producer(Quiet):
                 return checking.take_check(self, ask)
             case Request(body=HeartbeatResponse()):
                 return self, ()  # the broker knows this client now
-            case Response(body=SendMessageResponse() as said) if self.half is not None:
-                return sending.handle_sent(self, said)
+            case Response(body=SendMessageResponse() as answer) if self.half is not None:
+                return sending.handle_sent(self, answer)
             case Response(corr=corr, body=StatementResponse(value=value)):
                 return self._resume(corr, value)
-            case Response(body=EndTransactionResponse() | ResumeCheckHalfMessageResponse() as said):
-                failed = said.code is not ResponseCode.SUCCESS
-                outcome = build_failure(self.call, said) if failed else build_success(self.call)
+            case Response(
+                body=EndTransactionResponse() | ResumeCheckHalfMessageResponse() as answer
+            ):
+                failed = answer.code is not ResponseCode.SUCCESS
+                outcome = build_failure(self.call, answer) if failed else build_success(self.call)
                 return self.finish(outcome)
             case ConnectionLost(peer=peer) if peer == self.config.cluster.database:
                 return self._lose_database()
@@ -221,10 +223,10 @@ class Producer(Quiet):
 
     def _resume(self, corr: int, value: Any) -> tuple[Producer, Effects]:
         """The database has answered: the function goes on."""
-        if corr == EXECUTE and self.local is not None and self.local.asked:
-            return replace(self, local=self.local.tell(value)).run(EXECUTE)
-        if corr == CHECK and self.checks and self.checks[0].asked:
-            return replace(self, checks=(self.checks[0].tell(value), *self.checks[1:])).run(CHECK)
+        if corr == EXECUTE and self.local is not None and self.local.statement:
+            return replace(self, local=self.local.resume(value)).run(EXECUTE)
+        if corr == CHECK and self.checks and self.checks[0].statement:
+            return replace(self, checks=(self.checks[0].resume(value), *self.checks[1:])).run(CHECK)
         return self, ()
 
     def _lose_database(self) -> tuple[Producer, Effects]:

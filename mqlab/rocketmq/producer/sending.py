@@ -86,21 +86,21 @@ def try_again(producer: Producer) -> Result:
     return _send_half(producer)
 
 
-def handle_sent(producer: Producer, said: SendMessageResponse) -> Result:
+def handle_sent(producer: Producer, answer: SendMessageResponse) -> Result:
     """The half is stored, or it is not. Only SEND_OK lets the local transaction run; of the other
     three statuses nobody can say what a restart would leave, so it ends with ROLLBACK."""
     call, message = producer.call, producer.half.message
-    if said.code not in STORED:
-        why = f"MQClientException: {said}"
+    if answer.code not in STORED:
+        why = f"MQClientException: {answer}"
         return producer.finish(build_failure(call, why))
-    new = replace(producer, half=None, results=producer.results.set(message.words, said))
+    new = replace(producer, half=None, results=producer.results.set(message.words, answer))
     if isinstance(call, SendPlain):
-        return new.finish(build_success(call, str(said)))
+        return new.finish(build_success(call, str(answer)))
     if new.decided is not None:  # the local transaction was not made to wait
-        return _end(new, said, new.decided)
-    if said.status is not SendStatus.SEND_OK:
-        return _end(new, said, ROLLBACK)
-    return replace(new, local=Task(call.order, about=said)).run(EXECUTE)
+        return _end(new, answer, new.decided)
+    if answer.status is not SendStatus.SEND_OK:
+        return _end(new, answer, ROLLBACK)
+    return replace(new, local=Task(call.order, about=answer)).run(EXECUTE)
 
 
 def finish_local(producer: Producer, result: Finished) -> Result:
@@ -114,20 +114,20 @@ def finish_local(producer: Producer, result: Finished) -> Result:
     return _end(producer, producer.results[producer.call.order], result)
 
 
-def _end(producer: Producer, said: SendMessageResponse, result: Finished) -> Result:
+def _end(producer: Producer, answer: SendMessageResponse, result: Finished) -> Result:
     """endTransaction, in every case, for UNKNOW too. The call returns what happened *here*."""
     assert result.state is not None
     call = producer.call
     end = EndTransaction(
         producer.config.group,
         END_OF[result.state],
-        said.queue_offset,
-        said.commit_log_offset,
+        answer.queue_offset,
+        answer.commit_log_offset,
         words=call.order,
         remark=result.error,
     )
     new, heartbeat = producer.use_connection()
-    new, returned = new.finish(build_success(call, f"{said.status} {result.state}"))
+    new, returned = new.finish(build_success(call, f"{answer.status} {result.state}"))
     return new, (*heartbeat, Send(new.config.cluster.broker, end), *returned)
 
 
@@ -136,16 +136,16 @@ def send_by_hand(producer: Producer, call: End | Resume) -> Result:
     broker = producer.config.cluster.broker
     if isinstance(call, Resume):
         return producer, (Send(broker, ResumeCheckHalfMessage(call.commit_log_offset)),)
-    said = producer.results.get(call.order)
-    if said is None:
+    answer = producer.results.get(call.order)
+    if answer is None:
         return producer.finish(build_failure(call, f"no half of {call.order} was sent from here"))
-    queue_offset = said.queue_offset if call.queue_offset is None else call.queue_offset
+    queue_offset = answer.queue_offset if call.queue_offset is None else call.queue_offset
     offset = call.commit_log_offset
     ask = EndTransaction(
         call.group or producer.config.group,
         END_OF[LocalTransactionState(call.end)],
         queue_offset,
-        said.commit_log_offset if offset is None else offset,
+        answer.commit_log_offset if offset is None else offset,
         call.from_check,
         oneway=call.end == LocalTransactionState.UNKNOW,
         words=call.order,

@@ -38,9 +38,9 @@ def encode_properties(properties: Mapping[str, str]) -> str:
 
 def decode_properties(text: str) -> dict[str, str]:
     """Of a name that comes twice the last value."""
-    found = {}
+    properties = {}
     for piece in text.split(PROPERTY_SEPARATOR):
         name, _, value = piece.partition(NAME_VALUE_SEPARATOR)
         if name and value:
-            found[name] = value
-    return found
+            properties[name] = value
+    return properties

@@ -125,11 +125,11 @@ def encode_record(record: MessageRecord) -> bytes:
 
 def decode_records(data: bytes) -> list[MessageRecord]:
     """The records in `data`, one behind the other. Raises RemotingError."""
-    found, at = [], 0
+    records, at = [], 0
     while at < len(data):
         record, at = decode_record(data, at)
-        found.append(record)
-    return found
+        records.append(record)
+    return records
 
 
 def decode_record(data: bytes, at: int = 0) -> tuple[MessageRecord, int]:
@@ -161,7 +161,7 @@ class _Reader:
         end = self._start + size
         if self._at > end or crc_of(body) != crc:
             raise RemotingError("a record whose size or checksum is wrong")
-        found = MessageRecord(
+        record = MessageRecord(
             topic=topic.decode(),
             body=body,
             properties=decode_properties(properties.decode()),
@@ -177,12 +177,12 @@ class _Reader:
             reconsume_times=times,
             prepared_offset=prepared,
         )
-        return found, end
+        return record, end
 
     def _unpack(self, form: struct.Struct) -> tuple[int, ...]:
-        found = form.unpack_from(self._data, self._at)
+        values = form.unpack_from(self._data, self._at)
         self._at += form.size
-        return found
+        return values
 
     def _take(self, length: int) -> bytes:
         if not 0 <= length <= len(self._data) - self._at:
@@ -240,11 +240,11 @@ def _in_batch(message: BatchMessage) -> bytes:
 
 def decode_batch(data: bytes) -> list[BatchMessage]:
     """The messages of a batch. Raises RemotingError."""
-    found, at = [], 0
+    messages, at = [], 0
     while at < len(data):
         message, at = _read_in_batch(data, at)
-        found.append(message)
-    return found
+        messages.append(message)
+    return messages
 
 
 def _read_in_batch(data: bytes, at: int) -> tuple[BatchMessage, int]:

@@ -23,11 +23,11 @@ def parse_call(words: tuple[str, ...], queues: tuple[str, ...]) -> Any:
     """The call that the words of a line stand for; raises ValueError with advice."""
     plain = tuple(word for word in words if "=" not in word)
     given = dict(word.split("=", 1) for word in words if "=" in word)
-    found = _sent(plain, given, queues) or _by_hand(plain, given) or _consumed(plain)
-    if found is None or given:
+    call = _sent(plain, given, queues) or _by_hand(plain, given) or _consumed(plain)
+    if call is None or given:
         advice = ADVICE.get(words[0] if words else "", "one of: " + "; ".join(ADVICE.values()))
         raise ValueError(f"{' '.join(words)!r} is no call; expected {advice}")
-    return found
+    return call
 
 
 def _sent(words: tuple[str, ...], given: dict[str, str], queues: tuple[str, ...]) -> Any:

@@ -29,7 +29,7 @@ def run_through(rule, answers, memory=EMPTY):
     for answer in answers:
         assert isinstance(result, Statement)
         asked.append(str(result))
-        task, memory, result = run_task(rule, task.tell(answer), memory)
+        task, memory, result = run_task(rule, task.resume(answer), memory)
     return asked, dict(memory.items()), result
 
 
@@ -96,7 +96,7 @@ def test_a_function_cannot_hold_on_to_a_statement_that_is_out():
 
     task, memory, result = run_task(stubborn, Task("o1"), EMPTY)
     assert result == Statement("put", "a", "paid") and memory == EMPTY
-    task, memory, result = run_task(stubborn, task.tell(None), memory)
+    task, memory, result = run_task(stubborn, task.resume(None), memory)
     assert result == Statement("put", "b", "paid")
 
 
@@ -109,7 +109,7 @@ def test_what_depends_on_chance_is_stopped():
 
     task, memory, _ = run_task(lucky, Task("o1"), EMPTY)
     with pytest.raises(NotRepeatable, match="on no clock and on no chance"):
-        run_task(lucky, task.tell(None), memory)
+        run_task(lucky, task.resume(None), memory)
 
 
 @pytest.mark.parametrize(

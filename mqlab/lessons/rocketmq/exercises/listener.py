@@ -198,8 +198,8 @@ def list_ways(
             continue
         value, after = _perform(result, rows)
         broken = {rows: LOST, after: LOST} if LOST not in dict(task.journal).values() else {}
-        open_ones += [(task.tell(answer), left, memory) for left, answer in broken.items()]
-        open_ones.append((task.tell(value), after, memory))
+        open_ones += [(task.resume(answer), left, memory) for left, answer in broken.items()]
+        open_ones.append((task.resume(value), after, memory))
 
 
 def _perform(statement: Statement, rows: Rows) -> tuple[str | None, Rows]:
