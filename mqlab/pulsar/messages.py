@@ -346,8 +346,8 @@ class SendMessage:
     opened: bool = False
 
     def __str__(self) -> str:
-        said = "" if self.metadata is None or self.metadata.txn == self.txn else UNNAMED
-        return f"Send {', '.join(map(str, self.values))}{name_txn(self.txn)}{said}"
+        remark = "" if self.metadata is None or self.metadata.txn == self.txn else UNNAMED
+        return f"Send {', '.join(map(str, self.values))}{name_txn(self.txn)}{remark}"
 
 
 @frozen
@@ -534,8 +534,8 @@ class Described(Answer):
     facts: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        told = " ".join(f"{name}={value}" for name, value in self.facts)
-        return f"ok {told}".rstrip() if self.ok else self.words
+        facts = " ".join(f"{name}={value}" for name, value in self.facts)
+        return f"ok {facts}".rstrip() if self.ok else self.words
 
 
 @worded("GetBufferStats {partition}")

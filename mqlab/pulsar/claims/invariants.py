@@ -166,8 +166,8 @@ def pending_kept(cluster: Cluster, world: World) -> bool:
 
 
 def _replays_the_same(topic: Topic, sub: Subscription, disk: Disk) -> bool:
-    found, _ = topic.begin_subscription(sub.name).replay_log(sub.cursor, disk)
-    return found.positions == sub.pending.positions and found.slot == sub.pending.slot
+    replayed, _ = topic.begin_subscription(sub.name).replay_log(sub.cursor, disk)
+    return replayed.positions == sub.pending.positions and replayed.slot == sub.pending.slot
 
 
 def pending_withheld(cluster: Cluster, world: World) -> bool:

@@ -96,10 +96,10 @@ def buffer_kept(cluster: Cluster, world: World) -> bool:
     for topic in list_topics(cluster, world):
         if topic.buffer.state not in RECOVERED or topic.appends:
             continue
-        found = topic.load_buffer(world.disk(topic.name))
-        if found.ongoing != topic.buffer.ongoing:
+        loaded = topic.load_buffer(world.disk(topic.name))
+        if loaded.ongoing != topic.buffer.ongoing:
             return False
-        if set(found.aborts) != set(topic.buffer.aborts):
+        if set(loaded.aborts) != set(topic.buffer.aborts):
             return False
     return True
 

@@ -92,7 +92,7 @@ class ClientConfig(Config):
 
 
 @frozen
-class Asked:
+class PendingRequest:
     """A request that is not answered. `about`: the message that it sends to the dead letters."""
 
     to: str
@@ -108,7 +108,7 @@ class Client:
     last number for each partition; `producers`: of partitions where it was opened by a call, how,
     and with the topic epoch that it was told; `fenced`: those of them that it has lost. `call`:
     what has not returned; `flight`: the message that it sends; `owed`: partitions where it has
-    still to acknowledge. `asked`: requests under way, `corr`: the number of the last one."""
+    still to acknowledge. `pending`: requests under way, `corr`: the number of the last one."""
 
     config: ClientConfig
     connected: tuple[int, ...] = ()
@@ -121,7 +121,7 @@ class Client:
     call: Any = None
     flight: SendMessage | None = None
     owed: tuple[str, ...] = ()
-    asked: tuple[Asked, ...] = ()
+    pending: tuple[PendingRequest, ...] = ()
     corr: int = 0
 
     def step(self, event: Event, disk: Disk) -> Result:
@@ -130,12 +130,12 @@ class Client:
                 return self._begin_call(call)
             case Request(body=PushMessage() as message):
                 return consuming.take_push(self, message)
-            case Request(body=Subscribed() as said):
-                return consuming.finish_subscribe(self, said)
-            case Request(body=ProducerOpened() as said):
-                return producing.finish_opening(self, said)
-            case Response(peer=peer, corr=corr, body=said):
-                return self._take_answer(peer, corr, said)
+            case Request(body=Subscribed() as answer):
+                return consuming.finish_subscribe(self, answer)
+            case Request(body=ProducerOpened() as answer):
+                return producing.finish_opening(self, answer)
+            case Response(peer=peer, corr=corr, body=answer):
+                return self._take_answer(peer, corr, answer)
             case ConnectionLost(peer=peer) if peer.startswith(COORDINATOR):
                 return self._lose_coordinator(peer)
             case ConnectionLost(peer=peer):
@@ -204,9 +204,9 @@ class Client:
     # -- requests ------------------------------------------------------------------------
 
     def ask(self, to: str, body: Any, about: PushMessage | None = None) -> Result:
-        asked = Asked(to, self.corr + 1, body, about)
-        new = replace(self, asked=(*self.asked, asked), corr=asked.corr)
-        return new, (Send(to, body, asked.corr),)
+        request = PendingRequest(to, self.corr + 1, body, about)
+        new = replace(self, pending=(*self.pending, request), corr=request.corr)
+        return new, (Send(to, body, request.corr),)
 
     def ask_coordinator(self, tc_id: int, body: Any) -> Result:
         """A client connects to every coordinator before it begins its first transaction."""
@@ -216,86 +216,86 @@ class Client:
         new, effects = self.ask(name_coordinator(tc_id), body)
         return new, (*effects, SetTimer(OPERATION_TIMEOUT, self.config.operation_ms))
 
-    def is_asked(self, peer: str) -> bool:
+    def waits_for(self, peer: str) -> bool:
         """Whether the call under way waits for an answer from there."""
-        return any(asked.to == peer and asked.about is None for asked in self.asked)
+        return any(request.to == peer and request.about is None for request in self.pending)
 
-    def forget_asked(self, peer: str) -> Client:
-        kept = tuple(a for a in self.asked if a.to != peer or a.about is not None)
-        return replace(self, asked=kept)
+    def forget_requests(self, peer: str) -> Client:
+        kept = tuple(a for a in self.pending if a.to != peer or a.about is not None)
+        return replace(self, pending=kept)
 
-    def _take_answer(self, peer: str, corr: int, said: Any) -> Result:
-        asked = next((a for a in self.asked if (a.to, a.corr) == (peer, corr)), None)
-        if asked is None:
+    def _take_answer(self, peer: str, corr: int, answer: Any) -> Result:
+        request = next((a for a in self.pending if (a.to, a.corr) == (peer, corr)), None)
+        if request is None:
             return self, ()
-        new = replace(self, asked=tuple(a for a in self.asked if a is not asked))
-        if asked.about is not None:
-            return consuming.finish_dead_letter(new, asked.about, said)
-        if isinstance(said, TcClientConnectResponse):
-            assert isinstance(asked.body, TcClientConnect)
-            connected = tuple(sorted((*self.connected, asked.body.tc_id)))
+        new = replace(self, pending=tuple(a for a in self.pending if a is not request))
+        if request.about is not None:
+            return consuming.finish_dead_letter(new, request.about, answer)
+        if isinstance(answer, TcClientConnectResponse):
+            assert isinstance(request.body, TcClientConnect)
+            connected = tuple(sorted((*self.connected, request.body.tc_id)))
             new = replace(new, connected=connected)
             return new.proceed() if new._is_blocked() else (new, ())
         if not peer.startswith(COORDINATOR) or isinstance(self.call, calls.AskAdmin):
-            return new._hand_over(asked, said)
-        if said.error is ServerError.TransactionCoordinatorNotFound:
+            return new._hand_over(request, answer)
+        if answer.error is ServerError.TransactionCoordinatorNotFound:
             return new._lose_coordinator(peer)
-        new, effects = new._hand_over(asked, said)
+        new, effects = new._hand_over(request, answer)
         return new, (CancelTimer(OPERATION_TIMEOUT), *effects)
 
     def _is_blocked(self) -> bool:
         """The call under way has waited for a coordinator only."""
-        waits = any(asked.about is None for asked in self.asked)
+        waits = any(request.about is None for request in self.pending)
         return (
             self.call is not None
             and not waits
             and not isinstance(self.call, calls.SubscribeTo | calls.CreateProducer)
         )
 
-    def _hand_over(self, asked: Asked, said: Any) -> Result:
+    def _hand_over(self, request: PendingRequest, answer: Any) -> Result:
         """The answer goes to the call that has asked."""
         match self.call:
             case calls.NewTransaction() as call:
-                return transactions.finish_begin(self, call, said)
+                return transactions.finish_begin(self, call, answer)
             case calls.Commit() | calls.Abort() as call:
-                return transactions.finish_end(self, call, said)
-            case calls.Send() as call if isinstance(asked.body, SendMessage):
-                return producing.finish_send(self, call, said)
+                return transactions.finish_end(self, call, answer)
+            case calls.Send() as call if isinstance(request.body, SendMessage):
+                return producing.finish_send(self, call, answer)
             case calls.Send() as call:
-                return producing.finish_registration(self, call, said)
-            case calls.Acknowledge() as call if asked.to.startswith(COORDINATOR):
-                return consuming.finish_registration(self, call, said)
+                return producing.finish_registration(self, call, answer)
+            case calls.Acknowledge() as call if request.to.startswith(COORDINATOR):
+                return consuming.finish_registration(self, call, answer)
             case calls.Acknowledge() as call:
-                return consuming.finish_acknowledge(self, call, said)
-        return self._finish_plainly(said)
+                return consuming.finish_acknowledge(self, call, answer)
+        return self._finish_plainly(answer)
 
-    def _finish_plainly(self, said: Answer) -> Result:
-        if not said.ok:
-            return self.finish(build_failure(self.call, name_exception(said.error)))
-        return self.finish(build_success(self.call, str(said).removeprefix("ok").strip()))
+    def _finish_plainly(self, answer: Answer) -> Result:
+        if not answer.ok:
+            return self.finish(build_failure(self.call, name_exception(answer.error)))
+        return self.finish(build_success(self.call, str(answer).removeprefix("ok").strip()))
 
     # -- when something is lost ----------------------------------------------------------
 
     def _lose_coordinator(self, peer: str) -> Result:
         """The client connects again, which loads the coordinator, and repeats what was open."""
         tc_id = int(peer.removeprefix(COORDINATOR))
-        if tc_id not in self.connected and not self.is_asked(peer):
+        if tc_id not in self.connected and not self.waits_for(peer):
             return self, ()
-        new = self.forget_asked(peer)
+        new = self.forget_requests(peer)
         new = replace(new, connected=tuple(n for n in new.connected if n != tc_id))
         return new.ask(peer, TcClientConnect(tc_id))
 
     def _lose_partition(self, peer: str) -> Result:
         new, effects = consuming.reconnect(self, peer)
         effects = (*producing.reconnect(new, peer), *effects)
-        again = tuple(Send(a.to, a.body, a.corr) for a in new.asked if a.to == peer)
+        again = tuple(Send(a.to, a.body, a.corr) for a in new.pending if a.to == peer)
         return new, (*effects, *again)
 
     def _give_up(self) -> Result:
         """operationTimeoutMs: nobody knows what became of the request, and the state stays."""
         if self.call is None:
             return self, ()
-        new = replace(self, asked=tuple(a for a in self.asked if a.about is not None))
+        new = replace(self, pending=tuple(a for a in self.pending if a.about is not None))
         if isinstance(self.call, calls.Send | calls.Acknowledge):
             new = new.spoil(self.call.txn)
         return new.finish(Outcome(self.call, UNKNOWN, TIMEOUT))

@@ -24,11 +24,12 @@ from .calls import SubscribeTo
 
 @frozen
 class Consumer:
-    """`open`: the broker has accepted it. `queue`: what came and was not received. `taken`: what
-    was received since the broker was given permits. `received`: ids that were received and not
-    acknowledged. `sizes`: how many messages a batch has, by its position."""
+    """`call`: what subscribed it. `open`: the broker has accepted it. `queue`: what came and was
+    not received. `taken`: what was received since the broker was given permits. `received`: ids
+    that were received and not acknowledged. `sizes`: how many messages a batch has, by its
+    position."""
 
-    asked: SubscribeTo
+    call: SubscribeTo
     open: bool = False
     queue: tuple[PushMessage, ...] = ()
     taken: int = 0
@@ -37,11 +38,11 @@ class Consumer:
 
     @property
     def partition(self) -> str:
-        return self.asked.partition
+        return self.call.partition
 
     @property
     def subscription(self) -> str:
-        return self.asked.subscription
+        return self.call.subscription
 
     @property
     def waiting(self) -> int:
@@ -51,25 +52,25 @@ class Consumer:
     @property
     def first_flow(self) -> Flow:
         """The permits that a new connection begins with."""
-        return Flow(self.partition, self.subscription, self.asked.queue)
+        return Flow(self.partition, self.subscription, self.call.queue)
 
     @property
     def request(self) -> Subscribe:
-        ask = self.asked
+        ask = self.call
         return Subscribe(
             ask.partition, ask.subscription, ask.sub_type, ask.initial_position, ask.durable
         )
 
     def is_dead(self, message: PushMessage) -> bool:
         """Whether the dead letter policy keeps it from the application."""
-        limit = self.asked.max_redeliver
-        return bool(self.asked.dead_letter) and message.redelivery_count > limit
+        limit = self.call.max_redeliver
+        return bool(self.call.dead_letter) and message.redelivery_count > limit
 
     def has_read(self, message: PushMessage) -> bool:
         """A reader's subscription begins again with each connection; it leaves out what it has
         received already."""
         at = message.message_id.position
-        return not self.asked.durable and any(at <= id.position for id in self.received)
+        return not self.call.durable and any(at <= id.position for id in self.received)
 
     def put(self, message: PushMessage) -> Consumer:
         return replace(self, queue=(*self.queue, message))
@@ -95,7 +96,7 @@ class Consumer:
     def free(self, count: int) -> tuple[Consumer, tuple[Flow, ...]]:
         """Room for so many messages more; the broker is told when half of the queue is free."""
         taken = self.taken + count
-        if taken < max(1, self.asked.queue // 2):
+        if taken < max(1, self.call.queue // 2):
             return replace(self, taken=taken), ()
         flow = Flow(self.partition, self.subscription, taken)
         return replace(self, taken=0), (flow,)

@@ -52,20 +52,20 @@ def subscribe(client: Client, call: SubscribeTo) -> Result:
     return new, (Send(consumer.partition, consumer.request),)
 
 
-def finish_subscribe(client: Client, said: Subscribed) -> Result:
+def finish_subscribe(client: Client, answer: Subscribed) -> Result:
     """Accepted: permits follow. Refused: there is no such consumer."""
-    consumer = client.find_consumer(said.partition, said.subscription)
+    consumer = client.find_consumer(answer.partition, answer.subscription)
     if consumer is None:
         return client, ()
     call = client.call
-    asked_now = isinstance(call, SubscribeTo) and call == consumer.asked
-    if not said.ok:
+    waits = isinstance(call, SubscribeTo) and call == consumer.call
+    if not answer.ok:
         client = client.drop_consumer(consumer)
-        failed = build_failure(call, f"{name_exception(said.error)} {said.message}")
-        return client.finish(failed) if asked_now else (client, ())
+        failed = build_failure(call, f"{name_exception(answer.error)} {answer.message}")
+        return client.finish(failed) if waits else (client, ())
     new = client.keep_consumer(replace(consumer, open=True))
     flow = (Send(consumer.partition, consumer.first_flow),)
-    if not asked_now:
+    if not waits:
         return new, flow
     new, effects = new.finish(build_success(call))
     return new, (*flow, *effects)
@@ -118,15 +118,15 @@ def take_push(client: Client, message: PushMessage) -> Result:
     new, flows = consumer.free(1)
     if consumer.has_read(message):
         return client.keep_consumer(new), tuple(Send(consumer.partition, flow) for flow in flows)
-    dead = SendMessage(consumer.asked.dead_letter, client.config.name, -1, message.values)
+    dead = SendMessage(consumer.call.dead_letter, client.config.name, -1, message.values)
     client, effects = client.keep_consumer(new).ask(dead.partition, dead, about=message)
     return client, (*effects, *(Send(consumer.partition, flow) for flow in flows))
 
 
-def finish_dead_letter(client: Client, message: PushMessage, said: SendReceipt) -> Result:
+def finish_dead_letter(client: Client, message: PushMessage, receipt: SendReceipt) -> Result:
     """It lies in the other topic: here it is done with. If not, it comes again."""
     at = message.message_id
-    if not said.ok:
+    if not receipt.ok:
         again = Redeliver(at.partition, message.subscription, (at.position,))
         return client, (Send(at.partition, again),)
     ack = Ack(at.partition, message.subscription, (AckPosition(at.position),))
@@ -142,8 +142,8 @@ def reconnect(client: Client, partition: str) -> Result:
             client = client.keep_consumer(consumer.reconnect())
             effects.append(Send(partition, consumer.request))
     call = client.call
-    if isinstance(call, Acknowledge) and client.is_asked(partition):
-        spoilt = client.forget_asked(partition).spoil(call.txn)
+    if isinstance(call, Acknowledge) and client.waits_for(partition):
+        spoilt = client.forget_requests(partition).spoil(call.txn)
         client, more = spoilt.finish(Outcome(call, UNKNOWN, CONNECT))
         return client, (*effects, *more)
     return client, tuple(effects)
@@ -157,7 +157,7 @@ def begin_acknowledge(client: Client, call: Acknowledge) -> Result:
     if txn is not None and txn.state is not ClientTxnState.OPEN:
         return client.finish(build_failure(call, f"{INVALID_STATUS} {txn.state}"))
     consumers = client.consumers_of(call.subscription)
-    if call.cumulative and any(c.asked.sub_type in INDIVIDUAL for c in consumers):
+    if call.cumulative and any(c.call.sub_type in INDIVIDUAL for c in consumers):
         return client.finish(build_failure(call, INVALID_CONFIGURATION))
     owed = tuple(c.partition for c in consumers if c.choose(call.ids, call.cumulative))
     if txn is None:
@@ -195,17 +195,17 @@ def _build_ack(client: Client, call: Acknowledge, partition: str) -> Ack:
     return Ack(partition, call.subscription, positions, kind, txn)
 
 
-def finish_registration(client: Client, call: Acknowledge, said: Answer) -> Result:
-    if not said.ok:
-        return client.spoil(call.txn).finish(build_failure(call, name_exception(said.error)))
+def finish_registration(client: Client, call: Acknowledge, answer: Answer) -> Result:
+    if not answer.ok:
+        return client.spoil(call.txn).finish(build_failure(call, name_exception(answer.error)))
     txn = client.txns[call.txn]
     registered = tuple(sorted((*txn.subscriptions, (client.owed[0], call.subscription))))
     return client.keep(call.txn, replace(txn, subscriptions=registered)).proceed()
 
 
-def finish_acknowledge(client: Client, call: Acknowledge, said: Answer) -> Result:
-    if not said.ok:
-        return client.spoil(call.txn).finish(build_failure(call, name_exception(said.error)))
+def finish_acknowledge(client: Client, call: Acknowledge, answer: Answer) -> Result:
+    if not answer.ok:
+        return client.spoil(call.txn).finish(build_failure(call, name_exception(answer.error)))
     new = _forget(client, call, client.owed[0])
     return replace(new, owed=new.owed[1:]).proceed()
 

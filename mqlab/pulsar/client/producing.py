@@ -53,29 +53,31 @@ def open_producer(client: Client, call: CreateProducer) -> Result:
     return client.drop_producer(call.partition), (Ask(call.partition, ask),)
 
 
-def finish_opening(client: Client, said: ProducerOpened) -> Result:
+def finish_opening(client: Client, answer: ProducerOpened) -> Result:
     """The answer is for the call that opens it, or it was opened again: for a message that waits
     for that, or because the connection broke."""
     call = client.call
-    if isinstance(call, CreateProducer) and call.partition == said.partition:
-        return _finish_create(client, call, said)
-    if said.error is ServerError.ProducerFenced and said.partition in client.producers:
-        client = replace(client, fenced=tuple(sorted({*client.fenced, said.partition})))
-    mine = isinstance(call, Send) and call.partition == said.partition and client.flight is not None
-    if not mine or not said.ready:
+    if isinstance(call, CreateProducer) and call.partition == answer.partition:
+        return _finish_create(client, call, answer)
+    if answer.error is ServerError.ProducerFenced and answer.partition in client.producers:
+        client = replace(client, fenced=tuple(sorted({*client.fenced, answer.partition})))
+    mine = (
+        isinstance(call, Send) and call.partition == answer.partition and client.flight is not None
+    )
+    if not mine or not answer.ready:
         return client, ()
     assert isinstance(call, Send)
-    if not said.ok:
-        return _fail(client.forget_asked(said.partition), call, said)
-    return (client, ()) if client.is_asked(said.partition) else client.proceed()
+    if not answer.ok:
+        return _fail(client.forget_requests(answer.partition), call, answer)
+    return (client, ()) if client.waits_for(answer.partition) else client.proceed()
 
 
-def _finish_create(client: Client, call: CreateProducer, said: ProducerOpened) -> Result:
-    if not said.ready:
+def _finish_create(client: Client, call: CreateProducer, answer: ProducerOpened) -> Result:
+    if not answer.ready:
         return client, ()
-    if not said.ok:
-        return client.finish(build_failure(call, name_exception(said.error)))
-    name, epoch = client.config.name, said.topic_epoch
+    if not answer.ok:
+        return client.finish(build_failure(call, name_exception(answer.error)))
+    name, epoch = client.config.name, answer.topic_epoch
     opened = OpenProducer(call.partition, name, call.access_mode, epoch)
     client = replace(client, producers=client.producers.set(call.partition, opened))
     return client.finish(build_success(call, "" if epoch is None else f"epoch {epoch}"))
@@ -119,31 +121,31 @@ def _number(client: Client, call: Send) -> Client:
         number = call.sequence
     txn = client.txns[call.txn].id if call.txn else None
     name = client.config.name
-    said = None if call.metadata else MessageMetadata(name, number)
+    metadata = None if call.metadata else MessageMetadata(name, number)
     opened = call.partition in client.producers
     flight = SendMessage(
-        call.partition, name, number, call.values, txn, metadata=said, opened=opened
+        call.partition, name, number, call.values, txn, metadata=metadata, opened=opened
     )
     highest = max(number, client.sequences.get(call.partition, -1))
     sequences = client.sequences.set(call.partition, highest)
     return replace(client, flight=flight, sequences=sequences)
 
 
-def finish_registration(client: Client, call: Send, said: Answer) -> Result:
-    if not said.ok:
-        return _fail(client, call, said)
+def finish_registration(client: Client, call: Send, answer: Answer) -> Result:
+    if not answer.ok:
+        return _fail(client, call, answer)
     txn = client.txns[call.txn]
     registered = tuple(sorted((*txn.partitions, call.partition)))
     return client.keep(call.txn, replace(txn, partitions=registered)).proceed()
 
 
-def finish_send(client: Client, call: Send, said: SendReceipt) -> Result:
-    if said.error is ServerError.ServiceNotReady:
+def finish_send(client: Client, call: Send, receipt: SendReceipt) -> Result:
+    if receipt.error is ServerError.ServiceNotReady:
         return client, (Ask(call.partition, client.producers[call.partition]),)
-    if not said.ok:
-        return _fail(client, call, said)
-    return client.finish(build_success(call, f"@{said.position}"))
+    if not receipt.ok:
+        return _fail(client, call, receipt)
+    return client.finish(build_success(call, f"@{receipt.position}"))
 
 
-def _fail(client: Client, call: Send, said: Answer) -> Result:
-    return client.spoil(call.txn).finish(build_failure(call, name_exception(said.error)))
+def _fail(client: Client, call: Send, answer: Answer) -> Result:
+    return client.spoil(call.txn).finish(build_failure(call, name_exception(answer.error)))

@@ -72,12 +72,12 @@ def begin(client: Client, call: NewTransaction) -> Result:
     return client.ask_coordinator(tc_id, NewTxn(tc_id, timeout_ms))
 
 
-def finish_begin(client: Client, call: NewTransaction, said: NewTxnResponse) -> Result:
-    if said.txn is None:
-        return client.finish(build_failure(call, name_exception(said.error)))
-    new = client.keep(call.name, Transaction(said.txn))
+def finish_begin(client: Client, call: NewTransaction, answer: NewTxnResponse) -> Result:
+    if answer.txn is None:
+        return client.finish(build_failure(call, name_exception(answer.error)))
+    new = client.keep(call.name, Transaction(answer.txn))
     timeout_ms = client.config.timeout_ms if call.timeout_ms is None else call.timeout_ms
-    new, effects = new.finish(build_success(call, str(said.txn)))
+    new, effects = new.finish(build_success(call, str(answer.txn)))
     return new, (SetTimer(TIME_OUT + call.name, timeout_ms), *effects)
 
 
@@ -102,10 +102,10 @@ def find_action(txn: Transaction, call: Commit | Abort) -> TxnAction:
 def begin_end(client: Client, call: Commit | Abort) -> Result:
     """Every operation has returned by now, so there is nothing to wait for."""
     txn = client.txns[call.name]
-    asked = _S.COMMITTING if isinstance(call, Commit) else _S.ABORTING
-    if txn.state not in (_S.OPEN, asked):
+    wanted = _S.COMMITTING if isinstance(call, Commit) else _S.ABORTING
+    if txn.state not in (_S.OPEN, wanted):
         return client.finish(build_failure(call, f"{INVALID_STATUS} {txn.state}"))
-    txn = txn.enter(asked)
+    txn = txn.enter(wanted)
     under_way, _ = ENDS[find_action(txn, call)]
     new = client.keep(call.name, txn.enter(under_way))
     new, effects = ask_end(new, call)
@@ -117,20 +117,20 @@ def ask_end(client: Client, call: Commit | Abort) -> Result:
     return client.ask_coordinator(txn.id.most, EndTxn(txn.id, find_action(txn, call)))
 
 
-def finish_end(client: Client, call: Commit | Abort, said: Answer) -> Result:
+def finish_end(client: Client, call: Commit | Abort, answer: Answer) -> Result:
     """An error that says that the transaction is gone is the end of it here as well; after any
     other one the same call may be made again. A commit that aborts instead fails either way."""
     txn = client.txns[call.name]
     action = find_action(txn, call)
-    if said.ok:
+    if answer.ok:
         client = client.keep(call.name, txn.enter(ENDS[action][1]))
-    elif said.error in LOST:
+    elif answer.error in LOST:
         client = client.keep(call.name, txn.enter(_S.ERROR))
     if isinstance(call, Commit) and action is TxnAction.ABORT:
         return client.finish(build_failure(call, OPERATION_FAILED))
-    if said.ok:
+    if answer.ok:
         return client.finish(build_success(call))
-    return client.finish(build_failure(call, name_exception(said.error)))
+    return client.finish(build_failure(call, name_exception(answer.error)))
 
 
 def end_by_id(client: Client, call: EndById) -> Result:

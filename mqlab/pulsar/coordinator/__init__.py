@@ -85,7 +85,7 @@ GONE = ServerError.TransactionNotFound
 LATE = ServerError.InvalidTxnStatus
 
 Result = tuple["Coordinator", Effects]
-Asked = AddPartitionToTxn | AddSubscriptionToTxn
+AddToTxn = AddPartitionToTxn | AddSubscriptionToTxn
 
 
 @frozen
@@ -120,9 +120,10 @@ class Coordinator:
             case Appended(end=end, at_ms=at_ms):
                 return self._finish_writes(end, disk, at_ms)
             case Response(
-                corr=corr, body=EndTxnOnPartitionResponse() | EndTxnOnSubscriptionResponse() as said
+                corr=corr,
+                body=EndTxnOnPartitionResponse() | EndTxnOnSubscriptionResponse() as answer,
             ):
-                return ending.handle_answer(self, corr, said.ok, disk)
+                return ending.handle_answer(self, corr, answer.ok, disk)
             case ConnectionLost(peer=peer):
                 return ending.lose_participant(self, peer, disk)
             case Fired(timer=timer):
@@ -170,7 +171,7 @@ class Coordinator:
             ),
         )
 
-    def _add(self, ask: Asked, caller: Caller, disk: Disk) -> Result:
+    def _add(self, ask: AddToTxn, caller: Caller, disk: Disk) -> Result:
         """Whether the transaction is still open is looked at when the record is written."""
         entry = TransactionMetadataEntry(-1, "ADD_PARTITION", ask.txn)
         if isinstance(ask, AddPartitionToTxn):

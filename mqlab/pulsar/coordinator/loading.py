@@ -34,13 +34,13 @@ Result = tuple["Coordinator", Effects]
 
 def load(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
     log = disk.log(tc.log)
-    found: Cursor = disk.table(CURSORS).get(TRANSACTION_CURSOR, Cursor())
+    kept: Cursor = disk.table(CURSORS).get(TRANSACTION_CURSOR, Cursor())
     last = next((entry.max_local_txn_id for entry in log.read(log.end - 1)), -1)
-    entries = [entry for entry in log.read(0) if not found.is_deleted(entry.base)]
+    entries = [entry for entry in log.read(0) if not kept.is_deleted(entry.base)]
     txns, useless = replay(entries)
     if "replay_log" not in tc.config.on:
         txns, useless = Map(), ()
-    cursor = found.delete(useless)
+    cursor = kept.delete(useless)
     new = replace(tc, state=StoreState.READY, sequence=last, txns=txns, cursor=cursor)
     effects: Effects = (Put(CURSORS, TRANSACTION_CURSOR, cursor),) if useless else ()
     for meta in txns.values():

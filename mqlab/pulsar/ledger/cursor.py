@@ -57,8 +57,8 @@ class Cursor:
 
     def _of_batch(self, position: int) -> tuple[Stretch, ...]:
         at = bisect_left(self.batches, position, key=_first)
-        found = at < len(self.batches) and self.batches[at][0] == position
-        return self.batches[at][1] if found else ()
+        known = at < len(self.batches) and self.batches[at][0] == position
+        return self.batches[at][1] if known else ()
 
     def delete(self, positions: tuple[int, ...]) -> Cursor:
         """Acknowledge these entries; the mark moves over all that now lies without a gap."""

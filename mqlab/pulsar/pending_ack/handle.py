@@ -58,11 +58,11 @@ class PendingAck:
 
     # -- conflicts ---------------------------------------------------------------------------
 
-    def find_conflict(self, cursor: Cursor, txn: TxnID, asked: Iterable[AckPosition]) -> str:
+    def find_conflict(self, cursor: Cursor, txn: TxnID, positions: Iterable[AckPosition]) -> str:
         """Why these positions cannot be acknowledged one by one, "" where they can. It does not
         matter whether this very transaction or another one holds a position. A plain
         acknowledgement is never asked."""
-        for position in asked:
+        for position in positions:
             at, index = position.position, position.batch_index
             if cursor.is_deleted(at) or cursor.has_acked(at, index):
                 return ALREADY_ACKED.format(txn=txn, position=position)
@@ -84,10 +84,10 @@ class PendingAck:
 
     # -- acknowledge, commit, abort ----------------------------------------------------------
 
-    def acknowledge(self, txn: TxnID, asked: tuple[AckPosition, ...]) -> PendingAck:
+    def acknowledge(self, txn: TxnID, acked: tuple[AckPosition, ...]) -> PendingAck:
         """These positions are pending for `txn`."""
-        positions = _join(self.positions, asked)
-        mine = (*self.acked_by(txn), *asked)
+        positions = _join(self.positions, acked)
+        mine = (*self.acked_by(txn), *acked)
         known = any(other == txn for other, _ in self.of_txn)
         of_txn = self.of_txn if known else (*self.of_txn, (txn, ()))
         of_txn = tuple((other, mine if other == txn else had) for other, had in of_txn)
@@ -156,13 +156,13 @@ class PendingAck:
         return head if self.marks.covers(head) else None
 
 
-def group(asked: Iterable[AckPosition]) -> dict[int, tuple[int, ...]]:
+def group(positions: Iterable[AckPosition]) -> dict[int, tuple[int, ...]]:
     """Entry → its indexes that are named, sorted, or WHOLE: a request may name every message of a
     large batch, so each entry is looked at once."""
-    found: dict[int, set[int]] = {}
-    for position in asked:
-        found.setdefault(position.position, set()).add(position.batch_index)
-    return {at: WHOLE if -1 in named else tuple(sorted(named)) for at, named in found.items()}
+    indexes: dict[int, set[int]] = {}
+    for position in positions:
+        indexes.setdefault(position.position, set()).add(position.batch_index)
+    return {at: WHOLE if -1 in named else tuple(sorted(named)) for at, named in indexes.items()}
 
 
 def has(indexes: tuple[int, ...], index: int) -> bool:
@@ -203,9 +203,9 @@ def _reach(position: AckPosition) -> tuple[int, int]:
 
 
 def _join(
-    positions: Map[int, tuple[int, ...]], asked: Iterable[AckPosition]
+    positions: Map[int, tuple[int, ...]], more: Iterable[AckPosition]
 ) -> Map[int, tuple[int, ...]]:
-    for at, indexes in group(asked).items():
+    for at, indexes in group(more).items():
         if indexes != WHOLE:
             indexes = tuple(sorted({*positions.get(at, ()), *indexes}))
         positions = positions.set(at, indexes)

@@ -68,11 +68,13 @@ def _apply_ack(
     config: PulsarConfig, pending: PendingAck, cursor: Cursor, record: PendingAckEntry
 ) -> Applied:
     """All positions of one request, or none of them."""
-    txn, asked = record.txn, record.positions
+    txn, positions = record.txn, record.positions
     cumulative = record.ack_type is AckType.CUMULATIVE
     if conflict := _find_conflict(config, pending, cursor, record):
         return Applied(pending, cursor, conflict)
-    new = pending.hold_slot(txn, asked[0]) if cumulative else pending.acknowledge(txn, asked)
+    new = (
+        pending.hold_slot(txn, positions[0]) if cumulative else pending.acknowledge(txn, positions)
+    )
     return Applied(new, cursor)
 
 
@@ -80,12 +82,12 @@ def _find_conflict(
     config: PulsarConfig, pending: PendingAck, cursor: Cursor, record: PendingAckEntry
 ) -> str:
     """Why the positions of an ACK cannot be acknowledged; "" where they can."""
-    txn, asked = record.txn, record.positions
+    txn, positions = record.txn, record.positions
     if "pending_ack_conflict" not in config.on:
         return ""
     if record.ack_type is AckType.CUMULATIVE:
-        return pending.find_cumulative_conflict(cursor, txn, asked[0])
-    return pending.find_conflict(cursor, txn, asked)
+        return pending.find_cumulative_conflict(cursor, txn, positions[0])
+    return pending.find_conflict(cursor, txn, positions)
 
 
 def replay_log(

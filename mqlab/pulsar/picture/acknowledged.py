@@ -74,11 +74,11 @@ def _name_holders(
     pending: PendingAck, held: dict[AckPosition, TxnID], written: Written
 ) -> dict[int, str]:
     """Who holds an entry; messages of one batch may be held by several."""
-    found: dict[int, dict[str, None]] = {}
+    holders: dict[int, dict[str, None]] = {}
     for position, txn in held.items():
         if pending.is_pending(position):
-            found.setdefault(position.position, {})[written.name(txn)] = None
-    return {at: ",".join(names) for at, names in found.items()}
+            holders.setdefault(position.position, {})[written.name(txn)] = None
+    return {at: ",".join(names) for at, names in holders.items()}
 
 
 def _find_refused(
@@ -86,11 +86,11 @@ def _find_refused(
 ) -> Refused:
     """Who was refused where, as long as it is open. An ACK is logged before it is checked, so what
     its transaction does not hold, or had acknowledged already, was refused."""
-    found: Refused = {}
+    refused: Refused = {}
     granted: set[AckPosition] = set()
     for record in records:
         if record.op != "ACK":
-            found = {at: txn for at, txn in found.items() if txn != record.txn}
+            refused = {at: txn for at, txn in refused.items() if txn != record.txn}
             continue
         for position in record.positions:
             if record.ack_type is AckType.CUMULATIVE:
@@ -100,5 +100,5 @@ def _find_refused(
             if has and position not in granted:
                 granted.add(position)
             else:
-                found[record.ack_type, position.position] = record.txn
-    return found
+                refused[record.ack_type, position.position] = record.txn
+    return refused

@@ -41,13 +41,13 @@ class Written:
 @keep_last_world
 def read_coordinators(cluster: Cluster, world: World) -> Written:
     """What all coordinators have written."""
-    found = Written(tuple(e.txn for e in _list_records(cluster, world) if e.op == "NEW"))
+    written = Written(tuple(e.txn for e in _list_records(cluster, world) if e.op == "NEW"))
     for entry in _list_records(cluster, world):
         if entry.status in DECIDED:
-            found.decisions.setdefault(entry.txn, entry.status)
+            written.decisions.setdefault(entry.txn, entry.status)
         elif entry.status in ENDED:
-            found.done.setdefault(entry.txn, entry.status)
-    return found
+            written.done.setdefault(entry.txn, entry.status)
+    return written
 
 
 def _list_records(cluster: Cluster, world: World) -> Iterator[TransactionMetadataEntry]:

@@ -112,8 +112,8 @@ def explain(
     effect: Effect | None,
 ) -> Telling:
     """The same of a coordinator or a partition, where `entries` gives what lies in the latter."""
-    told = _explain_effect(written, entries, event, effect)
-    return replace(told, label=label_effect(effect, told.txn))
+    telling = _explain_effect(written, entries, event, effect)
+    return replace(telling, label=label_effect(effect, telling.txn))
 
 
 def _explain_effect(
@@ -205,18 +205,18 @@ def _explain_request(body: object, written: Written) -> Telling:
             return Telling(why=sentences.READER())
         case Flow():
             return Telling(fold=True)
-    told = REQUESTS.get(type(body), sentences.ADMIN)
-    return Telling(name, why=told())
+    sentence = REQUESTS.get(type(body), sentences.ADMIN)
+    return Telling(name, why=sentence())
 
 
-def _explain_answer(asked: object, body: object, written: Written) -> Telling:
-    """`asked`: the request, where it is at hand."""
-    name = written.name(find_txn(body) or find_txn(asked))
+def _explain_answer(request: object, body: object, written: Written) -> Telling:
+    """`request`: where it is at hand."""
+    name = written.name(find_txn(body) or find_txn(request))
     match body:
         case NewTxnResponse() if body.ok:
             return Telling(name, why=sentences.BEGUN())
         case SendReceipt():
-            return Telling(name, why=_explain_receipt(asked, body)())
+            return Telling(name, why=_explain_receipt(request, body)())
         case AckResponse() if body.ok:
             return Telling(name, why=sentences.ACKED())
         case AckResponse(error=ServerError.TransactionConflict):
@@ -232,13 +232,13 @@ def _explain_answer(asked: object, body: object, written: Written) -> Telling:
     return Telling(name, fold=True)
 
 
-def _explain_opening(said: ProducerOpened) -> Words:
-    if not said.ok:
+def _explain_opening(answer: ProducerOpened) -> Words:
+    if not answer.ok:
         return sentences.FENCED
-    return sentences.OPENED_SHARED if said.topic_epoch is None else sentences.OPENED
+    return sentences.OPENED_SHARED if answer.topic_epoch is None else sentences.OPENED
 
 
-def _explain_receipt(asked: object, receipt: SendReceipt) -> Words:
+def _explain_receipt(request: object, receipt: SendReceipt) -> Words:
     if receipt.error is ServerError.NotAllowedError:
         return sentences.STALE
     if receipt.error is ServerError.ServiceNotReady:
@@ -249,5 +249,5 @@ def _explain_receipt(asked: object, receipt: SendReceipt) -> Words:
         return sentences.REFUSED
     if receipt.position < 0:
         return sentences.SWALLOWED
-    plain = isinstance(asked, SendMessage) and asked.txn is None
+    plain = isinstance(request, SendMessage) and request.txn is None
     return sentences.STORED_PLAIN if plain else sentences.STORED

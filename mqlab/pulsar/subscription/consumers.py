@@ -123,10 +123,10 @@ def update(sub: Subscription, consumer: Attached) -> Subscription:
 
 
 def give_permits(sub: Subscription, client: str, permits: int) -> Subscription:
-    found = next((c for c in sub.consumers if c.client == client), None)
-    if found is None:
+    consumer = next((c for c in sub.consumers if c.client == client), None)
+    if consumer is None:
         return sub
-    return update(sub, replace(found, permits=found.permits + permits))
+    return update(sub, replace(consumer, permits=consumer.permits + permits))
 
 
 def redeliver(sub: Subscription, client: str, positions: tuple[int, ...]) -> Subscription:

@@ -75,11 +75,11 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
     plain = tuple(word for word in words if "=" not in word)
     given = dict(word.split("=", 1) for word in words if "=" in word)
     line = _Line(plain, given, config)
-    found = line.transaction() or line.consume() or line.administer()
-    if found is None or given:
+    call = line.transaction() or line.consume() or line.administer()
+    if call is None or given:
         advice = ADVICE.get(words[0] if words else "", "one of: " + "; ".join(ADVICE.values()))
         raise ValueError(f"{' '.join(words)!r} is no call; expected {advice}")
-    return found
+    return call
 
 
 class _Line:
@@ -126,11 +126,11 @@ class _Line:
             case ("receive", name):
                 return calls.Receive(name)
             case ("ack", name, *ids):
-                found = tuple(map(self._message, ids))
-                return calls.Acknowledge(name, found, self.given.pop("txn", ""))
+                messages = tuple(map(self._message, ids))
+                return calls.Acknowledge(name, messages, self.given.pop("txn", ""))
             case ("ack-cumulative", name, *ids) if len(ids) <= 1:
-                found = tuple(map(self._message, ids))
-                return calls.Acknowledge(name, found, self.given.pop("txn", ""), cumulative=True)
+                messages = tuple(map(self._message, ids))
+                return calls.Acknowledge(name, messages, self.given.pop("txn", ""), cumulative=True)
             case ("redeliver", name):
                 return calls.RedeliverAll(name)
             case ("close", name):
@@ -164,23 +164,23 @@ class _Line:
     def _at_coordinator(self) -> tuple[str, Any] | None:
         match self.words:
             case ("register", txn, partition):
-                found = self._txn(txn)
-                body: Any = AddPartitionToTxn(found, (self._partition(partition),))
+                txn_id = self._txn(txn)
+                body: Any = AddPartitionToTxn(txn_id, (self._partition(partition),))
             case ("register", txn, partition, name):
-                found = self._txn(txn)
-                body = AddSubscriptionToTxn(found, ((self._partition(partition), name),))
+                txn_id = self._txn(txn)
+                body = AddSubscriptionToTxn(txn_id, ((self._partition(partition), name),))
             case ("transaction-metadata", txn):
-                found = self._txn(txn)
-                body = GetTransactionMetadata(found)
+                txn_id = self._txn(txn)
+                body = GetTransactionMetadata(txn_id)
             case ("coordinator-stats", tc) if tc.isdigit():
-                found = self._txn(f"{tc}/0")
-                body = GetCoordinatorStats(found.most)
+                txn_id = self._txn(f"{tc}/0")
+                body = GetCoordinatorStats(txn_id.most)
             case ("slow-transactions", tc, timeout) if tc.isdigit() and timeout.isdigit():
-                found = self._txn(f"{tc}/0")
-                body = GetSlowTransactions(found.most, int(timeout))
+                txn_id = self._txn(f"{tc}/0")
+                body = GetSlowTransactions(txn_id.most, int(timeout))
             case _:
                 return None
-        return name_coordinator(found.most), body
+        return name_coordinator(txn_id.most), body
 
     def _at_partition(self) -> tuple[str, Any] | None:
         alone: dict[str, Callable[[str], Any]] = {
@@ -213,11 +213,11 @@ class _Line:
         return name
 
     def _message(self, text: str) -> MessageId:
-        found = re.fullmatch(r"(.+)@(\d+)(?::(\d+))?", text)
-        if found is None:
+        match = re.fullmatch(r"(.+)@(\d+)(?::(\d+))?", text)
+        if match is None:
             raise ValueError(f"{text!r} is no message; expected PARTITION@POSITION")
-        index = -1 if found[3] is None else int(found[3])
-        return MessageId(self._partition(found[1]), int(found[2]), index)
+        index = -1 if match[3] is None else int(match[3])
+        return MessageId(self._partition(match[1]), int(match[2]), index)
 
     def _txn(self, text: str) -> TxnID:
         most, _, least = text.partition("/")

@@ -126,8 +126,8 @@ def _share(topic: Topic, ask: OpenProducer, who: str) -> Result:
 def _throw_out(topic: Topic) -> Result:
     """Those that are there hear nothing; those that wait are refused."""
     access = topic.access
-    told = tuple(_refuse(topic, who, FENCED, THROWN_OUT) for who, _ in access.waiting if who)
-    return _keep(topic, replace(access, open=Map(), alone="", waiting=())), told
+    refusals = tuple(_refuse(topic, who, FENCED, THROWN_OUT) for who, _ in access.waiting if who)
+    return _keep(topic, replace(access, open=Map(), alone="", waiting=())), refusals
 
 
 def _take(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:

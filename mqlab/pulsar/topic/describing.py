@@ -104,13 +104,13 @@ def _describe_pending(sub: Subscription) -> tuple[tuple[str, str], ...]:
     return (("state", sub.pending.state), ("ongoingTxnSize", str(len(sub.pending.of_txn))))
 
 
-def _find_state(sub: Subscription, asked: AckPosition, disk: Disk) -> str:
+def _find_state(sub: Subscription, position: AckPosition, disk: Disk) -> str:
     if sub.pending.state is not PendingAckState.READY:
         return "PendingAckNotReady"
-    if asked.position <= sub.cursor.mark_delete:
+    if position.position <= sub.cursor.mark_delete:
         return "MarkDelete"
-    entry = next(iter(disk.log(sub.partition).read(asked.position, asked.position + 1)), None)
+    entry = next(iter(disk.log(sub.partition).read(position.position, position.position + 1)), None)
     size = 0 if entry is None else len(entry.values)
-    if asked.position in sub.pending.positions and asked.batch_index >= size:
+    if position.position in sub.pending.positions and position.batch_index >= size:
         return "InvalidPosition"
-    return "PendingAck" if sub.pending.is_pending(asked) else "NotInPendingAck"
+    return "PendingAck" if sub.pending.is_pending(position) else "NotInPendingAck"

@@ -47,14 +47,14 @@ def finish(topic: Topic, done: Unsafe, disk: Disk) -> Result:
     """A marker is safe: the transaction has ended here."""
     txn = done.entry.txn
     assert txn is not None
-    told: Effects = ()
+    reply: Effects = ()
     if done.caller is not None:
-        told = (Reply(done.caller, EndTxnOnPartitionResponse(txn=txn)),)
+        reply = (Reply(done.caller, EndTxnOnPartitionResponse(txn=txn)),)
     if done.low_watermark is not None:
         marks = topic.buffer.marks.hear(txn.most, done.low_watermark)
         topic = replace(topic, buffer=replace(topic.buffer, marks=marks))
     new, effects = _abort_ended(topic, disk)
-    return new, (*told, *effects)
+    return new, (*reply, *effects)
 
 
 def _abort_ended(topic: Topic, disk: Disk) -> Result:

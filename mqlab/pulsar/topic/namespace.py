@@ -59,6 +59,6 @@ def refuse(topic: Topic, body: Any, caller: Caller) -> Result:
         case OpenProducer(partition=partition):
             return topic, (Send(caller.name, ProducerOpened(NOT_FOUND, partition=partition)),)
         case Subscribe(partition=partition, subscription=name):
-            said = Subscribed(NOT_FOUND, partition=partition, subscription=name)
-            return topic, (Send(caller.name, said),)
+            answer = Subscribed(NOT_FOUND, partition=partition, subscription=name)
+            return topic, (Send(caller.name, answer),)
     return topic, (Reply(caller, Answer(NOT_FOUND)),)

@@ -72,20 +72,20 @@ def _append_in_txn(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -
 
 
 def _append(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
-    said = ask.metadata or ask
-    entry = LedgerEntry(-1, ask.values, said.producer, said.sequence, said.txn)
+    metadata = ask.metadata or ask
+    entry = LedgerEntry(-1, ask.values, metadata.producer, metadata.sequence, metadata.txn)
     pushed = topic.pushed if ask.is_part else _raise(topic.pushed, ask.producer, ask.sequence)
     return replace(topic, pushed=pushed).append(disk, Unsafe(entry, caller, sent=ask))
 
 
 def finish(topic: Topic, done: Unsafe, disk: Disk) -> Result:
     """A message is safe: its producer hears where it lies."""
-    sent, told = done.sent, SendReceipt(position=done.entry.base)
+    sent, receipt = done.sent, SendReceipt(position=done.entry.base)
     assert done.caller is not None and sent is not None
     if not sent.is_part:
         persisted = _raise(topic.persisted, sent.producer, sent.sequence)
         topic = replace(topic, persisted=persisted)
-    return topic, (Reply(done.caller, told),)
+    return topic, (Reply(done.caller, receipt),)
 
 
 def recover_sequences(topic: Topic, log: LogView) -> Topic:
