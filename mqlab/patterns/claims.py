@@ -25,25 +25,27 @@ def read_last_words(world: World, logs: Iterable[tuple[str, str]]) -> Words:
 
 def has_both(words: Words, one: str, other: str) -> bool:
     """Whether some transaction ended one way here and the other way there."""
-    return any({one, other} <= {*said.values()} for said in words.values())
+    return any({one, other} <= {*last.values()} for last in words.values())
 
 
-def contradicts_told(world: World, words: Words, against: Mapping[str, str]) -> bool:
+def contradicts_outcomes(world: World, words: Words, against: Mapping[str, str]) -> bool:
     """Whether an application was told one thing and a disk says another. `against`: for what it
     was told (ok, failed) the word that may then stand nowhere."""
-    return any(against.get(told) in words.get(txn, {}).values() for txn, told in list_told(world))
+    return any(
+        against.get(status) in words.get(txn, {}).values() for txn, status in list_outcomes(world)
+    )
 
 
-def list_told(world: World) -> Iterator[tuple[str, str]]:
+def list_outcomes(world: World) -> Iterator[tuple[str, str]]:
     """(transaction, status) of every call that has returned to an application."""
     for node in world.nodes.values():
         for outcome in node.app.results if node.app is not None else ():
             yield outcome.call.txn, outcome.status
 
 
-def all_said(words: Words, nodes: Collection[str], what: str) -> bool:
+def has_everywhere(words: Words, nodes: Collection[str], what: str) -> bool:
     """Whether some transaction has this last word on the disk of each of these nodes."""
-    return any(all(said.get(node) == what for node in nodes) for said in words.values())
+    return any(all(last.get(node) == what for node in nodes) for last in words.values())
 
 
 def reads_disks(system: object, name: str, node: NodeState) -> Hashable:

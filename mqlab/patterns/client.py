@@ -42,10 +42,10 @@ class Answer:
 
 @frozen
 class Client(Quiet):
-    """`server`: whom it asks; `asked`: the call that has no outcome yet."""
+    """`server`: whom it asks; `call`: the one that has no outcome yet."""
 
     server: str
-    asked: object = None
+    call: object = None
 
     @staticmethod
     def recover(server: str, disk: Disk, at_ms: int) -> tuple[Client, Effects]:
@@ -54,11 +54,11 @@ class Client(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[Client, Effects]:
         match event:
             case Call(body=call):
-                return replace(self, asked=call), (Send(self.server, call),)
-            case Response(body=Answer(status=status, detail=detail)) if self.asked is not None:
-                told = Outcome(self.asked, status, detail)
-                return replace(self, asked=None), (Return(told),)
-            case ConnectionLost() if self.asked is not None:
-                told = Outcome(self.asked, UNKNOWN, "connection broken")
-                return replace(self, asked=None), (Return(told),)
+                return replace(self, call=call), (Send(self.server, call),)
+            case Response(body=Answer(status=status, detail=detail)) if self.call is not None:
+                outcome = Outcome(self.call, status, detail)
+                return replace(self, call=None), (Return(outcome),)
+            case ConnectionLost() if self.call is not None:
+                outcome = Outcome(self.call, UNKNOWN, "connection broken")
+                return replace(self, call=None), (Return(outcome),)
         return self, ()  # an answer to a call that was given up

@@ -120,8 +120,8 @@ def explain(
 
 def explain_fault(fact: Fact) -> Text:
     """Why, of what no role did by itself, where the model's own sentences say nothing."""
-    found = FAULTS.get(fact.kind)
-    return NOTHING if found is None else found()
+    sentence = FAULTS.get(fact.kind)
+    return NOTHING if sentence is None else sentence()
 
 
 #: what a fault means in every model

@@ -150,12 +150,12 @@ class JobManager(Quiet):
         if len(noted) < len(self.config.tasks):
             return replace(self, noted=noted), ()
         states = tuple(noted.items())
-        said = f"{{{', '.join(f'{name}: {n}' for name, n in states if name != SINK)}}}"
+        detail = f"{{{', '.join(f'{name}: {n}' for name, n in states if name != SINK)}}}"
         txn, end = name_checkpoint(self.number), disk.log(LOG).end
-        entry = Completed(COMPLETED, txn, end, said, self.number, states)
+        entry = Completed(COMPLETED, txn, end, detail, self.number, states)
         written: Effects = (Append(LOG, entry, notify=False), Flush())
-        told: Effects = (Send(SINK, Complete(self.number)),)
-        first = (written, told) if "complete_on_disk" in self.config.on else (told, written)
+        complete: Effects = (Send(SINK, Complete(self.number)),)
+        first = (written, complete) if "complete_on_disk" in self.config.on else (complete, written)
         clock = SetTimer(CHECKPOINT, CHECKPOINT_MS)
         return replace(self, noted=None), (*first[0], *first[1], clock)
 

@@ -144,8 +144,8 @@ class Sink(Quiet):
 
 
 def _force(what: str, number: int, values: tuple[str, ...], base: int) -> Effects:
-    said = f"{{{', '.join(values)}}}"
-    entry = Output(what, name_checkpoint(number), base, said, number, values)
+    detail = f"{{{', '.join(values)}}}"
+    entry = Output(what, name_checkpoint(number), base, detail, number, values)
     return Append(LOG, entry, notify=False), Flush()
 
 

@@ -97,7 +97,7 @@ class Accounting(Quiet):
     `held`: the order at hand, with the pieces `todo`, and whether it is to be `counted`.
     `begun`: the
     pieces written in the open transaction of its database; None where none is open.
-    `asked` tells the answers after a seek from those before it."""
+    `seeks`: how many there were, which tells the answers after one from those before it."""
 
     config: DeliveryConfig
     offset: int = FROM_COMMITTED
@@ -106,7 +106,7 @@ class Accounting(Quiet):
     todo: tuple[str, ...] = ()
     counted: bool = False
     begun: tuple[str, ...] | None = None
-    asked: int = 0
+    seeks: int = 0
 
     @staticmethod
     def recover(config: DeliveryConfig, disk: Disk, at_ms: int) -> tuple[Accounting, Effects]:
@@ -116,7 +116,7 @@ class Accounting(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[Accounting, Effects]:
         match event:
-            case Response(corr=corr) if corr != self.asked:
+            case Response(corr=corr) if corr != self.seeks:
                 return self, ()  # asked for before the seek
             case Response(body=FetchResponse() as given):
                 todo, counted = choose_pieces(self.config), self.decide(given, disk) == COUNT
@@ -126,14 +126,14 @@ class Accounting(Quiet):
             case ConnectionLost():
                 return self, (self._ask(),)
             case Call(body=Seek(offset) as call):
-                moved = replace(self._let_go(offset), asked=self.asked + 1)
+                moved = replace(self._let_go(offset), seeks=self.seeks + 1)
                 return moved, (moved._ask(), Return(build_success(call)))
         return self, ()
 
     def _ask(self) -> Effect:
         """What it waits for: that its commit is written, or the next order."""
         body = Fetch(self.offset) if self.held is None else Commit(self.held.offset + 1)
-        return Send(QUEUE, body, self.asked)
+        return Send(QUEUE, body, self.seeks)
 
     def _proceed(self, disk: Disk) -> tuple[Accounting, Effects]:
         """The pieces that are left, up to the next one that has to wait."""

@@ -37,7 +37,7 @@ def list_booked(world: World) -> list[Order]:
     return [entry.order for entry in world.disk(ACCOUNTING).log(BOOKS).read(0)]
 
 
-def list_asked(world: World) -> list[Order]:
+def list_ordered(world: World) -> list[Order]:
     """What the shop is to send, from the first order to the last."""
     app = world.nodes[SHOP].app
     calls = app.program if app is not None and isinstance(app.program, tuple) else ()
@@ -93,11 +93,11 @@ def none_lost(path: Path, world: World) -> bool:
 
 
 def all_counted(path: Path, world: World) -> bool:
-    asked = [order.number for order in list_asked(world)]
+    ordered = [order.number for order in list_ordered(world)]
     booked = [order.number for order in list_booked(world)]
     app = world.nodes[SHOP].app
-    told = app is not None and not app.waiting and app.next_call() is None
-    return told and sorted(asked) == sorted(booked)
+    finished = app is not None and not app.waiting and app.next_call() is None
+    return finished and sorted(ordered) == sorted(booked)
 
 
 def read_node(path: Path, name: str, node: NodeState) -> Hashable:

@@ -20,7 +20,7 @@ from ...kernel import (
 from ..picture import draw_lanes
 from . import words
 from .accounting import BOOKS
-from .claims import Path, list_asked, list_booked, list_lost, list_queued, passed_position
+from .claims import Path, list_booked, list_lost, list_ordered, list_queued, passed_position
 from .messages import ACCOUNTING, QUEUE, SHOP, Booking, FetchResponse, Message
 from .queue import ORDERS
 
@@ -49,14 +49,14 @@ def _draw_logs(path: Path, world: World) -> tuple[Log, ...]:
 
 def _sum_up(path: Path, world: World) -> Money:
     """The money of all orders, as soon as the shop is to send them, and that in the books."""
-    asked, booked = list_asked(world), list_booked(world)
+    ordered, booked = list_ordered(world), list_booked(world)
     lost = list_lost(path, world)
     return Money(
-        sum(order.pence for order in asked),
+        sum(order.pence for order in ordered),
         sum(order.pence for order in booked),
         words.ORDERED(),
         words.BOOKED(),
-        missing=sum(order.pence for order in asked if order.number in lost),
+        missing=sum(order.pence for order in ordered if order.number in lost),
         extra=sum(o.pence for i, o in enumerate(booked) if o in booked[:i]),
     )
 
@@ -72,7 +72,7 @@ def _draw_orders(world: World) -> Table:
             f"{queued[order.number]}×",
             f"{booked[order.number]}×",
         )
-        for order in list_asked(world)
+        for order in list_ordered(world)
     )
     return Table(words.ORDERS_TABLE(), COLUMNS, rows)
 

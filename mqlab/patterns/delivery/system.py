@@ -50,8 +50,8 @@ class DeliverySystem(Model):
         for step, pieces in self.order:
             unknown = sorted(set(pieces) - set(PIECES))
             if step != STEP or unknown:
-                said = f"piece {unknown[0]!r}" if unknown else f"step {step!r}"
-                raise ValueError(f"no {said}; there is order.{STEP}= with: {', '.join(PIECES)}")
+                wrong = f"piece {unknown[0]!r}" if unknown else f"step {step!r}"
+                raise ValueError(f"no {wrong}; there is order.{STEP}= with: {', '.join(PIECES)}")
 
     @cached_property
     def config(self) -> DeliveryConfig:
@@ -90,9 +90,9 @@ class DeliverySystem(Model):
     def annotate(
         self, world: World, role: str, event: Event | None, effect: Effect | None
     ) -> Telling:
-        told = super().annotate(world, role, event, effect)
+        telling = super().annotate(world, role, event, effect)
         repeated = explain_repeat(world, effect)
-        return told if repeated is None else replace(told, why=repeated)
+        return telling if repeated is None else replace(telling, why=repeated)
 
 
 def _is_number(text: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from ...kernel import OK, World
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
-from ..claims import list_told, reads_disks, reads_told
+from ..claims import list_outcomes, reads_disks, reads_told
 from ..records import read_latest, read_records
 from . import consumer, shop, words
 
@@ -32,7 +32,7 @@ def is_applied_for_an_order(system: object, world: World) -> bool:
 
 
 def is_as_told(system: object, world: World) -> bool:
-    return {txn for txn, told in list_told(world) if told == OK} <= list_ordered(world)
+    return {txn for txn, status in list_outcomes(world) if status == OK} <= list_ordered(world)
 
 
 def has_arrived(system: object, world: World) -> bool:

@@ -53,10 +53,10 @@ class Queue(Quiet):
                 given = self._give(disk, self.waiting, message) if self.waiting else ()
                 return replace(self, waiting=()), (*stored, *given)
             case Request(caller=caller, body=Poll()):
-                found = find_next(disk)
-                if found is None:
+                following = find_next(disk)
+                if following is None:
                     return replace(self, waiting=(*self.waiting, caller)), ()
-                return self, self._give(disk, (caller,), found)
+                return self, self._give(disk, (caller,), following)
             case Request(caller=caller, body=Acknowledge(txn, offset)):
                 new = offset == disk.log(POSITION).end
                 moved = force(disk, POSITION, ACKED, txn) if new else ()

@@ -91,8 +91,8 @@ class Driver(Quiet):
             case Response(body=InitProducerResponse(_, epoch, done)) if self.stage == FENCING:
                 return replace(self, epoch=epoch)._decide(disk, done)
             case Response(body=WriteResponse()) if self.stage == WRITING:
-                asked = Send(SINK, Commit(self.number, self.epoch))
-                return replace(self, stage=COMMITTING), (asked,)
+                commit = Send(SINK, Commit(self.number, self.epoch))
+                return replace(self, stage=COMMITTING), (commit,)
             case Response(body=CommitResponse()) if self.stage == COMMITTING:
                 return self._finish(disk)
         return self, ()  # an answer to a call of a run that was given up
@@ -113,9 +113,9 @@ class Driver(Quiet):
             return role, ()
         if dict(role.ends.items()) == find_start(disk, role.number, self.config.sources):
             return replace(role, stage=IDLE), (SetTimer(TRIGGER, TRIGGER_MS),)  # no new orders
-        role, asked = role._fetch(disk)
+        role, fetches = role._fetch(disk)
         first = role._note_offsets(disk) if "offsets_first" in self.config.on else ()
-        return role, (*first, *asked)
+        return role, (*first, *fetches)
 
     def _fetch(self, disk: Disk) -> tuple[Driver, Effects]:
         start = find_start(disk, self.number, self.config.sources)
@@ -135,9 +135,9 @@ class Driver(Quiet):
         if progress == self.number and "reads_progress" in self.config.on:
             return self._finish(disk)  # it is in: only the note was missing
         rows = tuple(row for name in self.config.sources for row in self.rows[name])
-        asked = Send(SINK, Write(self.number, self.epoch, rows))
+        write = Send(SINK, Write(self.number, self.epoch, rows))
         noted = () if "commits_last" in self.config.on else self._note_done(disk)
-        return replace(self, stage=WRITING), (*noted, asked)
+        return replace(self, stage=WRITING), (*noted, write)
 
     def _finish(self, disk: Disk) -> tuple[Driver, Effects]:
         late = () if find_planned(disk, self.number) else self._note_offsets(disk)
@@ -148,8 +148,8 @@ class Driver(Quiet):
 
     def _note_offsets(self, disk: Disk) -> Effects:
         ends = tuple((name, self.ends[name]) for name in self.config.sources)
-        said = f"{{{', '.join(f'{name}: {end}' for name, end in ends)}}}"
-        entry = Planned(OFFSETS, name_batch(self.number), disk.log(OFFSETS).end, said, ends)
+        detail = f"{{{', '.join(f'{name}: {end}' for name, end in ends)}}}"
+        entry = Planned(OFFSETS, name_batch(self.number), disk.log(OFFSETS).end, detail, ends)
         return Append(OFFSETS, entry, notify=False), Flush()
 
     def _note_done(self, disk: Disk) -> Effects:

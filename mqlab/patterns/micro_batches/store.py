@@ -96,8 +96,8 @@ class Store(Quiet):
 
 
 def _force(disk: Disk, what: str, number: int, rows: tuple[str, ...]) -> Effects:
-    said = f"{{{', '.join(rows)}}}"
-    entry = Output(what, name_batch(number), disk.log(LOG).end, said, number, rows)
+    detail = f"{{{', '.join(rows)}}}"
+    entry = Output(what, name_batch(number), disk.log(LOG).end, detail, number, rows)
     return Append(LOG, entry, notify=False), Flush()
 
 

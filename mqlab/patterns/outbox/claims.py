@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...kernel import OK, World
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
-from ..claims import list_told, reads_disks, reads_told
+from ..claims import list_outcomes, reads_disks, reads_told
 from ..records import read_records
 from . import words
 from .broker import ORDERS, SHIPMENTS
@@ -56,7 +56,7 @@ def is_in_order(system: Outbox, world: World) -> bool:
 
 def is_as_told(system: Outbox, world: World) -> bool:
     ordered = list_written(world, SHOP, ORDERED)
-    return all(txn in ordered for txn, told in list_told(world) if told == OK)
+    return all(txn in ordered for txn, status in list_outcomes(world) if status == OK)
 
 
 def has_arrived(system: Outbox, world: World) -> bool:

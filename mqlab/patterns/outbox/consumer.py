@@ -52,12 +52,12 @@ class Consumer(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
         match event:
             case Response(body=PollResponse(txn, offset)):
-                table, written, told = self._apply(disk, txn, offset)
+                table, written, replies = self._apply(disk, txn, offset)
                 acknowledged = Send(self.broker, Acknowledge(self.group, txn, offset))
                 done = replace(self, table=table)
                 if "effect_before_ack" in self.config.on:
-                    return done, (*written, *told, acknowledged)
-                return done, (acknowledged, *written, *told)
+                    return done, (*written, *replies, acknowledged)
+                return done, (acknowledged, *written, *replies)
             case Response(body=AcknowledgeResponse()) | Fired():
                 return self, (Send(self.broker, Poll(self.group)),)
             case ConnectionLost(peer=peer) if peer == self.broker:
@@ -77,8 +77,8 @@ class Consumer(Quiet):
             return self.table, force(disk, LOG, APPLIED, txn, place), ()
         together = "row_with_message" in self.config.on
         written = commit(disk, APPLIED, txn, len(applied), together, place)
-        table, told = self.table.tell(written)
-        return table, written, told
+        table, replies = self.table.wake(written)
+        return table, written, replies
 
     def _knows(self, applied: list[Record], txn: str, offset: int) -> bool:
         if "id_of_the_row" in self.config.on:

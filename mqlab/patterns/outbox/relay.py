@@ -37,14 +37,14 @@ RETRY, RETRY_MS = "retry", 1_000
 
 @frozen
 class Relay(Quiet):
-    """From `service`'s outbox into `topic` of `broker`. `row`: what is being published; `asked`:
+    """From `service`'s outbox into `topic` of `broker`. `row`: what is being published; `peer`:
     whose answer it waits for."""
 
     config: Config
     service: str
     broker: str
     topic: str
-    asked: str
+    peer: str
     row: OutboxRow | None = None
 
     @staticmethod
@@ -56,22 +56,22 @@ class Relay(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[Relay, Effects]:
         match event:
-            case Response(peer=peer) if peer != self.asked:
+            case Response(peer=peer) if peer != self.peer:
                 return self, ()  # an answer on a connection that was given up
             case Response(body=OutboxRow() as row):
                 publish = Send(self.broker, Publish(self.topic, row.txn))
                 first = "marked_when_stored" not in self.config.on
                 early = (Send(self.service, MarkSent(row.txn)),) if first else ()
-                return replace(self, asked=self.broker, row=row), (*early, publish)
+                return replace(self, peer=self.broker, row=row), (*early, publish)
             case Response(body=PublishResponse()) if self.row is not None:
-                done = replace(self, asked=self.service, row=None)
+                done = replace(self, peer=self.service, row=None)
                 return done, self._end(self.row, disk)
             case Response(body=Marked()):
                 return self, (self._ask(disk),)
-            case ConnectionLost(peer=peer) if peer == self.asked:
+            case ConnectionLost(peer=peer) if peer == self.peer:
                 return self, (SetTimer(RETRY, RETRY_MS),)
             case Fired():
-                return replace(self, asked=self.service, row=None), (self._ask(disk),)
+                return replace(self, peer=self.service, row=None), (self._ask(disk),)
         return self, ()
 
     def _end(self, row: OutboxRow, disk: Disk) -> Effects:

@@ -83,5 +83,9 @@ class Shop(Quiet):
     def _commit(self, done: Running, disk: Disk) -> tuple[Shop, Effects]:
         together = "row_with_message" in self.config.on
         written = commit(disk, ORDERED, done.txn, done.number, together)
-        table, told = self.table.tell(written)
-        return replace(self, table=table), (*written, Reply(done.caller, Answer(done.txn)), *told)
+        table, replies = self.table.wake(written)
+        return replace(self, table=table), (
+            *written,
+            Reply(done.caller, Answer(done.txn)),
+            *replies,
+        )

@@ -68,7 +68,7 @@ class Table:
                 return self, (*mark, Reply(caller, Marked()))
         return self, ()
 
-    def tell(self, written: Effects) -> tuple[Table, Effects]:
+    def wake(self, written: Effects) -> tuple[Table, Effects]:
         """Answer those who wait for a row that this step writes."""
         entries = (effect.entry for effect in written if isinstance(effect, Append))
         rows = tuple(
@@ -76,11 +76,13 @@ class Table:
             for entry in entries
             if (number := read_mark(entry, NUMBER)) is not None
         )
-        told = tuple(
+        served = tuple(
             (caller, row)
             for caller, after in self.waiting
             for row in rows[:1]
             if row.number > after
         )
-        left = tuple(pair for pair in self.waiting if pair[0] not in {caller for caller, _ in told})
-        return replace(self, waiting=left), tuple(Reply(caller, row) for caller, row in told)
+        left = tuple(
+            pair for pair in self.waiting if pair[0] not in {caller for caller, _ in served}
+        )
+        return replace(self, waiting=left), tuple(Reply(caller, row) for caller, row in served)

@@ -8,7 +8,7 @@ from typing import Protocol
 from ...kernel import FAILED, OK, World
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
-from ..claims import list_told, reads_disks, reads_told
+from ..claims import list_outcomes, reads_disks, reads_told
 from ..records import read_latest, read_records
 from . import words
 from .orchestrator import END
@@ -51,7 +51,9 @@ def is_as_told(parties: Parties, world: World) -> bool:
     counts = count_all(parties, world)
     whole = {OK: True, FAILED: False}
     return not any(
-        all(counts[txn]) != whole.get(told) for txn, told in list_told(world) if told in whole
+        all(counts[txn]) != whole.get(status)
+        for txn, status in list_outcomes(world)
+        if status in whole
     )
 
 

@@ -135,9 +135,9 @@ class Orchestrator(Quiet):
         self, disk: Disk, txn: str, now: Saga, behind: int = 0
     ) -> tuple[Orchestrator, Effects]:
         whole = now.at == len(self.services)
-        told = Answer(txn) if whole else Answer(txn, FAILED, "compensated")
+        answer = Answer(txn) if whole else Answer(txn, FAILED, "compensated")
         return replace(self, sagas=self.sagas.remove(txn)), (
             *force(disk, LOG, END, txn, behind=behind),
-            *((Reply(now.caller, told),) if now.caller is not None else ()),
+            *((Reply(now.caller, answer),) if now.caller is not None else ()),
             CancelTimer(f"{RETRY} {txn}"),
         )

@@ -49,10 +49,10 @@ def _draw_way(log: list[Record]) -> Graph:
     if not log:
         return Graph(words.GRAPH_IDLE(), STATES, EDGES)
     txn = log[-1].txn
-    said = [record.what for record in log if record.txn == txn]
-    path = ["forward", *(["back"] if UNDO in said else [])]
-    if END in said:
-        path.append("compensated" if UNDO in said else "done")
+    records = [record.what for record in log if record.txn == txn]
+    path = ["forward", *(["back"] if UNDO in records else [])]
+    if END in records:
+        path.append("compensated" if UNDO in records else "done")
     return Graph(words.GRAPH(txn=txn), STATES, EDGES, tuple(path), txn)
 
 

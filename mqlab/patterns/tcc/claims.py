@@ -10,9 +10,9 @@ from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import (
     Words,
-    all_said,
-    contradicts_told,
+    contradicts_outcomes,
     has_both,
+    has_everywhere,
     read_last_words,
     reads_disks,
     reads_told,
@@ -46,19 +46,19 @@ def is_balanced(parties: Parties, world: World) -> bool:
 
 
 def has_same_end(parties: Parties, world: World) -> bool:
-    said = read_ledgers(parties, world)
-    return not has_both(said, CONFIRMED, CANCELLED) and not has_both(said, CONFIRMED, EMPTY)
+    ledgers = read_ledgers(parties, world)
+    return not has_both(ledgers, CONFIRMED, CANCELLED) and not has_both(ledgers, CONFIRMED, EMPTY)
 
 
 def is_as_told(parties: Parties, world: World) -> bool:
     against = {OK: CANCELLED, FAILED: CONFIRMED}
-    return not contradicts_told(world, read_ledgers(parties, world), against)
+    return not contradicts_outcomes(world, read_ledgers(parties, world), against)
 
 
 def has_nothing_reserved(parties: Parties, world: World) -> bool:
     running = all(world.nodes[name].up for name in (TM, *parties.services))
-    said = read_ledgers(parties, world).values()
-    return running and not any(TRIED in last.values() for last in said)
+    ledgers = read_ledgers(parties, world).values()
+    return running and not any(TRIED in last.values() for last in ledgers)
 
 
 def is_whole(parties: Parties, world: World) -> bool:
@@ -67,7 +67,7 @@ def is_whole(parties: Parties, world: World) -> bool:
 
 
 def can_confirm(parties: Parties, world: World) -> bool:
-    return all_said(read_ledgers(parties, world), parties.services, CONFIRMED)
+    return has_everywhere(read_ledgers(parties, world), parties.services, CONFIRMED)
 
 
 def reads_running(parties: Parties, name: str, node: NodeState) -> Hashable:

@@ -132,14 +132,14 @@ class Coordinator(Quiet):
     def _decide(self, disk: Disk, txn: str, now: Txn, decision: str) -> tuple[Coordinator, Effects]:
         """Written, then told. To all: who did not reserve anything must remember the Cancel."""
         written = force(disk, LOG, decision, txn)
-        told: Effects = (CancelTimer(f"{TRIES} {txn}"),)
+        answered: Effects = (CancelTimer(f"{TRIES} {txn}"),)
         if now.caller is not None:
             confirmed = Answer(txn) if decision == CONFIRM else Answer(txn, FAILED, "cancelled")
-            told = (*told, Reply(now.caller, confirmed))
+            answered = (*answered, Reply(now.caller, confirmed))
         role, sent = self._tell(txn, decision)
         if "decision_on_disk" not in self.config.on:
-            return role, (*told, *sent, *written)
-        return role, (*written, *told, *sent)
+            return role, (*answered, *sent, *written)
+        return role, (*written, *answered, *sent)
 
     def _tell(self, txn: str, decision: str) -> tuple[Coordinator, Effects]:
         now = Txn(self.services, decision=decision)

@@ -10,9 +10,9 @@ from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import (
     Words,
-    all_said,
-    contradicts_told,
+    contradicts_outcomes,
     has_both,
+    has_everywhere,
     read_last_words,
     reads_disks,
     reads_told,
@@ -36,7 +36,7 @@ def ends_alike(parties: Parties, world: World) -> bool:
 
 def is_as_told(parties: Parties, world: World) -> bool:
     against = {OK: ABORTED, FAILED: COMMITTED}
-    return not contradicts_told(world, read_states(parties, world), against)
+    return not contradicts_outcomes(world, read_states(parties, world), against)
 
 
 def all_have_ended(parties: Parties, world: World) -> bool:
@@ -56,7 +56,7 @@ def all_have_ended(parties: Parties, world: World) -> bool:
 
 
 def can_commit(parties: Parties, world: World) -> bool:
-    return all_said(read_states(parties, world), (TM, *parties.participants), COMMITTED)
+    return has_everywhere(read_states(parties, world), (TM, *parties.participants), COMMITTED)
 
 
 def reads_running(parties: Parties, name: str, node: NodeState) -> Hashable:

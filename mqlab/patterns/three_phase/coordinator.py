@@ -124,11 +124,11 @@ class Coordinator(Quiet):
             return role._commit(disk, txn, now)
         now = replace(now, waiting=self._living(), precommitting=True)
         role = replace(self, txns=self.txns.set(txn, now))
-        tell = tuple(Send(name, PreCommit(txn)) for name in now.waiting)
+        pre_commits = tuple(Send(name, PreCommit(txn)) for name in now.waiting)
         if "acknowledged_precommit" not in self.config.on:
             role, commit = role._commit(disk, txn, now)
-            return role, (*tell, *commit)
-        return role, tell
+            return role, (*pre_commits, *commit)
+        return role, pre_commits
 
     def _living(self) -> tuple[str, ...]:
         return tuple(name for name in self.participants if name not in self.gone)

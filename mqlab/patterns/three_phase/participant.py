@@ -65,7 +65,7 @@ class Participant:
     """`line`: everybody in the order in which they lead, the coordinator first. `states`: of the
     transactions that it has voted for. `gone`: who has stopped, or is not obeyed any more.
     `behind`: it was down itself, so it takes nothing over. `takeovers`: those that it leads.
-    `asked`: transactions of which it knows only because somebody has asked about them."""
+    `unheard`: transactions of which it knows only because somebody has asked about them."""
 
     config: Config
     line: tuple[str, ...]
@@ -75,7 +75,7 @@ class Participant:
     gone: tuple[str, ...] = ()
     behind: bool = False
     takeovers: Map[str, Takeover] = Map()
-    asked: tuple[str, ...] = ()
+    unheard: tuple[str, ...] = ()
 
     @staticmethod
     def recover(
@@ -101,8 +101,8 @@ class Participant:
                 return self._end(disk, txn, COMMITTED)
             case Request(caller=caller, body=Abort(txn)) if self._obeys(caller.name):
                 return self._end(disk, txn, ABORTED)
-            case Request(caller=caller, body=AskState() as asked):
-                return self._say(disk, caller, asked)
+            case Request(caller=caller, body=AskState() as question):
+                return self._say(disk, caller, question)
             case Response(corr=0, body=AskStateResponse(txn, state)):
                 return self._end(disk, txn, state) if state in ENDED else (self, ())
             case Response(peer=peer, body=AskStateResponse(txn, state)) if txn in self.takeovers:
@@ -154,15 +154,15 @@ class Participant:
         role = replace(role, takeovers=self.takeovers.remove(txn))
         return role, (*written, CancelTimer(f"{ASK} {txn}"))
 
-    def _say(self, disk: Disk, caller: Caller, asked: AskState) -> tuple[Participant, Effects]:
+    def _say(self, disk: Disk, caller: Caller, question: AskState) -> tuple[Participant, Effects]:
         """How far it is. Who answers a successor has a new leader."""
-        role, txn = self, asked.txn
+        role, txn = self, question.txn
         written: Effects = ()
-        if asked.takes_over:
+        if question.takes_over:
             before = list_before(self.line, caller.name)
             role = replace(self, gone=tuple(sorted({*self.gone, *before})))
         if txn not in role.states:
-            role = replace(role, asked=tuple(sorted({*role.asked, txn})))
+            role = replace(role, unheard=tuple(sorted({*role.unheard, txn})))
             role, written = role._end_unheard(disk)
         state = role.states.get(txn, UNKNOWN_HERE)
         return role, (*written, Reply(caller, AskStateResponse(txn, state)))
@@ -209,11 +209,11 @@ class Participant:
         own vote is missing."""
         role = self
         effects: Effects = ()
-        for txn in self.asked if self._leads() else ():
+        for txn in self.unheard if self._leads() else ():
             if txn not in role.states:
                 role, written = role._set(disk, txn, ABORTED)
                 effects = (*effects, *written, *self._tell(txn, ABORTED))
-        return replace(role, asked=() if self._leads() else self.asked), effects
+        return replace(role, unheard=() if self._leads() else self.unheard), effects
 
     def _with(self, txn: str, takeover: Takeover) -> Participant:
         return replace(self, takeovers=self.takeovers.set(txn, takeover))
@@ -222,9 +222,9 @@ class Participant:
         return tuple(name for name in list_after(self.line, self.name) if name not in self.gone)
 
     def _take_over(self, disk: Disk, txn: str) -> tuple[Participant, Effects]:
-        asked = self._reached() if "asks_before_deciding" in self.config.on else ()
-        role, effects = self._with(txn, Takeover(asked))._decide(disk, txn)
-        return role, (*(Send(name, AskState(txn), corr=1) for name in asked), *effects)
+        voters = self._reached() if "asks_before_deciding" in self.config.on else ()
+        role, effects = self._with(txn, Takeover(voters))._decide(disk, txn)
+        return role, (*(Send(name, AskState(txn), corr=1) for name in voters), *effects)
 
     def _hear(self, disk: Disk, peer: str, txn: str, state: str) -> tuple[Participant, Effects]:
         return self._with(txn, self.takeovers[txn].hear(peer, state))._decide(disk, txn)

@@ -12,9 +12,9 @@ from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import (
     Words,
-    all_said,
-    contradicts_told,
+    contradicts_outcomes,
     has_both,
+    has_everywhere,
     read_last_words,
     reads_disks,
     reads_told,
@@ -37,7 +37,7 @@ def has_same_outcome(parties: Parties, world: World) -> bool:
 
 def is_as_told(parties: Parties, world: World) -> bool:
     against = {OK: ROLLED_BACK, FAILED: COMMITTED}
-    return not contradicts_told(world, read_outcomes(parties, world), against)
+    return not contradicts_outcomes(world, read_outcomes(parties, world), against)
 
 
 def is_complete(parties: Parties, world: World) -> bool:
@@ -82,7 +82,7 @@ def nobody_is_blocked(parties: Parties, world: World) -> bool:
 
 
 def can_commit(parties: Parties, world: World) -> bool:
-    return all_said(read_outcomes(parties, world), parties.participants, COMMITTED)
+    return has_everywhere(read_outcomes(parties, world), parties.participants, COMMITTED)
 
 
 def reads_doubt(parties: Parties, name: str, node: NodeState) -> Hashable:

@@ -84,9 +84,9 @@ class Coordinator:
         """A commit without an end is told again, to everybody: who acknowledged is not known."""
         owed = [t for t, last in read_latest(disk, LOG).items() if last.what == COMMIT]
         role = Coordinator(config, participants, Map((t, Txn(owed=participants)) for t in owed))
-        tell = tuple(Send(name, Commit(txn)) for txn in owed for name in participants)
+        commits = tuple(Send(name, Commit(txn)) for txn in owed for name in participants)
         timers = tuple(SetTimer(f"{RETRY} {txn}", RETRY_MS) for txn in owed)
-        return role, (*tell, *timers)
+        return role, (*commits, *timers)
 
     def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
         match event:
@@ -98,8 +98,8 @@ class Coordinator:
                 return self._acknowledged(disk, peer, txn)
             case Request(caller=caller, body=Inquire(txn)):
                 outcome = self.find_outcome(disk, txn)
-                told = () if outcome is None else (Reply(caller, InquireResponse(txn, outcome)),)
-                return self, told
+                replies = () if outcome is None else (Reply(caller, InquireResponse(txn, outcome)),)
+                return self, replies
             case ConnectionLost(peer=peer):
                 return self._lost(peer)
             case Fired(timer=timer):
@@ -153,11 +153,13 @@ class Coordinator:
         """Written, then told. `order` may say otherwise: that is an exercise, and a fault."""
         role = replace(self, txns=self.txns.set(txn, Txn(owed=self.participants)))
         decision = force(disk, LOG, COMMIT, txn)
-        told = (
+        announced = (
             *((Reply(now.caller, Answer(txn)),) if now.caller is not None else ()),
             *(Send(name, Commit(txn)) for name in self.participants),
         )
-        first = (decision, told) if "decision_first" in self.config.on else (told, decision)
+        first = (
+            (decision, announced) if "decision_first" in self.config.on else (announced, decision)
+        )
         return role, (*first[0], *first[1], CancelTimer(f"{VOTES} {txn}"))
 
     def _roll_back(self, txn: str, now: Txn) -> tuple[Coordinator, Effects]:
