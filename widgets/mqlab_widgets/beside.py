@@ -26,7 +26,7 @@ def compare(first: Trace, second: Trace) -> Compared:
         if a != b:
             break
         parts += 1
-    rest = [told[parts:] for told in lines]
+    rest = [narration[parts:] for narration in lines]
     same = SequenceMatcher(None, rest[0], rest[1], autojunk=False).get_matching_blocks()
     kept = [
         {place + i for block in same for place in [block[side]] for i in range(block.size)}

@@ -42,9 +42,9 @@ def draw_branches(play: Tried, broken: Collection[Choices], lang: Lang) -> dict[
     given, number = len(play.start), {choices: i for i, choices in enumerate(visited)}
     nodes = []
     for choices in visited:
-        depth, said = len(choices) - given, BEGIN
+        depth, title = len(choices) - given, BEGIN
         if depth:
-            said = NODE(n=depth, choice=say_choice(play, choices, lang))
+            title = NODE(n=depth, choice=say_choice(play, choices, lang))
         red = choices in broken
         nodes.append(
             {
@@ -52,7 +52,7 @@ def draw_branches(play: Tried, broken: Collection[Choices], lang: Lang) -> dict[
                 "column": depth,
                 "row": rows[choices],
                 "red": red,
-                "title": (BROKEN(said=said) if red else said).of(lang),
+                "title": (BROKEN(said=title) if red else title).of(lang),
             }
         )
     columns = max(len(choices) for choices in visited) - given

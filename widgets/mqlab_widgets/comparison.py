@@ -58,12 +58,12 @@ class Compare:
         """Of each run but the first: where it is at each position of the first, and the other
         way round."""
         first, *others = (player.trace for player in self.players)
-        found = []
+        spreads = []
         for i, other in enumerate(others, 1):
             there = [(moment[0], moment[i]) for moment in self.moments]
             back = [(b, a) for a, b in there]
-            found.append((spread(there, first, other), spread(back, other, first)))
-        return tuple(found)
+            spreads.append((spread(there, first, other), spread(back, other, first)))
+        return tuple(spreads)
 
     @cached_property
     def payload(self) -> dict[str, Any]:

@@ -179,10 +179,10 @@ class Explorer(PictureWidget):
 
     def player(self, name: str = "") -> Player | None:
         """The same as a player that needs no kernel."""
-        found = self.counterexample(name)
-        if found is None:
+        counterexample = self.counterexample(name)
+        if counterexample is None:
             return None
-        trace, look = found.trace(), self._look
+        trace, look = counterexample.trace(), self._look
         at = first_red(trace)
         return Player(
             trace, step=at, title=look.title, lang=look.lang, scale=look.scale, panels=look.panels

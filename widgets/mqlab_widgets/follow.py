@@ -210,7 +210,7 @@ class Follow(PictureWidget):
         if self.comm is not None:
             # A choice is heard while a cell runs: JupyterLab sends it to a subshell, but ipykernel
             # 7 would hand it to the shell that has opened the widget, which is busy.
-            setattr(self.comm, "_reply_subshell_for", lambda _data, asked: asked)  # noqa: B010
+            setattr(self.comm, "_reply_subshell_for", lambda _data, subshell: subshell)  # noqa: B010
         self._draw()
         self._tell(WAITING(url=self.url))
         self.poll()
@@ -315,9 +315,9 @@ class Follow(PictureWidget):
         )
 
     def _next(self) -> str:
-        asked = {"after": self._tail.index}
+        query = {"after": self._tail.index}
         key = parse_qs(urlsplit(self._door_url).query).get("key") if self._holds else None
-        return f"{self.url}/trace?{urlencode(asked | ({'key': key[-1]} if key else {}))}"
+        return f"{self.url}/trace?{urlencode(query | ({'key': key[-1]} if key else {}))}"
 
     def _ask(self) -> None:
         while not self._over.wait(self._every_s):

@@ -60,9 +60,9 @@ def find_claim(system: System, goal: str | Property) -> Property:
     """The claim of this name, as the system has it. Raises ValueError where there is none, and
     for one that a single moment cannot break."""
     if isinstance(goal, Property):
-        found = goal
+        claim = goal
     else:
-        known = {claim.name: claim for claim in system.properties() if claim.kind == "always"}
+        known = {each.name: each for each in system.properties() if each.kind == "always"}
         name = goal.replace("_", " ")
         if name not in known:
             near = get_close_matches(name, known, 1)
@@ -71,10 +71,10 @@ def find_claim(system: System, goal: str | Property) -> Property:
                 f"goal={goal!r}: the system has no such claim; {guess}it has {', '.join(known)} "
                 "(a system line may name more: `claims=whole_read`)"
             )
-        found = known[name]
-    if found.kind != "always":
-        raise ValueError(f"goal={found.name!r} is no claim that one moment can break")
-    return found
+        claim = known[name]
+    if claim.kind != "always":
+        raise ValueError(f"goal={claim.name!r} is no claim that one moment can break")
+    return claim
 
 
 def list_faults(choices: Choices) -> Budget:
@@ -209,5 +209,5 @@ class Goal:
         )
 
 
-def _join(lang: Lang, *said: Text) -> str:
-    return (" " if lang == "en" else "").join(text.of(lang) for text in said)
+def _join(lang: Lang, *texts: Text) -> str:
+    return (" " if lang == "en" else "").join(text.of(lang) for text in texts)

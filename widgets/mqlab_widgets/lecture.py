@@ -58,8 +58,8 @@ def find_telling(trace: Trace) -> int:
             return at
     shown = [at for at in range(1, len(trace) + 1) if not trace.facts[at - 1].fold]
     for glyph in TELLING:
-        if found := [at for at in shown if trace.facts[at - 1].glyph == glyph]:
-            return found[-1]
+        if places := [at for at in shown if trace.facts[at - 1].glyph == glyph]:
+            return places[-1]
     return len(trace)
 
 

@@ -114,8 +114,8 @@ def list_signs(trace: Trace, lang: Lang) -> list[list[str]]:
         signs |= READER_SIGNS
     rows = [[sign, text.of(lang)] for sign, text in signs.items()]
     for name, colour in flag_colours(trace).items():
-        said = means.get(name)
-        rows.append([f"flag {colour}", f"{name}{colon}{said.of(lang)}" if said else name])
+        meaning = means.get(name)
+        rows.append([f"flag {colour}", f"{name}{colon}{meaning.of(lang)}" if meaning else name])
     kinds = {find_kind(fact) for fact in trace.facts}
     for kind, text in EVIDENCE.items():
         if kind in kinds:

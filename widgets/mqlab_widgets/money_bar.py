@@ -39,10 +39,10 @@ class MoneyBar(w.HTML):  # type: ignore[misc]
         scene = Scene(RIGHT, HEIGHT)
         most = max(now.due * BEYOND, now.seen, 1)
         scene.use(draw_money(now, most, self._broken, self._lang))
-        said = ", ".join(node.text for node in scene.nodes if node.text)
+        label = ", ".join(node.text for node in scene.nodes if node.text)
         body = "".join(node.svg() for node in scene.nodes)
         self.value = (
             f"<style>{svg_css(body, THEMES)}</style>"
-            f'<svg class="mqlab" role="img" aria-label="{xml(said)}" width="{RIGHT}" '
+            f'<svg class="mqlab" role="img" aria-label="{xml(label)}" width="{RIGHT}" '
             f'height="{HEIGHT}" viewBox="0 0 {RIGHT} {HEIGHT}">{body}</svg>'
         )

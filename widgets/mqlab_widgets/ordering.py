@@ -142,9 +142,9 @@ class Ordering(PictureWidget):
             f"  {piece.key:<{width}}  {piece.text.of(lang)}" for piece in self.exercise.pieces
         ]
         if self.verdict is not None:
-            said = WORDS["right" if self.verdict.ok else "wrong"].of(lang)
+            judgement = WORDS["right" if self.verdict.ok else "wrong"].of(lang)
             lines.append(ASK(keys=", ".join(self.order)).of(lang))
-            lines.append(f"{said} {self.verdict.message.of(lang)}")
+            lines.append(f"{judgement} {self.verdict.message.of(lang)}")
         return "\n".join(lines)
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:

@@ -142,13 +142,13 @@ class Look:
         return [
             name
             for name, panel in PANELS.items()
-            if self._wants(name.partition("/")[0], panel.asked)
+            if self._wants(name.partition("/")[0], panel.on_request)
             and (len(trace) <= LONG or not name.endswith("/wide"))
             and panel.shows(trace)
         ]
 
-    def _wants(self, name: str, asked: bool) -> bool:
-        return not asked if self.panels is None else name in self.panels
+    def _wants(self, name: str, on_request: bool) -> bool:
+        return not on_request if self.panels is None else name in self.panels
 
 
 def _check_panels(panels: Sequence[str]) -> None:

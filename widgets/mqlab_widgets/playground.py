@@ -172,7 +172,7 @@ class Playground(PictureWidget):
     def open_token(self, token: str) -> None:
         """Go to the run of a token of this system; what another version of the engine does
         otherwise is said beside the buttons. Raises ValueError, from the play, for any other."""
-        self._show(said=self.play.open_token(token).of(self._look.lang))
+        self._show(note=self.play.open_token(token).of(self._look.lang))
 
     def undo(self) -> None:
         self.play.undo()
@@ -282,7 +282,7 @@ class Playground(PictureWidget):
     def _numbers(self) -> range:
         return range(len(list_visited(self.play)))
 
-    def _show(self, error: str = "", said: str = "", at: int | None = 0) -> None:
+    def _show(self, error: str = "", note: str = "", at: int | None = 0) -> None:
         """Give the browser the picture of the run, at the fact `at` (0: at its end; None: where it
         stands), and what can be done now."""
         whole = self.play.trace
@@ -293,7 +293,7 @@ class Playground(PictureWidget):
         skipped = len(whole) - len(trace)
         step = at - skipped if at and at > skipped else len(trace)
         with self.hold_sync():
-            ui = self._describe(whole, skipped, error, said)
+            ui = self._describe(whole, skipped, error, note)
             if other is not None:
                 ui |= self._put_beside(other)
             elif at is not None:
@@ -349,7 +349,7 @@ class Playground(PictureWidget):
         """Only what is said of the goal has changed."""
         self.ui = {**self.ui, "goal": self._describe_goal()}
 
-    def _describe(self, trace: Trace, skipped: int, error: str, said: str) -> dict[str, Any]:
+    def _describe(self, trace: Trace, skipped: int, error: str, note: str) -> dict[str, Any]:
         look, options = self._look, self.play.options()
         names = {lane.name: lane.title.of(look.lang) for lane in trace.snapshot(-1).lanes}
         waiting = {option.choice for option in options}
@@ -367,7 +367,7 @@ class Playground(PictureWidget):
             "token": self.play.token,
             "moved": len(self.play.choices) > len(self.play.start),
             "error": error,
-            "said": said,
+            "said": note,
             "words": {name: text.of(look.lang) for name, text in WORDS.items()},
         }
 

@@ -148,21 +148,23 @@ class Predict(PictureWidget):
         lines = [(bool(self.right), word["right" if self.right else "wrong"], self.chosen)]
         if not self.right:
             lines.append((True, word["answer"], self.answer))
-        return [(ok, said, self.options[i], self.explanations[i]) for ok, said, i in lines]
+        return [
+            (ok, judgement, self.options[i], self.explanations[i]) for ok, judgement, i in lines
+        ]
 
     def still_html(self) -> str:
         mine = escape(WORDS["mine"].of(self._lang))
         items = [escape(option) for option in self.options]
         if self.locked:
             items[self.chosen] = f"<b>{mine}</b> {items[self.chosen]}"
-        told = "".join(
-            f"<p><b>{escape(said)}</b> {escape(f'“{option}” {why}')}</p>"
-            for _, said, option, why in self.verdict()
+        verdict = "".join(
+            f"<p><b>{escape(word)}</b> {escape(f'“{option}” {why}')}</p>"
+            for _, word, option, why in self.verdict()
         )
         player = self.player()
         return (
             f"<p><b>{escape(self.question)}</b></p><ol><li>{'</li><li>'.join(items)}</li></ol>"
-            f"{told}{player.still_html() if player else ''}"
+            f"{verdict}{player.still_html() if player else ''}"
         )
 
     def narration(self) -> str:
@@ -178,7 +180,7 @@ class Predict(PictureWidget):
         yield from (f"  {i}. {text}" for i, text in enumerate(self.options, 1))
         if self.locked:
             yield f"{WORDS['mine'].of(self._lang)} {self.options[self.chosen]}"
-        yield from (f"{said} “{option}” {why}" for _, said, option, why in self.verdict())
+        yield from (f"{word} “{option}” {why}" for _, word, option, why in self.verdict())
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
         if message.get("type") != "run":

@@ -29,7 +29,7 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def xml(text: str) -> str:
     """Text escaped for SVG and HTML; a control character is shown by its picture, such as ␀."""
-    return escape(_NOT_XML.sub(lambda found: _picture(found[0]), text))
+    return escape(_NOT_XML.sub(lambda match: _picture(match[0]), text))
 
 
 def _picture(char: str) -> str:

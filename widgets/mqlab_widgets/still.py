@@ -137,9 +137,9 @@ def folded_words(trace: Trace, step: int, look: Look, future: bool = True) -> st
 def _variant(names: list[str], unfold: bool) -> list[str]:
     """Of the variants of each panel, the one to show: an image has all the room that it wants."""
     order = ("all", "") if unfold else ("wide", "")
-    found = {tuple(name.partition("/")[::2]) for name in names}
+    variants = {tuple(name.partition("/")[::2]) for name in names}
     bases = dict.fromkeys(_base(name) for name in names)
-    chosen = [(base, next(v for v in order if (base, v) in found)) for base in bases]
+    chosen = [(base, next(v for v in order if (base, v) in variants)) for base in bases]
     return ["/".join(filter(None, pair)) for pair in chosen]
 
 
@@ -209,9 +209,9 @@ def _bottom(
             scene.line(f"tick{i}", x, middle - up, x, middle + up, "crashed" if crash else "tick")
     scene.circle("knob", start + step * unit, middle, 7.5, "knob")
     fact = trace.facts[step - 1] if step else None
-    said = fact.line(lang) if fact else WORDS["start"].of(lang)
+    narrated = fact.line(lang) if fact else WORDS["start"].of(lang)
     x, room = end + 40, total - EDGE - end - 40
-    scene.text("said", x, y + 24, fit(said, room, LINE_SIZE, mono=True), "said")
+    scene.text("said", x, y + 24, fit(narrated, room, LINE_SIZE, mono=True), "said")
     lines = wrap(fact.why.of(lang), room, WHY_SIZE, WHY_LINES) if fact else []
     for i, line in enumerate(lines):
         scene.text(f"why{i}", x, y + 42 + i * 16, line, "why")

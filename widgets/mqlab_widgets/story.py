@@ -23,7 +23,7 @@ FAULTS = (FactKind.BREAK, FactKind.KILL)
 
 
 @dataclass
-class _Asked:
+class _Exchange:
     """A request that stands in row `row`, as often as it was `sent`; `answers`: folded ones, by
     what they say."""
 
@@ -38,17 +38,17 @@ class _Asked:
         transaction before until it is let in, and then by its own."""
         return (fact.node, fact.text) == (self.fact.node, self.fact.text)
 
-    def tell(self) -> Fact:
+    def sum_up(self) -> Fact:
         """The row: what was sent, how often, and what it was answered most."""
         if self.sent == 1:
             return self.fact
         fact, times = self.fact, f" ×{self.sent}"
-        said, why = times, fact.why
+        suffix, why = times, fact.why
         if self.answers:
             label, often = self.answers.most_common(1)[0]
-            said, why = f"{times} ⇄ {label.en} ×{often}", self.why[label]
+            suffix, why = f"{times} ⇄ {label.en} ×{often}", self.why[label]
         label = fact.label if fact.label.en else fact.text
-        return replace(fact, text=_add(fact.text, said), label=_add(label, times), why=why)
+        return replace(fact, text=_add(fact.text, suffix), label=_add(label, times), why=why)
 
 
 def _add(text: Text, more: str) -> Text:
@@ -60,7 +60,7 @@ def choose(
 ) -> list[Row]:
     """The facts that have a row, each with its place in `facts`."""
     rows: list[Row] = []
-    open_: dict[frozenset[str], _Asked] = {}  # by the two that talk, the request they are at
+    open_: dict[frozenset[str], _Exchange] = {}  # by the two that talk, the request they are at
     for at, fact in enumerate(facts):
         if fact.node in hidden or fact.peer in hidden:
             continue
@@ -70,18 +70,18 @@ def choose(
         if fact.kind in FAULTS:
             open_.clear()
         pair = frozenset((fact.node, fact.peer))
-        asked = open_.get(pair)
+        exchange = open_.get(pair)
         if fact.kind is FactKind.SEND and not fact.fold:
-            if asked is not None and asked.is_again(fact):
-                asked.sent += 1
-                asked.fact = replace(asked.fact, txn=fact.txn)
-                rows[asked.row] = (rows[asked.row][0], asked.tell())
+            if exchange is not None and exchange.is_again(fact):
+                exchange.sent += 1
+                exchange.fact = replace(exchange.fact, txn=fact.txn)
+                rows[exchange.row] = (rows[exchange.row][0], exchange.sum_up())
                 continue
-            open_[pair] = _Asked(fact, len(rows))
-        elif fact.kind is FactKind.REPLY and fact.fold and asked is not None:
-            asked.answers[fact.label] += 1
-            asked.why[fact.label] = fact.why
-            rows[asked.row] = (rows[asked.row][0], asked.tell())
+            open_[pair] = _Exchange(fact, len(rows))
+        elif fact.kind is FactKind.REPLY and fact.fold and exchange is not None:
+            exchange.answers[fact.label] += 1
+            exchange.why[fact.label] = fact.why
+            rows[exchange.row] = (rows[exchange.row][0], exchange.sum_up())
         if not fact.fold:
             rows.append((at, fact))
     return rows

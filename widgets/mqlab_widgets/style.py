@@ -133,10 +133,10 @@ def font_of(classes: str) -> Font:
     size, bold, mono = 11.5, False, False
     for names, rule in _letters():
         if names <= given:
-            if found := re.search(r"font-size: ([\d.]+)px", rule):
-                size = float(found[1])
-            if found := re.search(r"font-weight: (\d+)", rule):
-                bold = int(found[1]) >= 600
+            if match := re.search(r"font-size: ([\d.]+)px", rule):
+                size = float(match[1])
+            if match := re.search(r"font-weight: (\d+)", rule):
+                bold = int(match[1]) >= 600
             mono = mono or "font-family: var(--mono)" in rule
     return size, bold, mono
 

@@ -71,12 +71,12 @@ class Trials(w.VBox):  # type: ignore[misc]
         self.button.disabled = True
         self.money.clear()
         try:
-            found = tuple(self._run(*choices, say=tell, **self._more))
+            results = tuple(self._run(*choices, say=tell, **self._more))
         except Exception as error:
-            found = (f"{type(error).__name__}: {error}", *[""] * (len(self._columns) - 1))
+            results = (f"{type(error).__name__}: {error}", *[""] * (len(self._columns) - 1))
         finally:
             self.button.disabled = False
-        row = (*map(str, choices), *map(str, found))
+        row = (*map(str, choices), *map(str, results))
         self.rows.append(row)
         self.table.value = self._table()
         self.status.value = "Done. Choose again, or go on."

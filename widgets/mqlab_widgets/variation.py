@@ -59,13 +59,13 @@ def vary(play: Callable[..., Any], **menus: Any) -> None:
 
 
 def _make_menu(name: str, menu: Any) -> Any:
-    found = w.interactive.widget_from_abbrev(menu)
-    if found is None:
+    widget = w.interactive.widget_from_abbrev(menu)
+    if widget is None:
         raise ValueError(f"{name}: {menu!r} is no menu; give a list of (words, value)")
-    found.description = name
-    found.style = SNUG
-    found.layout = w.Layout(width="auto", max_width="100%")
-    return found
+    widget.description = name
+    widget.style = SNUG
+    widget.layout = w.Layout(width="auto", max_width="100%")
+    return widget
 
 
 def _play(play: Callable[..., Any], boxes: dict[str, Any]) -> Any:

@@ -38,7 +38,7 @@ class Panel:
     sight, in the order of `PANELS`, and the others become tabs, each named by its `tab`; a pinned
     one that `yields` becomes one too, before the others would. A view with `rows` takes how many
     it draws and how wide it may be, and `rows` tells the browser how to crop and scroll them.
-    A panel that is `asked` for is drawn only where it is named.
+    One drawn `on_request` appears only where it is named.
     `NAME/all` stands instead of NAME when nothing is folded, `NAME/small` where room is short,
     `NAME/wide` where there is more than two columns need.
     `part`: the one part of a Snapshot that the view draws, as it is and as it was before; where
@@ -52,7 +52,7 @@ class Panel:
     tab: Text
     pinned: bool = False
     yields: bool = False
-    asked: bool = False
+    on_request: bool = False
     rows: Callable[[Trace, Lang, int], dict[str, Any]] | None = None
     part: str = ""
 
@@ -108,7 +108,7 @@ PANELS: dict[str, Panel] = {
         lambda t: any(s.logs for s in t.snapshots),
         tab=Text("Outcomes", "结果"),
         pinned=True,
-        asked=True,
+        on_request=True,
         part="logs",
     ),
     "readers": Panel(

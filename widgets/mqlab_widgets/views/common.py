@@ -56,7 +56,7 @@ def txn_classes(trace: Trace) -> dict[str, str]:
     names = dict.fromkeys(f.txn for f in trace.facts if f.txn)
     for snapshot in (trace.snapshots[0], trace.snapshots[-1]):
         names |= dict.fromkeys(c.txn for log in snapshot.logs for c in log.cells if c.txn)
-    numbers = {name: int(found[1]) - 1 for name in names if (found := NUMBERED.fullmatch(name))}
+    numbers = {name: int(match[1]) - 1 for name in names if (match := NUMBERED.fullmatch(name))}
     return {
         name: f"t{numbers.get(name, place) % TXN_COLOURS + 1}" for place, name in enumerate(names)
     }

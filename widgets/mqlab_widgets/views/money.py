@@ -53,8 +53,8 @@ def draw_money(now: Money, most: float, broken: bool, lang: Lang = "en") -> Part
     scene = Scene()
     scene.text("heading", 0, 13, TITLE.of(lang), "heading")
     wrong = broken or not now.right
-    if said := _judge(now, wrong, lang):
-        scene.text("judged", RIGHT, 13, said, "lab bad end" if wrong else "note end")
+    if judgement := _judge(now, wrong, lang):
+        scene.text("judged", RIGHT, 13, judgement, "lab bad end" if wrong else "note end")
     mark = _bar(scene, now, most, wrong)
     extra, missing = wrong and now.seen > now.due, wrong and now.seen < now.due
     seen, due = _say(
@@ -75,12 +75,12 @@ def _judge(now: Money, wrong: bool, lang: Lang) -> str:
     missing, extra = now.missing, now.extra
     if now.right:  # it went wrong before, and now something else is under way
         missing, extra = max(apart, 0), max(-apart, 0)
-    said = [
+    sums = [
         words(sum=format_amount(much, now)).of(lang)
         for words, much in ((MISSING, missing), (EXTRA, extra))
         if much
     ]
-    return " · ".join(said) or WAS_WRONG.of(lang)
+    return " · ".join(sums) or WAS_WRONG.of(lang)
 
 
 def _bar(scene: Scene, now: Money, most: float, wrong: bool) -> float:
@@ -104,8 +104,8 @@ def _say(seen: tuple[str, str, bool], due: tuple[str, str, bool]) -> tuple[str, 
     left, right = (width(f"{words} {figures}", bold=bold) for words, figures, bold in (seen, due))
     half = (RIGHT - BETWEEN) / 2
 
-    def shorten(said: tuple[str, str, bool], room: float) -> str:
-        words, figures, bold = said
+    def shorten(part: tuple[str, str, bool], room: float) -> str:
+        words, figures, bold = part
         return f"{fit(words, room - width(f' {figures}', bold=bold), bold=bold)} {figures}"
 
     return shorten(seen, max(half, 2 * half - right)), shorten(due, max(half, 2 * half - left))

@@ -33,13 +33,13 @@ SIZE = 11.5  # of the letters
 def outcomes(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     scene = Scene(RIGHT, TOP + MOST * LINE)
     draw_heading(scene, TITLE, lang)
-    found = find_outcomes(trace.snapshot(step).logs)
-    last = sorted(found, key=_number)[-MOST:]
+    ends = find_outcomes(trace.snapshot(step).logs)
+    last = sorted(ends, key=_number)[-MOST:]
     if not last:
         scene.text("none", 0, TOP + 15, NONE.of(lang), "lab quiet")
     for row, name in enumerate(reversed(last)):
         with scene.group(f"txn:{name}", f"cell {colour(trace, name)}", at=(0, TOP + row * LINE)):
-            _row(scene, name, found[name], lang)
+            _row(scene, name, ends[name], lang)
     return scene
 
 

@@ -50,15 +50,15 @@ def has_wide_tables(trace: Trace) -> bool:
 @per_trace
 def _places(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
     """Columns as wide as they ever need to be, and as many rows as there ever are."""
-    found: dict[str, dict[Table, None]] = {}
+    versions_of: dict[str, dict[Table, None]] = {}
     seen: tuple[Table, ...] | None = None
     for snapshot in trace.snapshots:
         if snapshot.tables != seen:
             seen = snapshot.tables
             for table in seen:
-                found.setdefault(table.name.en, {})[table] = None
+                versions_of.setdefault(table.name.en, {})[table] = None
     places, y = {}, 0.0
-    for name, versions in found.items():
+    for name, versions in versions_of.items():
         rows = min(max(len(t.rows) for t in versions), MOST + 1)
         columns = next(iter(versions)).columns
         places[name] = _Place(y, columns, _columns(list(versions), room), rows)
