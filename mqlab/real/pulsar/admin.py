@@ -22,8 +22,8 @@ class Admin:
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
 
-    def _note(self, to: str, asked: str, answered: object) -> None:
-        self.lab.note(OPERATOR, to, asked, answered)
+    def _note(self, to: str, question: str, answer: object) -> None:
+        self.lab.note(OPERATOR, to, question, answer)
 
     def _path(self, kind: str, *parts: str) -> str:
         topic, *rest = parts
@@ -45,8 +45,8 @@ class Admin:
         path = f"{ADMIN}/{self.lab.wire(topic)}/ledger/{ledger}/entry/{entry}"
         return self._describe(self.lab.http("GET", path), place)
 
-    def _describe(self, told: Any, place: int) -> str:
-        headers = told["headers"]
+    def _describe(self, entry: Any, place: int) -> str:
+        headers = entry["headers"]
         txn = ""
         if "txnid-least-bits" in headers:
             least = self.lab.least(int(headers["txnid-least-bits"]))
@@ -54,7 +54,7 @@ class Admin:
         if marker := MARKERS.get(headers.get("marker-type", "")):
             return f"{marker} {txn} @{place}"
         batch = int(headers.get("num-batch-message", 0))
-        text = f"batch of {batch}" if batch else told["body"]
+        text = f"batch of {batch}" if batch else entry["body"]
         flags = [flag for flag in ("aborted", "uncommitted") if headers.get(f"txn-{flag}")]
         flags = [flag for flag in flags if headers[f"txn-{flag}"] == "true"]
         return " ".join([text, *(["in", txn] if txn else []), f"@{place}", *flags])
@@ -67,31 +67,31 @@ class Admin:
             return sum(row.startswith(f"{action} marker") for row in rows)
 
         enough = self.lab.wait_until(lambda: marked() >= count)
-        told = f"{count} or more" if enough else f"{marked()}"
-        self.lab.note(LOG, topic, f"{action} markers", told)
+        number = f"{count} or more" if enough else f"{marked()}"
+        self.lab.note(LOG, topic, f"{action} markers", number)
 
     def unload(self, topic: str) -> None:
         """The broker closes the topic; the next that asks for it opens it again, with a new
         ledger, and its buffer and pending acks recover."""
-        told = self.lab.http("PUT", f"{ADMIN}/{self.lab.wire(topic)}/unload")
-        self._note(topic, "unload", told["status"])
+        response = self.lab.http("PUT", f"{ADMIN}/{self.lab.wire(topic)}/unload")
+        self._note(topic, "unload", response["status"])
 
     def producers(self, topic: str) -> None:
         """Who is open there, in which mode, and the topic epoch."""
-        found = self.lab.settle(lambda: self._producers(topic))
-        self._note(topic, "stats: producers", found)
+        listing = self.lab.settle(lambda: self._producers(topic))
+        self._note(topic, "stats: producers", listing)
 
     def _producers(self, topic: str) -> str:
-        found = self.lab.json(f"{ADMIN}/{self.lab.wire(topic)}/stats")
-        names = sorted(f"{p['producerName']} {p['accessMode']}" for p in found["publishers"])
-        return f"{', '.join(names) or 'nobody'}, epoch {found.get('topicEpoch')}"
+        stats = self.lab.json(f"{ADMIN}/{self.lab.wire(topic)}/stats")
+        names = sorted(f"{p['producerName']} {p['accessMode']}" for p in stats["publishers"])
+        return f"{', '.join(names) or 'nobody'}, epoch {stats.get('topicEpoch')}"
 
     def compact(self, topic: str) -> None:
         """Once, to its end."""
         path = f"{ADMIN}/{self.lab.wire(topic)}/compaction"
-        told = self.lab.http("PUT", path)["status"]
+        status = self.lab.http("PUT", path)["status"]
         self.lab.wait_until(lambda: self.lab.json(path).get("status") in ("SUCCESS", "ERROR"))
-        self._note(topic, "compact", f"{told} {self.lab.json(path).get('status')}")
+        self._note(topic, "compact", f"{status} {self.lab.json(path).get('status')}")
 
     def trim(self, topic: str) -> None:
         """Retention's work at once: ledgers that no subscription needs are deleted, all but the
@@ -102,8 +102,8 @@ class Admin:
         self._note(topic, "trim", f"{deleted}, ledgers left: {left}")
 
     def delete(self, topic: str) -> None:
-        told = self.lab.http("DELETE", f"{ADMIN}/{self.lab.wire(topic)}?force=true")
-        self._note(topic, "delete", told["status"])
+        response = self.lab.http("DELETE", f"{ADMIN}/{self.lab.wire(topic)}?force=true")
+        self._note(topic, "delete", response["status"])
 
     def buffer(self, topic: str) -> None:
         """Its transaction buffer."""
@@ -111,44 +111,44 @@ class Admin:
 
     def buffer_state(self, topic: str) -> None:
         """The same without a position, where retries append more and more."""
-        told = self.lab.settle(lambda: re.sub(r"maxReadPosition \d+, ", "", self._buffer(topic)))
-        self._note(topic, "transactionBufferStats", told)
+        state = self.lab.settle(lambda: re.sub(r"maxReadPosition \d+, ", "", self._buffer(topic)))
+        self._note(topic, "transactionBufferStats", state)
 
     def _buffer(self, topic: str) -> str:
-        found = self.lab.json(self._path("transactionBufferStats", topic))
-        if not isinstance(found, dict):
-            return str(found)
-        place = self.lab.place(topic, found["maxReadPosition"])
+        stats = self.lab.json(self._path("transactionBufferStats", topic))
+        if not isinstance(stats, dict):
+            return str(stats)
+        place = self.lab.place(topic, stats["maxReadPosition"])
         return (
-            f"{found['state']}, maxReadPosition {place}, ongoing {found['ongoingTxnSize']}, "
-            f"aborted {found['totalAbortedTransactions']}"
+            f"{stats['state']}, maxReadPosition {place}, ongoing {stats['ongoingTxnSize']}, "
+            f"aborted {stats['totalAbortedTransactions']}"
         )
 
     def in_buffer(self, topic: str, txn: Txn) -> None:
         """What the buffer knows of one transaction."""
         path = self._path("transactionInBufferStats", topic, str(txn.most), str(txn.least))
-        found = self.lab.json(path)
-        told: object = found
-        if isinstance(found, dict):
-            start = found.get("startPosition")
+        stats = self.lab.json(path)
+        answer: object = stats
+        if isinstance(stats, dict):
+            start = stats.get("startPosition")
             place = "none" if start is None else self.lab.place(topic, start)
-            told = f"startPosition {place}" + (", aborted" if found.get("aborted") else "")
-        self._note(topic, f"transactionInBufferStats {self.lab.id(txn)}", told)
+            answer = f"startPosition {place}" + (", aborted" if stats.get("aborted") else "")
+        self._note(topic, f"transactionInBufferStats {self.lab.id(txn)}", answer)
 
     # -- a subscription --------------------------------------------------------------------
 
     def cursor(self, topic: str, subscription: str) -> None:
         """Up to where everything is acknowledged, and what is behind that."""
-        told = self.lab.settle(lambda: self._cursor(topic, subscription))
-        self._note(f"{topic}/{subscription}", "cursor", told)
+        position = self.lab.settle(lambda: self._cursor(topic, subscription))
+        self._note(f"{topic}/{subscription}", "cursor", position)
 
     def _cursor(self, topic: str, subscription: str) -> str:
         lab = self.lab
-        found = lab.stats(topic).get("cursors", {}).get(subscription)
-        if found is None:
+        cursor = lab.stats(topic).get("cursors", {}).get(subscription)
+        if cursor is None:
             return "nothing"
-        told = f"mark-delete {lab.place(topic, found['markDeletePosition'])}"
-        behind = found.get("individuallyDeletedMessages", "[]").strip("[]")
+        mark = f"mark-delete {lab.place(topic, cursor['markDeletePosition'])}"
+        behind = cursor.get("individuallyDeletedMessages", "[]").strip("[]")
         ranges = [part for part in behind.replace("(", "").split("]") if part.strip(", ")]
         rows = []
         for part in ranges:
@@ -156,70 +156,70 @@ class Admin:
             rows.append(
                 f"{int(low) + 1}" if int(low) + 1 == int(high) else f"{int(low) + 1}–{high}"
             )
-        return told + (f", acked {' '.join(rows)}" if rows else "")
+        return mark + (f", acked {' '.join(rows)}" if rows else "")
 
     def pending(self, topic: str, subscription: str) -> None:
         """Its pending acks."""
         path = self._path("pendingAckStats", topic, subscription)
-        found = self.lab.json(path)
-        told = found
-        if isinstance(found, dict):
-            told = f"{found['state']}, ongoing {found['ongoingTxnSize']}"
-        self._note(f"{topic}/{subscription}", "pendingAckStats", told)
+        stats = self.lab.json(path)
+        state = stats
+        if isinstance(stats, dict):
+            state = f"{stats['state']}, ongoing {stats['ongoingTxnSize']}"
+        self._note(f"{topic}/{subscription}", "pendingAckStats", state)
 
     def in_pending(self, topic: str, subscription: str, txn: Txn) -> None:
         """Up to where one transaction has acknowledged cumulatively."""
         path = self._path(
             "transactionInPendingAckStats", topic, subscription, str(txn.most), str(txn.least)
         )
-        found = self.lab.json(path)
-        told: object = found
-        if isinstance(found, dict):
-            position = found.get("cumulativeAckPosition")
-            told = "none" if position is None else self.lab.place(topic, position)
-        asked = f"transactionInPendingAckStats {self.lab.id(txn)}"
-        self._note(f"{topic}/{subscription}", asked, told)
+        stats = self.lab.json(path)
+        answer: object = stats
+        if isinstance(stats, dict):
+            position = stats.get("cumulativeAckPosition")
+            answer = "none" if position is None else self.lab.place(topic, position)
+        question = f"transactionInPendingAckStats {self.lab.id(txn)}"
+        self._note(f"{topic}/{subscription}", question, answer)
 
     def position(self, topic: str, subscription: str, wire: str) -> None:
         """What the subscription makes of one position."""
         ledger, entry, *index = wire.split(":")
         path = self._path("positionStatsInPendingAck", topic, subscription, ledger, entry)
-        found = self.lab.json(path + (f"?batchIndex={index[0]}" if index else ""))
-        told = found["state"] if isinstance(found, dict) else found
+        stats = self.lab.json(path + (f"?batchIndex={index[0]}" if index else ""))
+        state = stats["state"] if isinstance(stats, dict) else stats
         place = self.lab.place(topic, wire)
-        self._note(f"{topic}/{subscription}", f"positionStatsInPendingAck {place}", told)
+        self._note(f"{topic}/{subscription}", f"positionStatsInPendingAck {place}", state)
 
     def backlog(self, topic: str, subscription: str) -> None:
         """How many entries are waiting, and how many of them are markers."""
         path = f"{ADMIN}/{self.lab.wire(topic)}/subscription/{subscription}/analyzeBacklog"
-        told = self.lab.http("POST", path)
-        self._note(f"{topic}/{subscription}", "analyzeBacklog", _backlog(told))
+        response = self.lab.http("POST", path)
+        self._note(f"{topic}/{subscription}", "analyzeBacklog", _backlog(response))
 
     def delete_subscription(self, topic: str, subscription: str) -> None:
-        told = self.lab.http(
+        response = self.lab.http(
             "DELETE", f"{ADMIN}/{self.lab.wire(topic)}/subscription/{subscription}"
         )
-        self._note(f"{topic}/{subscription}", "delete", told["status"])
+        self._note(f"{topic}/{subscription}", "delete", response["status"])
 
     # -- the coordinator -------------------------------------------------------------------
 
     def transaction(self, txn: Txn) -> None:
         """What the coordinator knows of one transaction."""
-        found = self.lab.json(f"{TRANSACTIONS}/transactionMetadata/{txn.most}/{txn.least}")
-        self._note(BROKER, f"transactionMetadata {self.lab.id(txn)}", self._metadata(found))
+        metadata = self.lab.json(f"{TRANSACTIONS}/transactionMetadata/{txn.most}/{txn.least}")
+        self._note(BROKER, f"transactionMetadata {self.lab.id(txn)}", self._metadata(metadata))
 
-    def _metadata(self, found: Any) -> object:
-        if not isinstance(found, dict):
-            return found
+    def _metadata(self, metadata: Any) -> object:
+        if not isinstance(metadata, dict):
+            return metadata
         short = self._short
-        produced = ", ".join(sorted(map(short, found.get("producedPartitions") or {})))
+        produced = ", ".join(sorted(map(short, metadata.get("producedPartitions") or {})))
         acked = ", ".join(
             f"{short(topic)}/{name}"
-            for topic, names in sorted((found.get("ackedPartitions") or {}).items())
+            for topic, names in sorted((metadata.get("ackedPartitions") or {}).items())
             for name in sorted(names)
         )
-        told = f"{found['status']}, timeoutAt {found['timeoutAt']}"
-        return told + f", produced {{{produced}}}, acked {{{acked}}}"
+        state = f"{metadata['status']}, timeoutAt {metadata['timeoutAt']}"
+        return state + f", produced {{{produced}}}, acked {{{acked}}}"
 
     def _short(self, url: str) -> str:
         return url.rpartition("/")[2].removeprefix(self.lab.wire(""))
@@ -229,20 +229,20 @@ class Admin:
         path = f"{TRANSACTIONS}/transactionMetadata/{txn.most}/{txn.least}"
 
         def read() -> object:
-            found = self.lab.json(path)
-            return found["status"] if isinstance(found, dict) else found
+            metadata = self.lab.json(path)
+            return metadata["status"] if isinstance(metadata, dict) else metadata
 
         self.lab.wait_until(lambda: str(read()) == status)
         self._note(BROKER, f"status of {self.lab.id(txn)}", read())
 
     def coordinator(self) -> None:
         """Its last id and how many transactions are alive."""
-        found = self.lab.json(f"{TRANSACTIONS}/coordinatorStats?coordinatorId=0")
-        told = found
-        if isinstance(found, dict):
-            told = f"{found['state']}, last id {self.lab.least(found['leastSigBits'])}, ongoing "
-            told += str(found["ongoingTxnSize"])
-        self._note(BROKER, "coordinatorStats", told)
+        stats = self.lab.json(f"{TRANSACTIONS}/coordinatorStats?coordinatorId=0")
+        state = stats
+        if isinstance(stats, dict):
+            state = f"{stats['state']}, last id {self.lab.least(stats['leastSigBits'])}, ongoing "
+            state += str(stats["ongoingTxnSize"])
+        self._note(BROKER, "coordinatorStats", state)
 
     def idle(self) -> None:
         """Wait until the coordinator has no transaction any more. Unlike a question about one,
@@ -250,22 +250,22 @@ class Admin:
         path = f"{TRANSACTIONS}/coordinatorStats?coordinatorId=0"
 
         def is_idle() -> bool:
-            found = self.lab.json(path)
-            return isinstance(found, dict) and found["ongoingTxnSize"] == 0
+            stats = self.lab.json(path)
+            return isinstance(stats, dict) and stats["ongoingTxnSize"] == 0
 
         self.lab.wait_until(is_idle)
         self.coordinator()
 
     def transaction_log(self) -> None:
         """How many records a fresh coordinator has written, and how many are still needed."""
-        told = self.lab.settle(self._transaction_log)
-        self._note(BROKER, "coordinatorInternalStats", told)
+        records = self.lab.settle(self._transaction_log)
+        self._note(BROKER, "coordinatorInternalStats", records)
 
     def _transaction_log(self) -> object:
-        found = self.lab.json(f"{TRANSACTIONS}/coordinatorInternalStats/0")
-        if not isinstance(found, dict):
-            return found
-        ledger = found["transactionLogStats"]["managedLedgerInternalStats"]
+        stats = self.lab.json(f"{TRANSACTIONS}/coordinatorInternalStats/0")
+        if not isinstance(stats, dict):
+            return stats
+        ledger = stats["transactionLogStats"]["managedLedgerInternalStats"]
         (cursor,) = ledger["cursors"].values()
         total = int(ledger["entriesAddedCounter"])
         needed = total - int(cursor["messagesConsumedCounter"])
@@ -273,15 +273,15 @@ class Admin:
 
     def abort(self, txn: Txn) -> None:
         """By an operator's hand."""
-        told = self.lab.http("POST", f"{TRANSACTIONS}/abortTransaction/{txn.most}/{txn.least}")
-        self._note(BROKER, f"abortTransaction {self.lab.id(txn)}", told["status"])
+        response = self.lab.http("POST", f"{TRANSACTIONS}/abortTransaction/{txn.most}/{txn.least}")
+        self._note(BROKER, f"abortTransaction {self.lab.id(txn)}", response["status"])
 
     def slow(self, timeout_ms: int) -> None:
         """Transactions whose timeout is longer."""
-        found = self.lab.json(f"{TRANSACTIONS}/slowTransactions/{timeout_ms}")
-        ids = sorted(map(int, (key.strip("()").split(",")[1] for key in found)))
-        told = ", ".join(f"(0,{self.lab.least(least)})" for least in ids) or "none"
-        self._note(BROKER, f"slowTransactions {timeout_ms}", told)
+        transactions = self.lab.json(f"{TRANSACTIONS}/slowTransactions/{timeout_ms}")
+        ids = sorted(map(int, (key.strip("()").split(",")[1] for key in transactions)))
+        txns = ", ".join(f"(0,{self.lab.least(least)})" for least in ids) or "none"
+        self._note(BROKER, f"slowTransactions {timeout_ms}", txns)
 
     def create_namespace(self, name: str) -> None:
         path = f"/admin/v2/namespaces/public/{self.lab.wire(name)}"
@@ -289,12 +289,12 @@ class Admin:
 
     def unload_coordinator(self) -> None:
         """Its store is closed; the next request of a client opens it again."""
-        told = self.lab.http("PUT", "/admin/v2/namespaces/pulsar/system/unload")
-        self._note(BROKER, "unload pulsar/system", told["status"])
+        response = self.lab.http("PUT", "/admin/v2/namespaces/pulsar/system/unload")
+        self._note(BROKER, "unload pulsar/system", response["status"])
 
 
-def _backlog(told: Any) -> object:
-    if told["status"] != 200:
-        return told["status"]
-    found = json.loads(told["body"])
-    return f"messages {found['messages']}, markers {found['markerMessages']}"
+def _backlog(response: Any) -> object:
+    if response["status"] != 200:
+        return response["status"]
+    backlog = json.loads(response["body"])
+    return f"messages {backlog['messages']}, markers {backlog['markerMessages']}"

@@ -84,8 +84,8 @@ class Lab(Notebook):
     def begin(self, who: str, timeout_ms: int = 600_000) -> Txn:
         self.client(who)
         label = f"t{len(self._begun)}"
-        told = self.perform(f"begin {label} {who} {timeout_ms}")
-        most, least = map(int, told.strip("()").split(","))
+        txn_id = self.perform(f"begin {label} {who} {timeout_ms}")
+        most, least = map(int, txn_id.strip("()").split(","))
         txn = Txn(label, who, most, least)
         self._begun.append(txn)
         self.note(who, BROKER, f"NewTxn timeout={timeout_ms}", f"ok {self.id(txn)}")
@@ -93,8 +93,8 @@ class Lab(Notebook):
 
     def begin_refused(self, who: str) -> None:
         """One that the coordinator is not to give."""
-        asked = "NewTxn timeout=600000"
-        self.note(who, BROKER, asked, self.attempt(f"begin refused {who} 600000"))
+        question = "NewTxn timeout=600000"
+        self.note(who, BROKER, question, self.attempt(f"begin refused {who} 600000"))
 
     def commit(self, txn: Txn) -> None:
         self._end(txn, "commit")
@@ -103,32 +103,32 @@ class Lab(Notebook):
         self._end(txn, "abort")
 
     def _end(self, txn: Txn, action: str) -> None:
-        told = self.attempt(f"{action} {txn.label}")
-        self.note(txn.owner, BROKER, f"EndTxn {action} {self.id(txn)}", told)
+        outcome = self.attempt(f"{action} {txn.label}")
+        self.note(txn.owner, BROKER, f"EndTxn {action} {self.id(txn)}", outcome)
 
     def begin_end(self, txn: Txn, action: str) -> None:
         """Ask for the end and go on; `join` waits for what comes of it."""
         self.perform(f"later end-{txn.label} {action} {txn.label}")
 
     def join(self, txn: Txn, action: str) -> None:
-        told = self.attempt(f"join end-{txn.label}")
-        self.note(txn.owner, BROKER, f"EndTxn {action} {self.id(txn)}", told)
+        outcome = self.attempt(f"join end-{txn.label}")
+        self.note(txn.owner, BROKER, f"EndTxn {action} {self.id(txn)}", outcome)
 
     def end_by_id(self, who: str, txn: Txn, action: str) -> None:
         """By its id alone, past everything that a client remembers."""
         self.client(who)
-        told = self.attempt(f"end {who} {txn.most} {txn.least} {action}")
-        self.note(who, BROKER, f"EndTxn {action} {self.id(txn)} by its id", told)
+        outcome = self.attempt(f"end {who} {txn.most} {txn.least} {action}")
+        self.note(who, BROKER, f"EndTxn {action} {self.id(txn)} by its id", outcome)
 
     def end_twice(self, who: str, txn: Txn, action: str) -> None:
-        told = self.perform(f"end-twice {who} {txn.most} {txn.least} {action}")
-        asked = f"EndTxn {action} {self.id(txn)} by its id, twice"
-        self.note(who, BROKER, asked, ", ".join(told))
+        outcomes = self.perform(f"end-twice {who} {txn.most} {txn.least} {action}")
+        question = f"EndTxn {action} {self.id(txn)} by its id, twice"
+        self.note(who, BROKER, question, ", ".join(outcomes))
 
     def register(self, txn: Txn, topic: str) -> None:
-        told = self.attempt(f"register {txn.label} {self.url(topic)}")
-        asked = f"AddPartitionToTxn {self.id(txn)} {topic}"
-        self.note(txn.owner, BROKER, asked, told)
+        outcome = self.attempt(f"register {txn.label} {self.url(topic)}")
+        question = f"AddPartitionToTxn {self.id(txn)} {topic}"
+        self.note(txn.owner, BROKER, question, outcome)
 
     def reopen(self, txn: Txn) -> None:
         """Its client has not heard of the end; nothing is asked."""
@@ -136,8 +136,8 @@ class Lab(Notebook):
 
     def state(self, txn: Txn) -> None:
         """As its client sees it."""
-        told = self.perform(f"state {txn.label}")
-        self.note(txn.owner, txn.owner, f"state of {self.id(txn)}", told)
+        answer = self.perform(f"state {txn.label}")
+        self.note(txn.owner, txn.owner, f"state of {self.id(txn)}", answer)
 
     def wait_state(self, txn: Txn, state: str) -> None:
         self.wait_until(lambda: self.perform(f"state {txn.label}") == state)
@@ -154,32 +154,33 @@ class Lab(Notebook):
             self.perform(f"producer {label} {who} {self.url(topic)}{_write(settings)}")
         return label
 
-    def open_producer(self, who: str, topic: str, access: str) -> None:
-        """A producer with an access mode; another one of the same client comes in its place."""
+    def _name_producer(self, who: str, topic: str, access: str) -> tuple[str, str]:
+        """The label of a producer with an access mode, and the line that opens it."""
         self.client(who)
         label = f"{who}>{topic}"
         self._made.add(label)
-        told = self.attempt(f"producer {label} {who} {self.url(topic)} name={who} access={access}")
-        self.note(who, topic, f"OpenProducer {access}", told)
+        return label, f"producer {label} {who} {self.url(topic)} name={who} access={access}"
+
+    def open_producer(self, who: str, topic: str, access: str) -> None:
+        """A producer with an access mode; another one of the same client comes in its place."""
+        _, line = self._name_producer(who, topic, access)
+        self.note(who, topic, f"OpenProducer {access}", self.attempt(line))
 
     def begin_producer(self, who: str, topic: str, access: str) -> None:
         """One that is to wait; `join_producer` tells when its turn has come."""
-        self.client(who)
-        label = f"{who}>{topic}"
-        self._made.add(label)
-        line = f"producer {label} {who} {self.url(topic)} name={who} access={access}"
+        label, line = self._name_producer(who, topic, access)
         self.perform(f"later {label} {line}")
         self.pause(SILENCE_MS / 1000)
-        told = "ready" if self.perform(f"has-ended {label}") else "waits"
-        self.note(who, topic, f"OpenProducer {access}", told)
+        state = "ready" if self.perform(f"has-ended {label}") else "waits"
+        self.note(who, topic, f"OpenProducer {access}", state)
 
     def join_producer(self, who: str, topic: str) -> None:
-        told = self.attempt(f"join {who}>{topic}")
-        self.note(who, topic, "the producer that waited", told)
+        outcome = self.attempt(f"join {who}>{topic}")
+        self.note(who, topic, "the producer that waited", outcome)
 
     def close_producer(self, who: str, topic: str) -> None:
-        told = self.attempt(f"close {who}>{topic}")
-        self.note(who, topic, "CloseProducer", told)
+        outcome = self.attempt(f"close {who}>{topic}")
+        self.note(who, topic, "CloseProducer", outcome)
 
     def send(
         self, who: str, topic: str, text: str, txn: Txn | None = None, **settings: object
@@ -187,13 +188,13 @@ class Lab(Notebook):
         """The message's id on the wire; "" where there is none."""
         line = f"send {self.producer(who, topic)} {text}{_in(txn)}{_write(settings)}"
         more = "".join(f" {name}={value}" for name, value in settings.items())
-        asked = f"Send {text}{self.name(txn)}{more}"
+        question = f"Send {text}{self.name(txn)}{more}"
         try:
             wire = str(self.perform(line))
         except Thrown as thrown:
-            self.note(who, topic, asked, thrown)
+            self.note(who, topic, question, thrown)
             return ""
-        self.note(who, topic, asked, f"ok @{self.place(topic, wire)}")
+        self.note(who, topic, question, f"ok @{self.place(topic, wire)}")
         return wire
 
     def producer_in_chunks(self, who: str, topic: str, name: str, size: int) -> None:
@@ -205,16 +206,16 @@ class Lab(Notebook):
         """Messages of every kind, and all that a consumer can see of each."""
         self.client(who)
         line = f"everything {who} {self.url(topic)} {way} {codec} {fate}"
-        for number, said in enumerate(self.perform(line)):
-            self.note(topic, who, f"everything of {way} {codec} {fate} {number}", "; ".join(said))
+        for number, fields in enumerate(self.perform(line)):
+            self.note(topic, who, f"everything of {way} {codec} {fate} {number}", "; ".join(fields))
 
     def send_unnamed(self, who: str, topic: str, text: str, txn: Txn) -> None:
         """By a frame of a client that names the transaction in its command and not in the message;
         the topic is registered with the transaction and loaded before."""
         self.client(who)
         wire = self.perform(f"send-unnamed {self.url(topic)} {text}{_in(txn)}")
-        asked = f"Send {text}{self.name(txn)}, which the message does not say"
-        self.note(who, topic, asked, f"ok @{self.place(topic, wire)}")
+        question = f"Send {text}{self.name(txn)}, which the message does not say"
+        self.note(who, topic, question, f"ok @{self.place(topic, wire)}")
 
     def send_unplaced(self, who: str, topic: str, text: str, txn: Txn | None = None) -> None:
         """Behind nobody knows how many markers: where it lies is not noted."""
@@ -225,8 +226,8 @@ class Lab(Notebook):
     def send_batch(self, who: str, topic: str, texts: list[str], txn: Txn | None = None) -> None:
         """Several messages as one entry."""
         label = self.producer(who, topic, batching="yes")
-        told = self.perform(f"batch {label} {' '.join(texts)}{_in(txn)}")
-        places = ", ".join(f"@{self.place(topic, wire)}" for wire in told)
+        ids = self.perform(f"batch {label} {' '.join(texts)}{_in(txn)}")
+        places = ", ".join(f"@{self.place(topic, wire)}" for wire in ids)
         self.note(who, topic, f"Send {', '.join(texts)}{self.name(txn)}", f"ok {places}")
 
     # -- consumers -------------------------------------------------------------------------
@@ -238,16 +239,16 @@ class Lab(Notebook):
         self.client(who)
         consumer = Consumer(f"{who}<{topic}/{subscription}", who, topic, subscription)
         line = f"consumer {consumer.label} {who} {self.url(topic)} {subscription} {kind}"
-        told = self.attempt(f"{line}{_write(settings)}")
-        self.note(who, topic, f"Subscribe {subscription} {kind}", told)
+        outcome = self.attempt(f"{line}{_write(settings)}")
+        self.note(who, topic, f"Subscribe {subscription} {kind}", outcome)
         return consumer
 
     def wait_connected(self, consumer: Consumer) -> None:
         """Until the broker has it again: a client comes back by itself."""
 
         def is_back() -> bool:
-            found = self.json(f"{ADMIN}/{self.wire(consumer.topic)}/stats")
-            there = found["subscriptions"] if isinstance(found, dict) else {}
+            stats = self.json(f"{ADMIN}/{self.wire(consumer.topic)}/stats")
+            there = stats["subscriptions"] if isinstance(stats, dict) else {}
             return bool(there.get(consumer.subscription, {}).get("consumers"))
 
         self.wait_until(is_back)
@@ -261,17 +262,17 @@ class Lab(Notebook):
         self._received(consumer, f"receive {consumer.label} 99 wait={wait_ms}", 0)
 
     def _received(self, consumer: Consumer, line: str, count: int) -> list[Got]:
-        found = [
+        messages = [
             Got(m["text"], self.place(consumer.topic, m["id"]), m["id"], m["again"])
             for m in self.perform(line)
         ]
-        for got in found:
+        for got in messages:
             again = f" redelivered {got.again}" if got.again else ""
-            told = f"Message {got.text} @{got.place}{again}"
-            self.note(consumer.topic, consumer.who, told, "")
-        if len(found) < count or not found:
+            delivery = f"Message {got.text} @{got.place}{again}"
+            self.note(consumer.topic, consumer.who, delivery, "")
+        if len(messages) < count or not messages:
             self.note(consumer.who, consumer.place, "receive", "nothing")
-        return found
+        return messages
 
     def receive_unplaced(self, consumer: Consumer, count: int) -> None:
         """Without their places, as of `send_unplaced`."""
@@ -298,28 +299,28 @@ class Lab(Notebook):
         self, verb: str, kind: str, consumer: Consumer, messages: tuple[Got, ...], txn: Txn | None
     ) -> None:
         ids = " ".join(m.wire for m in messages)
-        told = self.attempt(f"{verb} {consumer.label} {ids}{_in(txn)}")
+        outcome = self.attempt(f"{verb} {consumer.label} {ids}{_in(txn)}")
         where = ", ".join(m.place for m in messages)
-        asked = f"Ack{kind} {consumer.subscription} {where}{self.name(txn)}"
-        self.note(consumer.who, consumer.topic, asked, told)
+        question = f"Ack{kind} {consumer.subscription} {where}{self.name(txn)}"
+        self.note(consumer.who, consumer.topic, question, outcome)
 
     def retry(self, consumer: Consumer, message: Got) -> None:
         """Send it to the retry topic, and acknowledge it (reconsumeLater)."""
         self.perform(f"retry {consumer.label} {message.wire}")
-        asked = f"retry {consumer.subscription} {message.text}"
-        self.note(consumer.who, consumer.topic, asked, "ok")
+        question = f"retry {consumer.subscription} {message.text}"
+        self.note(consumer.who, consumer.topic, question, "ok")
 
     def redeliver(self, consumer: Consumer) -> None:
         """All that it holds and has not acknowledged."""
         self.perform(f"redeliver {consumer.label}")
-        asked = f"Redeliver {consumer.subscription}"
-        self.note(consumer.who, consumer.topic, asked, "")
+        question = f"Redeliver {consumer.subscription}"
+        self.note(consumer.who, consumer.topic, question, "")
 
     def leave(self, consumer: Consumer) -> None:
         """Close it; the subscription stays."""
         self.perform(f"close {consumer.label}")
-        asked = f"CloseConsumer {consumer.subscription}"
-        self.note(consumer.who, consumer.topic, asked, "ok")
+        question = f"CloseConsumer {consumer.subscription}"
+        self.note(consumer.who, consumer.topic, question, "ok")
 
     def read_all(self, who: str, topic: str) -> None:
         """What a new reader finds, from the first message until it is told that there is none."""

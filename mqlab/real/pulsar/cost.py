@@ -110,14 +110,14 @@ class PricedPulsar(Priced):
 
     def writes(self) -> Counter[str]:
         log = self._get(LOG)["transactionLogStats"]["managedLedgerInternalStats"]
-        found = Counter({COORDINATOR: log["entriesAddedCounter"]})
+        entries = Counter({COORDINATOR: log["entriesAddedCounter"]})
         for topic in self._topics:
-            found[TOPICS] += self._get(f"{STATS}/{topic}/internalStats")["entriesAddedCounter"]
+            entries[TOPICS] += self._get(f"{STATS}/{topic}/internalStats")["entriesAddedCounter"]
         snapshots = self._get(f"{STATS}/__transaction_buffer_snapshot/internalStats")
-        found[SNAPSHOTS] += snapshots["entriesAddedCounter"]
+        entries[SNAPSHOTS] += snapshots["entriesAddedCounter"]
         for cursor in log["cursors"].values():
-            found[CURSOR] += cursor["cursorLedgerLastEntry"]
-        return found
+            entries[CURSOR] += cursor["cursorLedgerLastEntry"]
+        return entries
 
     def _get(self, path: str) -> Any:
         with urllib.request.urlopen(self.pulsar.admin + path, timeout=20) as answer:

@@ -54,9 +54,9 @@ class JavaDriver:
         heard = self._java.hear()
         while not heard.startswith("{"):  # a library that cannot be kept from printing
             heard = self._java.hear()
-        told = json.loads(heard)
-        if told["line"] != line:
-            raise RealBrokerError(f"{SOURCE.name} answers {told['line']!r}, asked was {line!r}")
-        if "error" in told:
-            raise Thrown(told["error"])
-        return told["answer"]
+        reply = json.loads(heard)
+        if reply["line"] != line:
+            raise RealBrokerError(f"{SOURCE.name} answers {reply['line']!r}, asked was {line!r}")
+        if "error" in reply:
+            raise Thrown(reply["error"])
+        return reply["answer"]

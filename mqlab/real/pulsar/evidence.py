@@ -42,7 +42,7 @@ CONTRADICTIONS = (
     ),
     Contradiction(
         FactKind.REPLY,
-        lambda said: isinstance(said, NewTxnResponse) and said.ok,
+        lambda response: isinstance(response, NewTxnResponse) and response.ok,
         Text(
             "the highest 16 bits of a transaction's 128-bit id are its coordinator's number",
             "128 位事务 ID 的最高 16 位是协调者编号",

@@ -86,8 +86,8 @@ class Notebook:
     _begun: list[Txn] = field(default_factory=list)
     _wire: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def note(self, who: str, to: str, asked: object, answered: object) -> None:
-        self.notes.append(Observation(who, to, str(asked), str(answered)))
+    def note(self, who: str, to: str, question: object, answer: object) -> None:
+        self.notes.append(Observation(who, to, str(question), str(answer)))
 
     # -- lines -----------------------------------------------------------------------------
 
@@ -98,10 +98,10 @@ class Notebook:
     def attempt(self, line: str) -> str:
         """`ok …`, or the exception's name."""
         try:
-            told = self.perform(line)
+            answer = self.perform(line)
         except Thrown as thrown:
             return str(thrown)
-        return "ok" if told == "ok" else f"ok {told}"
+        return "ok" if answer == "ok" else f"ok {answer}"
 
     def http(self, method: str, path: str, body: str = "") -> Any:
         """The answer of the admin interface: status, headers about an entry, body."""
@@ -109,8 +109,8 @@ class Notebook:
 
     def json(self, path: str) -> Any:
         """What the admin interface says there; its status where it says nothing."""
-        told = self.http("GET", path)
-        return json.loads(told["body"]) if told["status"] == 200 else told["status"]
+        response = self.http("GET", path)
+        return json.loads(response["body"]) if response["status"] == 200 else response["status"]
 
     def wait_until(self, ask: Callable[[], bool], patience_s: float = PATIENCE_S) -> bool:
         """Ask until it is so; False where it never is."""
@@ -149,8 +149,8 @@ class Notebook:
 
     def stats(self, topic: str) -> dict[str, Any]:
         """What the broker says of the topic's ledgers and cursors."""
-        found = self.json(f"{ADMIN}/{self.wire(topic)}/internalStats")
-        return found if isinstance(found, dict) else {}
+        answer = self.json(f"{ADMIN}/{self.wire(topic)}/internalStats")
+        return answer if isinstance(answer, dict) else {}
 
     def place(self, topic: str, wire: str) -> str:
         """The position of a topic that is "ledger:entry" (and ":index") on the wire, counted over

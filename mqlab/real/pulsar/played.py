@@ -97,9 +97,9 @@ class PlayedDriver:
 
     def _begin(self, line: Line) -> str:
         name, timeout_ms = line.words[1], line.words[3]
-        told = self.engine.call(f"new-transaction {name} timeout={timeout_ms}")
-        self._ids[name] = told.strip("()").replace(",", "/")
-        return told
+        txn_id = self.engine.call(f"new-transaction {name} timeout={timeout_ms}")
+        self._ids[name] = txn_id.strip("()").replace(",", "/")
+        return txn_id
 
     def _register(self, line: Line) -> str:
         name, url = line.words[1:]
@@ -153,8 +153,8 @@ class PlayedDriver:
         _, producer, text = line.words
         number = f" sequence={line.settings['seq']}" if "seq" in line.settings else ""
         topic = name_topic(producer.partition(">")[2])
-        told = self.engine.call(f"send {topic} {text}{line.txn()}{number}")
-        return _place(told)
+        position = self.engine.call(f"send {topic} {text}{line.txn()}{number}")
+        return _place(position)
 
     def _send_unnamed(self, line: Line) -> str:
         _, url, text = line.words
@@ -254,9 +254,9 @@ class PlayedDriver:
         return self._came[line.words[1]].pop(0)
 
 
-def _place(told: str) -> str:
+def _place(position: str) -> str:
     """ "@3" or "orders-0@3" as a position on the wire; a duplicate has none."""
-    place = told.rpartition("@")[2]
+    place = position.rpartition("@")[2]
     return "-1:-1" if place in ("-1", "") else f"0:{place}"
 
 

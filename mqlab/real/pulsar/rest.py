@@ -39,9 +39,9 @@ def name_topic(url: str) -> str:
 def answer_http(driver: PlayedDriver, method: str, path: str) -> Answer:
     """Raises NotOffered for what the engine has not."""
     for pattern, find in ROUTES:
-        if found := re.fullmatch(pattern, f"{method} {path}"):
+        if match := re.fullmatch(pattern, f"{method} {path}"):
             try:
-                return find(driver, *found.groups())
+                return find(driver, *match.groups())
             except Thrown as thrown:
                 return _say(STATUS.get(str(thrown), BROKEN))
     raise NotOffered(f"{method} {path}")
@@ -80,18 +80,18 @@ def _stats(driver: PlayedDriver, topic: str) -> Answer:
 def _entry(driver: PlayedDriver, topic: str, ledger: str, entry: str) -> Answer:
     name = name_topic(topic)
     role, at = driver.engine.role(name), int(entry)
-    (found,) = driver.engine.world.nodes[name].disk.log(name).read(at, at + 1)
+    (stored,) = driver.engine.world.nodes[name].disk.log(name).read(at, at + 1)
     headers = {}
-    if found.txn is not None:
-        headers["txnid-most-bits"] = str(found.txn.most)
-        headers["txnid-least-bits"] = str(found.txn.least)
-        headers["txn-aborted"] = str(found.txn in role.buffer.aborts).lower()
-    if found.marker is not None:
-        headers["marker-type"] = str(int(found.marker))
-    if len(found.values) > 1:
-        headers["num-batch-message"] = str(len(found.values))
+    if stored.txn is not None:
+        headers["txnid-most-bits"] = str(stored.txn.most)
+        headers["txnid-least-bits"] = str(stored.txn.least)
+        headers["txn-aborted"] = str(stored.txn in role.buffer.aborts).lower()
+    if stored.marker is not None:
+        headers["marker-type"] = str(int(stored.marker))
+    if len(stored.values) > 1:
+        headers["num-batch-message"] = str(len(stored.values))
     headers["txn-uncommitted"] = str(at > role.buffer.readable).lower()
-    return _say(OK, ", ".join(map(str, found.values)), headers)
+    return _say(OK, ", ".join(map(str, stored.values)), headers)
 
 
 def _unload(driver: PlayedDriver, topic: str) -> Answer:
@@ -113,8 +113,8 @@ def _unsubscribe(driver: PlayedDriver, topic: str, subscription: str) -> Answer:
 
 
 def _facts(driver: PlayedDriver, call: str) -> dict[str, str]:
-    told = driver.engine.call(call)
-    return dict(re.findall(r"(\w+)=(\{[^}]*\}|\S+)", told))
+    line = driver.engine.call(call)
+    return dict(re.findall(r"(\w+)=(\{[^}]*\}|\S+)", line))
 
 
 def _set(text: str) -> list[str]:
@@ -152,8 +152,8 @@ def _transaction_log(driver: PlayedDriver) -> Answer:
 
 
 def _slow(driver: PlayedDriver, timeout_ms: str) -> Answer:
-    told = driver.engine.call(f"slow-transactions 0 {timeout_ms}")
-    return _say(OK, dict.fromkeys(re.findall(r"\(\d+,\d+\)", told), ""))
+    ids = driver.engine.call(f"slow-transactions 0 {timeout_ms}")
+    return _say(OK, dict.fromkeys(re.findall(r"\(\d+,\d+\)", ids), ""))
 
 
 def _abort(driver: PlayedDriver, most: str, least: str) -> Answer:
