@@ -106,8 +106,8 @@ class Lab:
     _open: list[Connection] = field(default_factory=list)
     _halves: dict[int, int] = field(default_factory=dict)
 
-    def note(self, who: str, to: str, asked: object, answered: object) -> None:
-        self.notes.append(Observation(who, to, str(asked), str(answered)))
+    def note(self, who: str, to: str, question: object, answer: object) -> None:
+        self.notes.append(Observation(who, to, str(question), str(answer)))
 
     def close(self) -> None:
         for connection in self._open:
@@ -199,17 +199,17 @@ class Lab:
         it holds, a message a line. `name`: of a topic, or "half", "op", "discard"."""
         self.wait_until(lambda: len(self.pull(name, queue_id)) >= end)
         time.sleep(SETTLE_S)
-        found = self.pull(name, queue_id)
+        records = self.pull(name, queue_id)
         place = name if name in SHORT else f"{name}-{queue_id}"
-        halves = found if name == "half" else self.pull("half")
+        halves = records if name == "half" else self.pull("half")
         self._halves |= {record.physical_offset: record.queue_offset for record in halves}
-        for record in found:
+        for record in records:
             kind = name if name in SHORT else "message"
-            told = f"{kind} {self.describe(record)} @{record.queue_offset}"
-            self.note(LOG, place, f"Pull @{record.queue_offset}", told + self._origin(record))
-        if not found:
+            entry = f"{kind} {self.describe(record)} @{record.queue_offset}"
+            self.note(LOG, place, f"Pull @{record.queue_offset}", entry + self._origin(record))
+        if not records:
             self.note(LOG, place, "Pull @0", "nothing")
-        return found
+        return records
 
     def describe(self, record: MessageRecord) -> str:
         """A message by its words; in brackets how often its half was asked about."""
@@ -224,17 +224,17 @@ class Lab:
 
     # -- what timers do --------------------------------------------------------------------
 
-    def round(self, young: bool = False, timeout_ms: int = -1, told: bool = True) -> None:
+    def round(self, young: bool = False, timeout_ms: int = -1, noted: bool = True) -> None:
         """One check round, and how far it has come: the committed offsets of both topics.
         `young`: it finds every half younger than transactionTimeOut; else every half is older,
-        or than `timeout_ms`. `told` False where the round may end in two ways."""
+        or than `timeout_ms`. `noted` False where the round may end in two ways."""
         time.sleep(SETTLE_S)
         default = YOUNG_MS if young else OLD_MS
         self.target.control.round(default if timeout_ms < 0 else timeout_ms)
         time.sleep(SETTLE_S)
-        if told:
-            asked = "check round" + (" while young" if young else "")
-            self.note(TIMER, BROKER, asked, self.progress())
+        if noted:
+            question = "check round" + (" while young" if young else "")
+            self.note(TIMER, BROKER, question, self.progress())
 
     def progress(self) -> str:
         """Where the next round begins, in the half topic and in the op topic."""

@@ -35,27 +35,27 @@ HALVES, OPS, QUEUES, LOG = "half topic", "op topic", "topics' queues", "commit l
 
 def make_namer() -> Namer:
     """Names requests by their code, an answer by the request of its number; either side asks."""
-    asked: dict[tuple[bool, int], str] = {}
+    requests: dict[tuple[bool, int], str] = {}
 
     def name(frame: bytes, up: bool) -> str:
         command = decode_command(frame)
         if command.is_response:
-            return asked.pop((not up, command.opaque), "unasked")
+            return requests.pop((not up, command.opaque), "unasked")
         words = NAMES.get(command.code, f"request {command.code}")  # type: ignore[call-overload]
-        return asked.setdefault((up, command.opaque), words)
+        return requests.setdefault((up, command.opaque), words)
 
     return name
 
 
 def count_records(log: bytes) -> Counter[str]:
     """The records of a file of the commit log, by topic."""
-    found: Counter[str] = Counter()
+    records: Counter[str] = Counter()
     at = 0
     while at + 4 <= len(log) and int.from_bytes(log[at : at + 4], "big"):
         record, at = decode_record(log, at)
         topics = {HALF_TOPIC: HALVES, OP_TOPIC: OPS}
-        found[topics.get(record.topic, QUEUES)] += 1
-    return found
+        records[topics.get(record.topic, QUEUES)] += 1
+    return records
 
 
 def place_of(path: str) -> str:

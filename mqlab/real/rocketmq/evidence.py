@@ -21,7 +21,7 @@ ONE_WAY = re.compile(
 CONTRADICTIONS = (
     Contradiction(
         FactKind.SEND,
-        lambda asked: isinstance(asked, CheckTransactionState) and asked.message.check_times != 1,
+        lambda check: isinstance(check, CheckTransactionState) and check.message.check_times != 1,
         Text("the broker asks without limit", "broker 会无限次回查"),
     ),
 )

@@ -71,17 +71,17 @@ def run_example(name_server: str, name: str, *arguments: str) -> Iterator[Beside
 def hear_all(app: Beside, pattern: re.Pattern[str], count: int) -> list[re.Match[str]]:
     """The first `count` things of this kind that it prints; all else is the client's own log.
     Raises RealBrokerError where there are fewer."""
-    found = hear_some(app, pattern, count)
-    if len(found) < count:
-        raise RealBrokerError(f"{app.name} told {len(found)} things of {count}, and no more")
-    return found
+    matches = hear_some(app, pattern, count)
+    if len(matches) < count:
+        raise RealBrokerError(f"{app.name} told {len(matches)} things of {count}, and no more")
+    return matches
 
 
 def hear_some(app: Beside, pattern: re.Pattern[str], most: int) -> list[re.Match[str]]:
     """The same where it may end earlier."""
-    found: list[re.Match[str]] = []
+    matches: list[re.Match[str]] = []
     for line in app.hear_rest():
-        found += pattern.finditer(line)
-        if len(found) >= most:
+        matches += pattern.finditer(line)
+        if len(matches) >= most:
             break
-    return found
+    return matches

@@ -91,8 +91,8 @@ def unpack(sys_flag: int, body: bytes, size: int) -> bytes:
         if sys_flag & TYPE in (0, 0x300):
             return zlib.decompress(body)
         codec = {0x100: "lz4", 0x200: "zstd"}[sys_flag & TYPE]
-        found: bytes = pyarrow.decompress(body, size, codec=codec, asbytes=True)
-        return found
+        plain: bytes = pyarrow.decompress(body, size, codec=codec, asbytes=True)
+        return plain
     except (zlib.error, KeyError, OSError):
         return body
 
@@ -122,12 +122,12 @@ class Teller:
     def read(self, topic: str, end: int) -> list[MessageRecord]:
         """All messages of a topic's queue 0, when there are `end`, a little later."""
         self.lab.wait_until(lambda: self._end_of(topic) >= end)
-        found: list[MessageRecord] = []
-        while more := self._pull(topic, len(found)):
-            found += more
-        for number, record in enumerate(found):
+        records: list[MessageRecord] = []
+        while more := self._pull(topic, len(records)):
+            records += more
+        for number, record in enumerate(records):
             self.counted[record.physical_offset] = number
-        return found
+        return records
 
     def _pull(self, topic: str, offset: int, most: int = 32) -> list[MessageRecord]:
         answer = self.lab.ask(
@@ -162,18 +162,18 @@ class Teller:
         self.collect(LOG, topic, name, case, self.tell(case, record, source))
         self.collect(LOG, topic, f"{name}'s properties", case, self._properties(case, record))
 
-    def collect(self, who: str, to: str, asked: str, case: Case, answered: str) -> None:
+    def collect(self, who: str, to: str, question: str, case: Case, answer: str) -> None:
         """What is told of several cases in the same words is noted once."""
-        self.alike.setdefault((who, to, asked, answered), []).append(case.words)
+        self.alike.setdefault((who, to, question, answer), []).append(case.words)
 
     def note_collected(self) -> None:
-        for (who, to, asked, answered), cases in self.alike.items():
-            self.lab.note(who, to, f"{asked}: {', '.join(cases)}", answered)
+        for (who, to, question, answer), cases in self.alike.items():
+            self.lab.note(who, to, f"{question}: {', '.join(cases)}", answer)
         self.alike.clear()
 
     def tell(self, case: Case, record: MessageRecord, source: int = -1) -> str:
         at = record.physical_offset
-        told = {
+        values = {
             "queueId": record.queue_id,
             "queueOffset": self._number(record.queue_offset, self.counted.get(at, -1)),
             "body": self._body(case, record),
@@ -187,7 +187,7 @@ class Teller:
             "preparedTransactionOffset": self._origin(case, record, source),
             "physicalOffset": "behind it" if at > source else "not behind it",
         }
-        return ", ".join(f"{name} {value}" for name, value in told.items())
+        return ", ".join(f"{name} {value}" for name, value in values.items())
 
     def _number(self, offset: int, counted: int) -> str:
         return "as counted" if offset == counted else f"{offset} for {counted}"
@@ -232,11 +232,11 @@ class Teller:
         return name.replace(self.lab.wire(""), "")
 
     def _properties(self, case: Case, record: MessageRecord) -> str:
-        told = []
+        pairs = []
         for name, value in sorted(record.properties.items()):
             value = self._id(case, value) if name in IDS else self.short(value)
-            told.append(f"{name}={value}")
-        return "; ".join(told) or "none"
+            pairs.append(f"{name}={value}")
+        return "; ".join(pairs) or "none"
 
     def _id(self, case: Case, value: str) -> str:
         """By what it refers to: a record's place, or the message by its unique key."""
@@ -253,12 +253,12 @@ class Teller:
     def tell_fields(self, case: Case, command: RemotingCommand, offset: int, counted: int) -> str:
         """The header of an answer or of a question that is about the record at `offset`, which is
         number `counted` of its queue."""
-        told = []
+        pairs = []
         for name, value in sorted(command.fields.items()):
             if name in ("commitLogOffset", "msgId", "offsetMsgId", "transactionId"):
                 right = value in (str(offset), self._id_of(offset))
                 value = "where it lies" if right else self._id(case, value)
             elif name in ("queueOffset", "tranStateTableOffset"):
                 value = self._number(int(value), counted)
-            told.append(f"{name}={self.short(value)}")
-        return "; ".join(told)
+            pairs.append(f"{name}={self.short(value)}")
+        return "; ".join(pairs)

@@ -98,8 +98,8 @@ class Mqadmin:
             plain = " ".join(line.replace(self._lab.wire(""), "").split())
             for address in (target.name_server, target.address):
                 plain = plain.replace(address, "BROKER")
-            if found := REMARK.search(plain):
-                return [*out, found[0]]
+            if remark := REMARK.search(plain):
+                return [*out, remark[0]]
             for pattern, better in CHANGES:
                 plain = re.sub(pattern, better, plain)
             if plain and not NOISE.match(plain):

@@ -157,10 +157,10 @@ class Producer:
             m=True,
         )
         stored = _stored(answer) if answer.code in STATUS else name_response(answer.code)
-        asked = f"SendBatchMessage {place} {', '.join(words)} with bits {int(bits)}"
-        asked += "".join(f" {name}={value} of each" for name, value in each.items())
-        asked += "".join(f" {n}={value} of the request" for n, value in request.items())
-        self.lab.note(self.who, BROKER, asked, stored)
+        question = f"SendBatchMessage {place} {', '.join(words)} with bits {int(bits)}"
+        question += "".join(f" {name}={value} of each" for name, value in each.items())
+        question += "".join(f" {n}={value} of the request" for n, value in request.items())
+        self.lab.note(self.who, BROKER, question, stored)
 
     # -- ending ----------------------------------------------------------------------------
 
@@ -168,21 +168,21 @@ class Producer:
         """END_TRANSACTION that waits for its answer. `wrong`: `group`, `queue_offset` or
         `commit_log_offset` that are not the half's."""
         name = NAMES.get(end, str(end))
-        asked = f"EndTransaction {name} {half.words}" + (" from check" if from_check else "")
+        question = f"EndTransaction {name} {half.words}" + (" from check" if from_check else "")
         if wrong:
             place = wrong.get("queue_offset", half.queue_offset)
             log = wrong.get("commit_log_offset", half.physical_offset)
-            asked += f" {wrong.get('group', self.group)} half@{place} log@{log}"
+            question += f" {wrong.get('group', self.group)} half@{place} log@{log}"
         fields = self.end_fields(half, end, from_check, wrong)
         try:
             patience = SILENCE_S if end == UNKNOW else PATIENCE_S
-            told = tell(
+            outcome = tell(
                 self.connection.ask(RequestCode.END_TRANSACTION, patience_s=patience, **fields)
             )
         except TimeoutError:
-            told = "no answer"
-        self.lab.note(self.who, BROKER, asked, told)
-        return told
+            outcome = "no answer"
+        self.lab.note(self.who, BROKER, question, outcome)
+        return outcome
 
     def end_fields(
         self, half: Half, end: int, from_check: bool, wrong: dict[str, Any]
@@ -203,12 +203,12 @@ class Producer:
     def asked(self, count: int) -> list[Half]:
         """Wait for `count` checks, and a little for one more; note each with the half it names.
         Checks leave through a pool of threads: what one round asks comes in any order."""
-        found = [self._check(PATIENCE_S) for _ in range(count)]
-        found.append(self._check(SETTLE_S))
-        checks = sorted(filter(None, found), key=lambda half: half.queue_offset)
+        arrived = [self._check(PATIENCE_S) for _ in range(count)]
+        arrived.append(self._check(SETTLE_S))
+        checks = sorted(filter(None, arrived), key=lambda half: half.queue_offset)
         for half in checks:
-            told = f"CheckTransactionState {half.words} ({half.times})"
-            self.lab.note(BROKER, self.who, told, f"about half @{half.queue_offset}")
+            question = f"CheckTransactionState {half.words} ({half.times})"
+            self.lab.note(BROKER, self.who, question, f"about half @{half.queue_offset}")
         if not checks:
             self.lab.note(BROKER, self.who, "CheckTransactionState", "nobody is asked")
         return checks
@@ -234,8 +234,8 @@ class Producer:
     def resume(self, half: Half, msg_id: str) -> None:
         """RESUME_CHECK_HALF_MESSAGE of a message that was given up."""
         answer = self.connection.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, msgId=msg_id)
-        asked = str(ResumeCheckHalfMessage(0)).partition(" @")[0]
-        self.lab.note("operator", BROKER, f"{asked} {half.words}", tell(answer))
+        question = str(ResumeCheckHalfMessage(0)).partition(" @")[0]
+        self.lab.note("operator", BROKER, f"{question} {half.words}", tell(answer))
 
 
 def _stored(answer: RemotingCommand) -> str:

@@ -65,27 +65,27 @@ class Connection:
         answer: queue.SimpleQueue[RemotingCommand | None] = queue.SimpleQueue()
         number = self._send(code, body, 0, fields, answer)
         try:
-            found = answer.get(timeout=patience_s)
+            command = answer.get(timeout=patience_s)
         except queue.Empty as error:
             raise TimeoutError(f"no answer to request {code}") from error
         finally:
             self._waiting.pop(number, None)
-        if found is None:
+        if command is None:
             raise ConnectionError("the broker has closed the connection")
-        return found
+        return command
 
     def tell(self, code: int, body: bytes = b"", **fields: Any) -> None:
         """A one-way request."""
         self._send(code, body, Flag.ONEWAY, fields, None)
 
     def _send(self, code: int, body: bytes, flag: int, fields: dict[str, Any], waiter: Any) -> int:
-        said = {name: _text(value) for name, value in fields.items() if value is not None}
+        header = {name: _text(value) for name, value in fields.items() if value is not None}
         with self._lock:
             self._asked += 1
             number = self._asked
             if waiter is not None:
                 self._waiting[number] = waiter
-            command = RemotingCommand(code, said, body, number, flag, language="PYTHON")
+            command = RemotingCommand(code, header, body, number, flag, language="PYTHON")
             self._socket.sendall(encode_command(command))
         return number
 

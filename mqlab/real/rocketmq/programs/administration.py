@@ -44,8 +44,8 @@ class Operator:
         ask = self.names.ask if names else self.lab.ask
         answer = ask(code, body, **own)
         given = " ".join(f"{k}={v}" for k, v in fields.items() if k not in TOPIC)
-        asked = f"{code.name} {given}".replace("@", "").strip()
-        self.lab.note(WHO, NAME_SERVER if names else BROKER, asked, self.tell(answer))
+        question = f"{code.name} {given}".replace("@", "").strip()
+        self.lab.note(WHO, NAME_SERVER if names else BROKER, question, self.tell(answer))
 
     def wire(self, value: Any) -> Any:
         at, text = isinstance(value, str) and "@" in value, str(value)
@@ -54,33 +54,33 @@ class Operator:
     def tell(self, answer: RemotingCommand) -> str:
         """The code, the header's fields, the body as sorted JSON."""
         fields = sorted(answer.fields.items() - {("version", answer.fields.get("version", ""))})
-        said = [tell(answer), *(f"{k}={v}" for k, v in fields)]
+        parts = [tell(answer), *(f"{k}={v}" for k, v in fields)]
         if answer.body:
-            said.append(self.tell_body(answer.body.decode()))
-        return self.short(" ".join(said))
+            parts.append(self.tell_body(answer.body.decode()))
+        return self.short(" ".join(parts))
 
     def tell_body(self, text: str) -> str:
         try:
-            told = json.loads(NUMBER.sub(r'\1"\2":', QUEUE.sub(r'"\2-\1":', text)))
+            data = json.loads(NUMBER.sub(r'\1"\2":', QUEUE.sub(r'"\2-\1":', text)))
         except ValueError:  # properties, a line each
             rows = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
             return ", ".join(f"{name}={rows[name]}" for name in SETTINGS)
-        return json.dumps(self.mask(told), sort_keys=True, separators=(",", ":"))
+        return json.dumps(self.mask(data), sort_keys=True, separators=(",", ":"))
 
-    def mask(self, told: Any, name: str = "") -> Any:
+    def mask(self, data: Any, name: str = "") -> Any:
         """Without times, and of all topics those of the program."""
         if name == "topicList":
-            return sorted(topic for topic in told if topic.startswith(self.lab.wire("")))
+            return sorted(topic for topic in data if topic.startswith(self.lab.wire("")))
         if name == "table":
-            return dict.fromkeys(sorted(told.keys() & FIGURES), "told")
-        if isinstance(told, dict):
-            kept = told.keys() - {"consumeTps"}  # what is handed out is not counted here
-            return {key: self.mask(told[key], key) for key in kept}
-        if isinstance(told, list):
-            return [self.mask(value) for value in told]
-        if isinstance(told, (int, float)) and name.lower().endswith("timestamp"):
-            return "TIME" if told else 0
-        return "#" if name.lower().endswith("tps") or name == "avgpt" else told
+            return dict.fromkeys(sorted(data.keys() & FIGURES), "told")
+        if isinstance(data, dict):
+            kept = data.keys() - {"consumeTps"}  # what is handed out is not counted here
+            return {key: self.mask(data[key], key) for key in kept}
+        if isinstance(data, list):
+            return [self.mask(value) for value in data]
+        if isinstance(data, (int, float)) and name.lower().endswith("timestamp"):
+            return "TIME" if data else 0
+        return "#" if name.lower().endswith("tps") or name == "avgpt" else data
 
     def short(self, text: str) -> str:
         """Without the prefix of names, and without ports."""

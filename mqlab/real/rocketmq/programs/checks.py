@@ -86,8 +86,8 @@ def never_resolved(lab: Lab) -> None:
 def give_up(lab: Lab, app: Producer) -> Half:
     """Rounds until the one half there is is parked. Its last check races with that: the third
     round, or the one behind it, finds the copy of the third check."""
-    for told in (True, True, False):
-        lab.round(told=told)
+    for noted in (True, True, False):
+        lab.round(noted=noted)
         (copy,) = app.asked(1)
     lab.round()
     app.asked(0)
@@ -146,7 +146,7 @@ def checker_null_then_throws(lab: Lab) -> None:
     lab.round()
     (copy,) = app.asked(1)
     app.end(copy, UNKNOW, from_check=True)
-    lab.round(told=False)
+    lab.round(noted=False)
     (copy,) = app.asked(1)
     app.end(copy, COMMIT, from_check=True)
     lab.write_ops()
@@ -164,8 +164,8 @@ def five_way_mix(lab: Lab) -> None:
         app.end(half, (COMMIT, ROLLBACK, UNKNOW, UNKNOW, UNKNOW)[n % 5])
     lab.write_ops()
     answers = {2: COMMIT, 3: ROLLBACK}
-    for count, told in ((6, True), (2, True), (2, False), (0, True)):
-        lab.round(told=told)
+    for count, noted in ((6, True), (2, True), (2, False), (0, True)):
+        lab.round(noted=noted)
         for copy in app.asked(count):
             if (kind := int(copy.words[1:]) % 5) in answers:
                 app.end(copy, answers[kind], from_check=True)

@@ -41,10 +41,10 @@ def java_transactions(lab: Lab) -> None:
         client.tell_until("sent")
         lab.wait_until(lambda: is_known(lab, "transactions-producer"))
         lab.write_ops()
-        lab.round(told=False)
+        lab.round(noted=False)
         client.tell_until("asked")
         lab.write_ops()
-        lab.round(told=False)
+        lab.round(noted=False)
         client.tell_until("end")
 
 
@@ -58,7 +58,7 @@ def every_field(codec: str, lab: Lab) -> None:
         lab.wait_until(lambda: is_known(lab))
         time.sleep(SETTLE_S)  # a message is there before its op record
         lab.write_ops()
-        lab.round(told=False)
+        lab.round(noted=False)
         client.tell_until("end")
 
 
@@ -77,5 +77,5 @@ def java_heir(lab: Lab) -> None:
     with Story(lab, "heir", launch(lab, CLIENT_STORIES)) as client:
         client.tell_until("ready")
         lab.wait_until(lambda: is_known(lab, "heirs-producer"))
-        lab.round(told=False)
+        lab.round(noted=False)
         client.tell_until("end")

@@ -47,22 +47,22 @@ def send_back(lab: Lab, record: MessageRecord, level: int = 0, most: int = 16) -
         unitMode=False,
         maxReconsumeTimes=most,
     )
-    asked = f"ConsumerSendMsgBack {record.body.decode()} level={level}"
-    lab.note("stock", BROKER, asked, tell(answer))
+    question = f"ConsumerSendMsgBack {record.body.decode()} level={level}"
+    lab.note("stock", BROKER, question, tell(answer))
 
 
 def redelivered(lab: Lab, offset: int) -> MessageRecord | None:
     """Wait for the message at this offset of the group's retry topic: its delay is the next
     level, beginning with the third."""
     lab.target.control.end_delay(3 + offset)
-    found: list[MessageRecord] = []
+    records: list[MessageRecord] = []
 
     def there() -> bool:
-        found[:] = lab.pull(RETRY, 0, offset)
-        return bool(found)
+        records[:] = lab.pull(RETRY, 0, offset)
+        return bool(records)
 
     lab.wait_until(there)
-    return found[0] if found else None
+    return records[0] if records else None
 
 
 @program("seventeen-deliveries", "AbstractSendMessageProcessor.consumerSendMsgBack", needs=(SLOW,))
@@ -81,13 +81,13 @@ def seventeen_deliveries(lab: Lab) -> None:
             break
         deliveries += 1
         record = back
-        told = f"reconsumeTimes={back.reconsume_times} DELAY={back.properties.get('DELAY', '-')}"
-        lab.note("log", "%RETRY%", f"@{back.queue_offset}", f"{back.body.decode()} {told}")
+        state = f"reconsumeTimes={back.reconsume_times} DELAY={back.properties.get('DELAY', '-')}"
+        lab.note("log", "%RETRY%", f"@{back.queue_offset}", f"{back.body.decode()} {state}")
         if deliveries > 20:
             break
     for dead in lab.pull(DLQ):
-        told = f"{dead.body.decode()} reconsumeTimes={dead.reconsume_times}"
-        lab.note("log", "%DLQ%", f"@{dead.queue_offset}", told)
+        state = f"{dead.body.decode()} reconsumeTimes={dead.reconsume_times}"
+        lab.note("log", "%DLQ%", f"@{dead.queue_offset}", state)
     lab.note("stock", BROKER, "deliveries", deliveries)
 
 
@@ -102,8 +102,8 @@ def straight_to_the_dlq(lab: Lab) -> None:
     send_back(lab, first, level=-1)
     lab.wait_until(lambda: bool(lab.pull(DLQ)))
     for dead in lab.pull(DLQ):
-        told = f"{dead.body.decode()} reconsumeTimes={dead.reconsume_times}"
-        lab.note("log", "%DLQ%", f"@{dead.queue_offset}", told)
+        state = f"{dead.body.decode()} reconsumeTimes={dead.reconsume_times}"
+        lab.note("log", "%DLQ%", f"@{dead.queue_offset}", state)
     send_back(lab, second)
     again = redelivered(lab, 0)
     names = ", ".join(sorted(again.properties)) if again else "nothing"

@@ -70,22 +70,22 @@ class Story:
         return self.take_answer(case, answer, "half" if half else "message")
 
     def take_answer(self, case: Case, answer: RemotingCommand, kind: str) -> Half | None:
-        asked = f"SendMessage {kind}"
+        question = f"SendMessage {kind}"
         if "msgId" not in answer.fields:
-            self.teller.collect("app", BROKER, asked, case, tell(answer))
+            self.teller.collect("app", BROKER, question, case, tell(answer))
             return None
         _, physical = read_msg_id(answer.fields["msgId"])
         key = self.teller.keys.setdefault(case.words, answer.fields.get("transactionId", ""))
-        told = self.teller.tell_fields(case, answer, physical, self.stored)
+        fields = self.teller.tell_fields(case, answer, physical, self.stored)
         self.stored += 1
-        self.teller.collect("app", BROKER, asked, case, f"{tell(answer)}: {told}")
+        self.teller.collect("app", BROKER, question, case, f"{tell(answer)}: {fields}")
         return Half(case.words, int(answer.fields["queueOffset"]), physical, key)
 
     def send_all(self, half: bool = True) -> list[tuple[Case, Half]]:
         """Those that the broker has taken, in their order."""
-        found = [(case, self.send(case, half)) for case in self.cases]
+        sent = [(case, self.send(case, half)) for case in self.cases]
         self.teller.note_collected()
-        return [(case, stored) for case, stored in found if stored is not None]
+        return [(case, stored) for case, stored in sent if stored is not None]
 
     def send_halves(self) -> list[tuple[Case, Half]]:
         """And tell how they lie there."""
@@ -130,19 +130,19 @@ class Story:
             unitMode=False,
             maxReconsumeTimes=16,
         )
-        asked = f"ConsumerSendMsgBack level={level}"
-        self.teller.collect("stock", BROKER, asked, case, tell(answer))
+        question = f"ConsumerSendMsgBack level={level}"
+        self.teller.collect("stock", BROKER, question, case, tell(answer))
 
     def hear_checks(self, count: int) -> list[tuple[MessageRecord, RemotingCommand]]:
         """The broker's questions, in the order of the copies that they name."""
-        found: list[tuple[MessageRecord, RemotingCommand]] = []
+        checks: list[tuple[MessageRecord, RemotingCommand]] = []
         for _ in range(count):
             try:
-                command = self.app.connection.pushed.get(timeout=LAST_S if found else PATIENCE_S)
+                command = self.app.connection.pushed.get(timeout=LAST_S if checks else PATIENCE_S)
             except queue.Empty:
                 break
-            found.append((decode_record(command.body)[0], command))
-        return sorted(found, key=lambda pair: pair[0].physical_offset)
+            checks.append((decode_record(command.body)[0], command))
+        return sorted(checks, key=lambda pair: pair[0].physical_offset)
 
 
 @program("every-field-ordinary", "MessageDecoder#encode, CommitLog#asyncPutMessage")
@@ -166,9 +166,9 @@ def batched(lab: Lab) -> None:
         answer = story.app.connection.ask(
             RequestCode.SEND_BATCH_MESSAGE, encode_batch(messages), m=True, i="", **fields
         )
-        told = f"{tell(answer)}: ids {len(answer.fields.get('msgId', '').split(','))}"
+        outcome = f"{tell(answer)}: ids {len(answer.fields.get('msgId', '').split(','))}"
         names = ", ".join(name for name in sorted(answer.fields) if name != "msgId")
-        lab.note("app", BROKER, f"SendBatchMessage {codec}", f"{told}; {names}")
+        lab.note("app", BROKER, f"SendBatchMessage {codec}", f"{outcome}; {names}")
         cases += these
     story.read("orders", "message", cases)
 
@@ -184,24 +184,24 @@ def checked(lab: Lab) -> None:
     story = Story(lab)
     sent = story.send_halves()
     lab.round()
-    asked = {r.physical_offset: (r, command) for r, command in story.hear_checks(len(sent))}
+    questions = {r.physical_offset: (r, command) for r, command in story.hear_checks(len(sent))}
     copies = story.teller.read("half", 2 * len(sent))[len(sent) :]
     ended = []
     for (case, half), copy in zip(sent, copies, strict=True):
         story.teller.note("copy", case, copy, half.physical_offset)
-        if copy.physical_offset not in asked:
+        if copy.physical_offset not in questions:
             story.teller.collect(BROKER, "app", "CheckTransactionState", case, "is not asked")
             continue
-        record, command = asked[copy.physical_offset]
+        record, command = questions[copy.physical_offset]
         at = copy.physical_offset
-        told = story.teller.tell_fields(case, command, at, story.teller.counted[at])
-        story.teller.collect(BROKER, "app", "CheckTransactionState", case, told)
+        fields = story.teller.tell_fields(case, command, at, story.teller.counted[at])
+        story.teller.collect(BROKER, "app", "CheckTransactionState", case, fields)
         story.teller.note("question", case, record, half.physical_offset)
         place = int(command.fields["tranStateTableOffset"])
         ended.append((case, Half(case.words, place, record.physical_offset, half.key)))
     for case, copy_half in ended:
-        told = story.end(copy_half, True)
-        story.teller.collect("app", BROKER, "EndTransaction from check", case, told)
+        outcome = story.end(copy_half, True)
+        story.teller.collect("app", BROKER, "EndTransaction from check", case, outcome)
     sources = [half.physical_offset for _, half in ended]
     story.read("orders", "message", [case for case, _ in ended], sources)
 
@@ -212,7 +212,7 @@ def parked(lab: Lab) -> None:
     story = Story(lab)
     sent = story.send_halves()
     for _ in range(5):
-        lab.round(told=False)
+        lab.round(noted=False)
     sources = [half.physical_offset for _, half in sent]
     story.read("discard", "parked", [case for case, _ in sent], sources)
 
@@ -230,11 +230,11 @@ def retried(lab: Lab) -> None:
             story.send_back(case, record, level=3)
         for _ in back:  # here each has a delay of its own
             lab.target.control.end_delay(3)
-        found = story.teller.read(RETRY, number * len(messages))[(number - 1) * len(messages) :]
-        for (case, source), record in zip(back, found, strict=False):
+        copies = story.teller.read(RETRY, number * len(messages))[(number - 1) * len(messages) :]
+        for (case, source), record in zip(back, copies, strict=False):
             story.teller.note(f"retry {number}", case, record, source.physical_offset)
         story.teller.note_collected()
-        back = [(case, record) for (case, _), record in zip(messages, found, strict=False)]
+        back = [(case, record) for (case, _), record in zip(messages, copies, strict=False)]
 
 
 @program("every-field-dead", "AbstractSendMessageProcessor#consumerSendMsgBack: level -1")

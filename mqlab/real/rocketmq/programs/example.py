@@ -41,18 +41,18 @@ def java_example(given: Lab) -> None:
     lab = unprefixed(given)
     lab.topic(TRANSACTIONS)
     with run_example(lab.target.name_server, PRODUCER) as app:
-        for number, found in enumerate(hear_all(app, RESULT, HALVES)):
-            asked = f"SendMessage half {TRANSACTIONS} {number}"
-            lab.note("app", BROKER, asked, f"{found[1]} @{found[3]}")
+        for number, match in enumerate(hear_all(app, RESULT, HALVES)):
+            question = f"SendMessage half {TRANSACTIONS} {number}"
+            lab.note("app", BROKER, question, f"{match[1]} @{match[3]}")
         lab.wait_until(lambda: is_known(lab, GROUP))
         lab.round()
         lab.wait_until(lambda: len(_list_ended(lab)) >= 6)
         lab.note(LOG, "op", "halves that ended", _list_ended(lab))
-        found_there = sorted(record.body.decode() for record in lab.pull(TRANSACTIONS))
-        lab.note(LOG, TRANSACTIONS, "Pull", "; ".join(found_there))
+        bodies = sorted(record.body.decode() for record in lab.pull(TRANSACTIONS))
+        lab.note(LOG, TRANSACTIONS, "Pull", "; ".join(bodies))
         # How far these come in the op topic depends on how many records the ends have shared.
         for _ in range(3):
-            lab.round(told=False)
+            lab.round(noted=False)
         lab.log("discard", 4)
         lab.log("half", 28)
 
@@ -85,16 +85,16 @@ def java_example_send(given: Lab) -> None:
     with run_example(lab.target.name_server, "batch.SimpleBatchProducer"):
         queues = range(QUEUES)
         lab.wait_until(lambda: any(len(lab.pull("BatchTest", q)) == 3 for q in queues))
-        (whole,) = [found for q in queues if (found := lab.pull("BatchTest", q))]
+        (whole,) = [records for q in queues if (records := lab.pull("BatchTest", q))]
         lab.note(LOG, "BatchTest", "Pull", "; ".join(r.body.decode() for r in whole))
     _note_refusal(lab, "schedule.TimerMessageProducer")
 
 
 def _note_sent(lab: Lab, name: str, count: int, *arguments: str) -> None:
     """How its messages are stored, and how many there are in each queue."""
-    found = _hear_sent(lab, name, count, *arguments)
-    lab.note(name, BROKER, "sends", _count(Counter(m[1] for m in found)))
-    per_queue = sorted(Counter(m[2] for m in found).values())
+    matches = _hear_sent(lab, name, count, *arguments)
+    lab.note(name, BROKER, "sends", _count(Counter(m[1] for m in matches)))
+    per_queue = sorted(Counter(m[2] for m in matches).values())
     lab.note(name, BROKER, "messages in each queue", ", ".join(map(str, per_queue)))
 
 
@@ -103,8 +103,8 @@ def _hear_sent(lab: Lab, name: str, count: int, *arguments: str) -> list[re.Matc
     the first send are over before the client is connected, and the class ends: it is run again."""
     for _ in range(TRIES):
         with run_example(lab.target.name_server, name, *arguments) as app:
-            if found := hear_some(app, RESULT, 1):
-                return found + hear_all(app, RESULT, count - len(found))
+            if matches := hear_some(app, RESULT, 1):
+                return matches + hear_all(app, RESULT, count - len(matches))
     raise RealBrokerError(f"{name} has sent nothing in {TRIES} runs")
 
 
@@ -116,12 +116,12 @@ def _note_queue(lab: Lab, topic: str, queue: int) -> None:
 def _note_refusal(lab: Lab, name: str) -> None:
     """With which words; a class whose messages are taken ends without them."""
     with run_example(lab.target.name_server, name) as app:
-        found = hear_some(app, REFUSAL, 1)
-    lab.note(name, BROKER, "is refused", f"{found[0][1]} {found[0][2]}" if found else "no")
+        matches = hear_some(app, REFUSAL, 1)
+    lab.note(name, BROKER, "is refused", f"{matches[0][1]} {matches[0][2]}" if matches else "no")
 
 
-def _count(found: Counter[str]) -> str:
-    return ", ".join(f"{many} × {what}" for what, many in sorted(found.items()))
+def _count(counts: Counter[str]) -> str:
+    return ", ".join(f"{many} × {what}" for what, many in sorted(counts.items()))
 
 
 # ---- consumers -------------------------------------------------------------------------------
@@ -150,10 +150,10 @@ def _note_received(lab: Lab, name: str, count: int, *arguments: str) -> None:
 
 
 def _note_messages(lab: Lab, app: Beside, name: str, count: int) -> None:
-    found = hear_all(app, MESSAGE, count)
-    properties = [dict(p.split("=", 1) for p in m["properties"].split(", ")) for m in found]
+    matches = hear_all(app, MESSAGE, count)
+    properties = [dict(p.split("=", 1) for p in m["properties"].split(", ")) for m in matches]
     tags = Counter(p.get("TAGS", "no tag") for p in properties)
-    places = {(m["queue"], m["offset"]) for m in found}
+    places = {(m["queue"], m["offset"]) for m in matches}
     lab.note(name, BROKER, "receives", f"{_count(tags)}, of {len(places)} places")
     names = sorted({n for p in properties for n in p})
     lab.note(name, BROKER, "properties", ", ".join(names))
@@ -162,8 +162,8 @@ def _note_messages(lab: Lab, app: Beside, name: str, count: int) -> None:
 def _note_pulled(lab: Lab) -> None:
     name, pattern = "simple.PullScheduleService", r"pullStatus=(FOUND).*msgFoundList=(\d+)"
     with run_example(lab.target.name_server, name) as app:
-        found = hear_all(app, re.compile(pattern), QUEUES)
-    lab.note(name, BROKER, "pulls", _count(Counter(f"{m[1]} {m[2]}" for m in found)))
+        matches = hear_all(app, re.compile(pattern), QUEUES)
+    lab.note(name, BROKER, "pulls", _count(Counter(f"{m[1]} {m[2]}" for m in matches)))
 
 
 @program("java-example-order", "ordermessage.Consumer", profiles=("5.5",), needs=(JAVA,))
@@ -177,9 +177,9 @@ def java_example_order(given: Lab) -> None:
     again = 0
     with run_example(lab.target.name_server, name) as app:
         while sum(len(set(offsets)) for offsets in seen.values()) < SENT:
-            for found in MESSAGE.finditer(app.hear()):
-                seen.setdefault(found["queue"], []).append(int(found["offset"]))
-                again += found["times"] != "0"
+            for match in MESSAGE.finditer(app.hear()):
+                seen.setdefault(match["queue"], []).append(int(match["offset"]))
+                again += match["times"] != "0"
     for queue, offsets in sorted(seen.items()):
         ordered = "in order" if offsets == sorted(offsets) else f"as {offsets}"
         lab.note(name, f"{TOPIC}-{queue}", "receives", f"{len(set(offsets))} messages {ordered}")
@@ -212,5 +212,5 @@ def java_example_delay(given: Lab) -> None:
     with run_example(lab.target.name_server, "schedule.ScheduledMessageConsumer") as app:
         _note_sent(lab, "schedule.ScheduledMessageProducer", SCHEDULED)
         lab.target.control.end_delay(DELAY_LEVEL)
-        found = hear_all(app, received, SCHEDULED)
-        lab.note("schedule.ScheduledMessageConsumer", BROKER, "receives", f"{len(found)} messages")
+        delays = hear_all(app, received, SCHEDULED)
+        lab.note("schedule.ScheduledMessageConsumer", BROKER, "receives", f"{len(delays)} messages")

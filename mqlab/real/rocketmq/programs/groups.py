@@ -17,8 +17,8 @@ def nobody_to_ask(lab: Lab) -> None:
     """Nobody can be asked, and each round counts all the same."""
     app, _ = begin(lab, "o1")
     app.leave()
-    for told in (True, True, False, True):
-        lab.round(told=told)
+    for noted in (True, True, False, True):
+        lab.round(noted=noted)
     lab.log("half", 4)
     lab.log("discard", 1)
     lab.log("orders", 0)

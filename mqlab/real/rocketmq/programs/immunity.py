@@ -28,8 +28,8 @@ def immunity_commit_in_time(lab: Lab) -> None:
 def immunity_spends_the_checks(lab: Lab) -> None:
     """Each round counts, though it asks nobody: parked without a single check."""
     app, _ = begin(lab, "o1", CHECK_IMMUNITY_TIME_IN_SECONDS="600")
-    for told in (True, True, False, False, True):
-        lab.round(told=told)
+    for noted in (True, True, False, False, True):
+        lab.round(noted=noted)
     app.asked(0)
     lab.log("half", 4)
     lab.log("discard", 1)

@@ -42,8 +42,8 @@ def java_no_answer(lab: Lab) -> None:
     with Story(lab, "no-answer") as app:
         app.tell_until("sent")
         lab.wait_until(lambda: is_known(lab))
-        for told in (True, True, False):
-            lab.round(told=told)
+        for noted in (True, True, False):
+            lab.round(noted=noted)
             app.tell(1)
         lab.write_ops()
         lab.log("half", 4)

@@ -115,7 +115,7 @@ def groups(lab: Lab) -> None:
 )
 def broker(lab: Lab) -> None:
     """What there is to ask of a broker, and to change."""
-    told = (
+    settings = (
         "brokerActive",
         "brokerId",
         "brokerName",
@@ -125,7 +125,7 @@ def broker(lab: Lab) -> None:
     )
     with Mqadmin(lab) as run:
         for command in ("brokerStatus -b BROKER", "getBrokerConfig -b BROKER"):
-            run(command, keep=lambda line: line.startswith(told))
+            run(command, keep=lambda line: line.startswith(settings))
         run("clusterList", keep=lambda line: line.startswith("#"))
         for command in (
             "clusterList -m",

@@ -110,8 +110,8 @@ def kill_when_all_is_written(lab: Lab) -> None:
 def kill_after_a_discard(lab: Lab) -> None:
     """Parked stays parked, and can still be committed."""
     app, (o1,) = begin(lab, "o1")
-    for told in (True, True, False, True):
-        lab.round(told=told)
+    for noted in (True, True, False, True):
+        lab.round(noted=noted)
     app.asked(3)
     lab.target.control.persist()
     come_back(lab, app)
