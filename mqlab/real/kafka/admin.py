@@ -35,19 +35,19 @@ def describe(lab: Lab, txn_id: str, state: str = "") -> None:
         lab.wait_until(lambda: describe_transaction(lab, txn_id).state, state)
     row = describe_transaction(lab, txn_id)
     if row is None:
-        told = NOT_OFFERED
+        answer = NOT_OFFERED
     elif row.error:
-        told = ErrorCode(row.error).name.upper()
+        answer = ErrorCode(row.error).name.upper()
     else:
         names = sorted(lab.own(topic, index) for topic, index in row.partitions)
         parts = " " + braces(tuple(names)) if names else ""
-        told = f"{row.state} pid={row.pid} epoch={row.epoch}{parts}"
-    lab.note(ADMIN, TC, f"DescribeTransactions {txn_id}", told)
+        answer = f"{row.state} pid={row.pid} epoch={row.epoch}{parts}"
+    lab.note(ADMIN, TC, f"DescribeTransactions {txn_id}", answer)
 
 
 def list_transactions(lab: Lab, states: tuple[str, ...] = (), pid: int = -1) -> None:
     """ListTransactions: only this program's own are noted."""
-    told = NOT_OFFERED
+    listing = NOT_OFFERED
     if lab.offers(66, 1):
         answer = lab.patiently(
             lambda: lab.raw().ask(
@@ -64,9 +64,9 @@ def list_transactions(lab: Lab, states: tuple[str, ...] = (), pid: int = -1) -> 
             if row.transactional_id.startswith(lab.prefix)
         )
         unknown = f" unknown {braces(answer.unknown_state_filters)}"
-        told = braces(tuple(mine)) + (unknown if answer.unknown_state_filters else "")
+        listing = braces(tuple(mine)) + (unknown if answer.unknown_state_filters else "")
     of = f" in {braces(states)}" if states else ""
-    lab.note(ADMIN, TC, f"ListTransactions{of}" + (f" of pid={pid}" if pid >= 0 else ""), told)
+    lab.note(ADMIN, TC, f"ListTransactions{of}" + (f" of pid={pid}" if pid >= 0 else ""), listing)
 
 
 def producers(lab: Lab, partition: str) -> list[Any]:
@@ -83,13 +83,13 @@ def producers(lab: Lab, partition: str) -> list[Any]:
     part = answer.topics[0].partitions[0]
     rows = sorted(part.active_producers, key=lambda row: row.producer_id)
     if part.error_code.value or not rows:
-        told = word(part.error_code) if part.error_code.value else "nobody"
-        lab.note(ADMIN, partition, "DescribeProducers", told)
+        state = word(part.error_code) if part.error_code.value else "nobody"
+        lab.note(ADMIN, partition, "DescribeProducers", state)
     for row in rows:
-        told = f"pid={row.producer_id} epoch={row.producer_epoch} lastSeq={row.last_sequence}"
-        told += f" coordinatorEpoch={row.coordinator_epoch}"
-        told += f" txnStart={row.current_txn_start_offset}"
-        lab.note(ADMIN, partition, "DescribeProducers", told)
+        state = f"pid={row.producer_id} epoch={row.producer_epoch} lastSeq={row.last_sequence}"
+        state += f" coordinatorEpoch={row.coordinator_epoch}"
+        state += f" txnStart={row.current_txn_start_offset}"
+        lab.note(ADMIN, partition, "DescribeProducers", state)
     return list(rows)
 
 
@@ -104,8 +104,8 @@ def marker(
 ) -> str:
     """WriteTxnMarkers straight to a leader; version 1 is what an admin's abort sends."""
     request = WriteTxnMarkers("", pid, epoch, commit, coordinator_epoch, 2 if version >= 2 else 0)
-    asked = f"{request} pid={pid}" + (f" v{version}" if version != 1 else "")
-    lab.need(27, version, asked)
+    question = f"{request} pid={pid}" + (f" v{version}" if version != 1 else "")
+    lab.need(27, version, question)
     topic, index = lab.split(partition)
     row = Row(
         producer_id=pid,
@@ -117,18 +117,18 @@ def marker(
     )
     answer = lab.patiently(lambda: lab.leader(partition).ask(27, version, markers=(row,)))
     error = word(answer.markers[0].topics[0].partitions[0].error_code)
-    lab.note(ADMIN, partition, asked, error)
+    lab.note(ADMIN, partition, question, error)
     return error
 
 
 def broker_config(lab: Lab, name: str, value: str) -> None:
     """A dynamic setting of broker 1 (IncrementalAlterConfigs)."""
-    asked = f"IncrementalAlterConfigs {name}={value}"
-    lab.need(44, 1, asked)
+    question = f"IncrementalAlterConfigs {name}={value}"
+    lab.need(44, 1, question)
     config = Row(name=name, config_operation=0, value=value)
     resource = Row(resource_type=4, resource_name="1", configs=(config,))
     answer = lab.raw().ask(44, 1, resources=(resource,), validate_only=False)
-    lab.note(ADMIN, "broker", asked, word(answer.responses[0].error_code))
+    lab.note(ADMIN, "broker", question, word(answer.responses[0].error_code))
 
 
 # ---- offsets of a group, outside of transactions -----------------------------------------
@@ -141,18 +141,18 @@ def fetch_offsets(lab: Lab, group: str, *partitions: str, stable: bool = True) -
         topic, index = lab.split(partition)
         topics.setdefault(topic, []).append(index)
     rows = tuple(Row(name=t, partition_indexes=tuple(i)) for t, i in topics.items())
-    asked = Row(group_id=lab.wire(group), topics=rows)
+    request = Row(group_id=lab.wire(group), topics=rows)
     answer = lab.patiently(
-        lambda: lab.coordinator(group, GROUP).ask(9, 8, groups=(asked,), require_stable=stable)
+        lambda: lab.coordinator(group, GROUP).ask(9, 8, groups=(request,), require_stable=stable)
     )
-    told = answer.groups[0]
-    parts = [(lab.own(t.name, p.partition_index), p) for t in told.topics for p in t.partitions]
+    row = answer.groups[0]
+    parts = [(lab.own(t.name, p.partition_index), p) for t in row.topics for p in t.partitions]
     wrong = [word(p.error_code) for _, p in parts if p.error_code.value]
-    said = wrong[0] if wrong else braces(tuple(f"{n}@{p.committed_offset}" for n, p in parts))
-    if told.error_code.value:
-        said = word(told.error_code)
+    outcome = wrong[0] if wrong else braces(tuple(f"{n}@{p.committed_offset}" for n, p in parts))
+    if row.error_code.value:
+        outcome = word(row.error_code)
     how = "" if stable else " not stable"
-    lab.note("reader", GC, f"{OffsetFetch(group)}{how}", said)
+    lab.note("reader", GC, f"{OffsetFetch(group)}{how}", outcome)
 
 
 def commit_plain(lab: Lab, group: str, member: Any = None, **positions: int) -> str:
@@ -171,7 +171,7 @@ def commit_plain(lab: Lab, group: str, member: Any = None, **positions: int) -> 
         lambda a: word(a.topics[0].partitions[0].error_code),
         once=False,
     )
-    told = word(answer.topics[0].partitions[0].error_code)
-    asked = f"{OffsetCommit(group, rows)}" + (f" generation={generation}" if member else "")
-    lab.note("reader", GC, asked, told)
-    return told
+    error = word(answer.topics[0].partitions[0].error_code)
+    question = f"{OffsetCommit(group, rows)}" + (f" generation={generation}" if member else "")
+    lab.note("reader", GC, question, error)
+    return error

@@ -110,8 +110,8 @@ class RealKafka(RealBroker):
                 if len(raw.ask(3, 12, **raw.metadata(())).brokers) < len(up):
                     return False
         with Raw(up[0].address, timeout_s=5) as raw:
-            found = [raw.coordinator("ready", kind) for kind in (0, 1)]
-            return all(c.error_code.name == "none" for c in found) and self._hears(found[1])
+            answers = [raw.coordinator("ready", kind) for kind in (0, 1)]
+            return all(c.error_code.name == "none" for c in answers) and self._hears(answers[1])
 
     def _hears(self, coordinator: object) -> bool:
         """The transaction coordinator answers for its own, so it has loaded."""
@@ -140,7 +140,7 @@ class Node:
     def __init__(self, kafka: RealKafka, number: int, port: int, controller_port: int) -> None:
         self.number = number
         self.address = f"127.0.0.1:{port}"
-        self.told = kafka.front(self.address)
+        self.advertised = kafka.front(self.address)
         self.controller = f"127.0.0.1:{controller_port}"
         self.folder = kafka.folder / f"node-{number}"
         self.folder.mkdir()
@@ -173,7 +173,7 @@ class Node:
             "node.id": str(self.number),
             "controller.quorum.voters": ",".join(f"{n.number}@{n.controller}" for n in nodes),
             "listeners": f"PLAINTEXT://{self.address},CONTROLLER://{self.controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.told}",
+            "advertised.listeners": f"PLAINTEXT://{self.advertised}",
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",

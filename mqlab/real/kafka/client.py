@@ -92,13 +92,13 @@ class Lab:
     _where: dict[str, str] = field(default_factory=dict)
     _offered: dict[int, tuple[int, int]] = field(default_factory=dict)
 
-    def note(self, who: str, to: str, asked: object, answered: object) -> None:
-        self.notes.append(Observation(who, to, str(asked), str(answered)))
+    def note(self, who: str, to: str, question: object, answer: object) -> None:
+        self.notes.append(Observation(who, to, str(question), str(answer)))
 
-    def need(self, api: int, version: int, asked: str) -> None:
+    def need(self, api: int, version: int, question: str) -> None:
         """Raises NotOffered, with the question, where the broker does not know it."""
         if not self.offers(api, version):
-            raise NotOffered(asked)
+            raise NotOffered(question)
 
     def close(self) -> None:
         for raw in self._open.values():
@@ -133,10 +133,10 @@ class Lab:
 
     def coordinator(self, key: str, kind: int) -> Raw:
         def find() -> str:
-            found = self.raw().coordinator(self.wire(key), kind)
-            if found.error_code.value:
-                raise Moved(word(found.error_code))
-            return f"{found.host}:{found.port}"
+            node = self.raw().coordinator(self.wire(key), kind)
+            if node.error_code.value:
+                raise Moved(word(node.error_code))
+            return f"{node.host}:{node.port}"
 
         return self._located(f"{kind} {key}", find)
 
@@ -159,10 +159,10 @@ class Lab:
         """The number of the broker that coordinates a transactional id."""
 
         def find() -> int:
-            found = self.raw().coordinator(self.wire(txn_id), TRANSACTION)
-            if found.error_code.value:
-                raise Moved(word(found.error_code))
-            return int(found.node_id)
+            node = self.raw().coordinator(self.wire(txn_id), TRANSACTION)
+            if node.error_code.value:
+                raise Moved(word(node.error_code))
+            return int(node.node_id)
 
         return int(self.patiently(find))
 
@@ -264,10 +264,10 @@ class Lab:
         }
 
         def ask() -> Any:
-            found = self.leader(partition).ask(1, 11, **fields).responses[0].partitions[0]
-            if word(found.error_code) in AGAIN:
+            answer = self.leader(partition).ask(1, 11, **fields).responses[0].partitions[0]
+            if word(answer.error_code) in AGAIN:
                 raise Moved(partition)
-            return found
+            return answer
 
         return self.patiently(ask)
 
@@ -282,8 +282,8 @@ class Lab:
         answer = self._fetched(partition, offset, isolation == READ_COMMITTED)
         batches = tuple(read_batches(answer.records))
         code = answer.error_code
-        told = FetchResponse(batches=batches) if not code.value else word(code)
-        self.note(who, partition, Fetch(offset, isolation), told)
+        response = FetchResponse(batches=batches) if not code.value else word(code)
+        self.note(who, partition, Fetch(offset, isolation), response)
         if isolation == READ_COMMITTED and answer.aborted_transactions:
             rows = [
                 f"pid={a.producer_id} from @{a.first_offset}" for a in answer.aborted_transactions
@@ -325,8 +325,8 @@ class Lab:
             )
         )
         row = answer.topics[0].partitions[0]
-        told = word(row.error_code) if row.error_code.value else f"@{row.offset}"
-        self.note("reader", partition, f"ListOffsets {called or at_ms} {isolation}", told)
+        outcome = word(row.error_code) if row.error_code.value else f"@{row.offset}"
+        self.note("reader", partition, f"ListOffsets {called or at_ms} {isolation}", outcome)
         return int(row.offset)
 
     def find_coordinator(self, key: str, kind: int, version: int) -> None:
@@ -337,8 +337,8 @@ class Lab:
             row = row.coordinators[0]
         else:
             row = self.raw().ask(10, version, key=self.wire(key), **fields)
-        told = f"ok node={row.node_id}" if not row.error_code.value else word(row.error_code)
-        self.note("app", "broker", f"FindCoordinator {key} kind={kind} v{version}", told)
+        answer = f"ok node={row.node_id}" if not row.error_code.value else word(row.error_code)
+        self.note("app", "broker", f"FindCoordinator {key} kind={kind} v{version}", answer)
 
     def producers_of(self, partition: str) -> int:
         """How many producers the partition's leader knows."""
@@ -364,9 +364,9 @@ class Lab:
         """The committed offset, -1 for none; None while a transaction holds a pending one."""
         topic, index = self.split(partition)
         rows = (Row(name=topic, partition_indexes=(index,)),)
-        asked = Row(group_id=self.wire(group), topics=rows)
+        request = Row(group_id=self.wire(group), topics=rows)
         answer = self.patiently(
-            lambda: self.coordinator(group, GROUP).ask(9, 8, groups=(asked,), require_stable=True)
+            lambda: self.coordinator(group, GROUP).ask(9, 8, groups=(request,), require_stable=True)
         )
         part = answer.groups[0].topics[0].partitions[0]
         return None if part.error_code.value else int(part.committed_offset)
@@ -375,9 +375,9 @@ class Lab:
         """A setting of broker 1 as it is now; "" where it does not say."""
         if not self.offers(32, 4):
             return ""
-        asked = Row(resource_type=4, resource_name="1", configuration_keys=(name,))
+        resource = Row(resource_type=4, resource_name="1", configuration_keys=(name,))
         answer = self.raw().ask(
-            32, 4, resources=(asked,), include_synonyms=False, include_documentation=False
+            32, 4, resources=(resource,), include_synonyms=False, include_documentation=False
         )
         return next((str(c.value) for c in answer.results[0].configs), "")
 

@@ -36,14 +36,14 @@ BATCH = struct.Struct(">qi")
 
 def make_namer() -> Namer:
     """Names requests by their key, and an answer by the request of its correlation id."""
-    asked: dict[int, str] = {}
+    requests: dict[int, str] = {}
 
     def name(frame: bytes, up: bool) -> str:
         if not up:
-            return asked.pop(struct.unpack_from(">i", frame)[0], "unasked")
+            return requests.pop(struct.unpack_from(">i", frame)[0], "unasked")
         key, version, corr = struct.unpack_from(">hhi", frame)
         words = load_request_schema(key, version).__name__.removesuffix("Request")
-        return asked.setdefault(corr, "" if words == READING else words)
+        return requests.setdefault(corr, "" if words == READING else words)
 
     return name
 
@@ -103,11 +103,11 @@ class PricedKafka(Priced):
         return sum(batch.count for log in logs for batch in log if not batch.control)
 
     def writes(self) -> Counter[str]:
-        found: Counter[str] = Counter()
+        batches: Counter[str] = Counter()
         for path in self.kafka.nodes[0].data.glob("*/*.log"):
-            found[place_of(str(path))] += count_batches(path.read_bytes())
-        del found[OTHERS]
-        return found
+            batches[place_of(str(path))] += count_batches(path.read_bytes())
+        del batches[OTHERS]
+        return batches
 
     def close(self) -> None:
         if self._lab is not None:

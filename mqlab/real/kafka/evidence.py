@@ -39,20 +39,20 @@ CONTRADICTIONS = (
     ),
     Contradiction(
         FactKind.REPLY,
-        lambda said: (
-            isinstance(said, EndTxnResponse) and said.error is Error.NONE and said.epoch >= 0
+        lambda reply: (
+            isinstance(reply, EndTxnResponse) and reply.error is Error.NONE and reply.epoch >= 0
         ),
         Text("the epoch marks each rebirth of a producer", "epoch 标志着生产者的每一次重生"),
         r"^coordinator$",
     ),
     Contradiction(
         FactKind.RETURN,
-        lambda said: isinstance(said, Outcome) and said.ok and isinstance(said.call, Begin),
+        lambda value: isinstance(value, Outcome) and value.ok and isinstance(value.call, Begin),
         Text("opening a transaction sends a request", "开启事务会发送请求"),
     ),
     Contradiction(
         FactKind.SEND,
-        lambda asked: isinstance(asked, EndTxn),
+        lambda request: isinstance(request, EndTxn),
         Text(
             "the producer writes its commit message into __transaction_state",
             "生产者把提交消息写入 __transaction_state",
@@ -60,13 +60,13 @@ CONTRADICTIONS = (
     ),
     Contradiction(
         FactKind.SEND,
-        lambda asked: isinstance(asked, AddPartitionsToTxn) and not asked.verify_only,
+        lambda request: isinstance(request, AddPartitionsToTxn) and not request.verify_only,
         Text("the producer adds partitions before it sends", "生产者在发送之前添加分区"),
         r"-\d+$",
     ),
     Contradiction(
         FactKind.SEND,
-        lambda asked: isinstance(asked, Fetch),
+        lambda request: isinstance(request, Fetch),
         Text("the coordinator pushes markers to consumers", "协调者把控制消息推送给消费者"),
     ),
 )

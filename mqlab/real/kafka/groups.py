@@ -25,15 +25,15 @@ class Member:
         """JoinGroup and, as the leader of one, SyncGroup. A member that has no id is given
         one first and asks again (KIP-394)."""
         self.lab.need(11, 5, f"JoinGroup {self.group}")
-        told = self._joined()
-        if told == "MEMBER_ID_REQUIRED":
-            told = self._joined()
-        self.lab.note(self.who, GC, f"JoinGroup {self.group}", f"{told}{self._generation(told)}")
-        if told == "ok":
+        error = self._joined()
+        if error == "MEMBER_ID_REQUIRED":
+            error = self._joined()
+        self.lab.note(self.who, GC, f"JoinGroup {self.group}", f"{error}{self._generation(error)}")
+        if error == "ok":
             self._sync()
 
-    def _generation(self, told: str) -> str:
-        return f" generation={self.generation}" if told == "ok" else ""
+    def _generation(self, error: str) -> str:
+        return f" generation={self.generation}" if error == "ok" else ""
 
     def _joined(self) -> str:
         answer = self.lab.patiently(
@@ -63,8 +63,8 @@ class Member:
             group_instance_id=None,
             assignments=(Row(member_id=self.id, assignment=b"all"),),
         )
-        told = word(answer.error_code)
-        self.lab.note(self.who, GC, f"SyncGroup generation={self.generation}", told)
+        error = word(answer.error_code)
+        self.lab.note(self.who, GC, f"SyncGroup generation={self.generation}", error)
 
     def leave(self) -> None:
         answer = self.lab.coordinator(self.group, GROUP).ask(

@@ -34,8 +34,8 @@ def index_of(kafka: RealKafka, node: int = 1) -> Callable[[str], list[str]]:
         if not files:
             return []
         tool = DUMP_BEFORE_4_3 if kafka.version < "4.3" else DUMP
-        said = kafka.tool(tool, "--files", ",".join(map(str, files)))
-        return [entry(*found.groups()) for found in INDEX_LINE.finditer(said)]
+        dump = kafka.tool(tool, "--files", ",".join(map(str, files)))
+        return [entry(*line.groups()) for line in INDEX_LINE.finditer(dump)]
 
     return read
 

@@ -67,10 +67,10 @@ class Producer:
 
         answer = self.lab.again(ask, lambda a: word(a.error_code), once)
         error = word(answer.error_code)
-        told = f"ok pid={answer.producer_id} epoch={answer.producer_epoch}"
-        asked = str(InitProducerId(self.txn_id, timeout_ms, pid, epoch))
-        asked += f" timeout_ms={timeout_ms}" if timeout_ms != 60_000 else ""
-        self.lab.note(self.who, TC, asked + _v(version, 4), told if error == "ok" else error)
+        identity = f"ok pid={answer.producer_id} epoch={answer.producer_epoch}"
+        question = str(InitProducerId(self.txn_id, timeout_ms, pid, epoch))
+        question += f" timeout_ms={timeout_ms}" if timeout_ms != 60_000 else ""
+        self.lab.note(self.who, TC, question + _v(version, 4), identity if error == "ok" else error)
         if error == "ok":
             self.pid, self.epoch = answer.producer_id, answer.producer_epoch
             self.seqs.clear()
@@ -115,16 +115,16 @@ class Producer:
             lambda a: next(iter(errors(a).values()), "ok"),
             once,
         )
-        each = errors(answer)
-        told = sorted(set(each.values()))
-        said = told[0] if len(told) == 1 else ", ".join(f"{p} {e}" for p, e in sorted(each.items()))
-        asked = AddPartitionsToTxn(self.txn_id or "", self.pid, self.epoch, partitions)
+        each = sorted(errors(answer).items())
+        kinds = {error for _, error in each}
+        error = kinds.pop() if len(kinds) == 1 else ", ".join(f"{p} {e}" for p, e in each)
+        question = AddPartitionsToTxn(self.txn_id or "", self.pid, self.epoch, partitions)
         self.lab.note(
-            self.who, TC, f"{asked}{self._other(pid, epoch)}{_v(version, 3)}", said or "ok"
+            self.who, TC, f"{question}{self._other(pid, epoch)}{_v(version, 3)}", error or "ok"
         )
-        if said == "ok":
+        if error == "ok":
             self.added |= set(partitions)
-        return said
+        return error
 
     def add_offsets(
         self, group: str, epoch: int | None = None, version: int = 3, once: bool = False
@@ -140,10 +140,10 @@ class Producer:
             lambda a: word(a.error_code),
             once,
         )
-        asked = AddOffsetsToTxn(self.txn_id or "", self.pid, self.epoch, group)
-        told = word(answer.error_code)
-        self.lab.note(self.who, TC, f"{asked}{self._other(None, epoch)}{_v(version, 3)}", told)
-        return told
+        question = AddOffsetsToTxn(self.txn_id or "", self.pid, self.epoch, group)
+        error = word(answer.error_code)
+        self.lab.note(self.who, TC, f"{question}{self._other(None, epoch)}{_v(version, 3)}", error)
+        return error
 
     def end(
         self,
@@ -167,16 +167,16 @@ class Producer:
             lambda a: word(a.error_code),
             once,
         )
-        told = error = word(answer.error_code)
+        outcome = error = word(answer.error_code)
         if error == "ok":
             self.added.clear()
             if version >= 5:
-                told += f" epoch={answer.producer_epoch}"
-                told += f" pid={answer.producer_id}" if answer.producer_id != self.pid else ""
+                outcome += f" epoch={answer.producer_epoch}"
+                outcome += f" pid={answer.producer_id}" if answer.producer_id != self.pid else ""
                 self.pid, self.epoch = answer.producer_id, answer.producer_epoch
                 self.seqs.clear()
-        asked = f"{EndTxn(self.txn_id or '', self.pid, sent, commit)}{self._other(pid, None)}"
-        self.lab.note(self.who, TC, asked + _v(version, self.lab.profile.end_txn), told)
+        question = f"{EndTxn(self.txn_id or '', self.pid, sent, commit)}{self._other(pid, None)}"
+        self.lab.note(self.who, TC, question + _v(version, self.lab.profile.end_txn), outcome)
         return error
 
     def commit(self) -> str:
@@ -229,11 +229,11 @@ class Producer:
         error = word(row.error_code)
         if error == "ok" and seq is None and epoch is None:
             self.seqs[partition] = next_sequence(first, len(values))
-        told = f"ok @{row.base_offset}" if error == "ok" else error
-        asked = str(Produce(batch, self.txn_id)) + self._other(pid, None)
+        outcome = f"ok @{row.base_offset}" if error == "ok" else error
+        question = str(Produce(batch, self.txn_id)) + self._other(pid, None)
         plain = "" if within == (self.txn_id is not None) else " not transactional"
         plain += f" acks={acks}" if acks != -1 else ""
-        self.lab.note(self.who, partition, asked + plain + _v(version, usual), told)
+        self.lab.note(self.who, partition, question + plain + _v(version, usual), outcome)
         return error
 
     def _produced(
@@ -291,11 +291,11 @@ class Producer:
             lambda a: word(a.topics[0].partitions[0].error_code),
             once=False,
         )
-        told = word(answer.topics[0].partitions[0].error_code)
-        asked = f"{TxnOffsetCommit(self.txn_id or '', group, self.pid, self.epoch, rows)}"
-        asked += self._other(None, epoch) + (f" generation={generation}" if member else "")
-        self.lab.note(self.who, GC, asked + _v(version, usual), told)
-        return told
+        error = word(answer.topics[0].partitions[0].error_code)
+        question = f"{TxnOffsetCommit(self.txn_id or '', group, self.pid, self.epoch, rows)}"
+        question += self._other(None, epoch) + (f" generation={generation}" if member else "")
+        self.lab.note(self.who, GC, question + _v(version, usual), error)
+        return error
 
     def _other(self, pid: int | None, epoch: int | None) -> str:
         """Said of a question that names another producer id or epoch than its own."""

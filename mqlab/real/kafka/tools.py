@@ -113,13 +113,13 @@ class Tools:
         of their own, so that a difference can be listed that is in them alone."""
         code, lines = self.run(tool, command, reads)
         lines = tidy(lines, self._lab.target.address, self._lab.prefix)
-        asked = command.replace("@", "")
+        question = command.replace("@", "")
         kept = [line for line in lines if keep is None or keep(line)]
         for line in kept if ordered else sorted(kept):
             alone = f": {apart}" if apart and apart in line else ""
-            self._lab.note(tool, "broker", f"{asked}{alone}", line)
+            self._lab.note(tool, "broker", f"{question}{alone}", line)
         if code or not kept:
-            self._lab.note(tool, "broker", asked, f"exit code {code}")
+            self._lab.note(tool, "broker", question, f"exit code {code}")
 
     def run(self, tool: str, command: str, reads: Sequence[str] = ()) -> tuple[int, list[str]]:
         """The exit code, and what the tool printed, as it is."""
@@ -154,7 +154,7 @@ def tidy(lines: Iterable[str], address: str, prefix: str) -> list[str]:
         plain = " ".join(cells).replace(f"{host}:{port}", "HOST:PORT")
         for pattern, better in CHANGES:
             plain = re.sub(pattern, better, plain)
-        plain = PARTITIONS.sub(lambda found: ",".join(sorted(found[0].split(","))), plain)
+        plain = PARTITIONS.sub(lambda match: ",".join(sorted(match[0].split(","))), plain)
         if plain and not plain.startswith("at "):  # a line of a stack says where, not what
             out.append(plain)
     return out

@@ -39,13 +39,13 @@ async def create(admin: Any) -> str:
 
 async def configs(admin: Any) -> str:
     (answer,) = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, ORDERS)])
-    found = {entry[0]: entry[1] for entry in answer.resources[0][4]}
-    return ", ".join(f"{name}={found.get(name)}" for name in CONFIGS)
+    values = {entry[0]: entry[1] for entry in answer.resources[0][4]}
+    return ", ".join(f"{name}={values.get(name)}" for name in CONFIGS)
 
 
 async def send(client: Any, partition: int, value: str) -> str:
-    told = await client.send_and_wait(ORDERS, value.encode(), partition=partition)
-    return f"ok @{told.offset}"
+    metadata = await client.send_and_wait(ORDERS, value.encode(), partition=partition)
+    return f"ok @{metadata.offset}"
 
 
 async def producer(**more: Any) -> Any:
@@ -68,12 +68,12 @@ async def read(isolation: str) -> str:
     reader.assign([at])
     await reader.seek_to_beginning(at)
     end = (await reader.end_offsets([at]))[at]
-    found = []
+    messages = []
     while await reader.position(at) < end:
         for records in (await reader.getmany(timeout_ms=200)).values():
-            found += [f"{record.value.decode()} @{record.offset}" for record in records]
+            messages += [f"{record.value.decode()} @{record.offset}" for record in records]
     await reader.stop()
-    return ", ".join(found)
+    return ", ".join(messages)
 
 
 async def has_more(worker: Any) -> bool:
@@ -85,13 +85,13 @@ async def has_more(worker: Any) -> bool:
 async def consume() -> str:
     worker = consumer(ORDERS, group_id=PREFIX + "accounting", isolation_level="read_committed")
     await worker.start()
-    found: set[str] = set()
-    while len(found) < 6 or await has_more(worker):
+    messages: set[str] = set()
+    while len(messages) < 6 or await has_more(worker):
         for records in (await worker.getmany(timeout_ms=200)).values():
-            found |= {f"{r.partition}: {r.value.decode()} @{r.offset}" for r in records}
+            messages |= {f"{r.partition}: {r.value.decode()} @{r.offset}" for r in records}
     await worker.commit()
     await worker.stop()
-    return ", ".join(sorted(found))
+    return ", ".join(sorted(messages))
 
 
 async def fetch_offsets(admin: Any, group: str) -> str:

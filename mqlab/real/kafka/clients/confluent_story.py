@@ -37,14 +37,14 @@ def producer(**more: Any) -> Any:
 
 
 def send(client: Any, partition: int, value: str) -> str:
-    told: list[str] = []
+    reports: list[str] = []
 
     def report(error: Any, message: Any) -> None:
-        told.append(f"ok @{message.offset()}" if error is None else error.name())
+        reports.append(f"ok @{message.offset()}" if error is None else error.name())
 
     client.produce(ORDERS, value.encode(), partition=partition, on_delivery=report)
     client.flush(WAIT_S)
-    return "".join(told)
+    return "".join(reports)
 
 
 def consumer(group: str, **more: Any) -> Any:
@@ -60,22 +60,22 @@ def consumer(group: str, **more: Any) -> Any:
 def read(isolation: str) -> str:
     reader = consumer("nobody", isolation_level=isolation)
     reader.assign([ck.TopicPartition(ORDERS, 0, 0)])
-    found = []
+    messages = []
     while True:
         message = reader.poll(WAIT_S)
         if message is None or message.error():
             break
-        found.append(f"{message.value().decode()} @{message.offset()}")
+        messages.append(f"{message.value().decode()} @{message.offset()}")
     reader.close()
-    return ", ".join(found)
+    return ", ".join(messages)
 
 
 def consume() -> str:
     worker = consumer("accounting", isolation_level="read_committed")
     worker.subscribe([ORDERS])
-    found: set[str] = set()
+    messages: set[str] = set()
     ended: set[int] = set()
-    while len(found) < 6 or len(ended) < 2:
+    while len(messages) < 6 or len(ended) < 2:
         message = worker.poll(WAIT_S)
         if message is None:
             break
@@ -83,10 +83,10 @@ def consume() -> str:
             ended.add(message.partition())
         else:
             ended.discard(message.partition())
-            found.add(f"{message.partition()}: {message.value().decode()} @{message.offset()}")
+            messages.add(f"{message.partition()}: {message.value().decode()} @{message.offset()}")
     worker.commit(asynchronous=False)
     worker.close()
-    return ", ".join(sorted(found))
+    return ", ".join(sorted(messages))
 
 
 def fetch_offsets(group: str) -> str:
@@ -104,8 +104,8 @@ def fetch_offsets(group: str) -> str:
 
 def configs(admin: Any) -> str:
     (answer,) = admin.describe_configs([ConfigResource("topic", ORDERS)]).values()
-    found = answer.result(WAIT_S)
-    return ", ".join(f"{name}={found[name].value if name in found else None}" for name in CONFIGS)
+    rows = answer.result(WAIT_S)
+    return ", ".join(f"{name}={rows[name].value if name in rows else None}" for name in CONFIGS)
 
 
 def zombie(app: Any) -> None:

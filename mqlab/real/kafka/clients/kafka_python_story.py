@@ -37,8 +37,8 @@ def drop_result(action: Callable[..., Any]) -> Callable[[], None]:
 
 
 def send(client: Any, partition: int, value: str) -> str:
-    told = client.send(ORDERS, value=value.encode(), partition=partition).get(WAIT_S)
-    return f"ok @{told.offset}"
+    metadata = client.send(ORDERS, value=value.encode(), partition=partition).get(WAIT_S)
+    return f"ok @{metadata.offset}"
 
 
 def consumer(group: str, **more: Any) -> Any:
@@ -54,12 +54,12 @@ def read(isolation: str) -> str:
     reader.assign([at])
     reader.seek_to_beginning(at)
     end = reader.end_offsets([at])[at]
-    found = []
+    messages = []
     while reader.position(at) < end:
         for records in reader.poll(timeout_ms=200).values():
-            found += [f"{record.value.decode()} @{record.offset}" for record in records]
+            messages += [f"{record.value.decode()} @{record.offset}" for record in records]
     reader.close()
-    return ", ".join(found)
+    return ", ".join(messages)
 
 
 def has_more(worker: Any) -> bool:
@@ -71,13 +71,13 @@ def has_more(worker: Any) -> bool:
 def consume() -> str:
     worker = consumer("accounting", isolation_level="read_committed")
     worker.subscribe([ORDERS])
-    found: set[str] = set()
-    while len(found) < 6 or has_more(worker):
+    messages: set[str] = set()
+    while len(messages) < 6 or has_more(worker):
         for records in worker.poll(timeout_ms=200).values():
-            found |= {f"{r.partition}: {r.value.decode()} @{r.offset}" for r in records}
+            messages |= {f"{r.partition}: {r.value.decode()} @{r.offset}" for r in records}
     worker.commit()
     worker.close()
-    return ", ".join(sorted(found))
+    return ", ".join(sorted(messages))
 
 
 def fetch_offsets(admin: Any, group: str) -> str:
@@ -94,8 +94,8 @@ def fetch_offsets(admin: Any, group: str) -> str:
 
 
 def configs(admin: Any) -> str:
-    found = admin.describe_configs([ConfigResource("TOPIC", ORDERS)], config_filter="all")
-    entries = found["topic"][ORDERS]
+    answer = admin.describe_configs([ConfigResource("TOPIC", ORDERS)], config_filter="all")
+    entries = answer["topic"][ORDERS]
     return ", ".join(f"{name}={entries[name]['value']}" for name in CONFIGS)
 
 

@@ -18,19 +18,19 @@ def ask(lab: Lab, name: str, version: int = LATEST, create: bool = True) -> str:
     """One Metadata request about a topic, noted; its error."""
     fields: dict[str, Any] = lab.raw().metadata([lab.wire(name)])
     fields |= {"allow_auto_topic_creation": create, "include_cluster_authorized_operations": False}
-    found = lab.raw().ask(3, version, **fields).topics[0]
-    error = word(found.error_code)
-    told = f"ok {len(found.partitions)} partitions" if error == "ok" else error
-    asked = f"Metadata {name}{'' if create else ', not to be created'} v{version}"
-    lab.note("client", "broker", asked, told)
+    topic = lab.raw().ask(3, version, **fields).topics[0]
+    error = word(topic.error_code)
+    outcome = f"ok {len(topic.partitions)} partitions" if error == "ok" else error
+    question = f"Metadata {name}{'' if create else ', not to be created'} v{version}"
+    lab.note("client", "broker", question, outcome)
     return error
 
 
 def there(lab: Lab, name: str) -> bool:
     """Whether there is a topic of this name and it can be read."""
     fields = lab.raw().metadata([lab.wire(name)])
-    found = lab.raw().ask(3, LATEST, **fields).topics[0]
-    return not found.error_code.value and bool(found.partitions)
+    topic = lab.raw().ask(3, LATEST, **fields).topics[0]
+    return not topic.error_code.value and bool(topic.partitions)
 
 
 @program(
@@ -71,10 +71,10 @@ def first_program(lab: Lab) -> None:
     address = {"bootstrap.servers": lab.target.address}
 
     def produce(client: Any, topic: str) -> None:
-        said: list[str] = []
-        client.produce(lab.wire(topic), b"v", on_delivery=lambda e, _: said.append(str(e)))
+        reports: list[str] = []
+        client.produce(lab.wire(topic), b"v", on_delivery=lambda e, _: reports.append(str(e)))
         left = client.flush(WAIT_S)
-        lab.note("app", topic, "produce", f"{', '.join(said)}; {left} left")
+        lab.note("app", topic, "produce", f"{', '.join(reports)}; {left} left")
 
     produce(ck.Producer(address), "plain")
     app = ck.Producer({**address, "transactional.id": lab.wire("A")})
@@ -109,7 +109,7 @@ def consume_early(lab: Lab, topic: str, create: bool) -> None:
         reader.subscribe([lab.wire(topic)])
         message = reader.poll(WAIT_S)
         error = message.error() if message is not None else None
-        told = error.name() if error is not None else "nothing"
-        lab.note("reader", topic, f"subscribe, allow.auto.create.topics {create}", told)
+        first = error.name() if error is not None else "nothing"
+        lab.note("reader", topic, f"subscribe, allow.auto.create.topics {create}", first)
     finally:
         reader.close()

@@ -64,17 +64,17 @@ class Client:
     def send(self, partition: str, value: str) -> None:
         """Produce and wait for the report."""
         topic, index = self.lab.split(partition)
-        told: list[str] = []
+        reports: list[str] = []
 
         def report(error: Any, message: Any) -> None:
-            told.append("ok" if error is None else error.name())
+            reports.append("ok" if error is None else error.name())
 
         def produce() -> None:
             self.producer.produce(topic, value.encode(), partition=index, on_delivery=report)
             self.producer.flush(WAIT_S)
 
         if self.call(f"produce {value}", produce):
-            self.lab.note(self.who, partition, f"delivery of {value}", "".join(told))
+            self.lab.note(self.who, partition, f"delivery of {value}", "".join(reports))
 
     def offsets(self, group: Any, partition: str, offset: int, called: str) -> None:
         topic, index = self.lab.split(partition)
@@ -211,7 +211,7 @@ def note_lag(lab: Lab, partition: str) -> None:
     at = TopicPartition(*lab.split(partition))
     wanted, ends = {at: OffsetSpec.latest()}, []  # type: ignore[no-untyped-call]
     for level in (IsolationLevel.READ_UNCOMMITTED, IsolationLevel.READ_COMMITTED):
-        told = asking.list_offsets(wanted, isolation_level=level)
-        ends.append(told[at].result(WAIT_S).offset)
+        futures = asking.list_offsets(wanted, isolation_level=level)
+        ends.append(futures[at].result(WAIT_S).offset)
         lab.note("operator", partition, f"list_offsets latest {level.name}", ends[-1])
     lab.note("operator", partition, "LSO lag", ends[0] - ends[1])

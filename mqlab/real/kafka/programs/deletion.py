@@ -23,8 +23,8 @@ def delete(lab: Lab, partition: str, offset: int) -> None:
     part = Row(partition_index=index, offset=offset)
     topics = (Row(name=topic, partitions=(part,)),)
     row = lab.raw().ask(21, 2, topics=topics, timeout=MINUTE).topics[0].partitions[0]
-    told = f"ok @{row.low_watermark}" if not row.error_code.value else word(row.error_code)
-    lab.note("admin", partition, f"DeleteRecords before {offset}", told)
+    outcome = f"ok @{row.low_watermark}" if not row.error_code.value else word(row.error_code)
+    lab.note("admin", partition, f"DeleteRecords before {offset}", outcome)
 
 
 def fetch(
@@ -34,12 +34,12 @@ def fetch(
     topic, index = lab.split(partition)
     answer = lab.raw().ask(1, 11, **fields(((topic, index, offset, epoch),), isolation))
     row = answer.responses[0].partitions[0]
-    told = f"{word(row.error_code)} HW={row.high_watermark} LSO={row.last_stable_offset}"
-    told += f" start={row.log_start_offset} bytes={len(row.records or b'')} aborted="
+    frontiers = f"{word(row.error_code)} HW={row.high_watermark} LSO={row.last_stable_offset}"
+    frontiers += f" start={row.log_start_offset} bytes={len(row.records or b'')} aborted="
     aborted = row.aborted_transactions
-    told += "none" if aborted is None else str([a.first_offset for a in aborted])
+    frontiers += "none" if aborted is None else str([a.first_offset for a in aborted])
     how = f" epoch={epoch}" if epoch != -1 else ""
-    lab.note("reader", partition, f"Fetch @{offset} {isolation}{how}", told)
+    lab.note("reader", partition, f"Fetch @{offset} {isolation}{how}", frontiers)
 
 
 def fields(
@@ -142,9 +142,9 @@ def leader_epochs(lab: Lab) -> None:
         part = Row(partition=index, current_leader_epoch=current, leader_epoch=epoch)
         topics = (Row(topic=topic, partitions=(part,)),)
         row = lab.raw().ask(23, 4, replica_id=-1, topics=topics).topics[0].partitions[0]
-        told = f"{word(row.error_code)} epoch={row.leader_epoch} end={row.end_offset}"
-        asked = f"OffsetForLeaderEpoch {epoch} of {index}, believing in {current}"
-        lab.note("reader", "broker", asked, told)
+        outcome = f"{word(row.error_code)} epoch={row.leader_epoch} end={row.end_offset}"
+        question = f"OffsetForLeaderEpoch {epoch} of {index}, believing in {current}"
+        lab.note("reader", "broker", question, outcome)
     for epoch in (-1, 0, 1, 5):
         fetch(lab, "orders-0", 0, epoch=epoch)
     for offset in (99, -1, -5):
@@ -161,13 +161,13 @@ def list_offsets_edges(lab: Lab) -> None:
     send(lab, "orders-0", "a", batch())
     for version in (1, 6, 7, 8, 9, 10, 11):
         for at_ms in range(-1, -9, -1):
-            told = _listed(lab, version, ("orders-0", at_ms, -1))
-            lab.note("reader", "orders-0", f"ListOffsets v{version} {at_ms}", told)
+            offsets = _listed(lab, version, ("orders-0", at_ms, -1))
+            lab.note("reader", "orders-0", f"ListOffsets v{version} {at_ms}", offsets)
     for at_ms in (-1, -7):
-        told = _listed(lab, 11, ("orders-0", at_ms, 5))
-        lab.note("reader", "orders-0", f"ListOffsets v11 {at_ms} epoch=5", told)
-    told = _listed(lab, 7, ("orders-0", -1, -1), ("orders-0", -1, -1), ("orders-9", -1, -1))
-    lab.note("reader", "orders-0", "ListOffsets v7 of 0, 0 and 9", told)
+        offsets = _listed(lab, 11, ("orders-0", at_ms, 5))
+        lab.note("reader", "orders-0", f"ListOffsets v11 {at_ms} epoch=5", offsets)
+    offsets = _listed(lab, 7, ("orders-0", -1, -1), ("orders-0", -1, -1), ("orders-9", -1, -1))
+    lab.note("reader", "orders-0", "ListOffsets v7 of 0, 0 and 9", offsets)
 
 
 def _listed(lab: Lab, version: int, *parts: tuple[str, int, int]) -> str:
@@ -178,8 +178,8 @@ def _listed(lab: Lab, version: int, *parts: tuple[str, int, int]) -> str:
     topics = (Row(name=lab.wire("orders"), partitions=rows),)
     how = {"replica_id": -1, "isolation_level": 0, "timeout": MINUTE}
     answer = lab.raw().ask(2, version, topics=topics, **how)
-    found = sorted(answer.topics[0].partitions, key=lambda row: int(row.partition_index))
-    return ", ".join(f"{row.partition_index} {word(row.error_code)} @{row.offset}" for row in found)
+    partitions = sorted(answer.topics[0].partitions, key=lambda row: int(row.partition_index))
+    return ", ".join(f"{p.partition_index} {word(p.error_code)} @{p.offset}" for p in partitions)
 
 
 @program("fetch-twice", "FetchRequest: a partition named several times is read once", profiles=TV2)
@@ -193,8 +193,8 @@ def fetch_twice(lab: Lab) -> None:
     rows = sorted(
         (p.partition_index, len(p.records)) for t in answer.responses for p in t.partitions
     )
-    told = ", ".join(f"{index}: {size} bytes" for index, size in rows)
-    lab.note("reader", "orders", "Fetch of 0 @0, 1 @0, 0 @2, 0 @1", told)
+    sizes = ", ".join(f"{index}: {size} bytes" for index, size in rows)
+    lab.note("reader", "orders", "Fetch of 0 @0, 1 @0, 0 @2, 0 @1", sizes)
 
 
 @program("produce-twice", "ProduceRequest: a partition named twice is written once", profiles=TV2)
@@ -203,10 +203,10 @@ def produce_twice(lab: Lab) -> None:
     rows = tuple(Row(index=0, records=batch(record(value))) for value in (b"a", b"b"))
     data = (Row(name=lab.wire("orders"), partition_data=rows),)
     answer = lab.raw().ask(0, 11, transactional_id=None, acks=-1, timeout=MINUTE, topic_data=data)
-    told = [
+    outcomes = [
         f"{word(p.error_code)} @{p.base_offset}" for p in answer.responses[0].partition_responses
     ]
-    lab.note("app", "orders-0", "Produce a and b", ", ".join(told))
+    lab.note("app", "orders-0", "Produce a and b", ", ".join(outcomes))
     lab.read("orders-0", READ_UNCOMMITTED)
 
 

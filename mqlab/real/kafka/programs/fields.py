@@ -86,12 +86,12 @@ def see_records(lab: Lab, partition: str, isolation: str, since_ms: int) -> None
         kind, at_ms = message.timestamp()
         key, value, headers = message.key(), message.value(), message.headers()
         sizes = f"{size_of(key)}/{size_of(value)}"
-        said = [
+        details = [
             f"key {told_of(key)}, value {told_of(value)}, sizes {sizes}, headers {headers}",
             f"stamp {when(at_ms, since_ms)} type {kind}",
             f"partition {message.partition()}, leader epoch {message.leader_epoch()}",
         ]
-        lab.note("reader", partition, f"{isolation} @{message.offset()}", "; ".join(said))
+        lab.note("reader", partition, f"{isolation} @{message.offset()}", "; ".join(details))
 
 
 def consumed(lab: Lab, partition: str, isolation: str) -> Iterator[Any]:
@@ -147,14 +147,14 @@ def see_batch(lab: Lab, partition: str, data: bytes, since_ms: int) -> int:
     body = "compressed" if codec else told_of(data[HEAD.size :])
     if bits & 0x20:  # a marker's value tells the coordinator's epoch, which grows with restarts
         body = f"{len(data) - HEAD.size} bytes of a marker"
-    said = [
+    details = [
         f"{count} records, last delta {last}, {'compressed' if codec else length} bytes {body}",
         f"leader epoch {leader}, magic {magic}, attributes {bits:#06x}, codec {CODECS[codec]}",
         f"checksum {'right' if crc == crc32c(data[21:]) else 'WRONG'}",
         f"stamps {when(first_ms, since_ms)} to {when(newest_ms, since_ms)}",
         f"pid={pid} epoch={epoch} seq={seq}",
     ]
-    lab.note("wire", partition, f"batch @{base}", "; ".join(said))
+    lab.note("wire", partition, f"batch @{base}", "; ".join(details))
     return int(base) + int(last) + 1
 
 
@@ -222,8 +222,8 @@ def _produce(
     given = {"headers": list(headers)} if headers else {}
 
     def report(error: Any, message: Any) -> None:
-        told = error.name() if error is not None else f"ok @{message.offset()}"
-        lab.note("app", f"{topic}-0", f"produce {called}", told)
+        outcome = error.name() if error is not None else f"ok @{message.offset()}"
+        lab.note("app", f"{topic}-0", f"produce {called}", outcome)
 
     client.produce(name, value, key, partition=0, timestamp=STAMP, on_delivery=report, **given)
     if len(value or b"") >= 5_000:

@@ -41,7 +41,7 @@ def _read_first(lab: Lab, level: str) -> str:
     reader = ck.Consumer(config | ({"isolation.level": level} if level else {}))
     try:
         reader.assign([ck.TopicPartition(*lab.split("orders-0"), 0)])
-        found = reader.poll(WAIT_S)
+        first = reader.poll(WAIT_S)
     finally:
         reader.close()
-    return (found.value() or b"").decode() if found is not None and not found.error() else "nothing"
+    return (first.value() or b"").decode() if first is not None and not first.error() else "nothing"

@@ -21,16 +21,16 @@ def api_versions(lab: Lab) -> None:
         answer = lab.raw().ask(
             18, version, client_software_name="mqlab", client_software_version="1"
         )
-        told = [
+        features = [
             f"supported {_levels(answer, 'supported_features', 'min_version', 'max_version')}",
             "finalized "
             + _levels(answer, "finalized_features", "min_version_level", "max_version_level"),
         ]
-        lab.note("client", "broker", f"ApiVersions v{version}", ", ".join(told))
+        lab.note("client", "broker", f"ApiVersions v{version}", ", ".join(features))
     answer = lab.raw().ask_in_unknown_version()
     rows = [f"{r.api_key} v{r.min_version}…v{r.max_version}" for r in answer.api_keys]
-    said = f"{word(answer.error_code)}: {', '.join(rows)}"
-    lab.note("client", "broker", "ApiVersions v99", said)
+    refusal = f"{word(answer.error_code)}: {', '.join(rows)}"
+    lab.note("client", "broker", "ApiVersions v99", refusal)
 
 
 @program(
@@ -39,11 +39,11 @@ def api_versions(lab: Lab) -> None:
 def requests_offered(lab: Lab) -> None:
     """What a client may ask at all, in which versions. Produce is announced from version 0 on
     and closes the connection below 3 (KIP-896)."""
-    found = lab.raw().ask_versions()
+    versions = lab.raw().ask_versions()
     for key in range(KEYS):
-        low, high = found.get(key, (0, -1))
-        told = f"v{low}…v{high}" if key in found else NOT_OFFERED
-        lab.note("client", "broker", f"request {key} {_name(key)}", told)
+        low, high = versions.get(key, (0, -1))
+        offered = f"v{low}…v{high}" if key in versions else NOT_OFFERED
+        lab.note("client", "broker", f"request {key} {_name(key)}", offered)
 
 
 def _name(key: int) -> str:

@@ -45,12 +45,12 @@ def describe_answer(lab: Lab, row: Any) -> str:
     if not row.error_code.value:
         stamped = " stamped by the broker" if row.log_append_time is not None else ""
         return f"ok @{row.base_offset}{stamped}"
-    said = word(row.error_code)
+    error = word(row.error_code)
     if getattr(row, "error_message", None):
-        said += f": {row.error_message}"
+        error += f": {row.error_message}"
     which = [str(r.batch_index) for r in getattr(row, "record_errors", ())]
-    said += f" [records {', '.join(which)}]" if which else ""
-    return TIME.sub("…", said.replace(lab.prefix, ""))
+    error += f" [records {', '.join(which)}]" if which else ""
+    return TIME.sub("…", error.replace(lab.prefix, ""))
 
 
 def send(
@@ -173,8 +173,8 @@ def _claims() -> dict[str, tuple[bytes, int, dict[str, int]]]:
         "a sequence -2": late | mine | {"seq": -2},
         "a sequence 2147483647": late | {"pid": 987_655, "epoch": 0, "seq": 2**31 - 1},
     }
-    found = {called: (two, 2, head) for called, head in heads.items()}
-    found |= {f"{count} records": (two, count, late | {"delta": 1}) for count in (0, 1, 3, -1)}
+    claims = {called: (two, 2, head) for called, head in heads.items()}
+    claims |= {f"{count} records": (two, count, late | {"delta": 1}) for count in (0, 1, 3, -1)}
     odd = LENGTHS | {
         "a key of -2 bytes": number(7) + b"\0\0\0" + number(-2) + number(1) + b"a\0",
         "a value of -2 bytes": number(6) + b"\0\0\0" + number(-1) + number(-2) + b"\0\0",
@@ -184,8 +184,8 @@ def _claims() -> dict[str, tuple[bytes, int, dict[str, int]]]:
         "a stamp before the first": record(b"a", stamp=-9),
         "a stamp beyond 64 bits": record(b"a", stamp=2**63 - 1),
     }
-    found |= {called: (body, 1, {}) for called, body in odd.items()}
-    return found
+    claims |= {called: (body, 1, {}) for called, body in odd.items()}
+    return claims
 
 
 @program(
@@ -206,8 +206,8 @@ def claimed_numbers(lab: Lab) -> None:
     raw = lab.bytes_of("orders-0")
     while raw:
         head_ = HEAD.unpack_from(raw)
-        said = f"{head_[12]} records, last delta {head_[6]}, stamps {head_[7]} to {head_[8]}"
-        lab.note("log", "orders-0", f"batch @{head_[0]}", f"{said}, sequence {head_[11]}")
+        counts = f"{head_[12]} records, last delta {head_[6]}, stamps {head_[7]} to {head_[8]}"
+        lab.note("log", "orders-0", f"batch @{head_[0]}", f"{counts}, sequence {head_[11]}")
         raw = raw[12 + head_[1] :]
 
 

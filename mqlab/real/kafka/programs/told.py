@@ -113,7 +113,7 @@ def questions(golden: Golden) -> list[Asked]:
     system = golden.run.system
     assert isinstance(system, KafkaSystem)
     clients = _clients(system)
-    asked: list[Asked] = []
+    arrivals: list[Asked] = []
     open_: dict[tuple[Any, str], list[int]] = {}  # unanswered, by who asked whom
     run = Run(system)
     for choice in golden.run.choices:
@@ -126,14 +126,14 @@ def questions(golden: Golden) -> list[Asked]:
                 if event.caller.name in clients and isinstance(event.body, KINDS):
                     entries = before.role("coordinator").entries
                     states = tuple((i, str(entry.state)) for i, entry in entries.items())
-                    open_.setdefault((event.caller, move.role), []).append(len(asked))
-                    asked.append(Asked(event.caller.name, move.role, event.body, None, states))
+                    open_.setdefault((event.caller, move.role), []).append(len(arrivals))
+                    arrivals.append(Asked(event.caller.name, move.role, event.body, None, states))
             if isinstance(move.stage.effect, Reply):
                 waiting = open_.get((move.stage.effect.caller, move.role))
                 if waiting:
                     place = waiting.pop(0)
-                    asked[place] = replace(asked[place], answer=move.stage.effect.body)
-    return asked
+                    arrivals[place] = replace(arrivals[place], answer=move.stage.effect.body)
+    return arrivals
 
 
 def tell(lab: Lab, path: Path) -> None:

@@ -63,11 +63,11 @@ def create(
     how += f" on {', '.join(str(r.broker_ids) for r in on)}" if on else ""
     how += "".join(f" {row.name}={row.value}" for row in given)
     for row in sorted(answer.topics, key=lambda row: str(row.name)):
-        told = describe_error(lab, row)
+        outcome = describe_error(lab, row)
         if not row.error_code.value:
-            told += f" {row.num_partitions} x {row.replication_factor}"
+            outcome += f" {row.num_partitions} x {row.replication_factor}"
         name = row.name.removeprefix(lab.prefix)
-        lab.note("admin", "broker", f"CreateTopics {name[:40]}{how}"[:120], told[:400])
+        lab.note("admin", "broker", f"CreateTopics {name[:40]}{how}"[:120], outcome[:400])
 
 
 @program("topics-refused", "ReplicationControlManagerTest, TopicTest", profiles=TV2)
@@ -147,9 +147,9 @@ def describe(
     resource = Row(resource_type=kind, resource_name=wire, configuration_keys=keys)
     fields = {"include_synonyms": True, "include_documentation": False}
     answer = lab.raw().ask(32, 4, resources=(resource,), **fields).results[0]
-    asked = f"DescribeConfigs {called or name}" + (f" {', '.join(keys)}" if keys else "")
+    question = f"DescribeConfigs {called or name}" + (f" {', '.join(keys)}" if keys else "")
     if answer.error_code.value:
-        lab.note("admin", "broker", asked, describe_error(lab, answer))
+        lab.note("admin", "broker", question, describe_error(lab, answer))
         return
     for row in sorted(answer.configs, key=lambda row: str(row.name)):
         if row.name in STARTED_WITH or (not defaults and row.config_source == 5):
@@ -157,9 +157,9 @@ def describe(
         chain = "; ".join(f"{SOURCES[s.source]} {s.name}={s.value}" for s in row.synonyms)
         how = "read-only" if row.read_only else "dynamic"
         how += ", sensitive" if row.is_sensitive else ""
-        told = f"{row.value} by {SOURCES[row.config_source]}, type {row.config_type}, {how}"
-        told += f" [{chain}]" if chain != f"default {row.name}={row.value}" else ""
-        lab.note("admin", "broker", f"{asked} {row.name}", told)
+        setting = f"{row.value} by {SOURCES[row.config_source]}, type {row.config_type}, {how}"
+        setting += f" [{chain}]" if chain != f"default {row.name}={row.value}" else ""
+        lab.note("admin", "broker", f"{question} {row.name}", setting)
 
 
 @program("topic-configs", "ConfigHelper#describeConfigs of topics", profiles=TV2)
@@ -196,8 +196,8 @@ def alter(
     verbs = {SET: "set", DELETE: "delete", APPEND: "append", SUBTRACT: "subtract"}
     what = ", ".join(f"{verbs.get(o, o)} {n}={v}" for n, o, v in changes)
     how = " only validate" if validate else ""
-    asked = f"IncrementalAlterConfigs {name or 'all'}: {what}{how}"
-    lab.note("admin", "broker", asked, describe_error(lab, answer))
+    question = f"IncrementalAlterConfigs {name or 'all'}: {what}{how}"
+    lab.note("admin", "broker", question, describe_error(lab, answer))
 
 
 def wait_for_config(lab: Lab, kind: int, name: str, config: str, value: str | None) -> None:
