@@ -62,13 +62,13 @@ def read_recordings(oracle: Oracle, version: str) -> dict[str, Recording]:
     """Of each scenario the recording to compare with, by "profile/name": that of `version`,
     or of the one version the scenario is recorded on."""
     programs = oracle.programs()
-    found = load_recordings(f"{oracle.name}-{version}")
+    recordings = load_recordings(f"{oracle.name}-{version}")
     for other in sorted({p.version for p in programs.values()} - {"", version}):
         for name, recording in load_recordings(f"{oracle.name}-{other}").items():
             program = programs.get(recording.scenario)
             if program is not None and program.version == other:
-                found.setdefault(name, recording)
-    return found
+                recordings.setdefault(name, recording)
+    return recordings
 
 
 def judge(came: Came, known: dict[str, Recording], listed: Iterable[Listed]) -> Outcome:
@@ -82,8 +82,8 @@ def judge(came: Came, known: dict[str, Recording], listed: Iterable[Listed]) -> 
     if recorded is None:
         return Outcome(name, failure=UNRECORDED)
     if isinstance(seen, NotOffered):
-        asked = Observation("", "", str(seen), "not offered")
-        whole = [row.reason for row in rows if row.covers(asked)]
+        question = Observation("", "", str(seen), "not offered")
+        whole = [row.reason for row in rows if row.covers(question)]
         if whole:
             return Outcome(name, reasons=tuple(whole))
     if isinstance(seen, Exception):

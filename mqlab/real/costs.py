@@ -34,8 +34,8 @@ class Spent:
 
     def __str__(self) -> str:
         flushes = self.count_flushes()
-        told = "?" if flushes is None else str(flushes)
-        return f"{sum(self.messages.values())} / {sum(self.writes.values())} / {told}"
+        flushed = "?" if flushes is None else str(flushes)
+        return f"{sum(self.messages.values())} / {sum(self.writes.values())} / {flushed}"
 
     def count_flushes(self) -> int | None:
         """Of the logs that the transaction writes to; None where nobody could count."""
@@ -96,5 +96,5 @@ def load(path: Path) -> Costs:
 
 def load_costs(folder: Path = FOLDER) -> dict[str, Costs]:
     """By the broker's name without its version, as `mqlab real` is told it."""
-    found = [load(path) for path in sorted(folder.glob("*.json"))]
-    return {one.broker.partition("-")[0]: one for one in found}
+    costs = [load(path) for path in sorted(folder.glob("*.json"))]
+    return {one.broker.partition("-")[0]: one for one in costs}

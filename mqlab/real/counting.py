@@ -142,15 +142,15 @@ class Flushes:
     count, "" where there is one."""
 
     def __init__(self, pid: int, place: Callable[[str], str], folder: Path) -> None:
-        self._pid, self._place, self._said = pid, place, folder / "flushes.strace"
+        self._pid, self._place, self._trace = pid, place, folder / "flushes.strace"
         self.why = "" if shutil.which("strace") else "flushes need strace: install it"
         self._strace: subprocess.Popen[str] | None = None
         if self.why:
             return
-        self._said.unlink(missing_ok=True)
+        self._trace.unlink(missing_ok=True)
         self._strace = subprocess.Popen(
             ["strace", "-f", "-qq", "-y", "-e", "trace=fsync,fdatasync,msync", "-e", "signal=none",
-             "-o", str(self._said), "-p", str(pid)],
+             "-o", str(self._trace), "-p", str(pid)],
             stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         deadline = time.monotonic() + PATIENCE_S
@@ -167,7 +167,7 @@ class Flushes:
         if self.why:
             return None
         maps = Path(f"/proc/{self._pid}/maps").read_text().splitlines()
-        return count_flushes(self._said.read_text().splitlines(), maps, self._place)
+        return count_flushes(self._trace.read_text().splitlines(), maps, self._place)
 
     def close(self) -> None:
         if self._strace is not None:
@@ -182,21 +182,21 @@ def count_flushes(
     """The flushes that strace has told of, by `place` of the file's path. `maps`: as
     /proc/PID/maps says which file is mapped where ("" of a mapping that is gone)."""
     mapped = [(int(one[1], 16), int(one[2], 16), one[3]) for m in maps if (one := MAP.match(m))]
-    found: Counter[str] = Counter()
+    flushes: Counter[str] = Counter()
     for line in lines:
         one = FLUSH.search(line)
         if one is None:
             continue
         at = int(one[2] or "0", 16)
         path = one[1] or next((path for low, high, path in mapped if low <= at < high), "")
-        found[place(path)] += 1
-    return found
+        flushes[place(path)] += 1
+    return flushes
 
 
 def _is_traced(pid: int) -> bool:
     """Whether every thread of a process is looked at."""
     try:
-        said = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
+        statuses = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
     except OSError:  # a thread has just ended
         return False
-    return all(not re.search(r"^TracerPid:\s+0$", one, re.M) for one in said)
+    return all(not re.search(r"^TracerPid:\s+0$", one, re.M) for one in statuses)

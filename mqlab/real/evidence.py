@@ -90,25 +90,25 @@ def add_evidence(trace: Trace, scenario: str, witness: Witness) -> Trace:
     recorded, shown = _recorded(witness, profile, scenario), witness.tell_recorded(profile)
     seen: set[int] = set()
     pairs = list(_pairs(trace.facts, witness.one_way))
-    asked = normalise((o for o, _ in pairs), witness.ids)
-    for (_, places), observation in zip(pairs, asked, strict=True):
+    questions = normalise((o for o, _ in pairs), witness.ids)
+    for (_, places), observation in zip(pairs, questions, strict=True):
         if witness.is_seen(observation.who) and _key(witness, observation) in recorded:
             seen.update(places)
-    told: set[Contradiction] = set()
+    cited: set[Contradiction] = set()
     facts = tuple(
-        _judged(f, shown if i in seen else None, witness, told) for i, f in enumerate(trace.facts)
+        _judged(f, shown if i in seen else None, witness, cited) for i, f in enumerate(trace.facts)
     )
     return replace(trace, facts=facts)
 
 
-def _judged(fact: Fact, recorded: Text | None, witness: Witness, told: set[Contradiction]) -> Fact:
-    """`recorded`: the evidence of a fact that a recording shows; `told`: what articles say is
+def _judged(fact: Fact, recorded: Text | None, witness: Witness, cited: set[Contradiction]) -> Fact:
+    """`recorded`: the evidence of a fact that a recording shows; `cited`: what articles say is
     told once, where the run first shows otherwise, and stands in here from then on."""
     odd = next((row for row in witness.contradictions if row.meets(fact)), None)
-    if odd in told:
+    if odd in cited:
         odd = None
     elif odd is not None:
-        told.add(odd)
+        cited.add(odd)
     plain = replace(fact, evidence=recorded) if recorded is not None else fact
     if odd is None:
         return plain
@@ -123,22 +123,22 @@ def _pairs(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observ
     """Questions with their answers, and the places of the facts that tell them. A connection
     answers in order; what arrives late has been told once when it left."""
     waiting: dict[tuple[str, str], list[tuple[Fact, list[int]]]] = {}
-    found = []
+    pairs = []
     for place, fact in enumerate(facts):
-        if fact.kind is FactKind.SEND and one_way.search(said := _say(fact)):
-            found.append((Observation(fact.node, fact.peer, said, UNANSWERED), [place]))
+        if fact.kind is FactKind.SEND and one_way.search(words := _say(fact)):
+            pairs.append((Observation(fact.node, fact.peer, words, UNANSWERED), [place]))
         elif fact.kind is FactKind.SEND:
             waiting.setdefault((fact.node, fact.peer), []).append((fact, [place]))
         elif fact.kind is FactKind.LATE:
-            for asked, places in waiting.get((fact.node, fact.peer), []):
-                if asked.body == fact.body:
+            for question, places in waiting.get((fact.node, fact.peer), []):
+                if question.body == fact.body:
                     places.append(place)
                     break
         elif fact.kind is FactKind.REPLY and waiting.get((fact.peer, fact.node)):
-            asked, places = waiting[fact.peer, fact.node].pop(0)
-            told = Observation(fact.peer, fact.node, _say(asked), _say(fact))
-            found.append((told, [*places, place]))
-    return found
+            question, places = waiting[fact.peer, fact.node].pop(0)
+            observation = Observation(fact.peer, fact.node, _say(question), _say(fact))
+            pairs.append((observation, [*places, place]))
+    return pairs
 
 
 def _say(fact: Fact) -> str:

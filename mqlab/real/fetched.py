@@ -30,8 +30,8 @@ def run_command(command: list[str], folder: Path) -> None:
     """Raises RealBrokerError where it fails."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip()[-300:]
-        raise RealBrokerError(f"{' '.join(command[:2])} failed: {said or 'it did not say why'}")
+        error = (done.stderr or done.stdout).strip()[-300:]
+        raise RealBrokerError(f"{' '.join(command[:2])} failed: {error or 'it did not say why'}")
 
 
 def build_copy(cache: Path, source: Path, *command: str) -> Path:

@@ -67,9 +67,9 @@ def find_java() -> int | None:
     java = shutil.which("java")
     if java is None:
         return None
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(\d+)', said)
-    return int(found[1]) if found else 0
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', output)
+    return int(version[1]) if version else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,9 @@ class Jars:
             for digest, name in rows
             if name.startswith(f"{version}/")
         }
-        found = {path.name: _digest(path) for path in sorted(lib.glob("*.jar"))}
+        digests = {path.name: _digest(path) for path in sorted(lib.glob("*.jar"))}
         return sorted(
-            name for name in pinned.keys() | found.keys() if pinned.get(name) != found.get(name)
+            name for name in pinned.keys() | digests.keys() if pinned.get(name) != digests.get(name)
         )
 
     def _refused(self, version: str, wrong: list[str]) -> str:
@@ -185,8 +185,8 @@ class Jars:
         command += ["dependency:copy-dependencies", f"-DoutputDirectory={aside}"]
         done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            said = [line for line in done.stdout.splitlines() if "ERROR" in line][:3]
-            why = " ".join(said) or done.stderr.strip() or "it did not say why"
+            errors = [line for line in done.stdout.splitlines() if "ERROR" in line][:3]
+            why = " ".join(errors) or done.stderr.strip() or "it did not say why"
             raise RealBrokerError(f"Maven could not fetch {self.product} {version}: {why}")
         if wrong := self.find_wrong(version, aside):
             raise RealBrokerError(self._refused(version, wrong))

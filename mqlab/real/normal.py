@@ -22,14 +22,14 @@ def normalise(observations: Iterable[Observation], ids: re.Pattern[str]) -> tupl
     (group 1): they become P, Q, R … in the order in which they come, -1 stays. Sets are sorted."""
     aliases: dict[str, str] = {"-1": "-1"}
 
-    def alias(found: re.Match[str]) -> str:
+    def alias(match: re.Match[str]) -> str:
         number = len(aliases) - 1
         name = LETTERS[number] if number < len(LETTERS) else f"P{number}"
-        before = found[0][: found.start(1) - found.start()]
-        return before + aliases.setdefault(found[1], name) + found[0][len(before) + len(found[1]) :]
+        before = match[0][: match.start(1) - match.start()]
+        return before + aliases.setdefault(match[1], name) + match[0][len(before) + len(match[1]) :]
 
-    def ordered(found: re.Match[str]) -> str:
-        return "{" + ", ".join(sorted(found[1].split(", "))) + "}"
+    def ordered(match: re.Match[str]) -> str:
+        return "{" + ", ".join(sorted(match[1].split(", "))) + "}"
 
     def plain(text: str) -> str:
         return SET.sub(ordered, ids.sub(alias, text))

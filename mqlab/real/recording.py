@@ -96,8 +96,8 @@ def load(path: Path) -> Recording:
 
 def load_recordings(broker: str, folder: Path = RECORDINGS) -> dict[str, Recording]:
     """Every recording of a broker ("kafka-4.3.1"), by "profile/scenario"."""
-    found = [load(path) for path in sorted((folder / broker).rglob("*.json"))]
-    return {recording.name: recording for recording in found}
+    recordings = [load(path) for path in sorted((folder / broker).rglob("*.json"))]
+    return {recording.name: recording for recording in recordings}
 
 
 def write_checksums(folder: Path = RECORDINGS) -> None:

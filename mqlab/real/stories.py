@@ -54,8 +54,8 @@ def write_history(command: Sequence[str], *arguments: str) -> None:
     except subprocess.TimeoutExpired as error:
         raise RealBrokerError(f"the cluster answered no more within {HISTORY_S} s") from error
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if re.search(r"Exception|:", line)]
-        why = next((line for line in said if "Exception" in line), said[-1] if said else "")
+        lines = [line for line in done.stderr.splitlines() if re.search(r"Exception|:", line)]
+        why = next((line for line in lines if "Exception" in line), lines[-1] if lines else "")
         raise RealBrokerError(f"the Java client ended early: {why.strip()[:300]}")
 
 
