@@ -79,7 +79,7 @@ class Witness:
         """The version that this profile was recorded on."""
         return dict(self.other_versions).get(profile, self.version)
 
-    def tell_recorded(self, profile: str) -> Text:
+    def cite_recording(self, profile: str) -> Text:
         """The evidence of a fact that a recording of this profile shows."""
         return RECORDED(broker=f"{self.broker} {self.find_version(profile)}")
 
@@ -87,7 +87,7 @@ class Witness:
 def add_evidence(trace: Trace, scenario: str, witness: Witness) -> Trace:
     """The trace with the evidence of each fact; `scenario`: the name of its recording."""
     profile = witness.profile_of(trace.system)
-    recorded, shown = _recorded(witness, profile, scenario), witness.tell_recorded(profile)
+    recorded, shown = _recorded(witness, profile, scenario), witness.cite_recording(profile)
     seen: set[int] = set()
     pairs = list(_pairs(trace.facts, witness.one_way))
     questions = normalise((o for o, _ in pairs), witness.ids)

@@ -94,7 +94,7 @@ class Beside:
             if pipe is not None:
                 pipe.close()
 
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()

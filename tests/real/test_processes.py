@@ -52,7 +52,7 @@ def test_a_second_start_writes_on_in_the_same_log(tmp_path: Path) -> None:
 def test_one_beside_answers_line_by_line_until_it_is_closed() -> None:
     echo = Beside("Echo", ECHO)
     for word in ("one", "two"):
-        echo.tell(word)
+        echo.write_line(word)
         assert echo.hear() == f"heard {word}"
     echo.close()
     with pytest.raises(RealBrokerError, match="Echo came to no end"):

@@ -12,7 +12,7 @@ SOURCES = Path(__file__).parent / "java"
 CLIENT = "4.3.1"
 
 
-def tell(lab: Lab, source: str, *arguments: str) -> None:
+def play_java(lab: Lab, source: str, *arguments: str) -> None:
     """Run one of our Java stories.
 
     Raises RealBrokerError where Java is missing or the story comes to no end.

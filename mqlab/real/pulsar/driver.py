@@ -50,7 +50,7 @@ class JavaDriver:
         self._java.close()
 
     def perform(self, line: str) -> Any:
-        self._java.tell(line)
+        self._java.write_line(line)
         heard = self._java.hear()
         while not heard.startswith("{"):  # a library that cannot be kept from printing
             heard = self._java.hear()

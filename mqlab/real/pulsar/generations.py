@@ -30,20 +30,20 @@ CLIENTS = jars.Jars(
 )
 
 
-def tell_story(version: str, address: str, run: str) -> list[str]:
+def play_story(version: str, address: str, run: str) -> list[str]:
     """What a Java client of this version has seen, line by line, on topics that begin with `run`.
     Raises RealBrokerError where it came to no end."""
     path = CLIENTS.compile(version, STORY)
     command = ["java", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", path, "Story"]
-    return _tell(f"client {version}", [*command, address, run])
+    return _play(f"client {version}", [*command, address, run])
 
 
-def tell_in_go(address: str, run: str) -> list[str]:
+def play_in_go(address: str, run: str) -> list[str]:
     """The same of the Go client, whose version stands in its go.mod."""
-    return _tell("the Go client", [build_go(CACHE / "pulsar-go", IN_GO), address, run])
+    return _play("the Go client", [build_go(CACHE / "pulsar-go", IN_GO), address, run])
 
 
-def _tell(who: str, command: list[str]) -> list[str]:
+def _play(who: str, command: list[str]) -> list[str]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     if done.returncode:
         raise RealBrokerError(f"{who}: {done.stderr.strip()[-300:]}")

@@ -164,7 +164,7 @@ class Lab:
             **more,
         )
         if answer.code != ResponseCode.SUCCESS:
-            raise ValueError(f"no topic {name}: {tell(answer)}")
+            raise ValueError(f"no topic {name}: {outcome_of(answer)}")
         if self.target.name_server:
             self._wait_for_route(self.topic_of(name))
 
@@ -254,7 +254,7 @@ class Lab:
         self.target.control.write_ops()
 
 
-def tell(answer: RemotingCommand) -> str:
+def outcome_of(answer: RemotingCommand) -> str:
     """`ok`, or the code's name and its remark."""
     if answer.code == ResponseCode.SUCCESS:
         return "ok"

@@ -98,12 +98,12 @@ def unpack(sys_flag: int, body: bytes, size: int) -> bytes:
 
 
 @dataclass
-class Teller:
-    """Tells records of one run. `sender`: the address that the cases came from; `keys`: the unique
-    key of each case, by its words; `born`: what its request said of its birth; `places`: physical
-    offset → what lies there, and of which case; `stored`: physical offset → when that was;
-    `counted`: physical offset → the message's number in its queue; `alike`: what is to be noted,
-    and of which cases."""
+class Reader:
+    """Reads and describes the records of one run. `sender`: the address that the cases came from;
+    `keys`: the unique key of each case, by its words; `born`: what its request said of its birth;
+    `places`: physical offset → what lies there, and of which case; `stored`: physical offset →
+    when that was; `counted`: physical offset → the message's number in its queue; `alike`: what is
+    to be noted, and of which cases."""
 
     lab: Lab
     sender: tuple[str, int]
@@ -150,7 +150,7 @@ class Teller:
         answer = self.lab.ask(RequestCode.GET_MAX_OFFSET, topic=self.lab.topic_of(topic), queueId=0)
         return int(answer.fields.get("offset", "0"))
 
-    # -- telling -----------------------------------------------------------------------------
+    # -- describing --------------------------------------------------------------------------
 
     def note(self, name: str, case: Case, record: MessageRecord, source: int = -1) -> None:
         """`name`: of the record, of which there is one a case ("half"); `source`: the physical
@@ -159,7 +159,7 @@ class Teller:
             self.places[record.physical_offset] = name, case.words
             self.stored[record.physical_offset] = record.store_timestamp
         topic = self.short(record.topic)
-        self.collect(LOG, topic, name, case, self.tell(case, record, source))
+        self.collect(LOG, topic, name, case, self.describe(case, record, source))
         self.collect(LOG, topic, f"{name}'s properties", case, self._properties(case, record))
 
     def collect(self, who: str, to: str, question: str, case: Case, answer: str) -> None:
@@ -171,7 +171,7 @@ class Teller:
             self.lab.note(who, to, f"{question}: {', '.join(cases)}", answer)
         self.alike.clear()
 
-    def tell(self, case: Case, record: MessageRecord, source: int = -1) -> str:
+    def describe(self, case: Case, record: MessageRecord, source: int = -1) -> str:
         at = record.physical_offset
         values = {
             "queueId": record.queue_id,
@@ -250,7 +250,7 @@ class Teller:
     def _id_of(self, offset: int) -> str:
         return MessageRecord("", store_host=self.broker, physical_offset=offset).msg_id
 
-    def tell_fields(self, case: Case, command: RemotingCommand, offset: int, counted: int) -> str:
+    def list_fields(self, case: Case, command: RemotingCommand, offset: int, counted: int) -> str:
         """The header of an answer or of a question that is about the record at `offset`, which is
         number `counted` of its queue."""
         pairs = []

@@ -83,7 +83,7 @@ class Mqadmin:
         target = self._lab.target
         text = re.sub(r"@(?=\w)", self._lab.wire(""), command)
         words = shlex.split(text.replace("BROKER", target.address))
-        self._app.tell("\t".join([*words, "-n", target.name_server]))
+        self._app.write_line("\t".join([*words, "-n", target.name_server]))
         printed = []
         while (line := self._app.hear()) != ".":
             printed.append(line)

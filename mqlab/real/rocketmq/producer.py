@@ -33,7 +33,7 @@ from ...rocketmq.remoting import (
     read_msg_id,
 )
 from ...rocketmq.states import SendStatus, TransactionType
-from .client import BROKER, PATIENCE_S, SETTLE_S, Lab, tell
+from .client import BROKER, PATIENCE_S, SETTLE_S, Lab, outcome_of
 from .wire import Connection
 
 COMMIT, ROLLBACK = TransactionType.COMMIT_TYPE, TransactionType.ROLLBACK_TYPE
@@ -86,7 +86,7 @@ class Producer:
             "consumerDataSet": [],
         }
         answer = self.connection.ask(RequestCode.HEART_BEAT, encode_json(body))
-        self.lab.note(self.who, BROKER, f"Heartbeat {', '.join(names)}", tell(answer))
+        self.lab.note(self.who, BROKER, f"Heartbeat {', '.join(names)}", outcome_of(answer))
 
     def leave(self) -> None:
         """Its process is gone: the connection breaks."""
@@ -176,7 +176,7 @@ class Producer:
         fields = self.end_fields(half, end, from_check, wrong)
         try:
             patience = SILENCE_S if end == UNKNOW else PATIENCE_S
-            outcome = tell(
+            outcome = outcome_of(
                 self.connection.ask(RequestCode.END_TRANSACTION, patience_s=patience, **fields)
             )
         except TimeoutError:
@@ -200,7 +200,7 @@ class Producer:
 
     # -- being asked -----------------------------------------------------------------------
 
-    def asked(self, count: int) -> list[Half]:
+    def note_checks(self, count: int) -> list[Half]:
         """Wait for `count` checks, and a little for one more; note each with the half it names.
         Checks leave through a pool of threads: what one round asks comes in any order."""
         arrived = [self._check(PATIENCE_S) for _ in range(count)]
@@ -235,10 +235,10 @@ class Producer:
         """RESUME_CHECK_HALF_MESSAGE of a message that was given up."""
         answer = self.connection.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, msgId=msg_id)
         question = str(ResumeCheckHalfMessage(0)).partition(" @")[0]
-        self.lab.note("operator", BROKER, f"{question} {half.words}", tell(answer))
+        self.lab.note("operator", BROKER, f"{question} {half.words}", outcome_of(answer))
 
 
 def _stored(answer: RemotingCommand) -> str:
     if answer.code not in STATUS:
-        return tell(answer)
+        return outcome_of(answer)
     return f"{STATUS[answer.code]} @{answer.fields['queueOffset']}"

@@ -2,9 +2,9 @@
 says so, since a check comes only with a round.
 
     with Story(lab, "throws") as app:
-        app.tell_until("sent")
+        app.note_until("sent")
         lab.round()
-        app.tell(1)
+        app.note_next(1)
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Story:
     def __exit__(self, *error: object) -> None:
         self._app.close()
 
-    def tell_until(self, word: str) -> None:
+    def note_until(self, word: str) -> None:
         """Note what is told until a line that is this word."""
         while (line := self._app.hear()) != word:
             self._note(line)
 
-    def tell(self, count: int) -> None:
+    def note_next(self, count: int) -> None:
         """Note the next `count` observations; then the broker has time to hear what follows."""
         while count:
             count -= self._note(self._app.hear())

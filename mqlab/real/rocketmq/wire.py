@@ -74,7 +74,7 @@ class Connection:
             raise ConnectionError("the broker has closed the connection")
         return command
 
-    def tell(self, code: int, body: bytes = b"", **fields: Any) -> None:
+    def send_oneway(self, code: int, body: bytes = b"", **fields: Any) -> None:
         """A one-way request."""
         self._send(code, body, Flag.ONEWAY, fields, None)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from mqlab.real.rocketmq.client import shorten, tell
+from mqlab.real.rocketmq.client import outcome_of, shorten
 from mqlab.real.rocketmq.wire import Connection
 from mqlab.rocketmq.remoting import (
     RemotingCommand,
@@ -64,7 +64,7 @@ def test_answers_find_their_questions_in_any_order_and_checks_are_kept() -> None
         def ask(n: str) -> None:
             found[n] = connection.ask(30, n=n, flag=True).fields["n"]
 
-        connection.tell(37, oneway=1)
+        connection.send_oneway(37, oneway=1)
         threads = [threading.Thread(target=ask, args=(n,)) for n in ("a", "b")]
         for thread in threads:
             thread.start()
@@ -106,6 +106,6 @@ def test_a_remark_is_told_without_its_java(remark: str, told: str) -> None:
 
 
 def test_an_answer_in_the_engines_words() -> None:
-    assert tell(RemotingCommand(0, remark="FOUND")) == "ok"
-    assert tell(RemotingCommand(604)) == "ILLEGAL_OPERATION"
-    assert tell(RemotingCommand(1, remark="why")) == "SYSTEM_ERROR why"
+    assert outcome_of(RemotingCommand(0, remark="FOUND")) == "ok"
+    assert outcome_of(RemotingCommand(604)) == "ILLEGAL_OPERATION"
+    assert outcome_of(RemotingCommand(1, remark="why")) == "SYSTEM_ERROR why"

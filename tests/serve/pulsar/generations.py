@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from mqlab.real.pulsar.broker import RealPulsar
-from mqlab.real.pulsar.generations import CLIENTS, tell_in_go, tell_story
+from mqlab.real.pulsar.generations import CLIENTS, play_in_go, play_story
 from mqlab.serve import RunningBroker
 
 pytestmark = pytest.mark.needs("java")
@@ -39,11 +39,11 @@ def test_each_client_sees_the_same_at_both(
     real: RealPulsar, broker: RunningBroker, version: str
 ) -> None:
     run = f"story-{version}"
-    assert tell_story(version, real.address, run) == SEEN
-    assert tell_story(version, broker.address, run) == SEEN
+    assert play_story(version, real.address, run) == SEEN
+    assert play_story(version, broker.address, run) == SEEN
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="the Go client's story needs Go")
 def test_the_go_client_sees_the_same_at_both(real: RealPulsar, broker: RunningBroker) -> None:
-    assert tell_in_go(real.address, "story-go") == SEEN_IN_GO
-    assert tell_in_go(broker.address, "story-go") == SEEN_IN_GO
+    assert play_in_go(real.address, "story-go") == SEEN_IN_GO
+    assert play_in_go(broker.address, "story-go") == SEEN_IN_GO

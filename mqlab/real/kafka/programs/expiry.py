@@ -7,7 +7,7 @@ from ...program import NotOffered
 from ..admin import describe, describe_transaction, producers
 from ..client import Lab
 from ..producer import Producer
-from ..stories import tell
+from ..stories import play_java
 from . import CONTROL, JAVA, program
 
 ID_SETTINGS = {
@@ -93,6 +93,6 @@ def pid_expires(lab: Lab) -> None:
 )
 def java_expired(lab: Lab) -> None:
     lab.topic("orders")
-    tell(lab, "ProducerStories.java", "expired", "6000")
+    play_java(lab, "ProducerStories.java", "expired", "6000")
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     lab.read("orders-0")

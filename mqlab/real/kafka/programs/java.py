@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..admin import describe, fetch_offsets
 from ..client import READ_COMMITTED, READ_UNCOMMITTED, Lab
 from ..producer import Producer
-from ..stories import tell
+from ..stories import play_java
 from . import JAVA, program
 
 PRODUCER, ADMIN = "ProducerStories.java", "AdminStories.java"
@@ -15,7 +15,7 @@ BOTH = ("tv2", "tv0")  # the same client speaks what the cluster's feature level
 @program("java-misuse", "TransactionManager.State: calls out of turn", profiles=BOTH, needs=(JAVA,))
 def misuse(lab: Lab) -> None:
     lab.topic("orders")
-    tell(lab, PRODUCER, "misuse")
+    play_java(lab, PRODUCER, "misuse")
     describe(lab, "A", "CompleteCommit")
     lab.log("orders-0", end=2)
 
@@ -28,7 +28,7 @@ def misuse(lab: Lab) -> None:
 )
 def refused_record(lab: Lab) -> None:
     lab.topic("orders")
-    tell(lab, PRODUCER, "refused-record")
+    play_java(lab, PRODUCER, "refused-record")
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     lab.read("orders-0", READ_COMMITTED)
 
@@ -41,7 +41,7 @@ def refused_record(lab: Lab) -> None:
 )
 def fenced(lab: Lab) -> None:
     lab.topic("orders")
-    tell(lab, PRODUCER, "fenced")
+    play_java(lab, PRODUCER, "fenced")
     lab.log("orders-0", end=12)
     lab.read("orders-0", READ_COMMITTED)
 
@@ -54,7 +54,7 @@ def fenced(lab: Lab) -> None:
 )
 def timed_out(lab: Lab) -> None:
     lab.topic("orders")
-    tell(lab, PRODUCER, "timed-out")
+    play_java(lab, PRODUCER, "timed-out")
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
         lab.read("orders-0", isolation)
@@ -67,7 +67,7 @@ def timed_out(lab: Lab) -> None:
     needs=(JAVA,),
 )
 def configs(lab: Lab) -> None:
-    tell(lab, PRODUCER, "configs")
+    play_java(lab, PRODUCER, "configs")
 
 
 @program(
@@ -78,7 +78,7 @@ def configs(lab: Lab) -> None:
 )
 def wrong_group(lab: Lab) -> None:
     lab.topic("orders")
-    tell(lab, PRODUCER, "wrong-group")
+    play_java(lab, PRODUCER, "wrong-group")
     lab.wait_until(lambda: lab.stable_offset("billing", "orders-0"), 1)
     fetch_offsets(lab, "billing", "orders-0")
 
@@ -90,7 +90,7 @@ def _copy(lab: Lab, story: str) -> None:
     source.init()
     for i in range(6):
         source.send("orders-0", *(f"o{10 * i + j}" for j in range(10)))
-    tell(lab, PRODUCER, story)
+    play_java(lab, PRODUCER, story)
     lab.wait_until(lambda: lab.stable_end("bills-0") == lab.end("bills-0"), True)
     lab.read("bills-0", READ_COMMITTED)
     fetch_offsets(lab, "billing", "orders-0")
@@ -122,5 +122,5 @@ def copy_one(lab: Lab) -> None:
 )
 def admin(lab: Lab) -> None:
     lab.topic("orders")
-    tell(lab, ADMIN)
+    play_java(lab, ADMIN)
     lab.log("orders-0", end=6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..client import Lab
 from ..producer import Producer
-from ..stories import tell
+from ..stories import play_java
 from . import JAVA, program
 
 LEVELS = ("", "read_committed", "read_uncommitted")
@@ -27,7 +27,7 @@ def default_levels(lab: Lab) -> None:
     app.send("orders-0", "committed")
     app.commit()
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
-    tell(lab, "ConsumerStories.java", "orders")
+    play_java(lab, "ConsumerStories.java", "orders")
     for level in LEVELS:
         lab.note("librdkafka", "broker", level or "no level", _read_first(lab, level))
 

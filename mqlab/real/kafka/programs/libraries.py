@@ -11,7 +11,7 @@ from ..libraries import LIBRARIES, Library
 from . import LIBRARY, program
 
 
-def tell(library: Library, lab: Lab) -> None:
+def play_library(library: Library, lab: Lab) -> None:
     """What the library told, then what it left behind, asked for by raw requests."""
     lab.clients[library.name] = library.version
     play(lab, library.story())
@@ -29,4 +29,4 @@ for one in LIBRARIES:
         f"the story of every client library, told by {one.name} {one.version}".rstrip(),
         profiles=("tv2-legacy" if one.legacy else "tv2",),
         needs=(LIBRARY,) if one.version else (),
-    )(partial(tell, one))
+    )(partial(play_library, one))

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ....rocketmq.remoting import RemotingCommand, RequestCode, ResponseCode, encode_json
-from ..client import BROKER, Lab, tell
+from ..client import BROKER, Lab, outcome_of
 from ..producer import COMMIT, Producer
 from ..wire import Connection
 from . import NAMES, program
@@ -45,21 +45,21 @@ class Operator:
         answer = ask(code, body, **own)
         given = " ".join(f"{k}={v}" for k, v in fields.items() if k not in TOPIC)
         question = f"{code.name} {given}".replace("@", "").strip()
-        self.lab.note(WHO, NAME_SERVER if names else BROKER, question, self.tell(answer))
+        self.lab.note(WHO, NAME_SERVER if names else BROKER, question, self.describe(answer))
 
     def wire(self, value: Any) -> Any:
         at, text = isinstance(value, str) and "@" in value, str(value)
         return text.replace("@", self.lab.wire("")) if at else value
 
-    def tell(self, answer: RemotingCommand) -> str:
+    def describe(self, answer: RemotingCommand) -> str:
         """The code, the header's fields, the body as sorted JSON."""
         fields = sorted(answer.fields.items() - {("version", answer.fields.get("version", ""))})
-        parts = [tell(answer), *(f"{k}={v}" for k, v in fields)]
+        parts = [outcome_of(answer), *(f"{k}={v}" for k, v in fields)]
         if answer.body:
-            parts.append(self.tell_body(answer.body.decode()))
+            parts.append(self.describe_body(answer.body.decode()))
         return self.short(" ".join(parts))
 
-    def tell_body(self, text: str) -> str:
+    def describe_body(self, text: str) -> str:
         try:
             data = json.loads(NUMBER.sub(r'\1"\2":', QUEUE.sub(r'"\2-\1":', text)))
         except ValueError:  # properties, a line each

@@ -18,14 +18,14 @@ def check_commits(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, UNKNOW)
     lab.round()
-    (copy,) = app.asked(1)
+    (copy,) = app.note_checks(1)
     app.end(copy, COMMIT, from_check=True)
     lab.write_ops()
     lab.log("half", 2)
     lab.log("op", 1)
     lab.log("orders", 1)
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
 
 
 @program("young-half", "ServiceImplTest.testCheck_withCheck", needs=(ROUNDS,))
@@ -33,10 +33,10 @@ def young_half(lab: Lab) -> None:
     """A half younger than transactionTimeOut is left alone: the round has not come past it."""
     app, _ = begin(lab, "o1")
     lab.round(young=True)
-    app.asked(0)
+    app.note_checks(0)
     lab.log("half", 1)
     lab.round()
-    app.asked(1)
+    app.note_checks(1)
 
 
 @program("check-rolls-back", "EndTransactionProcessorTest.testProcessRequest_RollBack")
@@ -44,11 +44,11 @@ def check_rolls_back(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, UNKNOW)
     lab.round()
-    (copy,) = app.asked(1)
+    (copy,) = app.note_checks(1)
     app.end(copy, ROLLBACK, from_check=True)
     lab.write_ops()
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
     lab.log("half", 2)
     lab.log("op", 1)
     lab.log("orders", 0)
@@ -62,7 +62,7 @@ def local_transaction_throws(lab: Lab) -> None:
     lab.write_ops()
     lab.log("op", 0)
     lab.round()
-    (copy,) = app.asked(1)
+    (copy,) = app.note_checks(1)
     app.end(copy, ROLLBACK, from_check=True)
     lab.write_ops()
     lab.log("op", 1)
@@ -88,9 +88,9 @@ def give_up(lab: Lab, app: Producer) -> Half:
     round, or the one behind it, finds the copy of the third check."""
     for noted in (True, True, False):
         lab.round(noted=noted)
-        (copy,) = app.asked(1)
+        (copy,) = app.note_checks(1)
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
     return copy
 
 
@@ -115,13 +115,13 @@ def resumed_by_an_operator(lab: Lab) -> None:
     app.resume(o1, parked.msg_id)
     lab.log("half", 5)
     lab.round()
-    (copy,) = app.asked(1)
+    (copy,) = app.note_checks(1)
     app.end(copy, COMMIT, from_check=True)
     lab.write_ops()
     lab.log("half", 6)
     lab.log("orders", 1)
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
 
 
 @program("check-limit-of-one", "TransactionalMessageServiceImpl.needDiscard", needs=(ROUNDS,))
@@ -130,9 +130,9 @@ def check_limit_of_one(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, UNKNOW)
     lab.target.control.round(0, 0)
-    app.asked(1)
+    app.note_checks(1)
     lab.target.control.round(0, 0)
-    app.asked(0)
+    app.note_checks(0)
     lab.log("half", 2)
     lab.log("discard", 1)
 
@@ -142,12 +142,12 @@ def checker_null_then_throws(lab: Lab) -> None:
     """A checker that returns null sends nothing, one that throws sends UNKNOW; then it commits."""
     app, _ = begin(lab, "o1")
     lab.round()
-    app.asked(1)
+    app.note_checks(1)
     lab.round()
-    (copy,) = app.asked(1)
+    (copy,) = app.note_checks(1)
     app.end(copy, UNKNOW, from_check=True)
     lab.round(noted=False)
-    (copy,) = app.asked(1)
+    (copy,) = app.note_checks(1)
     app.end(copy, COMMIT, from_check=True)
     lab.write_ops()
     lab.log("half", 4)
@@ -166,7 +166,7 @@ def five_way_mix(lab: Lab) -> None:
     answers = {2: COMMIT, 3: ROLLBACK}
     for count, noted in ((6, True), (2, True), (2, False), (0, True)):
         lab.round(noted=noted)
-        for copy in app.asked(count):
+        for copy in app.note_checks(count):
             if (kind := int(copy.words[1:]) % 5) in answers:
                 app.end(copy, answers[kind], from_check=True)
         lab.write_ops()
@@ -185,7 +185,7 @@ def around_a_pending_half(lab: Lab) -> None:
     lab.write_ops()
     lab.log("op", 1 if lab.profile.name == "5.5" else 2)
     lab.round()
-    app.asked(1)
+    app.note_checks(1)
     lab.log("half", 4)
     lab.log("orders", 2)
 
@@ -202,10 +202,10 @@ def head_of_line(lab: Lab) -> None:
     app.send("orders-0", "young")
     for checks in (1, 0):
         lab.round(timeout_ms=6_000)
-        app.asked(checks)
+        app.note_checks(checks)
     lab.log("half", 3)
     lab.round()
-    app.asked(2)
+    app.note_checks(2)
     lab.log("half", 5)
 
 
@@ -215,19 +215,19 @@ def late_commit_delivers_twice(lab: Lab) -> None:
     copy."""
     app, (o1,) = begin(lab, "o1")
     lab.round()
-    app.asked(1)
+    app.note_checks(1)
     app.end(o1, COMMIT)
     lab.write_ops()
     lab.log("orders", 1)
     lab.round()
-    (copy,) = app.asked(1)
+    (copy,) = app.note_checks(1)
     app.end(copy, COMMIT, from_check=True)
     lab.write_ops()
     lab.log("half", 3)
     lab.log("op", 2)
     lab.log("orders", 2)
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
 
 
 @program("op-batch-too-slow", "issues 9640, 10199: TransactionalOpBatchService", profiles=("5.5",))
@@ -238,14 +238,14 @@ def op_batch_too_slow(lab: Lab) -> None:
     lab.log("op", 0)
     lab.log("orders", 1)
     lab.round()
-    (copy,) = app.asked(1)
+    (copy,) = app.note_checks(1)
     app.end(copy, COMMIT, from_check=True)
     lab.write_ops()
     lab.log("half", 2)
     lab.log("op", 1)
     lab.log("orders", 2)
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
 
 
 @program("parked-for-its-age", "TransactionalMessageServiceImpl#needDiscard, #needSkip")
@@ -257,7 +257,7 @@ def parked_for_its_age(lab: Lab) -> None:
     app.start()
     app.send("orders-0", "o1", age_ms=73 * 3_600_000)
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
     lab.log("half", 1)
     lab.log("discard", 1)
     lab.round()

@@ -24,13 +24,13 @@ BY_THEMSELVES = {
 }
 
 
-def tell(story: str, lab: Lab) -> None:
+def play_client(story: str, lab: Lab) -> None:
     with Story(lab, story, launch(lab, CLIENT_STORIES)) as client:
-        client.tell_until("end")
+        client.note_until("end")
 
 
 for name, reference in BY_THEMSELVES.items():
-    program(f"java-{name}", reference, needs=(JAVA,))(partial(tell, name))
+    program(f"java-{name}", reference, needs=(JAVA,))(partial(play_client, name))
 
 
 @program("java-transactions", "TransactionMQProducer", needs=(JAVA,))
@@ -38,14 +38,14 @@ def java_transactions(lab: Lab) -> None:
     """Commit, rollback, an exception, UNKNOW once and twice; a push consumer gets what was
     committed."""
     with Story(lab, "transactions", launch(lab, CLIENT_STORIES)) as client:
-        client.tell_until("sent")
+        client.note_until("sent")
         lab.wait_until(lambda: is_known(lab, "transactions-producer"))
         lab.write_ops()
         lab.round(noted=False)
-        client.tell_until("asked")
+        client.note_until("asked")
         lab.write_ops()
         lab.round(noted=False)
-        client.tell_until("end")
+        client.note_until("end")
 
 
 def every_field(codec: str, lab: Lab) -> None:
@@ -54,12 +54,12 @@ def every_field(codec: str, lab: Lab) -> None:
     for topic in ("ordinary", "committed", "checked"):
         lab.topic(topic)
     with Story(lab, codec, launch(lab, FIELDS)) as client:
-        client.tell_until("sent")
+        client.note_until("sent")
         lab.wait_until(lambda: is_known(lab))
         time.sleep(SETTLE_S)  # a message is there before its op record
         lab.write_ops()
         lab.round(noted=False)
-        client.tell_until("end")
+        client.note_until("end")
 
 
 for codec in ("ZLIB", "LZ4", "ZSTD"):
@@ -73,9 +73,9 @@ def java_heir(lab: Lab) -> None:
     """A producer dies between its local transaction and its end; another process of the same group
     is asked."""
     with Story(lab, "dying", launch(lab, CLIENT_STORIES)) as client:
-        client.tell(1)
+        client.note_next(1)
     with Story(lab, "heir", launch(lab, CLIENT_STORIES)) as client:
-        client.tell_until("ready")
+        client.note_until("ready")
         lab.wait_until(lambda: is_known(lab, "heirs-producer"))
         lab.round(noted=False)
-        client.tell_until("end")
+        client.note_until("end")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....rocketmq.remoting import MessageRecord, RequestCode, encode_json
-from ..client import BROKER, Lab, tell
+from ..client import BROKER, Lab, outcome_of
 from ..producer import COMMIT
 from . import SLOW, program
 from .ends import begin
@@ -32,7 +32,7 @@ def subscribe(lab: Lab) -> None:
         "consumerDataSet": [consumer],
     }
     answer = lab.connect().ask(RequestCode.HEART_BEAT, encode_json(body))
-    lab.note("stock", BROKER, f"Heartbeat {GROUP}", tell(answer))
+    lab.note("stock", BROKER, f"Heartbeat {GROUP}", outcome_of(answer))
 
 
 def send_back(lab: Lab, record: MessageRecord, level: int = 0, most: int = 16) -> None:
@@ -48,7 +48,7 @@ def send_back(lab: Lab, record: MessageRecord, level: int = 0, most: int = 16) -
         maxReconsumeTimes=most,
     )
     question = f"ConsumerSendMsgBack {record.body.decode()} level={level}"
-    lab.note("stock", BROKER, question, tell(answer))
+    lab.note("stock", BROKER, question, outcome_of(answer))
 
 
 def redelivered(lab: Lab, offset: int) -> MessageRecord | None:

@@ -48,7 +48,7 @@ def commit(lab: Lab) -> None:
     lab.log("op", 1)
     lab.log("orders", 1)
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
 
 
 @program("rollback", "EndTransactionProcessorTest.testProcessRequest_RollBack")
@@ -60,7 +60,7 @@ def rollback(lab: Lab) -> None:
     lab.log("op", 1)
     lab.log("orders", 0)
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
 
 
 @program("committed-properties", "EndTransactionProcessor#endMessageTransaction")

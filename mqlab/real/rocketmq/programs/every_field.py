@@ -19,8 +19,8 @@ from ....rocketmq.remoting import (
     encode_properties,
     read_msg_id,
 )
-from ..client import BROKER, PATIENCE_S, SETTLE_S, Lab, tell
-from ..fields import CODECS, Case, Teller, build_cases
+from ..client import BROKER, PATIENCE_S, SETTLE_S, Lab, outcome_of
+from ..fields import CODECS, Case, Reader, build_cases
 from ..producer import COMMIT, Half, Producer
 from . import program
 from .consumers import GROUP, subscribe
@@ -40,19 +40,19 @@ class Story:
         self.stored = 0  # messages that the broker has said it has stored
         self.app.start()
         keys = {c.words: f"{lab.wire('key')}-{c.words}" for c in self.cases if c.properties}
-        self.teller = Teller(lab, self.app.connection.local, keys)
+        self.reader = Reader(lab, self.app.connection.local, keys)
 
     def fields(self, case: Case, sys_flag: int) -> dict[str, Any]:
         """SendMessageRequestHeaderV2, but for the properties."""
         born = int(time.time() * 1000) - BORN_BEFORE_MS
-        self.teller.born[case.words] = born
+        self.reader.born[case.words] = born
         return {
             "a": self.lab.wire(self.app.group), "b": self.lab.wire("orders"), "c": "TBW102",
             "d": 4, "e": 0, "f": sys_flag, "g": born, "h": case.flag, "j": 0, "k": False,
         }  # fmt: skip
 
     def properties(self, case: Case) -> dict[str, str]:
-        key = {UNIQ_KEY: self.teller.keys[case.words]} if case.properties else {}
+        key = {UNIQ_KEY: self.reader.keys[case.words]} if case.properties else {}
         return dict(case.properties) | key
 
     def send(self, case: Case, half: bool = True) -> Half | None:
@@ -72,19 +72,19 @@ class Story:
     def take_answer(self, case: Case, answer: RemotingCommand, kind: str) -> Half | None:
         question = f"SendMessage {kind}"
         if "msgId" not in answer.fields:
-            self.teller.collect("app", BROKER, question, case, tell(answer))
+            self.reader.collect("app", BROKER, question, case, outcome_of(answer))
             return None
         _, physical = read_msg_id(answer.fields["msgId"])
-        key = self.teller.keys.setdefault(case.words, answer.fields.get("transactionId", ""))
-        fields = self.teller.tell_fields(case, answer, physical, self.stored)
+        key = self.reader.keys.setdefault(case.words, answer.fields.get("transactionId", ""))
+        fields = self.reader.list_fields(case, answer, physical, self.stored)
         self.stored += 1
-        self.teller.collect("app", BROKER, question, case, f"{tell(answer)}: {fields}")
+        self.reader.collect("app", BROKER, question, case, f"{outcome_of(answer)}: {fields}")
         return Half(case.words, int(answer.fields["queueOffset"]), physical, key)
 
     def send_all(self, half: bool = True) -> list[tuple[Case, Half]]:
         """Those that the broker has taken, in their order."""
         sent = [(case, self.send(case, half)) for case in self.cases]
-        self.teller.note_collected()
+        self.reader.note_collected()
         return [(case, stored) for case, stored in sent if stored is not None]
 
     def send_halves(self) -> list[tuple[Case, Half]]:
@@ -98,24 +98,24 @@ class Story:
         sent = self.send_halves()
         time.sleep(SETTLE_S)
         for case, half in sent:
-            self.teller.collect("app", BROKER, "EndTransaction", case, self.end(half))
+            self.reader.collect("app", BROKER, "EndTransaction", case, self.end(half))
         sources = [half.physical_offset for _, half in sent]
         return self.read("orders", "message", [case for case, _ in sent], sources)
 
     def end(self, half: Half, from_check: bool = False) -> str:
         fields = self.app.end_fields(half, COMMIT, from_check, {})
-        return tell(self.app.connection.ask(RequestCode.END_TRANSACTION, **fields))
+        return outcome_of(self.app.connection.ask(RequestCode.END_TRANSACTION, **fields))
 
     def read(
         self, topic: str, name: str, cases: list[Case], sources: list[int] | None = None
     ) -> list[tuple[Case, MessageRecord]]:
         """Tell what a queue holds, a message a case."""
-        records = self.teller.read(topic, len(cases))
+        records = self.reader.read(topic, len(cases))
         if len(records) != len(cases):
             self.lab.note("log", topic, f"{name}s", f"{len(records)} for {len(cases)}")
         for case, record, source in zip(cases, records, sources or [-1] * len(cases), strict=False):
-            self.teller.note(name, case, record, source)
-        self.teller.note_collected()
+            self.reader.note(name, case, record, source)
+        self.reader.note_collected()
         return list(zip(cases, records, strict=False))
 
     def send_back(self, case: Case, record: MessageRecord, level: int) -> None:
@@ -125,13 +125,13 @@ class Story:
             offset=record.physical_offset,
             group=self.lab.wire(GROUP),
             delayLevel=level,
-            originMsgId=self.teller.keys[case.words],
+            originMsgId=self.reader.keys[case.words],
             originTopic=self.lab.wire("orders"),
             unitMode=False,
             maxReconsumeTimes=16,
         )
         question = f"ConsumerSendMsgBack level={level}"
-        self.teller.collect("stock", BROKER, question, case, tell(answer))
+        self.reader.collect("stock", BROKER, question, case, outcome_of(answer))
 
     def hear_checks(self, count: int) -> list[tuple[MessageRecord, RemotingCommand]]:
         """The broker's questions, in the order of the copies that they name."""
@@ -162,11 +162,11 @@ def batched(lab: Lab) -> None:
         messages = [BatchMessage(c.body, story.properties(c), c.flag) for c in these]
         fields = story.fields(these[0], these[0].sys_flag)
         for case in these:
-            story.teller.born[case.words] = story.teller.born[these[0].words]
+            story.reader.born[case.words] = story.reader.born[these[0].words]
         answer = story.app.connection.ask(
             RequestCode.SEND_BATCH_MESSAGE, encode_batch(messages), m=True, i="", **fields
         )
-        outcome = f"{tell(answer)}: ids {len(answer.fields.get('msgId', '').split(','))}"
+        outcome = f"{outcome_of(answer)}: ids {len(answer.fields.get('msgId', '').split(','))}"
         names = ", ".join(name for name in sorted(answer.fields) if name != "msgId")
         lab.note("app", BROKER, f"SendBatchMessage {codec}", f"{outcome}; {names}")
         cases += these
@@ -185,23 +185,23 @@ def checked(lab: Lab) -> None:
     sent = story.send_halves()
     lab.round()
     questions = {r.physical_offset: (r, command) for r, command in story.hear_checks(len(sent))}
-    copies = story.teller.read("half", 2 * len(sent))[len(sent) :]
+    copies = story.reader.read("half", 2 * len(sent))[len(sent) :]
     ended = []
     for (case, half), copy in zip(sent, copies, strict=True):
-        story.teller.note("copy", case, copy, half.physical_offset)
+        story.reader.note("copy", case, copy, half.physical_offset)
         if copy.physical_offset not in questions:
-            story.teller.collect(BROKER, "app", "CheckTransactionState", case, "is not asked")
+            story.reader.collect(BROKER, "app", "CheckTransactionState", case, "is not asked")
             continue
         record, command = questions[copy.physical_offset]
         at = copy.physical_offset
-        fields = story.teller.tell_fields(case, command, at, story.teller.counted[at])
-        story.teller.collect(BROKER, "app", "CheckTransactionState", case, fields)
-        story.teller.note("question", case, record, half.physical_offset)
+        fields = story.reader.list_fields(case, command, at, story.reader.counted[at])
+        story.reader.collect(BROKER, "app", "CheckTransactionState", case, fields)
+        story.reader.note("question", case, record, half.physical_offset)
         place = int(command.fields["tranStateTableOffset"])
         ended.append((case, Half(case.words, place, record.physical_offset, half.key)))
     for case, copy_half in ended:
         outcome = story.end(copy_half, True)
-        story.teller.collect("app", BROKER, "EndTransaction from check", case, outcome)
+        story.reader.collect("app", BROKER, "EndTransaction from check", case, outcome)
     sources = [half.physical_offset for _, half in ended]
     story.read("orders", "message", [case for case, _ in ended], sources)
 
@@ -230,10 +230,10 @@ def retried(lab: Lab) -> None:
             story.send_back(case, record, level=3)
         for _ in back:  # here each has a delay of its own
             lab.target.control.end_delay(3)
-        copies = story.teller.read(RETRY, number * len(messages))[(number - 1) * len(messages) :]
+        copies = story.reader.read(RETRY, number * len(messages))[(number - 1) * len(messages) :]
         for (case, source), record in zip(back, copies, strict=False):
-            story.teller.note(f"retry {number}", case, record, source.physical_offset)
-        story.teller.note_collected()
+            story.reader.note(f"retry {number}", case, record, source.physical_offset)
+        story.reader.note_collected()
         back = [(case, record) for (case, _), record in zip(messages, copies, strict=False)]
 
 

@@ -18,7 +18,7 @@ def immunity_commit_in_time(lab: Lab) -> None:
     lab.write_ops()
     lab.round()
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
     lab.log("half", 1)
     lab.log("op", 1)
     lab.log("orders", 1)
@@ -30,7 +30,7 @@ def immunity_spends_the_checks(lab: Lab) -> None:
     app, _ = begin(lab, "o1", CHECK_IMMUNITY_TIME_IN_SECONDS="600")
     for noted in (True, True, False, False, True):
         lab.round(noted=noted)
-    app.asked(0)
+    app.note_checks(0)
     lab.log("half", 4)
     lab.log("discard", 1)
     lab.log("orders", 0)
@@ -46,7 +46,7 @@ def immunity_shorter(lab: Lab) -> None:
     app.send("orders-0", "plain")
     time.sleep(1.5)
     lab.round(timeout_ms=600_000)
-    app.asked(1)
+    app.note_checks(1)
     lab.log("half", 3)
 
 
@@ -60,13 +60,13 @@ def immunity_commit_too_late(lab: Lab) -> None:
     cannot find it too late."""
     app, (o1,) = begin(lab, "o1", CHECK_IMMUNITY_TIME_IN_SECONDS="4")
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
     app.end(o1, COMMIT, from_check=True)
     lab.write_ops()
     lab.log("orders", 1)
     time.sleep(4.2)
     lab.round()
-    (copy,) = app.asked(1)
+    (copy,) = app.note_checks(1)
     app.end(copy, COMMIT, from_check=True)
     lab.write_ops()
     lab.log("half", 3)

@@ -23,11 +23,11 @@ def java_throws(lab: Lab) -> None:
     """An exception in the local transaction is UNKNOW, not ROLLBACK_MESSAGE."""
     lab.topic("orders")
     with Story(lab, "throws") as app:
-        app.tell_until("sent")
+        app.note_until("sent")
         lab.log("orders", 0)
         lab.wait_until(lambda: is_known(lab))
         lab.round()
-        app.tell(1)
+        app.note_next(1)
         lab.write_ops()
         lab.log("half", 2)
         lab.log("op", 1)
@@ -40,11 +40,11 @@ def java_no_answer(lab: Lab) -> None:
     the half pending. Each counts."""
     lab.topic("orders")
     with Story(lab, "no-answer") as app:
-        app.tell_until("sent")
+        app.note_until("sent")
         lab.wait_until(lambda: is_known(lab))
         for noted in (True, True, False):
             lab.round(noted=noted)
-            app.tell(1)
+            app.note_next(1)
         lab.write_ops()
         lab.log("half", 4)
         lab.log("op", 1)
@@ -63,7 +63,7 @@ def java_slave_not_available(lab: Lab) -> None:
     transaction is not run, the end is a rollback."""
     lab.topic("orders")
     with Story(lab, "status") as app:
-        app.tell_until("sent")
+        app.note_until("sent")
         lab.log("half", 1)
         lab.log("op", 1)
         lab.log("orders", 0)
@@ -74,7 +74,7 @@ def java_delay_level(lab: Lab) -> None:
     """4.9's client takes the level away, 5.5's refuses the message."""
     lab.topic("orders")
     with Story(lab, "delay") as app:
-        app.tell_until("sent")
+        app.note_until("sent")
         lab.write_ops()
         stored = 1 if lab.profile.name == "4.9" else 0
         lab.log("half", stored)
@@ -87,6 +87,6 @@ def java_idle(lab: Lab) -> None:
     TBW102; 5.5's is not."""
     lab.topic("orders")
     with Story(lab, "idle") as app:
-        app.tell_until("sent")
+        app.note_until("sent")
         known = lab.wait_until(lambda: is_known(lab), KNOWN_S)
         lab.note("operator", "broker", "GetProducerConnectionList", "known" if known else "unknown")

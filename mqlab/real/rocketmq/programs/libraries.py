@@ -11,17 +11,17 @@ from . import JAVA, LIBRARY, program
 from .java import is_known
 
 
-def tell(library: Library, lab: Lab) -> None:
+def play_library(library: Library, lab: Lab) -> None:
     """Its checks come with a round that is made here."""
     lab.topic("orders")
     command = library.story()
     lab.clients[library.name] = library.version
     with Story(lab, "orders", command) as app:
-        app.tell_until("sent")
+        app.note_until("sent")
         lab.wait_until(lambda: is_known(lab))
         lab.write_ops()
         lab.round()
-        app.tell_until("end")
+        app.note_until("end")
     lab.write_ops()
     lab.log("half", 4)
     lab.log("op", 2)
@@ -35,4 +35,4 @@ for one in LIBRARIES:
         profiles=("5.5",),
         needs=(JAVA, LIBRARY),  # whatever its language, it asks a name server, as Java's does
         settings={"timerWheelEnable": "true"},
-    )(partial(tell, one))
+    )(partial(play_library, one))

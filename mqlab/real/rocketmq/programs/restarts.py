@@ -22,7 +22,7 @@ def come_back(lab: Lab, app: Producer, gently: bool = False) -> None:
 def _answer(lab: Lab, app: Producer, count: int, end: int = COMMIT) -> list[Half]:
     """A round, and the same answer to each of its checks."""
     lab.round()
-    copies = app.asked(count)
+    copies = app.note_checks(count)
     for copy in copies:
         app.end(copy, end, from_check=True)
     lab.write_ops()
@@ -46,7 +46,7 @@ def broker_killed_after_offsets(lab: Lab) -> None:
     """How often it was asked about stands in the copy, so it survives."""
     app, _ = begin(lab, "o1")
     lab.round()
-    app.asked(1)
+    app.note_checks(1)
     lab.target.control.persist()
     come_back(lab, app)
     _answer(lab, app, 1)
@@ -61,13 +61,13 @@ def broker_killed_before_offsets(lab: Lab) -> None:
     """The round begins again at the half that was put back: two copies live, two messages."""
     app, _ = begin(lab, "o1")
     lab.round()
-    app.asked(1)
+    app.note_checks(1)
     come_back(lab, app)
     _answer(lab, app, 2)
     lab.log("half", 4)
     lab.log("orders", 2)
     lab.round()
-    app.asked(0)
+    app.note_checks(0)
 
 
 @program("op-lost-by-a-kill", "TransactionalMessageServiceImpl#deletePrepareMessage")
@@ -112,7 +112,7 @@ def kill_after_a_discard(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     for noted in (True, True, False, True):
         lab.round(noted=noted)
-    app.asked(3)
+    app.note_checks(3)
     lab.target.control.persist()
     come_back(lab, app)
     _answer(lab, app, 0)
@@ -135,7 +135,7 @@ def stop_in_each_state(lab: Lab) -> None:
     app.end(c, ROLLBACK)
     lab.write_ops()
     lab.round()
-    app.asked(2)
+    app.note_checks(2)
     come_back(lab, app, gently=True)
     lab.note("timer", "broker", "offsets", lab.progress())
     _answer(lab, app, 2)

@@ -62,7 +62,7 @@ REGISTRY: Registry = {KafkaSystem.name: KafkaSystem}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """A client's question as it arrives: at which role, what it is answered in the end, and
     the state of every transactional id just before."""
 
@@ -79,7 +79,7 @@ def profile_of(system: KafkaSystem) -> str:
     return "tv2" if system.client == "v2" else "tv2-legacy"
 
 
-def tellable(script: Script) -> bool:
+def replayable(script: Script) -> bool:
     """Whether the clients of this story could live through it at a healthy broker."""
     if script.system.split()[0] != KafkaSystem.name:
         return False
@@ -101,19 +101,19 @@ def _clients(system: KafkaSystem) -> set[str]:
 
 @cache
 def stories() -> dict[str, tuple[Path, Script]]:
-    """Every scenario that can be told, by name; none where the tests are not installed."""
+    """Every scenario that can be replayed, by name; none where the tests are not installed."""
     scripts = {
         path: parse_script(path.read_text("utf-8")) for path in sorted(STORIES.glob("*.scn"))
     }
-    return {path.stem: (path, script) for path, script in scripts.items() if tellable(script)}
+    return {path.stem: (path, script) for path, script in scripts.items() if replayable(script)}
 
 
-def questions(golden: Golden) -> list[Asked]:
+def questions(golden: Golden) -> list[Question]:
     """What the clients of a story ask, in the order of arrival."""
     system = golden.run.system
     assert isinstance(system, KafkaSystem)
     clients = _clients(system)
-    arrivals: list[Asked] = []
+    arrivals: list[Question] = []
     open_: dict[tuple[Any, str], list[int]] = {}  # unanswered, by who asked whom
     run = Run(system)
     for choice in golden.run.choices:
@@ -127,7 +127,9 @@ def questions(golden: Golden) -> list[Asked]:
                     entries = before.role("coordinator").entries
                     states = tuple((i, str(entry.state)) for i, entry in entries.items())
                     open_.setdefault((event.caller, move.role), []).append(len(arrivals))
-                    arrivals.append(Asked(event.caller.name, move.role, event.body, None, states))
+                    arrivals.append(
+                        Question(event.caller.name, move.role, event.body, None, states)
+                    )
             if isinstance(move.stage.effect, Reply):
                 waiting = open_.get((move.stage.effect.caller, move.role))
                 if waiting:
@@ -136,7 +138,7 @@ def questions(golden: Golden) -> list[Asked]:
     return arrivals
 
 
-def tell(lab: Lab, path: Path) -> None:
+def replay(lab: Lab, path: Path) -> None:
     golden = load(path, REGISTRY)
     system = golden.run.system
     assert isinstance(system, KafkaSystem)
@@ -187,7 +189,7 @@ def _hastened(body: Any) -> Any:
     return replace(body, timeout_ms=SOON_MS) if isinstance(body, InitProducerId) else body
 
 
-def _ask(lab: Lab, app: Producer, one: Asked, body: Any) -> None:
+def _ask(lab: Lab, app: Producer, one: Question, body: Any) -> None:
     # Only a fence's first answer is certain to say CONCURRENT_TRANSACTIONS; any other is a
     # matter of how fast the markers were.
     once = isinstance(body, InitProducerId) and dict(one.states).get(body.txn_id or "") == "Ongoing"
@@ -228,7 +230,9 @@ def _register() -> None:
         assert isinstance(system, KafkaSystem)
         comments = script.comments[1:] or script.comments or (name,)
         reference = comments[0].strip().removeprefix("Kafka: ")
-        program(PREFIX + name, reference, profiles=(profile_of(system),))(partial(tell, path=path))
+        program(PREFIX + name, reference, profiles=(profile_of(system),))(
+            partial(replay, path=path)
+        )
 
 
 _register()
