@@ -136,10 +136,7 @@ def broker_config(lab: Lab, name: str, value: str) -> None:
 
 def fetch_offsets(lab: Lab, group: str, *partitions: str, stable: bool = True) -> None:
     """OffsetFetch; `stable` (KIP-447) refuses while a transaction holds a pending one."""
-    topics: dict[str, list[int]] = {}
-    for partition in partitions:
-        topic, index = lab.split(partition)
-        topics.setdefault(topic, []).append(index)
+    topics = lab.group_by_topic(partitions)
     rows = tuple(Row(name=t, partition_indexes=tuple(i)) for t, i in topics.items())
     request = Row(group_id=lab.wire(group), topics=rows)
     answer = lab.patiently(

@@ -9,7 +9,7 @@ narration and a live broker can be laid side by side.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import SimpleNamespace as Row
@@ -115,6 +115,13 @@ class Lab:
         topic, _, index = partition.rpartition("-")
         return (topic if topic.startswith("__") else self.wire(topic)), int(index)
 
+    def group_by_topic(self, partitions: Iterable[str]) -> dict[str, list[int]]:
+        """The indexes of these partitions, by the topic's name on the wire."""
+        topics: dict[str, list[int]] = {}
+        for topic, index in map(self.split, partitions):
+            topics.setdefault(topic, []).append(index)
+        return topics
+
     def own(self, topic: str, index: int) -> str:
         return f"{topic.removeprefix(self.prefix)}-{index}"
 
@@ -133,12 +140,17 @@ class Lab:
 
     def coordinator(self, key: str, kind: int) -> Raw:
         def find() -> str:
-            node = self.raw().coordinator(self.wire(key), kind)
-            if node.error_code.value:
-                raise Moved(word(node.error_code))
+            node = self._ask_coordinator(key, kind)
             return f"{node.host}:{node.port}"
 
         return self._located(f"{kind} {key}", find)
+
+    def _ask_coordinator(self, key: str, kind: int) -> Any:
+        """FindCoordinator's answer. Raises Moved where there is none yet."""
+        node = self.raw().coordinator(self.wire(key), kind)
+        if node.error_code.value:
+            raise Moved(word(node.error_code))
+        return node
 
     def leader(self, partition: str) -> Raw:
         topic, index = self.split(partition)
@@ -157,14 +169,7 @@ class Lab:
 
     def locate_coordinator(self, txn_id: str) -> int:
         """The number of the broker that coordinates a transactional id."""
-
-        def find() -> int:
-            node = self.raw().coordinator(self.wire(txn_id), TRANSACTION)
-            if node.error_code.value:
-                raise Moved(word(node.error_code))
-            return int(node.node_id)
-
-        return int(self.patiently(find))
+        return int(self.patiently(lambda: self._ask_coordinator(txn_id, TRANSACTION)).node_id)
 
     def _located(self, key: str, find: Callable[[], str]) -> Raw:
         single = "," not in self.target.address

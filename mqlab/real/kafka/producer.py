@@ -90,16 +90,13 @@ class Producer:
         once: bool = False,
     ) -> str:
         """AddPartitionsToTxn, as clients send it (up to version 3)."""
-        topics: dict[str, list[int]] = {}
-        for partition in partitions:
-            topic, index = self.lab.split(partition)
-            topics.setdefault(topic, []).append(index)
         fields = {
             "v3_and_below_transactional_id": self._wire_id,
             "v3_and_below_producer_id": self.pid if pid is None else pid,
             "v3_and_below_producer_epoch": self.epoch if epoch is None else epoch,
             "v3_and_below_topics": tuple(
-                Row(name=t, partitions=tuple(rows)) for t, rows in topics.items()
+                Row(name=t, partitions=tuple(rows))
+                for t, rows in self.lab.group_by_topic(partitions).items()
             ),
         }
 

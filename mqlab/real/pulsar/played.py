@@ -153,8 +153,7 @@ class PlayedDriver:
         _, producer, text = line.words
         number = f" sequence={line.settings['seq']}" if "seq" in line.settings else ""
         topic = name_topic(producer.partition(">")[2])
-        position = self.engine.call(f"send {topic} {text}{line.txn()}{number}")
-        return _place(position)
+        return _place(self.engine.call(f"send {topic} {text}{line.txn()}{number}"))
 
     def _send_unnamed(self, line: Line) -> str:
         _, url, text = line.words

@@ -15,11 +15,8 @@ from dataclasses import dataclass, field
 from ...rocketmq.messages import ORIGIN_MESSAGE_ID, TRANSACTION_ID, UNIQ_KEY
 from ...rocketmq.remoting import (
     MessageRecord,
-    PullSysFlag,
     RemotingCommand,
     RequestCode,
-    ResponseCode,
-    decode_records,
 )
 from .client import LOG, Lab
 
@@ -123,28 +120,11 @@ class Reader:
         """All messages of a topic's queue 0, when there are `end`, a little later."""
         self.lab.wait_until(lambda: self._end_of(topic) >= end)
         records: list[MessageRecord] = []
-        while more := self._pull(topic, len(records)):
+        while more := self.lab.pull(topic, offset=len(records)):
             records += more
         for number, record in enumerate(records):
             self.counted[record.physical_offset] = number
         return records
-
-    def _pull(self, topic: str, offset: int, most: int = 32) -> list[MessageRecord]:
-        answer = self.lab.ask(
-            RequestCode.PULL_MESSAGE,
-            consumerGroup=self.lab.wire("readers"),
-            topic=self.lab.topic_of(topic),
-            queueId=0,
-            queueOffset=offset,
-            maxMsgNums=most,
-            sysFlag=int(PullSysFlag.SUBSCRIPTION),
-            commitOffset=0,
-            suspendTimeoutMillis=0,
-            subscription="*",
-            subVersion=0,
-            expressionType="TAG",
-        )
-        return decode_records(answer.body) if answer.code == ResponseCode.SUCCESS else []
 
     def _end_of(self, topic: str) -> int:
         answer = self.lab.ask(RequestCode.GET_MAX_OFFSET, topic=self.lab.topic_of(topic), queueId=0)

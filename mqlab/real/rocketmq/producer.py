@@ -231,6 +231,11 @@ class Producer:
 
     # -- an operator -----------------------------------------------------------------------
 
+    def answer_check(self, end: int) -> None:
+        """Wait for the one check of a round, and answer it."""
+        (copy,) = self.note_checks(1)
+        self.end(copy, end, from_check=True)
+
     def resume(self, half: Half, msg_id: str) -> None:
         """RESUME_CHECK_HALF_MESSAGE of a message that was given up."""
         answer = self.connection.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, msgId=msg_id)

@@ -32,8 +32,7 @@ def sender_dies_another_answers(lab: Lab) -> None:
     twin = Producer(lab, "twin")
     twin.start()
     lab.round()
-    (copy,) = twin.note_checks(1)
-    twin.end(copy, COMMIT, from_check=True)
+    twin.answer_check(COMMIT)
     lab.log("orders", 1)
 
 
@@ -72,6 +71,5 @@ def never_heard_of(lab: Lab) -> None:
     app.note_checks(0)
     app.start()
     lab.round()
-    (copy,) = app.note_checks(1)
-    app.end(copy, COMMIT, from_check=True)
+    app.answer_check(COMMIT)
     lab.log("orders", 1)
