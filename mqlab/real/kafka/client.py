@@ -391,13 +391,14 @@ class Lab:
     def read(self, partition: str, isolation: str = READ_COMMITTED) -> None:
         """An ordinary consumer (confluent-kafka) from the beginning to the end it is shown:
         what its application gets, and the position it ends at."""
-        for value, offset in self._consumed(partition, isolation):
-            place = f"read {isolation}"
-            self.note(
-                "reader", partition, place, f"{value} @{offset}" if value else f"ends @{offset}"
-            )
+        for message in self.consume(partition, isolation):
+            value = "" if message.error() else (message.value() or b"").decode()
+            record = f"{value or 'ends'} @{message.offset() or 0}"
+            self.note("reader", partition, f"read {isolation}", record)
 
-    def _consumed(self, partition: str, isolation: str) -> Iterator[tuple[str, int]]:
+    def consume(self, partition: str, isolation: str, **settings: object) -> Iterator[Any]:
+        """The messages that such a consumer polls; the last one is no record, but the error that
+        says the end. Raises TimeoutError where no end comes."""
         import confluent_kafka as ck
 
         self.clients["confluent-kafka"] = ""
@@ -411,6 +412,7 @@ class Lab:
                 "enable.auto.commit": False,
                 "fetch.wait.max.ms": 20,
                 "auto.offset.reset": "earliest",
+                **settings,
             }
         )
         try:
@@ -421,9 +423,9 @@ class Lab:
                 if message is None:
                     continue
                 if message.error() is None:
-                    yield (message.value() or b"").decode(), message.offset() or 0
+                    yield message
                 elif message.error().code() == ck.KafkaError._PARTITION_EOF:  # type: ignore
-                    yield "", message.offset() or 0
+                    yield message
                     return
             raise TimeoutError(f"no end of {partition} in sight")
         finally:

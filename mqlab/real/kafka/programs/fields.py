@@ -15,7 +15,7 @@ import gzip
 import hashlib
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from kio.records.readers import crc32c  # type: ignore[attr-defined]
 
 from ....kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
 from ..batches import HEAD, TRANSACTIONAL, batch, record
-from ..client import PATIENCE_S, Lab
+from ..client import Lab
 from ..producer import Producer
 from . import program
 from .refused import TV2, send
@@ -60,7 +60,7 @@ VALUES = {
 # ---- what is seen ------------------------------------------------------------------------
 
 
-def told_of(data: bytes | None) -> str:
+def show_bytes(data: bytes | None) -> str:
     if data is None:
         return "null"
     if len(data) <= SHOWN:
@@ -82,49 +82,19 @@ def when(at_ms: int, since_ms: int) -> str:
 
 def see_records(lab: Lab, partition: str, isolation: str, since_ms: int) -> None:
     """Note every field that a consumer's application gets of every record."""
-    for message in consumed(lab, partition, isolation):
+    for message in lab.consume(partition, isolation, **{"check.crcs": True}):
+        if message.error() is not None:
+            lab.note("reader", partition, f"{isolation} ends", f"@{message.offset()}")
+            continue
         kind, at_ms = message.timestamp()
         key, value, headers = message.key(), message.value(), message.headers()
         sizes = f"{size_of(key)}/{size_of(value)}"
         details = [
-            f"key {told_of(key)}, value {told_of(value)}, sizes {sizes}, headers {headers}",
+            f"key {show_bytes(key)}, value {show_bytes(value)}, sizes {sizes}, headers {headers}",
             f"stamp {when(at_ms, since_ms)} type {kind}",
             f"partition {message.partition()}, leader epoch {message.leader_epoch()}",
         ]
         lab.note("reader", partition, f"{isolation} @{message.offset()}", "; ".join(details))
-
-
-def consumed(lab: Lab, partition: str, isolation: str) -> Iterator[Any]:
-    """Its messages up to the end, whose offset is noted."""
-    import confluent_kafka as ck
-
-    lab.clients["confluent-kafka"] = ""
-    topic, index = lab.split(partition)
-    reader = ck.Consumer(
-        {
-            "bootstrap.servers": lab.target.address,
-            "group.id": lab.wire("readers"),
-            "isolation.level": isolation,
-            "enable.partition.eof": True,
-            "enable.auto.commit": False,
-            "check.crcs": True,
-        }
-    )
-    try:
-        reader.assign([ck.TopicPartition(topic, index, 0)])
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            message = reader.poll(1.0)
-            if message is None:
-                continue
-            if message.error() is None:
-                yield message
-            elif message.error().code() == ck.KafkaError._PARTITION_EOF:  # type: ignore
-                lab.note("reader", partition, f"{isolation} ends", f"@{message.offset()}")
-                return
-        raise TimeoutError(f"no end of {partition} in sight")
-    finally:
-        reader.close()
 
 
 def see_batches(lab: Lab, partition: str, since_ms: int, end: int) -> None:
@@ -144,7 +114,7 @@ def see_batch(lab: Lab, partition: str, data: bytes, since_ms: int) -> int:
         HEAD.unpack_from(data)
     )
     codec = bits & 7
-    body = "compressed" if codec else told_of(data[HEAD.size :])
+    body = "compressed" if codec else show_bytes(data[HEAD.size :])
     if bits & 0x20:  # a marker's value tells the coordinator's epoch, which grows with restarts
         body = f"{len(data) - HEAD.size} bytes of a marker"
     details = [
@@ -191,7 +161,7 @@ def fields(codec: str, lab: Lab) -> None:
         for value in (b"", b"v"):
             body = compress(codec, record(value, key=b"k"))
             data = batch(body, bits=CODECS.index(codec), at_ms=STAMP)
-            send(lab, f"{topic}-0", f"{told_of(value)} in {codec}", data)
+            send(lab, f"{topic}-0", f"{show_bytes(value)} in {codec}", data)
         end = len(VALUES) + 5
         see_batches(lab, f"{topic}-0", since_ms, end)
         see_records(lab, f"{topic}-0", READ_UNCOMMITTED, since_ms)
