@@ -65,11 +65,11 @@ def pipeline_per_second(
 
 def measure_in_turns(figures: Figures, *addresses: str, rounds: int = 3) -> dict[str, list[float]]:
     """Each figure at each address, medians of `rounds`."""
-    found = {}
+    medians = {}
     for name, figure in figures.items():
         rows = [[figure(address) for address in addresses] for _ in range(rounds)]
-        found[name] = [median(row) for row in zip(*rows, strict=True)]
-    return found
+        medians[name] = [median(row) for row in zip(*rows, strict=True)]
+    return medians
 
 
 def measure_cold_start(

@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol):
 
     def _say_goodbye(self, error: Exception | None) -> None:
         """A line where it did not leave in an orderly way; in a long poll it may."""
-        waiting = next((asked for asked in self._open.values() if not asked.waits), None)
+        waiting = next((request for request in self._open.values() if not request.waits), None)
         if error is not None:
             log.info("%s went away: %s", self, error)
         elif waiting is not None:
@@ -140,17 +140,17 @@ class Connection(asyncio.Protocol):
 
     def _handle(self, frame: bytes) -> None:
         try:
-            said = self._frames.read(frame)
+            message = self._frames.read(frame)
         except Refused as refused:
             self._refuse(refused)
             return
         except BadFrame as error:
             self.close(str(error))
             return
-        if isinstance(said, PushAnswer):
-            self._take_answer(said, len(frame))
+        if isinstance(message, PushAnswer):
+            self._take_answer(message, len(frame))
         else:
-            self._ask(said, len(frame))
+            self._ask(message, len(frame))
 
     def _refuse(self, refused: Refused) -> None:
         self._say_refused("a request", str(refused))
@@ -158,15 +158,15 @@ class Connection(asyncio.Protocol):
         if refused.last:
             self.close("its request was refused")
 
-    def _ask(self, asked: ClientRequest, size: int) -> None:
-        log.debug("%s: %s, %d bytes", self, asked.body, size)
+    def _ask(self, request: ClientRequest, size: int) -> None:
+        log.debug("%s: %s, %d bytes", self, request.body, size)
         if not self.known:
             self.server.driver.connect(self.name, self.push)
         self._asked += 1
-        if not asked.one_way:
-            self._open[self._asked] = asked
+        if not request.one_way:
+            self._open[self._asked] = request
         caller = Caller(self.name, self.number, self._asked)
-        event = Request(caller, asked.body, self.server.begin_turn())
+        event = Request(caller, request.body, self.server.begin_turn())
         try:
             if self.server.gate.holds(self, event, size):
                 return
@@ -184,8 +184,8 @@ class Connection(asyncio.Protocol):
 
     def answer(self, number: int, body: Any) -> None:
         """The answer to a request that is under way; None where the protocol has none."""
-        asked = self._open.get(number)
-        if asked is None:
+        request = self._open.get(number)
+        if request is None:
             return
         if isinstance(body, Hangup):
             self.close(body.why)
@@ -193,11 +193,11 @@ class Connection(asyncio.Protocol):
         frame = b""
         if body is not None:
             for refusal in self._frames.refusals(body):
-                self._say_refused(self._frames.name(asked), refusal)
+                self._say_refused(self._frames.name(request), refusal)
             try:
-                frame = self._frames.write(asked, body)
+                frame = self._frames.write(request, body)
             except Exception:
-                log.exception("%s: an answer to %s cannot be written", self.name, asked.body)
+                log.exception("%s: an answer to %s cannot be written", self.name, request.body)
                 self.close("its answer could not be written")
                 return
         if self._frames.in_order and len(self._open) > 1:
@@ -206,7 +206,7 @@ class Connection(asyncio.Protocol):
             del self._open[number]
             if frame:
                 self._send(frame)
-        if asked.last:
+        if request.last:
             self.close("it wanted one answer")
         elif self._buffer:
             self._again()

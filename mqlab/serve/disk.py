@@ -147,12 +147,12 @@ class CompactedLog:
         """The latest entry of each key as far as it is older than what is recent, then all
         that is recent: a cleaner never touches the end of a log."""
         uncleaned = self.recent[0].base if self.recent else self.end
-        found: list[Any] = []
+        entries: list[Any] = []
         if start < uncleaned:
             old = (e for e in self.latest.values() if start <= e.base < uncleaned)
-            found = sorted(old, key=attrgetter("base"))
-        found += reversed(list(takewhile(lambda e: e.base >= start, reversed(self.recent))))
-        return (entry for entry in found if end is None or entry.base < end)
+            entries = sorted(old, key=attrgetter("base"))
+        entries += reversed(list(takewhile(lambda e: e.base >= start, reversed(self.recent))))
+        return (entry for entry in entries if end is None or entry.base < end)
 
     @property
     def bytes(self) -> int:

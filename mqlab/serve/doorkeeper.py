@@ -40,7 +40,7 @@ class HeldRequest:
     fact: int
 
 
-def read_held(said: dict[str, Any]) -> tuple[HeldRequest, ...]:
+def read_held(door: dict[str, Any]) -> tuple[HeldRequest, ...]:
     """What a server says of its door."""
     return tuple(
         HeldRequest(
@@ -51,7 +51,7 @@ def read_held(said: dict[str, Any]) -> tuple[HeldRequest, ...]:
             Text.from_json(one["text"]),
             one["fact"],
         )
-        for one in said["waiting"]
+        for one in door["waiting"]
     )
 
 
@@ -105,8 +105,8 @@ class Doorkeeper:
     def act(self, verb: Verb, number: int) -> None:
         self._post({"do": verb, "id": number})
 
-    def _post(self, said: dict[str, Iterable[str] | str | int]) -> None:
-        data = json.dumps(said).encode()
+    def _post(self, order: dict[str, Iterable[str] | str | int]) -> None:
+        data = json.dumps(order).encode()
         try:
             self._opener.open(Request(self._url, data, method="POST"), timeout=PATIENCE_S).close()
         except HTTPError as error:

@@ -154,8 +154,8 @@ class Driver:
 
     def look_ahead(self, name: str, event: Event) -> tuple[Any, Effects]:
         """What a role would do; it does not."""
-        found: tuple[Any, Effects] = self.roles[name].step(event, self.disk)
-        return found
+        outcome: tuple[Any, Effects] = self.roles[name].step(event, self.disk)
+        return outcome
 
     def run(self) -> None:
         """Step until nothing is left to do. A role that raises is a bug in it: its step has

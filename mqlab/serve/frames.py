@@ -56,10 +56,10 @@ def read_head(start: bytes) -> Head:
     """The head of a file that begins so. Raises ValueError where it is no journal's."""
     if start.startswith(OLDER):
         return Head(len(OLDER), "")
-    found = HEAD.match(start)
-    if found is None:
+    head = HEAD.match(start)
+    if head is None:
         raise ValueError("not the head of a journal")
-    return Head(found.end(), found[1].decode())
+    return Head(head.end(), head[1].decode())
 
 
 def pack_frame(body: bytes) -> tuple[bytes, bytes]:
@@ -126,8 +126,8 @@ def _next_frame(data: mmap.mmap, at: int, entries: Entries) -> int | None:
     marks = b"|".join(re.escape(mark) for mark in entries.marks)
     # where a frame may begin: its length is below LIMIT, its body begins as one may
     head = re.compile(rb"(?=[\x00-\x10].{7}(?:" + marks + rb"))", re.DOTALL)
-    for found in head.finditer(data, at + 1):
-        start = found.start()
+    for match in head.finditer(data, at + 1):
+        start = match.start()
         size, crc = FRAME.unpack_from(data, start)
         body = start + FRAME.size
         if body + size <= len(data) and entries.looks_whole(data, body, size):

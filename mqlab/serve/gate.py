@@ -146,7 +146,7 @@ class Gate:
             unheard = one.text if verb is Verb.KILL_AFTER else NOTHING
             server.crash(one.to, Killed(unheard))
 
-    def describe(self, told: Mapping[Caller, int]) -> dict[str, Any]:
+    def describe(self, facts: Mapping[Caller, int]) -> dict[str, Any]:
         """`closed`, and of each request that waits: `id`, `kind`, what it says, who asks, and the
         number of the fact that tells of it (0: none)."""
         return {
@@ -158,7 +158,7 @@ class Gate:
                     "client": name_of(one.connection.client),
                     "to": one.to,
                     "text": one.text.json(),
-                    "fact": told.get(one.request.caller, 0),
+                    "fact": facts.get(one.request.caller, 0),
                 }
                 for number, one in self.waiting.items()
             ],

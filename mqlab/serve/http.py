@@ -144,17 +144,17 @@ class Exchange:
 
     def _header(self, name: bytes) -> str | None:
         assert self._head is not None
-        found = (value for key, value in self._head.headers if key == name)
-        value = next(found, None)
+        values = (value for key, value in self._head.headers if key == name)
+        value = next(values, None)
         return None if value is None else value.decode("latin-1")
 
 
 def is_here(host: str, here: str) -> bool:
     """Whether a Host header names this machine; `here`: the address that the client has reached."""
-    found = HOST.fullmatch(host)
-    if found is None:
+    match = HOST.fullmatch(host)
+    if match is None:
         return False
-    name = found[1].lower().strip("[]")
+    name = match[1].lower().strip("[]")
     if name == "localhost":
         return True
     try:

@@ -40,7 +40,7 @@ class RunningBroker:
         self.data_dir = data_dir
         self._arguments = arguments
         self._process: subprocess.Popen[str] | None = None
-        self._said: IO[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
         self._start(port="0", trace_port="0")
         atexit.register(_end, weakref.ref(self))
 
@@ -89,10 +89,10 @@ class RunningBroker:
             raise BrokerError("a broker that does not run has no timers")
         self._process.stdin.write(f"fire {role} {timer}\n")
         self._process.stdin.flush()
-        said = self._process.stdout.readline().strip()
-        if not said:
+        reply = self._process.stdout.readline().strip()
+        if not reply:
             raise BrokerError("the broker has ended")
-        return said == "fired"
+        return reply == "fired"
 
     def __enter__(self) -> RunningBroker:
         return self
@@ -108,12 +108,12 @@ class RunningBroker:
         command = [sys.executable, "-m", "mqlab", "serve", self.name, "--until-input-ends"]
         command += ["--door", "--port", port, "--trace-port", trace_port]
         command += self._arguments
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._stderr,
             text=True,
             env=_environment(),
             start_new_session=True,  # Ctrl-C in the notebook is not for the broker
@@ -123,14 +123,14 @@ class RunningBroker:
         alarm.start()
         line = self._process.stdout.readline()
         alarm.cancel()
-        found = READY.search(line)
-        if found is None:
+        ready = READY.search(line)
+        if ready is None:
             self._process.wait()
-            self._said.seek(0)
-            said = self._said.read().decode(errors="replace").strip()
+            self._stderr.seek(0)
+            words = self._stderr.read().decode(errors="replace").strip()
             self._reaped()
-            raise BrokerError(f"the broker did not start: {said or 'it said nothing'}")
-        self.address, self.trace_url, self.door_url = found.groups("")
+            raise BrokerError(f"the broker did not start: {words or 'it said nothing'}")
+        self.address, self.trace_url, self.door_url = ready.groups("")
 
     def _reaped(self) -> None:
         process, self._process = self._process, None
@@ -139,9 +139,9 @@ class RunningBroker:
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     pipe.close()
-        if self._said is not None:
-            self._said.close()
-            self._said = None
+        if self._stderr is not None:
+            self._stderr.close()
+            self._stderr = None
 
 
 def start_broker(
@@ -157,11 +157,11 @@ def start_broker(
     if data_dir is not None and not str(data_dir).strip():
         raise BrokerError("an empty name is no folder: name one, or leave data_dir out")
     folder = Path(data_dir).absolute() if data_dir is not None else None
-    told = list(arguments)
-    told += ["--data-dir", str(folder)] if folder is not None else []
-    told += ["--fsync"] if fsync else []
-    told += ["--pace", str(pace_ms)] if pace_ms else []
-    return RunningBroker(name, told, folder)
+    options = list(arguments)
+    options += ["--data-dir", str(folder)] if folder is not None else []
+    options += ["--fsync"] if fsync else []
+    options += ["--pace", str(pace_ms)] if pace_ms else []
+    return RunningBroker(name, options, folder)
 
 
 def _environment() -> dict[str, str]:

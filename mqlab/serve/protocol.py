@@ -106,10 +106,10 @@ class Frames(Protocol):
     def read(self, frame: bytes) -> ClientRequest | PushAnswer:
         """What a frame says. Raises BadFrame or Refused."""
 
-    def write(self, asked: ClientRequest, answer: Any) -> bytes:
+    def write(self, request: ClientRequest, answer: Any) -> bytes:
         """The frame of an answer."""
 
-    def name(self, asked: ClientRequest) -> str:
+    def name(self, request: ClientRequest) -> str:
         """A request in a few words, for the server's log."""
 
     def refusals(self, answer: Any) -> Iterable[str]:

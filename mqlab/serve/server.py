@@ -217,11 +217,11 @@ class Server:
         if word != "fire":
             return
         self.begin_turn()
-        found = False
+        fired = False
         with suppress(Exception):  # of a role; the driver has logged it
-            found = self.driver.fire_early(role, timer)
-        said = "fired" if found else "not set"
-        asyncio.get_running_loop().call_soon(lambda: print(said, flush=True))
+            fired = self.driver.fire_early(role, timer)
+        reply = "fired" if fired else "not set"
+        asyncio.get_running_loop().call_soon(lambda: print(reply, flush=True))
 
     # -- life --------------------------------------------------------------------------------
 

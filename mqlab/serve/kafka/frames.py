@@ -52,12 +52,12 @@ class KafkaFrames:
         self.client = ask.client or self.client
         return ClientRequest(ask, corr, waits=ask.api is Api.FETCH)
 
-    def write(self, asked: ClientRequest, answer: Any) -> bytes:
-        ask = asked.body
-        return encode(ask.api, ask.version, asked.tag, answer)
+    def write(self, request: ClientRequest, answer: Any) -> bytes:
+        ask = request.body
+        return encode(ask.api, ask.version, request.tag, answer)
 
-    def name(self, asked: ClientRequest) -> str:
-        return name_request(asked.body.api.name, asked.body.body)
+    def name(self, request: ClientRequest) -> str:
+        return name_request(request.body.api.name, request.body.body)
 
     def refusals(self, answer: Any) -> Iterator[str]:
         return (error.name for error in find_refusals(answer))

@@ -30,16 +30,16 @@ class Sender(RawConnection):
         super().__init__(address.removeprefix("pulsar://").rstrip("/"), cut_frame)
         self._numbers, self._sequence = itertools.count(1), itertools.count()
         self.topic = f"persistent://public/default/bench-{uuid.uuid4().hex[:8]}"
-        self.tell("CONNECT", client_version="mqlab bench", protocol_version=21)
+        self.send("CONNECT", client_version="mqlab bench", protocol_version=21)
         self.hear()
         self.ask("LOOKUP", topic=self.topic)  # which makes a real broker take it
         self.ask("PRODUCER", topic=self.topic, producer_id=PRODUCER)
 
-    def tell(self, name: str, message: bytes = b"", **fields: Any) -> None:
+    def send(self, name: str, message: bytes = b"", **fields: Any) -> None:
         self.socket.sendall(encode_command(name, fields, message))
 
     def ask(self, name: str, **fields: Any) -> Command:
-        self.tell(name, request_id=next(self._numbers), **fields)
+        self.send(name, request_id=next(self._numbers), **fields)
         return self.hear()
 
     def hear(self) -> Command:
@@ -47,7 +47,7 @@ class Sender(RawConnection):
         while True:
             answer = decode_command(self.read_frame())
             if answer.name == "PING":
-                self.tell("PONG")
+                self.send("PONG")
                 continue
             if "error" in answer.body.DESCRIPTOR.fields_by_name and answer.body.HasField("error"):
                 raise ConnectionError(f"refused: {answer.body.message}")
@@ -62,7 +62,7 @@ class Sender(RawConnection):
             **txn,
         )
         message = write_message(metadata, BODY)
-        self.tell("SEND", message, producer_id=PRODUCER, sequence_id=number, **txn)
+        self.send("SEND", message, producer_id=PRODUCER, sequence_id=number, **txn)
 
     def connect_coordinator(self) -> None:
         self.ask("LOOKUP", topic=f"{ASSIGN}-partition-0")

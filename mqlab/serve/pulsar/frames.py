@@ -60,9 +60,9 @@ class PulsarFrames:
         return None if self._request is None else self._request.body
 
     def read(self, frame: bytes) -> ClientRequest:
-        if (asked := self._request) is not None:
-            ask = AdminAsk(asked.method, asked.target, frame, self._here)
-            return ClientRequest(ask, last=asked.last)
+        if (request := self._request) is not None:
+            ask = AdminAsk(request.method, request.target, frame, self._here)
+            return ClientRequest(ask, last=request.last)
         try:
             command = decode_command(frame)
         except WireError as error:
@@ -82,19 +82,19 @@ class PulsarFrames:
         )
         return ClientRequest(Ask(command, self._here), 0, one_way, waits)
 
-    def write(self, asked: ClientRequest, answer: Any) -> bytes:
-        if isinstance(asked.body, AdminAsk):
-            said = answer if isinstance(answer, AdminAnswer) else write_status(answer)
+    def write(self, request: ClientRequest, answer: Any) -> bytes:
+        if isinstance(request.body, AdminAsk):
+            response = answer if isinstance(answer, AdminAnswer) else write_status(answer)
             assert self._exchange is not None
             exchange, self._exchange = self._exchange, Exchange(self._here)
-            return write_response(exchange, said)
-        return write_answer(asked.body, answer)
+            return write_response(exchange, response)
+        return write_answer(request.body, answer)
 
-    def name(self, asked: ClientRequest) -> str:
-        if isinstance(asked.body, AdminAsk):
-            return name_of(str(asked.body))
-        topic = getattr(asked.body.command.body, "topic", "")
-        name = asked.body.command.name
+    def name(self, request: ClientRequest) -> str:
+        if isinstance(request.body, AdminAsk):
+            return name_of(str(request.body))
+        topic = getattr(request.body.command.body, "topic", "")
+        name = request.body.command.name
         return f"{name} of {name_of(topic)}" if topic else name
 
     def refusals(self, answer: Any) -> Iterator[str]:

@@ -79,11 +79,11 @@ class RocketMQFrames:
             self.client = ask.body.client_id
         return ClientRequest(ask, command.opaque, command.is_oneway, command.code in HELD)
 
-    def write(self, asked: ClientRequest, answer: Any) -> bytes:
-        return encode_command(write_answer(asked.body, answer, self._here))
+    def write(self, request: ClientRequest, answer: Any) -> bytes:
+        return encode_command(write_answer(request.body, answer, self._here))
 
-    def name(self, asked: ClientRequest) -> str:
-        command = asked.body.command
+    def name(self, request: ClientRequest) -> str:
+        command = request.body.command
         topic = command.fields.get("topic", command.fields.get("b", ""))
         name = name_request(command.code)
         return f"{name} of {name_of(topic)}" if topic else name

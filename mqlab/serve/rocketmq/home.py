@@ -60,4 +60,4 @@ class Nobody(Quiet):
 def weigh_messages(effects: Effects) -> int:
     """The bytes of messages that answers refer to."""
     answers = (e.body for e in effects if isinstance(e, Reply) and isinstance(e.body, Messages))
-    return sum(len(stored.message.body) for answer in answers for stored in answer.found)
+    return sum(len(stored.message.body) for answer in answers for stored in answer.messages)

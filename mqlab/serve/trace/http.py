@@ -101,35 +101,35 @@ class TraceServer:
         exchange = Exchange((HOST, 0))
         try:
             async with asyncio.timeout(PATIENCE_S):
-                asked = await _hear(reader, exchange)
-            status, kind, lines = await self._answer(asked)
+                request = await _hear(reader, exchange)
+            status, kind, lines = await self._answer(request)
             async with asyncio.timeout(PATIENCE_S):
-                await _tell(writer, exchange, status, kind, lines)
+                await _respond(writer, exchange, status, kind, lines)
         except (TimeoutError, ConnectionError, EOFError):
             writer.transport.abort()
         finally:
             self._open -= 1
             writer.close()
 
-    async def _answer(self, asked: HttpRequest | HttpError) -> tuple[int, str, list[bytes]]:
+    async def _answer(self, request: HttpRequest | HttpError) -> tuple[int, str, list[bytes]]:
         """Status, kind and lines."""
         try:
-            if isinstance(asked, HttpError):
-                raise asked
-            path, given = _split(asked)
-            if path == "/door" and asked.method == "POST":
-                self._at_door(given).obey(asked.body)
+            if isinstance(request, HttpError):
+                raise request
+            path, given = _split(request)
+            if path == "/door" and request.method == "POST":
+                self._at_door(given).obey(request.body)
                 return 204, PLAIN, []
-            if asked.method != "GET":
+            if request.method != "GET":
                 raise HttpError(405, "only GET")
             if path == "/door":
-                said = self._tell(self._at_door(given).gate)
-                return 200, JSON_LINES, [json.dumps(said).encode() + b"\n"]
+                door = self._state(self._at_door(given).gate)
+                return 200, JSON_LINES, [json.dumps(door).encode() + b"\n"]
             if path != "/trace":
                 raise HttpError(404, ONLY)
             after, last = _number(given, "after"), min(_number(given, "last"), KEPT)
             gate = self._at_door(given).gate if "key" in given else None
-            return 200, JSON_LINES, await self.live.lines(after, last, partial(self._tell, gate))
+            return 200, JSON_LINES, await self.live.lines(after, last, partial(self._state, gate))
         except HttpError as error:
             return error.status, PLAIN, [f"{error}\n".encode()]
         except Exception:
@@ -142,7 +142,7 @@ class TraceServer:
         self.door.check(given)
         return self.door
 
-    def _tell(self, gate: Gate | None) -> dict[str, Any]:
+    def _state(self, gate: Gate | None) -> dict[str, Any]:
         if gate is None:
             return {}
         gate.renew()
@@ -153,17 +153,17 @@ async def _hear(reader: asyncio.StreamReader, exchange: Exchange) -> HttpRequest
     """A request, or why there is none. Raises EOFError where the client has gone."""
     buffer = bytearray()
     try:
-        while (asked := exchange.take(buffer)) is None:
+        while (request := exchange.take(buffer)) is None:
             data = await reader.read(READ)
             if not data:
                 raise EOFError
             buffer += data
     except HttpError as error:
         return error
-    return asked
+    return request
 
 
-async def _tell(
+async def _respond(
     writer: asyncio.StreamWriter, exchange: Exchange, status: int, kind: str, lines: list[bytes]
 ) -> None:
     headers = (("Content-Type", kind), ("Cache-Control", "no-store"))
@@ -174,10 +174,10 @@ async def _tell(
     await writer.drain()
 
 
-def _split(asked: HttpRequest) -> tuple[str, dict[str, list[str]]]:
+def _split(request: HttpRequest) -> tuple[str, dict[str, list[str]]]:
     """Path and query. Raises HttpError."""
     try:
-        url = urlsplit(asked.target)
+        url = urlsplit(request.target)
     except ValueError as error:
         raise HttpError(400, ONLY) from error
     return url.path, parse_qs(url.query)

@@ -37,7 +37,7 @@ class Connection:
     title: str
     what: Words
     lane: str = ""
-    asked: set[str] = field(default_factory=set)
+    requests: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -56,11 +56,11 @@ class Lanes:
     changes: int = 0
     _sorted: tuple[int, dict[int, list[str]]] | None = None
 
-    def admit(self, name: str, step: int, asked: str = "") -> bool:
-        """Whether there is a lane for this participant, now that it wants one. `asked`: the kind of
-        request that a connection sends."""
+    def admit(self, name: str, step: int, request: str = "") -> bool:
+        """Whether there is a lane for this participant, now that it wants one. `request`: the kind
+        of request that a connection sends."""
         if name in self.conns:
-            name = self._place(name, asked)
+            name = self._place(name, request)
         if name not in self.used:
             kind = self._kind(name)
             peers = [n for n in self.used if self._kind(n) == kind]
@@ -115,15 +115,15 @@ class Lanes:
         for name in [n for n in self.clients if n not in self.used and not self._up(n)]:
             del self.clients[name]
 
-    def _place(self, name: str, asked: str) -> str:
+    def _place(self, name: str, request: str) -> str:
         conn = self.conns[name]
         if not conn.lane:
             names = self._list_names(cut(conn.title or name))
-            conn.lane = next(n for n in names if not self._does(n, asked))
+            conn.lane = next(n for n in names if not self._does(n, request))
             if self.clients.get(conn.lane) != conn.what or not self._list_open(conn.lane)[1:]:
                 self.changes += 1
             self.clients[conn.lane] = conn.what
-        conn.asked.add(asked)
+        conn.requests.add(request)
         return conn.lane
 
     def _list_names(self, title: str) -> Iterator[str]:
@@ -141,9 +141,9 @@ class Lanes:
             for conn in self._list_open(name):
                 conn.lane = ""
 
-    def _does(self, lane: str, asked: str) -> bool:
+    def _does(self, lane: str, request: str) -> bool:
         """Whether a connection of this lane does such work already."""
-        return bool(asked) and any(asked in conn.asked for conn in self._list_open(lane))
+        return bool(request) and any(request in conn.requests for conn in self._list_open(lane))
 
     def _list_open(self, lane: str) -> list[Connection]:
         return [conn for conn in self.conns.values() if conn.lane == lane]

@@ -55,9 +55,9 @@ class Teller:
         """One sentence why, where the step's own telling has none."""
         raise NotImplementedError
 
-    def _say_why(self, fact: Fact, told: Telling) -> Text:
+    def _say_why(self, fact: Fact, telling: Telling) -> Text:
         """One sentence, that of the step itself where it has one."""
-        return told.why if told.why.en else self.explain(fact)
+        return telling.why if telling.why.en else self.explain(fact)
 
     def _count(self, at_ms: int, tell: Tell | None) -> None:
         """A step begins, and `tell` listens to it."""
@@ -68,15 +68,15 @@ class Teller:
         """An effect's fact, if everybody in it has a lane; its words only where somebody
         listens."""
         admit, step = self.lanes.admit, self.steps
-        asked = type(effect.body).__name__ if isinstance(effect, Send) else ""
-        if not admit(node, step, asked) or (peer != DISK and not admit(peer, step)):
+        request = type(effect.body).__name__ if isinstance(effect, Send) else ""
+        if not admit(node, step, request) or (peer != DISK and not admit(peer, step)):
             return
         if self._tell is None:
             self.facts += 1
         elif (fact := describe_effect(node, effect)) is not None:
             self._add(fact, meaning())
 
-    def _add(self, fact: Fact, told: Telling) -> None:
+    def _add(self, fact: Fact, telling: Telling) -> None:
         self.facts += 1
         if self._tell is not None:
             self._tell(
@@ -87,10 +87,10 @@ class Teller:
                     index=self.facts,
                     step=self.steps,
                     text=clip(fact.text),
-                    txn=told.txn,
-                    fold=fact.fold or told.fold,
-                    label=clip(told.label),
-                    why=clip(self._say_why(fact, told)),
+                    txn=telling.txn,
+                    fold=fact.fold or telling.fold,
+                    label=clip(telling.label),
+                    why=clip(self._say_why(fact, telling)),
                     at_ms=self._at_ms,
                 )
             )
@@ -105,9 +105,11 @@ class Teller:
             roles = [role for kind in kinds for role in self.lanes.list_names(kind)]
             if roles:
                 node = name if name in roles else roles[0]
-                said = UNHEARD(what=what.unheard) if what.unheard.en else NODE_KILLED()
-                told = Telling(label=SHORT_UNHEARD if what.unheard.en else NOTHING, why=WHY_KILLED)
-                self._add(new_fact(FactKind.KILL, node, said), told)
+                text = UNHEARD(what=what.unheard) if what.unheard.en else NODE_KILLED()
+                telling = Telling(
+                    label=SHORT_UNHEARD if what.unheard.en else NOTHING, why=WHY_KILLED
+                )
+                self._add(new_fact(FactKind.KILL, node, text), telling)
         elif isinstance(what, Dropped):
             lane, _ = self.lanes.end_client(name)
             if lane:

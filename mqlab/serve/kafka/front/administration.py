@@ -71,21 +71,21 @@ def finish_describe(broker: Broker, done: Gathering) -> DescribedTransactions:
     return DescribedTransactions(tuple(rows))
 
 
-def _transaction(txn_id: str, told: DescribeTransactionsResponse) -> DescribedTransaction:
-    if told.error:
-        return DescribedTransaction(txn_id, told.error)
+def _transaction(txn_id: str, answer: DescribeTransactionsResponse) -> DescribedTransaction:
+    if answer.error:
+        return DescribedTransaction(txn_id, answer.error)
     topics: dict[str, list[int]] = {}
-    for name in told.partitions:
+    for name in answer.partitions:
         topic, _, index = name.rpartition("-")
         topics.setdefault(topic, []).append(int(index))
     return DescribedTransaction(
         txn_id,
         Error.NONE,
-        told.state,
-        timedelta(milliseconds=told.timeout_ms),
-        moment(told.start_ms),
-        told.pid,
-        told.epoch,
+        answer.state,
+        timedelta(milliseconds=answer.timeout_ms),
+        moment(answer.start_ms),
+        answer.pid,
+        answer.epoch,
         tuple(TopicPartitions(t, tuple(indexes)) for t, indexes in topics.items()),
     )
 
@@ -103,13 +103,13 @@ def begin_list(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def finish_list(broker: Broker, done: Gathering) -> ListedTransactions:
-    told = done.got[0]
+    answer = done.got[0]
     wanted = done.ask.body.state_filters
     unknown = tuple(s for s in wanted if s not in STATES)
-    if told.error:
-        return ListedTransactions((), unknown, told.error)
+    if answer.error:
+        return ListedTransactions((), unknown, answer.error)
     none_known = wanted and len(unknown) == len(wanted)
-    rows = () if none_known else told.transactions
+    rows = () if none_known else answer.transactions
     return ListedTransactions(
         tuple(ListedTransaction(t.txn_id, t.pid, t.state) for t in rows), unknown
     )
@@ -146,13 +146,13 @@ def finish_producers(broker: Broker, done: Gathering) -> DescribedProducers:
 
 
 def _producers(
-    index: int, told: DescribeProducersResponse | None, why: str | None
+    index: int, answer: DescribeProducersResponse | None, why: str | None
 ) -> ProducersOfPartition:
-    if told is None or told.error:
-        return ProducersOfPartition(index, told.error if told else UNKNOWN, why)
+    if answer is None or answer.error:
+        return ProducersOfPartition(index, answer.error if answer else UNKNOWN, why)
     active = tuple(
         ActiveProducer(p.pid, p.epoch, p.last_seq, p.last_ms, p.coordinator_epoch, p.txn_first)
-        for p in told.producers
+        for p in answer.producers
     )
     return ProducersOfPartition(index, active_producers=active)
 
@@ -201,7 +201,7 @@ def _unmarked(marker: Any, topic: str, role: str | None) -> Error:
 
 
 def finish_markers(broker: Broker, done: Gathering) -> MarkersWritten:
-    def told(known: Error | int) -> Error:
+    def error_of(known: Error | int) -> Error:
         error: Error = known if isinstance(known, Error) else done.got[known].error
         return error
 
@@ -210,7 +210,7 @@ def finish_markers(broker: Broker, done: Gathering) -> MarkersWritten:
             Marked(
                 pid,
                 tuple(
-                    MarkedTopic(name, tuple(MarkedPartition(i, told(k)) for i, k in row))
+                    MarkedTopic(name, tuple(MarkedPartition(i, error_of(k)) for i, k in row))
                     for name, row in topics
                 ),
             )

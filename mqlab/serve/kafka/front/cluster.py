@@ -65,8 +65,8 @@ def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
     words = "" if known else "there are coordinators of groups and of transactions only"
     if not known:
         node, host, port = -1, "", -1
-    found = tuple(CoordinatorNode(k, node, host, port, error, words) for k in keys)
-    return broker, (Reply(caller, FoundCoordinator(found, node, host, port, error, words)),)
+    coordinators = tuple(CoordinatorNode(k, node, host, port, error, words) for k in keys)
+    return broker, (Reply(caller, FoundCoordinator(coordinators, node, host, port, error, words)),)
 
 
 # ---- metadata --------------------------------------------------------------------------

@@ -213,19 +213,19 @@ def chain(config: Known, own: Pairs, given: Given) -> list[tuple[str, str | None
     """(name, value, where from) of everything that says what a topic's config is; the first
     counts."""
     name, other = config.name, config.broker_name
-    found: list[tuple[str, str | None, int]] = []
-    found += [(n, v, ON_TOPIC) for n, v in own if n == name]
-    found += [(n, v, ON_BROKER) for n, v in given.broker if n == other]
-    found += [(n, v, ON_ALL) for n, v in given.cluster if n == other]
-    return found + [(n, v, DEFAULT) for n, v in config.synonyms]
+    values: list[tuple[str, str | None, int]] = []
+    values += [(n, v, ON_TOPIC) for n, v in own if n == name]
+    values += [(n, v, ON_BROKER) for n, v in given.broker if n == other]
+    values += [(n, v, ON_ALL) for n, v in given.cluster if n == other]
+    return values + [(n, v, DEFAULT) for n, v in config.synonyms]
 
 
 @lru_cache(maxsize=4096)
 def value(name: str, own: Pairs, given: Given) -> str:
     """The value of a topic's config that counts."""
     config = configs_of("topic")[name]
-    found = chain(config, own, given)
-    return (found[0][1] if found else config.default) or ""
+    values = chain(config, own, given)
+    return (values[0][1] if values else config.default) or ""
 
 
 @lru_cache(maxsize=1024)

@@ -75,16 +75,16 @@ def begin_heartbeat(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def finish_heartbeat(broker: Broker, done: Gathering) -> Beat:
-    told: ConsumerGroupHeartbeatResponse = done.got[0]
-    if told.error:
-        return Beat(told.error, told.message or None)
+    answer: ConsumerGroupHeartbeatResponse = done.got[0]
+    if answer.error:
+        return Beat(answer.error, answer.message or None)
     assignment = None
-    if told.assignment is not None:
-        rows = by_topic(told.assignment)
+    if answer.assignment is not None:
+        rows = by_topic(answer.assignment)
         known = ((broker.topic(name), indexes) for name, indexes in rows)
         assignment = Assignment(tuple(Partitions(t.uuid, i) for t, i in known if t is not None))
-    interval = timedelta(milliseconds=told.heartbeat_ms)
-    return Beat(Error.NONE, None, told.member, told.epoch, interval, assignment)
+    interval = timedelta(milliseconds=answer.heartbeat_ms)
+    return Beat(Error.NONE, None, answer.member, answer.epoch, interval, assignment)
 
 
 def begin_describe(broker: Broker, caller: Caller, ask: Ask) -> Result:
@@ -95,8 +95,8 @@ def begin_describe(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def finish_describe(broker: Broker, done: Gathering) -> ConsumerGroups:
-    found = ((name, done.got[i]) for i, name in enumerate(done.plan))
-    return ConsumerGroups(tuple(_described(broker, name, group) for name, group in found))
+    answers = ((name, done.got[i]) for i, name in enumerate(done.plan))
+    return ConsumerGroups(tuple(_described(broker, name, group) for name, group in answers))
 
 
 def _described(broker: Broker, name: str, group: ConsumerGroup | None) -> DescribedConsumerGroup:
@@ -139,8 +139,8 @@ def _assignment(broker: Broker, partitions: Iterable[str]) -> Assignment:
 
 def by_topic(partitions: Iterable[str]) -> list[tuple[str, tuple[int, ...]]]:
     """(topic, its partitions in order)."""
-    found: dict[str, list[int]] = {}
+    topics: dict[str, list[int]] = {}
     for name in partitions:
         topic, _, index = name.rpartition("-")
-        found.setdefault(topic, []).append(int(index))
-    return [(topic, tuple(sorted(indexes))) for topic, indexes in found.items()]
+        topics.setdefault(topic, []).append(int(index))
+    return [(topic, tuple(sorted(indexes))) for topic, indexes in topics.items()]

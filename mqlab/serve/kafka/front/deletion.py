@@ -60,14 +60,14 @@ def begin_offsets(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def finish_offsets(broker: Broker, done: Gathering) -> DeletedOffsets:
-    told: DeleteOffsetsResponse = done.got[0] if done.got else DeleteOffsetsResponse()
-    if told.error:
-        return DeletedOffsets(told.error)
+    answer: DeleteOffsetsResponse = done.got[0] if done.got else DeleteOffsetsResponse()
+    if answer.error:
+        return DeletedOffsets(answer.error)
     rows = (
         DeletedTopicOffsets(
             topic,
             tuple(
-                DeletedOffset(i, known if isinstance(known, Error) else told.errors[known])
+                DeletedOffset(i, known if isinstance(known, Error) else answer.errors[known])
                 for i, known in row
             ),
         )

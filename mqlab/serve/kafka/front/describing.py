@@ -37,14 +37,14 @@ def describe_configs(broker: Broker, caller: Caller, ask: Ask) -> Result:
     for resource in body.resources:
         kind, name = resource.resource_type, resource.resource_name
         error, words = _refusal(broker, kind, name)
-        found = () if error else _configs(broker, kind, name, static)
+        configs = () if error else _configs(broker, kind, name, static)
         keys = set(resource.configuration_keys or ())
-        told = tuple(
+        shown = tuple(
             _shown(config, body.include_synonyms, getattr(body, "include_documentation", False))
-            for config in found
+            for config in configs
             if not keys or config.name in keys
         )
-        rows.append(DescribedConfigs(kind, name, error, words, told))
+        rows.append(DescribedConfigs(kind, name, error, words, shown))
     return broker, (Reply(caller, Described(tuple(rows))),)
 
 
@@ -100,10 +100,10 @@ def topic_configs(own: Pairs, given: Given) -> tuple[TopicConfig, ...]:
 def _broker_configs(given: Given, static: Pairs) -> tuple[TopicConfig, ...]:
     rows = []
     for name, config in configs_of("broker").items():
-        found: Found = [(n, v, ON_BROKER) for n, v in given.broker if n == name]
-        found += [(n, v, ON_ALL) for n, v in given.cluster if n == name]
-        found += [(n, v, STATIC) for n, v in static if n == name]
-        rows.append(_entry(config, found + _defaults(config)))
+        values: Found = [(n, v, ON_BROKER) for n, v in given.broker if n == name]
+        values += [(n, v, ON_ALL) for n, v in given.cluster if n == name]
+        values += [(n, v, STATIC) for n, v in static if n == name]
+        rows.append(_entry(config, values + _defaults(config)))
     table = configs_of("broker")
     # A name it does not know is kept, and might be a secret: so its value is not shown.
     unknown = [(n, ON_BROKER) for n, _ in given.broker if n not in table]
@@ -117,8 +117,8 @@ def _broker_configs(given: Given, static: Pairs) -> tuple[TopicConfig, ...]:
 def _cluster_configs(given: Given) -> tuple[TopicConfig, ...]:
     """What all brokers were given while they run."""
     table = configs_of("broker")
-    found = [(table[n], v) for n, v in given.cluster if n in table]
-    return tuple(_entry(config, [(config.name, v, ON_ALL)]) for config, v in found)
+    values = [(table[n], v) for n, v in given.cluster if n in table]
+    return tuple(_entry(config, [(config.name, v, ON_ALL)]) for config, v in values)
 
 
 def static_configs(broker: Broker, ask: Ask) -> Pairs:
@@ -143,8 +143,8 @@ def _defaults(config: Known) -> Found:
     return [(name, value, DEFAULT) for name, value in config.synonyms]
 
 
-def _entry(config: Known, found: Found) -> TopicConfig:
-    value, source = (found[0][1], found[0][2]) if found else (config.default, DEFAULT)
+def _entry(config: Known, values: Found) -> TopicConfig:
+    value, source = (values[0][1], values[0][2]) if values else (config.default, DEFAULT)
     if source == DEFAULT:
         value = config.default  # its synonyms may be in other units
     secret = config.sensitive
@@ -154,7 +154,7 @@ def _entry(config: Known, found: Found) -> TopicConfig:
         read_only=config.read_only,
         config_source=source,
         is_sensitive=secret,
-        synonyms=tuple(Synonym(n, None if secret else v, s) for n, v, s in found),
+        synonyms=tuple(Synonym(n, None if secret else v, s) for n, v, s in values),
         config_type=config.kind,
         documentation=config.documentation,
     )

@@ -91,11 +91,11 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
 
 def _wanted(body: Any) -> list[tuple[str | None, UUID | None, list[Any]]]:
     """Each topic once, with each of its partitions once."""
-    found: dict[tuple[str | None, UUID | None], dict[int, Any]] = {}
+    topics: dict[tuple[str | None, UUID | None], dict[int, Any]] = {}
     for topic in body.topics:
         key = getattr(topic, "topic", None), getattr(topic, "topic_id", None)
-        found.setdefault(key, {}).update({part.partition: part for part in topic.partitions})
-    return [(name, topic_id, list(parts.values())) for (name, topic_id), parts in found.items()]
+        topics.setdefault(key, {}).update({part.partition: part for part in topic.partitions})
+    return [(name, topic_id, list(parts.values())) for (name, topic_id), parts in topics.items()]
 
 
 def _room(ask: Ask) -> int:
@@ -133,25 +133,25 @@ def take_part(
     return _watch(broker, number, waiting)
 
 
-def _readable(broker: Broker, said: FetchResponse) -> FetchResponse:
+def _readable(broker: Broker, answer: FetchResponse) -> FetchResponse:
     """What a group coordinator wrote is turned into Kafka's records."""
-    if all(b.size for b in said.batches):
-        return said
+    if all(b.size for b in answer.batches):
+        return answer
 
     def topic_id(name: str) -> UUID | None:
         topic = broker.topic(name)
         return topic.uuid if topic is not None else None
 
-    return replace(said, batches=tuple(as_sent(b, topic_id) for b in said.batches))
+    return replace(answer, batches=tuple(as_sent(b, topic_id) for b in answer.batches))
 
 
 def _enough(waiting: Gathering) -> bool:
     body = waiting.ask.body
-    said = waiting.got.values()
+    answers = waiting.got.values()
     refused = any(isinstance(k, FetchResponse) for _, _, row in waiting.plan.rows for _, k in row)
-    if refused or not body.max_wait or any(s.error for s in said):
+    if refused or not body.max_wait or any(s.error for s in answers):
         return True
-    return bool(sum(b.size for s in said for b in s.batches) >= body.min_bytes)
+    return bool(sum(b.size for s in answers for b in s.batches) >= body.min_bytes)
 
 
 def _watch(broker: Broker, number: int, waiting: Gathering) -> tuple[Broker, Effects]:
@@ -167,8 +167,8 @@ def _watch(broker: Broker, number: int, waiting: Gathering) -> tuple[Broker, Eff
     return replace(broker, open=broker.open.set(number, still)), (*watches, *timer)
 
 
-def _limit(said: FetchResponse, read: Fetch) -> int:
-    end = said.lso if read.isolation == READ_COMMITTED else said.hw
+def _limit(answer: FetchResponse, read: Fetch) -> int:
+    end = answer.lso if read.isolation == READ_COMMITTED else answer.hw
     return max(end, read.offset)
 
 
@@ -208,12 +208,12 @@ def finish(broker: Broker, done: Gathering) -> Fetched:
     for name, topic_id, row in done.plan.rows:
         partitions = []
         for index, known in row:
-            said: FetchResponse = done.got[known] if isinstance(known, int) else known
-            batches = _fitting(said.batches, room, first)
+            answer: FetchResponse = done.got[known] if isinstance(known, int) else known
+            batches = _fitting(answer.batches, room, first)
             if batches:
                 first = False
                 room -= sum(b.size for b in batches)
-            partitions.append(_said(index, said, batches))
+            partitions.append(_partition(index, answer, batches))
         topics.append(FetchedTopic(name, topic_id, tuple(partitions)))
     return Fetched(tuple(topics))
 
@@ -230,13 +230,14 @@ def _fitting(batches: tuple[Batch, ...], room: int, first: bool) -> tuple[Batch,
     return batches[: max(kept, 1 if first else 0)]
 
 
-def _said(index: int, said: FetchResponse, batches: tuple[Batch, ...]) -> FetchedPartition:
-    if said.error:
+def _partition(index: int, answer: FetchResponse, batches: tuple[Batch, ...]) -> FetchedPartition:
+    if answer.error:
         # No frontiers with an error; a partition nobody knows has an empty list of aborted
         # transactions, one that is known has none.
-        unknown = said.error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID)
-        return FetchedPartition(index, said.error, aborted_transactions=() if unknown else None)
+        unknown = answer.error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID)
+        return FetchedPartition(index, answer.error, aborted_transactions=() if unknown else None)
     aborted = None
-    if said.aborted is not None:
-        aborted = tuple(AbortedTransaction(a.pid, a.first_offset) for a in said.aborted)
-    return FetchedPartition(index, said.error, said.hw, said.lso, said.start, aborted, batches)
+    if answer.aborted is not None:
+        aborted = tuple(AbortedTransaction(a.pid, a.first_offset) for a in answer.aborted)
+    ends = answer.hw, answer.lso, answer.start
+    return FetchedPartition(index, answer.error, *ends, aborted, batches)

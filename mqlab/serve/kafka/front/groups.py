@@ -68,16 +68,16 @@ def begin_join(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def finish_join(broker: Broker, done: Gathering) -> Joined:
-    told = done.got[0]
-    members = tuple(JoinedMember(m.member, m.instance, m.metadata) for m in told.members)
+    answer = done.got[0]
+    members = tuple(JoinedMember(m.member, m.instance, m.metadata) for m in answer.members)
     return Joined(
-        told.error,
-        told.generation,
-        told.protocol_type or None,
-        told.protocol or (None if done.ask.version >= 7 else ""),
-        told.leader,
-        told.skip_assignment,
-        told.member,
+        answer.error,
+        answer.generation,
+        answer.protocol_type or None,
+        answer.protocol or (None if done.ask.version >= 7 else ""),
+        answer.leader,
+        answer.skip_assignment,
+        answer.member,
         members,
     )
 
@@ -100,10 +100,10 @@ def begin_sync(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def finish_sync(broker: Broker, done: Gathering) -> Synced:
-    told = done.got[0]
-    if told.error:
-        return Synced(told.error)
-    return Synced(Error.NONE, told.protocol_type, told.protocol, told.assignment)
+    answer = done.got[0]
+    if answer.error:
+        return Synced(answer.error)
+    return Synced(Error.NONE, answer.protocol_type, answer.protocol, answer.assignment)
 
 
 def begin_heartbeat(broker: Broker, caller: Caller, ask: Ask) -> Result:
@@ -128,11 +128,11 @@ def begin_leave(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def finish_leave(broker: Broker, done: Gathering) -> Left:
-    told = done.got[0]
+    answer = done.got[0]
     if done.ask.version <= 2:
-        return Left(told.error or (told.errors[0] if told.errors else Error.NONE))
-    rows = zip(done.plan, told.errors, strict=False)
-    return Left(told.error, tuple(LeftMember(m, i, error) for (m, i), error in rows))
+        return Left(answer.error or (answer.errors[0] if answer.errors else Error.NONE))
+    rows = zip(done.plan, answer.errors, strict=False)
+    return Left(answer.error, tuple(LeftMember(m, i, error) for (m, i), error in rows))
 
 
 def begin_describe(broker: Broker, caller: Caller, ask: Ask) -> Result:
@@ -147,15 +147,15 @@ def finish_describe(broker: Broker, done: Gathering) -> DescribedGroups:
     return DescribedGroups(tuple(rows))
 
 
-def _described(name: str, told: DescribeGroupResponse, version: int) -> DescribedGroup:
-    if told.error and version >= 6:
-        return DescribedGroup(name, told.error, told.message, told.state)
+def _described(name: str, answer: DescribeGroupResponse, version: int) -> DescribedGroup:
+    if answer.error and version >= 6:
+        return DescribedGroup(name, answer.error, answer.message, answer.state)
     members = tuple(
         DescribedMember(m.member, m.instance, m.client, m.host, m.metadata, m.assignment)
-        for m in told.members
+        for m in answer.members
     )
     return DescribedGroup(
-        name, Error.NONE, None, told.state, told.protocol_type, told.protocol, members
+        name, Error.NONE, None, answer.state, answer.protocol_type, answer.protocol, members
     )
 
 
@@ -170,7 +170,7 @@ def finish_list(broker: Broker, done: Gathering) -> ListedGroups:
     body = done.ask.body
     states = {s.lower() for s in getattr(body, "states_filter", ())}
     types = {t.lower() for t in getattr(body, "types_filter", ())}
-    rows = [row for _, told in done.got.items() for row in told.groups]
+    rows = [row for _, answer in done.got.items() for row in answer.groups]
     kept = (
         row
         for row in rows

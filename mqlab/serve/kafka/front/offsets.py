@@ -94,13 +94,13 @@ def _refusal(ask: Ask, part: Any, times: int) -> Error:
 
 
 def finish_list(broker: Broker, done: Gathering) -> Listed:
-    def said(index: int, known: int | ListOffsetsResponse) -> ListedPartition:
-        told: ListOffsetsResponse = done.got[known] if isinstance(known, int) else known
-        epoch = 0 if told.offset >= 0 else -1
-        return ListedPartition(index, told.error, told.at_ms, told.offset, epoch)
+    def offset_of(index: int, known: int | ListOffsetsResponse) -> ListedPartition:
+        answer: ListOffsetsResponse = done.got[known] if isinstance(known, int) else known
+        epoch = 0 if answer.offset >= 0 else -1
+        return ListedPartition(index, answer.error, answer.at_ms, answer.offset, epoch)
 
     return Listed(
-        tuple(ListedTopic(name, tuple(said(i, k) for i, k in row)) for name, row in done.plan)
+        tuple(ListedTopic(name, tuple(offset_of(i, k) for i, k in row)) for name, row in done.plan)
     )
 
 
@@ -160,11 +160,11 @@ def _commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffs
 
 
 def finish_commit(broker: Broker, done: Gathering) -> Committed:
-    told = done.got[0].error if done.got else Error.NONE
+    refusal = done.got[0].error if done.got else Error.NONE
     return Committed(
         tuple(
             CommittedTopic(
-                name, tuple(CommittedPartition(i, error or told) for i, error in row), topic_id
+                name, tuple(CommittedPartition(i, error or refusal) for i, error in row), topic_id
             )
             for name, topic_id, row in done.plan
         )
@@ -219,28 +219,30 @@ def finish_fetch(broker: Broker, done: Gathering) -> Offsets:
 
 
 def _topics(
-    broker: Broker, asked: Wanted | None, told: OffsetFetchResponse
+    broker: Broker, wanted: Wanted | None, answer: OffsetFetchResponse
 ) -> tuple[OffsetTopic, ...]:
     """The positions by topic: of what was asked for, or of all the group has."""
-    unstable = frozenset(told.unstable)
-    found = {position.partition: position for position in told.positions}
+    unstable = frozenset(answer.unstable)
+    positions = {position.partition: position for position in answer.positions}
 
-    def said(topic: str, index: int) -> OffsetPartition:
+    def offset_of(topic: str, index: int) -> OffsetPartition:
         name = f"{topic}-{index}"
         if not topic:
             return OffsetPartition(index, error_code=Error.UNKNOWN_TOPIC_ID)
         if name in unstable:
             return OffsetPartition(index, error_code=Error.UNSTABLE_OFFSET_COMMIT)
-        known = found[name]
+        known = positions[name]
         return OffsetPartition(index, known.offset, known.leader_epoch, known.metadata)
 
-    if asked is None:
+    if wanted is None:
         every: dict[str, list[int]] = {}
-        for partition in found:
+        for partition in positions:
             topic, _, index = partition.rpartition("-")
             every.setdefault(topic, []).append(int(index))
-        asked = tuple((t, _id_of(broker, t), tuple(i)) for t, i in every.items())
-    return tuple(OffsetTopic(t, tuple(said(t, i) for i in row), given) for t, given, row in asked)
+        wanted = tuple((t, _id_of(broker, t), tuple(i)) for t, i in every.items())
+    return tuple(
+        OffsetTopic(t, tuple(offset_of(t, i) for i in row), given) for t, given, row in wanted
+    )
 
 
 def _id_of(broker: Broker, name: str) -> UUID | None:

@@ -138,18 +138,18 @@ def finish(broker: Broker, done: Gathering) -> Produced | Hangup | None:
 def _answered(done: Gathering, row: Row) -> ProducedPartition:
     flaw = row.flaw
     if row.part >= 0:
-        told: ProduceResponse = done.got[row.part]
-        if not told.error:
-            ms = told.at_ms if told.at_ms >= 0 else row.at_ms
+        answer: ProduceResponse = done.got[row.part]
+        if not answer.error:
+            ms = answer.at_ms if answer.at_ms >= 0 else row.at_ms
             at = datetime.fromtimestamp(ms / 1000, UTC) if ms >= 0 else None
-            return ProducedPartition(row.index, Error.NONE, told.base_offset, at, told.start)
-        if flaw is None or told.error is not flaw.error:
+            return ProducedPartition(row.index, Error.NONE, answer.base_offset, at, answer.start)
+        if flaw is None or answer.error is not flaw.error:
             version = done.ask.version
-            unadded = told.error is Error.INVALID_TXN_STATE and version < 11
+            unadded = answer.error is Error.INVALID_TXN_STATE and version < 11
             transactional = done.ask.body.transactional_id is not None
             words = NOT_ADDED if unadded and transactional else None
             return ProducedPartition(
-                row.index, told.error, log_start_offset=-1, error_message=words
+                row.index, answer.error, log_start_offset=-1, error_message=words
             )
     assert flaw is not None
     records = tuple(RecordError(i, words) for i, words in flaw.records)

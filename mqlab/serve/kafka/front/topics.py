@@ -134,8 +134,8 @@ def _placed(broker: Broker, wanted: Any) -> Refusal:
 def _created(broker: Broker, name: str, count: int, configs: Pairs, shown: bool) -> CreatedTopic:
     topic = broker.topics.get(name)
     given = topic.uuid if topic is not None else NO_ID
-    told = topic_configs(configs, broker.given) if shown else ()
-    return CreatedTopic(name, Error.NONE, None, given, count, 1, told)
+    values = topic_configs(configs, broker.given) if shown else ()
+    return CreatedTopic(name, Error.NONE, None, given, count, 1, values)
 
 
 def make_topic(

@@ -69,8 +69,10 @@ def begin_init(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effect
 
 
 def finish_init(broker: Broker, done: Gathering) -> InitProducerIdResponse:
-    told = done.got[0]
-    return InitProducerIdResponse(older(told.error, done.ask.version, 4), told.pid, told.epoch)
+    answer = done.got[0]
+    return InitProducerIdResponse(
+        older(answer.error, done.ask.version, 4), answer.pid, answer.epoch
+    )
 
 
 # ---- AddPartitionsToTxn ----------------------------------------------------------------
@@ -139,11 +141,11 @@ def _begin_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effe
 def _finish_batch(done: Gathering) -> AddPartitionsToTxnResponse:
     rows = []
     for txn, (number, errors) in zip(done.ask.body.transactions, done.plan, strict=True):
-        told = Error.NONE if errors else done.got[number].error
+        error = Error.NONE if errors else done.got[number].error
         topics = (
             AddedTopic(
                 t.name,
-                tuple(AddedPartition(i, errors.get((t.name, i), told)) for i in t.partitions),
+                tuple(AddedPartition(i, errors.get((t.name, i), error)) for i in t.partitions),
             )
             for t in txn.topics
         )
@@ -199,5 +201,5 @@ def begin_end(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects
 
 
 def finish_end(broker: Broker, done: Gathering) -> EndTxnResponse:
-    told = done.got[0]
-    return EndTxnResponse(older(told.error, done.ask.version, 2), told.pid, told.epoch)
+    answer = done.got[0]
+    return EndTxnResponse(older(answer.error, done.ask.version, 2), answer.pid, answer.epoch)

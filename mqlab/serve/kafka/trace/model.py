@@ -114,8 +114,8 @@ class Model:
         self._turn = 0
 
     def find_part(self, name: str) -> Partition | None:
-        found: Partition | None = getattr(self.roles.get(name), "part", None)
-        return found
+        part: Partition | None = getattr(self.roles.get(name), "part", None)
+        return part
 
     # -- taking notes ------------------------------------------------------------------------
 
@@ -216,5 +216,5 @@ def _texts(batch: Batch) -> list[str]:
 
 def name_record(key: bytes | None, value: bytes | None) -> str:
     """The value where it is short, else the key, else the beginning of the value."""
-    said, name = read_text(value), read_text(key)
-    return said if said and len(said) <= LABEL else label(name or said) or "·"
+    text, name = read_text(value), read_text(key)
+    return text if text and len(text) <= LABEL else label(name or text) or "·"

@@ -77,8 +77,8 @@ class Observer(Teller):
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, self.model.find_kind)
 
-    def _say_why(self, fact: Fact, told: Telling) -> Text:
-        return say_unguarded(super()._say_why(fact, told), self.off, UNGUARDED)
+    def _say_why(self, fact: Fact, telling: Telling) -> Text:
+        return say_unguarded(super()._say_why(fact, telling), self.off, UNGUARDED)
 
     def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
         """The next step; its facts are counted, and told where somebody listens."""
@@ -206,26 +206,26 @@ class Observer(Teller):
         if waiting is None or isinstance(body, SILENT):
             return
         conn = waiting.caller.name
-        asked = event.body if isinstance(event, Request) else None
+        question = event.body if isinstance(event, Request) else None
         if isinstance(body, FetchResponse):
             if not body.batches:
                 return
-            self._sent(conn, Send(name, asked))
+            self._sent(conn, Send(name, question))
         # Where the answer had to wait for a record to be safe, the event is not the question.
-        self._replied(name, Reply(Caller(conn), body), asked, find_txn_id(waiting.ask.body))
+        self._replied(name, Reply(Caller(conn), body), question, find_txn_id(waiting.ask.body))
 
     def _sent(self, node: str, effect: Send) -> None:
         body = effect.body
 
         def explain() -> Telling:
-            told = explain_request(self.model, node, body)
-            return replace(told, fold=told.fold or isinstance(body, POLLING))
+            telling = explain_request(self.model, node, body)
+            return replace(telling, fold=telling.fold or isinstance(body, POLLING))
 
         self._fact(node, effect.to, effect, explain)
 
-    def _replied(self, node: str, effect: Reply, asked: object, txn_id: str = "") -> None:
+    def _replied(self, node: str, effect: Reply, question: object, txn_id: str = "") -> None:
         model, peer, body = self.model, effect.caller.name, effect.body
-        self._fact(node, peer, effect, lambda: explain_answer(model, node, asked, body, txn_id))
+        self._fact(node, peer, effect, lambda: explain_answer(model, node, question, body, txn_id))
 
     def _explain_append(self, log: str, entry: Any) -> Telling:
         """Of an append of which the model has taken note."""

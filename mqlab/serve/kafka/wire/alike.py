@@ -50,11 +50,11 @@ class Shape:
 
 def count_alike(body: bytes, shape: Shape, start: int, stride: int, most: int) -> int:
     """How many of at most `most` records of `stride` bytes from `start` on have this shape."""
-    found = min(most, TOGETHER, (len(body) - start) // stride)
+    count = min(most, TOGETHER, (len(body) - start) // stride)
     for place, allowed in shape.columns:
-        column = body[start + place : start + found * stride : stride]
-        found = len(column) - len(column.lstrip(allowed))
-    return found
+        column = body[start + place : start + count * stride : stride]
+        count = len(column) - len(column.lstrip(allowed))
+    return count
 
 
 def read_stamps(body: bytes, shape: Shape, start: int, stride: int, count: int) -> list[int]:

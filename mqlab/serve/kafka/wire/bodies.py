@@ -141,12 +141,12 @@ def _pass_alike(
         return 0
     shape = Shape(body, start, end)
     stride = end - start
-    found = count_alike(body, shape, end, stride, most) if shape.plain else 0
-    if found:
+    count = count_alike(body, shape, end, stride, most) if shape.plain else 0
+    if count:
         if shape.keyless:
-            keyless.extend(range(len(stamps), len(stamps) + found))
-        stamps += read_stamps(body, shape, end, stride, found)
-    return found
+            keyless.extend(range(len(stamps), len(stamps) + count))
+        stamps += read_stamps(body, shape, end, stride, count)
+    return count
 
 
 def _headers(body: bytes, at: int, count: int) -> int:

@@ -94,6 +94,6 @@ def _refused(api: int, version: int, corr: int) -> Exception:
     if api == Api.API_VERSIONS:
         # One row, of this request itself (KIP-511): a client takes more for the whole answer.
         own = ApiVersion(api, *OFFERED[Api.API_VERSIONS])
-        told = Versions((own,), Error.UNSUPPORTED_VERSION)
-        return Refused(encode(api, 0, corr, told), "unsupported version of ApiVersions")
+        answer = Versions((own,), Error.UNSUPPORTED_VERSION)
+        return Refused(encode(api, 0, corr, answer), "unsupported version of ApiVersions")
     return BadFrame(f"request {api} version {version} is not offered")

@@ -57,12 +57,12 @@ def decompress(kind: int, data: bytes, limit: int = OPENED) -> bytes:
             return _unsnapped(data, limit)
         arrow = _arrow()
         source = arrow.BufferReader(data)
-        found: bytes = arrow.CompressedInputStream(source, LIBRARY[kind]).read(limit + 1)
+        opened: bytes = arrow.CompressedInputStream(source, LIBRARY[kind]).read(limit + 1)
     except (OSError, ValueError, struct.error) as error:
         if isinstance(error, Unreadable):
             raise
         raise Unreadable(f"not {LIBRARY[kind]}") from error
-    return _within(found, limit)
+    return _within(opened, limit)
 
 
 def compress(kind: int, data: bytes, level: int) -> bytes:
@@ -87,13 +87,13 @@ def _gunzipped(data: bytes, limit: int) -> bytes:
     """The first member; what follows it is not looked at (GZIPInputStream, as it is used)."""
     opener = zlib.decompressobj(wbits=31)
     try:
-        found = opener.decompress(data, limit + 1)
+        opened = opener.decompress(data, limit + 1)
     except zlib.error as error:
         raise Unreadable("not gzip") from error
-    _within(found, limit)
+    _within(opened, limit)
     if not opener.eof:
         raise Unreadable("gzip that is cut short")
-    return found
+    return opened
 
 
 def _unsnapped(data: bytes, limit: int) -> bytes:
@@ -124,8 +124,8 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
         raise Unreadable("snappy without a length")
     if size > limit:
         raise TooLarge(f"more than {limit} bytes when opened")
-    found: bytes = _arrow().Codec("snappy").decompress(block, size, asbytes=True)
-    return found
+    opened: bytes = _arrow().Codec("snappy").decompress(block, size, asbytes=True)
+    return opened
 
 
 def _lz4_block(part: bytes) -> bytes:
@@ -145,10 +145,10 @@ def _cut(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-def _within(found: bytes, limit: int) -> bytes:
-    if len(found) > limit:
+def _within(opened: bytes, limit: int) -> bytes:
+    if len(opened) > limit:
         raise TooLarge(f"more than {limit} bytes when opened")
-    return found
+    return opened
 
 
 @cache

@@ -69,9 +69,9 @@ def _key(kind: int, *names: str) -> bytes:
 
 def _member(m: ConsumerMember) -> bytes:
     """Its tag says that it does not join by the classic protocol."""
-    said = compact(m.instance) + compact(m.rack) + compact(m.client) + compact(m.host)
-    said += array(map(compact, m.topics)) + compact(m.regex)
-    return said + struct.pack(">i", m.rebalance_ms) + compact(m.assignor) + tags((0, b"\0"))
+    data = compact(m.instance) + compact(m.rack) + compact(m.client) + compact(m.host)
+    data += array(map(compact, m.topics)) + compact(m.regex)
+    return data + struct.pack(">i", m.rebalance_ms) + compact(m.assignor) + tags((0, b"\0"))
 
 
 def _current(record: CurrentAssignment, topic_id: TopicId) -> bytes:
@@ -87,12 +87,12 @@ def _held(held: Held, topic_id: TopicId) -> bytes:
         for topic, row in _topics(held)
     )
     known = ((topic_id(topic), data) for topic, data in rows)
-    return array(found.bytes + data for found, data in known if found is not None)
+    return array(uuid.bytes + data for uuid, data in known if uuid is not None)
 
 
 def _assigned(rows: Iterable[tuple[str, bytes]], topic_id: TopicId) -> bytes:
     known = ((topic_id(topic), data) for topic, data in rows)
-    return array(found.bytes + data + NO_TAGS for found, data in known if found is not None)
+    return array(uuid.bytes + data + NO_TAGS for uuid, data in known if uuid is not None)
 
 
 def _bare(partitions: Iterable[str]) -> Held:
@@ -101,8 +101,8 @@ def _bare(partitions: Iterable[str]) -> Held:
 
 def _topics(held: Held) -> list[tuple[str, list[tuple[int, int]]]]:
     """(topic, its (index, epoch) in order)."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    topics: dict[str, list[tuple[int, int]]] = {}
     for name, epoch in held:
         topic, _, index = name.rpartition("-")
-        found.setdefault(topic, []).append((int(index), epoch))
-    return [(topic, sorted(rows)) for topic, rows in found.items()]
+        topics.setdefault(topic, []).append((int(index), epoch))
+    return [(topic, sorted(rows)) for topic, rows in topics.items()]

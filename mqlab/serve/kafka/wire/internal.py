@@ -73,21 +73,21 @@ def transaction(record: StateRecord, flexible: bool) -> Pair:
 
 def _neighbours(entry: Entry) -> bytes:
     """The tagged fields: the ids before and after a rotation, and the client's version."""
-    found: list[tuple[int, bytes]] = []
+    fields: list[tuple[int, bytes]] = []
     for number, pid in ((0, entry.prev_pid), (1, entry.next_pid)):
         if pid >= 0:
-            found.append((number, struct.pack(">q", pid)))
+            fields.append((number, struct.pack(">q", pid)))
     if entry.client_version:
-        found.append((2, struct.pack(">h", entry.client_version)))
-    return tags(*found)
+        fields.append((2, struct.pack(">h", entry.client_version)))
+    return tags(*fields)
 
 
 def _by_topic(partitions: Iterable[str]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    topics: dict[str, list[int]] = {}
     for name in partitions:
         topic, _, index = name.rpartition("-")
-        found.setdefault(topic, []).append(int(index))
-    return found
+        topics.setdefault(topic, []).append(int(index))
+    return topics
 
 
 # ---- __consumer_offsets ----------------------------------------------------------------
@@ -125,8 +125,8 @@ def offset_key(group: str, partition: str) -> bytes:
 
 
 def _topic_tag(partition: str, topic_id: TopicId) -> bytes:
-    found = topic_id(partition.rpartition("-")[0])
-    return tags((0, found.bytes)) if found is not None else NO_TAGS
+    uuid = topic_id(partition.rpartition("-")[0])
+    return tags((0, uuid.bytes)) if uuid is not None else NO_TAGS
 
 
 def _int(number: int) -> bytes:
@@ -158,8 +158,8 @@ def as_sent(batch: Batch, topic_id: TopicId) -> Batch:
     carry no topic id: TxnOffsetCommit names its topics by name."""
     if batch.control or isinstance(batch.records, Records):
         return batch
-    found = topic_id if not batch.transactional else _unknown
-    pairs = [p for record in batch.records for p in group_records(record, batch.at_ms, found)]
+    known = topic_id if not batch.transactional else _unknown
+    pairs = [p for record in batch.records for p in group_records(record, batch.at_ms, known)]
     return _filled(batch, pairs, TRANSACTIONAL if batch.transactional else 0, seq=0)
 
 

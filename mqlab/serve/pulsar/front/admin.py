@@ -43,22 +43,22 @@ Row = tuple[str, re.Pattern[str], Callable[..., Result]]
 def answer(front: Front, caller: Caller, ask: AdminAsk, disk: Disk) -> tuple[Front, Effects]:
     """The path in its parts, decoded after it was cut, since a name may hold a slash."""
     path, _, query = ask.path.partition("?")
-    said = refuse(NOT_FOUND, NOWHERE)
+    reply = refuse(NOT_FOUND, NOWHERE)
     for method, pattern, handler in ROUTES:
-        found = pattern.fullmatch(path) if method == ask.method else None
-        if found is not None:
-            parts = tuple(unquote(part) for part in found.groups() if part is not None)
+        match = pattern.fullmatch(path) if method == ask.method else None
+        if match is not None:
+            parts = tuple(unquote(part) for part in match.groups() if part is not None)
             try:
                 return handler(Call(front, caller, ask, disk, query), *parts)
             except Refusal as refusal:
-                said = refuse(NOT_FOUND, refusal.answer.message)
+                reply = refuse(NOT_FOUND, refusal.answer.message)
                 break
     else:
         for method, pattern, what in UNSERVED:
             if method in (ask.method, "") and pattern.fullmatch(path):
-                said = refuse(places.NOT_IMPLEMENTED, WHY.format(what=what))
+                reply = refuse(places.NOT_IMPLEMENTED, WHY.format(what=what))
                 break
-    return front, (Reply(caller, said),)
+    return front, (Reply(caller, reply),)
 
 
 def _compile(prefix: str, rows: tuple[tuple[str, str, Callable[..., Result]], ...]) -> list[Row]:
@@ -73,13 +73,13 @@ ROUTES: tuple[Row, ...] = (
 )
 
 
-def write_status(said: Answer) -> AdminAnswer:
+def write_status(outcome: Answer) -> AdminAnswer:
     """What a role answers to an administrator who has changed something."""
-    if said.ok:
+    if outcome.ok:
         return AdminAnswer(NO_CONTENT)
-    if said.error is ServerError.SubscriptionNotFound:
+    if outcome.error is ServerError.SubscriptionNotFound:
         return refuse(NOT_FOUND, "Subscription not found")
-    return refuse(BROKEN, said.message or str(said.error))
+    return refuse(BROKEN, outcome.message or str(outcome.error))
 
 
 __all__ = ["ROUTES", "answer", "write_status"]

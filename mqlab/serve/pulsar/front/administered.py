@@ -24,7 +24,7 @@ from ....pulsar.topic.deletion import DELETED
 from ..wire.asks import AdminAnswer, Handed
 from . import inspecting, measuring
 from .asking import NO_TOPIC, NUMBER, PART, TOPIC, Call, Result, name_topic
-from .hosting import Hosted, close_told
+from .hosting import Hosted, write_close
 from .inspecting import NO_CONTENT, NOT_FOUND, OK
 from .places import BAD, CONFLICT, IN_USE, NOT_ACCEPTABLE
 from .schemas import SCHEMAS
@@ -55,13 +55,13 @@ NO_SUB = "Subscription {name} not found for topic {topic}"
 def _internal(call: Call, *name: str) -> Result:
     return call.at_topic(
         name_topic(*name),
-        lambda h, _: AdminAnswer(OK, measuring.tell_internal(h.role, h.ledger)),
+        lambda h, _: AdminAnswer(OK, measuring.describe_internal(h.role, h.ledger)),
     )
 
 
 def _stats(call: Call, *name: str) -> Result:
     return call.at_topic(
-        name_topic(*name), lambda h, disk: AdminAnswer(OK, measuring.tell_stats(h, disk))
+        name_topic(*name), lambda h, disk: AdminAnswer(OK, measuring.describe_stats(h, disk))
     )
 
 
@@ -69,13 +69,13 @@ def _entry(call: Call, tenant: str, space: str, topic: str, ledger: str, entry: 
     def read(hosted: Hosted, disk: Disk) -> AdminAnswer:
         if int(ledger) != hosted.ledger:
             return inspecting.refuse(NOT_FOUND, "Message id not found")
-        return inspecting.tell_entry(hosted.role, disk, hosted.ledger, int(entry))
+        return inspecting.answer_entry(hosted.role, disk, hosted.ledger, int(entry))
 
     return call.at_topic(name_topic(tenant, space, topic), read)
 
 
 def _last(call: Call, *name: str) -> Result:
-    return call.at_topic(name_topic(*name), lambda h, _: inspecting.tell_last(h.role, h.ledger))
+    return call.at_topic(name_topic(*name), lambda h, _: inspecting.answer_last(h.role, h.ledger))
 
 
 def _subscriptions(call: Call, *name: str) -> Result:
@@ -91,10 +91,10 @@ def _unload(call: Call, *name: str) -> Result:
     row = find_row(call.disk, topic)
     if row is None:
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
-    sessions, told = call.close_all(topic)
+    sessions, closing = call.close_all(topic)
     return call.with_sessions(sessions), (
         _load(row),
-        *told,
+        *closing,
         Reply(call.caller, AdminAnswer(NO_CONTENT)),
     )
 
@@ -145,10 +145,10 @@ def _drop(call: Call, topic: str, caller: Caller) -> Result:
     """A topic goes, and `caller` is answered by it."""
     row = find_row(call.disk, topic)
     assert row is not None, "only a topic that is there is dropped"
-    sessions, told = call.close_all(topic)
+    sessions, closing = call.close_all(topic)
     forget = Put(SCHEMAS, topic, None)
     gone = Send(topic, Handed(caller, DeleteTopic(topic)))
-    return call.with_sessions(sessions), (_load(row), *told, forget, gone)
+    return call.with_sessions(sessions), (_load(row), *closing, forget, gone)
 
 
 # ---- partitions --------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def _backlog(call: Call, tenant: str, space: str, topic: str, name: str) -> Resu
     if call.has(where) and call.find_cursor(where, name) is None:
         return call.refuse(NOT_FOUND, NO_SUB.format(name=name, topic=where))
     return call.at_topic(
-        where, lambda h, disk: inspecting.tell_backlog(h.role, disk, h.ledger, name)
+        where, lambda h, disk: inspecting.answer_backlog(h.role, disk, h.ledger, name)
     )
 
 
@@ -318,14 +318,14 @@ def _unsubscribe(call: Call, tenant: str, space: str, topic: str, name: str) -> 
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=where))
     if name not in call.disk.table(f"{where}/{CURSORS}"):
         return call.refuse(NOT_FOUND, NO_SUB.format(name=name, topic=where))
-    told, sessions = [], call.front.sessions
+    closing, sessions = [], call.front.sessions
     for conn, number in sessions.consuming(where, name):
         if not call.forced:
             return call.refuse(IN_USE, "Subscription has active connected consumers")
-        told.append(Send(conn, close_told("consumer", number)))
+        closing.append(Send(conn, write_close("consumer", number)))
         sessions = sessions.drop_consumer(conn, number)
     call.front = call.with_sessions(sessions)
-    return call.hand(where, Unsubscribe(where, name), *told)
+    return call.hand(where, Unsubscribe(where, name), *closing)
 
 
 PATH = f"/persistent{TOPIC}"

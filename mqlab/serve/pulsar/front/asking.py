@@ -13,7 +13,7 @@ from ....pulsar.ledger import Cursor
 from ....pulsar.messages import CloseConsumer, Subscribe
 from ....pulsar.states import SubType
 from ..wire.asks import AdminAnswer, AdminAsk, Handed
-from .hosting import Hosted, Inspect, Onward, close_told, name_consumer
+from .hosting import Hosted, Inspect, Onward, name_consumer, write_close
 from .inspecting import NOT_FOUND, refuse
 from .sessions import Sessions
 from .topics import PARTITION, PARTITIONED, find_row, list_topics, read_name
@@ -91,23 +91,23 @@ class Call:
     def subscribe(self, topic: str, subscription: str, start: str) -> Effects:
         """A subscription comes to be as always: by somebody who subscribes, and leaves at once."""
         nobody = Caller(name_consumer("administrator", "conn-0", 0))
-        asked = Subscribe(topic, subscription, SubType.SHARED, start, True)
+        request = Subscribe(topic, subscription, SubType.SHARED, start, True)
         return (
-            Send(topic, Handed(nobody, asked)),
+            Send(topic, Handed(nobody, request)),
             Send(topic, Handed(nobody, CloseConsumer(topic, subscription))),
         )
 
     def close_all(self, topic: str) -> tuple[Sessions, Effects]:
         """All that use a topic are told to look it up again."""
-        told: Effects = ()
+        closing: Effects = ()
         sessions = self.front.sessions
         for kind, conn, number in sessions.using(topic):
-            told = (*told, Send(conn, close_told(kind, number)))
+            closing = (*closing, Send(conn, write_close(kind, number)))
             if kind == "producer":
                 sessions = sessions.drop_producer(conn, number, by_broker=True)
             else:
                 sessions = sessions.drop_consumer(conn, number)
-        return sessions, told
+        return sessions, closing
 
     def with_sessions(self, sessions: Sessions) -> Front:
         return replace(self.front, sessions=sessions)

@@ -62,7 +62,7 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     before = front.sessions.of(conn).consumers.get(command.consumer_id)
     closing = () if before is None else (before.close(),)
     sessions = front.sessions.add_consumer(conn, command.consumer_id, consumer)
-    asked = Subscribe(
+    request = Subscribe(
         topic,
         command.subscription,
         kind,
@@ -70,8 +70,8 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         command.durable,
     )
     if not command.durable and command.HasField("start_message_id"):
-        asked = _begin_behind(asked, command.start_message_id)
-    handed = Handed(consumer.caller(caller), asked, _read_epoch(consumer, command))
+        request = _begin_behind(request, command.start_message_id)
+    handed = Handed(consumer.caller(caller), request, _read_epoch(consumer, command))
     return replace(front, sessions=sessions), (*effects, *closing, Send(topic, handed))
 
 
@@ -83,21 +83,21 @@ def _read_epoch(consumer: Consumer, command: Any) -> int | None:
     return epoch
 
 
-def _begin_behind(asked: Subscribe, start: Any) -> Subscribe:
+def _begin_behind(request: Subscribe, start: Any) -> Subscribe:
     """A reader says which message it has read last; the ends of the numbers stand for those of the
     topic. Of a batch the rest is still to be read."""
     ledger, entry = signed(start.ledgerId), signed(start.entryId)
     if entry == LONG_MAX:
-        return replace(asked, initial_position="Latest")
+        return replace(request, initial_position="Latest")
     if ledger < 0 or entry < 0:
-        return replace(asked, initial_position="Earliest")
-    return replace(asked, after=entry - 1 if start.batch_index >= 0 else entry)
+        return replace(request, initial_position="Earliest")
+    return replace(request, after=entry - 1 if start.batch_index >= 0 else entry)
 
 
 def _find(front: Front, caller: Caller, ask: Ask) -> Consumer | None:
     consumers = front.sessions.of(caller.name).consumers
-    found: Consumer | None = consumers.get(ask.command.body.consumer_id)
-    return found
+    consumer: Consumer | None = consumers.get(ask.command.body.consumer_id)
+    return consumer
 
 
 def _hand(consumer: Consumer, caller: Caller, body: Any, epoch: int | None = None) -> Send:
@@ -124,16 +124,16 @@ def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     if consumer is None or not command.message_id:
         return front, ((Reply(caller, AckResponse(ServerError.ConsumerNotFound)),) if wants else ())
     cumulative = bool(command.ack_type)
-    found: list[AckPosition] = []
+    positions: list[AckPosition] = []
     for given in command.message_id:
-        found += _read_positions(disk, consumer.topic, given, cumulative)
+        positions += _read_positions(disk, consumer.topic, given, cumulative)
     txn = None
     if command.HasField("txnid_least_bits") and command.HasField("txnid_most_bits"):
         txn = TxnID(signed(command.txnid_most_bits), signed(command.txnid_least_bits))
     kind = AckType.CUMULATIVE if cumulative else AckType.INDIVIDUAL
-    body = Ack(consumer.topic, consumer.subscription, tuple(found), kind, txn)
-    effects: Effects = (_hand(consumer, caller, body),) if found else ()
-    if wants and (txn is None or not found):
+    body = Ack(consumer.topic, consumer.subscription, tuple(positions), kind, txn)
+    effects: Effects = (_hand(consumer, caller, body),) if positions else ()
+    if wants and (txn is None or not positions):
         effects = (*effects, Reply(caller, AckResponse()))
     return front, effects
 
@@ -196,9 +196,9 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
     ledger, topic, subscription = row.number, consumer.topic, consumer.subscription
 
     def read(role: Any, disk: Disk) -> Said:
-        said = describing.answer(role, GetLastMessageId(topic), disk)
-        assert isinstance(said, LastMessageId)
-        last = said.position
+        answer = describing.answer(role, GetLastMessageId(topic), disk)
+        assert isinstance(answer, LastMessageId)
+        last = answer.position
         index = -1
         for entry in disk.log(topic).read(last, last + 1) if last >= 0 else ():
             index = entry.values[0].count - 1 if entry.values[0].is_batch else -1

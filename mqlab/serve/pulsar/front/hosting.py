@@ -91,9 +91,9 @@ class Left:
 class Onward:
     """In the place of an answer: `role` is asked this, and answers."""
 
-    def __init__(self, role: str, asked: Any) -> None:
+    def __init__(self, role: str, request: Any) -> None:
         self.role = role
-        self.asked = asked
+        self.request = request
 
 
 @frozen
@@ -133,18 +133,18 @@ class Hosted(Quiet):
     def step(self, event: Event, disk: Disk) -> Result:
         mine = Folder(disk, self.folder)
         match event:
-            case Request(body=Handed(caller=caller, body=Inspect() as asked)):
-                said = asked.read(self if asked.noted else self.role, mine)
-                if isinstance(said, Onward):
-                    return self, (Send(said.role, Handed(caller, said.asked)),)
-                return self, (Reply(caller, said),)
+            case Request(body=Handed(caller=caller, body=Inspect() as request)):
+                reply = request.read(self if request.noted else self.role, mine)
+                if isinstance(reply, Onward):
+                    return self, (Send(reply.role, Handed(caller, reply.request)),)
+                return self, (Reply(caller, reply),)
             case Request(body=Handed(body=Flow() as flow, caller=caller)):
                 return self._give(flow, caller, mine, event)
             case Request(body=Handed(caller=caller, body=Left()), at_ms=at_ms):
                 return self._drop(caller.name)._step(ConnectionLost(caller.name, at_ms), mine)
-            case Request(body=Opening() as asked, at_ms=at_ms):
-                new, refused = opening.take(self, asked)
-                event = Request(asked.caller, asked.body, at_ms)
+            case Request(body=Opening() as request, at_ms=at_ms):
+                new, refused = opening.take(self, request)
+                event = Request(request.caller, request.body, at_ms)
                 return (new, refused) if refused else new._step(event, mine)
             case Request(body=Handed() as handed, at_ms=at_ms):
                 return self._note(handed)._step(
@@ -194,8 +194,8 @@ class Hosted(Quiet):
     def _permits(self, subscription: str, name: str) -> int:
         """What of its portion a consumer has left."""
         sub = self.role.subs.get(subscription)
-        found = next((c for c in sub.consumers if c.client == name), None) if sub else None
-        return found.permits if found else 0
+        consumer = next((c for c in sub.consumers if c.client == name), None) if sub else None
+        return consumer.permits if consumer else 0
 
     def _note(self, handed: Handed) -> Hosted:
         name = handed.caller.name
@@ -219,7 +219,7 @@ class Hosted(Quiet):
         role, effects = self.role.step(event, mine)
         notes = self.notes.take(self.role, role, event, effects)
         new = replace(self, role=role, notes=notes)
-        effects = (*tell_closed(self.role, event), *effects, *tell_active(self.role, role))
+        effects = (*notify_closed(self.role, event), *effects, *notify_active(self.role, role))
         done: list[Effect] = []
         late: dict[str, list[Send]] = {}
         sent: dict[str, None] = {}
@@ -244,15 +244,14 @@ class Hosted(Quiet):
                 return replace(effect, log=f"{self.folder}/{log}")
             case Put(table=table):
                 return replace(effect, table=f"{self.folder}/{table}")
-            case Send(body=Subscribed() as said) if asker is not None:
-                return Reply(asker, said)
-            case Send(to=to, body=ProducerOpened() as said):
-                return opening.place(self, to, said)
-            case Reply(caller=caller, body=SendReceipt(error=ServerError.ServiceNotReady) as said):
-                return Reply(caller, Hangup(said.message))
-            case Reply(caller=caller, body=SendReceipt() as said):
-                receipt = Receipt(said.error, said.message, said.position, self.ledger)
-                return Reply(caller, receipt)
+            case Send(body=Subscribed() as subscribed) if asker is not None:
+                return Reply(asker, subscribed)
+            case Send(to=to, body=ProducerOpened() as opened):
+                return opening.place(self, to, opened)
+            case Reply(caller=caller, body=SendReceipt(error=ServerError.ServiceNotReady) as sent):
+                return Reply(caller, Hangup(sent.message))
+            case Reply(caller=caller, body=SendReceipt() as sent):
+                return Reply(caller, Receipt(sent.error, sent.message, sent.position, self.ledger))
             case Send(to=to, body=PushMessage() as message) if AT in to:
                 conn, number = read_consumer(to)
                 push = Push(number, self.ledger, message, self.epochs.get(to))
@@ -260,12 +259,12 @@ class Hosted(Quiet):
         return effect
 
 
-def tell_active(old: Any, new: Any) -> Effects:
+def notify_active(old: Any, new: Any) -> Effects:
     """The consumers of a Failover subscription hear which of them is served, whenever one comes or
     another one is (AbstractDispatcherSingleActiveConsumer#notifyActiveConsumerChanged, 4.2)."""
     if old is new or not isinstance(new, Topic):
         return ()
-    told: list[Send] = []
+    notices: list[Send] = []
     for name, sub in new.subs.items():
         before = old.subs.get(name)
         if sub.sub_type is not SubType.FAILOVER or before is sub:
@@ -277,11 +276,11 @@ def tell_active(old: Any, new: Any) -> Effects:
             if is_other or consumer.client not in known:
                 conn, number = read_consumer(consumer.client)
                 fields = (("consumer_id", number), ("is_active", consumer.client == active))
-                told.append(Send(conn, Tell("ACTIVE_CONSUMER_CHANGE", fields)))
-    return tuple(told)
+                notices.append(Send(conn, Tell("ACTIVE_CONSUMER_CHANGE", fields)))
+    return tuple(notices)
 
 
-def tell_closed(old: Any, event: Event) -> Effects:
+def notify_closed(old: Any, event: Event) -> Effects:
     """The consumers of a subscription that is moved are closed, before the one who asked is
     answered; their clients come back. In the other order a reader of Python's goes on at its old
     place."""
@@ -289,12 +288,12 @@ def tell_closed(old: Any, event: Event) -> Effects:
         return ()
     sub = old.subs.get(event.body.subscription)
     return tuple(
-        Send(conn, close_told("consumer", number))
+        Send(conn, write_close("consumer", number))
         for conn, number in (read_consumer(c.client) for c in (sub.consumers if sub else ()))
     )
 
 
-def close_told(kind: str, number: int) -> Tell:
+def write_close(kind: str, number: int) -> Tell:
     """What the client of a producer or consumer hears that the broker closes."""
     fields = ((f"{kind}_id", number), ("request_id", NO_REQUEST))
     return Tell(f"CLOSE_{kind.upper()}", fields)

@@ -35,7 +35,7 @@ from ....pulsar.topic import Topic, describing
 from ..wire.asks import AdminAnswer
 from ..wire.commands import CHECKED, Payload, parse_metadata
 from .hosting import Hosted
-from .measuring import place, tell_cursor, tell_ledger
+from .measuring import describe_cursor, describe_ledger, place
 
 OK, NO_CONTENT, NOT_FOUND, BROKEN, UNAVAILABLE = 200, 204, 404, 500, 503
 NO_MESSAGE = "Message not found"
@@ -51,10 +51,10 @@ def refuse(status: int, why: str) -> AdminAnswer:
     return AdminAnswer(status, {"reason": UNCAUGHT.format(why=why) if status == BROKEN else why})
 
 
-def _facts(topic: Topic, asked: Any, disk: Disk) -> dict[str, Any]:
-    said = describing.answer(topic, asked, disk)
-    assert isinstance(said, Described)
-    return dict(said.facts)
+def _facts(topic: Topic, request: Any, disk: Disk) -> dict[str, Any]:
+    described = describing.answer(topic, request, disk)
+    assert isinstance(described, Described)
+    return dict(described.facts)
 
 
 # ---- entries -----------------------------------------------------------------------------------
@@ -66,13 +66,13 @@ def find_entry(topic: Topic, disk: Disk, at: int) -> LedgerEntry | None:
     return next(iter(disk.log(topic.name).read(at, at + 1)), None)
 
 
-def tell_entry(topic: Topic, disk: Disk, ledger: int, at: int) -> AdminAnswer:
+def answer_entry(topic: Topic, disk: Disk, ledger: int, at: int) -> AdminAnswer:
     """An entry as it lies there; headers say what it is."""
     entry = find_entry(topic, disk, at)
     if entry is None:
         last = place(ledger, topic.lac)
         return refuse(BROKEN, f"LastConfirmedEntry is {last} when reading entry {at}")
-    headers = [("Message-ID", place(ledger, at)), *_tell_txn(topic, entry, at)]
+    headers = [("Message-ID", place(ledger, at)), *_list_headers(topic, entry, at)]
     headers.append(("Is-Encrypted", "false"))
     if entry.marker is not None:
         headers.append(("PROPERTY", "{}"))
@@ -95,7 +95,7 @@ def tell_entry(topic: Topic, disk: Disk, ledger: int, at: int) -> AdminAnswer:
     return AdminAnswer(OK, payload.data[start:], tuple(headers))
 
 
-def _tell_txn(topic: Topic, entry: LedgerEntry, at: int) -> list[tuple[str, str]]:
+def _list_headers(topic: Topic, entry: LedgerEntry, at: int) -> list[tuple[str, str]]:
     headers = []
     if entry.txn is not None:
         headers.append(("txnid-most-bits", str(entry.txn.most)))
@@ -120,10 +120,10 @@ def peek(topic: Topic, disk: Disk, ledger: int, name: str, number: int) -> Admin
     left = list_left(sub, topic, disk) if sub is not None else []
     if number > len(left):
         return refuse(NOT_FOUND, NO_MESSAGE)
-    return tell_entry(topic, disk, ledger, left[number - 1].base)
+    return answer_entry(topic, disk, ledger, left[number - 1].base)
 
 
-def tell_last(topic: Topic, ledger: int) -> AdminAnswer:
+def answer_last(topic: Topic, ledger: int) -> AdminAnswer:
     """The last entry, a marker too."""
     return AdminAnswer(
         OK,
@@ -132,12 +132,12 @@ def tell_last(topic: Topic, ledger: int) -> AdminAnswer:
     )  # fmt: skip
 
 
-def tell_backlog(topic: Topic, disk: Disk, ledger: int, name: str) -> AdminAnswer:
+def answer_backlog(topic: Topic, disk: Disk, ledger: int, name: str) -> AdminAnswer:
     """What lies behind the cursor: messages, and apart from them the markers."""
     left = list_left(topic.subs[name], topic, disk) if name in topic.subs else []
     entries = [entry for entry in left if entry.marker is None]
     messages = sum(len(entry.values) for entry in entries)
-    told: dict[str, Any] = {
+    backlog: dict[str, Any] = {
         "entries": len(entries),
         "messages": messages,
         "markerMessages": len(left) - len(entries),
@@ -146,21 +146,21 @@ def tell_backlog(topic: Topic, disk: Disk, ledger: int, name: str) -> AdminAnswe
         "aborted": False,
     }
     for kind in ("Rejected", "Rescheduled"):  # there are no filters
-        told |= {f"filter{kind}Entries": 0, f"filter{kind}Messages": 0}
+        backlog |= {f"filter{kind}Entries": 0, f"filter{kind}Messages": 0}
     if left:
-        told["firstMessageId"] = place(ledger, left[0].base)
-        told["lastMessageId"] = place(ledger, left[-1].base)
-    return AdminAnswer(OK, told)
+        backlog["firstMessageId"] = place(ledger, left[0].base)
+        backlog["lastMessageId"] = place(ledger, left[-1].base)
+    return AdminAnswer(OK, backlog)
 
 
 # ---- transactions at a topic -------------------------------------------------------------------
 
 
-def _tell_marks(marks: Marks) -> dict[str, int]:
+def _write_marks(marks: Marks) -> dict[str, int]:
     return {str(tc_id): mark for tc_id, mark in marks.by_coordinator.items()}
 
 
-def tell_buffer(hosted: Hosted, disk: Disk, with_marks: bool) -> AdminAnswer:
+def answer_buffer(hosted: Hosted, disk: Disk, with_marks: bool) -> AdminAnswer:
     """One snapshot a topic (`Single`); the buffer recovers while the topic is loaded."""
     topic, notes = hosted.role, hosted.notes
     facts = _facts(topic, GetBufferStats(topic.name), disk)
@@ -174,26 +174,26 @@ def tell_buffer(hosted: Hosted, disk: Disk, with_marks: bool) -> AdminAnswer:
         "recoverEndTime": notes.loaded_ms,
     }
     if with_marks:
-        facts["lowWaterMarks"] = _tell_marks(topic.buffer.marks)
+        facts["lowWaterMarks"] = _write_marks(topic.buffer.marks)
     return AdminAnswer(OK, facts)
 
 
-def tell_snapshots(hosted: Hosted, disk: Disk) -> AdminAnswer:
+def answer_snapshots(hosted: Hosted, disk: Disk) -> AdminAnswer:
     """The snapshots of this topic; a real broker counts those of all topics of the namespace."""
-    ledger = tell_ledger(hosted.ledger, disk.log(SNAPSHOT_LOG).end, {})
-    told = {"managedLedgerName": SNAPSHOT_LOG, "managedLedgerInternalStats": ledger}
+    ledger = describe_ledger(hosted.ledger, disk.log(SNAPSHOT_LOG).end, {})
+    stats = {"managedLedgerName": SNAPSHOT_LOG, "managedLedgerInternalStats": ledger}
     return AdminAnswer(
-        OK, {"snapshotType": "Single", "singleSnapshotSystemTopicInternalStats": told}
+        OK, {"snapshotType": "Single", "singleSnapshotSystemTopicInternalStats": stats}
     )
 
 
 def describe_in_buffer(topic: Topic, disk: Disk, txn: TxnID, ledger: int) -> dict[str, Any]:
     facts = _facts(topic, GetTransactionInBuffer(topic.name, txn), disk)
     start = topic.buffer.find_start(txn)
-    told: dict[str, Any] = {"aborted": facts["aborted"] == "true"}
+    stats: dict[str, Any] = {"aborted": facts["aborted"] == "true"}
     if start is not None:
-        told["startPosition"] = place(ledger, start)
-    return told
+        stats["startPosition"] = place(ledger, start)
+    return stats
 
 
 def _refuse_missing(topic: Topic, name: str) -> AdminAnswer | None:
@@ -203,7 +203,7 @@ def _refuse_missing(topic: Topic, name: str) -> AdminAnswer | None:
     return refuse(BROKEN, f"there is no subscription {name} of {topic.name}")
 
 
-def tell_pending(hosted: Hosted, disk: Disk, name: str, with_marks: bool) -> AdminAnswer:
+def answer_pending(hosted: Hosted, disk: Disk, name: str, with_marks: bool) -> AdminAnswer:
     topic, since = hosted.role, hosted.notes.pending_ms.get(name, 0)
     if refused := _refuse_missing(topic, name):
         return refused
@@ -214,11 +214,11 @@ def tell_pending(hosted: Hosted, disk: Disk, name: str, with_marks: bool) -> Adm
         "recoverEndTime": since,
     }
     if with_marks:
-        facts["lowWaterMarks"] = _tell_marks(topic.subs[name].pending.marks)
+        facts["lowWaterMarks"] = _write_marks(topic.subs[name].pending.marks)
     return AdminAnswer(OK, facts)
 
 
-def tell_pending_log(hosted: Hosted, disk: Disk, name: str) -> AdminAnswer:
+def answer_pending_log(hosted: Hosted, disk: Disk, name: str) -> AdminAnswer:
     """Its log is never shortened here, so its cursor stands at the beginning."""
     topic = hosted.role
     if refused := _refuse_missing(topic, name):
@@ -227,13 +227,13 @@ def tell_pending_log(hosted: Hosted, disk: Disk, name: str) -> AdminAnswer:
         return refuse(UNAVAILABLE, "Pending ack have not init success!")
     log = name_pending_ack_log(topic.name, name)
     end, kept = disk.log(log).end, Cursor()
-    cursors = {"__pending_ack_state": tell_cursor(kept, hosted.ledger, 0)}
+    cursors = {"__pending_ack_state": describe_cursor(kept, hosted.ledger, 0)}
     space, _, local = log.removeprefix("persistent://").rpartition("/")
-    told = {
+    stats = {
         "managedLedgerName": f"{space}/persistent/{local}",
-        "managedLedgerInternalStats": tell_ledger(hosted.ledger, end, cursors),
+        "managedLedgerInternalStats": describe_ledger(hosted.ledger, end, cursors),
     }
-    return AdminAnswer(OK, {"pendingAckLogStats": told})
+    return AdminAnswer(OK, {"pendingAckLogStats": stats})
 
 
 def describe_in_pending(topic: Topic, name: str, txn: TxnID, ledger: int) -> dict[str, Any]:
@@ -243,12 +243,12 @@ def describe_in_pending(topic: Topic, name: str, txn: TxnID, ledger: int) -> dic
     return {"cumulativeAckPosition": f"{ledger}:{slot[1]}"}
 
 
-def tell_in_pending(topic: Topic, name: str, txn: TxnID, ledger: int) -> AdminAnswer:
+def answer_in_pending(topic: Topic, name: str, txn: TxnID, ledger: int) -> AdminAnswer:
     refused = _refuse_missing(topic, name)
     return refused or AdminAnswer(OK, describe_in_pending(topic, name, txn, ledger))
 
 
-def tell_position(topic: Topic, disk: Disk, name: str, position: AckPosition) -> AdminAnswer:
+def answer_position(topic: Topic, disk: Disk, name: str, position: AckPosition) -> AdminAnswer:
     if refused := _refuse_missing(topic, name):
         return refused
     return AdminAnswer(OK, _facts(topic, GetPositionStats(topic.name, name, position), disk))
@@ -295,17 +295,17 @@ def describe_coordinator(hosted: Hosted) -> dict[str, Any] | None:
     }
 
 
-def tell_transaction_log(tc: Coordinator, disk: Disk) -> AdminAnswer:
+def answer_transaction_log(tc: Coordinator, disk: Disk) -> AdminAnswer:
     if tc.state is not StoreState.READY:
         return refuse(NOT_FOUND, NO_STORE.format(tc_id=tc.tc_id))
     name = name_transaction_log(tc.tc_id)
     end = disk.log(name).end
-    cursors = {TRANSACTION_CURSOR: tell_cursor(tc.cursor, tc.tc_id, end)}
-    told = {
+    cursors = {TRANSACTION_CURSOR: describe_cursor(tc.cursor, tc.tc_id, end)}
+    stats = {
         "managedLedgerName": f"pulsar/system/persistent/{name}",
         "managedLedgerInternalStats": {
-            **tell_ledger(tc.tc_id, end, cursors),
+            **describe_ledger(tc.tc_id, end, cursors),
             "properties": {"max_local_txn_id": str(tc.sequence)},
         },
     }
-    return AdminAnswer(OK, {"transactionLogStats": told})
+    return AdminAnswer(OK, {"transactionLogStats": stats})

@@ -32,7 +32,7 @@ def place(ledger: int, position: int) -> str:
 # ---- ledgers ---------------------------------------------------------------------------------
 
 
-def tell_ledger(ledger: int, entries: int, cursors: Facts) -> Facts:
+def describe_ledger(ledger: int, entries: int, cursors: Facts) -> Facts:
     """One that was never rolled over."""
     return {
         "entriesAddedCounter": entries,
@@ -50,7 +50,7 @@ def tell_ledger(ledger: int, entries: int, cursors: Facts) -> Facts:
     }  # fmt: skip
 
 
-def tell_cursor(cursor: Cursor, ledger: int, read: int) -> Facts:
+def describe_cursor(cursor: Cursor, ledger: int, read: int) -> Facts:
     """`read`: the next entry that is read for it."""
     ranges = [f"({place(ledger, a - 1)}..{place(ledger, b)}]" for a, b in cursor.individual]
     return {
@@ -64,11 +64,11 @@ def tell_cursor(cursor: Cursor, ledger: int, read: int) -> Facts:
     }
 
 
-def tell_internal(topic: Topic, ledger: int) -> Facts:
+def describe_internal(topic: Topic, ledger: int) -> Facts:
     cursors = {
-        name: tell_cursor(sub.cursor, ledger, _next(sub)) for name, sub in topic.subs.items()
+        name: describe_cursor(sub.cursor, ledger, _next(sub)) for name, sub in topic.subs.items()
     }
-    return tell_ledger(ledger, topic.lac + 1, cursors)
+    return describe_ledger(ledger, topic.lac + 1, cursors)
 
 
 def _next(sub: Subscription) -> int:
@@ -78,7 +78,7 @@ def _next(sub: Subscription) -> int:
 # ---- statistics ------------------------------------------------------------------------------
 
 
-def tell_stats(hosted: Hosted, disk: Disk) -> Facts:
+def describe_stats(hosted: Hosted, disk: Disk) -> Facts:
     """Counters begin when the topic was loaded. A marker lies in memory here without bytes, so it
     is left out of `storageSize`."""
     topic, notes = hosted.role, hosted.notes
@@ -96,29 +96,29 @@ def tell_stats(hosted: Hosted, disk: Disk) -> Facts:
         "ongoingTxnCount": len(topic.buffer.ongoing),
         "committedTxnCount": markers.count(MarkerType.TXN_COMMIT),
         "abortedTxnCount": markers.count(MarkerType.TXN_ABORT),
-        "publishers": [_tell_producer(*one) for one in topic.access.open.items()],
-        "subscriptions": {n: _tell_sub(hosted, sub, log) for n, sub in topic.subs.items()},
+        "publishers": [_describe_producer(*one) for one in topic.access.open.items()],
+        "subscriptions": {n: _describe_sub(hosted, sub, log) for n, sub in topic.subs.items()},
         "deduplicationStatus": "Enabled" if topic.config.dedup else "Disabled",
         "topicCreationTimeStamp": notes.loaded_ms,
         **({} if topic.access.epoch < 0 else {"topicEpoch": topic.access.epoch}),
     }
 
 
-def _tell_producer(who: str, asked: OpenProducer) -> Facts:
+def _describe_producer(who: str, request: OpenProducer) -> Facts:
     number = read_consumer(who)[1]
-    mode = str(asked.access_mode)
-    return {"producerId": number, "producerName": asked.producer, "accessMode": mode}
+    mode = str(request.access_mode)
+    return {"producerId": number, "producerName": request.producer, "accessMode": mode}
 
 
 def _count_bytes(log: LogView, start: int, end: int) -> int:
     return sum(len(e.values[0].data) for e in log.read(start, end) if e.marker is None)
 
 
-def _tell_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
+def _describe_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
     lac, cursor = hosted.role.lac, sub.cursor
     messages, size = hosted.notes.sent.get(sub.name) or (0, 0)
     backlog = lac - cursor.mark_delete - cursor.count_individual()
-    consumers = [_tell_consumer(hosted, sub, consumer) for consumer in sub.consumers]
+    consumers = [_describe_consumer(hosted, sub, consumer) for consumer in sub.consumers]
     return {
         "type": str(sub.sub_type) if consumers or messages else UNKNOWN,
         "durable": sub.durable,
@@ -135,7 +135,7 @@ def _tell_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
     }
 
 
-def _tell_consumer(hosted: Hosted, sub: Subscription, consumer: Any) -> Facts:
+def _describe_consumer(hosted: Hosted, sub: Subscription, consumer: Any) -> Facts:
     messages, size = hosted.notes.sent.get(consumer.client) or (0, 0)
     _, waiting = hosted.permits.get(consumer.client) or ("", 0)
     pending = sum(1 for position in consumer.held if position in sub.pending.positions)

@@ -56,30 +56,30 @@ def _is_last(body: Any) -> bool:
     return isinstance(body, ProducerOpened) and body.ready
 
 
-def place(hosted: Hosted, name: str, said: ProducerOpened) -> Effect:
+def place(hosted: Hosted, name: str, opened: ProducerOpened) -> Effect:
     """What the client hears: an answer, or beforehand that it has to wait."""
     opening = hosted.openings[name]
-    if not said.ok:
-        return Reply(opening.caller, _say_error(said.error, said.message))
-    fields = _tell(hosted.role, opening, said)
-    if said.ready:
+    if not opened.ok:
+        return Reply(opening.caller, _say_error(opened.error, opened.message))
+    fields = _fields(hosted.role, opening, opened)
+    if opened.ready:
         return Reply(opening.caller, Said(name=SUCCESS, fields=fields))
     conn = name.rpartition("@")[2].partition("/")[0]
     return Send(conn, Tell(SUCCESS, (("request_id", opening.number), *fields)))
 
 
-def _tell(role: Any, opening: Opening, said: ProducerOpened) -> tuple[tuple[str, Any], ...]:
+def _fields(role: Any, opening: Opening, opened: ProducerOpened) -> tuple[tuple[str, Any], ...]:
     """With deduplication a producer goes on after the last number that is safe."""
     assert isinstance(role, Topic) and isinstance(opening.body, OpenProducer)
     name = opening.body.producer
     last = role.persisted.get(name, -1) if role.config.dedup else -1
-    epoch = () if said.topic_epoch is None else (("topic_epoch", said.topic_epoch),)
+    epoch = () if opened.topic_epoch is None else (("topic_epoch", opened.topic_epoch),)
     return (
         ("producer_name", name),
         ("last_sequence_id", last),
         ("schema_version", opening.version),
         *epoch,
-        ("producer_ready", said.ready),
+        ("producer_ready", opened.ready),
     )
 
 

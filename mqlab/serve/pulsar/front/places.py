@@ -123,12 +123,12 @@ def _create_namespace(call: Call, tenant: str, space: str) -> Result:
         return call.refuse(CONFLICT, "Namespace already exists")
     nobody = Caller("")
     rows: tuple[TopicRow, ...] = tuple(table.values())
-    told = [
+    creations = [
         Send(row.name, Handed(nobody, CreateNamespace(row.name)))
         for row in rows
         if row.missing and find_namespace(row.name) == name
     ]
-    return call.say(NO_CONTENT, "", Put(NAMESPACES, name, True), *told)
+    return call.say(NO_CONTENT, "", Put(NAMESPACES, name, True), *creations)
 
 
 def _delete_namespace(call: Call, tenant: str, space: str) -> Result:

@@ -67,9 +67,9 @@ def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Resul
         effects = (*effects, old.leave())
     version, more = add_producers(disk, topic, command)
     epoch = command.topic_epoch if command.HasField("topic_epoch") else None
-    asked = OpenProducer(topic, name, MODES[command.producer_access_mode], epoch)
+    request = OpenProducer(topic, name, MODES[command.producer_access_mode], epoch)
     number = command.request_id
-    opening = Opening(producer.caller(caller), asked, version=version, number=number)
+    opening = Opening(producer.caller(caller), request, version=version, number=number)
     sessions = front.sessions.add_producer(producer)
     return replace(front, sessions=sessions), (*effects, *more, Send(topic, opening))
 
@@ -98,8 +98,8 @@ def _read_message(producer: Producer, command: Any, metadata: Any, values: Batch
     first, txn = signed(command.sequence_id), _read_txn(command)
     highest = max(first, signed(command.highest_sequence_id))
     number = max(signed(metadata.sequence_id), signed(metadata.highest_sequence_id))
-    said = MessageMetadata(metadata.producer_name, number, _read_txn(metadata))
-    same = said == MessageMetadata(producer.name, highest, txn)
+    own = MessageMetadata(metadata.producer_name, number, _read_txn(metadata))
+    same = own == MessageMetadata(producer.name, highest, txn)
     return SendMessage(
         producer.topic,
         producer.name,
@@ -107,7 +107,7 @@ def _read_message(producer: Producer, command: Any, metadata: Any, values: Batch
         values,
         txn,
         None if first == highest else first,
-        None if same else said,
+        None if same else own,
         command.is_chunk and not _ends_chunks(metadata),
         opened=True,
     )

@@ -38,13 +38,13 @@ NO_SCHEMA = Answer(ServerError.TopicNotFound, "Topic not found or no-schema")
 
 def name_owner(topic: str) -> str:
     """The topic whose partition this is, or itself."""
-    found = PARTITION.fullmatch(topic)
-    return found[1] if found else topic
+    partition = PARTITION.fullmatch(topic)
+    return partition[1] if partition else topic
 
 
 def list_schemas(disk: Disk, topic: str) -> tuple[bytes, ...]:
-    found: tuple[bytes, ...] = disk.table(SCHEMAS).get(name_owner(topic), ())
-    return found
+    schemas: tuple[bytes, ...] = disk.table(SCHEMAS).get(name_owner(topic), ())
+    return schemas
 
 
 def write_version(number: int) -> bytes:
@@ -95,8 +95,8 @@ def name_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     if given.type != NO_TYPE:  # with it a producer asks for a version, and gets none
         version, effects = add_schema(disk, topic, given)
     fields = (("schema_version", version),)
-    said = Said(name="GET_OR_CREATE_SCHEMA_RESPONSE", fields=fields)
-    return front, (*effects, Reply(caller, said))
+    response = Said(name="GET_OR_CREATE_SCHEMA_RESPONSE", fields=fields)
+    return front, (*effects, Reply(caller, response))
 
 
 def answer_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:

@@ -37,29 +37,29 @@ def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         return front, (Reply(caller, NOBODY),)
     log = disk.log(f"{consumer.topic}/{consumer.topic}")
     if command.HasField("message_id"):
-        asked = _read_place(consumer, command.message_id, log)
+        target = _read_place(consumer, command.message_id, log)
     elif command.HasField("message_publish_time"):
         before = find_last_before(log, command.message_publish_time)
-        asked = Seek(consumer.topic, consumer.subscription, before)
+        target = Seek(consumer.topic, consumer.subscription, before)
     else:
         return front, (Reply(caller, NOWHERE),)
     for conn, number in sessions.consuming(consumer.topic, consumer.subscription):
         sessions = sessions.drop_consumer(conn, number)
-    handed = Handed(consumer.caller(caller), asked)
+    handed = Handed(consumer.caller(caller), target)
     return replace(front, sessions=sessions), (Send(consumer.topic, handed),)
 
 
 def _read_place(consumer: Consumer, given: Any, log: LogView) -> Seek:
     """Of a batch, the messages whose bits are cleared are left out."""
-    asked = Seek(consumer.topic, consumer.subscription)
+    target = Seek(consumer.topic, consumer.subscription)
     ledger, at = signed(given.ledgerId), signed(given.entryId)
     if at == LONG_MAX:
-        return asked
+        return target
     if ledger < 0 or at < 0:
-        return replace(asked, after=-1)
+        return replace(target, after=-1)
     entry: LedgerEntry | None = next(iter(log.read(at, at + 1) if at < log.end else ()), None)
     done = read_bits(given.ack_set, len(entry.values)) if entry and given.ack_set else ()
-    return replace(asked, after=at - 1, done=(at, done) if done else None)
+    return replace(target, after=at - 1, done=(at, done) if done else None)
 
 
 def find_last_before(log: LogView, time_ms: int) -> int:

@@ -45,8 +45,8 @@ class Consumer:
         return replace(asker, name=self.name)
 
     def close(self) -> Send:
-        asked = CloseConsumer(self.topic, self.subscription)
-        return Send(self.topic, Handed(Caller(self.name), asked))
+        request = CloseConsumer(self.topic, self.subscription)
+        return Send(self.topic, Handed(Caller(self.name), request))
 
 
 @frozen
@@ -122,10 +122,10 @@ class Sessions:
 
     def using(self, topic: str) -> tuple[tuple[str, str, int], ...]:
         """("producer" or "consumer", connection, number) of all that use this topic."""
-        found: list[tuple[str, str, int]] = []
+        users: list[tuple[str, str, int]] = []
         for conn, session in self.by_conn.items():
             producers = session.producers.items()
-            found += (("producer", conn, n) for n, p in producers if p.topic == topic)
+            users += (("producer", conn, n) for n, p in producers if p.topic == topic)
             consumers = session.consumers.items()
-            found += (("consumer", conn, n) for n, c in consumers if c.topic == topic)
-        return tuple(found)
+            users += (("consumer", conn, n) for n, c in consumers if c.topic == topic)
+        return tuple(users)

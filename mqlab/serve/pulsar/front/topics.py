@@ -63,10 +63,10 @@ def read_name(text: str) -> str:
     """The whole name of a topic. Raises Refusal."""
     if text.startswith("non-persistent://"):
         raise Refusal(ServerError.NotAllowedError, NON_PERSISTENT)
-    found = NAME.fullmatch(text)
-    if found is None:
+    match = NAME.fullmatch(text)
+    if match is None:
         raise Refusal(ServerError.NotAllowedError, f"Invalid topic name: {text[:100]}")
-    tenant, namespace, name = found.groups()
+    tenant, namespace, name = match.groups()
     return f"persistent://{tenant or 'public'}/{namespace or 'default'}/{name}"
 
 
@@ -155,8 +155,8 @@ def answer_lookup(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 def answer_names(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """The topics of a namespace; a consumer of a pattern picks from them."""
     space = ask.command.body.namespace
-    found = tuple(name for name in list_topics(disk) if find_namespace(name) == space)
-    fields = (("topics", found), ("filtered", False), ("changed", True))
+    names = tuple(name for name in list_topics(disk) if find_namespace(name) == space)
+    fields = (("topics", names), ("filtered", False), ("changed", True))
     return front, (Reply(caller, Said(name="GET_TOPICS_OF_NAMESPACE_RESPONSE", fields=fields)),)
 
 

@@ -54,16 +54,16 @@ def _coordinator(call: Call) -> Result:
     picked = _pick(call)
     if picked is not None:
         return _one_coordinator(call, picked)
-    told: Facts = {}
+    coordinators: Facts = {}
 
     def fill(hosted: Hosted, disk: Disk) -> None:
-        told[str(hosted.role.tc_id)] = inspecting.describe_coordinator(hosted)
+        coordinators[str(hosted.role.tc_id)] = inspecting.describe_coordinator(hosted)
 
     def finish() -> AdminAnswer:
-        missing = next((tc_id for tc_id, facts in told.items() if facts is None), None)
+        missing = next((tc_id for tc_id, facts in coordinators.items() if facts is None), None)
         if missing is not None:
             return refuse(BROKEN, THROWN + NO_STORE.format(tc_id=missing))
-        return AdminAnswer(OK, told)
+        return AdminAnswer(OK, coordinators)
 
     first, *rest = call.coordinators()
     asks = [(name, fill) for name in rest]
@@ -91,7 +91,7 @@ def _transaction_log(call: Call, most: str) -> Result:
     if not call.has_coordinator(int(most)):
         return call.refuse(NOT_FOUND, NO_STORE.format(tc_id=int(most)))
     return call.inspect(
-        name_coordinator(int(most)), lambda h, disk: inspecting.tell_transaction_log(h.role, disk)
+        name_coordinator(int(most)), lambda h, disk: inspecting.answer_transaction_log(h.role, disk)
     )
 
 
@@ -105,12 +105,12 @@ def _grow(call: Call) -> Result:
 # ---- one transaction, and those that are slow ------------------------------------------------
 
 
-def ask_participants(told: Facts, txn: TxnID) -> list[tuple[str, Fill]]:
-    """Whom to ask what each has of a transaction; the answers are put into `told`."""
+def ask_participants(metadata: Facts, txn: TxnID) -> list[tuple[str, Fill]]:
+    """Whom to ask what each has of a transaction; the answers are put into `metadata`."""
     asks: list[tuple[str, Fill]] = []
-    for topic, facts in told["producedPartitions"].items():
+    for topic, facts in metadata["producedPartitions"].items():
         asks.append((topic, _fill_produced(facts, txn)))
-    for topic, subscriptions in told["ackedPartitions"].items():
+    for topic, subscriptions in metadata["ackedPartitions"].items():
         asks.append((topic, _fill_acked(subscriptions, txn)))
     return asks
 
@@ -139,8 +139,8 @@ def _metadata(call: Call, most: str, least: str) -> Result:
         meta = hosted.role.txns.get(txn)
         if meta is None:
             return inspecting.refuse_txn(hosted.role, txn)
-        told = inspecting.describe_txn(meta)
-        return visit(ask_participants(told, txn), lambda: AdminAnswer(OK, told))
+        metadata = inspecting.describe_txn(meta)
+        return visit(ask_participants(metadata, txn), lambda: AdminAnswer(OK, metadata))
 
     return call.inspect(name_coordinator(txn.most), read)
 
@@ -151,7 +151,7 @@ def _slow(call: Call, timeout_ms: str) -> Result:
     if picked is not None and not call.has_coordinator(picked):
         return call.refuse(NOT_FOUND, NO_STORE.format(tc_id=picked))
     names = call.coordinators() if picked is None else [name_coordinator(picked)]
-    told: dict[str, Facts] = {}
+    slow: dict[str, Facts] = {}
 
     def read_from(at: int, asks: list[tuple[str, Fill]]) -> Any:
         def read(hosted: Hosted, disk: Disk) -> Any:
@@ -163,11 +163,11 @@ def _slow(call: Call, timeout_ms: str) -> Result:
                 )
             for meta in tc.txns.values():
                 if meta.timeout_ms > int(timeout_ms):
-                    facts = told[str(meta.txn)] = inspecting.describe_txn(meta)
+                    facts = slow[str(meta.txn)] = inspecting.describe_txn(meta)
                     asks.extend(ask_participants(facts, meta.txn))
             if at + 1 < len(names):
                 return Onward(names[at + 1], Inspect(read_from(at + 1, asks), noted=True))
-            return visit(asks, lambda: AdminAnswer(OK, told))
+            return visit(asks, lambda: AdminAnswer(OK, slow))
 
         return read
 
@@ -204,11 +204,11 @@ def _at(call: Call, name: tuple[str, ...], read: Any) -> Result:
 
 def _buffer(call: Call, *name: str) -> Result:
     marks = _wants_marks(call)
-    return _at(call, name, lambda h, disk: inspecting.tell_buffer(h, disk, marks))
+    return _at(call, name, lambda h, disk: inspecting.answer_buffer(h, disk, marks))
 
 
 def _snapshots(call: Call, *name: str) -> Result:
-    return _at(call, name, inspecting.tell_snapshots)
+    return _at(call, name, inspecting.answer_snapshots)
 
 
 def _in_buffer(call: Call, tenant: str, space: str, topic: str, most: str, least: str) -> Result:
@@ -223,13 +223,15 @@ def _in_buffer(call: Call, tenant: str, space: str, topic: str, most: str, least
 def _pending(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
     marks = _wants_marks(call)
     return _at(
-        call, (tenant, space, topic), lambda h, disk: inspecting.tell_pending(h, disk, name, marks)
+        call,
+        (tenant, space, topic),
+        lambda h, disk: inspecting.answer_pending(h, disk, name, marks),
     )
 
 
 def _pending_log(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
     return _at(
-        call, (tenant, space, topic), lambda h, disk: inspecting.tell_pending_log(h, disk, name)
+        call, (tenant, space, topic), lambda h, disk: inspecting.answer_pending_log(h, disk, name)
     )
 
 
@@ -240,7 +242,7 @@ def _in_pending(
     return _at(
         call,
         (tenant, space, topic),
-        lambda h, _: inspecting.tell_in_pending(h.role, name, txn, h.ledger),
+        lambda h, _: inspecting.answer_in_pending(h.role, name, txn, h.ledger),
     )
 
 
@@ -253,7 +255,7 @@ def _position(
     return _at(
         call,
         (tenant, space, topic),
-        lambda h, disk: inspecting.tell_position(h.role, disk, name, position),
+        lambda h, disk: inspecting.answer_position(h.role, disk, name, position),
     )
 
 

@@ -56,16 +56,16 @@ def begin(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 def add_partitions(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     txn = _read_txn(ask)
     names = tuple(map(read_name, ask.command.body.partitions))
-    asked = AddPartitionToTxn(txn, names)
-    return hand(front, caller, txn.most, asked, name_participants(disk, names))
+    request = AddPartitionToTxn(txn, names)
+    return hand(front, caller, txn.most, request, name_participants(disk, names))
 
 
 def add_subscriptions(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     txn = _read_txn(ask)
     where = tuple((read_name(s.topic), s.subscription) for s in ask.command.body.subscription)
     names = tuple(name for name, _ in where)
-    asked = AddSubscriptionToTxn(txn, where)
-    return hand(front, caller, txn.most, asked, name_participants(disk, names))
+    request = AddSubscriptionToTxn(txn, where)
+    return hand(front, caller, txn.most, request, name_participants(disk, names))
 
 
 def end(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:

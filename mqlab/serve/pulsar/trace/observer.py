@@ -75,9 +75,9 @@ class Observer(Teller):
         is_tc = find_kind(fact.node) == COORDINATOR
         return explain_fact(fact, "coordinator" if is_tc else "partition")
 
-    def _add(self, fact: Fact, told: Telling) -> None:
+    def _add(self, fact: Fact, telling: Telling) -> None:
         node, peer = name_lane(fact.node), name_lane(fact.peer)
-        super()._add(replace(fact, node=node, peer=peer), told)
+        super()._add(replace(fact, node=node, peer=peer), telling)
 
     def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
         """The next step; its facts are counted, and told where somebody listens."""
@@ -142,10 +142,10 @@ class Observer(Teller):
 
     def _began(self, name: str, old: Any, new: Hosted, event: Event) -> None:
         """What precedes the effects: a request, a timer, what has changed in memory."""
-        asked = _find_asked(event)
-        if isinstance(asked, TOLD) and isinstance(event, Request):
+        request = _find_body(event)
+        if isinstance(request, TOLD) and isinstance(event, Request):
             conn = _find_conn(event.body.caller)
-            self._tell_effect(conn, name, event, Send(name, simplify(asked)))
+            self._tell_effect(conn, name, event, Send(name, simplify(request)))
         if isinstance(event, Fired) and self.lanes.admit(name, self.steps):
             self._add(new_fact(FactKind.TIMER, name, TIMER(name=event.timer)), Telling())
         if old is None or not self.lanes.admit(name, self.steps):
@@ -177,17 +177,17 @@ class Observer(Teller):
                 self._tell_effect(name, peer, event, Reply(replace(caller, name=peer), body))
 
     def _tell_effect(self, node: str, peer: str, event: Event, effect: Effect) -> None:
-        asked = _find_asked(event)
-        inner = replace(event, body=asked) if isinstance(event, Request) else event
-        told = partial(explain, self.model.written, partial(self._entries, node), inner, effect)
-        self._fact(node, peer, effect, told)
+        request = _find_body(event)
+        inner = replace(event, body=request) if isinstance(event, Request) else event
+        meaning = partial(explain, self.model.written, partial(self._entries, node), inner, effect)
+        self._fact(node, peer, effect, meaning)
 
     def _entries(self, topic: str) -> list[LedgerEntry]:
         strip = self.model.strips.get(topic)
         return list(strip.cells) if strip is not None else []
 
 
-def _find_asked(event: Event) -> Any:
+def _find_body(event: Event) -> Any:
     """What somebody asks of a role; who it is makes no difference."""
     if not isinstance(event, Request):
         return None

@@ -30,17 +30,17 @@ SCHEMAS = ("GET_SCHEMA", "GET_OR_CREATE_SCHEMA")
 
 
 def write_answer(ask: Ask, answer: Answer) -> bytes:
-    asked, body = ask.command.name, ask.command.body
+    name, body = ask.command.name, ask.command.body
     if isinstance(answer, Said):
         return encode_command(answer.name, {**dict(answer.fields), **_numbers(answer.name, body)})
     if isinstance(answer, Receipt):
         return _write_receipt(body, answer)
     failure: Fields = {} if answer.ok else {"error": _number(answer), "message": _words(answer)}
-    if asked in OWN:
-        return encode_command(OWN[asked], {**failure, **_own_fields(asked, body, answer)})
-    if asked in SCHEMAS:  # in their answers the error's field is called otherwise
+    if name in OWN:
+        return encode_command(OWN[name], {**failure, **_own_fields(name, body, answer)})
+    if name in SCHEMAS:  # in their answers the error's field is called otherwise
         fields = {"error_code": _number(answer), "error_message": _words(answer)}
-        return encode_command(f"{asked}_RESPONSE", {"request_id": body.request_id, **fields})
+        return encode_command(f"{name}_RESPONSE", {"request_id": body.request_id, **fields})
     return encode_command("SUCCESS" if answer.ok else "ERROR", {**_numbers("", body), **failure})
 
 
@@ -62,16 +62,16 @@ def _words(answer: Answer) -> str:
     return answer.message or answer.error.name
 
 
-def _own_fields(asked: str, body: Any, answer: Answer) -> Fields:
+def _own_fields(name: str, body: Any, answer: Answer) -> Fields:
     fields: Fields = {"request_id": body.request_id}
-    if asked in ("PARTITIONED_METADATA", "LOOKUP"):
+    if name in ("PARTITIONED_METADATA", "LOOKUP"):
         return {**fields, "response": "Failed"}
-    if asked == "ACK":
+    if name == "ACK":
         fields["consumer_id"] = body.consumer_id
     if isinstance(answer, NewTxnResponse) and answer.txn is not None:
         fields["txnid_most_bits"] = unsigned(answer.txn.most)
         fields["txnid_least_bits"] = unsigned(answer.txn.least)
-    elif asked not in ("ACK", "NEW_TXN", "TC_CLIENT_CONNECT_REQUEST"):
+    elif name not in ("ACK", "NEW_TXN", "TC_CLIENT_CONNECT_REQUEST"):
         fields["txnid_most_bits"] = body.txnid_most_bits
         fields["txnid_least_bits"] = body.txnid_least_bits
     return fields

@@ -173,8 +173,8 @@ class Front(Quiet):
     def _forget(self, client: str, event: ConnectionLost, disk: Disk) -> Result:
         new, effects = self.ask_broker(event, disk)
         new, ended = pulling.forget_client(pushing.forget_unsent(new, client), client)
-        clients, told = new.clients.forget(client)
-        return replace(new, clients=clients), (*effects, *ended, *told)
+        clients, notices = new.clients.forget(client)
+        return replace(new, clients=clients), (*effects, *ended, *notices)
 
     # -- what depends on the release ---------------------------------------------------------
 
@@ -258,15 +258,15 @@ HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
     asks.ViewMessageById: queries.view_message,
     wanted.ListTopics: admin.list_topics,
     wanted.GetTopicConfig: admin.describe_topic,
-    wanted.GetTopicStatsInfo: admin.tell_topic,
-    wanted.GetConsumeStats: admin.tell_progress,
+    wanted.GetTopicStatsInfo: admin.answer_topic_stats,
+    wanted.GetConsumeStats: admin.answer_progress,
     wanted.GetConsumerConnectionList: admin.list_members,
     wanted.GetAllProducerInfo: admin.list_all_producers,
     wanted.QueryTopicConsumeByWho: admin.list_readers,
     wanted.ResetOffset: admin.reset_offset,
     wanted.DeleteTopic: admin.delete_topic,
     wanted.DeleteSubscriptionGroup: admin.delete_group,
-    wanted.GetBrokerConfig: status.tell_config,
-    wanted.GetBrokerRuntimeInfo: status.tell_figures,
-    wanted.ViewBrokerStatsData: status.tell_statistics,
+    wanted.GetBrokerConfig: status.answer_config,
+    wanted.GetBrokerRuntimeInfo: status.answer_figures,
+    wanted.ViewBrokerStatsData: status.answer_statistics,
 }

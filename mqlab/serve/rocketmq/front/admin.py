@@ -91,7 +91,7 @@ def describe_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     return say(front, caller, encode_json(config))
 
 
-def tell_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+def answer_topic_stats(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: admin.GetTopicStatsInfo = ask.body
     topic = find_topic(disk, body.topic)
     if topic is None:
@@ -154,7 +154,7 @@ def list_positions(front: Front) -> Iterator[tuple[str, str, int]]:
         yield topic, group, number
 
 
-def tell_progress(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+def answer_progress(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: admin.GetConsumeStats = ask.body
     known = sorted({topic for topic, group, _ in list_positions(front) if group == body.group})
     group = front.clients.find(body.group)

@@ -154,13 +154,13 @@ class Clients:
     producers: Map[str, str] = Map()
     connected: Map[str, Connected] = Map()
 
-    def find(self, group: str) -> Group | None:
-        found: Group | None = self.groups.get(group)
-        return found
+    def find(self, name: str) -> Group | None:
+        group: Group | None = self.groups.get(name)
+        return group
 
-    def list_ids(self, group: str) -> tuple[str, ...]:
-        found = self.find(group)
-        return tuple(sorted(set(found.members.values()))) if found is not None else ()
+    def list_ids(self, name: str) -> tuple[str, ...]:
+        group = self.find(name)
+        return tuple(sorted(set(group.members.values()))) if group is not None else ()
 
     # -- coming and going --------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Clients:
             new = replace(new, groups=new.groups.set(consumer.group, group))
             changed = tuple(group.subscriptions) != tuple(old.subscriptions)
             if connection not in old.members or changed:
-                effects += _tell(consumer.group, group)
+                effects += _notify(consumer.group, group)
         return new, tuple(effects)
 
     def note(self, connection: str, beat: ClientBeat, at_ms: int) -> Clients:
@@ -184,14 +184,14 @@ class Clients:
         one = Connected(beat.client_id, beat.software, at_ms)
         return replace(self, connected=self.connected.set(connection, one))
 
-    def unregister(self, connection: str, group: str) -> tuple[Clients, Effects]:
-        found = self.find(group)
-        if found is None or connection not in found.members:
+    def unregister(self, connection: str, name: str) -> tuple[Clients, Effects]:
+        group = self.find(name)
+        if group is None or connection not in group.members:
             return self, ()
-        left = replace(found, members=found.members.remove(connection))
+        left = replace(group, members=group.members.remove(connection))
         if not left.members:
-            return replace(self, groups=self.groups.remove(group)), ()
-        return replace(self, groups=self.groups.set(group, left)), _tell(group, left)
+            return replace(self, groups=self.groups.remove(name)), ()
+        return replace(self, groups=self.groups.set(name, left)), _notify(name, left)
 
     def forget(self, connection: str) -> tuple[Clients, Effects]:
         """A connection is gone, and with it all that spoke via it."""
@@ -200,8 +200,8 @@ class Clients:
         effects = list[Any]()
         for name, group in self.groups.items():
             if connection in group.members:
-                new, told = new.unregister(connection, name)
-                effects += told
+                new, notices = new.unregister(connection, name)
+                effects += notices
         return new, tuple(effects)
 
 
@@ -215,7 +215,7 @@ def _subscribed(group: Group, given: tuple[Subscription, ...]) -> Group:
     return replace(group, subscriptions=Map(kept.items()))
 
 
-def _tell(name: str, group: Group) -> Effects:
+def _notify(name: str, group: Group) -> Effects:
     """NOTIFY_CONSUMER_IDS_CHANGED to every member."""
-    told = RemotingCommand(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, {"consumerGroup": name})
-    return tuple(Send(connection, told) for connection in group.members)
+    command = RemotingCommand(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, {"consumerGroup": name})
+    return tuple(Send(connection, command) for connection in group.members)

@@ -32,11 +32,11 @@ Result = tuple["Front", Effects]
 
 def find_queue(front: Front, disk: Disk, topic: str, queue_id: int) -> Said | str:
     """The name of a queue, or what is said where there is none."""
-    found = find_topic(disk, topic)
-    if found is None:
+    row = find_topic(disk, topic)
+    if row is None:
         return Said(ResponseCode.TOPIC_NOT_EXIST, NO_TOPIC.format(topic=topic))
-    if not 0 <= queue_id < found.read_queues:
-        remark = ILLEGAL_QUEUE.format(queue=queue_id, topic=topic, most=found.read_queues)
+    if not 0 <= queue_id < row.read_queues:
+        remark = ILLEGAL_QUEUE.format(queue=queue_id, topic=topic, most=row.read_queues)
         return Said(front.code_of_illegal(ResponseCode.INVALID_PARAMETER), remark)
     return name_queue(topic, queue_id)
 
@@ -76,8 +76,8 @@ def update_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk
 
 def note_position(front: Front, group: str, queue: str, offset: int, disk: Disk) -> Result:
     """In memory at once, on the disk every five seconds: the broker keeps it."""
-    told = UpdateConsumerOffset(group, queue, offset)
-    return front.ask_broker(Request(Caller(FRONT), told), disk)
+    update = UpdateConsumerOffset(group, queue, offset)
+    return front.ask_broker(Request(Caller(FRONT), update), disk)
 
 
 # ---- queues ----------------------------------------------------------------------------------
@@ -93,8 +93,8 @@ def answer_bound(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
 
 def answer_earliest(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: asks.GetEarliestMsgStoretime = ask.body
-    found = read_queue(disk, name_queue(body.topic, body.queue_id), 0, 1)
-    stored_ms = found[0].store_ms if found else -1
+    stored = read_queue(disk, name_queue(body.topic, body.queue_id), 0, 1)
+    stored_ms = stored[0].store_ms if stored else -1
     return front, (Reply(caller, say_number("timestamp", stored_ms)),)
 
 

@@ -90,15 +90,15 @@ def read_messages(held: Held, disk: Disk) -> Messages:
         return build_answer(moved, back, start, end)
     if at == end:
         return build_answer(ResponseCode.PULL_NOT_FOUND, at, start, end)
-    found, behind = choose_messages(held, disk)
-    code = ResponseCode.SUCCESS if found else ResponseCode.PULL_RETRY_IMMEDIATELY
-    return build_answer(code, behind, start, end, found)
+    messages, behind = choose_messages(held, disk)
+    code = ResponseCode.SUCCESS if messages else ResponseCode.PULL_RETRY_IMMEDIATELY
+    return build_answer(code, behind, start, end, messages)
 
 
 def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
     """The messages that are wanted, and the offset behind the last that was looked at."""
     at, most = held.body.offset, max(1, min(held.body.most, MOST))
-    found: list[Stored] = []
+    messages: list[Stored] = []
     size = 0
     for entry in disk.log(held.queue).read(at, at + PASSED):
         stored = read_stored(disk, entry.commit_log_offset)
@@ -106,11 +106,11 @@ def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
             break
         if held.wanted.wants(stored.message.get(TAGS)):
             size += len(stored.message.body)
-            if len(found) == most or (found and size > BYTES):
+            if len(messages) == most or (messages and size > BYTES):
                 break
-            found.append(stored)
+            messages.append(stored)
         at = entry.last + 1
-    return tuple(found), at
+    return tuple(messages), at
 
 
 def take_reset(front: Front, held: Held, disk: Disk) -> tuple[Front, Messages]:
@@ -124,7 +124,7 @@ def take_reset(front: Front, held: Held, disk: Disk) -> tuple[Front, Messages]:
 
 def note_pulled(front: Front, held: Held, answer: Messages) -> Front:
     """How far a group that is here has been sent messages; consumerProgress tells it."""
-    if not answer.found or front.clients.find(held.body.group) is None:
+    if not answer.messages or front.clients.find(held.body.group) is None:
         return front
     key = offset_key(held.body.group, held.queue)
     behind = int(dict(answer.fields)["nextBeginOffset"])
@@ -132,7 +132,7 @@ def note_pulled(front: Front, held: Held, answer: Messages) -> Front:
 
 
 def build_answer(
-    code: ResponseCode, behind: int, start: int, end: int, found: tuple[Stored, ...] = ()
+    code: ResponseCode, behind: int, start: int, end: int, messages: tuple[Stored, ...] = ()
 ) -> Messages:
     fields = (
         ("suggestWhichBrokerId", "0"),
@@ -140,7 +140,7 @@ def build_answer(
         ("minOffset", str(start)),
         ("maxOffset", str(end)),
     )
-    return Messages(code, "", fields, found)
+    return Messages(code, "", fields, messages)
 
 
 # ---- waiting ---------------------------------------------------------------------------------

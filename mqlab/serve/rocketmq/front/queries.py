@@ -32,8 +32,8 @@ Result = tuple["Front", Effects]
 
 def query_messages(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: asks.QueryMessage = ask.body
-    found = sorted(find_messages(body, disk), key=lambda stored: stored.base)
-    newest = tuple(found[-max(0, min(body.most, MOST)) :]) if body.most > 0 else ()
+    matches = sorted(find_messages(body, disk), key=lambda stored: stored.base)
+    newest = tuple(matches[-max(0, min(body.most, MOST)) :]) if body.most > 0 else ()
     if not newest:
         return front, (Reply(caller, Said(ResponseCode.QUERY_NOT_FOUND, NONE_FOUND)),)
     last = newest[-1]
@@ -41,7 +41,7 @@ def query_messages(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
         ("indexLastUpdateTimestamp", str(last.store_ms)),
         ("indexLastUpdatePhyoffset", str(last.base)),
     )
-    return front, (Reply(caller, Messages(fields=fields, found=newest)),)
+    return front, (Reply(caller, Messages(fields=fields, messages=newest)),)
 
 
 def find_messages(body: asks.QueryMessage, disk: Disk) -> Iterator[Stored]:
@@ -66,4 +66,4 @@ def view_message(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     if stored is None:
         remark = NOT_THERE.format(offset=body.commit_log_offset)
         return front, (Reply(caller, Said(ResponseCode.SYSTEM_ERROR, remark)),)
-    return front, (Reply(caller, Messages(found=(stored,))),)
+    return front, (Reply(caller, Messages(messages=(stored,))),)

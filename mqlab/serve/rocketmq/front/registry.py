@@ -37,8 +37,8 @@ def take_heartbeat(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     groups = tuple(consumer.group for consumer in beat.consumers)
     new, known = front.ask_broker(Request(caller, Heartbeat(beat.producers, groups), at_ms), disk)
     retries = [e for group in groups for e in create_once(disk, f"{RETRY_PREFIX}{group}")]
-    clients, told = new.clients.note(caller.name, beat, at_ms).register(caller.name, beat)
-    return replace(new, clients=clients), (*known, *retries, Reply(caller, Said()), *told)
+    clients, notices = new.clients.note(caller.name, beat, at_ms).register(caller.name, beat)
+    return replace(new, clients=clients), (*known, *retries, Reply(caller, Said()), *notices)
 
 
 def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
@@ -51,8 +51,8 @@ def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
         producers=replace(broker.producers, groups=groups),
         consumers=leave_group(broker.consumers, body.consumer, client),
     )
-    clients, told = front.clients.unregister(client, body.consumer)
-    return replace(front, broker=broker, clients=clients), (Reply(caller, Said()), *told)
+    clients, notices = front.clients.unregister(client, body.consumer)
+    return replace(front, broker=broker, clients=clients), (Reply(caller, Said()), *notices)
 
 
 def accept_client(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:

@@ -49,9 +49,9 @@ def push_reply(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     if connection is None:
         remark = NOT_FOUND.format(client=client)
         return front, sending.refuse(caller, ResponseCode.SYSTEM_ERROR, remark)
-    told = build_push(ask, body.send, message, at_ms)
+    push = build_push(ask, body.send, message, at_ms)
     new, effects = sending.store(front, caller, body.send, at_ms, disk)
-    return new, (Send(connection, told), *effects)
+    return new, (Send(connection, push), *effects)
 
 
 def build_push(ask: Ask, send: asks.Send, message: Message, at_ms: int) -> RemotingCommand:

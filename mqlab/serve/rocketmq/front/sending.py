@@ -72,13 +72,13 @@ def store(front: Front, caller: Caller, body: asks.Send, at_ms: int, disk: Disk)
     chosen = first.queue_id if first.queue_id >= 0 else at_ms % topic.write_queues
     if body.batch:
         messages = tuple(replace(front.mark_in_batch(m), queue_id=chosen) for m in body.messages)
-        asked: SendMessage | SendBatchMessage = SendBatchMessage(messages, body.group)
+        request: SendMessage | SendBatchMessage = SendBatchMessage(messages, body.group)
     else:
         message = front.mark(first, at_ms, disk)
         if message.queue_id != chosen:
             message = replace(message, queue_id=chosen)
-        asked = SendMessage(message, body.group)
-    new, effects = front.ask_broker(Request(caller, asked, at_ms), disk)
+        request = SendMessage(message, body.group)
+    new, effects = front.ask_broker(Request(caller, request, at_ms), disk)
     return new, (*made, *effects)
 
 

@@ -33,7 +33,7 @@ TPS_S = (10, 60, 600)
 Result = tuple["Front", Effects]
 
 
-def tell_config(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+def answer_config(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     config = front.config.rocketmq
     settings: dict[str, object] = {
         "autoCreateTopicEnable": str(front.config.auto_create).lower(),
@@ -59,7 +59,7 @@ def tell_config(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) 
     return say(front, caller, text.encode())
 
 
-def tell_figures(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+def answer_figures(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """`brokerVersionDesc` says what this is: no release of RocketMQ."""
     log = disk.log(COMMIT_LOG)
     puts = [(log.end - _first_since(disk, at_ms - seconds * 1_000)) / seconds for seconds in TPS_S]
@@ -71,7 +71,7 @@ def tell_figures(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
         "commitLogMinOffset": log.start,
         "earliestMessageTimeStamp": earliest,
         "putTps": " ".join(str(tps) for tps in puts),
-        "runtime": _tell_span(at_ms - front.since_ms),
+        "runtime": _write_span(at_ms - front.since_ms),
     }
     if not front.is_older:
         table["brokerActive"] = "true"
@@ -92,14 +92,14 @@ def _first_since(disk: Disk, since_ms: int) -> int:
     return low
 
 
-def _tell_span(span_ms: int) -> str:
+def _write_span(span_ms: int) -> str:
     minutes, seconds = divmod(span_ms // 1_000, 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     return f"[ {days} days, {hours} hours, {minutes} minutes, {seconds} seconds ]"
 
 
-def tell_statistics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+def answer_statistics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: admin.ViewBrokerStatsData = ask.body
     if body.name != COUNTED:
         remark = UNCOUNTED.format(name=body.name, counted=COUNTED)

@@ -37,8 +37,8 @@ Result = tuple["Front", Effects]
 
 
 def find_topic(disk: Disk, name: str) -> Topic | None:
-    found: Topic | None = disk.table(TOPICS).get(name) or SYSTEM.get(name)
-    return found
+    topic: Topic | None = disk.table(TOPICS).get(name) or SYSTEM.get(name)
+    return topic
 
 
 def find_creation_fault(front: Front, name: str) -> str:
@@ -99,12 +99,12 @@ def answer_cluster(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
 
 def describe_broker(front: Front, ask: Ask) -> dict[str, Any]:
     """The one broker there is, a master, at the address where it was asked for."""
-    told: dict[str, Any] = {
+    broker: dict[str, Any] = {
         "brokerAddrs": {"0": write_host(ask.here)},
         "brokerName": BROKER_NAME,
         "cluster": CLUSTER,
     }
-    return told if front.is_older else {**told, "enableActingMaster": False}
+    return broker if front.is_older else {**broker, "enableActingMaster": False}
 
 
 def create_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:

@@ -97,8 +97,8 @@ class Observer(Teller):
             match effect:
                 case Append(entry=Stored() as stored):
                     self.model.note_message(simplify(stored))
-                case Reply(caller=caller, body=Messages(found=(_, *_) as found)):
-                    self.model.note_given(caller.name, tuple(map(simplify, found)))
+                case Reply(caller=caller, body=Messages(messages=(_, *_) as messages)):
+                    self.model.note_given(caller.name, tuple(map(simplify, messages)))
         self.picture.lights.look(new.broker)
 
     # -- clients -------------------------------------------------------------------------------
@@ -134,10 +134,10 @@ class Observer(Teller):
         """What precedes the effects: a request, a timer, what has changed in memory."""
         if isinstance(event, Request) and isinstance(event.body, Ask):
             self._seen(event.caller.name, event.body)
-            asked = self._read(event.body.body)
-            if asked is not None:
-                told = partial(explain_request, self.model.book, asked)
-                self._fact(event.caller.name, FRONT, Send(FRONT, asked), told)
+            request = self._read(event.body.body)
+            if request is not None:
+                meaning = partial(explain_request, self.model.book, request)
+                self._fact(event.caller.name, FRONT, Send(FRONT, request), meaning)
         if isinstance(event, Fired) and not event.timer.startswith(PULL):
             self._add(new_fact(FactKind.TIMER, FRONT, TIMER(name=event.timer)), Telling())
         for text in new.broker.describe_changes(old) if old is not None else ():
@@ -161,14 +161,14 @@ class Observer(Teller):
             case Append(log=log, entry=Stored() as stored):
                 simple = simplify(stored)
                 self.model.note_message(simple)
-                told = partial(explain_record, book, simple)
-                self._fact(FRONT, "disk", Append(log, simple), told)
+                meaning = partial(explain_record, book, simple)
+                self._fact(FRONT, "disk", Append(log, simple), meaning)
             case Send(to=to, body=Question(check=check)):
                 check = replace(check, message=simplify_message(check.message))
-                told = partial(explain_request, book, check, new.broker.config.check_max)
-                self._fact(FRONT, to, Send(to, check), told)
-            case Reply(caller=caller, body=Messages(found=(_, *_) as found)):
-                given = tuple(map(simplify, found))
+                meaning = partial(explain_request, book, check, new.broker.config.check_max)
+                self._fact(FRONT, to, Send(to, check), meaning)
+            case Reply(caller=caller, body=Messages(messages=(_, *_) as messages)):
+                given = tuple(map(simplify, messages))
                 self.model.note_given(caller.name, given)
                 self._answer(caller, event, PullMessageResponse(messages=given))
             case Reply(caller=caller, body=body) if isinstance(body, TOLD_ANSWERS):
@@ -176,9 +176,9 @@ class Observer(Teller):
 
     def _answer(self, caller: Caller, event: Event, body: Any) -> None:
         ask = event.body if isinstance(event, Request) else None
-        asked = self._read(ask.body) if isinstance(ask, Ask) else None
-        told = partial(explain_answer, self.model.book, asked, body)
-        self._fact(FRONT, caller.name, Reply(caller, body), told)
+        request = self._read(ask.body) if isinstance(ask, Ask) else None
+        meaning = partial(explain_answer, self.model.book, request, body)
+        self._fact(FRONT, caller.name, Reply(caller, body), meaning)
 
     def _kind(self, name: str) -> Kind:
         what = self.lanes.clients.get(name)

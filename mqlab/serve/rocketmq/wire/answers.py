@@ -54,7 +54,7 @@ class Messages(Answer):
     """Messages as they lie in the log, with header fields: to a pull, a query, a look-up."""
 
     fields: tuple[tuple[str, str], ...] = ()
-    found: tuple[Stored, ...] = ()
+    messages: tuple[Stored, ...] = ()
 
 
 @frozen
@@ -92,7 +92,7 @@ def _said(ask: Ask, answer: Said, here: Host) -> Parts:
 
 
 def _messages(ask: Ask, answer: Messages, here: Host) -> Parts:
-    return dict(answer.fields), b"".join(write_record(stored, here) for stored in answer.found)
+    return dict(answer.fields), b"".join(write_record(stored, here) for stored in answer.messages)
 
 
 def _sent(ask: Ask, answer: SendMessageResponse, here: Host) -> Parts:
