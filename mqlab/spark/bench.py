@@ -48,8 +48,8 @@ def measure_sinks(
                 job.run_income(spark, target, sink, BATCH)
                 if turn:  # the first one warms up
                     rates[sink].append(len(lines) / (time.perf_counter() - started))
-    found = {sink: statistics.median(rate) for sink, rate in rates.items()}
-    return found | {"ratio": found["exactly-once"] / found["at-least-once"]}
+    medians = {sink: statistics.median(rate) for sink, rate in rates.items()}
+    return medians | {"ratio": medians["exactly-once"] / medians["at-least-once"]}
 
 
 def later(lines: Sequence[Line], copies: int) -> list[Line]:

@@ -36,8 +36,8 @@ def find_folder() -> Path:
 
 def _find_java() -> Path | None:
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which(str(Path(home, "bin", "java")) if home else "java")
-    return Path(found).resolve() if found else None
+    java = shutil.which(str(Path(home, "bin", "java")) if home else "java")
+    return Path(java).resolve() if java else None
 
 
 def _find_spark() -> Path:

@@ -105,8 +105,8 @@ def _nothing(count: int) -> tuple[pa.Int64Array, pa.BooleanArray]:
 def look_up(column: pa.ChunkedArray, parse: Callable[[str], int]) -> pa.Int64Array:
     """Each text of the column parsed; null where there is none or `parse` raises BadLine."""
     coded = column.combine_chunks().dictionary_encode()
-    found = [_or_none(parse, text) for text in coded.dictionary.to_pylist()]
-    return pa.array(found, pa.int64()).take(coded.indices)
+    parsed = [_or_none(parse, text) for text in coded.dictionary.to_pylist()]
+    return pa.array(parsed, pa.int64()).take(coded.indices)
 
 
 def _or_none(parse: Callable[[str], int], text: str) -> int | None:

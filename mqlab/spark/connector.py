@@ -43,8 +43,8 @@ def _parts(jar: str) -> list[str]:
 
 def fetch() -> list[Path]:
     """The same, fetched with Maven the first time. Raises IncomeError."""
-    if found := jars():
-        return found
+    if present := jars():
+        return present
     maven = shutil.which("mvn")
     if maven is None:
         raise IncomeError(
@@ -59,8 +59,8 @@ def fetch() -> list[Path]:
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
-            said = (done.stdout.strip().splitlines() or ["nothing"])[0]
-            raise IncomeError(f"Maven could not fetch {jar}: {said}; try again with a network")
+            line = (done.stdout.strip().splitlines() or ["nothing"])[0]
+            raise IncomeError(f"Maven could not fetch {jar}: {line}; try again with a network")
     return jars()
 
 

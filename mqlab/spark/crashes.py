@@ -90,11 +90,11 @@ class Table:
     def __str__(self) -> str:
         sinks = list(dict.fromkeys(cell.sink for cell in self.cells))
         points = list(dict.fromkeys(cell.point for cell in self.cells))
-        found = {(cell.sink, cell.point): cell for cell in self.cells}
+        cells = {(cell.sink, cell.point): cell for cell in self.cells}
         width = max(len(point) for point in points)
         lines = [" " * width + "".join(f"{sink:>16}" for sink in sinks)]
         for point in points:
-            words = [_word(found[sink, point]) for sink in sinks]
+            words = [_word(cells[sink, point]) for sink in sinks]
             lines.append(f"{point:{width}}" + "".join(f"{word:>16}" for word in words))
         verdict = "as it must be" if self.as_expected else "cells marked ! are not as expected"
         lines.append(f"killed in batch {self.batch}, started again: {verdict}")
@@ -235,12 +235,12 @@ def restart(
     ground: Ground, target: Target, sink: str, point: Point, rule: Rule | None = None
 ) -> Cell:
     """The job once more, until it ends or refuses; then the sum over its output."""
-    asked: list[tuple[int, int, str]] = []
+    answers: list[tuple[int, int, str]] = []
     judge = rule or (resume if sink == TWO_PHASE else decide)
 
     def note(known: int, other: int) -> str:
         answer = judge(known, other)
-        asked.append((known, other, answer))
+        answers.append((known, other, answer))
         return answer
 
     stopped = ""
@@ -255,7 +255,7 @@ def restart(
     rows = tuple(read_output(sink, target))
     tenths = sum(row.tenths for row in rows)
     wrong = error_of(rows, ground.true)
-    return Cell(sink, point, wrong, tenths, stopped, tuple(asked), rows, redone)
+    return Cell(sink, point, wrong, tenths, stopped, tuple(answers), rows, redone)
 
 
 def is_expected(error: IncomeError) -> bool:
@@ -295,23 +295,23 @@ def kill_hard(
     """A process of its own with its own JVM, both killed with -9 at the kill point."""
     victim = ground.victims.take()
     say("the job runs, in a process of its own")
-    code, said = _tell(victim, ground, target, sink, point, rule)
+    code, words = _run_job(victim, ground, target, sink, point, rule)
     if code != -signal.SIGKILL:
         raise IncomeError(
             f"the process that was to be killed {point} ended by itself "
-            f"(exit code {code}); it said: {said}"
+            f"(exit code {code}); it said: {words}"
         )
     say(f"kill -9 of JVM and driver, batch {ground.batch}: {point}")
 
 
 def run_apart(ground: Ground, target: Target, sink: str) -> None:
     """The same job in a process of its own, which nobody kills. Raises IncomeError."""
-    code, said = _tell(ground.victims.take(), ground, target, sink)
+    code, words = _run_job(ground.victims.take(), ground, target, sink)
     if code:
-        raise IncomeError(f"the job's process ended with exit code {code}; it said: {said}")
+        raise IncomeError(f"the job's process ended with exit code {code}; it said: {words}")
 
 
-def _tell(
+def _run_job(
     victim: subprocess.Popen,
     ground: Ground,
     target: Target,
@@ -331,8 +331,8 @@ def _tell(
         "rule": base64.b64encode(cloudpickle.dumps(rule)).decode(),
     }  # fmt: skip
     try:
-        said, _ = victim.communicate(json.dumps(task) + "\n", timeout=HARD_S)
+        output, _ = victim.communicate(json.dumps(task) + "\n", timeout=HARD_S)
     except subprocess.TimeoutExpired:
         victim.kill()
-        said, _ = victim.communicate()
-    return victim.returncode, (said.strip().splitlines() or [""])[-1]
+        output, _ = victim.communicate()
+    return victim.returncode, (output.strip().splitlines() or [""])[-1]

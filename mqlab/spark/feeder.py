@@ -46,7 +46,7 @@ class Record(NamedTuple):
     stamp_ms: int
 
 
-def records(orders: Orders) -> list[Record]:
+def read_records(orders: Orders) -> list[Record]:
     """One record per line. A line whose time cannot be read gets the stamp of the one before it,
     and those before the first readable one get that one's: a stamp of 0 would mean "now".
 
@@ -85,11 +85,11 @@ def stamps_of(dates: Sequence[str | None]) -> list[int]:
             f"no order line has an InvoiceDate like 2011-12-05 08:38:00 (the first has "
             f"{dates[0] or ''!r}): write the times that way, years {YEARS[0]} to {YEARS[-1]}"
         )
-    found = []
+    filled = []
     for stamp in stamps:
         last = last if stamp is None else stamp
-        found.append(last)
-    return found
+        filled.append(last)
+    return filled
 
 
 def _stamp(text: str) -> int | None:
@@ -99,21 +99,21 @@ def _stamp(text: str) -> int | None:
         return None
 
 
-def digest(found: Sequence[Record]) -> str:
+def digest(records: Sequence[Record]) -> str:
     """SHA-256 over all records: two feeds with the same digest are the same feed."""
-    total = hashlib.sha256(repr([record.stamp_ms for record in found]).encode())
-    for record in found:
+    total = hashlib.sha256(repr([record.stamp_ms for record in records]).encode())
+    for record in records:
         total.update(b"%d %b%b" % (len(record.key or b""), record.key or b"", record.value))
     return total.hexdigest()
 
 
-def split(found: Sequence[Record], partitions: int) -> list[list[Record]]:
+def split(records: Sequence[Record], partitions: int) -> list[list[Record]]:
     """The records of each partition, its closing record last."""
     parts: list[list[Record]] = [[] for _ in range(partitions)]
     place = cache(lambda key: parts[topics.partition_of(key.decode(), partitions)])
-    for record in found:
+    for record in records:
         place(record.key or b"").append(record)
-    last = max((record.stamp_ms for record in found), default=0)
+    last = max((record.stamp_ms for record in records), default=0)
     closing = Record(None, CLOSING, floor_minute(last) + MINUTE_MS)
     return [[*part, closing] for part in parts]
 
@@ -121,7 +121,7 @@ def split(found: Sequence[Record], partitions: int) -> list[list[Record]]:
 def feed(
     address: str,
     topic: str,
-    found: Sequence[Record],
+    records: Sequence[Record],
     partitions: int = 2,
     progress: Progress = lambda sent: None,
     only: int | None = None,
@@ -133,9 +133,9 @@ def feed(
     """
     with topics.broker_errors(address):
         topics.create(address, topic, partitions)
-        parts = split(found, partitions)
+        parts = split(records, partitions)
         if only is not None:
-            parts = [part[:-1] for part in split(found[:only], partitions)]
+            parts = [part[:-1] for part in split(records[:only], partitions)]
         there = _already(address, topic, parts)
         sent = _send(address, topic, [part[n:] for part, n in zip(parts, there, strict=True)],
                      progress)  # fmt: skip

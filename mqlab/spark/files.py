@@ -147,7 +147,7 @@ def _parquet(path: Path) -> pa.Table:
             table.column_names,
         )
     except (pa.ArrowException, OSError) as error:
-        said = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0]
         raise IncomeError(
-            f"{path} cannot be read as Parquet ({said}): copy or download it again"
+            f"{path} cannot be read as Parquet ({reason}): copy or download it again"
         ) from error

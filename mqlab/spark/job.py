@@ -143,12 +143,12 @@ class Result:
     def _should(self, missing: Missing) -> list[tuple[str, int, int]]:
         """The minutes that must be there when the missing lines are not counted."""
         tenths = self.truth.tenths()
-        found = []
+        minutes = []
         for minute, lines in sorted(self.truth.lines.items()):
             gone_tenths, gone_lines = missing.get(minute, (0, 0))
             if lines > gone_lines:
-                found.append((minute, tenths[minute] - gone_tenths, lines - gone_lines))
-        return found
+                minutes.append((minute, tenths[minute] - gone_tenths, lines - gone_lines))
+        return minutes
 
     @property
     def table(self) -> str:
@@ -205,12 +205,12 @@ def income(
             _run(spark, target, sink, plan, times, say)
             say("reading the result back, and computing it again without Spark")
             with times.measure("read back and compare"):
-                found = read_result(address, target, truth_of(table), len(records), times)
+                result = read_result(address, target, truth_of(table), len(records), times)
     except IncomeError as error:
         raise IncomeError(f"{error} (checkpoint: {folder})") from error
     if checkpoint is None:
         shutil.rmtree(folder, ignore_errors=True)
-    return found
+    return result
 
 
 def _feed(
@@ -328,21 +328,21 @@ def wait(query: StreamingQuery, sink: Sink, say: Say) -> None:
     """
     from pyspark.errors import StreamingQueryException
 
-    told = 0
+    reported = 0
     try:
         while query.isActive:
             time.sleep(0.05)
-            told = _tell(sink, told, say)
+            reported = _report(sink, reported, say)
         query.awaitTermination()  # raises what the query died of
-        _tell(sink, told, say)
+        _report(sink, reported, say)
     except StreamingQueryException as error:
         raise _cause(str(error), sink.error, sink.target.address) from error
     finally:
         query.stop()
 
 
-def _tell(sink: Sink, told: int, say: Say) -> int:
-    for done in sink.log[told:]:
+def _report(sink: Sink, reported: int, say: Say) -> int:
+    for done in sink.log[reported:]:
         what = "written" if done.written else "was there already"
         part = "the last minutes" if done.until == LAST else f"orders before {done.until}"
         say(f"  batch {done.batch}: {part}, {done.rows:,} minutes {what}")
@@ -355,8 +355,8 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
         return error
     if isinstance(error, KafkaException):
         return topics.explain_error(error, address)
-    if said := re.search(r"\b(Killed|IncomeError): (.*)", text):
-        return (Killed if said[1] == "Killed" else IncomeError)(said[2].strip())
+    if raised := re.search(r"\b(Killed|IncomeError): (.*)", text):
+        return (Killed if raised[1] == "Killed" else IncomeError)(raised[2].strip())
     if re.search(r"Python worker (failed )?to connect back", text):
         return SlowStart(
             "this machine is too busy to start Spark's Python workers within its 10 seconds: end "

@@ -29,7 +29,7 @@ def _read(address: str, topic: str, level: str) -> str:
     config = QUIET | {"bootstrap.servers": address, "group.id": topic}
     reader = Consumer(config | ({"isolation.level": level} if level else {}))
     reader.assign([TopicPartition(topic, 0, 0)])
-    found = reader.poll(TIMEOUT_S)
+    record = reader.poll(TIMEOUT_S)
     reader.close()
-    assert found is not None and found.error() is None, found
-    return str((found.value() or b"").decode())
+    assert record is not None and record.error() is None, record
+    return str((record.value() or b"").decode())

@@ -176,10 +176,10 @@ def _set_home(home: Path | None) -> Iterator[None]:
 
 
 def _no_java(stderr: Path) -> str:
-    said = stderr.read_text(errors="replace").strip().splitlines()
+    lines = stderr.read_text(errors="replace").strip().splitlines()
     return (
         "Spark 4.3 could not start; it needs Java 17 or 21 (Debian: apt-get install "
-        f"openjdk-17-jre-headless, or set JAVA_HOME). It said: {said[0] if said else 'nothing'}"
+        f"openjdk-17-jre-headless, or set JAVA_HOME). It said: {lines[0] if lines else 'nothing'}"
     )
 
 

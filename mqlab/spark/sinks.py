@@ -282,14 +282,14 @@ def read_progress(reader: Consumer, target: Target, partitions: int) -> int:
     our back.
     """
     places = topics.fetch_offsets(reader, target.source, partitions)
-    found = {_batch_of(place) for place in places}
-    if len(found) != 1:
+    batches = {_batch_of(place) for place in places}
+    if len(batches) != 1:
         raise IncomeError(
             f"the progress records of group {target.group} differ among the partitions of "
-            f"{target.source} ({sorted(found)}): something else commits to this group; use a "
+            f"{target.source} ({sorted(batches)}): something else commits to this group; use a "
             "fresh --checkpoint"
         )
-    return found.pop()
+    return batches.pop()
 
 
 def _batch_of(place: TopicPartition) -> int:

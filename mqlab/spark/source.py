@@ -168,10 +168,10 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _offsets(self, until_ms: int, ends: tuple[int, ...]) -> tuple[int, ...] | None:
         """Where T is in each partition; None while one of them has not come that far."""
-        found = topics.offsets_for_time(self._client(), self.topic, range(len(ends)), until_ms)
+        starts = topics.offsets_for_time(self._client(), self.topic, range(len(ends)), until_ms)
         offsets = []
         for partition, end in enumerate(ends):
-            offset = found[partition]
+            offset = starts[partition]
             if offset < 0 and self._closed(partition, end):
                 offset = end - 1
             if not 0 <= offset <= end:

@@ -86,8 +86,8 @@ def answers(address: str, timeout_s: float = 5.0) -> bool:
 def partitions_of(address: str, topic: str) -> int:
     """How many partitions the topic has; 0 where there is no such topic."""
     client = AdminClient({**QUIET, "bootstrap.servers": address})
-    found = client.list_topics(timeout=TIMEOUT_S).topics.get(topic)
-    return len(found.partitions) if found is not None and found.error is None else 0
+    metadata = client.list_topics(timeout=TIMEOUT_S).topics.get(topic)
+    return len(metadata.partitions) if metadata is not None and metadata.error is None else 0
 
 
 def create(address: str, topic: str, partitions: int) -> None:
@@ -99,8 +99,10 @@ def create(address: str, topic: str, partitions: int) -> None:
     client = AdminClient({**QUIET, "bootstrap.servers": address})
     wish = NewTopic(topic, partitions, config={"retention.ms": "-1"})
     try:
-        asked = client.create_topics([wish], operation_timeout=TIMEOUT_S, request_timeout=TIMEOUT_S)
-        asked[topic].result(TIMEOUT_S + 5)  # the client answers by itself before that
+        futures = client.create_topics(
+            [wish], operation_timeout=TIMEOUT_S, request_timeout=TIMEOUT_S
+        )
+        futures[topic].result(TIMEOUT_S + 5)  # the client answers by itself before that
     except KafkaException as error:
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise
@@ -116,11 +118,11 @@ def create(address: str, topic: str, partitions: int) -> None:
 
 
 def _led(client: AdminClient, topic: str, partitions: int) -> bool:
-    found = client.list_topics(timeout=TIMEOUT_S).topics.get(topic)
+    metadata = client.list_topics(timeout=TIMEOUT_S).topics.get(topic)
     return (
-        found is not None
-        and len(found.partitions) == partitions
-        and all(part.leader >= 0 for part in found.partitions.values())
+        metadata is not None
+        and len(metadata.partitions) == partitions
+        and all(part.leader >= 0 for part in metadata.partitions.values())
     )
 
 
@@ -237,23 +239,23 @@ def read_chunks(
     client.assign([TopicPartition(topic, partition, start)])
     at, deadline = start, time.monotonic() + TIMEOUT_S
     while at < end:
-        found = client.consume(min(CHUNK, end - at), timeout=0.05)
-        good = [message for message in found if message.error() is None]
+        batch = client.consume(min(CHUNK, end - at), timeout=0.05)
+        good = [message for message in batch if message.error() is None]
         if good:
             at = (good[-1].offset() or 0) + 1
             deadline = time.monotonic() + TIMEOUT_S
             if good := good if at <= end else [m for m in good if (m.offset() or 0) < end]:
                 yield good
-        if len(good) < len(found) and _at_end(found):
+        if len(good) < len(batch) and _at_end(batch):
             return
         if time.monotonic() > deadline:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} [{partition}] @{at}"))
 
 
-def _at_end(found: list[Message]) -> bool:
+def _at_end(batch: list[Message]) -> bool:
     """Whether the end of the partition is among them. Raises KafkaException for what is final,
     IncomeError where the log no longer has the offset."""
-    for error in (message.error() for message in found):
+    for error in (message.error() for message in batch):
         if error is None:
             continue
         if error.code() == KafkaError._PARTITION_EOF:
@@ -289,8 +291,8 @@ def offsets_for_time(
 ) -> dict[int, int]:
     """Partition → offset of the first record stamped `at_ms` or later; -1 where there is none."""
     wanted = [TopicPartition(topic, partition, at_ms) for partition in partitions]
-    found = patiently(lambda: _checked(client.offsets_for_times(wanted, timeout=TIMEOUT_S)))
-    return {entry.partition: entry.offset for entry in found}
+    entries = patiently(lambda: _checked(client.offsets_for_times(wanted, timeout=TIMEOUT_S)))
+    return {entry.partition: entry.offset for entry in entries}
 
 
 def fetch_offsets(client: Consumer, topic: str, partitions: int) -> list[TopicPartition]:
@@ -299,11 +301,11 @@ def fetch_offsets(client: Consumer, topic: str, partitions: int) -> list[TopicPa
     return patiently(lambda: _checked(client.committed(wanted, timeout=TIMEOUT_S)))
 
 
-def _checked(found: list[TopicPartition]) -> list[TopicPartition]:
-    for entry in found:
+def _checked(entries: list[TopicPartition]) -> list[TopicPartition]:
+    for entry in entries:
         if entry.error is not None:
             raise KafkaException(entry.error)
-    return found
+    return entries
 
 
 def delete_before(address: str, topic: str, offsets: Sequence[int]) -> None:
@@ -319,11 +321,11 @@ def read_values(address: str, topic: str, isolation: str = "read_committed") -> 
     `read_uncommitted` also of those whose transaction is open or was aborted."""
     client = consumer(address, **{"isolation.level": isolation})
     try:
-        found: list[bytes] = []
+        values: list[bytes] = []
         for partition in range(partitions_of(address, topic)):
             low, high = bounds(client, topic, partition)
             records = read(client, topic, partition, low, high)
-            found += [record.value() or b"" for record in records]
-        return found
+            values += [record.value() or b"" for record in records]
+        return values
     finally:
         client.close()

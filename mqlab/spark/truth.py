@@ -63,8 +63,8 @@ def truth_of(table: pa.Table) -> Truth:
         good.column("UnitPrice").cast(pa.decimal128(14, 3)),
     )
     minutes = pc.utf8_slice_codeunits(good.column("InvoiceDate"), 0, 16)
-    found = pa.table({"minute": minutes, "pounds": amounts}).group_by("minute")
-    sums = found.aggregate([("pounds", "sum"), ("pounds", "count")])
+    groups = pa.table({"minute": minutes, "pounds": amounts}).group_by("minute")
+    sums = groups.aggregate([("pounds", "sum"), ("pounds", "count")])
     names = sums.column("minute").to_pylist()
     return Truth(
         dict(zip(names, sums.column("pounds_sum").to_pylist(), strict=True)),

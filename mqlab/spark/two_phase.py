@@ -160,20 +160,20 @@ def _length(frame: bytes, at: int) -> int:
 
 def end(address: str, txn_id: str, pid: int, epoch: int, commit: bool) -> None:
     """EndTxn for a transaction that another process has begun. Raises IncomeError."""
-    said = _read(
+    answer = _read(
         END_TXN, 3,
         *_ask(coordinator_of(address, txn_id), END_TXN, 3, transactional_id=txn_id,
               producer_id=pid, producer_epoch=epoch, committed=commit),
     )  # fmt: skip
-    _check(said.error_code, f"end the transaction of {txn_id}")
+    _check(answer.error_code, f"end the transaction of {txn_id}")
 
 
 def coordinator_of(address: str, txn_id: str) -> str:
     """Where the transaction coordinator of this id is. Raises IncomeError."""
     frame = _ask(address, FIND_COORDINATOR, 4, key_type=1, coordinator_keys=(txn_id,))
-    (found,) = _read(FIND_COORDINATOR, 4, *frame).coordinators
-    _check(found.error_code, f"find the coordinator of {txn_id}")
-    return f"{found.host}:{found.port}"
+    (coordinator,) = _read(FIND_COORDINATOR, 4, *frame).coordinators
+    _check(coordinator.error_code, f"find the coordinator of {txn_id}")
+    return f"{coordinator.host}:{coordinator.port}"
 
 
 def _check(error: int, what: str) -> None:
@@ -185,13 +185,13 @@ def _ask(address: str, api: int, version: int, **fields: Any) -> tuple[bytes, in
     """The answer to one request, on a connection of its own, and where its body begins. Raises
     IncomeError where nobody answers."""
     host, _, port = address.rpartition(":")
-    asked, answered = load_request_schema(api, version), load_response_schema(api, version)
+    request, response = load_request_schema(api, version), load_response_schema(api, version)
     out = io.BytesIO()
     header = SimpleNamespace(
         request_api_key=api, request_api_version=version, correlation_id=1, client_id="income job"
     )
-    entity_writer(asked.__header_schema__)(out, header)  # type: ignore[arg-type]
-    entity_writer(asked)(out, SimpleNamespace(**fields))  # type: ignore[arg-type]
+    entity_writer(request.__header_schema__)(out, header)  # type: ignore[arg-type]
+    entity_writer(request)(out, SimpleNamespace(**fields))  # type: ignore[arg-type]
     body = out.getvalue()
     try:
         with socket.create_connection((host, int(port)), TIMEOUT_S) as connection:
@@ -201,7 +201,7 @@ def _ask(address: str, api: int, version: int, **fields: Any) -> tuple[bytes, in
                 frame = stream.read(size)
     except (OSError, struct.error) as error:
         raise IncomeError(f"no broker answers at {address} ({error}); start it again") from error
-    return frame, entity_reader(answered.__header_schema__)(frame, 0)[1]
+    return frame, entity_reader(response.__header_schema__)(frame, 0)[1]
 
 
 def _read(api: int, version: int, frame: bytes, at: int) -> Any:

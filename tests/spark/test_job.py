@@ -127,7 +127,7 @@ def test_an_order_outside_the_calendar_is_a_dead_letter(broker_address: str, spa
 def test_a_name_that_is_taken_gets_a_number(broker_address: str, tmp_path: Path) -> None:
     from mqlab.spark import feeder, job, topics
 
-    records = feeder.records(read_lines(DAY)[:1])
+    records = feeder.read_records(read_lines(DAY)[:1])
     name = f"shop-{os.urandom(4).hex()}"
     topics.create(broker_address, f"Order-{name}", 2)
     given = broker_address, tmp_path, records, "exactly-once", name
@@ -266,7 +266,7 @@ def test_a_killed_feeder_doubles_nothing(broker_address: str) -> None:
     from mqlab.spark import feeder, topics
 
     topic = f"Order-{uuid.uuid4().hex[:8]}"
-    found = feeder.records(read_lines(DAY)[:500])
+    found = feeder.read_records(read_lines(DAY)[:500])
     topics.create(broker_address, topic, 2)
     died = topics.producer(broker_address, **{"enable.idempotence": True})
     for partition, part in enumerate(feeder.split(found, 2)):

@@ -61,9 +61,9 @@ def make_python(say: Callable[[str], None], folder: Path = FOLDER) -> Path:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         raise IncomeError(
-            f"pip could not install PyFlink: {(said or ['it did not say why'])[0]}; the same "
+            f"pip could not install PyFlink: {(errors or ['it did not say why'])[0]}; the same "
             "command tries again"
         )
     _stamp(folder).write_text(_digest())

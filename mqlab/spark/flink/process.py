@@ -56,8 +56,8 @@ class Process:
     @property
     def job_s(self) -> float:
         """Seconds from when Flink was up until the job was done, its planning included."""
-        found = re.findall(r'^\{"up".*', self._log.read_text("utf-8"), re.MULTILINE)
-        times = json.loads(found[-1])
+        lines = re.findall(r'^\{"up".*', self._log.read_text("utf-8"), re.MULTILINE)
+        times = json.loads(lines[-1])
         return float(times["done"] - times["up"])
 
     def wait(self) -> None:
@@ -105,5 +105,5 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 def number_of(checkpoint: Path | None) -> int:
     """They count from 1, and on when a job is started again; 0 where there is none."""
-    found = re.search(r"\d+$", checkpoint.name) if checkpoint is not None else None
-    return int(found[0]) if found else 0
+    digits = re.search(r"\d+$", checkpoint.name) if checkpoint is not None else None
+    return int(digits[0]) if digits else 0

@@ -87,29 +87,29 @@ class Relay:
                 broker = socket.create_connection(self._broker)
                 with self._lock:
                     self._open += [client, broker]
-                asked: dict[int, int] = {}
+                pending: dict[int, int] = {}
                 for pump in (self._pass_requests, self._pass_answers):
-                    args = client, broker, asked
+                    args = client, broker, pending
                     threading.Thread(target=pump, args=args, daemon=True).start()
 
     def _pass_requests(
-        self, client: socket.socket, broker: socket.socket, asked: dict[int, int]
+        self, client: socket.socket, broker: socket.socket, pending: dict[int, int]
     ) -> None:
         with client.makefile("rb") as read, _closing(broker):
             while frame := _read(read):
                 key, _, correlation = struct.unpack_from(">hhi", frame)
-                asked[correlation] = key
+                pending[correlation] = key
                 if self._springs(key, answered=False):
                     return
                 broker.sendall(_framed(frame))
 
     def _pass_answers(
-        self, client: socket.socket, broker: socket.socket, asked: dict[int, int]
+        self, client: socket.socket, broker: socket.socket, pending: dict[int, int]
     ) -> None:
         with broker.makefile("rb") as read, _closing(client):
             while frame := _read(read):
                 (correlation,) = struct.unpack_from(">i", frame)
-                if self._springs(asked.pop(correlation, -1), answered=True):
+                if self._springs(pending.pop(correlation, -1), answered=True):
                     return
                 client.sendall(_framed(frame.replace(self._theirs, self._ours)))
 

@@ -48,7 +48,7 @@ class Job:
 
 def settings(job: Job) -> dict[str, str]:
     """Flink's configuration for this job."""
-    found = {
+    config = {
         "pipeline.jars": job.jar.as_uri(),
         "parallelism.default": str(job.parallelism),
         "table.local-time-zone": "UTC",
@@ -62,8 +62,8 @@ def settings(job: Job) -> dict[str, str]:
         "rest.bind-address": "127.0.0.1",
     }
     if job.restored is not None:
-        found["execution.state-recovery.path"] = job.restored.as_uri()
-    return found
+        config["execution.state-recovery.path"] = job.restored.as_uri()
+    return config
 
 
 def statements(job: Job) -> list[str]:

@@ -103,8 +103,8 @@ class Bench:
             job_run = pool.submit(crashes.run_apart, self.ground, target, sink)
             seconds = self._until_whole(target.topic, job_run.done)
             job_run.result()
-        found = add_up(self.address, target.topic, self.true)
-        return Trial(f"Spark {__version__}", sink, instant, *found, round(seconds, 1))
+        sums = add_up(self.address, target.topic, self.true)
+        return Trial(f"Spark {__version__}", sink, instant, *sums, round(seconds, 1))
 
     def try_flink(self, sink: str, instant: Instant) -> Trial:
         """One run of the Flink job, killed or not. Raises IncomeError."""
@@ -125,8 +125,8 @@ class Bench:
             _wait_for_checkpoints(one, process)  # whatever it may still have to write is out
             if process.ended:
                 process.wait()  # raises, where it has failed
-        found = add_up(self.address, one.topic, self.true)
-        return Trial(f"Flink {VERSION}", sink, instant, *found, round(seconds, 1))
+        sums = add_up(self.address, one.topic, self.true)
+        return Trial(f"Flink {VERSION}", sink, instant, *sums, round(seconds, 1))
 
     def _kill_flink(self, one: Job, instant: Instant) -> None:
         """The job over the first half, then into the trap with the other."""

@@ -100,13 +100,13 @@ class SparkLevels(Levels):
             job.table.destroy()
             job = self._prepare(job.runs)
         yield
-        told = self._run(job)
+        parts = self._run(job)
         job.table.destroy()
         self.layouts.append(self.rows.layout)
-        self.parts_of.append([part.worlds for part in told])
-        self.count += sum(part.worlds for part in told)
-        search.transitions += sum(part.counted for part in told)
-        self._take_in(here, told)
+        self.parts_of.append([part.worlds for part in parts])
+        self.count += sum(part.worlds for part in parts)
+        search.transitions += sum(part.counted for part in parts)
+        self._take_in(here, parts)
         if self.count > here and self.count >= search.budget.states:
             raise Full
 
@@ -140,12 +140,12 @@ class SparkLevels(Levels):
 
     def _listen(self, job: Level) -> None:
         """What clients become that hear of a stop, where that is new."""
-        found: dict[tuple[int, int], set[int]] = {}
+        heard: dict[tuple[int, int], set[int]] = {}
         several = self.spark.parallelize(range(len(job.runs)), len(job.runs))
         for some in several.map(lambda number: job.listen(job.runs[number])).collect():
             for which, numbers in some.items():
-                found.setdefault(which, set()).update(numbers)
-        for (at, place), states in sorted(found.items()):
+                heard.setdefault(which, set()).update(numbers)
+        for (at, place), states in sorted(heard.items()):
             self.steps.sets[at][place].learn(np.array(sorted(states), np.uint64))
 
     def _run(self, job: Level) -> list[Part]:
@@ -155,16 +155,16 @@ class SparkLevels(Levels):
         parts = settled.partitionBy(count, int).mapPartitionsWithIndex(job.number_worlds)
         return sorted(parts.collect(), key=lambda part: part.part)
 
-    def _take_in(self, first: int, told: list[Part]) -> None:
+    def _take_in(self, first: int, parts: list[Part]) -> None:
         """Runs the handlers and claims that new worlds need, in the worlds' sequence."""
-        ends = first + np.cumsum([part.worlds for part in told])
+        ends = first + np.cumsum([part.worlds for part in parts])
         numbers = np.concatenate(
-            [part.new + end - part.worlds for part, end in zip(told, ends, strict=True)]
+            [part.new + end - part.worlds for part, end in zip(parts, ends, strict=True)]
         )
         if not len(numbers):
             return
         count = self.rows.layout.words
-        words = [np.concatenate([part.words[word] for part in told]) for word in range(count)]
+        words = [np.concatenate([part.words[word] for part in parts]) for word in range(count)]
         news = self._judge(words, numbers)
         for i in range(len(self.search.properties)):
             at = np.flatnonzero(news & (1 << i))

@@ -58,8 +58,8 @@ def write(path: Path, columns: Mapping[str, NDArray[Any]], words: Sequence[Words
 def read(path: Path, *names: str, words: int = 0) -> tuple[list[NDArray[Any]], list[Words]]:
     """Some columns, and the first so many words of each row."""
     columns = [*names, *(f"w{number}" for number in range(words))]
-    found = pq.read_table(path, columns=columns, partitioning=None)
-    arrays = [found[name].to_numpy() for name in columns]
+    table = pq.read_table(path, columns=columns, partitioning=None)
+    arrays = [table[name].to_numpy() for name in columns]
     return arrays[: len(names)], arrays[len(names) :]
 
 

@@ -93,7 +93,7 @@ class Table:
         time."""
         looks = [(place.find(words), self.layout) for place in self.places]
         looks.append((self.readings.find(self.layout, words), self.readings.met.rows.layout))
-        firsts = [find_first(found < 0, own, keys, at) for (found, own, keys), at in looks]
+        firsts = [find_first(numbers < 0, own, keys, at) for (numbers, own, keys), at in looks]
         return np.unique(np.concatenate(firsts))
 
 

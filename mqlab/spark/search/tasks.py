@@ -144,12 +144,12 @@ class Level:
     ) -> Iterator[tuple[int, Block]]:
         layout = self.table.value.layout
         whole = join(blocks, layout.words)
-        found = Distinct(layout, whole)
-        order = self._find_earlier(bucket, found, whole)
+        distinct = Distinct(layout, whole)
+        order = self._find_earlier(bucket, distinct, whole)
         if self.lasting:
             path, own = self.store.edges(self.number, bucket), find_parent(whole.order)
-            store.write(path, {"own": own, "to": order[found.numbers]})
-        mine = found.firsts
+            store.write(path, {"own": own, "to": order[distinct.numbers]})
+        mine = distinct.firsts
         new = whole.take(mine[order == whole.order[mine]], whole.counted)
         path = self.store.known(self.number, bucket)
         store.write(path, {"key": new.keys, "order": new.order}, new.words)
@@ -160,19 +160,19 @@ class Level:
             if high > low or not target:
                 yield target, new.take(slice(low, high), 0 if target else new.counted)
 
-    def _find_earlier(self, bucket: int, found: Distinct, whole: Block) -> Words:
+    def _find_earlier(self, bucket: int, distinct: Distinct, whole: Block) -> Words:
         """The order of each distinct row: that of the world of an earlier level which it is, or
         its own. Rows with equal keys are compared in full."""
-        order = whole.order[found.firsts]
-        keys = np.sort(whole.keys[found.firsts])
+        order = whole.order[distinct.firsts]
+        keys = np.sort(whole.keys[distinct.firsts])
         for level, layout in enumerate(self.layouts if len(keys) else []):
             path = self.store.known(level, bucket)
             (known,), _ = store.read(path, "key")
             at = np.flatnonzero(keys.take(np.searchsorted(keys, known), mode="clip") == known)
             if len(at):
                 (orders,), words = store.read(path, "order", words=layout.words)
-                rows = layout.repack([word[at] for word in words], found.rows.layout)
-                numbers = found.index.find(found.rows, known[at], rows)
+                rows = layout.repack([word[at] for word in words], distinct.rows.layout)
+                numbers = distinct.index.find(distinct.rows, known[at], rows)
                 same = np.flatnonzero(numbers >= 0)
                 order[numbers[same]] = orders[at[same]]
         return order

@@ -37,14 +37,14 @@ LINES = [line(LEFT, "08:00"), line(RIGHT, "08:00"), line(LEFT, "08:05"), line(RI
 def test_a_minute_closes_when_the_slower_partition_is_past_it() -> None:
     minutes = list(truth(LINES).lines)
     assert minutes == ["2011-12-05 08:00", "2011-12-05 08:05", "2011-12-05 08:03"]
-    records = feeder.records(LINES)
+    records = feeder.read_records(LINES)
     assert trials.closed_minutes(records, minutes) == ["2011-12-05 08:00"]
-    later = feeder.records([*LINES, line(RIGHT, "08:04")])
+    later = feeder.read_records([*LINES, line(RIGHT, "08:04")])
     assert trials.closed_minutes(later, minutes) == ["2011-12-05 08:00", "2011-12-05 08:03"]
 
 
 def test_half_of_the_orders_leave_the_topic_open_for_the_others(broker_address: str) -> None:
-    topic, records = f"Order-{uuid.uuid4().hex[:8]}", feeder.records(LINES)
+    topic, records = f"Order-{uuid.uuid4().hex[:8]}", feeder.read_records(LINES)
     assert feeder.feed(broker_address, topic, records, only=2) == 2
     assert CLOSING not in topics.read_values(broker_address, topic)
     assert feeder.feed(broker_address, topic, records) == 2 + 2, "the others, and two that close"
