@@ -27,8 +27,8 @@ def open_templates() -> Environment:
         extensions=["jinja2.ext.i18n"],
     )  # fmt: skip
     pages.policies["ext.i18n.trimmed"] = True
-    told: Any = pages  # the extension adds a method that the class does not know
-    told.install_gettext_callables(translate, _translate_count, newstyle=True)
+    translated: Any = pages  # the extension adds a method that the class does not know
+    translated.install_gettext_callables(translate, _translate_count, newstyle=True)
     return pages
 
 
@@ -59,5 +59,5 @@ def other_than(lang: Lang) -> Lang:
 def find_source(path: Path) -> Path:
     """The file beside `path` that says the same in the language that is spoken, `NAME.zh.md` beside
     `NAME.md`; itself where there is none."""
-    told = path.with_suffix(f".{spoken()}{path.suffix}")
-    return told if told.is_file() else path
+    twin = path.with_suffix(f".{spoken()}{path.suffix}")
+    return twin if twin.is_file() else path

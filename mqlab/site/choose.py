@@ -100,9 +100,9 @@ def _fill(source: Path, lang: Lang) -> str:
     )
 
 
-def _lead(found: re.Match[str]) -> str:
-    folder = "stories" if found[1] == "story" else "ways"
-    return f"{folder}/{found[2]}.html"
+def _lead(match: re.Match[str]) -> str:
+    folder = "stories" if match[1] == "story" else "ways"
+    return f"{folder}/{match[2]}.html"
 
 
 def _kills(role: str) -> str:

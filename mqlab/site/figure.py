@@ -31,14 +31,14 @@ def draw_figure() -> str:
     trace = load(SCENARIOS / f"{STORY}.scn", SYSTEMS).run.trace
     drawn = Player(trace, step=STEP, panels=list(PANELS)).svg()
     for number, (words, which, right, down) in enumerate(MARKS, 1):
-        found = [
+        places = [
             *re.finditer(
                 rf'<text x="([-.\d]+)" y="([-.\d]+)"[^>]*>{re.escape(words)}</text>', drawn
             )
         ]
-        if not found:
+        if not places:
             raise ValueError(f"the picture has no “{words}”: mend MARKS")
-        at = found[which]
+        at = places[which]
         x, y = float(at[1]) + right, float(at[2]) + down
         badge = BADGE.format(x=x, y=y, line=y + 4, number=number)
         drawn = drawn[: at.end()] + badge + drawn[at.end() :]

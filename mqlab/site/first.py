@@ -23,20 +23,20 @@ def cut_first(source: Path) -> dict[str, Any]:
     drawing; `visible`: the log of each record that a read_committed reader gets; `way`: pence
     that have left one account and not reached the other. In the language that is spoken. Raises
     ValueError for a caption that is too long, and for a step that no run takes."""
-    told = pick(tomllib.loads(source.read_text("utf-8")))
-    for one in (*told["steps"], *told["kills"]):
+    story = pick(tomllib.loads(source.read_text("utf-8")))
+    for one in (*story["steps"], *story["kills"]):
         if spoken() == "en" and len(one.get("caption", "").split()) > MOST_WORDS:
             raise ValueError(f"“{one['caption']}” has more than {MOST_WORDS} words")
     taken: set[str] = set()
     kills = []
-    for kill in told["kills"]:
-        run = kill["run"].format(pay=told["pay"], commit=told["commit"])
-        trace = scenario(f"# {kill['name']}\nsystem {told['system']}\n{run}\n")
-        steps = _cut(trace, told["steps"], kill, taken)
+    for kill in story["kills"]:
+        run = kill["run"].format(pay=story["pay"], commit=story["commit"])
+        trace = scenario(f"# {kill['name']}\nsystem {story['system']}\n{run}\n")
+        steps = _cut(trace, story["steps"], kill, taken)
         kills.append({"name": kill["name"], "chosen": kill.get("chosen", False), "steps": steps})
-    if never := [step["fact"] for step in told["steps"] if step["fact"] not in taken]:
+    if never := [step["fact"] for step in story["steps"] if step["fact"] not in taken]:
         raise ValueError(f"no run has a fact like “{never[0]}”")
-    return {"nodes": [[node["name"], node["title"]] for node in told["nodes"]], "kills": kills}
+    return {"nodes": [[node["name"], node["title"]] for node in story["nodes"]], "kills": kills}
 
 
 def _cut(
@@ -57,18 +57,18 @@ def _cut(
             seen.add(sign["fact"])
             kind = "box" if "at" in sign else "answer" if sign.get("answer") else "arrow"
             mark = {key: sign[key] for key in ("at", "from", "to", "words") if key in sign}
-            told = sign if "caption" in sign else steps.pop()
-            steps.append(_step(told, [*told.get("marks", ()), {"kind": kind, **mark}], snapshot))
+            texts = sign if "caption" in sign else steps.pop()
+            steps.append(_step(texts, [*texts.get("marks", ()), {"kind": kind, **mark}], snapshot))
     taken |= seen
     return steps
 
 
-def _step(told: Mapping[str, Any], marks: list[dict[str, str]], snapshot: Snapshot) -> Step:
+def _step(texts: Mapping[str, Any], marks: list[dict[str, str]], snapshot: Snapshot) -> Step:
     reader = next(one for one in snapshot.readers if one.name == "read_committed")
     money = snapshot.money
     return {
-        "caption": told["caption"],
-        "note": told["note"],
+        "caption": texts["caption"],
+        "note": texts["note"],
         "marks": marks,
         "visible": sorted({got.log for got in reader.got}),
         "way": money.due - money.seen if money else 0,

@@ -46,13 +46,13 @@ class Scene:
 def read_scenes(source: Path = SOURCE) -> tuple[Mapping[str, Any], tuple[Scene, ...]]:
     """What the source says of the whole, and its scenes, each of them run. ValueError for a caption
     that is too long, and for a sign that no fact of the run looks like."""
-    told = pick(tomllib.loads(source.read_text("utf-8")))
-    return told, tuple(_read(scene) for scene in told["scenes"])
+    lecture = pick(tomllib.loads(source.read_text("utf-8")))
+    return lecture, tuple(_read(scene) for scene in lecture["scenes"])
 
 
 def write_lecture(write: Write) -> int:
     """Write the speaker's page, a page per vote and per run, and the handout; how many."""
-    told, scenes = read_scenes()
+    lecture, scenes = read_scenes()
     steps = list(_list_steps(scenes))
     names = [name for name, _, _ in steps]
     for (name, scene, asks), following in zip(steps, [*names[1:], INDEX], strict=True):
@@ -62,7 +62,7 @@ def write_lecture(write: Write) -> int:
             player = Player(with_evidence(scene.trace, ""), step=0, title=scene.title)
             write(f"lecture/{name}", "", Lecture(scene.title, scene.cuts, following).page(player))
     shown = {
-        "told": told, "scenes": scenes, "first": names[0], "steps": steps,
+        "lecture": lecture, "scenes": scenes, "first": names[0], "steps": steps,
         "markdown": MarkdownIt().render,
     }  # fmt: skip
     write(f"lecture/{INDEX}", "lecture.html", shown)

@@ -101,16 +101,16 @@ def fetch_lite(cache: Path = CACHE / "lite") -> Path:
 
 
 def _find_tool(made: Path, name: str) -> str:
-    found = shutil.which(name, path=f"{made / 'bin'}:{made / 'Scripts'}")
-    assert found is not None, name
-    return found
+    tool = shutil.which(name, path=f"{made / 'bin'}:{made / 'Scripts'}")
+    assert tool is not None, name
+    return tool
 
 
 def _run(command: Sequence[str], folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise NoLabs(f"JupyterLite cannot be made ({said[-1]}); try again later")
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise NoLabs(f"JupyterLite cannot be made ({lines[-1]}); try again later")
 
 
 def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
@@ -224,7 +224,7 @@ def write_index(folder: Path, wheels: Sequence[Path], index: dict[str, Any]) -> 
     packages = {"nbformat": _write_nbformat(folder)}
     for path, about in metadata.items():
         name = _normal(about["Name"])
-        asked = [
+        required = [
             _normal(one) for one in about.get_all("Requires-Dist", []) if "extra ==" not in one
         ]
         with (
@@ -234,7 +234,7 @@ def write_index(folder: Path, wheels: Sequence[Path], index: dict[str, Any]) -> 
             for inside in wheel.infolist():
                 if not any(fnmatch(inside.filename, pattern) for pattern in LEFT_OUT):
                     written.writestr(inside, wheel.read(inside))
-        needs = [one for one in NEEDS.get(name, asked) if one in names]
+        needs = [one for one in NEEDS.get(name, required) if one in names]
         packages[name] = _describe(folder / path.name, name, about["Version"], needs)
     whole = {**index, "packages": packages}
     (folder / "pyodide-lock.json").write_text(json.dumps(whole), "utf-8")
@@ -277,6 +277,6 @@ def _read_metadata(path: Path) -> Message:
 
 def _normal(requirement: str) -> str:
     """The name at the beginning of a requirement, as an index writes it."""
-    found = re.match(r"[\w.-]+", requirement)
-    assert found is not None, requirement
-    return re.sub(r"[-_.]+", "-", found[0]).lower()
+    name = re.match(r"[\w.-]+", requirement)
+    assert name is not None, requirement
+    return re.sub(r"[-_.]+", "-", name[0]).lower()

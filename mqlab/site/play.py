@@ -57,8 +57,8 @@ def fetch_pyodide(cache: Path = CACHE / "npm") -> Path:
         command = [npm, "pack", f"pyodide@{VERSION}", "--silent", "--fetch-retries=1"]
         done = subprocess.run(command, cwd=cache, capture_output=True, text=True, check=False)
         if done.returncode or not path.is_file():
-            said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-            raise NoPlay(f"npm cannot fetch pyodide {VERSION} ({said[-1]}); try again later")
+            lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+            raise NoPlay(f"npm cannot fetch pyodide {VERSION} ({lines[-1]}); try again later")
     if hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
         raise NoPlay(f"{path} is not the pinned pyodide {VERSION}: delete it, then again")
     return path
@@ -77,8 +77,8 @@ def write_play(folder: Path, archive: Path, stories: Sequence[Story]) -> None:
         module = read_modules("widget.js", *files)
         (folder / name).write_text(f"{module}\nexport {{ Player, unpack }};\n", "utf-8")
     shutil.copyfile(HERE / "explorer.css", folder / "explorer.css")
-    told = {story.name: story.commands for story in stories}
-    (folder / "stories.json").write_text(json.dumps(told, ensure_ascii=False), "utf-8")
+    commands = {story.name: story.commands for story in stories}
+    (folder / "stories.json").write_text(json.dumps(commands, ensure_ascii=False), "utf-8")
     for name in ("play.css", "play.js", "worker.js"):
         shutil.copyfile(SOURCES / name, folder / name)
 

@@ -77,10 +77,10 @@ class Story:
     @property
     def words(self) -> str:
         """All that a search looks through, in small letters."""
-        said = (self.name, self.golden.script.system)
+        names = (self.name, self.golden.script.system)
         texts = (self.title, self.text, self.anomaly)
         both = (text.of(lang) for text in texts for lang in LANGUAGES)
-        return " ".join((*said, *both)).lower()
+        return " ".join((*names, *both)).lower()
 
 
 def list_stories(paths: tuple[Path, ...] = ()) -> Iterator[Story]:

@@ -29,7 +29,7 @@ class Settings:
 
 def read_settings(path: Path) -> Settings:
     """SettingsError where a line is no setting or names what the workload decides."""
-    found = Settings()
+    settings = Settings()
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -47,5 +47,5 @@ def read_settings(path: Path) -> Settings:
             raise SettingsError(
                 f"{path}: line {number}: {key} is set by the workload: leave it out"
             )
-        getattr(found, group)[key] = value.strip()
-    return found
+        getattr(settings, group)[key] = value.strip()
+    return settings

@@ -256,16 +256,16 @@ def _end_all(processes: list[subprocess.Popen[str]]) -> None:
             process.wait()
 
 
-def find_denied(said: str) -> str:
+def find_denied(words: str) -> str:
     """A sentence about the first right that is refused in these words of clients, or nothing."""
-    if (found := re.search(rf"\w+{writer.DENIED}", said)) is None:
+    if (right := re.search(rf"\w+{writer.DENIED}", words)) is None:
         return ""
     return (
-        f"the cluster refuses a right, and says {found[0]}: allow CREATE, READ and WRITE of topics "
+        f"the cluster refuses a right, and says {right[0]}: allow CREATE, READ and WRITE of topics "
         f"and WRITE of transactional ids whose names begin with {PREFIX}"
     )
 
 
 def _say(error: BaseException) -> str:
-    told = error.args[0] if error.args else error
-    return told.str() if hasattr(told, "str") else str(told)
+    cause = error.args[0] if error.args else error
+    return cause.str() if hasattr(cause, "str") else str(cause)

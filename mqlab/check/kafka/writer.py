@@ -135,12 +135,12 @@ def _retry(call: Any, over: threading.Event) -> None:
             call()
             return
         except KafkaException as error:
-            told = error.args[0]
-            if told.retriable() and not over.is_set():
+            cause = error.args[0]
+            if cause.retriable() and not over.is_set():
                 continue
-            if told.txn_requires_abort():
+            if cause.txn_requires_abort():
                 raise
-            raise Refused(str(told)) from error
+            raise Refused(str(cause)) from error
 
 
 if __name__ == "__main__":
