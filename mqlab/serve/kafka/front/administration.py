@@ -39,6 +39,7 @@ from ..wire.administration import (
     moment,
 )
 from ..wire.api import Ask
+from ..wire.encoding import by_topic
 from .internal import STATE
 
 if TYPE_CHECKING:
@@ -74,10 +75,6 @@ def finish_describe(broker: Broker, done: Gathering) -> DescribedTransactions:
 def _transaction(txn_id: str, answer: DescribeTransactionsResponse) -> DescribedTransaction:
     if answer.error:
         return DescribedTransaction(txn_id, answer.error)
-    topics: dict[str, list[int]] = {}
-    for name in answer.partitions:
-        topic, _, index = name.rpartition("-")
-        topics.setdefault(topic, []).append(int(index))
     return DescribedTransaction(
         txn_id,
         Error.NONE,
@@ -86,7 +83,9 @@ def _transaction(txn_id: str, answer: DescribeTransactionsResponse) -> Described
         moment(answer.start_ms),
         answer.pid,
         answer.epoch,
-        tuple(TopicPartitions(t, tuple(indexes)) for t, indexes in topics.items()),
+        tuple(
+            TopicPartitions(t, tuple(indexes)) for t, indexes in by_topic(answer.partitions).items()
+        ),
     )
 
 

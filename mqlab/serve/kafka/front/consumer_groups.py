@@ -24,6 +24,7 @@ from ....kafka.group.consumer.messages import (
 from ....kafka.group.consumer.values import ConsumerGroup, ConsumerMember
 from ....kernel import Caller, Effects
 from ..wire.api import Ask
+from ..wire.encoding import by_topic
 from ..wire.membership import (
     Assignment,
     Beat,
@@ -80,9 +81,10 @@ def finish_heartbeat(broker: Broker, done: Gathering) -> Beat:
         return Beat(answer.error, answer.message or None)
     assignment = None
     if answer.assignment is not None:
-        rows = by_topic(answer.assignment)
-        known = ((broker.topic(name), indexes) for name, indexes in rows)
-        assignment = Assignment(tuple(Partitions(t.uuid, i) for t, i in known if t is not None))
+        known = ((broker.topic(name), i) for name, i in by_topic(answer.assignment).items())
+        assignment = Assignment(
+            tuple(Partitions(t.uuid, tuple(sorted(i))) for t, i in known if t is not None)
+        )
     interval = timedelta(milliseconds=answer.heartbeat_ms)
     return Beat(Error.NONE, None, answer.member, answer.epoch, interval, assignment)
 
@@ -133,14 +135,7 @@ def _member(broker: Broker, group: ConsumerGroup, member: ConsumerMember) -> Con
 
 
 def _assignment(broker: Broker, partitions: Iterable[str]) -> Assignment:
-    known = ((broker.topic(name), name, indexes) for name, indexes in by_topic(partitions))
-    return Assignment(tuple(NamedPartitions(t.uuid, n, i) for t, n, i in known if t is not None))
-
-
-def by_topic(partitions: Iterable[str]) -> list[tuple[str, tuple[int, ...]]]:
-    """(topic, its partitions in order)."""
-    topics: dict[str, list[int]] = {}
-    for name in partitions:
-        topic, _, index = name.rpartition("-")
-        topics.setdefault(topic, []).append(int(index))
-    return [(topic, tuple(sorted(indexes))) for topic, indexes in topics.items()]
+    known = ((broker.topic(name), name, i) for name, i in by_topic(partitions).items())
+    return Assignment(
+        tuple(NamedPartitions(t.uuid, n, tuple(sorted(i))) for t, n, i in known if t is not None)
+    )

@@ -40,6 +40,7 @@ from ..wire.answers import (
     OffsetTopic,
 )
 from ..wire.api import Api, Ask
+from ..wire.encoding import by_topic
 from .epochs import epoch_error
 from .transactions import too_new
 
@@ -235,11 +236,7 @@ def _topics(
         return OffsetPartition(index, known.offset, known.leader_epoch, known.metadata)
 
     if wanted is None:
-        every: dict[str, list[int]] = {}
-        for partition in positions:
-            topic, _, index = partition.rpartition("-")
-            every.setdefault(topic, []).append(int(index))
-        wanted = tuple((t, _id_of(broker, t), tuple(i)) for t, i in every.items())
+        wanted = tuple((t, _id_of(broker, t), tuple(i)) for t, i in by_topic(positions).items())
     return tuple(
         OffsetTopic(t, tuple(offset_of(t, i) for i in row), given) for t, given, row in wanted
     )

@@ -27,7 +27,7 @@ from ....kafka.group.consumer.values import (
     TargetAssignment,
     TargetEpoch,
 )
-from .encoding import NO_TAGS, Pair, TopicId, array, compact, ints, string, tags
+from .encoding import NO_TAGS, Pair, TopicId, array, by_topic, compact, ints, string, tags
 
 GROUP, MEMBER, TARGET_EPOCH, TARGET, CURRENT = 3, 5, 6, 7, 8
 VERSION = b"\0\0"
@@ -51,7 +51,7 @@ def consumer_records(record: object, topic_id: TopicId) -> list[Pair] | None:
             value = struct.pack(">i", epoch) + tags((0, struct.pack(">q", at_ms)))
             return [(_key(TARGET_EPOCH, group), VERSION + value)]
         case TargetAssignment(group=group, member=name, partitions=partitions):
-            rows = ((topic, ints(i for i, _ in row)) for topic, row in _topics(_bare(partitions)))
+            rows = ((topic, ints(sorted(i))) for topic, i in by_topic(partitions).items())
             value = _assigned(rows, topic_id) + NO_TAGS
             return [(_key(TARGET, group, name), VERSION + value)]
         case CurrentAssignment(group=group, member=name):
@@ -93,10 +93,6 @@ def _held(held: Held, topic_id: TopicId) -> bytes:
 def _assigned(rows: Iterable[tuple[str, bytes]], topic_id: TopicId) -> bytes:
     known = ((topic_id(topic), data) for topic, data in rows)
     return array(uuid.bytes + data + NO_TAGS for uuid, data in known if uuid is not None)
-
-
-def _bare(partitions: Iterable[str]) -> Held:
-    return tuple((name, 0) for name in partitions)
 
 
 def _topics(held: Held) -> list[tuple[str, list[tuple[int, int]]]]:

@@ -21,6 +21,15 @@ TopicId = Callable[[str], UUID | None]
 NO_TAGS = b"\0"
 
 
+def by_topic(partitions: Iterable[str]) -> dict[str, list[int]]:
+    """Partitions as most messages list them: topic → its partitions' numbers, in their order."""
+    topics: dict[str, list[int]] = {}
+    for name in partitions:
+        topic, _, index = name.rpartition("-")
+        topics.setdefault(topic, []).append(int(index))
+    return topics
+
+
 def string(text: str | None) -> bytes:
     """Two bytes of length; -1 for null."""
     if text is None:

@@ -21,7 +21,6 @@ with what a 4.3.1 broker wrote.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 
 from ....kafka.coordinator import Entry, StateRecord
 from ....kafka.group import GroupMetadata, GroupTombstone, Offsets, OffsetTombstones
@@ -29,7 +28,7 @@ from ....kafka.log import Batch
 from ....kafka.states import TxnState
 from ....kernel import replace
 from .consumer_records import consumer_records
-from .encoding import NO_TAGS, Pair, TopicId, array, block, compact, ints, string, tags
+from .encoding import NO_TAGS, Pair, TopicId, array, block, by_topic, compact, ints, string, tags
 from .records import TRANSACTIONAL, Records, assemble_batch
 
 OFFSET_KEY, GROUP_KEY, TXN_KEY = 1, 2, 0
@@ -58,7 +57,7 @@ def transaction(record: StateRecord, flexible: bool) -> Pair:
         return key, None
     fixed = struct.pack(">qhib", entry.pid, entry.epoch, entry.timeout_ms, STATUS[entry.state])
     stamps = struct.pack(">qq", entry.update_ms, entry.start_ms)
-    topics = _by_topic(entry.partitions)
+    topics = by_topic(entry.partitions)
     if not flexible:
         rows = b"".join(
             string(t) + struct.pack(f">i{len(i)}i", len(i), *i) for t, i in topics.items()
@@ -80,14 +79,6 @@ def _neighbours(entry: Entry) -> bytes:
     if entry.client_version:
         fields.append((2, struct.pack(">h", entry.client_version)))
     return tags(*fields)
-
-
-def _by_topic(partitions: Iterable[str]) -> dict[str, list[int]]:
-    topics: dict[str, list[int]] = {}
-    for name in partitions:
-        topic, _, index = name.rpartition("-")
-        topics.setdefault(topic, []).append(int(index))
-    return topics
 
 
 # ---- __consumer_offsets ----------------------------------------------------------------
