@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from ...kernel import Caller, Effect, Fact, FactKind, Send, Telling, Text, Words
-from ...kernel.run import describe_effect, new_fact
+from ...kernel.run import RECOVERED, TIMER, describe_effect, new_fact
 from ...kernel.text import NOTHING
 from .lanes import DISK, Lanes
 from .outside import Dropped, Killed, Outside
@@ -94,6 +95,17 @@ class Teller:
                     at_ms=self._at_ms,
                 )
             )
+
+    def _add_recovery(self, name: str, role: Any) -> None:
+        for text in role.describe_changes(None) or (RECOVERED(),):
+            self._add(new_fact(FactKind.RECOVERY, name, text, body=text.made), Telling())
+
+    def _add_timer(self, name: str, timer: str) -> None:
+        self._add(new_fact(FactKind.TIMER, name, TIMER(name=timer)), Telling())
+
+    def _add_change(self, name: str, text: Text, telling: Telling | None = None) -> None:
+        change = new_fact(FactKind.CHANGE, name, text, body=text.made)
+        self._add(change, telling or Telling())
 
     def _from_outside(self, name: str, what: Outside | None) -> None:
         """What happened to a client, or to the node of the role `name`; None: it has gone."""

@@ -30,7 +30,6 @@ from ....kernel import (
     Caller,
     Event,
     Fact,
-    FactKind,
     Fired,
     Put,
     Reply,
@@ -41,7 +40,6 @@ from ....kernel import (
     replace,
 )
 from ....kernel.reasons import say_unguarded
-from ....kernel.run import RECOVERED, TIMER, new_fact
 from ...trace.outside import Held, Outside
 from ...trace.recorder import Step
 from ...trace.teller import Teller
@@ -174,17 +172,15 @@ class Observer(Teller):
         empty = hasattr(new, "part") and not new.part.hw
         if name in self.lanes.used or (name == self.coordinator and new.entries):
             if not empty and self.lanes.admit(name, self.steps):
-                for text in new.describe_changes(None) or (RECOVERED(),):
-                    self._add(new_fact(FactKind.RECOVERY, name, text, body=text.made), Telling())
+                self._add_recovery(name, new)
 
     def _began(self, name: str, old: Any, new: Any, event: Event) -> None:
         """What precedes the effects: a timer, a frontier that moved."""
         if isinstance(event, Fired):
-            self._add(new_fact(FactKind.TIMER, name, TIMER(name=event.timer)), Telling())
+            self._add_timer(name, event.timer)
         if old is not None and name in self.lanes.used:
             for text in new.describe_changes(old):
-                change = new_fact(FactKind.CHANGE, name, text, body=text.made)
-                self._add(change, self._explain_change(name, event))
+                self._add_change(name, text, self._explain_change(name, event))
 
     def _done(self, name: str, event: Event, effect: Any) -> None:
         model = self.model

@@ -17,7 +17,6 @@ from ....kernel import (
     Effect,
     Event,
     Fact,
-    FactKind,
     Fired,
     Reply,
     Request,
@@ -26,7 +25,6 @@ from ....kernel import (
     Text,
     replace,
 )
-from ....kernel.run import RECOVERED, TIMER, new_fact
 from ....pulsar.messages import (
     Ack,
     AddPartitionToTxn,
@@ -137,8 +135,7 @@ class Observer(Teller):
 
     def _recovered(self, name: str, new: Hosted) -> None:
         if self.lanes.admit(name, self.steps):
-            for text in new.role.describe_changes(None) or (RECOVERED(),):
-                self._add(new_fact(FactKind.RECOVERY, name, text, body=text.made), Telling())
+            self._add_recovery(name, new.role)
 
     def _began(self, name: str, old: Any, new: Hosted, event: Event) -> None:
         """What precedes the effects: a request, a timer, what has changed in memory."""
@@ -147,11 +144,11 @@ class Observer(Teller):
             conn = _find_conn(event.body.caller)
             self._tell_effect(conn, name, event, Send(name, simplify(request)))
         if isinstance(event, Fired) and self.lanes.admit(name, self.steps):
-            self._add(new_fact(FactKind.TIMER, name, TIMER(name=event.timer)), Telling())
+            self._add_timer(name, event.timer)
         if old is None or not self.lanes.admit(name, self.steps):
             return
         for text in new.role.describe_changes(old):
-            self._add(new_fact(FactKind.CHANGE, name, text, body=text.made), Telling())
+            self._add_change(name, text)
 
     def _note(self, name: str, effect: Effect) -> None:
         """What a later picture needs of an effect."""

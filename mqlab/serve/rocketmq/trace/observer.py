@@ -18,15 +18,12 @@ from ....kernel import (
     Effect,
     Event,
     Fact,
-    FactKind,
     Fired,
     Reply,
     Request,
     Send,
-    Telling,
     Text,
 )
-from ....kernel.run import RECOVERED, TIMER, new_fact
 from ....rocketmq.group.messages import ConsumerSendMsgBack, PullMessageResponse
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import (
@@ -127,8 +124,7 @@ class Observer(Teller):
 
     def _recovered(self, new: Front) -> None:
         if self.lanes.admit(FRONT, self.steps):
-            for text in new.broker.describe_changes(None) or (RECOVERED(),):
-                self._add(new_fact(FactKind.RECOVERY, FRONT, text, body=text.made), Telling())
+            self._add_recovery(FRONT, new.broker)
 
     def _began(self, old: Any, new: Front, event: Event) -> None:
         """What precedes the effects: a request, a timer, what has changed in memory."""
@@ -139,9 +135,9 @@ class Observer(Teller):
                 meaning = partial(explain_request, self.model.book, request)
                 self._fact(event.caller.name, FRONT, Send(FRONT, request), meaning)
         if isinstance(event, Fired) and not event.timer.startswith(PULL):
-            self._add(new_fact(FactKind.TIMER, FRONT, TIMER(name=event.timer)), Telling())
+            self._add_timer(FRONT, event.timer)
         for text in new.broker.describe_changes(old) if old is not None else ():
-            self._add(new_fact(FactKind.CHANGE, FRONT, text, body=text.made), Telling())
+            self._add_change(FRONT, text)
 
     def _read(self, body: Any) -> Any:
         """A request in the words of a lesson; None for what is not told."""
