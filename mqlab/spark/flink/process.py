@@ -13,7 +13,6 @@ import signal
 import subprocess
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 from ..errors import IncomeError
 from .home import Flink
@@ -77,12 +76,7 @@ class Process:
     def __enter__(self) -> Process:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.kill()
         self._process.wait()
         assert self._process.stdin is not None
