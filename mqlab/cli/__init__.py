@@ -29,12 +29,12 @@ AddressOf = Callable[..., AbstractContextManager[str]]
 
 def commands() -> dict[str, str]:
     """Name and help line of each command there is; read from the sources, not imported."""
-    found = {}
+    help_lines = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
         help_line = _help_line(path)
         if help_line is not None:
-            found[path.stem] = help_line
-    return found
+            help_lines[path.stem] = help_line
+    return help_lines
 
 
 def _help_line(path: Path) -> str | None:
@@ -45,7 +45,7 @@ def _help_line(path: Path) -> str | None:
     return None
 
 
-def build_parser(asked: str | None) -> tuple[argparse.ArgumentParser, ModuleType | None]:
+def build_parser(chosen: str | None) -> tuple[argparse.ArgumentParser, ModuleType | None]:
     """The parser of all commands; only the one asked for knows its own arguments."""
     parser = argparse.ArgumentParser(
         prog="mqlab", description="Step through, break and check message-queue transactions."
@@ -55,7 +55,7 @@ def build_parser(asked: str | None) -> tuple[argparse.ArgumentParser, ModuleType
     module = None
     for name, help_line in commands().items():
         command = choices.add_parser(name, help=help_line, description=help_line)
-        if name == asked:
+        if name == chosen:
             module = importlib.import_module(f"mqlab.cli.{name}")
             module.add_arguments(command)
     return parser, module
@@ -88,9 +88,9 @@ def _run(module: ModuleType, args: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit codes: 0 done, 1 a check said no, 2 the user must change something."""
     words = list(sys.argv[1:] if argv is None else argv)
-    asked = next((word for word in words if not word.startswith("-")), None)
+    chosen = next((word for word in words if not word.startswith("-")), None)
     try:
-        parser, module = build_parser(asked)
+        parser, module = build_parser(chosen)
         args = parser.parse_args(words)
         assert module is not None, "argparse lets no unknown command through"
         return _run(module, args)
@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         from ..places import TO_INSTALL
 
-        needs = f"`mqlab {asked}` needs the package {error.name}"
+        needs = f"`mqlab {chosen}` needs the package {error.name}"
         print(f"mqlab: {needs}: {TO_INSTALL}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # `mqlab … | head`: the reader has seen enough

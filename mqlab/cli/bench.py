@@ -108,8 +108,8 @@ def _server(others: dict[str, str]) -> Figures:
         other = others.get(name, "")
         figures = load(f"mqlab.serve.{name}.bench:FIGURES")
         with load(f"mqlab.serve.{name}:serve")() as broker:
-            found = measure_in_turns(figures, broker.address, *filter(None, [other]))
-        for figure, values in found.items():
+            measurements = measure_in_turns(figures, broker.address, *filter(None, [other]))
+        for figure, values in measurements.items():
             for who, value in zip((f"mqlab serve {name}", other), values, strict=False):
                 yield f"{who}, {figure}", f"{value:,.0f}"
 
@@ -136,10 +136,10 @@ def _income() -> Figures:
     from ..spark.bench import measure_sinks
 
     with serve() as broker:
-        found = measure_sinks(broker.address)
+        figures = measure_sinks(broker.address)
     for name in ("at-least-once", "exactly-once"):
-        yield f"orders/s, {name}", f"{found[name]:,.0f}"
-    yield "exactly-once ÷ at-least-once", f"{found['ratio']:.2f}"
+        yield f"orders/s, {name}", f"{figures[name]:,.0f}"
+    yield "exactly-once ÷ at-least-once", f"{figures['ratio']:.2f}"
 
 
 def _player() -> Figures:

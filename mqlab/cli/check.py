@@ -60,7 +60,7 @@ def _add_history(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0: nothing found; 1: anomalies; 2 (UserError): it could not be done, or not to the end."""
     if args.what == "history":
-        return tell(check_file(args.file))
+        return print_report(check_file(args.file))
     return run_kafka(args) if args.what == "kafka" else run_java(args)
 
 
@@ -98,12 +98,12 @@ def run_kafka(args: argparse.Namespace) -> int:
         finally:
             load.keep(path)
             print(f"the history is in {path}")
-        said = load.read_errors()
-    report, denied = check_file(path), find_denied(said)
+        errors = load.read_errors()
+    report, denied = check_file(path), find_denied(errors)
     if not report.counts.get("send"):
-        last = said.splitlines()[-1] if said else "they were given no time"
+        last = errors.splitlines()[-1] if errors else "they were given no time"
         raise UserError(denied or f"the writers could not write: {last}")
-    status = tell(report)
+    status = print_report(report)
     if not drained:
         why = denied or "the cluster stopped answering before everything was read"
         raise UserError(f"{why}; the lines above are what the history tells so far")
@@ -134,7 +134,7 @@ def run_java(args: argparse.Namespace) -> int:
     if not path.exists():
         raise UserError(failed)
     print(f"the history is in {path}")
-    status = tell(check_file(path))
+    status = print_report(check_file(path))
     if failed:
         raise UserError(f"{failed}; the lines above are what the history tells so far")
     return status
@@ -154,7 +154,7 @@ def _try_address(address: str) -> None:
         ) from error
 
 
-def tell(report: Report) -> int:
+def print_report(report: Report) -> int:
     """Print a report; 1 where it holds a finding."""
     for line in _lines(report):
         print(escape_unseen(line))
@@ -169,17 +169,17 @@ def _lines(report: Report) -> Iterator[str]:
         f"{counts.get('unknown', 0):,} unknown, {counts.get('never', 0):,} never ended), "
         f"{counts.get('read', 0):,} reads"
     )
-    found = Counter(finding.anomaly for finding in report.findings)
+    anomalies = Counter(finding.anomaly for finding in report.findings)
     for anomaly in ANOMALIES:
-        if found[anomaly]:
-            yield f"FOUND {anomaly}: {found[anomaly]:,}"
+        if anomalies[anomaly]:
+            yield f"FOUND {anomaly}: {anomalies[anomaly]:,}"
             shown = [one for one in report.findings if one.anomaly == anomaly][:SHOWN]
             for finding in shown:
                 yield f"  {finding.sentence}"
                 yield from (f"    line {e.line}: {_text(e)}" for e in finding.events)
-            if found[anomaly] > SHOWN:
-                yield f"  … and {found[anomaly] - SHOWN:,} more"
-    if not found:
+            if anomalies[anomaly] > SHOWN:
+                yield f"  … and {anomalies[anomaly] - SHOWN:,} more"
+    if not anomalies:
         yield "found nothing that a correct cluster cannot show"
     yield from (f"not decided: {sentence}" for sentence in report.undecided)
 

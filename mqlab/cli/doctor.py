@@ -29,17 +29,17 @@ PORT = 8888
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked for. `found` is empty where it is missing; `todo` says what to do."""
+    """One thing looked for. `detail` is empty where it is missing; `todo` says what to do."""
 
     name: str
     title: str
-    found: str
+    detail: str
     todo: str
     needed: bool = True
 
     def line(self) -> str:
-        if self.found:
-            return f"ok        {self.title}: {self.found}"
+        if self.detail:
+            return f"ok        {self.title}: {self.detail}"
         state = "missing" if self.needed else "optional"
         return f"{state:9} {self.title}: {self.todo}"
 
@@ -83,8 +83,8 @@ def driver() -> str:
     if spec is None or not spec.submodule_search_locations:
         return ""
     node = Path(spec.submodule_search_locations[0], "driver", "node")
-    said = _says(str(node), "--version").strip()
-    return f"starts ({said})" if re.fullmatch(r"v[0-9.]+", said) else ""
+    version = _says(str(node), "--version").strip()
+    return f"starts ({version})" if re.fullmatch(r"v[0-9.]+", version) else ""
 
 
 @cache
@@ -99,9 +99,9 @@ def font() -> str:
 @cache
 def letters() -> str:
     """DejaVu and Liberation, the fonts with which the pictures are tried, if both are there."""
-    found = _says("fc-list", ":", "family").splitlines()
+    families = _says("fc-list", ":", "family").splitlines()
     wanted = ("DejaVu Sans", "Liberation Sans")
-    return " and ".join(wanted) if set(wanted) <= set(found) else ""
+    return " and ".join(wanted) if set(wanted) <= set(families) else ""
 
 
 def _python() -> str:
@@ -212,8 +212,8 @@ def run(args: argparse.Namespace) -> int:
         probes = {name: look for name, _, look, _, _ in PROBES}
         print(" ".join(name for name in SYSTEM if not probes[name]()))
         return 0
-    found = findings()
-    missing = [finding for finding in found if finding.needed and not finding.found]
-    for finding in missing if args.brief else found:
+    report = findings()
+    missing = [finding for finding in report if finding.needed and not finding.detail]
+    for finding in missing if args.brief else report:
         print(finding.line())
     return 1 if missing else 0

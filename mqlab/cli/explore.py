@@ -161,34 +161,34 @@ def run(args: argparse.Namespace) -> int:
         return _search_all(quick, args, memory, workers=min(2, os.cpu_count() or 1))
     try:
         line, bounds = choose_system(args)
-        found = system(line)
+        model = system(line)
     except (ScenarioError, ValueError) as error:
         raise UserError(str(error)) from error
-    nodes = {spec.name for spec in found.nodes()}
+    nodes = {spec.name for spec in model.nodes()}
     for name in (*(bounds.killable or ()), *(bounds.restartable or ())):
         if name not in nodes:
             raise UserError(f"no node {name!r}; there are: {', '.join(sorted(nodes))}")
     if args.swarm:
-        return _swarm(found, bounds, args)
+        return _swarm(model, bounds, args)
     if args.symmetry:
-        return _search_both(found, bounds, args, memory)
-    return _search(found, bounds, args, memory, args.disk)
+        return _search_both(model, bounds, args, memory)
+    return _search(model, bounds, args, memory, args.disk)
 
 
 def _search_both(
-    found: System, bounds: Budget, args: argparse.Namespace, memory: int | None
+    model: System, bounds: Budget, args: argparse.Namespace, memory: int | None
 ) -> int:
     """With equal nodes that may change their names, and without: counts and verdicts of both."""
     if args.disk or args.spark:
         raise UserError("equal nodes are looked for in memory: leave out --disk and --spark")
-    print(f"system {found.line()}", flush=True)
+    print(f"system {model.line()}", flush=True)
     verdicts = []
     try:
         for symmetry in (True, False):
             search = explore_equal if symmetry else explore
-            one = search(found, bounds, None, _choose_progress(), memory)
+            one = search(model, bounds, None, _choose_progress(), memory)
             _clear_line()
-            names = f"{', '.join(found.symmetric)} equal" if symmetry else "each node by itself"
+            names = f"{', '.join(model.symmetric)} equal" if symmetry else "each node by itself"
             print(f"{names}:\n{one}", flush=True)
             verdicts.append(one)
     except ValueError as error:
@@ -200,29 +200,29 @@ def _search_both(
     return _tell_found(verdicts, args)
 
 
-def _swarm(found: System, bounds: Budget, args: argparse.Namespace) -> int:
+def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
     """Random schedules: 1 where one of them breaks a claim."""
     if args.disk:
         raise UserError("random schedules keep nothing: leave out --disk")
-    print(f"system {found.line()}", flush=True)
+    print(f"system {model.line()}", flush=True)
     try:
         if args.spark:
-            told = _swarm_on_spark(found, bounds, args)
+            walks = _swarm_on_spark(model, bounds, args)
         else:
-            told = swarm(found, bounds, range(args.swarm))
+            walks = swarm(model, bounds, range(args.swarm))
     except ValueError as error:
         raise UserError(str(error)) from error
     _clear_line()
-    print(told)
-    return _tell_examples("shrunk run that breaks", told.counterexamples, args)
+    print(walks)
+    return _tell_examples("shrunk run that breaks", walks.counterexamples, args)
 
 
-def _swarm_on_spark(found: System, bounds: Budget, args: argparse.Namespace) -> Swarm:
+def _swarm_on_spark(model: System, bounds: Budget, args: argparse.Namespace) -> Swarm:
     try:
         from ..spark.errors import IncomeError
         from ..spark.search.walks import swarm_on_spark
 
-        return swarm_on_spark(partial(system, found.line()), bounds, range(args.swarm), args.spark)
+        return swarm_on_spark(partial(system, model.line()), bounds, range(args.swarm), args.spark)
     except ModuleNotFoundError as error:
         raise UserError(f"walks on Spark need the package {error.name}: {TO_INSTALL}") from error
     except IncomeError as error:
@@ -258,22 +258,22 @@ def _resume(args: argparse.Namespace, memory: int | None) -> int:
         raise UserError("a folder knows its system and bounds: `mqlab explore --resume DIR`")
     try:
         line, bounds = read_search(Path(args.resume))
-        found = system(line)
+        model = system(line)
     except (Damaged, ScenarioError) as error:
         raise UserError(str(error)) from error
     bounds = replace(bounds, states=args.states or ON_DISK)
-    return _search(found, bounds, args, memory, args.resume)
+    return _search(model, bounds, args, memory, args.resume)
 
 
 def _search(
-    found: System, bounds: Budget, args: argparse.Namespace, memory: int | None, disk: str | None
+    model: System, bounds: Budget, args: argparse.Namespace, memory: int | None, disk: str | None
 ) -> int:
     """One system, and what is told of it."""
-    print(f"system {found.line()}", flush=True)
+    print(f"system {model.line()}", flush=True)
     try:
         with _open_spark(args) as further:
-            shelf = _open_shelf(Path(disk), found, bounds) if disk and not further else None
-            verdict = explore(found, bounds, None, _choose_progress(), memory, shelf, further)
+            shelf = _open_shelf(Path(disk), model, bounds) if disk and not further else None
+            verdict = explore(model, bounds, None, _choose_progress(), memory, shelf, further)
     except OverflowError as error:
         raise UserError(f"{error}: take a smaller system, or smaller bounds") from error
     _clear_line()
@@ -289,14 +289,14 @@ def _search(
     return _tell_found([verdict], args)
 
 
-def _open_shelf(folder: Path, found: System, bounds: Budget) -> Shelf:
+def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:
     try:
         from ..explore.described import Damaged
         from ..explore.shelf import Shelf
     except ModuleNotFoundError as error:
         raise UserError(f"a search on disk needs the package {error.name}: {TO_INSTALL}") from error
     try:
-        return Shelf(folder, found, bounds)
+        return Shelf(folder, model, bounds)
     except (Damaged, OSError) as error:
         raise UserError(str(error)) from error
 
@@ -314,7 +314,7 @@ def _tell_found(verdicts: list[Verdict], args: argparse.Namespace) -> int:
 
 def _tell_examples(head: str, shortest: dict[str, Counterexample], args: argparse.Namespace) -> int:
     for names, example in _grouped(shortest):
-        _tell(head, names, example)
+        _print_run(head, names, example)
     if args.view:
         _view(list(shortest.values()), Path(args.view))
     return 1 if shortest else 0
@@ -395,23 +395,23 @@ def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
     given = _given(args)
     states = args.states or (ON_DISK if args.disk else STATES)
     line = shlex.join(args.system) if len(args.system) > 1 else args.system[0]
-    found = _lesson(line, args.off, args.claim)
-    own = replace(found.budget, states=states)
+    searched = _lesson(line, args.off, args.claim)
+    own = replace(searched.budget, states=states)
     off = f" off={','.join(args.off)}" if args.off else ""
-    return found.line + off, Budget(**given, states=states) if given else own
+    return searched.line + off, Budget(**given, states=states) if given else own
 
 
 def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
     """What is searched: the lesson's own where a broker is named and nothing more."""
-    found = find_lesson(line)
-    if found is None:
+    entry = find_lesson(line)
+    if entry is None:
         if claim is not None:
             known = ", ".join(list_brokers("searches"))
             raise UserError(
                 f"--claim belongs to a broker ({known}): expected `kafka --claim` and its name"
             )
         return Searched("", line)
-    searches, lesson = found
+    searches, lesson = entry
     if claim is not None and claim not in searches.claims:
         raise UserError(f"expected `{line} --claim` with one of {', '.join(searches.claims)}")
     case = searches.claims[claim] if claim is not None else None
@@ -456,18 +456,18 @@ def _progress() -> Callable[[int, int], None]:
     return tell
 
 
-def _grouped(found: dict[str, Counterexample]) -> list[tuple[list[str], Counterexample]]:
+def _grouped(examples: dict[str, Counterexample]) -> list[tuple[list[str], Counterexample]]:
     """Each run that was found, the shortest first, with everything it breaks."""
     runs: dict[tuple[str, ...], list[str]] = {}
-    for name, example in sorted(found.items(), key=lambda pair: len(pair[1].schedule)):
+    for name, example in sorted(examples.items(), key=lambda pair: len(pair[1].schedule)):
         runs.setdefault((example.system.line(), *example.schedule), []).append(name)
-    return [(names, found[names[0]]) for names in runs.values()]
+    return [(names, examples[names[0]]) for names in runs.values()]
 
 
-def _tell(head: str, names: list[str], example: Counterexample) -> None:
+def _print_run(head: str, names: list[str], example: Counterexample) -> None:
     trace = example.trace()
-    said = ", ".join(f"“{name}”" for name in names)
-    print(f"\n{head} {said}, in\nsystem {example.system.line()}\n{trace}")
+    claims = ", ".join(f"“{name}”" for name in names)
+    print(f"\n{head} {claims}, in\nsystem {example.system.line()}\n{trace}")
     print(f"\nthe same run, to see: mqlab open {encode(example.system, trace)}")
 
 

@@ -19,5 +19,5 @@ def add_language(parser: argparse.ArgumentParser, of: str) -> None:
 def find_language() -> Lang:
     """The language that this system speaks, as gettext reads it."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
-    said = next((os.environ[name] for name in names if os.environ.get(name)), "")
-    return "zh" if said.lower().startswith("zh") else "en"
+    locale = next((os.environ[name] for name in names if os.environ.get(name)), "")
+    return "zh" if locale.lower().startswith("zh") else "en"

@@ -25,6 +25,6 @@ def run(args: argparse.Namespace) -> int:
         play, note = reopen_run(args.token)
     except ValueError as error:
         raise UserError(str(error)) from error
-    if said := note.of(args.lang):
-        print(said)
+    if remark := note.of(args.lang):
+        print(remark)
     return write_picture(play.trace, args, Path("run.html"), Lecture(), shown=True)

@@ -86,9 +86,9 @@ def photograph_slide(page: Page, lecture: str) -> bytes:
 
 def size_of(svg: str) -> tuple[int, int]:
     """Width and height of a still in whole pixels."""
-    found = re.search(r' width="([\d.]+)" height="([\d.]+)"', svg)
-    assert found, "a still has a size"
-    return math.ceil(float(found[1])), math.ceil(float(found[2]))
+    size = re.search(r' width="([\d.]+)" height="([\d.]+)"', svg)
+    assert size, "a still has a size"
+    return math.ceil(float(size[1])), math.ceil(float(size[2]))
 
 
 def film(page: Page, stills: Sequence[str], times_ms: Sequence[int]) -> bytes:

@@ -62,12 +62,12 @@ def write_picture(
     if out.suffix not in KINDS:
         raise UserError(f"cannot write {out}: name it by what it is to be ({KINDS_IN_WORDS})")
     try:
-        said = _write(trace, args, out, lecture)
+        summary = _write(trace, args, out, lecture)
     except ValueError as error:
         raise UserError(f"this run cannot be drawn: {error}") from error
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
-    _show(out, said, args, shown)
+    _show(out, summary, args, shown)
     return 0
 
 
@@ -92,9 +92,9 @@ def write_comparison(
     return 0
 
 
-def _show(out: Path, said: str, args: argparse.Namespace, shown: bool) -> None:
+def _show(out: Path, summary: str, args: argparse.Namespace, shown: bool) -> None:
     """Say what was written, and open it where no name was given."""
-    print(f"wrote {out} ({out.stat().st_size / 1000:.0f} kB, {said})")
+    print(f"wrote {out} ({out.stat().st_size / 1000:.0f} kB, {summary})")
     if shown and args.output is None and not args.no_browser:
         address = out.resolve().as_uri()
         if not webbrowser.open(address):

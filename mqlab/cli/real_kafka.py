@@ -137,9 +137,9 @@ def index_of(folder: Path) -> Any:
         name = log_of(partition)
         try:
             return [
-                entry(found.pid, found.first_offset, found.last_offset, found.lso)
+                entry(txn.pid, txn.first_offset, txn.last_offset, txn.lso)
                 for effect in journal.replay()
-                if isinstance(found := getattr(effect, "entry", None), AbortedTxn)
+                if isinstance(txn := getattr(effect, "entry", None), AbortedTxn)
                 and getattr(effect, "log", "") == name
             ]
         finally:

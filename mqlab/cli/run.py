@@ -73,13 +73,13 @@ def _tell(golden: Golden, args: argparse.Namespace) -> str:
 
 def scenario_files(names: list[str]) -> list[Path]:
     """Files as named, folders searched; UserError where there is nothing."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for name in names:
         path = Path(name)
-        found += sorted(path.rglob("*.scn")) if path.is_dir() else [find_file(name)]
-    if not found:
+        paths += sorted(path.rglob("*.scn")) if path.is_dir() else [find_file(name)]
+    if not paths:
         raise UserError(f"no .scn file in {', '.join(names)}")
-    return found
+    return paths
 
 
 def find_file(name: str) -> Path:
