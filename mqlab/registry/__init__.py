@@ -23,8 +23,8 @@ class Systems(Mapping[str, type[System]]):
     """The classes by their names. Each is loaded when a line names it: a lab needs one or two."""
 
     def __getitem__(self, name: str) -> type[System]:
-        found: type[System] = load(find_owner(name).systems[name])
-        return found
+        kind: type[System] = load(find_owner(name).systems[name])
+        return kind
 
     def __iter__(self) -> Iterator[str]:
         return (name for broker in list_brokers().values() for name in broker.systems)
@@ -72,9 +72,9 @@ def system(line: str) -> System:
 def reopen_run(token: str) -> tuple[Play, Text]:
     """The run of a token, and what is different here where another engine made it. Raises
     ValueError where the text is no token, and where the run is not possible here."""
-    found = decode(token)
-    play = Play(system(found.line))
-    return play, play.replay(found)
+    recorded = decode(token)
+    play = Play(system(recorded.line))
+    return play, play.replay(recorded)
 
 
 def open_run(token: str) -> Play:

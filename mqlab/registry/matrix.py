@@ -76,15 +76,15 @@ class Found:
     def prove(self) -> str:
         """How many choices the run has, and its token."""
         try:
-            found = search(self.case)
+            example = search(self.case)
         except LookupError as error:
             raise Unproved(f"{self.command}: {error}") from error
         if self.case.off:
             verdict = with_everything_on(self.case)
             if not verdict.complete or verdict.counterexamples:
                 raise Unproved(f"{self.command}: with everything on, {verdict}")
-        token = encode(found.system, found.trace())
-        return f"{len(found.schedule)} choices: mqlab open {token}"
+        token = encode(example.system, example.trace())
+        return f"{len(example.schedule)} choices: mqlab open {token}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +148,13 @@ Proof = Found | Holds | Told
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one way makes of one anomaly. `asked`: what a client must ask for; `words`: why there
-    is no such thing, or what else one should know; `recorded`: what a real broker was recorded to
-    do, by the path below datasets/recordings without `.json`."""
+    """What one way makes of one anomaly. `condition`: what a client must ask for; `words`: why
+    there is no such thing, or what else one should know; `recorded`: what a real broker was
+    recorded to do, by the path below datasets/recordings without `.json`."""
 
     verdict: Text
     proofs: tuple[Proof, ...] = ()
-    asked: Text = Text("")
+    condition: Text = Text("")
     words: Text = Text("")
     recorded: str = ""
 
@@ -165,7 +165,7 @@ class Cell:
         elif self.verdict == IMPOSSIBLE:
             proved = bool(self.proofs) and all(isinstance(p, Holds) for p in self.proofs)
         elif self.verdict == ONLY_IF_ASKED:
-            proved = len(self.proofs) == 2 and bool(self.asked.en)
+            proved = len(self.proofs) == 2 and bool(self.condition.en)
         else:
             proved = bool(self.proofs) and not any(isinstance(p, Holds) for p in self.proofs)
         if not proved:
@@ -196,8 +196,8 @@ def list_reasons(matrix: Matrix, ways: Iterable[str] = WAYS) -> Iterator[str]:
         yield f"\n{in_words(anomaly)}"
         for way in ways:
             cell = matrix[way][anomaly]
-            asked = f" ({cell.asked})" if cell.asked.en else ""
-            yield f"  {way}: {cell.label}{asked}"
+            question = f" ({cell.condition})" if cell.condition.en else ""
+            yield f"  {way}: {cell.label}{question}"
             if cell.words.en:
                 yield f"    {cell.words}"
             for proof in cell.proofs:

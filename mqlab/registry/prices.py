@@ -142,8 +142,8 @@ class Pair:
         return self.model != self.real
 
     def tell_real(self) -> str:
-        told = "?" if self.real is None else str(self.real)
-        return told + (" *" if self.differs else "")
+        price = "?" if self.real is None else str(self.real)
+        return price + (" *" if self.differs else "")
 
 
 Pairs = tuple[Pair, ...]

@@ -79,8 +79,8 @@ class Searches:
 
 def searches_of(name: str) -> Searches:
     """A broker's, by its name; raises LookupError with the known names."""
-    found: Searches = load(find_broker(name).searches)
-    return found
+    searches: Searches = load(find_broker(name).searches)
+    return searches
 
 
 def find_lesson(line: str) -> tuple[Searches, Searched] | None:
@@ -98,9 +98,9 @@ def find_lesson(line: str) -> tuple[Searches, Searched] | None:
 
 def search(case: Case, progress: Progress | None = None) -> Counterexample:
     """The shortest run in which a case's property breaks; LookupError if there is none."""
-    found = system(case.system)
-    claim = tuple(p for p in found.properties() if p.name == case.broken)
-    verdict = explore(found, case.budget, claim, progress)
+    model = system(case.system)
+    claim = tuple(p for p in model.properties() if p.name == case.broken)
+    verdict = explore(model, case.budget, claim, progress)
     if case.broken not in verdict.counterexamples:
         raise LookupError(f"{case.name}: “{case.broken}” holds within {verdict}")
     return verdict.counterexamples[case.broken]
@@ -147,15 +147,15 @@ def tell_case(case: Case, choices: int) -> list[str]:
     ]
 
 
-def script(case: Case, found: Counterexample) -> str:
+def script(case: Case, example: Counterexample) -> str:
     """The run as a scenario: `mqlab view` opens it, `mqlab run` compares its narration."""
-    plain: Any = found.system
+    plain: Any = example.system
     lines = [
-        *tell_case(case, len(found.schedule)),
+        *tell_case(case, len(example.schedule)),
         f"system {replace(plain, programs=(), off=()).line()}",
         *(f"off {name}" for name in plain.off),
         *(f"do run {node} {write_calls(program)}" for node, program in plain.programs),
-        *(f"do {choice}" for choice in found.schedule),
+        *(f"do {choice}" for choice in example.schedule),
     ]
     return write_in_blocks("\n".join(lines), SYSTEMS)
 
@@ -177,7 +177,7 @@ def list_pairs(searches: Searches, progress: Progress | None = None) -> Iterator
     with all their claims."""
 
     @cache
-    def found(case: str, *off: str) -> dict[str, Counterexample]:
+    def find_broken(case: str, *off: str) -> dict[str, Counterexample]:
         one = searches.safeguards[case]
         missing = system(f"{one.line} off={','.join(off)}")
         return explore(missing, one.budget, progress=progress).counterexamples
@@ -187,13 +187,13 @@ def list_pairs(searches: Searches, progress: Progress | None = None) -> Iterator
             continue
         together: dict[str, int] = {}
         for case in (one, other):
-            alone = {*found(case, one), *found(case, other)}
-            for name, example in found(case, one, other).items():
+            alone = {*find_broken(case, one), *find_broken(case, other)}
+            for name, example in find_broken(case, one, other).items():
                 if name not in alone:
                     length = len(example.schedule)
                     together[name] = min(length, together.get(name, length))
-        said = ", ".join(f"{name} ({length})" for name, length in together.items())
-        yield one, other, said
+        broken = ", ".join(f"{name} ({length})" for name, length in together.items())
+        yield one, other, broken
 
 
 def _owned(searches: Searches, name: str) -> set[str]:
@@ -205,10 +205,10 @@ def pairs(searches: Searches, progress: Progress | None = None) -> str:
     """The pairs of safeguards of which something breaks only where both are missing, then how
     many pairs there are."""
     rows = list(list_pairs(searches, progress))
-    told = [row for row in rows if row[2]]
-    count = f"{len(rows)} pairs, of which {len(told)} break a claim that neither breaks alone"
+    breaking = [row for row in rows if row[2]]
+    count = f"{len(rows)} pairs, of which {len(breaking)} break a claim that neither breaks alone"
     head = ("missing", "and", "broken only without both (choices)")
-    return f"{columns([head, *told])}\n{count}" if told else count
+    return f"{columns([head, *breaking])}\n{count}" if breaking else count
 
 
 def tell_cases(head: str, cases: Iterable[tuple[str, Case]]) -> str:
@@ -242,12 +242,12 @@ def _line(cells: tuple[str, ...], most: tuple[int, ...]) -> str:
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
-    found = ", ".join((*verdict.counterexamples, *verdict.missing)) or "nothing"
+    broken = ", ".join((*verdict.counterexamples, *verdict.missing)) or "nothing"
     return (
         str(verdict.budget),
         f"{verdict.states:,}",
         "all" if verdict.complete else "not all",
         f"{verdict.seconds:.1f}",
         f"{verdict.memory / verdict.states:,.0f}",
-        f"{found}; {verdict.ended}" if verdict.ended else found,
+        f"{broken}; {verdict.ended}" if verdict.ended else broken,
     )

@@ -40,12 +40,12 @@ def columns(rows: list[tuple[str, ...]]) -> str:
 @cache
 def read_chinese() -> tuple[dict[str, str], list[tuple[re.Pattern[str], str]]]:
     """Cells by their English, and templates whose `{}` stand for anything."""
-    said = tomllib.loads(Path(__file__).with_name("tables_zh.toml").read_text("utf-8"))
+    cells = tomllib.loads(Path(__file__).with_name("tables_zh.toml").read_text("utf-8"))
     templates = [
         (re.compile(re.escape(english).replace(r"\{\}", "(.+?)")), chinese)
-        for english, chinese in said.pop("templates").items()
+        for english, chinese in cells.pop("templates").items()
     ]
-    return said, templates
+    return cells, templates
 
 
 def in_words(cell: str) -> str:

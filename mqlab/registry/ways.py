@@ -91,8 +91,12 @@ def kill_each(way: Way, role: str = "sender") -> Iterator[Killed]:
     for number, stage in enumerate(STAGES, 1):
         run, ends = perform_in_blocks(way.kill_in(number, role), SYSTEMS)
         dead, end = (way.count_got(run.trace, at) for at in ends[-2:])
-        told = [one for one in _returned(run.trace) if one.call == last.call]
-        heard = f"{told[0].status} {'' if told[0].ok else told[0].detail}" if told else "no answer"
+        answers = [one for one in _returned(run.trace) if one.call == last.call]
+        heard = (
+            f"{answers[0].status} {'' if answers[0].ok else answers[0].detail}"
+            if answers
+            else "no answer"
+        )
         yield Killed(stage, dead, end, heard.rstrip())
 
 

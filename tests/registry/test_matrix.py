@@ -48,7 +48,7 @@ def test_what_a_cell_names_is_there(way, anomaly, cell):
                 assert proof.path.is_file()
     if cell.recorded:
         assert (RECORDINGS / f"{cell.recorded}.json").is_file()
-    for text in (cell.label, cell.asked, cell.words):
+    for text in (cell.label, cell.condition, cell.words):
         assert not text.en or text.of("zh") != text.en, "in both languages"
 
 

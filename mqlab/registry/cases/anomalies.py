@@ -64,7 +64,7 @@ KAFKA = {
     "dirty read": Cell(
         ONLY_IF_ASKED,
         (Told("kafka/undecided-not-visible"), Found("kafka", "lso")),
-        asked=Text(
+        condition=Text(
             "isolation.level=read_committed; the Java consumer's default is read_uncommitted",
             "isolation.level=read_committed；Java 消费者默认是 read_uncommitted",
         ),
@@ -133,7 +133,7 @@ PULSAR = {
     "zombie write": Cell(
         ONLY_IF_ASKED,
         (Found("pulsar", "zombie"), Told("pulsar/fencing-stops-sends")),
-        asked=Text(
+        condition=Text(
             "ProducerAccessMode.ExclusiveWithFencing, for each topic",
             "每个主题使用 ProducerAccessMode.ExclusiveWithFencing",
         ),

@@ -52,7 +52,7 @@ def _lesson_systems() -> tuple[Searched, ...]:
     out = []
     for release in EITHER:
         one = lesson_system(release, twin=False)
-        asked = one.replace(ORDER, f"{TWIN} early=on {ORDER}")
+        with_twin = one.replace(ORDER, f"{TWIN} early=on {ORDER}")
         later = f"{one} consumers=shop 'shop=consume later; consume'"
         out += [
             Searched(f"twin, {release}", lesson_system(release), BUDGET),
@@ -61,7 +61,7 @@ def _lesson_systems() -> tuple[Searched, ...]:
             Searched(f"break, {release}", one, Budget(breaks=1, timers=2)),
             Searched(f"stop and break, {release}", one, Budget(kills=1, breaks=1, timers=1)),
             Searched(
-                f"sender stops, {release}", asked, Budget(kills=1, timers=2, killable=("app",))
+                f"sender stops, {release}", with_twin, Budget(kills=1, timers=2, killable=("app",))
             ),
             Searched(f"shop, {release}", f"{one} {SHOP}", Budget(timers=1)),
             Searched(
