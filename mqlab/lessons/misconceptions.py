@@ -39,7 +39,7 @@ there. `mqlab class DIR --report` calls a belief by its number and its name. The
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Option:
     """A question of a lab, and the place of the option that holds the belief."""
 
     question: str
@@ -48,7 +48,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Misconception:
-    """`truth`: what a holder is told; `cells`: "07/lso-test", the lab and its test cell; `told`:
+    """`truth`: what a holder is told; `cells`: "07/lso-test", the lab and its test cell; `names`:
     what checks call the belief; `why_not`: the reason for each of `WANTED` that is missing."""
 
     number: int
@@ -56,10 +56,10 @@ class Misconception:
     broker: str
     belief: Text
     truth: Text
-    asked: tuple[Asked, ...]
+    options: tuple[Option, ...]
     experiment: Experiment | None
     cells: tuple[str, ...]
-    told: tuple[str, ...]
+    names: tuple[str, ...]
     why_not: Mapping[str, Text]
     source: str
 
@@ -70,13 +70,13 @@ class Misconception:
 
     def has(self, wanted: str) -> bool:
         """Whether it has one of `WANTED`."""
-        found = {"question": self.asked, "experiment": self.experiment, "points": self.cells}
-        return bool(found[wanted])
+        parts = {"question": self.options, "experiment": self.experiment, "points": self.cells}
+        return bool(parts[wanted])
 
     @property
     def labs(self) -> set[str]:
         """The numbers of the labs that ask about it or grade it."""
-        return {one.question[:2] for one in self.asked} | {cell[:2] for cell in self.cells}
+        return {one.question[:2] for one in self.options} | {cell[:2] for cell in self.cells}
 
 
 def read_misconceptions(text: str) -> dict[str, Misconception]:
@@ -89,10 +89,10 @@ def _read(number: int, name: str, given: Mapping[str, Any]) -> Misconception:
     run = given.get("run")
     return Misconception(
         number, name, given["broker"], read_text(given["belief"]), read_text(given["truth"]),
-        tuple(Asked(name, int(place)) for name, _, place in
-              (one.partition(":") for one in given["asked"])),
+        tuple(Option(name, int(place)) for name, _, place in
+              (one.partition(":") for one in given["options"])),
         run and read_experiment({**given, "run": textwrap.dedent(run)}),
-        tuple(given.get("cells", ())), tuple(given.get("told", ())),
+        tuple(given.get("cells", ())), tuple(given.get("names", ())),
         {wanted: read_text(words) for wanted, words in given.get("why_not", {}).items()},
         given["source"],
     )  # fmt: skip
@@ -102,28 +102,28 @@ MISCONCEPTIONS = read_misconceptions(FILE.read_text("utf-8"))
 
 
 @cache
-def _by_told() -> dict[str, Misconception]:
-    return {told: one for one in MISCONCEPTIONS.values() for told in one.told}
+def _by_name() -> dict[str, Misconception]:
+    return {name: one for one in MISCONCEPTIONS.values() for name in one.names}
 
 
 @cache
-def _by_asked() -> dict[Asked, Misconception]:
-    return {asked: one for one in MISCONCEPTIONS.values() for asked in one.asked}
+def _by_option() -> dict[Option, Misconception]:
+    return {option: one for one in MISCONCEPTIONS.values() for option in one.options}
 
 
-def label_told(belief: str) -> str:
-    """The label of the misconception that a check has told by this name, or by the belief itself
+def label_named(belief: str) -> str:
+    """The label of the misconception that a check calls by this name, or by the belief itself
     in either language; empty where it is none of the table."""
-    found = _by_told().get(belief) or next(
+    misconception = _by_name().get(belief) or next(
         (one for one in MISCONCEPTIONS.values() if belief in (one.belief.en, one.belief.zh)), None
     )
-    return found.label if found else ""
+    return misconception.label if misconception else ""
 
 
 def label_chosen(question: str, place: int) -> str:
     """The label of the misconception behind an option of a question; empty where it has none."""
-    found = _by_asked().get(Asked(question, place))
-    return found.label if found else ""
+    misconception = _by_option().get(Option(question, place))
+    return misconception.label if misconception else ""
 
 
 def met(lab: str) -> Fold:
@@ -131,14 +131,14 @@ def met(lab: str) -> Fold:
     where the table has nothing of it."""
     from .atlas.pictures import Fold
 
-    found = [one for one in MISCONCEPTIONS.values() if lab in one.labs]
-    if not found:
+    refuted = [one for one in MISCONCEPTIONS.values() if lab in one.labs]
+    if not refuted:
         raise ValueError(f"no misconception of the table is of lab {lab}")
     lines = []
-    for one in found:
+    for one in refuted:
         lines.append(f"{one.number:>2}  {one.belief}")
         lines += wrap(f"→ {one.truth}", WIDTH, "    ", "      ")
-    return Fold(str(MET(count=len(found))), "\n".join(lines))
+    return Fold(str(MET(count=len(refuted))), "\n".join(lines))
 
 
 def write_page(path: Path) -> None:
@@ -158,11 +158,11 @@ def draw_page() -> str:
 
 
 def _row(one: Misconception) -> str:
-    asked = ", ".join(dict.fromkeys(f"`{each.question}`" for each in one.asked))
+    questions = ", ".join(dict.fromkeys(f"`{each.question}`" for each in one.options))
     run = one.experiment and one.experiment.run
     shown = "a story of its own" if run and run.startswith("system ") else f"`{run}`"
     cells = {
-        "question": asked,
+        "question": questions,
         "experiment": shown,
         "points": ", ".join(f"`{cell}`" for cell in one.cells),
     }
@@ -176,10 +176,10 @@ def complaints() -> Iterator[str]:
     """What the table lacks: a name of a question's wrong option, one of `WANTED` without a reason,
     a reason for what is there."""
     for one in MISCONCEPTIONS.values():
-        for asked in one.asked:
-            question = find_question(asked.question)
-            if asked.place == question.answer or asked.place >= len(question.options):
-                yield f"{one.name}: option {asked.place} of {asked.question} holds no belief"
+        for option in one.options:
+            question = find_question(option.question)
+            if option.place == question.answer or option.place >= len(question.options):
+                yield f"{one.name}: option {option.place} of {option.question} holds no belief"
         for wanted in WANTED:
             if one.has(wanted) == (wanted in one.why_not):
                 yield f"{one.name}: {wanted}: either it is there, or the reason why not"

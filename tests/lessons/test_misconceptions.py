@@ -23,7 +23,7 @@ from mqlab.lessons.misconceptions import (
     complaints,
     draw_page,
     label_chosen,
-    label_told,
+    label_named,
     met,
     read_misconceptions,
 )
@@ -39,7 +39,7 @@ SHORT = """
 broker = "kafka"
 belief = { en = "a", zh = "甲" }
 truth = { en = "b", zh = "乙" }
-asked = ["07-isolation:3"]
+options = ["07-isolation:3"]
 source = "s"
 """
 
@@ -113,17 +113,17 @@ def test_who_holds_it_gets_no_points_and_hears_of_it(one: Misconception, cell: s
     assert found is not None, f"{lab.name} has no cell {name}"
     exercise, answer, grade_id, imports = found
     wrong = [each for each in read_page(lab).wrong if each.grade_id == grade_id]
-    names_of_it = (*one.told, one.belief.en)
-    wrong.sort(key=lambda each: -max(_alike(each.belief, told) for told in names_of_it))
-    said = []
+    names = (*one.names, one.belief.en)
+    wrong.sort(key=lambda each: -max(_alike(each.belief, name) for name in names))
+    named = []
     for each in wrong[:4]:
-        names: dict[str, Any] = {}
-        exec(imports, names)
-        exec(each.code, names)
-        said.append(exercise.check(names[answer]).misconception)
-        if said[-1] in names_of_it:
+        scope: dict[str, Any] = {}
+        exec(imports, scope)
+        exec(each.code, scope)
+        named.append(exercise.check(scope[answer]).misconception)
+        if named[-1] in names:
             return
-    pytest.fail(f"{one.name}: told is none of {said}")
+    pytest.fail(f"{one.name}: its names are none of {named}")
 
 
 def _alike(one: str, other: str) -> float:
@@ -152,15 +152,15 @@ def test_the_page_is_fresh_and_whole() -> None:
 
 
 def test_a_report_calls_it_by_number_and_name() -> None:
-    assert label_told("30 the last one wins") == "30 last-ack-wins"
-    assert label_told("read_committed is the default") == "1 committed-by-default"
-    assert label_told("read_committed 是默认级别") == "1 committed-by-default"
-    assert label_told("nothing is written yet") == ""
+    assert label_named("30 the last one wins") == "30 last-ack-wins"
+    assert label_named("read_committed is the default") == "1 committed-by-default"
+    assert label_named("read_committed 是默认级别") == "1 committed-by-default"
+    assert label_named("nothing is written yet") == ""
     assert label_chosen("07-isolation", 0) == "1 committed-by-default"
     assert label_chosen("07-isolation", 3) == ""
-    told = [told for one in ALL for told in one.told]
-    asked = [asked for one in ALL for asked in one.asked]
-    assert len(told) == len(set(told)) and len(asked) == len(set(asked))
+    names = [name for one in ALL for name in one.names]
+    options = [option for one in ALL for option in one.options]
+    assert len(names) == len(set(names)) and len(options) == len(set(options))
 
 
 def test_a_lab_ends_with_those_that_it_met() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from nbgrader import utils
 
 from ...kernel import LANGUAGES
-from ..misconceptions import label_told
+from ..misconceptions import label_named
 from ..parsons import NOTHING_MOVED
 from ..verdict import COLON, HEADS, NOT_WRITTEN
 from .folder import Course
@@ -67,9 +67,9 @@ def _answers(notebook: Notebook, lab: str, student: str) -> Iterator[Answer]:
             points, of = utils.determine_grade(cell)
             if points is None:
                 continue  # a person grades it
-            said = "" if points == of else _said(cell) if written else NOTHING
+            message = "" if points == of else _said(cell) if written else NOTHING
             grade_id = cell.metadata["nbgrader"]["grade_id"]
-            yield Answer(lab, grade_id, student, points, of, _belief(said), said)
+            yield Answer(lab, grade_id, student, points, of, _belief(message), message)
 
 
 def _said(cell: Notebook) -> str:
@@ -84,13 +84,13 @@ def _said(cell: Notebook) -> str:
     return "(the check wrote a warning)"
 
 
-def _belief(said: str) -> str:
+def _belief(message: str) -> str:
     """Students are told their own case first; the belief is what they have in common. Where none is
     named, as by an ordering, it is what went wrong, without why."""
-    found = BELIEF.search(said)
-    if found:
-        return found[1] or found[2]
-    return said if said.startswith("(") else re.split(": |：", said)[0]
+    match = BELIEF.search(message)
+    if match:
+        return match[1] or match[2]
+    return message if message.startswith("(") else re.split(": |：", message)[0]
 
 
 def _errors(cell: Notebook) -> list[Notebook]:
@@ -113,7 +113,7 @@ def table(answers: Sequence[Answer]) -> str:
 
 def _named(belief: str) -> str:
     """With the misconception's number and name, where it is one of the table."""
-    label = label_told(belief)
+    label = label_named(belief)
     return f"{belief} [{label}]" if label else belief
 
 
@@ -122,4 +122,4 @@ def write_csv(answers: Sequence[Answer], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow([*(field.name for field in fields(Answer)), "misconception"])
-        rows.writerows((*astuple(one), label_told(one.belief)) for one in answers)
+        rows.writerows((*astuple(one), label_named(one.belief)) for one in answers)
