@@ -877,7 +877,7 @@ for outcome in ("COMMIT", "ABORT"):
 # %% [markdown]
 # A request about a transaction has come in. `known` is the (producer id, epoch) that the
 # coordinator keeps for its transactional id, `None` where it knows no such id; `state` is the
-# transaction's; `busy` says that a record is being written or that markers are owed; `asked` is the
+# transaction's; `busy` says that a record is being written or that markers are owed; `caller` is the
 # (producer id, epoch) in the request. Answer `"ok"`, `"PRODUCER_FENCED"` (fatal),
 # `"CONCURRENT_TRANSACTIONS"` (retriable) or `"INVALID_PRODUCER_ID_MAPPING"` (fatal).
 #
@@ -888,18 +888,18 @@ for outcome in ("COMMIT", "ABORT"):
 
 
 # %% [markdown] lang="zh"
-# 一个与事务有关的请求到了。`known` 是协调者为它的 transactional id 保存的（生产者 ID，epoch），如果协调者不认识这个 ID，就是 `None`；`state` 是事务的状态；`busy` 表示正在写入记录，或者还欠着控制消息；`asked` 是请求里的（生产者 ID，epoch）。请回答 `"ok"`、`"PRODUCER_FENCED"`（致命）、`"CONCURRENT_TRANSACTIONS"`（可重试）或 `"INVALID_PRODUCER_ID_MAPPING"`（致命）。
+# 一个与事务有关的请求到了。`known` 是协调者为它的 transactional id 保存的（生产者 ID，epoch），如果协调者不认识这个 ID，就是 `None`；`state` 是事务的状态；`busy` 表示正在写入记录，或者还欠着控制消息；`caller` 是请求里的（生产者 ID，epoch）。请回答 `"ok"`、`"PRODUCER_FENCED"`（致命）、`"CONCURRENT_TRANSACTIONS"`（可重试）或 `"INVALID_PRODUCER_ID_MAPPING"`（致命）。
 #
 # 你的规则会装进一个协调者，在所有可能的执行里试一遍：有时只有一个生产者，有时还有它重启后的另一个实例，有时是手工发送的请求。有两条提示可看：`print(ADMIT.hint(1))`，然后 `print(ADMIT.hint(2))`。如果规则还不对，提示信息会指出背后的想法，推翻它的执行也会打开，停在看得出问题的那一步。
 
 # %% nbgrader={"solution": true, "grade_id": "admit"}
-def admit(known: tuple[int, int] | None, state: str, busy: bool, asked: tuple[int, int]) -> str:
+def admit(known: tuple[int, int] | None, state: str, busy: bool, caller: tuple[int, int]) -> str:
     """May the sender of this request go on with the transaction?"""
     ### BEGIN SOLUTION
-    if known is None or known[0] != asked[0]:
+    if known is None or known[0] != caller[0]:
         return "INVALID_PRODUCER_ID_MAPPING"
     # Not just "older": the coordinator gives epochs out, so a larger one is nobody's.
-    if known[1] != asked[1]:
+    if known[1] != caller[1]:
         return "PRODUCER_FENCED"
     # Its holder, at the wrong moment: that will pass, so it must not be told anything fatal.
     return "CONCURRENT_TRANSACTIONS" if busy else "ok"

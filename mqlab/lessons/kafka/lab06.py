@@ -93,14 +93,14 @@ def records(trace: Trace) -> list[tuple[str, ...]]:
 
 
 def _rows(trace: Trace, position: int) -> list[tuple[str, ...]]:
-    found = next(t for t in trace.snapshot(position).tables if t.columns[0] == "transactionalId")
-    return [(row[0], row[3], *row[:3], row[4]) for row in found.rows]
+    records = next(t for t in trace.snapshot(position).tables if t.columns[0] == "transactionalId")
+    return [(row[0], row[3], *row[:3], row[4]) for row in records.rows]
 
 
 def latest(trace: Trace, position: int = -1) -> str:
     """`__transaction_state` as its compaction leaves it: the latest record of each key."""
-    found = next(t for t in trace.snapshot(position).tables if t.columns[0] == "transactionalId")
-    return columns([found.columns, *found.rows])
+    records = next(t for t in trace.snapshot(position).tables if t.columns[0] == "transactionalId")
+    return columns([records.columns, *records.rows])
 
 
 def requests(trace: Trace, coordinator: str = "coordinator") -> str:
@@ -108,8 +108,8 @@ def requests(trace: Trace, coordinator: str = "coordinator") -> str:
     rows = []
     for fact in trace:
         if _asks(fact, coordinator):
-            wrote, said, later = _handled(trace, fact, coordinator)
-            rows.append((f"{fact.node}: {_wish(fact.body)}", wrote or "–", said, later or "–"))
+            wrote, answer, later = _handled(trace, fact, coordinator)
+            rows.append((f"{fact.node}: {_wish(fact.body)}", wrote or "–", answer, later or "–"))
     return table("request | writes | answers | afterwards", rows)
 
 
@@ -128,22 +128,22 @@ def _wish(request: object) -> str:
     return type(request).__name__
 
 
-def _handled(trace: Trace, asked: Fact, coordinator: str) -> tuple[str, str, str]:
+def _handled(trace: Trace, request: Fact, coordinator: str) -> tuple[str, str, str]:
     """(written before the answer, the answer, what the coordinator does from then on until
     somebody asks it again)."""
     before: list[str] = []
     later: list[str] = []
-    said = ""
-    for fact in trace.facts[asked.index :]:
+    answer = ""
+    for fact in trace.facts[request.index :]:
         if _asks(fact, coordinator):
             break
         if fact.node != coordinator:
             continue
-        if fact.kind is FactKind.REPLY and fact.peer == asked.node:
-            said = fact.text.en
+        if fact.kind is FactKind.REPLY and fact.peer == request.node:
+            answer = fact.text.en
         elif fact.peer not in ("", coordinator):
-            (later if said else before).append(fact.text.en.split()[0])
-    return ", ".join(before), said, ", ".join(_counted(later))
+            (later if answer else before).append(fact.text.en.split()[0])
+    return ", ".join(before), answer, ", ".join(_counted(later))
 
 
 def _counted(words: list[str]) -> Iterator[str]:

@@ -114,18 +114,18 @@ def actors(trace: Trace) -> str:
     rows: dict[tuple[str, str], None] = {}
     for fact in trace:
         if fact.kind is FactKind.SEND and fact.peer != fact.node:
-            asked = type(fact.body).__name__
-            rows[_actor(fact.node, asked), f"{asked} → {_actor(fact.peer, '')}"] = None
+            request = type(fact.body).__name__
+            rows[_actor(fact.node, request), f"{request} → {_actor(fact.peer, '')}"] = None
     return table("who | asks", rows)
 
 
-def _actor(node: str, asked: str) -> str:
+def _actor(node: str, request: str) -> str:
     if node in ROLES:
         return ROLES[node]
     if node.rpartition("-")[2].isdigit():
         return "broker (partition leader)"
     consuming = ("JoinGroup", "SyncGroup", "OffsetFetch", "Fetch", "OffsetCommit", "Heartbeat")
-    return "consumer" if asked in consuming else "producer"
+    return "consumer" if request in consuming else "producer"
 
 
 # --- the loop in pieces -------------------------------------------------------------------

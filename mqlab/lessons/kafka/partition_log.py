@@ -43,8 +43,8 @@ class PartitionLog:
 
     def read(self, offset: int = 0, isolation: str = READ_COMMITTED) -> list[str]:
         """What a client hands to its application of such an answer."""
-        said = self.fetch(offset, isolation)
-        return [b.words for b in filter_readable(said.batches, said.aborted, offset)[0]]
+        response = self.fetch(offset, isolation)
+        return [b.words for b in filter_readable(response.batches, response.aborted, offset)[0]]
 
     def without(self, start: int) -> PartitionLog:
         """The partition after everything below `start` was deleted: its time had come

@@ -78,10 +78,10 @@ def lose_an_answer(idempotent: bool) -> str:
     if why_not():
         return why_not()
     with serve() as broker:
-        door, told = Doorkeeper(broker.door_url), []
+        door, errors = Doorkeeper(broker.door_url), []
         producer = make_producer(broker, enable_idempotence=idempotent)
         door.hold("Produce")
-        producer.produce("payments", ORDERS[0], callback=lambda error, _: told.append(error))
+        producer.produce("payments", ORDERS[0], callback=lambda error, _: errors.append(error))
         producer.poll(0)
         door.kill_after(door.wait("Produce"))
         door.let_go(door.wait("Produce"))
@@ -89,7 +89,7 @@ def lose_an_answer(idempotent: bool) -> str:
         door.open()
         times = Counter(read_all(broker.address, "payments"))
     sent = "idempotent" if idempotent else "not idempotent"
-    answers = ["ok" if error is None else error.name() for error in told]
+    answers = ["ok" if error is None else error.name() for error in errors]
     return f"{sent:<16} told {', '.join(answers)}, stored {times[ORDERS[0]]}×"
 
 

@@ -46,14 +46,14 @@ def _java(given: dict[str, Setting], now: dict[str, Setting]) -> str:
     except that more than five in flight is always one."""
     if not now["enable.idempotence"]:
         return "not idempotent"
-    asked = "enable.idempotence" in given
+    explicit = "enable.idempotence" in given
     gives_way = False
     if now["retries"] == 0:
-        if asked:
+        if explicit:
             return _config("Must set retries to non-zero when using the idempotent producer.")
         gives_way = True
     if now["acks"] not in ("all", "-1"):
-        if asked:
+        if explicit:
             return _config(
                 "Must set acks to all in order to use the idempotent producer. Otherwise we "
                 "cannot guarantee idempotence."

@@ -40,73 +40,73 @@ OK, LATER = "ok", "CONCURRENT_TRANSACTIONS"
 FENCED, NO_SUCH = "PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING"
 
 
-def right(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
-    if known is None or known[0] != asked[0]:
+def right(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
+    if known is None or known[0] != caller[0]:
         return NO_SUCH
-    if known != asked:
+    if known != caller:
         return FENCED
     return LATER if busy else OK
 
 
-def busy_first(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
+def busy_first(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
     """The order of AddPartitionsToTxn: who comes at a bad moment is told so, no matter who it
     is."""
-    return LATER if busy and known is not None else right(known, state, busy, asked)
+    return LATER if busy and known is not None else right(known, state, busy, caller)
 
 
-def any_holder(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
+def any_holder(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
     if known is None:
         return NO_SUCH
     return LATER if busy else OK
 
 
-def id_alone(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
-    if known is None or asked[0] != known[0]:
+def id_alone(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
+    if known is None or caller[0] != known[0]:
         return NO_SUCH
     return LATER if busy else OK
 
 
-def not_smaller(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
-    if known is None or asked[0] != known[0]:
+def not_smaller(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
+    if known is None or caller[0] != known[0]:
         return NO_SUCH
-    if asked[1] < known[1]:
+    if caller[1] < known[1]:
         return FENCED
     return LATER if busy else OK
 
 
-def epoch_alone(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
+def epoch_alone(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
     if known is None:
         return NO_SUCH
-    if asked[1] != known[1]:
+    if caller[1] != known[1]:
         return FENCED
     return LATER if busy else OK
 
 
-def for_good(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
-    return FENCED if busy else right(known, state, busy, asked)
+def for_good(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
+    return FENCED if busy else right(known, state, busy, caller)
 
 
-def for_now(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
-    return OK if known == asked and not busy else LATER
+def for_now(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
+    return OK if known == caller and not busy else LATER
 
 
-def only_prepared(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
-    return right(known, state, state.startswith("Prepare"), asked)
+def only_prepared(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
+    return right(known, state, state.startswith("Prepare"), caller)
 
 
-def open_is_busy(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
+def open_is_busy(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
     if known is not None and state == "Ongoing":
         return LATER
-    return right(known, state, busy, asked)
+    return right(known, state, busy, caller)
 
 
-def always_fenced(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
-    if known != asked:
+def always_fenced(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
+    if known != caller:
         return FENCED
     return LATER if busy else OK
 
 
-def nobody(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
+def nobody(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
     return LATER
 
 
@@ -149,7 +149,7 @@ def test_a_naive_rule_is_recognised_and_refuted_by_a_run(name: str) -> None:
         assert [light.name for light in trace.snapshot(-1).lights if not light.ok]
 
 
-def stub(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
+def stub(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
     raise NotImplementedError
 
 

@@ -260,8 +260,8 @@ FORM = Text(
 
 
 def _expected(answer: Any) -> Text | None:
-    said = isinstance(answer, str) and answer in ANSWERS
-    return None if said else FORM
+    known = isinstance(answer, str) and answer in ANSWERS
+    return None if known else FORM
 
 
 ACCEPT = Stories(

@@ -1,6 +1,6 @@
 """Lab 06's rule: who may go on with a transaction?
 
-`admit(known, state, busy, asked)` answers "ok", "PRODUCER_FENCED", "CONCURRENT_TRANSACTIONS"
+`admit(known, state, busy, caller)` answers "ok", "PRODUCER_FENCED", "CONCURRENT_TRANSACTIONS"
 or "INVALID_PRODUCER_ID_MAPPING". It is put into the coordinator of a legacy client and tried
 with a producer alone, with its restarted twin, and with requests written by hand.
 """
@@ -50,11 +50,11 @@ OTHERS = (
 )
 
 
-def right(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
+def right(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
     """Kafka's own rule (TransactionCoordinator#endTransactionWithTV1)."""
-    if known is None or known[0] != asked[0]:
+    if known is None or known[0] != caller[0]:
         return NO_SUCH
-    if known[1] != asked[1]:
+    if known[1] != caller[1]:
         return FENCED
     return LATER if busy else OK
 
@@ -65,9 +65,9 @@ Rule = Callable[[Pair | None, str, bool, Pair], str]
 def _but(wrong: Callable[[Pair, str, bool, Pair], str | None]) -> Rule:
     """The right rule with one belief in its place, where the id is known."""
 
-    def rule(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
-        answer = None if known is None else wrong(known, state, busy, asked)
-        return answer or right(known, state, busy, asked)
+    def rule(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
+        answer = None if known is None else wrong(known, state, busy, caller)
+        return answer or right(known, state, busy, caller)
 
     return rule
 
@@ -96,8 +96,8 @@ FORM = Words("the answers are {answers}", "可答：{answers}")
 
 
 def _answer(answer: Any) -> Text | None:
-    said = isinstance(answer, str) and answer in ANSWERS
-    return None if said else FORM(answers=", ".join(ANSWERS))
+    is_known = isinstance(answer, str) and answer in ANSWERS
+    return None if is_known else FORM(answers=", ".join(ANSWERS))
 
 
 BELIEFS = (
@@ -110,7 +110,7 @@ BELIEFS = (
             "transactional.id 指的是应用，而不是某个实例。被取代的旧实例用的是同一个 id，只有 epoch "
             "能区分两者：按这条规则，它会继续操作接替者的事务",
         ),
-        lambda known, state, busy, asked: LATER if busy else OK if known else NO_SUCH,
+        lambda known, state, busy, caller: LATER if busy else OK if known else NO_SUCH,
     ),
     Belief(
         "the epoch is the partition's affair",
@@ -121,8 +121,8 @@ BELIEFS = (
             "一半的事务",
         ),
         _but(
-            lambda known, state, busy, asked: (
-                None if known[0] != asked[0] else LATER if busy else OK
+            lambda known, state, busy, caller: (
+                None if known[0] != caller[0] else LATER if busy else OK
             )
         ),
     ),
@@ -135,8 +135,8 @@ BELIEFS = (
             "给过任何人",
         ),
         _but(
-            lambda known, state, busy, asked: (
-                (LATER if busy else OK) if known[0] == asked[0] and asked[1] > known[1] else None
+            lambda known, state, busy, caller: (
+                (LATER if busy else OK) if known[0] == caller[0] and caller[1] > known[1] else None
             )
         ),
     ),
@@ -147,8 +147,8 @@ BELIEFS = (
             "epoch 是按 producer id 计数的：另一个 id 的 epoch 0 是另一个生产者",
         ),
         _but(
-            lambda known, state, busy, asked: (
-                FENCED if known[1] != asked[1] else LATER if busy else OK
+            lambda known, state, busy, caller: (
+                FENCED if known[1] != caller[1] else LATER if busy else OK
             )
         ),
     ),
@@ -161,7 +161,7 @@ BELIEFS = (
             "CONCURRENT_TRANSACTIONS 的意思是稍后再试。上一个事务的控制消息还在途中时，健康的生产者会被"
             "告知已被隔离，于是停机",
         ),
-        lambda known, state, busy, asked: FENCED if busy else right(known, state, busy, asked),
+        lambda known, state, busy, caller: FENCED if busy else right(known, state, busy, caller),
     ),
     Belief(
         "every refusal is for now",
@@ -170,7 +170,7 @@ BELIEFS = (
             "for ever, and nobody learns that it is a zombie",
             "被取代的实例再也不会被接受。让它重试，它就会一直重试下去，谁也不知道它是僵尸",
         ),
-        lambda known, state, busy, asked: OK if right(known, state, busy, asked) == OK else LATER,
+        lambda known, state, busy, caller: OK if right(known, state, busy, caller) == OK else LATER,
     ),
     Belief(
         "nothing is under way until it is decided",
@@ -181,8 +181,8 @@ BELIEFS = (
             "不论是哪一种",
         ),
         _but(
-            lambda known, state, busy, asked: (
-                OK if known == asked and busy and not state.startswith("Prepare") else None
+            lambda known, state, busy, caller: (
+                OK if known == caller and busy and not state.startswith("Prepare") else None
             )
         ),
     ),
@@ -192,7 +192,7 @@ BELIEFS = (
             "Ongoing is when its own producer must come in: to add a partition, and to end it",
             "Ongoing 正是它自己的生产者该进来的时候：加入分区，以及结束事务",
         ),
-        _but(lambda known, state, busy, asked: LATER if state == "Ongoing" else None),
+        _but(lambda known, state, busy, caller: LATER if state == "Ongoing" else None),
     ),
     Belief(
         "every refusal is a fence",
@@ -203,7 +203,9 @@ BELIEFS = (
             "PRODUCER_FENCED 表示有了更新的实例。若是另一个 producer id，或是没有人知道的 id（七天后"
             "过期），并没有这样的实例：INVALID_PRODUCER_ID_MAPPING",
         ),
-        lambda known, state, busy, asked: right(known, state, busy, asked).replace(NO_SUCH, FENCED),
+        lambda known, state, busy, caller: right(known, state, busy, caller).replace(
+            NO_SUCH, FENCED
+        ),
     ),
     Belief(
         "nobody is let in",
@@ -211,7 +213,7 @@ BELIEFS = (
             "it is safe to let nobody in, and useless: somebody must be able to commit",
             "谁都不让进当然安全，但毫无用处：总得有人能提交",
         ),
-        lambda known, state, busy, asked: LATER,
+        lambda known, state, busy, caller: LATER,
     ),
 )
 
@@ -225,7 +227,7 @@ _STATES = (
     ("CompleteAbort", False),
 )
 SAMPLES = (
-    *((known, state, busy, asked) for known, asked in _PAIRS for state, busy in _STATES),
+    *((known, state, busy, caller) for known, caller in _PAIRS for state, busy in _STATES),
     (None, "", False, (0, 0)),
 )
 

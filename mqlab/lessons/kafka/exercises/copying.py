@@ -214,11 +214,11 @@ def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = 
     for budget in faults:
         system = ONE.with_loop(work)
         verdict = explore(system, budget, promises(system))
-        for found in verdict.counterexamples.values():
+        for example in verdict.counterexamples.values():
             run = Rehearsal(system)
-            for choice in found.schedule:
+            for choice in example.schedule:
                 run.do(choice)
-            return _wrong(belief(run, calls, found.property), run, found.property)
+            return _wrong(belief(run, calls, example.property), run, example.property)
     return Verdict(True, RIGHT)
 
 
@@ -270,8 +270,8 @@ def shape(run: Rehearsal, node: str = WORKER) -> list[Outcome]:
 def belief(run: Rehearsal, calm: list[Outcome], name: str) -> Named:
     """The belief behind a run that goes wrong; `calm`: the loop's calls when nothing does."""
     assert isinstance(run.system, IncomeSystem)
-    found = _failing(shape(run), name) if run.system.fails else None
-    return found or _shaped(calm) or (name, BROKEN.get(name, UNFINISHED[1]))
+    failing = _failing(shape(run), name) if run.system.fails else None
+    return failing or _shaped(calm) or (name, BROKEN.get(name, UNFINISHED[1]))
 
 
 def _failing(given: list[Outcome], name: str) -> Named | None:

@@ -82,10 +82,10 @@ def breach(tc: Coordinator, event: Event, effects: Effects) -> str:
         case _:
             return ""
     entry = tc.entries.get(ask.txn_id)
-    said = next((e.body.error for e in effects if isinstance(e, Reply)), Error.NONE)
+    error = next((e.body.error for e in effects if isinstance(e, Reply)), Error.NONE)
     # Let in, it may still be refused: by the table of states, or because nothing can begin.
-    let_in = said in (Error.NONE, Error.INVALID_TXN_STATE, Error.UNKNOWN_SERVER_ERROR)
-    wait = said is Error.CONCURRENT_TRANSACTIONS
+    let_in = error in (Error.NONE, Error.INVALID_TXN_STATE, Error.UNKNOWN_SERVER_ERROR)
+    wait = error is Error.CONCURRENT_TRANSACTIONS
     busy = tc.busy(ask.txn_id)
     if entry is not None and (entry.pid, entry.epoch) == (ask.pid, ask.epoch):
         if let_in or wait:
@@ -97,7 +97,7 @@ def breach(tc: Coordinator, event: Event, effects: Effects) -> str:
         return "" if busy else "told"
     same = entry is not None and entry.pid == ask.pid
     right = Error.PRODUCER_FENCED if same else Error.INVALID_PRODUCER_ID_MAPPING
-    return "" if said is right else "named"
+    return "" if error is right else "named"
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ class AskingSystem(KafkaSystem):
 
     def call(self, words: tuple[str, ...]) -> Any:
         whose = (*self.cluster.ids, "order-service")[0]
-        asked = parse_request(words, whose, self.config.coordinator, self.cluster.partitions)
-        return super().call(words) if asked is None else asked
+        request = parse_request(words, whose, self.config.coordinator, self.cluster.partitions)
+        return super().call(words) if request is None else request
 
     def snapshot(self, world: World) -> Snapshot:
         seen = super().snapshot(world)

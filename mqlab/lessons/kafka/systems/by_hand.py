@@ -68,28 +68,28 @@ def produce_call(partition: str, values: str, options: tuple[str, ...]) -> Produ
 
 @dataclass(frozen=True, slots=True)
 class ByHand(Quiet):
-    """`asked`: the batch under way; `answer`: what was said last, with its batch."""
+    """`pending`: the batch under way; `answer`: what was said last, with its batch."""
 
     config: KafkaConfig
-    asked: ProduceBatch | None = None
+    pending: ProduceBatch | None = None
     answer: tuple[ProduceBatch, ProduceResponse] | None = None
 
     def step(self, event: Event, disk: Disk) -> tuple[ByHand, Effects]:
         match event:
             case Call(body=ProduceBatch() as call):
-                new = replace(self, asked=call, answer=None)
+                new = replace(self, pending=call, answer=None)
                 return new, (Send(call.partition, Produce(call.batch)),)
             case Call(body=body):
                 return self, (Return(build_failure(body, "a client by hand can only produce")),)
-            case Response(body=ProduceResponse() as said) if self.asked is not None:
-                new = replace(self, asked=None, answer=(self.asked, said))
-                result = build_failure if said.error else build_success
-                return new, (Return(result(self.asked, _short(said))),)
-            case ConnectionLost() if self.asked is not None:
-                lost = build_failure(self.asked, "no answer: the connection is lost")
-                return replace(self, asked=None), (Return(lost),)
+            case Response(body=ProduceResponse() as response) if self.pending is not None:
+                new = replace(self, pending=None, answer=(self.pending, response))
+                result = build_failure if response.error else build_success
+                return new, (Return(result(self.pending, _short(response))),)
+            case ConnectionLost() if self.pending is not None:
+                lost = build_failure(self.pending, "no answer: the connection is lost")
+                return replace(self, pending=None), (Return(lost),)
         return self, ()
 
 
-def _short(said: ProduceResponse) -> str:
-    return said.error.name if said.error else f"@{said.base_offset}"
+def _short(response: ProduceResponse) -> str:
+    return response.error.name if response.error else f"@{response.base_offset}"

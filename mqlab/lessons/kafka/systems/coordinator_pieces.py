@@ -142,8 +142,8 @@ class PiecewiseCoordinator(Coordinator):
             effects = (Reply(plan.caller, plan.answer),)
         elif piece == "markers":
             plan = replace(plan, owed=plan.entry.partitions)
-            told = markers.build_marker(self, plan.entry)
-            effects = tuple(Send(p, told) for p in plan.entry.partitions)
+            marker = markers.build_marker(self, plan.entry)
+            effects = tuple(Send(p, marker) for p in plan.entry.partitions)
         if plan.todo and not plan.waiting:
             effects = (*effects, Send(self.config.coordinator, NextPiece(txn_id)))
         return self._with(txn_id, plan), effects
@@ -169,11 +169,11 @@ class PiecewiseCoordinator(Coordinator):
         new = replace(self, entries=self.entries.set(txn_id, plan.writing[1]))
         return new._go_on(txn_id, replace(plan, writing=None), disk)
 
-    def _answered(self, said: WriteTxnMarkersResponse, peer: str, disk: Disk) -> Result:
-        txn_id, plan = said.txn_id, self.plans[said.txn_id]
-        if said.error in markers.GIVE_UP or peer not in (plan.owed or ()):
+    def _answered(self, response: WriteTxnMarkersResponse, peer: str, disk: Disk) -> Result:
+        txn_id, plan = response.txn_id, self.plans[response.txn_id]
+        if response.error in markers.GIVE_UP or peer not in (plan.owed or ()):
             return self, ()
-        if said.error:
+        if response.error:
             return self, (Send(peer, markers.build_marker(self, plan.entry)),)
         new = replace(plan, owed=tuple(p for p in plan.owed or () if p != peer))
         free = plan.waiting and not new.waiting and plan.writing is None

@@ -90,8 +90,8 @@ class App:
 
     def poll(self) -> list[Order]:
         """The next orders; none: there is nothing left, and the function may return."""
-        said = self._ask(Poll("" if self._member else SOURCE))
-        words = [] if said.detail == "nothing" else said.detail.split(", ")
+        outcome = self._ask(Poll("" if self._member else SOURCE))
+        words = [] if outcome.detail == "nothing" else outcome.detail.split(", ")
         return [Order(self._orders.index(word), word) for word in words]
 
     def seek(self, offset: int) -> None:
@@ -159,16 +159,16 @@ class App:
                 self._left = _Enough()
             else:
                 try:
-                    said: Outcome = self._asking(call)
+                    outcome: Outcome = self._asking(call)
                 except BaseException as left:
                     self._left = left
         if self._left is not None:
             raise self._left
-        if said.ok:
-            return said
-        if said.detail.endswith("abortable"):
-            raise Abortable(str(said))
-        raise Refused(str(said))
+        if outcome.ok:
+            return outcome
+        if outcome.detail.endswith("abortable"):
+            raise Abortable(str(outcome))
+        raise Refused(str(outcome))
 
 
 Work = Callable[[App], None]

@@ -37,5 +37,5 @@ class OrdersSystem(ShopSystem):
     given: ClassVar[Words] = PAID
 
     def list_amounts(self, words: str) -> list[int]:
-        found = [(kind, find_price(number)) for kind, number in RECORD.findall(words)]
-        return [amount if kind else -amount for kind, amount in found]
+        bookings = [(kind, find_price(number)) for kind, number in RECORD.findall(words)]
+        return [amount if kind else -amount for kind, amount in bookings]

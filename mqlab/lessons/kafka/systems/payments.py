@@ -183,17 +183,17 @@ class PaymentsSystem(KafkaSystem):
     ) -> Telling:
         """The numbers of a batch and the offset in its answer are what this is about: they
         stand in the chart. What `hand` is told repeats the answer and is folded."""
-        told = super().annotate(world, role, event, effect)
+        telling = super().annotate(world, role, event, effect)
         match effect:
             case Return() if role in self._raw:
-                return replace(told, fold=True)
+                return replace(telling, fold=True)
             case Send(body=Produce(batch=batch)):
-                return replace(told, label=Text(_numbered(batch)))
-            case Reply(body=ProduceResponse() as said) if not said.error:
-                return replace(told, fold=False, label=Text(str(said)))
+                return replace(telling, label=Text(_numbered(batch)))
+            case Reply(body=ProduceResponse() as response) if not response.error:
+                return replace(telling, fold=False, label=Text(str(response)))
             case None if isinstance(event, Request) and isinstance(event.body, Produce):
-                return replace(told, label=Text(_numbered(event.body.batch)))
-        return told
+                return replace(telling, label=Text(_numbered(event.body.batch)))
+        return telling
 
     # -- what must be true -------------------------------------------------------------------
 
@@ -277,19 +277,19 @@ class PaymentsSystem(KafkaSystem):
 
     def _true_ok(self, world: World) -> bool:
         """A leader that has yet to do what it promised may still do it."""
-        for call, said in self._answers(world):
-            if not said.error and not world.nodes[call.partition].inbox:
+        for call, response in self._answers(world):
+            if not response.error and not world.nodes[call.partition].inbox:
                 log = world.disk(call.partition).log(call.partition)
-                there = [b.records for b in log.read(0) if b.base == said.base_offset]
+                there = [b.records for b in log.read(0) if b.base == response.base_offset]
                 if there != [call.values]:
                     return False
         return True
 
     def _welcome(self, world: World) -> bool:
         """Nothing was written since the refusal, so Kafka's own rule can be asked now."""
-        for call, said in self._answers(world):
+        for call, response in self._answers(world):
             leader = world.role(call.partition)
-            if said.error and isinstance(leader, Leader):
+            if response.error and isinstance(leader, Leader):
                 part = become(leader.part, Partition, config=KAFKA)
                 if part.find_duplicate(call.batch) or not part.check_data(call.batch, None):
                     return False
@@ -394,8 +394,8 @@ def answers(trace: Trace) -> str:
         match fact.body:
             case Outcome(call=ProduceBatch() as call, status=status):
                 sequence = _range(call.seq, next_sequence(call.seq, len(call.values) - 1))
-                said = fact.body.detail if status == FAILED else fact.body.result
-                rows.append((sequence, " ".join(call.values), str(call.epoch), said))
+                answer = fact.body.detail if status == FAILED else fact.body.result
+                rows.append((sequence, " ".join(call.values), str(call.epoch), answer))
             case None if fact.kind in (FactKind.KILL, FactKind.POWER_CUT, FactKind.BREAK):
                 rows.append(("", "", "", f"({fact.node}: {fact.text})"))
     return columns(rows)

@@ -49,22 +49,24 @@ class Asked:
 class Hand(Quiet):
     """One request after the other; a lost answer stays lost."""
 
-    asked: Asked | None = None
+    pending: Asked | None = None
 
     def step(self, event: Event, disk: Disk) -> tuple[Hand, Effects]:
         match event:
-            case Call(body=Asked() as asked):
-                return replace(self, asked=asked), (Send(asked.to, asked.body),)
+            case Call(body=Asked() as request):
+                return replace(self, pending=request), (Send(request.to, request.body),)
             case Call(body=body):
                 return self, (
                     Return(build_failure(body, "by hand one sends single requests only")),
                 )
-            case Response(body=said) if self.asked is not None:
-                error = getattr(said, "error", None)
-                result = build_failure(self.asked, error) if error else _taken(self.asked, said)
+            case Response(body=answer) if self.pending is not None:
+                error = getattr(answer, "error", None)
+                result = (
+                    build_failure(self.pending, error) if error else _taken(self.pending, answer)
+                )
                 return Hand(), (Return(result),)
-            case ConnectionLost() if self.asked is not None:
-                return Hand(), (Return(build_failure(self.asked, "no answer: connection lost")),)
+            case ConnectionLost() if self.pending is not None:
+                return Hand(), (Return(build_failure(self.pending, "no answer: connection lost")),)
         return self, ()
 
 
@@ -73,8 +75,8 @@ def hand(disk: Disk, at_ms: int) -> tuple[Hand, Effects]:
     return Hand(), ()
 
 
-def _taken(asked: Asked, said: object) -> Any:
-    return build_success(asked, str(said).removeprefix("ok").strip())
+def _taken(request: Asked, answer: object) -> Any:
+    return build_success(request, str(answer).removeprefix("ok").strip())
 
 
 def parse_request(

@@ -103,10 +103,10 @@ class AdmittingCoordinator(Coordinator):
         known = (entry.pid, entry.epoch) if entry is not None else None
         state = str(entry.state) if entry is not None else ""
         busy = self.busy(ask.txn_id)
-        said = self.rule(known, state, busy, (ask.pid, ask.epoch))
-        if said == "ok":
+        answer = self.rule(known, state, busy, (ask.pid, ask.epoch))
+        if answer == "ok":
             return Error.UNKNOWN_SERVER_ERROR if entry is None or busy else Error.NONE
-        return Error[said]
+        return Error[answer]
 
 
 PARTITIONS = {"lso": LimitedPartition, "accept": AcceptingPartition}

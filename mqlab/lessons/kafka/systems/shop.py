@@ -109,8 +109,8 @@ def _is_working(node: NodeState) -> bool:
 
 def bookings(text: str) -> list[tuple[str, int]]:
     """The account and the amount, in pence, of each booking in a record's words."""
-    found = BOOKING.findall(text)
-    return [(account, int(pounds + (pence or "00"))) for account, pounds, pence in found]
+    matches = BOOKING.findall(text)
+    return [(account, int(pounds + (pence or "00"))) for account, pounds, pence in matches]
 
 
 def balances(trace: Trace, position: int = -1) -> str:
