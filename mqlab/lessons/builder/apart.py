@@ -33,24 +33,24 @@ class Kept:
 
     def __init__(self) -> None:
         self.file = ""
-        self.found: Any = None
+        self.loaded: Any = None
         self.kind: Any = None
         self.takes = 3  # how many values `recover` takes: four where it asks for the epoch
         self.count = 0
         self.states: dict[int, Any] = {}
         self.numbers: dict[Any, int] = {}
 
-    def answer(self, said: Said) -> Said:
+    def answer(self, request: Said) -> Said:
         """What becomes of a request: ("role", number, effects), ("value", what), ("loaded",),
         ("failed", words)."""
         try:
             with limit_time(STEP_S):
-                match said:
+                match request:
                     case ("load", str(source), str(file), str(kind), tuple(needs)):
                         return self._load(source, file, kind, needs)
                     case ("call", str(name), given):
                         given = unpack(given)
-                        return self._call(lambda: getattr(self.found, name)(*given))
+                        return self._call(lambda: getattr(self.loaded, name)(*given))
                     case ("recover", config, disk, int(at_ms), int(epoch)):
                         given = unpack(config), unpack(disk), at_ms, epoch
                         return self._take(lambda: self.kind.recover(*given[: self.takes]))
@@ -78,10 +78,10 @@ class Kept:
         sys.modules[name] = module  # its dataclasses look themselves up
         self.file = file
         exec(compile(source, file, "exec"), module.__dict__)
-        self.found = module
+        self.loaded = module
         if kind:
-            self.kind = self.found = getattr(module, kind, None)
-        missing = [one for one in needs if not callable(getattr(self.found, one, None))]
+            self.kind = self.loaded = getattr(module, kind, None)
+        missing = [one for one in needs if not callable(getattr(self.loaded, one, None))]
         if missing and kind:
             every = " and ".join(f"`{one}`" for one in needs)
             return "failed", f"{file} has no class `{kind}` with {every}"
@@ -148,10 +148,10 @@ def main() -> int:
     wire.say("ready")
     while True:
         try:
-            said = wire.hear()
+            request = wire.hear()
         except WireError:
             return 0
-        wire.say(*kept.answer(said))
+        wire.say(*kept.answer(request))
 
 
 if __name__ == "__main__":

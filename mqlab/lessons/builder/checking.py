@@ -68,8 +68,8 @@ def check_source(
             states += card.states
             if not card.ok:
                 return replace(card, states=states, trials=number)
-    said = HOLDS(trials=len(trials), states=states, sitting=sitting)
-    return Card(True, said, states=states, trials=len(trials))
+    sentence = HOLDS(trials=len(trials), states=states, sitting=sitting)
+    return Card(True, sentence, states=states, trials=len(trials))
 
 
 def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
@@ -80,9 +80,9 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
     while search.advance(SLICE_S) and not always & search.found.keys():
         pass
     verdict = search.verdict()
-    found = sorted(verdict.counterexamples.values(), key=lambda one: len(one.schedule))
-    if found:
-        return _show(trial, found[0], system, search.states, what)
+    examples = sorted(verdict.counterexamples.values(), key=lambda one: len(one.schedule))
+    if examples:
+        return _show(trial, examples[0], system, search.states, what)
     if verdict.missing:
         # The last world that was found is one of those in which nothing more can happen.
         schedule = search.schedule(search.states - 1)
@@ -96,11 +96,11 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
     return Card(True, Text(trial.name), states=search.states, trial=trial.name)
 
 
-def _show(trial: Trial, found: Counterexample, system: Any, states: int, what: What) -> Card:
+def _show(trial: Trial, example: Counterexample, system: Any, states: int, what: What) -> Card:
     """The run in words and as a trace, with a light for the claim that breaks in it."""
-    key, schedule = found.property.replace(" ", "_"), found.schedule
+    key, schedule = example.property.replace(" ", "_"), example.schedule
     shown = replace(system, claims=(key,)) if key in what.claims else system
-    if found.claim.kind == "can_always":  # no way leads to anything good: it is shown to its end
+    if example.claim.kind == "can_always":  # no way leads to anything good: it is shown to its end
         play = Play(shown, schedule)
         play.go_on()
         restart = f"restart {what.restart}"
@@ -108,9 +108,9 @@ def _show(trial: Trial, found: Counterexample, system: Any, states: int, what: W
             play.do(restart)
             play.go_on()
         schedule = play.choices
-    says = what.explain(shown, schedule, found.property)
+    says = what.explain(shown, schedule, example.property)
     card = Card(
-        False, says, found.property, schedule, shown, found.property,
+        False, says, example.property, schedule, shown, example.property,
         states=states, trial=trial.name,
     )  # fmt: skip
     card.trace()

@@ -15,7 +15,7 @@ from .sittings import TC, BuildSystem
 
 
 @dataclass(frozen=True)
-class Told:
+class Evidence:
     """A run that was played to its end: its choices, its last world, and what the log holds."""
 
     run: Run
@@ -44,8 +44,8 @@ class Told:
     def refusals(self) -> list[str]:
         """The errors with which leaders have answered markers."""
         bodies = [fact.body for fact in self.run.trace]
-        said = [one for one in bodies if isinstance(one, WriteTxnMarkersResponse)]
-        return [one.error.name for one in said if one.error]
+        answers = [one for one in bodies if isinstance(one, WriteTxnMarkersResponse)]
+        return [one.error.name for one in answers if one.error]
 
     @property
     def last(self) -> Entry | None:
@@ -61,14 +61,14 @@ class Told:
         ]
 
 
-def play(system: BuildSystem, schedule: tuple[str, ...]) -> Told:
+def play(system: BuildSystem, schedule: tuple[str, ...]) -> Evidence:
     run = Run(system)
     for choice in schedule:
         run.do(choice)
     disk = run.world.disk(system.cluster.leader(run.world, TC))
     logs = disk.logs("__transaction_state")
     entries = tuple(record.entry for log in logs for record in disk.log(log).read(0))
-    return Told(run, read_world(system.cluster, run.world), entries)
+    return Evidence(run, read_world(system.cluster, run.world), entries)
 
 
 BREAKS = Words("the coordinator's code breaks: {broken}", "协调者的代码出错：{broken}")
@@ -80,24 +80,24 @@ NOTHING_GOOD = Words(
 
 def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
     """Why the claim does not hold at the end of this run."""
-    told = play(system, schedule)
-    broken = system.find_broken(told.run.world)
+    evidence = play(system, schedule)
+    broken = system.find_broken(evidence.run.world)
     if claim == "runs":
         return BREAKS(broken=broken)
     sentence = next(one.sentence for one in system.properties() if one.name == claim)
-    return BROKEN(sentence=sentence, why=REASONS.get(claim, _explain_outcome)(told))
+    return BROKEN(sentence=sentence, why=REASONS.get(claim, _explain_outcome)(evidence))
 
 
 def explain_missing(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
     """Why nothing good ever happens, by a run after which nothing more can happen."""
-    told = play(system, schedule)
-    if broken := system.find_broken(told.run.world):
+    evidence = play(system, schedule)
+    if broken := system.find_broken(evidence.run.world):
         return BREAKS(broken=broken)
-    return NOTHING_GOOD(why=_explain_missing(told, claim))
+    return NOTHING_GOOD(why=_explain_missing(evidence, claim))
 
 
-def _explain_missing(told: Told, claim: str) -> Text:
-    last = told.last
+def _explain_missing(evidence: Evidence, claim: str) -> Text:
+    last = evidence.last
     if last is None:
         return Text(
             "InitProducerId has no answer that the producer can go on with",
@@ -122,7 +122,7 @@ def _explain_missing(told: Told, claim: str) -> Text:
             "客户端第一次结束之后就遭到拒绝；旧客户端（`EndTxn.v2` 为 False）继续用原来的 epoch，"
             "所以它的结束保持这个 epoch，控制消息也一样",
         )
-    return _explain_stuck(told)
+    return _explain_stuck(evidence)
 
 
 UNTOLD = Words(
@@ -151,13 +151,13 @@ UNSENT = Words(
 )
 
 
-def _explain_stuck(told: Told) -> Text:
+def _explain_stuck(evidence: Evidence) -> Text:
     """A decision that does not reach its end."""
-    missing = ", ".join(told.unmarked)
-    if told.refusals:
-        why = ITS_EPOCH if told.refusals[-1] == FENCED else NEXT_EPOCH
-        return why(refuses=REFUSES(error=told.refusals[-1]))
-    if told.broke:
+    missing = ", ".join(evidence.unmarked)
+    if evidence.refusals:
+        why = ITS_EPOCH if evidence.refusals[-1] == FENCED else NEXT_EPOCH
+        return why(refuses=REFUSES(error=evidence.refusals[-1]))
+    if evidence.broke:
         return Text(
             "a connection broke with a marker or its answer on it: after ConnectionLost each "
             "marker that is still owed to that partition is sent again",
@@ -168,7 +168,7 @@ def _explain_stuck(told: Told) -> Text:
             "all partitions have their marker, and no Complete record is written",
             "所有分区都有了控制消息，却没有写 Complete 记录",
         )
-    return (LOST_AGAIN if told.killed else UNSENT)(missing=missing)
+    return (LOST_AGAIN if evidence.killed else UNSENT)(missing=missing)
 
 
 NEVER_HELD = Words("no record of the log ever held {lost}", "日志的记录里从来没有过 {lost}")
@@ -186,21 +186,21 @@ TOO_EARLY = Words(
 )
 
 
-def _explain_open(told: Told) -> Text:
+def _explain_open(evidence: Evidence) -> Text:
     """A transaction that is complete for the coordinator, and open in a partition."""
-    missing = told.unmarked
-    known = [set(entry.partitions) for entry in told.entries]
+    missing = evidence.unmarked
+    known = [set(entry.partitions) for entry in evidence.entries]
     named = set().union(*known)
-    if told.killed and not told.entries:
+    if evidence.killed and not evidence.entries:
         return Text("the log is empty after a restart", "重启之后日志是空的")
     if not set(missing) <= named:
         return NEVER_HELD(lost=", ".join(sorted(set(missing) - named)))
-    decided = [entry for entry in told.entries if entry.state in PREPARED]
+    decided = [entry for entry in evidence.entries if entry.state in PREPARED]
     if decided and not set(missing) <= set(decided[-1].partitions):
         return FORGOTTEN(missing=", ".join(missing))
-    if told.refusals:
-        return REFUSES(error=told.refusals[-1])
-    return TOO_EARLY(state=told.entries[-1].state, missing=", ".join(missing))
+    if evidence.refusals:
+        return REFUSES(error=evidence.refusals[-1])
+    return TOO_EARLY(state=evidence.entries[-1].state, missing=", ".join(missing))
 
 
 UNDECIDED = Words(
@@ -210,13 +210,13 @@ UNDECIDED = Words(
 )
 
 
-def _explain_early(told: Told) -> Text:
+def _explain_early(evidence: Evidence) -> Text:
     """A marker without its decision."""
-    if told.killed:
-        kinds = [batch.control for rows in told.seen.rows.values() for batch, _, _ in rows]
+    if evidence.killed:
+        kinds = [batch.control for rows in evidence.seen.rows.values() for batch, _, _ in rows]
         return UNDECIDED(kind=max(kinds))
-    if told.moved:
-        return _explain_late(told)
+    if evidence.moved:
+        return _explain_late(evidence)
     return Text(
         "a marker is in a partition before the decision is safe: send it when `Appended` came",
         "决定还没写妥，分区里就有了控制消息：收到 `Appended` 之后再发",
@@ -232,14 +232,14 @@ LATE = Words(
 )
 
 
-def _explain_late(told: Told) -> Text:
+def _explain_late(evidence: Evidence) -> Text:
     """A marker of a coordinator that leads no more."""
     epochs = {
         fact.node: fact.body.coordinator_epoch
-        for fact in told.run.trace
+        for fact in evidence.run.trace
         if isinstance(fact.body, WriteTxnMarkers)
     }
-    if FENCED in told.refusals:
+    if FENCED in evidence.refusals:
         return Text(
             "a leader has refused the older coordinator's marker, and the marker came again with a "
             "higher epoch: TRANSACTION_COORDINATOR_FENCED says that another one leads, so send "
@@ -257,7 +257,7 @@ def _explain_late(told: Told) -> Text:
     return LATE(old=old, new=new)
 
 
-def _explain_epoch(told: Told) -> Text:
+def _explain_epoch(evidence: Evidence) -> Text:
     return Text(
         "an older epoch of the producer got through: AddPartitionsToTxn and EndTxn with another "
         "epoch than the log's are refused with PRODUCER_FENCED, and InitProducerId gives a new one",
@@ -266,24 +266,24 @@ def _explain_epoch(told: Told) -> Text:
     )
 
 
-def _explain_asked(told: Told) -> Text:
+def _explain_asked(evidence: Evidence) -> Text:
     """A commit that nobody has asked for."""
-    decided = [entry for entry in told.entries if entry.state in PREPARED]
-    epochs = [entry.epoch for entry in told.entries if entry.state is TxnState.EMPTY]
-    if told.timed:
+    decided = [entry for entry in evidence.entries if entry.state in PREPARED]
+    epochs = [entry.epoch for entry in evidence.entries if entry.state is TxnState.EMPTY]
+    if evidence.timed:
         return Text(
             "the timer has run out and the coordinator commits: nobody asked for that, so abort",
             "定时器到期，协调者却提交了：没有人请求提交，应当中止",
         )
-    producers = told.seen.cluster.producers
-    apps = [told.run.world.nodes[name].app for name, _ in producers]
+    producers = evidence.seen.cluster.producers
+    apps = [evidence.run.world.nodes[name].app for name, _ in producers]
     programs = [(one.program, len(one.results)) for one in apps if one is not None and one.waiting]
     if any(isinstance(calls, tuple) and calls[done] == Abort() for calls, done in programs):
         return Text(
             "the application has asked for an abort, and the log says PrepareCommit",
             "应用请求的是中止，日志里却是 PrepareCommit",
         )
-    if len(decided) == 1 and told.run.choices and "InitProducerId" in _last_request(told):
+    if len(decided) == 1 and evidence.run.choices and "InitProducerId" in _last_request(evidence):
         return Text(
             "a new producer came, and what its older self left open is committed: abort it",
             "新的生产者来了，旧实例留下的未结束事务却提交了：应当中止",
@@ -293,7 +293,7 @@ def _explain_asked(told: Told) -> Text:
             "two producers have one epoch: InitProducerId gives the next one each time",
             "两个生产者用了同一个 epoch：InitProducerId 每次都要给出下一个",
         )
-    if told.killed:
+    if evidence.killed:
         return Text(
             "after the restart the coordinator commits what nobody has asked it to commit",
             "重启之后，协调者提交了没有人请求提交的事务",
@@ -304,9 +304,9 @@ def _explain_asked(told: Told) -> Text:
     )
 
 
-def _last_request(told: Told) -> str:
-    asked = [str(fact.body) for fact in told.run.trace if type(fact.body).__name__ in ASKED]
-    return asked[-1] if asked else ""
+def _last_request(evidence: Evidence) -> str:
+    requests = [str(fact.body) for fact in evidence.run.trace if type(fact.body).__name__ in ASKED]
+    return requests[-1] if requests else ""
 
 
 ASKED = ("InitProducerId", "EndTxn", "AddPartitionsToTxn")
@@ -326,14 +326,14 @@ HAD_ALONE = Words(
 )
 
 
-def _explain_promise(told: Told) -> Text:
-    if told.moved:
-        return HAD_ALONE(state=told.last.state if told.last else Text("none", "无"))
-    return KEPT(state=told.entries[-1].state)
+def _explain_promise(evidence: Evidence) -> Text:
+    if evidence.moved:
+        return HAD_ALONE(state=evidence.last.state if evidence.last else Text("none", "无"))
+    return KEPT(state=evidence.entries[-1].state)
 
 
-def _explain_refusal(told: Told) -> Text:
-    if told.timed:
+def _explain_refusal(evidence: Evidence) -> Text:
+    if evidence.timed:
         return Text(
             "the timer has run out behind the end, and the coordinator wrote another end: what "
             "is not Ongoing any more has no timeout",
@@ -346,14 +346,14 @@ def _explain_refusal(told: Told) -> Text:
     )
 
 
-def _explain_end(told: Told) -> Text:
-    if told.killed:
+def _explain_end(evidence: Evidence) -> Text:
+    if evidence.killed:
         return Text(
             "the timer was lost with the coordinator: `recover` sets it again for what is Ongoing",
             "定时器随协调者一起没了：`recover` 要为 Ongoing 的事务重新设置",
         )
-    if told.refusals:
-        return _explain_stuck(told)
+    if evidence.refusals:
+        return _explain_stuck(evidence)
     return Text(
         "its application has gone, and nobody ends the transaction: set a timer when it begins",
         "应用已经不在，没有人结束这个事务：事务开始时就要设置定时器",
@@ -366,9 +366,9 @@ UNENDED = Words(
 )
 
 
-def _explain_outcome(told: Told) -> Text:
-    states = ", ".join(str(entry.state) for entry in told.entries)
-    ended = told.entries and told.entries[-1].state in COMPLETED
+def _explain_outcome(evidence: Evidence) -> Text:
+    states = ", ".join(str(entry.state) for entry in evidence.entries)
+    ended = evidence.entries and evidence.entries[-1].state in COMPLETED
     return (LOG_SAYS if ended else UNENDED)(states=states)
 
 

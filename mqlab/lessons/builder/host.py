@@ -74,8 +74,8 @@ class Inside:
     def __init__(self) -> None:
         self.wire, self._kept = self, Kept()
 
-    def say(self, *said: Any) -> None:
-        self._answer = self._kept.answer(_copy(said))
+    def say(self, *message: Any) -> None:
+        self._answer = self._kept.answer(_copy(message))
 
     def hear(self, _seconds: float | None = None) -> Said:
         return _copy(self._answer)
@@ -84,9 +84,9 @@ class Inside:
         """Nothing is left behind: a loop without an end goes with the kernel."""
 
 
-def _copy(said: Said) -> Said:
+def _copy(message: Said) -> Said:
     """What comes through a pipe."""
-    return decode_line(json.dumps(encode(said)).encode())
+    return decode_line(json.dumps(encode(message)).encode())
 
 
 def _start() -> Process:
@@ -130,10 +130,10 @@ class FileHost:
     def __init__(self, source: str) -> None:
         check_imports(source, self.page, self.noun)
         self._process = Inside() if sys.platform == "emscripten" else _start()
-        said = self._ask("load", source, self.file, self.kind, self.needs)
-        if said[0] != "loaded":
+        reply = self._ask("load", source, self.file, self.kind, self.needs)
+        if reply[0] != "loaded":
             self.close()
-            raise BuildError(str(UNLOADED(why=said[1])))
+            raise BuildError(str(UNLOADED(why=reply[1])))
 
     def __enter__(self) -> Self:
         return self
@@ -144,9 +144,9 @@ class FileHost:
     def close(self) -> None:
         self._process.end()
 
-    def _ask(self, *said: Any) -> Said:
+    def _ask(self, *request: Any) -> Said:
         try:
-            self._process.wire.say(*said)
+            self._process.wire.say(*request)
             return self._process.wire.hear(ANSWER_S)
         except WireError as error:
             return "failed", f"its process cannot be asked any more: {error}"
@@ -164,10 +164,10 @@ class FunctionHost(FileHost):
         key = (name, given)
         if key not in self._values:
             self._values[key] = self._call(name, given)
-        said = self._values[key]
-        if isinstance(said, Broken):
-            raise said
-        return said
+        value = self._values[key]
+        if isinstance(value, Broken):
+            raise value
+        return value
 
     def _call(self, name: str, given: tuple[Any, ...]) -> Any:
         match self._ask("call", name, pack(given)):
@@ -239,9 +239,9 @@ class Host(FileHost):
         seen = keep_logs(disk)
         key = (config, seen, at_ms, epoch)
         if key not in self._known:
-            said = self._ask("recover", pack(config), pack(seen), at_ms, epoch)
+            reply = self._ask("recover", pack(config), pack(seen), at_ms, epoch)
             before = Hosted(-1, entries_of(seen), host=self)
-            self._known[key] = self._understand(said, before, seen, config)
+            self._known[key] = self._understand(reply, before, seen, config)
         return self._known[key]
 
     def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
@@ -251,17 +251,17 @@ class Host(FileHost):
         seen = keep_logs(disk)
         key = (role, event, seen)
         if key not in self._known:
-            said = self._ask("step", role.number, pack(event), pack(seen))
+            reply = self._ask("step", role.number, pack(event), pack(seen))
             before = role.hear(event)
             if isinstance(event, Appended):
                 before = replace(before, entries=entries_of(seen))
-            self._known[key] = self._understand(said, before, seen, KafkaConfig())
+            self._known[key] = self._understand(reply, before, seen, KafkaConfig())
         return self._known[key]
 
     def _understand(
-        self, said: Said, before: Hosted, disk: Disk, config: KafkaConfig
+        self, reply: Said, before: Hosted, disk: Disk, config: KafkaConfig
     ) -> tuple[Hosted, Effects]:
-        match said:
+        match reply:
             case ("role", int(number), packed):
                 try:
                     effects: Effects = unpack(packed)
@@ -292,9 +292,9 @@ def answer(role: Hosted, effects: Effects) -> Map[tuple[Any, ...], Reply]:
         key = astuple(reply.caller)
         refusal = waiting.get(key)
         waits = type(refusal.body).__name__ if refusal else "no answer"
-        said = type(reply.body).__name__
-        if said != waits:
-            raise SpeechError(f"{reply.caller.name} waits for {waits} and is told {said}")
+        kind = type(reply.body).__name__
+        if kind != waits:
+            raise SpeechError(f"{reply.caller.name} waits for {waits} and is told {kind}")
         waiting = waiting.remove(key)
     return waiting
 
@@ -314,8 +314,8 @@ def check_imports(source: str, page: str, noun: str) -> None:
         for name in names:
             if name != page and name.partition(".")[0] not in IMPORTS:
                 others = ", ".join(IMPORTS[1:])
-                told = FOREIGN(line=node.lineno, name=name, noun=noun, page=page, others=others)
-                raise BuildError(str(told))
+                sentence = FOREIGN(line=node.lineno, name=name, noun=noun, page=page, others=others)
+                raise BuildError(str(sentence))
 
 
 def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:

@@ -65,9 +65,9 @@ class ServedHost(Host):
         self, config: KafkaConfig, disk: Disk, at_ms: int, epoch: int
     ) -> tuple[Hosted, Effects]:
         self.config, seen = config, latest(disk)
-        said = self._ask("recover", pack(config), pack(seen), at_ms, epoch)
+        reply = self._ask("recover", pack(config), pack(seen), at_ms, epoch)
         role = Hosted(-1, entries_of(seen), host=self)
-        return self._tell(role, *self._understand(said, role, seen, config))
+        return self._tell(role, *self._understand(reply, role, seen, config))
 
     def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
         if isinstance(event, Request):
@@ -82,9 +82,9 @@ class ServedHost(Host):
         if role.broken:
             return role, ()
         seen = latest(disk)
-        said = self._ask("serve", role.number, pack(event), pack(seen))
+        reply = self._ask("serve", role.number, pack(event), pack(seen))
         before = replace(role.hear(event), entries=entries_of(seen))
-        new, effects = self._tell(role, *self._understand(said, before, seen, self.config))
+        new, effects = self._tell(role, *self._understand(reply, before, seen, self.config))
         if new.broken and isinstance(event, Request):
             effects = (refuse(event),)
         return new, effects

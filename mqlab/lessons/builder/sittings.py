@@ -103,9 +103,9 @@ class BuildSystem(KafkaSystem):
                         yield result, sent
 
     def _promised(self, world: World) -> bool:
-        told = sum(commit.ok for commit, _ in self._commits(world))
+        acknowledged = sum(commit.ok for commit, _ in self._commits(world))
         txns = read_world(self.cluster, world).list_txns()
-        return told <= sum(txn.outcome == COMMIT for txn in txns)
+        return acknowledged <= sum(txn.outcome == COMMIT for txn in txns)
 
     def _refused(self, world: World) -> bool:
         """As `failed` is told apart from `unknown` (`kernel/outcome.py`)."""

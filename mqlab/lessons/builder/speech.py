@@ -58,13 +58,13 @@ def pack(value: Any) -> Any:
     raise SpeechError(f"{value!r} is a {type(value).__name__}, which no message holds")
 
 
-def unpack(said: Any) -> Any:
+def unpack(packed: Any) -> Any:
     """The way back; SpeechError."""
-    if isinstance(said, tuple):
-        return tuple(map(unpack, said))
-    if not isinstance(said, dict):
-        return said
-    ((name, inside),) = said.items()
+    if isinstance(packed, tuple):
+        return tuple(map(unpack, packed))
+    if not isinstance(packed, dict):
+        return packed
+    ((name, inside),) = packed.items()
     if name == "Map":
         return api.Map((unpack(key), unpack(one)) for key, one in inside)
     if name == "frozenset":

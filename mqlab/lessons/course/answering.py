@@ -29,18 +29,18 @@ class Answering:
     def serve(self) -> None:
         """Say the value, then answer what is asked until the judge says that it has done."""
         self._wire.say("value", plain(getattr(self._answer, "order", self._answer)))
-        while (asked := self._wire.hear())[0] != "done":
-            self._wire.say(*self._said(str(asked[0]), asked[1:]))
+        while (request := self._wire.hear())[0] != "done":
+            self._wire.say(*self._said(str(request[0]), request[1:]))
 
-    def _said(self, kind: str, asked: Said) -> Said:
+    def _said(self, kind: str, arguments: Said) -> Said:
         """What the answer does with what the judge wants of it."""
         match kind:
             case "call":
-                return _outcome(lambda: self._answer(*asked))
+                return _outcome(lambda: self._answer(*arguments))
             case "examine":
-                return _outcome(lambda: self._examined(*asked))
+                return _outcome(lambda: self._examined(*arguments))
             case "listen":
-                return _outcome(lambda: self._listened(*asked))
+                return _outcome(lambda: self._listened(*arguments))
             case "work":
                 return _outcome(lambda: self._answer(RemoteApp(self._ask)))
         return ("left", "")
@@ -52,7 +52,7 @@ class Answering:
     def _listened(self, method: str, order: str) -> Any:
         """One of them is run: each call of its `db` and `memory` is the judge's to answer."""
         remote = RemoteApp(self._ask)
-        db = Db(lambda asked: remote.run(asked.verb, asked.key, asked.value))
+        db = Db(lambda statement: remote.run(statement.verb, statement.key, statement.value))
         return self._function(method)(order, db, RemoteMemory(remote))
 
     def _function(self, method: str) -> Any:
@@ -118,7 +118,7 @@ class RemoteApp:
     def __getattr__(self, call: str) -> Callable[..., Any]:
         modules = [importlib.import_module(name) for name in RAISING]
 
-        def asked(*given: Any) -> Any:
+        def remote(*given: Any) -> Any:
             if self._left:
                 raise _Left
             kind, value = (*self._ask(call, given), "")[:2]
@@ -130,7 +130,7 @@ class RemoteApp:
                 raise _Left
             return [modules[0].Order(*one) for one in value] if call == "poll" else value
 
-        return asked
+        return remote
 
 
 class RemoteMemory(MutableMapping[str, Any]):

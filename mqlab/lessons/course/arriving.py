@@ -93,8 +93,8 @@ class Collect(ExchangeCollect):
 
 def find_warnings(log: str) -> Iterator[str]:
     """What nbgrader's log warns of, each in one line."""
-    for said in re.findall(r"^\[WARNING\] (.*?)(?=^\[|\Z)", log, re.S | re.M):
-        yield " ".join(said.split())
+    for warning in re.findall(r"^\[WARNING\] (.*?)(?=^\[|\Z)", log, re.S | re.M):
+        yield " ".join(warning.split())
 
 
 class Extract(ExtractorPlugin):

@@ -75,9 +75,9 @@ def call_rule(ask: Ask, *given: Any) -> Any:
     return _value(ask("call", *given))
 
 
-def _value(said: Said) -> Any:
+def _value(reply: Said) -> Any:
     """What a function returned, or what it raised, raised again."""
-    match said:
+    match reply:
         case ("returned", value):
             return value
         case ("stub", _):
@@ -138,8 +138,8 @@ class Work:
             self._swap(("leave",))
             self.at = None
 
-    def _swap(self, said: Said) -> Said:
-        return self.ask(*said)
+    def _swap(self, message: Said) -> Said:
+        return self.ask(*message)
 
 
 def run_loop(work: Work, app: App) -> None:
@@ -171,8 +171,8 @@ def build_listener(work: Work, method: str) -> Elsewhere:
             raise TooLong(str(endless)) from None
 
     def find_foreign() -> Text | None:
-        said = _value(work.ask("examine", method))
-        return Text(str(said)) if said else None
+        foreign = _value(work.ask("examine", method))
+        return Text(str(foreign)) if foreign else None
 
     return Elsewhere(run, find_foreign)
 

@@ -92,12 +92,12 @@ def grade(course: Course, say: Say) -> None:
 
 def _to_grade(course: Course, lab: str) -> list[str]:
     """All who have handed in this lab, or handed in another version than the one graded."""
-    found = []
+    students = []
     for path in sorted((course.folder / "submitted").glob(f"*/{lab}/{lab}.ipynb")):
         note = _note(course, lab, path.parents[1].name)
         if not note.exists() or note.read_text("utf-8") != _digest(path):
-            found.append(path.parents[1].name)
-    return found
+            students.append(path.parents[1].name)
+    return students
 
 
 def _misplaced(course: Course) -> list[Path]:
@@ -122,13 +122,13 @@ def _grade_all(course: Course, lab: str, say: Say) -> None:
         graded = [workers.submit(_grade, course, lab, student) for student in students]
         for student, lines in zip(students, graded, strict=True):
             try:
-                said = lines.result()
+                report = lines.result()
             except BrokenProcessPool:
-                said = [
+                report = [
                     f"{lab}: {student} could not be graded: the process that graded was ended; "
                     "run `mqlab class DIR --grade` again"
                 ]
-            for line in said:
+            for line in report:
                 say(line)
 
 
@@ -236,17 +236,17 @@ def _marks(course: Course, lab: Lab) -> Iterator[Mark]:
 
 def complaints(marks: Sequence[Mark]) -> list[str]:
     """One line for each mark that is not what that student deserves."""
-    found = []
+    lines = []
     for mark in marks:
         deserved = mark.of if mark.student == SOLVED else 0.0
         if not mark.graded:
-            found.append(f"{mark.lab}: {mark.student} could not be graded in {mark.cell}")
+            lines.append(f"{mark.lab}: {mark.student} could not be graded in {mark.cell}")
         elif mark.points != deserved:
-            found.append(
+            lines.append(
                 f"{mark.lab}: {mark.student} got {mark.points:g} of {mark.of:g} points in "
                 f"{mark.cell} instead of {deserved:g}"
             )
-    return found
+    return lines
 
 
 def table(marks: Sequence[Mark]) -> str:

@@ -59,8 +59,8 @@ def find_language(folder: Path) -> Lang | None:
 def in_language(labs: Path, lang: Lang) -> Iterator[Path]:
     """The notebooks of a folder of labs, each in this language where it is told in it."""
     for lab in notebooks_in(labs):
-        told = labs / lang / lab.name
-        yield told if told.exists() else lab
+        translated = labs / lang / lab.name
+        yield translated if translated.exists() else lab
 
 
 def renew(labs: Path, folder: Path, names: list[str], say: Say, lang: Lang = "en") -> None:

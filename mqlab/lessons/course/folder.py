@@ -135,17 +135,17 @@ class Course:
 
     def students(self) -> list[str]:
         """Everybody of whom there is a trace: a folder, a submission, a line in the gradebook."""
-        found = {
+        names = {
             path.name
             for part in ("submitted", "autograded", "feedback")
             for path in self.folder.glob(f"{part}/*")
             if path.is_dir()
         }
-        found |= {path.name.partition("+")[0] for path in self.inbound.glob("*+*")}
+        names |= {path.name.partition("+")[0] for path in self.inbound.glob("*+*")}
         if (self.folder / "gradebook.db").exists():
             with self.book() as book:
-                found |= {student.id for student in book.students}
-        return sorted(found)
+                names |= {student.id for student in book.students}
+        return sorted(names)
 
     def need(self) -> None:
         """ClassError unless this is a course."""
@@ -161,8 +161,8 @@ def create(folder: Path, kind: str) -> Course:
     Raises ClassError where the folder holds something else, or a course of the other kind.
     """
     course = Course(folder.resolve())
-    found = course.kind()
-    if found is None:
+    stored = course.kind()
+    if stored is None:
         if course.folder.exists() and (not course.folder.is_dir() or any(course.folder.iterdir())):
             raise ClassError(
                 f"{course.folder} is not empty, and `mqlab class` did not make it: nothing was "
@@ -170,9 +170,9 @@ def create(folder: Path, kind: str) -> Course:
             )
         course.folder.mkdir(parents=True, exist_ok=True)
         (course.folder / MARKER).write_text(json.dumps({"kind": kind}) + "\n", "utf-8")
-    elif found != kind:
+    elif stored != kind:
         raise ClassError(
-            f"{course.folder} holds {'the sample class' if found == SAMPLE else 'a real course'}: "
+            f"{course.folder} holds {'the sample class' if stored == SAMPLE else 'a real course'}: "
             "nothing was changed; name another folder"
         )
     config = course.folder / "nbgrader_config.py"

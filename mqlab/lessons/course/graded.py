@@ -23,14 +23,14 @@ def list_exercises() -> dict[str, str]:
     """The name of each graded exercise → its module in `mqlab.lessons`. It is read off the text:
     importing every module would load every broker for one answer. ValueError where two modules
     grade the same name."""
-    found: dict[str, str] = {}
+    modules: dict[str, str] = {}
     for path in sorted(LESSONS.rglob("*.py")):
         module = ".".join(path.relative_to(LESSONS).with_suffix("").parts)
         for name in _graded_in(path.read_text("utf-8")):
-            if name in found:
-                raise ValueError(f"{module} and {found[name]} both grade {name!r}: rename one")
-            found[name] = module
-    return found
+            if name in modules:
+                raise ValueError(f"{module} and {modules[name]} both grade {name!r}: rename one")
+            modules[name] = module
+    return modules
 
 
 def _graded_in(source: str) -> list[str]:
@@ -49,5 +49,5 @@ def _graded_in(source: str) -> list[str]:
 def find_exercise(name: str) -> tuple[Checked, str]:
     """The exercise of that name, and of what kind its answers are; KeyError."""
     module = import_module(f"mqlab.lessons.{list_exercises()[name]}")
-    found: tuple[Checked, str] = module.GRADED[name]
-    return found
+    exercise: tuple[Checked, str] = module.GRADED[name]
+    return exercise

@@ -52,18 +52,18 @@ def find_needed_cells(cells: Sequence[Notebook], name: str) -> list[int]:
         for place, cell in enumerate(cells)
         if cell.cell_type == "code" and not utils.is_grade(cell)
     }
-    found = {place for place, known in names.items() if known is None or name in known.changed}
-    while more := _givers(names, found):
-        found |= more
-    return sorted(found)
+    needed = {place for place, known in names.items() if known is None or name in known.changed}
+    while more := _givers(names, needed):
+        needed |= more
+    return sorted(needed)
 
 
-def _givers(names: dict[int, Names | None], found: set[int]) -> set[int]:
+def _givers(names: dict[int, Names | None], needed: set[int]) -> set[int]:
     """The cells not yet found that bind or change a name which a found one uses."""
-    used = {name for place in found for name in getattr(names[place], "used_later", ())}
+    used = {name for place in needed for name in getattr(names[place], "used_later", ())}
     givers = set()
     for place, known in reversed(names.items()):
-        if place in found:
+        if place in needed:
             used |= known.used if known else set()
         elif known and known.changed & used:
             givers.add(place)
@@ -167,8 +167,8 @@ def _verdict(result: Result) -> Notebook:
 
 
 def _error(name: str, words: str) -> Notebook:
-    said = _cap(words)
-    return new_output("error", ename=_cap(name), evalue=said, traceback=[f"{_cap(name)}: {said}"])
+    text = _cap(words)
+    return new_output("error", ename=_cap(name), evalue=text, traceback=[f"{_cap(name)}: {text}"])
 
 
 def _cap(text: str) -> str:

@@ -135,10 +135,10 @@ class Judge:
             return verdict.ok, str(verdict)
 
         # Of a function the text has its address in it, which each process places elsewhere.
-        said = value if kind == "value" else None
+        constant = value if kind == "value" else None
         try:
-            asked = f"{task.exercise} in {spoken()}"
-            result = Result(*KNOWN.judge(asked, said, talk.ask, search), ran)
+            question = f"{task.exercise} in {spoken()}"
+            result = Result(*KNOWN.judge(question, constant, talk.ask, search), ran)
             talk.leave()
         except Lost as lost:
             raise WireError(str(lost)) from lost
@@ -154,10 +154,10 @@ class _Talk:
         self._until = time.monotonic() + JUDGE_S
         self._is_inside = False
 
-    def ask(self, *said: Any) -> Said:
-        if said[0] not in INSIDE:
+    def ask(self, *message: Any) -> Said:
+        if message[0] not in INSIDE:
             self.leave()
-        answer = self._swap(*said)
+        answer = self._swap(*message)
         self._is_inside = answer[:1] == ("ask",)
         return answer
 
@@ -166,12 +166,12 @@ class _Talk:
             self._is_inside = False
             self._swap("leave")
 
-    def _swap(self, *said: Any) -> Said:
+    def _swap(self, *message: Any) -> Said:
         if time.monotonic() > self._until:
             raise Lost(f"its answers took more than {JUDGE_S:.0f} s")
         try:
             with pause_limit():
-                self._wire.say(*said)
+                self._wire.say(*message)
                 return self._wire.hear(ANSWER_S)
         except WireError as error:
             raise Lost(str(error)) from error
@@ -182,9 +182,9 @@ class Lost(BaseException):
     the student's function raised."""
 
 
-def _read_ran(said: Said, count: int) -> Ran:
+def _read_ran(reply: Said, count: int) -> Ran:
     """What became of the cells; WireError where that is not told."""
-    match said:
+    match reply:
         case ("ran", tuple(cells)) if len(cells) == count:
             return tuple(map(_read_cell, cells))
         case ("ended",):
@@ -192,8 +192,8 @@ def _read_ran(said: Said, count: int) -> Ran:
     raise WireError("it did not say what became of its cells")
 
 
-def _read_cell(said: Any) -> tuple[str, tuple[str, str] | None]:
-    match said:
+def _read_cell(cell: Any) -> tuple[str, tuple[str, str] | None]:
+    match cell:
         case (None, str(printed)):
             return printed, None
         case ((str(name), str(words)), str(printed)):

@@ -23,7 +23,7 @@ Verdict = tuple[bool, str]
 class _Node:
     """What is asked here and where each answer to it leads, or the verdict."""
 
-    asked: Said | None = None
+    question: Said | None = None
     next: dict[str, _Node] = field(default_factory=dict)
     verdict: Verdict | None = None
 
@@ -45,12 +45,12 @@ class Known:
             return known
         node = tree
 
-        def noted(*asked: Any) -> Said:
+        def noted(*question: Any) -> Said:
             nonlocal node
-            said = ask(*asked)
-            node.asked = asked
-            node = node.next.setdefault(_key(said), _Node())
-            return said
+            answer = ask(*question)
+            node.question = question
+            node = node.next.setdefault(_key(answer), _Node())
+            return answer
 
         verdict = judge(noted)
         node.verdict = verdict
@@ -60,9 +60,9 @@ class Known:
 def _walk(node: _Node, ask: Ask) -> Verdict | None:
     """Ask what was asked before as long as the answers are known too."""
     while node.verdict is None:
-        if node.asked is None:
+        if node.question is None:
             return None
-        following = node.next.get(_key(ask(*node.asked)))
+        following = node.next.get(_key(ask(*node.question)))
         if following is None:
             return None
         node = following

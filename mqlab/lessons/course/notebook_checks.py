@@ -48,15 +48,15 @@ def structure(lab: Lab) -> list[str]:
     """What can be seen without running: headings, cells, pictures, links."""
     notebook = read_source(lab)
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    found = [*_headings(texts), *_pictures(texts), *_links(lab, texts), *_ways(notebook)]
+    faults = [*_headings(texts), *_pictures(texts), *_links(lab, texts), *_ways(notebook)]
     count = sum("\n" in cell.source or not heading_level(cell) for cell in notebook.cells)
     if count > MOST_CELLS:
-        found.append(f"{count} cells: {MOST_CELLS} at most")
+        faults.append(f"{count} cells: {MOST_CELLS} at most")
     if any("NBVAL_" in cell.source for cell in notebook.cells):
-        found.append('a comment for nbval: write the tag, `# %% tags=["nbval-check-output"]`')
+        faults.append('a comment for nbval: write the tag, `# %% tags=["nbval-check-output"]`')
     if notebook.cells and notebook.cells[0].cell_type != "markdown":
-        found.append("the first cell is not text: begin with the title, a summary, the contents")
-    return [f"{lab.name}: {line}" for line in found]
+        faults.append("the first cell is not text: begin with the title, a summary, the contents")
+    return [f"{lab.name}: {line}" for line in faults]
 
 
 def _headings(texts: list[str]) -> Iterator[str]:
@@ -95,9 +95,9 @@ def _ways(notebook: Notebook) -> Iterator[str]:
         yield "the short way asks nothing"
     if extent.minutes > SHORT_MINUTES:
         yield f"the short way takes {extent.minutes} minutes: {SHORT_MINUTES} at most"
-    said, due = SAID.search(notebook.cells[0].source), -(-extent.minutes // 5) * 5
-    if said and int(said[1]) != due:
-        yield f"the first cell says “a short way of {said[1]}”: write {due} (`mqlab labs times`)"
+    stated, due = SAID.search(notebook.cells[0].source), -(-extent.minutes // 5) * 5
+    if stated and int(stated[1]) != due:
+        yield f"the first cell says “a short way of {stated[1]}”: write {due} (`mqlab labs times`)"
 
 
 def _pictures(texts: list[str]) -> Iterator[str]:
@@ -155,10 +155,10 @@ def freshness(lab: Lab) -> Iterator[str]:
         if path.read_text(encoding="utf-8") != text_of(translated_copy(lab, lang)):
             which = "student copy" + ("" if lang == "en" else " in Chinese")
             yield f"{lab.name}: the {which} is not what the source gives: {again}"
-    wanted, found = _without_outputs(unexecuted_solution(source)), read(lab.solution)
-    if _without_outputs(found) != wanted:
+    wanted, solution = _without_outputs(unexecuted_solution(source)), read(lab.solution)
+    if _without_outputs(solution) != wanted:
         yield f"{lab.name}: the solution is not what the source gives: {again}"
-    code = [cell for cell in found.cells if cell.cell_type == "code"]
+    code = [cell for cell in solution.cells if cell.cell_type == "code"]
     if any(cell.execution_count is None and cell.source.strip() for cell in code):
         yield f"{lab.name}: the solution is not executed: {again}"
     for cell in code:

@@ -311,7 +311,7 @@ def _normalise(notebook: Notebook) -> None:
         if cell.cell_type != "code":
             continue
         compared = COMPARED in cell.metadata.get("tags", [])  # nbval wants such an output whole
-        cell.outputs = [said for one in cell.outputs if (said := _in_words(one, compared))]
+        cell.outputs = [output for one in cell.outputs if (output := _in_words(one, compared))]
         text = ADDRESS.sub("at 0x0", UUID.sub(rename, json.dumps(cell.outputs)))
         cell.outputs = nbformat.from_dict(json.loads(text))
 

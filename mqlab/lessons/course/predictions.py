@@ -44,9 +44,9 @@ def find_predictions(course: Course, beliefs: Beliefs) -> list[Prediction]:
     return [
         prediction
         for lab in course.labs()
-        for asked in [_asked_in(lab)]
+        for questions in [_asked_in(lab)]
         for path in sorted(course.folder.glob(f"submitted/*/{lab}/{lab}.ipynb"))
-        for prediction in _predictions(path, lab, asked, beliefs)
+        for prediction in _predictions(path, lab, questions, beliefs)
     ]
 
 
@@ -68,10 +68,10 @@ def _asked_in(lab: str) -> Mapping[str, Question]:
 
 
 def _predictions(
-    path: Path, lab: str, asked: Mapping[str, Question], beliefs: Beliefs
+    path: Path, lab: str, questions: Mapping[str, Question], beliefs: Beliefs
 ) -> Iterator[Prediction]:
     chosen = _chosen_in(path)
-    for name, question in asked.items():
+    for name, question in questions.items():
         place = chosen.get(name, -1)
         if 0 <= place < len(question.options):
             option = question.options[place]
@@ -82,7 +82,7 @@ def _predictions(
 
 def _chosen_in(path: Path) -> dict[str, int]:
     """The options kept in a notebook's cells, by the names of their questions; the first counts."""
-    found: dict[str, int] = {}
+    chosen: dict[str, int] = {}
     try:
         if path.stat().st_size > MOST_BYTES:
             return {}
@@ -92,8 +92,8 @@ def _chosen_in(path: Path) -> dict[str, int]:
     for source in sources:
         for call in CALL.finditer(source):
             if call["chosen"]:
-                found.setdefault(call["name"], int(call["chosen"]))
-    return found
+                chosen.setdefault(call["name"], int(call["chosen"]))
+    return chosen
 
 
 def draw_histogram(predictions: Sequence[Prediction]) -> str:

@@ -141,7 +141,7 @@ def _text_of(output: Notebook) -> list[Notebook]:
         name = "stderr" if output.name == "stderr" else "stdout"
         return [new_output("stream", name=name, text=str(output.text)[:MOST_TEXT])]
     if output.output_type == "error":
-        name, said = str(output.ename)[:200], str(output.evalue)[:MOST_TEXT]
-        return [new_output("error", ename=name, evalue=said, traceback=[f"{name}: {said}"])]
+        name, message = str(output.ename)[:200], str(output.evalue)[:MOST_TEXT]
+        return [new_output("error", ename=name, evalue=message, traceback=[f"{name}: {message}"])]
     text = output.get("data", {}).get("text/plain")
     return [] if text is None else [new_output("stream", text=f"{text}"[:MOST_TEXT] + "\n")]

@@ -40,9 +40,9 @@ class Wire:
         self._source, self._target = source, target
         self._read = b""
 
-    def say(self, *said: Any) -> None:
+    def say(self, *message: Any) -> None:
         """Raises WireError where nobody listens any more."""
-        line = json.dumps(encode(said)).encode() + b"\n"
+        line = json.dumps(encode(message)).encode() + b"\n"
         try:
             while line:
                 line = line[os.write(self._target, line) :]
@@ -85,12 +85,12 @@ def encode(value: Any) -> Any:
 def decode_line(line: bytes) -> Said:
     """A line that `Wire.say` wrote, or somebody who pretends to be it; WireError."""
     try:
-        said = decode(json.loads(line))
+        message = decode(json.loads(line))
     except (ValueError, TypeError, RecursionError) as error:
         raise WireError("it said what is no value") from error
-    if type(said) is not tuple:
+    if type(message) is not tuple:
         raise WireError("it said what is no value")
-    return said
+    return message
 
 
 def decode(value: Any) -> Any:

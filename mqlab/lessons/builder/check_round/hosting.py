@@ -41,11 +41,11 @@ class RoundHost(FunctionHost):
 
     def ask(self, seen: Round) -> tuple[Actions, int, int]:
         """What the function makes of a round; Broken where that cannot be."""
-        said = self.call("check", seen)
-        if not (isinstance(said, tuple) and len(said) == 3 and isinstance(said[0], tuple)):
+        reply = self.call("check", seen)
+        if not (isinstance(reply, tuple) and len(reply) == 3 and isinstance(reply[0], tuple)):
             raise Broken("`check` must return three values: actions, half_offset, op_offset")
-        check_round(seen, *said)
-        return said
+        check_round(seen, *reply)
+        return reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Eff
             case Ask():
                 producers, client = producers.choose(half.message.get(PGROUP) or "", None)
                 if client is not None:
-                    asked = copies.get(action.half, half)
-                    writer.add(Send(client, stored_halves.build_question(half, asked)))
+                    current = copies.get(action.half, half)
+                    writer.add(Send(client, stored_halves.build_question(half, current)))
     offsets = broker.offsets
     if half_to != seen.half_offset:
         offsets = offsets.set(HALF_KEY, half_to)

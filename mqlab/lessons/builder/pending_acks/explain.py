@@ -12,9 +12,9 @@ BREAKS = Words("the code of the pending acks breaks: {broken}", "待定确认的
 BROKEN = Words("“{sentence}” is broken. {why}", "“{sentence}”不成立。{why}")
 NOTHING_DONE = Text("no run commits anything", "没有一次执行提交过什么")
 UNLIKE = Words(
-    "The subscription holds {held}, and a load would find {found}: each record of the log is taken "
-    "as it was the first time, refusals, too",
-    "订阅占着 {held}，重新加载却会得到 {found}：日志的每条记录都要照第一次那样处理，拒绝也一样",
+    "The subscription holds {held}, and a load would find {loaded}: each record of the log is "
+    "taken as it was the first time, refusals, too",
+    "订阅占着 {held}，重新加载却会得到 {loaded}：日志的每条记录都要照第一次那样处理，拒绝也一样",
 )
 ENDED = Words(
     "{has} has ended, and still holds message {at}: an end, either one, lets go of all that the "
@@ -94,7 +94,7 @@ def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:
             topic = world.role(sub.partition)
             fresh = topic.begin_subscription(sub.name)
             pending, _ = fresh.replay_log(sub.cursor, world.disk(topic.name))
-            return UNLIKE(held=_name(held), found=_name(getattr(pending, "held", held)))
+            return UNLIKE(held=_name(held), loaded=_name(getattr(pending, "held", held)))
     return TO_THE_END
 
 
@@ -102,14 +102,14 @@ def _tell_difference(held: Held, granted: Held, acked: set[int], ended: set[str]
     at = min(at for at in {*held, *granted} if held.get(at) != granted.get(at))
     has, should = held.get(at), granted.get(at)
     if has in ended:
-        told = ENDED
+        sentence = ENDED
     elif at in acked:
-        told = ACKED
+        sentence = ACKED
     elif has is None:
-        told = FREE
+        sentence = FREE
     else:
-        told = PARTLY if should is None else TAKEN
-    return told(at=at, has=has, should=should)
+        sentence = PARTLY if should is None else TAKEN
+    return sentence(at=at, has=has, should=should)
 
 
 def _name(held: Held) -> Text:

@@ -58,9 +58,9 @@ class BuiltPendingAck(PendingAck):
             for position in positions
         )
 
-    def put(self, said: Any) -> BuiltPendingAck:
+    def put(self, value: Any) -> BuiltPendingAck:
         """The same with another `held`, in which transactions stay in their order."""
-        held = check_held(said)
+        held = check_held(value)
         order = dict.fromkeys([*(str(txn) for txn, _ in self.of_txn), *held.values()])
         of_txn = tuple(
             (parse(txn), tuple(AckPosition(at) for at, who in held.items() if who == txn))
@@ -70,16 +70,16 @@ class BuiltPendingAck(PendingAck):
         positions: Map[int, tuple[int, ...]] = Map((at, WHOLE) for at in held)
         return replace(self, positions=positions, of_txn=of_txn, used=True)
 
-    def find_conflict(self, cursor: Cursor, txn: TxnID, asked: Iterable[AckPosition]) -> str:
-        messages = list_messages(asked)
+    def find_conflict(self, cursor: Cursor, txn: TxnID, positions: Iterable[AckPosition]) -> str:
+        messages = list_messages(positions)
         may = self.host.call("may_acknowledge", self.held, list_acked(cursor), str(txn), messages)
         if not isinstance(may, bool):
             raise Broken(f"`may_acknowledge` must say True or False, and says {may!r:.80}")
         return "" if may else REFUSED.format(txn=txn)
 
-    def acknowledge(self, txn: TxnID, asked: tuple[AckPosition, ...]) -> BuiltPendingAck:
-        said = self.host.call("acknowledge", self.held, str(txn), list_messages(asked))
-        return self.put(said)
+    def acknowledge(self, txn: TxnID, positions: tuple[AckPosition, ...]) -> BuiltPendingAck:
+        held = self.host.call("acknowledge", self.held, str(txn), list_messages(positions))
+        return self.put(held)
 
     def commit(
         self, txn: TxnID, cursor: Cursor, batch_index_ack: bool
@@ -98,8 +98,8 @@ class BuiltPendingAck(PendingAck):
     def replay(self, records: tuple[Record, ...], cursor: Cursor) -> tuple[PendingAck, Cursor]:
         """What a load finds; a function that fails leaves nothing but its words."""
         try:
-            said = self.host.call("load", records, list_acked(cursor))
-            held, messages = check_two("load", said)
+            loaded = self.host.call("load", records, list_acked(cursor))
+            held, messages = check_two("load", loaded)
             return replace(self.put(held), state=PendingAckState.READY), cursor.delete(messages)
         except Broken as error:
             return replace(self, broken=str(error)), cursor
@@ -145,8 +145,8 @@ class BuiltTopic(Topic):
             return replace(self, failed=str(error)), ()
 
 
-def list_messages(asked: Iterable[AckPosition]) -> tuple[int, ...]:
-    return tuple(position.position for position in asked)
+def list_messages(positions: Iterable[AckPosition]) -> tuple[int, ...]:
+    return tuple(position.position for position in positions)
 
 
 def list_acked(cursor: Cursor) -> tuple[int, ...]:
@@ -154,24 +154,24 @@ def list_acked(cursor: Cursor) -> tuple[int, ...]:
     return (*range(cursor.mark_delete + 1), *cursor.list_individual())
 
 
-def check_held(said: Any) -> Map[int, str]:
+def check_held(held: Any) -> Map[int, str]:
     """Broken for what is no Map from positions to transactions."""
-    if not isinstance(said, Map):
-        raise Broken(f"`held` is {said!r:.80}, and must be a Map")
-    for at, txn in said.items():
+    if not isinstance(held, Map):
+        raise Broken(f"`held` is {held!r:.80}, and must be a Map")
+    for at, txn in held.items():
         if type(at) is not int or not isinstance(txn, str):
             raise Broken(f"`held` has {at!r:.40}: {txn!r:.40}, and maps positions to transactions")
         try:
             parse(txn)
         except ValueError as error:
             raise Broken(f"`held`: {error}") from error
-    return said
+    return held
 
 
-def check_two(name: str, said: Any) -> tuple[Any, tuple[int, ...]]:
+def check_two(name: str, pair: Any) -> tuple[Any, tuple[int, ...]]:
     """Broken for what is not a Map and messages."""
-    if not (isinstance(said, tuple) and len(said) == 2 and isinstance(said[1], tuple)):
+    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], tuple)):
         raise Broken(f"`{name}` must return two values, `held` and a tuple of messages")
-    if any(type(at) is not int or at < 0 for at in said[1]):
-        raise Broken(f"`{name}` gives {said[1]!r:.80}, and messages are positions")
-    return said
+    if any(type(at) is not int or at < 0 for at in pair[1]):
+        raise Broken(f"`{name}` gives {pair[1]!r:.80}, and messages are positions")
+    return pair

@@ -92,9 +92,9 @@ def find_granted(records: list[PendingAckEntry]) -> dict[int, str]:
     for record in records:
         mine = {at for at, txn in held.items() if txn == str(record.txn)}
         if record.op == ACK:
-            asked = {position.position for position in record.positions}
-            if not asked & (done | held.keys()):
-                held |= dict.fromkeys(sorted(asked), str(record.txn))
+            messages = {position.position for position in record.positions}
+            if not messages & (done | held.keys()):
+                held |= dict.fromkeys(sorted(messages), str(record.txn))
             continue
         done |= mine if record.op == COMMIT else set()
         held = {at: txn for at, txn in held.items() if at not in mine}
