@@ -49,10 +49,10 @@ class AgainstRuns(Hinted):
         try:
             if all(call_rule(rule, moment.given) is None for _, moment in moments):
                 return Verdict(False, NOT_WRITTEN)
-            said = [ask_rule(rule, moment.given, self.expects) for _, moment in moments]
-            for (run, moment), answer in zip(moments, said, strict=True):
+            answers = [ask_rule(rule, moment.given, self.expects) for _, moment in moments]
+            for (run, moment), answer in zip(moments, answers, strict=True):
                 if answer != moment.happened:
-                    return self._refute(run, moment, [one for _, one in moments], said)
+                    return self._refute(run, moment, [one for _, one in moments], answers)
             for run in map(run_scenario, self.unseen if graded else ()):
                 for moment in self.look(run):
                     if ask_rule(rule, moment.given, self.expects) != moment.happened:
@@ -61,9 +61,11 @@ class AgainstRuns(Hinted):
             return Verdict(False, error.text)
         return Verdict(True, self.right)
 
-    def _refute(self, run: Run, moment: Moment, asked: list[Moment], said: list[Any]) -> Verdict:
+    def _refute(
+        self, run: Run, moment: Moment, moments: list[Moment], answers: list[Any]
+    ) -> Verdict:
         for belief in self.beliefs:
-            if [belief.rule(*one.given) for one in asked] == said:
+            if [belief.rule(*one.given) for one in moments] == answers:
                 return _show(run, moment, belief.message, belief.name)
         return _show(run, moment, self.other)
 

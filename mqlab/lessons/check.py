@@ -34,7 +34,7 @@ UNSURE = Words(
     "对 {given} 先答 {first!r}，后答 {second!r}：规则只能依赖给它的值",
 )
 NO_RETURN = Text("one way through the function has no `return`", "函数有一条路径没有 `return`")
-UNFIT = Words("for {given} it said {said!r}: {problem}", "对 {given} 它答 {said!r}：{problem}")
+UNFIT = Words("for {given} it said {answer!r}: {problem}", "对 {given} 它答 {answer!r}：{problem}")
 ENDLESS = Words(
     "for {given} it was stopped after {over}: is there a loop without an end?",
     "对 {given} 运行了 {over} 后被停止：是否有无尽的循环？",
@@ -108,10 +108,10 @@ class Exercise(Hinted):
                 guarded(*sample)
             for system, budget in self._tried(guarded, graded):
                 verdict = explore(system, budget)
-                for found in sorted(
+                for example in sorted(
                     verdict.counterexamples.values(), key=lambda c: len(c.schedule)
                 ):
-                    return _wrong(self, guarded, found.property, found.schedule, system)
+                    return _wrong(self, guarded, example.property, example.schedule, system)
                 if verdict.missing:
                     return _wrong(self, guarded, verdict.missing[0], (), None)
         except RuleError as error:
@@ -171,7 +171,7 @@ def ask_rule(rule: Rule, given: tuple[Any, ...], expects: Callable[[Any], Text |
         raise RuleError(UNSURE(given=given, first=first, second=second))
     problem = NO_RETURN if first is None else expects(first)
     if problem is not None:
-        raise RuleError(UNFIT(given=given, said=first, problem=problem))
+        raise RuleError(UNFIT(given=given, answer=first, problem=problem))
     return first
 
 

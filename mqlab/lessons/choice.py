@@ -84,8 +84,8 @@ def read_situations() -> tuple[dict[str, Shown], tuple[Situation, ...]]:
     return runs, situations
 
 
-def _read_wrong(told: Mapping[str, str]) -> tuple[str, Text, str]:
-    return told["belief"], Text(told["says"], told["says_zh"]), told["run"]
+def _read_wrong(wrong: Mapping[str, str]) -> tuple[str, Text, str]:
+    return wrong["belief"], Text(wrong["says"], wrong["says_zh"]), wrong["run"]
 
 
 FIT = Text("each choice fits, and runs forbid its rivals", "每个选择都合适，执行也排除了其他方式")

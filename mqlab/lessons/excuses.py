@@ -27,7 +27,7 @@ FORM = Text(
 )
 NO_REASON = Words("“{line}” has no reason: {form}", "“{line}”没有写理由：{form}")
 MISSING = Words(
-    "nothing is said yet about “{asked}”: {form}", "关于“{asked}”还什么都没有写：{form}"
+    "nothing is said yet about “{question}”: {form}", "关于“{question}”还什么都没有写：{form}"
 )
 NO_QUESTION = Words(
     "“{pattern}” is none of the questions in the two tables",
@@ -38,11 +38,11 @@ UNKNOWN = Words(
 )
 WIDE = "a wide excuse is the safer one"
 TOO_WIDE = Words(
-    "“{pattern}” excuses “{asked}” as well, where both answer alike: the next fault there would "
+    "“{pattern}” excuses “{question}” as well, where both answer alike: the next fault there would "
     "pass unseen",
-    "“{pattern}”把“{asked}”也豁免了，而那里两边的应答相同：以后那里再出错，就没有人看得见",
+    "“{pattern}”把“{question}”也豁免了，而那里两边的应答相同：以后那里再出错，就没有人看得见",
 )
-IS_NOT = Words("“{asked}” is not {reason}: {wrong}", "“{asked}”的理由不是 {reason}：{wrong}")
+IS_NOT = Words("“{question}” is not {reason}: {wrong}", "“{question}”的理由不是 {reason}：{wrong}")
 ALL = Text("three differences, and nothing else is excused", "三处差异都有理由，此外什么也没有豁免")
 
 
@@ -141,12 +141,12 @@ RIGHT = {
 def list_questions() -> dict[str, Listed | None]:
     """Each question of the programs, and the row of the project's table that excuses its answer;
     None where both brokers answer alike."""
-    found: dict[str, Listed | None] = {}
+    excuses: dict[str, Listed | None] = {}
     for name in PROGRAMS:
         rows = find_listed(f"tv2/{name}", TABLE)
         for seen in load(RECORDINGS / PROFILE / f"{name}.json").observations:
-            found[seen.asked] = next((row for row in rows if row.covers(seen)), None)
-    return found
+            excuses[seen.asked] = next((row for row in rows if row.covers(seen)), None)
+    return excuses
 
 
 @dataclass(frozen=True)
@@ -166,10 +166,10 @@ class Excuses(Hinted):
                 return Verdict(False, NO_REASON(line=line, form=FORM))
             if (wrong := judge_row(pattern, reason)) is not None:
                 return wrong
-            excused |= {asked for asked in list_questions() if fnmatchcase(asked, pattern)}
-        differ = [asked for asked, row in list_questions().items() if row is not None]
-        if missing := [asked for asked in differ if asked not in excused]:
-            return Verdict(False, MISSING(asked=missing[0], form=FORM))
+            excused |= {question for question in list_questions() if fnmatchcase(question, pattern)}
+        differ = [question for question, row in list_questions().items() if row is not None]
+        if missing := [question for question in differ if question not in excused]:
+            return Verdict(False, MISSING(question=missing[0], form=FORM))
         return Verdict(True, ALL)
 
 
@@ -181,14 +181,14 @@ def judge_row(pattern: str, reason: str) -> Verdict | None:
     if reason not in REASONS:
         there = Text(", ".join(REASONS), "、".join(REASONS))
         return Verdict(False, UNKNOWN(reason=reason, there=there))
-    for asked, row in covered.items():
+    for question, row in covered.items():
         if row is None:
-            said = TOO_WIDE(pattern=pattern, asked=asked)
-            return Verdict(False, said, WIDE)
+            message = TOO_WIDE(pattern=pattern, question=question)
+            return Verdict(False, message, WIDE)
         if RIGHT[row.asked] != reason:
             given = REASONS[reason]
-            said = IS_NOT(asked=asked, reason=reason, wrong=given.wrong)
-            return Verdict(False, said, given.belief)
+            message = IS_NOT(question=question, reason=reason, wrong=given.wrong)
+            return Verdict(False, message, given.belief)
     return None
 
 

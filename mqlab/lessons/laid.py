@@ -42,7 +42,7 @@ class Row:
     """`left`, `right`: what each answered; "" where that one was not asked."""
 
     who: str
-    asked: str
+    question: str
     left: str
     right: str
 
@@ -66,34 +66,34 @@ class Laid:
         left = _of_clients(self.left)
         right = _of_clients(self.right) if self.right else left
         one, other = ([(o.who, o.to, o.asked) for o in side] for side in (left, right))
-        found: list[Row] = []
+        rows: list[Row] = []
         for _, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
             if one[a:b] == other[c:d]:
                 pairs = zip(left[a:b], right[c:d], strict=True)
-                found += [_row(x, x.answered, y.answered) for x, y in pairs]
+                rows += [_row(x, x.answered, y.answered) for x, y in pairs]
             else:
-                found += [_row(x, x.answered, "") for x in left[a:b]]
-                found += [_row(y, "", y.answered) for y in right[c:d]]
-        return found
+                rows += [_row(x, x.answered, "") for x in left[a:b]]
+                rows += [_row(y, "", y.answered) for y in right[c:d]]
+        return rows
 
     @property
     def sentence(self) -> str:
         """How many lines there are, and how many of them differ."""
-        said = LINES(name=self.left.scenario, count=len(self.rows))
+        lines = LINES(name=self.left.scenario, count=len(self.rows))
         differ = sum(bool(row.mark) for row in self.rows)
-        return str(DIFFER(lines=said, count=differ) if self.right else said)
+        return str(DIFFER(lines=lines, count=differ) if self.right else lines)
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
         """The table, its head first."""
         head, left = map(str, HEAD), self.left.broker
         if self.right is None:
-            return [(*head, left), *((r.who, r.asked, r.left) for r in self.rows)]
+            return [(*head, left), *((r.who, r.question, r.left) for r in self.rows)]
         right = self.right.broker
         if left == right:  # two programs at one broker
             left, right = self.left.scenario, self.right.scenario
         shown = [row for row in self.rows if row.mark or not self.only]
-        both = [(r.who, r.asked, r.left, r.mark, r.right) for r in shown]
+        both = [(r.who, r.question, r.left, r.mark, r.right) for r in shown]
         return [(*head, left, "", right), *both]
 
     def __str__(self) -> str:

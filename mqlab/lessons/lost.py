@@ -27,10 +27,10 @@ FOUND = Words(
     "{count} moments, and it accuses where it should",
     "{count} 个时刻，该指出的都指出了，也没有冤枉谁",
 )
-MISSES = Words("{name}: lost({told}) misses the loss", "{name}：lost({told}) 漏掉了这次丢失")
+MISSES = Words("{name}: lost({given}) misses the loss", "{name}：lost({given}) 漏掉了这次丢失")
 ACCUSES = Words(
-    "{name}: lost({told}) accuses a broker that did nothing wrong",
-    "{name}：lost({told}) 冤枉了没有出错的 broker",
+    "{name}: lost({given}) accuses a broker that did nothing wrong",
+    "{name}：lost({given}) 冤枉了没有出错的 broker",
 )
 BECAUSE = Words("{head}. {message}", "{head}。{message}")
 
@@ -88,14 +88,14 @@ def _pid_in(answered: str) -> str:
 
 def look(recording: Recording) -> list[Moment]:
     """Every moment of a recording at which the rule is asked."""
-    seen, found = _Seen(), []
+    seen, moments = _Seen(), []
     name = f"{recording.broker}/{recording.name}"
     for one in recording.observations:
         seen.take(one)
         if one.asked == "frontiers":
             lost = recording.scenario in LOST_IN
-            found += [Moment(name, given, lost) for given in seen.ask(one)]
-    return found
+            moments += [Moment(name, given, lost) for given in seen.ask(one)]
+    return moments
 
 
 @cache
@@ -126,21 +126,21 @@ class Lost(Hinted):
         try:
             if all(call_rule(rule, given) is None for given in distinct):
                 return Verdict(False, NOT_WRITTEN)
-            said = {given: ask_rule(rule, given, _expects) for given in distinct}
+            answers = {given: ask_rule(rule, given, _expects) for given in distinct}
         except RuleError as error:
             return Verdict(False, error.text)
-        wrong = next((one for one in moments if said[one.given] != one.lost), None)
+        wrong = next((one for one in moments if answers[one.given] != one.lost), None)
         if wrong is None:
             return Verdict(True, FOUND(count=len(moments)))
-        return self._refute(wrong, said)
+        return self._refute(wrong, answers)
 
-    def _refute(self, moment: Moment, said: dict[Given, bool]) -> Verdict:
+    def _refute(self, moment: Moment, answers: dict[Given, bool]) -> Verdict:
         belief = next(
-            (b for b in self.beliefs if all(b.rule(*given) == it for given, it in said.items())),
+            (b for b in self.beliefs if all(b.rule(*given) == it for given, it in answers.items())),
             None,
         )
-        told = ", ".join(map(repr, moment.given))
-        head = (MISSES if moment.lost else ACCUSES)(name=moment.name, told=told)
+        arguments = ", ".join(map(repr, moment.given))
+        head = (MISSES if moment.lost else ACCUSES)(name=moment.name, given=arguments)
         if belief is None:
             return Verdict(False, head)
         return Verdict(False, BECAUSE(head=head, message=belief.message), belief.name)

@@ -166,13 +166,13 @@ def _tried(parsons: Parsons, system: System, budget: Budget) -> Verdict | None:
         name = next(name for name in parsons.messages if name in calm.missing)
         return Verdict(False, parsons.messages[name], name, light=name)
     kept = tuple(p for p in claims if p.kind == "always")
-    found = explore(system, budget, (_together(kept),))
-    for example in found.counterexamples.values():
+    verdict = explore(system, budget, (_together(kept),))
+    for example in verdict.counterexamples.values():
         broken = _broken(system, example.schedule)
         name = next(name for name in parsons.messages if name in broken)
         return Verdict(False, parsons.messages[name], name, example.schedule, system, name)
-    if not (calm.complete and found.complete):
-        raise ValueError(f"{parsons.name}: {found}; give the exercise a smaller system")
+    if not (calm.complete and verdict.complete):
+        raise ValueError(f"{parsons.name}: {verdict}; give the exercise a smaller system")
     return None
 
 

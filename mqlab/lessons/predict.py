@@ -27,22 +27,22 @@ class Predict(mqlab_widgets.Predict):
         if options:
             super().__init__(question, options, answer, explanations, **how)
             return
-        asked = find_question(question)
-        before = _SHOWN.get(asked.name)
+        stored = find_question(question)
+        before = _SHOWN.get(stored.name)
         if before is not None and not before.kept and write_answer(before):
             how |= {"chosen": before.chosen, "revealed": before.revealed}
-        how = {"until": asked.until, "shows": asked.shows} | how
+        how = {"until": stored.until, "shows": stored.shows} | how
         super().__init__(
-            asked.text, asked.options, asked.answer, asked.explanations, name=asked.name, **how
+            stored.text, stored.options, stored.answer, stored.explanations, name=stored.name, **how
         )
-        _SHOWN[asked.name] = self
+        _SHOWN[stored.name] = self
 
 
 #: the last of each question in this kernel
 _SHOWN: dict[str, Predict] = {}
 
 
-def write_answer(asked: Predict) -> bool:
+def write_answer(prediction: Predict) -> bool:
     """Put an answer that the browser could not write into the cell that is being run; False where
     there is no such cell."""
     from IPython import get_ipython
@@ -51,9 +51,9 @@ def write_answer(asked: Predict) -> bool:
     if not hasattr(shell, "get_parent"):
         return False
     code = shell.get_parent().get("content", {}).get("code", "")
-    found = next((f for f in CALL.finditer(code) if f["name"] == asked.name), None)
-    if found is None or found["chosen"]:
+    call = next((f for f in CALL.finditer(code) if f["name"] == prediction.name), None)
+    if call is None or call["chosen"]:
         return False
-    kept = f", chosen={asked.chosen}" + (", revealed=True" if asked.revealed else "")
-    shell.set_next_input(code[: found.end()] + kept + code[found.end() :], replace=True)
+    kept = f", chosen={prediction.chosen}" + (", revealed=True" if prediction.revealed else "")
+    shell.set_next_input(code[: call.end()] + kept + code[call.end() :], replace=True)
     return True

@@ -17,8 +17,8 @@ def read_recording(folder: str, name: str, *words: str) -> str:
         raise ValueError(f"no recording {folder}/{name}; there are: {there}")
     seen = json.loads(path.read_text(encoding="utf-8"))
     rows = [
-        (who, asked, said)
-        for who, _, asked, said in seen["observations"]
-        if not words or any(word in f"{who} {asked} {said}" for word in words)
+        (who, question, answer)
+        for who, _, question, answer in seen["observations"]
+        if not words or any(word in f"{who} {question} {answer}" for word in words)
     ]
     return table(f"{seen['broker']}, {seen['profile']} | asked | answered", rows)

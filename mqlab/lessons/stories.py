@@ -57,4 +57,4 @@ class StoryExercise(Hinted):
 def _renumber(error: str, given: str) -> str:
     """An error's line in the story: the given lines stand before it."""
     before = len(given.splitlines())
-    return re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) - before}", error)
+    return re.sub(r"^line (\d+)", lambda match: f"line {int(match[1]) - before}", error)

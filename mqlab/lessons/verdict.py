@@ -66,10 +66,10 @@ class Verdict:
             return 0
         if self.tells is not None:
             return next((fact.index for fact in trace if self.tells(fact)), len(trace))
-        told = len(trace)
-        while told > 1 and _is_red(trace, told - 1, self.light):
-            told -= 1
-        return told
+        number = len(trace)
+        while number > 1 and _is_red(trace, number - 1, self.light):
+            number -= 1
+        return number
 
     def player(self) -> Any:
         """The player on the run, open at its telling step; None without a run."""

@@ -34,9 +34,9 @@ def find_loss(commit, state, hw, lso, open_since):
 
 def test_one_program_at_both_brokers_and_where_they_differ():
     for laid in ask_both("segments", "claimed-in-compressed"):
-        differ = {row.asked for row in laid.rows if row.mark}
+        differ = {row.question for row in laid.rows if row.mark}
         known = {asked for asked, row in list_questions().items() if row is not None}
-        assert differ and differ == known & {row.asked for row in laid.rows}
+        assert differ and differ == known & {row.question for row in laid.rows}
 
 
 def test_two_releases_of_a_client_differ_in_epochs_and_in_one_name():

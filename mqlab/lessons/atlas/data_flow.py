@@ -94,12 +94,12 @@ def flow(client: str = "v2") -> tuple[Step, ...]:
 
 def _steps(trace: Trace) -> Iterator[Step]:
     for request, (stage, usual) in STAGES.items():
-        asked = next(
+        sent = next(
             f for f in trace if f.kind is FactKind.SEND and type(f.body).__name__ == request
         )
-        names = ROLES[_role(asked.node)][0], ROLES[_role(asked.peer)][0]
+        names = ROLES[_role(sent.node)][0], ROLES[_role(sent.peer)][0]
         asked_for = f"{request} (any broker)" if request == ANYBODY else request
-        yield Step(stage, *names, asked_for, _written(trace, asked), usual)
+        yield Step(stage, *names, asked_for, _written(trace, sent), usual)
     last = next(f for f in trace if _completes(f.body))
     keeper = ROLES[_role(last.node)][0]
     yield Step("forget", keeper, keeper, "", last.text.en, "5")
@@ -114,13 +114,13 @@ def _role(node: str) -> str:
     return node.partition("@")[0]
 
 
-def _written(trace: Trace, asked: Fact) -> str:
+def _written(trace: Trace, sent: Fact) -> str:
     """The last record that the one who was asked has written before it answered."""
     wrote = ""
-    for fact in trace.facts[asked.index :]:
-        if fact.node == asked.peer and fact.kind is FactKind.REPLY and fact.peer == asked.node:
+    for fact in trace.facts[sent.index :]:
+        if fact.node == sent.peer and fact.kind is FactKind.REPLY and fact.peer == sent.node:
             break
-        if fact.node == asked.peer and fact.kind is FactKind.APPEND:
+        if fact.node == sent.peer and fact.kind is FactKind.APPEND:
             wrote = fact.text.en
     return wrote
 

@@ -73,10 +73,10 @@ class Glossary:
 
 def glossary(*words: str) -> Glossary:
     """The terms that hold any of `words`; all without a word. ValueError where none does."""
-    found = tuple(term for term in TERMS if not words or _holds(term, words))
-    if not found:
+    terms = tuple(term for term in TERMS if not words or _holds(term, words))
+    if not terms:
         raise ValueError(f"no term holds {' or '.join(words)}; glossary() shows all of them")
-    return Glossary(found)
+    return Glossary(terms)
 
 
 def _head() -> tuple[str, str, str]:

@@ -118,11 +118,11 @@ def timeline() -> Picture:
     names = ", ".join(name for name, _ in UNDATED)
     scene.text("undated", EDGE, y + 44, str(UNCHECKED(names=names)), "note")
     scene.height = y + BOTTOM
-    told = "; ".join(
+    events = "; ".join(
         f"{p.name}: " + ", ".join(f"{e.when} {in_words(e.what)}" for e in p.events)
         for p in PRODUCTS
     )
-    return Picture(scene, str(TOLD(events=told, names=names)), timeline_table())
+    return Picture(scene, str(TOLD(events=events, names=names)), timeline_table())
 
 
 def timeline_table() -> str:

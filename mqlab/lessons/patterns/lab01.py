@@ -64,11 +64,11 @@ def list_heard(trace: Trace, node: str = "shop") -> list[str]:
 
 def judge(trace: Trace) -> str:
     """What became of the orders of a run: lost, counted twice or fine."""
-    found = []
+    faults = []
     for number, (_, books) in count_orders(trace).items():
         if books != 1:
-            found.append(f"{number} {'lost' if books == 0 else f'counted {books}×'}")
-    return ", ".join(found) or "fine"
+            faults.append(f"{number} {'lost' if books == 0 else f'counted {books}×'}")
+    return ", ".join(faults) or "fine"
 
 
 def compare_promises(faults: Mapping[str, str]) -> str:
@@ -97,11 +97,11 @@ def measure_shares(
 ) -> Share:
     """The same orders once for each seed, over links that lose and delay, each run to its end;
     nothing is killed. The shop waits 100 ms for an answer."""
-    found = system(f"delivery {PROMISES[promise]} 'shop={send_all(many)}'")
+    model = system(f"delivery {PROMISES[promise]} 'shop={send_all(many)}'")
     timing = Timing(slowest_ms=slowest_ms, loss=loss, call_ms=CALM.call_ms)
     lost = doubled = 0
     for seed in range(seeds):
-        world = simulate_world(found, seed, timing=timing)
+        world = simulate_world(model, seed, timing=timing)
         times = Counter(order.number for order in list_booked(world))
         lost += many - len(times)
         doubled += sum(count > 1 for count in times.values())

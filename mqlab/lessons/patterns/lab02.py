@@ -83,8 +83,8 @@ def list_told(trace: Trace, node: str = "app") -> list[str]:
 
 def tell_red(verdict: Verdict) -> str:
     """Which lights a search found red, and in how few choices."""
-    found = verdict.counterexamples.values()
-    red = [str(BREAKS(light=in_words(one.property), n=len(one.schedule))) for one in found]
+    examples = verdict.counterexamples.values()
+    red = [str(BREAKS(light=in_words(one.property), n=len(one.schedule))) for one in examples]
     return say("; ", "；").join(red) or say("nothing breaks", "全部成立")
 
 
@@ -92,9 +92,9 @@ def compare_models() -> str:
     """What each model gives up, by a search: the claim, and the shortest run against it."""
     rows: list[tuple[str, ...]] = [("model", "one might expect", "refuted in", "by")]
     for model, case in GIVEN_UP.items():
-        found = search(case)
+        example = search(case)
         faults = str(case.budget).partition(",")[0]
-        rows.append((model, case.broken, f"{len(found.schedule)} choices", faults))
+        rows.append((model, case.broken, f"{len(example.schedule)} choices", faults))
     return columns(rows)
 
 

@@ -109,11 +109,11 @@ class TwoFiles:
 
     def describe(self) -> str:
         """`orders done, stock waits` …"""
-        said = []
+        states = []
         for name in CHANGES:
             done, waits = self.is_done(name), self.is_waiting(name)
-            said.append(f"{name} {'done' if done else 'waits' if waits else '–'}")
-        return ", ".join(said)
+            states.append(f"{name} {'done' if done else 'waits' if waits else '–'}")
+        return ", ".join(states)
 
 
 def kill_after(folder: Path, effects: Sequence[str], count: int) -> TwoFiles:

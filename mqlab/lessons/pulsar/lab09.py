@@ -51,16 +51,16 @@ REQUESTS = ("NewTxn", "AddPartitionToTxn", "AddSubscriptionToTxn", "EndTxn ")
 def list_records(trace: Trace, coordinator: int = 0) -> list[tuple[str, str, str]]:
     """Every record of a coordinator's log: its number, what it says, and which request of the
     application it goes back to."""
-    found: list[tuple[str, str, str]] = []
-    asked = ""
+    records: list[tuple[str, str, str]] = []
+    request = ""
     for fact in trace:
         if fact.kind is FactKind.SEND and fact.text.en.startswith(REQUESTS):
-            asked = fact.text.en
+            request = fact.text.en
         record = fact.body
         if fact.kind is FactKind.APPEND and isinstance(record, TransactionMetadataEntry):
             if record.txn.most == coordinator:
-                found.append((str(len(found)), fact.text.en, asked))
-    return found
+                records.append((str(len(records)), fact.text.en, request))
+    return records
 
 
 def list_entries(story: str, partition: str = "orders-0") -> list[tuple[str, str, str]]:
@@ -96,15 +96,15 @@ def _read_topic(run: Run, partition: str) -> Topic:
 
 def list_frontiers(trace: Trace, partition: str = "orders-0") -> list[tuple[str, int, int]]:
     """How far a partition is written and how far consumers may read, after each of its entries."""
-    found: list[tuple[str, int, int]] = []
+    frontiers: list[tuple[str, int, int]] = []
     for fact in trace:
         if fact.node != partition:
             continue
         if fact.kind is FactKind.APPEND and isinstance(fact.body, LedgerEntry):
-            found.append((fact.text.en.rpartition(" @")[0], fact.body.base, -1))
-        if found:
-            found[-1] = (*found[-1][:2], _find_readable(trace, fact.index, partition))
-    return found
+            frontiers.append((fact.text.en.rpartition(" @")[0], fact.body.base, -1))
+        if frontiers:
+            frontiers[-1] = (*frontiers[-1][:2], _find_readable(trace, fact.index, partition))
+    return frontiers
 
 
 def _find_readable(trace: Trace, step: int, partition: str) -> int:
@@ -116,24 +116,24 @@ def _find_readable(trace: Trace, step: int, partition: str) -> int:
 def receive_all(story: str, subscription: str = "books") -> list[str]:
     """What the applications of a story have received on a subscription, in its order."""
     head = f"receive {subscription}: ok "
-    said = [fact.text.en for fact in run_scenario(story).trace if fact.text.en.startswith(head)]
-    values = [value for text in said for value in text.removeprefix(head).split(", ")]
+    answers = [fact.text.en for fact in run_scenario(story).trace if fact.text.en.startswith(head)]
+    values = [value for text in answers for value in text.removeprefix(head).split(", ")]
     return [value.split(" @")[0] for value in values if value != "nothing"]
 
 
 def list_answers(story: str, *nodes: str) -> list[str]:
     """What the applications of a story were told; with `nodes` only theirs, each after its name."""
-    told = [fact for fact in run_scenario(story).trace if fact.glyph == "☞"]
+    answers = [fact for fact in run_scenario(story).trace if fact.glyph == "☞"]
     if not nodes:
-        return [fact.text.en for fact in told]
-    return [f"{fact.node:6} {fact.text.en}" for fact in told if fact.node in nodes]
+        return [fact.text.en for fact in answers]
+    return [f"{fact.node:6} {fact.text.en}" for fact in answers if fact.node in nodes]
 
 
 def list_ids(coordinators: int, many: int) -> list[str]:
     """The ids of the first transactions of one client, as Pulsar prints them: "(1,0)"."""
     calls = ", ".join(f"new-transaction t{n}" for n in range(many))
-    said = list_answers(f"system pulsar coordinators={coordinators}\nrun app: {calls}")
-    return [one.rpartition("ok ")[2] for one in said]
+    answers = list_answers(f"system pulsar coordinators={coordinators}\nrun app: {calls}")
+    return [one.rpartition("ok ")[2] for one in answers]
 
 
 def list_logs(story: str) -> list[tuple[str, str, str]]:
@@ -151,10 +151,10 @@ def list_logs(story: str) -> list[tuple[str, str, str]]:
 
 def _subscribe(story: str, topic: str) -> str:
     try:
-        said = list_answers(f"{story}\nrun app: subscribe {topic} spy from=earliest")[-1]
+        answer = list_answers(f"{story}\nrun app: subscribe {topic} spy from=earliest")[-1]
     except ScenarioError as error:
         return str(error).partition(": ")[2].partition(";")[0]
-    return said.rpartition(": ")[2]
+    return answer.rpartition(": ")[2]
 
 
 def measure_waiting(open_for: int, many: int = 12) -> tuple[int, int]:

@@ -134,8 +134,8 @@ def compare_types() -> str:
     for kind in TYPES:
         for name, ack in KINDS.items():
             story = ABORTED.format(type=kind, ack=ack)
-            told = answer_ack(story)
-            again = receive_last(story) if told == "ok" else f"refused: {told}"
+            answer = answer_ack(story)
+            again = receive_last(story) if answer == "ok" else f"refused: {answer}"
             rows.append((kind, name, again))
     return columns([("type", "acknowledged", "received again after the abort"), *rows])
 

@@ -61,12 +61,12 @@ class Question:
 def find_question(name: str, lang: Lang | None = None) -> Question:
     """The question "07-first-marker" in a language, by default the one that is spoken; ValueError
     where there is none of this name."""
-    asked = load_questions(name.partition("-")[0], lang or spoken())
-    if name not in asked:
-        near = get_close_matches(name, asked, 1)
+    questions = load_questions(name.partition("-")[0], lang or spoken())
+    if name not in questions:
+        near = get_close_matches(name, questions, 1)
         guess = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"there is no question {name!r}; {guess}there are: {', '.join(asked)}")
-    return asked[name]
+        raise ValueError(f"there is no question {name!r}; {guess}there are: {', '.join(questions)}")
+    return questions[name]
 
 
 @cache
@@ -99,12 +99,12 @@ def _question(name: str, given: dict[str, Any], lang: Lang) -> Question:
     right = [place for place, one in enumerate(options) if one.get("right")]
     if len(right) != 1 or not all(one.get("says") and one.get("why") for one in options):
         raise ValueError(f"{name}: each option says something and why; one of them is right")
-    told = pick(given, lang)
+    texts = pick(given, lang)
     return Question(
         name,
-        told["question"],
-        tuple(one["says"] for one in told["options"]),
-        tuple(one["why"] for one in told["options"]),
+        texts["question"],
+        tuple(one["says"] for one in texts["options"]),
+        tuple(one["why"] for one in texts["options"]),
         right[0],
         given.get("until"),
         tuple(given.get("shows", ())),

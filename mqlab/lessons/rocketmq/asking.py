@@ -76,8 +76,8 @@ def tell_who_answers() -> str:
             ASKED.format(service=service, others=others, before=before, after=after)
             for service in ("right", "memory")
         ]
-        asked = ", ".join(client for _, client, _ in list_questions(scenario(stories[0])))
-        rows.append((name, asked or "nobody", *map(look_back, stories)))
+        clients = ", ".join(client for _, client, _ in list_questions(scenario(stories[0])))
+        rows.append((name, clients or "nobody", *map(look_back, stories)))
     return table("| asked | looks the row up | keeps it in memory", rows)
 
 
@@ -159,8 +159,8 @@ def tell_rollbacks() -> str:
     for name, (off, lose, then) in ROLLBACKS.items():
         story = ROLLBACK.format(off=off, lose=lose, then=then) + wait_for_checks(1)
         left = look_back(story)
-        asked = len(list_questions(scenario(story)))
-        rows.append((name, left.halves, left.ops, left.messages, asked))
+        questions = len(list_questions(scenario(story)))
+        rows.append((name, left.halves, left.ops, left.messages, questions))
     return table("| halves | op records | messages | questions in the next round", rows)
 
 
@@ -253,8 +253,8 @@ def tell_taken_back() -> str:
     """An order whose message is dead, and the one that takes it back."""
     run = scenario(TAKEN_BACK)
     rows = "  ".join(" ".join(row) for row in run.snapshot(-1).tables[0].rows)
-    said = next(fact.text.en for fact in reversed(run.facts) if fact.glyph == "☞")
-    return f"rows:       {rows}\naccounting: {said}"
+    answer = next(fact.text.en for fact in reversed(run.facts) if fact.glyph == "☞")
+    return f"rows:       {rows}\naccounting: {answer}"
 
 
 def tell_delayed() -> str:

@@ -52,8 +52,8 @@ class OrderDeskSystem(OrderServiceSystem):
 
     def snapshot(self, world: World) -> Snapshot:
         seen = super().snapshot(world)
-        told = Table(CUSTOMERS(), COLUMNS, tuple(sorted(self.list_told(world))))
-        return replace(seen, tables=(told, *seen.tables))
+        answers = Table(CUSTOMERS(), COLUMNS, tuple(sorted(self.list_told(world))))
+        return replace(seen, tables=(answers, *seen.tables))
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
@@ -67,12 +67,12 @@ class OrderDeskSystem(OrderServiceSystem):
     def _is_so(self, world: World) -> bool:
         rows = world.disk(self.config.database).table(TABLE)
         return all(
-            said == NOT_KNOWN or (said == PLACED) == (order in rows)
-            for order, said in self.list_told(world)
+            answer == NOT_KNOWN or (answer == PLACED) == (order in rows)
+            for order, answer in self.list_told(world)
         )
 
     def _is_certain(self, world: World) -> bool:
-        return any(said != NOT_KNOWN for _, said in self.list_told(world))
+        return any(answer != NOT_KNOWN for _, answer in self.list_told(world))
 
     def _looks_at(self, name: str, node: NodeState) -> Hashable:
         if name == self.config.database:

@@ -50,15 +50,15 @@ def look_back(story: str, order: str = ORDER) -> Ending:
 
 
 def _count(run: Run, order: str) -> Ending:
-    found = run.system
-    assert isinstance(found, RocketMQSystem)
-    seen = read_world(found.cluster, run.world)
+    service = run.system
+    assert isinstance(service, RocketMQSystem)
+    seen = read_world(service.cluster, run.world)
     _, dead = list_group_queues(GROUP)
     queues = (HALF_TOPIC, OP_TOPIC, "orders", DISCARD_TOPIC)
     halves, ops, messages, parked = (len(seen.read(name_queue(name, 0))) for name in queues)
     applied = {
         client: run.world.disk(client).table(APPLIED).get(order, 0)
-        for client, _ in found.cluster.consumers
+        for client, _ in service.cluster.consumers
     }
     return Ending(
         row=order in seen.orders,

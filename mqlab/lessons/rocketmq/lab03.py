@@ -130,10 +130,10 @@ def tell_statuses() -> str:
     rows = []
     for status, story in STATUSES.items():
         trace = run_scenario(story).trace
-        said = next(line for line in list_calls(trace).splitlines()[2:])
+        call = next(line for line in list_calls(trace).splitlines()[2:])
         executed = any(isinstance(f.body, Statement) and f.kind is FactKind.SEND for f in trace)
-        assert f" {status} " in said
-        rows.append((status, "yes" if executed else "no", said.split()[-1]))
+        assert f" {status} " in call
+        rows.append((status, "yes" if executed else "no", call.split()[-1]))
     return table("the half is stored with | local transaction runs | it ends with", rows)
 
 
@@ -156,9 +156,9 @@ def keep_orders(path: Path | str, many: int = 4) -> Trace:
     that keeps its rows in this SQLite file."""
     numbers = (*(order.number for order in list_orders(many)), CANCELLATION)
     calls = "; ".join(f"send-in-transaction orders-0 {number}" for number in numbers)
-    found = system(f"order_service service=refusing consumers=warehouse 'app={calls}'")
-    assert isinstance(found, OrderServiceSystem)
-    run = Run(replace(found, file=str(path)))
+    service = system(f"order_service service=refusing consumers=warehouse 'app={calls}'")
+    assert isinstance(service, OrderServiceSystem)
+    run = Run(replace(service, file=str(path)))
     go(run)
     return run.trace
 

@@ -105,9 +105,9 @@ def count_shares() -> dict[str, list[Outcomes]]:
 
 def tell_shares() -> str:
     """The share of orders with a row whose message comes, and how many come twice."""
-    found = count_shares()
+    shares = count_shares()
     rows = [
-        (f"{loss:.0%}", *(one[place] for one in found.values()))
+        (f"{loss:.0%}", *(one[place] for one in shares.values()))
         for place, loss in enumerate(LOSSES)
     ]
     return table(" | ".join(("messages lost", *ASKING)), rows)

@@ -54,14 +54,14 @@ def measure_outcomes(
 ) -> Outcomes:
     """The same orders once for each seed. `loss`: of the messages to the broker; `death`: how
     often the process is killed while it is at an order; `check_max`: transactionCheckMax."""
-    found = build_service(check_back, check_max, many)
+    service = build_service(check_back, check_max, many)
     timing = Timing(loss=loss, lossy=LOSSY)
     until_ms = (check_max + 3) * INTERVAL_MS
     counted: Counter[str] = Counter()
     for seed in range(seeds):
         deaths = list_deaths(random.Random(seed), death, many)
-        world = simulate_world(found, seed, until_ms, deaths, timing)
-        counted.update(judge_orders(found, world, many).values())
+        world = simulate_world(service, seed, until_ms, deaths, timing)
+        counted.update(judge_orders(service, world, many).values())
     parts = (counted[name] for name in ("once", "twice", "neither", "split"))
     return Outcomes(seeds * many, *parts)
 
@@ -87,9 +87,9 @@ def list_deaths(dice: random.Random, death: float, many: int) -> Iterator[tuple[
             yield (number + 1) * SLOT_MS - 1, "restart app"
 
 
-def judge_orders(found: RocketMQSystem, world: World, many: int) -> dict[str, str]:
+def judge_orders(service: RocketMQSystem, world: World, many: int) -> dict[str, str]:
     """For each order what became of it, by the names of `Outcomes`."""
-    seen = read_world(found.cluster, world)
+    seen = read_world(service.cluster, world)
     sent = Counter(stored.message.words for stored in seen.read("orders-0"))
     names = (order.number for order in list_orders(many))
     return {number: _judge(number in seen.rows, sent[number]) for number in names}

@@ -146,8 +146,8 @@ class FileDatabase(Database):
     def step(self, event: Event, disk: Disk) -> tuple[FileDatabase, Effects]:
         _, effects = Database.step(self, event, disk)
         if isinstance(event, Request) and isinstance(event.body, Statement):
-            said = OrderFile(self.path).run(event.body)
-            effects = (*effects[:-1], Reply(event.caller, StatementResponse(said)))
+            result = OrderFile(self.path).run(event.body)
+            effects = (*effects[:-1], Reply(event.caller, StatementResponse(result)))
         return self, effects
 
     @classmethod

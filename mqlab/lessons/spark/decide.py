@@ -62,11 +62,11 @@ def amounts_of_batches(minutes: int) -> tuple[int, ...]:
         batch = (start - first) // step
         newest[batch] = max(newest.get(batch, 0), start)
     newest[max(newest)] += MINUTE_MS  # the closing record
-    found, closed = [], 0
+    amounts, closed = [], 0
     for _, seen in [(NONE, 0), *sorted(newest.items())]:
-        found.append(sum(tenths for at, tenths in income.items() if closed <= at < seen))
+        amounts.append(sum(tenths for at, tenths in income.items() if closed <= at < seen))
         closed = max(closed, seen)
-    return tuple(found)
+    return tuple(amounts)
 
 
 def records_of(minutes: int, batch: int) -> list[str]:
@@ -111,7 +111,7 @@ class Outcome:
     tenths: int = 0
     progress: int = NONE
     stopped: bool = False
-    asked: list[tuple[int, int, object]] = field(default_factory=list)
+    decisions: list[tuple[int, int, object]] = field(default_factory=list)
     lives: list[list[list[str]]] = field(default_factory=list)
 
     def hand_over(self, rule: Rule, minutes: int, since: int, until: int = 0) -> None:
@@ -122,7 +122,7 @@ class Outcome:
             if self.stopped:
                 return
             answer = rule(self.progress, batch)
-            self.asked.append((self.progress, batch, answer))
+            self.decisions.append((self.progress, batch, answer))
             if answer == "write":
                 self.tenths += batches[batch]
                 self.lives[-1].append(records_of(minutes, batch))
@@ -138,32 +138,33 @@ class Outcome:
         error = (self.tenths - should) / should * 100
         return IS_WRONG(income=came, should=pounds(should), error=error)
 
-    def tell(self) -> Text:
+    @property
+    def end(self) -> Text:
         """How it ended: the sum, and whether the job stopped."""
         return STOPPED(sum=self.sum) if self.stopped else self.sum
 
 
 def crash(rule: Rule) -> Outcome:
     """Killed after the commit of batch 3 and before commits/3; started again."""
-    found = Outcome()
-    found.hand_over(rule, HALF_HOUR, 0, KILLED + 1)
-    found.hand_over(rule, HALF_HOUR, KILLED)
-    return found
+    outcome = Outcome()
+    outcome.hand_over(rule, HALF_HOUR, 0, KILLED + 1)
+    outcome.hand_over(rule, HALF_HOUR, KILLED)
+    return outcome
 
 
 def lose_checkpoint(rule: Rule) -> Outcome:
     """The same kill; then somebody deletes the checkpoint, and starts with larger batches."""
-    found = Outcome()
-    found.hand_over(rule, HALF_HOUR, 0, KILLED + 1)
-    found.hand_over(rule, HOUR, 0)
-    return found
+    outcome = Outcome()
+    outcome.hand_over(rule, HALF_HOUR, 0, KILLED + 1)
+    outcome.hand_over(rule, HOUR, 0)
+    return outcome
 
 
 def new_topic(rule: Rule) -> Outcome:
     """The same kill; then topic Income is created again, empty, and the checkpoint is kept."""
-    found = Outcome()
-    found.hand_over(rule, HALF_HOUR, KILLED)
-    return found
+    outcome = Outcome()
+    outcome.hand_over(rule, HALF_HOUR, KILLED)
+    return outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,16 +176,16 @@ class Story:
     stop: bool
     why: Text
 
-    def refutes(self, found: Outcome) -> bool:
-        return found.stopped != self.stop or not (
-            self.stop or found.tenths == sum(amounts_of_batches(HALF_HOUR))
+    def refutes(self, outcome: Outcome) -> bool:
+        return outcome.stopped != self.stop or not (
+            self.stop or outcome.tenths == sum(amounts_of_batches(HALF_HOUR))
         )
 
-    def run(self, found: Outcome) -> Run:
+    def run(self, outcome: Outcome) -> Run:
         """The same transactions, played by the engine."""
         from .sink_runs import play_lives
 
-        return play_lives(found.lives, list_owed(1), self.title)
+        return play_lives(outcome.lives, list_owed(1), self.title)
 
 
 STORIES = (
@@ -286,7 +287,7 @@ RIGHT = Text(
     "every crash ends with each order counted once, or with a stop",
     "每次宕机之后，要么每个订单都只计入一次，要么作业停下",
 )
-REMEMBER = Words("{told}. Remember: {belief}", "{told}。请记住：{belief}")
+REMEMBER = Words("{message}. Remember: {belief}", "{message}。请记住：{belief}")
 GAVE = Words('{call} gave "{answer}", not "{right}"', '{call} 答的是 "{answer}"，应为 "{right}"')
 ODD = Words(
     "{call} gave {answer}; the answers are {answers}",
@@ -312,9 +313,9 @@ class Deciding(Hinted):
             if all(rule(progress, batch) is None for progress, batch, _ in self.pairs):
                 return Verdict(False, NOT_WRITTEN)
             for story in self.stories:
-                found = story.play(rule)
-                if story.refutes(found):
-                    return self._named(rule, _told(story, found), story.run(found))
+                outcome = story.play(rule)
+                if story.refutes(outcome):
+                    return self._named(rule, _told(story, outcome), story.run(outcome))
             for progress, batch, right in (*self.pairs, *(self.unseen if graded else ())):
                 if (answer := rule(progress, batch)) != right:
                     return self._named(rule, _said(progress, batch, answer, right))
@@ -328,7 +329,7 @@ class Deciding(Hinted):
         name = ""
         for known, believed, belief in BELIEFS:
             if all(rule(p, b) == believed(p, b) for p, b, _ in self.pairs):
-                name, message = known, REMEMBER(told=message, belief=belief)
+                name, message = known, REMEMBER(message=message, belief=belief)
         if run is None:
             return Verdict(False, message, name)
         schedule = tuple(map(str, run.choices))
@@ -343,10 +344,10 @@ class Remembered:
         self.known: dict[tuple[int, int], str] = {}
 
     def __call__(self, progress: int, batch: int) -> str:
-        asked = progress, batch
-        if asked not in self.known:
-            self.known[asked] = call_rule(self.rule, asked)
-        return self.known[asked]
+        pair = progress, batch
+        if pair not in self.known:
+            self.known[pair] = call_rule(self.rule, pair)
+        return self.known[pair]
 
 
 def _said(progress: object, batch: object, answer: object, right: str) -> Text:
@@ -356,14 +357,14 @@ def _said(progress: object, batch: object, answer: object, right: str) -> Text:
     return GAVE(call=call, answer=answer, right=right)
 
 
-def _told(story: Story, found: Outcome) -> Text:
+def _told(story: Story, outcome: Outcome) -> Text:
     """What the rule did, what sum came out, and why that is wrong."""
     did = next(
         _said(progress, batch, answer, right)
-        for progress, batch, answer in found.asked
+        for progress, batch, answer in outcome.decisions
         if answer != (right := right_answer(progress, batch))
     )
-    return STORY(title=story.title, did=did, ended=found.tell(), why=story.why)
+    return STORY(title=story.title, did=did, ended=outcome.end, why=story.why)
 
 
 DECIDE = Deciding(STORIES, PAIRS, UNSEEN)

@@ -50,7 +50,7 @@ DISAGREE = Text(
 )
 INCOME = Words("income {income}, should be {should}{error}", "收入 {income}，应为 {should}{error}")
 ERROR = Words(" ({error})", "（{error}）")
-ASKED = Words("asked after the kill: {asked}", "kill 之后问到：{asked}")
+ASKED = Words("asked after the kill: {calls}", "kill 之后问到：{calls}")
 NOT_ASKED = Text("nothing", "什么也没问")
 REDONE = Words(
     "done after the kill: of batch {batch}, {ended}, and {again}",
@@ -160,8 +160,8 @@ class Bench:
             say(f"— {story.title}")
             cell = self._live(story, rule, lambda line: None)
             say(f"  {DISAGREE if cell.stopped else self._income(cell)}")
-            asked = ", ".join(map(_call, cell.asked)) or NOT_ASKED
-            say(f"  {ASKED(asked=asked)}")
+            calls = ", ".join(map(_call, cell.asked)) or NOT_ASKED
+            say(f"  {ASKED(calls=calls)}")
 
     def _live(self, story: Story, rule: Rule, say: Say) -> Cell:
         """A story on the real job: the crash by kill -9, the others by an exception."""
@@ -222,7 +222,7 @@ class Bench:
             say(f"— {death.title}")
             cell = self._die(death, rule)
             for prepared, done, answer in cell.asked:
-                say(f"  {ASKED(asked=f'resume({prepared}, {done}) = {answer}')}")
+                say(f"  {ASKED(calls=f'resume({prepared}, {done}) = {answer}')}")
             if cell.stopped:
                 say(f"  {DISAGREE}")
                 continue
@@ -305,8 +305,8 @@ def set_back(checkpoint: Path, last: int) -> None:
             path.unlink()
 
 
-def _call(asked: tuple[int, int, str]) -> str:
-    progress, batch, answer = asked
+def _call(call: tuple[int, int, str]) -> str:
+    progress, batch, answer = call
     return f"decide({progress}, {batch}) = {answer}"
 
 

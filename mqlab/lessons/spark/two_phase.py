@@ -105,12 +105,12 @@ class Death:
 
     def play(self, answer: str) -> Outcome:
         """The sum and the transactions when the open one is ended in this way."""
-        found = Outcome(sum(amounts_of_batches(HALF_HOUR)[:KILLED]))
-        found.stopped = answer == "stop"
+        outcome = Outcome(sum(amounts_of_batches(HALF_HOUR)[:KILLED]))
+        outcome.stopped = answer == "stop"
         if answer == "commit":
-            found.tenths += amounts_of_batches(HALF_HOUR)[KILLED]
-        found.hand_over(lambda _, batch: "write", HALF_HOUR, self.checkpoint + 1)
-        return found
+            outcome.tenths += amounts_of_batches(HALF_HOUR)[KILLED]
+        outcome.hand_over(lambda _, batch: "write", HALF_HOUR, self.checkpoint + 1)
+        return outcome
 
     def run(self, answer: str) -> Run:
         """The same, played by the engine: the open transaction is ended by a single request, as
@@ -220,16 +220,16 @@ class Resuming(Hinted):
             for pair in (*self.pairs, *(self.unseen if graded else ())):
                 if (answer := rule(*pair)) not in ANSWERS:
                     answers = ", ".join(f'"{one}"' for one in ANSWERS)
-                    said = ODD(call=f"resume{pair}", answer=repr(answer), answers=answers)
-                    return Verdict(False, said)
+                    message = ODD(call=f"resume{pair}", answer=repr(answer), answers=answers)
+                    return Verdict(False, message)
             for death in self.deaths:
                 answer = rule(KILLED, death.checkpoint)
                 if answer != death.right:
                     return self._wrong(rule, death, answer)
             for pair in (*self.pairs, *(self.unseen if graded else ())):
                 if (answer := rule(*pair)) != (right := right_answer(*pair)):
-                    said = GAVE(call=f"resume{pair}", answer=answer, right=right)
-                    return Verdict(False, said)
+                    message = GAVE(call=f"resume{pair}", answer=answer, right=right)
+                    return Verdict(False, message)
         except RuleError as error:
             return Verdict(False, error.text)
         return Verdict(
@@ -241,15 +241,15 @@ class Resuming(Hinted):
         )
 
     def _wrong(self, rule: Rule, death: Death, answer: str) -> Verdict:
-        found, name = death.play(answer), ""
+        outcome, name = death.play(answer), ""
         message = DIED(
             title=death.title, killed=KILLED, checkpoint=death.checkpoint, answer=answer,
-            why=death.why, ended=found.tell(),
+            why=death.why, ended=outcome.end,
         )  # fmt: skip
         for known, believed, belief in BELIEFS:
             if all(rule(*pair) == believed(*pair) for pair in self.pairs):
-                name, message = known, REMEMBER(told=message, belief=belief)
-        if found.stopped:
+                name, message = known, REMEMBER(message=message, belief=belief)
+        if outcome.stopped:
             return Verdict(False, message, name)
         run = death.run(answer)
         schedule = tuple(map(str, run.choices))

@@ -189,8 +189,8 @@ FORM = Text('the answers are "count" and "skip"', '可答 "count" 或 "skip"')
 
 
 def _expected(answer: Any) -> Text | None:
-    said = isinstance(answer, str) and answer in (COUNT, SKIP)
-    return None if said else FORM
+    known = isinstance(answer, str) and answer in (COUNT, SKIP)
+    return None if known else FORM
 
 
 COUNTING = Exercise(

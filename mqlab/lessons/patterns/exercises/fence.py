@@ -157,8 +157,8 @@ FORM = Words("the answers are {answers}", "可答：{answers}")
 
 
 def _expected(answer: Any) -> Text | None:
-    said = isinstance(answer, str) and answer in ANSWERS
-    return None if said else FORM(answers=", ".join(map(repr, ANSWERS)))
+    known = isinstance(answer, str) and answer in ANSWERS
+    return None if known else FORM(answers=", ".join(map(repr, ANSWERS)))
 
 
 FENCE = Exercise(

@@ -67,14 +67,14 @@ class Fenced(Service):
 
     def _ask(self, disk: Disk, caller: Caller, body: Try | Confirm | Cancel, txn: str) -> Effects:
         assert self.fence is not None
-        said = self.fence(type(body).__name__.lower(), self._last(disk, txn))
-        written = force(disk, LOG, said, txn) if said and said != REFUSE else ()
+        decision = self.fence(type(body).__name__.lower(), self._last(disk, txn))
+        written = force(disk, LOG, decision, txn) if decision and decision != REFUSE else ()
         match body:
             case Try():
-                return (*written, Reply(caller, TryResponse(txn, said != REFUSE)))
-            case Confirm() if said != REFUSE:
+                return (*written, Reply(caller, TryResponse(txn, decision != REFUSE)))
+            case Confirm() if decision != REFUSE:
                 return (*written, Reply(caller, ConfirmResponse(txn)))
-            case Cancel() if said != REFUSE:
+            case Cancel() if decision != REFUSE:
                 return (*written, Reply(caller, CancelResponse(txn)))
         return ()  # a coordinator that is refused asks again, for ever
 

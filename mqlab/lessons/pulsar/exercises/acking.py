@@ -164,9 +164,9 @@ REPLAYED = (
 BOTH = ("one holder", "stored once")
 
 
-def _twice(said: tuple[str, Text], welcome: tuple[str, Text] = NOBODY) -> dict[str, Any]:
+def _twice(doubled: tuple[str, Text], welcome: tuple[str, Text] = NOBODY) -> dict[str, Any]:
     """What a double income is told, and a refusal that was none of its business."""
-    return {**dict.fromkeys(BOTH, said), "pending kept": REPLAYED, "commits": welcome}
+    return {**dict.fromkeys(BOTH, doubled), "pending kept": REPLAYED, "commits": welcome}
 
 
 TRIALS = (

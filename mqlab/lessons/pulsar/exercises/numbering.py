@@ -29,16 +29,16 @@ def look(run: Run) -> list[Moment]:
     """After each transaction but the last: the ids so far, and the one that comes next."""
     assert isinstance(run.system, PulsarSystem)
     many = run.system.coordinators
-    found: list[Moment] = []
+    moments: list[Moment] = []
     ids: tuple[int, ...] = ()
     for fact in run.facts:
         record = fact.body
         if fact.kind is FactKind.APPEND and isinstance(record, TransactionMetadataEntry):
             whole = record.txn.most << HALF | record.txn.least
             if ids:
-                found.append(Moment((ids, many), whole, fact.index))
+                moments.append(Moment((ids, many), whole, fact.index))
             ids = (*ids, whole)
-    return found
+    return moments
 
 
 def _begin(coordinators: int, many: int) -> str:
@@ -52,8 +52,8 @@ FORM = Text(
 )
 
 
-def _expected(said: Any) -> Text | None:
-    whole = isinstance(said, int) and not isinstance(said, bool)
+def _expected(answer: Any) -> Text | None:
+    whole = isinstance(answer, int) and not isinstance(answer, bool)
     return None if whole else FORM
 
 

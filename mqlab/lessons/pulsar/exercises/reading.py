@@ -182,11 +182,11 @@ BELIEFS = (
 )
 
 
-def _expected(said: Any) -> Text | None:
+def _expected(answer: Any) -> Text | None:
     form = Text("return a list of positions, such as [0, 2]", "请返回位置的列表，例如 [0, 2]")
-    if not isinstance(said, list):
+    if not isinstance(answer, list):
         return form
-    return None if all(isinstance(at, int) and not isinstance(at, bool) for at in said) else form
+    return None if all(isinstance(at, int) and not isinstance(at, bool) for at in answer) else form
 
 
 class ReadingExercise(AgainstRuns):
@@ -195,8 +195,8 @@ class ReadingExercise(AgainstRuns):
 
     def check(self, rule: Rule, graded: bool = False) -> Verdict:
         def listed(*given: Any) -> Any:
-            said = rule(*given)
-            return list(said) if isinstance(said, tuple) else said
+            answer = rule(*given)
+            return list(answer) if isinstance(answer, tuple) else answer
 
         return super().check(listed, graded)
 

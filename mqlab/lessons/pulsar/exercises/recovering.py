@@ -46,20 +46,20 @@ def _tried(rule: Rule, *lines: str) -> Systems:
     return tuple((put_rule(line, "recover", rule), KILL) for line in lines)
 
 
-def _expected(said: Any) -> Text | None:
+def _expected(answer: Any) -> Text | None:
     """What is wrong with the form of an answer."""
     form = Text(
         'return two things: a dictionary as {"(0,3)": 5}, and a list as ["(0,2)"]',
         '请返回两样：像 {"(0,3)": 5} 这样的字典，和像 ["(0,2)"] 这样的列表',
     )
-    if not (isinstance(said, tuple) and len(said) == 2):
+    if not (isinstance(answer, tuple) and len(answer) == 2):
         return form
-    found, aborted = said
-    if not (isinstance(found, dict) and isinstance(aborted, list)):
+    ongoing, aborted = answer
+    if not (isinstance(ongoing, dict) and isinstance(aborted, list)):
         return form
-    if not all(isinstance(at, int) and not isinstance(at, bool) for at in found.values()):
+    if not all(isinstance(at, int) and not isinstance(at, bool) for at in ongoing.values()):
         return form
-    ids = [*found, *aborted]
+    ids = [*ongoing, *aborted]
     return None if all(isinstance(txn, str) and ID.fullmatch(txn) for txn in ids) else form
 
 
@@ -72,25 +72,25 @@ class RecoveryExercise(Exercise):
 
 
 def _list_aborted(rule: Rule, *given: Any) -> Any:
-    said = rule(*given)
-    match said:
-        case (found, list() | tuple() as aborted):
-            return found, list(aborted)
-    return said
+    answer = rule(*given)
+    match answer:
+        case (ongoing, list() | tuple() as aborted):
+            return ongoing, list(aborted)
+    return answer
 
 
 def recover(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
     """As the real buffer does it."""
-    found: dict[str, int] = {}
+    ongoing: dict[str, int] = {}
     ended = list(aborted)
     for position, kind, txn in entries:
         if kind == "message" and txn not in ended:
-            found.setdefault(txn, position)
+            ongoing.setdefault(txn, position)
         if kind in ("commit", "abort"):
-            found.pop(txn, None)
+            ongoing.pop(txn, None)
         if kind == "abort":
             ended.append(txn)
-    return found, ended
+    return ongoing, ended
 
 
 def _take_snapshot(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
@@ -99,18 +99,18 @@ def _take_snapshot(max_read: int, aborted: tuple[str, ...], entries: Entries) ->
 
 def _take_last(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
     _, ended = recover(max_read, aborted, entries)
-    found: dict[str, int] = {}
+    ongoing: dict[str, int] = {}
     for position, kind, txn in entries:
         if kind == "message" and txn not in ended:
-            found[txn] = position
+            ongoing[txn] = position
         if kind in ("commit", "abort"):
-            found.pop(txn, None)
-    return found, ended
+            ongoing.pop(txn, None)
+    return ongoing, ended
 
 
 def _forget_aborts(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
-    found, _ = recover(max_read, aborted, entries)
-    return found, list(aborted)
+    ongoing, _ = recover(max_read, aborted, entries)
+    return ongoing, list(aborted)
 
 
 def _start_afresh(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
@@ -122,8 +122,8 @@ def _never_commit(max_read: int, aborted: tuple[str, ...], entries: Entries) -> 
 
 
 def _abort_open(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
-    found, ended = recover(max_read, aborted, entries)
-    return {}, [*ended, *found]
+    ongoing, ended = recover(max_read, aborted, entries)
+    return {}, [*ended, *ongoing]
 
 
 SNAPSHOT_KNOWS = "the snapshot knows what is open"

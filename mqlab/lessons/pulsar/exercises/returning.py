@@ -87,9 +87,9 @@ def find_belief(run: Run) -> str:
 
 def list_given(run: Run) -> Iterator[str]:
     """What each `receive` of a consumer gave after the abort."""
-    said = [fact.body for fact in run.trace if isinstance(fact.body, Outcome)]
-    aborted = next(at for at, one in enumerate(said) if isinstance(one.call, Abort))
-    for outcome in said[aborted:]:
+    outcomes = [fact.body for fact in run.trace if isinstance(fact.body, Outcome)]
+    aborted = next(at for at, one in enumerate(outcomes) if isinstance(one.call, Abort))
+    for outcome in outcomes[aborted:]:
         if isinstance(outcome.call, Receive):
             yield outcome.detail
 

@@ -77,11 +77,11 @@ class Worker:
             orders: tuple[str, ...] = ()
             for piece in self.pieces:
                 for call in _list_calls(piece, orders):
-                    said: Outcome = asking(call)
-                    if not said.ok:
+                    outcome: Outcome = asking(call)
+                    if not outcome.ok:
                         return
                     if piece == "receive":
-                        orders = _read_orders(said)
+                        orders = _read_orders(outcome)
                         if not orders:
                             return
 
@@ -102,12 +102,12 @@ def _list_calls(piece: str, orders: tuple[str, ...]) -> Iterator[Any]:
             yield Commit(TXN)
 
 
-def _read_orders(said: Outcome) -> tuple[str, ...]:
+def _read_orders(outcome: Outcome) -> tuple[str, ...]:
     """The values of what was received, from words like `580538 @0, 580539 @1 again 1`, each once:
     a request that was still under way when its process died may have doubled the delivery."""
-    if said.detail == "nothing":
+    if outcome.detail == "nothing":
         return ()
-    return tuple(dict.fromkeys(words.split()[0] for words in said.detail.split(", ")))
+    return tuple(dict.fromkeys(words.split()[0] for words in outcome.detail.split(", ")))
 
 
 @dataclass(frozen=True)

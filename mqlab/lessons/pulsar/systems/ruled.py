@@ -62,8 +62,8 @@ class RuledPendingAck(PendingAck):
 
     rule: Rule = field(kw_only=True)
 
-    def find_conflict(self, cursor: Cursor, txn: TxnID, asked: Iterable[AckPosition]) -> str:
-        entries = tuple(position.position for position in asked)
+    def find_conflict(self, cursor: Cursor, txn: TxnID, positions: Iterable[AckPosition]) -> str:
+        entries = tuple(position.position for position in positions)
         acked = (*range(cursor.mark_delete + 1), *cursor.list_individual())
         may = self.rule(str(txn), entries, acked, self.list_holders())
         return "" if may else REFUSED_BY_RULE.format(txn=txn)
@@ -105,8 +105,8 @@ def ask_rule(
     """The buffer that a rule makes of a snapshot and of the entries behind it. How far may be read
     follows from what is open, as it does in the buffer's own recovery."""
     was_aborted = tuple(str(txn) for txn, _ in snapshot.aborts)
-    found, aborted = rule(snapshot.max_read_position, was_aborted, tuple(map(describe, entries)))
-    ongoing = tuple(sorted(((parse(txn), at) for txn, at in found.items()), key=lambda p: p[1]))
+    opened, aborted = rule(snapshot.max_read_position, was_aborted, tuple(map(describe, entries)))
+    ongoing = tuple(sorted(((parse(txn), at) for txn, at in opened.items()), key=lambda p: p[1]))
     at = {**dict(snapshot.aborts), **{e.txn: e.base for e in entries if e.txn is not None}}
     aborts = Map((parse(txn), at.get(parse(txn), -1)) for txn in aborted)
     return Buffer(BufferState.READY, ongoing, aborts, ongoing[0][1] - 1 if ongoing else lac)
@@ -122,10 +122,10 @@ def describe(entry: LedgerEntry) -> tuple[int, str, str]:
 
 def parse(txn: str) -> TxnID:
     """A transaction's id as it is printed."""
-    found = ID.fullmatch(txn)
-    if found is None:
+    match = ID.fullmatch(txn)
+    if match is None:
         raise ValueError(f"{txn!r} is no transaction; one is written (0,3)")
-    return TxnID(int(found[1]), int(found[2]))
+    return TxnID(int(match[1]), int(match[2]))
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,8 @@ class DecidingWays(Ways):
     @property
     def statements(self) -> tuple[str, ...]:
         """What the two functions ask of the database where there is no row yet, by verbs."""
-        said = (*self.calm.said, *self.without_row.said)
-        return tuple(what.split()[0] for what, _ in said)
+        exchanges = (*self.calm.exchanges, *self.without_row.exchanges)
+        return tuple(what.split()[0] for what, _ in exchanges)
 
 
 def _is_order(way: Way) -> bool:
@@ -242,16 +242,16 @@ class AnsweringExercise(ListenerExercise):
         refused = Map(((self.order, REFUSED),))
         late = next(w for w in list_ways(execute, self.order, refused) if not w.lost)
         again = ask(check, self.order, refused)
-        found = (ways.execute, ways.without_row, ways.elsewhere, ways.same_process)
-        return DecidingWays(*found, late=late, again=again)
+        cases = (ways.execute, ways.without_row, ways.elsewhere, ways.same_process)
+        return DecidingWays(*cases, late=late, again=again)
 
     def _let_die(self, ways: Ways, listener: Pair) -> Verdict | None:
         """Last of all: does each check end its half?"""
         assert isinstance(ways, DecidingWays)
-        found = super()._let_die(ways, listener)
+        verdict = super()._let_die(ways, listener)
         left_open = partial(self._leave_open, listener)
-        if found is not None:
-            return found
+        if verdict is not None:
+            return verdict
         if ways.without_row.state is not ROLLBACK:
             return left_open(OPEN, NO_ROW)
         return None if ways.again.state is ROLLBACK else left_open(FORGETS, REFUSED_BEFORE)

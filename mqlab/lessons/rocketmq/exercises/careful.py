@@ -64,11 +64,11 @@ class Stub(BaseException):
 
 @dataclass
 class _Watch:
-    """What a run asked for, and the answers; `told` holds those of the run before, if it is to be
-    given them again. `left`: what it was left by, since the engine has no answer yet."""
+    """What a run asked for, and the answers; `earlier` holds those of the run before, if it is to
+    be given them again. `left`: what it was left by, since the engine has no answer yet."""
 
     name: str
-    told: list[tuple[str, Callable[[], Any]]] | None = None
+    earlier: list[tuple[str, Callable[[], Any]]] | None = None
     noted: list[tuple[str, Callable[[], Any]]] = field(default_factory=list)
     left: BaseException | None = None
 
@@ -78,8 +78,8 @@ class _Watch:
         at = len(self.noted)
         if at >= CALLS:
             raise Unruly(TOO_MANY(name=self.name, calls=CALLS))
-        if self.told is not None:
-            before, do = self.told[at] if at < len(self.told) else ("its end", do)
+        if self.earlier is not None:
+            before, do = self.earlier[at] if at < len(self.earlier) else ("its end", do)
             if before != what:
                 raise Unruly(DIFFERS(name=self.name, first=before, second=what))
         answer = self._perform(do)
@@ -135,7 +135,7 @@ def watch(name: str, rule: Rule) -> Rule:
     def watched(order: str, db: Db, memory: Memory) -> Any:
         first = _Watch(name)
         end = _run(first, rule, order, db, memory)
-        second = _Watch(name, told=first.noted)
+        second = _Watch(name, earlier=first.noted)
         again = _run(second, rule, order, db, memory)
         if len(second.noted) < len(first.noted):
             missed = first.noted[len(second.noted)][0]

@@ -109,10 +109,10 @@ BROKEN = {
 
 @dataclass(frozen=True)
 class Way:
-    """One way through a function. `said`: what it asked, with the answers; `rows` and `memory`:
-    what is there when it has ended, `result`: what it came to."""
+    """One way through a function. `exchanges`: what it asked, with the answers; `rows` and
+    `memory`: what is there when it has ended, `result`: what it came to."""
 
-    said: tuple[tuple[str, Any], ...]
+    exchanges: tuple[tuple[str, Any], ...]
     rows: Rows
     memory: Memory
     result: Finished
@@ -124,14 +124,14 @@ class Way:
     @property
     def lost(self) -> bool:
         """Whether a statement's answer was lost on the way."""
-        return any(answer == LOST for _, answer in self.said)
+        return any(answer == LOST for _, answer in self.exchanges)
 
     @property
     def recalled(self) -> bool:
         """Whether it has read the process's memory."""
         written = (" = ", " without ")
-        asked = (what for what, _ in self.said if what.split()[0] == "memory")
-        return any(not any(word in what for word in written) for what in asked)
+        statements = (what for what, _ in self.exchanges if what.split()[0] == "memory")
+        return any(not any(word in what for word in written) for what in statements)
 
 
 @dataclass(frozen=True)
@@ -271,9 +271,9 @@ class ListenerExercise(Hinted):
         for line, budget in (*self.tried, *(self.unseen if graded else ())):
             made = with_listener(line, listener)
             verdict = explore(made, budget)
-            found = sorted(verdict.counterexamples.values(), key=lambda c: len(c.schedule))
-            if found:
-                return self._wrong(ways, found[0].property, found[0].schedule, made)
+            examples = sorted(verdict.counterexamples.values(), key=lambda c: len(c.schedule))
+            if examples:
+                return self._wrong(ways, examples[0].property, examples[0].schedule, made)
             if verdict.missing:
                 return self._wrong(ways, verdict.missing[0], (), None)
         return self._let_die(ways, listener) or Verdict(True, self.right)
@@ -291,8 +291,8 @@ class ListenerExercise(Hinted):
             death = next(parted, None)
         if death is None:
             return None
-        found = self._wrong(ways, "row with message", tuple(death.run.choices), made)
-        return replace(found, light="", tells=is_kill)
+        verdict = self._wrong(ways, "row with message", tuple(death.run.choices), made)
+        return replace(verdict, light="", tells=is_kill)
 
     def _find_taken(self, listener: Pair) -> Verdict | None:
         """What is wrong with its answer to the order that it must refuse; None if nothing is."""
@@ -305,8 +305,8 @@ class ListenerExercise(Hinted):
         made = with_listener(
             f"order_service 'app=send-in-transaction orders-0 {self.refuses}'", listener
         )
-        told = tuple(map(str, plain(made).choices))
-        return Verdict(False, message, name, told, made, tells=_ends)
+        choices = tuple(map(str, plain(made).choices))
+        return Verdict(False, message, name, choices, made, tells=_ends)
 
     def _wrong(
         self, ways: Ways, broken: str, schedule: tuple[str, ...], made: System | None
@@ -338,7 +338,7 @@ def take_listener(answer: Any) -> Pair:
 def with_listener(line: str, listener: Pair, file: str = "") -> OrderServiceSystem:
     """The order service of a system line with this listener; `file`: an SQLite file for its
     rows, for a run that is not searched."""
-    found = system(line)
-    assert isinstance(found, OrderServiceSystem)
+    service = system(line)
+    assert isinstance(service, OrderServiceSystem)
     rules = tuple(zip(("execute", "check"), listener, strict=True))
-    return replace(found, rules=rules, file=file)
+    return replace(service, rules=rules, file=file)

@@ -84,10 +84,10 @@ def find_red(trace: Trace) -> str:
 def find_belief(trace: Trace) -> str:
     """Why a story does not find what is wrong."""
     sent = list_steps(trace, FactKind.SEND, SendMessage)
-    asked = list_steps(trace, FactKind.SEND, CheckTransactionState)
+    questions = list_steps(trace, FactKind.SEND, CheckTransactionState)
     killed = list_steps(trace, FactKind.KILL, object)
-    if asked:
-        forgot = any(sent[0] < step < asked[-1] for step in killed)
+    if questions:
+        forgot = any(sent[0] < step < questions[-1] for step in killed)
         return UNKNOWN if forgot else SAME
     rounds = any(fact.kind is FactKind.TIMER and fact.body == CHECK for fact in trace)
     return ALONE if rounds and killed else UNASKED

@@ -49,16 +49,16 @@ def _unseen(rule: Rule) -> Systems:
 
 
 def _desk(line: str, rule: Rule) -> OrderDeskSystem:
-    found = system(line)
-    assert isinstance(found, OrderDeskSystem)
-    return replace(found, answer=rule)
+    desk = system(line)
+    assert isinstance(desk, OrderDeskSystem)
+    return replace(desk, answer=rule)
 
 
 FORM = Words("the answers are {answers}", "可答：{answers}")
 
 
-def _expected(said: Any) -> Text | None:
-    known = isinstance(said, str) and said in ANSWERS
+def _expected(answer: Any) -> Text | None:
+    known = isinstance(answer, str) and answer in ANSWERS
     return None if known else FORM(answers=", ".join(map(repr, ANSWERS)))
 
 
