@@ -210,7 +210,7 @@ class Follow(PictureWidget):
         if self.comm is not None:
             # A choice is heard while a cell runs: JupyterLab sends it to a subshell, but ipykernel
             # 7 would hand it to the shell that has opened the widget, which is busy.
-            setattr(self.comm, "_reply_subshell_for", lambda _data, subshell: subshell)  # noqa: B010
+            setattr(self.comm, "_reply_subshell_for", lambda _, subshell: subshell)  # noqa: B010
         self._draw()
         self._tell(WAITING(url=self.url))
         self.poll()
