@@ -55,7 +55,7 @@ class Connection(asyncio.Protocol):
         self._refused = False  # a push, since what is under way was read last
         self._paused = False
         self._later = False
-        self._said: set[str] = set()  # refusals that were logged
+        self._logged: set[str] = set()  # refusals that were logged
         self._late: asyncio.TimerHandle | None = None  # while a request is not whole
         self.heard = 0.0  # when bytes came last, by the loop's clock
 
@@ -110,8 +110,8 @@ class Connection(asyncio.Protocol):
 
     def _say_refused(self, what: str, why: str) -> None:
         line = f"{what} refused, {why}"
-        if line not in self._said and len(self._said) < REASONS:
-            self._said.add(line)
+        if line not in self._logged and len(self._logged) < REASONS:
+            self._logged.add(line)
             log.info("%s: %s", self, line)
 
     # -- requests ----------------------------------------------------------------------------

@@ -27,7 +27,7 @@ class Calm(logging.Filter):
     def __init__(self) -> None:
         super().__init__()
         self._since = 0.0
-        self._said = self._left_out = 0
+        self._passed = self._left_out = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno <= logging.DEBUG:
@@ -36,9 +36,9 @@ class Calm(logging.Filter):
         if now - self._since > WINDOW_S:
             if self._left_out:
                 record.msg = f"({self._left_out} lines were left out) {record.msg}"
-            self._since, self._said, self._left_out = now, 0, 0
-        self._said += 1
-        if self._said <= LINES:
+            self._since, self._passed, self._left_out = now, 0, 0
+        self._passed += 1
+        if self._passed <= LINES:
             return True
         self._left_out += 1
         return False

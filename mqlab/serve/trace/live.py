@@ -81,7 +81,7 @@ class Live:
         self._after = self.observer.facts
         self._gap = False
 
-    def _tell(self, fact: Fact) -> None:
+    def _keep(self, fact: Fact) -> None:
         new = self._survive(self.observer.draw, self._now)
         change = diff(self._now, new)
         line = json.dumps({"fact": sparse(fact), "change": change}, ensure_ascii=False)
@@ -105,7 +105,7 @@ class Live:
                 if self._gap:
                     self._begin_anew()
                 for _ in range(min(CHUNK, left, len(recorder.steps))):
-                    self._survive(partial(self.observer.take, recorder.take(), self._tell))
+                    self._survive(partial(self.observer.take, recorder.take(), self._keep))
                 left -= CHUNK
                 await asyncio.sleep(0)
             if self._gap:

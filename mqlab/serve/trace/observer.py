@@ -16,8 +16,8 @@ class Observer(Protocol):
     facts: int
     held: dict[Caller, int]
 
-    def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
-        """The next step; `tell` is called with each of its facts, the picture being as it was
+    def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
+        """The next step; `listener` is called with each of its facts, the picture being as it was
         just then."""
 
     def skip(self, step: Step) -> None:

@@ -14,7 +14,7 @@ from .lanes import DISK, Lanes
 from .outside import Dropped, Killed, Outside
 from .texts import clip
 
-Tell = Callable[[Fact], None]
+Listener = Callable[[Fact], None]
 
 CLOSED = Words("connection closed", "连接关闭")
 WHY_CLOSED = Words(
@@ -49,7 +49,7 @@ class Teller:
         self.steps = 0
         self.held: dict[Caller, int] = {}
         self._started_ms = started_ms
-        self._tell: Tell | None = None
+        self._listener: Listener | None = None
         self._at_ms = 0
 
     def explain(self, fact: Fact) -> Text:
@@ -60,10 +60,10 @@ class Teller:
         """One sentence, that of the step itself where it has one."""
         return telling.why if telling.why.en else self.explain(fact)
 
-    def _count(self, at_ms: int, tell: Tell | None) -> None:
-        """A step begins, and `tell` listens to it."""
+    def _count(self, at_ms: int, listener: Listener | None) -> None:
+        """A step begins, and `listener` hears of it."""
         self.steps += 1
-        self._at_ms, self._tell = at_ms - self._started_ms, tell
+        self._at_ms, self._listener = at_ms - self._started_ms, listener
 
     def _fact(self, node: str, peer: str, effect: Effect, meaning: Callable[[], Telling]) -> None:
         """An effect's fact, if everybody in it has a lane; its words only where somebody
@@ -72,15 +72,15 @@ class Teller:
         request = type(effect.body).__name__ if isinstance(effect, Send) else ""
         if not admit(node, step, request) or (peer != DISK and not admit(peer, step)):
             return
-        if self._tell is None:
+        if self._listener is None:
             self.facts += 1
         elif (fact := describe_effect(node, effect)) is not None:
             self._add(fact, meaning())
 
     def _add(self, fact: Fact, telling: Telling) -> None:
         self.facts += 1
-        if self._tell is not None:
-            self._tell(
+        if self._listener is not None:
+            self._listener(
                 replace(
                     fact,
                     node=self.lanes.find(fact.node),

@@ -21,7 +21,7 @@ from mqlab.rocketmq.remoting import (
 from mqlab.serve import RunningBroker
 from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.front import FRONT, Front, FrontConfig
-from mqlab.serve.rocketmq.wire.answers import Said
+from mqlab.serve.rocketmq.wire.answers import FrontAnswer
 from mqlab.serve.rocketmq.wire.asks import Ask
 from mqlab.serve.rocketmq.wire.requests import read_request
 from tests.serve.rocketmq.raw import SUCCESS, Raw
@@ -71,7 +71,7 @@ def test_a_heartbeat_of_many_groups_is_one_step() -> None:
     beat = {"clientID": "c", "producerDataSet": [], "consumerDataSet": rows}
     effects = take(RequestCode.HEART_BEAT, encode_json(beat))
     assert sum(isinstance(e, Put) for e in effects) == 2_000  # each group's retry topic
-    assert [e.body for e in effects if isinstance(e, Reply)] == [Said()]
+    assert [e.body for e in effects if isinstance(e, Reply)] == [FrontAnswer()]
 
 
 @pytest.fixture

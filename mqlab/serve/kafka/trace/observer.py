@@ -55,8 +55,8 @@ POLLING = (Fetch, ListOffsets)  # asked again and again; of interest is an answe
 
 
 class Observer(Teller):
-    """`tell`, where given, is called with each fact, the model being as it was just then. `off`:
-    safeguards that are switched off."""
+    """`listener`, where given, is called with each fact, the model being as it was just then.
+    `off`: safeguards that are switched off."""
 
     def __init__(
         self,
@@ -78,10 +78,10 @@ class Observer(Teller):
     def _say_why(self, fact: Fact, telling: Telling) -> Text:
         return say_unguarded(super()._say_why(fact, telling), self.off, UNGUARDED)
 
-    def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
+    def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
         """The next step; its facts are counted, and told where somebody listens."""
         at_ms, name, new, event, effects = step
-        self._count(at_ms, tell)
+        self._count(at_ms, listener)
         if new is None or isinstance(new, Outside):
             self._from_outside(name, new)
             return

@@ -45,7 +45,7 @@ from ....pulsar.config import PulsarConfig
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
 from ...protocol import Hangup
-from ..wire.asks import AdminAsk, Ask, Said
+from ..wire.asks import AdminAsk, Ask, CommandAnswer
 from ..wire.commands import MAX_MESSAGE
 from . import admin, consuming, producing, schemas, seeking, topics, transactions
 from .sessions import Sessions
@@ -104,11 +104,11 @@ def connect(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         ("max_message_size", MAX_MESSAGE),
         ("feature_flags", flags),
     )
-    return front, (Reply(caller, Said(name="CONNECTED", fields=fields)),)
+    return front, (Reply(caller, CommandAnswer(name="CONNECTED", fields=fields)),)
 
 
 def pong(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    return front, (Reply(caller, Said(name="PONG")),)
+    return front, (Reply(caller, CommandAnswer(name="PONG")),)
 
 
 def ignore(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:

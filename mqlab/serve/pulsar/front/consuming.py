@@ -31,7 +31,7 @@ from ....pulsar.messages import (
 from ....pulsar.states import INDIVIDUAL, AckType, SubType
 from ....pulsar.topic import describing
 from ...protocol import Hangup
-from ..wire.asks import Ask, Handed, Said
+from ..wire.asks import Ask, CommandAnswer, Handed
 from ..wire.commands import read_bits, signed, unsigned
 from .hosting import Inspect, name_consumer
 from .schemas import add_consumers
@@ -195,7 +195,7 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
         return front, (Reply(caller, NOBODY),)
     ledger, topic, subscription = row.number, consumer.topic, consumer.subscription
 
-    def read(role: Any, disk: Disk) -> Said:
+    def read(role: Any, disk: Disk) -> CommandAnswer:
         answer = describing.answer(role, GetLastMessageId(topic), disk)
         assert isinstance(answer, LastMessageId)
         last = answer.position
@@ -208,7 +208,7 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
         if subscription in role.subs:
             mark = role.subs[subscription].cursor.mark_delete
             fields.append(("consumer_mark_delete_position", _write_id(ledger, mark)))
-        return Said(name="GET_LAST_MESSAGE_ID_RESPONSE", fields=tuple(fields))
+        return CommandAnswer(name="GET_LAST_MESSAGE_ID_RESPONSE", fields=tuple(fields))
 
     return front, (_hand(consumer, caller, Inspect(read)),)
 

@@ -62,7 +62,7 @@ from ....pulsar.states import SubType
 from ....pulsar.subscription.consumers import find_active
 from ....pulsar.topic import Topic
 from ...protocol import Drained, Hangup, Unsent
-from ..wire.asks import Handed, Push, Receipt, Tell
+from ..wire.asks import Handed, Notice, Push, Receipt
 from . import opening
 from .noting import Notes
 from .opening import Opening
@@ -276,7 +276,7 @@ def notify_active(old: Any, new: Any) -> Effects:
             if is_other or consumer.client not in known:
                 conn, number = read_consumer(consumer.client)
                 fields = (("consumer_id", number), ("is_active", consumer.client == active))
-                notices.append(Send(conn, Tell("ACTIVE_CONSUMER_CHANGE", fields)))
+                notices.append(Send(conn, Notice("ACTIVE_CONSUMER_CHANGE", fields)))
     return tuple(notices)
 
 
@@ -293,10 +293,10 @@ def notify_closed(old: Any, event: Event) -> Effects:
     )
 
 
-def write_close(kind: str, number: int) -> Tell:
+def write_close(kind: str, number: int) -> Notice:
     """What the client of a producer or consumer hears that the broker closes."""
     fields = ((f"{kind}_id", number), ("request_id", NO_REQUEST))
-    return Tell(f"CLOSE_{kind.upper()}", fields)
+    return Notice(f"CLOSE_{kind.upper()}", fields)
 
 
 def host(role: tuple[Any, Effects], folder: str, at_ms: int, ledger: int = 0) -> Result:

@@ -16,7 +16,7 @@ from ....pulsar.errors import ServerError
 from ....pulsar.messages import OpenProducer, ProducerOpened
 from ....pulsar.topic import Topic
 from ....pulsar.topic.access import PRESENT
-from ..wire.asks import Handed, Said, Tell
+from ..wire.asks import CommandAnswer, Handed, Notice
 
 if TYPE_CHECKING:
     from .hosting import Hosted
@@ -63,9 +63,9 @@ def place(hosted: Hosted, name: str, opened: ProducerOpened) -> Effect:
         return Reply(opening.caller, _say_error(opened.error, opened.message))
     fields = _fields(hosted.role, opening, opened)
     if opened.ready:
-        return Reply(opening.caller, Said(name=SUCCESS, fields=fields))
+        return Reply(opening.caller, CommandAnswer(name=SUCCESS, fields=fields))
     conn = name.rpartition("@")[2].partition("/")[0]
-    return Send(conn, Tell(SUCCESS, (("request_id", opening.number), *fields)))
+    return Send(conn, Notice(SUCCESS, (("request_id", opening.number), *fields)))
 
 
 def _fields(role: Any, opening: Opening, opened: ProducerOpened) -> tuple[tuple[str, Any], ...]:
@@ -83,5 +83,5 @@ def _fields(role: Any, opening: Opening, opened: ProducerOpened) -> tuple[tuple[
     )
 
 
-def _say_error(error: ServerError, why: str) -> Said:
-    return Said(name="ERROR", fields=(("error", error.name), ("message", why)))
+def _say_error(error: ServerError, why: str) -> CommandAnswer:
+    return CommandAnswer(name="ERROR", fields=(("error", error.name), ("message", why)))

@@ -25,7 +25,7 @@ from ....pulsar.messages import (
 )
 from ....pulsar.states import AccessMode
 from ...protocol import Hangup
-from ..wire.asks import Ask, Handed, Said
+from ..wire.asks import Ask, CommandAnswer, Handed
 from ..wire.commands import (
     MOST_IN_BATCH,
     Batched,
@@ -88,7 +88,7 @@ def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         payload = read_payload(metadata, start, ask.command.message)
     except WireError as error:
         fields = (("error", "ChecksumError"), ("message", str(error)))
-        return front, (Reply(caller, Said(name="SEND_ERROR", fields=fields)),)
+        return front, (Reply(caller, CommandAnswer(name="SEND_ERROR", fields=fields)),)
     message = _read_message(producer, command, metadata, Batched(payload))
     return front, (Send(producer.topic, Handed(producer.caller(caller), message)),)
 

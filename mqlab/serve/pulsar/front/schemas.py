@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ....kernel import Caller, Disk, Effects, Put, Reply
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
-from ..wire.asks import Ask, Said
+from ..wire.asks import Ask, CommandAnswer
 from ..wire.proto import Schema
 from .topics import PARTITION, Refusal, check_namespace, read_name
 
@@ -95,7 +95,7 @@ def name_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     if given.type != NO_TYPE:  # with it a producer asks for a version, and gets none
         version, effects = add_schema(disk, topic, given)
     fields = (("schema_version", version),)
-    response = Said(name="GET_OR_CREATE_SCHEMA_RESPONSE", fields=fields)
+    response = CommandAnswer(name="GET_OR_CREATE_SCHEMA_RESPONSE", fields=fields)
     return front, (*effects, Reply(caller, response))
 
 
@@ -110,4 +110,4 @@ def answer_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     schema = Schema.FromString(kept[number])
     schema.name = name_owner(topic).removeprefix("persistent://")
     fields = (("schema", schema), ("schema_version", write_version(number)))
-    return front, (Reply(caller, Said(name="GET_SCHEMA_RESPONSE", fields=fields)),)
+    return front, (Reply(caller, CommandAnswer(name="GET_SCHEMA_RESPONSE", fields=fields)),)

@@ -22,7 +22,7 @@ from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
 from ....pulsar.topic.deletion import DELETED
 from ....pulsar.unserved import NON_PERSISTENT
-from ..wire.asks import Ask, Said
+from ..wire.asks import Ask, CommandAnswer
 
 if TYPE_CHECKING:
     from . import Front
@@ -137,7 +137,8 @@ def answer_partitions(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Res
         if not count and not command.metadata_auto_creation_enabled and not exists(disk, name):
             raise Refusal(ServerError.TopicNotFound, f"Topic {name} does not exist")
     fields = (("partitions", count), ("response", "Success"))
-    return front, (Reply(caller, Said(name="PARTITIONED_METADATA_RESPONSE", fields=fields)),)
+    answer = CommandAnswer(name="PARTITIONED_METADATA_RESPONSE", fields=fields)
+    return front, (Reply(caller, answer),)
 
 
 def answer_lookup(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
@@ -149,7 +150,7 @@ def answer_lookup(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         ("response", "Connect"),
         ("authoritative", True),
     )
-    return front, (Reply(caller, Said(name="LOOKUP_RESPONSE", fields=fields)),)
+    return front, (Reply(caller, CommandAnswer(name="LOOKUP_RESPONSE", fields=fields)),)
 
 
 def answer_names(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
@@ -157,7 +158,8 @@ def answer_names(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     space = ask.command.body.namespace
     names = tuple(name for name in list_topics(disk) if find_namespace(name) == space)
     fields = (("topics", names), ("filtered", False), ("changed", True))
-    return front, (Reply(caller, Said(name="GET_TOPICS_OF_NAMESPACE_RESPONSE", fields=fields)),)
+    answer = CommandAnswer(name="GET_TOPICS_OF_NAMESPACE_RESPONSE", fields=fields)
+    return front, (Reply(caller, answer),)
 
 
 def list_topics(disk: Disk) -> tuple[str, ...]:

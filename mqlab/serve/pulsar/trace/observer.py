@@ -49,12 +49,12 @@ from ...trace.recorder import Step
 from ...trace.teller import Teller
 from ..front import FRONT
 from ..front.hosting import Hosted
-from ..wire.asks import Ask, Handed, Push, Tell
+from ..wire.asks import Ask, Handed, Notice, Push
 from .lanes import COORDINATOR, find_kind, make_lanes, name_lane
 from .model import Model, simplify
 from .picture import Picture
 
-TOLD = (
+SHOWN = (
     Ack, AddPartitionToTxn, AddSubscriptionToTxn, CloseConsumer, EndTxn, NewTxn, Redeliver,
     Seek, SendMessage, Subscribe, TcClientConnect, Unsubscribe,
 )  # fmt: skip
@@ -77,10 +77,10 @@ class Observer(Teller):
         node, peer = name_lane(fact.node), name_lane(fact.peer)
         super()._add(replace(fact, node=node, peer=peer), telling)
 
-    def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
+    def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
         """The next step; its facts are counted, and told where somebody listens."""
         at_ms, name, new, event, effects = step
-        self._count(at_ms, tell)
+        self._count(at_ms, listener)
         if new is None:
             self.model.forget_readers(name)
             self._end_client(name)
@@ -140,9 +140,9 @@ class Observer(Teller):
     def _began(self, name: str, old: Any, new: Hosted, event: Event) -> None:
         """What precedes the effects: a request, a timer, what has changed in memory."""
         request = _find_body(event)
-        if isinstance(request, TOLD) and isinstance(event, Request):
+        if isinstance(request, SHOWN) and isinstance(event, Request):
             conn = _find_conn(event.body.caller)
-            self._tell_effect(conn, name, event, Send(name, simplify(request)))
+            self._add_effect(conn, name, event, Send(name, simplify(request)))
         if isinstance(event, Fired) and self.lanes.admit(name, self.steps):
             self._add_timer(name, event.timer)
         if old is None or not self.lanes.admit(name, self.steps):
@@ -164,16 +164,16 @@ class Observer(Teller):
         match effect:
             case Append(log=log, entry=entry):
                 short = Append(log.removeprefix(f"{name}/"), simplify(entry))
-                self._tell_effect(name, "disk", event, short)
+                self._add_effect(name, "disk", event, short)
             case Send(to=conn, body=Push(message=message)):
-                self._tell_effect(name, conn, event, Send(conn, simplify(message)))
-            case Send(to=to, body=body) if to != name and not isinstance(body, Tell):
-                self._tell_effect(name, to, event, effect)
-            case Reply(caller=caller, body=Answer() as body) if _is_told(event):
+                self._add_effect(name, conn, event, Send(conn, simplify(message)))
+            case Send(to=to, body=body) if to != name and not isinstance(body, Notice):
+                self._add_effect(name, to, event, effect)
+            case Reply(caller=caller, body=Answer() as body) if _is_shown(event):
                 peer = _find_conn(caller)
-                self._tell_effect(name, peer, event, Reply(replace(caller, name=peer), body))
+                self._add_effect(name, peer, event, Reply(replace(caller, name=peer), body))
 
-    def _tell_effect(self, node: str, peer: str, event: Event, effect: Effect) -> None:
+    def _add_effect(self, node: str, peer: str, event: Event, effect: Effect) -> None:
         request = _find_body(event)
         inner = replace(event, body=request) if isinstance(event, Request) else event
         meaning = partial(explain, self.model.written, partial(self._entries, node), inner, effect)
@@ -191,10 +191,10 @@ def _find_body(event: Event) -> Any:
     return event.body.body if isinstance(event.body, Handed) else event.body
 
 
-def _is_told(event: Event) -> bool:
+def _is_shown(event: Event) -> bool:
     """Whether an answer belongs to what was told: an answer that came later does always."""
     return not (isinstance(event, Request) and isinstance(event.body, Handed)) or isinstance(
-        event.body.body, TOLD
+        event.body.body, SHOWN
     )
 
 

@@ -1,8 +1,8 @@
 """Answers and pushes: what roles say, as commands.
 
 Most commands are answered by SUCCESS or ERROR under the request's number; some have an answer of
-their own, in which an error is a field. What the front has put together itself (`Said`) is written
-as it is, with the number.
+their own, in which an error is a field. What the front has put together itself (`CommandAnswer`)
+is written as it is, with the number.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....pulsar.messages import Answer, NewTxnResponse
-from .asks import Ask, Push, Receipt, Said, Tell
+from .asks import Ask, CommandAnswer, Notice, Push, Receipt
 from .commands import Payload, encode_command, signed, unsigned, write_bits
 from .proto import ERRORS
 
@@ -31,7 +31,7 @@ SCHEMAS = ("GET_SCHEMA", "GET_OR_CREATE_SCHEMA")
 
 def write_answer(ask: Ask, answer: Answer) -> bytes:
     name, body = ask.command.name, ask.command.body
-    if isinstance(answer, Said):
+    if isinstance(answer, CommandAnswer):
         return encode_command(answer.name, {**dict(answer.fields), **_numbers(answer.name, body)})
     if isinstance(answer, Receipt):
         return _write_receipt(body, answer)
@@ -95,7 +95,7 @@ def _write_receipt(body: Any, answer: Receipt) -> bytes:
 
 def write_push(number: int, body: Any) -> tuple[bytes, bool]:
     """A frame that nobody answers."""
-    if isinstance(body, Tell):
+    if isinstance(body, Notice):
         return encode_command(body.name, dict(body.fields)), False
     push: Push = body
     message = push.message

@@ -49,7 +49,7 @@ class Handed:
 
 
 @frozen
-class Said(Answer):
+class CommandAnswer(Answer):
     """A command as an answer: its fields without the request's number."""
 
     name: str = "SUCCESS"
@@ -89,7 +89,7 @@ class Push:
 
 
 @worded("{name}")
-class Tell:
+class Notice:
     """A command that the broker sends unasked."""
 
     name: str

@@ -26,7 +26,7 @@ from ....rocketmq.log.store import DISPATCHED
 from ....rocketmq.messages import name_queue, split_queue
 from ....rocketmq.remoting import RequestCode, ResponseCode, encode_by_queue, encode_json
 from ..wire import admin
-from ..wire.answers import Said
+from ..wire.answers import FrontAnswer
 from ..wire.asks import Ask
 from .offsets import find_since, read_at
 from .topic import CLUSTER, SYSTEM, Topic, name_fault
@@ -47,11 +47,11 @@ Result = tuple["Front", Effects]
 
 
 def say(front: Front, caller: Caller, body: bytes) -> Result:
-    return front, (Reply(caller, Said(body=body)),)
+    return front, (Reply(caller, FrontAnswer(body=body)),)
 
 
 def refuse(front: Front, caller: Caller, code: ResponseCode, remark: str) -> Result:
-    return front, (Reply(caller, Said(code, remark)),)
+    return front, (Reply(caller, FrontAnswer(code, remark)),)
 
 
 # ---- topics ----------------------------------------------------------------------------------
@@ -128,19 +128,19 @@ def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     """Its queues go with it; what lies in the commit log stays, and nothing points to it."""
     body: admin.DeleteTopic = ask.body
     if not body.broker:
-        return front, (Reply(caller, Said()),)
+        return front, (Reply(caller, FrontAnswer()),)
     wrong = name_fault(body.topic) if not body.topic.strip() else ""
     if body.topic in SYSTEM:
         wrong = SYSTEM_TOPIC.format(topic=body.topic)
     if wrong:
         return refuse(front, caller, front.code_of_illegal(ResponseCode.INVALID_PARAMETER), wrong)
     if body.topic not in disk.table(TOPICS):
-        return front, (Reply(caller, Said()),)
+        return front, (Reply(caller, FrontAnswer()),)
     new, gone = front, Effects()
     if not front.is_older:  # 4.9 keeps the positions, also when the topic is made again
         new, gone = _drop_offsets(front, disk, lambda topic, group: topic == body.topic)
     known = Put(DISPATCHED, COMMIT_LOG, disk.log(COMMIT_LOG).end)
-    return new, (*gone, known, Put(TOPICS, body.topic, None), Reply(caller, Said()))
+    return new, (*gone, known, Put(TOPICS, body.topic, None), Reply(caller, FrontAnswer()))
 
 
 # ---- groups ----------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def delete_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     new, gone = front, Effects()
     if body.remove if front.is_older else body.clean:
         new, gone = _drop_offsets(front, disk, lambda topic, group: group == body.group)
-    return new, (*gone, Put(GROUPS, body.group, None), Reply(caller, Said()))
+    return new, (*gone, Put(GROUPS, body.group, None), Reply(caller, FrontAnswer()))
 
 
 def _drop_offsets(front: Front, disk: Disk, is_gone: Any) -> Result:

@@ -15,7 +15,7 @@ from ....rocketmq.log.offsets import offset_key
 from ....rocketmq.messages import name_queue
 from ....rocketmq.remoting import ResponseCode
 from ..wire import asks
-from ..wire.answers import Said
+from ..wire.answers import FrontAnswer
 from ..wire.asks import Ask
 from .sending import FRONT
 from .topics import find_topic
@@ -30,19 +30,19 @@ RESET_BEFORE = "Offset has been previously reset"
 Result = tuple["Front", Effects]
 
 
-def find_queue(front: Front, disk: Disk, topic: str, queue_id: int) -> Said | str:
+def find_queue(front: Front, disk: Disk, topic: str, queue_id: int) -> FrontAnswer | str:
     """The name of a queue, or what is said where there is none."""
     row = find_topic(disk, topic)
     if row is None:
-        return Said(ResponseCode.TOPIC_NOT_EXIST, NO_TOPIC.format(topic=topic))
+        return FrontAnswer(ResponseCode.TOPIC_NOT_EXIST, NO_TOPIC.format(topic=topic))
     if not 0 <= queue_id < row.read_queues:
         remark = ILLEGAL_QUEUE.format(queue=queue_id, topic=topic, most=row.read_queues)
-        return Said(front.code_of_illegal(ResponseCode.INVALID_PARAMETER), remark)
+        return FrontAnswer(front.code_of_illegal(ResponseCode.INVALID_PARAMETER), remark)
     return name_queue(topic, queue_id)
 
 
-def say_number(name: str, number: int) -> Said:
-    return Said(fields=((name, str(number)),))
+def say_number(name: str, number: int) -> FrontAnswer:
+    return FrontAnswer(fields=((name, str(number)),))
 
 
 # ---- consumer groups -------------------------------------------------------------------------
@@ -59,19 +59,19 @@ def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     if front.is_older and not known and disk.log(body.queue).end == 0:
         return front, (Reply(caller, OffsetResponse(queue=body.queue, offset=0)),)
     if not known and (disk.log(body.queue).start or not disk.log(body.queue).end):
-        return front, (Reply(caller, Said(ResponseCode.QUERY_NOT_FOUND, FIRST_BOOT)),)
+        return front, (Reply(caller, FrontAnswer(ResponseCode.QUERY_NOT_FOUND, FIRST_BOOT)),)
     return front.ask_broker(Request(caller, body, at_ms), disk)
 
 
 def update_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: asks.UpdateConsumerOffset = ask.body
     queue = find_queue(front, disk, body.topic, body.queue_id)
-    if isinstance(queue, Said):
+    if isinstance(queue, FrontAnswer):
         return front, (Reply(caller, queue),)
     if offset_key(body.group, queue) in front.resets:
-        return front, (Reply(caller, Said(remark=RESET_BEFORE)),)
+        return front, (Reply(caller, FrontAnswer(remark=RESET_BEFORE)),)
     new, effects = note_position(front, body.group, queue, body.offset, disk)
-    return new, (*effects, Reply(caller, Said()))
+    return new, (*effects, Reply(caller, FrontAnswer()))
 
 
 def note_position(front: Front, group: str, queue: str, offset: int, disk: Disk) -> Result:

@@ -19,7 +19,7 @@ from ....rocketmq.log.offsets import offset_key
 from ....rocketmq.log.store import read_stored
 from ....rocketmq.messages import TAGS
 from ....rocketmq.remoting import ResponseCode
-from ..wire.answers import Messages, Said
+from ..wire.answers import FrontAnswer, Messages
 from ..wire.asks import Ask, PullMessage
 from .clients import Subscription
 from .held import Arrival, Held
@@ -45,10 +45,10 @@ Result = tuple["Front", Effects]
 def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: PullMessage = ask.body
     queue = find_queue(front, disk, body.topic, body.queue_id)
-    if isinstance(queue, Said):
+    if isinstance(queue, FrontAnswer):
         return front, (Reply(caller, queue),)
     wanted = find_subscription(front, body)
-    if isinstance(wanted, Said):
+    if isinstance(wanted, FrontAnswer):
         return front, (Reply(caller, wanted),)
     new, noted = front, Effects()
     if body.commit is not None and body.commit >= 0:
@@ -64,18 +64,18 @@ def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     return new, (*noted, *waiting)
 
 
-def find_subscription(front: Front, body: PullMessage) -> Subscription | Said:
+def find_subscription(front: Front, body: PullMessage) -> Subscription | FrontAnswer:
     """What the request brings along, or what the group's heartbeats have said."""
     if body.subscription is not None:
         return body.subscription
     group = front.clients.find(body.group)
     if group is None:
-        return Said(ResponseCode.SUBSCRIPTION_NOT_EXIST, NO_GROUP)
+        return FrontAnswer(ResponseCode.SUBSCRIPTION_NOT_EXIST, NO_GROUP)
     known: Subscription | None = group.subscriptions.get(body.topic)
     if known is None:
-        return Said(ResponseCode.SUBSCRIPTION_NOT_EXIST, NO_SUBSCRIPTION)
+        return FrontAnswer(ResponseCode.SUBSCRIPTION_NOT_EXIST, NO_SUBSCRIPTION)
     if known.version < body.version:
-        return Said(ResponseCode.SUBSCRIPTION_NOT_LATEST, NOT_LATEST)
+        return FrontAnswer(ResponseCode.SUBSCRIPTION_NOT_LATEST, NOT_LATEST)
     return known
 
 

@@ -17,7 +17,7 @@ from ....rocketmq.log.store import list_queues
 from ....rocketmq.messages import KEYS, UNIQ_KEY
 from ....rocketmq.remoting import ResponseCode
 from ..wire import asks
-from ..wire.answers import Messages, Said
+from ..wire.answers import FrontAnswer, Messages
 from ..wire.asks import Ask
 from .offsets import find_since
 
@@ -35,7 +35,7 @@ def query_messages(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     matches = sorted(find_messages(body, disk), key=lambda stored: stored.base)
     newest = tuple(matches[-max(0, min(body.most, MOST)) :]) if body.most > 0 else ()
     if not newest:
-        return front, (Reply(caller, Said(ResponseCode.QUERY_NOT_FOUND, NONE_FOUND)),)
+        return front, (Reply(caller, FrontAnswer(ResponseCode.QUERY_NOT_FOUND, NONE_FOUND)),)
     last = newest[-1]
     fields = (
         ("indexLastUpdateTimestamp", str(last.store_ms)),
@@ -65,5 +65,5 @@ def view_message(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     stored = read_stored(disk, body.commit_log_offset)
     if stored is None:
         remark = NOT_THERE.format(offset=body.commit_log_offset)
-        return front, (Reply(caller, Said(ResponseCode.SYSTEM_ERROR, remark)),)
+        return front, (Reply(caller, FrontAnswer(ResponseCode.SYSTEM_ERROR, remark)),)
     return front, (Reply(caller, Messages(messages=(stored,))),)

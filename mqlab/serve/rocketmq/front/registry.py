@@ -16,7 +16,7 @@ from ....rocketmq.group.messages import ConsumerSendMsgBack
 from ....rocketmq.messages import Heartbeat
 from ....rocketmq.remoting import ResponseCode, encode_json, make_msg_id
 from ..wire import asks
-from ..wire.answers import Said
+from ..wire.answers import FrontAnswer
 from ..wire.asks import Ask
 from .clients import ClientBeat
 from .topics import BROKER_NAME, create_once
@@ -38,7 +38,7 @@ def take_heartbeat(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     new, known = front.ask_broker(Request(caller, Heartbeat(beat.producers, groups), at_ms), disk)
     retries = [e for group in groups for e in create_once(disk, f"{RETRY_PREFIX}{group}")]
     clients, notices = new.clients.note(caller.name, beat, at_ms).register(caller.name, beat)
-    return replace(new, clients=clients), (*known, *retries, Reply(caller, Said()), *notices)
+    return replace(new, clients=clients), (*known, *retries, Reply(caller, FrontAnswer()), *notices)
 
 
 def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
@@ -52,12 +52,12 @@ def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
         consumers=leave_group(broker.consumers, body.consumer, client),
     )
     clients, notices = front.clients.unregister(client, body.consumer)
-    return replace(front, broker=broker, clients=clients), (Reply(caller, Said()), *notices)
+    return replace(front, broker=broker, clients=clients), (Reply(caller, FrontAnswer()), *notices)
 
 
 def accept_client(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Tags are filtered by; a client that wants another language was refused when it was read."""
-    return front, (Reply(caller, Said()),)
+    return front, (Reply(caller, FrontAnswer()),)
 
 
 def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
@@ -66,16 +66,16 @@ def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     there = front.broker.producers.groups.get(body.group, ())
     if not there:
         remark = NO_PRODUCER.format(group=body.group)
-        return front, (Reply(caller, Said(ResponseCode.SYSTEM_ERROR, remark)),)
+        return front, (Reply(caller, FrontAnswer(ResponseCode.SYSTEM_ERROR, remark)),)
     known = front.clients.connected
     rows = [known[name].row() for name in there if name in known]
-    return front, (Reply(caller, Said(body=encode_json({"connectionSet": rows}))),)
+    return front, (Reply(caller, FrontAnswer(body=encode_json({"connectionSet": rows}))),)
 
 
 def create_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """A consumer group need not be made; who makes it may say how often its messages come back."""
     body: asks.UpdateAndCreateSubscriptionGroup = ask.body
-    return front, (Put(GROUPS, body.group, body.retry_max), Reply(caller, Said()))
+    return front, (Put(GROUPS, body.group, body.retry_max), Reply(caller, FrontAnswer()))
 
 
 def take_back(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
@@ -92,8 +92,8 @@ def list_consumers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     ids = front.clients.list_ids(body.group)
     if not ids:
         remark = NOBODY.format(group=body.group)
-        return front, (Reply(caller, Said(ResponseCode.SYSTEM_ERROR, remark)),)
-    return front, (Reply(caller, Said(body=encode_json({"consumerIdList": list(ids)}))),)
+        return front, (Reply(caller, FrontAnswer(ResponseCode.SYSTEM_ERROR, remark)),)
+    return front, (Reply(caller, FrontAnswer(body=encode_json({"consumerIdList": list(ids)}))),)
 
 
 def lock_queues(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
@@ -102,11 +102,11 @@ def lock_queues(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) 
     rows: list[Any] = [
         {"brokerName": BROKER_NAME, "queueId": queue_id, "topic": topic} for topic, queue_id in got
     ]
-    answer = Said(body=encode_json({"lockOKMQSet": rows}))
+    answer = FrontAnswer(body=encode_json({"lockOKMQSet": rows}))
     return replace(front, locks=locks), (Reply(caller, answer),)
 
 
 def unlock_queues(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: asks.UnlockBatchMq = ask.body
     locks = front.locks.unlock(body.group, body.client_id, body.queues)
-    return replace(front, locks=locks), (Reply(caller, Said()),)
+    return replace(front, locks=locks), (Reply(caller, FrontAnswer()),)

@@ -25,7 +25,7 @@ from ....rocketmq.messages import (
 from ....rocketmq.remoting import ResponseCode
 from ....rocketmq.states import TransactionType
 from ..wire import asks
-from ..wire.answers import Said
+from ..wire.answers import FrontAnswer
 from ..wire.asks import Ask
 from .topic import WRITE, Topic
 from .topics import create_itself, find_creation_fault, find_topic
@@ -137,4 +137,4 @@ def resume_half(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) 
 
 
 def refuse(caller: Caller, code: ResponseCode, remark: str) -> Effects:
-    return (Reply(caller, Said(code, remark)),)
+    return (Reply(caller, FrontAnswer(code, remark)),)

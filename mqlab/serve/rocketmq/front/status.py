@@ -17,7 +17,7 @@ from ....rocketmq.log import COMMIT_LOG
 from ....rocketmq.remoting import ResponseCode, encode_json
 from ....rocketmq.remoting.unserved import COUNTED, UNCOUNTED
 from ..wire import admin
-from ..wire.answers import Said
+from ..wire.answers import FrontAnswer
 from ..wire.asks import Ask
 from .admin import count_stored, refuse, say
 from .sending import LARGEST
@@ -112,4 +112,4 @@ def answer_statistics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: 
     for name, seconds in SPANS_S.items():
         stored = count_stored(disk, topic, at_ms - seconds * 1_000)
         data[name] = {"avgpt": 1.0 if stored else 0.0, "sum": stored, "tps": stored / seconds}
-    return front, (Reply(caller, Said(body=encode_json(data))),)
+    return front, (Reply(caller, FrontAnswer(body=encode_json(data))),)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, Disk, Effects, Put, Reply
 from ....rocketmq.remoting import ResponseCode, encode_json
-from ..wire.answers import Said, write_host
+from ..wire.answers import FrontAnswer, write_host
 from ..wire.asks import Ask, GetBrokerClusterInfo, GetRouteInfoByTopic, UpdateAndCreateTopic
 from .topic import AUTO_CREATE, CLUSTER, INHERIT, MOST_QUEUES, SYSTEM, Topic, name_fault
 
@@ -71,7 +71,7 @@ def answer_route(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     topic = find_topic(disk, body.topic)
     if topic is None or (topic.name == AUTO_CREATE and not front.config.auto_create):
         remark = NO_ROUTE.format(topic=body.topic)
-        return front, (Reply(caller, Said(ResponseCode.TOPIC_NOT_EXIST, remark)),)
+        return front, (Reply(caller, FrontAnswer(ResponseCode.TOPIC_NOT_EXIST, remark)),)
     route = {
         "brokerDatas": [describe_broker(front, ask)],
         "filterServerTable": {},
@@ -85,7 +85,7 @@ def answer_route(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
             }
         ],
     }
-    return front, (Reply(caller, Said(body=encode_json(route))),)
+    return front, (Reply(caller, FrontAnswer(body=encode_json(route))),)
 
 
 def answer_cluster(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
@@ -94,7 +94,7 @@ def answer_cluster(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
         "brokerAddrTable": {BROKER_NAME: describe_broker(front, ask)},
         "clusterAddrTable": {CLUSTER: [BROKER_NAME]},
     }
-    return front, (Reply(caller, Said(body=encode_json(info))),)
+    return front, (Reply(caller, FrontAnswer(body=encode_json(info))),)
 
 
 def describe_broker(front: Front, ask: Ask) -> dict[str, Any]:
@@ -118,6 +118,6 @@ def create_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
         wrong = TOO_MANY.format(most=MOST_QUEUES, given=bad[0])
     if wrong:
         code = front.code_of_illegal(ResponseCode.INVALID_PARAMETER)
-        return front, (Reply(caller, Said(code, wrong)),)
+        return front, (Reply(caller, FrontAnswer(code, wrong)),)
     topic = Topic(body.topic, *counts, body.perm & 7, body.sys_flag)
-    return front, (Put(TOPICS, topic.name, topic), Reply(caller, Said()))
+    return front, (Put(TOPICS, topic.name, topic), Reply(caller, FrontAnswer()))

@@ -47,11 +47,11 @@ from .lanes import make_lanes
 from .model import Model, simplify, simplify_message
 from .picture import Picture
 
-TOLD_ANSWERS = (SendMessageResponse, EndTransactionResponse)
+SHOWN_ANSWERS = (SendMessageResponse, EndTransactionResponse)
 
 
 class Observer(Teller):
-    """`tell`, where given, is called with each fact, the model being as it was just then."""
+    """`listener`, where given, is called with each fact, the model being as it was just then."""
 
     def __init__(self, started_ms: int, log: Callable[[str], Any]) -> None:
         super().__init__(make_lanes(), started_ms)
@@ -62,10 +62,10 @@ class Observer(Teller):
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, self._kind(fact.node))
 
-    def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
+    def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
         """The next step; its facts are counted, and told where somebody listens."""
         at_ms, name, new, event, effects = step
-        self._count(at_ms, tell)
+        self._count(at_ms, listener)
         if new is None:
             self._left(name)
             return
@@ -167,7 +167,7 @@ class Observer(Teller):
                 given = tuple(map(simplify, messages))
                 self.model.note_given(caller.name, given)
                 self._answer(caller, event, PullMessageResponse(messages=given))
-            case Reply(caller=caller, body=body) if isinstance(body, TOLD_ANSWERS):
+            case Reply(caller=caller, body=body) if isinstance(body, SHOWN_ANSWERS):
                 self._answer(caller, event, body)
 
     def _answer(self, caller: Caller, event: Event, body: Any) -> None:

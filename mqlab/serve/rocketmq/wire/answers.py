@@ -42,7 +42,7 @@ CLIENTS = 1_024  # whose addresses are remembered: a pull asks for one with each
 
 
 @frozen
-class Said(Answer):
+class FrontAnswer(Answer):
     """An answer of the front's own: header fields, and a body that is ready."""
 
     fields: tuple[tuple[str, str], ...] = ()
@@ -87,7 +87,7 @@ def _plain(ask: Ask, answer: Answer, here: Host) -> Parts:
     return {}, b""
 
 
-def _said(ask: Ask, answer: Said, here: Host) -> Parts:
+def _front_answer(ask: Ask, answer: FrontAnswer, here: Host) -> Parts:
     return dict(answer.fields), answer.body
 
 
@@ -119,7 +119,7 @@ def _offset(ask: Ask, answer: OffsetResponse, here: Host) -> Parts:
 
 
 WRITERS: dict[type, Callable[..., Parts]] = {
-    Said: _said,
+    FrontAnswer: _front_answer,
     Messages: _messages,
     OffsetResponse: _offset,
     SendMessageResponse: _sent,
