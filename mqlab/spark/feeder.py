@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import topics
 from .errors import IncomeError
-from .files import Orders, read_table
 from .orders import CLOSING, MINUTE_MS, YEARS, BadLine, floor_minute, time_ms
 
 if TYPE_CHECKING:
@@ -46,17 +45,12 @@ class Record(NamedTuple):
     stamp_ms: int
 
 
-def read_records(orders: Orders) -> list[Record]:
+def records_of(table: pa.Table) -> list[Record]:
     """One record per line. A line whose time cannot be read gets the stamp of the one before it,
     and those before the first readable one get that one's: a stamp of 0 would mean "now".
 
     Raises IncomeError where no line has a time that can be read, or one is too long to be sent.
     """
-    return records_of(read_table(orders))
-
-
-def records_of(table: pa.Table) -> list[Record]:
-    """The same of columns of text."""
     from .columns import encode_rows
 
     if not table.num_rows:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from .files import Orders, read_table
 from .orders import NEEDED, TENTHS_PER_POUND, BadLine, time_ms
 
 if TYPE_CHECKING:
@@ -41,13 +40,8 @@ class Truth:
         return {at: int(self.pounds[at] * TENTHS_PER_POUND) for at in sorted(self.pounds)}
 
 
-def truth(orders: Orders) -> Truth:
-    """Income per minute of the lines, as it must come out when no line comes late."""
-    return truth_of(read_table(orders))
-
-
 def truth_of(table: pa.Table) -> Truth:
-    """The same of columns of text."""
+    """Income per minute of the lines, as it must come out when no line comes late."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

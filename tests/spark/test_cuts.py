@@ -7,7 +7,7 @@ import pytest
 from mqlab.spark import checkpoint, feeder
 from mqlab.spark.cuts import Cut, Plan, day_plan
 from mqlab.spark.errors import IncomeError
-from mqlab.spark.files import DAY, read_lines
+from mqlab.spark.files import DAY, read_table
 from mqlab.spark.kills import NEVER, Kill, Killed, Point
 from mqlab.spark.orders import CLOSING, MINUTE_MS, encode, minute_ms, minute_text, time_ms
 from mqlab.spark.reconcile import Reconciliation, Replay
@@ -48,7 +48,7 @@ def test_a_plan_is_one_or_the_other() -> None:
 
 
 def test_the_committed_day_is_cut_into_8() -> None:
-    stamps = [record.stamp_ms for record in feeder.read_records(read_lines(DAY))]
+    stamps = [record.stamp_ms for record in feeder.records_of(read_table(DAY))]
     plan = day_plan(min(stamps), max(stamps))
     until, cuts = min(stamps), 0
     while until <= max(stamps):
@@ -66,7 +66,7 @@ def lines_at(*times: str) -> list[dict[str, str]]:
 
 def test_feeder_keys_stamps_and_closes() -> None:
     lines = lines_at("2011-12-05 09:00:30", "nonsense", "2011-12-05 09:05:00")
-    found = feeder.read_records(lines)
+    found = feeder.records_of(read_table(lines))
     assert [record.key for record in found] == [b"0", b"1", b"2"]
     assert [record.stamp_ms for record in found] == [NINE + 30_000, NINE + 30_000, NINE + 300_000]
     parts = feeder.split(found, 2)
@@ -77,20 +77,22 @@ def test_feeder_keys_stamps_and_closes() -> None:
 
 def test_lines_before_the_first_readable_time_get_that_one() -> None:
     """A stamp of 0 would be taken as "now" by the client, and half of the day never be read."""
-    found = feeder.read_records(lines_at("05/12/2011 08:10", "", "2011-12-05 09:00:00"))
+    lines = lines_at("05/12/2011 08:10", "", "2011-12-05 09:00:00")
+    found = feeder.records_of(read_table(lines))
     assert [record.stamp_ms for record in found] == [NINE] * 3
 
 
 def test_orders_without_any_readable_time_are_refused() -> None:
+    table = read_table(lines_at("05/12/2011 08:10", "1969-12-31 23:59:00"))
     with pytest.raises(IncomeError, match="the first has '05/12/2011 08:10'"):
-        feeder.read_records(lines_at("05/12/2011 08:10", "1969-12-31 23:59:00"))
+        feeder.records_of(table)
 
 
 def test_a_line_too_long_for_a_message_is_named() -> None:
     lines = lines_at("2011-12-05 09:00:00", "2011-12-05 09:01:00")
     lines[1]["Description"] = "x" * 1_000_001
     with pytest.raises(IncomeError, match=r"order line 2 is 1,000,1\d\d bytes long"):
-        feeder.read_records(lines)
+        feeder.records_of(read_table(lines))
 
 
 def test_what_is_late_is_known_with_its_pounds() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mqlab.spark import IncomeError, income
-from mqlab.spark.files import DAY, read_lines
+from mqlab.spark.files import DAY, read_lines, read_table
 from mqlab.spark.orders import pounds
 
 pytestmark = pytest.mark.needs("java")
@@ -127,7 +127,7 @@ def test_an_order_outside_the_calendar_is_a_dead_letter(broker_address: str, spa
 def test_a_name_that_is_taken_gets_a_number(broker_address: str, tmp_path: Path) -> None:
     from mqlab.spark import feeder, job, topics
 
-    records = feeder.read_records(read_lines(DAY)[:1])
+    records = feeder.records_of(read_table(DAY).slice(0, 1))
     name = f"shop-{os.urandom(4).hex()}"
     topics.create(broker_address, f"Order-{name}", 2)
     given = broker_address, tmp_path, records, "exactly-once", name
@@ -266,7 +266,7 @@ def test_a_killed_feeder_doubles_nothing(broker_address: str) -> None:
     from mqlab.spark import feeder, topics
 
     topic = f"Order-{uuid.uuid4().hex[:8]}"
-    found = feeder.read_records(read_lines(DAY)[:500])
+    found = feeder.records_of(read_table(DAY).slice(0, 500))
     topics.create(broker_address, topic, 2)
     died = topics.producer(broker_address, **{"enable.idempotence": True})
     for partition, part in enumerate(feeder.split(found, 2)):

@@ -20,7 +20,7 @@ from mqlab.spark.orders import (
     pounds,
     time_ms,
 )  # fmt: skip
-from mqlab.spark.truth import truth
+from mqlab.spark.truth import truth_of
 
 GOOD = {
     "InvoiceNo": "536365", "StockCode": "71053", "Description": "LANTERN £", "Quantity": "6",
@@ -95,7 +95,7 @@ def test_minutes_go_there_and_back() -> None:
 def test_truth_counts_repeats_cancellations_and_dead_lines() -> None:
     cancelled = GOOD | {"InvoiceNo": "C1", "Quantity": "-1"}
     bad = [GOOD | {"Quantity": "x"}, GOOD | {"InvoiceDate": "never"}, {"InvoiceNo": "1"}]
-    found = truth([GOOD, GOOD, cancelled, *bad])
+    found = truth_of(read_table([GOOD, GOOD, cancelled, *bad]))
     assert found.pounds == {"2010-12-01 08:26": Decimal("37.29")}
     assert found.lines == {"2010-12-01 08:26": 3}
     assert found.dead == 3

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mqlab.spark import job
+from mqlab.spark.files import read_table
 from mqlab.spark.flink.job import Result, Seconds
-from mqlab.spark.truth import Truth, truth
+from mqlab.spark.truth import Truth, truth_of
 
 LINE = {
     "InvoiceNo": "1", "StockCode": "A", "Description": "", "Quantity": "2",
@@ -23,7 +24,8 @@ def result(true: Truth, *rows: job.Row) -> Result:
 
 
 def test_a_result_is_right_when_each_minute_is_there_once_with_its_lines() -> None:
-    true = truth([line("08:00"), line("08:00"), line("08:05", quantity="many")])
+    lines = [line("08:00"), line("08:00"), line("08:05", quantity="many")]
+    true = truth_of(read_table(lines))
     assert (true.total_tenths, true.dead) == (6000, 1)
     row = job.Row("2011-12-05 08:00", 6000, 2)
     right = result(true, row)
