@@ -76,13 +76,13 @@ Predict("12-need")
 # ## Predict
 #
 # Here is the same order in Pulsar. The coordinator has written its decision, COMMITTING, and then it dies.
-# Nobody else has heard of the decision. In a moment the coordinator is started again. Choose an answer and lock
-# it; then the run goes on.
+# Its three messages have left, and none of them has arrived. In a moment the coordinator is started again.
+# Choose an answer and lock it; then the run goes on.
 
 # %% [markdown] lang="zh"
 # ## 预测
 #
-# 这是 Pulsar 里的同一个订单。协调者写下了决定 COMMITTING，然后就死了，其他各方都还不知道这个决定。片刻之后协调者会重新启动。选一个答案并锁定，执行就会继续。
+# 这是 Pulsar 里的同一个订单。协调者写下了决定 COMMITTING，然后就死了。它的三条消息已经发出，一条也还没有到达。片刻之后协调者会重新启动。选一个答案并锁定，执行就会继续。
 
 # %% jupyter={"source_hidden": true}
 pulsar = die_after_deciding("pulsar")
@@ -93,13 +93,15 @@ Predict("12-told", trace=pulsar, step=first(pulsar, "killed"), panels=seen, told
 # ## Run: one order, four ways, one clock
 #
 # The four pictures are one clock: **reserve → write → decide → publish the decision → make visible → forget**.
-# They open at the end. Drag the slider of the first one. *Ask at each stage: who could read the order now, and
-# what does the caller know?*
+# They open at the end. Drag the slider of the first one. The line below it says what Kafka is doing: `Ongoing`
+# reserves, `T1 @0` is the write, `PrepareCommit` decides, a `commit marker` publishes the decision, `T1; commit`
+# is visible, and `CompleteCommit` forgets. *Ask at each stage: who could read the order now, and what does the
+# caller know?*
 
 # %% [markdown] lang="zh"
 # ## 执行：一个订单，四种方式，一个时钟
 #
-# 四张图共用一个时钟：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。打开时停在末尾。拖动第一张图的滑块。*在每个阶段都问一问：现在谁能读到订单？调用者知道什么？*
+# 四张图共用一个时钟：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。打开时停在末尾。拖动第一张图的滑块。它下面的一行说明 Kafka 正在做什么：`Ongoing` 是预留，`T1 @0` 是写入，`PrepareCommit` 是决定，`commit marker` 公布决定，`T1; commit` 表示可见，`CompleteCommit` 是遗忘。*在每个阶段都问一问：现在谁能读到订单？调用者知道什么？*
 
 # %%
 kill_ways()

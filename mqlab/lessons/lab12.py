@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from mqlab_widgets import Compare, Player
 
 from ..kernel import Text, Trace
 from ..registry import scenario
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.ways import ORDER
-from ..registry.matrix import tabulate
+from ..registry.matrix import WAYS, tabulate
 from ..registry.prices import tabulate_prices
 from ..registry.tables import columns
 from ..registry.ways import STAGES, tabulate_kills
@@ -31,14 +33,16 @@ __all__ = [
 ]
 
 
+#: what a counterexample's title begins with
+SAFEGUARD = re.compile("^(Without .+?|With everything on): |^(没有 .+?|保护措施全开)：")
 HEADS = Text("run", "执行"), Text("what happens", "发生了什么")
 
 
 def kill_ways(stage: str = "", role: str = "keeper") -> Compare:
-    """The four ways on one clock, open at the end of a stage; with a name, each with a kill there.
+    """The four ways on one clock, open at their end; with a stage's name, each with a kill there.
     `role`: "sender" or "keeper" dies. ValueError for a stage that there is not."""
     if not stage:
-        return put_beside(*(way.text for way in ORDER.values()), at=len(STAGES))
+        return put_beside(*(way.text for way in ORDER.values()), at=len(STAGES) + 1)
     number = STAGES.index(stage) + 1
     return put_beside(*(way.kill_in(number, role) for way in ORDER.values()), at=number + 1)
 
@@ -54,14 +58,15 @@ def tell_prices() -> str:
 
 
 def tell_anomalies() -> str:
-    """Anomaly × way, as `mqlab matrix` prints it."""
-    return tabulate(MATRIX)
+    """Anomaly × way, as `mqlab matrix` prints it, two ways at a time: a notebook wraps more."""
+    return "\n\n".join(tabulate(MATRIX, ways) for ways in (WAYS[:2], WAYS[2:]))
 
 
 def list_runs() -> str:
-    """The runs that an answer may name, with what happens in each."""
-    rows = ((Text(name), one.title()) for name, one in RUNS.items())
-    return columns([(str(first), str(second)) for first, second in (HEADS, *rows)])
+    """The runs that an answer may name, and what happens in each; its picture names a safeguard."""
+    titles = {name: SAFEGUARD.sub("", str(one.title())) for name, one in RUNS.items()}
+    rows = [(name, title[0].upper() + title[1:]) for name, title in titles.items()]
+    return columns([(str(HEADS[0]), str(HEADS[1])), *rows])
 
 
 def play_run(run: str) -> Player:

@@ -11,7 +11,7 @@ A cell without its proofs cannot be made, so it cannot be printed. `prove` does 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -183,10 +183,10 @@ class Cell:
 Matrix = dict[str, dict[str, Cell]]
 
 
-def tabulate(matrix: Matrix) -> str:
+def tabulate(matrix: Matrix, ways: Sequence[str] = WAYS) -> str:
     """The table as text: a row for each anomaly."""
-    rows: list[tuple[str, ...]] = [("anomaly", *WAYS)]
-    rows += [(anomaly, *(str(matrix[way][anomaly].label) for way in WAYS)) for anomaly in ANOMALIES]
+    rows: list[tuple[str, ...]] = [("anomaly", *ways)]
+    rows += [(anomaly, *(str(matrix[way][anomaly].label) for way in ways)) for anomaly in ANOMALIES]
     return columns(rows)
 
 

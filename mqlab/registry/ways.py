@@ -92,12 +92,8 @@ def kill_each(way: Way, role: str = "sender") -> Iterator[Killed]:
         run, ends = perform_in_blocks(way.kill_in(number, role), SYSTEMS)
         dead, end = (way.count_got(run.trace, at) for at in ends[-2:])
         answers = [one for one in _returned(run.trace) if one.call == last.call]
-        heard = (
-            f"{answers[0].status} {'' if answers[0].ok else answers[0].detail}"
-            if answers
-            else "no answer"
-        )
-        yield Killed(stage, dead, end, heard.rstrip())
+        status, detail = (answers[0].status, answers[0].detail) if answers else ("no answer", "")
+        yield Killed(stage, dead, end, f"failed {detail}" if status == "failed" else status)
 
 
 def tabulate_kills(ways: Mapping[str, Way], role: str = "sender") -> list[tuple[str, ...]]:

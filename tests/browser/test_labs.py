@@ -88,9 +88,9 @@ def test_it_runs_without_an_error_and_shows_its_pictures(opened: Opened) -> None
     assert opened.page.locator(SHOWN).count() >= LABS[opened.lab]
 
 
-@pytest.mark.parametrize("opened", ["06-coordinator"], indirect=True)
+@pytest.mark.parametrize("opened", ["06-coordinator", "12-which-one"], indirect=True)
 def test_no_table_is_wrapped_in_a_common_window(opened: Opened) -> None:
-    """The lab with the widest tables."""
+    """The labs with the widest tables."""
     assert opened.page.evaluate(WRAPPED) == []
     opened.page.set_viewport_size({"width": 700, "height": 800})
     opened.page.wait_for_function(f"() => ({WRAPPED})().length > 0")  # the measure works
