@@ -72,7 +72,7 @@ def play(system: BuildSystem, schedule: tuple[str, ...]) -> Evidence:
 
 
 BREAKS = Words("the coordinator's code breaks: {broken}", "协调者的代码出错：{broken}")
-BROKEN = Words("“{sentence}” is broken. {why}", "“{sentence}”不成立。{why}")
+BROKEN = Words("“{sentence}” is broken: {why}", "“{sentence}”不成立：{why}")
 NOTHING_GOOD = Words(
     "no run lets each commit come through: {why}", "没有一次执行让每次提交都完成：{why}"
 )
@@ -104,6 +104,8 @@ def _explain_missing(evidence: Evidence, claim: str) -> Text:
             "InitProducerId 没有得到能让生产者继续的应答",
         )
     if last.state is TxnState.EMPTY:
+        if len({entry.state for entry in told.entries}) == 1 and any(told.seen.rows.values()):
+            return UNWRITTEN
         return Text(
             "a leader asks with AddPartitionsToTxn and is not told that it may go on",
             "首领副本发来 AddPartitionsToTxn 询问，却没有得到可以继续的应答",
@@ -125,6 +127,12 @@ def _explain_missing(evidence: Evidence, claim: str) -> Text:
     return _explain_stuck(evidence)
 
 
+UNWRITTEN = Text(
+    "AddPartitionsToTxn is answered and the log still says Empty: its record says Ongoing, with all "
+    "partitions so far, and EndTxn then ends that",
+    "AddPartitionsToTxn 有了应答，日志里却还是 Empty：它的记录应当是 Ongoing，带上到此为止的所有分区，"
+    "EndTxn 结束的就是它",
+)
 UNTOLD = Words(
     "the decision {state} is safe, and the client is not told",
     "决定 {state} 已经写妥，却没有告诉客户端",
@@ -146,8 +154,8 @@ LOST_AGAIN = Words(
     "重启之后 {missing} 一直没有得到控制消息：`recover` 要从日志里找到决定，并重新补发所有控制消息",
 )
 UNSENT = Words(
-    "{missing} gets no marker: one is owed to each partition that the decision names",
-    "{missing} 没有得到控制消息：决定里列出的每个分区都该有一个",
+    "no marker goes to {missing}: one is owed to each partition of the transaction",
+    "{missing} 没有得到控制消息：事务里的每个分区都该有一个",
 )
 
 
@@ -180,8 +188,8 @@ FORGOTTEN = Words(
     "（CONCURRENT_TRANSACTIONS）；新分区要加到已有的分区里",
 )
 TOO_EARLY = Words(
-    "the log says {state}, and {missing} has not answered: Complete is written when every "
-    "partition has",
+    "the log says {state}, and the answer of {missing} is missing: Complete is written when every "
+    "partition has answered",
     "日志里是 {state}，而 {missing} 还没有应答：所有分区都应答之后才写 Complete",
 )
 

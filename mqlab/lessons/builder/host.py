@@ -100,7 +100,9 @@ UNREAD = Words(
     "读不了 {path}：`mqlab build new` 会写出一个起始文件",
 )
 UNLOADED = Words("the file cannot be loaded: {why}", "文件无法加载：{why}")
-NO_PYTHON = Words("the file is no Python: {error}", "文件不是 Python：{error}")
+NO_PYTHON = Words(
+    "the file is no Python: {error}, line {line}", "文件不是 Python：第 {line} 行，{error}"
+)
 FOREIGN = Words(
     "line {line} imports {name}: {noun} is written with {page} and {others}",
     "第 {line} 行导入了 {name}：这个文件只能用 {page} 和 {others}",
@@ -303,8 +305,8 @@ def check_imports(source: str, page: str, noun: str) -> None:
     """BuildError where the file imports more than the page that it is written with."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError) as error:
-        raise BuildError(str(NO_PYTHON(error=error))) from error
+    except SyntaxError as error:
+        raise BuildError(str(NO_PYTHON(error=error.msg, line=error.lineno))) from error
     for node in nodes:
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
