@@ -129,13 +129,13 @@ Predict("10-abort", trace=printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 # Step with the arrow keys, or drag the slider. The picture opens at the step at which the acknowledgement
 # was accepted. Look at the subscription: the three messages are *pending* (待定确认). They are neither
 # acknowledged nor free. *Money* sets the orders that were sent (the mark) against those that are acknowledged
-# for good (the bar). Go on to the abort, and then to the last `receive`. Ask at each step: what has the broker
-# on its disk, and what does it send?
+# for good (the bar). Go on to the abort, and then to the last `receive`. Ask at each step: what is stored, and
+# what does the broker send?
 
 # %% [markdown] lang="zh"
 # ## 执行
 #
-# 用方向键逐步查看，或者拖动滑块。画面打开时，停在 broker 刚接受确认的那一步。看一下订阅：三条消息处于*待定确认*（pending）状态，既不算已确认，也不算空闲。*金额*一栏把已发送的订单（竖线）和已最终确认的订单（长条）放在一起对照。往下走到中止，再走到最后的 `receive`。每一步都问一问：broker 的磁盘上有什么？它发出了什么？
+# 用方向键逐步查看，或者拖动滑块。画面打开时，停在 broker 刚接受确认的那一步。看一下订阅：三条消息处于*待定确认*（pending）状态，既不算已确认，也不算空闲。*金额*一栏把已发送的订单（竖线）和已最终确认的订单（长条）放在一起对照。往下走到中止，再走到最后的 `receive`。每一步都问一问：存下了什么？broker 发出了什么？
 
 # %%
 Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
@@ -613,9 +613,9 @@ print(columns(rows))
 
 # %% [markdown]
 # Look at the column *individually*. In each line the next consumer gets 580540 and nothing else. 580539 is
-# recorded in the cursor and 580538 in the pending-ack log, and both are on the disks of the bookies. The
-# client had only the transaction's handle. When the client dies, no process is left that would end t1
-# before its timeout; nothing else is lost.
+# recorded in the cursor and 580538 in the pending-ack log, and both are on the disks of the bookies (lab 09), so
+# a broker that is killed takes neither with it. The client had only the transaction's handle. When the client
+# dies, no process is left that would end t1 before its timeout; nothing else is lost.
 #
 # The cumulative acknowledgement is in the log as well, but it holds nothing back. When messages are sent
 # again, the broker leaves out *individually* pending ones only.
@@ -633,7 +633,7 @@ print(columns(rows))
 # offsets are in `__consumer_offsets` (lab 08).
 
 # %% [markdown] lang="zh"
-# 先看 *individually* 一列。每一行里，下一个消费者得到的都只有 580540。580539 记在游标里，580538 记在 pending-ack 日志里，两者都在 bookie 的磁盘上。客户端手里只有事务的句柄。客户端死掉之后，没有哪个进程会在超时之前结束 t1；除此之外什么也没有丢。
+# 先看 *individually* 一列。每一行里，下一个消费者得到的都只有 580540。580539 记在游标里，580538 记在 pending-ack 日志里，两者都在 bookie 的磁盘上（实验 09），所以 broker 被杀也带不走它们。客户端手里只有事务的句柄。客户端死掉之后，没有哪个进程会在超时之前结束 t1；除此之外什么也没有丢。
 #
 # 累积确认同样记在日志里，但它什么也挡不住。重发消息的时候，broker 只会跳过*逐条*确认的待定消息。
 #

@@ -78,12 +78,20 @@ def _cells(text: str) -> int:
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
+ROOM = 91  # columns for a call and its answer: JupyterLab shows 106 beside its files at 1280 px
+
+
 def list_calls(trace: Trace, *nodes: str) -> str:
-    """What the calls of these applications gave, one a line; of none: of all."""
+    """What the calls of these applications gave, one after the other; of none: of all. An answer
+    for which a line has no room goes on below."""
     given = ((f.node, f.body) for f in trace if isinstance(f.body, Outcome))
-    rows = [(node, str(got.call), got.result) for node, got in given]
-    chosen = (row for row in rows if not nodes or row[0] in nodes)
-    return table("application | calls | and gets", chosen)
+    rows = [(node, str(got.call), got.result) for node, got in given if not nodes or node in nodes]
+    room = ROOM - max((len(call) for _, call, _ in rows), default=0)
+    lines: list[tuple[str, ...]] = []
+    for node, call, result in rows:
+        begin, *rest = wrap(in_words(result), room)
+        lines += [(node, call, begin), *(("", "", line) for line in rest)]
+    return table("application | calls | and gets", lines)
 
 
 def find_lines(trace: Trace, *words: str, width: int = 10) -> str:
