@@ -104,7 +104,9 @@ def _explain_missing(evidence: Evidence, claim: str) -> Text:
             "InitProducerId 没有得到能让生产者继续的应答",
         )
     if last.state is TxnState.EMPTY:
-        if len({entry.state for entry in evidence.entries}) == 1 and any(evidence.seen.rows.values()):
+        if len({entry.state for entry in evidence.entries}) == 1 and any(
+            evidence.seen.rows.values()
+        ):
             return UNWRITTEN
         return Text(
             "a leader asks with AddPartitionsToTxn and is not told that it may go on",
