@@ -130,8 +130,8 @@ def _explain_missing(evidence: Evidence, claim: str) -> Text:
 
 
 UNWRITTEN = Text(
-    "AddPartitionsToTxn is answered and the log still says Empty: its record says Ongoing, with all "
-    "partitions so far, and EndTxn then ends that",
+    "AddPartitionsToTxn is answered and the log still says Empty: its record says Ongoing, with "
+    "all partitions so far, and EndTxn then ends that",
     "AddPartitionsToTxn 有了应答，日志里却还是 Empty：它的记录应当是 Ongoing，带上到此为止的所有分区，"
     "EndTxn 结束的就是它",
 )
