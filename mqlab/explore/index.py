@@ -6,7 +6,10 @@ slots out of each other's way, and at last at one after the other, until it find
 empty slot.
 Where the halves of two keys are equal, the rows are compared in full: no answer rests on a hash.
 
-All rows of an array take such a step together. Several new rows may want one empty slot; then
+Most rows are equal to one that comes in the same array, since two choices lead to one world in
+either order. So nearly all equal rows are first found among each other, in a small table.
+
+All rows that are left take such a step together. Several new rows may want one empty slot; then
 the first of them has it. Equal rows go the same way at the same time, so of equal rows the
 first is the one that stays, as if they had come one by one.
 """
@@ -46,20 +49,20 @@ class Index:
         """`keys`: of rows that were written behind the end of `rows`. Those not met before are
         kept there. Returns the number of each row, and where the new ones stood among them."""
         tail, known = rows.room(len(keys)), rows.count
-        numbers = self.find(rows, keys, tail)
-        todo = np.flatnonzero(numbers < 0)
-        if not len(todo):
-            return numbers, todo
+        first = _firsts(tail, keys)
+        todo = np.flatnonzero(first == np.arange(len(keys)))
         self._reserve(known + len(todo))
         half = keys[todo] >> HALF
-        slots = self._settle(rows, todo, half, numbers)
-        first = np.flatnonzero(numbers[todo] == todo + known)
-        fresh, rank = todo[first], np.zeros(len(keys), np.int64)
+        numbers, slots = self._settle(rows, todo, half)
+        new = np.flatnonzero(numbers == todo + known)
+        fresh, rank = todo[new], np.zeros(len(keys), np.int64)
         rank[fresh] = np.arange(known, known + len(fresh))
-        numbers[todo] = rank[numbers[todo] - known]
-        self.slots[slots[first]] = half[first] << HALF | (numbers[fresh] + 1).view(np.uint64)
+        late = np.flatnonzero(numbers >= known)
+        numbers[late] = rank[numbers[late] - known]
+        self.slots[slots[new]] = half[new] << HALF | (numbers[new] + 1).view(np.uint64)
         rows.keep(fresh)
-        return numbers, fresh
+        rank[todo] = numbers
+        return rank.take(first), fresh
 
     def find(self, rows: Rows, keys: Words, words: Sequence[Words]) -> Numbers:
         """The number of each row of `words`; -1 where it was not met before."""
@@ -84,31 +87,38 @@ class Index:
             half, at = half[rest], self._go_on(at[rest], looks)
         return out
 
-    def _settle(self, rows: Rows, todo: Numbers, half: Words, numbers: Numbers) -> Numbers:
-        """Rows that are new, though perhaps more than once: each gets the number that the first
-        of its equals has for now, its place behind the end. Returns their slots."""
+    def _settle(self, rows: Rows, todo: Numbers, half: Words) -> tuple[Numbers, Numbers]:
+        """The number of each of these rows behind the end; where it is new, that which the first
+        of its equals has for now, its place behind the end. Then the slot of each."""
         known, looks = rows.count, 0
-        words = rows.room(len(numbers))
-        slots = self._point(half)
+        words = [column.whole for column in rows.columns]
+        numbers = todo + known
+        entries = half << HALF | (numbers + 1).view(np.uint64)
+        slots = at = self._point(half)
         look = np.arange(len(todo))
         while len(look):
-            here, who = slots[look], todo[look]
-            entry = self.slots.take(here)
+            mine = entries.take(look)
+            entry = self.slots.take(at)
             free = np.flatnonzero(entry == 0)[::-1]  # of several the first is written last
-            mine = half[look[free]] << HALF | (who[free] + known + 1).view(np.uint64)
-            self.slots[here[free]] = mine
-            entry = self.slots.take(here)
-            number = (entry & LOW).view(np.int64) - 1 - known
-            same = np.flatnonzero((number >= 0) & (entry >> HALF == half[look]))
-            equal = _equal(words, number[same], words, who[same])
+            empty = at[free]
+            self.slots[empty] = mine[free]
+            entry[free] = self.slots.take(empty)
+            other = np.flatnonzero(entry != mine)
+            entry = entry[other]
+            alike = (entry ^ mine[other]) >> HALF == 0
+            same = np.flatnonzero(alike)
+            number = (entry[same] & LOW).view(np.int64) - 1
+            who = look[other[same]]
+            equal = _equal(words, number, words, numbers[who])
             if equal is not None:
-                same = same[equal]
-            numbers[who[same]] = number[same] + known
-            goes_on = np.ones(len(look), np.bool_)
-            goes_on[same] = False
-            look, looks = look[goes_on], looks + 1
-            slots[look] = self._go_on(slots[look], looks)
-        return slots
+                alike[np.delete(same, equal)] = False
+                who, number = who[equal], number[equal]
+            numbers[who] = number
+            rest = other[np.logical_not(alike)]
+            look, looks = look[rest], looks + 1
+            at = self._go_on(at[rest], looks)
+            slots[look] = at
+        return numbers, slots
 
     def _reserve(self, count: int) -> None:
         """Enough slots for so many rows."""
@@ -136,6 +146,20 @@ class Index:
             rest = np.flatnonzero(self.slots.take(at) != entries)
             looks += 1
             entries, at = entries[rest], self._go_on(at[rest], looks)
+
+
+def _firsts(words: Sequence[Words], keys: Words) -> Numbers:
+    """For each row the place of an earlier one that is equal to it, or its own. Of rows whose
+    keys begin alike only those are found that are equal to the first of them."""
+    own, bits = np.arange(len(keys)), len(keys).bit_length() + 1
+    at = (keys >> np.uint64(64 - bits)).view(np.int64)
+    table = np.empty(1 << bits, np.int64)
+    table[at[::-1]] = own[::-1]  # of several the first is written last
+    first = table.take(at)
+    same = np.ones(len(keys), np.bool_)
+    for word in words:
+        same &= word.take(first) == word
+    return np.where(same, first, own)
 
 
 def _equal(

@@ -139,6 +139,11 @@ class Column:
     def all(self) -> NDArray[Any]:
         return self._kept[: self.count]
 
+    @property
+    def whole(self) -> NDArray[Any]:
+        """With the space behind the end that there is."""
+        return self._kept
+
     def room(self, more: int) -> NDArray[Any]:
         """Space behind the end, with anything in it. It is not counted yet."""
         need = self.count + more
