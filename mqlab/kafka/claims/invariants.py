@@ -199,6 +199,19 @@ def reads_calls(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     return reads(cluster, name, node) or look_at_calls(cluster, name, node)
 
 
+def reads_asked(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What applications have asked for, and the logs. Whose each batch is, is of no interest, so
+    the coordinator's disk is not."""
+    alone = cluster.replicas == 1 and name == cluster.config.coordinator
+    return None if alone else reads_calls(cluster, name, node)
+
+
+def reads_decisions(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What applications have asked for, and the coordinator's disk. No log is of interest."""
+    log = name in cluster.partitions or name in cluster.groups
+    return None if cluster.replicas == 1 and log else reads_calls(cluster, name, node)
+
+
 def reads_given(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     """The logs of groups, and which positions consumers were told."""
     return reads(cluster, name, node) or find_given_positions(node) or None
@@ -249,8 +262,14 @@ LIVE = (_claim("ends", words.ENDS, ends, "can_always", reads_timers),)
 #: with several replicas, where the leaders' logs answer for the partitions
 REPLICATED = (*LIT, *ALWAYS)
 V2 = (
-    _claim("as asked", words.AS_ASKED, as_asked, "always", reads_calls),
-    _claim("decided as asked", words.DECIDED_AS_ASKED, decided_as_asked, "always", reads_calls),
+    _claim("as asked", words.AS_ASKED, as_asked, "always", reads_asked),
+    _claim(
+        "decided as asked",
+        words.DECIDED_AS_ASKED,
+        decided_as_asked,
+        "always",
+        reads_decisions,
+    ),
 )
 UNKEPT = (_claim("whole read", words.WHOLE_READ, whole_read),)
 SOMETIMES = (
