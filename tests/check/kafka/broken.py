@@ -101,8 +101,8 @@ READS: dict[str, Callable[[FetchedPartition], FetchedPartition]] = {
 
 
 def lie_to_readers(fault: Callable[[FetchedPartition], FetchedPartition]) -> None:
-    honest = fetch._said
-    fetch._said = lambda *told: fault(honest(*told))
+    honest = fetch._partition
+    fetch._partition = lambda *told: fault(honest(*told))
 
 
 def break_connections() -> None:

@@ -77,7 +77,7 @@ def test_a_message_looks_at_no_pull_that_waits_for_another_tag(
     assert looked == []
     driven.put("mine")
     assert looked == [8_001]
-    assert [one.message.get(TAGS) for one in driven.answers[8_001].found] == ["mine"]
+    assert [one.message.get(TAGS) for one in driven.answers[8_001].messages] == ["mine"]
     assert set(driven.answers) == {0, 8_001}
 
 
@@ -88,7 +88,7 @@ def test_a_pull_of_all_tags_is_woken_by_any_and_by_none(driven: Driven) -> None:
     driven.put(None)
     assert set(driven.answers) == {0, 1}
     driven.put("b")
-    assert len(driven.answers[2].found) == 1
+    assert len(driven.answers[2].messages) == 1
 
 
 def test_a_woken_pull_that_finds_only_what_it_passes_over_is_sent_on(driven: Driven) -> None:
