@@ -26,16 +26,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..kernel import LANGUAGES, Run, Text
-from .language import (
-    CHINESE,
-    DASHES,
-    Line,
-    Registry,
-    Script,
-    parse_script,
-    read_comment,
-    system_of,
-)
+from .language import CHINESE, DASHES, Line, Registry, Script, parse_script, read_comment, system_of
 from .runner import Performance, perform_lines
 
 

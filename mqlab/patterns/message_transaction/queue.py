@@ -6,27 +6,9 @@ position is the offset behind the last acknowledged message, and is on disk.
 
 from __future__ import annotations
 
-from ...kernel import (
-    Caller,
-    Config,
-    Disk,
-    Effects,
-    Event,
-    Quiet,
-    Reply,
-    Request,
-    frozen,
-    replace,
-)
+from ...kernel import Caller, Config, Disk, Effects, Event, Quiet, Reply, Request, frozen, replace
 from ..records import Record, force, read_records
-from .messages import (
-    Acknowledge,
-    AcknowledgeResponse,
-    Poll,
-    PollResponse,
-    Publish,
-    PublishResponse,
-)
+from .messages import Acknowledge, AcknowledgeResponse, Poll, PollResponse, Publish, PublishResponse
 
 LOG, POSITION = "messages", "position"
 MESSAGE, ACKED = "message", "acked"

@@ -26,15 +26,7 @@ from .config import DRIVER, SINK
 from .driver import COMMITS, OFFSETS, count_done, list_planned
 from .messages import name_batch
 from .partition import list_orders
-from .store import (
-    ABORTED,
-    COMMITTED,
-    LOG,
-    PENDING,
-    find_progress,
-    list_outputs,
-    list_seen,
-)
+from .store import ABORTED, COMMITTED, LOG, PENDING, find_progress, list_outputs, list_seen
 
 WAY = ("planned", "output seen", "done")
 STATES = tuple(GraphState(name, place, 0) for place, name in enumerate(WAY))

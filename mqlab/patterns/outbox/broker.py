@@ -8,14 +8,7 @@ from __future__ import annotations
 
 from ...kernel import Caller, Config, Disk, Effects, Event, Quiet, Reply, Request, frozen, replace
 from ..records import Record, force, read_records
-from .messages import (
-    Acknowledge,
-    AcknowledgeResponse,
-    Poll,
-    PollResponse,
-    Publish,
-    PublishResponse,
-)
+from .messages import Acknowledge, AcknowledgeResponse, Poll, PollResponse, Publish, PublishResponse
 
 ORDERS, SHIPMENTS = "orders", "shipments"
 MESSAGE, ACKED = "message", "acked"

@@ -12,15 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...kernel import (
-    CancelTimer,
-    Effects,
-    SetTimer,
-    build_failure,
-    build_success,
-    frozen,
-    replace,
-)
+from ...kernel import CancelTimer, Effects, SetTimer, build_failure, build_success, frozen, replace
 from ..errors import NO_COORDINATOR, OPERATION_FAILED, ServerError, name_exception
 from ..messages import Answer, EndTxn, NewTxn, NewTxnResponse, TxnID
 from ..states import CLIENT_PREVIOUS, ClientTxnState, TxnAction

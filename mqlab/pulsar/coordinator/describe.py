@@ -13,12 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ServerError
-from ..messages import (
-    Described,
-    GetCoordinatorStats,
-    GetSlowTransactions,
-    GetTransactionMetadata,
-)
+from ..messages import Described, GetCoordinatorStats, GetSlowTransactions, GetTransactionMetadata
 
 if TYPE_CHECKING:
     from . import Coordinator

@@ -10,13 +10,7 @@ from ..consumer.listening import APPLIED
 from ..log import QueueEntry, Stored
 from ..producer.calls import End, SendInTransaction
 from .cluster import Cluster
-from .meaning import (
-    explain_answer,
-    explain_applied,
-    explain_record,
-    explain_request,
-    explain_row,
-)
+from .meaning import explain_answer, explain_applied, explain_record, explain_request, explain_row
 from .view import read_world
 from .why import Kind
 

@@ -16,14 +16,7 @@ from dataclasses import dataclass, field
 
 from ...kernel import frozen, replace
 from ..check.ops import parse_op
-from ..config import (
-    DISCARD_TOPIC,
-    DLQ_PREFIX,
-    HALF_TOPIC,
-    OP_TOPIC,
-    RETRY_PREFIX,
-    SCHEDULE_TOPIC,
-)
+from ..config import DISCARD_TOPIC, DLQ_PREFIX, HALF_TOPIC, OP_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
 from ..log import Stored
 from ..messages import PGROUP, TRAN_MSG, UNIQ_KEY, Message
 from ..states import HalfState, TransactionType

@@ -9,12 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ....kernel import (
-    Effects,
-    Send,
-    build_failure,
-    build_success,
-)
+from ....kernel import Effects, Send, build_failure, build_success
 from ...config import offsets_log
 from ...errors import Error
 from ...log import ABORT, AbortedTxn, Batch

@@ -5,13 +5,7 @@ from __future__ import annotations
 
 from ....kernel import frozen
 from ...log import Batch
-from ...messages import (
-    AddOffsetsToTxn,
-    AddPartitionsToTxn,
-    EndTxn,
-    InitProducerId,
-    TxnOffsetCommit,
-)
+from ...messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, TxnOffsetCommit
 from ..calls import SendOffsets
 
 #: what a producer asks coordinators
