@@ -110,12 +110,13 @@ told
 # ## Three differences
 #
 # Equal lines are half of the truth. The next two programs ask what few clients ask: a fetch across two files of a
-# log, and compressed records that say something wrong about themselves. A `≠` stands where the two differ.
+# log, and compressed records that say something wrong about themselves. A `≠` stands where the two differ: in
+# five lines, which are three differences.
 
 # %% [markdown] lang="zh"
 # ## 三处差异
 #
-# 只看相同的行，只能看到一半真相。下面两个程序问的，很少有客户端会问：一次跨两个日志文件的拉取（fetch），还有对自身描述不实的压缩记录。两边不同的地方标着 `≠`。
+# 只看相同的行，只能看到一半真相。下面两个程序问的，很少有客户端会问：一次跨两个日志文件的拉取（fetch），还有对自身描述不实的压缩记录。两边不同的地方标着 `≠`：共有五行，是三处差异。
 
 # %% tags=["nbval-check-output"]
 for laid in ask_both("segments", "claimed-in-compressed"):
@@ -135,8 +136,8 @@ for laid in ask_both("segments", "claimed-in-compressed"):
 # | `client` | The two were asked by different clients. |
 # | `broken` | The engine is wrong here, and must be mended. |
 #
-# Write a line per difference, as in `Fetch @7 read_committed: timing`. In a pattern `*` stands for anything. Two
-# hints wait: `print(EXCUSES.hint(1))`, then `print(EXCUSES.hint(2))`.
+# Write a line per difference, as in `Fetch @7 read_committed: timing`. In a pattern `*` stands for anything, so one
+# pattern can take several lines. Two hints wait: `print(EXCUSES.hint(1))`, then `print(EXCUSES.hint(2))`.
 
 # %% [markdown] lang="zh"
 # 遇到差异，要么修正，要么*豁免*（excuse），并给出一个经得起争论的理由。豁免写成匹配问题的模式，必须尽量窄：它盖住的东西，以后再也不会有人看。可选的理由如下，其中一半只能算借口：
@@ -150,7 +151,7 @@ for laid in ask_both("segments", "claimed-in-compressed"):
 # | `client` | 两边是由不同的客户端询问的。 |
 # | `broken` | 引擎在这里错了，必须修正。 |
 #
-# 每处差异写一行，例如 `Fetch @7 read_committed: timing`。模式中的 `*` 代表任意内容。有两条提示可看：`print(EXCUSES.hint(1))`，然后 `print(EXCUSES.hint(2))`。
+# 每处差异写一行，例如 `Fetch @7 read_committed: timing`。模式中的 `*` 代表任意内容，所以一个模式可以管几行。有两条提示可看：`print(EXCUSES.hint(1))`，然后 `print(EXCUSES.hint(2))`。
 
 # %% nbgrader={"solution": true, "grade_id": "excuses"}
 # QUESTION: REASON, a line per difference.
