@@ -13,7 +13,7 @@ from mqlab_widgets import Player, vary
 
 from ..kernel import Text, Words, pick
 from ..registry.tables import columns
-from .articles import FOLDER, PASSAGES, Passage, Sentence, split_marks
+from .articles import FOLDER, PASSAGES, NoSentence, Passage, Sentence, split_marks
 from .misconceptions import met
 
 __all__ = [
@@ -40,11 +40,13 @@ Row = tuple[str, str, str, str]
 
 def open_marks(passage: Passage, marks: str) -> None:
     """A menu of what was marked; each opens its run at the step that tells, below a sentence. What
-    stands opens in the same way, so that one sees why. ValueError for a name that is none."""
-    sentences = {name: passage.find(name) for name in split_marks(marks)}
+    stands opens in the same way, so that one sees why."""
+    try:
+        sentences = {name: passage.find(name) for name in split_marks(marks)}
+    except NoSentence as error:
+        return print(f"{error}.")
     if not sentences:
-        print(UNMARKED)
-        return
+        return print(UNMARKED)
     menu, words = Dropdown(options=list(sentences)), HTML()
 
     def tell(_: object = None) -> None:

@@ -8,10 +8,10 @@ from ....rocketmq.claims.promises import is_lost
 from ....rocketmq.claims.records import list_records
 from ....rocketmq.config import HALF_TOPIC
 from ....rocketmq.picture.view import read_world
+from ..explain import BROKEN
 from .sittings import CheckRoundSystem
 
 BREAKS = Words("the check round breaks: {broken}", "回查这一轮的代码出错：{broken}")
-BROKEN = Words("“{sentence}” is broken: {why}", "“{sentence}”不成立：{why}")
 LEFT = Words(
     "The half of {txn} at {at} has no end, and the half offset is {offset}: {why}",
     "{txn} 在 {at} 处的半消息没有结束，半消息的进度是 {offset}：{why}",

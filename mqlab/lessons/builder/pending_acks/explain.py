@@ -5,11 +5,11 @@ from __future__ import annotations
 from ....kernel import Run, Text, Words, World
 from ....pulsar.claims.promises import list_topics
 from ....pulsar.pending_ack.records import ACK
+from ..explain import BROKEN
 from .hosting import BuiltSubscription, BuiltTopic
 from .sittings import Held, PendingAckSystem, list_held
 
 BREAKS = Words("the code of the pending acks breaks: {broken}", "待定确认的代码出错：{broken}")
-BROKEN = Words("“{sentence}” is broken: {why}", "“{sentence}”不成立：{why}")
 NOTHING_DONE = Text("no run commits anything", "没有一次执行提交过什么")
 UNLIKE = Words(
     "The subscription holds {held}, and a load would find {loaded}: each record of the log is "
