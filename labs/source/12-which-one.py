@@ -77,12 +77,13 @@ Predict("12-need")
 #
 # Here is the same order in Pulsar. The coordinator has written its decision, COMMITTING, and then it dies.
 # Its three messages have left, and none of them has arrived. In a moment the coordinator is started again.
-# Choose an answer and lock it; then the run goes on.
+# Choose an answer and lock it; then the run goes on for about three minutes. The button ⏭ below the picture jumps
+# to its end.
 
 # %% [markdown] lang="zh"
 # ## 预测
 #
-# 这是 Pulsar 里的同一个订单。协调者写下了决定 COMMITTING，然后就死了。它的三条消息已经发出，一条也还没有到达。片刻之后协调者会重新启动。选一个答案并锁定，执行就会继续。
+# 这是 Pulsar 里的同一个订单。协调者写下了决定 COMMITTING，然后就死了。它的三条消息已经发出，一条也还没有到达。片刻之后协调者会重新启动。选一个答案并锁定，执行就会继续，大约三分钟。点击图下的 ⏭ 可以直接跳到末尾。
 
 # %% jupyter={"source_hidden": true}
 pulsar = die_after_deciding("pulsar")
