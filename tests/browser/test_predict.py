@@ -34,6 +34,12 @@ SEEN = """() => {
   const ask = document.querySelector('.mqlab .ask').getBoundingClientRect();
   return [Math.round(ask.top - pane.top), Math.round(ask.bottom - pane.top), pane.height];
 }"""
+#: how far below the pane the cell after the question begins
+NEXT = """() => {
+  const pane = document.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
+  const asked = document.querySelector('.mqlab.predict').closest('.jp-Cell');
+  return asked.nextElementSibling.getBoundingClientRect().top - pane.bottom;
+}"""
 
 
 def beginning_of_the_lab(folder: Path) -> str:
@@ -72,6 +78,7 @@ def test_shift_enter_does_not_leave_an_open_question_behind(lab: Any) -> None:
     page.wait_for_timeout(800)  # whatever still moves the page would have moved it
     top, bottom, pane = page.evaluate(SEEN)
     assert 0 <= top < bottom <= pane
+    assert page.evaluate(NEXT) > 100, "what follows may tell the answer"
     shoot(page, "asked")
 
 
@@ -86,6 +93,7 @@ def test_the_verdict_comes_from_the_run_and_stays_in_the_notebook(lab: Any) -> N
     ask.locator(".verdict .no").wait_for()
     assert f"{ASKED}, chosen=0, revealed=True, trace=torn" in page.evaluate(SOURCE, asks)
     assert "before any marker leaves" in ask.locator(".verdict").inner_text()
+    assert page.evaluate(NEXT) < 100, "it comes up"
     line = ask.locator("rect.answer").locator("..")
     assert line.is_visible() and "read_committed" in line.text_content()
     step = int(ask.get_attribute("data-step"))
