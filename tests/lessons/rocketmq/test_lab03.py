@@ -105,6 +105,12 @@ def test_beliefs_can_be_told_apart() -> None:
     assert set(ways[0]) == set(ANSWERS)
 
 
+def test_both_words_asked_for_is_the_same_belief_as_one() -> None:
+    both = ("SEND_OK", "COMMIT_MESSAGE")
+    verdict = TELLING.check(lambda *said: "placed" if said == both else "not placed")
+    assert verdict.misconception == "an exception means that nothing was written"
+
+
 def test_the_articles_last_line_is_refuted_by_a_refused_order() -> None:
     verdict = TELLING.check(lambda status, state: "placed" if status == "SEND_OK" else "not placed")
     assert "C580597: ok SEND_OK ROLLBACK_MESSAGE" in str(verdict)

@@ -25,8 +25,10 @@ LATER = (
     "send-in-transaction orders-0 C580604'"
 )
 COMMIT, ROLLBACK, UNKNOWN = LocalTransactionState
-STATES = tuple(
-    (str(status), str(state)) for status in SendStatus for state in LocalTransactionState
+#: what a call can return: with any other status the local transaction is not run
+STATES = (
+    *((str(SendStatus.SEND_OK), str(state)) for state in LocalTransactionState),
+    *((str(status), str(ROLLBACK)) for status in SendStatus if status != SendStatus.SEND_OK),
 )
 
 
