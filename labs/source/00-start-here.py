@@ -10,9 +10,11 @@
 # what. You do the same to an order service that uses a transaction. Then you write the kill that a
 # transaction does not help against.
 #
-# **The short way:** Hook, Run, The same with a transaction, Book it twice, Map, What you know now. The
-# other parts are folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading
-# opens its part. Each of them can be done on its own day.
+# **The short way:** Hook, Run, The same with a transaction, Book it twice, Map, What you know now. The other
+# parts are folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens
+# its part. Each of them can be done on its own day. A part may use what stands above it: *Run All Above
+# Selected Cell* in the menu *Run* runs that first. *Shift+Enter* runs the cell that is selected and goes to
+# the next one.
 #
 # **You need** nothing but these three words. A *message queue*, or *broker*, keeps messages between the
 # services that write them and the services that read them. A *record* is one message in its log. A
@@ -25,7 +27,7 @@
 #
 # **一段话概括**：有了消息队列，两个服务互通消息时就不必互相等待。可是迟早有一个会在干到一半时死掉，结果顾客付了钱，商店却可能什么也没收到。在这个实验里，你在两条消息之间杀掉商店的订单服务，看看谁损失了什么；再对使用事务的订单服务做同样的事；最后写出一次连事务也挡不住的 kill。
 #
-# **短路线**：引子、执行、换成事务再来一次、让它记两次、课程地图、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。代码只有一份，中英文实验共用，所以有些单元打印的短标签仍是英文。
+# **短路线**：引子、执行、换成事务再来一次、让它记两次、课程地图、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。*Shift+Enter* 执行选中的单元并移到下一个。代码只有一份，中英文实验共用，所以有些单元打印的短标签仍是英文。
 #
 # **你需要**知道的只有下面三个词。*消息队列*（message queue），也叫 *broker*，在写消息的服务和读消息的服务之间保存消息。*记录*（record）是消息队列的日志里的一条消息。*分区*（partition）是主题的一个日志。
 
@@ -61,14 +63,15 @@ from mqlab.lessons.lab00 import (
 # own account (`accounts-1`). The sum of both logs must be 0: **money in = money out**.
 #
 # Here the order service uses no transaction, and it is killed when the first record has left. Choose an
-# answer and lock it; then the run goes on.
+# answer, lock it, and press *Run*. Two readers stand beside the picture. What their names mean follows with
+# the transaction; without one both get the same.
 
 # %% [markdown] lang="zh"
 # ## 引子：£316.78 在谁手里？
 #
 # 这门课的每个实验都是同一个故事里的一集。一家英国礼品店在网上卖货。顾客的 580538 号订单要付 £316.78，商店的**订单服务**（order service）用两条记录记下这笔钱：`C-316.78` 写进顾客账户（`accounts-0`）的日志，`S+316.78` 写进商店自己账户（`accounts-1`）的日志。两个日志的总和必须是 0：**进账 = 出账**。
 #
-# 这里的订单服务不用事务，第一条记录刚发出，它就被杀了。选一个答案并锁定，执行就会继续。
+# 这里的订单服务不用事务，第一条记录刚发出，它就被杀了。选一个答案，锁定，再按*运行*。图旁边有两个读者，它们的名字在讲到事务时解释；没有事务时，两个读到的一样。
 
 # %% jupyter={"source_hidden": true}
 lossy = scenario("""
@@ -84,8 +87,9 @@ Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 # %% [markdown]
 # ## Run
 #
-# This is the whole run. Step through it with the arrow keys or the slider. Time runs downwards, and
-# each process has its own line:
+# This is the whole run. Step through it with the arrow keys or the slider. Time runs downwards, and each
+# process has its own line. The word below its name is its part: a *producer* writes records, and the
+# *leader* of a log stores them.
 #
 # | in the picture | in text | what has happened |
 # |---|---|---|
@@ -99,15 +103,15 @@ Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 # | a pointing hand | ☞ | the application calls something, or gets its result |
 #
 # The picture has grown. It shows the log of each account, and below the logs are lights. The first one is
-# *money in = money out*. It judges what is left **once nothing is under way**: while the order service is
-# at work or an account is down, it keeps its colour. *Money* beside it says the same in pounds: the mark
-# is the amount paid by customers, the bar the amount given to the shop. At which step does the light
-# turn red?
+# *money in = money out*. It judges what is left **once nothing is under way**: while the order service is at
+# work or an account is down, it keeps its colour. *Money* beside it says the same in pounds: the mark is the
+# amount paid by customers, the bar the amount given to the shop. The picture opens at the step where the
+# light turns red. Why there, and not where the service is killed?
 
 # %% [markdown] lang="zh"
 # ## 执行
 #
-# 这是完整的一次执行。用方向键或滑块一步一步地看。时间自上而下，每个进程有自己的一条竖线：
+# 这是完整的一次执行。用方向键或滑块一步一步地看。时间自上而下，每个进程有自己的一条竖线。名字下面的词是它的角色：*生产者*（producer）写记录，日志的*首领*（leader）保存记录。
 #
 # | 图中 | 文字中 | 发生了什么 |
 # |---|---|---|
@@ -120,7 +124,7 @@ Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 # | 空心圆 | ↻ | 进程重新启动，从磁盘恢复了它所知道的事 |
 # | 手指 | ☞ | 应用发出调用，或得到结果 |
 #
-# 图比刚才多了些东西：每个账户的日志，以及日志下面的指示灯。第一盏是*进账 = 出账*。它只在**一切都停下来之后**评判留下的结果：只要订单服务还在干活，或者有账户停机，它就不变色。旁边的*金额*用英镑说的是同一件事：竖线是顾客付出的钱，长条是记给商店的钱。指示灯在哪一步变红？
+# 图比刚才多了些东西：每个账户的日志，以及日志下面的指示灯。第一盏是*进账 = 出账*。它只在**一切都停下来之后**评判留下的结果：只要订单服务还在干活，或者有账户停机，它就不变色。旁边的*金额*用英镑说的是同一件事：竖线是顾客付出的钱，长条是记给商店的钱。图停在指示灯变红的那一步。为什么在这里，而不在服务被杀的那一步？
 
 # %%
 Player(
@@ -663,10 +667,10 @@ for name, (producer, calls) in orders.items():
 # | ack conflict | Pulsar: two transactions acknowledge one message, and the second is refused |
 # | stuck consumer | a reader waits behind an open transaction of somebody else |
 #
-# Some of them you have seen. The order service without a transaction made a half payment, a *fractured
-# outcome*, and when it was started again the customer's payment was a *duplicate*. The power cut was a *lost
-# write*. The −316.78 between two markers was a *torn read*. What the reader of uncommitted data got was first
-# a *dirty* and later an *aborted read*.
+# Runs of this lab show some of them. The order service without a transaction made a half payment, a
+# *fractured outcome*, and when it was started again the customer's payment was a *duplicate*. The power cut
+# was a *lost write*. The −316.78 between two markers was a *torn read*. What the reader of uncommitted data
+# got was first a *dirty* and later an *aborted read*.
 
 # %% [markdown] lang="zh"
 # *decided* 一列是协调者的记录；`init` 的开销在生产者的一生中只有一次，没有算进去。事务有一份固定的代价：每个分区里一条控制消息，它要占一个偏移量；再加上协调者的几条记录。八条记录放在同一个事务里，这份代价只付一次。所以从吞吐量看，一个事务里的记录越多越好。但是只读已提交数据的读者，在提交之前一条也看不到：两次提交之间的时间，就是它的延迟。
@@ -687,7 +691,7 @@ for name, (producer, calls) in orders.items():
 # | 确认冲突（ack conflict） | Pulsar：两个事务确认同一条消息，第二个遭到拒绝 |
 # | 消费者卡住（stuck consumer） | 读者在别人的未结束事务后面等待 |
 #
-# 其中有几种你已经见过了。不用事务的订单服务只付了一半的款，这是*结局分裂*；它重新启动之后，顾客的那笔付款是*重复*。断电造成的是*写丢失*。两条控制消息之间的 −316.78 是*撕裂读*。读未提交数据的读者得到的，起初是*脏读*，后来成了*读到已中止的写*。
+# 这个实验的几次执行里就有其中几种。不用事务的订单服务只付了一半的款，这是*结局分裂*；它重新启动之后，顾客的那笔付款是*重复*。断电造成的是*写丢失*。两条控制消息之间的 −316.78 是*撕裂读*。读未提交数据的读者得到的，起初是*脏读*，后来成了*读到已中止的写*。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: where do the brokers keep what?

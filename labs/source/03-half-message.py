@@ -11,7 +11,8 @@
 #
 # **The short way:** Hook, Predict, Run, What may the customer be told, What you know now. The other parts
 # are folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its
-# part. Each of them can be done on its own day.
+# part. Each of them can be done on its own day. A part may use what stands above it: *Run All Above Selected
+# Cell* in the menu *Run* runs that first.
 #
 # **You need** lab 00. A *topic* is a named stream of messages, and a *queue* such as `orders-0` is one log of
 # it. A *broker* is the server that keeps the logs. A *producer group* (生产者组) is the processes of one service
@@ -24,7 +25,7 @@
 #
 # **一段话概括**：一个订单，既是你数据库里的一行（row，下文简称“行”），也是发给仓库的一条消息。没有哪个数据库、哪个 broker 能同时向你保证这两样。RocketMQ 为此提供了一个调用，还有一种以它命名的消息：*事务消息*（transactional message）。在这个实验里，你会弄清它的各个步骤按什么顺序执行、由哪一步作决定。你会在任意两步之间杀掉订单服务，并查看一个真实的 SQLite 文件。你还要说明可以告诉顾客什么。
 #
-# **短路线**：引子、预测、执行、可以告诉顾客什么、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
+# **短路线**：引子、预测、执行、可以告诉顾客什么、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。
 #
 # **你需要**先做实验 00。*主题*（topic）是有名字的消息流，*队列*（queue，例如 `orders-0`）是其中的一个日志。*broker* 是保存这些日志的服务器。*生产者组*（producer group）是同一个服务中发送消息的各个进程。
 
@@ -66,6 +67,7 @@ from mqlab.lab import (
     Predict,
     check,
     continue_scenario,
+    say,
     scenario,
     vary,
 )
@@ -203,8 +205,8 @@ check(TELLING, article_create_order)
 
 # %% [markdown]
 # The check has searched every schedule, with an order and with a cancellation, whose number begins with C.
-# This service refuses each cancellation and writes no row for it. The light *told* is red where a customer
-# was told something untrue.
+# This service refuses each cancellation and writes no row for it. The light *what customers were told is so*
+# is red where that was untrue.
 #
 # Write a better function. `send_status` is `"SEND_OK"`, or one of three other statuses which say that a copy
 # of the stored message is late or missing. `local_state` is `"COMMIT_MESSAGE"`, `"ROLLBACK_MESSAGE"` or
@@ -282,7 +284,7 @@ print()
 print(list_calls(taken, "app"))
 print()
 with sqlite3.connect(file) as database:
-    print("in the file:", dict(database.execute("SELECT key, value FROM orders")))
+    print(say("in the file:", "文件里："), dict(database.execute("SELECT key, value FROM orders")))
 
 # %% [markdown]
 # `SEND_OK` is the broker's word, and the cancellation gets it too. The other word is the listener's.

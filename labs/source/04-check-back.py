@@ -9,7 +9,8 @@
 # listener that leaves no order open.
 #
 # **The short way:** Hook, Predict, Run, Test the official example, What you know now. The other parts are
-# folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
+# folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A
+# part may use what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
 #
 # **You need** lab 03, or these four words. A *half message* (半消息) is a stored message that no consumer is
 # given yet. A *listener* is the two functions that an application writes: `executeLocalTransaction`, which
@@ -24,7 +25,7 @@
 #
 # **一段话概括**：订单服务把一个订单作为一行（row）写入自己的数据库，再用一条消息告诉 broker，而这种消息本来就没有人确认。在这个实验里，这条消息丢了。你会看到订单怎么样了，由谁来补救，什么时候谁也补救不了。你要编写一个测试，找出官方示例的缺陷，还要编写一个监听器，不留下任何未决的订单。
 #
-# **短路线**：引子、预测、执行、测试官方示例、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
+# **短路线**：引子、预测、执行、测试官方示例、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。
 #
 # **你需要**先做实验 03，或者先知道下面四个词。*半消息*（half message）是已经存下、但还不交给任何消费者的消息。*监听器*（listener）是应用程序编写的两个函数：`executeLocalTransaction` 写入订单的行，`checkLocalTransaction` 事后说明结果如何。两者都返回 COMMIT_MESSAGE、ROLLBACK_MESSAGE 或 UNKNOW（RocketMQ 自己就这样拼）。*EndTransaction* 是告诉 broker 结果是哪一种的消息，即结束请求。它是*单向*（one-way）的：发送者不等应答。
 
@@ -435,7 +436,8 @@ Predict(
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 lost_too = f"lose twin→broker EndTransaction#1\n{row_comes}"
-for name, then in {"its COMMIT arrives": row_comes, "it is lost": lost_too}.items():
+ends = {say("its COMMIT arrives", "COMMIT 到达"): row_comes, say("it is lost", "COMMIT 丢失"): lost_too}
+for name, then in ends.items():
     print(f"{name:18}: {look_back(hasty.format(then=then))}")
 
 # %% [markdown]
@@ -520,13 +522,14 @@ print(tell_rollbacks())
 # last two lines. Their second half is the copy that the question is about.
 #
 # One article describes an end in two steps: the half is marked as processed, and then its message is copied
-# to the real topic. For a rollback, it says, the copying step has nothing to do. That is what RocketMQ does.
-# (For a commit it takes the two steps the other way round: lab 03.)
+# to the real topic. For a rollback, it says, nothing is left to do. Of the copy this is true. The mark
+# itself is a record, and the broker writes it for a rollback too. (For a commit it takes the two steps the
+# other way round: lab 03.)
 
 # %% [markdown] lang="zh"
 # 什么也没有删除，但写入了一样东西：一条写明半消息位置的 op 记录。没有它，下一轮就不知道半消息已经结束，会去询问一个早就拒绝了的订单，如最后两行所示。那里的第二条半消息就是询问所针对的副本。
 #
-# 有一篇文章把结束分成两步：先把半消息标记为已处理，再把它的消息复制到真正的主题；并说回滚时复制这一步什么也不用做。RocketMQ 正是这样做的。（提交时，它的两步顺序与此相反，见实验 03。）
+# 有一篇文章把结束分成两步：先把半消息标记为已处理，再把它的消息复制到真正的主题；并说回滚时什么也不用再做。就复制这一步而言，这是对的；但标记本身是一条记录，回滚时 broker 同样要写。（提交时，它的两步顺序与此相反，见实验 03。）
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who can be asked after a restart?
@@ -787,7 +790,7 @@ chart = go.FigureWidget(
         "barmode": "stack",
         "height": 300,
         "margin": {"t": 50, "b": 40},
-        "title": "What became of 120 orders",
+        "title": say("What became of 120 orders", "120 个订单的结局"),
     },
 )
 

@@ -8,9 +8,10 @@
 # can read what at that moment, you stop the system at the worst moment there is, and you say which
 # kill did it.
 #
-# **The short way:** Hook, Predict, Run, Find the crash, What you know now. The other parts are folded
-# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. Each
-# of them can be done on its own day.
+# **The short way:** Hook, Predict, Run, Find the crash, What you know now. The other parts are folded under
+# headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. Each of them
+# can be done on its own day. A part may use what stands above it: *Run All Above Selected Cell* in the menu
+# *Run* runs that first.
 #
 # **You need** lab 06, or these four words. A *partition* is one log of a topic. The *coordinator*
 # (事务协调者) is the broker that keeps the state of a transaction. The *high watermark*, HW (高水位), is
@@ -24,7 +25,7 @@
 #
 # **一段话概括**：一个事务同时写入好几个分区，它的记录夹在别人的记录中间。订单服务提交了一个事务，提交也返回了。在这个实验里，你要弄清那一刻谁能读到什么；你要让系统停在最糟糕的时刻，并说出是哪一次 kill 造成的。
 #
-# **短路线**：引子、预测、执行、找出那次宕机、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
+# **短路线**：引子、预测、执行、找出那次宕机、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。有些单元打印的短标签仍是英文。
 #
 # **你需要**先做实验 06，或者先知道下面四个词。*分区*（partition）是主题的一个日志。*事务协调者*（coordinator）是保存事务状态的 broker。*高水位*（high watermark，HW）是一个偏移量，在它之下的记录都已复制。*read_committed* 是读者的一项设置，表示事务没有提交，就不要它的任何记录。
 
@@ -37,8 +38,9 @@
 #
 # In Java the order service is
 # `initTransactions(); beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`.
-# The lines `run app: …` below say the same. The line `kill coordinator …` stops the coordinator at one
-# step, and `restart` starts it again.
+# The lines `run app: …` below say the same. The line `kill coordinator …` stops the coordinator at one step,
+# and `restart` starts it again. `reader` is the reading half of the billing service. `invoice` is a record
+# of another transaction, which is still open.
 #
 # Every transaction in this course goes through the same six stages. Keep them in view:
 # **reserve → write → decide → publish the decision → make visible → forget**.
@@ -48,7 +50,7 @@
 #
 # 礼品店的订单服务在一个事务里，把订单 580538 写入一个主题，把付款写入另一个主题。它的 `commit` 返回 `ok`。账单服务用 read_committed 同时读这两个主题。它发出的账单是错的，而从头到尾没有报过错。
 #
-# 用 Java 写，订单服务就是 `initTransactions(); beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`。下面以 `run app: …` 开头的各行意思相同。`kill coordinator …` 这一行让协调者停在某一步，`restart` 再把它启动。
+# 用 Java 写，订单服务就是 `initTransactions(); beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`。下面以 `run app: …` 开头的各行意思相同。`kill coordinator …` 这一行让协调者停在某一步，`restart` 再把它启动。`reader` 是账单服务负责读的那一半；`invoice` 是另一个尚未结束的事务的记录。
 #
 # 本课程里的每个事务都经过同样的六个阶段，请一直记在心里：**预留 → 写入 → 决定 → 公布决定 → 变为可见 → 遗忘**。
 
