@@ -10,7 +10,8 @@
 #
 # **The short way:** Hook, Predict, Run, Make, What you know now. The other parts are folded under headings
 # that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. Each of them can be
-# done on its own day.
+# done on its own day. A part may use what stands above it: *Run All Above Selected Cell* in the menu *Run*
+# runs that first.
 #
 # **You need** lab 00, or these two words. A *message queue* keeps messages in a log, between the services
 # that write them and the services that read them. An *acknowledgement*, *ack* (确认), is the answer “I have
@@ -23,7 +24,7 @@
 #
 # **一段话概括**：商店把订单发到一个队列，记账方从队列里取出来记入账本。连接会断，进程会死，所以订单可能丢失，也可能记两次。在这个实验里，你先弄丢一条消息，看看商店对此能知道多少；再写一条规则，让每个订单只记一次，哪怕它在队列里有两份。
 #
-# **短路线**：引子、预测、执行、动手写、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
+# **短路线**：引子、预测、执行、动手写、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。有些单元打印的短标签仍是英文。
 #
 # **你需要**先做实验 00，或者先知道下面两个词。*消息队列*（message queue）把消息保存在日志里，一边是写消息的服务，一边是读消息的服务。*确认*（acknowledgement，*ack*）就是那句应答：“收到了”。
 

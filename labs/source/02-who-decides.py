@@ -9,7 +9,8 @@
 # models, and what each of them costs.
 #
 # **The short way:** Hook, Put it into order, Predict, Run, What you know now. The other parts are folded
-# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
+# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A part
+# may use what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
 
 # %% [markdown] lang="zh"
 # # 实验 02 · 谁来决定？
@@ -18,7 +19,7 @@
 #
 # **一段话概括**：一个订单要么同时写进商店的数据库和仓库的数据库，要么两边都没有。每个数据库都守得住自己的承诺，但没有哪个数据库能替两边作承诺。在这个实验里，有一个协调者负责协调这两个数据库，你会用 `kill -9` 杀它，在它的每个效果之后各杀一次；然后比较五种经典模型，看每种模型各要付出什么代价。
 #
-# **短路线**：引子、排出顺序、预测、执行、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
+# **短路线**：引子、排出顺序、预测、执行、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。有些单元打印的短标签仍是英文。
 
 # %% jupyter={"source_hidden": true}
 import tempfile

@@ -9,7 +9,8 @@
 # little the leader remembers, and where the promise ends.
 #
 # **The short way:** Hook, Predict, Run, Put it into order, What you know now. The other parts are folded
-# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
+# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A part
+# may use what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
 #
 # **You need** lab 00. A *partition* is one log of a topic, and its *leader* is the broker that orders it.
 # A *batch* is the records of one request, which are stored together.
@@ -21,7 +22,7 @@
 #
 # **一段话概括**：生产者收不到应答，就无从知道消息存下了没有。再发一次，可能重复；不再发，消息可能就丢了。Kafka 的办法是*幂等生产者*（idempotent producer）。在这个实验里，你会看到它给什么编号，分区的首领副本比较什么、记得的又多么有限，以及这个承诺到哪里为止。
 #
-# **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
+# **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。有些单元打印的短标签仍是英文。
 #
 # **你需要**先做实验 00。*分区*（partition）是主题的一份日志，它的*首领副本*（leader）就是给这份日志排定先后的 broker。*批次*（batch）是同一个请求里的记录，作为一个整体存储。
 

@@ -8,7 +8,8 @@
 # the call to the last record, and you put the coordinator's work into an order that survives every death.
 #
 # **The short way:** Hook, Predict, One commit, Order, What you know now. The other parts are folded under
-# headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
+# headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A part may use
+# what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
 #
 # **You need** lab 05 for three words. A *producer id* is the number of a producer; an *epoch* is the
 # number of its lives; a *sequence number* counts its records in one partition.
@@ -20,7 +21,7 @@
 #
 # **一段话概括**：每个事务型生产者都有一个替它作决定的 broker，叫*事务协调者*（transaction coordinator）。在这个实验里，同一个订单服务会有两个实例同时在跑；你会跟着一次提交，从调用一直走到最后一条记录；还要把协调者的工作排成一个顺序，使它无论在哪一步宕机，都守得住承诺。
 #
-# **短路线**：引子、预测、一次提交、顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
+# **短路线**：引子、预测、一次提交、顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。有些单元打印的短标签仍是英文。
 #
 # **你需要**先知道实验 05 的三个词。*生产者 ID*（producer id）是生产者的编号；*epoch* 说明它是第几代；*序列号*（sequence number）给它在一个分区里的记录计数。
 
@@ -201,8 +202,8 @@ check(COMMIT, order)
 # %% [markdown]
 # ## What you know now
 #
-# One record decides. It is written before the answer, and the answer leaves before the markers. The holder
-# of the latest epoch speaks for an id; nobody else does.
+# One record decides, and it outlives the coordinator that wrote it. The holder of the latest epoch speaks for
+# an id; nobody else does.
 #
 # The short way ends here. The parts below go deeper; 7 of the 10 points are there. The next lab asks
 # when a reader sees a decision: [lab 07](07-markers-and-lso.ipynb).
@@ -210,7 +211,7 @@ check(COMMIT, order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 起决定作用的是一条记录。它写在应答之前，而应答发出在控制消息之前。只有持有最新 epoch 的实例，才能代表一个 ID。
+# 起决定作用的是一条记录，写下它的协调者死了，它也还在。只有持有最新 epoch 的实例，才能代表一个 ID。
 #
 # 短路线到此结束。下面的部分继续深入；10 分中有 7 分在那里。下一个实验要问读者什么时候看到决定：[实验 07](07-markers-and-lso.ipynb)。
 
