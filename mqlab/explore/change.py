@@ -59,8 +59,8 @@ class Change:
         return sum(self._fields.links[pair].mask for pair in self._links)
 
     def link(self, pair: Pair) -> Link:
-        found = self._links.get(pair)
-        return self._before(pair) if found is None else found
+        changed = self._links.get(pair)
+        return self._before(pair) if changed is None else changed
 
     def _before(self, pair: Pair) -> Link:
         field = self._fields.links.get(pair)

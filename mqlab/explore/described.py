@@ -50,11 +50,11 @@ def read_list(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Which search a folder holds, and its levels. Damaged where it holds none."""
     try:
         text = (folder / LIST).read_text("utf-8")
-        body, _, told = text.rpartition("\n")
-        if hashlib.sha256(body.encode()).hexdigest() != told:
+        body, _, sha256 = text.rpartition("\n")
+        if hashlib.sha256(body.encode()).hexdigest() != sha256:
             raise ValueError("its digest is another")
-        found = json.loads(body)
-        return found["search"], found["levels"]
+        listed = json.loads(body)
+        return listed["search"], listed["levels"]
     except FileNotFoundError:
         raise Damaged(f"{folder} holds no search: there is no {LIST}") from None
     except (ValueError, KeyError, TypeError) as error:

@@ -26,7 +26,7 @@ class Kind(NamedTuple):
     for what is read of every node."""
 
     reads: Read
-    asked: list[tuple[int, Property]]
+    properties: list[tuple[int, Property]]
     news: dict[Parts, int]
 
 
@@ -40,7 +40,7 @@ class Judge(dict[int, int]):
         kinds: dict[object, Kind] = {}
         for bit, prop in enumerate(properties):
             kind = kinds.setdefault(_kind(prop.reads), Kind(prop.reads, [], {}))
-            kind.asked.append((1 << bit, prop))
+            kind.properties.append((1 << bit, prop))
         self._kinds = list(kinds.values())
         self._numbers: dict[Hashable, int] = {}
 
@@ -58,7 +58,9 @@ class Judge(dict[int, int]):
             news = kind.news.get(read)
             if news is None:
                 world = self.fields.sample(key) if world is None else world
-                news = sum([bit for bit, p in kind.asked if p.holds(world) != (p.kind == "always")])
+                news = sum(
+                    [bit for bit, p in kind.properties if p.holds(world) != (p.kind == "always")]
+                )
                 kind.news[read] = news
             bits |= news
         self[key] = bits

@@ -77,11 +77,11 @@ class Levels:
         """All worlds one choice further."""
         first, _ = self.search.starts[-2:]
         keys, self.keys = self.keys, np.zeros(0, np.uint64)
-        found: list[Words] = []
+        new: list[Words] = []
         for at in range(0, len(keys), SLICE):
-            found.append(self._slice(first + at, keys[at : at + SLICE]))
+            new.append(self._slice(first + at, keys[at : at + SLICE]))
             yield
-        self.keys = np.concatenate(found)
+        self.keys = np.concatenate(new)
 
     def _slice(self, first: int, keys: Words) -> Words:
         """The successors of the worlds from number `first` on. Returns the keys of those that
@@ -133,14 +133,14 @@ class Levels:
     def _find_groups(self, numbers: Numbers, words: list[Words]) -> Numbers:
         """The groups of each of these worlds, those of a world behind each other. The handlers of
         new neighbourhoods run in the order in which a search world by world comes to them."""
-        found, fresh = self.steps.find(words)
+        neighbourhoods, fresh = self.steps.find(words)
         if fresh:
             integers = self.steps.integers(fresh)
             for (at, place, _), world in zip(fresh, integers, strict=True):
                 self.search.at = int(numbers[at])
                 self.steps.work_out(place, world)
             self.steps.register()
-        return self.steps.groups(found).ravel()
+        return self.steps.groups(neighbourhoods).ravel()
 
     def _hear(self, words: list[Words], step: Numbers, own: Numbers) -> Iterator[Heard]:
         """What is added to successors besides, where clients notice that a node has stopped."""

@@ -185,10 +185,10 @@ class Place(dict[int, Group]):
             message = Message(kind, pair, conn, note)
             memo = (key & self.field.mask, message)
             if memo not in self._runs:
-                said = self._fields.notes[note]
-                event: Event = Response(server, said.corr, said.body)
+                sent = self._fields.notes[note]
+                event: Event = Response(server, sent.corr, sent.body)
                 if kind == "q":
-                    event = Request(Caller(client, conn, said.corr), said.body)
+                    event = Request(Caller(client, conn, sent.corr), sent.body)
                 role = self.roles[server if kind == "q" else client]
                 name = "request" if kind == "q" else "response"
                 choice = Choice(name, client, server, conn, index)
@@ -326,11 +326,11 @@ class Place(dict[int, Group]):
     def _recovery(self, key: int, node: NodeState) -> tuple[list[Prefix], int]:
         """The node after each effect of its recovery; at the end it is up and has this worth."""
         memo = key & self.field.mask
-        found = self._recoveries.get(memo)
-        if found is None:
+        recovery = self._recoveries.get(memo)
+        if recovery is None:
             stages = [stage for _, stage in start_node(self.spec, node)]
             prefixes = self._prefixes(stages)
             inside = [p for s, p in zip(stages, prefixes, strict=True) if s.effect is not None]
             worth = self.field.worth(prefixes[-1].node)
-            found = self._recoveries[memo] = ([*inside[:-1], prefixes[-1]], worth)
-        return found
+            recovery = self._recoveries[memo] = ([*inside[:-1], prefixes[-1]], worth)
+        return recovery

@@ -46,14 +46,14 @@ class Field:
 
     def worth(self, value: Hashable) -> int:
         """The value's number in its place. Equal values have equal worths."""
-        found = self._worths.get(value)
-        if found is None:
+        shifted = self._worths.get(value)
+        if shifted is None:
             number = len(self.values)
             if number >= self.limit:
                 raise OverflowError(f"a part of the world has more than {self.limit:,} values")
-            found = self._worths[value] = number << self.shift
-            self.values[found] = value
-        return found
+            shifted = self._worths[value] = number << self.shift
+            self.values[shifted] = value
+        return shifted
 
     def number(self, world: int) -> int:
         """The number of the value this part has in a world."""
@@ -78,18 +78,18 @@ class NodeField(Field):
         self._read = read
 
     def worth(self, value: Hashable) -> int:
-        found = self._worths.get(value)
-        if found is None:
+        shifted = self._worths.get(value)
+        if shifted is None:
             assert isinstance(value, NodeState)
             number = len(self.values)
             if number >= self.limit:
                 raise OverflowError(f"a node has more than {self.limit:,} states")
             part = self.part.worth(self._read(value))
             self.samples.setdefault(part, value)
-            found = (number << self.shift) + part
-            self._worths[value] = found
-            self.values[found] = value
-        return found
+            shifted = (number << self.shift) + part
+            self._worths[value] = shifted
+            self.values[shifted] = value
+        return shifted
 
 
 class Fields:
@@ -133,13 +133,13 @@ class Fields:
             joined(pair)
 
     def link(self, pair: Pair) -> Field:
-        found = self.links.get(pair)
-        if found is None:
-            found = self.links[pair] = Field(self._room(WIDE), WIDE)
-            found.worth(Link())
+        field = self.links.get(pair)
+        if field is None:
+            field = self.links[pair] = Field(self._room(WIDE), WIDE)
+            field.worth(Link())
             for joined in self._watching:
                 joined(pair)
-        return found
+        return field
 
     def note(self, note: Note) -> int:
         number = self._note_numbers.get(note)

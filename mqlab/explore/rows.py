@@ -94,12 +94,12 @@ class Layout:
 
     def masks(self, parts: Iterable[int]) -> list[tuple[int, int]]:
         """(word, mask) of every word in which one of these parts has bits."""
-        found: dict[int, int] = {}
+        by_word: dict[int, int] = {}
         for part in parts:
             word, shift, bits = self.spots[part]
             if bits:
-                found[word] = found.get(word, 0) | ((1 << bits) - 1) << shift
-        return sorted(found.items())
+                by_word[word] = by_word.get(word, 0) | ((1 << bits) - 1) << shift
+        return sorted(by_word.items())
 
     def repack(self, words: Sequence[Words], new: Layout) -> list[Words]:
         """The same rows in another layout, which has room for them. Parts that move together

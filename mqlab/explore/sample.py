@@ -55,7 +55,7 @@ def take_sample(search: Search, most: int = MOST) -> Sample:
     same search gives the same sample; what a longer one adds thins it."""
     starts = [start for start in search.starts if start < search.states]
     levels = list(pairwise([*starts, search.states]))
-    found = search.tell_worlds()
+    by_claim = search.tell_worlds()
     worlds: dict[int, Drawn] = {}
 
     def add(number: int) -> None:
@@ -66,7 +66,7 @@ def take_sample(search: Search, most: int = MOST) -> Sample:
             worlds[number] = Drawn(number, parent, depth, number - starts[depth], choice)
             number = parent
 
-    for number in found.values():
+    for number in by_claim.values():
         add(number)
     enough = most + len(worlds)
     rounds = zip_longest(*(_spread(*level) for level in reversed(levels)))
@@ -76,7 +76,7 @@ def take_sample(search: Search, most: int = MOST) -> Sample:
         if number is not None:
             add(number)
     sizes = tuple(end - start for start, end in levels)
-    return Sample(sizes, dict(sorted(worlds.items())), found)
+    return Sample(sizes, dict(sorted(worlds.items())), by_claim)
 
 
 def _spread(start: int, end: int) -> Iterator[int]:

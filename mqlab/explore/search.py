@@ -271,9 +271,9 @@ class Search:
 
     def verdict(self) -> Verdict:
         """What was found so far."""
-        examples, missing, told = {}, [], self.tell_worlds()
+        examples, missing, worlds = {}, [], self.tell_worlds()
         for prop in self.properties:
-            at = told.get(prop.name)
+            at = worlds.get(prop.name)
             if prop.kind != "sometimes" and at is not None:
                 schedule = (*self.start, *self.schedule(at))
                 examples[prop.name] = Counterexample(self.system, prop.name, schedule, prop)

@@ -67,18 +67,18 @@ class Shelf:
 
     def array(self, level: int, name: str) -> NDArray[Any]:
         """A part of a level as an array that is read from the disk where it is looked at."""
-        told = self.levels[level]["parts"][name]
-        kind = np.dtype(told["kind"])
-        size = told["bytes"] // kind.itemsize
+        spot = self.levels[level]["parts"][name]
+        kind = np.dtype(spot["kind"])
+        size = spot["bytes"] // kind.itemsize
         if not size:
             return np.zeros(0, kind)
-        return np.memmap(self._path(level), kind, "r", told["at"], (size,))
+        return np.memmap(self._path(level), kind, "r", spot["at"], (size,))
 
     def text(self, level: int, name: str) -> str:
-        told = self.levels[level]["parts"][name]
+        spot = self.levels[level]["parts"][name]
         with self._path(level).open("rb") as file:
-            file.seek(told["at"])
-            return file.read(told["bytes"]).decode("ascii")
+            file.seek(spot["at"])
+            return file.read(spot["bytes"]).decode("ascii")
 
     def _path(self, level: int) -> Path:
         return self.folder / f"{level:04}.level"
@@ -91,8 +91,8 @@ class Shelf:
 
 
 def _sum(path: Path) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BLOCK):
-            found.update(block)
-    return found.hexdigest()
+            digest.update(block)
+    return digest.hexdigest()

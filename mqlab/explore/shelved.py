@@ -129,8 +129,8 @@ class ShelvedLevels(Levels):
 
     def _open(self, level: int, numbers: Numbers | slice) -> list[Words]:
         """Worlds of a level as rows of today's layout."""
-        told = self.shelf.levels[level]
-        layout = Layout(tuple(tuple(spot) for spot in told["layout"]), told["words"])
+        stored = self.shelf.levels[level]
+        layout = Layout(tuple(tuple(spot) for spot in stored["layout"]), stored["words"])
         flat = self.shelf.array(level, "rows").reshape(layout.words, -1)
         return layout.repack([np.asarray(word[numbers]) for word in flat], self.rows.layout)
 

@@ -75,8 +75,8 @@ def spread(counts: Numbers, starts: Numbers, groups: Numbers) -> tuple[Numbers, 
 class Hearing:
     """What a node becomes when it hears of a stop: by its number, the number it then has."""
 
-    def __init__(self, hearers: Hearers, part: int, told: Callable[[int], None]) -> None:
-        self.part, self._hearers, self._told = part, hearers, told
+    def __init__(self, hearers: Hearers, part: int, learned: Callable[[int], None]) -> None:
+        self.part, self._hearers, self._learned = part, hearers, learned
         self._after = Column(np.int64)
 
     @property
@@ -92,7 +92,7 @@ class Hearing:
         worths = list(field.values) if missing else []
         for number in missing:
             worth = worths[number]
-            self._told(number)
+            self._learned(number)
             self._after.all[number] = field.number(worth + self._hearers[worth])
 
     def added(self, numbers: Words) -> Words:
@@ -125,19 +125,19 @@ class Steps:
     def find(self, words: Sequence[Words]) -> tuple[Numbers, list[Fresh]]:
         """For a slice of worlds: each one's neighbourhood at each place (a column a place), and
         those that are new, in the order in which a search world by world would come to them."""
-        found = np.empty((len(words[0]), len(self.places)), np.int64)
+        numbers = np.empty((len(words[0]), len(self.places)), np.int64)
         fresh: list[Fresh] = []
         for number, place in enumerate(self.places):
-            found[:, number], first = place.find(words)
-            new = found[first, number].tolist()
+            numbers[:, number], first = place.find(words)
+            new = numbers[first, number].tolist()
             fresh += [(at, number, own) for at, own in zip(first.tolist(), new, strict=True)]
-        return found, sorted(fresh)
+        return numbers, sorted(fresh)
 
-    def groups(self, found: Numbers) -> Numbers:
+    def groups(self, numbers: Numbers) -> Numbers:
         """The group of each of these neighbourhoods."""
-        out = np.empty_like(found)
+        out = np.empty_like(numbers)
         for number, place in enumerate(self.places):
-            out[:, number] = place.groups.all[found[:, number]]
+            out[:, number] = place.groups.all[numbers[:, number]]
         return out
 
     def integers(self, fresh: Sequence[Fresh]) -> list[int]:
@@ -191,11 +191,11 @@ class Steps:
         if id(hearers) not in self._hearings:
             node = self.moves.fields.nodes.index(hearers.field)
 
-            def told(number: int) -> None:
+            def learned(number: int) -> None:
                 if self.logged:
                     self.log.append((place, node, number))
 
-            self._hearings[id(hearers)] = Hearing(hearers, self.parts.node(node), told)
+            self._hearings[id(hearers)] = Hearing(hearers, self.parts.node(node), learned)
         return self._hearings[id(hearers)]
 
     def work_out_again(self, log: Iterable[tuple[int, ...]]) -> None:

@@ -41,8 +41,8 @@ class Swarm:
 
     def __str__(self) -> str:
         lines = [
-            f"violated: {name}, in {len(found.schedule)} choices (seed {self.seeds[name]})"
-            for name, found in self.counterexamples.items()
+            f"violated: {name}, in {len(counterexample.schedule)} choices (seed {self.seeds[name]})"
+            for name, counterexample in self.counterexamples.items()
         ]
         why = f"; {self.ended}" if self.ended else ""
         lines.append(f"{self.walks:,} walks, {self.steps:,} steps ({self.budget}){why}")

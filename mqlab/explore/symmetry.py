@@ -47,15 +47,15 @@ class Renaming:
 
     def of(self, value: Any) -> Any:
         """Raises Unequal where renaming twice does not lead back: an order tells them apart."""
-        found = self._of(value)
-        if self._of(found) != value:
+        renamed = self._of(value)
+        if self._of(renamed) != value:
             raise Unequal(f"{' and '.join(self.names)} are told apart by an order in {value}")
-        return found
+        return renamed
 
     def _of(self, value: Any) -> Any:
         match value:
             case str():
-                return self._pattern.sub(lambda found: self.names[found[1]], value)
+                return self._pattern.sub(lambda word: self.names[word[1]], value)
             case tuple():
                 return self._row(value)
             case frozenset():

@@ -59,8 +59,8 @@ class Verdict:
     def __str__(self) -> str:
         within = f"{self.states:,} states, {self.transitions:,} transitions ({self.budget})"
         lines = [
-            f"violated: {name}, in {len(found.schedule)} choices"
-            for name, found in self.counterexamples.items()
+            f"violated: {name}, in {len(counterexample.schedule)} choices"
+            for name, counterexample in self.counterexamples.items()
         ]
         lines += [f"never reached: {name}" for name in self.missing]
         if not self.complete:
