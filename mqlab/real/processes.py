@@ -102,7 +102,7 @@ class LoggedProcess:
         """`name`: of what runs, for a reader of its complaints."""
         self.name, self.log = name, log
         self._process: subprocess.Popen[bytes] | None = None
-        self._said: IO[bytes] | None = None
+        self._output: IO[bytes] | None = None
 
     @property
     def running(self) -> bool:
@@ -114,10 +114,10 @@ class LoggedProcess:
         return self._process.pid
 
     def start(self, command: Sequence[str]) -> None:
-        self._said = open(self.log, "ab")  # noqa: SIM115 (as long as the process)
+        self._output = open(self.log, "ab")  # noqa: SIM115 (as long as the process)
         self._process = subprocess.Popen(
             command,
-            stdout=self._said,
+            stdout=self._output,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for us; the broker is told in an orderly way
@@ -138,9 +138,9 @@ class LoggedProcess:
                 self._process.kill()
                 self._process.wait()
             self._process = None
-        if self._said is not None:
-            self._said.close()
-            self._said = None
+        if self._output is not None:
+            self._output.close()
+            self._output = None
 
     def check_alive(self) -> None:
         """Raises RealBrokerError where it ended by itself."""

@@ -109,7 +109,7 @@ class RealRocketMQ(RealBroker):
         self.name_server = f"127.0.0.1:{names}" if name_server else ""
         self.settings = {**SETTINGS, "listenPort": str(port), **(settings or {})}
         self._process: subprocess.Popen[str] | None = None
-        self._said: IO[bytes] | None = None
+        self._log: IO[bytes] | None = None
         try:
             self._lay_out(port)
             self.start()
@@ -171,7 +171,7 @@ class RealRocketMQ(RealBroker):
         opened = OPENED if self.version.startswith("4.") else ()
         confs = [str(self.folder / "broker.conf")]
         confs += [str(self.folder / "namesrv.conf")] if self.name_server else []
-        self._said = open(self.folder / "said.log", "ab")  # noqa: SIM115 (as long as the process)
+        self._log = open(self.folder / "said.log", "ab")  # noqa: SIM115 (as long as the process)
         self._process = subprocess.Popen(
             ["java", *FLAGS, *opened, f"-Duser.home={self.folder}",
              f"-Djava.io.tmpdir={self.folder / 'tmp'}",
@@ -179,7 +179,7 @@ class RealRocketMQ(RealBroker):
              "-cp", self._class_path, "RoundHost", *confs],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._log,
             text=True,
             env={**os.environ, "ROCKETMQ_HOME": str(self.folder)},
             start_new_session=True,  # Ctrl-C is for us
@@ -207,9 +207,9 @@ class RealRocketMQ(RealBroker):
                 if pipe is not None:
                     pipe.close()
             self._process = None
-        if self._said is not None:
-            self._said.close()
-            self._said = None
+        if self._log is not None:
+            self._log.close()
+            self._log = None
 
     def _lay_out(self, port: int) -> None:
         """The folders and files it expects below ROCKETMQ_HOME."""

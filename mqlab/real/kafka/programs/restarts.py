@@ -156,10 +156,10 @@ def skip_leaderless_marker(lab: Lab) -> None:
 def _plain(seen: Observation, partition: str, name: str) -> Observation:
     """The attempt that showed it, told as if it were the only one."""
 
-    def said(text: str) -> str:
+    def plain(text: str) -> str:
         return text.replace(partition, "orders-0").replace(name, "A")
 
-    return Observation(seen.who, said(seen.to), said(seen.asked), said(seen.answered))
+    return Observation(seen.who, plain(seen.to), plain(seen.asked), plain(seen.answered))
 
 
 def _state_of(lab: Lab, txn_id: str) -> str:
