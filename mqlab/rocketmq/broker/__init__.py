@@ -95,6 +95,7 @@ class Broker:
 
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         new, effects = self._handle_event(event, disk)
+        new.check_invariants()
         new, noted = pull.note_offsets(self, new, disk)
         later = (
             *checking.plan_round(new, event, effects, disk),
@@ -102,6 +103,12 @@ class Broker:
             *safety.copy_records(new, effects),
         )
         return new, (*effects, *noted, *later)
+
+    def check_invariants(self) -> None:
+        """AssertionError where the oldest answer waits for what its record has already."""
+        for oldest in self.waiting[:1]:
+            copied = self.copied is not None and oldest.offset < self.copied
+            assert oldest.flush or (oldest.copy and not copied), oldest
 
     def _handle_event(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         match event:

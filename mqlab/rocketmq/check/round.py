@@ -52,6 +52,7 @@ def run_round(
     """Examine the half topic once."""
     this = _Round(config, disk, at_ms, half_offset, op_offset, producers)
     this.examine_all()
+    this.check_invariants()
     return RoundResult(this.at, this.next_op_offset(), this.producers, this.writer.effects)
 
 
@@ -77,6 +78,12 @@ class _Round:
         self.named: dict[int, list[int]] = {}
         self.done: list[int] = []
         self.writer = Writer(disk, at_ms)
+
+    def check_invariants(self) -> None:
+        """AssertionError where the next round would begin behind an op record that is needed: it
+        names a half which no round has passed."""
+        passed = range(self.op_start, self.next_op_offset())
+        assert not any(self.named.get(op) for op in passed), (passed, self.named)
 
     # -- op records ----------------------------------------------------------------------
 
