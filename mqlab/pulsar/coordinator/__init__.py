@@ -71,7 +71,7 @@ from ..messages import (
     TransactionMetadataEntry,
     TxnID,
 )
-from ..states import ENDED, StoreState
+from ..states import ENDED, STATES_OF, StoreState
 from . import describe, ending, loading, timing
 from .meta import End, TxnMeta, Write
 
@@ -118,6 +118,7 @@ class Coordinator:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self.handle_request(body, caller, disk, at_ms)
             case Appended(end=end, at_ms=at_ms):
+                self.check_invariants()
                 return self._finish_writes(end, disk, at_ms)
             case Response(
                 corr=corr,
@@ -130,6 +131,12 @@ class Coordinator:
                 return timing.handle_timer(self, timer, disk)
         # Nothing else concerns a coordinator: it calls nobody but participants.
         return self, ()
+
+    def check_invariants(self) -> None:
+        """AssertionError where participants are told an end that was not decided."""
+        for end in self.ends:
+            meta = self.txns.get(end.txn)
+            assert meta is None or meta.status is STATES_OF[end.action][0], (end.txn, meta.status)
 
     def handle_request(self, body: Any, caller: Caller, disk: Disk, at_ms: int) -> Result:
         if isinstance(body, TcClientConnect):

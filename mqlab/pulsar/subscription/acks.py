@@ -127,6 +127,7 @@ def finish_append(sub: Subscription, end: int, disk: Disk) -> Result:
     """Everything of the log below `end` is safe: decide it and answer."""
     ready = tuple(w for w in sub.waiting if w.record.base < end)
     sub = replace(sub, waiting=sub.waiting[len(ready) :])
+    assert all(w.record.base >= end for w in sub.waiting), sub.waiting  # else some are dropped
     effects: Effects = ()
     ended = False
     for waiting in ready:

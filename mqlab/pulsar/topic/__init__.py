@@ -117,6 +117,13 @@ class Topic:
         # A topic asks nobody anything, so there are no answers for it.
         return self, ()
 
+    def check_invariants(self, disk: Disk) -> None:
+        """AssertionError where a reader could be sent more than the ledger has, or a message of an
+        open transaction."""
+        readable, first = self.buffer.readable, self.buffer.ongoing[:1]
+        assert max(readable, self.lac) < disk.log(self.name).end, (readable, self.lac)
+        assert not first or readable < first[0][1], (readable, first)
+
     def handle_request(self, body: Any, caller: Caller, disk: Disk) -> Result:
         if not self.namespace:
             return namespace.refuse(self, body, caller)
@@ -177,6 +184,7 @@ class Topic:
         """After whatever happened: dispatch, if one may read further, and watch for the time of
         the next snapshot."""
         new, effects = done
+        new.check_invariants(disk)
         if new.readable != self.readable:
             for name, sub in new.subs.items():
                 new, more = new._keep(name, sub.dispatch(new.view(disk, at_ms)))

@@ -14,6 +14,8 @@ from mqlab.pulsar.topic import Topic, access, publishing, snapshots
 from mqlab.registry.cases.pulsar import GIVEN_UP, ORDER, PASS_ON, SHARED
 
 Buffer = opened.Buffer
+#: in the place of a role's own assertion: the claim has to find the fault by itself
+NOT_ASKED = lambda role, disk=None: None  # noqa: E731
 
 # ---- what is sent to consumers -------------------------------------------------------------
 
@@ -141,6 +143,7 @@ def recovers_no_aborts(patch):
 def plain_moves_the_mark(patch):
     """A plain message moves maxReadPosition while a transaction is open."""
     patch.setattr(Buffer, "_take_normal", lambda buffer, at: buffer._move(at))
+    patch.setattr(Topic, "check_invariants", NOT_ASKED)
 
 
 def any_marker_moves_the_mark(patch):
@@ -151,6 +154,7 @@ def any_marker_moves_the_mark(patch):
         return real(buffer, entry, marker)._move(entry.base)
 
     patch.setattr(Buffer, "_take_marker", take)
+    patch.setattr(Topic, "check_invariants", NOT_ASKED)
 
 
 def oldest_by_number(patch):
@@ -187,6 +191,7 @@ def commits_in_memory(patch):
 def changes_its_mind(patch):
     """A record that comes too late counts all the same: the second decision holds."""
     patch.setattr(TxnMeta, "accepts", lambda meta, entry: True)
+    patch.setattr(Coordinator, "check_invariants", NOT_ASKED)
 
 
 def forgets_subscriptions(patch):
