@@ -126,7 +126,15 @@ class GroupCoordinator:
     def step(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         now = self if event.at_ms == self.now_ms else replace(self, now_ms=event.at_ms)
         new, effects = now._handle_event(event, disk)
+        new.check_invariants(disk)
         return new, (*effects, *schedule_expiry(self.config, self.part, new.part))
+
+    def check_invariants(self, disk: Disk) -> None:
+        """AssertionError where a reader could be told more than the log has, or where what is safe
+        will not come to be what counts."""
+        part = self.part
+        assert part.lso <= part.hw <= disk.log(self.name).end, (part.lso, part.hw)
+        assert (self.timeline[-1][1] if self.timeline else self.safe) == self.committed
 
     def _handle_event(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         match event:
@@ -151,6 +159,7 @@ class GroupCoordinator:
     # -- what the requests' files build on -------------------------------------------------
 
     def with_group(self, group: Group) -> GroupCoordinator:
+        group.check_invariants(self.groups.get(group.name))
         return replace(self, groups=self.groups.set(group.name, group))
 
     def give_member_id(self, client: str) -> tuple[GroupCoordinator, str]:

@@ -157,6 +157,11 @@ class Group:
             for m in self.members.values()
         )
 
+    def check_invariants(self, old: Group | None) -> None:
+        """AssertionError where a generation goes back, or the leader is no member."""
+        assert old is None or old.generation <= self.generation, (old, self)
+        assert not self.members or self.leader in self.members, self
+
     # -- changes -------------------------------------------------------------------------
 
     def enter(self, state: GroupState) -> Group:

@@ -143,6 +143,21 @@ class Replica:
     # -- events ----------------------------------------------------------------------------
 
     def step(self, event: Event, disk: Disk) -> tuple[Replica, Effects]:
+        new, effects = self._handle_event(event, disk)
+        new.check_invariants(self)
+        return new, effects
+
+    def check_invariants(self, old: Replica) -> None:
+        """AssertionError where a leader is not in sync with itself, or its high watermark goes
+        back."""
+        now, before = self.mine, old.mine
+        if now is None or not self.leads:
+            return
+        assert self.config.number in now.isr, now
+        if self.hw is not old.hw and before is not None and before.epoch == now.epoch:
+            assert all(at <= self.hw[log] for log, at in old.hw.items()), (old.hw, self.hw)
+
+    def _handle_event(self, event: Event, disk: Disk) -> tuple[Replica, Effects]:
         match event:
             case Request(body=Leadership() as news, at_ms=at_ms):
                 return self._follow_news(news, disk, at_ms)

@@ -63,7 +63,7 @@ from ....kernel import (
     build_success,
     frozen,
 )
-from ...messages import ProduceResponse
+from ...messages import EndTxn, ProduceResponse
 from ...states import ProducerState, producer_may_enter
 from ..calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
 from . import calling, flight, requests, sending
@@ -224,6 +224,14 @@ class Producer:
         if not producer_may_enter(state, self.state):
             raise ValueError(f"a producer in {self.state} cannot become {state}")
         return replace(self, state=state)
+
+    def check_invariants(self) -> None:
+        """AssertionError where a transaction would be ended, or its coordinator does not know of a
+        partition, while a batch is under way there."""
+        ends = self.request is not None and isinstance(self.request.body, EndTxn)
+        for batch in self.flights if self.config.transactional else ():
+            known = batch.partition in self.added and not ends
+            assert known or batch.number < 0, (batch, self.added, self.request)
 
     def describe_changes(self, old: Producer | None) -> tuple[Text, ...]:
         """What nobody else would tell: an error it keeps for the next call, and an epoch

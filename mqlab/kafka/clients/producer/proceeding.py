@@ -34,6 +34,7 @@ ENDING = {_S.COMMITTING: True, _S.ABORTING: False}
 
 def proceed(p: Producer) -> Result:
     """Do whatever can be done next: batches, partitions, offsets, the end."""
+    p.check_invariants()
     p, effects = drain(p)
     if isinstance(p.call, Flush) and not p.flights:
         p, more = _finish_flush(p)
