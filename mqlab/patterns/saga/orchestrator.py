@@ -83,6 +83,7 @@ class Orchestrator(Quiet):
         return role, effects
 
     def step(self, event: Event, disk: Disk) -> tuple[Orchestrator, Effects]:
+        self.check_invariants()
         match event:
             case Request(caller=caller, body=StartSaga(txn)):
                 if txn in self.sagas or any(r.txn == txn for r in read_records(disk, LOG)):
@@ -99,6 +100,10 @@ class Orchestrator(Quiet):
                 txn = timer.partition(" ")[2]
                 return self, self._ask(txn, self.sagas[txn]) if txn in self.sagas else ()
         return self, ()  # an answer to what was asked for twice
+
+    def check_invariants(self) -> None:
+        """AssertionError where a saga that is beyond its last step, or its first, is not over."""
+        assert all(0 <= now.at < len(self.services) for now in self.sagas.values()), self.sagas
 
     def _waits(self, txn: str, peer: str, back: bool) -> bool:
         now = self.sagas.get(txn)

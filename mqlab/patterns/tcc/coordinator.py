@@ -84,6 +84,7 @@ class Coordinator(Quiet):
         return role, effects
 
     def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
+        self.check_invariants()
         match event:
             case Request(caller=caller, body=PlaceOrder(txn)):
                 return self._begin(disk, caller, txn)
@@ -97,6 +98,10 @@ class Coordinator(Quiet):
                 kind, _, txn = timer.partition(" ")
                 return self._too_late(disk, txn) if kind == TRIES else (self, self._again(txn))
         return self, ()
+
+    def check_invariants(self) -> None:
+        """AssertionError where every answer is here, and the next phase has not begun."""
+        assert all(now.missing for now in self.txns.values()), self.txns
 
     # -- Try -----------------------------------------------------------------------------
 

@@ -89,6 +89,7 @@ class Coordinator:
         return role, (*commits, *timers)
 
     def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
+        self.check_invariants()
         match event:
             case Request(caller=caller, body=CommitTransaction(txn)):
                 return self._begin(disk, caller, txn)
@@ -106,6 +107,11 @@ class Coordinator:
                 kind, _, txn = timer.partition(" ")
                 return self._late_votes(disk, txn) if kind == VOTES else self._retry(txn)
         return self, ()  # rollbacks are not acknowledged, and nothing else is asked
+
+    def check_invariants(self) -> None:
+        """AssertionError where all have voted yes, and nothing is decided."""
+        most = len(self.participants)
+        assert all(now.owed or len(now.yes) < most for now in self.txns.values()), self.txns
 
     def describe_changes(self, old: Coordinator | None) -> tuple[Text, ...]:
         if old is not None:
