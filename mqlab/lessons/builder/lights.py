@@ -228,15 +228,17 @@ class Lights(Hinted):
             for trial in dict.fromkeys(case.trial for case in cases):
                 system = Broken(NOTHING, trial).system()
                 if (schedule := _find_dark(system, trial.budget, ask)) is not None:
-                    return Verdict(False, TOO_DARK, "", schedule, system)
+                    # The run stops halfway, where a promise about its end says nothing.
+                    shown = replace(system, dropped=(*system.dropped, "delivered"))
+                    return Verdict(False, TOO_DARK, "", schedule, shown)
             missed = [
                 one for one in cases if _find_dark(one.system(), one.trial.budget, ask) is None
             ]
         except RuleError as error:
             return Verdict(False, error.text)
         if missed:
-            shown = [one.says for one in missed if one in BROKEN] or [UNNAMED]
-            listed = Text("; ".join(one.en for one in shown), "；".join(one.zh for one in shown))
+            named = [one.says for one in missed if one in BROKEN] or [UNNAMED]
+            listed = Text("; ".join(one.en for one in named), "；".join(one.zh for one in named))
             caught = len(cases) - len(missed)
             return Verdict(False, SOME(caught=caught, all=len(cases), missed=listed))
         return Verdict(True, ALL(all=len(cases)))

@@ -63,6 +63,13 @@ def test_the_engines_own_claims_catch_each_of_them(case):
     assert always & search.found.keys()
 
 
+def test_the_run_in_which_all_is_well_has_no_red_light():
+    verdict = LIGHTS.check(lambda log, partitions, calls: "CompleteCommit" not in str(log))
+    trace = verdict.trace()
+    assert "CompleteCommit" in trace.facts[-1].text.en
+    assert all(one.ok for one in trace.snapshot(len(trace)).lights)
+
+
 @pytest.mark.parametrize(
     ("light", "says"),
     [
