@@ -53,6 +53,12 @@ WRAPPED = """() => [...document.querySelectorAll('.jp-OutputArea-output pre')]
         * (pre.textContent.trimEnd().split('\\n').length + 0.9))
     .map((pre) => pre.textContent.slice(0, 200))"""
 
+#: rows of tabs that are cut off at the right, and graphs that are below
+CUT = """() => [...document.querySelectorAll('.mqlab .tabs, .mqlab .tabpanel:has([data-panel=graphs])')]
+    .filter((el) => el.checkVisibility() && (el.matches('.tabs')
+        ? el.scrollWidth > el.clientWidth : el.scrollHeight > el.clientHeight))
+    .map((el) => el.textContent)"""
+
 
 @dataclass
 class Opened:
@@ -95,6 +101,12 @@ def test_no_table_is_wrapped_in_a_common_window(opened: Opened) -> None:
     opened.page.set_viewport_size({"width": 700, "height": 800})
     opened.page.wait_for_function(f"() => ({WRAPPED})().length > 0")  # the measure works
     opened.page.set_viewport_size({"width": 1280, "height": 800})
+
+
+@pytest.mark.parametrize("opened", ["10-acknowledgement", "13-build-a-coordinator"], indirect=True)
+def test_no_tab_and_no_graph_is_cut_in_a_common_window(opened: Opened) -> None:
+    """Two runs side by side with six tabs, and a graph below many promises."""
+    assert opened.page.evaluate(CUT) == []
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
