@@ -29,6 +29,7 @@ from .promises import (
     decided_as_asked,
     find_given_positions,
     in_generation,
+    list_committed,
     look_at_calls,
     no_lost_write,
     once,
@@ -212,6 +213,17 @@ def reads_decisions(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     return None if cluster.replicas == 1 and log else reads_calls(cluster, name, node)
 
 
+def reads_signatures(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What applications have signed, and the logs of groups."""
+    log = cluster.replicas == 1 and name in cluster.partitions
+    return None if log else reads_asked(cluster, name, node)
+
+
+def reads_committed(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What a view is made of, and what applications were told is committed."""
+    return reads(cluster, name, node) or list_committed(node)
+
+
 def reads_given(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     """The logs of groups, and which positions consumers were told."""
     return reads(cluster, name, node) or find_given_positions(node) or None
@@ -248,8 +260,8 @@ ALWAYS = (
     _claim("fenced out", words.FENCED_OUT, fenced_out),
     _claim("offsets with output", words.OFFSETS_WITH_OUTPUT, offsets_with_output),
     _claim("once", words.ONCE, once),
-    _claim("no lost write", words.NO_LOST_WRITE, no_lost_write, "always", reads_calls),
-    _claim("in generation", words.IN_GENERATION, in_generation, "always", reads_calls),
+    _claim("no lost write", words.NO_LOST_WRITE, no_lost_write, "always", reads_committed),
+    _claim("in generation", words.IN_GENERATION, in_generation, "always", reads_signatures),
     _claim(
         "replicated positions",
         words.REPLICATED_POSITIONS,

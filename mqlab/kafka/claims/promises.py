@@ -107,17 +107,20 @@ def decided_as_asked(cluster: Cluster, world: World) -> bool:
 
 def no_lost_write(cluster: Cluster, world: World) -> bool:
     """What a commit that returned ok has sent can be read, once nothing is owed."""
-    written = [
-        (name, sent)
-        for name, _ in cluster.producers
-        for bracket in brackets(world.nodes[name])
-        if bracket.end == "commit" and bracket.ok
-        for sent in bracket.sent
-    ]
-    if not written or is_unfinished(cluster, world):
+    committed = {
+        sent for name, _ in cluster.producers for sent in list_committed(world.nodes[name])
+    }
+    if not committed or is_unfinished(cluster, world):
         return True
     shown = {(partition, value) for partition, value, _, _ in _shown(read_world(cluster, world))}
-    return all(sent in shown for _, sent in written)
+    return committed <= shown
+
+
+@keep_answers
+def list_committed(node: NodeState) -> tuple[Sent, ...]:
+    """What an application's present run has sent in transactions whose commit returned ok."""
+    done = (bracket for bracket in brackets(node) if bracket.end == "commit" and bracket.ok)
+    return tuple(sent for bracket in done for sent in bracket.sent)
 
 
 def is_unfinished(cluster: Cluster, world: World) -> bool:
