@@ -43,13 +43,13 @@ from mqlab.lessons.patterns.lab02 import (
     ONE_PHASE,
     TWO_PHASES,
     compare_models,
+    describe_red,
     find_red_step,
     first,
     kill_everywhere,
     list_told,
     open_bank,
-    tell_red,
-    tell_traps,
+    tabulate_traps,
 )
 
 # %% [markdown]
@@ -294,7 +294,7 @@ for name, line in {
     say("somebody in doubt decides alone", "存疑的参与者自己作决定"): "two_phase off=waits_in_doubt",
 }.items():
     verdict = explore(system(f"{line} 'app=commit T1'"), ONE_STOP)
-    print(f"{name}: {tell_red(verdict)}")
+    print(f"{name}: {describe_red(verdict)}")
 helped = verdict.counterexamples["same outcome"].trace()
 Player(helped, step=find_red_step(helped, "same outcome"))
 
@@ -331,7 +331,7 @@ for name, line, budget in [
     ),
 ]:
     verdict = explore(system(f"{line} 'app=commit T1'"), budget)
-    print(f"{name}: {tell_red(verdict)}")
+    print(f"{name}: {describe_red(verdict)}")
 
 # %% [markdown]
 # When processes die, nobody blocks any more. But the model takes a silent process for a stopped one, and that
@@ -438,7 +438,7 @@ Player(order, step=find_red_step(order, "whole order"))
 # Confirm 和 Cancel 会一直重复，直到得到确认，所以可能来两次。换上新的连接之后，Cancel 甚至可能赶在它的 Try 之前到达。这些都由服务里的四行代码来应付。下一个单元每次去掉其中一行。
 
 # %% tags=["nbval-check-output"]
-print(tell_traps())
+print(tabulate_traps())
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what must a service remember of an order?

@@ -91,9 +91,9 @@ from mqlab.lessons.rocketmq.lab03 import (
     list_orders,
     list_safeguards,
     read_recording,
-    tell_deaths,
-    tell_safeguards,
-    tell_statuses,
+    tabulate_deaths,
+    tabulate_safeguards,
+    tabulate_statuses,
 )
 
 # %% jupyter={"source_hidden": true}
@@ -408,7 +408,7 @@ run app: send-in-transaction orders-0 580538
 Predict("03-status", trace=one_copy, step=first(one_copy, "half 580538"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_statuses())
+print(tabulate_statuses())
 
 # %% [markdown]
 # With every status but `SEND_OK` the client rolls back without running your code. It cannot know whether
@@ -512,7 +512,7 @@ send_from_java()
 # 下一个单元依次在进程的每一步之后杀掉它，表中每行对应一次。然后 broker 去问同组的另一个进程。数据库的行从 SQLite 文件里读出。表中的哪一行就是决定？
 
 # %% tags=["nbval-check-output"]
-print(tell_deaths(SERVICE))
+print(tabulate_deaths(SERVICE))
 
 # %% [markdown]
 # It is the line with `put`. From there on the message is delivered, even though the process is dead. **The
@@ -824,7 +824,7 @@ vary(
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 ABOUT_THE_ROW = ("half_before_execute", "half_topic", "exception_is_unknown", "end_validation")
-print(tell_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
+print(tabulate_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 
 # %% [markdown]
 # Each line names the anomaly, the number of choices in the shortest run that shows it, and what the

@@ -81,22 +81,22 @@ from mqlab.lessons.rocketmq.lab04 import (
     compare_silence,
     count_ends,
     count_shares,
+    describe_delayed,
+    describe_limit,
+    describe_taken_back,
     first,
     in_words,
     look_back,
     read_recording,
-    tell_claims,
-    tell_delayed,
-    tell_deliveries,
-    tell_duplicates,
-    tell_first_questions,
-    tell_registrations,
-    tell_rollbacks,
-    tell_safeguards,
-    tell_shares,
-    tell_taken_back,
-    tell_the_limit,
-    tell_who_answers,
+    tabulate_answerers,
+    tabulate_claims,
+    tabulate_deliveries,
+    tabulate_duplicates,
+    tabulate_first_questions,
+    tabulate_registrations,
+    tabulate_rollbacks,
+    tabulate_safeguards,
+    tabulate_shares,
     wait_for_checks,
 )
 
@@ -309,7 +309,7 @@ met("04")
 Predict("04-first-check")
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_first_questions())
+print(tabulate_first_questions())
 
 # %% [markdown]
 # Each line is an order whose end is lost. Sent at 23 s, the half is 7 s old in the round at 30 s. Sent at
@@ -385,7 +385,7 @@ Predict("04-who-is-asked", trace=sender_dies, step=first(sender_dies, "killed"))
 # 有一篇文章说，回查接口因此必须*无状态*。这个词不太准确。回查必须知道当初决定了什么，所以要到组内每个进程都读得到的地方去查。下面有两个监听器：一个去查行，一个在进程的内存里记一笔。发送者可能遇到四种情况：它活着，只是结束请求丢了；它死了，同组的 `twin` 活着；它死了又重启；它死了，只有另一个组的进程活着。先猜一猜：用这两个监听器，消息分别在哪些情况下会送到？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_who_answers())
+print(tabulate_answerers())
 
 # %% [markdown]
 # Memory is enough only while the sender itself stays alive. In the third line `app` is asked again, but its
@@ -480,7 +480,7 @@ run app: listener UNKNOW UNKNOW, send-in-transaction orders-0 580538
 Player(asked_15, step=first(asked_15, "discard"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_the_limit())
+print(describe_limit())
 
 # %% [markdown]
 # After fifteen questions (`transactionCheckMax`) the broker writes the half to
@@ -514,7 +514,7 @@ print(tell_the_limit())
 Predict("04-rollback")
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_rollbacks())
+print(tabulate_rollbacks())
 
 # %% [markdown]
 # Nothing is deleted, but something is written: an op record that names the half's place. Without it the next
@@ -549,7 +549,7 @@ nobody = come_back()
 Predict("04-nobody", trace=nobody, step=first(nobody, "recovered"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_registrations())
+print(tabulate_registrations())
 
 # %% [markdown]
 # A check that nobody hears *counts*. If the whole service is away for seven and a half minutes, with the
@@ -618,7 +618,7 @@ run accounting: consume
 Predict("04-late-end", trace=late, step=first(late, "EndTransaction COMMIT 580538 from check"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_duplicates())
+print(tabulate_duplicates())
 
 # %% [markdown]
 # Each commit writes a *new* message, and nothing compares it with an earlier one. The table shows three
@@ -663,7 +663,7 @@ Playground(play, goal="delivered once")
 Predict("04-b-fails")
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_deliveries())
+print(tabulate_deliveries())
 
 # %% [markdown]
 # An article says that a failing consumer never rolls the producer back, and this is right: the row stays. It
@@ -683,7 +683,7 @@ print(tell_deliveries())
 # 所以，如果某个订单的消费者*不可能*成功，就得作一个 RocketMQ 不会替你作的决定：要么有人修好财务服务，手工重新发送死信，要么撤回订单。撤回需要*补偿*，就像实验 02 里的 Saga：再下一个新订单，有自己的行，也有自己的消息。接下来的两行就是一例：`cancel-580538`。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_taken_back())
+print(describe_taken_back())
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: can a transactional message wait, or be one of many?
@@ -702,7 +702,7 @@ print(tell_taken_back())
 Predict("04-delay")
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_delayed())
+print(describe_delayed())
 print()
 print(read_recording("rocketmq-5.5.0/5.5", "batch-in-a-transaction", "SendBatchMessage"))
 
@@ -751,7 +751,7 @@ go.Figure(
 )
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_shares())
+print(tabulate_shares())
 
 # %% [markdown]
 # The first number in each cell is the share of orders with a row whose message comes. The second counts
@@ -915,7 +915,7 @@ print(say("without the catch:", "不捕获异常："), ", ".join(calm.counterexa
 # | `idempotent_consumer` | 财务先查订单，再记账 |
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_safeguards())
+print(tabulate_safeguards())
 
 # %% [markdown]
 # The next table takes nothing away: RocketMQ itself does not make these promises.
@@ -924,7 +924,7 @@ print(tell_safeguards())
 # 下一张表什么也没有去掉：这些承诺，RocketMQ 本来就没有作出。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_claims())
+print(tabulate_claims())
 
 # %% [markdown]
 # The lines of the second table are not bugs to report; RocketMQ works like that. Four of them are parts of

@@ -66,6 +66,7 @@ from mqlab.lessons.pulsar.lab09 import (
     READING,
     RECOVERY,
     broker_map,
+    describe_buffer,
     first,
     list_answers,
     list_entries,
@@ -77,9 +78,8 @@ from mqlab.lessons.pulsar.lab09 import (
     measure_waiting,
     read_recording,
     receive_all,
-    tell_buffer,
-    tell_needed,
-    tell_unpromised,
+    tabulate_needed,
+    tabulate_unpromised,
 )
 
 # %%
@@ -428,7 +428,7 @@ run accounting: receive books
 for then in ("", ", commit t1"):
     story = OPEN.format(then=then)
     print(columns([("position", "entry", "for accounting"), *list_entries(story)]))
-    print(tell_buffer(story))
+    print(describe_buffer(story))
 
 # %% [markdown]
 # The buffer holds no message. It knows the position of the first message of each open transaction, and which
@@ -573,12 +573,12 @@ Predict("09-two-partitions", trace=half_way, step=first(half_way, "t1 (0,0): COM
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(columns([("position", "entry", "for accounting"), *list_entries(TWO_ENDS)]))
-print(tell_buffer(TWO_ENDS))
+print(describe_buffer(TWO_ENDS))
 print()
 GIVEN_UP = "new-transaction t{n}, send orders-0 {n} txn=t{n}, abort t{n}"
 for many in (1, 2, 3):
     calls = ", ".join(GIVEN_UP.format(n=n) for n in range(many))
-    print(f"aborts: {many};", tell_buffer(f"system pulsar snapshot_count=1\nrun app: {calls}"))
+    print(f"aborts: {many};", describe_buffer(f"system pulsar snapshot_count=1\nrun app: {calls}"))
 
 # %% [markdown]
 # An article says that the messages in the buffer of an aborted transaction are *discarded*. Nothing is
@@ -689,9 +689,9 @@ for fact in loaded:
         print(fact.text.en)
 for then in ("", "run app: commit t2"):
     story = LOADED.format(snapshots="snapshot_count=1", then=then)
-    print(f"{then or 'after the load':18} {tell_buffer(story)}; received: {receive_all(story)}")
+    print(f"{then or 'after the load':18} {describe_buffer(story)}; received: {receive_all(story)}")
 without = LOADED.format(snapshots="off=replay_topic", then="")
-print(f"{'not read again':18} {tell_buffer(without)}; received: {receive_all(without)}")
+print(f"{'not read again':18} {describe_buffer(without)}; received: {receive_all(without)}")
 
 # %% [markdown]
 # A snapshot holds two things: maxReadPosition and the list of aborted transactions. That is enough, because
@@ -1058,7 +1058,7 @@ SEEN = ("max_read_position", "filter_aborted", "replay_topic")
 vary(draw, off=list_safeguards("pulsar", *SEEN))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_needed())
+print(tabulate_needed())
 
 # %% [markdown]
 # Each line takes one safeguard away, and a search finds the shortest run that breaks a promise. The next table
@@ -1070,7 +1070,7 @@ print(tell_needed())
 # 每一行去掉一项保护措施，搜索会找到违背承诺的最短执行。下一张表什么也没有去掉。下面这些，Pulsar 本来就没有承诺：未结束的事务只拦住自己的消息；控制消息只有一条；出错就意味着*没有提交*；迟到的消息不会造成损害；已提交的消息一直可读；就算没有客户端连接，每个事务也会结束。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_unpromised())
+print(tabulate_unpromised())
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: where do uncommitted messages live elsewhere?

@@ -60,7 +60,7 @@ from mqlab.lessons.pulsar.lab10 import (
     read_recording,
     receive_last,
     store_repeated,
-    tell_searches,
+    tabulate_searches,
     zombie,
     zombie_ends,
 )
@@ -1087,7 +1087,7 @@ def draw(off):
 vary(draw, off=list_safeguards("pulsar", *NEEDED))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_searches())
+print(tabulate_searches())
 
 # %% [markdown]
 # Each line of the first table takes one safeguard away and searches for the shortest run that breaks a

@@ -86,7 +86,7 @@ from mqlab.lessons.spark.lab11 import (
     pounds,
     recorded_kills,
     serve,
-    tell_levels,
+    tabulate_levels,
 )
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -330,7 +330,7 @@ chart
 # 事务只保护读已提交数据的人。假设财务是一个独立的程序，没有设置 `isolation.level`。下一个单元用这个实验的客户端 librdkafka，在这个实验的 broker 上问一问。先中止一条记录，再提交另一条。消费者最先拿到的是哪一条？
 
 # %% tags=["nbval-check-output"]
-print(tell_levels(address))
+print(tabulate_levels(address))
 
 # %% [markdown]
 # librdkafka reads committed data unless it is told otherwise. Java's consumer does not: its default is

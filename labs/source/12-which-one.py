@@ -33,14 +33,14 @@ from mqlab.lessons.lab12 import (
     CHOICE,
     RUNS,
     STAGES,
+    compare_anomalies,
+    compare_prices,
+    compare_stages,
     die_after_deciding,
     first,
     kill_ways,
     list_runs,
     play_run,
-    tell_anomalies,
-    tell_kills,
-    tell_prices,
 )
 
 # %% [markdown]
@@ -248,10 +248,10 @@ met("12")
 # 下面两张表的每一格都是一次执行：进程死掉期间库存可能得到的订单数 → 最后得到的订单数，以及调用者从最后一次调用听到了什么。第一张表里，sender 死在一个阶段的末尾；第二张表里，死的是 keeper。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_kills("sender"))
+print(compare_stages("sender"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_kills("keeper"))
+print(compare_stages("keeper"))
 
 # %% [markdown]
 # Two things stand out. Pulsar's caller hears TransactionNotFoundException of a transaction that is
@@ -276,7 +276,7 @@ print(tell_kills("keeper"))
 # 下表统计上面四次执行里所有进程的消息数、写盘次数，以及有人在等的刷盘（flush）次数。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_prices())
+print(compare_prices())
 
 # %% [markdown]
 # The outbox tells its caller first: one local commit. It pays later, with the relay's and the consumers'
@@ -295,7 +295,7 @@ print(tell_prices())
 # ## 深入：哪里可能出现哪种异常现象？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(tell_anomalies())
+print(compare_anomalies())
 
 # %% [markdown]
 # *Impossible* is a search that ended. *Possible* is a run. *Only without X* is both: a run with a safeguard

@@ -29,7 +29,7 @@
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check, met
-from mqlab.lessons.lab15 import CONTROL, HALF, PENDING, open_marks, tell_others
+from mqlab.lessons.lab15 import CONTROL, HALF, PENDING, open_marks, tabulate_others
 
 # %% [markdown]
 # ## Hook: it was in an article
@@ -279,7 +279,7 @@ Predict("15-newer")
 # 点击下面的横条，会打开一张表。表里是五篇文章中其余那些错误、不准确或者过时的句子，以及能看到真相的实验。A 和 C 就是上面那几段文字所在的文章；B 和 D 是另外两篇讲 Kafka 的。第五篇的文字与 A 相同，只是登在别处。
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
-print(tell_others())
+print(tabulate_others())
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: exit ticket

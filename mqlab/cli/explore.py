@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
     if args.spark and (args.safeguards or args.table):
         raise UserError("Spark searches one system at a time: leave out --safeguards and --table")
     if args.safeguards or args.table:
-        return _tell_lesson(args, memory)
+        return _search_lesson(args, memory)
     quick = choose_quick(args)
     if quick:
         return _search_all(quick, args, memory, workers=min(2, os.cpu_count() or 1))
@@ -197,7 +197,7 @@ def _search_both(
     if all(v.complete for v in verdicts):
         same = lengths[0] == lengths[1] and verdicts[0].missing == verdicts[1].missing
         print("both tell the same" if same else "THEY DO NOT TELL THE SAME: this is a mistake")
-    return _tell_found(verdicts, args)
+    return _print_verdicts(verdicts, args)
 
 
 def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
@@ -214,7 +214,7 @@ def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     _clear_line()
     print(walks)
-    return _tell_examples("shrunk run that breaks", walks.counterexamples, args)
+    return _print_runs("shrunk run that breaks", walks.counterexamples, args)
 
 
 def _swarm_on_spark(model: System, bounds: Budget, args: argparse.Namespace) -> Swarm:
@@ -286,7 +286,7 @@ def _search(
     print(figures)
     if disk and not args.spark and not verdict.complete:
         print(f"on disk: `mqlab explore --resume {disk}` goes on")
-    return _tell_found([verdict], args)
+    return _print_verdicts([verdict], args)
 
 
 def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:
@@ -301,18 +301,18 @@ def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:
         raise UserError(str(error)) from error
 
 
-def _tell_found(verdicts: list[Verdict], args: argparse.Namespace) -> int:
+def _print_verdicts(verdicts: list[Verdict], args: argparse.Namespace) -> int:
     """Every violated claim by its shortest run, in whichever system that was found; the exit
     code."""
     shortest: dict[str, Counterexample] = {}
     for name, example in (pair for v in verdicts for pair in v.counterexamples.items()):
         if name not in shortest or len(example.schedule) < len(shortest[name].schedule):
             shortest[name] = example
-    _tell_examples("shortest counterexample to", shortest, args)
+    _print_runs("shortest counterexample to", shortest, args)
     return 0 if all(verdict.ok for verdict in verdicts) else 1
 
 
-def _tell_examples(head: str, shortest: dict[str, Counterexample], args: argparse.Namespace) -> int:
+def _print_runs(head: str, shortest: dict[str, Counterexample], args: argparse.Namespace) -> int:
     for names, example in _grouped(shortest):
         _print_run(head, names, example)
     if args.view:
@@ -320,7 +320,7 @@ def _tell_examples(head: str, shortest: dict[str, Counterexample], args: argpars
     return 1 if shortest else 0
 
 
-def _tell_lesson(args: argparse.Namespace, memory: int | None) -> int:
+def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
     """--table and --safeguards. In the second an anomaly is what is expected, so its exit code
     is 1 where one was not found."""
     if len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
@@ -333,8 +333,8 @@ def _tell_lesson(args: argparse.Namespace, memory: int | None) -> int:
     if args.table:  # minutes
         return _search_all(searches.systems, args, memory, workers=1)
     try:
-        tell = pairs if args.pairs else table
-        text = tell(searches, progress=_choose_progress())
+        write = pairs if args.pairs else table
+        text = write(searches, progress=_choose_progress())
     except LookupError as error:
         print(f"{error.args[0]}")
         return 1
@@ -361,7 +361,7 @@ def _search_all(
         print(line, flush=True)
     seconds, states = time.perf_counter() - started, sum(v.states for v in verdicts)
     print(f"{states:,} states of {len(systems)} systems in {seconds:.0f} s")
-    return _tell_found(verdicts, args)
+    return _print_verdicts(verdicts, args)
 
 
 def choose_quick(args: argparse.Namespace) -> tuple[Searched, ...]:
@@ -448,12 +448,12 @@ def _clear_line() -> None:
 def _progress() -> Callable[[int, int], None]:
     started = time.perf_counter()
 
-    def tell(states: int, depth: int) -> None:
+    def show(states: int, depth: int) -> None:
         rate = states / max(time.perf_counter() - started, 1e-9)
         text = f"{states:,} states, depth {depth}, {rate:,.0f} states/s (Ctrl-C ends the search)"
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
-    return tell
+    return show
 
 
 def _grouped(examples: dict[str, Counterexample]) -> list[tuple[list[str], Counterexample]]:

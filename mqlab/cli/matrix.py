@@ -53,10 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0; 1: a proof of --check fails."""
     with speaking(args.lang):
-        return _tell(args)
+        return _print_matrix(args)
 
 
-def _tell(args: argparse.Namespace) -> int:
+def _print_matrix(args: argparse.Namespace) -> int:
     if args.kills:
         print(columns(tabulate_kills(ORDER, args.kills)))
         return 0

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         if args.show:
             print(golden.run.narrate(args.lang))
         else:
-            counts[_tell(golden, args)] += 1
+            counts[_print_golden(golden, args)] += 1
         for sentence in golden.done.idle:
             print(f"{path}: {sentence}", file=sys.stderr)
     if not args.show:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if counts["DIFFERENT"] else 0
 
 
-def _tell(golden: Golden, args: argparse.Namespace) -> str:
+def _print_golden(golden: Golden, args: argparse.Namespace) -> str:
     """What became of one file: equal (also when it has just been rewritten), new, DIFFERENT."""
     path = golden.path
     if args.rewrite:

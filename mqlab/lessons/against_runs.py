@@ -61,13 +61,11 @@ class AgainstRuns(Hinted):
             return Verdict(False, error.text)
         return Verdict(True, self.right)
 
-    def _refute(
-        self, run: Run, moment: Moment, moments: list[Moment], answers: list[Any]
-    ) -> Verdict:
+    def _refute(self, run: Run, at: Moment, moments: list[Moment], answers: list[Any]) -> Verdict:
         for belief in self.beliefs:
             if [belief.rule(*one.given) for one in moments] == answers:
-                return _show(run, moment, belief.message, belief.name)
-        return _show(run, moment, self.other)
+                return _show(run, at, belief.message, belief.name)
+        return _show(run, at, self.other)
 
 
 def _show(run: Run, moment: Moment, message: Text, belief: str = "") -> Verdict:

@@ -63,7 +63,7 @@ class Played(Verdict):
         return self.played
 
     @property
-    def told_belief(self) -> str:
+    def stated_belief(self) -> str:
         return str(self.behind)
 
 

@@ -35,6 +35,7 @@ UNSURE = Words(
 )
 NO_RETURN = Text("one way through the function has no `return`", "函数有一条路径没有 `return`")
 UNFIT = Words("for {given} it said {answer!r}: {problem}", "对 {given} 它答 {answer!r}：{problem}")
+ANSWERS = Words("the answers are {answers}", "可答：{answers}")
 ENDLESS = Words(
     "for {given} it was stopped after {over}: is there a loop without an end?",
     "对 {given} 运行了 {over} 后被停止：是否有无尽的循环？",
@@ -173,6 +174,12 @@ def ask_rule(rule: Rule, given: tuple[Any, ...], expects: Callable[[Any], Text |
     if problem is not None:
         raise RuleError(UNFIT(given=given, answer=first, problem=problem))
     return first
+
+
+def expect_word(*words: str) -> Callable[[Any], Text | None]:
+    """What an exercise expects whose answer is one of these words: the problem, None for a word."""
+    problem = ANSWERS(answers=", ".join(f'"{word}"' for word in words))
+    return lambda answer: None if isinstance(answer, str) and answer in words else problem
 
 
 def call_rule(rule: Rule, given: tuple[Any, ...]) -> Any:

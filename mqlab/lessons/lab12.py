@@ -27,9 +27,9 @@ __all__ = [
     "kill_ways",
     "list_runs",
     "play_run",
-    "tell_anomalies",
-    "tell_kills",
-    "tell_prices",
+    "compare_anomalies",
+    "compare_stages",
+    "compare_prices",
 ]
 
 
@@ -47,17 +47,17 @@ def kill_ways(stage: str = "", role: str = "keeper") -> Compare:
     return put_beside(*(way.kill_in(number, role) for way in ORDER.values()), at=number + 1)
 
 
-def tell_kills(role: str) -> str:
+def compare_stages(role: str) -> str:
     """Stage × way: orders at stock while the node is dead → in the end, what the caller heard."""
     return columns(tabulate_kills(ORDER, role))
 
 
-def tell_prices() -> str:
+def compare_prices() -> str:
     """Way × moment: messages / writes / flushes of one order so far."""
     return columns(tabulate_prices(ORDER))
 
 
-def tell_anomalies() -> str:
+def compare_anomalies() -> str:
     """Anomaly × way, as `mqlab matrix` prints it, two ways at a time: a notebook wraps more."""
     return "\n\n".join(tabulate(MATRIX, ways) for ways in (WAYS[:2], WAYS[2:]))
 

@@ -17,7 +17,7 @@ from .articles import FOLDER, PASSAGES, NoSentence, Passage, Sentence, split_mar
 from .misconceptions import met
 
 __all__ = [
-    "CONTROL", "HALF", "PENDING", "list_rows", "met", "open_marks", "tell_others",
+    "CONTROL", "HALF", "PENDING", "list_rows", "met", "open_marks", "tabulate_others",
 ]  # fmt: skip
 
 HALF, CONTROL, PENDING = (PASSAGES[name] for name in ("half", "control", "pending"))
@@ -49,17 +49,17 @@ def open_marks(passage: Passage, marks: str) -> None:
         return print(UNMARKED)
     menu, words = Dropdown(options=list(sentences)), HTML()
 
-    def tell(_: object = None) -> None:
-        words.value = _tell(passage, sentences[menu.value])
+    def show_words(_: object = None) -> None:
+        words.value = _describe(passage, sentences[menu.value])
 
-    menu.observe(tell, "value")
-    tell()
+    menu.observe(show_words, "value")
+    show_words()
     show: Any = display  # IPython does not say its type
     show(words)
     vary(partial(_open, passage), mark=menu)
 
 
-def _tell(passage: Passage, sentence: Sentence) -> str:
+def _describe(passage: Passage, sentence: Sentence) -> str:
     verdict = STANDS if passage.stands(sentence) else REFUTED
     says, tells = escape(str(sentence.says)), escape(str(sentence.tells))
     return f"<p>{TOLD(says=says, verdict=verdict, tells=tells)}</p>"
@@ -91,7 +91,7 @@ def find_met() -> dict[int, str]:
     }
 
 
-def tell_others() -> str:
+def tabulate_others() -> str:
     """The rows that no passage has, with the lab that shows them."""
     here = find_met()
     rows = [

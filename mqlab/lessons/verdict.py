@@ -96,7 +96,7 @@ class Verdict:
 
     @property
     def _body(self) -> str:
-        belief = self.told_belief
+        belief = self.stated_belief
         return _ended(str(self.message)) + (str(BELIEF(belief=belief)) if belief else "")
 
     @property
@@ -105,7 +105,7 @@ class Verdict:
         return "" if self.misconception == self.light else self.misconception
 
     @property
-    def told_belief(self) -> str:
+    def stated_belief(self) -> str:
         """The belief in the language that is spoken; "" where there is none, or no words for it."""
         return find_belief(self.belief) if self.belief else ""
 

@@ -141,7 +141,7 @@ class Pair:
     def differs(self) -> bool:
         return self.model != self.real
 
-    def tell_real(self) -> str:
+    def format_real(self) -> str:
         price = "?" if self.real is None else str(self.real)
         return price + (" *" if self.differs else "")
 
@@ -181,7 +181,7 @@ def tabulate_real(
             star = "" if str(model) == str(counted) else " *"
             rows.append((f"{costs.broker}, until {moment}", str(model), f"{counted}{star}"))
         for pair in compare_real(bulk, costs, partitions, orders)[FORGOTTEN]:
-            rows.append((f"  {pair.row}", str(pair.model), pair.tell_real()))
+            rows.append((f"  {pair.row}", str(pair.model), pair.format_real()))
     return rows
 
 

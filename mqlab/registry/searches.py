@@ -132,7 +132,7 @@ def _let_go() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def tell_case(case: Case, choices: int) -> list[str]:
+def write_comments(case: Case, choices: int) -> list[str]:
     """What stands above the run of a case, as comments of a scenario: what happens, and the claim
     that breaks after so many choices; in English, then in Chinese."""
     missing = f"Without {case.off}: " if case.off else "With everything on: "
@@ -151,7 +151,7 @@ def script(case: Case, example: Counterexample) -> str:
     """The run as a scenario: `mqlab view` opens it, `mqlab run` compares its narration."""
     plain: Any = example.system
     lines = [
-        *tell_case(case, len(example.schedule)),
+        *write_comments(case, len(example.schedule)),
         f"system {replace(plain, programs=(), off=()).line()}",
         *(f"off {name}" for name in plain.off),
         *(f"do run {node} {write_calls(program)}" for node, program in plain.programs),
@@ -211,7 +211,7 @@ def pairs(searches: Searches, progress: Progress | None = None) -> str:
     return f"{columns([head, *breaking])}\n{count}" if breaking else count
 
 
-def tell_cases(head: str, cases: Iterable[tuple[str, Case]]) -> str:
+def tabulate_cases(head: str, cases: Iterable[tuple[str, Case]]) -> str:
     """What comes of each case, and in how many choices, by a search."""
     rows: list[tuple[str, ...]] = [(head, "what comes of it", "in choices")]
     rows += [(name, one.anomaly.en, str(len(search(one).schedule))) for name, one in cases]

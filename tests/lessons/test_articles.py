@@ -9,7 +9,7 @@ import pytest
 from mqlab.kernel import speaking
 from mqlab.lessons.articles import PASSAGES, Passage, Sentence
 from mqlab.lessons.course.notebooks import labs_in
-from mqlab.lessons.lab15 import find_met, list_rows, open_marks, tell_others
+from mqlab.lessons.lab15 import find_met, list_rows, open_marks, tabulate_others
 from mqlab.lessons.misconceptions import MISCONCEPTIONS
 from mqlab.registry import run_scenario
 from tests.project.chinese import compare
@@ -105,7 +105,7 @@ def test_each_row_is_in_a_passage_or_named_with_a_lab() -> None:
     rows, labs = list_rows(), {lab.name[:2] for lab in labs_in(ROOT / "labs")}
     assert {verdict for _, verdict, _, _ in rows.values()} == VERDICTS
     assert len(rows) == 57 and all(lab in labs for *_, lab in rows.values())
-    here, others = find_met(), tell_others()
+    here, others = find_met(), tabulate_others()
     with speaking("zh"):
         chinese = list_rows()
     for number, (letters, verdict, says, lab) in rows.items():
@@ -131,7 +131,7 @@ def test_passages_marks_and_rows_speak_chinese(capsys: pytest.CaptureFixture[str
         out = capsys.readouterr().out
         assert "还没有圈出任何句子。" in out and "<b>这句不成立</b>：调用同时返回" in out
         assert "asks-on       只要回答是“未知”" in str(HALF)
-        assert "4    A     一张还画着 ZooKeeper 的 Kafka 架构图    过时    06" in tell_others()
+        assert "4    A     一张还画着 ZooKeeper 的 Kafka 架构图    过时    06" in tabulate_others()
         assert "没有哪句话叫 statis；这里有：half-first" in HALF.check("statis").sentence
         assert "引擎推翻的还有 3 句" in HALF.check("status").sentence
         with pytest.raises(ValueError, match="没有哪句话叫 statis"):

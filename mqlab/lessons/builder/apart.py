@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ..course.wire import Said, Wire, WireError
+from ..course.wire import Message, Wire, WireError
 from ..limits import TooLong, limit_resources, limit_time
 from .speech import SpeechError, pack, unpack
 
@@ -40,7 +40,7 @@ class Kept:
         self.states: dict[int, Any] = {}
         self.numbers: dict[Any, int] = {}
 
-    def answer(self, request: Said) -> Said:
+    def answer(self, request: Message) -> Message:
         """What becomes of a request: ("role", number, effects), ("value", what), ("loaded",),
         ("failed", words)."""
         try:
@@ -71,7 +71,7 @@ class Kept:
         except BaseException as error:  # whatever a learner's code lets fly
             return "failed", explain(error, self.file)
 
-    def _load(self, source: str, file: str, kind: str, needs: tuple[str, ...]) -> Said:
+    def _load(self, source: str, file: str, kind: str, needs: tuple[str, ...]) -> Message:
         """`needs`: the functions that it must have, of its class `kind` where that is not ""."""
         name = file.removesuffix(".py")
         module = ModuleType(name)
@@ -91,7 +91,7 @@ class Kept:
             self.takes = max(3, len(inspect.signature(self.kind.recover).parameters))
         return ("loaded",)
 
-    def _call(self, run: Callable[[], Any]) -> Said:
+    def _call(self, run: Callable[[], Any]) -> Message:
         first, second = run(), run()
         if first is None:
             return "failed", "one way through it has no `return`"
@@ -99,7 +99,7 @@ class Kept:
             return "failed", "called twice with the same values, it did two different things"
         return "value", pack(first)
 
-    def _take(self, run: Callable[[], Any]) -> Said:
+    def _take(self, run: Callable[[], Any]) -> Message:
         first, second = run(), run()
         if first is None:
             return "failed", "one way through it has no `return`"

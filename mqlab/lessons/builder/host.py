@@ -52,7 +52,7 @@ from ...kernel import (
 )
 from ...kernel.disk import MemoryDisk, MemoryLog
 from ..course.judging import ANSWER_S, Process, find_sandbox
-from ..course.wire import Said, WireError, decode_line, encode
+from ..course.wire import Message, WireError, decode_line, encode
 from .apart import Kept
 from .api import entries_of
 from .speech import SpeechError, pack, unpack
@@ -77,14 +77,14 @@ class Inside:
     def say(self, *message: Any) -> None:
         self._answer = self._kept.answer(_copy(message))
 
-    def hear(self, _seconds: float | None = None) -> Said:
+    def hear(self, _seconds: float | None = None) -> Message:
         return _copy(self._answer)
 
     def end(self) -> None:
         """Nothing is left behind: a loop without an end goes with the kernel."""
 
 
-def _copy(message: Said) -> Said:
+def _copy(message: Message) -> Message:
     """What comes through a pipe."""
     return decode_line(json.dumps(encode(message)).encode())
 
@@ -146,7 +146,7 @@ class FileHost:
     def close(self) -> None:
         self._process.end()
 
-    def _ask(self, *request: Any) -> Said:
+    def _ask(self, *request: Any) -> Message:
         try:
             self._process.wire.say(*request)
             return self._process.wire.hear(ANSWER_S)
@@ -261,7 +261,7 @@ class Host(FileHost):
         return self._known[key]
 
     def _understand(
-        self, reply: Said, before: Hosted, disk: Disk, config: KafkaConfig
+        self, reply: Message, before: Hosted, disk: Disk, config: KafkaConfig
     ) -> tuple[Hosted, Effects]:
         match reply:
             case ("role", int(number), packed):

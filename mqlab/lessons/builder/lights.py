@@ -174,14 +174,14 @@ def _look(system: BuildSystem, world: World) -> tuple[Any, ...]:
         for record in disk.log(name).read(0)
     )
     held = tuple(
-        (name, tuple(_told(batch) for batch in world.disk(name).log(name).read(0)))
+        (name, tuple(_describe(batch) for batch in world.disk(name).log(name).read(0)))
         for name in system.cluster.partitions
     )
     calls = tuple((name, _calls(world.nodes[name])) for name, _ in system.producers)
     return log, held, calls
 
 
-def _told(batch: Any) -> tuple[str, int]:
+def _describe(batch: Any) -> tuple[str, int]:
     return batch.control or ", ".join(map(str, batch.records)), batch.epoch
 
 

@@ -67,7 +67,7 @@ class ServedHost(Host):
         self.config, seen = config, latest(disk)
         reply = self._ask("recover", pack(config), pack(seen), at_ms, epoch)
         role = Hosted(-1, entries_of(seen), host=self)
-        return self._tell(role, *self._understand(reply, role, seen, config))
+        return self._log_break(role, *self._understand(reply, role, seen, config))
 
     def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
         if isinstance(event, Request):
@@ -84,12 +84,12 @@ class ServedHost(Host):
         seen = latest(disk)
         reply = self._ask("serve", role.number, pack(event), pack(seen))
         before = replace(role.hear(event), entries=entries_of(seen))
-        new, effects = self._tell(role, *self._understand(reply, before, seen, self.config))
+        new, effects = self._log_break(role, *self._understand(reply, before, seen, self.config))
         if new.broken and isinstance(event, Request):
             effects = (refuse(event),)
         return new, effects
 
-    def _tell(self, old: Hosted, new: Hosted, effects: Effects) -> tuple[Hosted, Effects]:
+    def _log_break(self, old: Hosted, new: Hosted, effects: Effects) -> tuple[Hosted, Effects]:
         if new.broken and not old.broken:
             log.error(
                 "your coordinator does no more: %s. Mend it, check it (mqlab build check), and "

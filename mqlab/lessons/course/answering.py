@@ -15,7 +15,7 @@ from typing import Any
 from ...rocketmq.application.listener import Db
 from ..foreign import find_foreign
 from ..limits import TooLong, limit_time, pause_limit
-from .wire import PLAIN, Odd, Said, Wire
+from .wire import PLAIN, Message, Odd, Wire
 
 LIMIT_S = 1.0
 
@@ -30,9 +30,9 @@ class Answering:
         """Say the value, then answer what is asked until the judge says that it has done."""
         self._wire.say("value", plain(getattr(self._answer, "order", self._answer)))
         while (request := self._wire.hear())[0] != "done":
-            self._wire.say(*self._said(str(request[0]), request[1:]))
+            self._wire.say(*self._reply(str(request[0]), request[1:]))
 
-    def _said(self, kind: str, arguments: Said) -> Said:
+    def _reply(self, kind: str, arguments: Message) -> Message:
         """What the answer does with what the judge wants of it."""
         match kind:
             case "call":
@@ -61,13 +61,13 @@ class Answering:
         execute, check = self._answer
         return execute if method == "execute" else check
 
-    def _ask(self, call: str, given: tuple[Any, ...]) -> Said:
+    def _ask(self, call: str, given: tuple[Any, ...]) -> Message:
         with pause_limit():
             self._wire.say("ask", call, tuple(plain(one) for one in given))
             return self._wire.hear()
 
 
-def _outcome(run: Callable[[], Any]) -> Said:
+def _outcome(run: Callable[[], Any]) -> Message:
     try:
         with limit_time(LIMIT_S):
             return "returned", plain(run())
@@ -111,7 +111,7 @@ class RemoteApp:
     """The `app` of lab 08 on this side, and what lab 03 asks of `db` and `memory`: every call goes
     to the judge."""
 
-    def __init__(self, ask: Callable[[str, tuple[Any, ...]], Said]) -> None:
+    def __init__(self, ask: Callable[[str, tuple[Any, ...]], Message]) -> None:
         self._ask = ask
         self._left = False
 

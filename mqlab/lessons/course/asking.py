@@ -19,10 +19,10 @@ from ..foreign import Elsewhere
 from ..kafka.systems.loop import Abortable, App, Endless, Order, PriceUnknown, Refused
 from ..limits import TooLong
 from ..rocketmq.exercises.careful import perform
-from .wire import Said, WireError
+from .wire import Message, WireError
 
 #: says something to the process with the answer, and returns what it says to that
-Ask = Callable[..., Said]
+Ask = Callable[..., Message]
 CALLS = (
     *("poll", "seek", "commit_offsets", "begin", "send", "flush"),
     *("send_offsets", "commit", "abort", "income"),
@@ -41,7 +41,7 @@ LEAVING = {kind.__name__: kind for kind in (Abortable, PriceUnknown, Refused)}
 
 
 #: in place of what a function does next: it is not what it did before
-DIFFERS: Said = (
+DIFFERS: Message = (
     "raised",
     ("NotRepeatable", "run twice with the same answers, it did not do the same"),
 )
@@ -75,7 +75,7 @@ def call_rule(ask: Ask, *given: Any) -> Any:
     return _value(ask("call", *given))
 
 
-def _value(reply: Said) -> Any:
+def _value(reply: Message) -> Any:
     """What a function returned, or what it raised, raised again."""
     match reply:
         case ("returned", value):
@@ -96,12 +96,12 @@ class Work:
     come to its end is run once more, and must come to the same."""
 
     ask: Ask
-    next: dict[tuple[Said, ...], Said] = field(default_factory=dict)
-    at: tuple[Said, ...] | None = None  # how far the run that is open there has come
+    next: dict[tuple[Message, ...], Message] = field(default_factory=dict)
+    at: tuple[Message, ...] | None = None  # how far the run that is open there has come
 
-    def run(self, begins: Said, perform: Callable[[str, Said], Said]) -> Any:
+    def run(self, begins: Message, perform: Callable[[str, Message], Message]) -> Any:
         """Begin a run there, and perform each call that it makes; what it returns."""
-        heard: tuple[Said, ...] = (begins,)
+        heard: tuple[Message, ...] = (begins,)
         while True:
             if heard not in self.next:
                 self.next[heard] = self._advanced(heard)
@@ -110,7 +110,7 @@ class Work:
                 return _value(step)
             heard = (*heard, perform(*step[1:]))
 
-    def _advanced(self, heard: tuple[Said, ...]) -> Said:
+    def _advanced(self, heard: tuple[Message, ...]) -> Message:
         """What the function does after these results."""
         if self.at is None or self.at != heard[:-1]:
             step = self._replay(heard)
@@ -122,7 +122,7 @@ class Work:
         self.at = heard
         return step
 
-    def _replay(self, heard: tuple[Said, ...]) -> Said:
+    def _replay(self, heard: tuple[Message, ...]) -> Message:
         """What it does after these results when it is run from its first line."""
         self.leave()
         for count, result in enumerate(heard, 1):
@@ -138,7 +138,7 @@ class Work:
             self._swap(("leave",))
             self.at = None
 
-    def _swap(self, message: Said) -> Said:
+    def _swap(self, message: Message) -> Message:
         return self.ask(*message)
 
 
@@ -147,7 +147,7 @@ def run_loop(work: Work, app: App) -> None:
     work.run(("work",), partial(_called_app, app))
 
 
-def _called_app(app: App, call: str, given: Said) -> Said:
+def _called_app(app: App, call: str, given: Message) -> Message:
     """A call of the student's `app`, made on the real one."""
     if call not in CALLS:
         raise AttributeError(f"`app` has no call `{call}`")
@@ -177,7 +177,7 @@ def build_listener(work: Work, method: str) -> Elsewhere:
     return Elsewhere(run, find_foreign)
 
 
-def _called_db(db: Db, memory: MutableMapping[str, Any], call: str, given: Said) -> Said:
+def _called_db(db: Db, memory: MutableMapping[str, Any], call: str, given: Message) -> Message:
     """A call of the student's `db` or `memory`, made on the real one."""
     try:
         if call in RECALLS:

@@ -67,12 +67,12 @@ def _answers(notebook: Notebook, lab: str, student: str) -> Iterator[Answer]:
             points, of = utils.determine_grade(cell)
             if points is None:
                 continue  # a person grades it
-            message = "" if points == of else _said(cell) if written else NOTHING
+            message = "" if points == of else _first_line(cell) if written else NOTHING
             grade_id = cell.metadata["nbgrader"]["grade_id"]
             yield Answer(lab, grade_id, student, points, of, _belief(message), message)
 
 
-def _said(cell: Notebook) -> str:
+def _first_line(cell: Notebook) -> str:
     """The first line of what the check said, or of the error that kept it from judging."""
     for error in _errors(cell):
         first: str = PREFIX.sub("", error.evalue.strip().partition("\n")[0], count=1)

@@ -25,7 +25,7 @@ from ..limits import pause_limit
 from .asking import Ask, build_answer
 from .graded import find_exercise
 from .known import Known
-from .wire import Said, Wire, WireError
+from .wire import Message, Wire, WireError
 
 APART = (sys.executable, "-I", "-m", "mqlab.lessons.course.apart")
 #: tried in this order: a machine, or its administrator, may allow less
@@ -154,7 +154,7 @@ class _Talk:
         self._until = time.monotonic() + JUDGE_S
         self._is_inside = False
 
-    def ask(self, *message: Any) -> Said:
+    def ask(self, *message: Any) -> Message:
         if message[0] not in INSIDE:
             self.leave()
         answer = self._swap(*message)
@@ -166,7 +166,7 @@ class _Talk:
             self._is_inside = False
             self._swap("leave")
 
-    def _swap(self, *message: Any) -> Said:
+    def _swap(self, *message: Any) -> Message:
         if time.monotonic() > self._until:
             raise Lost(f"its answers took more than {JUDGE_S:.0f} s")
         try:
@@ -182,7 +182,7 @@ class Lost(BaseException):
     the student's function raised."""
 
 
-def _read_ran(reply: Said, count: int) -> Ran:
+def _read_ran(reply: Message, count: int) -> Ran:
     """What became of the cells; WireError where that is not told."""
     match reply:
         case ("ran", tuple(cells)) if len(cells) == count:

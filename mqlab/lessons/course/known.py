@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .asking import Ask
-from .wire import Said, encode
+from .wire import Message, encode
 
 Verdict = tuple[bool, str]
 
@@ -23,7 +23,7 @@ Verdict = tuple[bool, str]
 class _Node:
     """What is asked here and where each answer to it leads, or the verdict."""
 
-    question: Said | None = None
+    question: Message | None = None
     next: dict[str, _Node] = field(default_factory=dict)
     verdict: Verdict | None = None
 
@@ -45,7 +45,7 @@ class Known:
             return known
         node = tree
 
-        def noted(*question: Any) -> Said:
+        def noted(*question: Any) -> Message:
             nonlocal node
             answer = ask(*question)
             node.question = question

@@ -44,7 +44,7 @@ def find_predictions(course: Course, beliefs: Beliefs) -> list[Prediction]:
     return [
         prediction
         for lab in course.labs()
-        for questions in [_asked_in(lab)]
+        for questions in [_questions_in(lab)]
         for path in sorted(course.folder.glob(f"submitted/*/{lab}/{lab}.ipynb"))
         for prediction in _predictions(path, lab, questions, beliefs)
     ]
@@ -60,7 +60,7 @@ def read_beliefs(labs: Sequence[Lab]) -> Beliefs:
     }
 
 
-def _asked_in(lab: str) -> Mapping[str, Question]:
+def _questions_in(lab: str) -> Mapping[str, Question]:
     try:
         return load_questions(lab[:2])
     except ValueError:

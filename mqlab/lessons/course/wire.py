@@ -16,7 +16,7 @@ from typing import Any
 
 MOST_BYTES = 1_000_000  # of a line
 PLAIN = (int, str, bool, type(None))
-Said = tuple[Any, ...]
+Message = tuple[Any, ...]
 
 
 class WireError(Exception):
@@ -49,7 +49,7 @@ class Wire:
         except OSError as error:
             raise WireError("it has ended") from error
 
-    def hear(self, seconds: float | None = None) -> Said:
+    def hear(self, seconds: float | None = None) -> Message:
         """The next line; WireError after so many seconds without one."""
         until = None if seconds is None else time.monotonic() + seconds
         while b"\n" not in self._read:
@@ -82,7 +82,7 @@ def encode(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be sent")
 
 
-def decode_line(line: bytes) -> Said:
+def decode_line(line: bytes) -> Message:
     """A line that `Wire.say` wrote, or somebody who pretends to be it; WireError."""
     try:
         message = decode(json.loads(line))

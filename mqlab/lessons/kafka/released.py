@@ -97,14 +97,14 @@ class HeldPayment:
     """An unmodified client pays once, by a transaction, and each request of it waits for you."""
 
     def __init__(self) -> None:
-        self._said = why_not()
-        if self._said:
+        self._end = why_not()
+        if self._end:
             return
         from mqlab_widgets import Follow
 
         self.broker = serve(pace_ms=20)
         self.follow = Follow(self.broker, hold=True)
-        self._said = "the client still waits"
+        self._end = "the client still waits"
         self._thread = threading.Thread(target=self._pay, daemon=True)
         self._thread.start()
 
@@ -115,23 +115,23 @@ class HeldPayment:
             producer.begin_transaction()
             producer.produce("payments", ORDERS[0])
             producer.commit_transaction(600)
-            self._said = "commit_transaction: ok"
+            self._end = "commit_transaction: ok"
         except client().KafkaException as error:
-            self._said = f"the client gave up: {error.args[0].name()}"
+            self._end = f"the client gave up: {error.args[0].name()}"
 
     def finish(self) -> str:
         """Let go what still waits, and say what the client was told and what was stored."""
         if why_not():
-            return self._said
+            return self._end
         self.follow.stop()
         self._thread.join(WAIT_S)
         stored = read_all(self.broker.address, "payments")
         self.broker.stop()
-        return f"{self._said}; a reader with read_committed gets {stored}"
+        return f"{self._end}; a reader with read_committed gets {stored}"
 
     def _ipython_display_(self) -> None:
         if why_not():
-            print(self._said)
+            print(self._end)
         else:
             self.follow._ipython_display_()
 

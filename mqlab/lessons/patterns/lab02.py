@@ -30,8 +30,8 @@ __all__ = [
     "kill_everywhere",
     "list_told",
     "open_bank",
-    "tell_red",
-    "tell_traps",
+    "describe_red",
+    "tabulate_traps",
 ]
 
 #: model → what it gives up, as a claim that a search refutes
@@ -81,7 +81,7 @@ def list_told(trace: Trace, node: str = "app") -> list[str]:
     return [f.text.en for f in trace if f.node == node and f.kind is FactKind.RETURN]
 
 
-def tell_red(verdict: Verdict) -> str:
+def describe_red(verdict: Verdict) -> str:
     """Which lights a search found red, and in how few choices."""
     examples = verdict.counterexamples.values()
     red = [str(BREAKS(light=in_words(one.property), n=len(one.schedule))) for one in examples]
@@ -98,7 +98,7 @@ def compare_models() -> str:
     return columns(rows)
 
 
-def tell_traps() -> str:
+def tabulate_traps() -> str:
     """The traps of TCC, by a search."""
     rows: list[tuple[str, ...]] = [("a service without", "what happens", "in choices")]
     for case in TRAPS:

@@ -11,7 +11,7 @@ from ...pulsar.picture.ledgers import read_entries
 from ...pulsar.topic import Topic
 from ...registry import run_scenario
 from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
-from ...registry.searches import tell_cases
+from ...registry.searches import tabulate_cases
 from ...scenario.language import ScenarioError
 from ..atlas.map_panel import broker_map
 from ..menus import list_safeguards
@@ -40,9 +40,9 @@ __all__ = [
     "measure_waiting",
     "read_recording",
     "receive_all",
-    "tell_buffer",
-    "tell_needed",
-    "tell_unpromised",
+    "describe_buffer",
+    "tabulate_needed",
+    "tabulate_unpromised",
 ]
 
 REQUESTS = ("NewTxn", "AddPartitionToTxn", "AddSubscriptionToTxn", "EndTxn ")
@@ -80,7 +80,7 @@ def list_entries(story: str, partition: str = "orders-0") -> list[tuple[str, str
     return rows
 
 
-def tell_buffer(story: str, partition: str = "orders-0") -> str:
+def describe_buffer(story: str, partition: str = "orders-0") -> str:
     """What the buffer of a partition knows when a story is over; no message is in it."""
     buffer = _read_topic(run_scenario(story), partition).buffer
     ongoing = ", ".join(f"{txn} from {at}" for txn, at in buffer.ongoing) or "nothing"
@@ -184,11 +184,11 @@ UNPROMISED = (
 )
 
 
-def tell_needed() -> str:
+def tabulate_needed() -> str:
     """What breaks without each safeguard, by the shortest run that a search finds now."""
-    return tell_cases("without", [(name, SAFEGUARD_CASES[name]) for name in NEEDED])
+    return tabulate_cases("without", [(name, SAFEGUARD_CASES[name]) for name in NEEDED])
 
 
-def tell_unpromised() -> str:
+def tabulate_unpromised() -> str:
     """What even Pulsar does not promise, by the shortest run that a search finds now."""
-    return tell_cases("with everything on", [(name, CLAIM_CASES[name]) for name in UNPROMISED])
+    return tabulate_cases("with everything on", [(name, CLAIM_CASES[name]) for name in UNPROMISED])

@@ -12,7 +12,7 @@ from ...pulsar.config import CURSORS, name_pending_ack_log
 from ...pulsar.messages import PendingAckEntry, TransactionMetadataEntry
 from ...registry import run_scenario, scenario
 from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
-from ...registry.searches import tell_cases
+from ...registry.searches import tabulate_cases
 from ...registry.tables import columns, list_calls
 from ..beside import put_beside
 from ..java import ask_java, open_pulsar
@@ -50,7 +50,7 @@ __all__ = [
     "receive_last",
     "redeliver_to_java",
     "store_repeated",
-    "tell_searches",
+    "tabulate_searches",
     "zombie",
     "zombie_ends",
 ]
@@ -274,12 +274,13 @@ NEEDED = ("pending_ack_conflict", "pending_ack_log", "pending_ack_filter", "rede
 UNPROMISED = ("zombie", "send-again", "error-and-committed")
 
 
-def tell_searches() -> str:
+def tabulate_searches() -> str:
     """What breaks without a safeguard, and what even Pulsar does not promise: the shortest run of
     each. The searches run when this is called."""
     without = [(name, SAFEGUARD_CASES[name]) for name in NEEDED]
     claims = [(name, CLAIM_CASES[name]) for name in UNPROMISED]
-    return "\n\n".join((tell_cases("without", without), tell_cases("with everything on", claims)))
+    tables = tabulate_cases("without", without), tabulate_cases("with everything on", claims)
+    return "\n\n".join(tables)
 
 
 # ---- beside Kafka ----------------------------------------------------------------------------

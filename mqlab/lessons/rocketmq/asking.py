@@ -36,7 +36,7 @@ BROADCASTING = Words(
 )
 
 
-def tell_first_questions() -> str:
+def tabulate_first_questions() -> str:
     """When an order is asked about first whose end is lost, by the second at which it was sent;
     the last one has an immunity of its own."""
     rows = []
@@ -67,7 +67,7 @@ run app: send-in-transaction orders-0 {ORDER}
 """
 
 
-def tell_who_answers() -> str:
+def tabulate_answerers() -> str:
     """Who is asked, and what is left, with a listener that looks the row up and with one that
     keeps a note in its process."""
     rows = []
@@ -98,7 +98,7 @@ def come_back() -> Trace:
     return scenario(story, recorded="nobody-to-ask")
 
 
-def tell_registrations() -> str:
+def tabulate_registrations() -> str:
     """What becomes of the half when the service is back, by when a producer registers."""
     rows = []
     for name, version, rounds in [
@@ -126,7 +126,7 @@ LATER = {
 }
 
 
-def tell_the_limit() -> str:
+def describe_limit() -> str:
     """The questions about a half that nobody ever decides, and what still delivers it."""
     run = scenario(UNKNOWN)
     questions = list_questions(run)
@@ -153,7 +153,7 @@ ROLLBACKS = {
 }
 
 
-def tell_rollbacks() -> str:
+def tabulate_rollbacks() -> str:
     """What a rollback leaves in the broker, and whether the next round asks about it."""
     rows = []
     for name, (off, lose, then) in ROLLBACKS.items():
@@ -204,7 +204,7 @@ ACCIDENTS = {
 }
 
 
-def tell_duplicates() -> str:
+def tabulate_duplicates() -> str:
     """Three accidents that lead to two messages, and how often accounting counts the order."""
     rows = []
     for name, story in ACCIDENTS.items():
@@ -232,7 +232,7 @@ run accounting: consume
 """
 
 
-def tell_deliveries() -> str:
+def tabulate_deliveries() -> str:
     """When a message is delivered that accounting can never process, and what is left of it. The
     deliveries 5 to 15 are left out: each waits longer than the one before."""
     times, left = list_deliveries()
@@ -249,7 +249,7 @@ def tell_deliveries() -> str:
     return "\n".join((table("delivery | after | waited", rows), end, more))
 
 
-def tell_taken_back() -> str:
+def describe_taken_back() -> str:
     """An order whose message is dead, and the one that takes it back."""
     run = scenario(TAKEN_BACK)
     rows = "  ".join(" ".join(row) for row in run.snapshot(-1).tables[0].rows)
@@ -257,7 +257,7 @@ def tell_taken_back() -> str:
     return f"rows:       {rows}\naccounting: {answer}"
 
 
-def tell_delayed() -> str:
+def describe_delayed() -> str:
     """What the two clients make of a transactional message with a delay of a minute."""
     lines = []
     for release in ("5.5", "4.9"):

@@ -52,7 +52,7 @@ class OrderDeskSystem(OrderServiceSystem):
 
     def snapshot(self, world: World) -> Snapshot:
         seen = super().snapshot(world)
-        answers = Table(CUSTOMERS(), COLUMNS, tuple(sorted(self.list_told(world))))
+        answers = Table(CUSTOMERS(), COLUMNS, tuple(sorted(self.list_answers(world))))
         return replace(seen, tables=(answers, *seen.tables))
 
     @cached_property
@@ -68,18 +68,18 @@ class OrderDeskSystem(OrderServiceSystem):
         rows = world.disk(self.config.database).table(TABLE)
         return all(
             answer == NOT_KNOWN or (answer == PLACED) == (order in rows)
-            for order, answer in self.list_told(world)
+            for order, answer in self.list_answers(world)
         )
 
     def _is_certain(self, world: World) -> bool:
-        return any(answer != NOT_KNOWN for _, answer in self.list_told(world))
+        return any(answer != NOT_KNOWN for _, answer in self.list_answers(world))
 
     def _looks_at(self, name: str, node: NodeState) -> Hashable:
         if name == self.config.database:
             return node.disk
         return node.app.results if node.app is not None else None
 
-    def list_told(self, world: World) -> Iterator[tuple[str, str]]:
+    def list_answers(self, world: World) -> Iterator[tuple[str, str]]:
         """Each order whose call has returned, with what its customer was told."""
         for node, _ in self.producers:
             app = world.nodes[node].app

@@ -59,9 +59,9 @@ __all__ = [
     "read_recording",
     "send_from_java",
     "table",
-    "tell_deaths",
-    "tell_safeguards",
-    "tell_statuses",
+    "tabulate_deaths",
+    "tabulate_safeguards",
+    "tabulate_statuses",
 ]
 
 #: the shop's own listener, of which this lab asks for the first function and lab 04 for both
@@ -125,7 +125,7 @@ def _bits(message: Message) -> str:
     return f"{bits} {TransactionType(bits).name.removesuffix('_TYPE')}"
 
 
-def tell_statuses() -> str:
+def tabulate_statuses() -> str:
     """What the client does with each status of the half."""
     rows = []
     for status, story in STATUSES.items():
@@ -137,7 +137,7 @@ def tell_statuses() -> str:
     return table("the half is stored with | local transaction runs | it ends with", rows)
 
 
-def tell_deaths(listener: Pair) -> str:
+def tabulate_deaths(listener: Pair) -> str:
     """The sender killed at each of its steps, over an SQLite file; its twin is asked afterwards.
     Deaths before the half has left are all alike: one of them is told."""
     rows = []
@@ -163,7 +163,7 @@ def keep_orders(path: Path | str, many: int = 4) -> Trace:
     return run.trace
 
 
-def tell_safeguards(*names: str) -> str:
+def tabulate_safeguards(*names: str) -> str:
     """What breaks without each of these, and in how few choices; and with everything on."""
     rows = []
     for name in names:

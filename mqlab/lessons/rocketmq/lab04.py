@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ...registry.cases.rocketmq import CLAIM_CASES, SAFEGUARD_CASES
-from ...registry.searches import tell_cases
+from ...registry.searches import tabulate_cases
 from ...registry.tables import in_words, table
 from ..java import ask_java, open_rocketmq
 from ..laid import Laid
@@ -14,15 +14,15 @@ from ..silence import compare_silence
 from ..steps import first
 from .asking import (
     come_back,
-    tell_delayed,
-    tell_deliveries,
-    tell_duplicates,
-    tell_first_questions,
-    tell_registrations,
-    tell_rollbacks,
-    tell_taken_back,
-    tell_the_limit,
-    tell_who_answers,
+    describe_delayed,
+    describe_limit,
+    describe_taken_back,
+    tabulate_answerers,
+    tabulate_deliveries,
+    tabulate_duplicates,
+    tabulate_first_questions,
+    tabulate_registrations,
+    tabulate_rollbacks,
 )
 from .endings import look_back, wait_for_checks
 from .exercises.answering import LISTENER
@@ -47,18 +47,18 @@ __all__ = [
     "in_words",
     "look_back",
     "read_recording",
-    "tell_claims",
-    "tell_delayed",
-    "tell_deliveries",
-    "tell_duplicates",
-    "tell_first_questions",
-    "tell_registrations",
-    "tell_rollbacks",
-    "tell_safeguards",
-    "tell_shares",
-    "tell_taken_back",
-    "tell_the_limit",
-    "tell_who_answers",
+    "tabulate_claims",
+    "describe_delayed",
+    "tabulate_deliveries",
+    "tabulate_duplicates",
+    "tabulate_first_questions",
+    "tabulate_registrations",
+    "tabulate_rollbacks",
+    "tabulate_safeguards",
+    "tabulate_shares",
+    "describe_taken_back",
+    "describe_limit",
+    "tabulate_answerers",
     "wait_for_checks",
 ]
 
@@ -69,14 +69,14 @@ NEEDED = (
 )
 
 
-def tell_safeguards() -> str:
+def tabulate_safeguards() -> str:
     """What breaks without each safeguard, and in how few choices; the search runs now."""
-    return tell_cases("without", [(name, SAFEGUARD_CASES[name]) for name in NEEDED])
+    return tabulate_cases("without", [(name, SAFEGUARD_CASES[name]) for name in NEEDED])
 
 
-def tell_claims() -> str:
+def tabulate_claims() -> str:
     """What even RocketMQ does not promise: the shortest run of each; the search runs now."""
-    return tell_cases("with everything on", CLAIM_CASES.items())
+    return tabulate_cases("with everything on", CLAIM_CASES.items())
 
 
 # ---- how often check-back helps ----------------------------------------------------------
@@ -103,7 +103,7 @@ def count_shares() -> dict[str, list[Outcomes]]:
     }
 
 
-def tell_shares() -> str:
+def tabulate_shares() -> str:
     """The share of orders with a row whose message comes, and how many come twice."""
     shares = count_shares()
     rows = [

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from mqlab_widgets import Compare
 
 from ...registry.tables import table
+from ...registry.ways import join
 from ..beside import put_beside
 
 NOTHING, HIDDEN, DECIDED = "before anything is written", "written, not decided", "decided"
@@ -60,10 +61,10 @@ def play_both(killed: str = DECIDED, sinks: str = RULE) -> Compare:
     held = list(MOMENTS)[: list(MOMENTS).index(killed) + 1]
     left, right = COMMIT_RULES[sinks]
     return put_beside(
-        _tell(
+        _write_story(
             BARRIERS.format(off=left), [MOMENTS[m][0] for m in held], "sink", "fire jm checkpoint"
         ),
-        _tell(
+        _write_story(
             BATCHES.format(off=right),
             [MOMENTS[m][1] for m in held],
             "driver",
@@ -83,10 +84,10 @@ def compare_outputs(sinks: str) -> str:
     return table("killed | output of Flink's job | of Spark's", rows)
 
 
-def _tell(begin: str, held: Sequence[str], dies: str, again: str) -> str:
+def _write_story(begin: str, held: Sequence[str], dies: str, again: str) -> str:
     """Up to the last of what is held back, one by one; then the kill, the restart, and the next
     checkpoint or batch."""
     first = [begin + "\n".join(f"hold {message}" for message in held)]
     steps = [f"release {message}" for message in held[:-1]]
     rest = [f"kill {dies}", f"restart {dies}", again]
-    return "\n---\n\n".join([*first, *steps, *rest]) + "\n---\n"
+    return join([*first, *steps, *rest])

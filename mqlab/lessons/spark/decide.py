@@ -315,10 +315,10 @@ class Deciding(Hinted):
             for story in self.stories:
                 outcome = story.play(rule)
                 if story.refutes(outcome):
-                    return self._named(rule, _told(story, outcome), story.run(outcome))
+                    return self._named(rule, _describe_story(story, outcome), story.run(outcome))
             for progress, batch, right in (*self.pairs, *(self.unseen if graded else ())):
                 if (answer := rule(progress, batch)) != right:
-                    return self._named(rule, _said(progress, batch, answer, right))
+                    return self._named(rule, _describe_answer(progress, batch, answer, right))
         except RuleError as error:
             return Verdict(False, error.text)
         return Verdict(True, RIGHT)
@@ -350,17 +350,17 @@ class Remembered:
         return self.known[pair]
 
 
-def _said(progress: object, batch: object, answer: object, right: str) -> Text:
+def _describe_answer(progress: object, batch: object, answer: object, right: str) -> Text:
     call = f"decide({progress}, {batch})"
     if answer not in ("write", "skip", "stop"):
         return ODD(call=call, answer=repr(answer), answers='"write", "skip", "stop"')
     return GAVE(call=call, answer=answer, right=right)
 
 
-def _told(story: Story, outcome: Outcome) -> Text:
+def _describe_story(story: Story, outcome: Outcome) -> Text:
     """What the rule did, what sum came out, and why that is wrong."""
     did = next(
-        _said(progress, batch, answer, right)
+        _describe_answer(progress, batch, answer, right)
         for progress, batch, answer in outcome.decisions
         if answer != (right := right_answer(progress, batch))
     )

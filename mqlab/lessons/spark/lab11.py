@@ -10,7 +10,7 @@ from .clocks import COMMIT_RULES, MOMENTS, compare_outputs, play_both
 from .decide import DECIDE, HALF_HOUR, KILLED, STEPS, amounts_of_batches, pounds
 from .flink_kills import recorded_kills
 from .kill_bench import GONE, KEPT, Bench, bestsellers, copies
-from .levels import tell_levels
+from .levels import tabulate_levels
 from .sink_kills import KILL_MOMENTS, KILL_SINKS, play_sink
 from .two_phase import RESUME
 
@@ -40,5 +40,5 @@ __all__ = [
     "pounds",
     "recorded_kills",
     "serve",
-    "tell_levels",
+    "tabulate_levels",
 ]

@@ -6,7 +6,7 @@ from ...registry.tables import columns
 from ...spark.levels import read_first
 
 
-def tell_levels(address: str) -> str:
+def tabulate_levels(address: str) -> str:
     """As a table: what a consumer of librdkafka gets first of an aborted and a committed record, by
     the isolation.level that it sets."""
     rows = [(level or "nothing", first) for level, first in read_first(address).items()]

@@ -121,7 +121,7 @@ def stub(five: Five, known: int, batch: Seen) -> str:
 
 def test_what_is_no_rule_is_told_so() -> None:
     assert "nothing is written yet" in str(ACCEPT.check(stub))
-    assert 'the answers are "append", "duplicate" and "refuse"' in str(
+    assert 'the answers are "append", "duplicate", "refuse"' in str(
         ACCEPT.check(lambda five, known, batch: "yes")
     )
     assert ACCEPT.hint(1) != ACCEPT.hint(2)

@@ -155,7 +155,7 @@ def stub(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
 
 def test_what_is_no_rule_is_told_so() -> None:
     assert "nothing is written yet" in str(check(ADMIT, stub))
-    assert "the answers are ok, PRODUCER_FENCED" in str(check(ADMIT, lambda *given: "no"))
+    assert 'the answers are "ok", "PRODUCER_FENCED"' in str(check(ADMIT, lambda *given: "no"))
     assert ADMIT.hint(1) != ADMIT.hint(2)
     with pytest.raises(ValueError, match="hints 1 to 2"):
         ADMIT.hint(3)

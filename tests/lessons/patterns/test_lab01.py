@@ -176,7 +176,7 @@ def test_each_belief_hears_its_own_sentence_and_sees_its_own_run(belief: object)
     ("rule", "says"),
     [
         (lambda *given: None, "nothing is written yet"),
-        (lambda *given: "maybe", 'the answers are "count" and "skip"'),
+        (lambda *given: "maybe", 'the answers are "count", "skip"'),
         (lambda p, b, o, n, a: "skip" if a or n in b else "count", "none lost"),
     ],
 )

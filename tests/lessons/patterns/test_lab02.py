@@ -15,7 +15,7 @@ from mqlab.kernel import speaking
 from mqlab.lessons.check import Belief
 from mqlab.lessons.patterns.exercises.effects import EFFECTS, find_faults
 from mqlab.lessons.patterns.exercises.fence import BELIEFS, FENCE, SAMPLES, right
-from mqlab.lessons.patterns.lab02 import GIVEN_UP, TRAPS, compare_models, open_bank, tell_red
+from mqlab.lessons.patterns.lab02 import GIVEN_UP, TRAPS, compare_models, describe_red, open_bank
 from mqlab.lessons.patterns.two_files import ONE_PHASE, TWO_PHASES, TwoFiles, kill_after
 from mqlab.registry import system
 from tests.project.sources import ROOT
@@ -162,9 +162,9 @@ def test_the_traps_are_four() -> None:
 def test_what_a_search_found_red_is_told_in_both_languages() -> None:
     waiting = system("two_phase claims=never_blocked 'app=commit T1'")
     found = explore(waiting, Budget(kills=1, killable=("tm",), retries=1))
-    assert tell_red(found) == "“never blocked” breaks in 3 choices"
+    assert describe_red(found) == "“never blocked” breaks in 3 choices"
     calm = explore(waiting, Budget())
-    assert tell_red(calm) == "nothing breaks"
+    assert describe_red(calm) == "nothing breaks"
     with speaking("zh"):
-        assert tell_red(found) == "“从不阻塞”经过 3 个选择就不成立"
-        assert tell_red(calm) == "全部成立"
+        assert describe_red(found) == "“从不阻塞”经过 3 个选择就不成立"
+        assert describe_red(calm) == "全部成立"

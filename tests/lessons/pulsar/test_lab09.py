@@ -21,6 +21,7 @@ from mqlab.lessons.pulsar.exercises.reading import READING, look, send_now
 from mqlab.lessons.pulsar.exercises.recovering import BELIEFS as RECOVERY_BELIEFS
 from mqlab.lessons.pulsar.exercises.recovering import RECOVERY, recover
 from mqlab.lessons.pulsar.lab09 import (
+    describe_buffer,
     list_answers,
     list_entries,
     list_frontiers,
@@ -29,9 +30,8 @@ from mqlab.lessons.pulsar.lab09 import (
     list_records,
     measure_waiting,
     receive_all,
-    tell_buffer,
-    tell_needed,
-    tell_unpromised,
+    tabulate_needed,
+    tabulate_unpromised,
 )
 from mqlab.registry import run_scenario, scenario
 
@@ -81,8 +81,8 @@ def test_each_entry_has_its_fate() -> None:
 
 
 def test_the_buffer_in_words() -> None:
-    assert tell_buffer(BOTH) == "Ready: open (0,1) from 2; aborted (0,0); maxReadPosition 1"
-    assert tell_buffer("system pulsar").startswith("NoSnapshot: open nothing; aborted nothing")
+    assert describe_buffer(BOTH) == "Ready: open (0,1) from 2; aborted (0,0); maxReadPosition 1"
+    assert describe_buffer("system pulsar").startswith("NoSnapshot: open nothing; aborted nothing")
 
 
 def test_the_end_and_max_read_position_after_each_entry() -> None:
@@ -116,7 +116,7 @@ def test_whatever_is_sent_behind_the_open_order_waits_with_it() -> None:
 
 
 def test_every_safeguard_of_the_table_is_found_necessary() -> None:
-    without, promised = tell_needed(), tell_unpromised()
+    without, promised = tabulate_needed(), tabulate_unpromised()
     assert len(without.splitlines()) == 2 + 8
     assert len(promised.splitlines()) == 2 + 6
     assert "stale-write" in promised and "lost write" in promised

@@ -26,8 +26,8 @@ from mqlab.lessons.rocketmq.lab03 import (
     keep_orders,
     list_calls,
     list_commit_log,
-    tell_deaths,
-    tell_statuses,
+    tabulate_deaths,
+    tabulate_statuses,
 )
 from mqlab.lessons.rocketmq.systems import SERVICES
 from mqlab.registry import scenario, system
@@ -192,7 +192,7 @@ def test_one_message_three_times() -> None:
 
 
 def test_only_send_ok_lets_the_local_transaction_run() -> None:
-    told = {row[0]: row[1:] for row in rows_of(tell_statuses())}
+    told = {row[0]: row[1:] for row in rows_of(tabulate_statuses())}
     assert told.pop("SEND_OK") == ["yes", "COMMIT_MESSAGE"]
     assert set(told) == {*SendStatus} - {"SEND_OK"}
     assert all(rest == ["no", "ROLLBACK_MESSAGE"] for rest in told.values())
@@ -200,7 +200,7 @@ def test_only_send_ok_lets_the_local_transaction_run() -> None:
 
 def test_the_row_decides_whoever_dies() -> None:
     """Before the row nothing comes; from the row on the message does."""
-    lines = rows_of(tell_deaths(SERVICES["right"]))
+    lines = rows_of(tabulate_deaths(SERVICES["right"]))
     assert [line[-1] for line in lines] == ["–"] * 3 + ["580538"] * 3
 
 

@@ -89,7 +89,7 @@ def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:
             records = world.disk(sub.partition).log(sub.log).read(0)
             ended = {str(one.txn) for one in records if one.op != ACK}
             acked = {at for at in held if sub.cursor.is_deleted(at)}
-            return _tell_difference(held, granted, acked, ended)
+            return _explain_difference(held, granted, acked, ended)
         if claim == "pending kept":
             topic = world.role(sub.partition)
             fresh = topic.begin_subscription(sub.name)
@@ -98,7 +98,7 @@ def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:
     return TO_THE_END
 
 
-def _tell_difference(held: Held, granted: Held, acked: set[int], ended: set[str]) -> Text:
+def _explain_difference(held: Held, granted: Held, acked: set[int], ended: set[str]) -> Text:
     at = min(at for at in {*held, *granted} if held.get(at) != granted.get(at))
     has, should = held.get(at), granted.get(at)
     if has in ended:

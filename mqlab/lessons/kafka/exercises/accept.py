@@ -13,6 +13,7 @@ from typing import Any
 
 from ....explore import Budget
 from ....kernel import System, Text
+from ...check import expect_word
 from ...trials import Stories
 from ..systems.ruled import put_rule
 
@@ -254,22 +255,12 @@ HINTS = (
 )
 
 
-FORM = Text(
-    'the answers are "append", "duplicate" and "refuse"', '可答 "append"、"duplicate" 或 "refuse"'
-)
-
-
-def _expected(answer: Any) -> Text | None:
-    known = isinstance(answer, str) and answer in ANSWERS
-    return None if known else FORM
-
-
 ACCEPT = Stories(
     name="accept",
     trials=TRIALS,
     unseen=UNSEEN,
     samples=SAMPLES,
-    expects=_expected,
+    expects=expect_word(*ANSWERS),
     hints=HINTS,
     right=Text(
         f"{len(TRIALS)} stories, every schedule of each: no payment is counted twice, none is "

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import System, Text, Words
-from ...check import Belief, Exercise
+from ....kernel import System, Text
+from ...check import Belief, Exercise, expect_word
 from ..systems.ruled import put_rule
 
 Pair = tuple[int, int]
@@ -90,14 +90,6 @@ def _unseen(rule: Callable[..., Any]) -> tuple[tuple[System, Budget], ...]:
 
 def _ruled(line: str, rule: Callable[..., Any]) -> System:
     return put_rule(line, "admit", rule)
-
-
-FORM = Words("the answers are {answers}", "可答：{answers}")
-
-
-def _answer(answer: Any) -> Text | None:
-    is_known = isinstance(answer, str) and answer in ANSWERS
-    return None if is_known else FORM(answers=", ".join(ANSWERS))
 
 
 BELIEFS = (
@@ -252,7 +244,7 @@ ADMIT = Exercise(
             "id 不对的生产者已被遗忘；epoch 不是最新的（更小*或更大*），要么已被取代，要么从未存在。两者都对的生产者才会被要求等待。有一个输入用不到。",
         ),
     ),
-    expects=_answer,
+    expects=expect_word(*ANSWERS),
 )
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)

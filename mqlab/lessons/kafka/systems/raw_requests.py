@@ -61,10 +61,8 @@ class Hand(Quiet):
                 )
             case Response(body=answer) if self.pending is not None:
                 error = getattr(answer, "error", None)
-                result = (
-                    build_failure(self.pending, error) if error else _taken(self.pending, answer)
-                )
-                return Hand(), (Return(result),)
+                make = build_failure if error else _succeed
+                return Hand(), (Return(make(self.pending, error or answer)),)
             case ConnectionLost() if self.pending is not None:
                 return Hand(), (Return(build_failure(self.pending, "no answer: connection lost")),)
         return self, ()
@@ -75,7 +73,7 @@ def hand(disk: Disk, at_ms: int) -> tuple[Hand, Effects]:
     return Hand(), ()
 
 
-def _taken(request: Asked, answer: object) -> Any:
+def _succeed(request: Asked, answer: object) -> Any:
     return build_success(request, str(answer).removeprefix("ok").strip())
 
 

@@ -8,7 +8,7 @@ from ....explore import Budget
 from ....kernel import System, Text
 from ....patterns.delivery.accounting import COUNT, SKIP
 from ....registry import system
-from ...check import Belief, Exercise, Systems
+from ...check import Belief, Exercise, Systems, expect_word
 from ...parsons import Parsons, Piece
 from ...roles import become
 from ..systems.counting import Counting, Rule
@@ -185,21 +185,13 @@ def _unseen(rule: Rule) -> Systems:
     )
 
 
-FORM = Text('the answers are "count" and "skip"', '可答 "count" 或 "skip"')
-
-
-def _expected(answer: Any) -> Text | None:
-    known = isinstance(answer, str) and answer in (COUNT, SKIP)
-    return None if known else FORM
-
-
 COUNTING = Exercise(
     name="count",
     systems=_systems,
     samples=SAMPLES,
     beliefs=BELIEFS,
     hints=HINTS,
-    expects=_expected,
+    expects=expect_word(COUNT, SKIP),
     unseen=_unseen,
 )
 

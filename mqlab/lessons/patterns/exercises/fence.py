@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import System, Text, Words
+from ....kernel import System, Text
 from ....patterns.tcc.system import Tcc
 from ....registry import system
 from ....registry.cases.patterns.tcc import BREAK, LACKING, LINE, NAMED
-from ...check import Belief, Exercise, Systems
+from ...check import Belief, Exercise, Systems, expect_word
 from ..systems.fence import ANSWERS, CANCEL, CONFIRM, REFUSE, TRY, fence_with
 
 Rule = Callable[..., Any]
@@ -153,21 +153,13 @@ def _unseen(rule: Rule) -> Systems:
     return ((_build(NAMED.replace("T1", "T9"), rule), two),)
 
 
-FORM = Words("the answers are {answers}", "可答：{answers}")
-
-
-def _expected(answer: Any) -> Text | None:
-    known = isinstance(answer, str) and answer in ANSWERS
-    return None if known else FORM(answers=", ".join(map(repr, ANSWERS)))
-
-
 FENCE = Exercise(
     name="fence",
     systems=_systems,
     samples=SAMPLES,
     beliefs=BELIEFS,
     hints=HINTS,
-    expects=_expected,
+    expects=expect_word(*ANSWERS),
     unseen=_unseen,
 )
 

@@ -14,7 +14,7 @@ from ....explore import Budget
 from ....kernel import Text
 from ...check import Belief, Exercise, Rule, Systems
 from ...verdict import Verdict
-from ..systems.ruled import ID, Said, put_rule
+from ..systems.ruled import ID, Txns, put_rule
 
 Entries = tuple[tuple[int, str, str], ...]
 
@@ -79,7 +79,7 @@ def _list_aborted(rule: Rule, *given: Any) -> Any:
     return answer
 
 
-def recover(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
+def recover(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Txns:
     """As the real buffer does it."""
     ongoing: dict[str, int] = {}
     ended = list(aborted)
@@ -93,11 +93,11 @@ def recover(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
     return ongoing, ended
 
 
-def _take_snapshot(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
+def _take_snapshot(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Txns:
     return {}, list(aborted)
 
 
-def _take_last(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
+def _take_last(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Txns:
     _, ended = recover(max_read, aborted, entries)
     ongoing: dict[str, int] = {}
     for position, kind, txn in entries:
@@ -108,20 +108,20 @@ def _take_last(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Sai
     return ongoing, ended
 
 
-def _forget_aborts(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
+def _forget_aborts(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Txns:
     ongoing, _ = recover(max_read, aborted, entries)
     return ongoing, list(aborted)
 
 
-def _start_afresh(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
+def _start_afresh(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Txns:
     return recover(max_read, (), entries)
 
 
-def _never_commit(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
+def _never_commit(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Txns:
     return recover(max_read, aborted, tuple(e for e in entries if e[1] != "commit"))
 
 
-def _abort_open(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
+def _abort_open(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Txns:
     ongoing, ended = recover(max_read, aborted, entries)
     return {}, [*ended, *ongoing]
 

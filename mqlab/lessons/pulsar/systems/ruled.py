@@ -39,7 +39,7 @@ KINDS = {MarkerType.TXN_COMMIT: "commit", MarkerType.TXN_ABORT: "abort"}
 REFUSED_BY_RULE = "{txn} is refused by a rule that somebody wrote"
 
 #: what a rule of recovery says: the open transactions with their first position, and the aborted
-Said = tuple[dict[str, int], list[str]]
+Txns = tuple[dict[str, int], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _recover(
 
 
 def ask_rule(
-    rule: Callable[..., Said], snapshot: BufferSnapshot, entries: Sequence[LedgerEntry], lac: int
+    rule: Callable[..., Txns], snapshot: BufferSnapshot, entries: Sequence[LedgerEntry], lac: int
 ) -> Buffer:
     """The buffer that a rule makes of a snapshot and of the entries behind it. How far may be read
     follows from what is open, as it does in the buffer's own recovery."""

@@ -8,13 +8,12 @@ refused, with a broken connection, and with a broker that lacks its second copy.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ....explore import Budget
-from ....kernel import Text, Words
+from ....kernel import Text
 from ....registry import system
 from ....rocketmq.states import LocalTransactionState, SendStatus
-from ...check import Belief, Exercise, Rule, Systems
+from ...check import Belief, Exercise, Rule, Systems, expect_word
 from ..desk import ANSWERS, NOT_KNOWN, NOT_PLACED, PLACED, OrderDeskSystem, answer
 
 ORDER = "order_desk persist_ms=0 'app=send-in-transaction orders-0 580538'"
@@ -54,14 +53,6 @@ def _desk(line: str, rule: Rule) -> OrderDeskSystem:
     desk = system(line)
     assert isinstance(desk, OrderDeskSystem)
     return replace(desk, answer=rule)
-
-
-FORM = Words("the answers are {answers}", "可答：{answers}")
-
-
-def _expected(answer: Any) -> Text | None:
-    known = isinstance(answer, str) and answer in ANSWERS
-    return None if known else FORM(answers=", ".join(map(repr, ANSWERS)))
 
 
 BELIEFS = (
@@ -144,7 +135,7 @@ TELLING = Exercise(
             "状态说的是半消息，没有顾客关心它。本地事务的三种状态各有一个诚实的回答。",
         ),
     ),
-    expects=_expected,
+    expects=expect_word(*ANSWERS),
     right=Text(
         "no customer is told anything untrue, even if connections break, and most are told for "
         "certain",
