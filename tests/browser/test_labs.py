@@ -54,7 +54,8 @@ WRAPPED = """() => [...document.querySelectorAll('.jp-OutputArea-output pre')]
     .map((pre) => pre.textContent.slice(0, 200))"""
 
 #: rows of tabs that are cut off at the right, and graphs that are below
-CUT = """() => [...document.querySelectorAll('.mqlab .tabs, .mqlab .tabpanel:has([data-panel=graphs])')]
+CUT = """() => [...document.querySelectorAll(
+      '.mqlab .tabs, .mqlab .tabpanel:has([data-panel=graphs])')]
     .filter((el) => el.checkVisibility() && (el.matches('.tabs')
         ? el.scrollWidth > el.clientWidth : el.scrollHeight > el.clientHeight))
     .map((el) => el.textContent)"""
