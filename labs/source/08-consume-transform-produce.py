@@ -9,7 +9,8 @@
 # can hurt. The loop is called *consume–transform–produce* (消费–转换–生产).
 #
 # **The short way:** Hook, Predict, Run, Put it into order, What you know now. The other parts are folded
-# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
+# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A part
+# may use what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
 #
 # **You need** lab 07. A *position* (偏移量, offset) is the next offset to read. A *consumer group* (消费者组)
 # is a set of workers that share the partitions of a topic. Its *group coordinator* (组协调者) is the broker
@@ -23,7 +24,7 @@
 #
 # **一段话概括**：礼品店负责记账的工作进程（worker）读取订单，算出收入并写下来。它读到了哪里，也是一条记录。在本实验中，工作进程死在这两条记录之间；你要找出让商店亏钱的最短的 kill，再给工作进程的循环排出一个怎样被 kill 都不会出错的顺序。这个循环叫*消费-转换-生产*（consume–transform–produce）。
 #
-# **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
+# **短路线**：引子、预测、执行、排出顺序、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。
 #
 # **你需要**先做实验 07。*偏移量*（position）就是下一条要读的记录的 offset。*消费者组*（consumer group）是共同分担一个主题各分区的一组工作进程。*组协调者*（group coordinator）是一个 broker，它知道组里有谁、这个组读到了哪里。`orders-0@1` 表示分区 `orders-0` 里的偏移量 1；`orders-0@-1` 表示还没有偏移量。
 

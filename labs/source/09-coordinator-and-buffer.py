@@ -9,7 +9,8 @@
 #
 # **The short way:** Hook, Predict, Run, Be the dispatcher, What you know now. The other parts are folded
 # under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. Each of
-# them can be done on its own day.
+# them can be done on its own day. A part may use what stands above it: *Run All Above Selected Cell* in the
+# menu *Run* runs that first.
 #
 # **You need** lab 00, or these words. A *partition* is one log of a topic, here `orders-0`. It consists of
 # *entries*; the *position* of an entry is its number. A *subscription* (订阅) is a group of consumers with a
@@ -23,7 +24,7 @@
 #
 # **一段话概括**：订单服务在一个还没有结束的事务里发送了一条消息。这条消息现在在哪里，谁可以读到，谁知道有它？你要跟着礼品店的一个真实订单，从事务得到 ID 一直走到提交。然后由你来当负责把消息发给消费者的那个部件。
 #
-# **短路线**：引子、预测、执行、你来当分发器、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。
+# **短路线**：引子、预测、执行、你来当分发器、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。每一部分都可以另找一天单独做。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。
 #
 # **你需要**先做实验 00，或者先知道下面几个词。*分区*（partition）是主题的一个日志，这里是 `orders-0`。它由*条目*（entry）组成，条目的*位置*（position）就是它的编号。*订阅*（subscription）是一组消费者，在分区里有自己的读取进度。*协调者*（coordinator，即事务协调者）是 broker 的一部分，给事务编号，并记下事务怎样结束；这里它叫 `tc-0`。
 

@@ -8,7 +8,8 @@
 # this lab you look for the orders of that day, and you write the calls that get them billed.
 #
 # **The short way:** Hook, Predict, Run, Bill the orders, What you know now. The other parts are folded
-# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
+# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A part
+# may use what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
 #
 # **You need** lab 09, or these words. A *subscription* (订阅) is a named place in a topic, with its own
 # account of the messages that are done. To *acknowledge* (确认) a message says that it is done: one by
@@ -22,7 +23,7 @@
 #
 # **一段话概括**：在 Pulsar 里，事务可以发送消息，也可以确认读到的消息。礼品店的账单部门就是这样用的。有一天账单打不出来，于是事务中止。在这个实验里，你要找到那天的订单去了哪里，再写几个调用，把账单补开出来。
 #
-# **短路线**：引子、预测、执行、给订单开账单、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
+# **短路线**：引子、预测、执行、给订单开账单、现在你知道了什么。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。有的部分要用到上文的变量：先用菜单 *Run* 里的 *Run All Above Selected Cell* 执行上文。
 #
 # **你需要**先做实验 09，或者先知道下面几个词。*订阅*（subscription）是主题里一个有名字的读取进度，它自己记着哪些消息已经处理完。*确认*（acknowledge）一条消息，就是声明它已经处理完：可以一条一条来（*逐条确认*，也叫单条确认，individually），也可以连同之前的所有消息一起（*累积确认*，cumulatively）。*事务协调者*（coordinator）是 broker 中掌握每个事务状态的那一部分。
 

@@ -12,7 +12,8 @@
 #
 # **The short way:** Hook, Predict, Run, Write the rule, What you know now. It needs no Spark. The other
 # parts are folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading
-# opens its part. The first of them starts a broker and Spark, and those after it need that.
+# opens its part. The first of them starts a broker and Spark, and those after it need that:
+# *Run All Above Selected Cell* in the menu *Run* runs what stands above a part.
 #
 # **You need** lab 08, or these two sentences. A *transaction* makes its records visible all together or
 # not at all. A new process with the same `transactional.id` *fences* the old one: what the old one has
@@ -25,7 +26,7 @@
 #
 # **一段话概括**：英国一家网上礼品店一整天的真实订单，陆续进入主题 *Order*。一个 Spark 作业算出每分钟的收入，写入主题 *Income*，供*财务*使用。无论作业的哪个进程在什么时刻遭到 kill，每个订单都必须恰好计入一次。在这个实验里，你会弄清哪些写法在 kill 之后仍然正确，并写出起决定作用的那条规则。然后你的规则会装进真实的作业，而这个作业会遭到 `kill -9`。
 #
-# **短路线**：引子、预测、执行、写出规则、现在你知道了什么。它不需要 Spark。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。其中第一部分会启动 broker 和 Spark，它后面的部分都要用到。
+# **短路线**：引子、预测、执行、写出规则、现在你知道了什么。它不需要 Spark。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。其中第一部分会启动 broker 和 Spark，它后面的部分都要用到。用菜单 *Run* 里的 *Run All Above Selected Cell* 可以执行某一部分的上文。
 #
 # **你需要**实验 08，或者下面两句话。*事务*（transaction）让它的记录要么一起可见，要么都不可见。新进程如果用了同一个 `transactional.id`，就会*隔离*（fence）旧进程：旧进程留下的未结束的事务会中止。
 
@@ -696,11 +697,11 @@ Predict("11-barriers-alone")
 
 # %% [markdown]
 # Choose the moment of death and the sinks. In the second choice each sink lacks one rule: Flink's does
-# not wait for the checkpoint, Spark's does not look at its progress record. In the tab *What stands
-# now* a light names the promise that breaks. The second cell has all moments as a table.
+# not wait for the checkpoint, Spark's does not look at its progress record. Below the picture
+# a light names the promise that breaks. The second cell has all moments as a table.
 
 # %% [markdown] lang="zh"
-# 请选择死掉的时刻，再选接收端的做法。第二种做法里，每个接收端都少了一条规则：Flink 的不等检查点，Spark 的不看进度记录。在*当前状态*标签页里，一盏指示灯会说出违背了哪个承诺。第二个单元把所有时刻列成一张表。
+# 请选择死掉的时刻，再选接收端的做法。第二种做法里，每个接收端都少了一条规则：Flink 的不等检查点，Spark 的不看进度记录。图的下方有一盏指示灯，会说出违背了哪个承诺。第二个单元把所有时刻列成一张表。
 
 # %%
 vary(play_both, killed=list(MOMENTS), sinks=list(COMMIT_RULES))
