@@ -40,7 +40,7 @@ def test_a_wrong_rule_makes_the_sum_that_the_model_says(
     model = story.play(rule)
     assert cell.tenths == model.tenths != sum(decide.amounts_of_batches(decide.HALF_HOUR))
     assert bool(cell.stopped) == model.stopped
-    assert model.asked[-len(cell.asked) :] == list(cell.asked)
+    assert model.decisions[-len(cell.asked) :] == list(cell.asked)
 
 
 @pytest.mark.parametrize(
