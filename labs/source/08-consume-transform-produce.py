@@ -404,7 +404,9 @@ Predict("08-two-of-a-kind", trace=fenced, step=first(fenced, "CompleteCommit"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_calls(fenced, "one"))
-print(count_orders(fenced).splitlines()[-2])
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print("with generation fencing:   ", count_orders(fenced).splitlines()[-2])
 unfenced = scenario(ZOMBIE.format(off=" off=generation_fencing", end=""))
 print("without generation fencing:", count_orders(unfenced).splitlines()[-2])
 

@@ -585,35 +585,33 @@ for many in (1, 2, 3):
 # An article says that the messages in the buffer of an aborted transaction are *discarded*. Nothing is
 # discarded: the message stays at its position, a marker is appended, and the buffer puts the transaction on
 # a list. The dispatcher passes over both entries, and acknowledges them itself for each subscription. The
-# log of a real Pulsar says the same:
-
-# %% [markdown] lang="zh"
-# 有一篇文章说，事务中止后，缓冲区里的消息会被*丢弃*。其实什么都没有丢弃：消息留在原来的位置，后面追加一条控制消息，缓冲区把这个事务记入列表。分发器跳过这两个条目，并且自己替每个订阅确认。真实的 Pulsar 的日志也是这样说的：
-
-# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(read_recording("pulsar-4.2.4/4.2", "readers", "log"))
-
-# %% [markdown]
+# log of a real Pulsar says the same, in the first table below.
+#
 # So the list of aborted transactions grows, in memory and in every snapshot. When does it shrink? This model
-# deletes nothing, so the answer is a recording. A real Pulsar aborts two transactions, whose markers lie in two
-# ledgers, and then retention deletes the older ledger (`trim`).
+# deletes nothing, so the second table is the answer of a real Pulsar as well. It has aborted two transactions,
+# whose markers lie in two ledgers, and retention deletes the older ledger (`trim`).
 
 # %% [markdown] lang="zh"
-# 所以，已中止事务的列表会越来越长，内存里如此，每个快照里也如此。它什么时候变短？这个模型什么都不删，所以答案来自一段录制。真实的 Pulsar 中止两个事务，它们的控制消息在两个账本里；然后保留策略删除较旧的账本（`trim`）。
+# 有一篇文章说，事务中止后，缓冲区里的消息会被*丢弃*。其实什么都没有丢弃：消息留在原来的位置，后面追加一条控制消息，缓冲区把这个事务记入列表。分发器跳过这两个条目，并且自己替每个订阅确认。真实的 Pulsar 的日志也是这样说的，见下面第一张表。
+#
+# 所以，已中止事务的列表会越来越长，内存里如此，每个快照里也如此。它什么时候变短？这个模型什么都不删，所以第二张表也是真实的 Pulsar 给出的答案。它中止了两个事务，它们的控制消息在两个账本里；保留策略删除了较旧的账本（`trim`）。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(read_recording("pulsar-4.2.4/4.2", "aborts-forgotten", "EndTxn", "load", "trim", "Stats"))
+print(read_recording("pulsar-4.2.4/4.2", "readers", *(f"entry {place}" for place in (1, 2, 3, 4))))
+print()
+print(read_recording("pulsar-4.2.4/4.2", "aborts-forgotten", "trim", "commit", "Stats"))
 
 # %% [markdown]
 # The ledger is gone and the list still has two transactions. The buffer looks at its list only when it writes
-# the next marker. Then it takes off the id whose marker was deleted. The last line shows that the snapshot, too, has one id left.
+# the next marker. Then it takes off the id whose marker was deleted. Before the last line the partition was
+# loaded again, so the snapshot has one id left as well.
 #
 # A client can spoil the filter. The dispatcher looks for the transaction's id in the *metadata* of a message.
 # The Go client 0.19.0 puts the id only into the command that carries the message, and not into its metadata
 # (its issue #1498). The broker therefore knows that the transaction was aborted, and still sends its messages.
 
 # %% [markdown] lang="zh"
-# 账本已经没有了，列表里仍有两个事务。缓冲区只在写下一条控制消息时才查看列表。这时它去掉那个控制消息已删除的 ID。最后一行说明，快照里也只剩一个 ID。
+# 账本已经没有了，列表里仍有两个事务。缓冲区只在写下一条控制消息时才查看列表。这时它去掉那个控制消息已删除的 ID。最后一行之前，分区重新加载过，可见快照里也只剩一个 ID。
 #
 # 客户端也可能让过滤失效。分发器在消息的*元数据*里找事务的 ID。Go 客户端 0.19.0 只把 ID 放进携带消息的命令里，没有放进消息的元数据（它的 issue #1498）。于是 broker 明知事务已中止，还是会发送它的消息。
 

@@ -295,7 +295,10 @@ print(compare_prices())
 # ## 深入：哪里可能出现哪种异常现象？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(compare_anomalies())
+print(compare_anomalies("kafka", "rocketmq"))
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(compare_anomalies("pulsar", "outbox"))
 
 # %% [markdown]
 # *Impossible* is a search that ended. *Possible* is a run. *Only without X* is both: a run with a safeguard

@@ -10,7 +10,7 @@ from ..kernel import Text, Trace
 from ..registry import scenario
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.ways import ORDER
-from ..registry.matrix import WAYS, tabulate
+from ..registry.matrix import tabulate
 from ..registry.prices import tabulate_prices
 from ..registry.tables import columns
 from ..registry.ways import STAGES, tabulate_kills
@@ -57,9 +57,9 @@ def compare_prices() -> str:
     return columns(tabulate_prices(ORDER))
 
 
-def compare_anomalies() -> str:
-    """Anomaly × way, as `mqlab matrix` prints it, two ways at a time: a notebook wraps more."""
-    return "\n\n".join(tabulate(MATRIX, ways) for ways in (WAYS[:2], WAYS[2:]))
+def compare_anomalies(*ways: str) -> str:
+    """Anomaly × way, as `mqlab matrix` prints it, of two ways: a notebook wraps more."""
+    return tabulate(MATRIX, ways)
 
 
 def list_runs() -> str:
