@@ -522,14 +522,14 @@ print(tabulate_rollbacks())
 # last two lines. Their second half is the copy that the question is about.
 #
 # One article describes an end in two steps: the half is marked as processed, and then its message is copied
-# to the real topic. For a rollback, it says, nothing is left to do. Of the copy this is true. The mark
-# itself is a record, and the broker writes it for a rollback too. (For a commit it takes the two steps the
-# other way round: lab 03.)
+# to the real topic. For a rollback, it says, the copying step has nothing to do. That is what RocketMQ does. The
+# mark is a record too, so the broker writes one record for a rollback and two for a commit. (For a commit it takes
+# the two steps the other way round: lab 03.)
 
 # %% [markdown] lang="zh"
 # 什么也没有删除，但写入了一样东西：一条写明半消息位置的 op 记录。没有它，下一轮就不知道半消息已经结束，会去询问一个早就拒绝了的订单，如最后两行所示。那里的第二条半消息就是询问所针对的副本。
 #
-# 有一篇文章把结束分成两步：先把半消息标记为已处理，再把它的消息复制到真正的主题；并说回滚时什么也不用再做。就复制这一步而言，这是对的；但标记本身是一条记录，回滚时 broker 同样要写。（提交时，它的两步顺序与此相反，见实验 03。）
+# 有一篇文章把结束分成两步：先把半消息标记为已处理，再把它的消息复制到真正的主题；并说回滚时复制这一步什么也不用做。RocketMQ 正是这样做的。标记本身也是一条记录，所以 broker 回滚时写一条记录，提交时写两条。（提交时，它的两步顺序与此相反，见实验 03。）
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who can be asked after a restart?
