@@ -30,7 +30,7 @@ POM = """\
   <artifactId>{name}</artifactId>
   <version>{version}</version>
   <packaging>pom</packaging>
-  <dependencies>
+{managed}  <dependencies>
 {dependencies}  </dependencies>
 </project>
 """
@@ -41,24 +41,39 @@ DEPENDENCY = """\
       <version>{version}</version>
 {more}    </dependency>
 """
-LONE = """\
-      <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
+EXCLUSION = """\
+        <exclusion><groupId>{group}</groupId><artifactId>{artifact}</artifactId></exclusion>
 """
 
 
 def write_pom(group: str, *artifacts: str, lone: bool = False) -> Callable[[str], str]:
     """What Maven is told of a version of these artifacts, which have the same. `lone`: what they
     need is not fetched, since it lies on another class path."""
-    more = LONE if lone else ""
+    more = write_exclusions("*", "*") if lone else ""
 
     def pom(version: str) -> str:
-        rows = [
-            DEPENDENCY.format(group=group, artifact=name, version=version, more=more)
-            for name in artifacts
-        ]
-        return POM.format(name=artifacts[0], version=version, dependencies="".join(rows))
+        rows = (write_dependency(group, name, version, more) for name in artifacts)
+        return join_pom(artifacts[0], version, *rows)
 
     return pom
+
+
+def join_pom(name: str, version: str, *dependencies: str, managed: str = "") -> str:
+    """A project of this name that needs these dependencies. `managed`: the section, if any, that
+    pins what these leave open."""
+    rows = "".join(dependencies)
+    return POM.format(name=name, version=version, dependencies=rows, managed=managed)
+
+
+def write_dependency(group: str, artifact: str, version: str, more: str = "") -> str:
+    """`more`: elements that stand behind its version."""
+    return DEPENDENCY.format(group=group, artifact=artifact, version=version, more=more)
+
+
+def write_exclusions(group: str, *artifacts: str) -> str:
+    """For a dependency: what it needs of this group and is not fetched."""
+    rows = "".join(EXCLUSION.format(group=group, artifact=name) for name in artifacts)
+    return f"      <exclusions>\n{rows}      </exclusions>\n"
 
 
 @cache

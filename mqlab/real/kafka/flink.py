@@ -12,32 +12,11 @@ from ...places import CACHE
 from .. import jars
 
 CONNECTOR = {"2.2.1": "5.0.0-2.2"}
-POM = """\
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>mqlab</groupId>
-  <artifactId>flink-kafka</artifactId>
-  <version>{version}</version>
-  <packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.flink</groupId>
-      <artifactId>flink-sql-connector-kafka</artifactId>
-      <version>{connector}</version>
-      <exclusions>
-        <exclusion>
-          <groupId>*</groupId>
-          <artifactId>*</artifactId>
-        </exclusion>
-      </exclusions>
-    </dependency>
-  </dependencies>
-</project>
-"""
+CONNECTOR_JAR = jars.write_pom("org.apache.flink", "flink-sql-connector-kafka", lone=True)
 
 
 def pom(version: str) -> str:
-    return POM.format(version=version, connector=CONNECTOR[version])
+    return CONNECTOR_JAR(CONNECTOR[version])
 
 
 JARS = jars.Jars(

@@ -7,47 +7,21 @@ from pathlib import Path
 from ...places import CACHE
 from .. import jars
 
-# kafka-tools brings the log dump; Connect, which it would bring along, is not needed.
-POM = """\
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>mqlab</groupId>
-  <artifactId>real-kafka</artifactId>
-  <version>{version}</version>
-  <packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka_2.13</artifactId>
-      <version>{version}</version>
-    </dependency>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka-tools</artifactId>
-      <version>{version}</version>
-      <exclusions>
-{exclusions}      </exclusions>
-    </dependency>
-    <dependency>
-      <groupId>org.apache.logging.log4j</groupId>
-      <artifactId>log4j-slf4j-impl</artifactId>
-      <version>2.25.4</version>
-    </dependency>
-  </dependencies>
-</project>
-"""
-EXCLUSION = """\
-        <exclusion>
-          <groupId>org.apache.kafka</groupId>
-          <artifactId>{artifact}</artifactId>
-        </exclusion>
-"""
+GROUP = "org.apache.kafka"
+#: what kafka-tools, which brings the log dump, would bring along of Connect
 EXCLUDED = ("connect-runtime", "connect-api", "connect-json")
 
 
 def pom(version: str) -> str:
-    exclusions = "".join(EXCLUSION.format(artifact=name) for name in EXCLUDED)
-    return POM.format(version=version, exclusions=exclusions)
+    return jars.join_pom(
+        "real-kafka",
+        version,
+        jars.write_dependency(GROUP, "kafka_2.13", version),
+        jars.write_dependency(
+            GROUP, "kafka-tools", version, jars.write_exclusions(GROUP, *EXCLUDED)
+        ),
+        jars.write_dependency("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"),
+    )
 
 
 JARS = jars.Jars(

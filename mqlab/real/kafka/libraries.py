@@ -19,31 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..fetched import build_copy, build_go, fill_once, run_command
+from ..jars import write_pom
 from ..program import NotHere, RealBrokerError
 from ..stories import JAVA_FLAGS
-from .jars import JARS
+from .jars import GROUP, JARS
 
 CACHE = JARS.cache.parent / "clients"
 SOURCES = Path(__file__).parent / "clients"
 
-POM = """\
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>mqlab</groupId>
-  <artifactId>client</artifactId>
-  <version>{version}</version>
-  <packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka-clients</artifactId>
-      <version>{version}</version>
-    </dependency>
-  </dependencies>
-</project>
-"""
-
-#: versions of kafka-clients; their jars, with what each of them needs, are in jars.sha256
 JAVA = (
     "2.3.1", "2.8.2", "3.3.2", "3.5.2", "3.7.2", "3.9.2", "4.0.1", "4.2.1", "4.3.1", "4.4.0",
 )  # fmt: skip
@@ -80,7 +63,7 @@ def _java(library: Library) -> list[str]:
     name = f"kafka-clients-{version}"
 
     def fetch(here: Path) -> None:
-        (here / "pom.xml").write_text(POM.format(version=version), "utf-8")
+        (here / "pom.xml").write_text(write_pom(GROUP, "kafka-clients")(version), "utf-8")
         repository = f"-Dmaven.repo.local={JARS.cache / 'maven'}"
         copy = ["dependency:copy-dependencies", "-DoutputDirectory=lib"]
         run_command(["mvn", "-q", "-B", repository, *copy], here)

@@ -12,37 +12,19 @@ from pathlib import Path
 from ...places import CACHE
 from .. import jars
 
-POM = """\
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>mqlab</groupId>
-  <artifactId>real-pulsar</artifactId>
-  <version>{version}</version>
-  <packaging>pom</packaging>
-  <dependencyManagement>
-    <dependencies>
-      <dependency>
-        <groupId>org.apache.pulsar</groupId>
-        <artifactId>pulsar</artifactId>
-        <version>{version}</version>
-        <type>pom</type>
-        <scope>import</scope>
-      </dependency>
-    </dependencies>
-  </dependencyManagement>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.pulsar</groupId>
-      <artifactId>pulsar-broker</artifactId>
-      <version>{version}</version>
-    </dependency>
-  </dependencies>
-</project>
-"""
+GROUP = "org.apache.pulsar"
+BILL = "      <type>pom</type>\n      <scope>import</scope>\n"
 
 
 def pom(version: str) -> str:
-    return POM.format(version=version)
+    bill = jars.write_dependency(GROUP, "pulsar", version, BILL)
+    return jars.join_pom(
+        "real-pulsar",
+        version,
+        jars.write_dependency(GROUP, "pulsar-broker", version),
+        managed=f"  <dependencyManagement><dependencies>\n{bill}"
+        "  </dependencies></dependencyManagement>\n",
+    )
 
 
 JARS = jars.Jars(
