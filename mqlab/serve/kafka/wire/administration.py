@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from ....kafka.errors import Error
 from ....kernel import frozen
-from .answers import NO_TIME, UNASKED
+from .answers import NO_TIME, UNASKED, Unthrottled
 
 #: -1 on the wire: kio's writer knows moments only, and this one is a millisecond before 1970
 NEVER = datetime(1969, 12, 31, 23, 59, 59, 999_000, UTC)
@@ -35,9 +35,8 @@ class DescribedTransaction:
 
 
 @frozen
-class DescribedTransactions:
+class DescribedTransactions(Unthrottled):
     transaction_states: tuple[DescribedTransaction, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -48,11 +47,10 @@ class ListedTransaction:
 
 
 @frozen
-class ListedTransactions:
+class ListedTransactions(Unthrottled):
     transaction_states: tuple[ListedTransaction, ...]
     unknown_state_filters: tuple[str, ...] = ()
     error_code: Error = Error.NONE
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -80,9 +78,8 @@ class ProducersOfTopic:
 
 
 @frozen
-class DescribedProducers:
+class DescribedProducers(Unthrottled):
     topics: tuple[ProducersOfTopic, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -118,7 +115,7 @@ class ClusterBroker:
 
 
 @frozen
-class DescribedCluster:
+class DescribedCluster(Unthrottled):
     cluster_id: str
     controller_id: int
     brokers: tuple[ClusterBroker, ...]
@@ -126,4 +123,3 @@ class DescribedCluster:
     error_message: str | None = None
     endpoint_type: int = 1
     cluster_authorized_operations: int = UNASKED
-    throttle_time: timedelta = NO_TIME

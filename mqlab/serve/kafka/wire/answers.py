@@ -34,6 +34,14 @@ class Absent:
 ABSENT = Absent()
 
 
+class Unthrottled:
+    """An answer that says how long its client has to wait before it asks again: nobody has to, since
+    there are no quotas here."""
+
+    __slots__ = ()
+    throttle_time = NO_TIME
+
+
 # ---- produce, fetch, list offsets ------------------------------------------------------
 
 
@@ -57,9 +65,8 @@ class ProducedTopic:
 
 
 @frozen
-class Produced:
+class Produced(Unthrottled):
     responses: tuple[ProducedTopic, ...]
-    throttle_time: timedelta = NO_TIME
     node_endpoints: Absent = ABSENT
 
 
@@ -99,11 +106,10 @@ class FetchedTopic:
 
 
 @frozen
-class Fetched:
+class Fetched(Unthrottled):
     responses: tuple[FetchedTopic, ...] = ()
     error_code: Error = Error.NONE
     session_id: int = 0
-    throttle_time: timedelta = NO_TIME
     node_endpoints: Absent = ABSENT
 
 
@@ -123,9 +129,8 @@ class ListedTopic:
 
 
 @frozen
-class Listed:
+class Listed(Unthrottled):
     topics: tuple[ListedTopic, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 # ---- the cluster -------------------------------------------------------------------------
@@ -161,14 +166,13 @@ class MetadataTopic:
 
 
 @frozen
-class Metadata:
+class Metadata(Unthrottled):
     brokers: tuple[Node, ...]
     cluster_id: str
     controller_id: int
     topics: tuple[MetadataTopic, ...]
     error_code: Error = Error.NONE
     cluster_authorized_operations: int = UNASKED
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -190,14 +194,13 @@ class Feature:
 
 
 @frozen
-class Versions:
+class Versions(Unthrottled):
     api_keys: tuple[ApiVersion, ...]
     error_code: Error = Error.NONE
     supported_features: tuple[Feature, ...] = ()
     finalized_features_epoch: int = 0
     finalized_features: tuple[Feature, ...] = ()
     zk_migration_ready: Absent = ABSENT
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -211,7 +214,7 @@ class CoordinatorNode:
 
 
 @frozen
-class FoundCoordinator:
+class FoundCoordinator(Unthrottled):
     """Up to version 3 one key, at the top; from 4 on a list."""
 
     coordinators: tuple[CoordinatorNode, ...]
@@ -220,7 +223,6 @@ class FoundCoordinator:
     port: int = -1
     error_code: Error = Error.NONE
     error_message: str | None = None
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -248,9 +250,8 @@ class CreatedTopic:
 
 
 @frozen
-class CreatedTopics:
+class CreatedTopics(Unthrottled):
     topics: tuple[CreatedTopic, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -262,9 +263,8 @@ class DeletedTopic:
 
 
 @frozen
-class DeletedTopics:
+class DeletedTopics(Unthrottled):
     responses: tuple[DeletedTopic, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -277,36 +277,32 @@ class DescribedConfigs:
 
 
 @frozen
-class Described:
+class Described(Unthrottled):
     results: tuple[DescribedConfigs, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 # ---- transactions and groups -------------------------------------------------------------
 
 
 @frozen
-class InitProducerIdResponse:
+class InitProducerIdResponse(Unthrottled):
     error_code: Error = Error.NONE
     producer_id: int = -1
     producer_epoch: int = -1
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
-class AddOffsetsToTxnResponse:
+class AddOffsetsToTxnResponse(Unthrottled):
     error_code: Error = Error.NONE
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
-class EndTxnResponse:
+class EndTxnResponse(Unthrottled):
     """From version 5 on it names the producer's next epoch."""
 
     error_code: Error = Error.NONE
     producer_id: int = -1
     producer_epoch: int = -1
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -328,11 +324,10 @@ class AddedToTransaction:
 
 
 @frozen
-class AddPartitionsToTxnResponse:
+class AddPartitionsToTxnResponse(Unthrottled):
     results_by_topic_v3_and_below: tuple[AddedTopic, ...]
     results_by_transaction: tuple[AddedToTransaction, ...] = ()
     error_code: Error = Error.NONE
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -349,11 +344,10 @@ class CommittedTopic:
 
 
 @frozen
-class Committed:
+class Committed(Unthrottled):
     """To OffsetCommit and to TxnOffsetCommit."""
 
     topics: tuple[CommittedTopic, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -380,10 +374,9 @@ class OffsetGroup:
 
 
 @frozen
-class Offsets:
+class Offsets(Unthrottled):
     """Up to version 7 one group, at the top; from 8 on a list."""
 
     groups: tuple[OffsetGroup, ...]
     topics: tuple[OffsetTopic, ...] = ()
     error_code: Error = Error.NONE
-    throttle_time: timedelta = NO_TIME

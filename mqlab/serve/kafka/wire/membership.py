@@ -7,7 +7,7 @@ from uuid import UUID
 
 from ....kafka.errors import Error
 from ....kernel import frozen
-from .answers import NO_TIME, UNASKED
+from .answers import NO_TIME, UNASKED, Unthrottled
 
 
 @frozen
@@ -18,7 +18,7 @@ class JoinedMember:
 
 
 @frozen
-class Joined:
+class Joined(Unthrottled):
     error_code: Error = Error.NONE
     generation_id: int = -1
     protocol_type: str | None = None
@@ -27,22 +27,19 @@ class Joined:
     skip_assignment: bool = False
     member_id: str = ""
     members: tuple[JoinedMember, ...] = ()
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
-class Synced:
+class Synced(Unthrottled):
     error_code: Error = Error.NONE
     protocol_type: str | None = None
     protocol_name: str | None = None
     assignment: bytes = b""
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
-class HeartbeatResponse:
+class HeartbeatResponse(Unthrottled):
     error_code: Error = Error.NONE
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -53,12 +50,11 @@ class LeftMember:
 
 
 @frozen
-class Left:
+class Left(Unthrottled):
     """Up to version 2 about one member, whose error is the one at the top."""
 
     error_code: Error = Error.NONE
     members: tuple[LeftMember, ...] = ()
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -84,9 +80,8 @@ class DescribedGroup:
 
 
 @frozen
-class DescribedGroups:
+class DescribedGroups(Unthrottled):
     groups: tuple[DescribedGroup, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -98,10 +93,9 @@ class ListedGroup:
 
 
 @frozen
-class ListedGroups:
+class ListedGroups(Unthrottled):
     groups: tuple[ListedGroup, ...]
     error_code: Error = Error.NONE
-    throttle_time: timedelta = NO_TIME
 
 
 # ---- deletion ----------------------------------------------------------------------------
@@ -114,9 +108,8 @@ class DeletedGroup:
 
 
 @frozen
-class DeletedGroups:
+class DeletedGroups(Unthrottled):
     results: tuple[DeletedGroup, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -132,10 +125,9 @@ class DeletedTopicOffsets:
 
 
 @frozen
-class DeletedOffsets:
+class DeletedOffsets(Unthrottled):
     error_code: Error = Error.NONE
     topics: tuple[DeletedTopicOffsets, ...] = ()
-    throttle_time: timedelta = NO_TIME
 
 
 # ---- the newer protocol (KIP-848) --------------------------------------------------------
@@ -160,14 +152,13 @@ class Assignment:
 
 
 @frozen
-class Beat:
+class Beat(Unthrottled):
     error_code: Error = Error.NONE
     error_message: str | None = None
     member_id: str | None = None
     member_epoch: int = 0
     heartbeat_interval: timedelta = NO_TIME
     assignment: Assignment | None = None
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -199,6 +190,5 @@ class DescribedConsumerGroup:
 
 
 @frozen
-class ConsumerGroups:
+class ConsumerGroups(Unthrottled):
     groups: tuple[DescribedConsumerGroup, ...]
-    throttle_time: timedelta = NO_TIME

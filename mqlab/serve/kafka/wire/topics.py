@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from ....kafka.errors import Error
 from ....kernel import frozen
-from .answers import NO_TIME
+from .answers import Unthrottled
 
 
 @frozen
@@ -19,9 +18,8 @@ class PartitionsOfTopic:
 
 
 @frozen
-class PartitionsCreated:
+class PartitionsCreated(Unthrottled):
     results: tuple[PartitionsOfTopic, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -40,9 +38,8 @@ class Altered:
 
 
 @frozen
-class ConfigsAltered:
+class ConfigsAltered(Unthrottled):
     responses: tuple[Altered, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -52,10 +49,9 @@ class ConfigResource:
 
 
 @frozen
-class ConfigResources:
+class ConfigResources(Unthrottled):
     config_resources: tuple[ConfigResource, ...]
     error_code: Error = Error.NONE
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -74,9 +70,8 @@ class DeletedInTopic:
 
 
 @frozen
-class RecordsDeleted:
+class RecordsDeleted(Unthrottled):
     topics: tuple[DeletedInTopic, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -96,9 +91,8 @@ class EpochEnds:
 
 
 @frozen
-class EpochsEnded:
+class EpochsEnded(Unthrottled):
     topics: tuple[EpochEnds, ...]
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -126,10 +120,9 @@ class LogDir:
 
 
 @frozen
-class LogDirs:
+class LogDirs(Unthrottled):
     results: tuple[LogDir, ...]
     error_code: Error = Error.NONE
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
@@ -194,20 +187,18 @@ class ElectedInTopic:
 
 
 @frozen
-class LeadersElected:
+class LeadersElected(Unthrottled):
     replica_election_results: tuple[ElectedInTopic, ...]
     error_code: Error = Error.NONE
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
-class Reassignments:
+class Reassignments(Unthrottled):
     """There never are any: one broker has every replica."""
 
     topics: tuple[Any, ...] = ()
     error_code: Error = Error.NONE
     error_message: str | None = None
-    throttle_time: timedelta = NO_TIME
 
 
 @frozen
