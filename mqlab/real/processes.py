@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -35,13 +35,6 @@ def free_ports(count: int) -> list[int]:
     for s in sockets:
         s.close()
     return ports
-
-
-def tail_log(path: Path) -> str:
-    """The last lines of a log that are about something wrong."""
-    text = path.read_text("utf-8", errors="replace")
-    wrong = [line for line in text.splitlines() if re.search(r"ERROR|FATAL|Exception", line)]
-    return " / ".join(wrong[-3:]) or text[-300:].strip() or "it said nothing"
 
 
 class RealBroker:
@@ -101,7 +94,7 @@ class LoggedProcess:
     def __init__(self, name: str, log: Path) -> None:
         """`name`: of what runs, for a reader of its complaints."""
         self.name, self.log = name, log
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[str] | None = None
         self._output: IO[bytes] | None = None
 
     @property
@@ -113,16 +106,32 @@ class LoggedProcess:
         assert self._process is not None
         return self._process.pid
 
-    def start(self, command: Sequence[str]) -> None:
+    def start(
+        self, command: Sequence[str], env: dict[str, str] | None = None, talks: bool = False
+    ) -> None:
+        """`env`: its environment, where it is not this process's own. `talks`: it is told lines by
+        `write_line`, and `lines` is what it answers."""
         self._output = open(self.log, "ab")  # noqa: SIM115 (as long as the process)
         self._process = subprocess.Popen(
             command,
-            stdout=self._output,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if talks else self._output,
+            stderr=self._output,
+            stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
+            text=True,
+            env=env,
             start_new_session=True,  # Ctrl-C is for us; the broker is told in an orderly way
             preexec_fn=end_with_parent,
         )
+
+    def write_line(self, line: str) -> None:
+        assert self._process is not None and self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
+    @property
+    def lines(self) -> Iterable[str]:
+        assert self._process is not None and self._process.stdout is not None
+        return self._process.stdout
 
     def signal(self, number: signal.Signals) -> None:
         if self.running:
@@ -137,6 +146,9 @@ class LoggedProcess:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    pipe.close()
             self._process = None
         if self._output is not None:
             self._output.close()
@@ -149,4 +161,39 @@ class LoggedProcess:
 
     def tail_log(self) -> str:
         """The last lines of its log that are about something wrong."""
-        return tail_log(self.log)
+        text = self.log.read_text("utf-8", errors="replace")
+        wrong = [line for line in text.splitlines() if re.search(r"ERROR|FATAL|Exception", line)]
+        return " / ".join(wrong[-3:]) or text[-300:].strip() or "it said nothing"
+
+
+class OneProcessBroker(RealBroker):
+    """A real broker that is one process, which `start` starts with the data there is."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(version)
+        self._process = LoggedProcess(f"{self.product} {version}", self.folder / "said.log")
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.running
+
+    def tail_log(self) -> str:
+        """The last lines of its log that are about something wrong."""
+        return self._process.tail_log()
+
+    def end(self) -> None:
+        self.kill()
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._process.signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        """SIGTERM, and wait. RocketMQ 5.x takes up to 17 s."""
+        self._process.signal(signal.SIGTERM)
+        self._process.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -47,6 +48,18 @@ def test_a_second_start_writes_on_in_the_same_log(tmp_path: Path) -> None:
         process.start(FAILS)
         process.wait()
     assert (tmp_path / "said.log").read_text("utf-8").count("no such port") == 2
+
+
+def test_one_that_talks_answers_lines_and_still_has_a_log(tmp_path: Path) -> None:
+    process = LoggedProcess("Rope", tmp_path / "said.log")
+    complains = [*ECHO[:2], f"import sys; print('hemp', file=sys.stderr)\n{ECHO[2]}"]
+    process.start(complains, env={**os.environ, "ROPE": "1"}, talks=True)
+    for word in ("one", "two"):
+        process.write_line(word)
+        assert next(iter(process.lines)) == f"heard {word}\n"
+    process.signal(signal.SIGTERM)
+    process.wait()
+    assert process.tail_log() == "hemp"
 
 
 def test_one_beside_answers_line_by_line_until_it_is_closed() -> None:

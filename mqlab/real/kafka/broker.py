@@ -218,9 +218,6 @@ class Node:
             beside.write_bytes(new.read_bytes())
             beside.rename(archive)
 
-    def check_alive(self) -> None:
-        self.process.check_alive()
-
     def tail_log(self) -> str:
         """The last lines of its log that are about something wrong."""
         return self.process.tail_log()

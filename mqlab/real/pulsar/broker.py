@@ -11,12 +11,11 @@ transaction coordinator, as a standalone has. Everything listens on loopback (th
 from __future__ import annotations
 
 import json
-import signal
 import time
 import urllib.request
 from collections.abc import Callable
 
-from ..processes import LoggedProcess, RealBroker, free_ports
+from ..processes import OneProcessBroker, free_ports
 from .jars import JARS
 
 PATIENCE_S = 300.0
@@ -71,7 +70,7 @@ LOGGING = """\
 """
 
 
-class RealPulsar(RealBroker):
+class RealPulsar(OneProcessBroker):
     """`address`: host and port for clients; `admin`: where its REST interface is. `front`: of the
     broker's own address, the one that it tells clients and itself instead."""
 
@@ -92,7 +91,6 @@ class RealPulsar(RealBroker):
             places["advertisedListeners"] = f"front:pulsar://{front(self.address)}"
             places["internalListenerName"] = "front"
         self.settings = {**SETTINGS, **places, **(settings or {})}
-        self._process = LoggedProcess(f"Pulsar {version}", self.folder / "said.log")
         try:
             lines = "".join(f"{name}={value}\n" for name, value in self.settings.items())
             (self.folder / "broker.conf").write_text(lines, "utf-8")
@@ -101,21 +99,6 @@ class RealPulsar(RealBroker):
         except BaseException:
             self.close()
             raise
-
-    def end(self) -> None:
-        self.kill()
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
-    def running(self) -> bool:
-        return self._process.running
-
-    def tail_log(self) -> str:
-        """The last lines of its log that are about something wrong."""
-        return self._process.tail_log()
 
     def start(self) -> None:
         """With the data there is; returns when it has a transaction coordinator to offer."""
@@ -138,16 +121,6 @@ class RealPulsar(RealBroker):
         except (OSError, ValueError):
             return False
 
-    def kill(self) -> None:
-        """kill -9."""
-        self._process.signal(signal.SIGKILL)
-        self._process.wait()
-
     def pause(self, seconds: float) -> None:
         """Let time pass: a real broker's is everybody's."""
         time.sleep(seconds)
-
-    def stop(self) -> None:
-        """SIGTERM, and wait."""
-        self._process.signal(signal.SIGTERM)
-        self._process.wait()

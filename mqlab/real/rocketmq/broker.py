@@ -15,20 +15,16 @@ Everything listens on loopback, on a port nobody uses, with its data in a tempor
 from __future__ import annotations
 
 import os
-import signal
 import socket
-import subprocess
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO
 
-from ..processes import RealBroker, end_with_parent, free_ports, tail_log
+from ..processes import OneProcessBroker, free_ports
 from ..program import RealBrokerError
 from .jars import JARS
 
 SOURCE = Path(__file__).parent / "java" / "RoundHost.java"
 CHECK_MAX = 3
-GRACE_S = 40.0
 NEVER_MS = "3600000"
 FLAGS = (
     "-Xmx96m",
@@ -90,7 +86,7 @@ TOPICS = """\
 """
 
 
-class RealRocketMQ(RealBroker):
+class RealRocketMQ(OneProcessBroker):
     """`address`: of the broker; `name_server`: of the name server beside it, "" where none was
     asked for."""
 
@@ -108,26 +104,12 @@ class RealRocketMQ(RealBroker):
         self.address = f"127.0.0.1:{port}"
         self.name_server = f"127.0.0.1:{names}" if name_server else ""
         self.settings = {**SETTINGS, "listenPort": str(port), **(settings or {})}
-        self._process: subprocess.Popen[str] | None = None
-        self._log: IO[bytes] | None = None
         try:
             self._lay_out(port)
             self.start()
         except BaseException:
             self.close()
             raise
-
-    def end(self) -> None:
-        self.kill()
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
-
-    @property
-    def running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
 
     # -- its clocks ------------------------------------------------------------------------
 
@@ -147,22 +129,15 @@ class RealRocketMQ(RealBroker):
         """Every level is a second here (messageDelayLevel): who waits sees it come."""
 
     def _ask(self, line: str) -> None:
-        assert self._process is not None and self._process.stdin and self._process.stdout
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
+        self._process.write_line(line)
         self._wait_for("done")
 
     def _wait_for(self, word: str) -> None:
         """Raises RealBrokerError where the process says anything else last."""
-        assert self._process is not None and self._process.stdout
-        for line in self._process.stdout:
+        for line in self._process.lines:
             if line.strip() == word:
                 return
         raise RealBrokerError(f"RocketMQ {self.version} ended: {self.tail_log()}")
-
-    def tail_log(self) -> str:
-        """The last lines of its log that are about something wrong."""
-        return tail_log(self.folder / "said.log")
 
     # -- its process -----------------------------------------------------------------------
 
@@ -171,45 +146,15 @@ class RealRocketMQ(RealBroker):
         opened = OPENED if self.version.startswith("4.") else ()
         confs = [str(self.folder / "broker.conf")]
         confs += [str(self.folder / "namesrv.conf")] if self.name_server else []
-        self._log = open(self.folder / "said.log", "ab")  # noqa: SIM115 (as long as the process)
-        self._process = subprocess.Popen(
+        self._process.start(
             ["java", *FLAGS, *opened, f"-Duser.home={self.folder}",
              f"-Djava.io.tmpdir={self.folder / 'tmp'}",
              f"-Drmq.logback.configurationFile={self.folder / 'conf' / 'logback_broker.xml'}",
              "-cp", self._class_path, "RoundHost", *confs],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
             env={**os.environ, "ROCKETMQ_HOME": str(self.folder)},
-            start_new_session=True,  # Ctrl-C is for us
-            preexec_fn=end_with_parent,
+            talks=True,
         )  # fmt: skip
         self._wait_for("ready")
-
-    def kill(self) -> None:
-        """kill -9."""
-        self._finish(signal.SIGKILL)
-
-    def stop(self) -> None:
-        """SIGTERM, and wait. 5.x takes up to 17 s."""
-        self._finish(signal.SIGTERM)
-
-    def _finish(self, number: signal.Signals) -> None:
-        if self._process is not None:
-            self._process.send_signal(number)
-            try:
-                self._process.wait(GRACE_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    pipe.close()
-            self._process = None
-        if self._log is not None:
-            self._log.close()
-            self._log = None
 
     def _lay_out(self, port: int) -> None:
         """The folders and files it expects below ROCKETMQ_HOME."""
