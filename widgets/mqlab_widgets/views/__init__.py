@@ -32,7 +32,7 @@ View = Callable[..., Scene]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A view and its place: `side` "left" or "right"; `shows` says if a trace has any of it.
+    """A view and its place: `side` "left" or "right".
 
     Where there is no room for all panels of a side below each other, the `pinned` ones stay in
     sight, in the order of `PANELS`, and the others become tabs, each named by its `tab`; a pinned
@@ -43,18 +43,25 @@ class Panel:
     `NAME/wide` where there is more than two columns need.
     `part`: the one part of a Snapshot that the view draws, as it is and as it was before; where
     both are what they were a step ago, so is the picture. "" for a view that reads more.
+    It appears `when` a trace is so, without that where a Snapshot has any of its `part`.
     """
 
     view: View
     title: Text
-    side: str
-    shows: Callable[[Trace], bool]
     tab: Text
+    part: str = ""
+    when: Callable[[Trace], bool] | None = None
+    side: str = "right"
     pinned: bool = False
     yields: bool = False
     on_request: bool = False
     rows: Callable[[Trace, Lang, int], dict[str, Any]] | None = None
-    part: str = ""
+
+    def shows(self, trace: Trace) -> bool:
+        """If a trace has any of it."""
+        if self.when is not None:
+            return self.when(trace)
+        return any(getattr(snapshot, self.part) for snapshot in trace.snapshots)
 
     def find_parts(self, trace: Trace, step: int) -> tuple[Any, Any] | None:
         """All that this panel draws at a step; None where that is not known."""
@@ -64,104 +71,71 @@ class Panel:
         return getattr(now, self.part), getattr(before, self.part)
 
 
+DIAGRAM = Panel(
+    space_time,
+    Text("Who said what", "谁对谁说了什么"),
+    Text("Diagram", "时空图"),
+    when=lambda t: bool(t.facts) or any(s.lanes for s in t.snapshots),
+    side="left",
+    pinned=True,
+    rows=partial(measure_rows, unfold=False),
+)
+ON_DISK = Panel(
+    logs,
+    Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到"),
+    Text("On disk", "磁盘上"),
+    "logs",
+    pinned=True,
+)
+ALWAYS_TRUE = Panel(
+    lights,
+    Text("What must always be true", "必须始终成立"),
+    Text("Always true", "始终成立"),
+    "lights",
+    pinned=True,
+)
+
 PANELS: dict[str, Panel] = {
-    "space-time": Panel(
-        space_time,
-        Text("Who said what", "谁对谁说了什么"),
-        "left",
-        lambda t: bool(t.facts) or any(s.lanes for s in t.snapshots),
-        tab=Text("Diagram", "时空图"),
-        pinned=True,
-        rows=partial(measure_rows, unfold=False),
-    ),
-    "space-time/all": Panel(
-        space_time_all,
-        Text("Who said what, nothing folded", "谁对谁说了什么（全部展开）"),
-        "left",
-        lambda t: any(f.fold for f in t.facts),
-        tab=Text("Diagram", "时空图"),
-        pinned=True,
+    "space-time": DIAGRAM,
+    "space-time/all": replace(
+        DIAGRAM,
+        view=space_time_all,
+        title=Text("Who said what, nothing folded", "谁对谁说了什么（全部展开）"),
+        when=lambda t: any(f.fold for f in t.facts),
         rows=partial(measure_rows, unfold=True),
     ),
-    "logs": Panel(
-        logs,
-        Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到"),
-        "right",
-        lambda t: any(s.logs for s in t.snapshots),
-        tab=Text("On disk", "磁盘上"),
-        pinned=True,
-        part="logs",
-    ),
-    "logs/small": Panel(
-        logs_small,
-        Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到"),
-        "right",
-        has_long_names,
-        tab=Text("On disk", "磁盘上"),
-        pinned=True,
-        part="logs",
-    ),
+    "logs": ON_DISK,
+    "logs/small": replace(ON_DISK, view=logs_small, when=has_long_names),
     "outcomes": Panel(
         outcomes,
         Text("What became of the last transactions", "最近的事务结果如何"),
-        "right",
-        lambda t: any(s.logs for s in t.snapshots),
-        tab=Text("Outcomes", "结果"),
+        Text("Outcomes", "结果"),
+        "logs",
         pinned=True,
         on_request=True,
-        part="logs",
     ),
     "readers": Panel(
         readers,
         Text("What a reader gets now", "读者现在读到什么"),
-        "right",
-        lambda t: any(s.readers for s in t.snapshots),
-        tab=Text("Readers", "读者"),
+        Text("Readers", "读者"),
+        "readers",
         pinned=True,
-        part="readers",
     ),
     "money": Panel(
         money,
         Text("Money", "金额"),
-        "right",
-        lambda t: any(s.money is not None for s in t.snapshots),
-        tab=Text("Money", "金额"),
+        Text("Money", "金额"),
+        when=lambda t: any(s.money is not None for s in t.snapshots),
         pinned=True,
         yields=True,
     ),
-    "lights": Panel(
-        lights,
-        Text("What must always be true", "必须始终成立"),
-        "right",
-        lambda t: any(s.lights for s in t.snapshots),
-        tab=Text("Always true", "始终成立"),
-        pinned=True,
-        part="lights",
-    ),
-    "lights/small": Panel(
-        lights_small,
-        Text("What must always be true", "必须始终成立"),
-        "right",
-        lambda t: any(s.lights for s in t.snapshots),
-        tab=Text("Always true", "始终成立"),
-        pinned=True,
-        part="lights",
-    ),
+    "lights": ALWAYS_TRUE,
+    "lights/small": replace(ALWAYS_TRUE, view=lights_small),
     "graphs": Panel(
-        graphs,
-        Text("Where the transaction is", "事务走到哪一步"),
-        "right",
-        lambda t: any(s.graphs for s in t.snapshots),
-        tab=Text("States", "状态"),
-        part="graphs",
+        graphs, Text("Where the transaction is", "事务走到哪一步"), Text("States", "状态"), "graphs"
     ),
     "tables": Panel(
-        tables,
-        Text("Inside the broker", "消息服务器内部"),
-        "right",
-        lambda t: any(s.tables for s in t.snapshots),
-        tab=Text("Tables", "内部表"),
-        part="tables",
+        tables, Text("Inside the broker", "消息服务器内部"), Text("Tables", "内部表"), "tables"
     ),
 }
 
@@ -175,7 +149,7 @@ WIDER: dict[str, Callable[[Trace], bool]] = {
 """What says more where it has more room, and for which traces."""
 
 PANELS |= {
-    f"{name}/wide": replace(panel, view=partial(panel.view, room=ROOMY), shows=WIDER[name])
+    f"{name}/wide": replace(panel, view=partial(panel.view, room=ROOMY), when=WIDER[name])
     for name, panel in PANELS.items()
     if name in WIDER
 }
