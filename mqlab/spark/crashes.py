@@ -35,7 +35,7 @@ from .cuts import Plan
 from .errors import IncomeError
 from .files import DAY, Orders, read_table
 from .job import INCOME_PARTITIONS, Row, Say, error_of, plan_of, read_output, run_income
-from .kills import Kill, Killed, Point
+from .kills import NEVER, Kill, Killed, Point
 from .session import PROJECT, session
 from .sink_choice import OWN, SINKS, TWO_PHASE
 from .sinks import Rule, Target, decide
@@ -295,7 +295,7 @@ def kill_hard(
     """A process of its own with its own JVM, both killed with -9 at the kill point."""
     victim = ground.victims.take()
     say("the job runs, in a process of its own")
-    code, words = _run_job(victim, ground, target, sink, point, rule)
+    code, words = _run_job(victim, ground, target, sink, Kill(point, ground.batch), rule)
     if code != -signal.SIGKILL:
         raise IncomeError(
             f"the process that was to be killed {point} ended by itself "
@@ -316,22 +316,16 @@ def _run_job(
     ground: Ground,
     target: Target,
     sink: str,
-    point: Point | None = None,
+    kill: Kill = NEVER,
     rule: Rule | None = None,
 ) -> tuple[int, str]:
     """Hand the process its job, and wait for its end: the exit code, and its last words."""
     from pyspark import cloudpickle
 
-    task = {
-        "address": target.address, "query": target.query, "source": target.source,
-        "topic": target.topic, "partitions": target.partitions, "dead": target.dead,
-        "checkpoint": str(target.checkpoint), "sink": sink, "minutes": ground.plan.minutes,
-        "orders": ground.plan.orders, "point": point, "batch": ground.batch,
-        # A learner's rule travels as Spark sends functions to its workers.
-        "rule": base64.b64encode(cloudpickle.dumps(rule)).decode(),
-    }  # fmt: skip
+    # As Spark sends functions to its workers, for a learner's rule is one.
+    task = base64.b64encode(cloudpickle.dumps((target, sink, ground.plan, kill, rule))).decode()
     try:
-        output, _ = victim.communicate(json.dumps(task) + "\n", timeout=HARD_S)
+        output, _ = victim.communicate(task + "\n", timeout=HARD_S)
     except subprocess.TimeoutExpired:
         victim.kill()
         output, _ = victim.communicate()

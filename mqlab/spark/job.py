@@ -31,7 +31,7 @@ from .kills import NEVER, Kill, Killed
 from .orders import minute_text, pounds
 from .reconcile import Missing, Reconciliation, reconcile
 from .session import Starting
-from .sink_choice import SINKS, make_sink
+from .sink_choice import EVERY, SINKS
 from .sinks import Rule, Sink, Target
 from .times import Times
 from .truth import Truth, truth_of
@@ -303,10 +303,10 @@ def run_income(
 ) -> Sink:
     """The query, with a kill point; topics must be there. Raises Killed, IncomeError.
 
-    `rule` stands in for the sink's `decide`.
+    `rule` stands in for the sink's own, `decide` or `resume`, where it has one.
     """
     for left in range(STARTS - 1, -1, -1):
-        out = make_sink(sink, target, pipeline.encode, kill, rule)
+        out = EVERY[sink](target, pipeline.encode, kill, rule)
         stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
         try:
             wait(pipeline.start(pipeline.results(stream), target.query, out), out, say)

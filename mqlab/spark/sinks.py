@@ -101,12 +101,15 @@ class Done:
 
 
 class Sink:
-    """The common shape of the three, called by Spark once a batch: `foreachBatch(sink)`."""
+    """The common shape of the three, called by Spark once a batch: `foreachBatch(sink)`. `rule`
+    stands in for the rule of a sink that has one; a lab puts a learner's in its place."""
 
     transactional = False
 
-    def __init__(self, target: Target, encode: Encode, kill: Kill = NEVER) -> None:
-        self.target, self.encode, self.kill = target, encode, kill
+    def __init__(
+        self, target: Target, encode: Encode, kill: Kill = NEVER, rule: Rule | None = None
+    ) -> None:
+        self.target, self.encode, self.kill, self.rule = target, encode, kill, rule
         self.client: Any = None  # what the rows go through, once it is open
         self.delivery = topics.Delivery()
         self.log: list[Done] = []
@@ -218,18 +221,8 @@ class Transactions(Sink):
 
 
 class ExactlyOnce(Transactions):
-    """One transaction per batch, and the batch's number in it.
-
-    `rule` is the third step, `decide`; a lab puts a learner's in its place. `asked` keeps what it
-    was asked and what it answered.
-    """
-
-    def __init__(
-        self, target: Target, encode: Encode, kill: Kill = NEVER, rule: Rule | None = None
-    ) -> None:
-        super().__init__(target, encode, kill)
-        self.rule = rule or decide
-        self.asked: list[tuple[int, int, str]] = []
+    """One transaction per batch, and the batch's number in it. Its rule is the third step,
+    `decide`."""
 
     def open(self) -> Producer:
         """Also the reader of the progress record; one of each lasts as long as the query."""
@@ -242,8 +235,7 @@ class ExactlyOnce(Transactions):
         assert self.client is not None
         cut = checkpoint.cut_of(self.target.checkpoint, batch)
         done = read_progress(self.reader, self.target, len(cut.offsets))
-        answer = self.rule(done, batch)
-        self.asked.append((done, batch, answer))
+        answer = (self.rule or decide)(done, batch)
         if answer == "skip":
             return False
         if answer != "write":

@@ -31,8 +31,8 @@ import json
 import os
 import socket
 import struct
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,12 +42,10 @@ from kio.serial import entity_reader, entity_writer
 
 from . import checkpoint
 from .errors import IncomeError
-from .kills import NEVER, Kill
-from .sinks import Encode, Target, Transactions
+from .sinks import Target, Transactions
 from .topics import TIMEOUT_S
 
 FIND_COORDINATOR, END_TXN, DESCRIBE_TRANSACTIONS = 10, 26, 65
-Rule = Callable[[int, int], str]
 
 
 def resume(prepared: int, done: int) -> str:
@@ -68,18 +66,14 @@ class Prepared:
 
 
 class TwoPhase(Transactions):
-    """`rule` stands in for `resume`; `asked` keeps what it was asked and what it answered."""
+    """Its rule is `resume`."""
 
     # As long as a broker allows (transaction.max.timeout.ms): it must outlive the restart.
     timeout_ms = 900_000
 
-    def __init__(
-        self, target: Target, encode: Encode, kill: Kill = NEVER, rule: Rule | None = None
-    ) -> None:
-        super().__init__(target, encode, kill)
-        self.rule = rule or resume
-        self.asked: list[tuple[int, int, str]] = []
-        self.note = target.checkpoint / "prepared"
+    @property
+    def note(self) -> Path:
+        return self.target.checkpoint / "prepared"
 
     def open(self) -> Producer:
         """End what an earlier process has left open; whatever is open after that is aborted."""
@@ -119,8 +113,7 @@ class TwoPhase(Transactions):
         state, pid, epoch = describe(self.target.address, self.target.group)
         if state == "Ongoing" and (pid, epoch) == (open_one.pid, open_one.epoch):
             done = max(checkpoint.read_commits(self.target.checkpoint), default=-1)
-            answer = self.rule(open_one.batch, done)
-            self.asked.append((open_one.batch, done, answer))
+            answer = (self.rule or resume)(open_one.batch, done)
             if answer not in ("commit", "abort"):
                 raise IncomeError(disagreement(self.target, open_one.batch, done))
             end(self.target.address, self.target.group, pid, epoch, answer == "commit")

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from mqlab.spark import IncomeError, topics
 from mqlab.spark.sinks import ExactlyOnce, Out, Target, Transactions, read_progress
-from mqlab.spark.two_phase import TwoPhase, describe
+from mqlab.spark.two_phase import TwoPhase, describe, resume
 
 
 @pytest.fixture
@@ -119,6 +119,18 @@ def test_progress_records_that_differ_stop_the_job(target: Target) -> None:
         new_sink(target).put(1, rows("b"))
 
 
+class Noted(TwoPhase):
+    """Also what its rule is asked, and what it answers."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target, lambda row: row, rule=self._note)
+        self.asked: list[tuple[int, int, str]] = []
+
+    def _note(self, prepared: int, done: int) -> str:
+        self.asked.append((prepared, done, resume(prepared, done)))
+        return self.asked[-1][2]
+
+
 def prepared(target: Target, checkpointed: bool) -> None:
     """A two-phase sink that has died after the pre-commit of batch 0."""
     TwoPhase(target, lambda row: row).put(0, rows("a"))
@@ -135,7 +147,7 @@ def test_the_checkpoint_says_how_an_open_transaction_ends(
 ) -> None:
     prepared(target, checkpointed)
     assert written(target) == [], "it is open"
-    again = TwoPhase(target, lambda row: row)
+    again = Noted(target)
     again.finish()
     assert again.asked == [(0, 0 if checkpointed else -1, answer)]
     assert written(target) == found
@@ -153,7 +165,7 @@ def test_nothing_is_resumed_that_is_not_the_transaction_in_the_note(target: Targ
     other = Transactions(target, lambda row: row)
     other.begin(1)  # fences, and leaves a transaction of its own open
     other.write(rows("b"))
-    again = TwoPhase(target, lambda row: row)
+    again = Noted(target)
     again.finish()
     assert again.asked == [] and written(target) == []
 
