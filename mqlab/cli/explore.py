@@ -276,6 +276,10 @@ def _search(
             verdict = explore(model, bounds, None, _choose_progress(), memory, shelf, further)
     except OverflowError as error:
         raise UserError(f"{error}: take a smaller system, or smaller bounds") from error
+    except OSError as error:
+        if not disk:
+            raise
+        raise UserError(f"{disk}: {error.strerror}") from error
     _clear_line()
     print(verdict)
     figures = (

@@ -12,14 +12,15 @@ LIMIT, USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.cur
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory now; 0 where no /proc tells."""
+    """Bytes that this process has taken; 0 where no /proc tells. Pages of files that it reads
+    or writes as arrays are not its own: the system takes them back when it needs room."""
     try:
-        pages = int(STATM.read_text("ascii").split()[1])
+        all_pages, shared = map(int, STATM.read_text("ascii").split()[1:3])
     except OSError:
         return 0
     import resource  # Unix only, as /proc is
 
-    return pages * resource.getpagesize()
+    return (all_pages - shared) * resource.getpagesize()
 
 
 def available() -> int | None:

@@ -186,8 +186,8 @@ class Search:
             self.starts.append(self.states)
             try:
                 yield from level()
-            except Full:
-                self.ended = f"{self.budget.states:,} states were the bound"
+            except Full as full:
+                self.ended = str(full) or f"{self.budget.states:,} states were the bound"
                 return
             except Exception as error:
                 done = "; ".join((*self.start, *self.schedule(self.at))) or "the start"

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from .budget import Budget
 from .described import LIST, Damaged, describe, read_list, write_list
 
 BLOCK = 1 << 24
+ASIDE = ".aside"  # what is no level yet
 
 
 class Shelf:
@@ -35,6 +37,7 @@ class Shelf:
     def __init__(self, folder: Path, system: System, budget: Budget) -> None:
         self.folder = folder
         self.levels: list[dict[str, Any]] = []
+        self._spaces = 0
         self._head = describe(system, budget)
         if (folder / LIST).exists():
             head, self.levels = read_list(folder)
@@ -53,17 +56,19 @@ class Shelf:
         number, listed, at, whole = len(self.levels), {}, 0, hashlib.sha256()
         with self._path(number).open("wb") as file:
             for name, content in parts.items():
-                data = content if isinstance(content, bytes) else content.tobytes()
                 kind = "" if isinstance(content, bytes) else content.dtype.str
-                listed[name] = {"kind": kind, "at": at, "bytes": len(data)}
-                for piece in (data, bytes(-len(data) % 8)):  # each begins with a whole word
+                size = len(content) if isinstance(content, bytes) else content.nbytes
+                listed[name] = {"kind": kind, "at": at, "bytes": size}
+                pieces: tuple[Any, bytes] = (content, bytes(-size % 8))
+                for piece in pieces:  # each part begins with a whole word
                     file.write(piece)
                     whole.update(piece)
-                    at += len(piece)
+                at += size + -size % 8
             file.flush()
             os.fsync(file.fileno())
-        self.levels.append({**facts, "parts": listed, "sha256": whole.hexdigest()})
-        write_list(self.folder, self._head, self.levels)
+        level = {**facts, "parts": listed, "sha256": whole.hexdigest()}
+        write_list(self.folder, self._head, [*self.levels, level])
+        self.levels.append(level)
 
     def array(self, level: int, name: str) -> NDArray[Any]:
         """A part of a level as an array that is read from the disk where it is looked at."""
@@ -73,6 +78,29 @@ class Shelf:
         if not size:
             return np.zeros(0, kind)
         return np.memmap(self._path(level), kind, "r", spot["at"], (size,))
+
+    def space(self, shape: Any, kind: Any) -> NDArray[Any]:
+        """An array of zeros on the disk, until the next `sweep`. OSError where it is full."""
+        self._spaces += 1
+        path, size = self.folder / f"{self._spaces}{ASIDE}", int(np.prod(shape))
+        if not size:
+            return np.zeros(shape, kind)
+        with path.open("wb") as file:
+            if hasattr(os, "posix_fallocate"):  # not on macOS and Windows
+                os.posix_fallocate(file.fileno(), 0, size * np.dtype(kind).itemsize)
+        return np.memmap(path, kind, "r+", 0, shape)
+
+    def write(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The same array on the disk, until the next `sweep`."""
+        out = self.space(values.shape, values.dtype)
+        out[:] = values
+        return out
+
+    def sweep(self) -> None:
+        """What was put aside is not needed any more."""
+        for path in self.folder.glob(f"*{ASIDE}"):
+            with suppress(PermissionError):  # Windows, while an array is still in use
+                path.unlink()
 
     def text(self, level: int, name: str) -> str:
         spot = self.levels[level]["parts"][name]

@@ -1,17 +1,18 @@
 """Breadth first with the finished levels on disk.
 
-In memory are the level whose successors are looked at and the one that is being found. A world
-that an earlier level has already is noticed when a level is complete: the keys of its worlds,
-sorted, are looked up in the sorted keys of each earlier level, where neighbours stand close, and
-the rows behind equal keys are compared in full. Those that remain get their numbers in the order
-in which they came; so the worlds, their numbers and what is found are those of a search in
-memory.
+The level whose successors are looked at is read from the disk, a block at a time. What is found
+stands in memory, each row once, until there is too much of it; then it is put aside as a sorted
+run (`runs.py`). When a level is complete, its runs are merged, a stretch of keys at a time: what
+is there twice goes, and what an earlier level has already. For that the sorted keys are looked
+up in the sorted keys of each earlier level, where neighbours stand close, and the rows behind
+equal keys are compared in full. Those that remain get their numbers in the order in which they
+were found; so the worlds, their numbers and what is found are those of a search in memory.
 """
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,12 +21,18 @@ from numpy.typing import NDArray
 from .budget import Full
 from .described import Damaged
 from .index import Index
-from .levels import Levels
+from .levels import SLICE, Levels
 from .rows import Column, Layout, Narrow, Numbers, Rows, Words
+from .runs import Run, find_firsts, merge, sort
 from .shelf import Shelf
 
 if TYPE_CHECKING:
     from .search import Search
+
+BLOCK = SLICE << 6  # worlds that are read from the disk together
+MOST = 1 << 23  # rows of the next level that are in memory together
+
+Make = Callable[[Any, Any], NDArray[Any]]  # an array of zeros: of this shape, of this type
 
 
 class Shelved:
@@ -51,72 +58,164 @@ class ShelvedLevels(Levels):
         self.shelf = shelf
         super().__init__(search)
         self.steps.logged = True
+        search.parents, search.chosen = Shelved(shelf, "parents"), Shelved(shelf, "choices")
+        zero = np.zeros(1, np.uint32)
+        first = Run(self.rows.layout, self.keys, zero, self.rows.words, zero, zero)
         self._clear()
         if shelf.levels:
             self._restore()
         else:
-            self._put(self.rows.words, search.parents.all, search.chosen.all)
-        search.parents, search.chosen = Shelved(shelf, "parents"), Shelved(shelf, "choices")
+            for _ in self._finish(first):
+                pass
 
     def _clear(self) -> None:
         """Nothing is known of the next level yet."""
-        self._parents, self._choices = Column(np.uint32), Column(np.uint32)
-        self.search.edges, self.degrees = Column(np.uint32), Narrow()
-        self.search.news = Column(np.uint64)
+        self._runs: list[Run] = []
+        self._aside: list[NDArray[np.uint32]] = []  # edges found with these runs
+        self._block: list[Words] = []  # worlds of the last level, from number `_block_at` on
+        self._block_at = 0
+        self.base = 0  # the place in the next level of the first row that is in memory
+        self.degrees = Narrow()
+        self._make_room()
+        self.shelf.sweep()
+
+    def _make_room(self) -> None:
+        self.rows, self.index = Rows(self.rows.layout), Index()
+        self._keys, self._parents = Column(np.uint64), Column(np.uint32)
+        self._choices, self.search.edges = Column(np.uint32), Column(np.uint32)
 
     # -- one level ------------------------------------------------------------------------
 
     def level(self) -> Iterator[None]:
-        search, size = self.search, len(self.keys)
-        yield from super().level()
-        words = [word[size:] for word in self.rows.words]
-        numbers = self._find_earlier(words)
-        fresh = np.flatnonzero(numbers < 0)
-        first = search.states
-        numbers[fresh] = first + np.arange(len(fresh))
-        edges = search.edges.all
-        late = np.flatnonzero(edges >= first)
-        edges[late] = numbers[edges[late] - first]
-        self._begin(first, self.rows.layout, [word[fresh] for word in words], self.keys[fresh])
-        self._put(self.rows.words, self._parents.all[fresh], self._choices.all[fresh])
-        self._clear()
-        if len(fresh) and search.states >= search.budget.states:
-            raise Full
+        search = self.search
+        before = search.found.copy(), search.awaited, search.transitions
+        try:
+            yield from self._find_level()
+        except OSError as error:  # a full disk: the levels before it stay as they are
+            search.found, search.awaited, search.transitions = before
+            self.shelf.sweep()
+            raise Full(f"{self.shelf.folder}: {error.strerror}") from error
+
+    def _find_level(self) -> Iterator[None]:
+        first, last = self.search.starts[-2:]
+        for at in range(first, last, BLOCK):
+            level = len(self.shelf.levels) - 1
+            self._block = self._open(level, slice(at - first, min(at + BLOCK, last) - first))
+            self._block_at = at
+            keys = self.parts.keys(self.rows.layout, self._block)
+            for begin in range(0, len(keys), SLICE):
+                self._keys.extend(self._slice(at + begin, keys[begin : begin + SLICE]))
+                if self.rows.count >= MOST:
+                    self._set_aside()
+                yield
+        yield from self._finish(self._sort())
 
     def _room(self) -> int:
         """As many as there are: the bound on states is looked at between two levels."""
         return self.rows.count
+
+    def _read(self, first: int, count: int) -> list[Words]:
+        first -= self._block_at
+        return [word[first : first + count] for word in self._block]
+
+    def _repack(self) -> None:
+        before = self.rows.layout
+        super()._repack()
+        self._block = before.repack(self._block, self.rows.layout)
 
     def _keep(self, parents: Numbers, choices: Numbers) -> None:
         """They are no worlds yet: an earlier level may have them."""
         self._parents.extend(parents)
         self._choices.extend(choices)
 
-    def _begin(self, first: int, layout: Layout, words: list[Words], keys: Words) -> None:
-        """The worlds from number `first` on are those whose successors are looked at next."""
-        self.rows, self.index, self.base, self.keys = Rows(layout), Index(), first, keys
-        for column, word in zip(self.rows.room(len(keys)), words, strict=True):
-            column[:] = word
-        self.index.add(self.rows, keys)
+    def _sort(self) -> Run:
+        """The rows in memory as a run."""
+        places = np.arange(self.base, self.base + self.rows.count, dtype=np.uint32)
+        rest = self.rows.words, self._parents.all, self._choices.all
+        return sort(Run(self.rows.layout, self._keys.all, places, *rest))
 
-    def _find_earlier(self, words: list[Words]) -> Numbers:
-        """For each row that was found, the number that it has in an earlier level, or -1. The
-        latest level is in memory, where it was looked up before."""
-        out = np.full(len(self.keys), -1, np.int64)
-        order = np.argsort(self.keys)
-        keys = self.keys[order]
-        for level in range(len(self.shelf.levels) - 1):
+    def _set_aside(self) -> None:
+        """There are too many rows in memory: they go to the disk until the level is complete."""
+        run, write = self._sort(), self.shelf.write
+        places, words = write(run.places), [write(word) for word in run.words]
+        rest = write(run.parents), write(run.choices)
+        self._runs.append(Run(run.layout, write(run.keys), places, words, *rest))
+        self._aside.append(write(self.search.edges.all))
+        self.base += self.rows.count
+        self._make_room()
+
+    def _finish(self, last: Run) -> Iterator[None]:
+        """All that the level has is in the runs, of which the last is in memory."""
+        search, runs, layout = self.search, [*self._runs, last], self.rows.layout
+        make: Make = self.shelf.space if self._runs else np.zeros
+        fresh = np.zeros(self.base + len(last.keys), np.bool_)  # by place: whether it is a world
+        numbers = make(len(fresh) if search.lasting else 0, np.int64)
+        for run in merge(runs, layout, MOST):
+            firsts = find_firsts(run)
+            at = np.flatnonzero(firsts == np.arange(len(firsts)))
+            own = run.take(at)
+            earlier = self._find_earlier(own)
+            fresh[own.places[earlier < 0]] = True
+            if search.lasting:
+                each = np.zeros(len(firsts), np.int64)
+                each[at] = np.where(earlier < 0, ~own.places.astype(np.int64), earlier)
+                numbers[run.places] = each[firsts]
+            yield
+        ranks = np.cumsum(fresh, dtype=np.uint32, out=make(len(fresh), np.uint32))
+        count = int(np.count_nonzero(fresh))
+        ranks -= 1
+        rows = make((layout.words, count), np.uint64)
+        parents, choices, keys, order = (
+            make(count, kind) for kind in (np.uint32, np.uint32, np.uint64, np.uint32)
+        )
+        done = 0
+        for run in merge(runs, layout, MOST):
+            worlds = run.take(np.flatnonzero(fresh[run.places]))
+            place = ranks[worlds.places]
+            for row, word in zip(rows, worlds.words, strict=True):
+                row[place] = word
+            parents[place], choices[place] = worlds.parents, worlds.choices
+            end = done + len(place)
+            keys[done:end], order[done:end], done = worlds.keys, place, end
+            yield
+        parts = {"keys": keys, "order": order, "parents": parents, "choices": choices}
+        if search.lasting:
+            parts["edges"] = self._number_edges(make, numbers, ranks)
+            parts["degrees"] = self.degrees.all
+        self._put(make, rows, parts)
+        self._clear()
+        if count and search.states >= search.budget.states:
+            raise Full
+
+    def _number_edges(self, make: Make, numbers: Numbers, ranks: NDArray[np.uint32]) -> Any:
+        """The edges by the worlds' numbers. They were kept by the places of rows, of which
+        `numbers` says which world an earlier level has, or, as `~place`, which row was first."""
+        first, several = self.search.states, [*self._aside, self.search.edges.all]
+        out, done = make(sum(len(edges) for edges in several), np.uint32), 0
+        for edges in several:
+            for at in range(0, len(edges), BLOCK):
+                to = numbers[edges[at : at + BLOCK]]
+                late = np.flatnonzero(to < 0)
+                to[late] = first + ranks[~to[late]].astype(np.int64)
+                out[done : done + len(to)] = to
+                done += len(to)
+        return out
+
+    def _find_earlier(self, run: Run) -> Numbers:
+        """For each row of a sorted run, the number that it has in an earlier level, or -1."""
+        out = np.full(len(run.keys), -1, np.int64)
+        for level in range(len(self.shelf.levels)):
             known = self.shelf.array(level, "keys")
-            at = np.searchsorted(known, keys)
-            mine = np.flatnonzero(known.take(at, mode="clip") == keys) if len(known) else order[:0]
+            at = np.searchsorted(known, run.keys)
+            mine = np.flatnonzero(known.take(at, mode="clip") == run.keys) if len(known) else at[:0]
             at = at[mine]
             while len(mine):
                 number = self.shelf.array(level, "order")[at].astype(np.int64)
-                same = self._equal(level, number, [word[order[mine]] for word in words])
-                out[order[mine[same]]] = number[same] + self.shelf.levels[level]["first"]
+                same = self._equal(level, number, [word[mine] for word in run.words])
+                out[mine[same]] = number[same] + self.shelf.levels[level]["first"]
                 other = np.logical_not(same)
                 at, mine = at[other] + 1, mine[other]
-                more = (at < len(known)) & (known.take(at, mode="clip") == keys[mine])
+                more = (at < len(known)) & (known.take(at, mode="clip") == run.keys[mine])
                 at, mine = at[more], mine[more]
         return out
 
@@ -136,33 +235,29 @@ class ShelvedLevels(Levels):
 
     # -- the folder -----------------------------------------------------------------------
 
-    def _put(self, words: list[Words], parents: Words, choices: Words) -> None:
+    def _put(self, make: Make, rows: Words, parts: dict[str, NDArray[Any]]) -> None:
         """A level is complete: what it has to tell, and all of it to the disk."""
-        search, order = self.search, np.argsort(self.keys)
-        news = self._judge(words, parents.astype(np.int64))
-        self._tell(self.base, news)
+        search, first, count = self.search, self.search.states, rows.shape[1]
+        news = make(count, np.uint64)
+        for at in range(0, count, BLOCK):
+            parents = parts["parents"][at : at + BLOCK].astype(np.int64)
+            some = self._judge([row[at : at + BLOCK] for row in rows], parents)
+            self._tell(first + at, some)
+            news[at : at + BLOCK] = some
         layout, log = self.rows.layout, self.steps.log
         self.steps.log = []
-        parts: dict[str, NDArray[Any] | bytes] = {
-            "rows": np.concatenate(words),
-            "keys": self.keys[order],
-            "order": order.astype(np.uint32),
-            "parents": parents,
-            "choices": choices,
-            "log": "".join(f"{' '.join(f'{n:x}' for n in line)}\n" for line in log).encode(),
-        }
-        if search.lasting:
-            parts |= {"news": news, "edges": search.edges.all, "degrees": self.degrees.all}
+        lines = "".join(f"{' '.join(f'{n:x}' for n in line)}\n" for line in log).encode()
+        parts = {"rows": rows, **parts, **({"news": news} if search.lasting else {})}
         facts = {
-            "first": self.base,
-            "worlds": len(self.keys),
+            "first": first,
+            "worlds": count,
             "transitions": search.transitions,
             "found": sorted(search.found.items()),
             "layout": layout.spots,
             "words": layout.words,
             "values": self.parts.counts,
         }
-        self.shelf.put(parts, facts)
+        self.shelf.put({**parts, "log": lines}, facts)
 
     def _restore(self) -> None:
         """Everything as it was when the last level was complete."""
@@ -177,8 +272,6 @@ class ShelvedLevels(Levels):
         layout = Layout.fit(self.parts.counts)
         self.rows = Rows(layout)
         self.steps.repack(layout)
-        words = self._open(len(levels) - 1, slice(None))
-        self._begin(last["first"], layout, words, self.parts.keys(layout, words))
         search.levels = [level["worlds"] for level in levels[:-1]]
         search.starts = [level["first"] for level in levels]
         search.transitions = last["transitions"]
@@ -198,8 +291,9 @@ class ShelvedLevels(Levels):
         return np.concatenate(several)
 
     def _news(self, first: int, count: int) -> Words:
-        first -= self.base
-        news: Words = self.shelf.array(len(self.shelf.levels) - 1, "news")[first : first + count]
+        level = len(self.shelf.levels) - 1
+        first -= self.shelf.levels[level]["first"]
+        news: Words = self.shelf.array(level, "news")[first : first + count]
         return news
 
     def _edges(self, depth: int) -> tuple[Numbers, Numbers]:

@@ -1,5 +1,6 @@
 """`mqlab explore` as it is typed."""
 
+import errno
 import os
 import re
 import signal
@@ -235,6 +236,16 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_counts(how, tmp_path, cap
 def test_a_folder_and_a_system_are_not_mixed_up(words, says, tmp_path, capsys):
     assert main(["explore", *(str(tmp_path) if w == "DIR" else w for w in words)]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_disk_without_room_for_the_first_level_is_told(tmp_path, monkeypatch, capsys):
+    def write(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("mqlab.explore.shelf.write_list", write)
+    folder = tmp_path / "search"
+    assert main(["explore", *ONE, "--disk", str(folder)]) == 2
+    assert f"{folder}: No space left on device" in capsys.readouterr().err
 
 
 def test_a_swarm_tells_what_its_seeds_find(capsys):

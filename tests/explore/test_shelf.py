@@ -1,9 +1,11 @@
 """A search whose finished levels are on disk: the same worlds, whatever ends it."""
 
+import errno
+
 import pytest
 
 from mqlab.explore import Budget, Search
-from mqlab.explore.described import LIST, Damaged
+from mqlab.explore.described import LIST, Damaged, write_list
 from mqlab.explore.shelf import Shelf
 from mqlab.kernel import Property, Text
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
@@ -20,6 +22,14 @@ def calm(world):
 CALM = (Property("calm", Text("calm"), calm, "can_always"),)
 
 
+@pytest.fixture(params=["in memory", "in runs"])
+def width(request, monkeypatch):
+    """Whether the next level is put aside, in runs of a few rows, while it is being found."""
+    if request.param == "in runs":
+        for name, rows in (("SLICE", 32), ("BLOCK", 96), ("MOST", 100)):
+            monkeypatch.setattr(f"mqlab.explore.shelved.{name}", rows)
+
+
 def searched(system, budget, folder=None, depth=1 << 30, claims=None):
     shelf = None if folder is None else Shelf(folder, system, budget)
     search = Search(system, budget, claims, many=None, shelf=shelf)
@@ -28,6 +38,7 @@ def searched(system, budget, folder=None, depth=1 << 30, claims=None):
     return search
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("depth", [0, 1, 5, 1 << 30])
 @pytest.mark.parametrize(
     ("system", "budget", "claims"),
@@ -36,8 +47,9 @@ def searched(system, budget, folder=None, depth=1 << 30, claims=None):
         (TWO, Budget(breaks=1, kills=1, retries=1), None),
         (RISKY, Budget(breaks=1, retries=1), None),
         (RISKY, Budget(breaks=1, retries=1), CALM),
+        (TWO, Budget(breaks=1, kills=1), CALM),
     ],
-    ids=["four", "two", "risky", "calm"],
+    ids=["four", "two", "risky", "calm", "two calm"],
 )
 def test_a_search_that_goes_on_from_disk_finds_what_one_in_memory_finds(
     system, budget, claims, depth, tmp_path
@@ -48,15 +60,17 @@ def test_a_search_that_goes_on_from_disk_finds_what_one_in_memory_finds(
     assert again.complete and again.verdict() == plain.verdict()
     assert (again.levels, again.starts, again.found) == (plain.levels, plain.starts, plain.found)
     assert [again.parents[n] for n in range(again.states)] == list(plain.parents)
+    assert not [path for path in tmp_path.iterdir() if path.suffix not in (".json", ".level")]
     if system is not FOUR:
         worlds = zip(again.worlds(), plain.worlds(), strict=True)
         assert all(again.fields.unpack(a) == plain.fields.unpack(b) for a, b in worlds)
 
 
+@pytest.mark.usefixtures("width")
 def test_no_answer_rests_on_a_hash(tmp_path, monkeypatch):
     """With keys of which nearly all are equal the same worlds are found."""
     monkeypatch.setattr("mqlab.explore.rows.draw", lambda number: 1 << 31)
-    budget = Budget(breaks=1, kills=1)
+    budget = Budget(kills=1)
     assert searched(TWO, budget, tmp_path).verdict() == searched(TWO, budget).verdict()
 
 
@@ -64,6 +78,34 @@ def test_the_bound_on_states_is_looked_at_between_levels_and_may_be_raised(tmp_p
     some = searched(FOUR, Budget(states=1_000), tmp_path)
     assert not some.complete and some.states >= 1_000 and "1,000 states" in some.ended
     assert searched(FOUR, Budget(), tmp_path).verdict() == searched(FOUR, Budget()).verdict()
+
+
+def fill(monkeypatch, levels):
+    """The disk is full after so many levels."""
+    written = []
+
+    def write(folder, head, listed):
+        if len(listed) > levels:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(write_list(folder, head, listed))
+
+    monkeypatch.setattr("mqlab.explore.shelf.write_list", write)
+
+
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("system", [FOUR, TWO], ids=["four", "two"])
+def test_a_full_disk_ends_a_search_and_what_is_there_stays(system, tmp_path, monkeypatch):
+    budget = Budget(breaks=1)
+    with monkeypatch.context() as full:
+        fill(full, 7)
+        some = searched(system, budget, tmp_path)
+        assert some.ended == f"{tmp_path}: No space left on device"
+        assert not some.complete and not list(tmp_path.glob("*.aside"))
+        assert some.states == sum(
+            level["worlds"] for level in Shelf(tmp_path, system, budget).levels
+        )
+        assert all(world < some.states for world in some.tell_worlds().values())
+    assert searched(system, budget, tmp_path).verdict() == searched(system, budget).verdict()
 
 
 @pytest.mark.parametrize("name", ["0000.level", "0003.level", LIST])
