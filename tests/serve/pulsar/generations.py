@@ -49,7 +49,8 @@ SEEN_IN_GO = [*SEEN[:-2], "paid [b, b, c]", "left nothing"]
 
 
 def play_story(version: str, address: str, run: str) -> list[str]:
-    """What a Java client of this version has seen, line by line, on topics that begin with `run`."""
+    """What a Java client of this version has seen, line by line, on topics that begin with
+    `run`."""
     path = CLIENTS.compile(version, STORY / "Story.java")
     command = ["java", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", path, "Story"]
     return _play([*command, address, run])

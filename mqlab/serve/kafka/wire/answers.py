@@ -35,8 +35,8 @@ ABSENT = Absent()
 
 
 class Unthrottled:
-    """An answer that says how long its client has to wait before it asks again: nobody has to, since
-    there are no quotas here."""
+    """An answer that says how long its client has to wait before it asks again. Nobody has to,
+    since there are no quotas here."""
 
     __slots__ = ()
     throttle_time = NO_TIME
