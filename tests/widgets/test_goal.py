@@ -170,7 +170,7 @@ def test_the_run_that_was_found_stays_in_the_notebook(monkeypatch: pytest.Monkey
     outputs(ground, monkeypatch)
     kept: list[str] = []
     monkeypatch.setattr(
-        "mqlab_widgets.playground.update_display",
+        "mqlab_widgets.widget.update_display",
         lambda data, raw, display_id: kept.append(data["text/html"]),
     )
     for choice in (*TWICE, "kill payments-0"):

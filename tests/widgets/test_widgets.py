@@ -205,7 +205,7 @@ def test_the_still_of_a_question_says_what_was_answered(monkeypatch: pytest.Monk
     ask = asked()
     kept: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        "mqlab_widgets.predict.update_display",
+        "mqlab_widgets.widget.update_display",
         lambda data, raw, display_id: kept.append((data["text/html"], display_id)),
     )
     ask.chosen, ask.locked = 0, True

@@ -182,11 +182,8 @@ class Explorer(PictureWidget):
         counterexample = self.counterexample(name)
         if counterexample is None:
             return None
-        trace, look = counterexample.trace(), self._look
-        at = first_red(trace)
-        return Player(
-            trace, step=at, title=look.title, lang=look.lang, scale=look.scale, panels=look.panels
-        )
+        trace = counterexample.trace()
+        return Player.of(trace, self._look, first_red(trace))
 
     @property
     def sentence(self) -> str:

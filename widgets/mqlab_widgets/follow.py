@@ -309,10 +309,7 @@ class Follow(PictureWidget):
         return self._still().narration()
 
     def _still(self) -> Player:
-        look = self._look
-        return Player(
-            self.trace, title=look.title, lang=look.lang, scale=look.scale, panels=look.panels
-        )
+        return Player.of(self.trace, self._look)
 
     def _next(self) -> str:
         query = {"after": self._tail.index}

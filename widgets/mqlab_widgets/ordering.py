@@ -121,10 +121,7 @@ class Ordering(PictureWidget):
     def player(self) -> Player | None:
         """The run that refutes the last order; None where there is none."""
         trace = self.verdict.trace() if self.verdict is not None else None
-        if trace is None:
-            return None
-        look = self._look
-        return Player(trace, title=look.title, lang=look.lang, scale=look.scale, panels=look.panels)
+        return None if trace is None else Player.of(trace, self._look)
 
     def still_html(self) -> str:
         lang = self._look.lang

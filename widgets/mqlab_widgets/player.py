@@ -57,6 +57,18 @@ class Player:
         self.trace = trace
         self.step = position(trace, step)
 
+    @classmethod
+    def of(cls, trace: Trace, look: Look, step: int | None = None) -> Player:
+        """A run as a widget shows it."""
+        return cls(
+            trace,
+            step=step,
+            title=look.title,
+            lang=look.lang,
+            scale=look.scale,
+            panels=look.panels,
+        )
+
     @cached_property
     def payload(self) -> dict[str, Any]:
         """What the module plays; plain data."""

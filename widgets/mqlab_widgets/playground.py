@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import traitlets
-from IPython.display import update_display
 
 from mqlab.kernel import Property, System
 from mqlab.kernel.offers import Gap, Option
@@ -197,7 +196,7 @@ class Playground(PictureWidget):
         self._show(at=red)
         if red and self.goal is not None:
             self.goal.search(self._tell)
-            self._keep()
+            self.keep_still()
 
     @property
     def token(self) -> str:
@@ -218,18 +217,7 @@ class Playground(PictureWidget):
 
     def player(self) -> Player:
         """The run so far as a player that needs no kernel."""
-        return self._player(self.play.trace, None)
-
-    def _player(self, trace: Trace, step: int | None) -> Player:
-        look = self._look
-        return Player(
-            trace,
-            step=step,
-            title=look.title,
-            lang=look.lang,
-            scale=look.scale,
-            panels=look.panels,
-        )
+        return Player.of(self.play.trace, self._look)
 
     def still_html(self) -> str:
         return self._kept().still_html()
@@ -241,13 +229,8 @@ class Playground(PictureWidget):
         """What stays in the notebook: the run that reached the goal, at the step that did."""
         if self.goal is not None and self.goal.found:
             trace = self._found_trace()
-            return self._player(trace, self.goal.find_red(trace))
+            return Player.of(trace, self._look, self.goal.find_red(trace))
         return self.player()
-
-    def _keep(self) -> None:
-        if self._is_shown:
-            keep: Any = update_display  # IPython does not say its type
-            keep(self.still_output(), raw=True, display_id=self._name)
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
         """A click. A choice that is not possible is told beside the buttons: there is no cell to

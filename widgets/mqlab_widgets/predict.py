@@ -14,7 +14,6 @@ from html import escape
 from typing import Any
 
 import traitlets
-from IPython.display import update_display
 
 from mqlab.kernel.text import NOTHING, Lang, Text, spoken
 from mqlab.kernel.trace import Trace
@@ -194,9 +193,7 @@ class Predict(PictureWidget):
     def _answered(self, _change: object) -> None:
         """The picture that may be seen now, and the still that stays in the notebook."""
         self._show()
-        if self._is_shown:
-            keep: Any = update_display  # IPython does not say its type
-            keep(self.still_output(), raw=True, display_id=self._name)
+        self.keep_still()
 
     def _show(self) -> None:
         player = self.player()
@@ -266,19 +263,11 @@ class AskedRun:
             facts=tuple(facts),
             snapshots=self.trace.snapshots[: self.step + 1],
         )
-        look = self.look
-        title = "" if look.title is None else look.title
-        return Player(
-            seen, title=title, lang=look.lang, scale=look.scale, panels=look.panels
-        )  # fmt: skip
+        return Player.of(seen, replace(self.look, title=self.look.title or ""))
 
     def told(self) -> Player:
         """All of it, with the panels of afterwards."""
-        look = self.later
-        return Player(
-            self.trace, step=self.until, title=look.title, lang=look.lang, scale=look.scale,
-            panels=look.panels,
-        )  # fmt: skip
+        return Player.of(self.trace, self.later, self.until)
 
     def lines(self) -> list[dict[str, str]]:
         """What answers at `until`: panels, and the keys of what is drawn there, "" for all."""

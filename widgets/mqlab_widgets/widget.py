@@ -13,7 +13,7 @@ from typing import Any
 import anywidget
 import traitlets
 from IPython import get_ipython
-from IPython.display import display
+from IPython.display import display, update_display
 
 from mqlab.kernel.text import Lang, Text
 
@@ -73,6 +73,12 @@ class PictureWidget(anywidget.AnyWidget):
         life: "model not found" says nothing to a reader of yesterday's notebook."""
         still = f'<div data-still="{self._name}">{self.still_html()}</div>{NO_EMPTY_WIDGET}'
         return {"text/html": still, "text/plain": self.summary()}
+
+    def keep_still(self) -> None:
+        """What stays in the notebook is the still of now."""
+        if self._is_shown:
+            keep: Any = update_display  # IPython does not say its type
+            keep(self.still_output(), raw=True, display_id=self._name)
 
     def _ipython_display_(self) -> None:
         show: Any = display  # IPython does not say its type
