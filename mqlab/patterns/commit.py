@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..kernel import NodeSpec, worded
 from ..kernel.claims import Claim
@@ -41,6 +41,8 @@ class AtomicCommit(Model):
     participants: tuple[str, ...] = ("orders", "stock")
     refuses: tuple[str, ...] = ()
 
+    calls: ClassVar = {"commit TRANSACTION": CommitTransaction}
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_among("refuses", self.refuses, "participants", self.participants)
@@ -60,12 +62,6 @@ class AtomicCommit(Model):
             NodeSpec(TM, ((TM, self.recover_coordinator()),)),
             *(NodeSpec(name, ((name, self.recover_participant(name)),)) for name in names),
         )
-
-    def call(self, words: tuple[str, ...]) -> CommitTransaction:
-        match words:
-            case ("commit", txn):
-                return CommitTransaction(txn)
-        raise ValueError(f"{' '.join(words)!r} is no call; expected commit TRANSACTION")
 
     def chosen(self) -> tuple[Claim[Any], ...]:
         """Where a participant votes no, nothing can commit."""

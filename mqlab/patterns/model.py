@@ -9,7 +9,7 @@ refutes it. What must merely be reachable, or stay so, has no light unless it is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -31,6 +31,7 @@ from ..kernel import (
 )
 from ..kernel.claims import Claim, check_named, claims_by_key, list_properties, select_lights
 from ..kernel.options import SORTED, Programs
+from ..kernel.usages import Usages
 from .picture import explain, explain_fault
 
 
@@ -47,6 +48,8 @@ class Model(System):
     guards: ClassVar[Mapping[str, Text]] = {}
     kept: ClassVar[tuple[Claim[Any], ...]] = ()
     unkept: ClassVar[tuple[Claim[Any], ...]] = ()
+    #: what an application may call, by its usage (see `kernel/usages.py`)
+    calls: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     #: why a step happens, by the name of its message, record or timer (see `picture.explain`)
     whys: ClassVar[Mapping[str, Words]] = {}
 
@@ -72,6 +75,9 @@ class Model(System):
     def program(self, node: str) -> Program:
         """What the application at a node calls."""
         return dict(self.programs).get(node, ())
+
+    def call(self, words: tuple[str, ...]) -> Any:
+        return Usages(self.calls).read(words, {})
 
     # -- pictures and claims ---------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from ...kernel import NodeSpec, Snapshot, World
 from ...kernel.claims import Claim
@@ -36,6 +36,7 @@ class MessageTransaction(Model):
     guards = SAFEGUARDS
     kept = (*KEPT, ARRIVES, APPLIES)
     unkept = UNKEPT
+    calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = words.WHYS
 
     def nodes(self) -> tuple[NodeSpec, ...]:
@@ -47,12 +48,6 @@ class MessageTransaction(Model):
             NodeSpec(QUEUE, ((QUEUE, partial(Queue.recover, self.config)),)),
             NodeSpec(WAREHOUSE, ((WAREHOUSE, stock),)),
         )
-
-    def call(self, words: tuple[str, ...]) -> PlaceOrder:
-        match words:
-            case ("order", txn):
-                return PlaceOrder(txn)
-        raise ValueError(f"{' '.join(words)!r} is no call; expected order TRANSACTION")
 
     def draw(self, world: World) -> Snapshot:
         return draw(world)

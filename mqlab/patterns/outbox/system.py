@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from ...kernel import NodeSpec, Snapshot, World
 from ...kernel.options import Most
@@ -41,6 +41,7 @@ class Outbox(Model):
     guards = SAFEGUARDS
     kept = (*KEPT, REACHES, APPLIES)
     unkept = UNKEPT
+    calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = words.WHYS
 
     def __post_init__(self) -> None:
@@ -72,12 +73,6 @@ class Outbox(Model):
     def _consumer(self, name: str) -> Any:
         follows = bool(self.follow_up) and name == self.consumers[0]
         return partial(Consumer.recover, self.config, BROKER, name, follows)
-
-    def call(self, words: tuple[str, ...]) -> PlaceOrder:
-        match words:
-            case ("order", txn):
-                return PlaceOrder(txn)
-        raise ValueError(f"{' '.join(words)!r} is no call; expected order TRANSACTION")
 
     def draw(self, world: World) -> Snapshot:
         return draw(self, world)

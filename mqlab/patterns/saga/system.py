@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from ...kernel import NodeSpec, Snapshot, World
 from ...kernel.claims import Claim
@@ -36,6 +36,7 @@ class SagaSystem(Model):
     guards = SAFEGUARDS
     kept = (*KEPT, ENDS_WELL)
     unkept = UNKEPT
+    calls: ClassVar = {"start SAGA": StartSaga}
     whys = words.WHYS
 
     def __post_init__(self) -> None:
@@ -53,12 +54,6 @@ class SagaSystem(Model):
 
     def _service(self, name: str) -> Any:
         return partial(Service.recover, self.config, name in self.refuses)
-
-    def call(self, words: tuple[str, ...]) -> StartSaga:
-        match words:
-            case ("start", txn):
-                return StartSaga(txn)
-        raise ValueError(f"{' '.join(words)!r} is no call; expected start SAGA")
 
     def draw(self, world: World) -> Snapshot:
         return draw(self, world)

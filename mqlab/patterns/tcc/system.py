@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from ...kernel import NodeSpec, Snapshot, World
 from ...kernel.claims import Claim
@@ -36,6 +36,7 @@ class Tcc(Model):
     guards = SAFEGUARDS
     kept = (*KEPT, CONFIRMS)
     unkept = UNKEPT
+    calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = words.WHYS
 
     def __post_init__(self) -> None:
@@ -52,12 +53,6 @@ class Tcc(Model):
 
     def _service(self, name: str) -> Any:
         return partial(Service.recover, self.config, name in self.lacking)
-
-    def call(self, words: tuple[str, ...]) -> PlaceOrder:
-        match words:
-            case ("order", txn):
-                return PlaceOrder(txn)
-        raise ValueError(f"{' '.join(words)!r} is no call; expected order TRANSACTION")
 
     def draw(self, world: World) -> Snapshot:
         return draw(self, world)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...kernel import replace
+from ...kernel.usages import Usages, bare, one_of
 from ..client import calls
 from ..config import PulsarConfig, name_coordinator
 from ..messages import (
@@ -34,212 +35,146 @@ from ..messages import (
 )
 from ..states import AccessMode, SubType, TxnAction
 
-ADVICE = {
-    "new-transaction": "new-transaction NAME [timeout=MS]",
-    "producer": "producer PARTITION "
-    "[access=Shared|Exclusive|WaitForExclusive|ExclusiveWithFencing]",
-    "close-producer": "close-producer PARTITION",
-    "send": "send PARTITION VALUE … [txn=NAME] [sequence=N] [metadata=no]",
-    "commit": "commit NAME",
-    "abort": "abort NAME",
-    "state": "state NAME",
-    "reopen": "reopen NAME",
-    "end-by-id": "end-by-id commit|abort TC/N",
-    "subscribe": "subscribe PARTITION SUBSCRIPTION [type=Exclusive|Shared|Failover|Key_Shared] "
-    "[from=earliest] [queue=N] [dead_letter=PARTITION max_redeliver=N]",
-    "reader": "reader PARTITION NAME [from=earliest]",
-    "receive": "receive SUBSCRIPTION",
-    "ack": "ack SUBSCRIPTION [PARTITION@POSITION …] [txn=NAME]",
-    "ack-cumulative": "ack-cumulative SUBSCRIPTION [PARTITION@POSITION] [txn=NAME]",
-    "redeliver": "redeliver SUBSCRIPTION",
-    "close": "close SUBSCRIPTION",
-    "register": "register TC/N PARTITION [SUBSCRIPTION]",
-    "transaction-metadata": "transaction-metadata TC/N",
-    "coordinator-stats": "coordinator-stats TC",
-    "slow-transactions": "slow-transactions TC MS",
-    "buffer-stats": "buffer-stats PARTITION",
-    "transaction-in-buffer": "transaction-in-buffer PARTITION TC/N",
-    "pending-ack-stats": "pending-ack-stats PARTITION SUBSCRIPTION",
-    "position-stats": "position-stats SUBSCRIPTION PARTITION@POSITION",
-    "last-message-id": "last-message-id PARTITION",
-    "delete-topic": "delete-topic PARTITION",
-    "unsubscribe": "unsubscribe PARTITION SUBSCRIPTION",
-    "create-namespace": "create-namespace PARTITION",
-}
-#: what has no meaning inside a word of a line
-FORBIDDEN = set("{},;'\"")
+#: a request of the administration or a raw command, and the node to which it goes
+Request = tuple[str, Any]
+
+PRODUCER = "producer PARTITION [access=Shared|Exclusive|WaitForExclusive|ExclusiveWithFencing]"
+SUBSCRIBE = (
+    "subscribe PARTITION SUBSCRIPTION [type=Exclusive|Shared|Failover|Key_Shared] "
+    "[from=earliest] [queue=N] [dead_letter=PARTITION max_redeliver=N]"
+)
+
+
+def _begin(name: str, timeout: int | None = None) -> calls.NewTransaction:
+    return calls.NewTransaction(name, timeout)
+
+
+def _send(partition: str, values: tuple[str, ...], metadata: str = "yes", **options: Any) -> Any:
+    if metadata not in ("yes", "no"):
+        raise ValueError(f"metadata={metadata}: expected yes or no")
+    return calls.Send(partition, values, metadata=metadata == "yes", **options)
+
+
+def _producer(partition: str, access: str = AccessMode.SHARED) -> calls.CreateProducer:
+    if access not in tuple(AccessMode):
+        raise ValueError(f"access={access}: expected {PRODUCER}")
+    return calls.CreateProducer(partition, AccessMode(access))
+
+
+def _subscribe(partition: str, name: str, **options: Any) -> calls.SubscribeTo:
+    kind, first = options.pop("type", "Exclusive"), options.pop("from", "latest")
+    if kind not in tuple(SubType) or first not in ("earliest", "latest"):
+        raise ValueError(f"type={kind} from={first}: expected {SUBSCRIBE}")
+    return calls.SubscribeTo(partition, name, SubType(kind), first.capitalize(), **options)
+
+
+def _read_all(partition: str, name: str, **options: Any) -> calls.SubscribeTo:
+    return replace(_subscribe(partition, name, **options), durable=False)
+
+
+def _acknowledge_up_to(name: str, last: Any, txn: str = "") -> calls.Acknowledge:
+    return calls.Acknowledge(name, (last,) if last else (), txn, cumulative=True)
+
+
+def _end_by_id(action: str, txn: TxnID) -> calls.EndById:
+    return calls.EndById(txn, TxnAction(action))
+
+
+# ---- what is asked of one node by REST, or by a raw command -------------------------------
+
+
+def _register(txn: TxnID, partition: str, name: str) -> Request:
+    to = name_coordinator(txn.most)
+    if name:
+        return to, AddSubscriptionToTxn(txn, ((partition, name),))
+    return to, AddPartitionToTxn(txn, (partition,))
+
+
+def _ask_about(txn: TxnID) -> Request:
+    return name_coordinator(txn.most), GetTransactionMetadata(txn)
+
+
+def _ask_coordinator(make: Callable[..., Any]) -> Callable[..., Request]:
+    return lambda number, *more: (name_coordinator(number), make(number, *more))
+
+
+def _ask_partition(make: Callable[..., Any]) -> Callable[..., Request]:
+    return lambda name, *more: (name, make(name, *more))
+
+
+def _ask_position(name: str, at: MessageId) -> Request:
+    position = AckPosition(at.position, at.batch_index)
+    return at.partition, GetPositionStats(at.partition, name, position)
+
+
+CALLS = Usages(
+    {
+        "new-transaction NAME [timeout=MS]": _begin,
+        PRODUCER: _producer,
+        "close-producer PARTITION": calls.Release,
+        "send PARTITION VALUE … [txn=NAME] [sequence=N] [metadata=no]": _send,
+        "commit NAME": calls.Commit,
+        "abort NAME": calls.Abort,
+        "state NAME": calls.GetState,
+        "reopen NAME": calls.Reopen,
+        "end-by-id commit|abort TC/N": _end_by_id,
+        SUBSCRIBE: _subscribe,
+        "reader PARTITION NAME [from=earliest]": _read_all,
+        "receive SUBSCRIPTION": calls.Receive,
+        "ack SUBSCRIPTION [PARTITION@POSITION …] [txn=NAME]": calls.Acknowledge,
+        "ack-cumulative SUBSCRIPTION [PARTITION@POSITION] [txn=NAME]": _acknowledge_up_to,
+        "redeliver SUBSCRIPTION": calls.RedeliverAll,
+        "close SUBSCRIPTION": calls.Close,
+        "register TC/N PARTITION [SUBSCRIPTION]": _register,
+        "transaction-metadata TC/N": _ask_about,
+        "coordinator-stats TC": _ask_coordinator(GetCoordinatorStats),
+        "slow-transactions TC MS": _ask_coordinator(GetSlowTransactions),
+        "buffer-stats PARTITION": _ask_partition(GetBufferStats),
+        "transaction-in-buffer PARTITION TC/N": _ask_partition(GetTransactionInBuffer),
+        "pending-ack-stats PARTITION SUBSCRIPTION": _ask_partition(GetPendingAckStats),
+        "position-stats SUBSCRIPTION PARTITION@POSITION": _ask_position,
+        "last-message-id PARTITION": _ask_partition(GetLastMessageId),
+        "delete-topic PARTITION": _ask_partition(DeleteTopic),
+        "unsubscribe PARTITION SUBSCRIPTION": _ask_partition(Unsubscribe),
+        "create-namespace PARTITION": _ask_partition(CreateNamespace),
+    }
+)
 
 
 def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
     """The call that the words of a line stand for; raises ValueError with advice."""
-    plain = tuple(word for word in words if "=" not in word)
-    given = dict(word.split("=", 1) for word in words if "=" in word)
-    line = _Line(plain, given, config)
-    call = line.transaction() or line.consume() or line.administer()
-    if call is None or given:
-        advice = ADVICE.get(words[0] if words else "", "one of: " + "; ".join(ADVICE.values()))
-        raise ValueError(f"{' '.join(words)!r} is no call; expected {advice}")
-    return call
+    known, read_word = one_of("partition", config.partitions), bare("a name or a value")
 
+    def read_name(text: str) -> str | None:
+        return None if "=" in text else read_word(text)
 
-class _Line:
-    """The words of one call; what of `given` was understood is taken out of it."""
-
-    def __init__(self, words: tuple[str, ...], given: dict[str, str], config: PulsarConfig) -> None:
-        self.words, self.given, self.config = words, given, config
-
-    def transaction(self) -> Any:
-        match self.words:
-            case ("new-transaction", name):
-                return calls.NewTransaction(_word(name), self._number("timeout"))
-            case ("send", partition, *values) if values:
-                txn, sequence = self.given.pop("txn", ""), self._number("sequence")
-                sent = tuple(map(_word, values))
-                metadata = self._yes("metadata")
-                return calls.Send(self._partition(partition), sent, txn, sequence, metadata)
-            case ("producer", partition):
-                mode = self.given.pop("access", "Shared")
-                if mode not in tuple(AccessMode):
-                    raise ValueError(f"access={mode}: expected {ADVICE['producer']}")
-                return calls.CreateProducer(self._partition(partition), AccessMode(mode))
-            case ("close-producer", partition):
-                return calls.Release(self._partition(partition))
-            case ("commit", name):
-                return calls.Commit(name)
-            case ("abort", name):
-                return calls.Abort(name)
-            case ("state", name):
-                return calls.GetState(name)
-            case ("reopen", name):
-                return calls.Reopen(name)
-            case ("end-by-id", action, txn) if action in tuple(TxnAction):
-                return calls.EndById(self._txn(txn), TxnAction(action))
-        return None
-
-    def consume(self) -> Any:
-        match self.words:
-            case ("subscribe", partition, name):
-                return self._subscribe(self._partition(partition), _word(name))
-            case ("reader", partition, name) if set(self.given) <= {"from"}:
-                call = self._subscribe(self._partition(partition), _word(name))
-                return replace(call, durable=False)
-            case ("receive", name):
-                return calls.Receive(name)
-            case ("ack", name, *ids):
-                messages = tuple(map(self._message, ids))
-                return calls.Acknowledge(name, messages, self.given.pop("txn", ""))
-            case ("ack-cumulative", name, *ids) if len(ids) <= 1:
-                messages = tuple(map(self._message, ids))
-                return calls.Acknowledge(name, messages, self.given.pop("txn", ""), cumulative=True)
-            case ("redeliver", name):
-                return calls.RedeliverAll(name)
-            case ("close", name):
-                return calls.Close(name)
-        return None
-
-    def _subscribe(self, partition: str, name: str) -> calls.SubscribeTo:
-        kind, first = self.given.pop("type", "Exclusive"), self.given.pop("from", "latest")
-        if kind not in tuple(SubType) or first not in ("earliest", "latest"):
-            raise ValueError(f"type={kind} from={first}: expected {ADVICE['subscribe']}")
-        dead_letter = self.given.pop("dead_letter", "")
-        queue, most = self._number("queue"), self._number("max_redeliver")
-        return calls.SubscribeTo(
-            partition,
-            name,
-            SubType(kind),
-            first.capitalize(),
-            queue=1_000 if queue is None else queue,
-            dead_letter=self._partition(dead_letter) if dead_letter else "",
-            max_redeliver=most or 0,
-        )
-
-    def administer(self) -> Any:
-        """What is asked of one node by REST, or by a raw command."""
-        request = self._at_coordinator() or self._at_partition()
-        if request is None:
-            return None
-        to, body = request
-        return calls.AskAdmin(to, body, " ".join(self.words))
-
-    def _at_coordinator(self) -> tuple[str, Any] | None:
-        match self.words:
-            case ("register", txn, partition):
-                txn_id = self._txn(txn)
-                body: Any = AddPartitionToTxn(txn_id, (self._partition(partition),))
-            case ("register", txn, partition, name):
-                txn_id = self._txn(txn)
-                body = AddSubscriptionToTxn(txn_id, ((self._partition(partition), name),))
-            case ("transaction-metadata", txn):
-                txn_id = self._txn(txn)
-                body = GetTransactionMetadata(txn_id)
-            case ("coordinator-stats", tc) if tc.isdigit():
-                txn_id = self._txn(f"{tc}/0")
-                body = GetCoordinatorStats(txn_id.most)
-            case ("slow-transactions", tc, timeout) if tc.isdigit() and timeout.isdigit():
-                txn_id = self._txn(f"{tc}/0")
-                body = GetSlowTransactions(txn_id.most, int(timeout))
-            case _:
-                return None
-        return name_coordinator(txn_id.most), body
-
-    def _at_partition(self) -> tuple[str, Any] | None:
-        alone: dict[str, Callable[[str], Any]] = {
-            "buffer-stats": GetBufferStats,
-            "last-message-id": GetLastMessageId,
-            "delete-topic": DeleteTopic,
-            "create-namespace": CreateNamespace,
-        }
-        match self.words:
-            case (verb, name) if verb in alone:
-                return self._partition(name), alone[verb](name)
-            case ("transaction-in-buffer", name, txn):
-                return self._partition(name), GetTransactionInBuffer(name, self._txn(txn))
-            case ("pending-ack-stats", name, sub):
-                return self._partition(name), GetPendingAckStats(name, sub)
-            case ("unsubscribe", name, sub):
-                return self._partition(name), Unsubscribe(name, sub)
-            case ("position-stats", sub, where):
-                at = self._message(where)
-                position = AckPosition(at.position, at.batch_index)
-                return at.partition, GetPositionStats(at.partition, sub, position)
-        return None
-
-    # -- words -------------------------------------------------------------------------------
-
-    def _partition(self, name: str) -> str:
-        if name not in self.config.partitions:
-            known = ", ".join(self.config.partitions)
-            raise ValueError(f"no partition {name!r}; there are: {known}")
-        return name
-
-    def _message(self, text: str) -> MessageId:
+    def read_message(text: str) -> MessageId:
         match = re.fullmatch(r"(.+)@(\d+)(?::(\d+))?", text)
         if match is None:
             raise ValueError(f"{text!r} is no message; expected PARTITION@POSITION")
-        index = -1 if match[3] is None else int(match[3])
-        return MessageId(self._partition(match[1]), int(match[2]), index)
+        return MessageId(known(match[1]), int(match[2]), int(match[3] or -1))
 
-    def _txn(self, text: str) -> TxnID:
+    def read_txn(text: str) -> TxnID:
         most, _, least = text.partition("/")
-        if not (most.isdigit() and least.isdigit()) or int(most) >= self.config.coordinators:
-            known = ", ".join(str(n) for n in range(self.config.coordinators))
-            raise ValueError(f"{text!r} is no transaction of a coordinator; those are: {known}")
+        if not (most.isdigit() and least.isdigit()) or int(most) >= config.coordinators:
+            numbers = ", ".join(str(n) for n in range(config.coordinators))
+            raise ValueError(f"{text!r} is no transaction of a coordinator; those are: {numbers}")
         return TxnID(int(most), int(least))
 
-    def _yes(self, name: str) -> bool:
-        text = self.given.pop(name, "yes")
-        if text not in ("yes", "no"):
-            raise ValueError(f"{name}={text}: expected yes or no")
-        return text == "yes"
+    def read_coordinator(text: str) -> int | None:
+        return read_txn(f"{text}/0").most if text.isdigit() else None
 
-    def _number(self, name: str) -> int | None:
-        text = self.given.pop(name, None)
-        if text is not None and not text.isdigit():
-            raise ValueError(f"{name}={text}: expected a whole number")
-        return None if text is None else int(text)
-
-
-def _word(text: str) -> str:
-    if set(text) & FORBIDDEN:
-        raise ValueError(f"{text!r}: a name or a value here is a word without {{}},;'\"")
-    return text
+    readers = {
+        "PARTITION": known,
+        "PARTITION@POSITION": read_message,
+        "NAME": read_name,
+        "SUBSCRIPTION": read_name,
+        "VALUE": read_name,
+        "TC": read_coordinator,
+        "TC/N": read_txn,
+    }
+    call = CALLS.read(words, readers)
+    if not isinstance(call, tuple):
+        return call
+    to, request = call
+    return calls.AskAdmin(to, request, " ".join(words))

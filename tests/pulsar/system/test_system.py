@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 import pytest
 
 from mqlab.pulsar import SAFEGUARDS, PulsarConfig, PulsarSystem
-from mqlab.pulsar.system.verbs import ADVICE, parse_call
+from mqlab.pulsar.system.verbs import CALLS, parse_call
 from mqlab.registry import run_scenario
 
 CONFIG = PulsarConfig(partitions=("orders-0", "dlq-0"), coordinators=2)
@@ -56,23 +57,24 @@ def test_a_call_is_written_as_it_is_read(words: str) -> None:
 
 
 def test_every_call_has_its_advice() -> None:
-    for verb, advice in ADVICE.items():
-        assert advice.split()[0] == verb
+    for verb, usage in CALLS.by_verb.items():
+        with pytest.raises(ValueError, match=re.escape(f"is no call; expected {usage.text}")):
+            parse_call((verb, *["x=1"] * 9), CONFIG)
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("send orders-0", ADVICE["send"]),
+        ("send orders-0", CALLS.by_verb["send"].text),
         ("send orders-9 a", "no partition 'orders-9'; there are: orders-0, dlq-0"),
-        ("send orders-0 a colour=red", ADVICE["send"]),
+        ("send orders-0 a colour=red", CALLS.by_verb["send"].text),
         ("send orders-0 {", "a word without"),
         ("send orders-0 a sequence=x", "sequence=x: expected a whole number"),
         ("subscribe orders-0 s type=Round", "type=Round"),
-        ("reader orders-0 r type=Shared", ADVICE["reader"]),
+        ("reader orders-0 r type=Shared", CALLS.by_verb["reader"].text),
         ("ack s orders-0", "expected PARTITION@POSITION"),
         ("end-by-id commit 2/0", "those are: 0, 1"),
-        ("end-by-id forget 0/0", ADVICE["end-by-id"]),
+        ("end-by-id forget 0/0", CALLS.by_verb["end-by-id"].text),
         ("coordinator-stats 7", "those are: 0, 1"),
         ("dance", "one of: new-transaction"),
     ],

@@ -12,7 +12,7 @@ from mqlab.rocketmq import SAFEGUARDS, RocketMQSystem
 from mqlab.rocketmq.log import COMMIT_LOG
 from mqlab.rocketmq.picture.transactions import read_book
 from mqlab.rocketmq.states import PREVIOUS, HalfState
-from mqlab.rocketmq.system.verbs import ADVICE, parse_call
+from mqlab.rocketmq.system.verbs import CALLS, parse_call
 from mqlab.scenario import load
 
 QUEUES = ("orders-0",)
@@ -35,12 +35,12 @@ def test_a_call_is_written_as_it_is_read(words):
 
 @pytest.mark.parametrize(
     ("words", "why"),
-    [("send-in-transaction orders-0", ADVICE["send-in-transaction"]),
+    [("send-in-transaction orders-0", CALLS.by_verb["send-in-transaction"].text),
      ("send orders-9 o1", "no queue 'orders-9'; there are: orders-0"),
-     ("send orders-0 o1 colour=red", ADVICE["send"]),
+     ("send orders-0 o1 colour=red", CALLS.by_verb["send"].text),
      ("listener COMMIT_MESSAGE", "listener EXECUTE CHECK"),
      ("listener UNKNOWN UNKNOW", "UNKNOW, null, throw"),
-     ("end PERHAPS o1", ADVICE["end"]),
+     ("end PERHAPS o1", CALLS.by_verb["end"].text),
      ("end UNKNOW o1 queue_offset=x", "queue_offset=x: expected a whole number"),
      ("dance", "one of: send-in-transaction")],
 )  # fmt: skip

@@ -1,0 +1,154 @@
+"""The calls of a scenario's `run app: …` by their usages, which learners and this module read.
+
+    CALLS = Usages({"send PARTITION VALUE … [txn=NAME]": Send, "commit NAME": Commit})
+    CALLS.read(("send", "orders-0", "a", "txn=t1"), {"PARTITION": one_of("partition", names)})
+
+A usage begins with its verb. Then come its arguments: `KIND` is one word, `KIND …` one or more,
+which are given as a tuple, `this|that` one of these words. In brackets stands what may be missing:
+an argument (then "" or an empty tuple is given), or options (`[txn=NAME sequence=N]`). What stands
+behind a comma is for people only. Where a usage has no options, a word with = is a word as others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from .values import frozen
+
+Words = tuple[str, ...]
+#: makes of a word what its kind stands for, None where it is none; ValueError says why
+Reader = Callable[[str], Any]
+
+PIECE = re.compile(r"\[[^]]*\]|\S+(?: …)?")
+#: kinds that are whole numbers
+NUMBERS = ("N", "MS", "LEVEL", "1")
+FORBIDDEN = set("{},;'\"")
+
+
+@frozen
+class Argument:
+    """`free`: it may be missing; `many`: all words that follow."""
+
+    kind: str
+    choices: Words = ()
+    free: bool = False
+    many: bool = False
+
+    def takes(self, word: str, rest: Iterable[Argument]) -> bool:
+        """Whether a word is this argument, and none of the `rest`."""
+        if self.choices:
+            return word in self.choices
+        return all(word not in other.choices for other in rest)
+
+
+class Usage:
+    """`make` is called with the arguments, and with those options that were given."""
+
+    def __init__(self, text: str, make: Callable[..., Any]) -> None:
+        self.text, self.make = text, make
+        self.verb, _, rest = text.partition(",")[0].partition(" ")
+        self.arguments: list[Argument] = []
+        self.options: dict[str, str] = {}
+        for piece in PIECE.findall(rest):
+            kind = piece.strip("[]")
+            if "=" in kind:
+                self.options |= dict(option.split("=", 1) for option in kind.split())
+                continue
+            name = kind.removesuffix(" …")
+            choices = tuple(name.replace(" ", "").split("|")) if "|" in name else ()
+            self.arguments.append(Argument(name, choices, piece != kind, name != kind))
+
+    def read(self, words: Words, readers: Mapping[str, Reader]) -> Any:
+        """The call; None where these words are none. Raises ValueError."""
+        named = [word for word in words if self.options and "=" in word]
+        shares = self._share_out([word for word in words if word not in named])
+        if shares is None:
+            return None
+        values: list[Any] = []
+        for argument, share in zip(self.arguments, shares, strict=True):
+            several = tuple(map(_find_reader(argument.kind, readers), share))
+            if None in several:
+                return None
+            values.append(several if argument.many else several[0] if several else "")
+        given = dict(word.split("=", 1) for word in named)
+        if not given.keys() <= self.options.keys():
+            return None
+        options = {
+            name: _read_option(name, self.options[name], text, readers)
+            for name, text in given.items()
+        }
+        return None if None in options.values() else self.make(*values, **options)
+
+    def _share_out(self, words: list[str]) -> list[list[str]] | None:
+        """The words of each argument; None where there are too many or too few."""
+        shares: list[list[str]] = []
+        for number, argument in enumerate(self.arguments):
+            rest = self.arguments[number + 1 :]
+            take = len(words) if argument.many else bool(words) and argument.takes(words[0], rest)
+            if not take and not argument.free:
+                return None
+            shares.append(words[:take])
+            words = words[take:]
+        return None if words else shares
+
+
+def _find_reader(kind: str, readers: Mapping[str, Reader]) -> Reader:
+    return readers.get(kind, number if kind in NUMBERS else str)
+
+
+def _read_option(name: str, kind: str, text: str, readers: Mapping[str, Reader]) -> Any:
+    value = _find_reader(kind, readers)(text)
+    if value is None and kind not in readers:
+        raise ValueError(f"{name}={text}: expected a whole number")
+    return value
+
+
+class Usages:
+    """By verb."""
+
+    def __init__(self, table: Mapping[str, Callable[..., Any]]) -> None:
+        usages = [Usage(text, make) for text, make in table.items()]
+        self.by_verb = {usage.verb: usage for usage in usages}
+
+    def read(self, words: Words, readers: Mapping[str, Reader]) -> Any:
+        """The call that the words of a line stand for; `readers`: by kind, for a kind without one
+        the word itself. Raises ValueError with advice."""
+        usage = self.by_verb.get(words[0] if words else "")
+        call = usage and usage.read(words[1:], readers)
+        if call is None:
+            texts = [one.text for one in self.by_verb.values()]
+            every = ("one of: " if len(texts) > 1 else "") + "; ".join(texts)
+            advice = every if usage is None else usage.text
+            raise ValueError(f"{' '.join(words)!r} is no call; expected {advice}")
+        return call
+
+
+# ---- readers ---------------------------------------------------------------------------
+
+
+def one_of(what: str, names: Collection[str]) -> Reader:
+    """The name of something that there is."""
+
+    def read(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"no {what} {name!r}; there are: {', '.join(names)}")
+        return name
+
+    return read
+
+
+def bare(what: str) -> Reader:
+    """A word without what has a meaning in a line."""
+
+    def read(word: str) -> str:
+        if set(word) & FORBIDDEN:
+            raise ValueError(f"{word!r}: {what} here is a word without {{}},;'\"")
+        return word
+
+    return read
+
+
+def number(word: str) -> int | None:
+    return int(word) if word.isdigit() else None
