@@ -53,6 +53,11 @@ def reads_disks(system: object, name: str, node: NodeState) -> Hashable:
     return None if node.app is not None else node.disk
 
 
+def reads_running(system: object, name: str, node: NodeState) -> Hashable:
+    """What a claim about disks and who runs looks at."""
+    return None if node.app is not None else (node.up, node.disk)
+
+
 def reads_told(system: object, name: str, node: NodeState) -> Hashable:
     """What a claim about disks and outcomes looks at."""
     return node.app.results if node.app is not None else node.disk

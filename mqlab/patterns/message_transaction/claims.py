@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 from ...kernel import OK, World
 from ...kernel.claims import Claim
-from ...kernel.world import NodeState
-from ..claims import list_outcomes, reads_disks, reads_told
+from ..claims import list_outcomes, reads_disks, reads_running, reads_told
 from ..records import read_latest, read_records
 from . import consumer, shop, words
 
@@ -46,10 +43,6 @@ def is_consistent_now(system: object, world: World) -> bool:
 
 def can_apply(system: object, world: World) -> bool:
     return bool(list_applied(world))
-
-
-def reads_running(system: object, name: str, node: NodeState) -> Hashable:
-    return None if name == "app" else (node.up, node.disk)
 
 
 KEPT = (

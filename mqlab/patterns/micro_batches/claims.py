@@ -8,6 +8,7 @@ from typing import Protocol
 from ...kernel import World
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
+from ..claims import reads_disks, reads_running
 from . import words
 from .config import DRIVER, SINK
 from .driver import Planned, count_done, find_planned, list_planned
@@ -55,14 +56,6 @@ def is_known(query: Query, world: World) -> bool:
 
 def can_commit(query: Query, world: World) -> bool:
     return bool(list_written(world))
-
-
-def reads_disks(query: Query, name: str, node: NodeState) -> Hashable:
-    return node.disk
-
-
-def reads_running(query: Query, name: str, node: NodeState) -> Hashable:
-    return node.up, node.disk
 
 
 def reads_output(query: Query, name: str, node: NodeState) -> Hashable:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...kernel import OK, World
 from ...kernel.claims import Claim
-from ...kernel.world import NodeState
-from ..claims import list_outcomes, reads_disks, reads_told
+from ..claims import list_outcomes, reads_disks, reads_running, reads_told
 from ..records import read_records
 from . import words
 from .broker import ORDERS, SHIPMENTS
@@ -80,10 +79,6 @@ def is_seen_at_once(system: Outbox, world: World) -> bool:
 
 def can_apply(system: Outbox, world: World) -> bool:
     return any(list_written(world, name, APPLIED) for name in system.consumers)
-
-
-def reads_running(system: object, name: str, node: NodeState) -> Hashable:
-    return None if node.app is not None else (node.up, node.disk)
 
 
 KEPT = (

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Protocol
 
 from ...kernel import FAILED, OK, World
 from ...kernel.claims import Claim
-from ...kernel.world import NodeState
-from ..claims import list_outcomes, reads_disks, reads_told
+from ..claims import list_outcomes, reads_disks, reads_running, reads_told
 from ..records import read_latest, read_records
 from . import words
 from .orchestrator import END
@@ -69,10 +67,6 @@ def is_isolated(parties: Parties, world: World) -> bool:
 
 def can_end_well(parties: Parties, world: World) -> bool:
     return any(all(counts) for counts in count_all(parties, world).values())
-
-
-def reads_running(parties: Parties, name: str, node: NodeState) -> Hashable:
-    return None if name == "app" else (node.up, node.disk)
 
 
 KEPT = (

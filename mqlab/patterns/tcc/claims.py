@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Protocol
 
 from ...kernel import FAILED, OK, World
 from ...kernel.claims import Claim
-from ...kernel.world import NodeState
 from ..claims import (
     Words,
     contradicts_outcomes,
@@ -15,6 +13,7 @@ from ..claims import (
     has_everywhere,
     read_last_words,
     reads_disks,
+    reads_running,
     reads_told,
 )
 from ..records import read_records
@@ -68,10 +67,6 @@ def is_whole(parties: Parties, world: World) -> bool:
 
 def can_confirm(parties: Parties, world: World) -> bool:
     return has_everywhere(read_ledgers(parties, world), parties.services, CONFIRMED)
-
-
-def reads_running(parties: Parties, name: str, node: NodeState) -> Hashable:
-    return None if name == "app" else (node.up, node.disk)
 
 
 KEPT = (

@@ -25,8 +25,9 @@ from ....kernel import (
     World,
 )
 from ....kernel.options import Rules
+from ....patterns.claims import reads_running
 from ....patterns.records import force
-from ....patterns.tcc.claims import TM, reads_running
+from ....patterns.tcc.claims import TM
 from ....patterns.tcc.messages import (
     Cancel,
     CancelResponse,
