@@ -158,7 +158,7 @@ class ShelvedLevels(Levels):
             fresh[own.places[earlier < 0]] = True
             if search.lasting:
                 each = np.zeros(len(firsts), np.int64)
-                each[at] = np.where(earlier < 0, ~own.places.astype(np.int64), earlier)
+                each[at] = np.where(earlier < 0, -1 - own.places.astype(np.int64), earlier)
                 numbers[run.places] = each[firsts]
             yield
         ranks = np.cumsum(fresh, dtype=np.uint32, out=make(len(fresh), np.uint32))
@@ -189,14 +189,14 @@ class ShelvedLevels(Levels):
 
     def _number_edges(self, make: Make, numbers: Numbers, ranks: NDArray[np.uint32]) -> Any:
         """The edges by the worlds' numbers. They were kept by the places of rows, of which
-        `numbers` says which world an earlier level has, or, as `~place`, which row was first."""
+        `numbers` says which world an earlier level has, or, as `-1 - place`, which row was first."""
         first, several = self.search.states, [*self._aside, self.search.edges.all]
         out, done = make(sum(len(edges) for edges in several), np.uint32), 0
         for edges in several:
             for at in range(0, len(edges), BLOCK):
                 to = numbers[edges[at : at + BLOCK]]
                 late = np.flatnonzero(to < 0)
-                to[late] = first + ranks[~to[late]].astype(np.int64)
+                to[late] = first + ranks[-1 - to[late]].astype(np.int64)
                 out[done : done + len(to)] = to
                 done += len(to)
         return out
