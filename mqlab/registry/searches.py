@@ -56,6 +56,13 @@ class Case:
         return f"{self.line} off={self.off}" if self.off else self.line
 
 
+def without(
+    name: str, title: Text, anomaly: Text, line: str, broken: str, budget: Budget = Budget()
+) -> Case:
+    """The case of a safeguard, with the name of the one that is missing."""
+    return Case(name, title, anomaly, line, broken, budget, off=name)
+
+
 @dataclass(frozen=True, slots=True)
 class Searches:
     """What is searched of a broker. `lesson`: the system that a name stands for where somebody

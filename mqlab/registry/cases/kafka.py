@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from ...explore import Budget
 from ...kernel import Text
-from ..searches import Case, Searched, Searches
+from ..searches import Case, Searched, Searches, without
 
 #: the three real combinations of a cluster's transaction.version and a client's protocol
 COMBINATIONS = {
@@ -140,7 +140,7 @@ def _quick_systems() -> tuple[Searched, ...]:
 
 
 _SAFEGUARDS = (
-    Case(
+    without(
         "epoch_fencing",
         Text(
             "the old instance writes and commits after its successor took over",
@@ -150,9 +150,8 @@ _SAFEGUARDS = (
         f"kafka partitions=1 {TWIN} {SHORT} {NEXT} claims=fenced_out",
         "fenced out",
         Budget(timers=1),
-        "epoch_fencing",
     ),
-    Case(
+    without(
         "sequence_check",
         Text(
             "an answer is lost, the batch is sent again and written twice",
@@ -162,18 +161,15 @@ _SAFEGUARDS = (
         f"kafka partitions=1 {SHORT} claims=once",
         "once",
         Budget(breaks=1),
-        "sequence_check",
     ),
-    Case(
+    without(
         "lso",
         Text("a record is read before anybody has decided", "记录在决定之前就被读到"),
         Text("dirty read (P1)", "脏读（P1）"),
         _ABORT,
         "clean read",
-        Budget(),
-        "lso",
     ),
-    Case(
+    without(
         "aborted_index",
         Text(
             "a consumer is not told what was aborted and hands it out",
@@ -182,10 +178,8 @@ _SAFEGUARDS = (
         G1A,
         _ABORT,
         "clean read",
-        Budget(),
-        "aborted_index",
     ),
-    Case(
+    without(
         "prepare_before_markers",
         Text(
             "a decision is forgotten: one partition commits, the other aborts",
@@ -195,9 +189,8 @@ _SAFEGUARDS = (
         _BOTH,
         "same outcome",
         Budget(kills=1, killable=("coordinator",), timers=1),
-        "prepare_before_markers",
     ),
-    Case(
+    without(
         "transaction_timeout",
         Text(
             "an application never ends its transaction, and nobody ends it for it",
@@ -207,9 +200,8 @@ _SAFEGUARDS = (
         "kafka partitions=1 'app=init; begin; send orders-0 a; flush' claims=ends",
         "ends",
         Budget(timers=1),
-        "transaction_timeout",
     ),
-    Case(
+    without(
         "verification",
         Text(
             "a late record opens a transaction that nobody will end",
@@ -219,9 +211,8 @@ _SAFEGUARDS = (
         f"{_GIVES_UP} claims=ends",
         "ends",
         Budget(timers=2),
-        "verification",
     ),
-    Case(
+    without(
         "epoch_bump",
         Text(
             "a marker commits a record of the next transaction, yet undecided",
@@ -231,9 +222,8 @@ _SAFEGUARDS = (
         f"kafka partitions=1 {_AGAIN} claims=as_asked",
         "as asked",
         Budget(breaks=1),
-        "epoch_bump",
     ),
-    Case(
+    without(
         "offsets_in_transaction",
         Text(
             "the transaction aborts, but its input counts as read",
@@ -242,10 +232,8 @@ _SAFEGUARDS = (
         Text("lost write (input skipped)", "丢失（输入被跳过）"),
         f"{_ABORTED} claims=offsets_with_output",
         "offsets with output",
-        Budget(),
-        "offsets_in_transaction",
     ),
-    Case(
+    without(
         "generation_fencing",
         Text(
             "a member that the group has given up still adds its positions",
@@ -255,7 +243,6 @@ _SAFEGUARDS = (
         _WORKER,
         "in generation",
         Budget(timers=2),
-        "generation_fencing",
     ),
 )
 SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from ...explore import Budget
 from ...kernel import Text
-from ..searches import Case, Searched, Searches
+from ..searches import Case, Searched, Searches, without
 
 BEGIN = "new-transaction t1; send orders-0 a txn=t1"
 ORDER = f"'app={BEGIN}; commit t1'"
@@ -146,7 +146,7 @@ _TWICE = "pulsar 'app=new-transaction t1; new-transaction t2; send orders-0 a tx
 _APP_DIES = Budget(kills=1, killable=("app",), restartable=())
 
 _SAFEGUARDS = (
-    Case(
+    without(
         "max_read_position",
         Text(
             "a message is sent to consumers while its transaction is still open",
@@ -155,10 +155,8 @@ _SAFEGUARDS = (
         DIRTY,
         f"pulsar {SHOP} {ORDER} {READ}",
         "clean read",
-        Budget(),
-        "max_read_position",
     ),
-    Case(
+    without(
         "filter_aborted",
         Text(
             "an abort deletes nothing, and nobody leaves the message out",
@@ -167,10 +165,8 @@ _SAFEGUARDS = (
         ABORTED,
         f"pulsar {SHOP} {GIVEN_UP} {READ}",
         "clean read",
-        Budget(),
-        "filter_aborted",
     ),
-    Case(
+    without(
         "decision_before_markers",
         Text(
             "a partition has the commit marker, and the coordinator has written no decision",
@@ -179,10 +175,8 @@ _SAFEGUARDS = (
         TORN,
         f"pulsar {ORDER} claims=as_decided",
         "as decided",
-        Budget(),
-        "decision_before_markers",
     ),
-    Case(
+    without(
         "retry_until_answered",
         Text(
             "a partition was not reached, and the transaction counts as committed all the same",
@@ -192,9 +186,8 @@ _SAFEGUARDS = (
         f"pulsar {ORDER}",
         "told to all",
         Budget(breaks=1),
-        "retry_until_answered",
     ),
-    Case(
+    without(
         "replay_log",
         Text(
             "a coordinator that is loaded again knows nothing of the open transaction",
@@ -204,9 +197,8 @@ _SAFEGUARDS = (
         f"pulsar {ORDER} claims=ends",
         "ends",
         Budget(kills=1, killable=("tc-0",)),
-        "replay_log",
     ),
-    Case(
+    without(
         "replay_topic",
         Text(
             "a partition is loaded again and takes the open transaction for plain messages",
@@ -216,9 +208,8 @@ _SAFEGUARDS = (
         f"pulsar {ORDER} claims=behind_the_mark",
         "behind the mark",
         Budget(kills=1, killable=("orders-0",)),
-        "replay_topic",
     ),
-    Case(
+    without(
         "transaction_timeout",
         Text(
             "the client dies with an open transaction, and nobody ever ends it",
@@ -228,9 +219,8 @@ _SAFEGUARDS = (
         f"pulsar {ORDER} claims=ends",
         "ends",
         Budget(kills=1, killable=("app",), restartable=()),
-        "transaction_timeout",
     ),
-    Case(
+    without(
         "low_watermark",
         Text(
             "a message of a transaction that ended long ago blocks its partition for ever",
@@ -239,10 +229,8 @@ _SAFEGUARDS = (
         HANGING,
         f"pulsar {_ENDED} claims=unblocked",
         "unblocked",
-        Budget(),
-        "low_watermark",
     ),
-    Case(
+    without(
         "pending_ack_conflict",
         Text(
             "two transactions acknowledge one message, and both may commit",
@@ -251,10 +239,8 @@ _SAFEGUARDS = (
         DUPLICATE,
         f"pulsar {_BOTH}",
         "one holder",
-        Budget(),
-        "pending_ack_conflict",
     ),
-    Case(
+    without(
         "pending_ack_log",
         Text(
             "an acknowledgement was answered, and the next load knows nothing of it",
@@ -263,10 +249,8 @@ _SAFEGUARDS = (
         DUPLICATE,
         f"pulsar {_HELD}' claims=pending_kept",
         "pending kept",
-        Budget(),
-        "pending_ack_log",
     ),
-    Case(
+    without(
         "pending_ack_filter",
         Text(
             "a message that an open transaction has acknowledged is delivered again",
@@ -275,10 +259,8 @@ _SAFEGUARDS = (
         DUPLICATE,
         f"pulsar {_HELD.replace('Shared', 'Exclusive')}; redeliver s' claims=pending_withheld",
         "pending withheld",
-        Budget(),
-        "pending_ack_filter",
     ),
-    Case(
+    without(
         "redeliver_aborted",
         Text(
             "the transaction that acknowledged a message aborts, and the message never comes again",
@@ -287,8 +269,6 @@ _SAFEGUARDS = (
         LOST,
         f"pulsar {_HELD}; abort t1' claims=nothing_passed_over",
         "nothing passed over",
-        Budget(),
-        "redeliver_aborted",
     ),
 )
 SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
@@ -303,7 +283,6 @@ _CLAIMS = (
         Text("stuck consumer", "消费者卡住"),
         f"pulsar {SHOP} {ORDER} 'shop=send orders-0 p' claims=plain_at_once",
         "plain at once",
-        Budget(),
     ),
     Case(
         "two-markers",
@@ -362,7 +341,6 @@ _CLAIMS = (
         Text("zombie write", "僵尸写"),
         f"pulsar clients=app,twin {ORDER} 'twin={BEGIN}; commit t1' claims=stored_once",
         "stored once",
-        Budget(),
     ),
     Case(
         "refused-ack",
@@ -373,7 +351,6 @@ _CLAIMS = (
         LOST,
         f"pulsar {_REFUSED} claims=nothing_passed_over",
         "nothing passed over",
-        Budget(),
     ),
     Case(
         "send-again",

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from ...explore import Budget
 from ...kernel import Text
-from ..searches import Case, Searched, Searches
+from ..searches import Case, Searched, Searches, without
 
 ORDER = "'app=send-in-transaction orders-0 A'"
 NEXT = "'twin=send-in-transaction orders-0 B'"
@@ -136,7 +136,7 @@ _ONCE = "rocketmq timeout_ms=0 persist_ms=0 check_max=1"
 _APP_DIES = Budget(kills=1, timers=1, killable=("app",), restartable=())
 
 _SAFEGUARDS = (
-    Case(
+    without(
         "half_topic",
         Text(
             "the message is read while its local transaction is still running",
@@ -145,10 +145,8 @@ _SAFEGUARDS = (
         Text("dirty read (P1)", "脏读（P1）"),
         f"rocketmq {ORDER}",
         "message with row",
-        Budget(),
-        "half_topic",
     ),
-    Case(
+    without(
         "op_topic",
         Text(
             "nothing says that a half has ended: it is asked about, and committed again",
@@ -158,9 +156,8 @@ _SAFEGUARDS = (
         f"{ASKED} {ORDER} claims=passed_over",
         "passed over",
         Budget(timers=2),
-        "op_topic",
     ),
-    Case(
+    without(
         "check_back",
         Text(
             "the process dies before it has said how its transaction ended, and nobody asks",
@@ -170,9 +167,8 @@ _SAFEGUARDS = (
         f"rocketmq {ORDER} claims=ends",
         "ends",
         Budget(kills=1, killable=("app",)),
-        "check_back",
     ),
-    Case(
+    without(
         "check_limit",
         Text(
             "nobody ever knows the answer, and the broker asks for ever",
@@ -182,9 +178,8 @@ _SAFEGUARDS = (
         f"{_ONCE} {_UNKNOWN} claims=ends",
         "ends",
         Budget(timers=3),
-        "check_limit",
     ),
-    Case(
+    without(
         "immunity",
         Text(
             "the check overtakes the end of a transaction that was in no trouble",
@@ -194,9 +189,8 @@ _SAFEGUARDS = (
         f"rocketmq persist_ms=0 {ORDER} claims=delivered_once",
         "delivered once",
         Budget(timers=1),
-        "immunity",
     ),
-    Case(
+    without(
         "put_back",
         Text(
             "the check asks once, learns nothing, and never comes back to this half",
@@ -206,9 +200,8 @@ _SAFEGUARDS = (
         f"{ASKED} {ORDER} claims=ends",
         "ends",
         Budget(timers=1, breaks=1),
-        "put_back",
     ),
-    Case(
+    without(
         "any_producer",
         Text(
             "the sender has died, and its twin, which could tell, is not asked",
@@ -218,9 +211,8 @@ _SAFEGUARDS = (
         f"rocketmq timeout_ms=0 persist_ms=0 {TWIN} early=on {ORDER} claims=can_be_asked",
         "can be asked",
         _APP_DIES,
-        "any_producer",
     ),
-    Case(
+    without(
         "message_before_op",
         Text(
             "the half counts as ended, and the broker dies before it has written the message",
@@ -230,9 +222,8 @@ _SAFEGUARDS = (
         f"rocketmq release=4.9 persist_ms=0 {ORDER}",
         "row with message",
         Budget(kills=1, killable=("broker",)),
-        "message_before_op",
     ),
-    Case(
+    without(
         "end_validation",
         Text(
             "another group's producer commits a half that is not its own",
@@ -241,10 +232,8 @@ _SAFEGUARDS = (
         Text("dirty read (P1)", "脏读（P1）"),
         f"rocketmq producers=app:order-service,other:billing {ORDER} {_OTHER}",
         "message with row",
-        Budget(),
-        "end_validation",
     ),
-    Case(
+    without(
         "half_before_execute",
         Text(
             "the row is written, and the process dies before its message has left",
@@ -254,9 +243,8 @@ _SAFEGUARDS = (
         f"rocketmq {ORDER}",
         "row with message",
         Budget(kills=1, killable=("app",)),
-        "half_before_execute",
     ),
-    Case(
+    without(
         "exception_is_unknown",
         Text(
             "the row is written, the answer is lost, and the exception is taken for a rollback",
@@ -266,9 +254,8 @@ _SAFEGUARDS = (
         f"rocketmq {ORDER}",
         "row with message",
         Budget(breaks=1),
-        "exception_is_unknown",
     ),
-    Case(
+    without(
         "consumer_retry",
         Text(
             "the consumer fails once, and the message never comes again",
@@ -278,10 +265,8 @@ _SAFEGUARDS = (
         "rocketmq persist_ms=0 consumers=shop claims=applied_or_kept "
         "'app=send orders-0 A' 'shop=consume later'",
         "applied or kept",
-        Budget(),
-        "consumer_retry",
     ),
-    Case(
+    without(
         "idempotent_consumer",
         Text(
             "the consumer dies after its work and before it has said so, and works again",
@@ -291,7 +276,6 @@ _SAFEGUARDS = (
         f"rocketmq persist_ms=0 'app=send orders-0 A' {SHOP}",
         "applied once",
         Budget(kills=1, killable=("shop",)),
-        "idempotent_consumer",
     ),
 )
 SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}

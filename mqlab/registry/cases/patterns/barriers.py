@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ....explore import Budget
 from ....kernel import Text
-from ...searches import Case, Searched
+from ...searches import Case, Searched, without
 
 TWO = "barriers rows=1"
 ONE = "barriers sources=s1 rows=1"
@@ -33,7 +33,7 @@ DUPLICATE = Text("duplicate", "重复")
 LOST = Text("lost write", "丢失写")
 
 SAFEGUARDS = (
-    Case(
+    without(
         "alignment",
         Text(
             "a record behind one barrier is counted before the other barrier comes",
@@ -43,9 +43,8 @@ SAFEGUARDS = (
         TWO,
         "consistent cut",
         Budget(timers=1),
-        "alignment",
     ),
-    Case(
+    without(
         "pre_commit",
         Text(
             "the checkpoint is complete, and the sink is killed with its output in memory",
@@ -55,9 +54,8 @@ SAFEGUARDS = (
         f"{ONE} claims=complete_is_written",
         "complete is written",
         _killed("sink", 1),
-        "pre_commit",
     ),
-    Case(
+    without(
         "commit_after_checkpoint",
         Text(
             "output of a checkpoint that never became complete is computed and written again",
@@ -67,9 +65,8 @@ SAFEGUARDS = (
         ONE,
         "written once",
         _killed("s1"),
-        "commit_after_checkpoint",
     ),
-    Case(
+    without(
         "complete_on_disk",
         Text(
             "the job manager has forgotten a checkpoint whose output is committed",
@@ -79,9 +76,8 @@ SAFEGUARDS = (
         ONE,
         "written once",
         _killed("jm"),
-        "complete_on_disk",
     ),
-    Case(
+    without(
         "recover_and_commit",
         Text(
             "the sink is killed before it hears that the checkpoint is complete",
@@ -91,9 +87,8 @@ SAFEGUARDS = (
         f"{ONE} claims=complete_is_written",
         "complete is written",
         _killed("sink", 1),
-        "recover_and_commit",
     ),
-    Case(
+    without(
         "attempt_fencing",
         Text(
             "a record of the attempt before arrives late and is counted twice",
@@ -103,7 +98,6 @@ SAFEGUARDS = (
         ONE,
         "written once",
         _killed("s1", 1),
-        "attempt_fencing",
     ),
 )
 

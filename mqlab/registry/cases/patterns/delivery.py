@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....explore import Budget
 from ....kernel import Text
-from ...searches import Case, Searched
+from ...searches import Case, Searched, without
 
 ONE_ORDER = "delivery 'shop=send 580538:31678'"
 TWO_ORDERS = "delivery 'shop=send 580538:31678; send 580539:31073'"
@@ -19,7 +19,7 @@ SYSTEMS = (
 )
 
 SAFEGUARDS = (
-    Case(
+    without(
         name="send_again",
         title=Text(
             "the connection breaks, and the shop goes on to its next order",
@@ -29,9 +29,8 @@ SAFEGUARDS = (
         line=ONE_ORDER,
         broken="none lost",
         budget=Budget(breaks=1),
-        off="send_again",
     ),
-    Case(
+    without(
         name="append_first",
         title=Text(
             "the queue has acknowledged the order and dies before it has written it",
@@ -41,9 +40,8 @@ SAFEGUARDS = (
         line=ONE_ORDER,
         broken="none lost",
         budget=Budget(kills=1, killable=("queue",)),
-        off="append_first",
     ),
-    Case(
+    without(
         name="recognise",
         title=Text(
             "the connection breaks, the shop sends the order again, and both arrive",
@@ -53,9 +51,8 @@ SAFEGUARDS = (
         line=ONE_ORDER,
         broken="counted once",
         budget=Budget(breaks=1),
-        off="recognise",
     ),
-    Case(
+    without(
         name="one_write",
         title=Text(
             "accounting has counted the order and dies before it has committed its position",
@@ -65,7 +62,6 @@ SAFEGUARDS = (
         line=ONE_ORDER,
         broken="counted once",
         budget=Budget(kills=1, killable=("accounting",)),
-        off="one_write",
     ),
 )
 

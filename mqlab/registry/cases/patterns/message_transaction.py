@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....explore import Budget
 from ....kernel import Text
-from ...searches import Case, Searched
+from ...searches import Case, Searched, without
 
 LINE = "message_transaction 'app=order T1'"
 TWO = "message_transaction 'app=order T1; order T2'"
@@ -27,7 +27,7 @@ SYSTEMS = (
 LOST = Text("lost write (no message)", "丢失写（没有消息）")
 
 SAFEGUARDS = (
-    Case(
+    without(
         "outbox",
         Text(
             "the shop is killed between its order and the message, and nobody knows of the message",
@@ -37,9 +37,8 @@ SAFEGUARDS = (
         NAMED,
         "arrives",
         Budget(kills=1, killable=("shop",), retries=1),
-        "outbox",
     ),
-    Case(
+    without(
         "publish_again",
         Text(
             "a connection breaks, and the message is not sent again",
@@ -49,9 +48,8 @@ SAFEGUARDS = (
         NAMED,
         "arrives",
         Budget(breaks=1, kills=1, killable=("queue",), retries=2),
-        "publish_again",
     ),
-    Case(
+    without(
         "redelivery",
         Text(
             "the queue crosses a message out when it gives it, and the consumer is killed",
@@ -61,9 +59,8 @@ SAFEGUARDS = (
         NAMED,
         "arrives",
         Budget(kills=1, killable=("warehouse",), retries=1),
-        "redelivery",
     ),
-    Case(
+    without(
         "acknowledge_last",
         Text(
             "the consumer acknowledges first and is killed before it has applied anything",
@@ -73,9 +70,8 @@ SAFEGUARDS = (
         NAMED,
         "arrives",
         Budget(kills=1, killable=("warehouse",), retries=1),
-        "acknowledge_last",
     ),
-    Case(
+    without(
         "applies_once",
         Text(
             "an acknowledgement is lost, the message comes again and is applied twice",
@@ -85,7 +81,6 @@ SAFEGUARDS = (
         LINE,
         "applied once",
         Budget(breaks=1, retries=1),
-        "applies_once",
     ),
 )
 

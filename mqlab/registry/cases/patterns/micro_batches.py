@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ....explore import Budget
 from ....kernel import Text
-from ...searches import Case, Searched
+from ...searches import Case, Searched, without
 
 TWO = "micro_batches rows=1"
 ONE = "micro_batches sources=s1 rows=1"
@@ -39,7 +39,7 @@ DUPLICATE = Text("duplicate", "重复")
 LOST = Text("lost write", "丢失写")
 
 SAFEGUARDS = (
-    Case(
+    without(
         "offsets_first",
         Text(
             "killed after the sink's commit: the batch is planned again, with one more order",
@@ -49,9 +49,8 @@ SAFEGUARDS = (
         MORE,
         "done is written",
         _killed("driver", 2),
-        "offsets_first",
     ),
-    Case(
+    without(
         "one_transaction",
         Text(
             "killed when the rows are out and the progress record is not",
@@ -61,9 +60,8 @@ SAFEGUARDS = (
         ONE,
         "written once",
         _killed("driver"),
-        "one_transaction",
     ),
-    Case(
+    without(
         "reads_progress",
         Text(
             "killed between the sink's commit and commits/N: the batch is written again",
@@ -73,9 +71,8 @@ SAFEGUARDS = (
         ONE,
         "written once",
         _killed("driver"),
-        "reads_progress",
     ),
-    Case(
+    without(
         "producer_fencing",
         Text(
             "a batch of the process before arrives late, in the transaction of its successor",
@@ -85,9 +82,8 @@ SAFEGUARDS = (
         ONE,
         "written once",
         _killed("driver"),
-        "producer_fencing",
     ),
-    Case(
+    without(
         "commits_last",
         Text(
             "the batch is noted as done, and the driver is killed before the sink has it",
@@ -97,7 +93,6 @@ SAFEGUARDS = (
         ONE,
         "done is written",
         _killed("driver"),
-        "commits_last",
     ),
 )
 

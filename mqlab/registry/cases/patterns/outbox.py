@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....explore import Budget
 from ....kernel import Text
-from ...searches import Case, Searched
+from ...searches import Case, Searched, without
 
 LINE = "outbox 'app=order T1'"
 NAMED = "outbox claims=reaches_all 'app=order T1'"
@@ -33,7 +33,7 @@ LOST = Text("lost write (no message)", "丢失写（没有消息）")
 DUPLICATE = Text("duplicate", "重复")
 
 SAFEGUARDS = (
-    Case(
+    without(
         "row_with_message",
         Text(
             "the shop is killed between the order's row and the row of its message",
@@ -43,9 +43,8 @@ SAFEGUARDS = (
         NAMED,
         "reaches all",
         Budget(kills=1, killable=("shop",), retries=1),
-        "row_with_message",
     ),
-    Case(
+    without(
         "marks_each_row",
         Text(
             "the relay reads behind the last number, and passes over a transaction that took "
@@ -56,9 +55,8 @@ SAFEGUARDS = (
         f"{SLOW} claims=reaches_all",
         "reaches all",
         Budget(timers=1, retries=0),
-        "marks_each_row",
     ),
-    Case(
+    without(
         "marked_when_stored",
         Text(
             "the relay marks the row first and is killed before it has published it",
@@ -68,9 +66,8 @@ SAFEGUARDS = (
         NAMED,
         "reaches all",
         Budget(kills=1, killable=("relay",), retries=1),
-        "marked_when_stored",
     ),
-    Case(
+    without(
         "inbox",
         Text(
             "the relay is killed before it marks the row, which is published and applied twice",
@@ -80,9 +77,8 @@ SAFEGUARDS = (
         LINE,
         "effect once",
         Budget(kills=1, killable=("relay",), retries=1),
-        "inbox",
     ),
-    Case(
+    without(
         "id_of_the_row",
         Text(
             "the row is published twice, and the inbox takes two places in the topic for two "
@@ -93,9 +89,8 @@ SAFEGUARDS = (
         LINE,
         "effect once",
         Budget(kills=1, killable=("relay",), retries=1),
-        "id_of_the_row",
     ),
-    Case(
+    without(
         "effect_before_ack",
         Text(
             "a consumer acknowledges first and is killed before its effect is written",
@@ -105,7 +100,6 @@ SAFEGUARDS = (
         NAMED,
         "reaches all",
         Budget(kills=1, killable=("stock",), retries=1),
-        "effect_before_ack",
     ),
 )
 

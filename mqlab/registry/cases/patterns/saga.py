@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....explore import Budget
 from ....kernel import Text
-from ...searches import Case, Searched
+from ...searches import Case, Searched, without
 
 LINE = "saga 'app=start T1'"
 REFUSED = "saga refuses=stock 'app=start T1'"
@@ -24,7 +24,7 @@ SYSTEMS = (
 HALF = Text("fractured outcome (half for ever)", "结局分裂（永远停在一半）")
 
 SAFEGUARDS = (
-    Case(
+    without(
         "saga_log",
         Text(
             "the orchestrator has forgotten a saga of which one step is done",
@@ -34,9 +34,8 @@ SAFEGUARDS = (
         f"{SHORT} claims=comes_to_an_end 'app=start T1'",
         "comes to an end",
         Budget(kills=1, killable=("saga",), retries=1),
-        "saga_log",
     ),
-    Case(
+    without(
         "compensation",
         Text(
             "the last step cannot be done, and the first one stays",
@@ -45,10 +44,8 @@ SAFEGUARDS = (
         HALF,
         f"{SHORT} refuses=stock 'app=start T1'",
         "all or nothing",
-        Budget(),
-        "compensation",
     ),
-    Case(
+    without(
         "step_again",
         Text(
             "an answer is lost, and the orchestrator waits for it",
@@ -58,9 +55,8 @@ SAFEGUARDS = (
         f"{SHORT} claims=comes_to_an_end 'app=start T1'",
         "comes to an end",
         BREAK,
-        "step_again",
     ),
-    Case(
+    without(
         "idempotent_step",
         Text(
             "an answer is lost, the step is asked for again and done twice",
@@ -70,9 +66,8 @@ SAFEGUARDS = (
         f"{SHORT} 'app=start T1'",
         "done once",
         BREAK,
-        "idempotent_step",
     ),
-    Case(
+    without(
         "idempotent_undo",
         Text(
             "an answer is lost, and the same step is taken back twice",
@@ -82,9 +77,8 @@ SAFEGUARDS = (
         f"{SHORT} refuses=stock 'app=start T1'",
         "done once",
         BREAK,
-        "idempotent_undo",
     ),
-    Case(
+    without(
         "undone_stays_undone",
         Text(
             "a step arrives once more after its compensation, and nobody takes it back",
@@ -94,7 +88,6 @@ SAFEGUARDS = (
         f"{SHORT} refuses=stock 'app=start T1'",
         "all or nothing",
         BREAK,
-        "undone_stays_undone",
     ),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....explore import Budget
 from ....kernel import Text
-from ...searches import Case, Searched
+from ...searches import Case, Searched, without
 
 LINE = "tcc 'app=order T1'"
 LACKING = "tcc lacking=money 'app=order T1'"
@@ -25,7 +25,7 @@ SYSTEMS = (
 STUCK = Text("hanging transaction (reserved for ever)", "悬挂事务（一直被预留）")
 
 SAFEGUARDS = (
-    Case(
+    without(
         "begun_on_disk",
         Text(
             "the coordinator has forgotten that something is reserved, and nobody gives it back",
@@ -35,9 +35,8 @@ SAFEGUARDS = (
         NAMED,
         "nothing stays reserved",
         STOP,
-        "begun_on_disk",
     ),
-    Case(
+    without(
         "decision_on_disk",
         Text(
             "one service has confirmed; the coordinator has forgotten that and cancels the other",
@@ -47,9 +46,8 @@ SAFEGUARDS = (
         LINE,
         "same end",
         STOP,
-        "decision_on_disk",
     ),
-    Case(
+    without(
         "until_acknowledged",
         Text(
             "a Confirm is lost and not repeated",
@@ -59,9 +57,8 @@ SAFEGUARDS = (
         NAMED,
         "nothing stays reserved",
         BREAK,
-        "until_acknowledged",
     ),
-    Case(
+    without(
         "idempotent_confirm",
         Text(
             "an answer is lost, Confirm is sent again, and one order uses two pieces",
@@ -71,9 +68,8 @@ SAFEGUARDS = (
         LINE,
         "balanced",
         BREAK,
-        "idempotent_confirm",
     ),
-    Case(
+    without(
         "idempotent_cancel",
         Text(
             "an answer is lost, Cancel is sent again, and one piece comes back twice",
@@ -83,9 +79,8 @@ SAFEGUARDS = (
         LACKING,
         "balanced",
         BREAK,
-        "idempotent_cancel",
     ),
-    Case(
+    without(
         "empty_cancel",
         Text(
             "a Cancel overtakes its Try, and gives back what nobody has reserved",
@@ -95,9 +90,8 @@ SAFEGUARDS = (
         LINE,
         "balanced",
         BREAK,
-        "empty_cancel",
     ),
-    Case(
+    without(
         "suspended_try",
         Text(
             "a Try arrives after its Cancel and reserves for an order that is over",
@@ -107,7 +101,6 @@ SAFEGUARDS = (
         NAMED,
         "nothing stays reserved",
         BREAK,
-        "suspended_try",
     ),
 )
 

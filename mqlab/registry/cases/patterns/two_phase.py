@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....explore import Budget
 from ....kernel import Text
-from ...searches import Case, Searched
+from ...searches import Case, Searched, without
 
 LINE = "two_phase 'app=commit T1'"
 PARTIES = ("tm", "orders", "stock")
@@ -25,7 +25,7 @@ SYSTEMS = (
 FRACTURED = Text("fractured outcome (atomicity violated)", "结局分裂（违反原子性）")
 
 SAFEGUARDS = (
-    Case(
+    without(
         "prepared_on_disk",
         Text(
             "a participant votes yes, is killed, and has forgotten what it promised to commit",
@@ -35,9 +35,8 @@ SAFEGUARDS = (
         LINE,
         "complete",
         Budget(kills=1, killable=("orders",)),
-        "prepared_on_disk",
     ),
-    Case(
+    without(
         "unanimous",
         Text(
             "the coordinator tires of waiting and commits what a participant has refused",
@@ -47,9 +46,8 @@ SAFEGUARDS = (
         REFUSED,
         "complete",
         Budget(timers=1),
-        "unanimous",
     ),
-    Case(
+    without(
         "decision_first",
         Text(
             "one participant has heard of a commit that the coordinator has forgotten",
@@ -59,9 +57,8 @@ SAFEGUARDS = (
         LINE,
         "same outcome",
         Budget(kills=1, killable=("tm",), retries=1),
-        "decision_first",
     ),
-    Case(
+    without(
         "waits_in_doubt",
         Text(
             "a participant in doubt decides alone, and does the opposite of the others",
@@ -71,9 +68,8 @@ SAFEGUARDS = (
         LINE,
         "same outcome",
         Budget(retries=1),
-        "waits_in_doubt",
     ),
-    Case(
+    without(
         "asks_again",
         Text(
             "a vote arrives too late, and nobody tells the participant that it is over",
@@ -83,9 +79,8 @@ SAFEGUARDS = (
         f"{LINE} claims=ends",
         "ends",
         Budget(breaks=1),
-        "asks_again",
     ),
-    Case(
+    without(
         "presumed_abort",
         Text(
             "a coordinator that has forgotten the transaction has no answer for who asks",
@@ -95,7 +90,6 @@ SAFEGUARDS = (
         f"{LINE} claims=ends",
         "ends",
         Budget(kills=1, killable=("tm",)),
-        "presumed_abort",
     ),
 )
 
