@@ -39,8 +39,12 @@ class Held:
         self.page.wait_for_selector(f".door legend:has-text('{held.text.en}')")
 
     def press(self, name: str) -> None:
-        self.page.locator(".door button", has_text=name).first.click()
-        self.page.wait_for_timeout(100)
+        self.click(self.page.locator(".door button", has_text=name).first)
+
+    def click(self, button: Any) -> None:
+        """Until it is answered: what the page asks next is answered after it."""
+        button.click()
+        self.page.evaluate("() => window.python({ type: 'state' })")
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -54,7 +58,7 @@ def held(browser: Any, request: Any) -> Iterator[Held]:
         client = threading.Thread(target=commit_one, daemon=True)
         follow = Follow(broker, hold=True, every_s=600)
         client.start()
-        page = browser.new_page(viewport=PANE)
+        page = browser.new_page(viewport=PANE, reduced_motion="reduce")
         page.on("pageerror", lambda error: pytest.fail(f"the page raised {error}"))
         follow.door.wait("InitProducerId")
         follow.poll()
@@ -76,7 +80,7 @@ def test_a_learner_lets_go_drops_and_kills_what_a_real_client_asks(held: Held) -
     assert row["y"] - 2 <= over["y"] <= row["y"] + row["height"], "on the row of the message"
     spot.click()
     assert page.locator(".menu button").count() == 4
-    page.locator(".menu button").first.click()
+    held.click(page.locator(".menu button").first)
     if "AddPartitionsToTxn" in (one := held.follow.door.wait()).kind:
         held.wait_for(one.kind)
         held.press("let go")
