@@ -77,7 +77,7 @@ def is_over(address: str, follow: Follow) -> bool:
 def shown(browser: Any, request: Any) -> Iterator[Shown]:
     """Four transactions in two partitions, the third aborted; each begins while the markers of the
     one before are under way, and a reader of committed data has read."""
-    with serve(pace_ms=40) as broker:
+    with serve(pace_ms=200) as broker:
         create(broker.address, "orders", 2)
         who = producer(broker.address, "order-service")
         for i in range(1, 5):
