@@ -106,15 +106,15 @@ def _said(folder: Path, name: str) -> str:
 
 def _children(pid: int) -> list[int]:
     """The process ids of its executors, if it has any. A bare Debian has no `ps`."""
-    lists = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
-    found = (int(child) for child in " ".join(lists).split())
-    return sorted(child for child in found if b"CoarseGrained" in _command(child))
+    lists = [_read(path) for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    found = (int(child) for child in b" ".join(lists).split())
+    return sorted(child for child in found if b"CoarseGrained" in _read(f"/proc/{child}/cmdline"))
 
 
-def _command(pid: int) -> bytes:
+def _read(path: Path | str) -> bytes:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:  # it has just ended
+        return Path(path).read_bytes()
+    except OSError:  # the thread or the process has just ended
         return b""
 
 
