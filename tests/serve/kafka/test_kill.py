@@ -16,7 +16,7 @@ from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
 from tests.serve.stubborn import KILLS, Stubborn, kill_under_load
 
 TOPIC, PARTITIONS = "t", 2
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class Worker(Stubborn):
@@ -29,6 +29,9 @@ class Worker(Stubborn):
         self.v2 = v2
         self.told: dict[int, str] = {}
         self.number = 0
+
+    def count_done(self) -> int:
+        return sum(told != "unknown" for told in list(self.told.values()))
 
     def work(self) -> None:
         with Raw(self.address, PATIENCE_S) as client:

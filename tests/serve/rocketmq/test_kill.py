@@ -33,6 +33,9 @@ class Producer(Stubborn):
         self.plain: list[str] = []
         self.count = 0
 
+    def count_done(self) -> int:
+        return len(self.meant)
+
     def work(self) -> None:
         with Raw(self.address) as client:
             self._work(client)
