@@ -82,9 +82,22 @@ def open_page(page: Any, tmp_path: Path, player: Player) -> None:
     settle(page)
 
 
+#: waits for the newest wish, then for panels to be described and fonts to come, then for motion
+SETTLE = """async () => {
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 260)));
+  await document.fonts.ready;
+  const moves = ({ playState, effect }) =>
+    playState === "running" && effect.getComputedTiming().endTime < Infinity;
+  for (let moving; (moving = document.getAnimations().filter(moves)).length;) {
+    await Promise.allSettled(moving.map(({ finished }) => finished));
+  }
+  await new Promise(requestAnimationFrame);
+}"""
+
+
 def settle(page: Any) -> None:
-    """Motion is over and the newest wish is drawn."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 260)))")
+    """Motion is over, however slow the machine, and the newest wish is drawn."""
+    page.evaluate(SETTLE)
 
 
 def step_of(page: Any) -> int:

@@ -396,6 +396,6 @@ def test_nothing_overlaps_and_axe_finds_nothing(page: Any) -> None:
     assert axe(page, "#widget") == []
     for width in (1280, 560):
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(200)
+        settle(page)
         assert page.evaluate(OVERLAPS) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
