@@ -213,6 +213,10 @@ def address(site: Path) -> Iterator[str]:
         yield f"{top}/below/"
 
 
+#: a picture draws the newest wish, and arranges itself in another window, with the next frame
+SETTLED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
 def where(page: Any) -> str:
     return str(page.locator("#where").text_content())
 
@@ -248,7 +252,8 @@ def test_the_first_picture_speaks_chinese(page: Any, address: str) -> None:
 @pytest.mark.needs("chromium")
 def test_it_plays_by_itself_and_stops_when_asked(browser: Any, address: str) -> None:
     page = browser.new_page()
-    page.clock.install()
+    page.clock.install(time=0)
+    page.clock.pause_at(1)  # or it goes on while a slow machine opens the page
     page.goto(f"{address}index.html")
     assert where(page) == "step 1 of 8"
     page.clock.run_for(4_000)
@@ -418,6 +423,7 @@ def test_a_page_leads_to_its_twin_at_the_same_step(page: Any, address: str, path
     page.wait_for_selector(".mqlab[data-step]")
     for _ in range(5):
         page.locator(".mqlab").first.press("ArrowRight")
+    page.evaluate(SETTLED)  # the newest wish is drawn
     step = page.locator(".mqlab").first.get_attribute("data-step")
     page.click("a.twin")
     page.wait_for_selector(f"html[lang=zh] .mqlab[data-step='{step}']")
@@ -435,10 +441,6 @@ def test_a_search_stays_in_the_other_language(page: Any, address: str) -> None:
     page.wait_for_selector("html[lang=zh]")
     assert page.input_value("[name=words]") == "控制消息"
     assert page.locator(".cards li:visible").count() == found > 0
-
-
-#: a picture arranges itself again in the frame after its window has another size
-SETTLED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 @pytest.mark.needs("chromium")
