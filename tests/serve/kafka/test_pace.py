@@ -10,7 +10,7 @@ from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, write_request
 
-PACE_MS = 400
+PACE_MS = 1_000  # a busy machine has two answers in twice that time
 
 
 def test_the_next_transaction_waits_for_the_markers_of_the_last(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_the_next_transaction_waits_for_the_markers_of_the_last(tmp_path: Path) 
         assert client.end("shop", pid, epoch, True).error_code.name == "none"
         assert client.add("shop", pid, epoch, ("orders", 0)) == ["concurrent_transactions"]
         assert client.offset("orders", -1).offset == 0, "decided, and not yet to be read"
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while client.add("shop", pid, epoch, ("orders", 0)) != ["none"]:
             assert time.monotonic() < end
             time.sleep(PACE_MS / 4000)
@@ -44,7 +44,7 @@ def test_an_unmodified_client_only_takes_longer() -> None:
         worker = producer(running.address, "shop")
         for value in ("a", "b", "c"):
             transaction(worker, "orders", value, value.upper())
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while sorted(read(running.address, "orders", 2)) != sorted("abcABC"):
             assert time.monotonic() < end, "the last markers never came"
 
