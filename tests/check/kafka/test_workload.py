@@ -168,8 +168,8 @@ def test_writers_that_may_not_write(capsys, tmp_path, monkeypatch):
 def test_a_right_that_is_refused_is_told_and_the_history_kept(tmp_path, capsys, fault, error, sent):
     began = time.monotonic()
     with serve_broken(fault) as address:
-        status, report, _ = run(address, tmp_path, seconds=60)
-    assert status == 2 and time.monotonic() - began < 50, "it does not wait for a right"
+        status, report, _ = run(address, tmp_path, seconds=400)
+    assert status == 2 and time.monotonic() - began < 300, "it does not wait for a right"
     assert report.findings == () and bool(report.counts.get("send")) is sent
     told = capsys.readouterr()
     (line,) = [line for line in told.err.splitlines() if line.startswith("mqlab: ")]
