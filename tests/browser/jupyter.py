@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mqlab.cli.lab_server import free_port
+from tests.widgets.test_browser import settle
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {
@@ -120,7 +121,7 @@ def set_theme(page: Any, dark: bool) -> None:
         "(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
     )
     page.wait_for_selector(f'[data-jp-theme-light="{str(not dark).lower()}"]', state="attached")
-    page.wait_for_timeout(500)  # the colours change in a transition
+    settle(page)  # the colours change in a transition
 
 
 def errors(page: Any) -> list[str]:

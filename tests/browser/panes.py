@@ -70,9 +70,9 @@ FAULTS = """(display, atOnce) => {
 
 
 def set_size(page: Any, size: tuple[int, int]) -> None:
-    """Another window; the frames follow at once, JupyterLab a moment later."""
+    """Another window; the frames follow at once, JupyterLab a moment later, by the page's time."""
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    page.wait_for_timeout(800)
+    page.evaluate("() => new Promise((done) => setTimeout(done, 800))")
 
 
 def find_faults(page: Any, lab: str, size: tuple[int, int]) -> dict[str, list[Any]]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.widgets.test_browser import settle
+
 from . import displays
 from .conftest import Served
 from .jupyter import ROOT, errors, notebook, set_theme
@@ -222,7 +224,7 @@ def test_a_screen_reader_gets_the_tree_that_is_committed(page: Any, name: str) -
     """Each panel says what it shows, and a light that has turned red is an alert. Where another
     tree is meant, the one that was found is copied into `trees/`."""
     display = displays.wait_for(page, name)
-    page.wait_for_timeout(400)  # a panel is described once the reader stays at a step
+    settle(page)  # a panel is described once the reader stays at a step
     display.evaluate(
         "(el, name) => { (el.closest('.mqlab-pair') ?? el).dataset.kind = name; }", name
     )
@@ -236,7 +238,7 @@ def test_a_screen_reader_gets_the_tree_that_is_committed(page: Any, name: str) -
 @pytest.mark.parametrize("name", [name for name in displays.DISPLAYS if name not in NO_RUN])
 def test_a_screen_reader_hears_what_its_panels_show(page: Any, name: str) -> None:
     display = displays.wait_for(page, name)
-    page.wait_for_timeout(400)  # a panel is described once the reader stays at a step
+    settle(page)  # a panel is described once the reader stays at a step
     panels = display.evaluate(PANELS)
     assert panels
     for label, texts in panels:

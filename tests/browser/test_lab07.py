@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.widgets.test_browser import OVERLAPS
+from tests.widgets.test_browser import OVERLAPS, settle
 
 from .conftest import Served
 from .jupyter import errors, notebook, run_all, set_theme
@@ -130,7 +130,7 @@ def test_no_two_texts_overlap(lab: Any, size: tuple[int, int], dark: bool) -> No
     PICTURES.mkdir(parents=True, exist_ok=True)
     player = page.locator(PLAYER).nth(1)
     player.evaluate("(el) => el.mqlab.go(47)")
-    page.wait_for_timeout(400)
+    settle(page)
     name = f"lab07-{size[0]}-{'dark' if dark else 'light'}.png"
     player.screenshot(path=str(PICTURES / name))
     assert page.evaluate(OVERLAPS) == []
