@@ -28,12 +28,9 @@ from .known import Known
 from .wire import Message, Wire, WireError
 
 APART = (sys.executable, "-I", "-m", "mqlab.lessons.course.apart")
-#: tried in this order: a machine, or its administrator, may allow less
-SANDBOXES = (
-    ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child",
-     "--mount-proc"),
-    ("unshare", "--user", "--map-root-user", "--net"),
-)  # fmt: skip
+OWN = ("unshare", "--user", "--map-root-user", "--net")
+#: tried in this order: a machine, or its administrator, may allow less; the last is for a chroot
+SANDBOXES = ((*OWN, "--pid", "--fork", "--kill-child", "--mount-proc"), OWN, ("unshare", "--net"))
 # All that a grading process is told of this one: where programs are and how text is written.
 ENVIRONMENT = ("PATH", "JAVA_HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT")
 #: what a function is told that has made a call and waits
@@ -220,7 +217,7 @@ def find_sandbox() -> tuple[str, ...]:
     empty where this machine has nothing of the kind."""
     for words in SANDBOXES:
         try:
-            done = subprocess.run([*words, "true"], capture_output=True, timeout=10, check=False)
+            done = subprocess.run([*words, "true"], capture_output=True, timeout=START_S)
         except (OSError, subprocess.TimeoutExpired):
             continue
         if done.returncode == 0:
