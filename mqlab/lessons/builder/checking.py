@@ -6,11 +6,12 @@ What is told is the claim that breaks, what the run shows of it (`explain`), and
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...explore import Counterexample, Search
-from ...kernel import Play, Text, Words
+from ...kernel import Play, Snapshot, Text, Trace, Words
 from ..check import Hinted
 from ..verdict import NOT_WRITTEN, Verdict
 from .host import UNREAD, BuildError
@@ -36,11 +37,32 @@ NO_SITTING = Words(
 @dataclass(frozen=True)
 class Card(Verdict):
     """`states`: how many worlds were looked at, over `trials` trials; `trial`: the one that
-    refutes the file."""
+    refutes the file; `lost`: the position of the run from which no way leads on to what must
+    stay reachable, where `light` says that."""
 
     states: int = 0
     trials: int = 0
     trial: str = ""
+    lost: int = 0
+
+    @cached_property
+    def _trace(self) -> Trace | None:
+        """The run. A world does not tell if something is still reachable from it, only the search
+        does: such a claim is red from where the search has lost it, and dark if it did not."""
+        trace: Trace | None = super()._trace
+        if trace is None or self.system is None:
+            return None
+        lasting = {one.name for one in self.system.properties() if one.kind == "can_always"}
+        judged = (self._judge(one, at, lasting) for at, one in enumerate(trace.snapshots))
+        return replace(trace, snapshots=tuple(judged))
+
+    def _judge(self, shown: Snapshot, at: int, lasting: set[str]) -> Snapshot:
+        lights = (
+            replace(light, ok=at < self.lost) if light.name in lasting else light
+            for light in shown.lights
+            if light.name == self.light or light.name not in lasting
+        )
+        return replace(shown, lights=tuple(lights))
 
 
 def check_file(path: Path, sitting: int = 1) -> Card:
@@ -100,8 +122,10 @@ def _show(trial: Trial, example: Counterexample, system: Any, states: int, what:
     """The run in words and as a trace, with a light for the claim that breaks in it."""
     key, schedule = example.property.replace(" ", "_"), example.schedule
     shown = replace(system, claims=(key,)) if key in what.claims else system
+    lost = 0
     if example.claim.kind == "can_always":  # no way leads to anything good: it is shown to its end
         play = Play(shown, schedule)
+        lost = len(play.trace)
         play.go_on()
         restart = f"restart {what.restart}"
         if restart in [option.choice for option in play.options()]:
@@ -111,7 +135,7 @@ def _show(trial: Trial, example: Counterexample, system: Any, states: int, what:
     says = what.explain(shown, schedule, example.property)
     card = Card(
         False, says, example.property, schedule, shown, example.property,
-        states=states, trial=trial.name,
+        states=states, trial=trial.name, lost=lost,
     )  # fmt: skip
     card.trace()
     return card

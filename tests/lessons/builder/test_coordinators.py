@@ -92,6 +92,28 @@ def test_each_claim_that_a_wrong_one_breaks_is_a_light_of_its_run():
     assert not lights[card.light] and lights["runs"]
 
 
+@pytest.mark.parametrize(
+    ("belief", "loses"),
+    [
+        ("memory survives", "killed: the answer had left, the marker to orders-0 had not left"),
+        ("a coordinator numbers itself, downwards", "commit marker @1"),
+    ],
+)
+def test_a_decision_can_still_arrive_until_the_step_that_loses_it(belief, loses):
+    """While a transaction is prepared its markers can still be written, and no light is red."""
+    (wrong,) = (one for one in WRONG if (one.belief, one.trial) == (belief, "a kill"))
+    with Host(wrong.source()) as host:
+        card = search_trial(TRIALS[wrong.trial], host)
+    trace = card.trace()
+    assert card.light == "delivered" and trace.facts[card.step - 1].text.en == loses
+    red = [
+        at
+        for at, shown in enumerate(trace.snapshots)
+        if any(light.name == "delivered" and not light.ok for light in shown.lights)
+    ]
+    assert red == list(range(card.step, len(trace) + 1))
+
+
 def test_a_file_that_asks_for_no_epoch_hears_of_it_when_another_leads():
     with Host(right(2)) as host:
         card = search_trial(TRIALS["another leads"], host)
