@@ -158,7 +158,8 @@ class ShelvedLevels(Levels):
             fresh[own.places[earlier < 0]] = True
             if search.lasting:
                 each = np.zeros(len(firsts), np.int64)
-                each[at] = np.where(earlier < 0, -1 - own.places.astype(np.int64), earlier)
+                places = own.places.astype(np.int64)
+                each[at] = np.where(earlier < 0, -1 - places, earlier)
                 numbers[run.places] = each[firsts]
             yield
         ranks = np.cumsum(fresh, dtype=np.uint32, out=make(len(fresh), np.uint32))
@@ -189,7 +190,8 @@ class ShelvedLevels(Levels):
 
     def _number_edges(self, make: Make, numbers: Numbers, ranks: NDArray[np.uint32]) -> Any:
         """The edges by the worlds' numbers. They were kept by the places of rows, of which
-        `numbers` says which world an earlier level has, or, as `-1 - place`, which row was first."""
+        `numbers` says which world an earlier level has or, as `-1 - place`, which row came first.
+        """
         first, several = self.search.states, [*self._aside, self.search.edges.all]
         out, done = make(sum(len(edges) for edges in several), np.uint32), 0
         for edges in several:
