@@ -4,6 +4,10 @@ Each setting was measured (two cores, medians of interleaved runs): the simple c
 serial collector halve short runs; Spark's classes lie ready (classes.py); the other checkpoint
 file manager does not start a process for each small file; nothing of Spark's own talk reaches the
 notebook.
+
+The JVM and Python talk through sockets that are files. A port of loopback could be asked by a
+stranger first, for instance by a program that still looks for a process just killed, and Spark
+gives a job's result to the first who asks and to nobody after him.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import zipfile
@@ -50,6 +55,7 @@ JVM = {
     "spark.sql.catalogImplementation": "in-memory",
 }
 JAVA_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+LONGEST = 60  # a folder's path: with Spark's 42 characters, macOS takes 103 for a socket's file
 
 
 _ONE = Lock()  # two threads that ask at once get one session
@@ -135,6 +141,10 @@ def start(master: str, java_flags: str = "") -> SparkSession:
     }
     if own := connector.jars():
         settings["spark.jars"] = ",".join(map(str, own))
+    if hasattr(socket, "AF_UNIX") and len(str(folder)) <= LONGEST:
+        settings["spark.python.unix.domain.socket.enabled"] = "true"
+        if local:
+            settings["spark.python.unix.domain.socket.dir"] = str(folder)
     if local:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     conf = SparkConf().setAppName("mqlab").setMaster(master).setAll(list(settings.items()))

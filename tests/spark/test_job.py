@@ -152,6 +152,24 @@ def test_a_worker_imports_the_pyspark_that_is_installed(spark: Any) -> None:
     assert found == [pyspark.__file__]
 
 
+def test_no_stranger_can_ask_for_a_jobs_result(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port gives it to the first program that connects, whatever that one was looking for; a
+    socket's file lies in a folder of this user's own."""
+    import pyspark.core.rdd as rdd
+
+    places: list[Any] = []
+    load = rdd._load_from_socket
+
+    def note(place: Any, serializer: Any) -> Any:
+        places.append(place[0])
+        return load(place, serializer)
+
+    monkeypatch.setattr(rdd, "_load_from_socket", note)
+    assert spark.sparkContext.parallelize([1, 2], 2).map(lambda n: n + 1).collect() == [2, 3]
+    folder = Path(places[0]).parent
+    assert folder.name.startswith("mqlab-spark-") and folder.stat().st_mode & 0o077 == 0
+
+
 def test_where_the_time_went_adds_up(day: Any) -> None:
     steps = day.times.steps
     assert {"feed topic Order", "query: until its first batch is in"} <= set(steps)
