@@ -56,7 +56,7 @@ class Full:
 
 
 def test_answers_that_nobody_reads_hold_no_copies_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "PATIENCE_S", 3.0)
+    monkeypatch.setattr(http, "PATIENCE_S", 5.0)
     full: Any = Full()
     size = LINE * LINES
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -146,11 +145,14 @@ def take(raw: Raw, name: str, fields: dict[str, Any], number: int) -> list[Any]:
         raw.tell(name, message, **fields)
         while answers or time.monotonic() < until:
             raw.socket.settimeout(10.0 if answers else max(0.01, until - time.monotonic()))
-            with suppress(TimeoutError):
+            try:
                 heard = raw.hear()
-                if heard.name not in UNASKED:
-                    came.append(describe(heard))
-            answers = False
+            except TimeoutError:
+                answers = False
+                continue
+            if heard.name not in UNASKED:
+                came.append(describe(heard))
+                answers = False
     except (EOFError, ConnectionError):
         came.append("closed")
     return came
