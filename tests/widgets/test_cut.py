@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 from mqlab_widgets.scene import Node
-from mqlab_widgets.widths import fit_apart, width
+from mqlab_widgets.style import font_of
+from mqlab_widgets.views import PANELS
+from mqlab_widgets.views.plan import ROW, plan
+from mqlab_widgets.widths import fit_apart, halve, width
 
 from mqlab.kernel.snapshot import Cell, Frontier, Lane, Log, Snapshot, Table
-from mqlab.kernel.text import Text
+from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Fact, Trace
 
-from .test_views import draw
+from .test_views import draw, flat
 
 
 def test_cells_of_a_long_log_take_the_room_that_is_left_for_one_more() -> None:
@@ -26,15 +30,61 @@ def test_cells_of_a_long_log_take_the_room_that_is_left_for_one_more() -> None:
     assert show("order-income-0")["name:order-income-0"].text == "order-income-0"
 
 
+THREE = tuple(Lane(name, Text(name)) for name in "abc")
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("glyph", ["✗", "↻"])
+def test_a_label_too_wide_for_one_line_is_whole_in_two(lang: Lang, glyph: str) -> None:
+    """Labs 02, 04 and 13: kills of three facts, which were cut in their middle."""
+    told = Text(
+        "killed: Answer had left, Confirm had left, confirm was not written, order is not there",
+        "进程被杀：Answer 已发出，2 个消息 Confirm 已发出 1 个，confirm 未写入，2 个消息 Try 也未发出",
+    )
+    trace = Trace("s", (), (Fact(1, 1, "a", glyph, told),), (Snapshot(lanes=THREE),) * 2)
+    seen = flat(PANELS["space-time"].view(trace, 1, lang=lang))
+    lines, plate = (seen["lab:1"], seen["lab:1:1"]), seen["plate:1"].attrs
+    words = " ".join(str(line.text) for line in lines)
+    assert words.replace("， ", "，") == told.of(lang)
+    assert str(lines[0].text)[-1] in ",，", "a line ends where a fact does"
+    right = float(plate["x"]) + float(plate["width"])
+    for line in lines:
+        size, bold, _ = font_of(str(line.attrs["class"]))
+        base = float(line.attrs["y"])
+        assert (
+            float(line.attrs["x"]) + width(str(line.text), size, bold)
+            < right
+            <= plan(trace, lang, False).width
+        )
+        assert base - 0.78 * size > 0 and base + 0.12 * size < ROW
+    assert float(lines[1].attrs["y"]) - float(lines[0].attrs["y"]) >= 10.5
+
+
+def test_two_lines_end_behind_a_comma_else_between_words_else_within_one() -> None:
+    told = "recovered PrepareCommit, owes markers to orders-0"
+    assert halve(told, 200, 10.5) == ["recovered PrepareCommit,", "owes markers to orders-0"]
+    assert halve("AddSubscriptionToTxn orders-0/billing", 120, 10.5) == [
+        "AddSubscriptionToTxn", "orders-0/billing",
+    ]  # fmt: skip
+    assert halve("TRANSACTION_COORDINATOR_FENCED", 130, 10.5) == [
+        "TRANSACTION_", "COORDINATOR_FENCED",
+    ]  # fmt: skip
+    assert halve("PrepareCommit", 50, 10.5) == ["Prepare", "Commit"]
+    assert halve("580538", 10, 10.5) == ["580538"]
+
+
 def test_a_row_keeps_the_end_of_what_it_says() -> None:
     """Lab 00: what had not happened stands last."""
-    told = "killed: Produce C-316.78 had left, send accounts-0 C-316.78 had not returned"
+    told = (
+        "killed: Produce C-316.78 had left, Produce C-316.79 had left, Produce C-316.80 had left, "
+        "Produce C-316.81 had left, send accounts-0 C-316.78 had not returned"
+    )
     facts = (Fact(1, 1, "a", "✗", Text(told)),)
-    lanes = (Lane("a", Text("a")), Lane("b", Text("b")), Lane("c", Text("c")))
-    trace = Trace("s", (), facts, (Snapshot(lanes=lanes),) * 2)
-    shown = str(draw("space-time", trace, 1)["lab:1"].text)
-    assert "…" in shown and shown.startswith("killed: Produce")
-    assert shown.endswith("had not returned")
+    trace = Trace("s", (), facts, (Snapshot(lanes=THREE),) * 2)
+    seen = draw("space-time", trace, 1)
+    first, second = str(seen["lab:1"].text), str(seen["lab:1:1"].text)
+    assert first.startswith("killed: Produce") and told.startswith(first)
+    assert "…" in second and second.endswith("had not returned")
 
 
 def test_a_lane_has_its_whole_name_where_its_neighbours_names_are_short() -> None:

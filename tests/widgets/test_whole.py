@@ -16,11 +16,11 @@ from .test_views import draw
 
 def test_a_label_that_fits_nowhere_is_cut_where_most_of_it_is_seen() -> None:
     lanes = tuple(Lane(n, Text(n)) for n in "abcdef")
-    fact = Fact(1, 1, "a", "→", Text("SyncGroup accounting " * 4), "f")
+    fact = Fact(1, 1, "a", "→", Text("SyncGroup accounting " * 8), "f")
     seen = draw("space-time", Trace("s", (), (fact,), (Snapshot(lanes=lanes),) * 2), 1)
-    shown = str(seen["lab:1"].text)
-    assert shown.startswith("SyncGroup") and "…" in shown and len(shown) > 30
-    assert str(seen["lab:1"].attrs["class"]).endswith("mid")
+    first, second = str(seen["lab:1"].text), str(seen["lab:1:1"].text)
+    assert first.startswith("SyncGroup") and "…" in second and len(first) > 30 < len(second)
+    assert " mid " in str(seen["lab:1"].attrs["class"])
 
 
 def test_the_number_of_rows_folded_before_the_first_in_sight_is_whole() -> None:

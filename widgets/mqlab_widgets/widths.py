@@ -7,6 +7,7 @@ wider than 0.602 of the size. For what is in none of these the widest guess is t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from unicodedata import category, east_asian_width
@@ -120,6 +121,24 @@ def wrap(
         else:
             line += word
     return [*out, fit(line.rstrip(), room, size, bold)] if line else out
+
+
+def halve(text: str, room: float, size: float, bold: bool = False) -> list[str]:
+    """`text` in two lines as wide as each other, which both fit into `room` px if any do: behind a
+    comma, else between words, else within one; in a single line where nothing can be parted, or two
+    are too few for anybody's long id."""
+    if len(text) > 2 * _most(room, size):
+        return [text]
+    words = [re.split("(?<=[_/])|(?<=[a-z])(?=[A-Z])", word) for word in _words(text)]
+    pieces = [piece for word in words for piece in word if piece]
+    pairs = [("".join(pieces[:i]), "".join(pieces[i:])) for i in range(1, len(pieces))]
+
+    def rank(pair: tuple[str, str]) -> tuple[bool, int, float]:
+        wide = max(width(line.rstrip(), size, bold) for line in pair)
+        torn = pair[0][-1] != " " and pair[0][-1].isascii()
+        return wide > room, 2 if torn else pair[0].rstrip()[-1] not in ",，", wide
+
+    return [line.rstrip() for line in min(pairs, key=rank, default=(text,))]
 
 
 def _most(room: float, size: float) -> int:

@@ -11,11 +11,12 @@ from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Fact
 
 from ..scene import Part, Scene
-from ..widths import fit, fit_apart, width
+from ..widths import fit, fit_apart, halve, width, wrap
 from .plan import ROW, SLOTS, Plan
 
 MID = ROW / 2
 LABEL = 11.5
+SMALL, LEADING = 10.5, 11  # of a label in two lines, and px from one to the next
 NUMBER = 27  # px: where the number of a step ends; it begins in the picture
 GAP = 7  # between a lane and the end of an arrow
 HEAD_LENGTH = 10
@@ -61,7 +62,7 @@ def _row(
         scene.text(f"txn:{key}", end + 2, MID + 4, name, f"tag {cls}")
     text = (fact.label if fact.label.en else fact.text).of(lang)
     if here is None or slot is None:
-        scene.text(f"lab:{key}", total / 2, MID + 4, _shorten(text, total - 90), "lab mid")
+        _label(scene, key, total / 2, _lay(text, total - 90), "lab mid", 0.5)
     elif there is not None and there != here and fact.glyph in "→⇥⇒✗":
         _message(scene, key, fact.glyph, here, there, text, cls, total)
     else:
@@ -109,56 +110,71 @@ def _message(
 def _on_line(
     scene: Scene, key: str, tail: float, tip: float, text: str, cls: str, total: float
 ) -> None:
-    """A label in the middle of its arrow, or beside it where it would hide the arrow, or, where
-    both sides are too narrow for it, from the edge over the tail: the head is what must be seen.
+    """A label in the middle of its arrow, or beside it where it would hide the arrow, or, where it
+    is whole or in one line only there, from the edge over the tail: the head is what must be seen.
     One that fits nowhere is cut where most of it is seen."""
-    bold = "bad" in cls
-    within, wide = abs(tip - tail) - HEAD_LENGTH - 2 * PADDING, width(text, LABEL, bold)
+    bold, head = "bad" in cls, HEAD_LENGTH + PADDING
     left, right = min(tail, tip) - GAP, max(tail, tip) + GAP
-    outside = max(total - right - EDGE, left - EDGE - START)
-    narrow, head = wide > outside, HEAD_LENGTH + PADDING
-    if wide <= within:
-        _within(scene, key, tail, tip, text, cls)
-    elif narrow and tip < tail and wide <= total - EDGE - (tip + head):
-        _label(scene, key, total - EDGE, text, f"{cls} end", 1)
-    elif narrow and tip > tail and wide <= tip - head - START:
-        _label(scene, key, START, text, cls, 0)
-    elif narrow and within > outside:
-        _within(scene, key, tail, tip, _shorten(text, within, bold), cls)
+    within = abs(tip - tail) - HEAD_LENGTH - 2 * PADDING
+    lines = _lay(text, max(within, total - right - EDGE, left - EDGE - START), bold)
+    over = _lay(text, total - EDGE - (tip + head) if tip < tail else tip - head - START, bold)
+    if _rank(over) < _rank(lines):
+        x, end = (total - EDGE, " end") if tip < tail else (START, "")
+        _label(scene, key, x, over, cls + end, 1 if end else 0)
+    elif _measure(lines, bold) <= within:
+        shift = -HEAD_LENGTH / 2 if tip > tail else HEAD_LENGTH / 2
+        _label(scene, key, (tail + tip) / 2 + shift, lines, f"{cls} mid", 0.5)
     else:
         _beside(scene, key, right, text, cls, total, left)
 
 
-def _within(scene: Scene, key: str, tail: float, tip: float, text: str, cls: str) -> None:
-    shift = -HEAD_LENGTH / 2 if tip > tail else HEAD_LENGTH / 2
-    _label(scene, key, (tail + tip) / 2 + shift, text, f"{cls} mid", 0.5)
-
-
 def _beside(
-    scene: Scene, key: str, x: float, text: str, cls: str, total: float, left: float | None = None
+    scene: Scene, key: str, x: float, text: str, cls: str, total: float, left: float
 ) -> None:
     """To the right of x if there is room; else to the left of `left`; else as much as fits."""
-    left = x if left is None else left
     bold = "bad" in cls
     room_right, room_left = total - x - EDGE, left - EDGE - START
-    if width(text, LABEL, bold) > room_right and room_left > room_right:
-        _label(scene, key, left - EDGE, _shorten(text, room_left, bold), f"{cls} end", 1)
+    lines = _lay(text, max(room_right, room_left), bold)
+    if _measure(lines, bold) > room_right and room_left > room_right:
+        _label(scene, key, left - EDGE, lines, f"{cls} end", 1)
     else:
-        _label(scene, key, x + EDGE, _shorten(text, room_right, bold), cls, 0)
+        _label(scene, key, x + EDGE, lines, cls, 0)
 
 
-def _shorten(text: str, room: float, bold: bool = False) -> str:
-    """A label without its middle, where it does not fit: what had not happened, or the last of some
-    partitions, stands at its end."""
-    return fit_apart([text], room, LABEL, bold)[text]
+def _lay(text: str, room: float, bold: bool = False) -> list[str]:
+    """A label in one line; where it does not fit, in two small ones; where these do not, without
+    the middle of the second: what had not happened, or the last of some partitions, stands at its
+    end."""
+    if width(text, LABEL, bold) <= room:
+        return [text]
+    lines = halve(text, room, SMALL, bold)
+    if len(lines) > 1 and _measure(lines, bold) > room:
+        first = wrap(text, room, SMALL, bold=bold)[0]
+        if text.startswith(first):
+            lines = [first, text.removeprefix(first).lstrip()]
+    size = SMALL if len(lines) > 1 else LABEL
+    return [fit_apart([line], room, size, bold)[line] for line in lines]
 
 
-def _label(scene: Scene, key: str, x: float, text: str, cls: str, before: float) -> None:
+def _rank(lines: list[str]) -> tuple[bool, int]:
+    """How well a label is read, the lowest best: if it is cut, and in how many lines it stands."""
+    return "…" in "".join(lines), len(lines)
+
+
+def _measure(lines: list[str], bold: bool) -> float:
+    return max(width(line, SMALL if len(lines) > 1 else LABEL, bold) for line in lines)
+
+
+def _label(scene: Scene, key: str, x: float, lines: list[str], cls: str, before: float) -> None:
     """A text and the plate that keeps lines from running through it (an underscore, a blank
     and the gaps between letters are wider than the outline that CSS gives each letter)."""
-    wide = width(text, LABEL, bold="bad" in cls)
-    scene.rect(f"plate:{key}", x - wide * before - 3, 3, wide + 6, ROW - 6, "plate", rx=3)
-    scene.text(f"lab:{key}", x, MID + 4, text, cls)
+    wide, two = _measure(lines, "bad" in cls), len(lines) > 1
+    high = ROW - (2 if two else 6)
+    scene.rect(f"plate:{key}", x - wide * before - 3, MID - high / 2, wide + 6, high, "plate", rx=3)
+    y = MID - 1.8 if two else MID + 4
+    for i, line in enumerate(lines):
+        name = f"lab:{key}" + f":{i}" * (i > 0)
+        scene.text(name, x, y + i * LEADING, line, cls + " two" * two)
 
 
 def _mark(scene: Scene, key: str, fact: Fact, x: float, cls: str) -> None:
