@@ -9,9 +9,11 @@ from mqlab_widgets.views import PANELS
 from mqlab_widgets.views.plan import ROW, plan
 from mqlab_widgets.widths import fit_apart, halve, width
 
+from mqlab.cli.run import open_scenario
 from mqlab.kernel.snapshot import Cell, Frontier, Lane, Log, Snapshot, Table
 from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Fact, Trace
+from mqlab.places import SCENARIOS
 
 from .test_views import draw, flat
 
@@ -108,6 +110,18 @@ def test_a_column_as_wide_as_its_text_does_not_cut_it() -> None:
     shot = Snapshot(tables=(Table(Text("t"), head, (("payments-0", "0", "0", "0 @0, 1 @1"),)),))
     seen = draw("tables", Trace("s", (), (), (shot,)), 0)
     assert [seen[f"col:t:{i}"].text for i in range(4)] == list(head)
+
+
+def test_a_table_too_wide_for_its_panel_has_its_words_in_two_lines() -> None:
+    """Story torn-read: PrepareCom… and {orders-0, or… of the coordinator's own table."""
+    trace = open_scenario(SCENARIOS / "kafka" / "torn-read.scn").run.trace
+    steps = [draw("tables", trace, step).items() for step in range(len(trace) + 1)]
+    shown = {
+        str(part.text): float(part.attrs["y"]) for seen in steps for _, part in seen if part.text
+    }
+    assert {"PrepareCommit", "CompleteCommit", "{orders-0,", "orders-1}"} <= set(shown)
+    assert not [text for text in shown if "…" in text]
+    assert shown["orders-1}"] - shown["{orders-0,"] == 12
 
 
 def test_the_cells_of_a_short_log_do_not_keep_to_those_of_a_long_one() -> None:

@@ -125,18 +125,18 @@ def wrap(
 
 def halve(text: str, room: float, size: float, bold: bool = False) -> list[str]:
     """`text` in two lines as wide as each other, which both fit into `room` px if any do: behind a
-    comma, else between words, else within one; in a single line where nothing can be parted, or two
-    are too few for anybody's long id."""
+    comma, else between words, else within one. Where none do, the first holds what it can. A single
+    line where nothing can be parted, or two are too few for anybody's long id."""
     if len(text) > 2 * _most(room, size):
         return [text]
     words = [re.split("(?<=[_/])|(?<=[a-z])(?=[A-Z])", word) for word in _words(text)]
     pieces = [piece for word in words for piece in word if piece]
     pairs = [("".join(pieces[:i]), "".join(pieces[i:])) for i in range(1, len(pieces))]
 
-    def rank(pair: tuple[str, str]) -> tuple[bool, int, float]:
-        wide = max(width(line.rstrip(), size, bold) for line in pair)
-        torn = pair[0][-1] != " " and pair[0][-1].isascii()
-        return wide > room, 2 if torn else pair[0].rstrip()[-1] not in ",，", wide
+    def rank(pair: tuple[str, str]) -> tuple[bool, float, int, float]:
+        one, two = (width(line.rstrip(), size, bold) for line in pair)
+        place = 2 if re.search("[a-z_/]$", pair[0]) else pair[0].rstrip()[-1] not in ",，"
+        return one > room, max(two - room, 0), place, max(one, two)
 
     return [line.rstrip() for line in min(pairs, key=rank, default=(text,))]
 

@@ -11,7 +11,7 @@ from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Fact
 
 from ..scene import Part, Scene
-from ..widths import fit, fit_apart, halve, width, wrap
+from ..widths import fit, fit_apart, halve, width
 from .plan import ROW, SLOTS, Plan
 
 MID = ROW / 2
@@ -118,7 +118,7 @@ def _on_line(
     within = abs(tip - tail) - HEAD_LENGTH - 2 * PADDING
     lines = _lay(text, max(within, total - right - EDGE, left - EDGE - START), bold)
     over = _lay(text, total - EDGE - (tip + head) if tip < tail else tip - head - START, bold)
-    if _rank(over) < _rank(lines):
+    if ("…" in str(over), len(over)) < ("…" in str(lines), len(lines)):
         x, end = (total - EDGE, " end") if tip < tail else (START, "")
         _label(scene, key, x, over, cls + end, 1 if end else 0)
     elif _measure(lines, bold) <= within:
@@ -148,17 +148,7 @@ def _lay(text: str, room: float, bold: bool = False) -> list[str]:
     if width(text, LABEL, bold) <= room:
         return [text]
     lines = halve(text, room, SMALL, bold)
-    if len(lines) > 1 and _measure(lines, bold) > room:
-        first = wrap(text, room, SMALL, bold=bold)[0]
-        if text.startswith(first):
-            lines = [first, text.removeprefix(first).lstrip()]
-    size = SMALL if len(lines) > 1 else LABEL
-    return [fit_apart([line], room, size, bold)[line] for line in lines]
-
-
-def _rank(lines: list[str]) -> tuple[bool, int]:
-    """How well a label is read, the lowest best: if it is cut, and in how many lines it stands."""
-    return "…" in "".join(lines), len(lines)
+    return [fit_apart([one], room, SMALL if len(lines) > 1 else LABEL, bold)[one] for one in lines]
 
 
 def _measure(lines: list[str], bold: bool) -> float:
@@ -169,9 +159,8 @@ def _label(scene: Scene, key: str, x: float, lines: list[str], cls: str, before:
     """A text and the plate that keeps lines from running through it (an underscore, a blank
     and the gaps between letters are wider than the outline that CSS gives each letter)."""
     wide, two = _measure(lines, "bad" in cls), len(lines) > 1
-    high = ROW - (2 if two else 6)
+    y, high = (MID - 1.8, ROW - 2) if two else (MID + 4, ROW - 6)
     scene.rect(f"plate:{key}", x - wide * before - 3, MID - high / 2, wide + 6, high, "plate", rx=3)
-    y = MID - 1.8 if two else MID + 4
     for i, line in enumerate(lines):
         name = f"lab:{key}" + f":{i}" * (i > 0)
         scene.text(name, x, y + i * LEADING, line, cls + " two" * two)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 from mqlab.kernel.snapshot import Table
 from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
-from ..widths import fit, width
+from ..widths import fit, halve, width
 from .common import RIGHT, ROOMY, find_previous, per_trace
 from .window import window
 
 LINE, TOP, MOST = 18, 22, 8
+TWO = 12  # px from one line of a cell to the next, where a column is too narrow for one
 PADDING = 10  # px of a column, beside its longest text
 SPARE = PADDING - 0.01  # of an edge, which is a sum of floats, less may be left than was added
 SIZE = 11
@@ -27,6 +29,7 @@ class _Place:
     y: float
     columns: tuple[str, ...]
     x: tuple[float, ...]
+    pitch: int  # px from one row to the next
     rows: int
 
 
@@ -61,25 +64,28 @@ def _places(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
     for name, versions in versions_of.items():
         rows = min(max(len(t.rows) for t in versions), MOST + 1)
         columns = next(iter(versions)).columns
-        places[name] = _Place(y, columns, _columns(list(versions), room), rows)
-        y += TOP + (max(rows, 1) + 1) * LINE + 12
+        place = places[name] = _Place(y, columns, *_columns(list(versions), room), rows)
+        y += TOP + LINE + max(rows, 1) * place.pitch + 12
     return places, y
 
 
-def _columns(versions: list[Table], room: int) -> tuple[float, ...]:
-    """Left edges, and the right one. Too wide: the widest columns give way."""
+def _columns(versions: list[Table], room: int) -> tuple[tuple[float, ...], int]:
+    """Left edges, and the right one; and px from one row to the next. Too wide: the widest columns
+    give way, first as far as their texts stand in two lines that end between words."""
     wide = [width(c, 10.5) + PADDING for c in versions[0].columns]
+    least = list(wide)
     for row in {row for table in versions for row in table.rows}:
         for i, value in enumerate(row[: len(wide)]):
-            wide[i] = max(wide[i], width(value, SIZE) + PADDING)
+            lines = halve(value, room, SIZE)
+            parts = lines if " ".join(lines) == value else [value]
+            least[i] = max(least[i], *(width(part, SIZE) + PADDING for part in parts))
+            wide[i] = max(wide[i], min(width(value, SIZE) + PADDING, room))
+    pitch = LINE + TWO * (sum(wide) > room)
     while sum(wide) > room:
-        widest = max(range(len(wide)), key=wide.__getitem__)
-        least = sorted(wide)[-2] if len(wide) > 1 else 0
-        wide[widest] = max(min(least, wide[widest] - 4), room - sum(wide) + wide[widest], 30)
-    edges = [0.0]
-    for w in wide:
-        edges.append(edges[-1] + w)
-    return tuple(edges)
+        i = max(range(len(wide)), key=lambda i: (wide[i] > least[i], wide[i]))
+        stop = least[i] if wide[i] > least[i] else 30
+        wide[i] = max(wide[i] - 4, room - sum(wide) + wide[i], stop)
+    return tuple(accumulate(wide, initial=0.0)), pitch
 
 
 @lru_cache(maxsize=1_024)
@@ -100,11 +106,11 @@ def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Pa
         was = before_rows.get(first, ())
         key = f"{name}:{first}:{twins[first]}"
         twins[first] += 1
-        with scene.group(f"row:{key}", "table-row", at=(0, TOP + (r + 1) * LINE)):
+        with scene.group(f"row:{key}", "table-row", at=(0, TOP + LINE + r * place.pitch)):
             _cells(scene, key, row, was, place, table != old)
     hidden = len(table.rows) - len(shown)
     if hidden:
-        y = TOP + (MOST + 1) * LINE + 10
+        y = TOP + LINE + MOST * place.pitch + 10
         scene.text(f"more:{name}", 6, y, f"+{hidden}", "sub")
     return scene.seal()
 
@@ -120,10 +126,12 @@ def _cells(
     scene: Scene, key: str, row: tuple[str, ...], was: tuple[str, ...], place: _Place, new: bool
 ) -> None:
     for i, value in enumerate(row[: len(place.x) - 1]):
-        left, right = place.x[i], place.x[i + 1]
+        left, room = place.x[i], place.x[i + 1] - place.x[i] - SPARE
         if new and (i >= len(was) or was[i] != value):
-            scene.rect(f"hot:{key}:{i}", left + 1, -4, right - left - 3, LINE - 1, "band", rx=3)
-        shown = fit(value, right - left - SPARE, SIZE)
-        scene.text(f"value:{key}:{i}", left + 6, 10, shown, "value")
-        if shown != value:
+            scene.rect(f"hot:{key}:{i}", left + 1, -4, room + 7, place.pitch - 1, "band", rx=3)
+        lines = [value] if width(value, SIZE) <= room else halve(value, room, SIZE)
+        for n, line in enumerate(lines):
+            name, y = f"value:{key}:{i}" + f":{n}" * (n > 0), 10 + n * TWO
+            scene.text(name, left + 6, y, fit(line, room, SIZE), "value")
+        if max(width(line, SIZE) for line in lines) > room:
             scene.title(f"title:{key}:{i}", value)
