@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..kernel import Trace
+from ..kernel import NOTHING, Trace
 from ..places import SCENARIOS
 from ..registry import with_evidence
 from .errors import UserError
@@ -37,11 +37,8 @@ def run(args: argparse.Namespace) -> int:
         trace = golden.run.trace
         if path.resolve().is_relative_to(SCENARIOS):  # recordings and articles speak of ours only
             trace = with_evidence(trace, path.stem)
-        parts = [
-            Part(one.end, one.text.of(args.lang) if one.written else "") for one in golden.captions
-        ]
-        scenes = divide(trace, parts, args.lang)
-        lecture = Lecture(golden.script.story.of(args.lang), scenes)
+        parts = [Part(one.end, one.text if one.written else NOTHING) for one in golden.captions]
+        lecture = Lecture(golden.script.story, divide(trace, parts))
     default = Path(path.with_suffix(".html").name)
     return write_picture(trace, args, default, lecture, shown=args.present)
 

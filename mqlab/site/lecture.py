@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from mqlab_widgets import Player
 from mqlab_widgets.lecture import Lecture
 
-from ..kernel import Trace, pick, spoken
+from ..kernel import Text, Trace, pick, spoken
 from ..places import LABS, SCENARIOS
 from ..registry import scenario, with_evidence
 from ..registry.cases.ways import ORDER
@@ -33,21 +33,21 @@ class Scene:
     """`ask`, `options`, `answer` (from 1): the vote before its run, "" for none. `cuts`: where each
     piece of the run ends, and its caption."""
 
-    title: str
+    title: Text
     minutes: int
     notes: str
     ask: str
     options: tuple[str, ...]
     answer: int
     trace: Trace
-    cuts: tuple[tuple[int, str], ...]
+    cuts: tuple[tuple[int, Text], ...]
 
 
 def read_scenes(source: Path = SOURCE) -> tuple[Mapping[str, Any], tuple[Scene, ...]]:
     """What the source says of the whole, and its scenes, each of them run. ValueError for a caption
     that is too long, and for a sign that no fact of the run looks like."""
-    lecture = pick(tomllib.loads(source.read_text("utf-8")))
-    return lecture, tuple(_read(scene) for scene in lecture["scenes"])
+    lecture = tomllib.loads(source.read_text("utf-8"))
+    return pick(lecture), tuple(map(_read, lecture["scenes"]))
 
 
 def write_lecture(write: Write) -> int:
@@ -59,8 +59,9 @@ def write_lecture(write: Write) -> int:
         if asks:
             write(f"lecture/{name}", "vote.html", {"scene": scene, "following": following})
         else:
-            player = Player(with_evidence(scene.trace, ""), step=0, title=scene.title)
-            write(f"lecture/{name}", "", Lecture(scene.title, scene.cuts, following).page(player))
+            player = Player(replace(with_evidence(scene.trace, ""), title=scene.title), step=0)
+            told = Lecture(scene.title, scene.cuts, _lead_to(following))
+            write(f"lecture/{name}", "", told.page(player))
     shown = {
         "lecture": lecture, "scenes": scenes, "first": names[0], "steps": steps,
         "markdown": MarkdownIt().render,
@@ -70,13 +71,26 @@ def write_lecture(write: Write) -> int:
     return len(steps) + 2
 
 
-def _read(scene: Mapping[str, Any]) -> Scene:
+def _lead_to(name: str) -> Text:
+    """The address of a page beside those of the language that is spoken, in each language."""
+    if spoken() == "en":
+        return Text(name, f"../zh/lecture/{name}")
+    return Text(f"../../lecture/{name}", name)
+
+
+def _read(both: Mapping[str, Any]) -> Scene:
+    scene = pick(both)
     trace = _run(scene)
     return Scene(
-        scene["title"], scene["minutes"], scene["notes"], scene.get("ask", ""),
+        _read_text(both, "title"), scene["minutes"], scene["notes"], scene.get("ask", ""),
         tuple(scene.get("options", ())), scene.get("answer", 0), trace,
-        tuple(_cut(trace, scene["captions"])),
+        tuple(_cut(trace, both["captions"])),
     )  # fmt: skip
+
+
+def _read_text(both: Mapping[str, str], key: str) -> Text:
+    """What the source says under this key, in both languages."""
+    return Text(both[key], both.get(f"{key}_zh", ""))
 
 
 def _run(scene: Mapping[str, Any]) -> Trace:
@@ -86,12 +100,12 @@ def _run(scene: Mapping[str, Any]) -> Trace:
     return scenario(way.kill_in(scene["stage"], scene["kill"]) if "kill" in scene else way.text)
 
 
-def _cut(trace: Trace, captions: Sequence[Mapping[str, str]]) -> Iterator[tuple[int, str]]:
+def _cut(trace: Trace, captions: Sequence[Mapping[str, str]]) -> Iterator[tuple[int, Text]]:
     """Each caption with the position up to which it stands."""
     start = 0
     for one in captions:
-        caption, sign = one["caption"], one.get("until", "")
-        if spoken() == "en" and len(caption.split()) > MOST_WORDS:
+        caption, sign = _read_text(one, "caption"), one.get("until", "")
+        if len(caption.en.split()) > MOST_WORDS:
             raise ValueError(f"“{caption}” has more than {MOST_WORDS} words")
         lines = enumerate((fact.line("en") for fact in trace.facts[start:]), start + 1)
         end = next((at for at, line in lines if line.startswith(sign)), 0) if sign else len(trace)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mqlab_widgets import Player
+from mqlab_widgets import Compare, Player
+from mqlab_widgets.lecture import Lecture
 from mqlab_widgets.payload import Look, draw_steps
 from mqlab_widgets.player import BOTH
 from mqlab_widgets.scene import Node, Scene
@@ -23,11 +24,13 @@ from mqlab_widgets.views import HALF, PANELS, WIDE, Panel
 from mqlab_widgets.widths import NOT_FIRST, width, wrap
 
 from mqlab.cli.run import open_scenario
-from mqlab.kernel.text import Lang
+from mqlab.kernel.text import LANGUAGES, Lang, Text
 from mqlab.kernel.trace import Trace
 
 from .sample import long_trace, sample
-from .test_browser import OVERLAPS, open_page, settle, step_of
+from .test_browser import OVERLAPS, axe, open_page, settle, step_of
+from .test_comparison import LONG, SHORT
+from .test_lecture import LECTURE
 
 STORIES = Path(__file__).parents[2] / "datasets" / "scenarios"
 BROKERS = sorted(path.name for path in STORIES.iterdir() if path.is_dir())
@@ -250,7 +253,119 @@ def test_the_whole_window_stays_whole_in_the_other_language(page: Any, tmp_path:
     assert page.evaluate(scale) == 1
 
 
+#: for each run: its language, its step, and all that is seen of it, with the names of its parts
+SAID = """() => [...document.querySelectorAll(".mqlab")].map((host) => [
+  host.lang, host.dataset.step,
+  ...[...host.querySelectorAll("*")].filter((el) => el.checkVisibility()).flatMap((el) =>
+    [...[...el.childNodes].map((node) => node.nodeType === 3 ? node.data : ""), el.title,
+      ...["aria-label", "aria-valuetext"].map((name) => el.getAttribute(name))])
+    .filter((text) => text && typeof text === "string")])"""
+NAMES = {"en": "English", "zh": "中文"}
+OTHER = replace(SHORT, title=Text("the other", "另一个"))
+
+
+def put_beside(count: int, lang: Lang) -> Compare:
+    """A comparison of so many runs."""
+    others = [Player(OTHER, step=0, lang=lang) for _ in range(count - 1)]
+    return Compare([Player(LONG, step=4, lang=lang), *others], [(4, *[2] * (count - 1))])
+
+
+def say_all(page: Any, path: Path, text: str) -> Any:
+    """Open a page and go three steps on; what it then says."""
+    path.write_text(text, "utf-8")
+    page.set_viewport_size({"width": 1440, "height": 1400})
+    page.goto(path.as_uri())
+    page.wait_for_selector(".mqlab[data-step]")
+    page.focus(".mqlab")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        settle(page)
+    return page.evaluate(SAID)
+
+
+def check_switch(page: Any, path: Path, text: str, other: Lang, twin: str) -> None:
+    """A page and the one that was saved in the other language: each says, once the switch is
+    pressed, all that the other says; pressed again, what it said before."""
+    lang: Lang = "en" if other == "zh" else "zh"
+    wanted = say_all(page, path, twin)
+    title = page.title()
+    before = say_all(page, path, text)
+    assert [one[:2] for one in before] == [[lang, step] for _, step, *_ in wanted]
+    assert all(not set(there) <= set(one) for one, there in zip(before, wanted, strict=True))
+    own = page.title()
+    for name, says, head in (other, wanted, title), (lang, before, own):
+        page.get_by_role("button", name=NAMES[name]).press("Enter")
+        page.wait_for_selector(f"html[lang={name}]")
+        settle(page)
+        assert page.evaluate(SAID) == says
+        assert page.title() == head
+        assert page.evaluate("document.activeElement.closest('.top') !== null"), "it has the focus"
+        assert page.evaluate(OVERLAPS) == []
+    assert axe(page, "main") == []
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_all_columns_of_a_comparison_change_and_stay_where_they_are(
+    page: Any, tmp_path: Path, count: int, lang: Lang
+) -> None:
+    runs = put_beside(count, lang)
+    other: Lang = "en" if lang == "zh" else "zh"
+    twin = put_beside(count, other).page()
+    check_switch(page, tmp_path / "runs.html", runs.page(), other, twin)
+    clock = ("One clock", "同一个时钟")[other == "en"]
+    assert page.get_by_text(clock).locator("visible=true").count() == 1
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_lecture_changes_its_language_and_keeps_the_step(
+    page: Any, tmp_path: Path, lang: Lang
+) -> None:
+    other: Lang = "en" if lang == "zh" else "zh"
+    here, there = (LECTURE.page(Player(sample(), step=3, lang=one)) for one in (lang, other))
+    check_switch(page, tmp_path / "lecture.html", here, other, there)
+    page.get_by_role("button", name=NAMES[other]).click()
+    page.wait_for_selector(f"html[lang={other}]")
+    for key, (_, caption) in zip(("End", "PageUp"), LECTURE.scenes[:0:-1], strict=True):
+        page.keyboard.press(key)
+        settle(page)
+        assert page.inner_text(".caption .text") == caption.of(other)
+    page.keyboard.press("Home")
+    settle(page)
+    assert page.inner_text(".caption .text") == LECTURE.story.of(other)
+    black = page.locator(".black").get_attribute("aria-label")
+    assert ("黑屏" in black) == (other == "zh")
+    assert page.evaluate("document.querySelector('.mqlab').offsetHeight <= innerHeight + 1")
+
+
+@pytest.mark.needs("chromium")
+def test_where_one_run_stands_behind_the_other_the_switch_is_with_the_one_that_is_seen(
+    page: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "pair.html").write_text(put_beside(2, "en").page(), "utf-8")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto((tmp_path / "pair.html").as_uri())
+    page.wait_for_selector(".first[data-step='4']")
+    at = page.get_by_role("button", name="中文").bounding_box()
+    page.get_by_role("button", name="⇄ the other").click()
+    page.locator(".twin").wait_for()
+    assert page.get_by_role("button", name="中文").bounding_box() == at
+    page.get_by_role("button", name="中文").click()
+    page.wait_for_selector("html[lang=zh]")
+    settle(page)
+    assert page.evaluate(SAID)[0][:2] == ["zh", "4"] and page.evaluate(SAID)[1][:2] == ["zh", "2"]
+    assert page.locator(".twin .title").inner_text() == "另一个"
+    page.get_by_role("button", name="⇄ 协调者崩溃").click()
+    assert page.locator(".first").get_by_role("button", name="English").is_visible()
+
+
 def test_only_a_page_that_stays_small_has_both_languages() -> None:
     for count, is_there in (BOTH, True), (BOTH + 1, False):
-        assert ('class="twin"' in Player(long_trace(count)).page()) == is_there
-    assert 'class="twin"' not in Player(sample()).html(), "a notebook has its own"
+        player = Player(long_trace(count))
+        half = Player(long_trace(count - BOTH // 2)), Player(long_trace(BOTH // 2))
+        for page in player.page(), Lecture().page(player), Compare(half).page():
+            assert ('class="twin"' in page) == is_there
+    for shown in Player(sample()), put_beside(2, "en"):
+        assert 'class="twin"' not in shown.html(), "a notebook has its own"

@@ -12,14 +12,24 @@ import pytest
 from mqlab_widgets import Player
 from mqlab_widgets.lecture import MOST_STEPS, Lecture, Part, divide
 
+from mqlab.kernel.text import Text
+
 from .sample import long_trace, sample
 from .test_browser import OVERLAPS, axe, settle, step_of
 
 pytestmark = pytest.mark.needs("chromium")
 
 # Fact 13 is folded away, so the second scene ends where row 12 stands.
-SCENES = ((8, "The records are written."), (13, "The application commits."), (23, "A crash."))
-LECTURE = Lecture("One of two markers has left when the coordinator dies.", SCENES)
+SCENES = (
+    (8, Text("The records are written.", "记录已经写入。")),
+    (13, Text("The application commits.", "应用提交。")),
+    (23, Text("A crash.", "宕机。")),
+)
+STORY = Text(
+    "One of two markers has left when the coordinator dies.",
+    "协调者宕机时，两条控制消息只发出了一条。",
+)
+LECTURE = Lecture(STORY, SCENES)
 Show = Callable[..., Any]
 
 
@@ -153,7 +163,7 @@ def test_a_remote_control_goes_from_scene_to_scene(show: Show) -> None:
 
 
 def test_a_scene_plays_by_itself_and_stops_at_its_end(show: Show) -> None:
-    page = show(Lecture("", ((2, "Two steps."), (23, "The rest."))))
+    page = show(Lecture(scenes=((2, Text("Two steps.")), (23, Text("The rest.")))))
     page.keyboard.press("PageDown")
     page.wait_for_selector(".mqlab[data-step='2']")
     page.wait_for_selector(".main[aria-label^='Play']")
@@ -202,18 +212,18 @@ def test_axe_finds_nothing_in_a_lecture(show: Show) -> None:
 
 def test_a_caption_is_text_and_no_markup(show: Show) -> None:
     evil = "</script><img src=x onerror=alert(1)>"
-    page = show(Lecture(evil, ((23, evil),)))
+    page = show(Lecture(Text(evil), ((23, Text(evil)),)))
     assert caption(page)[1] == evil
     assert page.locator("img").count() == 0
 
 
 def test_a_part_without_a_caption_is_told_by_its_reason_and_a_long_one_is_cut() -> None:
     trace = long_trace(60)
-    scenes = divide(trace, [Part(8, "The records are written."), Part(len(trace))])
-    assert scenes[0] == (8, "The records are written.") and scenes[-1][0] == len(trace)
+    scenes = divide(trace, [Part(*SCENES[0]), Part(len(trace))])
+    assert scenes[0] == SCENES[0] and scenes[-1][0] == len(trace)
     ends = [0, *(end for end, _ in scenes)]
     assert len(scenes) > 4 and ends == sorted(set(ends))
     for first, last in pairwise(ends):
         assert sum(not fact.fold for fact in trace.facts[first:last]) <= MOST_STEPS
     told = {fact.why.en for fact in trace.facts} | {fact.line() for fact in trace.facts}
-    assert {caption for _, caption in scenes[1:]} <= told
+    assert {caption.en for _, caption in scenes[1:]} <= told

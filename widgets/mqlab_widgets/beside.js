@@ -58,8 +58,9 @@ class Beside {
     const once = this.compared.places ? " once" : "";
     this.twin.body.append(
       make("div", { className: `compared${once}`, textContent: this.words.differs }));
-    // A click on one of its rows moves both.
-    this.twin.go = (step) => this.player.go(this.opposite(step, this.twin, this.player));
+    // A click on one of its rows moves both; what has no place yet is not clicked.
+    this.twin.go = (step) =>
+      this.twin.stage.was && this.player.go(this.opposite(step, this.twin, this.player));
     this.twin.drawn = () => { if (this.on) { this.align(); this.mark(); } };
     this.swaps = [this.player, this.twin].map(({ host }, i) => {
       const swap = make("button", { type: "button", className: "link swap" });
@@ -88,6 +89,8 @@ class Beside {
     this.host.parentElement.classList.toggle("tight", tight);
     [this.player.host, this.host].forEach((host, i) =>
       host.classList.toggle("behind", tight && i !== front));
+    const { language } = this.player, place = (front ? this.twin : this.player).legend.button;
+    if (language && language.nextSibling !== place) place.before(language);
   }
 
   /** The position of one player that has as many facts before it as that of the other, or that is
@@ -170,8 +173,19 @@ async function compareRuns(mounted) {
   const { others, words } = player.data.beside;
   const all = [];
   for (const _ of others) all.push(new Beside(player, words, all.at(-1), others.length > 1));
+  const show = () => all.forEach((beside, i) => {
+    const other = player.data.beside.others[i];
+    beside.show(other, other.data);
+  });
   player.drawn = () => { for (const beside of all) beside.follow(); };
-  all.forEach((beside, i) => beside.show(others[i], others[i].data));
+  player.translated = () => {
+    show();
+    const { differs } = player.data.beside.words;
+    for (const el of player.host.parentElement.querySelectorAll(".compared")) say(el, differs);
+    document.title = [player, ...all.map(({ twin }) => twin)]
+      .map(({ data }) => data.meta.title).join(" · ");
+  };
+  show();
 }
 
 /** If an element is not there in the other picture, or says something else, or looks otherwise. */

@@ -20,7 +20,7 @@ from mqlab.kernel.trace import Trace
 
 from .beside import compare
 from .payload import build
-from .player import Player, Theme, document, mounted
+from .player import Player, Theme, document, mounted, pack_twin
 
 CLOCK = Text(
     "One clock: what stands side by side happens at the same time.",
@@ -88,6 +88,11 @@ class Compare:
         ]
         return {**data[0], "beside": {"others": beside, "words": words}}
 
+    @property
+    def twin(self) -> Compare:
+        """The same runs in the other language."""
+        return Compare([player.twin for player in self.players], self.moments)
+
     def _differences(self, i: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         """Of the first and another run of the same system, the rows that only one of them has."""
         first, other = self.players[0].trace, self.players[i].trace
@@ -109,9 +114,13 @@ class Compare:
         return mounted(self.still_html(), self.payload, heading, "compareRuns", FILES)
 
     def page(self, theme: Theme = "") -> str:
-        """One self-contained page: opens from disk, steps without kernel or network."""
+        """One self-contained page: opens from disk, steps without kernel or network, and has a
+        switch to the other language where the runs are not long."""
         title = " · ".join(player.title for player in self.players)
-        return document(title, self.players[0].look.lang, self.html("h1"), theme)
+        facts = sum(len(player.trace) for player in self.players)
+        still = self.still_html() + pack_twin(facts, lambda: self.twin.payload)
+        body = mounted(still, self.payload, "h1", "compareRuns", FILES)
+        return document(title, self.players[0].look.lang, body, theme)
 
     def narration(self) -> str:
         """All runs as text, one after the other."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.text import NOTHING, Text
 from mqlab.kernel.trace import Trace
 
-from .player import Player, Theme, document, mounted
+from .player import Player, Theme, document, mounted, pack_twin
 
 TELLING = "✗▮"  # what stops, what is durable
 
@@ -32,20 +33,20 @@ class Part:
     """A part of a story as its author has divided it: where it ends, and its caption, or none."""
 
     end: int
-    caption: str = ""
+    caption: Text = NOTHING
 
 
-def divide(trace: Trace, parts: Sequence[Part], lang: Lang = "en") -> tuple[tuple[int, str], ...]:
+def divide(trace: Trace, parts: Sequence[Part]) -> tuple[tuple[int, Text], ...]:
     """The scenes of a run. A part without a caption is told by the reason of its telling step; a
     long part is cut behind what is durable or stops, each piece told in the same way."""
-    scenes: list[tuple[int, str]] = []
+    scenes: list[tuple[int, Text]] = []
     start = 0
     for part in parts:
         cuts = _cut(trace, start, part.end)
         for i, (first, last) in enumerate(pairwise([start, *cuts])):
-            before = scenes[-1][1] if scenes else ""
-            caption = part.caption if not i else ""
-            scenes.append((last, caption or _tell(trace, first, last, lang, before)))
+            before = scenes[-1][1] if scenes else NOTHING
+            caption = NOTHING if i else part.caption
+            scenes.append((last, caption if caption.en else _tell(trace, first, last, before)))
         start = part.end
     return tuple(scenes)
 
@@ -75,17 +76,16 @@ def _cut(trace: Trace, start: int, end: int) -> list[int]:
     return [*cuts, end]
 
 
-def _tell(trace: Trace, start: int, end: int, lang: Lang, before: str) -> str:
+def _tell(trace: Trace, start: int, end: int, before: Text) -> Text:
     """The reason of the step that a scene is about: what stops, else what is written last, else
     the last step that has one; without any, the last line itself. Never what the scene `before`
     has said."""
     facts = [fact for fact in trace.facts[start:end] if not fact.fold] or [trace.facts[end - 1]]
     for glyph in (*TELLING, ""):
         for fact in reversed(facts):
-            why = fact.why.of(lang)
-            if why and why != before and fact.glyph.startswith(glyph):
-                return why
-    return facts[-1].line(lang)
+            if fact.why.en and fact.why != before and fact.glyph.startswith(glyph):
+                return fact.why
+    return Text(facts[-1].line("en"), facts[-1].line("zh"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +93,23 @@ class Lecture:
     """What stands beside the run: the story before its first step, and its scenes, each with
     the position at which it ends and its caption. `following`: the page behind the last scene."""
 
-    story: str = ""
-    scenes: tuple[tuple[int, str], ...] = ()
-    following: str = ""
+    story: Text = NOTHING
+    scenes: tuple[tuple[int, Text], ...] = ()
+    following: Text = NOTHING
 
     def page(self, player: Player, theme: Theme = "") -> str:
         """One self-contained page. Its letters are as large as the window allows, times the
-        player's scale."""
-        lang = player.look.lang
-        meta = player.payload["meta"]
+        player's scale. It has a switch to the other language where the run is not long."""
+        twin = pack_twin(len(player.trace), lambda: self._build(player.twin))
+        still, files = player.still_html(future=False), ("present.js", "present.css")
+        body = mounted(still + twin, self._build(player), "h1", "present", files)
+        return document(player.title or player.trace.system, player.look.lang, body, theme)
+
+    def _build(self, player: Player) -> dict[str, Any]:
+        """The player's payload with the lecture, in the player's language."""
+        lang, meta = player.look.lang, player.payload["meta"]
         words = {**meta["words"], "begin": BEGIN.of(lang), "black": BLACK.of(lang)}
-        scenes = [list(scene) for scene in self.scenes]
-        lecture = {"story": self.story, "scenes": scenes, "following": self.following}
-        meta = {**meta, "words": words, "lecture": lecture}
-        still = player.still_html(future=False)
-        files = ("present.js", "present.css")
-        body = mounted(still, {**player.payload, "meta": meta}, "h1", "present", files)
-        return document(player.title or player.trace.system, lang, body, theme)
+        scenes = [[end, caption.of(lang)] for end, caption in self.scenes]
+        story, following = self.story.of(lang), self.following.of(lang)
+        lecture = {"story": story, "scenes": scenes, "following": following}
+        return {**player.payload, "meta": {**meta, "words": words, "lecture": lecture}}

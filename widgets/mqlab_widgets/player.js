@@ -50,6 +50,7 @@ class Player {
     this.speed = 1; // which of SPEEDS
     this.ask = () => {}; // for positions that Python has not drawn yet
     this.drawn = () => {}; // after each step: what lies over the pictures moves with them
+    this.translated = () => {}; // in the other language: what stands around speaks it too
     // A reader who opens at a folded fact, or has just done it, wants to see it.
     this.unfolded = unfolded || Boolean(data.meta.facts[data.meta.step - 1]?.fold);
     this.frame();
@@ -148,7 +149,7 @@ class Player {
 
   /** A button for the same run in the other language, which is unpacked when it is asked for. */
   offer(packed) {
-    const button = make("button", { type: "button" });
+    const button = this.language = make("button", { type: "button" });
     const name = () => {
       button.lang = this.data.meta.lang === "en" ? "zh" : "en";
       [button.textContent, button.title] = NAMES[button.lang];
@@ -161,6 +162,7 @@ class Player {
       this.rescale();
       document.documentElement.lang = this.data.meta.lang;
       document.title = this.data.meta.title || document.title;
+      this.translated();
       name();
     };
     name();

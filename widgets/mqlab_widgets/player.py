@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from .style import css, font_css, page_css
 
 KNOWN = ("step", "title", "lang", "scale", "panels")
 BOTH = 500
-"""Facts up to which a page holds the run in both languages: 10 to 60 kB more."""
+"""Facts up to which a page holds its runs in both languages: 10 to 60 kB more."""
 FILES = ("panel.js", "arrange.js", "frame.js", "legend.js", "player.js", "mount.js")
 Theme = Literal["", "light", "dark"]
 
@@ -100,16 +100,15 @@ class Player:
     def page(self, theme: Theme = "") -> str:
         """One self-contained page: opens from disk, steps without kernel or network, and has a
         switch to the other language where the run is not long."""
-        body = mounted(self.still_html() + self._pack_twin(), self.payload, "h1")
+        twin = pack_twin(len(self.trace), lambda: self.twin.payload)
+        body = mounted(self.still_html() + twin, self.payload, "h1")
         return document(self.title or self.trace.system, self.look.lang, body, theme)
 
-    def _pack_twin(self) -> str:
-        """The run in the other language, for a page; "" of a long run."""
-        if len(self.trace) > BOTH:
-            return ""
+    @property
+    def twin(self) -> Player:
+        """The same run in the other language."""
         lang: Lang = "en" if self.look.lang == "zh" else "zh"
-        twin = build(self.trace, self.step, replace(self.look, lang=lang))
-        return f'<script type="application/octet-stream" class="twin">{base64_of(twin)}</script>'
+        return Player.of(self.trace, replace(self.look, lang=lang), self.step)
 
     def save(self, path: str | Path, theme: Theme = "") -> Path:
         """Write `step.svg` (this step) or `page.html` (all steps), by the name's ending."""
@@ -181,10 +180,19 @@ def host(inside: str, payload: dict[str, Any], heading: str, name: str) -> str:
     """The element in which the module plays a payload, in place of what stands `inside`."""
     return (
         f'<div class="mqlab" id="{name}" lang="{payload["meta"]["lang"]}" data-heading="{heading}">'
-        f"{inside}"
-        f'<script type="application/octet-stream" class="payload">{base64_of(payload)}</script>'
-        "</div>"
+        f"{inside}{pack(payload, 'payload')}</div>"
     )
+
+
+def pack(payload: dict[str, Any], name: str) -> str:
+    """A payload as an element of this class."""
+    return f'<script type="application/octet-stream" class="{name}">{base64_of(payload)}</script>'
+
+
+def pack_twin(facts: int, build_twin: Callable[[], dict[str, Any]]) -> str:
+    """A page's payload in the other language, which its switch unpacks; "" where its runs have
+    more than `BOTH` facts together."""
+    return pack(build_twin(), "twin") if facts <= BOTH else ""
 
 
 def document(title: str, lang: Lang, body: str, theme: Theme) -> str:

@@ -9,22 +9,28 @@ const ROOM = { width: 850, height: 515 };
 class Lecture {
   constructor(player) {
     this.player = player;
-    const { scenes, story, following } = player.data.meta.lecture;
-    this.story = story;
-    this.following = following;
     this.wanted = player.data.meta.scale;
+    this.frame();
+    this.read();
+    this.watch();
+    this.fit();
+    player.host.focus({ preventScroll: true });
+  }
+
+  /** What the payload says of the lecture, in its language. */
+  read() {
+    const { player } = this, { lecture, words } = player.data.meta;
+    this.story = lecture.story;
+    this.following = lecture.following;
+    this.black.setAttribute("aria-label", words.black);
     // A scene ends where its last row stands: what is folded away is no place to stop at.
     let before = 0;
-    this.scenes = scenes.flatMap(([end, caption]) => {
+    this.scenes = lecture.scenes.flatMap(([end, caption]) => {
       const from = before;
       before = end;
       while (end > from && player.hides(end)) end--;
       return end > from ? [{ end, caption }] : [];
     });
-    this.frame();
-    this.watch();
-    this.fit();
-    player.host.focus({ preventScroll: true });
   }
 
   frame() {
@@ -39,7 +45,6 @@ class Lecture {
     this.black = make("div", { className: "black", hidden: true, tabIndex: -1,
       onclick: () => this.darken(false) });
     this.black.setAttribute("role", "img");
-    this.black.setAttribute("aria-label", this.player.data.meta.words.black);
     document.body.append(this.black);
   }
 
@@ -66,6 +71,7 @@ class Lecture {
     player.draw = (step) => { draw(step); this.tell(); };
     const stop = player.stop.bind(player);
     player.stop = () => { stop(); player.limit = Infinity; };
+    player.translated = () => { this.read(); this.fit(); };
     addEventListener("resize", () => this.fit());
     document.addEventListener("keydown", (event) => this.key(event), true);
   }
