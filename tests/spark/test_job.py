@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,8 @@ def test_no_stranger_can_ask_for_a_jobs_result(spark: Any, monkeypatch: pytest.M
 
     monkeypatch.setattr(rdd, "_load_from_socket", note)
     assert spark.sparkContext.parallelize([1, 2], 2).map(lambda n: n + 1).collect() == [2, 3]
+    if len(tempfile.gettempdir()) > 39:  # as on macOS
+        pytest.skip("the folder of temporary files has too long a path for a socket's file")
     folder = Path(places[0]).parent
     assert folder.name.startswith("mqlab-spark-") and folder.stat().st_mode & 0o077 == 0
 
