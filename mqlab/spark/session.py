@@ -141,10 +141,7 @@ def start(master: str, java_flags: str = "") -> SparkSession:
     }
     if own := connector.jars():
         settings["spark.jars"] = ",".join(map(str, own))
-    if hasattr(socket, "AF_UNIX") and len(str(folder)) <= LONGEST:
-        settings["spark.python.unix.domain.socket.enabled"] = "true"
-        if local:
-            settings["spark.python.unix.domain.socket.dir"] = str(folder)
+    settings |= choose_sockets(folder, local)
     if local:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     conf = SparkConf().setAppName("mqlab").setMaster(master).setAll(list(settings.items()))
@@ -158,6 +155,15 @@ def start(master: str, java_flags: str = "") -> SparkSession:
     if not local:
         spark.sparkContext.addPyFile(str(_package(folder)))
     return spark
+
+
+def choose_sockets(folder: Path, local: bool) -> dict[str, str]:
+    """Settings by which JVM and Python talk through files, in this folder where both are here; none
+    on Windows and where the folder's path is too long, as on macOS: there they talk via ports."""
+    if not hasattr(socket, "AF_UNIX") or len(str(folder)) > LONGEST:
+        return {}
+    name = "spark.python.unix.domain.socket"
+    return {f"{name}.enabled": "true"} | ({f"{name}.dir": str(folder)} if local else {})
 
 
 def _find_home(folder: Path) -> Path | None:
