@@ -223,6 +223,7 @@ def test_a_page_changes_its_language_and_keeps_the_step(page: Any, tmp_path: Pat
     open_page(page, tmp_path, Player(sample(), step=14, scale=1.2))
     page.focus(".mqlab")
     page.keyboard.press("ArrowRight")
+    settle(page)
     told, place = page.inner_text(".say .line"), page.inner_text(".count")
     page.get_by_role("button", name="中文").click()
     page.wait_for_selector("html[lang=zh]")
