@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 from typing import Any
 
@@ -16,7 +15,7 @@ from mqlab.lessons.kafka.exercises.commit import COMMIT
 from mqlab.lessons.kafka.systems.coordinator_pieces import PIECES
 from mqlab.lessons.parsons import Parsons, Piece, judge
 from mqlab.registry import scenario, system
-from tests.widgets.harness import script_of
+from tests.widgets.harness import answered, put
 
 KAFKA = ("prepare", "reply", "markers", "wait", "complete")
 
@@ -176,30 +175,6 @@ def test_the_widget_and_the_text_say_the_same() -> None:
         COMMIT.widget(scales=2)
 
 
-def put(page: Any, widget: Ordering, theme: str) -> None:
-    """The widget on a page as JupyterLab shows it, its messages answered by Python."""
-
-    def state() -> dict[str, Any]:
-        payload = base64.b64encode(widget.payload).decode()
-        return {"payload": payload, "ui": dict(widget.ui), "order": list(widget.order)}
-
-    def python(message: dict[str, Any]) -> Any:
-        if message["type"] == "save":
-            widget.order = message["state"]["order"]
-        elif message["type"] != "state":
-            widget._asked(widget, message, None)
-        return state()
-
-    page.expose_function("python", python)
-    page.set_content(
-        f'<!doctype html><html lang="en"><title>notebook</title><style>{widget._css}</style>'
-        f'<body data-jp-theme-light="{str(theme == "light").lower()}"><main><h1>Notebook</h1>'
-        f'<div data-still="{widget.ui["still"]}">{widget.still_html()}</div>'
-        f'<div id="widget"></div></main>{script_of(widget)}'
-    )
-    page.wait_for_selector("body[data-ready=yes]")
-
-
 def test_the_module_is_one_and_fetches_nothing() -> None:
     source = str(Ordering._esm)
     assert source.count("export default") == 1
@@ -218,14 +193,17 @@ def test_an_order_is_made_with_the_keyboard_alone(browser: Any, theme: str) -> N
         page.focus(button(key, "add"))
         page.keyboard.press("Enter")
     assert page.evaluate("() => document.activeElement.dataset.action") == "add"
+    answered(page)
     assert widget.order == ["reply", "prepare"]
     page.focus(button("prepare", "up"))
     page.keyboard.press("ArrowUp")
+    answered(page)
     assert widget.order == ["prepare", "reply"]
     assert page.locator("[role=status]").inner_text().endswith("place 1 of 2")
     assert page.evaluate("() => document.activeElement.closest('li').dataset.key") == "prepare"
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Delete")
+    answered(page)
     assert widget.order == ["reply"]
     assert page.evaluate("() => document.activeElement.closest('li').dataset.key") == "prepare"
     page.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-TRAITS = ("chosen", "locked", "revealed", "kept")
+TRAITS = ("chosen", "locked", "revealed", "kept", "order")
 
 # The model is anywidget's, as far as the module uses it.
 MODEL = """
@@ -25,11 +25,12 @@ const take = (now) => {
 const model = {
   get: (name) => state[name],
   set: (name, value) => { state[name] = value; },
-  save_changes: () => window.python({ type: "save", state:
-    Object.fromEntries(Object.entries(state).filter(([k]) => ![...BYTES, "ui"].includes(k))) }),
   on: (event, tell) => (listeners[event] ??= []).push(tell),
   off: (event, tell) => { listeners[event] = listeners[event].filter((t) => t !== tell); },
-  send: async (message) => take(await window.python(message)),
+  send: (message) => {
+    const before = window.sent;
+    window.sent = window.python(message).then(async (now) => { await before; take(now); });
+  },
 };
 window.take = take;
 if (window.late) {  // the widget is asked for before it is filled
@@ -63,13 +64,16 @@ def put(page: Any, widget: Any, theme: str = "light", late: bool = False) -> Non
     """Show a widget on a page, its still before it, its clicks answered by Python. `late`: it is
     asked for before Python has filled it."""
 
+    known: dict[str, Any] = {}
+
     def python(message: dict[str, Any]) -> Any:
-        if message["type"] == "save":
-            for name, value in message["state"].items():
-                setattr(widget, name, value)
-        elif message["type"] != "state":
+        """What has changed, but for what the page has set itself."""
+        if message["type"] != "state":
             widget._asked(widget, message, None)
-        return state(widget)
+        known.update(message.get("traits", {}))
+        news = {name: value for name, value in state(widget).items() if known.get(name) != value}
+        known.update(news)
+        return news
 
     page.expose_function("python", python)
     css = widget._css
@@ -81,3 +85,8 @@ def put(page: Any, widget: Any, theme: str = "light", late: bool = False) -> Non
         f"{script_of(widget)}"
     )
     page.wait_for_selector("body[data-ready=yes]")
+
+
+def answered(page: Any) -> None:
+    """Python has heard all that the reader did, and the page has its answers."""
+    page.evaluate("() => window.sent")

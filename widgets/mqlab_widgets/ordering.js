@@ -96,9 +96,7 @@ class Ordering {
     const pieces = [...this.pool.querySelectorAll("li")].map((el) => el.dataset.key);
     if (at >= 0) order.splice(at, 1);
     if (action !== "out") order.splice(to, 0, key);
-    this.model.set("order", order);
-    this.model.set("kept", keepInCell(this.host, order));
-    this.model.save_changes();
+    tell(this.model, { order, kept: keepInCell(this.host, order) });
     // Who adds goes on adding: to the piece that follows in the pool.
     const next = pieces[pieces.indexOf(key) + 1] ?? pieces[pieces.indexOf(key) - 1] ?? key;
     this.update(action === "add" ? next : key, action === "out" ? "add" : action);

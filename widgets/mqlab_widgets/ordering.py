@@ -20,7 +20,7 @@ from .lives import deflate
 from .payload import Look, build, refuse
 from .player import Player
 from .style import page_css
-from .widget import PictureWidget, join_modules
+from .widget import SET_BY_READER, PictureWidget, join_modules
 
 KNOWN = ("title", "lang", "scale", "panels")
 
@@ -86,8 +86,8 @@ class Ordering(PictureWidget):
 
     _esm = join_modules("ordering.js")
     _css = page_css("ordering.css")
-    order = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    kept = traitlets.Bool(True).tag(sync=True)
+    order = traitlets.List(traitlets.Unicode()).tag(**SET_BY_READER)
+    kept = traitlets.Bool(True).tag(**SET_BY_READER)
 
     def __init__(
         self,
@@ -145,8 +145,11 @@ class Ordering(PictureWidget):
         return "\n".join(lines)
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
-        """A click on the button. What cannot be judged is said there: no cell can fail."""
+        """A move, or a click on the button. What cannot be judged is said there: no cell can
+        fail."""
         match message:
+            case {"type": "set", "traits": dict(traits)}:
+                self.take(traits)
             case {"type": "judge", "order": [*order]}:
                 try:
                     self.judge([str(key) for key in order])

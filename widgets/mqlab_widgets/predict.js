@@ -39,21 +39,19 @@ class Question {
   get told() { return this.ui.verdict.length > 0; }
 
   choose(i) {
-    this.model.set("chosen", i);
-    this.model.save_changes();
+    tell(this.model, { chosen: i });
     this.update();
   }
 
   close() {
-    this.model.set("locked", true);
+    tell(this.model, { locked: true });
     this.keep();
     this.update();
     this.run.focus();
   }
 
   start() {
-    // With the answer, as what `close` saved may wait for the kernel's word on an earlier change.
-    this.model.send({ type: "run", chosen: this.model.get("chosen") });
+    this.model.send({ type: "run" });
     this.run.disabled = true;
     // The button is about to go; around it the keys are the player's.
     this.host.focus({ preventScroll: true });
@@ -62,8 +60,7 @@ class Question {
   /** What was answered into the notebook's cell, or a word that it is not there. */
   keep() {
     const kept = keepAnswer(this.model, this.told);
-    this.model.set("kept", kept);
-    this.model.save_changes();
+    tell(this.model, { kept });
     this.status.textContent = kept ? "" : this.ui.words.unkept;
   }
 

@@ -24,7 +24,7 @@ from .player import Player
 from .scene import Node
 from .style import page_css
 from .views import PANELS
-from .widget import PictureWidget, find_running_cell, join_modules, say
+from .widget import SET_BY_READER, PictureWidget, find_running_cell, join_modules, say
 
 KNOWN = (
     *("trace", "step", "until", "shows", "name", "chosen", "revealed", "told"),
@@ -64,10 +64,10 @@ class Predict(PictureWidget):
 
     _esm = join_modules("predict.js")
     _css = page_css("predict.css")
-    chosen = traitlets.Int(-1).tag(sync=True)
-    locked = traitlets.Bool(False).tag(sync=True)
+    chosen = traitlets.Int(-1).tag(**SET_BY_READER)
+    locked = traitlets.Bool(False).tag(**SET_BY_READER)
     revealed = traitlets.Bool(False).tag(sync=True)
-    kept = traitlets.Bool(True).tag(sync=True)
+    kept = traitlets.Bool(True).tag(**SET_BY_READER)
 
     def __init__(
         self,
@@ -182,13 +182,11 @@ class Predict(PictureWidget):
         yield from (f"{word} “{option}” {why}" for _, word, option, why in self.verdict())
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
-        if message.get("type") != "run":
-            return
-        chosen = message.get("chosen")
-        if not self.locked and type(chosen) is int and 0 <= chosen < len(self.options):
-            self.chosen, self.locked = chosen, True
-        if self.locked:
-            self.revealed = True
+        match message:
+            case {"type": "set", "traits": dict(traits)}:
+                self.take(traits)
+            case {"type": "run"} if self.locked:
+                self.revealed = True
 
     def _answered(self, _change: object) -> None:
         """The picture that may be seen now, and the still that stays in the notebook."""

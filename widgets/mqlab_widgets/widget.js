@@ -59,5 +59,12 @@ function hideStill(id) {
   }
 }
 
+/** Tell Python what the reader has set, at once. `save_changes` holds a change back until the kernel
+ *  has answered an earlier one, and a cell that is run meanwhile would judge what is no more. */
+function tell(model, traits) {
+  for (const [name, value] of Object.entries(traits)) model.set(name, value);
+  model.send({ type: "set", traits });
+}
+
 const button = (text, act, props = {}) =>
   make("button", { type: "button", textContent: text, onclick: act, ...props });

@@ -44,6 +44,10 @@ def join_modules(*names: str) -> str:
     return read_modules("widget.js", *names)
 
 
+#: of a trait that `tell` in widget.js sends: no echo may undo what the reader did since
+SET_BY_READER = {"sync": True, "echo_update": False, "by_reader": True}
+
+
 class PictureWidget(anywidget.AnyWidget):
     """`payload` is what the player plays; `ui` describes everything around it."""
 
@@ -55,6 +59,11 @@ class PictureWidget(anywidget.AnyWidget):
         self._name = secrets.token_hex(6)
         self._is_shown = False
         super().__init__(**traits)
+
+    def take(self, traits: dict[str, Any]) -> None:
+        """Set what the reader has set in the browser; it is not sent back. Raises TraitError."""
+        names = self.trait_names(by_reader=True)
+        self.set_state({name: value for name, value in traits.items() if name in names})
 
     def still_html(self) -> str:
         """What stands where the widget cannot."""
