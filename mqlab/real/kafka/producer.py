@@ -300,6 +300,16 @@ class Producer:
         return wrong + (f" epoch={epoch}" if epoch is not None else "")
 
 
+def start_producer(
+    lab: Lab, txn_id: str | None, partitions: int = 1, who: str = "app", **topic: Any
+) -> Producer:
+    """A topic `orders`, and a producer that has asked for its id. `topic`: as for `Lab.topic`."""
+    lab.topic("orders", partitions, **topic)
+    producer = Producer(lab, txn_id, who)
+    producer.init()
+    return producer
+
+
 def offset_rows(lab: Lab, positions: Sequence[Position]) -> tuple[Any, ...]:
     """Positions as both offset commits carry them."""
     topics: dict[str, list[Any]] = {}
@@ -320,4 +330,4 @@ def _v(version: int, usual: int) -> str:
     return f" v{version}" if version != usual else ""
 
 
-__all__ = ["MINUTE", "Producer", "offset_rows"]
+__all__ = ["MINUTE", "Producer", "offset_rows", "start_producer"]

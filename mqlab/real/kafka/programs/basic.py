@@ -6,16 +6,14 @@ from collections.abc import Callable
 
 from ..admin import describe
 from ..client import READ_COMMITTED, READ_UNCOMMITTED, Lab
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from . import program
 
 
 @program("basic-commit", "TransactionsTest#testBasicTransactions, #testMultipleMarkersOneLeader")
 def basic_commit(lab: Lab) -> None:
     """One transaction over two partitions, looked at before and after its commit."""
-    lab.topic("orders", 2)
-    app = Producer(lab, "order-service")
-    app.init()
+    app = start_producer(lab, "order-service", 2)
     app.send("orders-0", "a")
     app.send("orders-1", "b")
     lab.log("orders-0", end=1)
@@ -33,9 +31,7 @@ def basic_commit(lab: Lab) -> None:
 @program("basic-abort", "TransactionsTest#testBasicTransactions")
 def basic_abort(lab: Lab) -> None:
     """A committed transaction, then an aborted one behind it."""
-    lab.topic("orders")
-    app = Producer(lab, "order-service")
-    app.init()
+    app = start_producer(lab, "order-service")
     app.send("orders-0", "c1", "c2")
     app.commit()
     app.send("orders-0", "x1")
@@ -52,9 +48,7 @@ def basic_abort(lab: Lab) -> None:
 @program("empty-transaction", "TransactionsTest#testEmptyAbortAfterCommit")
 def empty_transaction(lab: Lab) -> None:
     """What clients spare the broker: ending a transaction that holds nothing."""
-    lab.topic("orders")
-    app = Producer(lab, "order-service")
-    app.init()
+    app = start_producer(lab, "order-service")
     app.end(True, once=True)
     describe(lab, "order-service")
     error = app.end(False)
@@ -175,9 +169,7 @@ def begin_is_local(lab: Lab) -> None:
 @program("add-no-partitions", "AddPartitionsToTxn with an empty list: TransactionCoordinator")
 def add_no_partitions(lab: Lab) -> None:
     """Does adding nothing begin a transaction?"""
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     app.add(once=True)
     describe(lab, "A")
     app.end(True, once=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..admin import describe, marker, producers
 from ..client import READ_COMMITTED, Lab
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from . import CLUSTER, FAULT, program
 
 ALL = (1, 2, 3)
@@ -32,9 +32,7 @@ def _moved(lab: Lab, txn_id: str, gently: bool) -> int:
 )
 def failover_ongoing(lab: Lab) -> None:
     """An open transaction survives its coordinator; the markers carry the new one's epoch."""
-    lab.topic("orders", 2, on=ALL)
-    app = Producer(lab, "order-service")
-    app.init()
+    app = start_producer(lab, "order-service", 2, on=ALL)
     app.send("orders-0", "a")
     describe(lab, "order-service")
     _moved(lab, "order-service", gently=False)
@@ -56,9 +54,7 @@ def failover_ongoing(lab: Lab) -> None:
 def failover_prepared(lab: Lab) -> None:
     """Decided, and the markers not written (a marker of a higher coordinator epoch holds them
     back): the next coordinator finds the record and writes them."""
-    lab.topic("orders", 1, on=ALL)
-    app = Producer(lab, "order-service")
-    app.init()
+    app = start_producer(lab, "order-service", on=ALL)
     marker(lab, "orders-0", app.pid, app.epoch, False, coordinator_epoch=1)
     app.send("orders-0", "a")
     app.commit()
@@ -78,9 +74,7 @@ def failover_prepared(lab: Lab) -> None:
 )
 def not_coordinator(lab: Lab) -> None:
     """A broker that does not lead the id's partition says so."""
-    lab.topic("orders", 1, on=ALL)
-    app = Producer(lab, "A")
-    app.init()
+    start_producer(lab, "A", on=ALL)
     node = lab.locate_coordinator("A")
     other = lab.target.address.split(",")[node % 3]
     answer = lab.raw(other).init(lab.wire("A"))
@@ -95,9 +89,7 @@ def not_coordinator(lab: Lab) -> None:
 )
 def min_insync(lab: Lab) -> None:
     """One replica too few: records are refused, an end is answered and its markers wait."""
-    lab.topic("orders", 1, on=(1, 2, 3), min_insync_replicas="3")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A", on=(1, 2, 3), min_insync_replicas="3")
     app.send("orders-0", "a")
     lab.target.control.stop(3)
     lab.note("log", "cluster", "one of three replicas stops", "two are left, three are asked for")
@@ -130,9 +122,7 @@ def lso_needs_hw(lab: Lab) -> None:
     watermark, so the transaction still counts as undecided."""
     while lab.locate_coordinator("A") == 3:
         lab.prefix += "x"  # another name on the wire, another partition, another broker
-    lab.topic("orders", 1, on=(1, 3))
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A", on=(1, 3))
     app.send("orders-0", "a")
     lab.log("orders-0", end=1)
     lab.target.control.pause(3)
@@ -195,9 +185,7 @@ def leaderless_marker(lab: Lab) -> None:
     """The only replica of a partition is stopped in an orderly way, nothing is killed, and the
     coordinator is somebody else. The commit is acknowledged, completes, and is never read."""
     keeper = lab.locate_coordinator("A") % 3 + 1
-    lab.topic("orders", 1, on=(keeper,))
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A", on=(keeper,))
     app.send("orders-0", "paid")
     lab.close()
     lab.target.control.stop(keeper)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..admin import describe, fetch_offsets
 from ..client import READ_COMMITTED, READ_UNCOMMITTED, Lab
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from . import program
 
 LEGACY = ("tv2-legacy", "tv0")
@@ -187,9 +187,7 @@ def copy(lab: Lab) -> None:
 def lso_lag(lab: Lab) -> None:
     """How far readers of committed messages are held back, as an operator asks for it: the end of
     the log minus the end that is told for read_committed."""
-    lab.topic("orders")
-    source = Producer(lab, None, "source")
-    source.init()
+    source = start_producer(lab, None, who="source")
     source.send("orders-0", "o1")
     note_lag(lab, "orders-0")
     app = Client(lab, "A", "app")

@@ -10,7 +10,7 @@ from ....kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
 from ..admin import marker
 from ..batches import batch, record
 from ..client import Lab, word
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from ..wire import MINUTE
 from . import program
 from .refused import send
@@ -212,9 +212,7 @@ def produce_twice(lab: Lab) -> None:
 
 @program("refused-markers", "WriteTxnMarkers with an id or an epoch that is none", profiles=TV2)
 def refused_markers(lab: Lab) -> None:
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     app.send("orders-0", "a")
     for pid, epoch, version in ((app.pid, -1, 1), (app.pid, -1, 2), (-1, 0, 1), (987_654, -1, 1)):
         called = pid if pid in (app.pid, -1) else 987_654

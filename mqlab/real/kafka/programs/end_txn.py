@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..admin import describe, describe_transaction, marker
 from ..client import Lab
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from . import program
 
 
@@ -65,9 +65,7 @@ def _after(app: Producer, commit: bool) -> str:
     "TransactionCoordinatorTest#shouldReturnInvalidEpochOnEndTxnWhenEpochIsLarger/Smaller",
 )
 def wrong_epoch(lab: Lab) -> None:
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     app.init()
     app.send("orders-0", "a")
     for epoch in (0, 2, 50):
@@ -105,9 +103,7 @@ def wrong_pid(lab: Lab) -> None:
 def marker_fenced(lab: Lab) -> None:
     """A partition has seen a marker of coordinator epoch 5. The coordinator, whose epoch is
     lower, is refused there and gives up: PrepareCommit for ever. What everybody hears then."""
-    lab.topic("orders", 2)
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A", 2)
     marker(lab, "orders-0", app.pid, app.epoch, False, coordinator_epoch=5)
     app.send("orders-0", "a")
     app.send("orders-1", "b")
@@ -134,9 +130,7 @@ def marker_fenced(lab: Lab) -> None:
 def marker_unknown(lab: Lab) -> None:
     """Markers straight to a leader: of an unknown producer, again, of an older epoch and of
     an older coordinator."""
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     app.init()
     marker(lab, "orders-0", app.pid, 1, False, coordinator_epoch=2)
     marker(lab, "orders-0", app.pid, 1, False, coordinator_epoch=2)

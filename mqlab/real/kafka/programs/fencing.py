@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from ..admin import describe
 from ..client import READ_COMMITTED, Lab
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from . import program
 
 
 def _zombie(lab: Lab) -> tuple[Producer, Producer]:
     """A producer that sent `old`, and its successor, which has been given an epoch."""
-    lab.topic("orders", 2)
-    old = Producer(lab, "order-service", "zombie")
-    old.init()
+    old = start_producer(lab, "order-service", 2, who="zombie")
     old.send("orders-0", "old")
     new = old.twin("app")
     new.init(once=True)
@@ -77,9 +75,7 @@ def fencing_words(lab: Lab) -> None:
     "InOngoingState",
 )
 def init_during_ongoing(lab: Lab) -> None:
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     app.send("orders-0", "a")
     describe(lab, "A")
     new = app.twin("new")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..admin import describe
 from ..client import Lab
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from . import SLOW, program
 
 EXHAUSTED = 32_766
@@ -44,9 +44,7 @@ def init_epochs(lab: Lab) -> None:
 @program("init-after-commit", "TransactionMetadata#prepareIncrementProducerEpoch after an end")
 def init_after_commit(lab: Lab) -> None:
     """Epochs over a commit, a restart and an abort."""
-    lab.topic("orders")
-    app = Producer(lab, "order-service")
-    app.init()
+    app = start_producer(lab, "order-service")
     app.send("orders-0", "a")
     app.commit()
     app.init()
@@ -100,9 +98,7 @@ def epoch_exhaustion(lab: Lab) -> None:
 def epoch_exhaustion_edges(lab: Lab) -> None:
     """An id at its last epoch is asked with epochs it does not have; then its next producer id
     works, and somebody comes with the one before."""
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     for _ in range(EXHAUSTED - 1):
         app.quietly_init()
     app.init()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..client import Lab
-from ..producer import Producer
+from ..producer import start_producer
 from ..stories import play_java
 from . import JAVA, program
 
@@ -19,9 +19,7 @@ WAIT_S = 30.0
 )
 def default_levels(lab: Lab) -> None:
     """An aborted record lies before a committed one. Who gets the aborted one?"""
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     app.send("orders-0", "aborted")
     app.abort()
     app.send("orders-0", "committed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..admin import describe, list_transactions, producers
 from ..client import READ_COMMITTED, READ_UNCOMMITTED, Lab
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from . import program
 
 DAY_MS, MINUTE_MS = 24 * 3_600_000, 60_000
@@ -55,9 +55,7 @@ def offsets_by_time(lab: Lab) -> None:
 def offsets_by_time_marker(lab: Lab) -> None:
     """Records of two days ago, ended today: the first thing since an hour ago is the marker,
     which no reader gets."""
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     if not lab.profile.v2:
         app.add("orders-0")
     app.produce("orders-0", "a", stamps=(-2 * DAY_MS,))
@@ -72,9 +70,7 @@ def offsets_by_time_marker(lab: Lab) -> None:
 def segments(lab: Lab) -> None:
     """A transaction over two segments: its index entry is in the segment of the marker, and
     a fetch from the first still carries it. (A record of 30 days ago ends its segment.)"""
-    lab.topic("orders", retention_ms="-1")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A", retention_ms="-1")
     if not lab.profile.v2:
         app.add("orders-0")
     app.produce("orders-0", "a", stamps=(-30 * DAY_MS,))

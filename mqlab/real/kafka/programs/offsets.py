@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..admin import commit_plain, describe, fetch_offsets
 from ..client import Lab
 from ..groups import Member
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from . import program
 
 
@@ -17,9 +17,7 @@ from . import program
 )
 def offsets_in_transaction(lab: Lab) -> None:
     """Pending, then committed; pending, then dropped."""
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     fetch_offsets(lab, "billing", "orders-0")
     app.send_offsets("billing", orders_0=2)
     fetch_offsets(lab, "billing", "orders-0", stable=True)
@@ -47,9 +45,7 @@ def wait_for_marker(lab: Lab, partition: str, group: str = "billing") -> None:
 @program("later-plain-commit-wins", "OffsetMetadataManager#replayEndTransactionMarker")
 def later_plain_commit(lab: Lab) -> None:
     """A plain commit behind a pending one in the log stays, though the other commits later."""
-    lab.topic("orders", 2)
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A", 2)
     app.send_offsets("billing", orders_0=5, orders_1=5)
     commit_plain(lab, "billing", orders_0=9)
     fetch_offsets(lab, "billing", "orders-0", "orders-1", stable=False)
@@ -79,9 +75,7 @@ def offsets_and_records(lab: Lab) -> None:
 @program("offsets-refused", "KafkaApis#handleTxnOffsetCommitRequest")
 def offsets_refused(lab: Lab) -> None:
     """An empty group, a partition that is none, a transaction without the group."""
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     app.commit_offsets("billing", nowhere_0=1)
     app.commit_offsets("", orders_0=1)
     app.commit_offsets("billing", version=3, orders_0=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..client import Lab
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from . import program
 
 LAST = 2**31 - 1
@@ -12,9 +12,7 @@ LAST = 2**31 - 1
 @program("duplicate-window", "UnifiedLogTest#testDuplicateAppends")
 def duplicate_window(lab: Lab) -> None:
     """The last five batches are known again, by exactly their own boundaries."""
-    lab.topic("orders")
-    app = Producer(lab, None)
-    app.init()
+    app = start_producer(lab, None)
     for i in range(7):
         app.produce("orders-0", f"r{i}")
     for i in (6, 5, 4, 3, 2, 1, 0):
@@ -28,9 +26,7 @@ def duplicate_window(lab: Lab) -> None:
 @program("duplicate-in-transaction", "UnifiedLogTest#testDuplicateAppends, in a transaction")
 def duplicate_in_transaction(lab: Lab) -> None:
     """A batch sent twice, and once more when its transaction has ended."""
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     epoch = app.epoch
     app.send("orders-0", "a")
     app.produce("orders-0", "a", seq=0)
@@ -42,9 +38,7 @@ def duplicate_in_transaction(lab: Lab) -> None:
 
 @program("sequence-gap", "ProducerStateManagerTest#testBasicIdMapping")
 def sequence_gap(lab: Lab) -> None:
-    lab.topic("orders")
-    app = Producer(lab, None)
-    app.init()
+    app = start_producer(lab, None)
     app.produce("orders-0", "a")
     app.produce("orders-0", "gap", seq=2)
     app.produce("orders-0", "gap", seq=5)
@@ -56,9 +50,7 @@ def sequence_gap(lab: Lab) -> None:
 def unknown_producer(lab: Lab) -> None:
     """A leader that knows nothing of a producer takes any first sequence number, but within
     a transaction of version 2 only 0."""
-    lab.topic("orders", 2)
-    plain = Producer(lab, None, "plain")
-    plain.init()
+    plain = start_producer(lab, None, 2, who="plain")
     plain.produce("orders-0", "a", seq=42)
     plain.produce("orders-0", "b", seq=43)
     app = Producer(lab, "A")
@@ -78,9 +70,7 @@ def unknown_producer(lab: Lab) -> None:
 )
 def sequence_wrap(lab: Lab) -> None:
     """After 2147483647 comes 0; a batch may lie across it."""
-    lab.topic("orders", 2)
-    app = Producer(lab, None)
-    app.init()
+    app = start_producer(lab, None, 2)
     app.produce("orders-0", "a", "b", "c", seq=LAST - 1)
     app.produce("orders-0", "x", seq=0)
     app.produce("orders-0", "d", seq=1)
@@ -97,9 +87,7 @@ def sequence_wrap(lab: Lab) -> None:
     "UnifiedLogTest#testNonZeroSequenceOnFirstAppendNonZeroEpoch, #testOldProducerEpoch",
 )
 def new_epoch(lab: Lab) -> None:
-    lab.topic("orders", 2)
-    app = Producer(lab, None)
-    app.init()
+    app = start_producer(lab, None, 2)
     app.produce("orders-0", "a")
     app.produce("orders-0", "x", epoch=1, seq=1)
     app.produce("orders-0", "b", epoch=1, seq=0)
@@ -113,9 +101,7 @@ def new_epoch(lab: Lab) -> None:
 @program("sequence-over-transactions", "the queue of an epoch and a marker's epoch")
 def over_transactions(lab: Lab) -> None:
     """Version 0 goes on counting in the next transaction, version 2 begins again at 0."""
-    lab.topic("orders")
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A")
     app.send("orders-0", "a", "b")
     app.commit()
     app.send("orders-0", "c")
@@ -130,9 +116,7 @@ def over_transactions(lab: Lab) -> None:
 )
 def plain_write(lab: Lab) -> None:
     """A producer with an open transaction in a partition may not write outside it there."""
-    lab.topic("orders", 2)
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A", 2)
     app.send("orders-0", "a")
     app.produce("orders-0", "x", transactional=False)
     app.produce("orders-1", "y", transactional=False)

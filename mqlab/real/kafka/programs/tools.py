@@ -6,7 +6,7 @@ import json
 from functools import partial
 
 from ..client import TRANSACTION, Lab
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from ..tools import CLASSES, Tools
 from . import JAVA, program
 
@@ -131,9 +131,7 @@ def reset(tools: Tools, of: str) -> None:
 
 @tool_program("tools-transactions", f"{CLASSES[TRANSACTIONS]} (KIP-664)")
 def transactions(lab: Lab) -> None:
-    lab.topic("orders", 2)
-    app = Producer(lab, "A", "app")
-    app.init()
+    app = start_producer(lab, "A", 2)
     every, one = "list --transactional-id-pattern '@.*'", "describe --transactional-id @A"
     producers = "describe-producers --topic @orders --partition 0"
     end = "forceTerminateTransaction --transactionalId"

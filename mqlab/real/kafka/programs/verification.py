@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..admin import broker_config, describe, list_transactions, marker, producers
 from ..client import READ_COMMITTED, Lab
-from ..producer import Producer
+from ..producer import Producer, start_producer
 from . import ALONE, program
 
 VERIFY = "transaction.partition.verification.enable"
@@ -18,9 +18,7 @@ VERIFY = "transaction.partition.verification.enable"
 )
 def unverified(lab: Lab) -> None:
     """A batch whose partition was not added: refused; and so is what follows it."""
-    lab.topic("orders", 3)
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A", 3)
     app.produce("orders-0", "a", version=11, seq=0)
     app.produce("orders-0", "a", version=10, seq=0)
     app.produce("orders-0", "b", version=11, seq=3)
@@ -39,9 +37,7 @@ def unverified(lab: Lab) -> None:
 @program("late-batch", "UnifiedLogTest#testStaleProducerEpochReturnsRecoverableErrorForTV2Clients")
 def late_batch(lab: Lab) -> None:
     """A batch that arrives when its transaction has committed, new and as a duplicate."""
-    lab.topic("orders")
-    app = Producer(lab, "order-service")
-    app.init()
+    app = start_producer(lab, "order-service")
     app.send("orders-0", "a")
     epoch = app.epoch
     app.commit()
@@ -54,9 +50,7 @@ def late_batch(lab: Lab) -> None:
 
 @program("late-batch-after-abort", "the same after an abort")
 def late_batch_abort(lab: Lab) -> None:
-    lab.topic("orders")
-    app = Producer(lab, "order-service")
-    app.init()
+    app = start_producer(lab, "order-service")
     app.send("orders-0", "a")
     epoch = app.epoch
     app.abort()
@@ -100,9 +94,7 @@ def hanging(lab: Lab) -> None:
 @program("unknown-partition", "KafkaApis#handleAddPartitionsToTxnRequest")
 def unknown_partition(lab: Lab) -> None:
     """One partition that does not exist spoils the others; nothing is added."""
-    lab.topic("orders", 2)
-    app = Producer(lab, "A")
-    app.init()
+    app = start_producer(lab, "A", 2)
     app.add("orders-0", "nowhere-0", "orders-7")
     describe(lab, "A")
     app.add("nowhere-0")
