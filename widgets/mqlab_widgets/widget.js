@@ -59,8 +59,8 @@ function hideStill(id) {
   }
 }
 
-/** Tell Python what the reader has set, at once. `save_changes` holds a change back until the kernel
- *  has answered an earlier one, and a cell that is run meanwhile would judge what is no more. */
+/** Tell Python what the reader has set, at once. `save_changes` holds a change back until the
+ *  kernel has answered an earlier one, and a cell that is run meanwhile would judge that one. */
 function tell(model, traits) {
   for (const [name, value] of Object.entries(traits)) model.set(name, value);
   model.send({ type: "set", traits });
