@@ -142,7 +142,8 @@ def replay(lab: Lab, path: Path) -> None:
     golden = load(path, REGISTRY)
     system = golden.run.system
     assert isinstance(system, KafkaSystem)
-    lab.topic(system.topic, system.partitions)
+    for topic in system.topic.split(","):
+        lab.topic(topic, system.partitions)
     ids = dict(system.producers)
     apps = {who: Producer(lab, _id(ids[who]), who) for who in ids}
     pids: dict[int, int] = {-1: -1}
