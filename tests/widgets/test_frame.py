@@ -36,6 +36,7 @@ def test_a_narrow_cell_has_tabs_and_letters_keep_their_size(page: Any, tmp_path:
     page.set_viewport_size({"width": 560, "height": 500})
     diagram = page.get_by_role("tab", name="Diagram")
     diagram.wait_for()
+    settle(page)
     assert (page.evaluate(size), page.evaluate(drawn)) == wide, "text keeps its size"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
