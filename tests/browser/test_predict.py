@@ -101,7 +101,9 @@ def test_the_verdict_comes_from_the_run_and_stays_in_the_notebook(lab: Any) -> N
     page.wait_for_function(f"Number(document.querySelector('.predict').dataset.step) > {step}")
     page.keyboard.press("ArrowLeft")
     page.wait_for_function(f"Number(document.querySelector('.predict').dataset.step) === {step}")
-    assert not page.get_by_text("Your answer:").is_visible(), "the still is not shown beside it"
+    still = page.get_by_text("Your answer:")
+    still.wait_for(state="attached")
+    assert not still.is_visible(), "the still is not shown beside it"
     shoot(page, "told")
     page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
     page.wait_for_function("() => !jupyterapp.shell.currentWidget.context.model.dirty")
