@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import random
 import re
 import signal
 import socket
@@ -13,6 +14,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Self
 
@@ -28,13 +30,21 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
+#: No system gives these to a program that asks for any port (Linux begins at 32768, macOS and
+#: Windows at 49152), so none is lost before the broker, seconds later, listens at it.
+PORTS = range(20_000, 32_768)
+
+
 def free_ports(count: int) -> list[int]:
     """Ports that are free now; all are held at once so that they differ."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+    with ExitStack() as held:
+        ports: list[int] = []
+        while len(ports) < count:
+            with suppress(OSError):  # it is taken
+                port = random.choice(PORTS)
+                held.enter_context(socket.create_server(("127.0.0.1", port)))
+                ports.append(port)
+        return ports
 
 
 class RealBroker:

@@ -26,7 +26,7 @@ PROGRAM = ("mqlab/", "widgets/")
 #: table, what real brokers cost and Java's histories, Spark's search, symmetry, Chinese;
 #: 30 of 89,830 pages of comparisons and lectures in both languages, labels in two lines;
 #: 89,800 once calls were read off their usages, and each kind of process and pom stood once
-MOST = 89_770
+MOST = 89_775
 
 
 def package_of(path: Path) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 
 import pytest
 
-from mqlab.real import stories
+from mqlab.real import processes, stories
 from mqlab.real.processes import LoggedProcess
 from mqlab.real.program import RealBrokerError
 from mqlab.real.stories import Beside
@@ -78,3 +79,12 @@ def test_one_beside_that_says_nothing_is_not_waited_for_for_ever(monkeypatch) ->
     with pytest.raises(RealBrokerError, match="Silent came to no end"):
         silent.hear()
     silent.close()
+
+
+def test_a_port_is_free_and_none_that_a_system_gives_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(20_000 <= port < 32_768 for port in processes.free_ports(3))
+    here = sorted(processes.free_ports(3))
+    monkeypatch.setattr(processes, "PORTS", here)
+    with socket.create_server(("127.0.0.1", here[1])):
+        assert sorted(processes.free_ports(2)) == [here[0], here[2]]
+    assert sorted(processes.free_ports(3)) == here

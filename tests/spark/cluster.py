@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import pyspark
+
+from mqlab.real.processes import free_ports
 
 HOME = Path(pyspark.__file__).parent
 CLASS = HOME / "bin" / "spark-class"
@@ -62,7 +63,7 @@ def run_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     try:
         (folder / "conf").mkdir()
         (folder / "conf" / "log4j2.properties").write_text(LOG4J)
-        port = _free_port()
+        (port,) = free_ports(1)
         address = f"spark://127.0.0.1:{port}"
         host = ["--host", "127.0.0.1", "--webui-port", "0"]
         started.append(_start(folder, "master", "master.Master", *host, "--port", str(port)))
@@ -125,9 +126,3 @@ def _wait(ask: Callable[[], T], what: str) -> T:
             raise TimeoutError(f"no {what} after {PATIENCE_S:.0f} s")
         time.sleep(0.1)
     return found
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
