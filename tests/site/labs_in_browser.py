@@ -118,7 +118,7 @@ def test_an_answer_is_kept_in_the_browser_and_can_be_downloaded(opened: Any) -> 
     (answer,) = WRITTEN.values()
     opened.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
     opened.reload()
-    opened.wait_for_selector(".jp-Notebook .jp-Cell")
+    opened.locator(".jp-Notebook .jp-Cell").first.click()  # what is restored may not be current
     opened.wait_for_function(f"{SESSION}?.session?.kernel?.status === 'idle'")
     assert answer in [source for source, _, _ in opened.evaluate(OUTPUTS)]
     with opened.expect_download() as waited:
