@@ -3,11 +3,11 @@ number it adds to the world."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 from ..kernel.values import replace
-from ..kernel.world import NodeState, hear_break
+from ..kernel.world import NodeState, Note, hear_break
 from .links import Link, Pair
 from .packed import Fields, NodeField
 
@@ -22,23 +22,34 @@ class Message(NamedTuple):
     note: int
 
 
-class Hearers(dict[int, int]):
-    """What one node's hearing of another's stop adds to the world, by the node's worth."""
+Arriving = tuple[tuple[Pair, tuple[Note, ...]], ...]
+"""Answers of a node that stops which still arrive, by link; of a link always all of them."""
 
-    __slots__ = ("_roles", "_stopped", "field", "mask")
+
+class Hearers(dict[int, int]):
+    """What one node's hearing of another's stop adds to the world, by the node's worth.
+    `number`: its place among those of the node that stops; `answers`: what it hears before."""
+
+    __slots__ = ("_answers", "_roles", "_stopped", "field", "mask", "number")
 
     def __init__(
-        self, field: NodeField, roles: Mapping[str, int], stopped: Mapping[str, int]
+        self,
+        field: NodeField,
+        roles: Mapping[str, int],
+        stopped: Mapping[str, int],
+        number: int,
+        answers: Arriving,
     ) -> None:
         super().__init__()
         self.field, self._roles, self._stopped = field, roles, stopped
-        self.mask = field.mask
+        self.mask, self.number, self._answers = field.mask, number, dict(answers)
 
     def __missing__(self, worth: int) -> int:
         node: NodeState = self.field.value(worth)
         for pair in node.conns:
             if pair[1] in self._stopped:
-                node = hear_break(node, self._roles[pair[0]], pair)
+                heard = self._answers.get(pair, ())
+                node = hear_break(node, self._roles[pair[0]], pair, answers=heard)
         self[worth] = self.field.worth(node) - worth
         return self[worth]
 
@@ -87,13 +98,20 @@ class Change:
         for pair in node.conns:
             self._links[pair] = self.link(pair).stop_client()
 
-    def lose_clients(self, pairs: Iterable[Pair], mine: Mapping[str, int]) -> list[str]:
+    def lose_clients(
+        self, pairs: Iterable[Pair], mine: Mapping[str, int], arrive: Container[str]
+    ) -> dict[Pair, tuple[Note, ...]]:
         """The node (its roles are `mine`) stops, and with it the connections others have to
-        it. Returns the clients who hear of it."""
-        hear = [pair for pair in pairs if pair[1] in mine and self.link(pair).open]
-        for pair in hear:
-            self._links[pair] = self.link(pair).break_connection(server_gone=True)
-        return [client for client, _ in hear]
+        it. Returns the links whose clients hear of it, each with the answers that these hear
+        before: what is under way to the clients in `arrive`."""
+        out: dict[Pair, tuple[Note, ...]] = {}
+        for pair in pairs:
+            link = self.link(pair)
+            if pair[1] in mine and link.open:
+                heard = link.answers if pair[0] in arrive else ()
+                out[pair] = tuple(self._fields.notes[note] for note in heard)
+                self._links[pair] = link.break_connection(server_gone=True)
+        return out
 
     def connect(self, node: NodeState) -> None:
         """The node is up: where it was connected before, it may send again."""

@@ -14,10 +14,11 @@ its `hearers`, and the search asks each of them for its number.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import NamedTuple
 
 from ..kernel.choice import Choice
-from ..kernel.role import Caller, Event, Request, Response
+from ..kernel.role import CancelTimer, Caller, Event, Reply, Request, Response, Send, SetTimer
 from ..kernel.system import System
 from ..kernel.world import (
     NodeState,
@@ -30,16 +31,18 @@ from ..kernel.world import (
     stop_node,
 )
 from .budget import Budget
-from .change import Change, Hearers, Message
+from .change import Arriving, Change, Hearers, Message
 from .links import Link, Pair, Queue
 from .packed import Fields
 
 
 class Prefix(NamedTuple):
-    """What a step has done after one of its effects: the node, and what left it so far."""
+    """What a step has done after one of its effects: the node, and what left it so far. `lasts`:
+    the effect outlives the process (it is on a disk, on its way or at an application)."""
 
     node: NodeState
     sent: tuple[Message, ...] = ()
+    lasts: bool = False
 
 
 class Step:
@@ -79,7 +82,9 @@ class Group:
     def add(self, choice: int, added: int, hearers: tuple[Hearers, ...] = ()) -> None:
         self.count += 1
         if hearers:
-            if all(added != stop[0] for stop in self.stops):
+            who = [one.number for one in hearers]
+            known = ((stop[0], [one.number for one in stop[2]]) for stop in self.stops)
+            if (added, who) not in known:
                 self.stops = (*self.stops, (added, choice, hearers))
         elif added and all(added != step[0] for step in self.steps):
             self.steps = (*self.steps, (added, choice))
@@ -134,7 +139,8 @@ class Place(dict[int, Group]):
         self._recoveries: dict[int, tuple[list[Prefix], int]] = {}
         #: after so many effects of a step, or of the recovery of the node with this worth
         self._downs: dict[tuple[Step | int, int, bool], int] = {}
-        self._hearers: dict[int, Hearers] = {}
+        self.hearers: list[Hearers] = []
+        self._hearer_numbers: dict[tuple[int, Arriving], int] = {}
 
     def __missing__(self, key: int) -> Group:
         group = self[key] = Group()
@@ -218,7 +224,12 @@ class Place(dict[int, Group]):
             if stage.wire is not None and stage.note is not None:
                 kind, client, server, conn = stage.wire
                 sent = (*sent, Message(kind, (client, server), conn, self._fields.note(stage.note)))
-            out.append(Prefix(stage.node, sent))
+            match stage.effect:
+                case SetTimer() | CancelTimer() | Reply():  # (a reply not sent is like one lost)
+                    lasts = False
+                case effect:
+                    lasts = stage.wire is not None or not isinstance(effect, Send)
+            out.append(Prefix(stage.node, sent, lasts))
         return out
 
     def _add_step(self, group: Group, key: int, step: Step, spent: int) -> None:
@@ -233,10 +244,23 @@ class Place(dict[int, Group]):
         group.add(step.number, spent + total)
         for done, prefix in enumerate(step.prefixes[1:-1], 1):
             for how, stopped in self._stops(key):
-                change = self._changed(key, step, prefix)
-                choice = step.choice.stop_after(done, how)
-                down = self._down(step, done, prefix.node, how)
-                self._add_stop(group, choice, change, prefix.node, down, spent + stopped)
+                for arrive in self._arrivals(key, step, done):
+                    change = self._changed(key, step, prefix)
+                    choice = step.choice.stop_after(done, how, arrive)
+                    down = self._down(step, done, prefix.node, how)
+                    self._add_stop(group, choice, change, prefix.node, down, spent + stopped)
+
+    def _arrivals(self, key: int, step: Step, done: int) -> Iterator[tuple[str, ...]]:
+        """Which of the clients that the step has answered by then hear it: nobody, or any of them.
+        Where all that the step has still to do dies with the process, an answer that arrives is
+        one that had arrived before a stop between two steps, which is a choice of its own."""
+        yield ()
+        if any(prefix.lasts for prefix in step.prefixes[done + 1 :]):
+            link = self._changed(key, step, step.prefixes[done]).link
+            sent = (m for m in step.prefixes[done].sent if m.kind == "r")
+            clients = sorted({m.pair[0] for m in sent if m.conn == link(m.pair).number})
+            for many in range(1, len(clients) + 1):
+                yield from combinations(clients, many)
 
     def _changed(self, key: int, step: Step, prefix: Prefix) -> Change:
         change = Change(self._fields, key)
@@ -273,10 +297,15 @@ class Place(dict[int, Group]):
         self, group: Group, choice: Choice, change: Change, before: NodeState, down: int, spent: int
     ) -> None:
         change.stop_clients(before)
-        clients = change.lose_clients(self.pairs, self.roles)
-        hearers = dict.fromkeys(self._fields.homes[client][0] for client in clients)
+        hearers: dict[int, Arriving] = {}
+        lost = change.lose_clients(self.pairs, self.roles, choice.answers)
+        for pair, answers in lost.items():
+            client = self._fields.homes[pair[0]][0]
+            heard = hearers.get(client, ())
+            hearers[client] = (*heard, (pair, answers)) if answers else heard
         added = spent + change.total(self.field, down)
-        group.add(self._moves.number(choice), added, tuple(map(self.hearer, hearers)))
+        noticed = tuple(self._hearer(*hearer) for hearer in hearers.items())
+        group.add(self._moves.number(choice), added, noticed)
 
     def _down(self, of: Step | int, done: int, before: NodeState, how: str) -> int:
         """The worth of the node when it has stopped."""
@@ -285,12 +314,13 @@ class Place(dict[int, Group]):
             self._downs[memo] = self.field.worth(stop_node(before, how == "power"))
         return self._downs[memo]
 
-    def hearer(self, number: int) -> Hearers:
-        """What the node with this number becomes when it hears that this one has stopped."""
-        if number not in self._hearers:
-            other = self._moves.places[number]
-            self._hearers[number] = Hearers(other.field, other.roles, self.roles)
-        return self._hearers[number]
+    def _hearer(self, client: int, answers: Arriving) -> Hearers:
+        """What the node with the number `client` becomes when it hears that this one has stopped."""
+        number = self._hearer_numbers.setdefault((client, answers), len(self.hearers))
+        if number == len(self.hearers):
+            other = self._moves.places[client]
+            self.hearers.append(Hearers(other.field, other.roles, self.roles, number, answers))
+        return self.hearers[number]
 
     def _add_faults(self, group: Group, key: int, node: NodeState) -> None:
         for how, spent in self._stops(key):

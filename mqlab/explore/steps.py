@@ -118,7 +118,7 @@ class Steps:
         self._before, self._after = Rows(layout), Rows(layout)  # of each group, of each step
         self._new: list[tuple[int, int, Group]] = []  # place, neighbourhood, its choices
         #: everything that was worked out in Python, in its order: a place and a neighbourhood,
-        #: or the place that stops, the one that hears of it, and its node's number
+        #: or the place that stops, the number of those who hear of it, and their node's
         self.log: list[tuple[int, ...]] = []
         self.logged = False
 
@@ -193,7 +193,7 @@ class Steps:
 
             def learned(number: int) -> None:
                 if self.logged:
-                    self.log.append((place, node, number))
+                    self.log.append((place, hearers.number, number))
 
             self._hearings[id(hearers)] = Hearing(hearers, self.parts.node(node), learned)
         return self._hearings[id(hearers)]
@@ -204,9 +204,8 @@ class Steps:
             if len(rest) == 1:
                 self.moves.places[place][rest[0]]
             else:
-                node, number = rest
-                worth = next(islice(self.moves.fields.nodes[node].values, number, None))
-                self.moves.places[place].hearer(node)[worth]
+                hearers, number = self.moves.places[place].hearers[rest[0]], rest[1]
+                hearers[next(islice(hearers.field.values, number, None))]
 
     def settle(self) -> None:
         """The rows of what was registered since the last time."""

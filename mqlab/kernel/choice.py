@@ -13,6 +13,8 @@ pasted.
     restart store       a stopped node starts;  `restart store kill=1`: it is stopped again
                           after the first effect of its recovery
     app>store kill=1    the step is done, but the process dies after its first effect
+    … answers=app,pay   of any stop: what the node had answered these clients still arrives;
+                          what it had answered others is lost
     run app init; begin   the application is given more calls (a scenario's line)
 """
 
@@ -28,7 +30,8 @@ from .values import frozen
 class Choice:
     """`kind` is one of call, request, response, local, fire, break, lose, kill, power,
     restart. `a` is the node or client role, `b` the server role, a timer's name where one
-    is named. `stop`: after how many effects the node stops (-1: it does not), by `how`."""
+    is named. `stop`: after how many effects the node stops (-1: it does not), by `how`;
+    `answers`: the clients whom its answers under way still reach, in alphabetical order."""
 
     kind: str
     a: str
@@ -37,9 +40,12 @@ class Choice:
     index: int = 0
     stop: int = -1
     how: str = "kill"
+    answers: tuple[str, ...] = ()
 
-    def stop_after(self, effects: int, how: str = "kill") -> Choice:
-        return replace(self, stop=effects, how=how)
+    def stop_after(
+        self, effects: int, how: str = "kill", answers: tuple[str, ...] = ()
+    ) -> Choice:
+        return replace(self, stop=effects, how=how, answers=answers)
 
     def __str__(self) -> str:
         match self.kind:
@@ -54,18 +60,25 @@ class Choice:
                 text = f"lose {self.a}>{self.b}"
             case _:
                 text = f"{self.kind} {self.a} {self.b}".rstrip()
-        return text + (f" {self.how}={self.stop}" if self.stop >= 0 else "")
+        text += f" {self.how}={self.stop}" if self.stop >= 0 else ""
+        return text + (f" answers={','.join(self.answers)}" if self.answers else "")
 
 
 _MESSAGE = re.compile(
     r"(?P<a>[^\s<>#+]+)(?P<arrow>[<>])(?P<b>[^\s<>#+]+)(#(?P<conn>\d+))?(\+(?P<i>\d+))?"
 )
+_ANSWERS = re.compile(r"(?P<stop>.*?)\s+answers=(?P<clients>\S+)")
 _STOP = re.compile(r"(?P<rest>.*?)\s+(?P<how>kill|power)=(?P<n>\d+)")
 _WORDS = ("call", "fire", "break", "lose", "kill", "power", "restart")
 
 
 def parse(text: str) -> Choice:
     """The choice a line stands for; ValueError says what was expected."""
+    if arriving := _ANSWERS.fullmatch(text):
+        choice = parse(arriving["stop"])
+        if choice.stop < 0 and choice.kind not in ("kill", "power"):
+            raise ValueError(f"{text!r}: answers= says which answers of a node that stops arrive")
+        return replace(choice, answers=tuple(sorted(set(arriving["clients"].split(",")))))
     if stop := _STOP.fullmatch(text):
         return parse(stop["rest"]).stop_after(int(stop["n"]), stop["how"])
     if m := _MESSAGE.fullmatch(text):

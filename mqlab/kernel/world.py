@@ -5,8 +5,10 @@ any of them. `apply` does one choice to a whole world. The explorer calls `run` 
 neighbourhood of a node and keeps a world as one integer; every other driver uses `apply`.
 
 The network is TCP: a *wire* is one direction of one connection, first in, first out. When
-a connection breaks, requests under way may still arrive (late), answers never do; the
-client hears `ConnectionLost` and what it sends next goes over a new connection.
+a connection breaks, requests under way may still arrive (late), answers do not; the
+client hears `ConnectionLost` and what it sends next goes over a new connection. Where it
+breaks because the server stops, what the server had answered may have left before: then the
+client hears these answers first, and of the break after them (`Choice.answers`).
 """
 
 from __future__ import annotations
@@ -126,12 +128,19 @@ def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> 
         yield Stage(node, effect, wire, note)
 
 
-def hear_break(node: NodeState, role: int, pair: tuple[str, str], at_ms: int = 0) -> NodeState:
+def hear_break(
+    node: NodeState,
+    role: int,
+    pair: tuple[str, str],
+    at_ms: int = 0,
+    answers: tuple[Note, ...] = (),
+) -> NodeState:
     """The node after a connection of its client broke: it hears so, if it is up, and what it
-    sends next goes over a new one."""
-    lost = (role, ConnectionLost(pair[1], at_ms))
+    sends next goes over a new one. `answers`: what reaches it before it hears of the break."""
+    mail = (Response(pair[1], note.corr, note.body) for note in answers)
+    inbox = (*node.inbox, *((role, event) for event in (*mail, ConnectionLost(pair[1], at_ms))))
     conns = node.conns.set(pair, node.conns.get(pair, 0) + 1)
-    return replace(node, conns=conns, inbox=(*node.inbox, lost) if node.up else ())
+    return replace(node, conns=conns, inbox=inbox if node.up else ())
 
 
 def is_lost(event: Event, peer: str) -> bool:
@@ -279,7 +288,7 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
     """
     match choice.kind:
         case "kill" | "power":
-            return [_stop(system, world, choice.a, choice.kind == "power")]
+            return [_stop(system, world, choice.a, choice.kind == "power", choice.answers)]
         case "restart":
             return _restart(system, world, choice, at_ms)
         case "break":
@@ -319,7 +328,7 @@ def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Move
         world = emit_stage(system, world, node_name, stage)
         moved.append(Moved(world, node_name, me, event, stage, late=late))
     if choice.stop >= 0:
-        stop = _stop(system, world, node_name, choice.how == "power")
+        stop = _stop(system, world, node_name, choice.how == "power", choice.answers)
         planned = _list_effects(stages)
         done = len(moved) - 1
         moved.append(stop._replace(role=me, event=event, done=done, planned=planned))
@@ -387,16 +396,24 @@ def _take(system: System, world: World, wire: Wire, index: int) -> tuple[Note, W
 
 
 def _break(
-    system: System, world: World, client: str, server: str, at_ms: int, gone: bool = False
+    system: System,
+    world: World,
+    client: str,
+    server: str,
+    at_ms: int,
+    gone: bool = False,
+    heard: bool = False,
 ) -> Moved:
-    """The connection breaks: answers under way are lost, requests become late (or are
-    lost too, where the server is `gone`), and the client hears of it."""
+    """The connection breaks: answers under way are lost (or arrive first, where they are `heard`),
+    requests become late (or are lost too, where the server is `gone`), and the client hears of
+    it."""
     name, role = homes(system)[client]
     conn = current(system, world, client, server)
+    answers = world.wires.get(("r", client, server, conn), ()) if heard else ()
     wires = world.wires.remove(("r", client, server, conn))
     if gone:
         wires = wires.remove(("q", client, server, conn))
-    node = hear_break(world.nodes[name], role, (client, server), at_ms)
+    node = hear_break(world.nodes[name], role, (client, server), at_ms, answers)
     world = World(world.nodes.set(name, node), wires)
     return Moved(world, name, client, ConnectionLost(server, at_ms), None, what="break")
 
@@ -407,10 +424,26 @@ def _find_node(world: World, name: str) -> NodeState:
     return world.nodes[name]
 
 
-def _stop(system: System, world: World, name: str, power: bool) -> Moved:
-    """A stop: the node's memory is gone, and every connection to and from it breaks."""
+def list_answered(system: System, world: World, name: str) -> tuple[str, ...]:
+    """The clients to whom answers of a node's roles are under way, in alphabetical order."""
+    where = homes(system)
+    wires = (wire for wire in world.wires if wire[0] == "r" and where[wire[2]][0] == name)
+    return tuple(sorted({client for _, client, _, _ in wires if world.nodes[where[client][0]].up}))
+
+
+def _stop(
+    system: System, world: World, name: str, power: bool, answers: tuple[str, ...] = ()
+) -> Moved:
+    """A stop: the node's memory is gone, and every connection to and from it breaks. The clients
+    in `answers` still hear what it had answered them."""
     if not _find_node(world, name).up:
         raise ValueError(f"{name} cannot be stopped: it is not running")
+    under_way = list_answered(system, world, name)
+    if without := sorted(set(answers) - set(under_way)):
+        raise ValueError(
+            f"no answer of {name} to {' or '.join(without)} is under way; "
+            f"there are answers to: {', '.join(under_way) or 'nobody'}"
+        )
     mine = {role for role, (node, _) in homes(system).items() if node == name}
     old = world.nodes[name]
     wires = world.wires
@@ -421,7 +454,8 @@ def _stop(system: System, world: World, name: str, power: bool) -> Moved:
         if other != name and node.up:
             for client, server in node.conns:
                 if server in mine:
-                    world = _break(system, world, client, server, 0, gone=True).world
+                    heard = client in answers
+                    world = _break(system, world, client, server, 0, gone=True, heard=heard).world
     return Moved(world, name, name, None, None, what="power" if power else "stop")
 
 

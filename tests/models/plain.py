@@ -5,9 +5,13 @@ Slow, and written only from what a `Budget` promises; the explorer must reach th
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from mqlab.explore import Search
+from mqlab.kernel import CancelTimer, Send, SetTimer
 from mqlab.kernel.choice import Choice
-from mqlab.kernel.world import apply, initial, list_choices
+from mqlab.kernel.role import Reply
+from mqlab.kernel.world import apply, initial, list_answered, list_choices
 
 COUNTERS = {"kill": "kills", "power": "power_cuts", "break": "breaks", "fire": "timers"}
 
@@ -28,13 +32,15 @@ def find_same_worlds(system, budget):
     return search
 
 
-def reachable(system, budget):
-    """Every (world, what was spent) within the budget: a set."""
+def reachable(system, budget, every=False):
+    """Every (world, what was spent) within the budget: a set. `every`: whatever a node has answered
+    may arrive when it stops, also where a search leaves that out, because it is the same run with
+    the stop a little later."""
     first = (initial(system), (0, 0, 0, 0, ()))
     seen, todo = {first}, [first]
     while todo:
         world, spent = todo.pop()
-        for choice in choices(system, world, budget):
+        for choice in choices(system, world, budget, every):
             more = spend(system, budget, world, spent, choice)
             if more is not None:
                 new = (apply(system, world, choice)[-1].world, more)
@@ -44,29 +50,54 @@ def reachable(system, budget):
     return seen
 
 
-def choices(system, world, budget):
+def choices(system, world, budget, every):
     """Steps, faults, and both stopped inside."""
     for choice in list_choices(system, world):
-        yield from inside(system, world, budget, choice, apply(system, world, choice)[0].node)
+        node = apply(system, world, choice)[0].node
+        yield from inside(system, world, budget, choice, node, every)
     for name, node in world.nodes.items():
         if not node.up:
             if budget.may_restart(name):
-                yield from inside(system, world, budget, Choice("restart", name), name)
+                yield from inside(system, world, budget, Choice("restart", name), name, every)
             continue
         if budget.may_stop(name):
-            yield Choice("kill", name)
-            yield Choice("power", name)
+            for clients in subsets(list_answered(system, world, name) if every else ()):
+                yield Choice("kill", name, answers=clients)
+                yield Choice("power", name, answers=clients)
         for pair in node.conns:
             yield Choice("break", *pair)
 
 
-def inside(system, world, budget, choice, node):
+def inside(system, world, budget, choice, node, every):
     yield choice
-    stages = apply(system, world, choice)
-    effects = sum(m.stage is not None and m.stage.effect is not None for m in stages)
-    for done in range(1, effects if budget.may_stop(node) else 0):
-        yield choice.stop_after(done)
-        yield choice.stop_after(done, "power")
+    moved = apply(system, world, choice)
+    done = [m for m in moved if m.stage is not None and m.stage.effect is not None]
+    for many in range(1, len(done) if budget.may_stop(node) else 0):
+        after = done[many - 1].world
+        sent = [m.stage.wire for m in done[:many] if m.stage.wire in after.wires]
+        answered = {client for kind, client, *_ in sent if kind == "r"}
+        if every:
+            answered = list_answered(system, after, node)
+        elif all(dies(m.stage) for m in done[many:]):
+            answered = ()
+        for clients in subsets(sorted(answered)):
+            yield choice.stop_after(many, "kill", clients)
+            yield choice.stop_after(many, "power", clients)
+
+
+def subsets(clients):
+    return [some for many in range(len(clients) + 1) for some in combinations(clients, many)]
+
+
+def dies(stage):
+    """Whether nothing is left of an effect where its process stops at once."""
+    local = isinstance(stage.effect, Send) and stage.wire is None
+    return local or isinstance(stage.effect, (Reply, SetTimer, CancelTimer))
+
+
+def settled(worlds):
+    """Those in which no node has anything of its own to do."""
+    return {pair for pair in worlds if not any(node.inbox for node in pair[0].nodes.values())}
 
 
 def spend(system, budget, world, spent, choice):
