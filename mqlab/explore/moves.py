@@ -18,7 +18,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ..kernel.choice import Choice
-from ..kernel.role import CancelTimer, Caller, Event, Reply, Request, Response, Send, SetTimer
+from ..kernel.role import Caller, CancelTimer, Event, Reply, Request, Response, Send, SetTimer
 from ..kernel.system import System
 from ..kernel.world import (
     NodeState,

@@ -42,9 +42,7 @@ class Choice:
     how: str = "kill"
     answers: tuple[str, ...] = ()
 
-    def stop_after(
-        self, effects: int, how: str = "kill", answers: tuple[str, ...] = ()
-    ) -> Choice:
+    def stop_after(self, effects: int, how: str = "kill", answers: tuple[str, ...] = ()) -> Choice:
         return replace(self, stop=effects, how=how, answers=answers)
 
     def __str__(self) -> str:

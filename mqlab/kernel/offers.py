@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache, partial
 
 from .choice import Choice, parse
-from .role import Appended, AppendFailed, ConnectionLost, Effect
+from .role import Appended, AppendFailed, ConnectionLost, Effect, Response
 from .run import Run, put_in_words
-from .stops import describe_progress
+from .stops import describe_progress, join_names
 from .system import System
 from .text import NOTHING, Text, Words
 from .values import frozen
-from .world import Moved, Wire, World, apply, current, list_choices
+from .world import Moved, Wire, World, apply, current, list_answered, list_choices
 
 DELIVER = Words("{what} arrives from {src}", "收到 {src} 的 {what}")
 DELIVER_LATE = Words(
@@ -33,6 +33,9 @@ TIMER = Words("the timer “{name}” runs out", "定时器“{name}”到时")
 BREAK = Words("break the connection to {b}", "断开与 {b} 的连接")
 KILL = Words("kill {node}", "杀死 {node}")
 POWER = Words("cut {node}'s power", "切断 {node} 的电源")
+HEARD = Words(
+    "{what}; what it answered {clients} still arrives", "{what}；对 {clients} 的应答仍会到达"
+)
 RESTART = Words("restart {node}", "重启 {node}")
 
 
@@ -41,8 +44,9 @@ class Option:
     """Something that may happen now. `kind`: call, deliver, local, timer, break, kill,
     power or restart; `what`: the message, call or timer itself. `stops`: what of the step would
     have been done, for each number of effects after which its node may be killed
-    (`f"{choice} kill=1"`). `sent`: the fact that sent the message, 0 for none. `ends`: of a message
-    its sender and its receiver, of a connection its client and its server."""
+    (`f"{choice} kill=1"`), `answered`: whose answers would then be under way (`… answers=app`).
+    `sent`: the fact that sent the message, 0 for none. `ends`: of a message its sender and its
+    receiver, of a connection its client and its server."""
 
     choice: str
     label: Text
@@ -50,6 +54,7 @@ class Option:
     node: str
     what: Text = NOTHING
     stops: tuple[Text, ...] = ()
+    answered: tuple[tuple[str, ...], ...] = ()
     sent: int = 0
     ends: tuple[str, str] = ("", "")
 
@@ -63,7 +68,8 @@ class Option:
 class Gap:
     """A place in a run at which `node` might have died: after the fact number `after`. The first
     `keep` choices stay as they are, then comes `kill`, or `power` for a power cut; `progress`: what
-    of the step would have been done, nothing between two steps."""
+    of the step would have been done, nothing between two steps; `answered`: the clients to whom
+    its answers are under way then."""
 
     after: int
     node: str
@@ -71,12 +77,14 @@ class Gap:
     kill: str
     power: str
     progress: Text = NOTHING
+    answered: tuple[str, ...] = ()
 
 
 @frozen
 class Done:
     """A choice that was made: its step's node, role and effects (of a step that was stopped, or of
-    no step: none), the number of its first fact, and for each fact how many effects were done."""
+    no step: none), the number of its first fact, and for each fact how many effects were done, and
+    to which clients the node's answers were under way."""
 
     choice: str
     node: str
@@ -84,6 +92,7 @@ class Done:
     effects: tuple[Effect, ...] = ()
     first: int = 0
     progress: tuple[int, ...] = ()
+    answered: tuple[tuple[str, ...], ...] = ()
 
 
 Flights = Mapping[tuple[Wire, int], int]
@@ -95,17 +104,19 @@ def record_choice(run: Run, moved: list[Moved]) -> Done:
     start = run.counts[0] if run.counts else len(run.facts)
     before = sum(fact.step < run.steps for fact in run.facts[:start])
     progress: list[int] = []
+    answered: list[tuple[str, ...]] = []
     done, count = 0, before
     for move, now in zip(moved, run.counts, strict=True):
         done += _has_effect(move)
         progress += [done] * (now - count)
+        answered += [list_answered(run.system, move.world, move.node)] * (now - count)
         count = now
     stopped = parse(run.choices[-1]).stop >= 0 or moved[0].what not in ("step", "recover")
     effects = tuple(m.stage.effect for m in moved if m.stage is not None and m.stage.effect)
     name, role = (moved[0].node, moved[0].role) if moved else ("", "")
-    return Done(
-        run.choices[-1], name, role, () if stopped else effects, before + 1, tuple(progress)
-    )
+    made = () if stopped else effects
+    first, told = before + 1, (tuple(progress), tuple(answered))
+    return Done(run.choices[-1], name, role, made, first, *told)
 
 
 def find_flights(run: Run, moved: list[Moved]) -> dict[tuple[Wire, int], int]:
@@ -126,13 +137,15 @@ def list_gaps(system: System, done: tuple[Done, ...], kept: int) -> Iterator[Gap
             continue
         name = partial(system.name_effect, step.role)
         last = step.first + len(step.progress) - 1
-        for fact, effects in enumerate(step.progress, step.first):
+        points = zip(step.progress, step.answered, strict=True)
+        for fact, (effects, answered) in enumerate(points, step.first):
             if fact < last:
                 progress = describe_progress(step.effects, effects, name)
                 kill, power = (f"{step.choice} {how}={effects}" for how in ("kill", "power"))
-                yield Gap(fact, step.node, number, kill, power, progress)
+                yield Gap(fact, step.node, number, kill, power, progress, answered)
             elif number + 1 < len(done):
-                yield Gap(fact, step.node, number + 1, f"kill {step.node}", f"power {step.node}")
+                kill, power = f"kill {step.node}", f"power {step.node}"
+                yield Gap(fact, step.node, number + 1, kill, power, NOTHING, answered)
 
 
 def list_options(system: System, world: World, flights: Flights) -> tuple[Option, ...]:
@@ -142,12 +155,11 @@ def list_options(system: System, world: World, flights: Flights) -> tuple[Option
     for name, node in world.nodes.items():
         if not node.up:
             restart = Choice("restart", name)
-            stops = _stops(system, apply(system, world, restart))
+            stops, _ = _stops(system, apply(system, world, restart))
             label = RESTART(node=name)
             faults.append(Option(str(restart), label, "restart", name, stops=stops))
             continue
-        faults.append(Option(f"kill {name}", KILL(node=name), "kill", name))
-        faults.append(Option(f"power {name}", POWER(node=name), "power", name))
+        faults += _stopping(name, list_answered(system, world, name))
         for a, b in node.conns:
             broken = BREAK(b=b)
             faults.append(Option(f"break {a} {b}", broken, "break", name, ends=(a, b)))
@@ -174,7 +186,18 @@ def _option(system: System, world: World, choice: Choice, flights: Flights) -> O
             label, kind = TIMER(name=what), "timer"
         case _:
             label, kind = _own(event), "local"
-    return Option(str(choice), label, kind, node, what, _stops(system, moved), sent, ends)
+    stops, answered = _stops(system, moved)
+    return Option(str(choice), label, kind, node, what, stops, answered, sent, ends)
+
+
+def _stopping(name: str, answered: tuple[str, ...]) -> Iterator[Option]:
+    """The two ways in which a node stops, and each with its answers arriving, where it has any."""
+    for kind, words in (("kill", KILL), ("power", POWER)):
+        label = words(node=name)
+        yield Option(f"{kind} {name}", label, kind, name)
+        if answered:
+            heard = HEARD(what=label, clients=join_names(answered))
+            yield Option(f"{kind} {name} answers={','.join(answered)}", heard, kind, name)
 
 
 def find_sent(world: World, choice: Choice, flights: Flights) -> int:
@@ -185,11 +208,17 @@ def find_sent(world: World, choice: Choice, flights: Flights) -> int:
     return flights.get((wire, world.wires[wire][choice.index].corr), 0)
 
 
-def _stops(system: System, moved: list[Moved]) -> tuple[Text, ...]:
-    """What would have been done, after each number of effects."""
-    effects = tuple(m.stage.effect for m in moved if m.stage is not None and m.stage.effect)
+def _stops(
+    system: System, moved: list[Moved]
+) -> tuple[tuple[Text, ...], tuple[tuple[str, ...], ...]]:
+    """What would have been done, and whose answers would be under way, after each number of
+    effects."""
+    done = [m for m in moved if _has_effect(m)]
+    effects = tuple(m.stage.effect for m in done if m.stage is not None and m.stage.effect)
     name = partial(system.name_effect, moved[0].role)
-    return tuple(describe_progress(effects, done, name) for done in range(len(effects) + 1))
+    stops = tuple(describe_progress(effects, many, name) for many in range(len(effects) + 1))
+    answered = (list_answered(system, m.world, m.node) for m in (moved[0], *done))
+    return stops, tuple(answered)
 
 
 def _has_effect(move: Moved) -> bool:
@@ -206,4 +235,6 @@ def _own(event: object) -> Text:
             return REFUSED(log=log)
         case ConnectionLost(peer=peer):
             return NOTICES(peer=peer)
+        case Response(peer=peer, body=body):
+            return ANSWER(src=peer, what=put_in_words(body))
     return put_in_words(getattr(event, "body", type(event).__name__))

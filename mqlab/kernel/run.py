@@ -198,7 +198,7 @@ class Run:
     def _stopped(self, move: Moved) -> Fact:
         power = move.what == "power"
         name = partial(self.system.name_effect, move.role)
-        text = describe_stop(power, move.planned, move.done, name)
+        text = describe_stop(power, move.planned, move.done, name, move.answers)
         return new_fact(FactKind.POWER_CUT if power else FactKind.KILL, move.node, text)
 
     def _began(self, move: Moved, before: World) -> Iterable[Fact]:

@@ -16,6 +16,7 @@ from .values import frozen
 KILLED = Words("killed", "进程被杀")
 POWER_CUT = Words("power cut", "断电")
 STOPPED = Words("{how}: {told}", "{how}：{told}")
+ARRIVING = Words("what it answered {clients} still arrives", "对 {clients} 的应答仍会到达")
 
 
 @frozen
@@ -61,11 +62,27 @@ BORDER = re.compile("(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u4
 Naming = Callable[[Effect], Named | None]
 
 
-def describe_stop(power: bool, effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
-    """How a node stopped, and what of its step had been done (see `describe_progress`)."""
+def describe_stop(
+    power: bool,
+    effects: tuple[Effect, ...],
+    done: int,
+    name: Naming,
+    answers: tuple[str, ...] = (),
+) -> Text:
+    """How a node stopped, what of its step had been done (see `describe_progress`), and which
+    clients its answers still reach."""
     how = (POWER_CUT if power else KILLED)()
     progress = describe_progress(effects, done, name)
-    return STOPPED(how=how, told=progress) if progress.en else how
+    parts = [progress] if progress.en else []
+    if answers:
+        parts.append(ARRIVING(clients=join_names(answers)))
+    told = Text("; ".join(part.en for part in parts), "；".join(part.of("zh") for part in parts))
+    return STOPPED(how=how, told=told) if parts else how
+
+
+def join_names(names: tuple[str, ...]) -> Text:
+    """Names in a sentence."""
+    return Text(" and ".join(names), "、".join(names))
 
 
 def describe_progress(effects: tuple[Effect, ...], done: int, name: Naming) -> Text:

@@ -137,8 +137,9 @@ def hear_break(
 ) -> NodeState:
     """The node after a connection of its client broke: it hears so, if it is up, and what it
     sends next goes over a new one. `answers`: what reaches it before it hears of the break."""
-    mail = (Response(pair[1], note.corr, note.body) for note in answers)
-    inbox = (*node.inbox, *((role, event) for event in (*mail, ConnectionLost(pair[1], at_ms))))
+    mail = [Response(pair[1], note.corr, note.body) for note in answers]
+    events: tuple[Event, ...] = (*mail, ConnectionLost(pair[1], at_ms))
+    inbox = (*node.inbox, *((role, event) for event in events))
     conns = node.conns.set(pair, node.conns.get(pair, 0) + 1)
     return replace(node, conns=conns, inbox=inbox if node.up else ())
 
@@ -203,6 +204,7 @@ class Moved(NamedTuple):
     late: bool = False
     done: int = 0  # of a stop inside a step: effects done,
     planned: tuple[Effect, ...] = ()  # and the effects the whole step would have had
+    answers: tuple[str, ...] = ()  # of a stop: the clients whom its answers still reach
 
 
 @cache
@@ -456,7 +458,8 @@ def _stop(
                 if server in mine:
                     heard = client in answers
                     world = _break(system, world, client, server, 0, gone=True, heard=heard).world
-    return Moved(world, name, name, None, None, what="power" if power else "stop")
+    what = "power" if power else "stop"
+    return Moved(world, name, name, None, None, what, answers=answers)
 
 
 def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:

@@ -21,6 +21,8 @@ message or a step is armed before the first line runs, wherever it stands:
     kill NODE when=KIND#N after=K     in the step (or the recovery) that emits its N-th KIND,
                                       after K effects
     power-cut NODE when=…             the same, and what was not flushed is lost
+    kill NODE … answers=CLIENT        what NODE has answered CLIENT and is under way still arrives;
+                                      without it, it is lost
 
 MESSAGE is `from→to Kind#n` (the n-th Kind from one to the other), or `from→to ⇒Kind#n` for
 the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`

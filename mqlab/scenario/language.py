@@ -48,7 +48,8 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class Line:
     """One command. `message` for hold, release, lose, late; `kind`, `n`, `after` for a
-    stop inside a step; `words` for the rest."""
+    stop inside a step; `answers`: the clients whom answers of a node that stops still reach;
+    `words` for the rest."""
 
     number: int
     command: str
@@ -57,6 +58,7 @@ class Line:
     kind: str = ""
     n: int = 1
     after: int = 0
+    answers: tuple[str, ...] = ()
 
     @property
     def armed(self) -> bool:
@@ -171,16 +173,20 @@ def _line(number: int, command: str, rest: str) -> Line:
 def _stop(number: int, command: str, words: tuple[str, ...]) -> Line:
     node, *options = words
     kind, n, after = "", 1, 0
+    answers: tuple[str, ...] = ()
     for option in options:
         if m := _WHEN.match(option):
             kind, n = m[2] + ("Response" if m[1] else ""), int(m[3] or 1)
         elif option.startswith("after=") and option[6:].isdigit():
             after = int(option[6:])
+        elif option.startswith("answers=") and option[8:]:
+            answers = tuple(sorted({*filter(None, option[8:].split(","))}))
         else:
             raise ScenarioError(
-                f"line {number}: expected `{command} NODE when=Kind#n after=K`, not {option!r}"
+                f"line {number}: expected `{command} NODE when=Kind#n after=K answers=CLIENT`, "
+                f"not {option!r}"
             )
-    return Line(number, command, (node,), kind=kind, n=n, after=after)
+    return Line(number, command, (node,), kind=kind, n=n, after=after, answers=answers)
 
 
 def system_of(line: str, registry: Registry) -> System:

@@ -75,7 +75,8 @@ class _Driver:
             case "release":
                 self._release(line)
             case "kill" | "power-cut" if not line.kind:
-                self._do(Choice("kill" if line.command == "kill" else "power", line.words[0]))
+                how = "kill" if line.command == "kill" else "power"
+                self._do(Choice(how, line.words[0], answers=line.answers))
             case "restart":
                 restart = parse(f"restart {' '.join(line.words)}")
                 self._do(restart if restart.stop >= 0 else self._stopped(restart))
@@ -193,7 +194,7 @@ class _Driver:
             if before < armed.n <= before + counts[armed.kind]:
                 self.armed.remove(armed)
                 how = "kill" if armed.command == "kill" else "power"
-                return choice.stop_after(armed.after, how)
+                return choice.stop_after(armed.after, how, armed.answers)
         return choice
 
     # -- doing and noticing --------------------------------------------------------------

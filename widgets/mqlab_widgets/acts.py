@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mqlab.kernel.offers import Gap, Option
+from mqlab.kernel.offers import HEARD, Gap, Option
+from mqlab.kernel.stops import join_names
 from mqlab.kernel.text import Lang, Text, Words
 
 FAULTS = ("kill", "power", "break")
@@ -50,14 +51,21 @@ def list_nodes(options: Sequence[Option], names: Names, lang: Lang) -> list[dict
     return [group for group in groups.values() if group["steps"] or group["faults"]]
 
 
-def list_stops(option: Option, lang: Lang) -> Iterator[Item]:
-    """Each moment of a step at which its node may be killed; what says the same is said once."""
-    last = ""
+def list_stops(option: Option, lang: Lang, inside: bool = False) -> Iterator[Item]:
+    """Each moment of a step at which its node may be killed; what says the same is said once. Where
+    it has answered by then, the answer may be lost or arrive. `inside`: only between two effects."""
+    moments: list[tuple[int, Text]] = []
     for k, progress in enumerate(option.stops):
-        label = (progress if progress.en else AFTER(k=k, n=option.effects)).of(lang)
-        if label != last:
-            yield {"choice": f"{option.choice} kill={k}", "label": label}
-        last = label
+        told = progress if progress.en else AFTER(k=k, n=option.effects)
+        if not moments or told != moments[-1][1]:
+            moments.append((k, told))
+    for k, told in moments[1:-1] if inside else moments:
+        choice = f"{option.choice} kill={k}"
+        yield {"choice": choice, "label": told.of(lang)}
+        answered = option.answered[k] if k < len(option.answered) else ()
+        if answered:
+            heard = HEARD(what=told, clients=join_names(answered))
+            yield {"choice": f"{choice} answers={','.join(answered)}", "label": heard.of(lang)}
 
 
 def list_spots(
@@ -93,7 +101,7 @@ def _step(option: Option, names: Names, lang: Lang) -> list[Item]:
     """A step, and the same step with a death between two of its effects."""
     items = [_item(option.choice, option.label.of(lang), option.kind)]
     node = names.get(option.node, option.node)
-    for stop in list(list_stops(option, lang))[1:-1]:
+    for stop in list_stops(option, lang, inside=True):
         label = DYING(node=node, told=stop["label"]).of(lang)
         items.append(_item(stop["choice"], label, "kill"))
     return items
@@ -121,10 +129,14 @@ def _message(
 def _gap(gap: Gap, names: Names, lang: Lang) -> dict[str, Any]:
     node = names.get(gap.node, gap.node)
     progress = gap.progress if gap.progress.en else BETWEEN
-    items = [
-        {"keep": gap.keep, **_item(choice, words(node=node, told=progress).of(lang), kind)}
-        for choice, words, kind in ((gap.kill, KILL, "kill"), (gap.power, POWER, "power"))
-    ]
+    items = []
+    for choice, words, kind in ((gap.kill, KILL, "kill"), (gap.power, POWER, "power")):
+        label = words(node=node, told=progress)
+        items.append({"keep": gap.keep, **_item(choice, label.of(lang), kind)})
+        if gap.answered:
+            heard = HEARD(what=label, clients=join_names(gap.answered)).of(lang)
+            arriving = f"{choice} answers={','.join(gap.answered)}"
+            items.append({"keep": gap.keep, **_item(arriving, heard, kind)})
     spot = {"kind": "gap", "lane": gap.node, "at": gap.after, "key": f"gap {gap.after}"}
     return {**spot, "title": HERE(node=node).of(lang), "items": items}
 

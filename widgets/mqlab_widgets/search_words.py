@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from mqlab.explore import Budget
 from mqlab.kernel.choice import Choice
+from mqlab.kernel.offers import HEARD
+from mqlab.kernel.stops import join_names
 from mqlab.kernel.system import System
 from mqlab.kernel.text import Lang, Text, Words
 from mqlab.kernel.world import initial
@@ -135,6 +137,9 @@ def describe_choice(choice: Choice, names: Names, lang: Lang) -> str:
     if choice.stop >= 0:
         who = b if choice.kind == "request" else a
         what = INSIDE[choice.how](what=what, who=who, n=choice.stop)
+    if choice.answers:
+        clients = join_names(tuple(names.get(name, name) for name in choice.answers))
+        what = HEARD(what=what, clients=clients)
     return what.of(lang)
 
 
