@@ -10,7 +10,7 @@ from ...kafka.errors import Error
 from ...kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ...kafka.picture.view import View, read_world
 from ...kafka.states import COMPLETED, PREPARED, TxnState
-from ...kernel import Run, Text, Words
+from ...kernel import Run, Text, Words, parse
 from .sittings import TC, BuildSystem
 
 
@@ -25,6 +25,11 @@ class Evidence:
     @property
     def killed(self) -> bool:
         return any("kill" in str(one) for one in self.run.choices)
+
+    @property
+    def answered_first(self) -> bool:
+        """Whether an answer has arrived whose step was not done to its end."""
+        return any(parse(one).answers for one in self.run.choices)
 
     @property
     def timed(self) -> bool:
@@ -336,9 +341,18 @@ HAD_ALONE = Words(
 )
 
 
+TOO_SOON = Words(
+    "the answer had left when the coordinator was killed, and the log says {state}: the decision was "
+    "still to be written. Answer when `Appended` came",
+    "协调者被杀时应答已经发出，日志里却是 {state}：决定还没有写入。收到 `Appended` 再应答",
+)
+
+
 def _explain_promise(evidence: Evidence) -> Text:
     if evidence.moved:
         return HAD_ALONE(state=evidence.last.state if evidence.last else Text("none", "无"))
+    if evidence.answered_first:
+        return TOO_SOON(state=evidence.entries[-1].state)
     return KEPT(state=evidence.entries[-1].state)
 
 

@@ -178,11 +178,13 @@ UNREACHED = ("told", "commits", "read back")
 OLD = "off=epoch_bump"
 OLDER = "client=legacy"  # librdkafka's requests, on a cluster of today
 KILL = Budget(kills=1, killable=COORDINATOR, retries=1)
+LAST = Budget(kills=1, killable=COORDINATOR, restartable=())  # who is killed does not come back
 SITTINGS: dict[int, tuple[Trial, ...]] = {
     1: (
         Trial("one after the other", f"{OLD} {TWO}", Budget(retries=1), PLAIN),
         Trial("two at once", f"{OLD} {BOTH}", Budget(retries=1), PLAIN),
         Trial("abort, then commit", f"{OLD} partitions=1 {ABORT}", Budget(retries=1), PLAIN),
+        Trial("a last answer", f"{OLD} partitions=1 {ONE}", LAST, (*PLAIN, "delivered")),
     ),
     2: (
         Trial("a kill", f"{OLD} partitions=1 {ONE}", KILL, PLAIN),

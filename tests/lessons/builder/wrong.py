@@ -73,6 +73,16 @@ BUMP = "return replace(entry, state=PREPARE[commit], epoch=entry.epoch + 1)"
 
 WRONG = (
     Wrong(
+        "the answer may leave before the record",
+        1,
+        "a last answer",
+        "the answer had left when the coordinator was killed, and the log says Ongoing",
+        PENDING,
+        "first = (Reply(caller, answer),) if caller else ()\n"
+        "        pending = self.pending.set(key, Pending(new, None, None))\n"
+        "        return replace(self, pending=pending), (*first, record)",
+    ),
+    Wrong(
         "two requests never overlap",
         1,
         "two at once",
