@@ -72,6 +72,8 @@ _WORDS = ("call", "fire", "break", "lose", "kill", "power", "restart")
 
 def parse(text: str) -> Choice:
     """The choice a line stands for; ValueError says what was expected."""
+    if text.startswith("run ") and len(words := text.split(maxsplit=2)) == 3:
+        return Choice("run", words[1], words[2])  # a call may hold any of the words below
     if arriving := _ANSWERS.fullmatch(text):
         choice = parse(arriving["stop"])
         if choice.stop < 0 and choice.kind not in ("kill", "power"):
@@ -85,8 +87,6 @@ def parse(text: str) -> Choice:
     if re.fullmatch(r"\S+\.", text):
         return Choice("local", text[:-1])
     words = text.split()
-    if len(words) > 2 and words[0] == "run":
-        return Choice("run", words[1], text.split(maxsplit=2)[2])
     if len(words) > 1 and words[0] == "fire":
         return Choice("fire", words[1], " ".join(words[2:]))
     if len(words) in (2, 3) and words[0] in _WORDS:

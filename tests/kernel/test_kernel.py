@@ -112,7 +112,8 @@ def test_a_log_is_read_by_offset_and_cut_back():
     "text",
     ["call app", "app>tc", "app<tc", "app>tc#1", "tc.", "fire tc", "fire tc timeout app",
      "break app tc", "lose app>tc", "kill tc", "power tc", "restart tc", "app>tc kill=2",
-     "tc. power=1", "run app init; begin", "a>b+3", "a>b#2+1",
+     "tc. power=1", "run app init; begin", "a>b+3", "a>b#2+1", "kill tc answers=app",
+     "app>tc kill=2 answers=app,pay", "run app send orders-0 kill=1; send orders-0 answers=app",
      "orders-0@1>orders-0@2"],
 )  # fmt: skip
 def test_a_choice_is_one_line_of_text(text):
@@ -127,6 +128,8 @@ def test_a_replica_is_no_place_in_a_queue():
 def test_what_is_no_choice_is_refused_with_advice():
     with pytest.raises(ValueError, match="expected `call NODE`"):
         parse("do something")
+    with pytest.raises(ValueError, match="of a node that stops"):
+        parse("app>store answers=app")
     with pytest.raises(ValueError, match="nothing is under way from app to store"):
         replay(ONE, ["app>store"])
     with pytest.raises(ValueError, match="not running"):

@@ -118,3 +118,21 @@ def test_what_was_given_has_no_gaps() -> None:
     play.do("store>mirror")
     play.do("kill app")
     assert {gap.keep for gap in play.gaps()} <= {3, 4}
+
+
+def test_a_death_is_offered_with_the_answer_lost_and_with_the_answer_arriving() -> None:
+    play = Play(ONE)
+    for choice in FIRST[:2]:
+        play.do(choice)
+    (step,) = [option for option in play.options() if option.choice == "store."]
+    assert step.answered == ((), ("app",), ("app",))
+    play.do("store.")
+    deaths = {one.choice: str(one.label) for one in play.options() if one.kind in ("kill", "power")}
+    assert deaths["kill store answers=app"] == "kill store; what it answered app still arrives"
+    assert "power store answers=app" in deaths and "kill app answers=app" not in deaths
+    gaps = {(gap.after, gap.kill): gap.answered for gap in play.gaps()}
+    assert ("app",) in gaps.values() and () in gaps.values()
+    (after, kill), answered = next(item for item in gaps.items() if item[1])
+    play.branch(next(g.keep for g in play.gaps() if g.after == after), f"{kill} answers=app")
+    play.go_on()
+    assert play.trace.choices[-1] == "app." and "keep a: ok @0" in play.trace.narrate()

@@ -30,6 +30,38 @@ def test_the_line_kills_where_its_words_say(kill):
     assert (fact.node, fact.text) == (kill.node, kill.text)
 
 
+def test_an_answer_that_had_left_is_lost_or_arrives_as_the_line_says():
+    killed = "kill store when=⇒Keep after=1"
+    lost, arrives = run(killed), run(f"{killed} answers=app")
+    (fact,) = [fact for fact in arrives.trace if fact.text.en.startswith("killed")]
+    assert fact.text.en.endswith("; what it answered app still arrives")
+    assert fact.text.zh.endswith("；对 app 的应答仍会到达")
+    assert lost.world.nodes["app"].app.results == ()
+    assert [str(one) for one in arrives.world.nodes["app"].app.results] == ["keep a: ok @0"]
+
+
+def test_what_was_held_back_arrives_after_the_kill():
+    text = (
+        "system toy\nrun app: keep a\nhold app->store =>Keep\nkill store answers=app\n"
+        "release app->store =>Keep\n"
+    )
+    told = perform(parse_script(text), system_of("toy", {"toy": Toy})).trace.narrate()
+    assert told.index("killed") < told.index("keep a: ok @0")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("kill store answers=app", "no answer of store to app is under way; there are answers to: nobody"),
+        ("kill store answers=", "answers=CLIENT"),
+        ("power-cut store answers=nobody", "no answer of store to nobody"),
+    ],
+)  # fmt: skip
+def test_where_there_is_no_answer_the_line_is_refused(line, says):
+    with pytest.raises(ValueError, match=says):
+        perform(parse_script(f"system toy\n{line}\n"), system_of("toy", {"toy": Toy}))
+
+
 def test_nodes_can_be_named_and_must_be_there():
     assert {kill.node for kill in find_kills(run(), ["store"])} == {"store"}
     with pytest.raises(KeyError):
