@@ -132,7 +132,7 @@ def test_a_death_is_offered_with_the_answer_lost_and_with_the_answer_arriving() 
     assert "power store answers=app" in deaths and "kill app answers=app" not in deaths
     gaps = {(gap.after, gap.kill): gap.answered for gap in play.gaps()}
     assert ("app",) in gaps.values() and () in gaps.values()
-    (after, kill), answered = next(item for item in gaps.items() if item[1])
+    after, kill = next(place for place, answered in gaps.items() if answered)
     play.branch(next(g.keep for g in play.gaps() if g.after == after), f"{kill} answers=app")
     play.go_on()
     assert play.trace.choices[-1] == "app." and "keep a: ok @0" in play.trace.narrate()

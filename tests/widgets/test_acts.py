@@ -87,13 +87,15 @@ def test_a_gap_leads_to_the_death_exactly_there() -> None:
         spot for spot in spots(made, "gap").values()
         if "1 of 2 markers had left" in spot["items"][0]["label"]
     )  # fmt: skip
-    kill, power = first["items"]
+    kill, heard, power, _ = first["items"]  # its answer to EndTxn is under way
     assert kill["label"] == "kill coordinator here: 1 of 2 markers had left"
     made._asked(None, {"type": "do", "keep": kill["keep"], "choice": kill["choice"]}, None)
     assert shown(made)["meta"]["facts"][-1]["line"].endswith("killed: 1 of 2 markers had left")
     assert len(made.play.trace) == first["at"] + 1
     made._asked(None, {"type": "do", "keep": power["keep"], "choice": power["choice"]}, None)
     assert "power cut" in shown(made)["meta"]["facts"][-1]["line"]
+    made._asked(None, {"type": "do", "keep": heard["keep"], "choice": heard["choice"]}, None)
+    assert shown(made)["meta"]["facts"][-1]["line"].endswith("what it answered app still arrives")
 
 
 # ---- in Chromium -----------------------------------------------------------------------
@@ -221,7 +223,8 @@ def test_a_gap_is_clicked_and_the_node_dies_there(page: Any) -> None:
     gap = next(s for s in spots(made, "gap").values() if "1 of 2 markers" in s["items"][0]["label"])
     at = [s["key"] for s in made.ui["spots"] if s["kind"] == "gap"].index(gap["key"])
     page.locator(".spot.gap").nth(at).click()
-    page.get_by_role("menuitem", name="kill coordinator here: 1 of 2 markers had left").click()
+    death = "kill coordinator here: 1 of 2 markers had left"
+    page.get_by_role("menuitem", name=death, exact=True).click()
     step(page, gap["at"] + 1)
     assert "1 of 2 markers had left" in page.inner_text(".say .line")
 
