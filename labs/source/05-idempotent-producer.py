@@ -66,7 +66,7 @@ from mqlab.lessons.kafka.lab05 import (
 # missing although the order service was told that it is stored. *Money* adds it up.
 
 # %% [markdown] lang="zh"
-# ## 引子：两个订单付了款，财务入几笔付款？
+# ## 引子：两个订单付了款，会计入几笔付款？
 #
 # 礼品店有两位顾客付款：订单 580538 付 £316.78，订单 580539 付 £310.73。商店的订单服务把两笔付款发到主题 `payments`，每笔付款都以订单号为名。这个实验里没有事务，所以六个阶段（预留、写入、决定、公布决定、变为可见、遗忘）只剩下一个：**写入**。分区的 leader 存下了两笔付款，但它对 `580539` 的应答随着连接断开而丢失。订单服务的做法和所有客户端一样：重新连接，把 `580539` 再发一次。
 #
@@ -185,8 +185,9 @@ check(PRODUCE, order)
 # ## What you know now
 #
 # A retry is recognised by its sender and its numbers, in one partition, and it is answered as a success.
-# A message that the *application* sends twice is new. Only a transaction, with an id that outlives the
-# session, covers that too.
+# A message that the *application* sends twice is new. A transaction helps while it is open: its id outlives
+# the session, so what a killed producer left open is aborted before it sends again. A transaction that *has
+# committed* and is sent again is stored again. A consumer that stores payments by their number notices both.
 #
 # The short way ends here. The parts below go deeper; 6 of the 10 points are there. The next lab asks
 # what a commit does, and in which order: [lab 06](06-coordinator.ipynb).
@@ -194,7 +195,7 @@ check(PRODUCE, order)
 # %% [markdown] lang="zh"
 # ## 现在你知道了什么
 #
-# 重试靠发送者和编号来识别，只在一个分区之内有效，得到的应答是成功。*应用*自己发两次的消息则是新消息；只有事务才管得了这种情况，因为它的 ID 比会话更长久。
+# 重试靠发送者和编号来识别，只在一个分区之内有效，得到的应答是成功。*应用*自己发两次的消息则是新消息。事务还没有结束时管用：它的 ID 比会话更长久，被杀的生产者留下的事务会先中止，然后才重发。*已经提交*的事务再发一次，就会再存一次。按编号保存付款的消费者，两种情况都认得出来。
 #
 # 短路线到此结束。下面的部分继续深入；10 分中有 6 分在那里。下一个实验要问提交做了哪些事、按什么顺序做：[实验 06](06-coordinator.ipynb)。
 
@@ -402,7 +403,7 @@ Predict("05-new-session", trace=restarted, step=first(restarted, "killed"))
 # to two partitions: how often is it counted?
 
 # %% [markdown] lang="zh"
-# 还有两个试验。订单服务的两个实例 `north` 和 `south` 向两个分区发送：leader 的表里会有几行？一个订单服务把*同一笔*付款发到两个分区：财务入几次？
+# 还有两个试验。订单服务的两个实例 `north` 和 `south` 向两个分区发送：leader 的表里会有几行？一个订单服务把*同一笔*付款发到两个分区：会计入几次？
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 streams = scenario("""
@@ -500,22 +501,22 @@ for client, settings in [
 # again and sends everything again. Now no batch looks like a duplicate any more. That is why a client with six
 # refuses to be built.
 #
-# With Java, idempotence is **on** by default since 3.0 (truly since 3.0.1, 3.1.1 and 3.2.0; before, a bug
-# kept it off). A setting that contradicts it wins: with `acks=1` or `retries=0` alone it is switched off,
+# With Java, idempotence is **on** by default since 3.0.1, 3.1.1 and 3.2.0. It was meant for 3.0 (KIP-679), but
+# a bug kept it off (KAFKA-13598). A setting that contradicts it wins: with `acks=1` or `retries=0` alone it is switched off,
 # and the only sign is a line in a log file. A program that asks for both gets an exception. The clients
 # built on librdkafka (Python's confluent-kafka, Go's, C#'s and Node's) leave it **off** unless one asks for
 # it. Try more: `print(construct_producer("java", retries=0))`.
 #
-# Older Java clients were worse. From 2.1 to 3.0 a producer sent again and duplicated unless told otherwise.
+# Older Java clients were worse. From 2.1 on, until idempotence was the default, a producer sent again and duplicated unless told otherwise.
 # Before 2.1 it did not repeat at all (`retries` was 0), and a lost request was a lost message. Until 3.0
 # it waited for one copy only (`acks=1`), so even an acknowledged message could be lost with its leader.
 
 # %% [markdown] lang="zh"
 # 五个全都认出来了。换成六个，第一个就已经被挤出了记忆。它再来时因乱序遭到拒绝，生产者由此断定自己的编号序列断了。于是它把 epoch 升高，从 0 重新计数，再把全部批次重发一遍。这样一来，哪个批次看上去都不像是重复的了。所以，如果配置成六，客户端会拒绝创建。
 #
-# Java 客户端从 3.0 起默认**开启**幂等（真正做到是在 3.0.1、3.1.1 和 3.2.0；之前有个 bug 让它一直关着）。与它矛盾的配置优先：只写 `acks=1` 或 `retries=0`，幂等就关掉了，唯一的迹象是日志文件里的一行。程序如果两样都明确要求，就会得到异常。以 librdkafka 为基础的客户端（Python 的 confluent-kafka，还有 Go、C# 和 Node 的）则默认**关闭**，除非你主动打开。还可以试试 `print(construct_producer("java", retries=0))`。
+# Java 客户端从 3.0.1、3.1.1 和 3.2.0 起默认**开启**幂等。本来 3.0 就该如此（KIP-679），但有个 bug 让它一直关着（KAFKA-13598）。与它矛盾的配置优先：只写 `acks=1` 或 `retries=0`，幂等就关掉了，唯一的迹象是日志文件里的一行。程序如果两样都明确要求，就会得到异常。以 librdkafka 为基础的客户端（Python 的 confluent-kafka，还有 Go、C# 和 Node 的）则默认**关闭**，除非你主动打开。还可以试试 `print(construct_producer("java", retries=0))`。
 #
-# 更早的 Java 客户端更糟。从 2.1 到 3.0，除非另行配置，生产者会重发，也就会重复。2.1 之前它根本不重发（`retries` 是 0），请求丢了，消息就丢了。3.0 之前，它只等一个副本写下（`acks=1`），所以就算消息得到了确认，也可能随 leader 一起丢失。
+# 更早的 Java 客户端更糟。从 2.1 起，到默认幂等之前，除非另行配置，生产者会重发，也就会重复。2.1 之前它根本不重发（`retries` 是 0），请求丢了，消息就丢了。3.0 之前，它只等一个副本写下（`acks=1`），所以就算消息得到了确认，也可能随 leader 一起丢失。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which is the shortest run that duplicates?
@@ -694,7 +695,7 @@ print(lose_an_answer(idempotent=True))
 # %% [markdown]
 # | belief | what is true | seen in |
 # |---|---|---|
-# | Kafka is at-least-once by default, a retry duplicates | Java: idempotent since 3.0; librdkafka: only if asked | Hook, under way |
+# | Kafka is at-least-once by default, a retry duplicates | Java: idempotent since 3.0.1, 3.1.1 and 3.2.0; librdkafka: only if asked | Hook, under way |
 # | an idempotent producer never duplicates | one session, one partition; a second send is new | whose memory |
 # | an idempotent producer loses nothing that was acknowledged | a power cut can take it, and nobody is told | how long |
 # | new ≤ old is a duplicate and is dropped | exactly one of the last five; answered ok; else refused | compare |
@@ -709,7 +710,7 @@ print(lose_an_answer(idempotent=True))
 # %% [markdown] lang="zh"
 # | 想法 | 事实 | 见于 |
 # |---|---|---|
-# | Kafka 默认是至少一次，重试就会重复 | Java：从 3.0 起幂等；librdkafka：要主动打开 | 引子、同时在途 |
+# | Kafka 默认是至少一次，重试就会重复 | Java：从 3.0.1、3.1.1 和 3.2.0 起幂等；librdkafka：要主动打开 | 引子、同时在途 |
 # | 幂等生产者绝不会重复 | 只管一个会话、一个分区；再发一次就是新消息 | 谁的记忆 |
 # | 得到确认的消息，幂等生产者一条也不会丢 | 断电可能让它消失，而且谁也不会得到通知 | 记住多久 |
 # | new ≤ old 就是重复，丢弃 | 必须与最近五个批次之一完全相同，应答 ok；否则拒绝 | 比较什么 |

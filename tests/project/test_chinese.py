@@ -19,7 +19,7 @@ from mqlab.scenario import parse_script
 from mqlab.scenario.golden import split_blocks
 from mqlab.site.first import cut_first
 
-from .chinese import ENGLISH, compare
+from .chinese import CJK, ENGLISH, compare
 from .sources import list_committed
 
 ROOT = Path(__file__).parents[2]
@@ -171,6 +171,27 @@ def test_an_answer_to_a_request_has_one_name_in_chinese():
         if path != here and re.search("答复|响应", line)
     ]
     assert len(said) > 500 and wrong == []
+
+
+#: 会计 as a word was replaced inside 会 + 计入; and a word three times in a row
+SLIPS = re.compile(rf"财务[入数两]|([{CJK}]{{2,4}})\1\1")
+
+
+def test_no_word_was_replaced_inside_others():
+    """财务 is a department: it is not in 会计入 (will be counted) nor in 会计数 (will count)."""
+    wrong = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in list_committed()
+        if path.suffix in (".py", ".toml", ".scn", ".md", ".ipynb") and path != Path(__file__)
+        for match in SLIPS.finditer(path.read_text("utf-8"))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("text", ["580538 财务入几次？", "都财务数", "没有什么财务两次", "假设假设假设"])
+def test_the_slips_are_found(text):
+    assert SLIPS.search(text)
+    assert not SLIPS.search("会计入两次，财务汇总，一步一步")
 
 
 def test_the_first_picture_says_the_same_in_chinese():
