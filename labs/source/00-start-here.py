@@ -96,7 +96,7 @@ Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 # | an arrow | → | a message has left; `Produce` carries a record |
 # | a dashed arrow | ⇒ | an answer has left |
 # | an arrow of dots and dashes | ⇥ | a message arrives although its sender is gone |
-# | a filled block | ▮ | a record is in the log of this process, on its disk; `@0` is its place there, the *offset* |
+# | a filled block | ▮ | a record was written to the log of this process, where a restart finds it; a power cut may still take it; `@0` is its place there, the *offset* |
 # | a hollow diamond | ⇨ | the process has changed something in its memory, here how far one may read |
 # | a red cross | ✗ | a process was killed, or a connection broke |
 # | a hollow circle | ↻ | a process was started again and has recovered what it knows from its disk |
@@ -118,7 +118,7 @@ Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 # | 箭头 | → | 发出一条消息；`Produce` 携带一条记录 |
 # | 虚线箭头 | ⇒ | 发出一个应答 |
 # | 点划线箭头 | ⇥ | 消息到达时，发送它的进程已经不在了 |
-# | 实心块 | ▮ | 一条记录已在这个进程的日志里，也就是在它的磁盘上；`@0` 是记录在日志里的位置，即*偏移量*（offset） |
+# | 实心块 | ▮ | 一条记录已写入这个进程的日志，重启后还能找到，断电则仍可能丢失；`@0` 是记录在日志里的位置，即*偏移量*（offset） |
 # | 空心菱形 | ⇨ | 进程的内存有了变化，这里变的是“可以读到哪里” |
 # | 红叉 | ✗ | 进程被杀，或连接断开 |
 # | 空心圆 | ↻ | 进程重新启动，从磁盘恢复了它所知道的事 |
@@ -776,7 +776,7 @@ timeline()
 # | 447 | 2.5 | one producer per process: the group's generation keeps out a replaced worker | 08 |
 # | 588 | 2.7 | a transaction that timed out can be aborted by its producer, which then goes on | 06 |
 # | 664 | 3.0 | tools that find hanging transactions and abort them | 06 |
-# | 679 | 3.0 | idempotence and `acks=all` are the Java producer's defaults | 05 |
+# | 679 | 3.0 | `acks=all` and, from 3.0.1, 3.1.1 and 3.2.0, idempotence are the Java producer's defaults | 05 |
 # | 890 | 3.6, 4.0 | a leader verifies a transaction with the coordinator; an epoch per transaction (`transaction.version` 2) | 06 |
 # | 939 | not yet | Kafka takes part in another system's two-phase commit; its client API has been taken out again before each release from 4.1 to 4.4 | – |
 #
@@ -794,7 +794,7 @@ timeline()
 # | 447 | 2.5 | 每个进程一个生产者：靠消费者组的代（generation）把已被替换的工作进程挡在外面 | 08 |
 # | 588 | 2.7 | 超时的事务可以由它的生产者中止，生产者随后继续工作 | 06 |
 # | 664 | 3.0 | 查找并中止悬挂事务的工具 | 06 |
-# | 679 | 3.0 | Java 生产者默认开启幂等和 `acks=all` | 05 |
+# | 679 | 3.0 | Java 生产者默认 `acks=all`；从 3.0.1、3.1.1 和 3.2.0 起默认幂等 | 05 |
 # | 890 | 3.6、4.0 | leader 向协调者核实事务；每个事务一个 epoch（`transaction.version` 2） | 06 |
 # | 939 | 尚未 | 让 Kafka 参与别的系统的两阶段提交；从 4.1 到 4.4，它的客户端 API 每次都在发布之前又撤掉了 | – |
 #

@@ -674,7 +674,7 @@ print("Kafka's log holds:", *(cell.label for cell in kafka.snapshot(-1).logs[0].
 # |---|---|---|
 # | RabbitMQ | at least once with publisher confirms, else at most once | ack after counting: at least once; automatic ack: at most once |
 # | RocketMQ | at least once: its producer may send twice, and nothing recognises it | at least once; consumers must be idempotent |
-# | Kafka | stored once within a producer's session (the default of the Java client since 3.0) | at least once; exactly once where what is saved is in Kafka too, in one transaction |
+# | Kafka | stored once within a producer's session (the default of the Java client since 3.0.1, 3.1.1 and 3.2.0) | at least once; exactly once where what is saved is in Kafka too, in one transaction |
 # | Pulsar | stored once where deduplication is switched on | at least once; exactly once in one transaction, within Pulsar |
 #
 # None of them covers the books of *this* lab, which are a database of your own.
@@ -684,7 +684,7 @@ print("Kafka's log holds:", *(cell.label for cell in kafka.snapshot(-1).logs[0].
 # |---|---|---|
 # | RabbitMQ | 打开发布者确认（publisher confirms）时至少一次，否则至多一次 | 记账之后再 ack：至少一次；自动 ack：至多一次 |
 # | RocketMQ | 至少一次：生产者可能发两次，没有哪一方会识别出来 | 至少一次；消费者必须幂等 |
-# | Kafka | 在生产者的一个会话之内只保存一次（Java 客户端从 3.0 起默认如此） | 至少一次；如果保存的地方也在 Kafka 里，并在同一个事务中，则精确一次 |
+# | Kafka | 在生产者的一个会话之内只保存一次（Java 客户端从 3.0.1、3.1.1 和 3.2.0 起默认如此） | 至少一次；如果保存的地方也在 Kafka 里，并在同一个事务中，则精确一次 |
 # | Pulsar | 打开去重时只保存一次 | 至少一次；在 Pulsar 内部、同一个事务中，则精确一次 |
 #
 # *这个*实验里的账本是你自己的数据库，以上哪一种都管不到它。

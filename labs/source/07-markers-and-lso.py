@@ -204,7 +204,7 @@ run app: init, begin, send orders-0 580538, send payments-0 paid-580538, commit
 Playground(play, goal="whole read")
 
 # %% [markdown]
-# Then **write the kill**. Two orders are sold, one after the other, each in a transaction of its own. After
+# Then **write the kill**. Two orders are sent, one after the other, each in a transaction of its own. After
 # your kill a reader has all of order 580538 and half of order 580539 until the coordinator is back. The line
 # has the form `kill coordinator when=Kind#n after=K`. It kills the coordinator in the step that sends the n-th
 # message of that kind, when K effects of that step are done. An answer is written with `⇒`:
@@ -212,7 +212,7 @@ Playground(play, goal="whole read")
 # InitProducerId.
 
 # %% [markdown] lang="zh"
-# 接下来**写出这次 kill**。先后卖出两个订单，每个订单一个事务。在你的 kill 之后，读者能得到整个订单 580538，而订单 580539 只有一半，这种状态一直持续到协调者恢复。这一行的形式是 `kill coordinator when=Kind#n after=K`。意思是：协调者发出第 n 条这种消息的那一步，做完 K 个效果就把它杀掉。应答用 `⇒` 表示：`kill = "kill coordinator when=⇒InitProducerId#1 after=0"` 会在协调者应答第一个 InitProducerId 之前杀掉它。
+# 接下来**写出这次 kill**。先后发送两个订单，每个订单一个事务。在你的 kill 之后，读者能得到整个订单 580538，而订单 580539 只有一半，这种状态一直持续到协调者恢复。这一行的形式是 `kill coordinator when=Kind#n after=K`。意思是：协调者发出第 n 条这种消息的那一步，做完 K 个效果就把它杀掉。应答用 `⇒` 表示：`kill = "kill coordinator when=⇒InitProducerId#1 after=0"` 会在协调者应答第一个 InitProducerId 之前杀掉它。
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
@@ -376,14 +376,16 @@ for stop in ("kill", "power-cut"):
 # HW had passed `a` and `b` before the commit, as the first lines show. The marker is one more record, so HW
 # moves past it as it does past any other. The commit moves the LSO from 0 to 3 at once.
 #
-# *Durable* means that the record is on as many disks as must have it. It does not mean *flushed* on one
-# of them: Kafka acknowledges on replication. With one copy a power cut takes an acknowledged payment
+# Three things have different names. *Written* means that the record is in the log of one broker, in the memory
+# that the operating system keeps for files: a killed process loses nothing, a power cut may take it. *Replicated*
+# means that every in-sync copy has written it. *Flushed* means that the disk has it, and only that survives a power
+# cut of all copies. Kafka acknowledges on replication, not on a flush. With one copy a power cut takes an acknowledged payment
 # away, and nobody is told.
 
 # %% [markdown] lang="zh"
 # 从前几行可以看出，HW 在提交之前就已越过 `a` 和 `b`。控制消息不过是又一条记录，HW 越过它，和越过别的记录没有两样。提交让 LSO 一下子从 0 移到 3。
 #
-# *持久*（durable）是指，该有这条记录的磁盘上都有了它。这并不等于哪一块磁盘上已经*刷盘*（flushed）：Kafka 的确认以复制为准。只有一份副本时，断一次电，已经确认的付款就没了，而且没有人得到通知。
+# 有三件事要分开说。*写入*（written）是指记录在一个 broker 的日志里，也就是在操作系统为文件保留的内存里：杀掉进程不会丢，断电则可能丢。*复制*（replicated）是指每个同步副本都写入了它。*刷盘*（flushed）是指磁盘上有了它，只有这样才经得起所有副本一起断电。Kafka 的确认以复制为准，而不是刷盘。只有一份副本时，断一次电，已经确认的付款就没了，而且没有人得到通知。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: where do the offsets go?

@@ -240,10 +240,10 @@ check(PENDING, pending_marks)
 # ## 深入：它曾经是对的吗？
 
 # %% [markdown]
-# Some sentences were right when they were written. Others were right of one client and not of another.
+# Some sentences were right, or nearly so, when they were written. Others were right of one client and not of another.
 
 # %% [markdown] lang="zh"
-# 有些句子，写下的时候是对的。还有一些，对一种客户端是对的，对另一种则不是。
+# 有些句子，写下的时候是对的，或者差不多对。还有一些，对一种客户端是对的，对另一种则不是。
 
 # %% jupyter={"source_hidden": true}
 Predict("15-newer")
@@ -251,16 +251,16 @@ Predict("15-newer")
 # %% [markdown]
 # | sentence | it was right | it is not, because |
 # |---|---|---|
-# | *epoch-at-init* | before `transaction.version` 2 | a client of version 2 gets a new epoch with each end |
-# | Kafka is at-least-once by default | before Kafka 3.0 | Java's producer is idempotent by default; librdkafka's still is not |
+# | *epoch-at-init* | never quite: with `transaction.version` 0 a commit leaves the epoch, but a timeout's abort raises it | with version 2 each end raises it as well |
+# | a retry duplicates by default | before Java's 3.0.1, 3.1.1 and 3.2.0 | Java's producer is idempotent by default; librdkafka's still is not. That covers the retries of one session; what an application or a restarted producer sends again is stored again |
 # | partitions are added before the first send | before `transaction.version` 2 | the leader that takes the first record adds its partition |
 # | Kafka has no acknowledgement per message | before share groups | share groups have one, outside of transactions |
 
 # %% [markdown] lang="zh"
 # | 句子 | 什么时候对 | 现在为什么不对 |
 # |---|---|---|
-# | *epoch-at-init* | `transaction.version` 2 之前 | 版本 2 的客户端每结束一个事务就得到新的 epoch |
-# | Kafka 默认是至少一次 | Kafka 3.0 之前 | Java 的生产者默认幂等；librdkafka 的至今不是 |
+# | *epoch-at-init* | 从未完全对过：`transaction.version` 为 0 时，提交不改变 epoch，超时引起的中止却会升高它 | 版本 2 里，每次结束事务也会升高它 |
+# | 默认情况下，重试会重复 | Java 客户端 3.0.1、3.1.1 和 3.2.0 之前 | Java 的生产者默认幂等；librdkafka 的至今不是。这只管一个会话内的重试；应用或重启后的生产者再发一次，就会再存一次 |
 # | 第一次发送之前先添加分区 | `transaction.version` 2 之前 | 收到第一条记录的 leader 会把自己的分区加进去 |
 # | Kafka 不能逐条确认消息 | 有共享组（share group）之前 | 共享组可以逐条确认，但不在事务里 |
 

@@ -5,7 +5,7 @@ facts, the first Snapshot and what changed at each fact; it draws without any ro
 
     →  a message leaves               ⇒  a reply leaves
     ⇥  a late or repeated one arrives ☞  a call of the application returns
-    ▮  durable, on the node's disk    ⇨  state in memory changes
+    ▮  written to the node's log      ⇨  state in memory changes
     ✗  a crash, or a connection broke ↻  recovered
     ⏲  a timer fired                  ·  nothing to do, or a connection closed
 

@@ -20,7 +20,10 @@ SIGNS: dict[str, Text] = {
         "点划线加竖杠：上面画过的请求在连接断开之后才到达",
     ),
     "lost": Text("a connection broke: nobody answers on it any more", "连接断开：上面不再有应答"),
-    "block": Text("filled block: durable, on the node's disk", "实心块：已写入该节点的磁盘"),
+    "block": Text(
+        "filled block: written to the node's log; a power cut may take what is not flushed",
+        "实心块：已写入该节点的日志；没有刷盘的，断电可能丢失",
+    ),
     "change": Text("something changes in memory only", "只有内存中的变化"),
     "call": Text("a call of the application returns", "应用程序的一次调用返回"),
     "crash": Text("red disc: the node stops, its memory is gone", "红色圆盘：节点停止，内存丢失"),

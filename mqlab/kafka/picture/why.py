@@ -321,16 +321,16 @@ FAILURES: Table = (
         "The last transaction of this id has not quite ended; asked again later, it may begin.",
         "这个 id 的上一个事务还没有完全结束；稍后再问就可以开始。")),
     (r"fatal$", Words(
-        "It did not happen, and this producer can do nothing more: somebody else has its name, or "
-        "its numbers are unknown.",
-        "它没有发生，这个生产者也不能再做任何事：名字已被别人使用，或者它的编号无人认识。")),
+        "This call is refused, and the producer can do nothing more: another one has its name, or "
+        "its numbers are unknown. What an earlier try of it did still counts.",
+        "这次调用遭到拒绝，这个生产者也不能再做任何事：名字已被别人使用，或者它的编号无人认识。它更早的尝试如果已经生效，仍然有效。")),
     (r"abortable$", Words(
-        "It did not happen, and the transaction cannot commit any more; the producer may abort it "
-        "and go on.",
-        "它没有发生，事务也不能再提交；生产者可以中止它再继续。")),
+        "This call is refused, and the transaction cannot commit any more; the producer may abort "
+        "it and go on.",
+        "这次调用遭到拒绝，事务也不能再提交；生产者可以中止它再继续。")),
     (r"", Words(
-        "It did not happen, and the application knows it: it may do something else.",
-        "它没有发生，应用程序也知道：可以另作处理。")),
+        "This call is refused, and the application is told: it may do something else.",
+        "这次调用遭到拒绝，应用程序也得知了：可以另作处理。")),
 )  # fmt: skip
 REASONS = Reasons(
     stopped=STOPPED,

@@ -56,8 +56,8 @@ WHY_ANSWERED = Words(
     "客户端在任何控制消息写入之前就得到应答：读者可能还什么都看不到。",
 )
 WHY_DATA = Words(
-    "In the log at once, among everything else; only its readers must wait.",
-    "立刻写入日志，与其他记录混在一起；只有读者需要等待。",
+    "In the log at once, among everything else: only an open transaction makes readers wait.",
+    "立刻写入日志，与其他记录混在一起；只有未结束的事务才让读者等待。",
 )
 WHY_MARKER = Words(
     "A marker is a record like any other: it takes one offset in this partition.",
