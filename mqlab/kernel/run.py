@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from .choice import Choice, parse
 from .reasons import say_unguarded
@@ -162,6 +162,12 @@ class Run:
         last = self.snapshots[-1]
         self.snapshots[-1] = replace(last, lights=judged.lights, money=judged.money)
 
+    @cached_property
+    def _lasting(self) -> frozenset[str]:
+        """The claims that may be broken for a moment, by their names."""
+        claims = (*self.claims, *self.system.properties())
+        return frozenset(claim.name for claim in claims if claim.kind == "can_always")
+
     def judge_again(self) -> None:
         """From here on the `claims` are judged as if nothing had been before: what broke one of
         them for a moment, in choices that somebody was given, is not hers."""
@@ -176,8 +182,10 @@ class Run:
         return replace(new, lights=first + tuple(g for g in new.lights if g.name not in names))
 
     def _lit(self, new: Snapshot) -> Snapshot:
-        """A light that went red stays red: the invariant was broken in this run."""
-        self.red |= {light.name for light in new.lights if not light.ok}
+        """A light that went red stays red: the invariant was broken in this run. Not that of a
+        claim which can always still be kept: it says how things stand."""
+        red = {light.name for light in new.lights if not light.ok}
+        self.red = frozenset(name for name in self.red if name not in self._lasting) | red
         lights = tuple(replace(g, ok=g.name not in self.red) for g in new.lights)
         return replace(new, lights=lights)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.kernel import Play, Property, Text, replay
+from mqlab.kernel import Play, Property, Text, World, replay
 
 from .toy import Toy
 
@@ -62,6 +62,27 @@ def test_a_claim_that_is_watched_is_the_first_light_of_every_future() -> None:
     assert [light.ok for light in lights] == [True, True, False, *([False] * (len(lights) - 3))]
     play.do("kill app")
     assert play.trace.snapshots[-1].lights[0].name == "nothing"
+
+
+def test_what_can_always_still_come_has_a_light_that_says_how_things_stand() -> None:
+    """The mirror has no copy while it is under way: red then, and not for ever."""
+    ends = {kind: _watch_the_mirror(kind) for kind in ("always", "can_always")}
+    assert ends == {"always": ["mirrored"], "can_always": []}
+
+
+def _watch_the_mirror(kind: str) -> list[str]:
+    """The red lights when the copy has arrived, of a claim that was broken before."""
+
+    def mirrored(world: World) -> bool:
+        return world.disk("store").log("values").end == len(world.disk("mirror").table("copies"))
+
+    play = Play(ONE)
+    play.watch(Property("mirrored", Text("the mirror has every value"), mirrored, kind))
+    for choice in FIRST:
+        play.do(choice)
+    assert not play.trace.snapshots[-1].lights[0].ok
+    play.go_on()
+    return [light.name for light in play.trace.snapshots[-1].lights if not light.ok]
 
 
 def test_a_message_knows_the_fact_that_sent_it_and_its_ends() -> None:
