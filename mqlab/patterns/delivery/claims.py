@@ -2,8 +2,8 @@
 
 "Lost" needs care. An order that is not in the books may still be on its way. It is lost when nobody
 is left who would do anything for it: the shop has done with it and the queue has not got it, or
-accounting has passed it over. (A message on a broken connection may arrive after all; whether it
-does is luck, and luck is no promise.)
+accounting has passed it over. A message on a broken connection may still arrive, and a world does
+not tell; so a search asks whether there is a way on to a world in which no order is lost.
 """
 
 from __future__ import annotations
@@ -120,6 +120,7 @@ CLAIMS = (
         "none lost",
         Words("no order is lost", "没有订单丢失"),
         none_lost,
+        kind="can_always",
         reads=read_node,
     ),
     Claim(

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from ...kernel import Effect, Event, NodeSpec, Snapshot, Telling, Text, World
+from ...kernel.claims import Claim
 from ...kernel.options import Order
 from ..model import Model
 from . import words
@@ -52,6 +53,11 @@ class DeliverySystem(Model):
             if step != STEP or unknown:
                 wrong = f"piece {unknown[0]!r}" if unknown else f"step {step!r}"
                 raise ValueError(f"no {wrong}; there is order.{STEP}= with: {', '.join(PIECES)}")
+
+    @classmethod
+    def nameable(cls) -> dict[str, Claim[Any]]:
+        """None: every claim has a light, that no order is lost too."""
+        return {}
 
     @cached_property
     def config(self) -> DeliveryConfig:

@@ -22,13 +22,13 @@ SAFEGUARDS = (
     without(
         name="send_again",
         title=Text(
-            "the connection breaks, and the shop goes on to its next order",
-            "连接断开，商店继续处理下一个订单",
+            "the queue dies while the order is on its way, and the shop goes on to its next order",
+            "订单还在路上，队列就崩溃了，商店继续处理下一个订单",
         ),
         anomaly=Text("lost write", "丢失写"),
         line=ONE_ORDER,
         broken="none lost",
-        budget=Budget(breaks=1),
+        budget=Budget(kills=1, killable=("queue",)),
     ),
     without(
         name="append_first",

@@ -90,8 +90,8 @@ SAFEGUARDS = (
             "批次已记为完成，而驱动进程在 sink 得到它之前被杀",
         ),
         LOST,
-        ONE,
-        "done is written",
+        f"{ONE} claims=arrives",
+        "arrives",
         _killed("driver"),
     ),
 )
