@@ -31,8 +31,8 @@
 from mqlab.lab import Predict, check, vary
 from mqlab.lessons.lab12 import (
     CHOICE,
+    MOMENTS,
     RUNS,
-    STAGES,
     compare_anomalies,
     compare_prices,
     compare_stages,
@@ -108,7 +108,7 @@ Predict("12-told", trace=pulsar, step=first(pulsar, "killed"), panels=seen, told
 kill_ways()
 
 # %% [markdown]
-# Now choose the stage at which a process dies. The *keeper* is the process that carries the decision on:
+# Now choose after which stage a process dies. The *keeper* is the process that carries the decision on:
 # Kafka's and Pulsar's coordinator, RocketMQ's broker, the outbox's relay. The *sender* is the process that has
 # the order. At the end of each run it is replaced, or comes back.
 
@@ -116,7 +116,7 @@ kill_ways()
 # 现在选择进程死在哪个阶段。*keeper* 是把决定落实下去的进程：Kafka 和 Pulsar 的协调者、RocketMQ 的 broker、发件箱的中继。*sender* 是手里有订单的进程。每次执行到最后，死掉的进程要么有别的进程接替，要么自己回来。
 
 # %%
-vary(kill_ways, stage=list(STAGES), role=["keeper", "sender"])
+vary(kill_ways, moment=list(MOMENTS), role=["keeper", "sender"])
 
 # %% [markdown]
 # In each of these runs stock gets the order exactly once in the end. The difference is in between: when it
@@ -242,10 +242,11 @@ met("12")
 
 # %% [markdown]
 # Each cell of the next tables is a run: the orders that stock can have while the process is dead → in the end,
-# and what the caller was told of its last call. First the sender dies at the end of a stage, then the keeper.
+# and what the caller was told of its last call. First the sender dies after a stage, then the keeper. In the row
+# *decide, nothing sent* the decision is in a log, and the process dies before it sends it.
 
 # %% [markdown] lang="zh"
-# 下面两张表的每一格都是一次执行：进程死掉期间库存可能得到的订单数 → 最后得到的订单数，以及调用者从最后一次调用听到了什么。第一张表里，sender 死在一个阶段的末尾；第二张表里，死的是 keeper。
+# 下面两张表的每一格都是一次执行：进程死掉期间库存可能得到的订单数 → 最后得到的订单数，以及调用者从最后一次调用听到了什么。第一张表里，sender 死在一个阶段之后；第二张表里，死的是 keeper。*决定，什么也没发出*这一行里，决定已经写进日志，进程在把它发出去之前死掉。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(compare_stages("sender"))
@@ -255,12 +256,12 @@ print(compare_stages("keeper"))
 
 # %% [markdown]
 # Two things stand out. Pulsar's caller hears TransactionNotFoundException of a transaction that is
-# committed: an exception of a commit does not say that nothing happened. And with the outbox, and in
-# RocketMQ, a decided order waits for the keeper: nothing is lost, but nobody sees it until the keeper is
-# back.
+# committed: an exception of a commit does not say that nothing happened. And in the row *decide, nothing sent*
+# the order is decided in all four ways, and nobody sees it until the keeper is back. Kafka's caller has heard
+# `ok` by then. Nothing is lost, but it is late; with RocketMQ's sender the twin must be there to answer.
 
 # %% [markdown] lang="zh"
-# 有两点值得注意。事务明明已经提交，Pulsar 的调用者听到的却是 TransactionNotFoundException：提交时的异常，并不说明什么也没有发生。而在发件箱和 RocketMQ 里，已经决定的订单要等着 keeper：什么也没有丢，但在 keeper 回来之前，谁也看不到它。
+# 有两点值得注意。事务明明已经提交，Pulsar 的调用者听到的却是 TransactionNotFoundException：提交时的异常，并不说明什么也没有发生。而在*决定，什么也没发出*这一行里，四种方式都已经决定了订单，但在 keeper 回来之前，谁也看不到它。Kafka 的调用者这时已经听到 `ok`。什么也没有丢，只是晚了；RocketMQ 的 sender 死掉时，要有替身在才能回答。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does one order cost?
@@ -302,11 +303,14 @@ print(compare_anomalies("pulsar", "outbox"))
 
 # %% [markdown]
 # *Impossible* is a search that ended. *Possible* is a run. *Only without X* is both: a run with a safeguard
-# off, and a search with it on. `mqlab matrix --reasons` names them, and `mqlab matrix --check` does all of
+# off, and a search with it on. *Only with X* is both too: a run with an option, and a search without it. *Excluded
+# with X* depends on what the client asks for. *Not covered* is about something outside of the transaction, so it can
+# happen. Words in brackets say what a cell covers: Kafka's *duplicate* is about the retries of one session, and lab
+# 05 shows two runs beyond it. `mqlab matrix --reasons` names all runs and searches, and `mqlab matrix --check` does
 # them again.
 
 # %% [markdown] lang="zh"
-# *不可能*表示有一次搜索搜到了底。*可能*表示有一次执行。*仅当关闭 X*表示两样都有：关闭这项保护措施的一次执行，和开启它的一次搜索。`mqlab matrix --reasons` 会列出这些执行和搜索，`mqlab matrix --check` 则全部重做一遍。
+# *不可能*表示有一次搜索搜到了底。*可能*表示有一次执行。*仅当关闭 X*表示两样都有：关闭这项保护措施的一次执行，和开启它的一次搜索。*仅当：X*也是两样都有：带有某个选项的一次执行，和没有它的一次搜索。*用 X 可排除*取决于客户端要求什么。*不在其内*涉及事务之外的东西，所以可能发生。括号里的话说明一格涵盖什么：Kafka 的*重复*只说一个会话内的重试，实验 05 里有两次在此之外的执行。`mqlab matrix --reasons` 会列出所有执行和搜索，`mqlab matrix --check` 则全部重做一遍。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what provides A, C, I and D?

@@ -52,6 +52,16 @@ class Budget:
         """Whether a timer of this system is bounded by `retries` and not by `timers`."""
         return self.retries is not None and system.only_repeats(timer)
 
+    def flags(self) -> str:
+        """The bounds as `mqlab explore` takes them on its command line."""
+        words = []
+        for bound in ("kills", "power_cuts", "breaks", "timers"):
+            if count := getattr(self, bound):
+                words.append(f"--{bound.replace('_', '-')} {count}")
+        if self.killable is not None:
+            words.append(f"--killable {','.join(self.killable)}")
+        return " ".join(words)
+
     def counters(self, node: str) -> dict[str, str]:
         """For what a node may spend ("kill", "power", "break", "fire", "retry"): the name of
         the counter. Retries are counted by each node for itself."""

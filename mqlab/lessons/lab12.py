@@ -13,7 +13,7 @@ from ..registry.cases.ways import ORDER
 from ..registry.matrix import tabulate
 from ..registry.prices import tabulate_prices
 from ..registry.tables import columns
-from ..registry.ways import STAGES, tabulate_kills
+from ..registry.ways import MOMENTS, STAGES, find_stage, tabulate_kills
 from .beside import put_beside
 from .choice import CHOICE, RUNS
 from .steps import first
@@ -21,7 +21,7 @@ from .steps import first
 __all__ = [
     "CHOICE",
     "RUNS",
-    "STAGES",
+    "MOMENTS",
     "die_after_deciding",
     "first",
     "kill_ways",
@@ -38,17 +38,17 @@ SAFEGUARD = re.compile("^(Without .+?|With everything on): |^(没有 .+?|保护�
 HEADS = Text("run", "执行"), Text("what happens", "发生了什么")
 
 
-def kill_ways(stage: str = "", role: str = "keeper") -> Compare:
-    """The four ways on one clock, open at their end; with a stage's name, each with a kill there.
-    `role`: "sender" or "keeper" dies. ValueError for a stage that there is not."""
-    if not stage:
+def kill_ways(moment: str = "", role: str = "keeper") -> Compare:
+    """The four ways on one clock, open at their end; with a moment of `MOMENTS`, each with a kill
+    there. `role`: "sender" or "keeper" dies. ValueError for a moment that there is not."""
+    if not moment:
         return put_beside(*(way.text for way in ORDER.values()), at=len(STAGES) + 1)
-    number = STAGES.index(stage) + 1
-    return put_beside(*(way.kill_in(number, role) for way in ORDER.values()), at=number + 1)
+    killed = (way.kill_at(moment, role) for way in ORDER.values())
+    return put_beside(*killed, at=find_stage(moment) + 1)
 
 
 def compare_stages(role: str) -> str:
-    """Stage × way: orders at stock while the node is dead → in the end, what the caller heard."""
+    """Moment × way: orders at stock while the node is dead → in the end, what the caller heard."""
     return columns(tabulate_kills(ORDER, role))
 
 

@@ -3,18 +3,23 @@
     impossible          no run within bounds that were exhausted
     possible            a run that shows it, the shortest one or a story
     only without X      the safeguard X forbids it: found with X off, exhausted with X on
-    only if asked       it is forbidden where the client asks for that, and happens where not
+    only with X         found with the option X, exhausted with another value of it
+    excluded with X     it is forbidden where the client asks for X, and happens where not
+    not covered         it is about what is outside of the way's transaction; the words say what
     no such thing       the way has nothing that it could happen to; the words say why
 
-A cell without its proofs cannot be made, so it cannot be printed. `prove` does every proof again.
+What a verdict covers stands in its cell, with runs that lie beyond. A cell without its proofs
+cannot be made, so it cannot be printed. `prove` does every proof again.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..explore import explore
 from ..kernel import Text
 from ..kernel.token import encode
 from ..places import SCENARIOS
@@ -26,8 +31,12 @@ from .tables import columns, in_words
 IMPOSSIBLE = Text("impossible", "不可能")
 POSSIBLE = Text("possible", "可能")
 ONLY_WITHOUT = Text("only without {}", "仅当关闭 {}")
-ONLY_IF_ASKED = Text("excluded if asked", "客户端要求才排除")
+ONLY_WITH = Text("only with {}", "仅当：{}")
+ONLY_IF_ASKED = Text("excluded with {}", "用 {} 可排除")
+NOT_COVERED = Text("not covered", "不在其内")
 NO_SUCH_THING = Text("no such thing", "不存在")
+
+BEYOND = Text("beyond that: ", "在此之外：")
 
 #: in the order of the table
 WAYS = ("kafka", "rocketmq", "pulsar", "outbox")
@@ -88,6 +97,44 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Excluded:
+    """The search of a case of the broker's with another `option`, as in `client=v2`: it ends, and
+    finds nothing."""
+
+    broker: str
+    name: str
+    option: str
+
+    @property
+    def line(self) -> str:
+        kind, rest = Found(self.broker, self.name).case.line.split(" ", 1)
+        key, _, _ = self.option.partition("=")
+        return f"{kind} {self.option} " + re.sub(rf"\b{key}=\S+ ", "", rest)
+
+    @property
+    def command(self) -> str:
+        bounds = Found(self.broker, self.name).case.budget.flags()
+        return f'mqlab explore "{self.line}" {bounds}'
+
+    @property
+    def sentence(self) -> Text:
+        return Text(
+            f"with {self.option} the same search ends and finds nothing",
+            f"用 {self.option}，同样的搜索搜到了底，什么也没有发现",
+        )
+
+    def prove(self) -> str:
+        case = Found(self.broker, self.name).case
+        model = system(self.line)
+        if case.broken not in {claim.name for claim in model.properties()}:
+            raise Unproved(f"{self.command}: “{case.broken}” is not asked for")
+        verdict = explore(model, case.budget)
+        if not verdict.complete or verdict.counterexamples:
+            raise Unproved(f"{self.command}: {verdict}")
+        return f"{verdict.states:,} states, exhausted"
+
+
+@dataclass(frozen=True, slots=True)
 class Holds:
     """A claim that holds in searches that were exhausted, by the names of their systems."""
 
@@ -143,18 +190,21 @@ class Told:
         return f"{len(golden.run.facts)} facts, equal to the file"
 
 
-Proof = Found | Holds | Told
+Proof = Found | Excluded | Holds | Told
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one way makes of one anomaly. `condition`: what a client must ask for; `words`: why
-    there is no such thing, or what else one should know; `recorded`: what a real broker was
-    recorded to do, by the path below datasets/recordings without `.json`."""
+    """What one way makes of one anomaly. `condition`: with what it is possible or is excluded;
+    `covers`: what the verdict is said of, where that is not all; `beyond`: runs of the rest;
+    `words`: why there is no such thing, or what else one should know; `recorded`: what a real
+    broker was recorded to do, by the path below datasets/recordings without `.json`."""
 
     verdict: Text
     proofs: tuple[Proof, ...] = ()
     condition: Text = Text("")
+    covers: Text = Text("")
+    beyond: tuple[Told, ...] = ()
     words: Text = Text("")
     recorded: str = ""
 
@@ -162,22 +212,38 @@ class Cell:
         """ValueError for a cell that nothing proves."""
         if self.verdict == NO_SUCH_THING:
             proved = bool(self.words.en) and not self.proofs
+        elif self.verdict == NOT_COVERED:
+            proved = bool(self.words.en)
         elif self.verdict == IMPOSSIBLE:
             proved = bool(self.proofs) and all(isinstance(p, Holds) for p in self.proofs)
+        elif self.verdict == ONLY_WITH:
+            kinds = [type(p) for p in self.proofs]
+            proved = kinds == [Found, Excluded] and bool(self.condition.en)
         elif self.verdict == ONLY_IF_ASKED:
             proved = len(self.proofs) == 2 and bool(self.condition.en)
         else:
-            proved = bool(self.proofs) and not any(isinstance(p, Holds) for p in self.proofs)
-        if not proved:
+            proved = bool(self.proofs) and all(isinstance(p, Found | Told) for p in self.proofs)
+        if not proved or bool(self.covers.en) != bool(self.beyond):
             raise ValueError(f"nothing proves “{self.verdict.en}”")
 
     @property
-    def label(self) -> Text:
-        """What stands in the table."""
+    def outcome(self) -> Text:
+        """The verdict with its condition."""
         off = [p.case.off for p in self.proofs if isinstance(p, Found) and p.case.off]
-        if self.verdict == ONLY_WITHOUT:
-            return Text(self.verdict.en.format(off[0]), self.verdict.of("zh").format(off[0]))
-        return self.verdict
+        with_what = Text(off[0], off[0]) if self.verdict == ONLY_WITHOUT else self.condition
+        english = self.verdict.en.format(with_what.en)
+        chinese = self.verdict.of("zh").format(with_what.of("zh"))
+        if self.verdict == POSSIBLE and self.condition.en:
+            english, chinese = f"{english}: {with_what.en}", f"{chinese}：{with_what.of('zh')}"
+        return Text(english, chinese)
+
+    @property
+    def label(self) -> Text:
+        """What stands in the table: the outcome, and what it is said of."""
+        one, covers = self.outcome, self.covers
+        if not covers.en:
+            return one
+        return Text(f"{one.en} ({covers.en})", f"{one.of('zh')}（{covers.of('zh')}）")
 
 
 Matrix = dict[str, dict[str, Cell]]
@@ -196,12 +262,12 @@ def list_reasons(matrix: Matrix, ways: Iterable[str] = WAYS) -> Iterator[str]:
         yield f"\n{in_words(anomaly)}"
         for way in ways:
             cell = matrix[way][anomaly]
-            question = f" ({cell.condition})" if cell.condition.en else ""
-            yield f"  {way}: {cell.label}{question}"
+            yield f"  {way}: {cell.label}"
             if cell.words.en:
                 yield f"    {cell.words}"
-            for proof in cell.proofs:
-                yield f"    {proof.sentence}"
+            for proof in (*cell.proofs, *cell.beyond):
+                said = BEYOND.of() if proof in cell.beyond else ""
+                yield f"    {said}{proof.sentence}"
                 yield f"      {proof.command}"
             if cell.recorded:
                 yield f"    recorded: datasets/recordings/{cell.recorded}.json"
@@ -213,7 +279,7 @@ def prove(matrix: Matrix, say: Callable[[str], None]) -> list[str]:
     failed = []
     for anomaly in ANOMALIES:
         for way in WAYS:
-            for proof in matrix[way][anomaly].proofs:
+            for proof in (*matrix[way][anomaly].proofs, *matrix[way][anomaly].beyond):
                 if proof in done:
                     continue
                 try:

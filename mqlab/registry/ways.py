@@ -17,6 +17,10 @@ from ..scenario.golden import split_blocks
 from . import SYSTEMS
 
 STAGES = ("reserve", "write", "decide", "publish the decision", "make visible", "forget")
+#: after the decision is written and before it is sent: it stands, and nobody sees it yet
+UNSENT = "decide, nothing sent"
+#: when a process is killed: at the end of a stage, or there
+MOMENTS = (*STAGES[:2], UNSENT, *STAGES[2:])
 #: who is killed: the process that has the order, or the one that carries the decision on
 ROLES = ("sender", "keeper")
 
@@ -24,12 +28,14 @@ ROLES = ("sender", "keeper")
 @dataclass(frozen=True, slots=True)
 class Victim:
     """A node that is killed. `again`: the lines that follow where the kill came in one of the
-    first `undecided` stages; `then`: where it came later."""
+    first `undecided` stages; `then`: where it came later. `unsent`: the line that kills it in the
+    step in which it would send the decision; "" where it sends none in that stage."""
 
     node: str
     undecided: int
     again: str
     then: str
+    unsent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +57,23 @@ class Way:
         path = SCENARIOS / f"{self.story}.scn"
         return join(block.source for block in split_blocks(path.read_text("utf-8")))
 
-    def kill_in(self, stage: int, role: str = "sender") -> str:
+    def kill_at(self, moment: str, role: str = "sender") -> str:
+        """`kill_in` the stage of a moment of `MOMENTS`."""
+        return self.kill_in(find_stage(moment), role, moment == UNSENT)
+
+    def kill_in(self, stage: int, role: str = "sender", unsent: bool = False) -> str:
         """The story with a kill at the end of stage 1 … 6 and one block more, in which the node is
-        replaced or comes back. `role`: "sender" or "keeper". ValueError for others."""
+        replaced or comes back. `role`: "sender" or "keeper"; `unsent`: a node that would send the
+        decision in that stage dies before it does. ValueError for others."""
         if not 1 <= stage <= len(STAGES) or role not in ROLES:
             raise ValueError(f"{role} in stage {stage}: expected sender or keeper, in stage 1 to 6")
         victim: Victim = getattr(self, role)
         blocks = [block.source for block in split_blocks(self.text)]
         before, after = blocks[: stage + 1], blocks[stage + 1 :]
-        before[-1] += f"\nkill {victim.node}"
+        if unsent and victim.unsent:
+            before[-2] += f"\n{victim.unsent}"
+        else:
+            before[-1] += f"\nkill {victim.node}"
         # what the dead would have done, and timers, which may have nothing to do without it
         gone = (f"run {victim.node}:", "fire ")
         kept = ["\n".join(x for x in b.splitlines() if not x.startswith(gone)) for b in after]
@@ -76,31 +90,37 @@ class Way:
 
 @worded("{dead} → {end}, {heard}")
 class Killed:
-    """One order with a kill. `dead`, `end`: how many orders stock could have while the node was
-    dead, and in the end. `heard`: what the caller was told of the call that ends its order."""
+    """One order with a kill at a `moment`. `dead`, `end`: how many orders stock could have while
+    the node was dead, and in the end. `heard`: what the caller was told of the call that ends its
+    order."""
 
-    stage: str
+    moment: str
     dead: int
     end: int
     heard: str
 
 
 def kill_each(way: Way, role: str = "sender") -> Iterator[Killed]:
-    """The six kills of a way, stage by stage, each of them run."""
+    """The kills of a way, moment by moment, each of them run."""
     *_, last = _returned(perform_in_blocks(way.text, SYSTEMS)[0].trace)
-    for number, stage in enumerate(STAGES, 1):
-        run, ends = perform_in_blocks(way.kill_in(number, role), SYSTEMS)
+    for moment in MOMENTS:
+        run, ends = perform_in_blocks(way.kill_at(moment, role), SYSTEMS)
         dead, end = (way.count_got(run.trace, at) for at in ends[-2:])
         answers = [one for one in _returned(run.trace) if one.call == last.call]
         status, detail = (answers[0].status, answers[0].detail) if answers else ("no answer", "")
-        yield Killed(stage, dead, end, f"failed {detail}" if status == "failed" else status)
+        yield Killed(moment, dead, end, f"failed {detail}" if status == "failed" else status)
 
 
 def tabulate_kills(ways: Mapping[str, Way], role: str = "sender") -> list[tuple[str, ...]]:
-    """Stage × way as rows with a head: orders at stock while the node is dead → in the end, and
+    """Moment × way as rows with a head: orders at stock while the node is dead → in the end, and
     what the caller heard."""
     columns = [[str(one) for one in kill_each(way, role)] for way in ways.values()]
-    return [("killed at the end of", *ways), *zip(STAGES, *columns, strict=True)]
+    return [("killed after", *ways), *zip(MOMENTS, *columns, strict=True)]
+
+
+def find_stage(moment: str) -> int:
+    """The number of the stage in which a moment lies, from 1; ValueError where it is none."""
+    return STAGES.index("decide" if moment == UNSENT else moment) + 1
 
 
 def _returned(trace: Trace) -> list[Outcome]:

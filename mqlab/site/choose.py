@@ -1,7 +1,8 @@
 """The page for an engineer who must decide: words in Markdown, tables and pictures from runs.
 
 Its source is a template. What it says of a run leads there: `story:NAME` to the page of a scenario,
-`way:ROLE-STAGE` to the four ways side by side with that node killed at the end of that stage.
+`way:ROLE-STAGE` to the four ways side by side with that node killed at the end of that stage, or
+between writing and sending the decision (`unsent`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..registry.cases.prices import BULK
 from ..registry.cases.ways import ORDER
 from ..registry.matrix import ANOMALIES, WAYS, Cell, Found, Told
 from ..registry.prices import tabulate_bulk, tabulate_prices, tabulate_real
-from ..registry.ways import ROLES, STAGES, tabulate_kills
+from ..registry.ways import MOMENTS, ROLES, UNSENT, find_stage, tabulate_kills
 from ..scenario import perform_in_blocks
 from .catalogue import find_source, translate
 from .documents import dress
@@ -66,15 +67,19 @@ def render_choice() -> str:
 
 
 def list_beside() -> Iterator[Beside]:
-    """Without a kill first, then a kill of each role in each stage."""
+    """Without a kill first, then a kill of each role at each moment."""
     yield _put_beside(
         NO_KILL, translate("One order, four ways"), [way.text for way in ORDER.values()]
     )
     for role in ROLES:
-        for number, stage in enumerate(STAGES, 1):
-            killed = [way.kill_in(number, role) for way in ORDER.values()]
-            title = translate(f"The {role} dies at the end of:") + f" {translate(stage)}"
-            yield _put_beside(f"{role}-{number}", title, killed, number + 1)
+        for moment in MOMENTS:
+            killed = [way.kill_at(moment, role) for way in ORDER.values()]
+            title = translate(f"The {role} dies after:") + f" {translate(moment)}"
+            yield _put_beside(_name(role, moment), title, killed, find_stage(moment) + 1)
+
+
+def _name(role: str, moment: str) -> str:
+    return f"{role}-{'unsent' if moment == UNSENT else find_stage(moment)}"
 
 
 def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Beside:
@@ -108,8 +113,8 @@ def _lead(match: re.Match[str]) -> str:
 def _kills(role: str) -> str:
     head, *rows = tabulate_kills(ORDER, role)
     linked = [
-        (f"[{translate(stage)}](way:{role}-{number})", *map(_translate_end, cells))
-        for number, (stage, *cells) in enumerate(rows, 1)
+        (f"[{translate(moment)}](way:{_name(role, moment)})", *map(_translate_end, cells))
+        for moment, *cells in rows
     ]
     return _table([(translate(head[0]), *head[1:]), *linked])
 
@@ -148,15 +153,21 @@ def _anomalies() -> str:
 
 
 def _cell(cell: Cell) -> str:
-    """Its verdict, which leads to the first run that shows it, if one does."""
-    label = cell.label.of()
+    """Its verdict, which leads to the first run that shows it, if one does, and what that covers,
+    which leads to a run beyond."""
+    said = cell.outcome.of()
     for proof in cell.proofs:
         if isinstance(proof, Told):
-            return f"[{label}](story:{proof.story})"
+            said = f"[{said}](story:{proof.story})"
+            break
         if isinstance(proof, Found):
             name = proof.case.name.replace("_", "-")
-            return f"[{label}](story:{proof.broker}/counterexamples/{name})"
-    return label
+            said = f"[{said}](story:{proof.broker}/counterexamples/{name})"
+            break
+    for beyond in cell.beyond[:1]:
+        covers = f"[{cell.covers}](story:{beyond.story})"
+        said += Text(f" ({covers})", f"（{covers}）").of()
+    return said
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

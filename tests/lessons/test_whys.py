@@ -16,7 +16,7 @@ from mqlab.kernel import Fact, System, Trace, simulate
 from mqlab.lessons.choice import RUNS
 from mqlab.registry import SYSTEMS, scenario
 from mqlab.registry.cases.ways import ORDER
-from mqlab.registry.ways import ROLES, STAGES
+from mqlab.registry.ways import MOMENTS, ROLES
 from mqlab.scenario import load, parse_script, perform, system_of
 from mqlab.scenario.language import Script
 
@@ -60,11 +60,11 @@ def test_every_visible_step_of_a_scenario_says_why(path: Path) -> None:
 
 
 def test_every_visible_step_of_lab_12s_runs_says_why() -> None:
-    """They are made of the committed stories, with a kill in each stage, and of the exercise's."""
+    """They are made of the committed stories, with a kill at each moment, and of the exercise's."""
     runs = [shown.play().trace for shown in RUNS.values()]
     for way in ORDER.values():
         for role in ROLES:
-            runs += [scenario(way.kill_in(stage, role)) for stage in range(1, len(STAGES) + 1)]
+            runs += [scenario(way.kill_at(moment, role)) for moment in MOMENTS]
     assert [line for trace in runs for line in without_why(trace)] == []
 
 

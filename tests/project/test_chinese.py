@@ -188,7 +188,9 @@ def test_no_word_was_replaced_inside_others():
     assert wrong == []
 
 
-@pytest.mark.parametrize("text", ["580538 财务入几次？", "都财务数", "没有什么财务两次", "假设假设假设"])
+@pytest.mark.parametrize(
+    "text", ["580538 财务入几次？", "都财务数", "没有什么财务两次", "假设假设假设"]
+)
 def test_the_slips_are_found(text):
     assert SLIPS.search(text)
     assert not SLIPS.search("会计入两次，财务汇总，一步一步")

@@ -11,8 +11,16 @@ from mqlab.registry.cases.prices import BULK
 from mqlab.registry.cases.ways import ORDER
 from mqlab.registry.matrix import WAYS
 from mqlab.registry.prices import Formula, Price, count_bulk, count_prices
-from mqlab.registry.ways import ROLES, STAGES, kill_each
+from mqlab.registry.ways import MOMENTS, ROLES, STAGES, UNSENT, kill_each
 from mqlab.scenario import load
+
+#: the record that decides, as the narration has it
+DECIDED = {
+    "kafka": "PrepareCommit {",
+    "rocketmq": "orders[T1] = paid",
+    "pulsar": "COMMITTING (0,0)",
+    "outbox": "ordered T1",
+}
 
 
 def test_the_ways_are_those_of_the_matrix():
@@ -51,8 +59,22 @@ def test_an_undecided_order_is_written_again_and_a_decided_one_is_not():
     assert labels == [["T1", "A", "T1", "C"], ["T1", "C"]]
 
 
+@pytest.mark.parametrize(("role", "waits"), [("keeper", WAYS), ("sender", ("rocketmq", "outbox"))])
+def test_decided_and_unsent_waits_until_somebody_takes_over(role, waits):
+    """The decision is in a log, nothing of it is on its way, and the order comes all the same."""
+    for name, way in ORDER.items():
+        told = {one.moment: one for one in kill_each(way, role)}
+        assert (told[UNSENT].dead, told[UNSENT].end) == (0 if name in waits else 1, 1), name
+        facts = list(run_scenario(way.kill_at(UNSENT, role)).trace)
+        killed = next(one for one in facts if one.kind == "kill")
+        before = [str(one.text.en) for one in facts[: killed.index]]
+        assert any(DECIDED[name] in line for line in before), "the decision is in a log"
+        if role == "keeper" and name in ("kafka", "pulsar"):
+            assert "0 of 3" in killed.text.en
+
+
 def test_pulsars_caller_hears_an_error_although_the_order_is_there():
-    told = {one.stage: str(one) for one in kill_each(ORDER["pulsar"], "keeper")}
+    told = {one.moment: str(one) for one in kill_each(ORDER["pulsar"], "keeper")}
     assert told["write"] == "0 → 1, ok"
     assert told["publish the decision"] == "1 → 1, failed TransactionNotFoundException"
 
@@ -67,8 +89,8 @@ def test_the_command_prints_stage_by_way(capsys, monkeypatch):
     monkeypatch.setattr("mqlab.cli.matrix.ORDER", {"outbox": ORDER["outbox"]})
     assert main(["matrix", "--kills", "keeper"]) == 0
     head, _, *rows = capsys.readouterr().out.splitlines()
-    assert head.split()[-1] == "outbox" and len(rows) == 6
-    assert rows[2].split() == ["decide", "0", "→", "1,", "ok"]
+    assert head.split()[-1] == "outbox" and len(rows) == len(MOMENTS) == 7
+    assert rows[3].split() == ["decide", "0", "→", "1,", "ok"]
 
 
 def test_a_price_is_counted_until_the_client_is_told_and_until_all_is_forgotten():
