@@ -10,6 +10,8 @@ fields, and nobody takes its words apart.
 
 from __future__ import annotations
 
+from enum import Enum
+
 from .values import frozen
 
 OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
@@ -18,11 +20,13 @@ OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
 @frozen
 class Outcome:
     """`call`: the call as the application made it. `status`: `ok`, `failed` or `unknown`.
-    `detail`: the error's name, or what was read."""
+    `detail`: the error's name, or what was read. `meaning`: the same for programs, where they tell
+    several apart: the error itself, its kind, a state; None where they need not."""
 
     call: object
     status: str = OK
     detail: str = ""
+    meaning: object = None
 
     @property
     def ok(self) -> bool:
@@ -37,11 +41,11 @@ class Outcome:
         return f"{self.call}: {self.result}"
 
 
-def build_success(call: object, detail: str = "") -> Outcome:
+def build_success(call: object, detail: str = "", meaning: object = None) -> Outcome:
     """It was done; `detail` says what was read, where something was."""
-    return Outcome(call, OK, detail)
+    return Outcome(call, OK, detail, meaning)
 
 
-def build_failure(call: object, why: object) -> Outcome:
-    """It was not done; `why` is an error or a sentence."""
-    return Outcome(call, FAILED, str(why))
+def build_failure(call: object, why: object, meaning: object = None) -> Outcome:
+    """It was not done; `why` is an error, which says itself what it means, or a sentence."""
+    return Outcome(call, FAILED, str(why), why if isinstance(why, Enum) else meaning)

@@ -1,5 +1,6 @@
 """One sentence why for what is no message and no record: stops, starts, timers, calls that return,
-changes in memory. A broker fills in its sentences (`Reasons`); which of them fits is found here.
+changes in memory. A broker fills in its sentences (`Reasons`); which of them fits is found here, by
+what a fact is and is about. Its words are for people: nothing here reads them.
 
 A sentence often says what a safeguard does. While that is switched off it would be untrue, so a
 broker also keeps for each safeguard which of its sentences rest on it and what is true then
@@ -8,12 +9,11 @@ broker also keeps for each safeguard which of its sentences rest on it and what 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Generic, TypeVar
 
 from .outcome import FAILED, UNKNOWN, Outcome
-from .text import NOTHING, Text, Words
+from .text import NOTHING, Made, Text, Words
 from .trace import Fact, FactKind
 from .values import frozen
 
@@ -33,23 +33,25 @@ LATE = Words(
     "它在连接断开之前发出，现在才到；它没有任何编号说明自己有多旧。",
 )
 
-#: (what a line says, as a regular expression; the sentence): the first that is found counts
-Table = tuple[tuple[str, Words], ...]
+#: (how a timer's name begins, the sentence): the first that fits counts
+Timers = tuple[tuple[str, Words], ...]
+#: the template of a change, or that and the state which it tells of → the sentence
+Changes = Mapping[Words | tuple[Words, str], Words]
 
 
 @frozen
 class Reasons(Generic[K]):
     """`stopped`, `recovered`: by what the node is. `alone`: kinds of facts that mean the same
-    whatever they are about. `timers`: by a timer's name; `changes`: by the line of a change in
-    memory; `failures`: by what a call that failed says. `explain_success`: of a call's outcome."""
+    whatever they are about. `timers`: by a timer's name; `changes`: by the template of a change in
+    memory. `explain_success`, `explain_failure`: of a call's outcome."""
 
     stopped: Mapping[K, Words]
     recovered: Mapping[K, Words]
-    timers: Table
-    changes: Table
-    failures: Table
+    timers: Timers
+    changes: Changes
     alone: Mapping[FactKind, Words]
     explain_success: Callable[[Outcome], Text]
+    explain_failure: Callable[[Outcome], Text]
 
     def explain(self, fact: Fact, kind: K) -> Text:
         """`kind`: of the fact's node. Nothing where no sentence is known."""
@@ -59,9 +61,9 @@ class Reasons(Generic[K]):
             case FactKind.RECOVERY:
                 return self.recovered[kind]()
             case FactKind.TIMER:
-                return find_reason(self.timers, str(fact.body))
-            case FactKind.CHANGE:
-                return find_reason(self.changes, fact.text.en)
+                return find_by_name(self.timers, str(fact.body))
+            case FactKind.CHANGE if isinstance(fact.body, Made):
+                return self._explain_change(fact.body)
             case FactKind.RETURN if isinstance(fact.body, Outcome):
                 return self._explain_outcome(fact.body)
         return self.alone[fact.kind]() if fact.kind in self.alone else NOTHING
@@ -70,12 +72,19 @@ class Reasons(Generic[K]):
         if outcome.status == UNKNOWN:
             return UNKNOWN_OUTCOME()
         if outcome.status == FAILED:
-            return find_reason(self.failures, outcome.detail)
+            return self.explain_failure(outcome)
         return self.explain_success(outcome)
 
+    def _explain_change(self, made: Made) -> Text:
+        state = made.values.get("state")
+        why = self.changes.get(made.words)
+        if why is None and isinstance(state, str):
+            why = self.changes.get((made.words, state))
+        return NOTHING if why is None else why()
 
-def find_reason(table: Table, sentence: str) -> Text:
-    return next((why() for what, why in table if re.search(what, sentence)), NOTHING)
+
+def find_by_name(timers: Timers, name: str) -> Text:
+    return next((why() for head, why in timers if name.startswith(head)), NOTHING)
 
 
 # ---- while a safeguard is off ----------------------------------------------------------

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from mqlab.kernel import NOTHING, Fact, FactKind, Outcome, Text, Words
+import pytest
+
+from mqlab.kernel import NOTHING, Fact, FactKind, Outcome, Text, Words, build_failure
 from mqlab.kernel.outcome import FAILED, UNKNOWN
 from mqlab.kernel.reasons import (
     POWER_CUT,
     UNKNOWN_OUTCOME,
     Reasons,
     build_unguarded,
-    find_reason,
     say_unguarded,
 )
 
@@ -17,37 +18,53 @@ STOPPED = Words("It stops.", "它停止。")
 AGAIN = Words("It asks again.", "再问一次。")
 BAD = Words("It failed.", "失败了。")
 GOOD = Words("It was done.", "完成了。")
+MOVED = Words("up to {lso}", "至 {lso}")
+ENTERED = Words("{name} is {state}", "{name} 是 {state}")
 UP_TO = Words("Read up to {lso}; the end is {hw}.", "读到 {lso}；末尾是 {hw}。")
 
 REASONS = Reasons(
     stopped={"store": STOPPED},
     recovered={},
-    timers=((r"^retry ", AGAIN),),
-    changes=((r"LSO=\d", UP_TO),),
-    failures=((r"", BAD),),
+    timers=(("retry a", GOOD), ("retry ", AGAIN)),
+    changes={MOVED: GOOD, (ENTERED, "open"): AGAIN, (ENTERED, "closed"): BAD},
     alone={FactKind.POWER_CUT: POWER_CUT},
     explain_success=lambda outcome: GOOD() if outcome.ok else NOTHING,
+    explain_failure=lambda outcome: AGAIN() if outcome.meaning == "fenced" else BAD(),
 )
 
 
-def why(kind: FactKind, body: object = None) -> Text:
-    return REASONS.explain(Fact(1, 1, "a", "·", Text(""), kind=kind, body=body), "store")
+def why(kind: FactKind, body: object = None, text: str = "") -> Text:
+    return REASONS.explain(Fact(1, 1, "a", "·", Text(text), kind=kind, body=body), "store")
 
 
 def test_a_sentence_is_found_by_the_kind_of_the_fact() -> None:
     assert why(FactKind.KILL) == STOPPED()
     assert why(FactKind.POWER_CUT) == POWER_CUT()
-    assert why(FactKind.TIMER, "retry a") == AGAIN()
+    assert why(FactKind.TIMER, "retry b") == AGAIN()
+    assert why(FactKind.TIMER, "retry a b") == GOOD(), "the first that fits"
     assert why(FactKind.TIMER, "no retry a") == why(FactKind.FLUSH) == NOTHING
     assert why(FactKind.RETURN, Outcome("call")) == GOOD()
     assert why(FactKind.RETURN, Outcome("call", FAILED)) == BAD()
+    assert why(FactKind.RETURN, build_failure("call", "fenced")) == BAD(), "these are words"
+    assert why(FactKind.RETURN, build_failure("call", "no", "fenced")) == AGAIN()
     assert why(FactKind.RETURN, Outcome("call", UNKNOWN)) == UNKNOWN_OUTCOME()
     assert why(FactKind.RETURN, "a value of another kind") == NOTHING
 
 
-def test_the_first_sentence_of_a_table_that_fits_counts() -> None:
-    table = ((r"^a", AGAIN), (r"", GOOD))
-    assert [find_reason(table, said) for said in ("ab", "ba")] == [AGAIN(), GOOD()]
+@pytest.mark.parametrize("text", ["", "up to 5", "a is closed"])
+def test_a_change_is_known_by_its_template_and_its_state_whatever_its_line_says(text: str) -> None:
+    def change(made: Text) -> Text:
+        return why(FactKind.CHANGE, made.made, text)
+
+    assert change(MOVED(lso=5)) == GOOD()
+    assert change(ENTERED(name="closed", state="open")) == AGAIN()
+    assert change(ENTERED(name="open", state="closed")) == BAD()
+    assert change(ENTERED(name="closed", state="new")) == change(Text("up to 5")) == NOTHING
+
+
+def test_an_error_says_itself_what_it_means() -> None:
+    failed = build_failure("call", FactKind.KILL)
+    assert (failed.detail, failed.meaning) == ("kill", FactKind.KILL)
 
 
 def test_while_a_safeguard_is_off_its_sentences_are_replaced() -> None:

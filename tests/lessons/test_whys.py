@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import mqlab.kernel.run
 from mqlab.brokers import list_brokers
-from mqlab.kernel import Fact, System, Trace, simulate
+from mqlab.kernel import Fact, FactKind, Outcome, System, Text, Trace, simulate
 from mqlab.lessons.choice import RUNS
-from mqlab.registry import SYSTEMS, scenario
+from mqlab.registry import SYSTEMS, run_scenario, scenario
 from mqlab.registry.cases.ways import ORDER
 from mqlab.registry.ways import MOMENTS, ROLES
 from mqlab.scenario import load, parse_script, perform, system_of
@@ -82,21 +85,62 @@ def systems() -> dict[str, System]:
     speak of copies ("orders-0@1")."""
     lines = {script.system for lab in LABS for script in scripts(lab)}
     lines = {line for line in lines if "replicas=" not in line}
-    longest = {line.split()[0]: line for line in sorted(lines, key=len)}
+    longest = {line.split()[0]: line for line in sorted(lines, key=lambda line: (len(line), line))}
     return {line: system_of(line, SYSTEMS) for line in longest.values()}
 
 
-def test_kills_recoveries_and_timers_say_why_in_every_system_of_the_labs() -> None:
+def stop_each(system: System) -> Trace:
     """Each node is killed and started again, and time goes on until timers have run out."""
+    names = [spec.name for spec in system.nodes()]
+    stops = [(50 + 20 * i, f"kill {name}") for i, name in enumerate(names)]
+    starts = [(60 + 20 * i, f"restart {name}") for i, name in enumerate(names)]
+    return simulate(system, 1, faults=stops + starts)
+
+
+def test_kills_recoveries_and_timers_say_why_in_every_system_of_the_labs() -> None:
     kinds = set()
     for line, system in systems().items():
-        names = [spec.name for spec in system.nodes()]
-        stops = [(50 + 20 * i, f"kill {name}") for i, name in enumerate(names)]
-        starts = [(60 + 20 * i, f"restart {name}") for i, name in enumerate(names)]
-        trace = simulate(system, 1, faults=stops + starts)
+        trace = stop_each(system)
         kinds |= {str(fact.kind) for fact in trace if not fact.fold}
         assert without_why(trace) == [], line
     assert {"kill", "recovery"} <= kinds
+
+
+# ---- whatever the narration says --------------------------------------------------------
+
+
+def say_otherwise(patch: pytest.MonkeyPatch) -> None:
+    """Every line says something else, and so does what a call has returned; what a fact is, its
+    kind and body, stays."""
+    tell = mqlab.kernel.run.new_fact
+
+    def mute(kind: FactKind, node: str, text: Text, *given: Any, **named: Any) -> Fact:
+        fact = tell(kind, node, Text("blah", "嘛"), *given, **named)
+        body = fact.body
+        return replace(fact, body=replace(body, detail="blah")) if type(body) is Outcome else fact
+
+    patch.setattr(mqlab.kernel.run, "new_fact", mute)
+
+
+def compare_whys(play: Callable[[], Trace]) -> int:
+    """How many steps say why, and the same whatever their lines say."""
+    usual = [(fact.kind, fact.why) for fact in play()]
+    with pytest.MonkeyPatch.context() as patch:
+        say_otherwise(patch)
+        trace = play()
+    assert {fact.text.en for fact in trace} <= {"blah"}
+    assert [(fact.kind, fact.why) for fact in trace] == usual
+    return sum(bool(why.en) for _, why in usual)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=[path.stem for path in SCENARIOS])
+def test_no_why_of_a_scenario_depends_on_a_word(path: Path) -> None:
+    assert compare_whys(lambda: run_scenario(path.read_text("utf-8")).trace)
+
+
+def test_no_why_of_a_labs_systems_depends_on_a_word() -> None:
+    for system in systems().values():
+        assert compare_whys(partial(stop_each, system))
 
 
 # ---- while a safeguard is off ----------------------------------------------------------

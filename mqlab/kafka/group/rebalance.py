@@ -32,18 +32,19 @@ if TYPE_CHECKING:
 Result = tuple["GroupCoordinator", Effects]
 _S = GroupState
 NEW_MEMBER_MS = 300_000  # how long a member may wait for its first generation
+SESSION, JOIN, SYNC = "session/", "join/", "sync/"  # how the names of its timers begin
 
 
 def session_timer(group: str, member: str) -> str:
-    return f"session/{group}/{member}"
+    return f"{SESSION}{group}/{member}"
 
 
 def join_timer(group: str) -> str:
-    return f"join/{group}"
+    return f"{JOIN}{group}"
 
 
 def sync_timer(group: str) -> str:
-    return f"sync/{group}"
+    return f"{SYNC}{group}"
 
 
 def restart_session(group: Group, member: Member) -> SetTimer:

@@ -7,15 +7,24 @@ and by the message, the timer, the outcome or the state that it is about.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...kernel import NOTHING, Fact, FactKind, Made, Text, Words
-from ...kernel.reasons import POWER_CUT, Reasons, Table
-from ..coordinator import OWES
+from ...kernel.reasons import POWER_CUT, Changes, Reasons, Timers
+from ..clients.consumer.membership import HEARTBEAT
+from ..clients.producer import BUMPED, ENTERED, calling, errors, flight
+from ..coordinator import OWES, TIMEOUT, failures, markers
+from ..coordinator.expiry import SWEEP
 from ..coordinator.messages import DescribeTransactions, ListTransactions
+from ..errors import Error
+from ..group import NOW, consumer, rebalance
 from ..group.consumer.messages import ConsumerGroupHeartbeat
 from ..group.messages import JoinGroup, LeaveGroup, SyncGroup
+from ..group.states import GroupState
+from ..log.expiry import EXPIRE
+from ..log.frontiers import FRONTIERS
 from ..log.messages import DescribeProducers
+from ..log.verification import ADD
 from ..messages import (
     READ_COMMITTED,
     AddOffsetsToTxn,
@@ -31,7 +40,9 @@ from ..messages import (
     WriteTxnMarkers,
 )
 from ..replication.messages import AlterPartition, FetchReplicaResponse, FindCoordinator, Register
-from ..replication.replica import ASKS
+from ..replication.replica import ASKS, FOLLOWS, HW_MOVED, LEADS, NOBODY_LEADS
+from ..replication.router import PAUSE
+from ..states import ProducerState
 from .meaning import Kind
 
 REQUESTS: dict[type, Words] = {
@@ -235,46 +246,50 @@ CUT_BACK = Words(
     "leader 没有这些记录：它们没有被同步副本确认过，所以没有人被告知它们是安全的。",
 )
 
-TIMERS: Table = (
-    (r"^retry", Words("No good answer has come: the same question is asked again.",
+SESSION_OVER = Words(
+    "No heartbeat for session.timeout.ms: the member counts as gone, whether it is or not.",
+    "session.timeout.ms 内没有心跳：成员被当作已离开，不管它是否真的离开。",
+)
+
+TIMERS: Timers = (
+    (flight.RETRY, Words("No good answer has come: the same question is asked again.",
                     "没有得到满意的应答：再问一次同样的问题。")),
-    (r"^marker", Words("A partition has not answered: its marker is sent until it does.",
+    (markers.AGAIN, Words("A partition has not answered: its marker is sent until it does.",
                     "有分区没有应答：控制消息会一直发到它应答为止。")),
-    (r"^append again", Words(
+    (failures.AGAIN, Words(
         "Too few copies were in sync to keep the record safe: the coordinator writes it again.",
         "同步副本太少，记录还不安全：协调者再写一次。")),
-    (r"^add", Words("The coordinator has not answered the leader's question: it asks once more.",
+    (ADD, Words("The coordinator has not answered the leader's question: it asks once more.",
                   "协调者没有回答 leader 的问题：再问一次。")),
-    (r"^pause", Words("Nobody led the partition: the client looks for its leader once more.",
+    (PAUSE, Words("Nobody led the partition: the client looks for its leader once more.",
                     "分区没有 leader：客户端再找一次。")),
-    (r"^delivery", Words(
+    (flight.DELIVERY, Words(
         "delivery.timeout.ms has passed: the producer gives the record up, although it may be "
         "stored.",
         "delivery.timeout.ms 已到：生产者放弃这条记录，尽管它可能已经存下。")),
-    (r"^max\.block", Words(
+    (calling.MAX_BLOCK, Words(
         "max.block.ms has passed: the call stops waiting, but what it asked for may still happen.",
         "max.block.ms 已到：调用不再等待，但它请求的事仍可能发生。")),
-    (r"^expire ids", Words(
+    (SWEEP, Words(
         "An id unused for transactional.id.expiration.ms is forgotten with all it protected.",
         "超过 transactional.id.expiration.ms 未使用的 id 会被遗忘，它的保护也随之消失。")),
-    (r"^expire producers", Words(
+    (EXPIRE, Words(
         "A producer silent for producer.id.expiration.ms is forgotten: a repeat of its records "
         "would be new.",
         "沉默超过 producer.id.expiration.ms 的生产者会被遗忘：它的重复记录会被当作新的。")),
-    (r"^timeout", Words(
+    (TIMEOUT, Words(
         "A transaction open for longer than transaction.timeout.ms is aborted by its coordinator: "
         "readers would wait behind it.",
         "打开时间超过 transaction.timeout.ms 的事务由协调者中止：否则读者会一直等在后面。")),
-    (r"^heartbeat", Words("A member that says nothing for too long would lose its partitions.",
+    (HEARTBEAT, Words("A member that says nothing for too long would lose its partitions.",
                         "成员沉默太久就会失去分区。")),
-    (r"^session", Words(
-        "No heartbeat for session.timeout.ms: the member counts as gone, whether it is or not.",
-        "session.timeout.ms 内没有心跳：成员被当作已离开，不管它是否真的离开。")),
-    (r"^join", Words("Who has not joined by now is left out of the new generation.",
+    (rebalance.SESSION, SESSION_OVER),
+    (consumer.SESSION, SESSION_OVER),
+    (rebalance.JOIN, Words("Who has not joined by now is left out of the new generation.",
                    "到现在还没有加入的成员，不算在新的 generation 里。")),
-    (r"^sync", Words("Who has not asked for its part by now is left out of the group.",
+    (rebalance.SYNC, Words("Who has not asked for its part by now is left out of the group.",
                    "到现在还没有领取分配的成员，会被移出消费者组。")),
-    (r"^revoke", Words("Who has not given up its partitions by now is left out of the group.",
+    (consumer.REVOKE, Words("Who has not given up its partitions by now is left out of the group.",
                         "到现在还没有交出分区的成员，会被移出消费者组。")),
 )  # fmt: skip
 
@@ -282,62 +297,67 @@ STABLE = Words(
     "Everybody knows its part; only members of this generation may commit positions.",
     "每个成员都知道自己的部分；只有这个 generation 的成员可以提交偏移量。",
 )
-#: what has changed in a role's memory, by what its line says
-CHANGES: Table = (
-    (r"^HW=", Words(
-        "Every in-sync copy holds the log up to here: the loss of one node loses none of it.",
-        "每个同步副本都有到这里为止的日志：失去一个节点也不会丢失。")),
-    (r": PreparingRebalance", Words(
+REPLICATED_UP_TO = Words(
+    "Every in-sync copy holds the log up to here: the loss of one node loses none of it.",
+    "每个同步副本都有到这里为止的日志：失去一个节点也不会丢失。",
+)
+CONTROLLED = Words(
+    "The controller's record decides who leads; what an older leader says is refused now.",
+    "由控制器的记录决定谁领导；旧 leader 的话从此被拒绝。",
+)
+#: what has changed in a role's memory
+CHANGES: Changes = {
+    FRONTIERS: REPLICATED_UP_TO,
+    HW_MOVED: REPLICATED_UP_TO,
+    (NOW, GroupState.PREPARING_REBALANCE): Words(
         "Somebody has come or gone: all members join again before anybody gets partitions.",
-        "有成员来了或走了：所有成员先重新加入，然后才分配分区。")),
-    (r": CompletingRebalance", Words(
+        "有成员来了或走了：所有成员先重新加入，然后才分配分区。"),
+    (NOW, GroupState.COMPLETING_REBALANCE): Words(
         "All have joined, so the generation has a number; one member shares the partitions out.",
-        "成员到齐，generation 有了编号；由一个成员分配分区。")),
-    (r": Stable", STABLE),
-    (r": Empty", Words(
+        "成员到齐，generation 有了编号；由一个成员分配分区。"),
+    (NOW, GroupState.STABLE): STABLE,
+    (NOW, GroupState.EMPTY): Words(
         "Nobody reads for the group any more; its committed positions stay for the next.",
-        "消费者组没有成员了；已提交的偏移量留给下一个。")),
-    (r"ABORTABLE_ERROR", Words(
+        "消费者组没有成员了；已提交的偏移量留给下一个。"),
+    (ENTERED, ProducerState.ABORTABLE_ERROR): Words(
         "This transaction cannot commit any more; once it is aborted the producer may go on.",
-        "这个事务不能再提交；中止之后生产者可以继续。")),
-    (r"FATAL_ERROR", Words(
+        "这个事务不能再提交；中止之后生产者可以继续。"),
+    (ENTERED, ProducerState.FATAL_ERROR): Words(
         "This producer can do nothing more; only a new one may go on.",
-        "这个生产者什么也不能再做；只有新的生产者可以继续。")),
-    (r"its own epoch", Words(
+        "这个生产者什么也不能再做；只有新的生产者可以继续。"),
+    BUMPED: Words(
         "It has no coordinator to ask: with a new epoch it begins to count again, and leaders "
         "accept that.",
-        "它没有协调者可问：换一个新的 epoch 重新计数，leader 会接受。")),
-    (r"^leads|^follows|^nobody", Words(
-        "The controller's record decides who leads; what an older leader says is refused now.",
-        "由控制器的记录决定谁领导；旧 leader 的话从此被拒绝。")),
-)  # fmt: skip
+        "它没有协调者可问：换一个新的 epoch 重新计数，leader 会接受。"),
+    **dict.fromkeys((LEADS, FOLLOWS, NOBODY_LEADS), CONTROLLED),
+}  # fmt: skip
 
-#: what a failed call means, by what the client says
-FAILURES: Table = (
-    (r"IllegalState", Words(
+#: what a failed call means, by what the client knows of the error
+FAILURES: Mapping[object, Words] = {
+    errors.ILLEGAL_STATE: Words(
         "The client refuses by itself and asks nobody: its state does not allow this call.",
-        "客户端自己拒绝，没有问任何人：它的状态不允许这个调用。")),
-    (r"CONCURRENT_TRANSACTIONS", Words(
+        "客户端自己拒绝，没有问任何人：它的状态不允许这个调用。"),
+    Error.CONCURRENT_TRANSACTIONS: Words(
         "The last transaction of this id has not quite ended; asked again later, it may begin.",
-        "这个 id 的上一个事务还没有完全结束；稍后再问就可以开始。")),
-    (r"fatal$", Words(
+        "这个 id 的上一个事务还没有完全结束；稍后再问就可以开始。"),
+    errors.Kind.FATAL: Words(
         "This call is refused, and the producer can do nothing more: another one has its name, or "
         "its numbers are unknown. What an earlier try of it did still counts.",
-        "这次调用遭到拒绝，这个生产者也不能再做任何事：名字已被别人使用，或者它的编号无人认识。它更早的尝试如果已经生效，仍然有效。")),
-    (r"abortable$", Words(
+        "这次调用遭到拒绝，这个生产者也不能再做任何事：名字已被别人使用，或者它的编号无人认识。它更早的尝试如果已经生效，仍然有效。"),
+    errors.Kind.ABORTABLE: Words(
         "This call is refused, and the transaction cannot commit any more; the producer may abort "
         "it and go on.",
-        "这次调用遭到拒绝，事务也不能再提交；生产者可以中止它再继续。")),
-    (r"", Words(
-        "This call is refused, and the application is told: it may do something else.",
-        "这次调用遭到拒绝，应用程序也得知了：可以另作处理。")),
-)  # fmt: skip
+        "这次调用遭到拒绝，事务也不能再提交；生产者可以中止它再继续。"),
+}  # fmt: skip
+FAILURE = Words(
+    "This call is refused, and the application is told: it may do something else.",
+    "这次调用遭到拒绝，应用程序也得知了：可以另作处理。",
+)
 REASONS = Reasons(
     stopped=STOPPED,
     recovered=RECOVERED,
     timers=TIMERS,
     changes=CHANGES,
-    failures=FAILURES,
     alone={
         FactKind.POWER_CUT: POWER_CUT,
         FactKind.BREAK: BROKEN,
@@ -345,6 +365,7 @@ REASONS = Reasons(
         FactKind.TRUNCATE: CUT_BACK,
     },
     explain_success=lambda _: NOTHING,
+    explain_failure=lambda outcome: FAILURES.get(outcome.meaning, FAILURE)(),
 )
 
 

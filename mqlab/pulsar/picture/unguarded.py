@@ -119,7 +119,7 @@ UNGUARDED = build_unguarded(
                 "什么也没加载，第一个连接的客户端也带不回什么。",
             ),
             (
-                why.LOADED,
+                why.LOG_READ,
                 "the coordinator is ready, and knows nothing of what its log holds.",
                 "协调者就绪，却不知道日志里有什么。",
             ),

@@ -4,8 +4,17 @@ messages and records stand in `sentences.py`."""
 from __future__ import annotations
 
 from ...kernel import Fact, FactKind, Outcome, Text, Words
-from ...kernel.reasons import LATE, POWER_CUT, Reasons, Table
-from ..client import calls
+from ...kernel.reasons import LATE, POWER_CUT, Changes, Reasons, Timers
+from ..client import OPERATION_TIMEOUT, calls
+from ..client.transactions import TIME_OUT
+from ..client.words import ENTERED, WAITS
+from ..coordinator import LOADED, NOTHING_OPEN
+from ..coordinator.meta import RETRY, TIMEOUT
+from ..subscription.words import ACTIVE, CONSUMERS, OVER, PENDING, UP_TO
+from ..topic import ENTERED as BUFFER_ENTERED
+from ..topic import FRONTIER
+from ..topic.access import ALONE, FREE, QUEUED
+from ..topic.snapshots import SNAPSHOT
 from .cluster import Cluster
 
 STOPPED = {
@@ -46,37 +55,37 @@ BROKEN = Words(
     "connection.",
     "路上的请求还可能到达，应答不会；客户端在新连接上再问。",
 )
-TIMERS: Table = (
+TIMERS: Timers = (
     (
-        r"^timeout \(",
+        f"{TIMEOUT}(",
         Words(
             "The deadline has passed: a transaction that is still open is aborted.",
             "期限已过：仍未结束的事务被中止。",
         ),
     ),
     (
-        r"^timeout ",
+        TIME_OUT,
         Words(
             "The client's own timer: it gives the transaction up, and tells nobody.",
             "客户端自己的定时器：它放弃事务，但不告诉任何人。",
         ),
     ),
     (
-        r"^retry ",
+        RETRY,
         Words(
             "A participant had not answered: all of them are told once more.",
             "有参与方没有应答：重新通知全部参与方。",
         ),
     ),
     (
-        r"^snapshot",
+        SNAPSHOT,
         Words(
             "maxReadPosition has moved since the last snapshot.",
             "上次快照之后 maxReadPosition 移动过。",
         ),
     ),
     (
-        r"^operation timeout",
+        OPERATION_TIMEOUT,
         Words(
             "No answer came in time: what became of the request, the client does not know.",
             "没有按时应答：请求的结果客户端不知道。",
@@ -88,46 +97,35 @@ MAX_READ_MOVED = Words(
     "last one; no consumer is sent anything above it.",
     "maxReadPosition 是最早未结束事务第一条消息的前一条，没有则是最后一条；之上的不投递。",
 )
-LOADED = Words(
+LOG_READ = Words(
     "The log was read: what is open is watched, and what was being ended is ended again.",
     "日志已读：未结束的继续计时，正在结束的再结束一次。",
 )
-#: what has changed in memory, by what its line says; the last one fits whatever else is told
-CHANGES: Table = (
-    (r"maxReadPosition", MAX_READ_MOVED),
-    (
-        r"^buffer|buffer recovers",
-        Words(
-            "Only a buffer that is Ready, or that has no snapshot because no transaction has "
-            "written here, knows how far one may read.",
-            "只有 Ready 的缓冲区，或因从未有事务写入而没有快照的缓冲区，才知道可以读到哪里。",
-        ),
-    ),
-    (r"^loaded", LOADED),
-    (
-        r"^topic epoch|^producers that wait",
-        Words(
-            "Who is connected is memory; the epoch is on the disk, so a load fences the same "
-            "producers.",
-            "谁已连接只在内存中；epoch 在磁盘上，所以重新加载后被隔离的还是同样的生产者。",
-        ),
-    ),
-    (
-        r": (OPEN|COMMITTING|COMMITTED|ABORTING|ABORTED|ERROR|TIME_OUT)$",
-        Words(
-            "This is the client's own state; the coordinator keeps another one, and they may "
-            "differ.",
-            "这是客户端自己的状态；协调者另有一个，两者可能不同。",
-        ),
-    ),
-    (
-        r"",
-        Words(
-            "Only memory has changed; a restart finds what the disk says.",
-            "只有内存变了；重启后以磁盘为准。",
-        ),
-    ),
+STATE_ENTERED = Words(
+    "This is the client's own state; the coordinator keeps another one, and they may differ.",
+    "这是客户端自己的状态；协调者另有一个，两者可能不同。",
 )
+CONNECTED = Words(
+    "Who is connected is memory; the epoch is on the disk, so a load fences the same producers.",
+    "谁已连接只在内存中；epoch 在磁盘上，所以重新加载后被隔离的还是同样的生产者。",
+)
+IN_MEMORY = Words(
+    "Only memory has changed; a restart finds what the disk says.",
+    "只有内存变了；重启后以磁盘为准。",
+)
+#: what has changed in memory
+CHANGES: Changes = {
+    FRONTIER: MAX_READ_MOVED,
+    BUFFER_ENTERED: Words(
+        "Only a buffer that is Ready, or that has no snapshot because no transaction has "
+        "written here, knows how far one may read.",
+        "只有 Ready 的缓冲区，或因从未有事务写入而没有快照的缓冲区，才知道可以读到哪里。",
+    ),
+    **dict.fromkeys((LOADED, NOTHING_OPEN), LOG_READ),
+    **dict.fromkeys((ALONE, FREE, QUEUED), CONNECTED),
+    ENTERED: STATE_ENTERED,
+    **dict.fromkeys((WAITS, PENDING, UP_TO, OVER, CONSUMERS, ACTIVE), IN_MEMORY),
+}
 COMMITTED = Words(
     "Every participant has answered, so the messages can be read now, unless an older "
     "transaction is open before them.",
@@ -186,7 +184,6 @@ REASONS = Reasons(
     recovered=RECOVERED,
     timers=TIMERS,
     changes=CHANGES,
-    failures=((r"", FAILURE),),
     alone={
         FactKind.POWER_CUT: POWER_CUT,
         FactKind.BREAK: BROKEN,
@@ -194,4 +191,5 @@ REASONS = Reasons(
         FactKind.IDLE: NOTHING_DONE,
     },
     explain_success=_explain_success,
+    explain_failure=lambda _: FAILURE(),
 )

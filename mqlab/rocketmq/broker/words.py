@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PROGRESS = Words("half offset {half}, op offset {op}", "半消息位点 {half}，op 位点 {op}")
 WAITING = Words("ends that wait for their op record: {ops}", "等待写入 op 记录：{ops}")
+NONE_WAITS = Words("ends that wait for their op record: –", "等待写入 op 记录：–")
 PRODUCERS = Words("producers of {group}: {names}", "{group} 的生产者：{names}")
 CONSUMERS = Words("consumers of {group}: {names}", "{group} 的消费者：{names}")
 REPORTED = Words("{group} reads on at {queue}@{offset}", "{group} 从 {queue}@{offset} 继续读取")
@@ -38,7 +39,7 @@ def _tell(old: Broker, new: Broker) -> Iterator[Text]:
     if read_progress(new.offsets) != read_progress(old.offsets):
         yield _tell_progress(new.offsets)
     if new.ops != old.ops:
-        yield WAITING(ops=", ".join(map(str, new.ops)) or NOBODY)
+        yield WAITING(ops=", ".join(map(str, new.ops))) if new.ops else NONE_WAITS()
     for words, then, now in (
         (PRODUCERS, old.producers.groups, new.producers.groups),
         (CONSUMERS, old.consumers, new.consumers),

@@ -3,19 +3,24 @@ messages and records stand in `sentences.py`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, auto
+from types import UnionType
 
 from ...kernel import Fact, FactKind, Outcome, Text, Words
-from ...kernel.reasons import LATE, POWER_CUT, Reasons, Table, find_reason
+from ...kernel.reasons import LATE, POWER_CUT, Changes, Reasons, Timers
 from ..broker.checking import CHECK
 from ..broker.delay import LEVEL
 from ..broker.safety import ACKNOWLEDGE, FLUSH
+from ..broker.timer import TIMED
+from ..broker.words import CONSUMERS, NONE_WAITS, PRODUCERS, PROGRESS, REPORTED, WAITING
 from ..check.ops import OP_BATCH
 from ..consumer.calls import Consume
 from ..log.offsets import PERSIST
 from ..messages import EndTransaction
 from ..producer import HEARTBEAT
-from ..producer.calls import SendInTransaction
+from ..producer.calls import End, Resume, SendInTransaction, SendPlain
+from ..states import LocalTransactionState, SendStatus
 from . import sentences
 
 
@@ -87,25 +92,25 @@ ROUND = Words(
     "A round of the check begins: it looks at every half that no op record names.",
     "一轮回查开始：查看每一条没有 op 记录的半消息。",
 )
-TIMERS: Table = (
-    (f"^{CHECK}", ROUND),
+TIMERS: Timers = (
+    (CHECK, ROUND),
     (
-        f"^{OP_BATCH}",
+        OP_BATCH,
         Words(
             "Ends that have waited in memory are written down together.",
             "在内存中等待的结束记录一起写下。",
         ),
     ),
     (
-        f"^{PERSIST}",
+        PERSIST,
         Words(
             "How far each group has come is written to the disk; a kill before this turns it back.",
             "各组的进度写入磁盘；在此之前被杀，进度会倒退。",
         ),
     ),
-    (f"^{HEARTBEAT}", sentences.HEARTBEAT),
+    (HEARTBEAT, sentences.HEARTBEAT),
     (
-        f"^{FLUSH}",
+        FLUSH,
         Words(
             "Messages reach the disk some time after they were acknowledged; a power cut takes the "
             "rest.",
@@ -113,7 +118,7 @@ TIMERS: Table = (
         ),
     ),
     (
-        f"^{ACKNOWLEDGE}",
+        ACKNOWLEDGE,
         Words(
             "The disk or the slave has not answered in time: the message is stored, but the sender "
             "is told that it is not safe.",
@@ -121,10 +126,18 @@ TIMERS: Table = (
         ),
     ),
     (
-        f"^{LEVEL}",
+        LEVEL,
         Words(
             "A delay is over: what waited is written once more, to its own topic.",
             "延时结束：等待的消息再写一遍，写到它自己的主题。",
+        ),
+    ),
+    (
+        TIMED,
+        Words(
+            "The time that the sender has asked for has come: what waited is written once more, to "
+            "its own topic.",
+            "发送者要求的时间到了：等待的消息再写一遍，写到它自己的主题。",
         ),
     ),
 )
@@ -137,61 +150,45 @@ MOVED_ON = Words(
     "lies further on.",
     "这个位置之前的半消息不再查看：它们已经结束，或者后面有它们的副本。",
 )
-#: what has changed in the broker's memory, by what its line says
-CHANGES: Table = (
-    (
-        r"^ends that wait for their op record: \d",
-        Words(
-            "The half has ended, but that is known in memory only until the next batch is written.",
-            "半消息已经结束，但在下一批写入之前，只有内存知道。",
-        ),
+#: what has changed in the broker's memory
+CHANGES: Changes = {
+    WAITING: Words(
+        "The half has ended, but that is known in memory only until the next batch is written.",
+        "半消息已经结束，但在下一批写入之前，只有内存知道。",
     ),
-    (
-        r"^ends that wait",
-        Words("Nothing that a kill could forget is left.", "没有什么会因进程被杀而遗忘。"),
+    NONE_WAITS: Words("Nothing that a kill could forget is left.", "没有什么会因进程被杀而遗忘。"),
+    PRODUCERS: REGISTERED,
+    CONSUMERS: Words(
+        "Queues are shared out again among those who are there.",
+        "队列在当前成员之间重新分配。",
     ),
-    (r"^producers of", REGISTERED),
-    (
-        r"^consumers of",
-        Words(
-            "Queues are shared out again among those who are there.",
-            "队列在当前成员之间重新分配。",
-        ),
+    REPORTED: Words(
+        "The next reader of the group begins here.",
+        "下一个替该组读取的消费者从这里开始。",
     ),
-    (
-        r"reads on at",
-        Words(
-            "The next reader of the group begins here.",
-            "下一个替该组读取的消费者从这里开始。",
-        ),
+    PROGRESS: MOVED_ON,
+}
+#: what the call returns where the half is safe, by what the local transaction came to
+RETURNS: Mapping[object, Words] = {
+    (SendStatus.SEND_OK, LocalTransactionState.COMMIT_MESSAGE): Words(
+        "The call says how the half was stored and what the local transaction came to; what "
+        "the broker made of it nobody says.",
+        "调用返回的是半消息的存储结果和本地事务的结果；broker 怎么处理，没有人说。",
     ),
-    (r"^half offset", MOVED_ON),
+    (SendStatus.SEND_OK, LocalTransactionState.UNKNOW): Words(
+        "SEND_OK is about the half only; whether the order counts is still open.",
+        "SEND_OK 只说明半消息存好了；订单是否算数还没有定论。",
+    ),
+    (SendStatus.SEND_OK, LocalTransactionState.ROLLBACK_MESSAGE): Words(
+        "Also after a rollback the call returns SEND_OK: it is about the half.",
+        "回滚之后调用同样返回 SEND_OK：它说的是半消息。",
+    ),
+}
+NOT_SAFE = Words(
+    "The half is stored, but not as safely as it should be: it may still be lost.",
+    "半消息存下了，但没有达到应有的安全程度：它仍可能丢失。",
 )
-RETURNS: Table = (
-    (
-        r"SEND_OK COMMIT",
-        Words(
-            "The call says how the half was stored and what the local transaction came to; what "
-            "the broker made of it nobody says.",
-            "调用返回的是半消息的存储结果和本地事务的结果；broker 怎么处理，没有人说。",
-        ),
-    ),
-    (
-        r"UNKNOW",
-        Words(
-            "SEND_OK is about the half only; whether the order counts is still open.",
-            "SEND_OK 只说明半消息存好了；订单是否算数还没有定论。",
-        ),
-    ),
-    (
-        r"ROLLBACK",
-        Words(
-            "Also after a rollback the call returns SEND_OK: it is about the half.",
-            "回滚之后调用同样返回 SEND_OK：它说的是半消息。",
-        ),
-    ),
-    (r"", Words("The application goes on.", "应用程序继续。")),
-)
+GOES_ON = Words("The application goes on.", "应用程序继续。")
 CONSUMED = Words(
     "The turn is over: what was processed, what was known already, what went back.",
     "这一轮结束：处理了什么，哪些早已处理过，哪些被退回。",
@@ -199,6 +196,21 @@ CONSUMED = Words(
 FAILURE = Words(
     "Nothing happened: the half was not stored, so the local transaction was not run.",
     "什么也没有发生：半消息没有存下，所以本地事务没有执行。",
+)
+#: what failed, by the call; the last is of all others
+FAILURES: tuple[tuple[type | UnionType, Words], ...] = (
+    (SendInTransaction, FAILURE),
+    (
+        SendPlain,
+        Words("Nothing happened: the message was not stored.", "什么也没有发生：消息没有存下。"),
+    ),
+    (
+        End | Resume,
+        Words(
+            "The broker refuses the request and writes nothing.", "broker 拒绝请求，什么也不写。"
+        ),
+    ),
+    (object, Words("Nothing happened.", "什么也没有发生。")),
 )
 NOTHING_DONE = Words(
     "The broker looks at it and writes nothing: the half stays as it is.",
@@ -216,8 +228,12 @@ def explain_fact(fact: Fact, kind: Kind) -> Text:
 
 def _explain_success(outcome: Outcome) -> Text:
     if isinstance(outcome.call, SendInTransaction):
-        return find_reason(RETURNS, outcome.detail)
-    return CONSUMED() if isinstance(outcome.call, Consume) else RETURNS[-1][1]()
+        return RETURNS.get(outcome.meaning, NOT_SAFE)()
+    return CONSUMED() if isinstance(outcome.call, Consume) else GOES_ON()
+
+
+def _explain_failure(outcome: Outcome) -> Text:
+    return next(why() for call, why in FAILURES if isinstance(outcome.call, call))
 
 
 REASONS = Reasons(
@@ -225,7 +241,7 @@ REASONS = Reasons(
     recovered=RECOVERED,
     timers=TIMERS,
     changes=CHANGES,
-    failures=((r"", FAILURE),),
     alone={FactKind.POWER_CUT: POWER_CUT, FactKind.BREAK: BROKEN, FactKind.LATE: LATE},
     explain_success=_explain_success,
+    explain_failure=_explain_failure,
 )

@@ -127,7 +127,8 @@ def _end(producer: Producer, answer: SendMessageResponse, result: Finished) -> R
         remark=result.error,
     )
     new, heartbeat = producer.use_connection()
-    new, returned = new.finish(build_success(call, f"{answer.status} {result.state}"))
+    meaning = (answer.status, result.state)
+    new, returned = new.finish(build_success(call, f"{answer.status} {result.state}", meaning))
     return new, (*heartbeat, Send(new.config.cluster.broker, end), *returned)
 
 

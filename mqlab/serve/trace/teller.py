@@ -101,7 +101,7 @@ class Teller:
             self._add(new_fact(FactKind.RECOVERY, name, text, body=text.made), Telling())
 
     def _add_timer(self, name: str, timer: str) -> None:
-        self._add(new_fact(FactKind.TIMER, name, TIMER(name=timer)), Telling())
+        self._add(new_fact(FactKind.TIMER, name, TIMER(name=timer), body=timer), Telling())
 
     def _add_change(self, name: str, text: Text, telling: Telling | None = None) -> None:
         change = new_fact(FactKind.CHANGE, name, text, body=text.made)

@@ -9,6 +9,7 @@ from mqlab.kernel import Append, FactKind, Named, Put, Send
 from mqlab.pulsar.config import CURSORS
 from mqlab.pulsar.messages import EndTxnOnPartition, Flow, LedgerEntry, TxnID
 from mqlab.pulsar.picture.effects import name_effect
+from mqlab.pulsar.picture.why import IN_MEMORY
 from mqlab.pulsar.states import PREVIOUS, MarkerType, TxnAction
 from mqlab.registry import SYSTEMS, run_scenario
 from mqlab.scenario import load
@@ -164,3 +165,14 @@ def test_labels_leave_out_what_their_row_shows_anyway() -> None:
         "EndTxnOnSubscription commit s", "commit marker @2",
     }  # fmt: skip
     assert not any("(0," in label for label in labels)
+
+
+def test_what_a_message_or_a_subscription_is_called_explains_nothing():
+    """Names that the narration's own words are made of."""
+    trace = run_scenario(
+        "system pulsar clients=app,shop\nrun shop: subscribe orders-0 buffers\n"
+        "run app: send orders-0 maxReadPosition\nrun shop: receive buffers"
+    ).trace
+    changes = [fact for fact in trace if fact.kind is FactKind.CHANGE]
+    named = [fact.why for fact in changes if "buffers:" in fact.text.en]
+    assert len(named) == 2 and set(named) == {IN_MEMORY()}

@@ -11,6 +11,7 @@ from mqlab.kernel import Trace
 from mqlab.kernel.run import Run
 from mqlab.registry import SYSTEMS, scenario
 from mqlab.rocketmq import RocketMQSystem
+from mqlab.rocketmq.broker.words import WAITING
 from mqlab.rocketmq.picture import sentences, why, words
 from mqlab.rocketmq.picture.terms import TERMS
 from mqlab.scenario import load
@@ -97,7 +98,7 @@ def test_a_late_end_and_an_end_that_waits_are_told_as_what_they_are() -> None:
         fact for fact in trace if fact.text.en.startswith("ends that wait for their op record: 0")
     )
     assert (late.txn, late.why) == ("T1", why.LATE())
-    assert (waits.txn, waits.why) == ("T1", why.CHANGES[0][1]())
+    assert (waits.txn, waits.why) == ("T1", why.CHANGES[WAITING]())
 
 
 def test_lights_are_judged_when_a_round_is_over() -> None:

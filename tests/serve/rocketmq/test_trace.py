@@ -13,6 +13,7 @@ from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC
 from mqlab.rocketmq.log import Stored
 from mqlab.rocketmq.log.offsets import HALF_KEY
 from mqlab.rocketmq.messages import TRAN_MSG, UNIQ_KEY, Message
+from mqlab.rocketmq.picture.why import ROUND
 from mqlab.rocketmq.states import TransactionType
 from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.trace.lights import Lights
@@ -84,7 +85,8 @@ def test_a_question_and_its_answer() -> None:
             trace = played(asked(broker))
         questions = [fact for fact in trace if fact.text.en.startswith("CheckTransactionState")]
         assert [(q.node, q.peer, q.txn) for q in questions] == [("broker", GROUP, "T1")]
-        assert "check" in [str(fact.body or fact.text.en).removeprefix("timer ") for fact in trace]
+        rounds = [fact.why.en for fact in trace if fact.text.en == "timer check"]
+        assert rounds and set(rounds) == {ROUND.en}
         ends = [fact for fact in trace if fact.text.en.startswith("EndTransaction")]
         assert "from check" in ends[0].text.en
         half, copy = trace.snapshot(len(trace)).logs[0].cells

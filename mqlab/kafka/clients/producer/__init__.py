@@ -70,7 +70,7 @@ from . import calling, flight, requests, sending
 from .calling import ProducerCall, block_call, give_up_call
 from .config import ConfigException, ProducerConfig
 from .error_states import drop_unsent
-from .errors import Kind, Trouble
+from .errors import ILLEGAL_STATE, Kind, Trouble
 from .flight import Flight, Line, TxnRequest
 from .proceeding import introduce, proceed
 
@@ -147,7 +147,8 @@ class Producer:
         spared = self.state is _S.ABORTABLE_ERROR and isinstance(call, Abort)
         spared = spared or isinstance(call, Flush)  # KafkaProducer#flush looks at no state
         if self.state in (_S.ABORTABLE_ERROR, _S.FATAL_ERROR) and not spared:
-            return self, (Return(build_failure(call, str(self.error))),)
+            assert self.error is not None
+            return self, (Return(build_failure(call, self.error, self.error.meaning)),)
         match call:
             case Flush():
                 return self._block_call(call)
@@ -249,4 +250,4 @@ class Producer:
 
 def return_illegal_state(call: ProducerCall, why: str) -> Return:
     """What Java answers to a call that its state does not allow."""
-    return Return(build_failure(call, f"IllegalStateException: {why}"))
+    return Return(build_failure(call, f"{ILLEGAL_STATE}: {why}", ILLEGAL_STATE))

@@ -32,14 +32,14 @@ def block_call(p: Producer, call: ProducerCall) -> Result:
     return p, (SetTimer(MAX_BLOCK, p.config.max_block_ms),)
 
 
-def return_call(p: Producer, status: str = OK, detail: str = "") -> Result:
+def return_call(p: Producer, status: str = OK, detail: str = "", meaning: object = None) -> Result:
     """The blocking call, or one that nobody waits for any more, has come to its end."""
     if p.call is None:
-        over = p.overdue and replace(p.overdue, status=status, detail=detail)
+        over = p.overdue and Outcome(p.overdue.call, status, detail, meaning)
         return replace(p, overdue=over), ()
     timed = p.config.max_block_ms and not isinstance(p.call, Flush)
     quiet = (CancelTimer(MAX_BLOCK),) if timed else ()
-    outcome = Outcome(p.call, status, detail)
+    outcome = Outcome(p.call, status, detail, meaning)
     return replace(p, call=None), (*quiet, Return(outcome))
 
 

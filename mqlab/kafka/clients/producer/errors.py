@@ -26,16 +26,27 @@ class Kind(StrEnum):
     FATAL = "fatal"
 
 
+#: what a call means that the client refuses by itself
+ILLEGAL_STATE = "IllegalStateException"
+
+
 @worded("{exception}, {kind}")
 class Trouble:
     """An error as the application meets it: the exception's name, and what is left to do.
     `unknown`: whether the thing happened nevertheless cannot be told. `bump`: with a legacy
-    client the epoch must be raised before it may go on (KIP-360)."""
+    client the epoch must be raised before it may go on (KIP-360). `own`: no broker has said it, the
+    client's own state does not allow what was to be done."""
 
     exception: str
     kind: Kind = Kind.ABORTABLE
     unknown: bool = False
     bump: bool = False
+    own: bool = False
+
+    @property
+    def meaning(self) -> str:
+        """What an outcome says of it to programs."""
+        return ILLEGAL_STATE if self.own else self.kind
 
 
 _E = Error

@@ -12,6 +12,7 @@ from ..calls import SendOffsets
 CoordinatorQuestion = (
     InitProducerId | AddPartitionsToTxn | AddOffsetsToTxn | EndTxn | TxnOffsetCommit
 )
+DELIVERY = "delivery "
 RETRY = "retry"  # the timer of everything that waits before it is sent again
 
 
@@ -62,7 +63,7 @@ class Flight:
     @property
     def timer(self) -> str:
         """Its delivery timeout; two batches of the same words share one."""
-        return f"delivery {self.partition} {'|'.join(self.batch.records)}"
+        return f"{DELIVERY}{self.partition} {'|'.join(self.batch.records)}"
 
     @property
     def is_renumbered(self) -> bool:

@@ -24,6 +24,7 @@ from ....kafka.clients.calls import (
     SendRecord,
     Subscribe,
 )
+from ....kafka.clients.producer.errors import Kind
 from ....kafka.messages import Position
 from ....kernel import Asking, Outcome, Text, Words
 from ...limits import TooLong, limit_time
@@ -166,7 +167,7 @@ class App:
             raise self._left
         if outcome.ok:
             return outcome
-        if outcome.detail.endswith("abortable"):
+        if outcome.meaning is Kind.ABORTABLE:
             raise Abortable(str(outcome))
         raise Refused(str(outcome))
 
