@@ -64,6 +64,16 @@ class EarlyMarkers(Coordinator):
         return tc, (*early, *effects)
 
 
+class AnswersFirst(Coordinator):
+    """The client has its answer in the step that appends the record, before the record."""
+
+    __slots__ = ()
+
+    def write(self, new, disk, at_ms, caller=None, answer=None, ahead=0):
+        tc, effects = Coordinator.write(self, new, disk, at_ms, None, None, ahead)
+        return tc, (*((Reply(caller, answer),) if caller else ()), *effects)
+
+
 class ForgottenFence(Coordinator):
     """A newcomer gets its id, but the epoch of its older self goes on being good."""
 
@@ -180,6 +190,7 @@ STOP = Budget(kills=1, killable=("coordinator",), timers=1)
 FAULTS = [
     (AskedLater, ONE, STOP, "ends"),
     (EarlyMarkers, ONE, STOP, "decided first"),
+    (AnswersFirst, ONE, STOP, "no lost write"),
     (ForgottenFence, TWINS, Budget(timers=1), "as asked"),
     (OneIsEnough, TWO, Budget(), "closed everywhere"),
     (ForgetfulCoordinator, ONE, STOP, "ends"),
