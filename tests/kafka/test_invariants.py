@@ -27,7 +27,7 @@ def test_a_group_coordinator_trips_over_its_memory(fault):
     quiet = ConnectionLost("nobody")
     role.step(quiet, broker.disk)
     later = replace(role, part=role.part.advance(end + 1))
-    lost = replace(role, timeline=((end + 1, role.committed.set(("g", "p"), None)),))
+    lost = replace(role, timeline=((end + 1, role.committed.set("g", Map())),))
     with pytest.raises(AssertionError):
         (later if fault == "a later HW" else lost).step(quiet, broker.disk)
 

@@ -122,7 +122,8 @@ def offsets_with_output(cluster: Cluster, world: World) -> bool:
         if role is None:
             continue
         ends = {batch.base: outcome for batch, _, outcome in seen.rows[name]}
-        if any(ends.get(placed.at) != COMMIT for placed in role.committed.values()):
+        counted = (placed for mine in role.committed.values() for placed in mine.values())
+        if any(ends.get(placed.at) != COMMIT for placed in counted):
             return False
     return True
 

@@ -58,6 +58,7 @@ from ...kernel import (
 )
 from ..config import KafkaConfig, offsets_log, txn_log, txn_logs
 from ..errors import Error
+from ..log.watching import add_ack, take_safe
 from ..messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -84,8 +85,8 @@ TIMEOUT = "timeout "
 @frozen
 class Coordinator:
     """`epoch`: the leader epoch of its log, carried by every marker. `owed`: partitions
-    whose answer to WriteTxnMarkers is missing, by id. `writes`: which id's record is the
-    one that ends at (log, offset). `stride`: how many coordinators share the producer ids."""
+    whose answer to WriteTxnMarkers is missing, by id. `writes`: by log, at which offset a
+    record ends that is not yet safe, and whose it is. `stride`: how many coordinators share the producer ids."""
 
     config: KafkaConfig
     epoch: int = 0
@@ -93,7 +94,7 @@ class Coordinator:
     entries: Map[str, Entry] = Map()
     pending: Map[str, Pending] = Map()
     owed: Map[str, tuple[str, ...]] = Map()
-    writes: Map[tuple[str, int], str] = Map()
+    writes: Map[str, tuple[tuple[int, str], ...]] = Map()
     stride: int = 1
 
     # -- events --------------------------------------------------------------------------
@@ -103,7 +104,6 @@ class Coordinator:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self.handle_request(body, caller, disk, at_ms)
             case Appended(log=log, end=end):
-                self.check_invariants()
                 return self._finish_writes(log, end)
             case AppendFailed():
                 return failures.handle_failed_append(self, event)
@@ -116,12 +116,12 @@ class Coordinator:
         # Nothing else concerns a coordinator: its requests to leaders have one answer.
         return self, ()
 
-    def check_invariants(self) -> None:
-        """AssertionError where a decision would change, or a marker goes round before it."""
-        for txn_id, pending in self.pending.items():
-            old, new = self.entries[txn_id].state, pending.entry.state
-            assert may_enter(new, old, self.config.transaction_version), (txn_id, old, new)
-        assert all(self.entries[txn_id].state in PREPARED for txn_id in self.owed), self.owed
+    def check_invariants(self, txn_id: str) -> None:
+        """AssertionError where this id's decision would change, or a marker goes round before
+        it."""
+        old, new = self.entries[txn_id].state, self.pending[txn_id].entry.state
+        assert may_enter(new, old, self.config.transaction_version), (txn_id, old, new)
+        assert txn_id not in self.owed or old in PREPARED, (txn_id, old)
 
     def handle_request(
         self, body: CoordinatorRequest, caller: Caller, disk: Disk, at_ms: int
@@ -189,7 +189,7 @@ class Coordinator:
             if old is not None
             else self.entries.set(new.txn_id, replace(new, epoch=-1)),
             pending=self.pending.set(new.txn_id, Pending(new, caller, answer)),
-            writes=self.writes.set((log, base + 1), new.txn_id),
+            writes=self.writes.set(log, add_ack(self.writes.get(log, ()), (base + 1, new.txn_id))),
         )
         effects = (Append(log, to_record(new, base)), *tc.adjust_timer(new, before))
         if self.config.id_expiration_ms and not self.entries:
@@ -223,22 +223,23 @@ class Coordinator:
     def _finish_writes(self, log: str, end: int) -> tuple[Coordinator, Effects]:
         """Records below `end` are safe: with replicas several at once, where a follower fetches
         what several ids have written."""
-        tc: Coordinator = self
+        safe, left = take_safe(self.writes.get(log, ()), end)
+        writes = self.writes.set(log, left) if left else self.writes.remove(log)
+        tc: Coordinator = replace(self, writes=writes)
         effects: Effects = ()
-        for (name, at), txn_id in self.writes.items():
-            if name == log and at <= end:
-                tc, more = tc._finish_write(log, at, txn_id)
-                effects = (*effects, *more)
+        for _, txn_id in safe:
+            tc, more = tc._finish_write(txn_id)
+            effects = (*effects, *more)
         return tc, effects
 
-    def _finish_write(self, log: str, end: int, txn_id: str) -> tuple[Coordinator, Effects]:
+    def _finish_write(self, txn_id: str) -> tuple[Coordinator, Effects]:
         """A record is safe: the transition has happened, its caller gets the answer."""
+        self.check_invariants(txn_id)
         pending = self.pending[txn_id]
         tc = replace(
             self,
             entries=self.entries.set(txn_id, pending.entry),
             pending=self.pending.remove(txn_id),
-            writes=self.writes.remove((log, end)),
         )
         if pending.entry.state is TxnState.DEAD:
             return replace(tc, entries=tc.entries.remove(txn_id)), ()

@@ -11,6 +11,7 @@ Sources: TransactionCoordinator#handleAddPartitionsToTransaction,
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from ...kernel import Caller, Effects, Reply
@@ -49,6 +50,12 @@ def handle(
     return tc.write(new, disk, at_ms, caller, AddPartitionsToTxnResponse())
 
 
+def _holds(entry: Entry, partition: str) -> bool:
+    """Whether it is part of the transaction; its partitions are in order."""
+    place = bisect_left(entry.partitions, partition)
+    return entry.partitions[place : place + 1] == (partition,)
+
+
 def check_request(tc: Coordinator, ask: AddPartitionsToTxn) -> Error:
     """The first check that fails, in the order of the real coordinator."""
     if not ask.txn_id:
@@ -66,6 +73,6 @@ def check_request(tc: Coordinator, ask: AddPartitionsToTxn) -> Error:
     if ask.verify_only:
         if entry.state in PREPARED:
             return Error.CONCURRENT_TRANSACTIONS
-        inside = set(ask.partitions) <= set(entry.partitions)
+        inside = all(_holds(entry, partition) for partition in ask.partitions)
         return Error.NONE if inside else Error.TRANSACTION_ABORTABLE
     return Error.NONE

@@ -30,12 +30,13 @@ def list_transactions(
         fits = compile_pattern(ask.pattern).fullmatch if ask.pattern else None
     except ValueError:
         return ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION)
+    states, pids = frozenset(ask.states), frozenset(ask.pids)
     return ListTransactionsResponse(
         tuple(
             Listed(entry.txn_id, entry.pid, str(entry.state))
             for entry in tc.entries.values()
-            if (not ask.states or entry.state in ask.states)
-            and (not ask.pids or entry.pid in ask.pids)
+            if (not states or entry.state in states)
+            and (not pids or entry.pid in pids)
             and (ask.running_ms < 0 or at_ms - entry.start_ms > ask.running_ms)
             and (fits is None or fits(entry.txn_id))
         )

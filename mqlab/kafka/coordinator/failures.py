@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import AppendFailed, Effects, Reply, SetTimer
+from ...kernel import AppendFailed, Effects, Map, Reply, SetTimer
 from ..errors import Error
 from ..states import COMPLETED, PREPARED, TxnState
 from . import markers
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from . import Coordinator
 
 Result = tuple["Coordinator", Effects]
+Writes = Map[str, tuple[tuple[int, str], ...]]
 
 AGAIN = "append again "
 PAUSE_MS = 100
@@ -52,7 +53,7 @@ def append_again(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result
 def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
     """The record that would have ended at (log, end) is not there."""
     log, end = event.log, event.end
-    txn_id = tc.writes.get((log, end))
+    txn_id = dict(tc.writes.get(log, ())).get(end)
     if txn_id is None:
         return tc, ()
     pending: Pending = tc.pending[txn_id]
@@ -60,7 +61,7 @@ def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
     tc = replace(
         tc,
         pending=tc.pending.remove(txn_id),
-        writes=tc.writes.remove((log, end)),
+        writes=_forget(tc.writes, log, end),
         entries=tc.entries.set(txn_id, _keep_entry(tc, old, pending.entry)),
     )
     error = TOLD.get(Error[event.error], Error.UNKNOWN_SERVER_ERROR)
@@ -71,6 +72,11 @@ def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
         return tc, tc.restart_timer(old, event.at_ms)
     answer = pending.answer.refuse(error)
     return tc, (*tc.restart_timer(old, event.at_ms), Reply(pending.caller, answer))
+
+
+def _forget(writes: Writes, log: str, end: int) -> Writes:
+    left = tuple(write for write in writes[log] if write[0] != end)
+    return writes.set(log, left) if left else writes.remove(log)
 
 
 def _keep_entry(tc: Coordinator, old: Entry, new: Entry) -> Entry:

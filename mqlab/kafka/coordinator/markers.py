@@ -68,7 +68,8 @@ def handle_answer(
     if answer.error:
         # No leader there, or too few replicas: the same marker again, after a pause.
         return tc, (SetTimer(f"{AGAIN}{partition} {entry.epoch} {entry.txn_id}", PAUSE_MS),)
-    left = tuple(p for p in owed if p != partition)
+    place = owed.index(partition)
+    left = (*owed[:place], *owed[place + 1 :])
     tc = replace(tc, owed=tc.owed.set(answer.txn_id, left))
     return (tc, ()) if left else write_complete(tc, answer.txn_id, disk, at_ms)
 

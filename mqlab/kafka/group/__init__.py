@@ -62,7 +62,7 @@ from ..log.frontiers import tell_frontiers
 from ..log.partition import Partition
 from ..log.recovery import recover_partition
 from ..log.verification import Verifying
-from ..log.watching import Watchers, wake_watchers
+from ..log.watching import Watchers, add_ack, take_safe, wake_watchers
 from ..messages import (
     AddPartitionsToTxnResponse,
     OffsetCommitResponse,
@@ -70,7 +70,7 @@ from ..messages import (
     WriteTxnMarkersResponse,
 )
 from . import commits, consumer, deletion, sessions, sync
-from .commits import Key, Offsets, Placed
+from .commits import Offsets, Placed, Positions
 from .consumer.values import ConsumerGroup
 from .deletion import GroupTombstone, OffsetTombstones
 from .dispatch import GroupAnswer, GroupRequest, handle_request
@@ -101,7 +101,8 @@ NOW = Words(
 class GroupCoordinator:
     """`committed`: what counts, by all that is in the log; `safe`: by what is replicated of
     it; `timeline`: (end, what counts) of each commit in between (Kafka's TimelineHashMap).
-    `pending`: by producer id, what its open transaction would make count. `assigning`:
+    `pending`: by producer id, what its open transaction would make count; `open_in`: by group,
+    the producer ids with something pending there. `assigning`:
     assignments that are not yet safe. `epoch`: which of its lives this is, `given`: how many
     member ids it gave out in it. `now_ms`: of the event that is being handled, for the stamps
     of what it writes."""
@@ -109,10 +110,11 @@ class GroupCoordinator:
     config: KafkaConfig
     name: str
     part: Partition
-    committed: Map[Key, Placed] = Map()
-    safe: Map[Key, Placed] = Map()
-    timeline: tuple[tuple[int, Map[Key, Placed]], ...] = ()
-    pending: Map[int, tuple[tuple[Key, Placed], ...]] = Map()
+    committed: Positions = Map()
+    safe: Positions = Map()
+    timeline: tuple[tuple[int, Positions], ...] = ()
+    pending: Map[int, Positions] = Map()
+    open_in: Map[str, Map[int, bool]] = Map()
     groups: Map[str, Group] = Map()
     consumers: Map[str, ConsumerGroup] = Map()
     acks: tuple[tuple[int, Caller, GroupAnswer], ...] = ()
@@ -121,7 +123,7 @@ class GroupCoordinator:
     epoch: int = 0
     given: int = 0
     now_ms: int = 0
-    watchers: Watchers = ()
+    watchers: Watchers = Map()
 
     def step(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         now = self if event.at_ms == self.now_ms else replace(self, now_ms=event.at_ms)
@@ -179,7 +181,7 @@ class GroupCoordinator:
         is safe."""
         base = disk.log(self.name).end
         batch = Batch((group.to_record(given),), base=base, at_ms=self.now_ms)
-        acks = self.acks if then is None else (*self.acks, (base + 1, *then))
+        acks = self.acks if then is None else add_ack(self.acks, (base + 1, *then))
         return replace(self.with_group(group), acks=acks), (Append(self.name, batch),)
 
     def write_records(
@@ -188,7 +190,7 @@ class GroupCoordinator:
         """Write records that take effect as they do when they are read; `then`: whom to
         tell what once they are safe."""
         batch = replace(batch, base=disk.log(self.name).end, at_ms=self.now_ms)
-        acks = self.acks if then is None else (*self.acks, (batch.last + 1, *then))
+        acks = self.acks if then is None else add_ack(self.acks, (batch.last + 1, *then))
         return replace(self.replay_batch(batch), acks=acks), (Append(self.name, batch),)
 
     def append_offsets(
@@ -197,14 +199,15 @@ class GroupCoordinator:
         """Write offsets; their sender is answered once they are safe."""
         batch = replace(batch, base=disk.log(self.name).end, at_ms=self.now_ms)
         ack = (batch.last + 1, caller, answer)
-        new = replace(self, part=self.part.with_data(batch), acks=(*self.acks, ack))
+        new = replace(self, part=self.part.with_data(batch), acks=add_ack(self.acks, ack))
         return commits.note_offsets(new, batch, batch.records), (Append(self.name, batch),)
 
     # -- markers and safety ----------------------------------------------------------------
 
     def finish_appends(self, end: int) -> tuple[GroupCoordinator, Effects]:
         """Everything below `end` is safe: who waited for it is told."""
-        effects: Effects = tuple(Reply(who, answer) for at, who, answer in self.acks if at <= end)
+        safe, acks = take_safe(self.acks, end)
+        effects: Effects = tuple(Reply(who, answer) for _, who, answer in safe)
         ready = [a for a in self.assigning if a.end <= end]
         part = self.part.advance(end)
         watchers, readers = wake_watchers(self.watchers, partial(fetch.upper_bound, part))
@@ -212,7 +215,7 @@ class GroupCoordinator:
             commits.release_safe(self, end),
             part=part,
             watchers=watchers,
-            acks=tuple(a for a in self.acks if a[0] > end),
+            acks=acks,
             assigning=tuple(a for a in self.assigning if a.end > end),
         )
         for waiting in ready:

@@ -15,13 +15,14 @@ CoordinatorOperationExceptionHelper (Kafka 4.3).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace, worded
 from ..errors import Error
 from ..log import COMMIT, Batch, verification
 from ..log.markers import append_marker
 from ..log.verification import Verifying
+from ..log.watching import add_ack, take_safe
 from ..messages import (
     OffsetCommit,
     OffsetCommitResponse,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from . import GroupCoordinator
 
 Result = tuple["GroupCoordinator", Effects]
-Key = tuple[str, str]  # group, partition
 HEARD = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
 
 
@@ -64,6 +64,11 @@ class Placed:
 
     position: Position
     at: int
+
+
+#: by group, of each partition the position
+Positions = Map[str, Map[str, Placed]]
+NONE_YET: Map[str, Placed] = Map()
 
 
 # ---- who may commit --------------------------------------------------------------------
@@ -184,15 +189,19 @@ def note_offsets(
     for offsets in records:
         if offsets.group not in gc.groups and offsets.group not in gc.consumers:
             gc = gc.with_group(Group(offsets.group))
-    placed = tuple(
-        ((offsets.group, position.partition), Placed(position, batch.base))
-        for offsets in records
-        for position in offsets.positions
-    )
-    if batch.transactional and "offsets_in_transaction" in gc.config.on:
-        mine = (*gc.pending.get(batch.pid, ()), *placed)
-        return replace(gc, pending=gc.pending.set(batch.pid, mine))
-    return _place_offsets(gc, placed, batch.last + 1)
+    in_transaction = batch.transactional and "offsets_in_transaction" in gc.config.on
+    positions: Positions = gc.pending.get(batch.pid, Map()) if in_transaction else Map()
+    open_in = gc.open_in
+    for offsets in records:
+        new = ((p.partition, Placed(p, batch.base)) for p in offsets.positions)
+        mine = positions.get(offsets.group, NONE_YET).update(new)
+        positions = positions.set(offsets.group, mine)
+        if in_transaction:
+            pids = open_in.get(offsets.group, Map()).set(batch.pid, True)
+            open_in = open_in.set(offsets.group, pids)
+    if in_transaction:
+        return replace(gc, pending=gc.pending.set(batch.pid, positions), open_in=open_in)
+    return _place_offsets(gc, positions, batch.last + 1)
 
 
 def write_marker(
@@ -206,29 +215,39 @@ def write_marker(
     part, effects, marker = append_marker(gc.part, gc.name, ask, disk, at_ms)
     new = replace(apply_marker(gc, marker), part=part)
     ack = (marker.last + 1, caller, answer)
-    return replace(new, acks=(*new.acks, ack)), effects
+    return replace(new, acks=add_ack(new.acks, ack)), effects
 
 
 def apply_marker(gc: GroupCoordinator, batch: Batch) -> GroupCoordinator:
     """After a marker: what was pending counts, or is dropped."""
-    mine = gc.pending.get(batch.pid, ())
-    gc = replace(gc, pending=gc.pending.remove(batch.pid))
+    mine: Positions = gc.pending.get(batch.pid, Map())
+    open_in = gc.open_in
+    for group in mine:
+        open_in = set_or_remove(open_in, group, open_in[group].remove(batch.pid))
+    gc = replace(gc, pending=gc.pending.remove(batch.pid), open_in=open_in)
     return _place_offsets(gc, mine, batch.last + 1) if batch.control == COMMIT else gc
 
 
-def _place_offsets(
-    gc: GroupCoordinator, placed: tuple[tuple[Key, Placed], ...], end: int
-) -> GroupCoordinator:
+def set_or_remove(of: Map[Any, Map[Any, Any]], key: Any, value: Map[Any, Any]) -> Map[Any, Any]:
+    """`of` with this map at `key`, or without the key where the map is empty."""
+    return of.set(key, value) if value else of.remove(key)
+
+
+def _place_offsets(gc: GroupCoordinator, placed: Positions, end: int) -> GroupCoordinator:
     """These count, once the log is replicated up to `end`."""
-    committed: Map[Key, Placed] = gc.committed
-    for key, new in placed:
-        old: Placed | None = committed.get(key)
-        if old is None or old.at < new.at:
-            committed = committed.set(key, new)
+    committed: Positions = gc.committed
+    for group, positions in placed.items():
+        there = committed.get(group, NONE_YET)
+        later = (
+            (partition, new)
+            for partition, new in positions.items()
+            if (old := there.get(partition)) is None or old.at < new.at
+        )
+        committed = committed.set(group, there.update(later))
     return count_offsets(gc, committed, end)
 
 
-def count_offsets(gc: GroupCoordinator, committed: Map[Key, Placed], end: int) -> GroupCoordinator:
+def count_offsets(gc: GroupCoordinator, committed: Positions, end: int) -> GroupCoordinator:
     """With these positions; they are safe once the log is replicated up to `end`."""
     if end <= gc.part.hw:
         return replace(gc, committed=committed, safe=committed)
@@ -237,10 +256,8 @@ def count_offsets(gc: GroupCoordinator, committed: Map[Key, Placed], end: int) -
 
 def release_safe(gc: GroupCoordinator, end: int) -> GroupCoordinator:
     """The log is replicated up to `end`."""
-    passed = [committed for at, committed in gc.timeline if at <= end]
-    if not passed:
-        return gc
-    return replace(gc, safe=passed[-1], timeline=gc.timeline[len(passed) :])
+    passed, left = take_safe(gc.timeline, end)
+    return replace(gc, safe=passed[-1][1], timeline=left) if passed else gc
 
 
 # ---- what is told ----------------------------------------------------------------------
@@ -253,7 +270,7 @@ def fetch_offsets(gc: GroupCoordinator, ask: OffsetFetch, caller: Caller, disk: 
     what counted at the high watermark (GroupCoordinatorService#fetchOffsets)."""
     answer, end = read_offsets(gc, ask), disk.log(gc.name).end
     if ask.require_stable and end > gc.part.hw:
-        return replace(gc, acks=(*gc.acks, (end, caller, answer))), ()
+        return replace(gc, acks=add_ack(gc.acks, (end, caller, answer))), ()
     return gc, (Reply(caller, answer),)
 
 
@@ -262,14 +279,15 @@ def read_offsets(gc: GroupCoordinator, ask: OffsetFetch) -> OffsetFetchResponse:
     error = newer.check_fetch(ask.member, ask.member_epoch) if newer else Error.NONE
     if error:
         return OffsetFetchResponse(error=error)
-    counted: Map[Key, Placed] = gc.committed if ask.require_stable else gc.safe
-    held = {key for mine in gc.pending.values() for key, _ in mine if key[0] == ask.group}
-    wanted = ask.partitions
-    if wanted is None:
-        wanted = tuple(p for group, p in counted if group == ask.group)
-    unstable = tuple(p for p in wanted if ask.require_stable and (ask.group, p) in held)
+    counted = (gc.committed if ask.require_stable else gc.safe).get(ask.group, NONE_YET)
+    wanted = tuple(counted) if ask.partitions is None else ask.partitions
+    held = frozenset(list_pending(gc, ask.group) if ask.require_stable else ())
     positions = tuple(
-        placed.position if (placed := counted.get((ask.group, p))) else Position(p, -1)
-        for p in wanted
+        placed.position if (placed := counted.get(p)) else Position(p, -1) for p in wanted
     )
-    return OffsetFetchResponse(positions, unstable)
+    return OffsetFetchResponse(positions, tuple(p for p in wanted if p in held))
+
+
+def list_pending(gc: GroupCoordinator, group: str) -> list[str]:
+    """Partitions of which an open transaction holds a position of this group."""
+    return [p for pid in gc.open_in.get(group, Map()) for p in gc.pending[pid][group]]

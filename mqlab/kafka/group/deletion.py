@@ -14,7 +14,7 @@ OffsetMetadataManager#deleteAllOffsets, #deleteOffsets, #replay (Kafka 4.3).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace, worded
 from ..errors import Error
@@ -97,7 +97,7 @@ def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, dis
     errors = tuple(
         Error.GROUP_SUBSCRIBED_TO_TOPIC if _topic(p) in read else Error.NONE for p in ask.partitions
     )
-    known = _positions(gc, ask.group)
+    known = frozenset(_positions(gc, ask.group))
     free = [p for p, e in zip(ask.partitions, errors, strict=True) if not e]
     gone = tuple(p for p in dict.fromkeys(free) if p in known)
     answer = DeleteOffsetsResponse(errors=errors)
@@ -129,9 +129,8 @@ def _subscribed_topics(group: Group | None) -> frozenset[str]:
 
 def _positions(gc: GroupCoordinator, group: str) -> tuple[str, ...]:
     """Partitions of which the group has a position, be it still pending."""
-    held = [key for mine in gc.pending.values() for key, _ in mine]
-    partitions = (p for name, p in (*gc.committed, *held) if name == group)
-    return tuple(dict.fromkeys(partitions))
+    counted = gc.committed.get(group, commits.NONE_YET)
+    return tuple(dict.fromkeys((*counted, *commits.list_pending(gc, group))))
 
 
 def _tombstones(group: str, partitions: tuple[str, ...]) -> tuple[OffsetTombstones, ...]:
@@ -145,14 +144,22 @@ def apply_offset_tombstones(
     gc: GroupCoordinator, gone: OffsetTombstones, end: int
 ) -> GroupCoordinator:
     """`end`: of the batch of these tombstones."""
-    keys = frozenset((gone.group, partition) for partition in gone.partitions)
-    committed = gc.committed
-    for key in sorted(keys):
-        committed = committed.remove(key)
-    pending = Map(
-        (pid, tuple(row for row in mine if row[0] not in keys)) for pid, mine in gc.pending.items()
-    )
-    return commits.count_offsets(replace(gc, pending=pending), committed, end)
+    group, without, place = gone.group, _without, commits.set_or_remove
+    left = without(gc.committed.get(group, commits.NONE_YET), gone.partitions)
+    committed = place(gc.committed, group, left)
+    pending, pids = gc.pending, gc.open_in.get(group, Map())
+    for pid in pids:
+        held = without(pending[pid][group], gone.partitions)
+        pending = place(pending, pid, place(pending[pid], group, held))
+        pids = pids if held else pids.remove(pid)
+    gc = replace(gc, pending=pending, open_in=place(gc.open_in, group, pids))
+    return commits.count_offsets(gc, committed, end)
+
+
+def _without(positions: Map[str, commits.Placed], gone: tuple[str, ...]) -> Map[str, Any]:
+    for partition in gone:
+        positions = positions.remove(partition)
+    return positions
 
 
 def apply_group_tombstone(gc: GroupCoordinator, gone: GroupTombstone) -> GroupCoordinator:

@@ -9,6 +9,7 @@ Sources: ClassicGroup, ClassicGroupMember, GroupMetadataValue (Kafka 4.3).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -136,7 +137,7 @@ class Group:
         """Whether a member with these strategies fits to the others (if any are left)."""
         if self.state is _S.EMPTY:
             return bool(protocol_type) and bool(names)
-        common = self.common_protocols() if self.members else names
+        common = frozenset(self.common_protocols() if self.members else names)
         return protocol_type == self.protocol_type and any(n in common for n in names)
 
     def common_protocols(self) -> tuple[str, ...]:
@@ -146,9 +147,11 @@ class Group:
 
     def choose_protocol(self) -> str:
         """The common strategy with the most votes; each member votes for its first."""
-        common = self.common_protocols()
-        votes = [next(n for n, _ in m.protocols if n in common) for m in self.members.values()]
-        return max(common, key=votes.count)
+        common = dict.fromkeys(self.common_protocols())
+        votes = Counter(
+            next(n for n, _ in m.protocols if n in common) for m in self.members.values()
+        )
+        return max(common, key=votes.__getitem__)
 
     def roster(self) -> tuple[JoinedMember, ...]:
         """The members as their leader is told of them."""
@@ -177,16 +180,17 @@ class Group:
             expected=tuple(m for m in self.expected if m != member.id),
         )
 
-    def without_member(self, member: str) -> Group:
-        """Without this member; another one leads if it did."""
-        left = self.members.remove(member)
-        leader = next(iter(left), "") if member == self.leader else self.leader
+    def without(self, gone: Collection[str]) -> Group:
+        """Without these members; another one leads if the leader is one of them."""
+        left = self.members
+        for member in gone:
+            left = left.remove(member)
         return replace(
             self,
             members=left,
-            leader=leader,
-            expected=tuple(m for m in self.expected if m != member),
-            unsynced=tuple(m for m in self.unsynced if m != member),
+            leader=next(iter(left), "") if self.leader in gone else self.leader,
+            expected=tuple(m for m in self.expected if m not in gone),
+            unsynced=tuple(m for m in self.unsynced if m not in gone),
         )
 
     def assign(self, given: dict[str, Any]) -> Group:

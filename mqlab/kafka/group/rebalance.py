@@ -18,6 +18,7 @@ Source: GroupMetadataManager#prepareRebalance, #completeClassicGroupJoin (Kafka 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...kernel import CancelTimer, Disk, Effects, Map, Reply, SetTimer, replace
@@ -45,6 +46,14 @@ def join_timer(group: str) -> str:
 
 def sync_timer(group: str) -> str:
     return f"{SYNC}{group}"
+
+
+def split_names(names: str) -> Iterator[tuple[str, str]]:
+    """The pairs (group, member) that a timer's "group/member" may mean: either may have a "/"."""
+    at = names.find("/")
+    while at >= 0:
+        yield names[:at], names[at + 1 :]
+        at = names.find("/", at + 1)
 
 
 def restart_session(group: Group, member: Member) -> SetTimer:
@@ -94,17 +103,19 @@ def _refuse_sync(group: Group) -> tuple[Group, Effects]:
     for member in group.members.values():
         if member.syncing is not None:
             effects += (Reply(member.syncing, refused), restart_session(group, member))
-            group = group.with_member(replace(member, syncing=None))
-    return group.assign({}), tuple(effects)
+    members = Map((m.id, replace(m, syncing=None)) for m in group.members.values())
+    return replace(group, members=members).assign({}), tuple(effects)
 
 
 def complete_join(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
     """All have joined, or time is up."""
     effects: list[Reply | SetTimer | CancelTimer] = [CancelTimer(join_timer(group.name))]
+    silent: dict[str, bool] = {}
     for member in group.members.values():
         if member.joining is None and member.instance is None:
-            group = group.without_member(member.id)
             effects.append(CancelTimer(session_timer(group.name, member.id)))
+            silent[member.id] = True
+    group = group.without(silent)
     joined = [m for m in group.members.values() if m.joining is not None]
     if group.members and not joined:
         # Static members only, all silent: their sessions decide.

@@ -24,13 +24,15 @@ from .messages import (
     SyncGroupResponse,
 )
 from .rebalance import (
+    JOIN,
+    SESSION,
+    SYNC,
     complete_join,
-    join_timer,
     prepare_rebalance,
     rebalance,
     restart_session,
     session_timer,
-    sync_timer,
+    split_names,
 )
 from .states import GroupState
 
@@ -71,12 +73,20 @@ def handle_leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Di
     if group is None:
         unknown = (Error.UNKNOWN_MEMBER_ID,) * len(ask.members)
         return gc, (Reply(caller, LeaveGroupResponse(errors=unknown)),)
-    effects: Effects = ()
+    effects: list[CancelTimer | Reply] = []
     errors: list[Error] = []
-    for member, instance in ask.members:
-        group, more, error = _remove_named(group, member, instance)
-        errors.append(error)
-        effects += more
+    gone: dict[str, bool] = {}
+    static = {m.instance: m.id for m in group.members.values() if m.instance is not None}
+    expected = frozenset(group.expected)
+    for name, instance in ask.members:
+        # An administrator removes a static member by its instance alone.
+        member = name or static.get(instance or "", "")
+        error = _check_leave(group, member, instance, static, expected)
+        errors.append(error if member not in gone else Error.UNKNOWN_MEMBER_ID)
+        if not errors[-1]:
+            gone[member] = True
+            effects += _part_with(group, member)
+    group = group.without(gone)
     answer = Reply(caller, LeaveGroupResponse(errors=tuple(errors)))
     if all(errors) or group.state is _S.EMPTY:
         return gc.with_group(group), (*effects, answer)
@@ -84,25 +94,28 @@ def handle_leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Di
     return gc, (*effects, answer, *more)
 
 
-def _remove_named(group: Group, member: str, instance: str | None) -> tuple[Group, Effects, Error]:
-    if not member:  # an administrator removes a static member by its name
-        member = group.find_static(instance) or ""
-    if member in group.expected:
-        stop = CancelTimer(session_timer(group.name, member))
-        return group.without_member(member), (stop,), Error.NONE
-    error = group.check_member(member, instance)
-    if error:
-        return group, (), error
-    group, effects = _remove_member(group, group.members[member])
-    return group, effects, Error.NONE
+def _check_leave(
+    group: Group,
+    member: str,
+    instance: str | None,
+    static: dict[str, str],
+    expected: frozenset[str],
+) -> Error:
+    """As `Group.check_member`, with the names of all static members looked up before."""
+    if member in expected:
+        return Error.NONE
+    if instance is not None and static.get(instance) != member:
+        return Error.FENCED_INSTANCE_ID if instance in static else Error.UNKNOWN_MEMBER_ID
+    return Error.NONE if member in group.members else Error.UNKNOWN_MEMBER_ID
 
 
-def _remove_member(group: Group, member: Member) -> tuple[Group, Effects]:
-    """If it waits for its answer to JoinGroup, it is told to come as a new one."""
-    effects: Effects = (CancelTimer(session_timer(group.name, member.id)),)
-    if member.joining is not None:
-        effects += (Reply(member.joining, JoinGroupResponse(Error.UNKNOWN_MEMBER_ID)),)
-    return group.without_member(member.id), effects
+def _part_with(group: Group, name: str) -> list[CancelTimer | Reply]:
+    """Who waits for an answer to JoinGroup is told to come as a new member."""
+    effects: list[CancelTimer | Reply] = [CancelTimer(session_timer(group.name, name))]
+    member: Member | None = group.members.get(name)
+    if member is not None and member.joining is not None:
+        effects.append(Reply(member.joining, JoinGroupResponse(Error.UNKNOWN_MEMBER_ID)))
+    return effects
 
 
 def dismiss_members(gc: GroupCoordinator, error: Error) -> Effects:
@@ -121,14 +134,17 @@ def dismiss_members(gc: GroupCoordinator, error: Error) -> Effects:
 
 
 def handle_timer(gc: GroupCoordinator, timer: str, disk: Disk) -> Result:
-    for group in gc.groups.values():
-        if timer == join_timer(group.name) and group.state is _S.PREPARING_REBALANCE:
-            return complete_join(gc, group, disk)
-        if timer == sync_timer(group.name) and group.state in WAITING:
-            return _expire_unsynced(gc, group, disk)
-        for member in (*group.expected, *group.members):
-            if timer == session_timer(group.name, member):
-                return _expire_session(gc, group, member, disk)
+    what, slash, names = timer.partition("/")
+    what += slash
+    group: Group | None = gc.groups.get(names)
+    if group is not None and what == JOIN and group.state is _S.PREPARING_REBALANCE:
+        return complete_join(gc, group, disk)
+    if group is not None and what == SYNC and group.state in WAITING:
+        return _expire_unsynced(gc, group, disk)
+    for name, member in split_names(names) if what == SESSION else ():
+        group = gc.groups.get(name)
+        if group is not None and (member in group.members or member in group.expected):
+            return _expire_session(gc, group, member, disk)
     # Its group or its member has changed in this very moment.
     return gc, ()
 
@@ -137,13 +153,11 @@ def _expire_session(gc: GroupCoordinator, group: Group, name: str, disk: Disk) -
     """A session is over. Who waits for an answer of ours is not silent, except a member
     that nobody has seen in any generation yet."""
     member: Member | None = group.members.get(name)
-    if member is None:
-        group = group.without_member(name)
-    elif not member.new and (member.joining is not None or member.syncing is not None):
+    waits = member is not None and (member.joining is not None or member.syncing is not None)
+    if member is not None and not member.new and waits:
         return gc, ()
-    effects: Effects = ()
-    if member is not None:
-        group, effects = _remove_member(group, member)
+    effects = tuple(_part_with(group, name)) if member is not None else ()
+    group = group.without((name,))
     if group.state is _S.PREPARING_REBALANCE or (member is not None and group.state in WAITING):
         gc, more = rebalance(gc, group, disk)
         return gc, (*effects, *more)
@@ -154,9 +168,6 @@ def _expire_unsynced(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
     """Who joined and never asked for its part is dropped, and all begins again."""
     if not group.unsynced:
         return gc, ()
-    effects: Effects = ()
-    for name in group.unsynced:
-        effects += (CancelTimer(session_timer(group.name, name)),)
-        group = group.without_member(name)
-    gc, more = prepare_rebalance(gc, group, disk)
+    effects = [CancelTimer(session_timer(group.name, name)) for name in group.unsynced]
+    gc, more = prepare_rebalance(gc, group.without(frozenset(group.unsynced)), disk)
     return gc, (*effects, *more)

@@ -94,7 +94,8 @@ def fail_assignment(gc: GroupCoordinator, waiting: Assigning, error: Error, disk
     for member in group.members.values():
         if member.syncing is not None:
             effects.append(Reply(member.syncing, SyncGroupResponse(error)))
-            group = group.with_member(replace(member, syncing=None))
+    members = Map((m.id, replace(m, syncing=None)) for m in group.members.values())
+    group = replace(group, members=members)
     gc, more = prepare_rebalance(gc, group, disk)
     return gc, (*effects, *more)
 

@@ -51,7 +51,7 @@ from ..log.partition import Partition
 from ..log.reading import ReaderRequest, answer_reader
 from ..log.recovery import recover_partition
 from ..log.verification import Verifying
-from ..log.watching import Watchers, wake_watchers
+from ..log.watching import Watchers, add_ack, take_safe, wake_watchers
 from ..messages import (
     AddPartitionsToTxnResponse,
     DeleteRecords,
@@ -84,7 +84,7 @@ class Leader:
     acks: tuple[tuple[int, Caller, ProduceResponse | WriteTxnMarkersResponse], ...] = ()
     verifying: Map[int, Verifying[Produce]] = Map()
     behind: tuple[tuple[Produce, Caller], ...] = ()
-    watchers: Watchers = ()
+    watchers: Watchers = Map()
 
     def step(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         new, effects = self._handle_event(event, disk)
@@ -145,20 +145,15 @@ class Leader:
         part, effects, marker = append_marker(self.part, self.name, ask, disk, at_ms)
         done = WriteTxnMarkersResponse(ask.txn_id, ask.pid, epoch=ask.epoch)
         ack = (marker.last + 1, caller, done)
-        return replace(self, part=part, acks=(*self.acks, ack)), effects
+        return replace(self, part=part, acks=add_ack(self.acks, ack)), effects
 
     def finish_appends(self, end: int) -> tuple[Leader, Effects]:
         """Everything below `end` is safe: the HW moves, who waited for it is answered."""
         part = self.part.advance(end)
-        ready = tuple(Reply(caller, answer) for at, caller, answer in self.acks if at <= end)
+        safe, acks = take_safe(self.acks, end)
+        ready = tuple(Reply(caller, answer) for _, caller, answer in safe)
         watchers, woken = wake_watchers(self.watchers, partial(fetch.upper_bound, part))
-        new = replace(
-            self,
-            part=part,
-            acks=tuple(a for a in self.acks if a[0] > end),
-            watchers=watchers,
-        )
-        return new, (*ready, *woken)
+        return replace(self, part=part, acks=acks, watchers=watchers), (*ready, *woken)
 
     def describe_changes(self, old: Leader | None) -> tuple[Text, ...]:
         return tell_frontiers(None if old is None else old.part, self.part)

@@ -21,6 +21,7 @@ from ...kernel import Append, Caller, Disk, Effects, Reply, Send, SetTimer, repl
 from ..errors import Error
 from ..log import snapshots, verification
 from ..log.verification import Verifying
+from ..log.watching import add_ack
 from ..messages import Produce, ProduceResponse
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
         end = seen.first_offset + batch.count
         if end <= part.hw:
             return leader, (Reply(caller, answer),)
-        return replace(leader, acks=(*leader.acks, (end, caller, answer))), ()
+        return replace(leader, acks=add_ack(leader.acks, (end, caller, answer))), ()
     error = part.check_data(batch, guard)
     if error:
         return leader, (Reply(caller, ProduceResponse(error)),)
@@ -151,5 +152,5 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     base = log.end
     batch = replace(batch, base=base)
     ack = (base + batch.count, caller, ProduceResponse(Error.NONE, base, start=log.start))
-    new = replace(leader, part=part.with_data(batch), acks=(*leader.acks, ack))
+    new = replace(leader, part=part.with_data(batch), acks=add_ack(leader.acks, ack))
     return new, (*snapshots.roll_segment(part, leader.name, disk), Append(leader.name, batch))

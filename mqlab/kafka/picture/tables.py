@@ -19,6 +19,7 @@ from typing import TypeVar
 from ...kernel import Table
 from ..coordinator import Entry
 from ..group import GroupCoordinator
+from ..group.commits import Placed, Positions
 from ..group.messages import describe_assignment
 from ..log import AbortedTxn
 from ..messages import braces
@@ -67,14 +68,19 @@ def draw_positions(gc: GroupCoordinator | None, most: int = 0, cut: Cut = whole)
     if gc is not None:
         rows += [
             (cut(group), cut(partition), str(placed.position.offset), "")
-            for (group, partition), placed in _last(gc.committed.items(), most)
+            for group, partition, placed in _last(_each(gc.committed), most)
         ]
         rows += [
             (cut(group), cut(partition), str(placed.position.offset), f"pending, producerId {pid}")
             for pid, mine in gc.pending.items()
-            for (group, partition), placed in _last(mine, most)
+            for group, partition, placed in _last(_each(mine), most)
         ]
     return Table(words.OFFSETS_TABLE(), POSITION_COLUMNS, tuple(rows))
+
+
+def _each(positions: Positions) -> list[tuple[str, str, Placed]]:
+    """(group, partition, position) of all of them, in order."""
+    return [(g, p, placed) for g, mine in positions.items() for p, placed in mine.items()]
 
 
 def draw_members(gc: GroupCoordinator | None) -> Table:

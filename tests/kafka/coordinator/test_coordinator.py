@@ -3,6 +3,7 @@
 import ast
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -194,13 +195,19 @@ def test_what_the_table_does_not_allow_cannot_be_entered(version, table):
 
 @pytest.mark.parametrize("fault", ["another decision", "an early marker"])
 def test_a_fault_in_its_memory_trips_the_coordinator(fault):
-    sound, decided = tc(S.PREPARE_COMMIT), Entry("t", 7, 3, S.PREPARE_ABORT)
-    sound.check_invariants()
-    pending = replace(sound, pending=Map([("t", Pending(decided))]))
-    early = replace(tc(S.ONGOING), owed=Map([("t", ("o-0",))]))
+    log = "__transaction_state-0"
+
+    def writing(state: TxnState, new: TxnState, **more: Any) -> Coordinator:
+        pending = Map([("t", Pending(Entry("t", 7, 3, new)))])
+        return replace(tc(state), pending=pending, writes=Map([(log, ((1, "t"),))]), **more)
+
+    owed = Map([("t", ("o-0",))])
+    writing(S.PREPARE_COMMIT, S.COMPLETE_COMMIT, owed=owed).step(Appended(log, 1), MemoryDisk())
+    pending = writing(S.PREPARE_COMMIT, S.PREPARE_ABORT)
+    early = writing(S.ONGOING, S.PREPARE_COMMIT, owed=owed)
     wrong = pending if fault == "another decision" else early
     with pytest.raises(AssertionError):
-        wrong.step(Appended("__transaction_state-0", 1), MemoryDisk())
+        wrong.step(Appended(log, 1), MemoryDisk())
 
 
 def test_a_state_is_entered_and_never_put():

@@ -29,8 +29,9 @@ def test_states_are_sorted_by_id_and_tombstones_left_out() -> None:
 def coordinator(count: int) -> GroupCoordinator:
     """With so many positions counted, and as many pending for producer 7."""
     gc = GroupCoordinator(KafkaConfig(), "__consumer_offsets-0", Partition(KafkaConfig()))
-    placed = [(("g", f"t-{i}"), Placed(Position(f"t-{i}", 10 * i), i)) for i in range(count)]
-    return replace(gc, committed=Map(placed), pending=Map([(7, tuple(placed))]))
+    placed = Map((f"t-{i}", Placed(Position(f"t-{i}", 10 * i), i)) for i in range(count))
+    by_group = Map([("g", placed)])
+    return replace(gc, committed=by_group, pending=Map([(7, by_group)]))
 
 
 def test_positions_are_whole_unless_one_asks_for_the_last_ones() -> None:
@@ -46,10 +47,9 @@ def test_a_name_that_a_stranger_chose_is_cut_and_shown() -> None:
     hostile = "x" * 500 + "\x1b[2J"
     ((txn_id, *_),) = draw_states([Entry("\u202e" + hostile, 0, 0)], cut).rows
     assert len(txn_id) < 100 and txn_id.isprintable()
+    placed = Map([(hostile, Placed(Position("", 0), 0))])
     ((group, partition, *_),) = draw_positions(
-        replace(coordinator(0), committed=Map([((hostile, hostile), Placed(Position("", 0), 0))])),
-        most=1,
-        cut=cut,
+        replace(coordinator(0), committed=Map([(hostile, placed)])), most=1, cut=cut
     ).rows[:1]
     assert max(len(group), len(partition)) < 100
 

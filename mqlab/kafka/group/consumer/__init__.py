@@ -35,6 +35,7 @@ from ....kernel import Caller, CancelTimer, Disk, Effects, Map, Reply, SetTimer,
 from ...errors import Error
 from ...log import Batch
 from ..deletion import GroupTombstone
+from ..rebalance import split_names
 from ..states import GroupState
 from .assign import ASSIGNORS
 from .members import Refused, check_heartbeat, find_member
@@ -287,10 +288,11 @@ def handle_timer(gc: GroupCoordinator, timer: str, disk: Disk) -> Result | None:
     None: this timer is not of this protocol."""
     if not timer.startswith((SESSION, REVOKE)):
         return None
-    for group in gc.consumers.values():
-        for member in group.members.values():
-            if timer in (session_timer(group.name, member.id), revoke_timer(group.name, member.id)):
-                return _remove_member(gc, group, member, disk)
+    for name, who in split_names(timer.partition("/")[2]):
+        group = gc.consumers.get(name)
+        member = group.members.get(who) if group is not None else None
+        if group is not None and member is not None:
+            return _remove_member(gc, group, member, disk)
     # It left in this very moment.
     return gc, ()
 

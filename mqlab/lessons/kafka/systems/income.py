@@ -173,8 +173,8 @@ class IncomeSystem(KafkaSystem):
             placed.position.offset
             for log in self.cluster.groups
             if (coordinator := world.role(log)) is not None
-            for placed in coordinator.committed.values()
-            if placed.position.partition == source
+            for mine in coordinator.committed.values()
+            if (placed := mine.get(source)) is not None
         ]
         return int(max([0, *placed]))
 
@@ -209,9 +209,10 @@ class IncomeSystem(KafkaSystem):
         source, names = f"{self.topic}-0", set(self.list_counted_orders(world, self.outputs[0]))
         for log in self.cluster.groups:
             coordinator = world.role(log)
-            for placed in coordinator.committed.values() if coordinator is not None else ():
-                read = self.orders[: placed.position.offset]
-                if placed.position.partition == source and not {*map(label, read)} <= names:
+            for mine in coordinator.committed.values() if coordinator is not None else ():
+                placed = mine.get(source)
+                read = self.orders[: placed.position.offset] if placed is not None else ()
+                if not {*map(label, read)} <= names:
                     return False
         return True
 

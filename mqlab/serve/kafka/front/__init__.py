@@ -81,6 +81,7 @@ from .topic import INTERNAL, Topic
 __all__ = ["BROKER", "PARTS", "Broker", "BrokerConfig", "Gathering", "Gone", "Topic"]
 
 BROKER = "broker"
+NOTHING: Map[int, bool] = Map()
 OFFSETS = "__consumer_offsets"
 
 
@@ -173,7 +174,7 @@ FINISH = {
 class Broker(Quiet):
     """`made`: how many topics there ever were; `internal`: the internal ones that are there;
     `ids`: names by topic id; `given`: configs of the broker that were set while it runs;
-    `open`: requests that wait, by number."""
+    `open`: requests that wait, by number; `asked`: by client, the numbers of its own."""
 
     config: BrokerConfig
     topics: Map[str, Topic] = Map()
@@ -182,6 +183,7 @@ class Broker(Quiet):
     internal: Map[str, Topic] = Map()
     given: Given = Given()
     open: Map[int, Gathering] = Map()
+    asked: Map[str, Map[int, bool]] = Map()
     last: int = 0
 
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
@@ -212,14 +214,24 @@ class Broker(Quiet):
         waiting = Gathering(caller, ask, plan, len(parts))
         if not parts:
             return self, (Reply(caller, FINISH[ask.api](self, waiting)),)
+        number, new = self.begin(waiting)
         if len(parts) == 1:  # the usual case, without a list comprehension's cost
-            number = self.last + 1
             to, body = parts[0]
-            new = replace(self, open=self.open.set(number, waiting), last=number)
             return new, (Send(to, body, number << PARTS),)
-        number = self.last + 1
-        sends = tuple(Send(to, b, number << PARTS | i) for i, (to, b) in enumerate(parts))
-        return replace(self, open=self.open.set(number, waiting), last=number), sends
+        return new, tuple(Send(to, b, number << PARTS | i) for i, (to, b) in enumerate(parts))
+
+    def begin(self, waiting: Gathering) -> tuple[int, Broker]:
+        """A request waits from now on, under a number."""
+        number, client = self.last + 1, waiting.caller.name
+        asked = self.asked.set(client, self.asked.get(client, NOTHING).set(number, True))
+        return number, replace(self, open=self.open.set(number, waiting), asked=asked, last=number)
+
+    def end(self, number: int, waiting: Gathering) -> Broker:
+        """It waits no more."""
+        client = waiting.caller.name
+        left = self.asked[client].remove(number)
+        asked = self.asked.set(client, left) if left else self.asked.remove(client)
+        return replace(self, open=self.open.remove(number), asked=asked)
 
     def _answered(self, number: int, part: int, body: Any) -> tuple[Broker, Effects]:
         waiting: Gathering | None = self.open.get(number)
@@ -234,18 +246,17 @@ class Broker(Quiet):
             return replace(self, open=self.open.set(number, still)), ()
         done = replace(waiting, got=got, left=0)
         answer = FINISH[waiting.ask.api](self, done)
-        new = replace(self, open=self.open.remove(number))
-        return new, (Reply(waiting.caller, answer),)
+        return self.end(number, waiting), (Reply(waiting.caller, answer),)
 
     def _left(self, client: str) -> tuple[Broker, Effects]:
         """A client has gone: nobody waits for its requests any more."""
         new = self
         effects: list[Send | CancelTimer] = []
-        for number, waiting in self.open.items():
-            if waiting.caller.name == client:
-                new = replace(new, open=new.open.remove(number))
-                if isinstance(waiting.plan, fetch.Plan):
-                    effects += [*fetch.unwatch(number, waiting.plan), CancelTimer(str(number))]
+        for number in self.asked.get(client, NOTHING):
+            waiting = self.open[number]
+            new = new.end(number, waiting)
+            if isinstance(waiting.plan, fetch.Plan):
+                effects += [*fetch.unwatch(number, waiting.plan), CancelTimer(str(number))]
         return new, tuple(effects)
 
     # -- what there is ---------------------------------------------------------------------

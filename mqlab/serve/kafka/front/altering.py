@@ -142,9 +142,10 @@ def _apply(
     now = given.get(config.name)
     current = value(config.name, own, broker.given) if now is None else now
     parts = [part for part in current.split(",") if part]
-    change = config.value.split(",")
+    change = dict.fromkeys(config.value.split(","))
     if operation == APPEND:
-        parts += [part for part in change if part not in parts]
+        there = set(parts)
+        parts += [part for part in change if part not in there]
     else:
         parts = [part for part in parts if part not in change]
     given[config.name] = ",".join(parts)

@@ -24,7 +24,7 @@ from ..wire.api import Ask
 from ..wire.codec import versions
 from .internal import OFFSETS, STATE
 from .topic import INTERNAL, PROHIBITED, Topic, name_problem, plain
-from .topics import NO_ID, excess, make_topic
+from .topics import NO_ID, count_partitions, excess, make_topic
 
 if TYPE_CHECKING:
     from . import Broker
@@ -100,11 +100,13 @@ def _make_topics(broker: Broker, names: list[str]) -> tuple[Broker, tuple[Put, .
     """Those that can be made, of num.partitions, which is 1."""
     effects: list[Put] = []
     taken = {plain(name) for name in broker.topics}
+    there = count_partitions(broker)
     for name in names:
         reserved = name in INTERNAL or name == PROHIBITED or name_problem(name)
-        if reserved or plain(name) in taken or excess(broker, 1)[0]:
+        if reserved or plain(name) in taken or excess(there, 1)[0]:
             continue
         taken.add(plain(name))
+        there += 1
         broker, made = make_topic(broker, name, 1, ())
         effects += made
     return broker, tuple(effects)

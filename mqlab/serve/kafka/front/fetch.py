@@ -83,9 +83,7 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     plan = Plan(tuple(reads), tuple(rows), _room(ask))
     if not reads:
         return broker.gather(caller, ask, [], plan)
-    number = broker.last + 1
-    waiting = Gathering(caller, ask, plan, len(reads))
-    new = replace(broker, open=broker.open.set(number, waiting), last=number)
+    number, new = broker.begin(Gathering(caller, ask, plan, len(reads)))
     return new, (_read(number, plan, 0),)
 
 
@@ -128,8 +126,7 @@ def take_part(
         return new, (_read(number, plan, part + 1),)
     if plan.phase == LAST or _enough(waiting):
         timer = (CancelTimer(str(number)),) if plan.timed and plan.phase != LAST else ()
-        done = replace(broker, open=broker.open.remove(number))
-        return done, (*timer, Reply(waiting.caller, finish(broker, waiting)))
+        return broker.end(number, waiting), (*timer, Reply(waiting.caller, finish(broker, waiting)))
     return _watch(broker, number, waiting)
 
 

@@ -27,7 +27,7 @@ from ....kafka.messages import (
     Unwatch,
     Watch,
 )
-from ....kernel import Appended, Disk, Effects, Event, Quiet, Reply, Request, frozen, replace
+from ....kernel import Appended, Disk, Effects, Event, Map, Quiet, Reply, Request, frozen, replace
 from ..wire.internal import state_batch
 from .topic import INTERNAL, Topic, topic_id
 
@@ -59,7 +59,7 @@ class StateReader(Quiet):
 
     name: str
     flexible: bool
-    watchers: Watchers = ()
+    watchers: Watchers = Map()
 
     def step(self, event: Event, disk: Disk) -> tuple[StateReader, Effects]:
         end = disk.log(self.name).end

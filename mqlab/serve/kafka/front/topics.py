@@ -56,7 +56,7 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
     effects: list[Put] = []
     times = Counter(topic.name for topic in body.topics)
     wanted = {topic.name: topic for topic in body.topics}
-    everything = excess(broker, sum(map(_count, wanted.values())))
+    everything = excess(count_partitions(broker), sum(map(_count, wanted.values())))
     taken = {plain(name): name for name in broker.topics}
     rows = []
     for name, topic in wanted.items():
@@ -74,11 +74,16 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
     return broker, (*effects, Reply(caller, CreatedTopics(tuple(rows))))
 
 
-def excess(broker: Broker, more: int) -> Refusal:
-    """Whether so many partitions more are too many, for one request or for this node."""
+def count_partitions(broker: Broker) -> int:
+    """Of all topics; counted once for a request, however many it names."""
+    return sum(topic.count for topic in broker.topics.values())
+
+
+def excess(there: int, more: int) -> Refusal:
+    """Whether so many partitions more than are `there` are too many, for one request or for this
+    node."""
     if more > MOST_PARTITIONS:
         return Error.POLICY_VIOLATION, EXCESSIVE
-    there = sum(topic.count for topic in broker.topics.values())
     if there + more > MOST_PARTITIONS:
         words = f"{there} partitions are there, and this broker holds at most {MOST_PARTITIONS}."
         return Error.POLICY_VIOLATION, words
@@ -162,18 +167,20 @@ def create_partitions(broker: Broker, caller: Caller, ask: Ask) -> Result:
     effects: list[Put] = []
     times = Counter(row.name for row in ask.body.topics)
     rows = []
+    there = count_partitions(broker)
     for wanted in {row.name: row for row in ask.body.topics}.values():
-        error, words = TWICE if times[wanted.name] > 1 else _cannot_grow(broker, wanted)
+        error, words = TWICE if times[wanted.name] > 1 else _cannot_grow(broker, wanted, there)
         rows.append(PartitionsOfTopic(wanted.name, error, words or None))
         if error or ask.body.validate_only:
             continue
+        there += wanted.count - broker.topics[wanted.name].count
         topic = replace(broker.topics[wanted.name], count=wanted.count)
         broker = replace(broker, topics=broker.topics.set(topic.name, topic))
         effects.append(Put("topics", topic.name, topic))
     return broker, (*effects, Reply(caller, PartitionsCreated(tuple(rows))))
 
 
-def _cannot_grow(broker: Broker, wanted: Any) -> Refusal:
+def _cannot_grow(broker: Broker, wanted: Any, there: int) -> Refusal:
     topic = broker.topic(wanted.name)
     if topic is None:
         return Error.UNKNOWN_TOPIC_OR_PARTITION, ""
@@ -197,7 +204,7 @@ def _cannot_grow(broker: Broker, wanted: Any) -> Refusal:
             problem = placement_problem(row.broker_ids, broker.config.node_id)
             if problem:
                 return Error.INVALID_REPLICA_ASSIGNMENT, problem
-    return excess(broker, more)
+    return excess(there, more)
 
 
 # ---- DeleteTopics ------------------------------------------------------------------------

@@ -148,13 +148,17 @@ class Observer(Teller):
 
     def _deleted(self, effects: Any) -> None:
         """A topic is no more, and its partitions are not drawn any longer."""
-        for effect in effects:
-            if isinstance(effect, Put) and effect.table == "topics" and effect.value is None:
-                for gone in [n for n in self.model.strips if n.rpartition("-")[0] == effect.key]:
-                    del self.model.strips[gone]
-                    self.model.roles.pop(gone, None)
-                    self.lanes.used.pop(gone, None)
-                    self.lanes.changes += 1
+        topics = {
+            effect.key
+            for effect in effects
+            if isinstance(effect, Put) and effect.table == "topics" and effect.value is None
+        }
+        strips = self.model.strips if topics else ()
+        for gone in [name for name in strips if name.rpartition("-")[0] in topics]:
+            del self.model.strips[gone]
+            self.model.roles.pop(gone, None)
+            self.lanes.used.pop(gone, None)
+            self.lanes.changes += 1
 
     def _seen(self, conn: str, ask: Ask) -> None:
         body = ask.body
