@@ -14,11 +14,12 @@ import ast
 import importlib
 import inspect
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 
 from mqlab import __version__
 
@@ -85,8 +86,32 @@ def _run(module: ModuleType, args: argparse.Namespace) -> int:
     return int(module.run(args, **extra) or 0)
 
 
+def end_in_order() -> None:
+    """SIGTERM and SIGHUP end this process as Ctrl-C does: the processes that a command has started
+    end with it, and its temporary folders go. What was ignored (nohup) stays so, and a second
+    signal does not disturb the tidying. A forked process keeps what is usual."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    mine = os.getpid()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != mine:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        for one in numbers:
+            signal.signal(one, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    for number in numbers:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, stop)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 done, 1 a check said no, 2 the user must change something."""
+    """Exit codes: 0 done, 1 a check said no, 2 the user must change something, 128 + the number of
+    the signal that stopped it."""
+    if argv is None:  # this process is the command's own
+        end_in_order()
     words = list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if not word.startswith("-")), None)
     try:
@@ -108,6 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `mqlab … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        print("mqlab: stopped", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        with suppress(OSError):  # after SIGHUP there may be no terminal
+            print("mqlab: stopped", file=sys.stderr, flush=True)
+        return 128 + (error.args or (signal.SIGINT,))[0]

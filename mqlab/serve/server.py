@@ -34,6 +34,7 @@ from .trace.outside import Killed
 
 log = logging.getLogger("mqlab.serve")
 
+STOPPING = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
 #: objects before the garbage collector looks at the new ones; at older ones hardly ever
 RARELY = (100_000, 1_000, 1_000)
 READY = "mqlab serve {name}: ready at {address}, trace at {trace}"
@@ -240,7 +241,9 @@ class Server:
         door = Door(self.gate, secrets.token_urlsafe(16)) if self.options.door else None
         trace = TraceServer(self.driver.live, trace_places(self._places), door)
         trace_port = await self._listen_trace(trace)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOPPING:
+            if signal.getsignal(number) is signal.SIG_IGN:
+                continue  # nohup
             try:
                 loop.add_signal_handler(number, self.stop)
             except NotImplementedError:  # on Windows, where a loop hears no signals
