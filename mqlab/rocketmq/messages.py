@@ -11,6 +11,7 @@ lies. Here it counts records, where the real one counts bytes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -42,6 +43,9 @@ CHECK_TIMES = "TRANSACTION_CHECK_TIMES"
 CHECK_IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 PREPARED_QUEUE_OFFSET = "TRAN_PREPARED_QUEUE_OFFSET"
 
+#: what Java takes for a number; int() also takes spaces, underlines and digits of other scripts
+NUMBER = re.compile("[-+]?[0-9]{1,19}")
+
 Properties = Map[str, str]
 NO_PROPERTIES: Properties = Map()
 
@@ -49,6 +53,18 @@ NO_PROPERTIES: Properties = Map()
 def name_queue(topic: str, queue_id: int) -> str:
     """A queue by one word, which is also the name of its file on the disk."""
     return f"{topic}-{queue_id}"
+
+
+def read_number(text: str, bits: int) -> int | None:
+    """Java's Integer.parseInt (32 bits), Long.parseLong (64 bits); None where it throws."""
+    number = int(text) if NUMBER.fullmatch(text) else None
+    return number if number is not None and wrap(number, bits) == number else None
+
+
+def wrap(number: int, bits: int) -> int:
+    """As Java counts in so many bits: behind the largest number comes the smallest."""
+    half = 1 << bits - 1
+    return (number + half) % (2 * half) - half
 
 
 def split_queue(queue: str) -> tuple[str, int]:
@@ -90,6 +106,18 @@ class Message:
     def check_times(self) -> int:
         """How often it was asked about; 0: the property is not there."""
         return int(self.get(CHECK_TIMES) or 0)
+
+    @property
+    def delay_level(self) -> int:
+        """0 or less: it does not wait."""
+        return int(self.get(DELAY) or 0)
+
+    @property
+    def is_half(self) -> bool:
+        """Whether a broker makes a half of it: Java's Boolean.parseBoolean(TRAN_MSG), but not of
+        one that a client before 4.6.1 sends back (SendMessageProcessor#sendMessage)."""
+        sent_back = self.reconsume_times > 0 and self.delay_level > 0
+        return (self.get(TRAN_MSG) or "").lower() == "true" and not sent_back
 
     def get(self, name: str) -> str | None:
         value: str | None = self.properties.get(name)
@@ -169,7 +197,7 @@ class SendMessage:
     group: str
 
     def __str__(self) -> str:
-        half = " half" if self.message.get(TRAN_MSG) == "true" else ""
+        half = " half" if self.message.is_half else ""
         return f"SendMessage{half} {self.message.queue} {self.message.words}"
 
 

@@ -30,7 +30,7 @@ class SendStatus(StrEnum):
 
 class TransactionType(IntEnum):
     """Bits 2 and 3 of a message's sysFlag, and the field commitOrRollback of EndTransaction.
-    No record with PREPARED or ROLLBACK is ever written: a half message is an ordinary message of
+    No record of a transaction has PREPARED or ROLLBACK: a half message is an ordinary message of
     another topic, and a rollback writes an op record only."""
 
     NOT_TYPE = 0

@@ -200,6 +200,8 @@ class Lab:
         self.wait_until(lambda: len(self.pull(name, queue_id)) >= end)
         time.sleep(SETTLE_S)
         records = self.pull(name, queue_id)
+        while more := self.pull(name, queue_id, len(records)):  # one answer has a limit
+            records += more
         place = name if name in SHORT else f"{name}-{queue_id}"
         halves = records if name == "half" else self.pull("half")
         self._halves |= {record.physical_offset: record.queue_offset for record in halves}

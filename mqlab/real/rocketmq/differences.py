@@ -128,6 +128,45 @@ TABLE: tuple[Listed, ...] = (
     ),
 )
 
+#: where 4.9.7 itself cannot do what it is asked
+TABLE += (
+    *(
+        Listed(
+            "4.9/limit-properties-batch",
+            asked,
+            "SUCCESS: CLUSTER makes the properties too long, which 4.9.7 writes all the same; the "
+            "queue can never be read behind that",
+            "MESSAGE_ILLEGAL, and the queue is read",
+            "a record that cannot be read must not hide those behind it",
+            ours,
+        )
+        for asked, ours in (("*of 3276[67] bytes", "MESSAGE_ILLEGAL"), ("Pull @3", "*"))
+    ),
+    Listed(
+        "4.9/limit-properties-dead",
+        "ConsumerSendMsgBack 32768 level=-1",
+        "SYSTEM_ERROR MESSAGE_ILLEGAL",
+        "SYSTEM_ERROR PROPERTIES_SIZE_EXCEEDED",
+        "4.9.7 measures twice, with a word of its own each time; refused in both",
+        "SYSTEM_ERROR PROPERTIES_SIZE_EXCEEDED",
+    ),
+    *(
+        Listed(
+            "4.9/limit-queries",
+            asked,
+            real,
+            "as many as one answer holds",
+            "4.9.7 makes room for that many first, and has none; no client asks for so many",
+            ours,
+        )
+        for asked, real, ours in (
+            ("QueryMessage at most 2147483647", "0 messages", "64 messages"),
+            ("PullMessage at most -*", "SYSTEM_ERROR Illegal Capacity", "ok, 1 messages, next 1"),
+            ("PullMessage at most 2147483647", "OutOfMemoryError", "ok, 32 messages, next 32"),
+        )
+    ),
+)
+
 #: scenarios that are recorded and not compared, and those that are not recorded
 OTHERS = (
     (

@@ -22,6 +22,7 @@ from ...rocketmq.messages import (
 )
 from ...rocketmq.remoting import (
     BatchMessage,
+    MessageRecord,
     MessageSysFlag,
     RemotingCommand,
     RequestCode,
@@ -212,6 +213,11 @@ class Producer:
         if not checks:
             self.lab.note(BROKER, self.who, "CheckTransactionState", "nobody is asked")
         return checks
+
+    def question(self) -> MessageRecord:
+        """Wait for one check; the message that it is about."""
+        record, _ = decode_record(self.connection.pushed.get(timeout=PATIENCE_S).body)
+        return record
 
     def _check(self, patience_s: float) -> Half | None:
         try:

@@ -27,7 +27,10 @@ PATIENCE_S = 60.0
 
 
 class Connection:
-    """`pushed`: requests that the broker has sent, in their order."""
+    """`pushed`: requests that the broker has sent, in their order. `version`: of the client, as
+    MQVersion counts it; a broker does not look at every field that an old one sends."""
+
+    version = 0
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -85,7 +88,9 @@ class Connection:
             number = self._asked
             if waiter is not None:
                 self._waiting[number] = waiter
-            command = RemotingCommand(code, header, body, number, flag, language="PYTHON")
+            command = RemotingCommand(
+                code, header, body, number, flag, language="PYTHON", version=self.version
+            )
             self._socket.sendall(encode_command(command))
         return number
 

@@ -17,8 +17,8 @@ from ...kernel import Caller, Disk, Effects, Reply, replace
 from ..config import DLQ_PREFIX, RETRY_PREFIX, RocketMQConfig
 from ..errors import BACK_NOT_FOUND, ResponseCode
 from ..group.messages import ConsumerSendMsgBack, ConsumerSendMsgBackResponse
-from ..log import Stored, Writer, read_stored
-from ..messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, WAIT, Message
+from ..log import Stored, Writer, find_misfit, read_stored
+from ..messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, WAIT, Message, wrap
 from .delay import put_later, schedule_level
 
 if TYPE_CHECKING:
@@ -38,7 +38,11 @@ def take_back(
         remark = BACK_NOT_FOUND.format(offset=ask.commit_log_offset)
         refusal = ConsumerSendMsgBackResponse(ResponseCode.SYSTEM_ERROR, remark)
         return broker, (Reply(caller, refusal),)
-    message = put_later(build_retry(ask, stored, broker.config))
+    copy, release = build_retry(ask, stored, broker.config), broker.config.release
+    message = put_later(copy)
+    if misfit := find_misfit(copy, release) or find_misfit(message, release):
+        refusal = ConsumerSendMsgBackResponse(ResponseCode.SYSTEM_ERROR, misfit)
+        return broker, (Reply(caller, refusal),)
     timer = schedule_level(message, disk, broker)
     writer = Writer(disk, at_ms)
     writer.put(message)
@@ -50,14 +54,14 @@ def build_retry(ask: ConsumerSendMsgBack, stored: Stored, config: RocketMQConfig
     committed message, and points to no half. `ORIGIN_MESSAGE_ID` says where the first one lies,
     for anyone who wants to look at it; the key of the client (UNIQ_KEY) stays as it is."""
     message, times = stored.message, stored.message.reconsume_times
-    most = config.retry_max if ask.most < 0 else ask.most
+    most = config.retry_max if ask.most is None else ask.most
     here = ask.msg_id or f"{config.broker}@{stored.base}"
     origin = message.get(ORIGIN_MESSAGE_ID) or here
     topic = message.get(RETRY_TOPIC) or message.topic
     copy = replace(
         message.put((RETRY_TOPIC, topic), (ORIGIN_MESSAGE_ID, origin), (WAIT, "false")),
         queue_id=0,
-        reconsume_times=times + 1,
+        reconsume_times=wrap(times + 1, 32),
         prepared_offset=0,
     )
     if times >= most or ask.delay_level < 0:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ...kernel import Append, Caller, Disk, Effects, Event, Fired, Reply, SetTimer, replace
 from ..check import run_round
 from ..check.halves import build_resumed
-from ..errors import ResponseCode
+from ..errors import NOT_RESUMED, ResponseCode
 from ..log.offsets import HALF_KEY, OP_KEY, Offsets
-from ..log.store import HALF_QUEUE, OP_QUEUE, Writer, read_stored
+from ..log.store import HALF_QUEUE, OP_QUEUE, Writer, find_misfit, read_stored
 from ..messages import ResumeCheckHalfMessage, ResumeCheckHalfMessageResponse
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ def resume(
     if stored is None:
         refusal = ResumeCheckHalfMessageResponse(ResponseCode.SYSTEM_ERROR)
         return broker, (Reply(caller, refusal),)
-    writer = Writer(disk, at_ms)
-    writer.put(build_resumed(stored))
+    half, writer = build_resumed(stored), Writer(disk, at_ms)
+    if find_misfit(half, broker.config.release):
+        refusal = ResumeCheckHalfMessageResponse(ResponseCode.SYSTEM_ERROR, NOT_RESUMED)
+        return broker, (Reply(caller, refusal),)
+    writer.put(half)
     return broker, (*writer.effects, Reply(caller, ResumeCheckHalfMessageResponse()))

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 from ...kernel import Disk, Effects, SetTimer, replace
 from ..config import DELAY_LEVELS_S, SCHEDULE_TOPIC
 from ..log.offsets import offset_key
-from ..log.store import Stored, Writer, list_queues, read_queue, walk_queue
+from ..log.store import (
+    Stored,
+    Writer,
+    find_misfit,
+    is_dispatched,
+    list_queues,
+    read_queue,
+    walk_queue,
+)
 from ..messages import DELAY, REAL_QID, REAL_TOPIC, Message, name_queue, split_queue
 
 if TYPE_CHECKING:
@@ -31,9 +39,12 @@ GROUP = "delayOffset.json"
 
 def put_later(message: Message) -> Message:
     """The message as it is stored while it waits; one without a delay is stored as it is."""
-    level = min(int(message.get(DELAY) or 0), len(DELAY_LEVELS_S))
-    if level <= 0:
+    level = message.delay_level
+    if level <= 0 or not is_dispatched(message):
         return message
+    if level > len(DELAY_LEVELS_S):
+        level = len(DELAY_LEVELS_S)
+        message = message.put((DELAY, str(level)))
     delayed = message.put((REAL_TOPIC, message.topic), (REAL_QID, str(message.queue_id)))
     return replace(delayed, topic=SCHEDULE_TOPIC, queue_id=level - 1)
 
@@ -53,14 +64,16 @@ def deliver_level(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
     level = int(timer.rpartition(" ")[2])
     queue = name_queue(SCHEDULE_TOPIC, level - 1)
     start = _progress(broker, queue)
-    writer = Writer(disk, at_ms)
+    writer, end = Writer(disk, at_ms), start
     again: Effects = ()
     for stored in walk_queue(disk, queue, start):
-        if writer.written and _time_left(stored, at_ms) > 0:
+        if end > start and _time_left(stored, at_ms) > 0:
             again = (SetTimer(timer, _time_left(stored, at_ms)),)
             break
-        writer.put(_restore(stored.message))
-    offsets = broker.offsets.set(offset_key(GROUP, queue), start + len(writer.written))
+        message, end = _restore(stored.message), end + 1
+        if not find_misfit(message, broker.config.release):
+            writer.put(message)
+    offsets = broker.offsets.set(offset_key(GROUP, queue), end)
     return replace(broker, offsets=offsets), (*writer.effects, *again)
 
 

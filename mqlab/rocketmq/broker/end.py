@@ -21,13 +21,14 @@ from ..check.halves import build_committed
 from ..check.ops import record_end
 from ..errors import (
     COMMIT_LOG_OFFSET_WRONG,
+    END_TOO_LARGE,
     FLAG_WRONG,
     GROUP_WRONG,
     HALF_NOT_FOUND,
     QUEUE_OFFSET_WRONG,
     ResponseCode,
 )
-from ..log import Stored, Writer, read_stored
+from ..log import Stored, Writer, find_misfit, read_stored
 from ..messages import (
     CHECK_IMMUNITY,
     NAMES,
@@ -60,6 +61,9 @@ def end_transaction(
     wrong = _find_mismatch(ask, half) if "end_validation" in broker.config.on else ""
     if wrong:
         return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, wrong)
+    if ask.end == TransactionType.COMMIT_TYPE:
+        if find_misfit(build_committed(half, broker.config), broker.config.release):
+            return broker, _answer(ask, caller, ResponseCode.MESSAGE_ILLEGAL, END_TOO_LARGE)
     new, effects = _write_end(broker, ask, half, disk, at_ms)
     return new, (*effects, *_answer(ask, caller, ResponseCode.SUCCESS))
 

@@ -50,6 +50,8 @@ def query_offset(broker: Broker, ask: QueryConsumerOffset, caller: Caller, disk:
     else it is told that nothing is known, and the client decides."""
     offset = broker.offsets.get(offset_key(ask.group, ask.queue))
     log = disk.log(ask.queue)
+    if offset is not None and offset < 0:
+        offset = None  # a client may report anything
     if offset is None and log.start == 0 and log.end > 0:
         offset = 0
     if offset is None:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from ...kernel import Caller, Disk, Effects, Reply
 from ..check.halves import build_half
 from ..config import NOT_ALLOWED_TO_SEND, TIMER_TOPIC, RocketMQConfig
-from ..errors import NOT_ALLOWED, ResponseCode
-from ..log import Writer
+from ..errors import NOT_ALLOWED, SEND_TOO_LARGE, ResponseCode
+from ..log import Writer, find_misfit
 from ..messages import (
-    TRAN_MSG,
     UNIQ_KEY,
     Message,
     SendBatchMessage,
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 
 Result = tuple["Broker", Effects]
 
+_TOO_LARGE = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, SEND_TOO_LARGE)
+
 
 def store_message(
     broker: Broker, ask: SendMessage, caller: Caller, disk: Disk, at_ms: int
@@ -41,7 +42,7 @@ def store_message(
     message = ask.message
     if refusal := _find_refusal(message, broker.config):
         return broker, (Reply(caller, refusal),)
-    if message.get(TRAN_MSG) == "true":
+    if message.is_half:
         message, timed = build_half(message, broker.config), False
     else:
         timed = is_timed(message, broker.config)
@@ -49,6 +50,8 @@ def store_message(
             refusal = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, ILLEGAL)
             return broker, (Reply(caller, refusal),)
         message = put_on_time(message, at_ms) if timed else put_later(message)
+    if find_misfit(message, broker.config.release):
+        return broker, (Reply(caller, _TOO_LARGE),)
     timer = schedule_level(message, disk, broker)
     writer = Writer(disk, at_ms, notify=broker.config.flush == "sync")
     stored = writer.put(message)
@@ -73,6 +76,8 @@ def store_batch(
     (MessageBatch#generateFromList)."""
     if refusal := _find_refusal(ask.messages[0], broker.config):
         return broker, (Reply(caller, refusal),)
+    if any(find_misfit(message, broker.config.release) for message in ask.messages):
+        return broker, (Reply(caller, _TOO_LARGE),)
     writer = Writer(disk, at_ms, notify=broker.config.flush == "sync")
     stored = [writer.put(message) for message in ask.messages]
     answer = SendBatchResponse(

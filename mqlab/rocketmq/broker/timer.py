@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING
 from ...kernel import Disk, Effects, Map, SetTimer, replace
 from ..config import TIMER_TOPIC, RocketMQConfig
 from ..log.offsets import offset_key
-from ..log.store import Stored, Writer, read_stored, walk_queue
+from ..log.store import Stored, Writer, find_misfit, is_dispatched, read_stored, walk_queue
 from ..messages import (
-    DELAY,
     REAL_QID,
     REAL_TOPIC,
     TIMER_DELAY_MS,
@@ -35,6 +34,8 @@ from ..messages import (
     TIMER_OUT_MS,
     Message,
     name_queue,
+    read_number,
+    wrap,
 )
 
 if TYPE_CHECKING:
@@ -59,16 +60,17 @@ ILLEGAL = (
 
 def is_timed(message: Message, config: RocketMQConfig) -> bool:
     """4.9 knows nothing of that; a delay level goes before (HookUtils#checkIfTimerMessage)."""
-    if config.release == "4.9":
+    if config.release == "4.9" or not is_dispatched(message):
         return False
     for name in NAMED:
         if message.get(name) is not None:
-            return int(message.get(DELAY) or 0) <= 0
+            return message.delay_level <= 0
     return False
 
 
 def read_delivery(message: Message, at_ms: int) -> int | None:
-    """When a timed message is to be delivered; None where that is no number, or too late."""
+    """When a timed message is to be delivered; None where that is no number, or too late. A long of
+    Java that becomes too large begins anew below zero: such a message is delivered at once."""
     for name, unit_ms, start_ms in (
         (TIMER_DELAY_SEC, 1_000, at_ms),
         (TIMER_DELAY_MS, 1, at_ms),
@@ -76,10 +78,10 @@ def read_delivery(message: Message, at_ms: int) -> int | None:
     ):
         text = message.get(name)
         if text is not None:
-            digits = text.removeprefix("-")
-            if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+            number = read_number(text, 64)
+            if number is None:
                 return None
-            deliver_ms = start_ms + int(text) * unit_ms
+            deliver_ms = wrap(start_ms + wrap(number * unit_ms, 64), 64)
             return deliver_ms if deliver_ms - at_ms <= MOST_MS else None
     return None
 
@@ -111,13 +113,15 @@ def schedule(broker: Broker, stored: Stored, at_ms: int) -> Result:
 
 
 def deliver_second(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
-    """All messages of a second are due, in the order in which they came."""
+    """All messages of a second are due, in the order in which they came. One that has become too
+    long by what is added here is lost (TimerMessageStore#doPut)."""
     out_ms = int(timer.rpartition(" ")[2])
     writer = Writer(disk, at_ms)
     for offset in sorted(broker.timed.get(out_ms, Map())):
         stored = read_stored(disk, offset)
-        if stored is not None:
-            writer.put(restore(stored, at_ms))
+        message = restore(stored, at_ms) if stored is not None else None
+        if message is not None and not find_misfit(message, broker.config.release):
+            writer.put(message)
     offsets = broker.offsets.set(PROGRESS, max(out_ms, broker.offsets.get(PROGRESS, 0)))
     return replace(broker, offsets=offsets, timed=broker.timed.remove(out_ms)), writer.effects
 

@@ -12,8 +12,8 @@
 
 Sources: TransactionalMessageServiceImpl#check, #fillOpRemoveMap, #needDiscard, #needSkip,
 #isNeedCheck, #checkPrepareQueueOffset, #calculateOpOffset (4.9.8, 5.5.0). *Left out:* the second
-that a round sleeps when there are no more op records, the round's own limit of 60 s, writes that
-fail (README.md says what they do to a real round), and the branch in which a slave that acts as
+that a round sleeps when there are no more op records, the round's own limit of 60 s, writes that a
+full disk lets fail (README.md says what they do to a real round), and the branch in which a slave that acts as
 master hands a half to another broker.
 """
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 from ...kernel import Disk, Effects, Send, frozen, replace
 from ..config import RocketMQConfig
 from ..group.producers import Producers
-from ..log.store import HALF_QUEUE, OP_QUEUE, Stored, Writer, read_queue
+from ..log.store import HALF_QUEUE, OP_QUEUE, Stored, Writer, find_misfit, read_queue
 from ..messages import CHECK_IMMUNITY, CHECK_TIMES, PGROUP, PREPARED_QUEUE_OFFSET, Message
 from . import halves
 from .ops import parse_op
@@ -153,16 +153,20 @@ class _Round:
         return not (self.is_spent(half) or half.queue_offset >= self.fresh or self.is_young(half))
 
     def examine(self, half: Stored) -> bool:
-        """Deal with a half that no op record names; False: the round stops here."""
+        """Deal with a half that no op record names; False: the round stops here. One that is no
+        readable record (an old data folder may hold it) is passed over."""
+        if find_misfit(half.message, self.config.release):
+            return True
         if self.is_spent(half):
-            self.writer.put(halves.build_parked(self.count_check(half)))
+            parked = halves.build_parked(self.count_check(half))
+            if not find_misfit(parked, self.config.release):
+                self.writer.put(parked)
             return True
         if half.queue_offset >= self.fresh:
             return False
         if self.is_young(half):
             return half.message.get(CHECK_IMMUNITY) is not None and self.let_travel(half)
-        self.ask(half)
-        return True
+        return self.ask(half)
 
     def is_spent(self, half: Stored) -> bool:
         """Asked about as often as is allowed, or as old as the files it lies in may become."""
@@ -206,18 +210,29 @@ class _Round:
             self.pass_ended(int(first))
             return True
         copy = halves.build_copy(half, half.message.check_times + 1)
-        self.writer.put(halves.mark_immune(half, copy))
-        return True
+        return self.put_back(halves.mark_immune(half, copy)) is not None
 
-    def ask(self, half: Stored) -> None:
-        """Put it back, then ask. Nobody there: the copy and its number stay as they are."""
+    def put_back(self, copy: Message) -> Stored | None:
+        """None where the copy does not fit into a record. A real round tries that again until its
+        minute is over (#putBackHalfMsgQueue), and so does each one after it: nothing behind that
+        half is examined until it has ended, or is too old."""
+        return None if find_misfit(copy, self.config.release) else self.writer.put(copy)
+
+    def ask(self, half: Stored) -> bool:
+        """Put it back, then ask. Nobody there, or a question that is too long: the copy and its
+        number stay as they are. False: it cannot be put back."""
         copy = halves.build_copy(half, half.message.check_times + 1)
+        put_back: Stored | None
         if "put_back" in self.config.on:
-            put_back = self.writer.put(copy)
+            put_back = self.put_back(copy)
         else:
             put_back = Stored(half.base, copy, half.queue_offset, half.store_ms)
+        if put_back is None:
+            return False
         group = half.message.get(PGROUP) or ""
         only = None if "any_producer" in self.config.on else half.message.born_host
         self.producers, client = self.producers.choose(group, only)
-        if client is not None:
-            self.writer.add(Send(client, halves.build_question(half, put_back)))
+        question = halves.build_question(half, put_back)
+        if client is not None and not find_misfit(question.message, self.config.release):
+            self.writer.add(Send(client, question))
+        return True

@@ -68,14 +68,14 @@ class OffsetResponse(Answer):
 @worded("ConsumerSendMsgBack {words}")
 class ConsumerSendMsgBack:
     """CONSUMER_SEND_MSG_BACK 36: the consumer could not process a message. `delay_level` 0: the
-    broker chooses, -1: no more tries. `most`: how often it may come back, -1: as the broker's
+    broker chooses, -1: no more tries. `most`: how often it may come back, None: as the broker's
     configuration says. `msg_id`: the offsetMsgId of the message, which says by which address the
     broker is reached; without it the broker's name and the offset stand for it."""
 
     group: str
     commit_log_offset: int
     delay_level: int = 0
-    most: int = -1
+    most: int | None = None
     words: str = ""
     msg_id: str = ""
 

@@ -22,6 +22,22 @@ What survives a stop:
 Read on in CommitLog, ConsumeQueue, DefaultMessageStore#recover, ConsumerOffsetManager (5.5.0).
 """
 
-from .store import COMMIT_LOG, QueueEntry, Stored, Writer, read_queue, read_stored
+from .store import (
+    COMMIT_LOG,
+    QueueEntry,
+    Stored,
+    Writer,
+    find_misfit,
+    read_queue,
+    read_stored,
+)
 
-__all__ = ["COMMIT_LOG", "QueueEntry", "Stored", "Writer", "read_queue", "read_stored"]
+__all__ = [
+    "COMMIT_LOG",
+    "QueueEntry",
+    "Stored",
+    "Writer",
+    "find_misfit",
+    "read_queue",
+    "read_stored",
+]

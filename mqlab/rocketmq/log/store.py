@@ -1,7 +1,8 @@
 """Records of the commit log, the queue entries that point to them, writing and reading.
 
 Sources: CommitLog#asyncPutMessage, ConsumeQueue, DefaultMessageStore#getMessage,
-#lookMessageByOffset, #recoverTopicQueueTable (5.5.0).
+#lookMessageByOffset, #recoverTopicQueueTable, MessageExtEncoder#encode,
+HookUtils#checkBeforePutMessage (5.5.0).
 """
 
 from __future__ import annotations
@@ -10,10 +11,16 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ...kernel import Append, Disk, Effect, Effects, Single, frozen, worded
-from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, SCHEDULE_TOPIC
+from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
 from ..messages import Message, name_queue
+from ..states import TransactionType
 
 COMMIT_LOG = "commitlog"
+LONGEST_PROPERTIES = 32_767  # bytes: their length has two (Short.MAX_VALUE)
+LONGEST_TOPIC, LONGEST_RETRY = 127, 255  # bytes; a retry topic's name may be longer
+RECORD = 91  # bytes of a record besides its body, its topic, its properties
+#: PutMessageStatus of what a store does not take
+TOO_MANY_PROPERTIES, ILLEGAL = "PROPERTIES_SIZE_EXCEEDED", "MESSAGE_ILLEGAL"
 #: how a record is called in a narration, and in `kill … when=half#1`
 KINDS = {HALF_TOPIC: "half", OP_TOPIC: "op", DISCARD_TOPIC: "discard", SCHEDULE_TOPIC: "delayed"}
 
@@ -45,6 +52,44 @@ class QueueEntry(Single):
     commit_log_offset: int
 
 
+def find_misfit(message: Message, release: str) -> str:
+    """Why a store does not take this message (PutMessageStatus), "" where it does. **Whoever writes
+    a message once more asks first**, for each copy has properties more than what it is made from,
+    and a record that cannot be written out would hide all those behind it."""
+    longer = message.topic.startswith(RETRY_PREFIX) and release != "4.9"
+    if len(message.topic.encode(errors="replace")) > (LONGEST_RETRY if longer else LONGEST_TOPIC):
+        return ILLEGAL
+    return TOO_MANY_PROPERTIES if _has_too_many(message, release == "4.9") else ""
+
+
+def _has_too_many(message: Message, older: bool) -> bool:
+    """4.9 leaves the last separator off."""
+    pairs = message.properties.items()
+    # a character has four bytes at most
+    if sum(len(name) + len(value) + 2 for name, value in pairs) <= LONGEST_PROPERTIES // 4:
+        return False
+    return _measure(message) - older > LONGEST_PROPERTIES
+
+
+def _measure(message: Message) -> int:
+    """Bytes of its properties, each with its two separators."""
+    text = "".join(f"{name} {value} " for name, value in message.properties.items())
+    return len(text.encode(errors="replace"))
+
+
+def measure(stored: Stored) -> int:
+    """Bytes of a record (MessageExtEncoder#calMsgLength), with addresses of IPv4."""
+    message = stored.message
+    return RECORD + len(message.body) + len(message.topic) + _measure(message)
+
+
+def is_readable(stored: Stored) -> bool:
+    """Whether it can be given away as a record. Data folders from before the limits were kept may
+    hold others; whoever reads passes them over."""
+    topic = len(stored.message.topic.encode(errors="replace"))
+    return topic <= LONGEST_PROPERTIES and not _has_too_many(stored.message, older=True)
+
+
 class Writer:
     """What one step appends: it gives each message the next offset of the commit log and of its
     queue, as the store does under its lock. A step makes one and takes its `effects`."""
@@ -57,12 +102,13 @@ class Writer:
         self.written: list[Stored] = []
 
     def put(self, message: Message) -> Stored:
-        """Append a message and its queue entry."""
-        offset = self._take_end(message.queue)
+        """Append a message and its queue entry, where it has one."""
+        offset = self._take_end(message.queue) if is_dispatched(message) else 0
         stored = Stored(self._take_end(COMMIT_LOG), message, offset, self._at_ms)
         self.written.append(stored)
         self._effects.append(Append(COMMIT_LOG, stored, notify=self._notify))
-        self._effects.append(build_entry(stored))
+        if is_dispatched(message):
+            self._effects.append(build_entry(stored))
         return stored
 
     def add(self, *effects: Effect) -> None:
@@ -82,6 +128,13 @@ class Writer:
         end = self.end_of(log)
         self._ends[log] = end + 1
         return end
+
+
+def is_dispatched(message: Message) -> bool:
+    """Whether it gets an entry in its queue. **What is stored with the bits of PREPARED or ROLLBACK
+    no consumer ever sees**; a raw client may send such a one that is no half
+    (CommitLogDispatcherBuildConsumeQueue)."""
+    return message.transaction_type in (TransactionType.NOT_TYPE, TransactionType.COMMIT_TYPE)
 
 
 def build_entry(stored: Stored) -> Append:
@@ -124,7 +177,8 @@ def find_undispatched(disk: Disk) -> Effects:
     queues = [disk.log(name) for name in disk.logs() if name != COMMIT_LOG]
     lasts = [entry.commit_log_offset for q in queues if q.end for entry in q.read(q.end - 1)]
     first = max(max(lasts, default=-1) + 1, disk.table(DISPATCHED).get(COMMIT_LOG, 0))
-    return tuple(build_entry(stored) for stored in disk.log(COMMIT_LOG).read(first))
+    missing = disk.log(COMMIT_LOG).read(first)
+    return tuple(build_entry(stored) for stored in missing if is_dispatched(stored.message))
 
 
 def name_system_queue(topic: str) -> str:

@@ -27,7 +27,6 @@ from ..group.messages import (
 )
 from ..log import Stored
 from ..messages import (
-    TRAN_MSG,
     UNIQ_KEY,
     CheckTransactionState,
     EndTransaction,
@@ -70,7 +69,7 @@ STATEMENTS: dict[str, Words] = {
 def explain_request(book: Book, body: object, most: int = 15) -> Telling:
     """Of a message that leaves somebody. `most`: how often a half is asked about."""
     match body:
-        case SendMessage(message=message) if message.get(TRAN_MSG) == "true":
+        case SendMessage(message=message) if message.is_half:
             return Telling(
                 book.name(message), label=Text(f"half {message.words}"), why=sentences.HALF()
             )

@@ -92,6 +92,8 @@ def crc_of(body: bytes) -> int:
 def encode_record(record: MessageRecord) -> bytes:
     """Raises RemotingError where topic or properties are too long."""
     topic, properties = _bytes(record.topic), _bytes(encode_properties(record.properties))
+    if len(properties) == MAX_BYTES + 1:
+        properties = properties[:-1]  # the last separator, which 4.9 never writes
     if len(topic) > MAX_BYTES or len(properties) > MAX_BYTES:
         raise RemotingError(f"a topic of {len(topic)}, properties of {len(properties)} bytes")
     second = len(topic) > 127

@@ -88,7 +88,7 @@ def test_after_sixteen_retries_it_is_given_up():
 
 
 def test_a_retry_says_where_it_came_from():
-    disk = put(MemoryDisk(), make_message("o1"))
+    disk = put(MemoryDisk(), replace(make_message("o1"), sys_flag=8))
     (stored,) = in_queue(disk, "orders-0")
     copy = build_retry(ConsumerSendMsgBack("shop", 0), stored, make_config())
     assert (copy.topic, copy.queue_id, copy.reconsume_times) == ("%RETRY%shop", 0, 1)
@@ -113,11 +113,12 @@ def test_a_retry_of_a_committed_message_keeps_its_flag_and_points_to_no_half():
 
 @pytest.mark.parametrize(
     ("delay", "most", "topic", "level"),
-    [(0, -1, "%RETRY%shop", "3"), (5, -1, "%RETRY%shop", "5"), (-1, -1, "%DLQ%shop", "0"),
-     (0, 0, "%DLQ%shop", "0")],
+    [(0, None, "%RETRY%shop", "3"), (5, None, "%RETRY%shop", "5"), (-1, None, "%DLQ%shop", "0"),
+     (0, 0, "%DLQ%shop", "0"), (0, -1, "%DLQ%shop", "0")],
 )  # fmt: skip
 def test_the_level_is_asked_for_or_chosen(delay, most, topic, level):
-    (stored,) = in_queue(put(MemoryDisk(), make_message("o1")), "orders-0")
+    committed = replace(make_message("o1"), sys_flag=8)
+    (stored,) = in_queue(put(MemoryDisk(), committed), "orders-0")
     copy = build_retry(ConsumerSendMsgBack("shop", 0, delay, most), stored, make_config())
     assert (copy.topic, copy.get(DELAY), copy.reconsume_times) == (topic, level, 1)
 

@@ -52,7 +52,7 @@ def test_a_topic_makes_itself_with_as_many_queues_as_the_client_counts_on(
     [
         ("", 1, "The specified topic is blank."),
         ("a b", 1, "The specified topic: a b, contains illegal characters"),
-        ("a" * 128, 1, "The specified topic is longer than topic max length 127."),
+        ("a" * 128, 1, f"The specified topic: {'a' * 128}, is longer than topic max length: 127"),
         ("TBW102", 1, "The topic[TBW102] is conflict with system topic."),
         ("fine", 0, "a topic has from 1 to 1024 queues here, not 0"),
     ],
@@ -147,7 +147,7 @@ def test_an_immunity_is_taken_as_it_comes(client: Raw, topic: str, value: str) -
 
 @pytest.mark.parametrize(
     "name",
-    ["TRANSACTION_CHECK_TIMES", "TRAN_PREPARED_QUEUE_OFFSET", "REAL_QID", "DELAY"],
+    ["TRANSACTION_CHECK_TIMES", "TRAN_PREPARED_QUEUE_OFFSET", "REAL_QID"],
 )
 @pytest.mark.parametrize("value", ["²", "9" * 5_000])
 def test_a_number_that_the_broker_could_not_read_is_refused(
@@ -156,6 +156,15 @@ def test_a_number_that_the_broker_could_not_read_is_refused(
     """Such a half would stop the check service at every round."""
     said = client.half(topic, b"x", "g", "k", **{name: value})
     assert said.code == ILLEGAL and name in said.remark
+
+
+@pytest.mark.parametrize("value", ["²", "9" * 5_000, "x", "1.0", " 1", "1_0", str(1 << 31)])
+def test_a_delay_level_that_is_no_int_of_java_is_refused(
+    client: Raw, topic: str, value: str
+) -> None:
+    said = client.put(topic, b"x", DELAY=value)
+    assert said.code == ResponseCode.SYSTEM_ERROR
+    assert said.remark == f'For input string: "{value[:100]}"'
 
 
 def test_a_delayed_message_comes_later(client: Raw, topic: str) -> None:

@@ -54,9 +54,7 @@ from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
 from ....rocketmq.log import COMMIT_LOG, Stored
 from ....rocketmq.log.offsets import Offsets
 from ....rocketmq.messages import (
-    DELAY,
     TAGS,
-    TRAN_MSG,
     UNIQ_KEY,
     WAIT,
     CheckTransactionState,
@@ -192,7 +190,7 @@ class Front(Quiet):
         4.9 drops WAIT, not that of halves and delayed messages (SendMessageProcessor)."""
         marks = [("CLUSTER", CLUSTER)]
         if self.is_older:
-            written_anew = message.get(TRAN_MSG) == "true" or int(message.get(DELAY) or 0) > 0
+            written_anew = message.is_half or message.delay_level > 0
             return (message if written_anew else message.clear((WAIT,))).put(*marks)
         if not message.get(UNIQ_KEY):
             place = make_msg_id(self.here, disk.log(COMMIT_LOG).end)

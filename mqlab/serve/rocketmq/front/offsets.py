@@ -18,12 +18,13 @@ from ..wire import asks
 from ..wire.answers import FrontAnswer
 from ..wire.asks import Ask
 from .sending import FRONT
-from .topics import find_topic
+from .topic import group_fault
+from .topics import NO_TOPIC, find_topic
 
 if TYPE_CHECKING:
     from . import Front
 
-NO_TOPIC = "topic[{topic}] not exist, apply first please!"
+NO_GROUP = "Group {group} not exist!"
 ILLEGAL_QUEUE = "queueId[{queue}] is illegal, topic:[{topic}] topicConfig.readQueueNums:[{most}]"
 FIRST_BOOT = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 RESET_BEFORE = "Offset has been previously reset"
@@ -55,7 +56,7 @@ def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     reset = front.resets.get(offset_key(body.group, body.queue))
     if reset is not None:
         return front, (Reply(caller, OffsetResponse(queue=body.queue, offset=reset)),)
-    known = offset_key(body.group, body.queue) in front.broker.offsets
+    known = front.broker.offsets.get(offset_key(body.group, body.queue), -1) >= 0
     if front.is_older and not known and disk.log(body.queue).end == 0:
         return front, (Reply(caller, OffsetResponse(queue=body.queue, offset=0)),)
     if not known and (disk.log(body.queue).start or not disk.log(body.queue).end):
@@ -65,6 +66,11 @@ def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
 
 def update_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: asks.UpdateConsumerOffset = ask.body
+    if group_fault(body.group, front.is_older):
+        remark = NO_GROUP.format(group=body.group)
+        return front, (
+            Reply(caller, FrontAnswer(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)),
+        )
     queue = find_queue(front, disk, body.topic, body.queue_id)
     if isinstance(queue, FrontAnswer):
         return front, (Reply(caller, queue),)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ....kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
 from ....rocketmq.log import Stored
 from ....rocketmq.log.offsets import offset_key
-from ....rocketmq.log.store import read_stored
+from ....rocketmq.log.store import is_readable, measure, read_stored
 from ....rocketmq.messages import TAGS
 from ....rocketmq.remoting import ResponseCode
 from ..wire.answers import FrontAnswer, Messages
@@ -24,6 +24,7 @@ from ..wire.asks import Ask, PullMessage
 from .clients import Subscription
 from .held import Arrival, Held
 from .offsets import find_queue, note_position
+from .topic import group_fault
 
 if TYPE_CHECKING:
     from . import Front
@@ -33,6 +34,7 @@ BYTES = 256 << 10  # maxTransferBytesOnMessageInMemory; the first message goes i
 PASSED = 800  # maxFilterMessageSize: entries that one pull looks at
 LONGEST_MS = 60_000
 PULL = "pull "  # how the names of timers begin that end a wait
+NO_GROUP_AT_ALL = "subscription group [{group}] does not exist, "
 NO_GROUP = "the consumer's group info not exist"
 NO_SUBSCRIPTION = "the consumer's subscription not exist"
 NOT_LATEST = "the consumer's subscription not latest"
@@ -44,6 +46,11 @@ Result = tuple["Front", Effects]
 
 def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: PullMessage = ask.body
+    if group_fault(body.group, front.is_older):
+        remark = NO_GROUP_AT_ALL.format(group=body.group)
+        return front, (
+            Reply(caller, FrontAnswer(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)),
+        )
     queue = find_queue(front, disk, body.topic, body.queue_id)
     if isinstance(queue, FrontAnswer):
         return front, (Reply(caller, queue),)
@@ -104,8 +111,8 @@ def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
         stored = read_stored(disk, entry.commit_log_offset)
         if stored is None:
             break
-        if held.wanted.wants(stored.message.get(TAGS)):
-            size += len(stored.message.body)
+        if held.wanted.wants(stored.message.get(TAGS)) and is_readable(stored):
+            size += measure(stored)
             if len(messages) == most or (messages and size > BYTES):
                 break
             messages.append(stored)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ....kernel import Caller, Disk, Effects, Reply
 from ....rocketmq.log import Stored, read_stored
-from ....rocketmq.log.store import list_queues
+from ....rocketmq.log.store import is_readable, list_queues
 from ....rocketmq.messages import KEYS, UNIQ_KEY
 from ....rocketmq.remoting import ResponseCode
 from ..wire import asks
@@ -50,20 +50,23 @@ def find_messages(body: asks.QueryMessage, disk: Disk) -> Iterator[Stored]:
             stored = read_stored(disk, entry.commit_log_offset)
             if stored is None or stored.store_ms > body.end_ms:
                 break
-            if has_key(body, stored):
+            if has_key(body, stored) and is_readable(stored):
                 yield stored
 
 
 def has_key(body: asks.QueryMessage, stored: Stored) -> bool:
-    """Both kinds of keys stand in one index."""
+    """Both kinds of keys stand in one index, which has none that is empty."""
     message = stored.message
-    return body.key in (message.get(UNIQ_KEY), *(message.get(KEYS) or "").split(" "))
+    return bool(body.key) and body.key in (
+        message.get(UNIQ_KEY),
+        *(message.get(KEYS) or "").split(" "),
+    )
 
 
 def view_message(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: asks.ViewMessageById = ask.body
     stored = read_stored(disk, body.commit_log_offset)
-    if stored is None:
+    if stored is None or not is_readable(stored):
         remark = NOT_THERE.format(offset=body.commit_log_offset)
         return front, (Reply(caller, FrontAnswer(ResponseCode.SYSTEM_ERROR, remark)),)
     return front, (Reply(caller, Messages(messages=(stored,))),)

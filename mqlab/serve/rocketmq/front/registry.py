@@ -19,6 +19,7 @@ from ..wire import asks
 from ..wire.answers import FrontAnswer
 from ..wire.asks import Ask
 from .clients import ClientBeat
+from .topic import group_fault
 from .topics import BROKER_NAME, create_once
 
 if TYPE_CHECKING:
@@ -26,14 +27,17 @@ if TYPE_CHECKING:
 
 GROUPS = "groups"
 NO_PRODUCER = "the producer group[{group}] not exist"
+NO_GROUP = "subscription group not exist, {group} "
 NOBODY = "no consumer for this group, {group}"
 Result = tuple["Front", Effects]
 
 
 def take_heartbeat(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """The broker hears of both kinds of groups, for it asks producers; each consumer group gets
-    its retry topic."""
+    its retry topic. One whose name cannot be is passed over."""
     beat: ClientBeat = ask.body
+    kept = tuple(one for one in beat.consumers if not group_fault(one.group, front.is_older))
+    beat = replace(beat, consumers=kept)
     groups = tuple(consumer.group for consumer in beat.consumers)
     new, known = front.ask_broker(Request(caller, Heartbeat(beat.producers, groups), at_ms), disk)
     retries = [e for group in groups for e in create_once(disk, f"{RETRY_PREFIX}{group}")]
@@ -75,14 +79,21 @@ def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
 def create_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """A consumer group need not be made; who makes it may say how often its messages come back."""
     body: asks.UpdateAndCreateSubscriptionGroup = ask.body
+    if wrong := group_fault(body.group, front.is_older):
+        return front, (Reply(caller, FrontAnswer(ResponseCode.INVALID_PARAMETER, wrong)),)
     return front, (Put(GROUPS, body.group, body.retry_max), Reply(caller, FrontAnswer()))
 
 
 def take_back(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Clients say themselves how often; where they do not, the group's own number holds."""
     body: ConsumerSendMsgBack = ask.body
-    if body.most < 0:
-        body = replace(body, most=disk.table(GROUPS).get(body.group, -1))
+    if group_fault(body.group, front.is_older):
+        answer = FrontAnswer(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, NO_GROUP.format(group=body.group)
+        )
+        return front, (Reply(caller, answer),)
+    if body.most is None:
+        body = replace(body, most=disk.table(GROUPS).get(body.group))
     body = replace(body, msg_id=make_msg_id(ask.here, body.commit_log_offset))
     return front.ask_broker(Request(caller, body, at_ms), disk)
 

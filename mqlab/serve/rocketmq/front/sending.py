@@ -10,25 +10,29 @@ from typing import TYPE_CHECKING
 
 from ....kernel import Caller, Disk, Effects, Reply, Request, replace
 from ....rocketmq.broker.timer import is_timed
+from ....rocketmq.config import DLQ_PREFIX, RETRY_PREFIX
+from ....rocketmq.errors import SEND_TOO_LARGE
 from ....rocketmq.log import read_stored
 from ....rocketmq.messages import (
     CHECK_TIMES,
     DELAY,
     PREPARED_QUEUE_OFFSET,
     REAL_QID,
-    TRAN_MSG,
     Message,
     ResumeCheckHalfMessage,
     SendBatchMessage,
     SendMessage,
+    read_number,
 )
 from ....rocketmq.remoting import ResponseCode
 from ....rocketmq.states import TransactionType
 from ..wire import asks
 from ..wire.answers import FrontAnswer
 from ..wire.asks import Ask
-from .topic import WRITE, Topic
-from .topics import create_itself, find_creation_fault, find_topic
+from ..wire.headers import NO_NUMBER
+from .registry import GROUPS, NO_GROUP
+from .topic import WRITE, Topic, group_fault, name_fault
+from .topics import NO_TOPIC, create_itself, find_topic
 
 if TYPE_CHECKING:
     from . import Front
@@ -36,15 +40,13 @@ if TYPE_CHECKING:
 FRONT = "broker"  # the role's own name
 LARGEST = 4 << 20  # bytes of a body: maxMessageSize
 NOT_WRITABLE = "the broker[{host}] sending message is forbidden"
-TOO_LARGE = (
-    "the message is illegal, maybe msg body or properties length not matched. "
-    f"msg body length limit {LARGEST}B, msg properties length limit 32KB."
-)
 ILLEGAL_QUEUE = "request queueId[{queue}] is illegal, {topic}, at most {queues} queues"
 #: what the engine reads as numbers; a client may write anything
-NUMBERS = (CHECK_TIMES, PREPARED_QUEUE_OFFSET, DELAY, REAL_QID)
+NUMBERS = (CHECK_TIMES, PREPARED_QUEUE_OFFSET, REAL_QID)
 DIGITS = 10
-NO_NUMBER = "the property {name} is no number"
+NO_COUNT = "the property {name} is no number"
+NO_RETRIES = "batch request does not support retry group {topic}"
+INNER_BATCH = 0x80  # MessageSysFlag: a batch that is stored as one message, which is not served
 NOTHING_THERE = "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC."
 BATCH_TOO_LARGE = "message body size exceeded"
 NO_BODY = "the message body is empty"
@@ -62,13 +64,20 @@ def store(front: Front, caller: Caller, body: asks.Send, at_ms: int, disk: Disk)
     first = body.messages[0]
     topic, made = find_topic(disk, first.topic), Effects()
     if topic is None:
-        fault = find_creation_fault(front, first.topic)
-        if fault:
-            return front, refuse(caller, ResponseCode.TOPIC_NOT_EXIST, fault)
+        if wrong := name_fault(first.topic, front.is_older):
+            code = front.code_of_illegal(ResponseCode.INVALID_PARAMETER)
+            return front, refuse(caller, code, wrong)
+        if not front.config.auto_create:
+            remark = NO_TOPIC.format(topic=first.topic)
+            return front, refuse(caller, ResponseCode.TOPIC_NOT_EXIST, remark)
         topic, made = create_itself(first.topic, body.queues)
     code, remark = find_fault(front, body, topic)
     if remark:
         return front, (*made, *refuse(caller, code, remark))
+    if first.topic.startswith(RETRY_PREFIX) and is_dead(front, body, at_ms, disk):
+        dead = f"{DLQ_PREFIX}{first.topic.removeprefix(RETRY_PREFIX)}"
+        first = replace(first, topic=dead, queue_id=0)
+        first = first if front.is_older else first.put((DELAY, "-1"))
     chosen = first.queue_id if first.queue_id >= 0 else at_ms % topic.write_queues
     if body.batch:
         messages = tuple(replace(front.mark_in_batch(m), queue_id=chosen) for m in body.messages)
@@ -82,24 +91,46 @@ def store(front: Front, caller: Caller, body: asks.Send, at_ms: int, disk: Disk)
     return new, (*made, *effects)
 
 
+def is_dead(front: Front, body: asks.Send, at_ms: int, disk: Disk) -> bool:
+    """Whether a message that a client sends to a retry topic itself has come back too often, or is
+    one of a group that reads in order and holds locks (#handleRetryAndDLQ)."""
+    first = body.messages[0]
+    group = first.topic.removeprefix(RETRY_PREFIX)
+    most = disk.table(GROUPS).get(group, front.config.rocketmq.retry_max)
+    most = most if body.most is None else body.most
+    if front.is_older:
+        return first.reconsume_times >= most
+    return first.reconsume_times > most or front.locks.any_held(group, at_ms)
+
+
 def find_fault(front: Front, body: asks.Send, topic: Topic) -> tuple[ResponseCode, str]:
     """Why these messages are not taken; no words where they are."""
     first = body.messages[0]
     if not topic.perm & WRITE or topic.write_queues < 1:
         return ResponseCode.NO_PERMISSION, NOT_WRITABLE.format(host=topic.name)
+    if first.topic.startswith(RETRY_PREFIX):
+        if group_fault(group := first.topic.removeprefix(RETRY_PREFIX), front.is_older):
+            return ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, NO_GROUP.format(group=group)
+        if body.batch and not front.is_older:
+            return ResponseCode.MESSAGE_ILLEGAL, NO_RETRIES.format(topic=first.topic)
     if first.queue_id >= topic.queues:
         remark = ILLEGAL_QUEUE.format(queue=first.queue_id, topic=topic.name, queues=topic.queues)
         return front.code_of_illegal(ResponseCode.INVALID_PARAMETER), remark
     if body.size > LARGEST and body.batch and not front.is_older:
         return ResponseCode.SYSTEM_ERROR, BATCH_TOO_LARGE
     if body.size > LARGEST:
-        return ResponseCode.MESSAGE_ILLEGAL, TOO_LARGE
+        return ResponseCode.MESSAGE_ILLEGAL, SEND_TOO_LARGE
     if not first.body and not body.batch and not front.is_older:
         return ResponseCode.SYSTEM_ERROR, NO_BODY
+    if first.sys_flag & INNER_BATCH and not front.is_older:
+        return ResponseCode.MESSAGE_ILLEGAL, SEND_TOO_LARGE
+    delay = (first if body.head is None else body.head).get(DELAY)
+    if delay is not None and read_number(delay, 32) is None:
+        return ResponseCode.SYSTEM_ERROR, NO_NUMBER.format(text=delay[:100])
     for message in body.messages:
         if wrong := find_wrong_number(message):
-            return ResponseCode.MESSAGE_ILLEGAL, NO_NUMBER.format(name=wrong)
-    if body.batch and any(is_transactional(message) for message in body.messages):
+            return ResponseCode.MESSAGE_ILLEGAL, NO_COUNT.format(name=wrong)
+    if body.batch and first.transaction_type != TransactionType.NOT_TYPE:
         return ResponseCode.MESSAGE_ILLEGAL, NO_BATCH
     if body.head is not None and is_put_off(body.head, front):
         return ResponseCode.MESSAGE_ILLEGAL, NO_TIME
@@ -113,12 +144,6 @@ def find_wrong_number(message: Message) -> str:
         if text and not (text.isdigit() and text.isascii() and len(text) < DIGITS):
             return name
     return ""
-
-
-def is_transactional(message: Message) -> bool:
-    """By its bits, at which the store of a real broker looks, or by what makes it a half."""
-    kind = message.transaction_type
-    return kind != TransactionType.NOT_TYPE or bool(message.get(TRAN_MSG))
 
 
 def is_put_off(message: Message, front: Front) -> bool:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TOPICS = "topics"
 BROKER_NAME = "broker-a"
+NO_TOPIC = "topic[{topic}] not exist, apply first please!"
 NO_ROUTE = (
     "No topic route info in name server for the topic: {topic}\n"
     "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
@@ -39,13 +40,6 @@ Result = tuple["Front", Effects]
 def find_topic(disk: Disk, name: str) -> Topic | None:
     topic: Topic | None = disk.table(TOPICS).get(name) or SYSTEM.get(name)
     return topic
-
-
-def find_creation_fault(front: Front, name: str) -> str:
-    """Why a topic that is not there does not make itself, "" where it does."""
-    if not front.config.auto_create:
-        return f"topic[{name}] not exist, apply first please!"
-    return name_fault(name, front.is_older)
 
 
 def create_itself(name: str, queues: int) -> tuple[Topic, Effects]:

@@ -7,16 +7,15 @@ one throws (CommandCustomHeader#checkFields, RemotingCommand#decodeCommandCustom
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from ....rocketmq.messages import read_number
 from ....rocketmq.remoting import RemotingCommand, ResponseCode
 
-INT, LONG = 1 << 31, 1 << 63
+INT, LONG = 32, 64  # bits
+NO_NUMBER = 'For input string: "{text}"'
 SHORT = 10  # digits, fewer of which are below all limits
 TRUE = "true"
-#: int() also takes spaces, underlines and digits of other scripts; Java does not
-NUMBER = re.compile("[-+]?[0-9]{1,19}")
 
 
 class RequestError(Exception):
@@ -50,7 +49,7 @@ class Header:
         """Java's Boolean.parseBoolean: everything but "true" is false."""
         return self._fields.get(name, TRUE if default else "").lower() == TRUE
 
-    def _number(self, name: str, default: int | None, limit: int) -> int:
+    def _number(self, name: str, default: int | None, bits: int) -> int:
         text = self._fields.get(name)
         if text is None:
             if default is not None:
@@ -58,9 +57,7 @@ class Header:
             text = self.text(name)  # which refuses
         if len(text) < SHORT and text.isascii() and text.isdigit():
             return int(text)  # nearly all of them
-        if NUMBER.fullmatch(text) is None:
-            raise RequestError(f'For input string: "{text[:100]}"')
-        number = int(text)
-        if not -limit <= number < limit:
-            raise RequestError(f'For input string: "{text}"')
+        number = read_number(text, bits)
+        if number is None:
+            raise RequestError(NO_NUMBER.format(text=text[:100]))
         return number

@@ -48,9 +48,11 @@ from .headers import Header, RequestError
 SHORT = {
     "producerGroup": "a", "topic": "b", "defaultTopicQueueNums": "d", "queueId": "e",
     "sysFlag": "f", "bornTimestamp": "g", "flag": "h", "properties": "i", "reconsumeTimes": "j",
+    "maxReconsumeTimes": "l",
 }  # fmt: skip
 #: SendMessageRequestHeader's names, which are not short
 LONG = {name: name for name in SHORT}
+V3_4_9 = 121  # MQVersion
 ENDS = (TransactionType.NOT_TYPE, TransactionType.COMMIT_TYPE, TransactionType.ROLLBACK_TYPE)
 
 
@@ -133,7 +135,15 @@ def _read_send(
         batch=batch,
         queues=header.integer(names["defaultTopicQueueNums"], 4),
         head=first if batch else None,
+        most=_most(command, header, names["maxReconsumeTimes"]),
     )
+
+
+def _most(command: RemotingCommand, header: Header, name: str) -> int | None:
+    """How often the client lets a message come back; of an old client that is not looked at."""
+    if command.version < V3_4_9 or name not in command.fields:
+        return None
+    return header.integer(name)
 
 
 def _properties(text: str) -> Map[str, str]:
@@ -145,7 +155,7 @@ def _send_back(command: RemotingCommand, header: Header) -> ConsumerSendMsgBack:
         group=header.text("group"),
         commit_log_offset=header.long("offset"),
         delay_level=header.integer("delayLevel"),
-        most=header.integer("maxReconsumeTimes", -1),
+        most=_most(command, header, "maxReconsumeTimes"),
         words=header.text("originMsgId", ""),
     )
 
