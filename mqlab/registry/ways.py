@@ -59,19 +59,20 @@ class Way:
 
     def kill_at(self, moment: str, role: str = "sender") -> str:
         """`kill_in` the stage of a moment of `MOMENTS`."""
-        return self.kill_in(find_stage(moment), role, moment == UNSENT)
+        line = getattr(self, role).unsent if moment == UNSENT else ""
+        return self.kill_in(find_stage(moment), role, line)
 
-    def kill_in(self, stage: int, role: str = "sender", unsent: bool = False) -> str:
+    def kill_in(self, stage: int, role: str = "sender", line: str = "") -> str:
         """The story with a kill at the end of stage 1 … 6 and one block more, in which the node is
-        replaced or comes back. `role`: "sender" or "keeper"; `unsent`: a node that would send the
-        decision in that stage dies before it does. ValueError for others."""
+        replaced or comes back. `role`: "sender" or "keeper"; `line`: what kills it within the stage
+        instead, as in `kill app when=EndTransaction`. ValueError for others."""
         if not 1 <= stage <= len(STAGES) or role not in ROLES:
             raise ValueError(f"{role} in stage {stage}: expected sender or keeper, in stage 1 to 6")
         victim: Victim = getattr(self, role)
         blocks = [block.source for block in split_blocks(self.text)]
         before, after = blocks[: stage + 1], blocks[stage + 1 :]
-        if unsent and victim.unsent:
-            before[-2] += f"\n{victim.unsent}"
+        if line:
+            before[-2] += f"\n{line}"
         else:
             before[-1] += f"\nkill {victim.node}"
         # what the dead would have done, and timers, which may have nothing to do without it

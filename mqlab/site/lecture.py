@@ -97,7 +97,9 @@ def _run(scene: Mapping[str, Any]) -> Trace:
     if "story" in scene:
         return scenario((SCENARIOS / f"{scene['story']}.scn").read_text("utf-8"))
     way = ORDER[scene["way"]]
-    return scenario(way.kill_in(scene["stage"], scene["kill"]) if "kill" in scene else way.text)
+    if "kill" not in scene:
+        return scenario(way.text)
+    return scenario(way.kill_in(scene["stage"], scene["kill"], scene.get("line", "")))
 
 
 def _cut(trace: Trace, captions: Sequence[Mapping[str, str]]) -> Iterator[tuple[int, Text]]:
