@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
+from ..kafka.clients.calls import Poll
+from ..kafka.coordinator import StateRecord
+from ..kafka.states import TxnState
+from ..kernel import FactKind, Outcome
+from ..pulsar.client.calls import Receive
+from ..pulsar.messages import TransactionMetadataEntry
+from ..pulsar.states import TxnStatus
 from ..registry import run_scenario
 from ..registry.tables import columns
+from ..rocketmq.consumer.calls import Consume
+from ..rocketmq.messages import CheckTransactionState
 
-#: the last call of accounting
-GOT = re.compile("^(consume|poll|receive).*: ok ")
 #: an application has done its work, and dies before it says how its transaction ends; its
 #: broker's timers then run, and accounting reads
 SILENCE = {
@@ -38,8 +43,7 @@ fire tc-0 timeout (0,0)
 run accounting: receive books
 """,
 }
-#: what a broker does about a silent application, by the words of the fact
-DECIDES = ("CheckTransactionState", "PrepareAbort", "ABORTING")
+DONE = (FactKind.SEND, FactKind.APPEND)
 
 
 def compare_silence() -> str:
@@ -47,7 +51,21 @@ def compare_silence() -> str:
     rows = []
     for broker, story in SILENCE.items():
         facts = list(run_scenario(story).trace)
-        does = next(fact.text.en for fact in facts if fact.text.en.startswith(DECIDES))
-        got = next(f.text.en for f in facts if f.node == "accounting" and GOT.search(f.text.en))
-        rows.append((broker, does, got.rpartition("ok ")[2]))
+        does = next(f.text.en for f in facts if f.kind in DONE and _decides(f.body))
+        got = next(f.body.detail for f in facts if isinstance(f.body, Outcome) and _reads(f.body))
+        rows.append((broker, does, got))
     return columns([("broker", "when nothing is heard", "accounting gets"), *rows])
+
+
+def _decides(body: object) -> bool:
+    """Whether it is what a broker does about a silent application: it asks, or aborts."""
+    match body:
+        case StateRecord(entry=entry):
+            return entry.state is TxnState.PREPARE_ABORT
+        case TransactionMetadataEntry(status=status):
+            return status is TxnStatus.ABORTING
+    return isinstance(body, CheckTransactionState)
+
+
+def _reads(outcome: Outcome) -> bool:
+    return outcome.ok and isinstance(outcome.call, Consume | Poll | Receive)

@@ -10,9 +10,11 @@ from ...explore import Budget
 from ...kafka.clients.calls import SendRecord
 from ...kafka.group.members import GroupMetadata
 from ...kafka.log import Batch
+from ...kafka.log.frontiers import FRONTIERS
 from ...kafka.log.index import AbortedTxn
 from ...kafka.messages import OffsetFetchResponse
-from ...kernel import Fact, FactKind, Outcome, System, Text, Trace, replay
+from ...kafka.replication.replica import HW_MOVED
+from ...kernel import Fact, FactKind, Made, Outcome, System, Text, Trace, replay
 from ...registry.cases.kafka import SAFEGUARD_CASES
 from ...registry.tables import columns, list_calls, table
 from ..atlas.map_panel import broker_map
@@ -85,7 +87,7 @@ def _about_positions(fact: Fact) -> bool:
             return not any(isinstance(record, GroupMetadata) for record in records)
         case OffsetFetchResponse() | AbortedTxn():
             return True
-    return fact.kind is FactKind.CHANGE and fact.text.en.startswith("HW=")
+    return isinstance(fact.body, Made) and fact.body.words in (FRONTIERS, HW_MOVED)
 
 
 def side_effects(work: Work) -> str:

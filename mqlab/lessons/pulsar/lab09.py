@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from ...kernel import Run, Trace
+from ...kernel import Outcome, Run, Trace
 from ...kernel.trace import FactKind
 from ...pulsar import PulsarSystem
+from ...pulsar.client.calls import Receive
 from ...pulsar.config import TRANSACTION_LOG
-from ...pulsar.messages import LedgerEntry, TransactionMetadataEntry
+from ...pulsar.messages import (
+    AddPartitionToTxn,
+    AddSubscriptionToTxn,
+    EndTxn,
+    LedgerEntry,
+    NewTxn,
+    TransactionMetadataEntry,
+)
 from ...pulsar.picture.ledgers import read_entries
 from ...pulsar.topic import Topic
 from ...registry import run_scenario
@@ -45,7 +53,7 @@ __all__ = [
     "tabulate_unpromised",
 ]
 
-REQUESTS = ("NewTxn", "AddPartitionToTxn", "AddSubscriptionToTxn", "EndTxn ")
+REQUESTS = (NewTxn, AddPartitionToTxn, AddSubscriptionToTxn, EndTxn)
 
 
 def list_records(trace: Trace, coordinator: int = 0) -> list[tuple[str, str, str]]:
@@ -54,7 +62,7 @@ def list_records(trace: Trace, coordinator: int = 0) -> list[tuple[str, str, str
     records: list[tuple[str, str, str]] = []
     request = ""
     for fact in trace:
-        if fact.kind is FactKind.SEND and fact.text.en.startswith(REQUESTS):
+        if fact.kind is FactKind.SEND and isinstance(fact.body, REQUESTS):
             request = fact.text.en
         record = fact.body
         if fact.kind is FactKind.APPEND and isinstance(record, TransactionMetadataEntry):
@@ -115,9 +123,13 @@ def _find_readable(trace: Trace, step: int, partition: str) -> int:
 
 def receive_all(story: str, subscription: str = "books") -> list[str]:
     """What the applications of a story have received on a subscription, in its order."""
-    head = f"receive {subscription}: ok "
-    answers = [fact.text.en for fact in run_scenario(story).trace if fact.text.en.startswith(head)]
-    values = [value for text in answers for value in text.removeprefix(head).split(", ")]
+    got = [
+        fact.body.detail
+        for fact in run_scenario(story).trace
+        if isinstance(fact.body, Outcome) and fact.body.ok
+        if fact.body.call == Receive(subscription)
+    ]
+    values = [value for one in got for value in one.split(", ")]
     return [value.split(" @")[0] for value in values if value != "nothing"]
 
 
