@@ -315,7 +315,7 @@ class Place(dict[int, Group]):
         return self._downs[memo]
 
     def _hearer(self, client: int, answers: Arriving) -> Hearers:
-        """What the node with the number `client` becomes when it hears that this one has stopped."""
+        """What the node with this number becomes when it hears that this one has stopped."""
         number = self._hearer_numbers.setdefault((client, answers), len(self.hearers))
         if number == len(self.hearers):
             other = self._moves.places[client]

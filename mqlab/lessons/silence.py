@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from ..kafka.clients.calls import Poll
-from ..kafka.coordinator import StateRecord
-from ..kafka.states import TxnState
 from ..kernel import FactKind, Outcome
-from ..pulsar.client.calls import Receive
-from ..pulsar.messages import TransactionMetadataEntry
-from ..pulsar.states import TxnStatus
 from ..registry import run_scenario
 from ..registry.tables import columns
-from ..rocketmq.consumer.calls import Consume
-from ..rocketmq.messages import CheckTransactionState
 
 #: an application has done its work, and dies before it says how its transaction ends; its
 #: broker's timers then run, and accounting reads
@@ -59,6 +51,12 @@ def compare_silence() -> str:
 
 def _decides(body: object) -> bool:
     """Whether it is what a broker does about a silent application: it asks, or aborts."""
+    from ..kafka.coordinator import StateRecord
+    from ..kafka.states import TxnState
+    from ..pulsar.messages import TransactionMetadataEntry
+    from ..pulsar.states import TxnStatus
+    from ..rocketmq.messages import CheckTransactionState
+
     match body:
         case StateRecord(entry=entry):
             return entry.state is TxnState.PREPARE_ABORT
@@ -68,4 +66,8 @@ def _decides(body: object) -> bool:
 
 
 def _reads(outcome: Outcome) -> bool:
+    from ..kafka.clients.calls import Poll
+    from ..pulsar.client.calls import Receive
+    from ..rocketmq.consumer.calls import Consume
+
     return outcome.ok and isinstance(outcome.call, Consume | Poll | Receive)

@@ -52,7 +52,7 @@ def test_what_was_held_back_arrives_after_the_kill():
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("kill store answers=app", "no answer of store to app is under way; there are answers to: nobody"),
+        ("kill store answers=app", "to app is under way; there are answers to: nobody"),
         ("kill store answers=", "answers=CLIENT"),
         ("power-cut store answers=nobody", "no answer of store to nobody"),
     ],

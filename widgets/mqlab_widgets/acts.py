@@ -53,7 +53,7 @@ def list_nodes(options: Sequence[Option], names: Names, lang: Lang) -> list[dict
 
 def list_stops(option: Option, lang: Lang, inside: bool = False) -> Iterator[Item]:
     """Each moment of a step at which its node may be killed; what says the same is said once. Where
-    it has answered by then, the answer may be lost or arrive. `inside`: only between two effects."""
+    it has answered by then, the answer may be lost or arrive. `inside`: between two effects."""
     moments: list[tuple[int, Text]] = []
     for k, progress in enumerate(option.stops):
         told = progress if progress.en else AFTER(k=k, n=option.effects)

@@ -342,8 +342,8 @@ HAD_ALONE = Words(
 
 
 TOO_SOON = Words(
-    "the answer had left when the coordinator was killed, and the log says {state}: the decision was "
-    "still to be written. Answer when `Appended` came",
+    "the answer had left when the coordinator was killed, and the log says {state}: the decision "
+    "was still to be written. Answer when `Appended` came",
     "协调者被杀时应答已经发出，日志里却是 {state}：决定还没有写入。收到 `Appended` 再应答",
 )
 
