@@ -52,17 +52,26 @@ class Release:
 class Send:
     """producer.newMessage(txn).value(…).send(): several values are one batch. `txn`: the name
     of a transaction; `sequence`: an explicit sequence id. `metadata` False: the message does not
-    say its transaction, only its command does, as with Pulsar's Go client 0.19.0."""
+    say its transaction, only its command does, as with Pulsar's Go client 0.19.0.
+    `plain`: so many of the values, the first ones, were sent in no transaction; the batch goes out
+    with the transaction of the others all the same (apache/pulsar#26547,
+    AbstractBatchMessageContainer#hasSameTxn, 4.2.4)."""
 
     partition: str
     values: tuple[str, ...]
     txn: str = ""
     sequence: int | None = None
     metadata: bool = True
+    plain: int = 0
 
     def __str__(self) -> str:
         named = "" if self.metadata else "no"
-        more = _given(("txn", self.txn), ("sequence", self.sequence), ("metadata", named))
+        more = _given(
+            ("txn", self.txn),
+            ("plain", self.plain or ""),
+            ("sequence", self.sequence),
+            ("metadata", named),
+        )
         return f"send {self.partition} {' '.join(self.values)}{more}"
 
 

@@ -52,6 +52,12 @@ def _begin(name: str, timeout: int | None = None) -> calls.NewTransaction:
 def _send(partition: str, values: tuple[str, ...], metadata: str = "yes", **options: Any) -> Any:
     if metadata not in ("yes", "no"):
         raise ValueError(f"metadata={metadata}: expected yes or no")
+    plain = options.get("plain", 0)
+    if plain and not (options.get("txn") and plain < len(values)):
+        raise ValueError(
+            f"plain={plain}: the first of several values, the others of a transaction, as in "
+            "send PARTITION a b txn=NAME plain=1"
+        )
     return calls.Send(partition, values, metadata=metadata == "yes", **options)
 
 
@@ -112,7 +118,7 @@ CALLS = Usages(
         "new-transaction NAME [timeout=MS]": _begin,
         PRODUCER: _producer,
         "close-producer PARTITION": calls.Release,
-        "send PARTITION VALUE … [txn=NAME] [sequence=N] [metadata=no]": _send,
+        "send PARTITION VALUE … [txn=NAME] [plain=N] [sequence=N] [metadata=no]": _send,
         "commit NAME": calls.Commit,
         "abort NAME": calls.Abort,
         "state NAME": calls.GetState,
