@@ -474,10 +474,13 @@ class CloseConsumer:
 
 @worded("Unsubscribe {subscription}")
 class Unsubscribe:
-    """UNSUBSCRIBE: the subscription goes, and its cursor with it."""
+    """The subscription goes, and its cursor with it, unless others are connected to it. `consumer`:
+    which one asks (UNSUBSCRIBE); "" is an administrator, who may `force` (DELETE of the REST)."""
 
     partition: str
     subscription: str
+    consumer: str = ""
+    force: bool = False
 
 
 @worded("GetLastMessageId {partition}")

@@ -29,8 +29,9 @@ SHORT = 8
 @frozen
 class Cursor:
     """`individual`: stretches (first, last) of acknowledged positions beyond `mark_delete`, sorted,
-    with a gap before each. `batches`: (position, stretches of the indexes of its batch that were
-    acknowledged), for entries that are not done with, sorted."""
+    with a gap before each (after `hold_mark` there is none before the first). `batches`: (position,
+    stretches of the indexes of its batch that were acknowledged), for entries that are not done
+    with, sorted."""
 
     mark_delete: int = -1
     individual: tuple[Stretch, ...] = ()
@@ -73,6 +74,13 @@ class Cursor:
         if position <= self.mark_delete:
             return self
         return self._settle(position, list(self.individual), ())
+
+    def hold_mark(self, mark_delete: int) -> Cursor:
+        """The same entries are acknowledged, and the mark has stayed there."""
+        if mark_delete == self.mark_delete:
+            return self
+        passed = (mark_delete + 1, self.mark_delete)
+        return replace(self, mark_delete=mark_delete, individual=(passed, *self.individual))
 
     def _settle(self, mark: int, stretches: list[Stretch], acked: tuple[int, ...]) -> Cursor:
         """The mark moves over what touches it; what is done with forgets its indexes."""

@@ -8,7 +8,8 @@ Sources: PendingAckHandleImpl#internalIndividualAcknowledgeMessage,
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from ...kernel import Map, frozen, replace
 from ..ledger import Cursor, Marks, join
@@ -100,12 +101,13 @@ class PendingAck:
         return replace(self, slot=None)
 
     def commit(
-        self, txn: TxnID, cursor: Cursor, batch_index_ack: bool
+        self, txn: TxnID, cursor: Cursor, batch_index_ack: bool, lac: int
     ) -> tuple[PendingAck, Cursor]:
         """The cursor takes over what the transaction has acknowledged one by one. A message of a
-        batch stays pending as well until the whole batch is acknowledged."""
+        batch stays pending as well until the whole batch is acknowledged; and so does for good, for
+        no transaction, what there is not yet: nobody will be sent it."""
         acked = self.acked_by(txn)
-        cursor = acknowledge(cursor, acked, batch_index_ack)
+        cursor = acknowledge(cursor, sorted(acked, key=_place), batch_index_ack, lac)
         return self._forget(txn).clear_deleted(cursor, acked), cursor
 
     def abort(self, txn: TxnID) -> tuple[PendingAck, tuple[int, ...]]:
@@ -172,28 +174,44 @@ def has(indexes: tuple[int, ...], index: int) -> bool:
 
 
 def acknowledge(
-    cursor: Cursor, positions: tuple[AckPosition, ...], batch_index_ack: bool = True
+    cursor: Cursor, positions: Sequence[AckPosition], batch_index_ack: bool, lac: int
 ) -> Cursor:
     """The cursor with these positions acknowledged one by one. Without
-    acknowledgmentAtBatchIndexLevelEnabled a message of a batch leaves no trace in it."""
-    sizes = {position.position: position.batch_size for position in positions}
-    grouped = group(positions)
+    acknowledgmentAtBatchIndexLevelEnabled a message of a batch leaves no trace in it.
+
+    `lac`: the last confirmed entry. What lies beyond it fails, and those behind it in the list are
+    not looked at; the mark then moves with the next acknowledgement (ManagedCursorImpl#asyncDelete,
+    "Invalid mark deleted position")."""
+    known = tuple(takewhile(lambda position: position.position <= lac, positions))
+    sizes = {position.position: position.batch_size for position in known}
+    grouped, new = group(known), cursor
     for at, indexes in grouped.items():
         if indexes != WHOLE and batch_index_ack:
-            cursor = cursor.ack_indexes(at, join(indexes), sizes[at])
-    return cursor.delete(tuple(at for at, indexes in grouped.items() if indexes == WHOLE))
+            new = new.ack_indexes(at, join(indexes), sizes[at])
+    new = new.delete(tuple(at for at, indexes in grouped.items() if indexes == WHOLE))
+    return new if len(known) == len(positions) else new.hold_mark(cursor.mark_delete)
 
 
 def acknowledge_up_to(
-    cursor: Cursor, position: AckPosition, batch_index_ack: bool = True
+    cursor: Cursor, position: AckPosition, batch_index_ack: bool, lac: int
 ) -> Cursor:
-    """The cursor with everything up to this position acknowledged."""
-    if position.batch_index < 0 or position.batch_index == position.batch_size - 1:
-        return cursor.delete_up_to(position.position)
-    cursor = cursor.delete_up_to(position.position - 1)
+    """The cursor with everything up to this position acknowledged; beyond the last confirmed entry
+    nothing is. Of a batch it is the entries before it that have to be there, and its indexes are
+    noted even where it is not there yet (ManagedCursorImpl#asyncMarkDelete)."""
+    whole = position.batch_index < 0 or position.batch_index == position.batch_size - 1
+    last = position.position if whole else position.position - 1
+    if last > lac:
+        return cursor
+    cursor = cursor.delete_up_to(last)
+    if whole:
+        return cursor
     if not batch_index_ack:
         return cursor
     return cursor.ack_indexes(position.position, ((0, position.batch_index),), position.batch_size)
+
+
+def _place(position: AckPosition) -> int:
+    return position.position
 
 
 def _reach(position: AckPosition) -> tuple[int, int]:

@@ -43,19 +43,21 @@ def build_end(
 
 
 def apply_record(
-    config: PulsarConfig, pending: PendingAck, cursor: Cursor, record: PendingAckEntry
+    config: PulsarConfig, pending: PendingAck, cursor: Cursor, record: PendingAckEntry, lac: int
 ) -> Applied:
-    """What the record does to the handle and to the cursor."""
+    """What the record does to the handle and to the cursor; `lac`: the topic's last confirmed
+    entry."""
+    by_index = bool(config.batch_index_ack)
     match record.op, record.ack_type:
         case "ACK", _:
             return _apply_ack(config, pending, cursor, record)
         case "COMMIT", AckType.CUMULATIVE:
             if pending.slot is None:
                 return Applied(pending, cursor)
-            cursor = acknowledge_up_to(cursor, pending.slot[1], bool(config.batch_index_ack))
+            cursor = acknowledge_up_to(cursor, pending.slot[1], by_index, lac)
             return Applied(pending.free_slot().clear_up_to(cursor.mark_delete), cursor)
         case "COMMIT", _:
-            new, cursor = pending.commit(record.txn, cursor, bool(config.batch_index_ack))
+            new, cursor = pending.commit(record.txn, cursor, by_index, lac)
             return Applied(new, cursor)
         case _, AckType.CUMULATIVE:
             mine = pending.slot is not None and pending.slot[0] == record.txn
@@ -91,14 +93,15 @@ def _find_conflict(
 
 
 def replay_log(
-    config: PulsarConfig, pending: PendingAck, cursor: Cursor, log: LogView
+    config: PulsarConfig, pending: PendingAck, cursor: Cursor, log: LogView, lac: int
 ) -> tuple[PendingAck, Cursor]:
     """The handle, which is empty, as its log says, and the cursor with what a stop kept a commit
-    from doing. What a plain acknowledgement has taken since then is refused as it would be now."""
+    from doing. What a plain acknowledgement has taken since then is refused as it would be now.
+    A commit of what was not there then and is there now takes effect."""
     if log.end == 0:
         return pending, cursor
     pending = replace(pending, state=PendingAckState.READY)
     for record in log.read(0):
-        done = apply_record(config, pending, cursor, record)
+        done = apply_record(config, pending, cursor, record, lac)
         pending, cursor = done.pending, done.cursor
     return pending, cursor

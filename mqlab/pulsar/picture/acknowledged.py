@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...kernel import Progress, Stretch, World
+from ...kernel import Progress, Stretch, World, replace
 from ..config import CURSORS, name_pending_ack_log
 from ..ledger import Cursor
 from ..messages import AckPosition, PendingAckEntry, TxnID
@@ -36,13 +36,14 @@ def draw_subscriptions(
         sub = None if topic is None else topic.subs.get(name)
         if sub is None:
             begun = Subscription(cluster.config, partition, name)
-            pending, cursor = begun.replay_log(cursor, disk)
+            pending, cursor = begun.replay_log(cursor, disk, disk.log(partition).end - 1)
         else:
             pending = sub.pending
         waiting = () if sub is None else tuple(w.record for w in sub.waiting)  # not applied yet
         log = disk.log(name_pending_ack_log(partition, name)).read(0)
         records = [record for record in log if record not in waiting]
-        rows.append(draw_subscription(name, cursor, pending, records, written))
+        strip = range(disk.log(partition).end)
+        rows.append(draw_subscription(name, cursor, pending, records, written, strip))
     return tuple(rows)
 
 
@@ -52,10 +53,13 @@ def draw_subscription(
     pending: PendingAck,
     records: Iterable[PendingAckEntry],
     written: Written,
+    strip: range,
 ) -> Progress:
-    """`records`: those of the pending-ack log that have been applied."""
+    """`records`: those of the pending-ack log that have been applied. `strip`: the entries that are
+    drawn; a transaction may have acknowledged some that nobody has sent yet."""
     done = [(0, cursor.mark_delete)] if cursor.mark_delete >= 0 else []
-    done += [(at, at) for at in cursor.list_individual()]
+    for first, last in cursor.individual:
+        done += [(at, at) for at in range(max(first, strip.start), min(last + 1, strip.stop))]
     stretches = [Stretch(first, last) for first, last in done]
     held = {position: txn for txn, acked in pending.of_txn for position in acked}
     refused = _find_refused(records, pending, held)
@@ -67,7 +71,9 @@ def draw_subscription(
     for at, names in _name_holders(pending, held, written).items():
         other = refused.get((AckType.INDIVIDUAL, at))
         stretches.append(Stretch(at, at, names, written.name(other)))
-    return Progress(name, cursor.mark_delete + 1, tuple(stretches))
+    seen = (s for s in stretches if s.last >= strip.start and s.first < strip.stop)
+    cut = (replace(s, last=min(s.last, strip.stop - 1)) for s in seen)
+    return Progress(name, cursor.mark_delete + 1, tuple(cut))
 
 
 def _name_holders(

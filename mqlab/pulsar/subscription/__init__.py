@@ -99,7 +99,7 @@ class Subscription:
 
     def finish_append(self, end: int, view: TopicView, disk: Disk) -> Result:
         """The pending-ack log is safe below `end`."""
-        return self._go_on(acks.finish_append(self, end, disk), view)
+        return self._go_on(acks.finish_append(self, end, view.lac, disk), view)
 
     def lose_consumer(self, client: str, view: TopicView) -> Result:
         """The connection to a client broke."""
@@ -118,9 +118,9 @@ class Subscription:
             case Flow(permits=permits):
                 return consumers.give_permits(self, caller.name, permits), ()
             case Ack(txn=None):
-                return acks.acknowledge_plain(self, body)
+                return acks.acknowledge_plain(self, body, view.lac)
             case Ack():
-                return acks.acknowledge_in_txn(self, body, caller, disk)
+                return acks.acknowledge_in_txn(self, body, caller, view.lac, disk)
             case Redeliver(positions=positions):
                 return consumers.redeliver(self, caller.name, positions), ()
             case Seek():
@@ -129,9 +129,11 @@ class Subscription:
                 new, was_here = consumers.detach(self, caller.name)
                 return replace(new, gone=was_here and not new.durable), ()
             case Unsubscribe():
+                if (refused := consumers.find_users(self, body)) is not None:
+                    return self, (Reply(caller, refused),)
                 return replace(self, gone=True), (Truncate(self.log, 0), Reply(caller, Answer()))
             case EndTxnOnSubscription():
-                return acks.end_txn(self, body, caller, disk)
+                return acks.end_txn(self, body, caller, view.lac, disk)
         raise TypeError(f"a subscription is never sent {type(body).__name__}")
 
     def _go_on(self, done: Result, view: TopicView) -> Result:
@@ -157,14 +159,15 @@ class Subscription:
         new = replace(self, durable=durable, cursor=cursor, read=mark_delete + 1)
         return new, (Put(CURSORS, self.name, cursor),) if durable else ()
 
-    def load(self, disk: Disk) -> Result:
+    def load(self, disk: Disk, lac: int) -> Result:
         """From the cursor's row and the pending-ack log. A commit that is in the log and not in
         the row is applied now."""
         kept: Cursor = disk.table(CURSORS)[self.name]
-        pending, cursor = self.replay_log(kept, disk)
+        pending, cursor = self.replay_log(kept, disk, lac)
         effects: Effects = (Put(CURSORS, self.name, cursor),) if cursor != kept else ()
         return consumers.rewind(replace(self, cursor=cursor, pending=pending)), effects
 
-    def replay_log(self, cursor: Cursor, disk: Disk) -> tuple[PendingAck, Cursor]:
-        """What this subscription, of which nothing is known yet, and its cursor come to."""
-        return replay_log(self.config, self.pending, cursor, disk.log(self.log))
+    def replay_log(self, cursor: Cursor, disk: Disk, lac: int) -> tuple[PendingAck, Cursor]:
+        """What this subscription, of which nothing is known yet, and its cursor come to, in a topic
+        that is confirmed up to `lac`."""
+        return replay_log(self.config, self.pending, cursor, disk.log(self.log), lac)

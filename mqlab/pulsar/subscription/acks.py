@@ -51,16 +51,17 @@ class Waiting:
 # ---- plain ---------------------------------------------------------------------------------
 
 
-def acknowledge_plain(sub: Subscription, ask: Ack) -> Result:
-    """At once, pending or not; nobody answers."""
+def acknowledge_plain(sub: Subscription, ask: Ack, lac: int) -> Result:
+    """At once, pending or not; nobody answers. What lies beyond the last confirmed entry is not
+    acknowledged, and nobody hears of that either."""
     batch_index_ack = bool(sub.config.batch_index_ack)
     if ask.ack_type is AckType.CUMULATIVE:
         if not sub.is_single:
             return sub, ()
-        cursor = acknowledge_up_to(sub.cursor, ask.positions[0], batch_index_ack)
+        cursor = acknowledge_up_to(sub.cursor, ask.positions[0], batch_index_ack, lac)
         pending = sub.pending.clear_up_to(cursor.mark_delete)
         return replace(sub, cursor=cursor, pending=pending), ()
-    cursor = acknowledge(sub.cursor, ask.positions, batch_index_ack)
+    cursor = acknowledge(sub.cursor, ask.positions, batch_index_ack, lac)
     pending = sub.pending if sub.is_single else sub.pending.join_indexes(ask.positions)
     pending = pending.clear_deleted(cursor, ask.positions)
     new = _reset_counts(replace(sub, cursor=cursor, pending=pending), ask.positions)
@@ -86,18 +87,21 @@ def _let_go(sub: Subscription, acked: Iterable[AckPosition]) -> Subscription:
 # ---- of a transaction ----------------------------------------------------------------------
 
 
-def acknowledge_in_txn(sub: Subscription, ask: Ack, caller: Caller, disk: Disk) -> Result:
-    """A cumulative one where messages are acknowledged one by one is ignored, and succeeds."""
+def acknowledge_in_txn(sub: Subscription, ask: Ack, caller: Caller, lac: int, disk: Disk) -> Result:
+    """A cumulative one where messages are acknowledged one by one is ignored, and succeeds. Whether
+    there is such a message is not looked at: one that is sent later is pending from the start."""
     if ask.ack_type is AckType.CUMULATIVE and not sub.is_single:
         return sub, (Reply(caller, AckResponse()),)
     assert ask.txn is not None
     base = disk.log(sub.log).end
     record = PendingAckEntry(base, ACK, ask.txn, ask.ack_type, ask.positions)
     sub = _let_go(sub, (p for p in ask.positions if p.batch_index < 0))
-    return _write(sub, Waiting(record, caller))
+    return _write(sub, Waiting(record, caller), lac)
 
 
-def end_txn(sub: Subscription, ask: EndTxnOnSubscription, caller: Caller, disk: Disk) -> Result:
+def end_txn(
+    sub: Subscription, ask: EndTxnOnSubscription, caller: Caller, lac: int, disk: Disk
+) -> Result:
     """The coordinator says how a transaction ended. Nothing pending here is a success."""
     sub = _open(sub)
     record = build_end(sub.pending, ask.txn, ask.action, disk.log(sub.log).end)
@@ -105,7 +109,7 @@ def end_txn(sub: Subscription, ask: EndTxnOnSubscription, caller: Caller, disk: 
         return sub, (
             Reply(caller, EndTxnOnSubscriptionResponse(txn=ask.txn, subscription=sub.name)),
         )
-    return _write(sub, Waiting(record, caller, ask.low_watermark))
+    return _write(sub, Waiting(record, caller, ask.low_watermark), lac)
 
 
 def _open(sub: Subscription) -> Subscription:
@@ -115,15 +119,15 @@ def _open(sub: Subscription) -> Subscription:
     return replace(sub, pending=replace(sub.pending, state=PendingAckState.READY))
 
 
-def _write(sub: Subscription, waiting: Waiting) -> Result:
+def _write(sub: Subscription, waiting: Waiting, lac: int) -> Result:
     """The record first; the rest follows when it is safe. Without the log it follows at once."""
     sub = _open(sub)
     if "pending_ack_log" not in sub.config.on:
-        return _decide(sub, waiting)
+        return _decide(sub, waiting, lac)
     return replace(sub, waiting=(*sub.waiting, waiting)), (Append(sub.log, waiting.record),)
 
 
-def finish_append(sub: Subscription, end: int, disk: Disk) -> Result:
+def finish_append(sub: Subscription, end: int, lac: int, disk: Disk) -> Result:
     """Everything of the log below `end` is safe: decide it and answer."""
     ready = tuple(w for w in sub.waiting if w.record.base < end)
     sub = replace(sub, waiting=sub.waiting[len(ready) :])
@@ -131,11 +135,11 @@ def finish_append(sub: Subscription, end: int, disk: Disk) -> Result:
     effects: Effects = ()
     ended = False
     for waiting in ready:
-        new, more = _decide(sub, waiting)
+        new, more = _decide(sub, waiting, lac)
         ended = ended or _has_ended(sub, new.pending)
         sub, effects = new, (*effects, *more)
     if ended:
-        sub, more = _abort_ended(sub, disk)
+        sub, more = _abort_ended(sub, lac, disk)
         effects = (*effects, *more)
     return sub, effects
 
@@ -146,9 +150,9 @@ def _has_ended(sub: Subscription, pending: PendingAck) -> bool:
     return len(pending.of_txn) < len(sub.pending.of_txn)
 
 
-def _decide(sub: Subscription, waiting: Waiting) -> Result:
+def _decide(sub: Subscription, waiting: Waiting, lac: int) -> Result:
     record = waiting.record
-    done = apply_record(sub.config, sub.pending, sub.cursor, record)
+    done = apply_record(sub.config, sub.pending, sub.cursor, record, lac)
     ended = _has_ended(sub, done.pending)
     if record.op == COMMIT and ended:
         sub = _reset_counts(sub, sub.pending.acked_by(record.txn))
@@ -159,7 +163,7 @@ def _decide(sub: Subscription, waiting: Waiting) -> Result:
         mark = waiting.low_watermark
         sub = replace(sub, pending=sub.pending.hear_mark(record.txn, mark))
     if done.freed and "redeliver_aborted" in sub.config.on:
-        sub = _bring_back(sub, done.freed, by_watermark=waiting.caller is None)
+        sub = _bring_back(sub, done.freed, lac, by_watermark=waiting.caller is None)
     if waiting.caller is None:
         return sub, ()
     answer = EndTxnOnSubscriptionResponse(txn=record.txn, subscription=sub.name)
@@ -174,20 +178,23 @@ def _answer_ack(sub: Subscription, waiting: Waiting, done: Applied) -> Result:
     return sub, (Reply(waiting.caller, AckResponse(refused, done.conflict)),)
 
 
-def _bring_back(sub: Subscription, freed: tuple[int, ...], by_watermark: bool) -> Subscription:
+def _bring_back(
+    sub: Subscription, freed: tuple[int, ...], lac: int, by_watermark: bool
+) -> Subscription:
     """What an abort has freed is delivered again: by itself where consumers hold single entries;
     else by reading from mark-delete on, everything unacknowledged once more. Only the low
     watermark names no consumer, so there nothing moves before somebody asks for redelivery."""
     if not sub.is_single:
-        return send_again(sub, tuple(p for p in freed if not sub.cursor.is_deleted(p)))
+        new = send_again(sub, tuple(p for p in freed if not sub.cursor.is_deleted(p)))
+        return replace(new, replay=tuple(p for p in new.replay if p <= lac))  # the rest is to come
     return sub if by_watermark or not find_active(sub) else rewind(sub)
 
 
-def _abort_ended(sub: Subscription, disk: Disk) -> Result:
+def _abort_ended(sub: Subscription, lac: int, disk: Disk) -> Result:
     """If the oldest transaction here ended long ago, abort it. When that is done the next one is
     looked at."""
     ended = sub.pending.find_ended() if "low_watermark" in sub.config.on else None
     if ended is None or any(w.record.txn == ended and w.record.op != ACK for w in sub.waiting):
         return sub, ()
     record = build_end(sub.pending, ended, TxnAction.ABORT, disk.log(sub.log).end)
-    return (sub, ()) if record is None else _write(sub, Waiting(record, None))
+    return (sub, ()) if record is None else _write(sub, Waiting(record, None), lac)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ...kernel import Caller, Effects, Map, Reply, Send, frozen, replace
 from ..errors import ServerError
 from ..ledger import Cursor, join
-from ..messages import Answer, Seek, Subscribe, Subscribed
+from ..messages import Answer, Seek, Subscribe, Subscribed, Unsubscribe
 from ..states import INDIVIDUAL, SubType
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Result = tuple["Subscription", Effects]
 
 EXCLUSIVE_TAKEN = "Exclusive consumer is already connected"
+IS_SHARED = "Unconnected or shared consumer attempting to unsubscribe"
+IN_USE = "Subscription has active connected consumers"
 OTHER_TYPE = "Subscription is of different type"
 
 
@@ -95,6 +97,16 @@ def detach(sub: Subscription, client: str) -> tuple[Subscription, bool]:
     if new.is_single:
         return (rewind(new) if find_active(new) != before else new), True
     return replace(new, replay=tuple(sorted({*new.replay, *gone.held}))), True
+
+
+def find_users(sub: Subscription, ask: Unsubscribe) -> Answer | None:
+    """Why a subscription cannot go: there are others that are connected to it
+    (PersistentSubscription#doUnsubscribe, #delete)."""
+    if ask.force or all(consumer.client == ask.consumer for consumer in sub.consumers):
+        return None
+    if ask.consumer:
+        return Answer(ServerError.MetadataError, IS_SHARED)
+    return Answer(ServerError.ConsumerBusy, IN_USE)
 
 
 def _by_name(consumer: Attached) -> str:

@@ -268,7 +268,7 @@ class Topic:
         new = publishing.recover_sequences(new, log)
         effects: Effects = ()
         for name in disk.table(CURSORS):
-            new, more = new._keep(name, new.begin_subscription(name).load(disk))
+            new, more = new._keep(name, new.begin_subscription(name).load(disk, new.lac))
             effects = (*effects, *more)
         if not log.end and not disk.log(SNAPSHOT_LOG).end:
             return replace(new, buffer=new.load_buffer(disk)), effects

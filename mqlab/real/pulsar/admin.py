@@ -195,6 +195,18 @@ class Admin:
         response = self.lab.http("POST", path)
         self._note(f"{topic}/{subscription}", "analyzeBacklog", _backlog(response))
 
+    def unacked(self, topic: str, subscription: str) -> None:
+        """How many messages its consumers hold and have not acknowledged."""
+        self._note(
+            f"{topic}/{subscription}",
+            "stats: unackedMessages",
+            self.lab.settle(lambda: self._unacked(topic, subscription)),
+        )
+
+    def _unacked(self, topic: str, subscription: str) -> int:
+        stats = self.lab.json(f"{ADMIN}/{self.lab.wire(topic)}/stats?getPreciseBacklog=true")
+        return int(stats["subscriptions"][subscription]["unackedMessages"])
+
     def delete_subscription(self, topic: str, subscription: str) -> None:
         response = self.lab.http(
             "DELETE", f"{ADMIN}/{self.lab.wire(topic)}/subscription/{subscription}"

@@ -223,10 +223,14 @@ class Lab(Notebook):
         last = self.notes.pop()
         self.notes.append(replace(last, answered=re.sub(r" @\d+$", "", last.answered)))
 
-    def send_batch(self, who: str, topic: str, texts: list[str], txn: Txn | None = None) -> None:
-        """Several messages as one entry."""
+    def send_batch(
+        self, who: str, topic: str, texts: list[str], txn: Txn | None = None, plain: int = 0
+    ) -> None:
+        """Several messages as one entry. The first `plain` are sent in no transaction, and in the
+        same batch."""
         label = self.producer(who, topic, batching="yes")
-        ids = self.perform(f"batch {label} {' '.join(texts)}{_in(txn)}")
+        alone = f" plain={plain}" if plain else ""
+        ids = self.perform(f"batch {label} {' '.join(texts)}{_in(txn)}{alone}")
         places = ", ".join(f"@{self.place(topic, wire)}" for wire in ids)
         self.note(who, topic, f"Send {', '.join(texts)}{self.name(txn)}", f"ok {places}")
 
@@ -287,6 +291,18 @@ class Lab(Notebook):
         lies there is not noted."""
         for message in self.perform(f"receive {consumer.label} 1"):
             self.note(consumer.topic, consumer.who, f"Message {message['text']}", "")
+
+    def invent(self, got: Got, ahead: int, part: str = "", ledgers: int = 0) -> Got:
+        """The id of a message that nobody was sent, so many entries behind one that was. `part`: an
+        index of a batch and its size, as 0/3; `ledgers`: in another ledger, so far from its own."""
+        ledger, entry = map(int, got.wire.split(":")[:2])
+        place = f"{int(got.place.split(':')[0]) + ahead}"
+        if part:
+            place += f":{part.partition('/')[0]}"
+        if ledgers:
+            place += f" of {'a later' if ledgers > 0 else 'an older'} ledger"
+        wire = f"{ledger + ledgers}:{entry + ahead}{':' if part else ''}{part}"
+        return Got("", place, wire, 0)
 
     def ack(self, consumer: Consumer, *messages: Got, txn: Txn | None = None) -> None:
         self._ack("ack", "", consumer, messages, txn)

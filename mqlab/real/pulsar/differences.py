@@ -41,6 +41,28 @@ TABLE: tuple[Listed, ...] = (
         "scenario fencing-stops-sends has several and the same answers, as has the server",
     ),
     Listed(
+        "*/ack-of-another-ledger",
+        "Ack of another ledger",
+        "an older one counts as acknowledged, a later one as not there yet",
+        NOT_MODELLED,
+        "a topic of the engine has one ledger; the server gives these answers",
+    ),
+    Listed(
+        "*/batch-*beyond-the-end",
+        "Ack of a batch that is not there",
+        "what is acknowledged of a batch before it is sent is left out of it later",
+        NOT_MODELLED,
+        "an application of the engine names messages of batches that it has received; the engine's "
+        "subscription and the server do what the real one does",
+    ),
+    Listed(
+        "*/unacked-of-a-batch",
+        "*stats[?]getPreciseBacklog=true",
+        "how many messages a consumer holds; what an abort brings back is counted twice",
+        NOT_MODELLED,
+        "an operator's count, on which nothing depends; the server gives these answers",
+    ),
+    Listed(
         "*/aborts-forgotten",
         "*trim*",
         "the ledger of an abort marker is deleted, and the buffer forgets that transaction at its "

@@ -163,7 +163,8 @@ class PlayedDriver:
     def _send_batch(self, line: Line) -> list[str]:
         _, producer, *texts = line.words
         topic = name_topic(producer.partition(">")[2])
-        place = _place(self.engine.call(f"send {topic} {' '.join(texts)}{line.txn()}"))
+        plain = f" plain={line.settings['plain']}" if "plain" in line.settings else ""
+        place = _place(self.engine.call(f"send {topic} {' '.join(texts)}{line.txn()}{plain}"))
         return [f"{place}:{index}" for index in range(len(texts))]
 
     def _subscribe(self, line: Line) -> str:
@@ -211,6 +212,10 @@ class PlayedDriver:
     def _ack(self, line: Line) -> str:
         verb, label, *ids = line.words
         topic, subscription = self._subs[label]
+        if any(not wire.startswith("0:") for wire in ids):
+            raise NotOffered("Ack of another ledger")
+        if any("/" in wire for wire in ids):
+            raise NotOffered("Ack of a batch that is not there")
         named = " ".join(f"{topic}@{wire.partition(':')[2]}" for wire in ids)
         verb = "ack-cumulative" if verb == "ack-all" else verb
         self.engine.call(f"{verb} {subscription} {named}{line.txn()}")

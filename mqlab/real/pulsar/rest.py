@@ -16,12 +16,13 @@ from .engine import MISSING
 if TYPE_CHECKING:
     from .played import PlayedDriver
 
-OK, NOTHING, NOT_FOUND, BROKEN = 200, 204, 404, 500
+OK, NOTHING, NOT_FOUND, IN_USE, BROKEN = 200, 204, 404, 412, 500
 TOPICS = ("orders-0", "payments-0", "stock-0", "income-0")
 #: what an exception of the administration is as a status
 STATUS = {
     "TransactionNotFoundException": NOT_FOUND,
     "CoordinatorNotFoundException": NOT_FOUND,
+    "ConsumerBusyException": IN_USE,
 }
 
 Answer = dict[str, Any]

@@ -16,6 +16,7 @@ from mqlab.pulsar.states import AckType, PendingAckState, TxnAction
 CONFIG = PulsarConfig(on=frozenset(SAFEGUARDS))
 LOG = name_pending_ack_log("orders-0", "shop")
 T1, T2 = TxnID(0, 1), TxnID(0, 2)
+LAC = 99  # the topic's last confirmed entry
 ONE, ALL = AckType.INDIVIDUAL, AckType.CUMULATIVE
 
 
@@ -36,8 +37,8 @@ class Story:
         record = build_end(self.pending, txn, action, self.end)
         return self._write(record) if record is not None else ()
 
-    def replay(self, cursor: Cursor) -> tuple[PendingAck, Cursor]:
-        return replay_log(self.config, PendingAck(), cursor, self.disk.log(LOG))
+    def replay(self, cursor: Cursor, lac: int = LAC) -> tuple[PendingAck, Cursor]:
+        return replay_log(self.config, PendingAck(), cursor, self.disk.log(LOG), lac)
 
     @property
     def end(self) -> int:
@@ -45,7 +46,7 @@ class Story:
 
     def _write(self, record: PendingAckEntry) -> tuple[int, ...]:
         self.disk = self.disk.apply(Append(LOG, record))
-        done = apply_record(self.config, self.pending, self.cursor, record)
+        done = apply_record(self.config, self.pending, self.cursor, record, LAC)
         self.pending, self.cursor = done.pending, done.cursor
         self.conflicts.append(done.conflict)
         return done.freed
@@ -120,3 +121,17 @@ def test_a_replay_gives_what_is_in_memory(seed: int) -> None:
     pending, cursor = story.replay(Cursor())
     assert (pending.of_txn, pending.positions) == (story.pending.of_txn, story.pending.positions)
     assert cursor == story.cursor
+
+
+@pytest.mark.parametrize("kind", [ONE, ALL])
+def test_a_commit_beyond_the_end_takes_effect_with_a_replay(kind: AckType) -> None:
+    """When there is such an entry by then. A cumulative one has let go of the slot; one by one, it
+    stays pending for nobody."""
+    story = Story()
+    story.ack(T1, LAC + 1, kind=kind)
+    story.end_txn(T1, TxnAction.COMMIT)
+    assert story.cursor == Cursor() and story.pending.slot is None
+    assert list(story.pending.positions) == ([LAC + 1] if kind is ONE else [])
+    assert story.replay(Cursor())[1] == Cursor()
+    pending, cursor = story.replay(Cursor(), LAC + 1)
+    assert cursor.is_deleted(LAC + 1) and not pending.positions

@@ -36,6 +36,13 @@ def test_a_cumulative_acknowledgement_is_one_stretch_from_the_cursor_on() -> Non
     assert row(further, "Failover") == (1, (Stretch(0, 0), Stretch(1, 3, "T1")))
 
 
+def test_what_nobody_has_sent_yet_is_not_drawn() -> None:
+    pending = "run shop: ack s orders-0@1 orders-0@9 txn=t1"
+    assert row(pending) == (0, (Stretch(1, 1, "T1"),))
+    upto = "run shop: ack-cumulative s orders-0@99999999999 txn=t1"
+    assert row(upto, "Failover") == (0, (Stretch(0, 3, "T1"),))
+
+
 def test_who_was_refused_is_crossed_as_long_as_it_is_open() -> None:
     both = "run shop: ack s orders-0@0 txn=t1, ack s orders-0@0 txn=t2"
     assert row(both)[1] == (Stretch(0, 0, "T1", refused="T2"),)

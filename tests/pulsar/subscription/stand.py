@@ -87,7 +87,7 @@ class Stand:
 
     def restart(self) -> None:
         """Memory is gone; the disk is there."""
-        self.sub, effects = Subscription(self.config, TOPIC, NAME).load(self.disk)
+        self.sub, effects = Subscription(self.config, TOPIC, NAME).load(self.disk, self.view.lac)
         self._do(effects)
 
     def ask(self, body: Any, client: str) -> list[str]:

@@ -96,11 +96,28 @@ def test_redelivery_of_single_entries_counts() -> None:
     assert stand.redeliver() == ["app b+1"] and stand.redeliver() == ["app b+2"]
 
 
+@pytest.mark.parametrize(
+    ("consumer", "error"),
+    [("", ServerError.ConsumerBusy), ("b", ServerError.MetadataError)],
+)
+def test_a_subscription_that_others_use_stays(consumer: str, error: ServerError) -> None:
+    """An administrator's word and a consumer's are refused; nothing of it goes, nothing of its log.
+    By force it goes all the same."""
+    stand = Stand("a")
+    stand.connect("a")
+    stand.ack(0, txn=T1, client="a")
+    stand.ask(Unsubscribe(TOPIC, NAME, consumer), consumer or "admin")
+    assert stand.answers[-1].error is error and not stand.sub.gone
+    assert stand.sub.pending.acked_by(T1) and stand.disk.log(stand.sub.log).end == 1
+    stand.ask(Unsubscribe(TOPIC, NAME, force=True), "admin")
+    assert stand.sub.gone and stand.disk.log(stand.sub.log).end == 0
+
+
 def test_a_subscription_that_is_given_up_leaves_nothing_behind() -> None:
     stand = Stand("a")
     stand.connect()
     stand.ack(0, txn=T1)
-    stand.ask(Unsubscribe(TOPIC, NAME), "app")
+    stand.ask(Unsubscribe(TOPIC, NAME, "app"), "app")
     assert stand.sub.gone and stand.answers[-1].ok
     assert not len(stand.disk.table("cursors")) and stand.disk.log(stand.sub.log).end == 0
 

@@ -226,10 +226,11 @@ def test_little_is_listed(outcomes: dict[str, Outcome]) -> None:
     """A row of the table excuses a whole scenario, so there are few."""
     listed = [name for name, outcome in outcomes.items() if outcome.verdict == "listed"]
     assert sorted(listed) == [
-        "aborts-forgotten", "access-modes", "backlog-with-markers", "compaction",
+        "aborts-forgotten", "access-modes", "ack-of-another-ledger", "backlog-with-markers",
+        "batch-beyond-the-end", "batch-index-beyond-the-end", "compaction",
         "deduplication-of-chunks", "delayed",
         "every-field-batched", "every-field-chunked", "every-field-committed", "every-field-dead",
         "every-field-plain", "every-field-redelivered", "every-field-retried", "failed-operation",
         "fenced-in-its-transaction", "fencing-stops-sends", "frozen-until-somebody-looks",
-        "retry-of-two-topics", "topic-epoch-is-kept",
+        "retry-of-two-topics", "topic-epoch-is-kept", "unacked-of-a-batch",
     ]  # fmt: skip

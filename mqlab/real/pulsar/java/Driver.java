@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,7 +41,9 @@ import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.apache.pulsar.client.api.SubscriptionType;
 import org.apache.pulsar.client.api.transaction.Transaction;
 import org.apache.pulsar.client.api.transaction.TxnID;
+import org.apache.pulsar.client.impl.BatchMessageIdImpl;
 import org.apache.pulsar.client.impl.ConsumerImpl;
+import org.apache.pulsar.client.impl.MessageIdImpl;
 import org.apache.pulsar.client.impl.ProducerImpl;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.client.impl.transaction.TransactionImpl;
@@ -231,15 +234,20 @@ public class Driver {
     return seen(message(line, line.word(2)).get());
   }
 
-  /** batch PRODUCER TEXT… [txn=…]: one entry of several messages. */
+  /**
+   * batch PRODUCER TEXT… [txn=…] [plain=COUNT]: one entry of several messages, of which the first
+   * COUNT are sent in no transaction.
+   */
   Object batch(Line line) throws Exception {
     var sent = new ArrayList<CompletableFuture<MessageId>>();
     if (!line.get("txn", "").isEmpty()) { // else the messages come after the flush
       var txn = (TransactionImpl) transactions.get(line.get("txn", ""));
       txn.registerProducedTopic(producers.get(line.word(1)).getTopic()).get();
     }
+    int plain = Integer.parseInt(line.get("plain", "0"));
+    var alone = new Line(line.text.replaceAll(" txn=\\S+", ""));
     for (int i = 2; i < line.words.size(); i++) {
-      sent.add(message(line, line.word(i)));
+      sent.add(message(i - 2 < plain ? alone : line, line.word(i)));
     }
     producers.get(line.word(1)).flush();
     var told = new ArrayList<String>();
@@ -492,11 +500,14 @@ public class Driver {
     return found;
   }
 
-  /** ack CONSUMER ID… [txn=…], ack-all CONSUMER ID [txn=…] */
+  /**
+   * ack CONSUMER ID… [txn=…], ack-all CONSUMER ID [txn=…]: an id that nobody was told is taken as
+   * it is written, LEDGER:ENTRY or LEDGER:ENTRY:INDEX/SIZE.
+   */
   Object ack(Line line, boolean all) throws Exception {
     var consumer = consumers.get(line.word(1));
     var txn = line.get("txn", "").isEmpty() ? null : transactions.get(line.get("txn", ""));
-    var named = line.words.subList(2, line.words.size()).stream().map(ids::get).toList();
+    var named = line.words.subList(2, line.words.size()).stream().map(this::named).toList();
     if (all) {
       consumer.acknowledgeCumulativeAsync(named.get(0), txn).get();
     } else if (named.size() == 1) {
@@ -505,6 +516,23 @@ public class Driver {
       consumer.acknowledgeAsync(named, txn).get();
     }
     return "ok";
+  }
+
+  MessageId named(String id) {
+    var known = ids.get(id);
+    if (known != null) {
+      return known;
+    }
+    var parts = id.split("[:/]");
+    long ledger = Long.parseLong(parts[0]);
+    long entry = Long.parseLong(parts[1]);
+    if (parts.length == 2) {
+      return new MessageIdImpl(ledger, entry, -1);
+    }
+    int size = Integer.parseInt(parts[3]);
+    var whole = new BitSet(size);
+    whole.set(0, size);
+    return new BatchMessageIdImpl(ledger, entry, -1, Integer.parseInt(parts[2]), size, whole);
   }
 
   /** reader READER CLIENT TOPIC */

@@ -79,6 +79,8 @@ def write_status(outcome: Answer) -> AdminAnswer:
         return AdminAnswer(NO_CONTENT)
     if outcome.error is ServerError.SubscriptionNotFound:
         return refuse(NOT_FOUND, "Subscription not found")
+    if outcome.error is ServerError.ConsumerBusy:
+        return refuse(places.IN_USE, outcome.message)
     return refuse(BROKEN, outcome.message or str(outcome.error))
 
 

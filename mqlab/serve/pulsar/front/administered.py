@@ -37,6 +37,7 @@ from .topics import (
     find_row,
     make_row,
     open_topic,
+    place_id,
 )
 
 MOST_PARTITIONS = 1_000
@@ -228,20 +229,21 @@ def _create_sub(call: Call, tenant: str, space: str, topic: str, name: str) -> R
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=where))
     if call.find_cursor(where, name) is not None:
         return call.refuse(CONFLICT, "Subscription already exists for topic")
-    entry = _read_place(call)
+    entry = _read_place(call, where)
     effects = call.subscribe(where, name, "Latest" if entry is None else "Earliest")
     if entry:
         effects = (*effects, Send(where, Handed(Caller(""), Seek(where, name, entry - 1))))
     return call.say(NO_CONTENT, "", *effects)
 
 
-def _read_place(call: Call) -> int | None:
+def _read_place(call: Call, topic: str) -> int | None:
     """The entry of the position in the body; None for the end."""
     given = call.body()
     entry = given.get("entryId") if isinstance(given, dict) else None
     if not isinstance(entry, int) or entry == LONG_MAX:
         return None
-    return max(entry, 0)
+    row, ledger = call.disk.table(TOPICS)[topic], given.get("ledgerId")
+    return max(place_id(row, ledger, entry) if isinstance(ledger, int) else entry, 0)
 
 
 def _peek(call: Call, tenant: str, space: str, topic: str, name: str, number: str) -> Result:
@@ -296,7 +298,7 @@ def _reset(call: Call, tenant: str, space: str, topic: str, name: str, time_ms: 
     if time_ms:
         after = _find_place(call.disk.log(f"{where}/{where}"), int(time_ms))
     else:
-        entry = _read_place(call)
+        entry = _read_place(call, where)
         after = None if entry is None else entry - 1
     sessions = call.front.sessions
     for conn, number in sessions.consuming(where, name):
@@ -319,13 +321,11 @@ def _unsubscribe(call: Call, tenant: str, space: str, topic: str, name: str) -> 
     if name not in call.disk.table(f"{where}/{CURSORS}"):
         return call.refuse(NOT_FOUND, NO_SUB.format(name=name, topic=where))
     closing, sessions = [], call.front.sessions
-    for conn, number in sessions.consuming(where, name):
-        if not call.forced:
-            return call.refuse(IN_USE, "Subscription has active connected consumers")
+    for conn, number in sessions.consuming(where, name) if call.forced else ():
         closing.append(Send(conn, write_close("consumer", number)))
         sessions = sessions.drop_consumer(conn, number)
     call.front = call.with_sessions(sessions)
-    return call.hand(where, Unsubscribe(where, name), *closing)
+    return call.hand(where, Unsubscribe(where, name, force=call.forced), *closing)
 
 
 PATH = f"/persistent{TOPIC}"

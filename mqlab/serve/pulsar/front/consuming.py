@@ -32,11 +32,20 @@ from ....pulsar.states import INDIVIDUAL, AckType, SubType
 from ....pulsar.topic import describing
 from ...protocol import Hangup
 from ..wire.asks import Ask, CommandAnswer, Handed
-from ..wire.commands import read_bits, signed, unsigned
+from ..wire.commands import MOST_IN_BATCH, read_bits, signed, unsigned
 from .hosting import Inspect, name_consumer
 from .schemas import add_consumers
 from .sessions import Consumer
-from .topics import find_row, open_topic, read_name
+from .topics import (
+    TOPICS,
+    Refusal,
+    TopicRow,
+    find_row,
+    make_row,
+    open_topic,
+    place_id,
+    read_name,
+)
 
 if TYPE_CHECKING:
     from . import Front
@@ -70,7 +79,8 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         command.durable,
     )
     if not command.durable and command.HasField("start_message_id"):
-        request = _begin_behind(request, command.start_message_id)
+        row = find_row(disk, topic) or make_row(disk, topic).value
+        request = _begin_behind(request, row, command.start_message_id)
     handed = Handed(consumer.caller(caller), request, _read_epoch(consumer, command))
     return replace(front, sessions=sessions), (*effects, *closing, Send(topic, handed))
 
@@ -83,7 +93,7 @@ def _read_epoch(consumer: Consumer, command: Any) -> int | None:
     return epoch
 
 
-def _begin_behind(request: Subscribe, start: Any) -> Subscribe:
+def _begin_behind(request: Subscribe, row: TopicRow, start: Any) -> Subscribe:
     """A reader says which message it has read last; the ends of the numbers stand for those of the
     topic. Of a batch the rest is still to be read."""
     ledger, entry = signed(start.ledgerId), signed(start.entryId)
@@ -91,7 +101,8 @@ def _begin_behind(request: Subscribe, start: Any) -> Subscribe:
         return replace(request, initial_position="Latest")
     if ledger < 0 or entry < 0:
         return replace(request, initial_position="Earliest")
-    return replace(request, after=entry - 1 if start.batch_index >= 0 else entry)
+    at = place_id(row, start.ledgerId, start.entryId)
+    return replace(request, after=at - 1 if start.batch_index >= 0 and at >= 0 else at)
 
 
 def _find(front: Front, caller: Caller, ask: Ask) -> Consumer | None:
@@ -125,8 +136,9 @@ def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         return front, ((Reply(caller, AckResponse(ServerError.ConsumerNotFound)),) if wants else ())
     cumulative = bool(command.ack_type)
     positions: list[AckPosition] = []
+    row: TopicRow = disk.table(TOPICS)[consumer.topic]
     for given in command.message_id:
-        positions += _read_positions(disk, consumer.topic, given, cumulative)
+        positions += _read_positions(disk, row, given, cumulative)
     txn = None
     if command.HasField("txnid_least_bits") and command.HasField("txnid_most_bits"):
         txn = TxnID(signed(command.txnid_most_bits), signed(command.txnid_least_bits))
@@ -138,16 +150,16 @@ def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     return front, effects
 
 
-def _read_positions(disk: Disk, topic: str, given: Any, cumulative: bool) -> list[AckPosition]:
-    """What an id acknowledges: an entry, or those messages of a batch whose bits are cleared.
-    What is not in the ledger cannot be acknowledged, but a cumulative one may name the place before
-    the first."""
-    at = signed(given.entryId)
-    log = disk.log(f"{topic}/{topic}")
+def _read_positions(disk: Disk, row: TopicRow, given: Any, cumulative: bool) -> list[AckPosition]:
+    """What an id acknowledges: an entry, or those messages of a batch whose bits are cleared. There
+    may be no such entry: what comes of that the subscription says. A message that is no batch has
+    no parts."""
+    at = place_id(row, given.ledgerId, given.entryId)
+    log = disk.log(f"{row.name}/{row.name}")
     entry = next(iter(log.read(at, at + 1)), None) if 0 <= at < log.end else None
-    if entry is None:
-        return []
-    size = len(entry.values)
+    size = _claim_size(given) if entry is None else len(entry.values)
+    if entry is not None and given.ack_set and not (entry.marker or entry.values[0].is_batch):
+        return [] if any(given.ack_set) else [AckPosition(at)]
     done = read_bits(given.ack_set, size) if given.ack_set else ()
     if not given.ack_set or len(done) == size:
         return [AckPosition(at)]
@@ -159,11 +171,21 @@ def _read_positions(disk: Disk, topic: str, given: Any, cumulative: bool) -> lis
     return [AckPosition(at - 1)] if at else []
 
 
+def _claim_size(given: Any) -> int:
+    """How many messages a batch has that is not there, as the client says it. Raises Refusal."""
+    size = given.batch_size or 64 * len(given.ack_set)
+    if size > MOST_IN_BATCH:
+        raise Refusal(ServerError.MetadataError, f"a batch of {size} messages")
+    return max(1, size)
+
+
 def redeliver(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     command, consumer = ask.command.body, _find(front, caller, ask)
     if consumer is None:
         return front, ()
-    positions = tuple(dict.fromkeys(signed(given.entryId) for given in command.message_ids))
+    row: TopicRow = disk.table(TOPICS)[consumer.topic]
+    places = (place_id(row, given.ledgerId, given.entryId) for given in command.message_ids)
+    positions = tuple(dict.fromkeys(places))
     body = Redeliver(consumer.topic, consumer.subscription, positions)
     return front, (_hand(consumer, caller, body, _read_epoch(consumer, command)),)
 
@@ -182,8 +204,10 @@ def unsubscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     consumer = _find(front, caller, ask)
     if consumer is None:
         return front, (Reply(caller, NOBODY),)
-    sessions = front.sessions.drop_consumer(caller.name, ask.command.body.consumer_id)
-    body = Unsubscribe(consumer.topic, consumer.subscription)
+    number, sessions = ask.command.body.consumer_id, front.sessions
+    if sessions.consuming(consumer.topic, consumer.subscription) == ((caller.name, number),):
+        sessions = sessions.drop_consumer(caller.name, number)  # else it is refused, and stays
+    body = Unsubscribe(consumer.topic, consumer.subscription, consumer.name)
     return replace(front, sessions=sessions), (_hand(consumer, caller, body),)
 
 

@@ -59,7 +59,7 @@ from ....pulsar.messages import (
     Unsubscribe,
 )
 from ....pulsar.states import SubType
-from ....pulsar.subscription.consumers import find_active
+from ....pulsar.subscription.consumers import find_active, find_users
 from ....pulsar.topic import Topic
 from ...protocol import Drained, Hangup, Unsent
 from ..wire.asks import Handed, Notice, Push, Receipt
@@ -201,13 +201,19 @@ class Hosted(Quiet):
         name = handed.caller.name
         if isinstance(handed.body, CloseProducer):
             return self._drop(name)
-        if isinstance(handed.body, Subscribe | CloseConsumer | Unsubscribe):
+        leaves = isinstance(handed.body, CloseConsumer) or self._lets_go(handed.body)
+        if leaves or isinstance(handed.body, Subscribe):
             self = replace(self, permits=self.permits.remove(name))
         if handed.epoch is not None:
             return replace(self, epochs=self.epochs.set(name, handed.epoch))
-        if isinstance(handed.body, CloseConsumer | Unsubscribe) and name in self.epochs:
+        if leaves and name in self.epochs:
             return replace(self, epochs=self.epochs.remove(name))
         return self
+
+    def _lets_go(self, body: Any) -> bool:
+        """Whether this ends a subscription, and its consumer with it."""
+        sub = self.role.subs.get(body.subscription) if isinstance(body, Unsubscribe) else None
+        return sub is not None and find_users(sub, body) is None
 
     def _drop(self, name: str) -> Hosted:
         """A producer that may wait still has gone."""

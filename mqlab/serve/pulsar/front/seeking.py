@@ -20,6 +20,7 @@ from ..wire.asks import Ask, Handed
 from ..wire.commands import parse_metadata, read_bits, signed
 from .consuming import NOBODY
 from .sessions import Consumer
+from .topics import TOPICS, TopicRow, place_id
 
 if TYPE_CHECKING:
     from . import Front
@@ -37,7 +38,8 @@ def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         return front, (Reply(caller, NOBODY),)
     log = disk.log(f"{consumer.topic}/{consumer.topic}")
     if command.HasField("message_id"):
-        target = _read_place(consumer, command.message_id, log)
+        row = disk.table(TOPICS)[consumer.topic]
+        target = _read_place(consumer, row, command.message_id, log)
     elif command.HasField("message_publish_time"):
         before = find_last_before(log, command.message_publish_time)
         target = Seek(consumer.topic, consumer.subscription, before)
@@ -49,13 +51,13 @@ def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     return replace(front, sessions=sessions), (Send(consumer.topic, handed),)
 
 
-def _read_place(consumer: Consumer, given: Any, log: LogView) -> Seek:
+def _read_place(consumer: Consumer, row: TopicRow, given: Any, log: LogView) -> Seek:
     """Of a batch, the messages whose bits are cleared are left out."""
     target = Seek(consumer.topic, consumer.subscription)
-    ledger, at = signed(given.ledgerId), signed(given.entryId)
-    if at == LONG_MAX:
+    if signed(given.entryId) == LONG_MAX:
         return target
-    if ledger < 0 or at < 0:
+    at = place_id(row, given.ledgerId, given.entryId)
+    if at < 0:
         return replace(target, after=-1)
     entry: LedgerEntry | None = next(iter(log.read(at, at + 1) if at < log.end else ()), None)
     done = read_bits(given.ack_set, len(entry.values)) if entry and given.ack_set else ()

@@ -23,6 +23,7 @@ from ....pulsar.messages import Answer
 from ....pulsar.topic.deletion import DELETED
 from ....pulsar.unserved import NON_PERSISTENT
 from ..wire.asks import Ask, CommandAnswer
+from ..wire.commands import signed
 
 if TYPE_CHECKING:
     from . import Front
@@ -118,6 +119,16 @@ def make_row(disk: Disk, name: str, place: int = 0, missing: bool = False) -> Pu
     """`place`: among those that are made in this step."""
     row = TopicRow(name, len(disk.table(TOPICS)) + 1 + place, missing=missing)
     return Put(TOPICS, name, row)
+
+
+def place_id(row: TopicRow, ledger: int, entry: int) -> int:
+    """The position of an id as it stands on the wire, whether there is such an entry or not. A
+    topic has one ledger here: what lies in an older one lies before its first entry, and what lies
+    in a later one behind its last."""
+    ahead = signed(ledger) - row.number
+    if ahead < 0:
+        return -1
+    return signed(entry) if not ahead else (ahead << 63) + max(signed(entry), 0)
 
 
 # ---- what clients ask ----------------------------------------------------------------------

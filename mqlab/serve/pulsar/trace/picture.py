@@ -74,13 +74,14 @@ class Picture:
             if topic.readable + 1 >= start:
                 flags = (Frontier(MAX_READ, topic.readable + 1, inclusive=True),)
             subs = [sub for sub in topic.subs.values() if sub.durable][:SUBSCRIPTIONS]
-            rows = tuple(self._subscription(sub, start) for sub in subs)
+            strip = range(start, topic.lac + 1)
+            rows = tuple(self._subscription(sub, strip) for sub in subs)
         return plain(Log(cut(name_shortly(name)), cells, flags, start=start, progress=rows))
 
-    def _subscription(self, sub: Subscription, start: int) -> Progress:
-        """Its row from `start` on; who was refused is not looked up in its log."""
-        row = draw_subscription(cut(sub.name), sub.cursor, sub.pending, (), self.model.written)
-        return replace(row, stretches=tuple(s for s in row.stretches if s.last >= start))
+    def _subscription(self, sub: Subscription, strip: range) -> Progress:
+        """Who was refused is not looked up in its log."""
+        written = self.model.written
+        return draw_subscription(cut(sub.name), sub.cursor, sub.pending, (), written, strip)
 
     def _records(self, name: str) -> Any:
         records = list(self.model.records[name].cells)
