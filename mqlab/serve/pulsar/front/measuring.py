@@ -137,12 +137,12 @@ def _describe_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
 
 def _describe_consumer(hosted: Hosted, sub: Subscription, consumer: Any) -> Facts:
     messages, size = hosted.notes.sent.get(consumer.client) or (0, 0)
+    holds = not sub.is_single and consumer.client in hosted.notes.held
     _, waiting = hosted.permits.get(consumer.client) or ("", 0)
-    pending = sum(1 for position in consumer.held if position in sub.pending.positions)
     return {
         "consumerName": consumer.client.rpartition("@")[0],
         "availablePermits": consumer.permits + waiting,
-        "unackedMessages": len(consumer.held) - pending,
+        "unackedMessages": hosted.notes.held[consumer.client].count if holds else 0,
         "msgOutCounter": messages,
         "bytesOutCounter": size,
     }

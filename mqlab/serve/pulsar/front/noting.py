@@ -17,6 +17,7 @@ from ....pulsar.coordinator import Coordinator
 from ....pulsar.messages import PushMessage
 from ....pulsar.states import PendingAckState, StoreState
 from ....pulsar.topic import Topic
+from .holding import Holders, follow
 
 ALL = ""  # the sum over all subscriptions
 MOST_SENT = 1_000  # sums, before those of consumers that have gone are forgotten
@@ -29,7 +30,7 @@ class Notes:
     `loaded_ms`: the role was loaded, when the log had `first` entries; `snapshot_ms`: the last
     snapshot was safe; `store_ms`: the coordinator's store began to load, and was ready;
     `pending_ms`: by subscription, its pending acks became ready; `sent`: by subscription and by
-    consumer, (messages, bytes) that went out."""
+    consumer, (messages, bytes) that went out; `held`: by consumer, what it has not acknowledged."""
 
     loaded_ms: int = 0
     first: int = 0
@@ -37,12 +38,15 @@ class Notes:
     store_ms: tuple[int, int] = (0, 0)
     pending_ms: Map[str, int] = Map()
     sent: Map[str, tuple[int, int]] = Map()
+    held: Holders = Map()
 
     def take(self, old: Any, new: Any, event: Event, effects: Effects) -> Notes:
         """After a step of the role."""
         at_ms = getattr(event, "at_ms", 0)
         if isinstance(new, Topic):
             noted = self._count(effects)
+            held = follow(self.held, old, new, event, effects)
+            noted = noted if held is self.held else replace(noted, held=held)
             if isinstance(event, Appended) and event.log == SNAPSHOT_LOG:
                 noted = replace(noted, snapshot_ms=at_ms)
             return (
