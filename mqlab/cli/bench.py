@@ -131,6 +131,14 @@ def _start() -> Figures:
             yield f"{who}, start to the first commit", f"{seconds:.1f} s, {mib:,.0f} MiB"
 
 
+def _many() -> Figures:
+    """One request to `mqlab serve kafka` that names 100, 1,000 and 10,000 things, of each kind of
+    request that can: what one of them costs. It must not grow with their number."""
+    if not (ROOT / "tests/serve/kafka/many.py").exists():
+        raise UserError("requests are measured in a checkout with its tests: run `make bench`")
+    yield from _measured("tests.serve.kafka.many", "100,1000,10000", "what many cost")
+
+
 def _income() -> Figures:
     from ..serve.kafka import serve
     from ..spark.bench import measure_sinks
@@ -158,5 +166,6 @@ PARTS: dict[str, Callable[[], Figures]] = {
     "player": _player,
     "server": lambda: _server({}),
     "start": _start,
+    "many": _many,
     "income": _income,
 }

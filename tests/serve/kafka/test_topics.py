@@ -9,11 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.front.configs import configs_of
+from mqlab.serve.kafka.front.configs import ACTING, Given, configs_of, rules
 from mqlab.serve.kafka.front.fetch import ANSWER
 from mqlab.serve.kafka.front.topic import MOST_PARTITIONS, is_internal
+from tests.serve.kafka.many import Many
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, build_fetch
 
 TOPIC, BROKER = 2, 4
@@ -276,3 +279,67 @@ def test_log_dirs_tell_the_sizes(broker: RunningBroker, topic: str) -> None:
         assert sizes() == [(0, 3 * len(data)), (1, 0)]
         delete(client, topic, 2)
         assert sizes() == [(0, len(data)), (1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("configs", "idle"),
+    [
+        ({"cleanup.policy": "compact"}, "cleanup.policy=compact"),
+        ({"cleanup.policy": "compact,delete"}, "cleanup.policy=compact,delete"),
+        ({"retention.ms": "1000", "retention.bytes": "9"}, "retention.bytes=9, retention.ms=1000"),
+        ({"min.insync.replicas": "2"}, "min.insync.replicas=2"),
+        ({"flush.messages": "1"}, "flush.messages=1"),
+        ({"cleanup.policy": "delete", "retention.ms": "604800000"}, ""),  # the defaults
+        ({"max.message.bytes": "1000", "compression.type": "zstd"}, ""),  # these act
+    ],
+)
+def test_a_config_without_effect_is_warned_about_where_it_is_set(
+    configs: dict[str, str], idle: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At the creation of a topic, when it is altered, and for all topics of the broker."""
+
+    def said() -> list[str]:
+        lines = [record.getMessage().split(" is kept")[0] for record in caplog.records]
+        caplog.clear()
+        return lines
+
+    server = Many()
+    given = tuple(SimpleNamespace(name=n, value=v) for n, v in configs.items())
+    topic = SimpleNamespace(
+        name="t", num_partitions=1, replication_factor=1, assignments=(), configs=given
+    )
+    for only_asks in (True, False):
+        server.ask(19, 5, topics=(topic,), timeout=MINUTE, validate_only=only_asks)
+    assert said() == ([f"topic t: {idle}"] if idle else [])
+    server.create("u")
+    known = configs_of("topic")
+    for kind, name in ((2, "u"), (4, "1"), (4, "")):
+        changes = tuple(
+            SimpleNamespace(
+                name=n if kind == 2 else known[n].broker_name, config_operation=0, value=v
+            )
+            for n, v in configs.items()
+        )
+        row = SimpleNamespace(resource_type=kind, resource_name=name, configs=changes)
+        answer = server.ask(44, 1, resources=(row,), validate_only=False)
+        assert not answer.responses[0].error_code, answer
+        assert said() == ([f"{'topic u' if kind == 2 else 'broker'}: {idle}"] if idle else [])
+        gone = tuple(SimpleNamespace(name=c.name, config_operation=1, value=None) for c in changes)
+        row = SimpleNamespace(resource_type=kind, resource_name=name, configs=gone)
+        server.ask(44, 1, resources=(row,), validate_only=False)
+        assert said() == []
+
+
+def test_every_config_of_a_topic_acts_or_is_warned_about() -> None:
+    """And what acts is what the rules for a batch are made of."""
+    assert set(ACTING) < set(configs_of("topic"))
+    changed = {
+        "compression.gzip.level": "2", "compression.zstd.level": "2", "max.message.bytes": "9",
+        "compression.type": "gzip", "message.timestamp.type": "LogAppendTime",
+        "message.timestamp.after.max.ms": "9", "message.timestamp.before.max.ms": "9",
+    }  # fmt: skip
+    assert changed.keys() == set(ACTING)
+    for name, value in changed.items():
+        first = (("compression.type", "zstd"),) if name == "compression.zstd.level" else ()
+        own = tuple(sorted({**dict(first), name: value}.items()))
+        assert rules(own, Given()) != rules(first, Given()), name

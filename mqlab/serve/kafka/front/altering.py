@@ -4,8 +4,9 @@ The first changes what it names (set, delete, append to or subtract from a list)
 one replaces all there is. Each resource is changed whole or not at all.
 
 **Durable** are a topic's configs with the topic, the broker's in the table `configs` by
-"1" (this broker) and "" (all brokers). Of the broker's own, those act here that a topic may
-also be given, and `transaction.partition.verification.enable`; the others are kept and shown.
+"1" (this broker) and "" (all brokers). Of the broker's own, those act here that act
+for a topic (`configs.ACTING`), and `transaction.partition.verification.enable`; the others are
+kept and shown.
 
 Source: ConfigurationControlManager#incrementalAlterConfigs, ConfigAdminManager,
 DynamicBrokerConfig#validate (Kafka 4.3).
@@ -20,7 +21,17 @@ from ....kafka.errors import Error
 from ....kernel import Caller, Effects, Put, Reply, replace
 from ..wire.api import Api, Ask
 from ..wire.topics import Altered, ConfigsAltered
-from .configs import LIST, Given, Known, Pairs, config_problem, configs_of, value, value_problem
+from .configs import (
+    LIST,
+    Given,
+    Known,
+    Pairs,
+    config_problem,
+    configs_of,
+    value,
+    value_problem,
+    warn_of_idle,
+)
 from .describing import BROKER, GROUP, LOGGER, METRICS, TOPIC, resource_key
 from .topics import KEPT
 
@@ -47,6 +58,7 @@ def alter_configs(broker: Broker, caller: Caller, ask: Ask) -> Result:
             continue
         refusal, new, puts = _altered(broker, resource, ask.api is Api.ALTER_CONFIGS)
         if not body.validate_only and not refusal[0]:
+            warn_of_idle(f"topic {name}" if kind == TOPIC else "broker", _set_now(resource, puts))
             broker = new
             effects += puts
         rows.append(Altered(*refusal, kind, name))
@@ -101,6 +113,19 @@ def _form(resource: Any) -> Refusal:
 
 def _operation(config: Any) -> int:
     return int(getattr(config, "config_operation", SET))
+
+
+def _set_now(resource: Any, puts: tuple[Put, ...]) -> Pairs:
+    """What this request has set of a topic's configs, by their names there, with the values that
+    they have now."""
+    changed = {config.name for config in resource.configs}
+    (value,) = (put.value for put in puts)
+    if resource.resource_type == TOPIC:
+        return tuple(pair for pair in value.configs if pair[0] in changed)
+    given = dict(value)
+    topics = configs_of("topic").values()
+    mine = ((about.name, about.broker_name) for about in topics)
+    return tuple((name, given[other]) for name, other in mine if other in changed & given.keys())
 
 
 # ---- a topic's ---------------------------------------------------------------------------

@@ -9,21 +9,29 @@ its half differently: `max.message.bytes` of a topic is `message.max.bytes` of a
 What a value may be is not in that table: the bounds below were asked of a real broker, one
 wrong value each.
 
+All are kept and shown, but only those in `ACTING` act: this server removes no record by itself,
+neither by age and size nor by compaction, and has one copy of each. Whoever sets another one to
+something else than its default finds a warning in the server's log.
+
 Source: LogConfig, TopicConfig, ConfigDef, AbstractConfig (clients and storage, Kafka 4.3).
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 
 from ....kernel import frozen
+from ...logs import name_of
 from ..wire.compression import NAMES, ZSTD
 from ..wire.validation import PRODUCER, Rules
 
 Pairs = tuple[tuple[str, str], ...]
+
+log = logging.getLogger("mqlab.serve")
 
 TABLE = Path(__file__).with_name("configs.tsv")
 NONE = "\\N"
@@ -39,6 +47,20 @@ OTHER_NAMES = {
     "segment.jitter.ms": "log.roll.jitter.ms",
     "segment.ms": "log.roll.ms",
 }
+#: a topic's configs that this server does something by
+ACTING = (
+    "compression.gzip.level",
+    "compression.type",
+    "compression.zstd.level",
+    "max.message.bytes",
+    "message.timestamp.after.max.ms",
+    "message.timestamp.before.max.ms",
+    "message.timestamp.type",
+)
+WITHOUT_EFFECT = (
+    "%s: %s is kept and shown, but has no effect: this server removes no records by itself, "
+    "compacts nothing and has one copy of each partition"
+)
 #: the least a topic's config may be
 LEAST: dict[str, float] = {
     "compression.lz4.level": 1,
@@ -195,6 +217,19 @@ def _bounds(name: str, number: float, wrong: str) -> str:
 
 def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")] if text else []
+
+
+# ---- what has no effect here ---------------------------------------------------------------
+
+
+def warn_of_idle(what: str, pairs: Iterable[tuple[str, str]]) -> None:
+    """Say in the log which of these configs of a topic ask for something that this server does
+    not do; `what` they were set for."""
+    table = configs_of("topic")
+    idle = [(n, v) for n, v in pairs if n not in ACTING and v.strip() != table[n].default]
+    if idle:
+        said = ", ".join(f"{name}={name_of(value)}" for name, value in idle)
+        log.warning(WITHOUT_EFFECT, name_of(what), said)
 
 
 # ---- which value counts ------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ....kernel import Caller, Effects, Put, Reply, replace
 from ..wire.answers import CreatedTopic, CreatedTopics, DeletedTopic, DeletedTopics
 from ..wire.api import Ask
 from ..wire.topics import PartitionsCreated, PartitionsOfTopic
-from .configs import Pairs, config_problem
+from .configs import Pairs, config_problem, warn_of_idle
 from .describing import topic_configs
 from .topic import (
     EXCESSIVE,
@@ -68,6 +68,7 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
             continue
         configs = _pairs(topic.configs)
         if not body.validate_only:
+            warn_of_idle(f"topic {name}", configs)
             broker, made = make_topic(broker, name, _count(topic), configs)
             effects += made
         rows.append(_created(broker, name, _count(topic), configs, len(wanted) <= SHOWN))
