@@ -22,7 +22,9 @@ from ..explore.memory import available
 from ..explore.search import Further
 from ..explore.swarm import Swarm, swarm
 from ..explore.symmetry import explore_equal
+from ..explore.verdict import say_idle
 from ..kernel.system import System
+from ..kernel.text import say_unknown
 from ..kernel.token import encode
 from ..places import TO_INSTALL
 from ..registry import system
@@ -167,7 +169,7 @@ def run(args: argparse.Namespace) -> int:
     nodes = {spec.name for spec in model.nodes()}
     for name in (*(bounds.killable or ()), *(bounds.restartable or ())):
         if name not in nodes:
-            raise UserError(f"no node {name!r}; there are: {', '.join(sorted(nodes))}")
+            raise UserError(say_unknown("node", name, sorted(nodes)))
     if args.swarm:
         return _swarm(model, bounds, args)
     if args.symmetry:
@@ -214,6 +216,8 @@ def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     _clear_line()
     print(walks)
+    if idle := say_idle(model).en:
+        print(idle)
     return _print_runs("shrunk run that breaks", walks.counterexamples, args)
 
 
@@ -417,7 +421,7 @@ def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
         return Searched("", line)
     searches, lesson = entry
     if claim is not None and claim not in searches.claims:
-        raise UserError(f"expected `{line} --claim` with one of {', '.join(searches.claims)}")
+        raise UserError(say_unknown("case", claim, searches.claims, f" of {line} --claim"))
     case = searches.claims[claim] if claim is not None else None
     if case is None and len(off) == 1:
         case = searches.safeguards.get(off[0])

@@ -10,6 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from ..kernel import escape_unseen
+from ..kernel.text import Lang
 from ..places import SCENARIOS
 from ..registry import SYSTEMS
 from ..scenario import Golden, load, rewrite
@@ -33,21 +34,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: every file equal, new or rewritten; 1: some differ."""
+    """0: every file equal, new or rewritten; 1: some differ, or hold a line that waits in vain."""
     counts = Counter[str]()
+    vain = False
     paths = list(scenario_files(args.files))
     for path in paths:
         golden = open_scenario(path)
         if args.show:
-            print(golden.run.narrate(args.lang))
+            _print_narration(golden, args.lang)
         else:
             counts[_print_golden(golden, args)] += 1
         for sentence in golden.done.idle:
+            vain = True
             print(f"{path}: {sentence}", file=sys.stderr)
     if not args.show:
         new = f", {counts['new']} new" if counts["new"] else ""
         print(f"{counts['equal']} of {len(paths)} scenarios equal{new}")
-    return 1 if counts["DIFFERENT"] else 0
+    return 1 if counts["DIFFERENT"] or vain else 0
+
+
+def _print_narration(golden: Golden, lang: Lang) -> None:
+    """What happened, and what still waits."""
+    print(golden.run.narrate(lang))
+    if waits := golden.done.waits.of(lang):
+        print(escape_unseen(waits))
 
 
 def _print_golden(golden: Golden, args: argparse.Namespace) -> str:
@@ -59,7 +69,7 @@ def _print_golden(golden: Golden, args: argparse.Namespace) -> str:
             print(f"rewritten  {path}")
         return "equal"
     if golden.new and golden.run.facts:
-        print(golden.run.narrate(args.lang))
+        _print_narration(golden, args.lang)
         print(f"new        {path}: to keep this narration, mqlab run --rewrite {quote(str(path))}")
         return "new"
     if golden.equal:

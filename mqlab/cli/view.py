@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..kernel import NOTHING, Trace
+from ..kernel import NOTHING, Trace, escape_unseen
 from ..places import SCENARIOS
 from ..registry import with_evidence
 from .errors import UserError
@@ -34,7 +34,11 @@ def run(args: argparse.Namespace) -> int:
         trace, lecture = read_trace(path), Lecture()
     else:
         golden = open_scenario(path)
+        if golden.done.idle:
+            raise UserError(f"{path}: {'; '.join(golden.done.idle)}")
         trace = golden.run.trace
+        if waits := golden.done.waits.of(args.lang):
+            print(escape_unseen(waits))
         if path.resolve().is_relative_to(SCENARIOS):  # recordings and articles speak of ours only
             trace = with_evidence(trace, path.stem)
         parts = [Part(one.end, one.text if one.written else NOTHING) for one in golden.captions]

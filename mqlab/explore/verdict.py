@@ -6,8 +6,23 @@ from dataclasses import dataclass, field, replace
 
 from ..kernel.run import Run
 from ..kernel.system import Property, System
+from ..kernel.text import NOTHING, Text, Words
 from ..kernel.trace import Trace
 from .budget import Budget
+
+IDLE = Words(
+    "nobody calls anything here: give a client its calls, as in '{client}=CALL; CALL'",
+    "这里没有客户端发起调用：请写上调用，如 '{client}=CALL; CALL'",
+)
+
+
+def say_idle(system: System) -> Text:
+    """Of a system that has clients, none of which calls anything; else nothing. What runs by itself
+    has no clients."""
+    programs = {spec.name: spec.program for spec in system.nodes() if spec.program is not None}
+    if not programs or any(programs.values()):
+        return NOTHING
+    return IDLE(client=next(iter(programs)))
 
 
 @dataclass(frozen=True)
@@ -63,6 +78,7 @@ class Verdict:
             for name, counterexample in self.counterexamples.items()
         ]
         lines += [f"never reached: {name}" for name in self.missing]
+        lines += filter(None, [say_idle(self.system).en])
         if not self.complete:
             why = f"; {self.ended}" if self.ended else ""
             return "\n".join([*lines, f"not exhaustive: {within}{why}"])

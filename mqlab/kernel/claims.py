@@ -13,7 +13,7 @@ from functools import partial, wraps
 from typing import Any, Generic, TypeVar
 
 from .system import Property
-from .text import Words
+from .text import Words, say_unknown
 from .values import frozen
 from .world import NodeState, World
 
@@ -62,7 +62,7 @@ def check_named(named: Iterable[str], nameable: Iterable[str], where: str = "") 
     known = tuple(nameable)
     for name in named:
         if name not in known:
-            raise ValueError(f"no claim {name!r}{where}; there are: {', '.join(known)}")
+            raise ValueError(say_unknown("claim", name, known, where))
 
 
 def list_properties(

@@ -15,9 +15,13 @@ written and what is refused follow from the annotations. To add a broker is to w
     Order               order.end_txn=a,b         an option for each step: its effect groups
     Rules               (only in Python)          a learner's functions, by slot
 
+A name is made of letters, digits and `. _ -`; a list holds none twice, and at most MOST_NAMES.
+
 An annotation may say more: `Annotated[int, Most(100, "a picture has room for 100")]` bounds a
-number, `Annotated[tuple[str, ...], SORTED]` says that order and repetition mean nothing, and
-`Annotated[…, UNWRITTEN]` keeps a field out of the line: it is given in Python only.
+number, `Annotated[tuple[str, ...], SORTED]` says that order and repetition mean nothing,
+`Annotated[tuple[str, ...], FREE]` that these are any words, `Annotated[str, LISTED]` that a text is
+a list of one name or more, and `Annotated[…, UNWRITTEN]` keeps a field out of the line: it is given
+in Python only.
 
 `write_line` leaves out what has its default, except an order, which is always written. What it
 has written `read_line` reads back to an equal system, unless a program is a Python function.
@@ -25,17 +29,20 @@ has written `read_line` reads back to an equal system, unless a program is a Pyt
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
 from .application import Program
-from .text import shorten
+from .text import say_unknown, shorten
+from .usages import number
 from .values import frozen
 
 if TYPE_CHECKING:
-    from .system import System
+    from .system import NodeSpec, System
 
 S = TypeVar("S", bound="System")
 
@@ -44,12 +51,16 @@ Programs = tuple[tuple[str, Program], ...]
 Order = tuple[tuple[str, tuple[str, ...]], ...]
 
 SORTED = "sorted"
+FREE = "free"
+LISTED = "listed"
 UNWRITTEN = "unwritten"
 Rules = Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN]
-DIGITS = 15
 STEP = "order."
 #: a call in a system line is written without the braces and commas of its narration
 BARE = str.maketrans("", "", "{},")
+NAME = re.compile(r"[\w.-]+")
+MOST_NAMES = 100  # a picture has room for so many
+MOST_CALLS = 2_000  # of one application: a run tells no more facts than these (`Run`)
 
 
 @frozen
@@ -58,6 +69,11 @@ class Most:
 
     number: int
     why: str
+
+    def check(self, name: str, value: int) -> None:
+        """ValueError for a number that is negative or larger."""
+        if not 0 <= value <= self.number:
+            raise ValueError(f"{name}={value}: {self.why}")
 
 
 @frozen
@@ -70,13 +86,14 @@ class Spelling:
 
 
 def _read_number(name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= DIGITS):
+    value = number(text)
+    if value is None:
         raise ValueError(f"{name}={shorten(text, 20)!r}: expected a whole number")
-    return int(text)
+    return value
 
 
 def _read_names(name: str, text: str) -> tuple[str, ...]:
-    return tuple(filter(None, text.split(",")))
+    return tuple(text.split(",")) if text else ()
 
 
 def _write_pairs(pairs: Pairs) -> str:
@@ -85,7 +102,7 @@ def _write_pairs(pairs: Pairs) -> str:
 
 def _read_pairs(name: str, text: str) -> Pairs:
     split = (pair.partition(":") for pair in _read_names(name, text))
-    return tuple((node, other or node) for node, _, other in split)
+    return tuple((node, other if colon else node) for node, colon, other in split)
 
 
 NUMBER = Spelling(str, _read_number)
@@ -152,9 +169,7 @@ def check_bounds(system: System) -> None:
     for field in written_fields(type(system)):
         for most in field.more:
             if isinstance(most, Most):
-                value = getattr(system, field.name)
-                if not 0 <= value <= most.number:
-                    raise ValueError(f"{field.name}={value}: {most.why}")
+                most.check(field.name, getattr(system, field.name))
 
 
 def check_off(system: System) -> None:
@@ -162,7 +177,71 @@ def check_off(system: System) -> None:
     known = system.safeguards()
     for name in getattr(system, "off", ()):
         if name not in known:
-            raise ValueError(f"no safeguard {name!r}; there are: {', '.join(known)}")
+            raise ValueError(say_unknown("safeguard", name, known))
+
+
+def check_order(system: System) -> None:
+    """ValueError for a step that is not in pieces, and for a piece that it does not have."""
+    for field in _of_kind(type(system), Order):
+        for step, chosen in getattr(system, field):
+            if step not in system.orderable:
+                raise ValueError(say_unknown("step", step, system.orderable, " in pieces"))
+            for piece in chosen:
+                if piece not in system.orderable[step]:
+                    where = f" in {STEP}{step}"
+                    raise ValueError(say_unknown("piece", piece, system.orderable[step], where))
+
+
+def check_names(system: System) -> None:
+    """ValueError for what is no name, for a name that a list holds twice, and for a list that is
+    too long."""
+    for field, names, others in _list_names(system):
+        if len(names) > MOST_NAMES:
+            raise ValueError(f"{field}: {len(names):,} names; a picture has room for {MOST_NAMES}")
+        for name in (*names, *others):
+            if not NAME.fullmatch(name):
+                raise ValueError(f"{field}: {shorten(name, 40)!r} is no name; {NAMED}")
+        for name, times in Counter(names).items():
+            if times > 1:
+                raise ValueError(f"{field}: {name!r} is there {times} times; write it once")
+
+
+NAMED = (
+    "a name has letters, digits and . _ - only. Options are separated by blanks, names by one "
+    "comma; quotes stand around a client's calls alone, as in 'app=init; commit'"
+)
+
+
+def check_nodes(system: System, specs: Sequence[NodeSpec]) -> None:
+    """ValueError for nodes of one name, for a client that is called like an option, and for a node
+    that the system cannot do without."""
+    names = [spec.name for spec in specs]
+    for name, times in Counter(names).items():
+        if times > 1:
+            topic = name.rpartition("-")[0]
+            lists = [field for field, named, _ in _list_names(system) if {name, topic} & {*named}]
+            raise ValueError(
+                f"{' and '.join(lists)}: {name!r} would be {times} nodes; give each a name that no "
+                "other has"
+            )
+    for spec in specs:
+        if spec.program is not None and spec.name in _plain(type(system)):
+            raise ValueError(f"{spec.name!r} is the name of an option; call the client otherwise")
+    for name in system.needs:
+        if name not in names:
+            raise ValueError(f"{system.name} needs a node {name}, and with these options has none")
+
+
+def _list_names(system: System) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Each option that lists names, these, and what else must be a name."""
+    for field in written_fields(type(system)):
+        value = getattr(system, field.name)
+        if field.kind == Pairs:
+            yield field.name, tuple(n for n, _ in value), tuple(other for _, other in value)
+        elif LISTED in field.more:
+            yield field.name, tuple(value.split(",")), ()
+        elif field.kind == tuple[str, ...] and not {FREE, SORTED} & {*field.more}:
+            yield field.name, value, ()
 
 
 # ---- writing ---------------------------------------------------------------------------
@@ -214,7 +293,9 @@ def read_line(system: type[S], given: Mapping[str, str]) -> S:
     if order:
         values[ordered[0]] = tuple(order.items())
     plain = system(**values)
-    return _with_programs(plain, programs) if programs else plain
+    specs = plain.nodes()
+    check_nodes(plain, specs)
+    return _with_programs(plain, specs, programs) if programs else plain
 
 
 def _read(field: Field, text: str) -> Any:
@@ -222,21 +303,31 @@ def _read(field: Field, text: str) -> Any:
     return tuple(sorted(set(value))) if SORTED in field.more else value
 
 
-def _with_programs(system: S, programs: Mapping[str, str]) -> S:
+def _with_programs(system: S, specs: Sequence[NodeSpec], programs: Mapping[str, str]) -> S:
     """The system whose clients run these programs. Calls are parsed by the system itself, for
     it knows which names there are."""
     names = _of_kind(type(system), Programs)
-    clients = [spec.name for spec in system.nodes() if spec.program is not None] if names else []
+    clients = [spec.name for spec in specs if spec.program is not None] if names else []
     for node in programs:
         if node not in clients:
-            missing = "no option and no client" if names else "no option"
-            known = f"options: {', '.join(_plain(type(system)))}"
-            known += f"; clients: {', '.join(clients)}" if names else ""
-            raise ValueError(f"{missing} {node!r}; {known}")
+            what = "option and no client" if names else "option"
+            raise ValueError(say_unknown(what, node, (*_plain(type(system)), *clients)))
     read = tuple((node, read_calls(system, text)) for node, text in programs.items())
     return replace(system, **{names[0]: read})
 
 
 def read_calls(system: System, text: str) -> tuple[Any, ...]:
-    """The calls of `init; begin; send orders-0 a`; ValueError for what is no call."""
-    return tuple(system.call(words) for part in text.split(";") if (words := tuple(part.split())))
+    """The calls of `init; begin; send orders-0 a`; ValueError for what is no call, and for too
+    many."""
+    parts = [words for part in text.split(";") if (words := tuple(part.split()))]
+    check_calls(len(parts))
+    return tuple(map(system.call, parts))
+
+
+def check_calls(number: int) -> None:
+    """ValueError for more calls of one application than a run can tell."""
+    if number > MOST_CALLS:
+        raise ValueError(
+            f"{number:,} calls of one client; {MOST_CALLS:,} at most are told here: give it fewer, "
+            "or make so many of a server (`mqlab serve`)"
+        )

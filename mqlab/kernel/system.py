@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .application import Program
 from .disk import Disk
-from .options import check_bounds, check_off, read_line, write_line
+from .options import check_bounds, check_names, check_off, check_order, read_line, write_line
 from .reasons import Unguarded
 from .role import Effect, Effects, Event
 from .snapshot import Snapshot
@@ -77,19 +77,23 @@ class System:
     are never consumed; only for the two-phase-commit oracle). `retrying`: the first words
     of the names of timers that only ask again, as "retry" of `retry o-0`. `judged_between_steps`:
     lights are judged when a step is over, as a search does, and not after each of its effects: for
-    a role that knows how far a step will have come before it has done it.
+    a role that knows how far a step will have come before it has done it. `orderable`: the pieces of each step
+    that `order.STEP=` puts in order.
     """
 
     name = ""
     network = "tcp"
     retrying: ClassVar[tuple[str, ...]] = ()
     judged_between_steps: ClassVar[bool] = False
+    orderable: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a number out of bounds and for a safeguard that there is not;
-        subclasses add what else they refuse."""
+        """Raises ValueError for a number out of bounds, and for a name or a safeguard that cannot
+        be; subclasses add what else they refuse."""
         check_bounds(self)
+        check_names(self)
         check_off(self)
+        check_order(self)
 
     def line(self) -> str:
         """The system line: name and the options that differ from the defaults."""
@@ -112,6 +116,11 @@ class System:
     def from_options(cls, given: Mapping[str, str]) -> Self:
         """The system of a `system NAME key=value …` line; raises ValueError with advice."""
         return read_line(cls, given)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The nodes without which it cannot be drawn."""
+        return ()
 
     @property
     def symmetric(self) -> tuple[str, ...]:

@@ -9,9 +9,11 @@ program compares (a narration, a line, a digest) is English in any case.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
+from difflib import get_close_matches
+from string import digits
 from typing import Any, Literal
 
 from .values import frozen
@@ -117,6 +119,20 @@ def _written(char: str) -> str:
 def shorten(text: str, most: int) -> str:
     """The text, cut to so many characters where it is longer."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def say_unknown(what: str, word: str, known: Collection[str], where: str = "") -> str:
+    """`no call 'comit'; did you mean commit?`, or all that is `known` where nothing is near: another
+    number is no slip."""
+    short = shorten(word, 60)
+    near = [
+        one
+        for one in get_close_matches(short, known, 1, 0.65)
+        if one.strip(digits) != short.strip(digits)
+    ]
+    all_known = shorten(", ".join(known) or "none", 500)
+    said = f"did you mean {near[0]}?" if near else f"there are: {all_known}"
+    return f"no {what} {short!r}{where}; {said}"
 
 
 @frozen

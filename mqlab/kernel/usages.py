@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from .text import say_unknown, shorten
 from .values import frozen
 
 Words = tuple[str, ...]
@@ -25,6 +26,7 @@ PIECE = re.compile(r"\[[^]]*\]|\S+(?: …)?")
 #: kinds that are whole numbers
 NUMBERS = ("N", "MS", "LEVEL", "1")
 FORBIDDEN = set("{},;'\"")
+DIGITS = 15
 
 
 @frozen
@@ -101,7 +103,7 @@ def _find_reader(kind: str, readers: Mapping[str, Reader]) -> Reader:
 def _read_option(name: str, kind: str, text: str, readers: Mapping[str, Reader]) -> Any:
     value = _find_reader(kind, readers)(text)
     if value is None and kind not in readers:
-        raise ValueError(f"{name}={text}: expected a whole number")
+        raise ValueError(f"{name}={shorten(text, 20)}: expected a whole number")
     return value
 
 
@@ -115,13 +117,14 @@ class Usages:
     def read(self, words: Words, readers: Mapping[str, Reader]) -> Any:
         """The call that the words of a line stand for; `readers`: by kind, for a kind without one
         the word itself. Raises ValueError with advice."""
-        usage = self.by_verb.get(words[0] if words else "")
-        call = usage and usage.read(words[1:], readers)
+        verb = words[0] if words else ""
+        usage = self.by_verb.get(verb)
+        if usage is None:
+            raise ValueError(say_unknown("call", verb, self.by_verb))
+        call = usage.read(words[1:], readers)
         if call is None:
-            texts = [one.text for one in self.by_verb.values()]
-            every = ("one of: " if len(texts) > 1 else "") + "; ".join(texts)
-            advice = every if usage is None else usage.text
-            raise ValueError(f"{' '.join(words)!r} is no call; expected {advice}")
+            said = shorten(" ".join(words), 60)
+            raise ValueError(f"{said!r} is no call; expected {usage.text}")
         return call
 
 
@@ -133,7 +136,7 @@ def one_of(what: str, names: Collection[str]) -> Reader:
 
     def read(name: str) -> str:
         if name not in names:
-            raise ValueError(f"no {what} {name!r}; there are: {', '.join(names)}")
+            raise ValueError(say_unknown(what, name, names))
         return name
 
     return read
@@ -144,11 +147,13 @@ def bare(what: str) -> Reader:
 
     def read(word: str) -> str:
         if set(word) & FORBIDDEN:
-            raise ValueError(f"{word!r}: {what} here is a word without {{}},;'\"")
+            said = shorten(word, 60)
+            raise ValueError(f"{said!r}: {what} here is a word without {{}},;'\"")
         return word
 
     return read
 
 
 def number(word: str) -> int | None:
-    return int(word) if word.isdigit() else None
+    """None for what is no whole number of at most DIGITS digits."""
+    return int(word) if word.isascii() and word.isdigit() and len(word) <= DIGITS else None

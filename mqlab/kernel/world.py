@@ -21,7 +21,7 @@ from .application import AppState
 from .choice import Choice
 from .disk import MemoryDisk
 from .maps import Map
-from .options import read_calls
+from .options import check_calls, check_nodes, read_calls
 from .role import (
     Append,
     Appended,
@@ -41,9 +41,8 @@ from .role import (
     SetTimer,
 )
 from .system import NodeSpec, System
+from .text import say_unknown
 from .values import frozen, replace
-
-MOST_CALLS = 2_000  # of one application: a run tells no more facts than these (`Run`)
 
 Wire = tuple[str, str, str, int]  # ("q" requests | "r" answers, client, server, connection)
 
@@ -210,8 +209,11 @@ class Moved(NamedTuple):
 @cache
 def specs(system: System) -> dict[str, NodeSpec]:
     """The nodes by name. Asked for once: what a role is configured with may hold functions,
-    and two functions made alike are not equal, nor are worlds that hold them."""
-    return {spec.name: spec for spec in system.nodes()}
+    and two functions made alike are not equal, nor are worlds that hold them. ValueError where two
+    have one name."""
+    nodes = system.nodes()
+    check_nodes(system, nodes)
+    return {spec.name: spec for spec in nodes}
 
 
 @cache
@@ -288,6 +290,10 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
 
     Raises ValueError when the choice is not possible in this world.
     """
+    if choice.kind in ("break", "lose"):
+        for name in (choice.a, choice.b):
+            if name not in homes(system):
+                raise ValueError(say_unknown("node", name, homes(system)))
     match choice.kind:
         case "kill" | "power":
             return [_stop(system, world, choice.a, choice.kind == "power", choice.answers)]
@@ -306,16 +312,19 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
 
 def _given(system: System, world: World, name: str, text: str) -> Moved:
     """The application beside a client is given more calls, separated by semicolons."""
-    node = world.nodes.get(name)
-    if node is None or node.app is None or not isinstance(node.app.program, tuple):
-        raise ValueError(f"{name} is no client that takes calls")
-    program = (*node.app.program, *read_calls(system, text))
-    if len(program) > MOST_CALLS:
-        raise ValueError(
-            f"{name} would have {len(program):,} calls; {MOST_CALLS:,} at most are told here: give "
-            "it fewer, or make so many of a server (`mqlab serve`)"
-        )
-    app = replace(node.app, program=program)
+    apps = {
+        at: node.app
+        for at, node in world.nodes.items()
+        if node.app is not None and isinstance(node.app.program, tuple)
+    }
+    if name not in apps:
+        raise ValueError(say_unknown("client", name, apps, " that takes calls"))
+    node = world.nodes[name]
+    if not node.up:
+        raise ValueError(f"{name} is dead; restart {name}, and then let it run more calls")
+    program = (*apps[name].program, *read_calls(system, text))  # type: ignore[misc]
+    check_calls(len(program))
+    app = replace(apps[name], program=program)
     world = replace(world, nodes=world.nodes.set(name, replace(node, app=app)))
     return Moved(world, name, name, None, None, what="given")
 
@@ -359,9 +368,11 @@ def _event(
             return world, node, role, Request(caller, note.body, at_ms), late
         return world, node, role, Response(choice.b, note.corr, note.body, at_ms), late
     name = choice.a
-    if name not in world.nodes or not world.nodes[name].up:
-        raise ValueError(f"`{choice}` is not possible: {name} is not running")
-    state = world.nodes[name]
+    state = _find_node(world, name)
+    if not state.up:
+        raise ValueError(f"`{choice}` is not possible: {name} is down; restart it first")
+    if choice.kind == "fire":
+        _check_timer(world, choice)
     role, event, state = node_event(state, choice, at_ms)
     return replace(world, nodes=world.nodes.set(name, state)), name, role, event, False
 
@@ -382,6 +393,20 @@ def node_event(state: NodeState, choice: Choice, at_ms: int) -> tuple[int, Event
                 rest = tuple(t for t in state.timers if t is not timer)
                 return timer[0], Fired(timer[1], at_ms), replace(state, timers=rest)
     raise ValueError(f"`{choice}` is not possible now")
+
+
+def _check_timer(world: World, choice: Choice) -> None:
+    """ValueError where a node has no timer of the name that is wanted; "": where it has none."""
+    timers = {at: [name for _, name, _ in node.timers] for at, node in world.nodes.items()}
+    mine = timers[choice.a]
+    if choice.b in mine or (mine and not choice.b):
+        return
+    if mine:
+        why = say_unknown("timer", choice.b, mine, f" of {choice.a} now")
+    else:
+        others = ", ".join(f"fire {at} {name}" for at, names in timers.items() for name in names)
+        why = f"{choice.a} has no timer now; there are: {others or 'none'}"
+    raise ValueError(f"`{choice}` is not possible: {why}")
 
 
 def _take(system: System, world: World, wire: Wire, index: int) -> tuple[Note, World]:
@@ -422,7 +447,7 @@ def _break(
 
 def _find_node(world: World, name: str) -> NodeState:
     if name not in world.nodes:
-        raise ValueError(f"there is no node {name!r}; there are: {', '.join(world.nodes)}")
+        raise ValueError(say_unknown("node", name, list(world.nodes)))
     return world.nodes[name]
 
 

@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar, cast
 
 from ..kernel import Effects, NodeSpec
-from ..kernel.options import Order
 from ..kernel.system import Recover
 
 T = TypeVar("T")
@@ -35,13 +34,3 @@ def put_roles(specs: Iterable[NodeSpec], roles: Mapping[str, Recover]) -> tuple[
         replace(spec, roles=((spec.name, roles[spec.name]),)) if spec.name in roles else spec
         for spec in specs
     )
-
-
-def check_pieces(order: Order, step: str, pieces: tuple[str, ...], whose: str) -> None:
-    """Raises ValueError for another step, and for a piece that this one does not have."""
-    for name, chosen in order:
-        if name != step:
-            raise ValueError(f"no step {name!r} in pieces; there is: {step}")
-        unknown = sorted(set(chosen) - set(pieces))
-        if unknown:
-            raise ValueError(f"no piece {unknown[0]!r}; {whose} has: {', '.join(pieces)}")

@@ -31,7 +31,7 @@ from ..kernel import (
 )
 from ..kernel.claims import Claim, check_named, claims_by_key, list_properties, select_lights
 from ..kernel.options import SORTED, Programs
-from ..kernel.usages import Usages
+from ..kernel.usages import Reader, Usages
 from .picture import explain, explain_fault
 
 
@@ -50,6 +50,8 @@ class Model(System):
     unkept: ClassVar[tuple[Claim[Any], ...]] = ()
     #: what an application may call, by its usage (see `kernel/usages.py`)
     calls: ClassVar[Mapping[str, Callable[..., Any]]] = {}
+    #: what its words stand for, by kind
+    readers: ClassVar[Mapping[str, Reader]] = {}
     #: why a step happens, by the name of its message, record or timer (see `picture.explain`)
     whys: ClassVar[Mapping[str, Words]] = {}
 
@@ -77,7 +79,7 @@ class Model(System):
         return dict(self.programs).get(node, ())
 
     def call(self, words: tuple[str, ...]) -> Any:
-        return Usages(self.calls).read(words, {})
+        return Usages(self.calls).read(words, self.readers)
 
     # -- pictures and claims ---------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from ..brokers import Broker, list_brokers, load
 from ..kernel import Play, Run, System, Text, Trace
 from ..kernel.token import decode
 from ..real.evidence import add_evidence
-from ..scenario import parse_script, perform, system_of
+from ..scenario import make_system, parse_script, perform, perform_all, system_of
 
 
 class Systems(Mapping[str, type[System]]):
@@ -47,14 +47,20 @@ def find_owner(name: str) -> Broker:
 def run_scenario(text: str) -> Run:
     """Run a scenario given as text (see `mqlab.scenario`); ScenarioError says what is wrong."""
     script = parse_script(text)
-    return perform(script, system_of(script.system, SYSTEMS))
+    return perform(script, make_system(script, SYSTEMS))
 
 
 def scenario(text: str, recorded: str = "") -> Trace:
     """The trace of a scenario given as text, each fact with its evidence. `recorded`: the
     name of the recording of a real broker that tells the same story; without one a fact is
-    the model's, or is told otherwise in many articles."""
-    return with_evidence(run_scenario(text).trace, recorded)
+    the model's, or is told otherwise in many articles. ScenarioError says what is wrong, also of
+    a line that waits for what never comes."""
+    return with_evidence(_run_all(text).trace, recorded)
+
+
+def _run_all(text: str) -> Run:
+    script = parse_script(text)
+    return perform_all(script, make_system(script, SYSTEMS))
 
 
 def with_evidence(trace: Trace, recorded: str) -> Trace:
@@ -89,5 +95,5 @@ def open_run(token: str) -> Play:
 
 def continue_scenario(text: str) -> Play:
     """A play that begins where a scenario ends."""
-    run = run_scenario(text)
+    run = _run_all(text)
     return Play(run.system, tuple(run.choices), run.trace.title)

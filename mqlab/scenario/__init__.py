@@ -32,16 +32,18 @@ the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`
 """
 
 from .golden import Caption, Golden, load, perform_in_blocks, rewrite, write_in_blocks
-from .language import Script, parse_script, system_of
-from .runner import perform
+from .language import Script, make_system, parse_script, system_of
+from .runner import perform, perform_all
 
 __all__ = [
     "Caption",
     "Golden",
     "Script",
     "load",
+    "make_system",
     "parse_script",
     "perform",
+    "perform_all",
     "perform_in_blocks",
     "rewrite",
     "system_of",

@@ -26,7 +26,16 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..kernel import LANGUAGES, Run, Text
-from .language import CHINESE, DASHES, Line, Registry, Script, parse_script, read_comment, system_of
+from .language import (
+    CHINESE,
+    DASHES,
+    Line,
+    Registry,
+    Script,
+    make_system,
+    parse_script,
+    read_comment,
+)
 from .runner import Performance, perform_lines
 
 
@@ -168,7 +177,7 @@ def load(path: str | Path, registry: Registry) -> Golden:
     path = Path(path)
     text = path.read_text("utf-8")
     script = parse_script(text)
-    done = perform_lines(script, system_of(script.system, registry))
+    done = perform_lines(script, make_system(script, registry))
     return Golden(path, split_blocks(text), script, done)
 
 
@@ -176,7 +185,7 @@ def write_in_blocks(commands: str, registry: Registry) -> str:
     """The text of a scenario file with these commands, in which each command that causes
     something ends a block. Raises ScenarioError where the commands cannot be done."""
     script = parse_script(commands)
-    done = perform_lines(script, system_of(script.system, registry))
+    done = perform_lines(script, make_system(script, registry))
     facts = done.run.narrate().splitlines()
     blocks = _blocks_by_command(commands, script, done.ends)
     cuts = [0, *(end for _, end in _causing(script, done.ends)), len(facts)]
@@ -194,7 +203,7 @@ def perform_in_blocks(text: str, registry: Registry) -> tuple[Run, tuple[int, ..
     """Run a scenario given as text, whose blocks need no narration, and say how many facts there
     are at the end of each block."""
     script = parse_script(text)
-    done = perform_lines(script, system_of(script.system, registry))
+    done = perform_lines(script, make_system(script, registry))
     return done.run, tuple(count_facts(script, done, block) for block in split_blocks(text))
 
 

@@ -8,30 +8,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..kernel import System, Text
+from ..kernel.text import say_unknown, shorten
+from ..kernel.usages import number as count
 
 Registry = Mapping[str, type[System]]
 
 DASHES = "---"  # between commands and the narration of what they cause
 CHINESE = "#zh"  # a comment that begins so says in Chinese what those around it say
 
-COMMANDS = [
-    "run",
-    "hold",
-    "release",
-    "lose",
-    "late",
-    "kill",
-    "power-cut",
-    "restart",
-    "break",
-    "partition",
-    "heal",
-    "fire",
-    "at",
-    "do",
-]
-_MESSAGE = re.compile(r"(\S+?)\s*(?:→|->)\s*(\S+)\s+(⇒|=>)?\s*(\w+)(?:#(\d+))?$")
-_WHEN = re.compile(r"when=(⇒|=>)?(\w+)(?:#(\d+))?$")
+#: each command as it is written
+COMMANDS = {
+    "run": "run NODE: call, call …",
+    "hold": "hold from→to Kind#n",
+    "release": "release from→to Kind#n",
+    "lose": "lose from→to Kind#n",
+    "late": "late from→to Kind#n",
+    "kill": "kill NODE` or `kill NODE when=Kind#n after=K answers=CLIENT",
+    "power-cut": "power-cut NODE` or `power-cut NODE when=Kind#n after=K answers=CLIENT",
+    "restart": "restart NODE` or `restart NODE kill=K",
+    "break": "break A B",
+    "partition": "partition A,B | C",
+    "heal": "heal",
+    "fire": "fire NODE` or `fire NODE TIMER",
+    "at": "at MILLISECONDS",
+    "do": "do CHOICE",
+}
+_MESSAGE = re.compile(r"(\S+?)\s*(?:→|->)\s*(\S+)\s+(⇒|=>)?\s*(\w+)(?:#([0-9]{1,6}))?$")
+_WHEN = re.compile(r"when=(⇒|=>)?(\w+)(?:#([0-9]{1,6}))?$")
+_AGAIN = re.compile(r"(kill|power)=[0-9]{1,6}")
+_AFTER = re.compile(r"after=([0-9]{1,6})$")
+_ANSWERS = re.compile(r"answers=([^\s,]+(?:,[^\s,]+)*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +75,13 @@ class Line:
 class Script:
     """`comments`: the lines before the first command, without their #; the first is the
     title. `chinese`: the same of the lines that begin with #zh. `system`: the system line with
-    its `off` lines folded in."""
+    its `off` lines folded in. `parts`: of which lines, by their numbers, that was made."""
 
     comments: tuple[str, ...]
     chinese: tuple[str, ...]
     system: str
     lines: tuple[Line, ...]
+    parts: tuple[tuple[int, str], ...] = ()
 
     @property
     def title(self) -> Text:
@@ -96,7 +103,7 @@ def parse_script(text: str) -> Script:
     over. Raises ScenarioError with the line's number and what to write instead."""
     comments: list[str] = []
     chinese: list[str] = []
-    system, off = "", []
+    parts: list[tuple[int, str]] = []
     lines: list[Line] = []
     telling = False
     for number, raw in enumerate(text.splitlines(), 1):
@@ -105,27 +112,39 @@ def parse_script(text: str) -> Script:
         if telling:
             continue
         if line.startswith("#"):
-            if not system:
+            if not parts:
                 (chinese if line.startswith(CHINESE) else comments).append(read_comment(line))
             continue
         if not line:
             continue
         word, _, rest = line.partition(" ")
-        if word == "system":
-            system = rest.strip()
-        elif word == "off":
-            off += rest.replace(",", " ").split()
-        elif word in COMMANDS:
-            if not system:
-                raise ScenarioError(f"line {number}: begin with a line `system NAME …`")
+        if word not in ("system", "off", *COMMANDS):
+            known = ("system", "off", *COMMANDS)
+            raise ScenarioError(f"line {number}: {say_unknown('command', word, known)}")
+        if word != "system" and not parts:
+            raise ScenarioError(f"line {number}: begin with a line `system NAME …`")
+        if word in COMMANDS:
             lines.append(_line(number, word, rest.strip()))
         else:
-            known = ", ".join(("system", "off", *COMMANDS))
-            raise ScenarioError(f"line {number}: {word!r} is no command; there are: {known}")
-    if not system:
+            parts.append((number, _part(number, word, rest, bool(parts))))
+    if not parts:
         raise ScenarioError("no line `system NAME …`, for example: system kafka partitions=2")
-    line = system + (f" off={','.join(off)}" if off else "")
-    return Script(tuple(comments), tuple(chinese), line, tuple(lines))
+    [(_, line), *more] = parts
+    if more:
+        line += " off=" + ",".join(text.removeprefix("off=") for _, text in more)
+    return Script(tuple(comments), tuple(chinese), line, tuple(lines), tuple(parts))
+
+
+def _part(number: int, word: str, rest: str, later: bool) -> str:
+    """What a line `system` or `off` adds to the system's line."""
+    if not rest.strip():
+        expected = "system NAME …" if word == "system" else "off SAFEGUARD"
+        raise ScenarioError(f"line {number}: expected `{expected}`, not {word!r}")
+    if word == "off":
+        return f"off={','.join(rest.replace(',', ' ').split())}"
+    if later:
+        raise ScenarioError(f"line {number}: a second system; a scenario has one, so leave it out")
+    return rest.strip()
 
 
 def read_comment(line: str) -> str:
@@ -134,59 +153,77 @@ def read_comment(line: str) -> str:
 
 
 def _line(number: int, command: str, rest: str) -> Line:
+    refused = ScenarioError(
+        f"line {number}: expected `{COMMANDS[command]}`, not {shorten(rest, 60)!r}"
+    )
     if command in ("hold", "release", "lose", "late"):
         m = _MESSAGE.match(rest)
         if not m:
-            raise ScenarioError(f"line {number}: expected `{command} from→to Kind#n`, not {rest!r}")
+            raise refused
         src, dst, answer, kind, n = m.groups()
         message = Message(src, dst, kind, int(n or 1), bool(answer))
         return Line(number, command, message=message)
     if command == "do":
         return Line(number, command, (rest,))
     if command == "run":
-        node, colon, calls = rest.partition(":")
-        if not colon or not calls.strip():
-            raise ScenarioError(f"line {number}: expected `run NODE: call, call …`")
+        node, _, calls = rest.partition(":")
+        if not node.strip() or not calls.strip(" ,;"):
+            raise refused
         text = "; ".join(call.strip() for call in calls.split(","))
         return Line(number, command, (node.strip(), text))
     words = tuple(rest.split())
     if command in ("kill", "power-cut") and len(words) > 1:
-        return _stop(number, command, words)
-    if command == "restart" and len(words) == 2:
-        if not re.fullmatch(r"(kill|power)=\d+", words[1]):
-            raise ScenarioError(
-                f"line {number}: expected `restart NODE` or `restart NODE kill=K`, not {rest!r}"
-            )
-        return Line(number, command, words)
-    expected = {"kill": 1, "power-cut": 1, "restart": 1, "break": 2, "at": 1, "heal": 0}
-    if command in expected and len(words) != expected[command]:
-        raise ScenarioError(f"line {number}: `{command}` takes {expected[command]} word(s)")
+        stop = _stop(number, command, words)
+        if stop is None:
+            raise refused
+        return stop
     if command == "fire" and len(words) > 1:
         words = (words[0], " ".join(words[1:]))  # a timer's name may have several words
-    if command == "fire" and not words:
-        raise ScenarioError(f"line {number}: expected `fire NODE` or `fire NODE timer`")
-    if command == "at" and not words[0].isdigit():
-        raise ScenarioError(f"line {number}: expected `at MILLISECONDS`, not {rest!r}")
+    groups = [group.replace(",", " ").split() for group in rest.split("|")]
+    fits = {
+        "restart": len(words) == 1 or (len(words) == 2 and _AGAIN.fullmatch(words[1])),
+        "partition": len(groups) > 1 and all(groups),
+        "break": len(words) == 2,
+        "heal": not words,
+        "fire": words,
+        "at": count(rest) is not None,
+    }
+    if not fits.get(command, len(words) == 1):
+        raise refused
     return Line(number, command, words)
 
 
-def _stop(number: int, command: str, words: tuple[str, ...]) -> Line:
+def _stop(number: int, command: str, words: tuple[str, ...]) -> Line | None:
+    """A stop with options; None where they are not `when=`, perhaps with `after=`, or `answers=`,
+    each at most once."""
     node, *options = words
-    kind, n, after = "", 1, 0
-    answers: tuple[str, ...] = ()
-    for option in options:
-        if m := _WHEN.match(option):
-            kind, n = m[2] + ("Response" if m[1] else ""), int(m[3] or 1)
-        elif option.startswith("after=") and option[6:].isdigit():
-            after = int(option[6:])
-        elif option.startswith("answers=") and option[8:]:
-            answers = tuple(sorted({*filter(None, option[8:].split(","))}))
-        else:
-            raise ScenarioError(
-                f"line {number}: expected `{command} NODE when=Kind#n after=K answers=CLIENT`, "
-                f"not {option!r}"
-            )
-    return Line(number, command, (node,), kind=kind, n=n, after=after, answers=answers)
+    when = [m for option in options if (m := _WHEN.match(option))]
+    after = [m for option in options if (m := _AFTER.match(option))]
+    answers = [m for option in options if (m := _ANSWERS.match(option))]
+    each = (len(when), len(after), len(answers))
+    if sum(each) < len(options) or max(each) > 1 or (after and not when):
+        return None
+    kind = when[0][2] + ("Response" if when[0][1] else "") if when else ""
+    n = int(when[0][3] or 1) if when else 1
+    done = int(after[0][1]) if after else 0
+    clients = tuple(sorted(set(answers[0][1].split(",")))) if answers else ()
+    return Line(number, command, (node,), kind=kind, n=n, after=done, answers=clients)
+
+
+def make_system(script: Script, registry: Registry) -> System:
+    """The system of a script; ScenarioError names the line that is wrong."""
+    try:
+        return system_of(script.system, registry)
+    except ScenarioError as error:
+        found, line = script.parts[0][0], ""
+        for number, part in script.parts:  # the first without which it can be made is to blame
+            line = f"{line} {part}"
+            try:
+                system_of(line, registry)
+            except ScenarioError:
+                found = number
+                break
+        raise ScenarioError(f"line {found}: {error}") from error
 
 
 def system_of(line: str, registry: Registry) -> System:
@@ -196,15 +233,20 @@ def system_of(line: str, registry: Registry) -> System:
     except ValueError as error:
         why = f"{error}: close every quote, as in 'app=init; commit'"
         raise ScenarioError(f"the system line cannot be read ({why})") from error
-    if not words or words[0] not in registry:
-        known = ", ".join(sorted(registry))
-        raise ScenarioError(f"no system {words[0] if words else ''!r}; there are: {known}")
+    name = words[0] if words else ""
+    if name not in registry:
+        raise ScenarioError(say_unknown("system", name, sorted(registry)))
     options: dict[str, str] = {}
     for word in words[1:]:
         key, equals, value = word.partition("=")
         if not equals:
-            raise ScenarioError(f"{word!r} in the system line: expected key=value")
-        options[key] = value
+            raise ScenarioError(
+                f"{shorten(word, 60)!r} in the system line: expected key=value, and quotes around "
+                "a client's calls, as in 'app=init; commit'"
+            )
+        if key in options and key != "off":
+            raise ScenarioError(f"{key}= is there twice in the system line; write it once")
+        options[key] = ",".join(filter(None, (options.get(key), value)))
     try:
         return registry[words[0]].from_options(options)
     except ValueError as error:

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..kernel import Append, Choice, Reply, Run, Send, System, World
+from ..kernel import NOTHING, Append, Choice, Reply, Run, Send, System, Text, World
 from ..kernel.choice import parse
-from ..kernel.world import Moved, apply
+from ..kernel.text import say_unknown
+from ..kernel.world import Moved, apply, homes
 from .language import Line, Message, ScenarioError, Script
+from .waiting import CUT, DEAD, HELD, close, list_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +26,25 @@ class Waiting:
 @dataclass(frozen=True, slots=True)
 class Performance:
     """A script's run. `ends`: for each line how many facts there were when nothing was left to
-    do. `idle`: for each line that waited for something that never came, a sentence."""
+    do. `idle`: for each line that waited for something that never came, a sentence. `waits`: what still waits at the end, in one line; nothing where nothing does."""
 
     run: Run
     ends: tuple[int, ...]
     idle: tuple[str, ...]
+    waits: Text = NOTHING
 
 
 def perform(script: Script, system: System) -> Run:
     """Run a whole script; ScenarioError names the line that was not possible."""
     return perform_lines(script, system).run
+
+
+def perform_all(script: Script, system: System) -> Run:
+    """The same, and a line that waits for what never comes is an error too."""
+    done = perform_lines(script, system)
+    if done.idle:
+        raise ScenarioError("; ".join(done.idle))
+    return done.run
 
 
 def perform_lines(script: Script, system: System) -> Performance:
@@ -42,12 +53,13 @@ def perform_lines(script: Script, system: System) -> Performance:
     ends = []
     for line in script.lines:
         try:
+            driver.check(line)
             driver.line(line)
         except ValueError as error:
             waits = "".join(f"; {idle}" for idle in driver.idle())
             raise ScenarioError(f"line {line.number}: {error}{waits}") from error
         ends.append(len(driver.run.facts))
-    return Performance(driver.run, tuple(ends), tuple(driver.idle()))
+    return Performance(driver.run, tuple(ends), tuple(driver.idle()), driver.tell_waiting())
 
 
 class _Driver:
@@ -64,6 +76,26 @@ class _Driver:
         self._notice(self.run.world)
 
     # -- lines ---------------------------------------------------------------------------
+
+    def check(self, line: Line) -> None:
+        """ValueError where a line that waits names a node that there is not, and where one breaks a
+        connection that nobody has."""
+        names: tuple[str, ...] = ()
+        if line.message is not None:
+            names = (line.message.src, line.message.dst)
+        elif line.kind or line.command == "break":
+            names = line.words
+        elif line.command == "partition":
+            names = tuple(" ".join(line.words).replace("|", " ").replace(",", " ").split())
+        known = list(dict.fromkeys((*self.run.world.nodes, *homes(self.system))))
+        for name in names:
+            if name not in known:
+                raise ValueError(say_unknown("node", name, known))
+        conns = [pair for node in self.run.world.nodes.values() for pair in node.conns]
+        if line.command == "break" and names not in conns:
+            mine = [f"break {a} {b}" for a, b in conns if {a, b} & {*names}]
+            there = f"possible is: {', '.join(mine)}" if mine else "neither has any yet"
+            raise ValueError(f"{names[0]} has no connection to {names[1]}; {there}")
 
     def line(self, line: Line) -> None:
         match line.command:
@@ -130,6 +162,27 @@ class _Driver:
             came = {arrow + kind: n for kind, n in sent.items()}
         emitted = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in came.items()) or "nothing"
         return f"line {line.number} waits in vain: {wanted}; there was {emitted}"
+
+    def tell_waiting(self) -> Text:
+        """What waits although nothing can happen; where a single choice was the last line, all that
+        could happen has not, and nothing is said of calls."""
+        firsts = {self._wire(w): w for w in reversed(self.queue)}
+        messages = [
+            self._tell_message(waiting, show_message(waiting.message))
+            for waiting in reversed(firsts.values())
+            if waiting.message is not None and not self._may(waiting)
+        ]
+        over = not any(map(self._may, self.queue))
+        calls = list_calls(self.run.world, not messages) if over else ()
+        return close([*calls, *messages])
+
+    def _tell_message(self, waiting: Waiting, message: str) -> Text:
+        choice = waiting.choice
+        target = choice.b if choice.kind == "request" else choice.a
+        node, _ = homes(self.system)[target]
+        if not self.run.world.nodes[node].up:
+            return DEAD(message=message, node=node)
+        return (HELD if self._held(waiting) else CUT)(message=message)
 
     # -- what may happen -----------------------------------------------------------------
 
@@ -247,6 +300,12 @@ class _Driver:
         key = (choice.a, choice.b, kind, answer)
         self.seen[key] += 1
         return Message(choice.a, choice.b, kind, self.seen[key], answer)
+
+
+def show_message(message: Message) -> str:
+    """A message as a scenario writes it."""
+    arrow = "⇒" if message.answer else ""
+    return f"{message.src}→{message.dst} {arrow}{message.kind}#{message.n}"
 
 
 def show_kind(kind: str) -> str:

@@ -36,6 +36,7 @@ class Queue(System):
     rule: Annotated[Callable[[int], bool] | None, UNWRITTEN] = None
 
     name = "queue"
+    orderable = {"store": ("write", "reply"), "a": ("x",), "b": ("y", "z")}
 
     def nodes(self):
         programs = dict(self.programs)
@@ -69,6 +70,9 @@ class Bare(System):
     size: int = 1
 
     name = "bare"
+
+    def nodes(self):
+        return ()
 
 
 def read(line):
@@ -154,13 +158,27 @@ def test_order_and_repetition_mean_nothing_where_the_field_says_so():
         ("queue app=get", "'get' is no call; expected `put VALUE`"),
         (
             "queue colour=red",
-            "no option and no client 'colour'; options: size, wait_ms, tries, mode, readers, "
-            "writers, off; clients: app",
+            "no option and no client 'colour'; there are: size, wait_ms, tries, mode, readers, "
+            "writers, off, app",
         ),
         ("queue off=lock,sleep", "no safeguard 'sleep'; there are: fence, lock"),
+        ("queue wait=1", "no option and no client 'wait'; did you mean wait_ms?"),
+        ("queue off=fense", "no safeguard 'fense'; did you mean fence?"),
         ("queue 'broker=put a'", "no option and no client 'broker'"),
-        ("bare colour=red", "no option 'colour'; options: size"),
-        ("bare order.store=x", "no option 'order.store'; options: size"),
+        ("bare colour=red", "no option 'colour'; there are: size"),
+        ("bare order.store=x", "no option 'order.store'; there are: size"),
+        ("queue order.stroe=reply", "no step 'stroe' in pieces; did you mean store?"),
+        ("queue order.store=repyl", "no piece 'repyl' in order.store; did you mean reply?"),
+        ("queue order.store=write,,reply", "no piece '' in order.store; there are: write, reply"),
+        ("queue readers=a,a", "readers: 'a' is there 2 times; write it once"),
+        ("queue readers=a,,b", "readers: '' is no name; a name has letters, digits and . _ - only"),
+        ("queue writers=app:one,app:two", "writers: 'app' is there 2 times"),
+        ("queue writers=app:", "writers: '' is no name"),
+        ("queue 'writers=app:- size=2; app=put a'", "writers: '- size=2; app=put a' is no name"),
+        ("queue writers=broker", "writers: 'broker' would be 2 nodes; give each a name that no"),
+        ("queue writers=size", "'size' is the name of an option; call the client otherwise"),
+        (f"queue readers={','.join(map(str, range(3000)))}", "readers: 3,000 names; a picture has"),
+        (f"queue 'app={'put a;' * 2001}'", "2,001 calls of one client; 2,000 at most are told"),
     ],
 )
 def test_a_line_is_refused_with_advice(line, says):

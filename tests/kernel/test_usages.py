@@ -48,7 +48,11 @@ def test_the_words_of_a_line_are_arguments_and_options(line: str, given: tuple[A
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("dance", "'dance' is no call; expected one of: stop; turn [by=QUARTERS]; put BOX"),
+        ("dance", "no call 'dance'; there are: stop, turn, put, open, give, list"),
+        ("trun by=2", "no call 'trun'; did you mean turn?"),
+        ("put bleu a", "no box 'bleu'; did you mean blue?"),
+        (f"put red a wait={'9' * 16}", "wait=9999999999999999: expected a whole number"),
+        ("put red a wait=²", "wait=²: expected a whole number"),
         ("stop now", "'stop now' is no call; expected stop"),
         ("put red", "expected put BOX VALUE … [wait=MS to=BOX] [note=TEXT]"),
         ("put red a colour=x", "is no call; expected put BOX"),
@@ -69,6 +73,6 @@ def test_what_does_not_fit_is_told_what_would(line: str, why: str) -> None:
     assert why in str(refused.value)
 
 
-def test_a_single_usage_is_the_advice() -> None:
-    with pytest.raises(ValueError, match=r"^'' is no call; expected stop$"):
+def test_no_word_is_no_call() -> None:
+    with pytest.raises(ValueError, match=r"^no call ''; there are: stop$"):
         Usages({"stop": keep}).read((), {})

@@ -64,7 +64,9 @@ def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
 )  # fmt: skip
 def test_a_line_that_waits_in_vain_is_named(line, says, scenario, capsys):
     scenario.write_text(f"# New.\nsystem kafka partitions=1\nrun app: init\n{line}\n", "utf-8")
-    assert main(["run", str(scenario)]) == 0
+    assert main(["run", str(scenario)]) == 1
+    assert says in capsys.readouterr().err
+    assert main(["view", str(scenario), "-o", str(scenario.with_suffix(".html"))]) == 2
     assert says in capsys.readouterr().err
 
 

@@ -37,20 +37,20 @@ def lines(text):
         ("system toy colour=red", "system toy: no option and no client 'colour'"),
         ("system toy retry_ms=two", "expected a whole number"),
         ("system toy retry_ms", "expected key=value"),
-        (HEAD + "jump app", "line 2: 'jump' is no command; there are:"),
+        (HEAD + "jump app", "line 2: no command 'jump'; there are: system, off, run"),
         (HEAD + "run app keep a", "expected `run NODE: call, call …`"),
         (HEAD + "run app: dance", "line 2: 'dance' is no call; expected `keep VALUE`"),
-        (HEAD + "run store: keep a", "store is no client that takes calls"),
+        (HEAD + "run store: keep a", "no client 'store' that takes calls; there are: app"),
         (HEAD + "hold everything", "expected `hold from→to Kind#n`"),
-        (HEAD + "kill store at=noon", "expected `kill NODE when=Kind#n after=K answers=CLIENT`"),
+        (HEAD + "kill store at=noon", "or `kill NODE when=Kind#n after=K answers=CLIENT`, not 'store at=noon'"),
         (HEAD + "kill store\nkill store", "line 3: store cannot be stopped: it is not running"),
         (HEAD + "restart store", "line 2: store cannot be restarted: it is running"),
         (HEAD + "restart store when=3", "expected `restart NODE` or `restart NODE kill=K`"),
-        (HEAD + "break app", "`break` takes 2 word(s)"),
+        (HEAD + "break app", "expected `break A B`, not 'app'"),
         (HEAD + "at noon", "expected `at MILLISECONDS`"),
         (HEAD + RUN + "release app→store Keep", "nothing holds this message"),
-        (HEAD + "fire app", "`fire app` is not possible now"),
-        (HEAD + "fire", "expected `fire NODE` or `fire NODE timer`"),
+        (HEAD + "fire app", "`fire app` is not possible: app has no timer now; there are: none"),
+        (HEAD + "fire", "expected `fire NODE` or `fire NODE TIMER`, not ''"),
     ],
 )
 def test_what_cannot_be_read_or_done_is_refused_with_advice(text, says):
@@ -194,7 +194,7 @@ def test_a_story_that_is_too_long_is_refused_and_costs_no_more_than_the_longest(
     drawn, draw = [], Toy.snapshot
     monkeypatch.setattr(Toy, "snapshot", lambda toy, world: drawn.append(1) or draw(toy, world))
     many = [f"keep {n}" for n in range(20_000)]
-    with pytest.raises(ScenarioError, match=r"app would have 20,000 calls; 2,000 at most"):
+    with pytest.raises(ScenarioError, match=r"20,000 calls of one client; 2,000 at most"):
         run(f"{HEAD}run app: {', '.join(many)}")
     assert len(drawn) == 1
     with pytest.raises(ScenarioError, match=r"line 2: a run tells at most 2,000 facts.*serve"):

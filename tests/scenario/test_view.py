@@ -289,8 +289,8 @@ def test_open_shows_the_run_of_a_token_in_a_page(tmp_path, monkeypatch, capsys, 
 
 
 def test_a_run_that_is_too_large_to_draw_is_one_sentence(tmp_path, capsys):
-    crowd = ",".join(f"r{n}" for n in range(500))
-    token = Play(system(f"kafka partitions=1 readers={crowd}")).token
+    crowd = ",".join(f"r{n}" for n in range(100))
+    token = Play(system(f"kafka partitions=100 readers={crowd}")).token
     assert main(["open", token, "-o", str(tmp_path / "run.html")]) == 2
     said = capsys.readouterr().err
     assert "this run cannot be drawn: step 0 has " in said

@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from mqlab.explore import Budget, Counterexample, Sample, Search, Verdict, take_sample
+from mqlab.explore.verdict import say_idle
 from mqlab.kernel import Property, System, parse, replay
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
@@ -198,7 +199,9 @@ class Explorer(PictureWidget):
         if broken:
             words = VIOLATED[broken == 1]
             return words(broken=broken, all=len(self._results), n=states).of(lang)
-        return (COMPLETE if verdict.complete else STOPPED)(n=states).of(lang)
+        said = (COMPLETE if verdict.complete else STOPPED)(n=states).of(lang)
+        idle = say_idle(verdict.system).of(lang)
+        return f"{said} {idle}" if idle else said
 
     def rows(self) -> list[dict[str, Any]]:
         """The table of claims: name, sentence, kind, result in words, "good" | "bad" | ""."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from ...kernel import (
     Effect,
@@ -27,7 +27,7 @@ from ...kernel import (
     World,
 )
 from ...kernel.claims import check_named, select_lights
-from ...kernel.options import SORTED, Most, Order, Pairs, Programs, Rules
+from ...kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ...kernel.reasons import Unguarded
 from ..claims.invariants import CLAIMS, properties, replicated_claims
 from ..config import SAFEGUARDS, KafkaConfig
@@ -42,6 +42,7 @@ from . import verbs, wiring
 
 # a role, a lane and a log each
 PARTITIONS = Most(100, "a picture has room for 100")
+INTERNAL = ("__consumer_offsets", "__transaction_state")
 GROUPS = Most(50, "a picture has room for 50")
 
 
@@ -63,7 +64,7 @@ class KafkaSystem(System):
     transaction_version: int = 2
     client: str = "v2"
     release: str = "4.3"
-    topic: str = "orders"
+    topic: Annotated[str, LISTED] = "orders"
     partitions: Annotated[int, PARTITIONS] = 2
     producers: Pairs = (("app", "order-service"),)
     readers: tuple[str, ...] = ()
@@ -91,6 +92,8 @@ class KafkaSystem(System):
 
     name = "kafka"
     retrying = ("retry", "add")
+    orderable: ClassVar = {"prepared": ("reply", "markers")}
+    most_replicas: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         if (self.transaction_version, self.client) not in ((0, "legacy"), (2, "legacy"), (2, "v2")):
@@ -100,10 +103,10 @@ class KafkaSystem(System):
             )
         if self.release not in ("4.2", "4.3"):
             raise ValueError(f"release={self.release}: expected 4.2 or 4.3")
-        if not 1 <= self.min_isr <= max(1, self.replicas) <= 3:
+        if not 1 <= self.min_isr <= self.replicas <= self.most_replicas:
             raise ValueError(
-                f"replicas={self.replicas} min_isr={self.min_isr}: expected 1 to 3 replicas, and "
-                "no more of them in sync than there are"
+                f"replicas={self.replicas} min_isr={self.min_isr}: expected 1 to "
+                f"{self.most_replicas} replicas, and no more of them in sync than there are"
             )
         if self.topic_replicas and not self.min_isr <= self.topic_replicas <= self.replicas:
             raise ValueError(
@@ -111,6 +114,11 @@ class KafkaSystem(System):
                 f"{self.replicas} (replicas), or 0 for as many"
             )
         super().__post_init__()
+        topics = self.topic.split(",")
+        for topic in topics:
+            if topic in INTERNAL:
+                raise ValueError(f"topic={topic}: this one is Kafka's own; choose another name")
+        PARTITIONS.check("partitions of all topics", len(topics) * self.partitions)
         if self.config_check not in ("on", "off"):
             raise ValueError(f"config_check={self.config_check}: expected on or off")
         for _, txn_id in (*self.producers, *self.workers):
@@ -178,7 +186,8 @@ class KafkaSystem(System):
     # -- what a scenario may say -----------------------------------------------------------
 
     def call(self, words: tuple[str, ...]) -> Any:
-        return verbs.parse_call(words, self.cluster.partitions, wiring.leaders_of(self))
+        cluster = self.cluster
+        return verbs.parse_call(words, cluster.partitions, cluster.groups, wiring.leaders_of(self))
 
     # -- pictures and claims ---------------------------------------------------------------
 

@@ -75,20 +75,29 @@ CALLS = Usages(
 )
 
 
-def parse_call(words: tuple[str, ...], partitions: tuple[str, ...], led: tuple[str, ...]) -> Any:
-    """The call that the words of a line stand for. `partitions` may be written and read,
-    `led` have leaders that can be elected. Raises ValueError with advice."""
+def parse_call(
+    words: tuple[str, ...],
+    partitions: tuple[str, ...],
+    groups: tuple[str, ...],
+    led: tuple[str, ...],
+) -> Any:
+    """The call that the words of a line stand for. `partitions` may be written and read, `groups`
+    have coordinators, `led` have leaders that can be elected. Raises ValueError with advice."""
     known = one_of("partition", partitions)
 
     def read_position(text: str) -> Position:
         partition, _, offset = text.partition("@")
-        if not offset.isdigit():
+        at = number(offset)
+        if at is None:
             raise ValueError(f"{text!r} is no position; expected TOPIC-PARTITION@OFFSET")
-        return Position(known(partition), int(offset))
+        return Position(known(partition), at)
 
     readers = {
         "TOPIC-PARTITION": known,
         "TOPIC-PARTITION@OFFSET": read_position,
+        "TOPIC": one_of("topic", list(dict.fromkeys(p.rpartition("-")[0] for p in partitions))),
+        "GROUP": bare("a group") if groups else _refuse_group,
+        "M": bare("a member"),
         "VALUE": bare("a value"),
         "N": _read_generation,
         "PARTITION": one_of("partition", led),
@@ -99,4 +108,8 @@ def parse_call(words: tuple[str, ...], partitions: tuple[str, ...], led: tuple[s
 
 def _read_generation(text: str) -> int | None:
     """-1 is none."""
-    return int(text) if text.lstrip("-").isdigit() else None
+    return -1 if text == "-1" else number(text)
+
+
+def _refuse_group(name: str) -> str:
+    raise ValueError(f"this system has no group {name!r}; write groups=1 in its line")

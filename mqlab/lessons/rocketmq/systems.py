@@ -22,6 +22,7 @@ from typing import Annotated, Any
 
 from ...kernel import Disk, Effects, Event, NodeSpec, Reply, Request, Snapshot, World
 from ...kernel.options import UNWRITTEN
+from ...kernel.text import say_unknown
 from ...rocketmq import RocketMQSystem
 from ...rocketmq.application import orders
 from ...rocketmq.application.database import Database
@@ -114,7 +115,7 @@ class OrderServiceSystem(RocketMQSystem):
 
     def __post_init__(self) -> None:
         if self.service not in SERVICES:
-            raise ValueError(f"no service {self.service!r}; there are: {', '.join(SERVICES)}")
+            raise ValueError(say_unknown("service", self.service, SERVICES))
         super().__post_init__()
 
     def nodes(self) -> tuple[NodeSpec, ...]:

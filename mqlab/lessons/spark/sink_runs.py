@@ -17,12 +17,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Annotated
 
 from ...kafka.claims.invariants import reads
 from ...kafka.messages import READ_COMMITTED
 from ...kafka.picture.view import read_world
 from ...kafka.states import COMPLETED
 from ...kernel import Money, Property, Run, Snapshot, Text, Words, World
+from ...kernel.options import FREE
 from ...kernel.world import NodeState
 from ...registry import run_scenario
 from ..kafka.systems.asking import AskingSystem
@@ -41,11 +43,15 @@ class SinkSystem(AskingSystem):
 
     topic: str = "income"
     partitions: int = 1
-    owed: tuple[str, ...] = ()
+    owed: Annotated[tuple[str, ...], FREE] = ()
     last: str = ""
     calls: int = 1
 
     name = "sink"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (f"{self.topic}-0",)
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:

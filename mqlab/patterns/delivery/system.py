@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...kernel import Effect, Event, NodeSpec, Snapshot, Telling, Text, World
 from ...kernel.claims import Claim
 from ...kernel.options import Order
+from ...kernel.usages import number
 from ..model import Model
 from . import words
 from .accounting import PIECES, STEP, Accounting
@@ -25,7 +26,11 @@ from .picture import draw_world, explain_repeat
 from .queue import Queue
 from .shop import RETRY, Shop
 
-DIGITS = 9
+
+def _read_order(text: str) -> ShopOrder | None:
+    name, _, pence = text.partition(":")
+    amount = number(pence)
+    return ShopOrder(name, amount) if name and amount is not None else None
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,9 @@ class DeliverySystem(Model):
     name = "delivery"
     title = Text("delivery", "投递")
     retrying = (RETRY,)
+    orderable: ClassVar = {STEP: PIECES}
+    calls: ClassVar = {"send NUMBER:PENCE": SendOrder, "seek OFFSET": Seek}
+    readers: ClassVar = {"NUMBER:PENCE": _read_order, "OFFSET": number}
     guards: ClassVar = SAFEGUARDS
     kept: ClassVar = CLAIMS
     whys: ClassVar = words.WHYS
@@ -48,11 +56,6 @@ class DeliverySystem(Model):
         super().__post_init__()
         if self.commit not in (AFTER, BEFORE):
             raise ValueError(f"commit={self.commit}: expected after or before")
-        for step, pieces in self.order:
-            unknown = sorted(set(pieces) - set(PIECES))
-            if step != STEP or unknown:
-                wrong = f"piece {unknown[0]!r}" if unknown else f"step {step!r}"
-                raise ValueError(f"no {wrong}; there is order.{STEP}= with: {', '.join(PIECES)}")
 
     @classmethod
     def nameable(cls) -> dict[str, Claim[Any]]:
@@ -78,18 +81,6 @@ class DeliverySystem(Model):
             NodeSpec(ACCOUNTING, ((ACCOUNTING, accounting),), self.program(ACCOUNTING)),
         )
 
-    def call(self, words: tuple[str, ...]) -> Any:
-        match words:
-            case ("send", text) if _is_order(text):
-                number, _, pence = text.partition(":")
-                return SendOrder(ShopOrder(number, int(pence)))
-            case ("seek", offset) if _is_number(offset):
-                return Seek(int(offset))
-        raise ValueError(
-            f"{' '.join(words)!r} is no call; expected `send NUMBER:PENCE` (shop) or "
-            "`seek OFFSET` (accounting)"
-        )
-
     def draw(self, world: World) -> Snapshot:
         return draw_world(self, world)
 
@@ -99,12 +90,3 @@ class DeliverySystem(Model):
         telling = super().annotate(world, role, event, effect)
         repeated = explain_repeat(world, effect)
         return telling if repeated is None else replace(telling, why=repeated)
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= DIGITS
-
-
-def _is_order(text: str) -> bool:
-    number, colon, pence = text.partition(":")
-    return bool(number and colon) and _is_number(pence)

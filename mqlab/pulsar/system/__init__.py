@@ -26,7 +26,7 @@ from ...kernel import (
     World,
 )
 from ...kernel.claims import check_named, select_lights
-from ...kernel.options import SORTED, Most, Programs
+from ...kernel.options import LISTED, SORTED, Most, Programs
 from ...kernel.reasons import Unguarded
 from ..claims.invariants import CLAIMS, properties
 from ..client.calls import Commit
@@ -58,7 +58,7 @@ class PulsarSystem(System):
     acknowledged together only.
     `claims`: properties that a search is to check too (`invariants.CLAIMS`)."""
 
-    topic: str = "orders"
+    topic: Annotated[str, LISTED] = "orders"
     partitions: Annotated[int, PARTITIONS] = 1
     clients: tuple[str, ...] = ("app",)
     coordinators: Annotated[int, COORDINATORS] = 1
@@ -79,6 +79,7 @@ class PulsarSystem(System):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        PARTITIONS.check("partitions of all topics", len(self.topic.split(",")) * self.partitions)
         for name in ("dedup", "batch_index_ack"):
             if getattr(self, name) not in (0, 1):
                 raise ValueError(f"{name}={getattr(self, name)}: expected 0 or 1")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...kernel import replace
-from ...kernel.usages import Usages, bare, one_of
+from ...kernel.usages import Usages, bare, number, one_of
 from ..client import calls
 from ..config import PulsarConfig, name_coordinator
 from ..messages import (
@@ -142,7 +142,7 @@ CALLS = Usages(
         "last-message-id PARTITION": _ask_partition(GetLastMessageId),
         "delete-topic PARTITION": _ask_partition(DeleteTopic),
         "unsubscribe PARTITION SUBSCRIPTION": _ask_partition(Unsubscribe),
-        "create-namespace PARTITION": _ask_partition(CreateNamespace),
+        "create-namespace MISSING": _ask_partition(CreateNamespace),
     }
 )
 
@@ -155,23 +155,25 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
         return None if "=" in text else read_word(text)
 
     def read_message(text: str) -> MessageId:
-        match = re.fullmatch(r"(.+)@(\d+)(?::(\d+))?", text)
+        match = re.fullmatch(r"(.+)@([0-9]{1,15})(?::([0-9]{1,9}))?", text)
         if match is None:
             raise ValueError(f"{text!r} is no message; expected PARTITION@POSITION")
         return MessageId(known(match[1]), int(match[2]), int(match[3] or -1))
 
     def read_txn(text: str) -> TxnID:
         most, _, least = text.partition("/")
-        if not (most.isdigit() and least.isdigit()) or int(most) >= config.coordinators:
-            numbers = ", ".join(str(n) for n in range(config.coordinators))
+        coordinator, local = number(most), number(least)
+        if coordinator is None or local is None or coordinator >= config.coordinators:
+            numbers = ", ".join(str(n) for n in range(config.coordinators)) or "none"
             raise ValueError(f"{text!r} is no transaction of a coordinator; those are: {numbers}")
-        return TxnID(int(most), int(least))
+        return TxnID(coordinator, local)
 
     def read_coordinator(text: str) -> int | None:
-        return read_txn(f"{text}/0").most if text.isdigit() else None
+        return None if number(text) is None else read_txn(f"{text}/0").most
 
     readers = {
         "PARTITION": known,
+        "MISSING": one_of("partition without a namespace", config.missing),
         "PARTITION@POSITION": read_message,
         "NAME": read_name,
         "SUBSCRIPTION": read_name,

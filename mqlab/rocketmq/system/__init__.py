@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from ...kernel import (
     Effect,
@@ -27,7 +27,7 @@ from ...kernel import (
     World,
 )
 from ...kernel.claims import check_named, select_lights
-from ...kernel.options import SORTED, Most, Order, Pairs, Programs, Rules
+from ...kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ...kernel.reasons import Unguarded
 from ..claims.invariants import CLAIMS, properties
 from ..config import SAFEGUARDS, RocketMQConfig
@@ -73,7 +73,7 @@ class RocketMQSystem(System):
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     release: str = "5.5"
-    topic: str = "orders"
+    topic: Annotated[str, LISTED] = "orders"
     queues: Annotated[int, QUEUES] = 1
     producers: Pairs = (("app", "order-service"),)
     consumers: Pairs = ()
@@ -99,6 +99,7 @@ class RocketMQSystem(System):
     name = "rocketmq"
     retrying = ("heartbeat",)
     judged_between_steps = True
+    orderable: ClassVar = {"end_transaction": ("message", "op")}
 
     def __post_init__(self) -> None:
         for name, words in WORDS.items():
@@ -110,6 +111,7 @@ class RocketMQSystem(System):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
         super().__post_init__()
+        QUEUES.check("queues of all topics", len(self.topic.split(",")) * self.queues)
         check_named(self.claims, CLAIMS)
 
     @classmethod

@@ -40,17 +40,9 @@ def parse_call(words: tuple[str, ...], queues: tuple[str, ...]) -> Any:
     readers = {
         "TOPIC-QUEUE": one_of("queue", queues),
         "ORDER": bare("an order"),
-        "EXECUTE": _read_answer,
-        "CHECK": _read_answer,
-        "STATE": _read_state,
+        "EXECUTE": one_of("answer", ANSWERS),
+        "CHECK": one_of("answer", ANSWERS),
+        "STATE": one_of("state", tuple(LocalTransactionState)),
         "COMMIT-LOG-OFFSET": number,
     }
     return CALLS.read(words, readers)
-
-
-def _read_answer(word: str) -> str | None:
-    return word if word in ANSWERS else None
-
-
-def _read_state(word: str) -> str | None:
-    return word if word in tuple(LocalTransactionState) else None

@@ -22,10 +22,13 @@ def scenario(text):
         ("system kafka partitions=two", "expected a whole number"),
         ("system kafka transaction_version=0 client=v2", "no real Kafka has"),
         (HEAD + "off gravity", "no safeguard 'gravity'; there are:"),
-        (HEAD + "run app: dance", "'dance' is no call; expected one of"),
+        (HEAD + "run app: dance", "no call 'dance'; there are: init, begin"),
         (HEAD + "run app: send orders-9 a", "no partition 'orders-9'; there are: orders-0, "),
         (HEAD + "run app: send orders-0 {a}", "a value here is a word without"),
-        (HEAD + "run coordinator: init", "coordinator is no client that takes calls"),
+        (
+            HEAD + "run coordinator: init",
+            "no client 'coordinator' that takes calls; there are: app",
+        ),
     ],
 )
 def test_what_cannot_be_said_is_refused_with_advice(text, says):

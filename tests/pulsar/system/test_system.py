@@ -11,7 +11,9 @@ from mqlab.pulsar import SAFEGUARDS, PulsarConfig, PulsarSystem
 from mqlab.pulsar.system.verbs import CALLS, parse_call
 from mqlab.registry import run_scenario
 
-CONFIG = PulsarConfig(partitions=("orders-0", "dlq-0"), coordinators=2)
+CONFIG = PulsarConfig(
+    partitions=("orders-0", "dlq-0", "gone-0"), missing=("gone-0",), coordinators=2
+)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,7 @@ CONFIG = PulsarConfig(partitions=("orders-0", "dlq-0"), coordinators=2)
         "last-message-id orders-0",
         "delete-topic orders-0",
         "unsubscribe orders-0 s",
-        "create-namespace orders-0",
+        "create-namespace gone-0",
     ],
 )
 def test_a_call_is_written_as_it_is_read(words: str) -> None:
@@ -66,7 +68,7 @@ def test_every_call_has_its_advice() -> None:
     ("words", "why"),
     [
         ("send orders-0", CALLS.by_verb["send"].text),
-        ("send orders-9 a", "no partition 'orders-9'; there are: orders-0, dlq-0"),
+        ("send orders-9 a", "no partition 'orders-9'; there are: orders-0, dlq-0, gone-0"),
         ("send orders-0 a colour=red", CALLS.by_verb["send"].text),
         ("send orders-0 {", "a word without"),
         ("send orders-0 a sequence=x", "sequence=x: expected a whole number"),
@@ -76,7 +78,12 @@ def test_every_call_has_its_advice() -> None:
         ("end-by-id commit 2/0", "those are: 0, 1"),
         ("end-by-id forget 0/0", CALLS.by_verb["end-by-id"].text),
         ("coordinator-stats 7", "those are: 0, 1"),
-        ("dance", "one of: new-transaction"),
+        (
+            "create-namespace orders-0",
+            "no partition without a namespace 'orders-0'; there are: gone-0",
+        ),
+        ("dance", "no call 'dance'; there are: new-transaction, producer, "),
+        ("comit t1", "no call 'comit'; did you mean commit?"),
     ],
 )
 def test_what_is_no_call_is_told_what_would_be(words: str, why: str) -> None:
@@ -93,8 +100,8 @@ def test_what_is_no_call_is_told_what_would_be(words: str, why: str) -> None:
         ({"coordinators": "17"}, "a cluster has 16"),
         ({"partitions": "101"}, "a picture has room for 100"),
         ({"off": "gravity"}, "no safeguard 'gravity'"),
-        ({"app": "dance"}, "is no call"),
-        ({"nobody": "commit t1"}, "clients: app"),
+        ({"app": "dance"}, "no call 'dance'"),
+        ({"nobody": "commit t1"}, "no option and no client 'nobody'; there are: topic"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(options: dict[str, str], why: str) -> None:

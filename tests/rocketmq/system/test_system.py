@@ -39,10 +39,11 @@ def test_a_call_is_written_as_it_is_read(words):
      ("send orders-9 o1", "no queue 'orders-9'; there are: orders-0"),
      ("send orders-0 o1 colour=red", CALLS.by_verb["send"].text),
      ("listener COMMIT_MESSAGE", "listener EXECUTE CHECK"),
-     ("listener UNKNOWN UNKNOW", "UNKNOW, null, throw"),
-     ("end PERHAPS o1", CALLS.by_verb["end"].text),
+     ("listener UNKNOWN UNKNOW", "no answer 'UNKNOWN'; did you mean UNKNOW?"),
+     ("end PERHAPS o1", "no state 'PERHAPS'; there are: COMMIT_MESSAGE, "),
      ("end UNKNOW o1 queue_offset=x", "queue_offset=x: expected a whole number"),
-     ("dance", "one of: send-in-transaction")],
+     ("dance", "no call 'dance'; there are: send-in-transaction, send, "),
+     ("consum", "no call 'consum'; did you mean consume?")],
 )  # fmt: skip
 def test_what_is_no_call_is_told_what_would_be(words, why):
     with pytest.raises(ValueError) as refused:
@@ -55,7 +56,7 @@ def test_what_is_no_call_is_told_what_would_be(words, why):
     [({"release": "6"}, "release=6: expected 4.9 or 5.5"), ({"early": "1"}, "expected on or off"),
      ({"model": "x"}, "expected clustering or broadcasting"), ({"in_sync": "3"}, "expected 1 or 2"),
      ({"flush": "now"}, "expected async or sync"), ({"off": "gravity"}, "no safeguard 'gravity'"),
-     ({"check_interval_ms": "0"}, "expected at least 1"), ({"app": "dance"}, "is no call"),
+     ({"check_interval_ms": "0"}, "expected at least 1"), ({"app": "dance"}, "no call 'dance'"),
      ({"queues": "101"}, "a picture has room for 100")],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_words(options, why):

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Annotated
 
 from ....kafka.claims.invariants import reads
 from ....kafka.claims.promises import Sent, brackets
@@ -21,6 +22,7 @@ from ....kafka.messages import READ_COMMITTED
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Money, Property, Snapshot, Words, World
+from ....kernel.options import LISTED
 from ....kernel.world import NodeState
 from .asking import AskingSystem
 from .shop import find_price
@@ -34,7 +36,7 @@ CHARGED = Words("charged", "已收取")
 class ChargesSystem(AskingSystem):
     """`asking` with the topic `charges`, the light `money`, and the money itself."""
 
-    topic: str = "charges"
+    topic: Annotated[str, LISTED] = "charges"
 
     name = "charges"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import ClassVar
 
 from ....kafka import KafkaSystem
 from ....kafka.claims.invariants import reads
@@ -18,7 +19,7 @@ from ....kafka.states import COMPLETED
 from ....kernel import NodeSpec, Property, Words, World
 from ....kernel.options import Order
 from ....kernel.world import NodeState
-from ...roles import check_pieces, put_roles, recover_as
+from ...roles import put_roles, recover_as
 from .coordinator_pieces import PIECES, STEP, PiecewiseCoordinator
 
 KEPT = Words("a commit that was answered ok is never aborted", "应答成功的提交绝不会被中止")
@@ -36,10 +37,8 @@ class EndTxnSystem(KafkaSystem):
     order: Order = ((STEP, PIECES),)
 
     name = "end_txn"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_pieces(self.order, STEP, PIECES, "EndTxn")
+    orderable: ClassVar = {STEP: PIECES}
+    most_replicas = 1
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         whole = Coordinator.recover

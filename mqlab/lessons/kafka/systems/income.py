@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Annotated
 
 from ....kafka import KafkaConfig, KafkaSystem
 from ....kafka.claims.invariants import reads
@@ -22,6 +23,7 @@ from ....kafka.log import COMMIT, Batch
 from ....kafka.picture.cluster import Cluster
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
+from ....kafka.system import GROUPS
 from ....kernel import (
     Append,
     Disk,
@@ -34,7 +36,7 @@ from ....kernel import (
     Words,
     World,
 )
-from ....kernel.options import Pairs
+from ....kernel.options import FREE, Pairs
 from ....kernel.world import NodeState
 from ...roles import put_roles
 from .loop import Loop, Work
@@ -63,14 +65,24 @@ class IncomeSystem(KafkaSystem):
 
     topic: str = "orders"
     partitions: int = 1
-    groups: int = 1
+    groups: Annotated[int, GROUPS] = 1
     producers: Pairs = ()
     workers: Pairs = (("worker", "worker"),)
-    orders: tuple[str, ...] = ("580538:31678",)
+    orders: Annotated[tuple[str, ...], FREE] = ("580538:31678",)
     outputs: tuple[str, ...] = ("income",)
     fails: int = 0
 
     name = "income"
+    most_replicas = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.outputs:
+            raise ValueError("outputs=: expected one topic at least, as in outputs=income")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (f"{self.topic}-0",)
 
     def with_loop(self, work: Work, member: bool = False) -> IncomeSystem:
         """With every worker running this function."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import ClassVar
 
 from ....kafka import KafkaSystem
 from ....kafka.claims.invariants import reads
@@ -29,7 +30,7 @@ from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Append, Caller, Disk, Effects, NodeSpec, Property, Reply, Send, Words, World
 from ....kernel.options import Order
-from ...roles import check_pieces, put_roles
+from ...roles import put_roles
 
 STEP = "marker"
 PIECES = ("append", "index", "lso", "answer")
@@ -126,9 +127,8 @@ class MarkerSystem(KafkaSystem):
 
     name = "markers"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_pieces(self.order, STEP, PIECES, "a marker")
+    orderable: ClassVar = {STEP: PIECES}
+    most_replicas = 1
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         leader = partial(MarkingLeader.recover, self.config)

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from ....kernel import Words
-from ....kernel.options import Pairs
+from ....kernel.options import LISTED, Pairs
 from .shop import ShopSystem, find_price
 
 ORDERED = Words("ordered", "已下单")
@@ -28,7 +28,7 @@ RECORD = re.compile(r"(?<![\w-])(paid-)?(\d+)\b")
 class OrdersSystem(ShopSystem):
     """`shop` with the topics `orders` and `payments`."""
 
-    topic: str = "orders,payments"
+    topic: Annotated[str, LISTED] = "orders,payments"
     partitions: int = 1
     producers: Pairs = (("app", "order-service"),)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from ....kafka import SAFEGUARDS, KafkaConfig, KafkaSystem
 from ....kafka.leader import Leader
@@ -46,10 +46,11 @@ from ....kernel import (
     World,
 )
 from ....kernel.disk import Disk
-from ....kernel.options import Pairs
+from ....kernel.options import LISTED, Pairs
+from ....kernel.usages import one_of
 from ....kernel.world import NodeState
 from ....registry.tables import columns
-from ...roles import become, check_pieces, put_roles
+from ...roles import become, put_roles
 from .by_hand import ByHand, ProduceBatch, produce_call
 from .produce_pieces import PIECES, STEP, PiecewiseLeader
 from .ruled import list_ruled
@@ -93,17 +94,13 @@ def _by_hand(config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[ByHand, Effec
 class PaymentsSystem(KafkaSystem):
     """Kafka with the topic `payments` and producers without transactions."""
 
-    topic: str = "payments"
+    topic: Annotated[str, LISTED] = "payments"
     partitions: int = 1
     producers: Pairs = (("order-service", "-"),)
 
     name = "payments"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.replicas > 1:
-            raise ValueError("payments are kept in one copy; for several take `system kafka`")
-        check_pieces(self.order, STEP, PIECES, "a Produce")
+    orderable: ClassVar = {STEP: PIECES}
+    most_replicas = 1
 
     @cached_property
     def _raw(self) -> tuple[str, ...]:
@@ -129,10 +126,8 @@ class PaymentsSystem(KafkaSystem):
     def call(self, words: tuple[str, ...]) -> Any:
         match words:
             case ("produce", partition, values, *options):
-                if partition not in self.cluster.partitions:
-                    known = ", ".join(self.cluster.partitions)
-                    raise ValueError(f"no partition {partition!r}; there are: {known}")
-                return produce_call(partition, values, tuple(options))
+                known = one_of("partition", self.cluster.partitions)
+                return produce_call(known(partition), values, tuple(options))
         return super().call(words)
 
     def label(self) -> Text:

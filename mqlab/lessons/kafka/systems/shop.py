@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from ....kafka import KafkaSystem
 from ....kafka.claims.invariants import reads
@@ -23,7 +23,7 @@ from ....kafka.messages import READ_COMMITTED
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Money, Property, Snapshot, Trace, Words, World
-from ....kernel.options import Pairs
+from ....kernel.options import LISTED, Pairs
 from ....kernel.world import NodeState
 from ...patterns.orders import find_worth
 
@@ -45,10 +45,11 @@ def find_price(number: str) -> int:
 class ShopSystem(KafkaSystem):
     """Kafka with the topic `accounts`, one more light, and the money."""
 
-    topic: str = "accounts"
+    topic: Annotated[str, LISTED] = "accounts"
     producers: Pairs = (("order-service", "order-service"),)
 
     name = "shop"
+    most_replicas = 1
     taken: ClassVar[Words] = TAKEN
     given: ClassVar[Words] = GIVEN
 

@@ -19,8 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from ....kernel import Money, Snapshot, Words, World
+from ....kernel.options import LISTED
 from ....pulsar import PulsarSystem
 from ....pulsar.config import CURSORS
 from ....pulsar.ledger import Cursor
@@ -41,14 +43,13 @@ BILLED = Words("acknowledged", "已确认")
 class BooksSystem(PulsarSystem):
     """`pulsar` with the topics `orders` and `payments`, and the money."""
 
-    topic: str = "orders,payments"
+    topic: Annotated[str, LISTED] = "orders,payments"
 
     name = "books"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if PARTITION not in self.config.partitions:
-            raise ValueError(f"topic={self.topic}: orders lie in {PARTITION}; add the topic orders")
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (PARTITION,)
 
     def snapshot(self, world: World) -> Snapshot:
         entries = list_messages(world)
@@ -89,6 +90,10 @@ class BillingSystem(PulsarSystem):
     """`pulsar` with the money of the orders that the subscription `billing` reads."""
 
     name = "billing"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (PARTITION,)
 
     def snapshot(self, world: World) -> Snapshot:
         cursor: Cursor = world.disk(PARTITION).table(CURSORS).get(BILLING, Cursor())

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from ....kernel import (
     Asking,
@@ -35,6 +35,8 @@ from ....kernel import (
     replace,
 )
 from ....kernel.application import Program
+from ....kernel.options import FREE, LISTED
+from ....kernel.text import say_unknown
 from ....kernel.world import NodeState
 from ....pulsar import PulsarSystem
 from ....pulsar.client.calls import (
@@ -114,17 +116,21 @@ def _read_orders(outcome: Outcome) -> tuple[str, ...]:
 class PassingSystem(PulsarSystem):
     """`pieces`: what the worker does. Its client is `worker`; `shop` sends the orders."""
 
-    topic: str = "orders,income"
+    topic: Annotated[str, LISTED] = "orders,income"
     clients: tuple[str, ...] = (SHOP, WORKER)
-    pieces: tuple[str, ...] = ()
+    pieces: Annotated[tuple[str, ...], FREE] = ()
 
     name = "passing"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (SOURCE, SINK)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for piece in self.pieces:
             if piece not in PIECES:
-                raise ValueError(f"no piece {piece!r}; there are: {', '.join(PIECES)}")
+                raise ValueError(say_unknown("piece", piece, PIECES))
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         return tuple(replace(spec, program=self._program(spec)) for spec in super().nodes())
