@@ -31,11 +31,14 @@ from ..registry.ways import MOMENTS, ROLES, UNSENT, find_stage, tabulate_kills
 from ..scenario import perform_in_blocks
 from .catalogue import find_source, translate
 from .documents import dress
+from .stories import list_stories
 
 SOURCE = LABS / "choose" / "choose.md"
 LINK = re.compile(r"\b(story|way):([\w/-]+)")
 NO_KILL = "none"
 PICTURE = "<!-- the four ways -->"
+LINKED = "<!-- linked -->"
+RECORDED = "<!-- recorded -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ def render_choice() -> str:
     """The page's content as HTML, its links as addresses beside it."""
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
     text = LINK.sub(_lead, _fill(find_source(SOURCE), spoken()))
+    linked, recorded = _count_recorded()
+    text = text.replace(LINKED, str(linked)).replace(RECORDED, str(recorded))
     tokens = markdown.parse(text.replace(PICTURE, next(list_beside()).picture))
     dress(tokens)
     return str(markdown.renderer.render(tokens, markdown.options, {}))
@@ -101,8 +106,22 @@ def _fill(source: Path, lang: Lang) -> str:
     """The page in Markdown, without its picture: sixty runs are behind its tables."""
     template = Environment(undefined=StrictUndefined).from_string(source.read_text("utf-8"))
     return template.render(
-        picture=PICTURE, kills=_kills, prices=_prices, bulk=_bulk, real=_real, anomalies=_anomalies
+        picture=PICTURE,
+        linked=LINKED,
+        recorded=RECORDED,
+        kills=_kills,
+        prices=_prices,
+        bulk=_bulk,
+        real=_real,
+        anomalies=_anomalies,
     )
+
+
+@cache
+def _count_recorded() -> tuple[int, int]:
+    """How many stories the page leads to, and how many of them have a recorded step."""
+    stories = [story.recorded for story in list_stories(list_linked())]
+    return len(stories), sum(stories)
 
 
 def _lead(match: re.Match[str]) -> str:

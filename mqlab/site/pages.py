@@ -96,7 +96,11 @@ class _Pages:
                 "first": first,
                 "chosen": next(kill for kill in first["kills"] if kill["chosen"]),
             },
-            "gallery.html": {"stories": stories, "facets": _facets(stories)},
+            "gallery.html": {
+                "stories": stories,
+                "facets": _facets(stories),
+                "recorded": sum(story.recorded for story in stories),
+            },
             "learn.html": {"labs": list(_list_labs())},
             "choose.html": {"choice": render_choice()},
             "teach.html": {},

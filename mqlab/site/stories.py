@@ -75,6 +75,11 @@ class Story:
         return [(kinds[kind], kind) for kind in SHAPES if kinds[kind]]
 
     @property
+    def recorded(self) -> bool:
+        """Whether a real broker has shown any of its steps."""
+        return any(kind == "recorded" for _, kind in self.evidence)
+
+    @property
     def words(self) -> str:
         """All that a search looks through, in small letters."""
         names = (self.name, self.golden.script.system)

@@ -324,6 +324,25 @@ def test_every_verdict_of_the_choice_leads_to_a_run_or_is_that_there_is_none(sit
     assert ways <= set(Links(text).found)
 
 
+def test_what_is_said_to_be_recorded_is_counted_on_the_pages_of_the_stories(site: Path) -> None:
+    """The gallery speaks of all stories, the choice of those that it leads to."""
+    shown = re.compile(r"The steps and what shows them:[^.]*\d+ recorded")
+    pages = {
+        path.relative_to(site).as_posix(): bool(shown.search(path.read_text("utf-8")))
+        for path in (site / "stories").rglob("*.html")
+    }
+    told = re.search(r"In (\d+) of (\d+), steps", (site / "gallery.html").read_text("utf-8"))
+    assert told and 0 < sum(pages.values()) < len(pages)
+    assert [int(one) for one in told.groups()] == [sum(pages.values()), len(pages)]
+    text = (site / "choose.html").read_text("utf-8")
+    told = re.search(r"Of the (\d+) stories that this page leads to,\s+(\d+) have recorded", text)
+    linked = {one for one in Links(text).found if one.startswith("stories/")}
+    assert told and [int(one) for one in told.groups()] == [
+        len(linked),
+        sum(pages[one] for one in linked),
+    ]
+
+
 def test_a_lecture_leads_from_page_to_page_and_its_handout_tells_no_answer(site: Path) -> None:
     told, scenes = lecture.read_scenes()
     assert sum(scene.minutes for scene in scenes) == told["minutes"]
