@@ -31,6 +31,7 @@ from ..kernel import (
 )
 from ..kernel.claims import Claim, check_named, claims_by_key, list_properties, select_lights
 from ..kernel.options import SORTED, Programs
+from ..kernel.reasons import Unguarded
 from ..kernel.usages import Reader, Usages
 from .picture import explain, explain_fault
 
@@ -54,6 +55,8 @@ class Model(System):
     readers: ClassVar[Mapping[str, Reader]] = {}
     #: why a step happens, by the name of its message, record or timer (see `picture.explain`)
     whys: ClassVar[Mapping[str, Words]] = {}
+    #: what is true in the place of these sentences while a safeguard is off
+    unguards: ClassVar[Unguarded] = {}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,6 +114,9 @@ class Model(System):
 
     def safeguards(self) -> Mapping[str, Text]:
         return self.guards
+
+    def unguarded(self) -> Unguarded:
+        return self.unguards
 
 
 def check_among(field: str, names: tuple[str, ...], of: str, known: tuple[str, ...]) -> None:

@@ -103,3 +103,30 @@ def test_the_oracle_has_exactly_the_known_numbers_of_states():
 def test_every_case_is_about_a_system_of_these_models():
     for case in SEARCHES.cases:
         assert system(case.line).name in NAMES
+
+
+def list_unguarded():
+    """The runs of the models that lack a safeguard, of which sentences rest on it."""
+    for path in FILES:
+        run = scenario(path.read_text("utf-8"))
+        lacking = system(run.system)
+        if set(lacking.off) & set(lacking.unguarded()):
+            yield pytest.param(run, lacking, id=path.stem)
+
+
+UNGUARDED = list(list_unguarded())
+
+
+@pytest.mark.parametrize(("run", "lacking"), UNGUARDED)
+def test_a_run_without_a_safeguard_claims_nothing_that_rests_on_it(run, lacking):
+    said = [fact.why for fact in run if not fact.fold]
+    for off in lacking.off:
+        assert any(f"{off} is off" in why.en and f"{off} 已关闭" in why.zh for why in said)
+        for usual, _ in lacking.unguarded()[off]:
+            assert not [why.en for why in said if usual.has_made(why)]
+
+
+def test_an_order_without_its_message_is_not_said_to_have_one():
+    assert "row-with-message" in [one.id for one in UNGUARDED] and len(UNGUARDED) > 12
+    run = scenario((FOLDER / "counterexamples" / "row-with-message.scn").read_text("utf-8"))
+    assert not any("together" in fact.why.en or "messages;" in fact.why.en for fact in run)

@@ -38,6 +38,7 @@ class MessageTransaction(Model):
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = words.WHYS
+    unguards = words.UNGUARDED
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         relay = partial(Shop.recover, self.config, QUEUE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...kernel import Text, Words
+from ...kernel.reasons import build_unguarded
 
 TITLE = Text("Message transaction", "消息事务")
 APPLICATION = Words("application", "应用")
@@ -55,6 +56,44 @@ WHYS = {
         "已写入的在重启后会发送，因为消息也写下了。",
     ),
 }
+
+UNGUARDED = build_unguarded(
+    {
+        "outbox": (
+            (
+                WHYS["ordered"],
+                "the order is written, and its message is only in memory.",
+                "订单已写入，它的消息只在内存里。",
+            ),
+            (
+                WHYS["stop shop"],
+                "the order is written, and its message is gone with the memory.",
+                "订单已写入，它的消息随内存一起没了。",
+            ),
+        ),
+        "redelivery": (
+            (
+                WHYS["PollResponse"],
+                "given, and crossed out at once: it is not given again.",
+                "已投递，并且立刻划掉：不会再投递。",
+            ),
+        ),
+        "acknowledge_last": (
+            (
+                WHYS["Acknowledge"],
+                "it is acknowledged before it is applied.",
+                "还没有处理就已确认。",
+            ),
+        ),
+        "applies_once": (
+            (
+                WHYS["applied"],
+                "the effect is written, and nothing says that it has been done.",
+                "只写入效果，没有什么说明它已经处理过。",
+            ),
+        ),
+    }
+)
 
 APPLIED_ONCE = Words("no order is applied twice", "没有订单被处理两次")
 ORDERED_FIRST = Words("nothing is applied that was not ordered", "没有下过单的不会被处理")

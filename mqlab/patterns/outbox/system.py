@@ -43,6 +43,7 @@ class Outbox(Model):
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = words.WHYS
+    unguards = words.UNGUARDED
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...kernel import Text, Words
+from ...kernel.reasons import build_unguarded
 
 TITLE = Text("Transactional outbox", "事务发件箱")
 APPLICATION = Words("application", "应用")
@@ -79,6 +80,70 @@ WHYS = {
         "仍然可以下单；消息在发件箱里等待。",
     ),
 }
+
+UNGUARDED = build_unguarded(
+    {
+        "row_with_message": (
+            (
+                WHYS["ordered"],
+                "the order is written by itself, and the row of its message in a second write.",
+                "订单单独写入，它的消息行是第二次写入。",
+            ),
+            (
+                WHYS["stop shop"],
+                "an order may be there without the row of its message; then nobody publishes it.",
+                "可能有订单而没有它的消息行，那样就没有谁会发布它。",
+            ),
+        ),
+        "marks_each_row": (
+            (
+                WHYS["OutboxRow"],
+                "the first row after the number that the relay remembers.",
+                "中继所记编号之后的第一行。",
+            ),
+            (
+                WHYS["commit"],
+                "the transaction commits now; a relay that remembers one number may have passed its "
+                "row.",
+                "事务现在提交；只记一个编号的中继可能已经越过它的行。",
+            ),
+        ),
+        "marked_when_stored": (
+            (
+                WHYS["MarkSent"],
+                "the row is marked before the broker has its message; a relay that is killed now "
+                "never publishes it.",
+                "消息服务器还没有消息，行就已标记；中继此刻被杀，就再也不会发布它。",
+            ),
+            (
+                WHYS["stop relay"],
+                "what it has marked and not published is lost.",
+                "它标记了却还没有发布的就丢失了。",
+            ),
+        ),
+        "inbox": (
+            (
+                WHYS["applied"],
+                "the effect is written, and nothing tells a repetition by its id.",
+                "只写入效果，没有什么能按 id 认出重复。",
+            ),
+        ),
+        "id_of_the_row": (
+            (
+                WHYS["applied"],
+                "the effect is written with the place in the topic; a repetition has another one.",
+                "效果和主题中的位置一起写入；重复的消息位置不同。",
+            ),
+        ),
+        "effect_before_ack": (
+            (
+                WHYS["Acknowledge"],
+                "the position moves before the effect is written.",
+                "效果还没有写入，位置就移动。",
+            ),
+        ),
+    }
+)
 
 EFFECT_ONCE = Words("no consumer applies an order twice", "没有消费者把一个订单处理两次")
 HAS_A_ROW = Words("every message stands for a committed row", "每条消息都对应一个已提交的行")

@@ -30,6 +30,7 @@ class TwoPhase(AtomicCommit):
     kept = (*KEPT, COMMITS)
     unkept = UNKEPT
     whys = words.WHYS
+    unguards = words.UNGUARDED
 
     @property
     def symmetric(self) -> tuple[str, ...]:

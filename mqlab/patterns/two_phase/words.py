@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...kernel import Text, Words
+from ...kernel.reasons import build_unguarded
 
 TITLE = Text("Two-phase commit", "两阶段提交")
 COORDINATOR = Words("coordinator", "协调者")
@@ -103,6 +104,59 @@ WHYS = {
         "它读出自己的决定：没有写下的，就从未告诉过任何人。",
     ),
 }  # fmt: skip
+
+UNGUARDED = build_unguarded(
+    {
+        "prepared_on_disk": (
+            (
+                WHYS["vote yes"],
+                "the promise is in memory only: a restart forgets it.",
+                "承诺只在内存里：一重启就忘了。",
+            ),
+        ),
+        "unanimous": (
+            (
+                WHYS["votes"],
+                "a vote has not come in time, and is taken for yes.",
+                "有一票没有按时到达，却当作赞成。",
+            ),
+            (
+                WHYS["Commit"],
+                "phase two: the decision is written, and not every vote was yes.",
+                "第二阶段：决定已经写下，但并非全部赞成。",
+            ),
+        ),
+        "decision_first": (
+            (
+                WHYS["answer ok"],
+                "the application is told before the decision is written.",
+                "决定还没有写下，应用就得到应答。",
+            ),
+            (
+                WHYS["Commit"],
+                "phase two: every vote was yes, and the decision is not written yet.",
+                "第二阶段：全部赞成，但决定还没有写下。",
+            ),
+            (
+                WHYS["told rollback"],
+                "no record of a commit, though there may have been one.",
+                "没有提交的记录，尽管可能提交过。",
+            ),
+        ),
+        "waits_in_doubt": (
+            (
+                WHYS["vote yes"],
+                "it has promised to commit, and may still decide by itself.",
+                "它承诺可以提交，却仍可能自行决定。",
+            ),
+            (
+                WHYS["ask"],
+                "still in doubt, and it decides alone.",
+                "仍然存疑，它独自决定。",
+            ),
+        ),
+    }
+)
 
 SAME_OUTCOME = Words(
     "no participant commits what another rolls back", "不会有参与者提交了另一个参与者回滚的事务"
