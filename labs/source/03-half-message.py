@@ -754,10 +754,11 @@ Predict("03-consumer-fails", trace=fails, step=first(fails, "message 580538"))
 # %% [markdown]
 # Here is the service of the hook again, which writes the row before it sends the message
 # (`off=half_before_execute`). Deliver messages, or kill a process, with the menus in the picture. Your goal
-# is to turn the light *row with message* red. How few choices do you need?
+# is to turn the light *row with message* red for good: a message that is still on its way may turn it green
+# again, and does not count. How few choices do you need?
 
 # %% [markdown] lang="zh"
-# 这里又是引子里的那个服务，它先写行再发消息（`off=half_before_execute`）。用画面里的菜单投递消息或者杀掉进程。你的目标是让指示灯 *row with message* 变红，它的意思是：行一旦提交，消息要么已经投递，要么半消息仍未决，要么已经转存。最少需要几次选择？
+# 这里又是引子里的那个服务，它先写行再发消息（`off=half_before_execute`）。用画面里的菜单投递消息或者杀掉进程。你的目标是让指示灯 *row with message* 一直红下去（还在路上的消息可能让它变回绿色，那样不算），它的意思是：行一旦提交，消息要么已经投递，要么半消息仍未决，要么已经转存。最少需要几次选择？
 
 # %%
 unsafe = "order_service off=half_before_execute 'app=send-in-transaction orders-0 580538'"
@@ -828,12 +829,12 @@ print(tabulate_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 
 # %% [markdown]
 # Each line names the anomaly, the number of choices in the shortest run that shows it, and what the
-# same search finds when the safeguard is on: nothing. A *dirty read* is a message that is read
-# although its row is not there yet. The command `mqlab explore rocketmq --safeguards` searches all
+# same search finds when the safeguard is on: nothing. A *dirty read* is a message that can be read
+# although its row is not there; here the row never comes. The command `mqlab explore rocketmq --safeguards` searches all
 # thirteen safeguards, among them those of lab 04.
 
 # %% [markdown] lang="zh"
-# 每一行列出异常现象的名称、能显示它的最短执行有几次选择，以及开启这项保护措施后，同样的搜索找到了什么：什么也没有。*脏读*（dirty read）在这里是指消息已经被读到，而它的行还不存在。命令 `mqlab explore rocketmq --safeguards` 会搜索全部十三项保护措施，其中包括实验 04 的那些。
+# 每一行列出异常现象的名称、能显示它的最短执行有几次选择，以及开启这项保护措施后，同样的搜索找到了什么：什么也没有。*脏读*（dirty read）在这里是指能读到消息，而它的行不存在；这里的行也永远不会来。命令 `mqlab explore rocketmq --safeguards` 会搜索全部十三项保护措施，其中包括实验 04 的那些。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: can a crash make the warehouse pack an empty parcel?

@@ -928,13 +928,13 @@ print(tabulate_claims())
 
 # %% [markdown]
 # The lines of the second table are not bugs to report; RocketMQ works like that. Four of them are parts of
-# this lab: a late end, a lost op record, a COMMIT after a ROLLBACK, and a group with no registered process.
+# this lab: a late end, a lost op record, a COMMIT after a ROLLBACK, and a group of which no process answers.
 # In `last-check` the answer to the last allowed question comes when the half is already parked. In
 # `power-cut` a half is lost because the broker acknowledged it before it was on the disk. Three rules follow:
 # watch the parking topic, keep a process registered, and make consumers idempotent.
 
 # %% [markdown] lang="zh"
-# 第二张表里的各行不是该上报的缺陷，RocketMQ 就是这样工作的。其中四行出现在本实验里：迟到的结束请求、丢失的 op 记录、ROLLBACK 之后的 COMMIT，以及没有任何注册进程的组。在 `last-check` 中，对最后一次询问的回答到来时，半消息已经转存。在 `power-cut` 中，半消息丢了，因为 broker 在它落盘之前就确认了。由此得出三条规则：盯住转存主题，保持有进程注册，让消费者幂等。
+# 第二张表里的各行不是该上报的缺陷，RocketMQ 就是这样工作的。其中四行出现在本实验里：迟到的结束请求、丢失的 op 记录、ROLLBACK 之后的 COMMIT，以及没有任何进程应答的组。在 `last-check` 中，对最后一次询问的回答到来时，半消息已经转存。在 `power-cut` 中，半消息丢了，因为 broker 在它落盘之前就确认了。由此得出三条规则：盯住转存主题，保持有进程注册，让消费者幂等。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: can a check do without UNKNOW?

@@ -1063,10 +1063,10 @@ print(tabulate_needed())
 # Each line takes one safeguard away, and a search finds the shortest run that breaks a promise. The next table
 # takes nothing away. Pulsar does not make these promises: that an open transaction holds back only its own
 # messages, that there is one marker, that an error means *not committed*, that a late message harms nobody,
-# that a committed message stays readable, and that every transaction ends although no client connects.
+# and that a committed message stays readable.
 
 # %% [markdown] lang="zh"
-# 每一行去掉一项保护措施，搜索会找到违背承诺的最短执行。下一张表什么也没有去掉。下面这些，Pulsar 本来就没有承诺：未结束的事务只拦住自己的消息；控制消息只有一条；出错就意味着*没有提交*；迟到的消息不会造成损害；已提交的消息一直可读；就算没有客户端连接，每个事务也会结束。
+# 每一行去掉一项保护措施，搜索会找到违背承诺的最短执行。下一张表什么也没有去掉。下面这些，Pulsar 本来就没有承诺：未结束的事务只拦住自己的消息；控制消息只有一条；出错就意味着*没有提交*；迟到的消息不会造成损害；已提交的消息一直可读。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tabulate_unpromised())

@@ -166,8 +166,10 @@ def _tried(parsons: Parsons, system: System, budget: Budget) -> Verdict | None:
         name = next(name for name in parsons.messages if name in calm.missing)
         return Verdict(False, parsons.messages[name], name, light=name)
     kept = tuple(p for p in claims if p.kind == "always")
-    verdict = explore(system, budget, (_together(kept),))
-    for example in verdict.counterexamples.values():
+    lasting = tuple(p for p in claims if p.kind == "can_always")
+    verdict = explore(system, budget, (_together(kept), *lasting))
+    examples = sorted(verdict.counterexamples.values(), key=lambda one: len(one.schedule))
+    for example in examples:
         broken = _broken(system, example.schedule)
         name = next(name for name in parsons.messages if name in broken)
         return Verdict(False, parsons.messages[name], name, example.schedule, system, name)

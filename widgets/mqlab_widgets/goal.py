@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from typing import Protocol
 
 from mqlab.explore import Budget, Search
-from mqlab.kernel import Property, System, parse
+from mqlab.kernel import Play, Property, System, parse
 from mqlab.kernel.text import Lang, Text, Words
 from mqlab.kernel.trace import Trace
 
@@ -58,11 +58,11 @@ class Watched(Protocol):
 
 def find_claim(system: System, goal: str | Property) -> Property:
     """The claim of this name, as the system has it. Raises ValueError where there is none, and
-    for one that a single moment cannot break."""
+    for one that no run can break."""
     if isinstance(goal, Property):
         claim = goal
     else:
-        known = {each.name: each for each in system.properties() if each.kind == "always"}
+        known = {each.name: each for each in system.properties() if each.kind != "sometimes"}
         name = goal.replace("_", " ")
         if name not in known:
             near = get_close_matches(name, known, 1)
@@ -72,8 +72,8 @@ def find_claim(system: System, goal: str | Property) -> Property:
                 "(a system line may name more: `claims=whole_read`)"
             )
         claim = known[name]
-    if claim.kind != "always":
-        raise ValueError(f"goal={claim.name!r} is no claim that one moment can break")
+    if claim.kind == "sometimes":
+        raise ValueError(f"goal={claim.name!r} is no claim that a run can break")
     return claim
 
 
@@ -100,6 +100,8 @@ class Goal:
         self.play = play
         self.begin = play.start
         self.claim = find_claim(play.system, goal)
+        #: whether it may be broken for a moment, and is kept after all
+        self.lasting = self.claim.kind == "can_always"
         self.found: Choices = ()
         self.shortest: Choices | None = None
         self._search: Search | None = None
@@ -107,13 +109,23 @@ class Goal:
         self._told = False
 
     def find_red(self, trace: Trace) -> int:
-        """The fact at which the first light turns red, behind the choices that were given; 0 where
-        it does not."""
+        """The fact at which the first light turns red, behind the choices that were given, and
+        stays red where it could turn green again; 0 where it does not."""
         given = len(self.begin) if trace.choices[: len(self.begin)] == self.begin else 0
         first = bisect_right(trace.facts, given, key=lambda fact: fact.step)
         ok = [not shown.lights or shown.lights[0].ok for shown in trace.snapshots[first:]]
-        turns = (first + at for at in range(1, len(ok)) if ok[at - 1] and not ok[at])
-        return next(turns, 0)
+        turns = [first + at for at in range(1, len(ok)) if ok[at - 1] and not ok[at]]
+        if self.lasting:
+            turns = turns[-1:] if not ok[-1] else []
+        return turns[0] if turns else 0
+
+    def _may_come_right(self, choices: Choices) -> bool:
+        """Whether a claim that is broken for now is kept when everything has happened that may
+        without a fault and without a timer."""
+        later = Play(self.play.system, choices)
+        later.watch(self.claim)
+        later.go_on()
+        return later.trace.snapshots[-1].lights[0].ok
 
     def notice(self) -> int:
         """Look at what the learner has just done: the fact at which the claim broke where that is
@@ -126,6 +138,10 @@ class Goal:
         own = trace.choices[given : trace.facts[red - 1].step]
         if trace.choices[:given] != self.begin or not own:
             return 0
+        if self.lasting:
+            own = trace.choices[given:]  # up to here it may have come right
+            if self._may_come_right(trace.choices):
+                return 0
         if self.found and len(own) >= len(self.found):
             return 0
         self.found, self.shortest, self._given_up = own, None, 0
@@ -162,11 +178,12 @@ class Goal:
     def _advance(self, search: Search) -> bool:
         """A little of the search; whether there is more. Shorter runs only are looked for."""
         more = search.advance(SLICE_S)
-        at = search.found.get(0)
+        lost = search.tell_worlds() if search.complete or not self.lasting else {}
+        at = lost.get(self.claim.name)
         if at is not None:
             schedule = search.schedule(at)
             self.shortest = schedule if len(schedule) < len(self.found) else ()
-        elif search.depth >= len(self.found) - 1 or search.complete:
+        elif search.complete or (not self.lasting and search.depth >= len(self.found) - 1):
             self.shortest = ()
         elif not more:
             self._given_up = search.depth

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...kernel import Effect, Event, NodeSpec, Snapshot, Telling, Text, World
 from ...kernel.claims import Claim

@@ -198,10 +198,10 @@ ROCKETMQ = {
     ),
     "zombie write": EQUAL_SENDERS,
     "zombie commit": EQUAL_SENDERS,
-    "orphaned half message": _possible(Found("rocketmq", "nobody-registered")),
+    "orphaned half message": _possible(Found("rocketmq", "nobody-answers")),
     "hanging transaction": _only_without("rocketmq", "check_limit"),
     "conflict of acknowledgements": ACK_OUTSIDE,
-    "row without message": _possible(Found("rocketmq", "nobody-registered")),
+    "row without message": _possible(Found("rocketmq", "nobody-answers")),
     "message without row": _only_without("rocketmq", "end_validation", "half_topic"),
 }
 
@@ -243,9 +243,7 @@ PULSAR = {
         recorded="pulsar-4.2.4/4.2/fencing-stops-sends",
     ),
     "orphaned half message": _no_such(*OPEN_IS_ABORTED),
-    "hanging transaction": _possible(
-        Found("pulsar", "late-send"), Found("pulsar", "nobody-connects")
-    ),
+    "hanging transaction": _possible(Found("pulsar", "late-send")),
     "conflict of acknowledgements": _only_without("pulsar", "pending_ack_conflict"),
     "row without message": ROW_OUTSIDE,
     "message without row": ROW_OUTSIDE,

@@ -133,18 +133,21 @@ _HASTY = "'app=listener COMMIT_MESSAGE ROLLBACK_MESSAGE; send-in-transaction ord
 _LATER = "'app=listener UNKNOW COMMIT_MESSAGE; send-in-transaction orders-0 A'"
 _OTHER = "'other=send-in-transaction orders-0 B; end COMMIT_MESSAGE B commit_log_offset=0'"
 _ONCE = "rocketmq timeout_ms=0 persist_ms=0 check_max=1"
-_APP_DIES = Budget(kills=1, timers=1, killable=("app",), restartable=())
+#: long enough for the check to give up a half; the process may start again
+_APP_DIES = Budget(kills=1, timers=2, killable=("app",))
 
 _SAFEGUARDS = (
     without(
         "half_topic",
         Text(
-            "the message is read while its local transaction is still running",
-            "本地事务还在执行，消息就被读到",
+            "the message can be read before its local transaction is over, and the process dies: "
+            "its row never comes",
+            "本地事务还没结束，消息就能读到，而进程随后崩溃：它的行永远不会来",
         ),
         Text("dirty read (P1)", "脏读（P1）"),
-        f"rocketmq {ORDER}",
-        "message with row",
+        f"rocketmq {ORDER} claims=row_comes",
+        "row comes",
+        Budget(kills=1, killable=("app",)),
     ),
     without(
         "op_topic",
@@ -204,13 +207,13 @@ _SAFEGUARDS = (
     without(
         "any_producer",
         Text(
-            "the sender has died, and its twin, which could tell, is not asked",
-            "发送者已死，能回答的另一个进程却没有被询问",
+            "the sender is gone for good, and its twin, which could tell, is not asked",
+            "发送者再也不会回来，能回答的另一个进程却没有被询问",
         ),
         ORPHANED,
         f"rocketmq timeout_ms=0 persist_ms=0 {TWIN} early=on {ORDER} claims=can_be_asked",
         "can be asked",
-        _APP_DIES,
+        Budget(kills=1, timers=1, killable=("app",), restartable=()),
     ),
     without(
         "message_before_op",
@@ -226,12 +229,14 @@ _SAFEGUARDS = (
     without(
         "end_validation",
         Text(
-            "another group's producer commits a half that is not its own",
-            "别组的生产者提交了不属于自己的半消息",
+            "another group's producer commits the half of a process that has died: its row never "
+            "comes",
+            "别组的生产者提交了一个已崩溃进程的半消息：它的行永远不会来",
         ),
         Text("dirty read (P1)", "脏读（P1）"),
-        f"rocketmq producers=app:order-service,other:billing {ORDER} {_OTHER}",
-        "message with row",
+        f"rocketmq producers=app:order-service,other:billing {ORDER} {_OTHER} claims=row_comes",
+        "row comes",
+        Budget(kills=1, killable=("app",)),
     ),
     without(
         "half_before_execute",
@@ -326,15 +331,16 @@ _CLAIMS = (
         Budget(timers=2),
     ),
     Case(
-        "nobody-registered",
+        "nobody-answers",
         Text(
-            "no producer of the group is left: every check counts, and the half is parked unasked",
-            "组内没有生产者：每次回查都计数，没有问过任何人就转存",
+            "the only process of the group dies: every check counts, nobody answers, and the half "
+            "is parked",
+            "组内唯一的进程崩溃：每次回查都计数，没有人回答，半消息被转存",
         ),
         ORPHANED,
         f"{_ONCE} {ORDER} claims=row_delivered",
         "row delivered",
-        Budget(kills=1, timers=2, killable=("app",), restartable=()),
+        _APP_DIES,
     ),
     Case(
         "power-cut",

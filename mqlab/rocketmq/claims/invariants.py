@@ -17,7 +17,6 @@ from collections.abc import Callable, Hashable
 from ...kernel import Property, Words, World
 from ...kernel.claims import Claim, claims_by_key, list_properties
 from ...kernel.world import NodeState
-from ..broker.checking import CHECK
 from ..picture import words
 from ..picture.cluster import Cluster
 from ..picture.transactions import is_undecided
@@ -27,6 +26,7 @@ from .promises import (
     applied_or_kept,
     can_be_asked,
     has_end,
+    is_check_due,
     is_lost,
     look_at_applied,
     look_at_rows,
@@ -65,13 +65,11 @@ def no_half_lost(cluster: Cluster, world: World) -> bool:
 
 def ends(cluster: Cluster, world: World) -> bool:
     """Every half has ended or is parked, or the check that will see to it is due, as often as is
-    allowed. A search bounds how often timers fire, so a timer that is set counts as one that
-    will."""
-    broker = world.nodes[cluster.config.broker]
-    if not broker.up:
+    allowed."""
+    if not world.nodes[cluster.config.broker].up:
         return False
     seen = read_world(cluster, world)
-    due = any(timer == CHECK for _, timer, _ in broker.timers)
+    due = is_check_due(cluster, world)
     most = max(1, cluster.config.check_max)
     return all(
         has_end(seen, txn) or txn.parked or (due and txn.times <= most)
@@ -132,11 +130,22 @@ def reads_applied(cluster: Cluster, name: str, node: NodeState) -> Hashable:
 
 
 def reads_timers(cluster: Cluster, name: str, node: NodeState) -> Hashable:
-    """The same, whom the broker can ask, and what it will be woken for."""
+    """What a view is made of, and what the broker will be woken for."""
     if name != cluster.config.broker:
         return None
     timed = tuple(timer for _, timer, _ in node.timers)
-    return node.up, reads(cluster, name, node), timed, node.roles[0].producers if node.up else None
+    return node.up, reads(cluster, name, node), timed
+
+
+def reads_lives(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """Rows with what is being written, and who is up."""
+    return node.up, reads_rows(cluster, name, node)
+
+
+def reads_due(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """Rows with what is being written, and what the broker will be woken for."""
+    timed = tuple(timer for _, timer, _ in node.timers) if name == cluster.config.broker else None
+    return reads_rows(cluster, name, node), timed
 
 
 def _claim(
@@ -154,7 +163,7 @@ CLEAN_READ = _claim("clean read", words.CLEAN_READ, clean_read)
 NO_HALF_LOST = _claim("no half lost", words.NO_HALF_LOST, no_half_lost)
 #: shown as lights in every lesson's picture: they look at the database and at consumers
 LIT = (
-    _claim("row with message", words.ROW_WITH_MESSAGE, row_with_message, "always", reads_rows),
+    _claim("row with message", words.ROW_WITH_MESSAGE, row_with_message, "can_always", reads_rows),
     _claim("message with row", words.MESSAGE_WITH_ROW, message_with_row, "always", reads_rows),
     _claim("applied once", words.APPLIED_ONCE, applied_once, "always", look_at_applied),
 )
@@ -169,15 +178,18 @@ ALWAYS = (
     _claim("progress kept", words.PROGRESS_KEPT, progress_kept, "always", reads_progress),
     _claim("parked when spent", words.PARKED_WHEN_SPENT, parked_when_spent),
 )
-LIVE = (_claim("ends", words.ENDS, ends, "can_always", reads_timers),)
+LIVE = (
+    _claim("ends", words.ENDS, ends, "can_always", reads_timers),
+    _claim("row comes", words.ROW_COMES, message_with_row, "can_always", reads_rows),
+)
 UNKEPT = (
     _claim("delivered once", words.DELIVERED_ONCE, delivered_once),
     _claim("passed over", words.PASSED_OVER, passed_over),
     _claim("final", words.FINAL, final),
     _claim("parked or delivered", words.PARKED_OR_DELIVERED, parked_or_delivered),
     _claim("asks the living", words.ASKS_THE_LIVING, asks_the_living, "always", reads_living),
-    _claim("row delivered", words.ROW_DELIVERED, row_delivered, "always", reads_rows),
-    _claim("can be asked", words.CAN_BE_ASKED, can_be_asked, "can_always", reads_timers),
+    _claim("row delivered", words.ROW_DELIVERED, row_delivered, "can_always", reads_due),
+    _claim("can be asked", words.CAN_BE_ASKED, can_be_asked, "can_always", reads_lives),
 )
 SOMETIMES = (_claim("commits", words.COMMITS, commits, "sometimes"),)
 #: what a system line may name, by that name

@@ -38,13 +38,17 @@ ROW_WITH_MESSAGE = Words(
 MESSAGE_WITH_ROW = Words(
     "no message can be read whose row is not committed", "读不到行未提交的消息"
 )
+ROW_COMES = Words(
+    "each message that can be read has its row in the end", "能读到的消息最终都有它的行"
+)
 CLEAN_READ = Words("no undecided message lies where consumers read", "消费者读取的地方没有未决消息")
 NO_HALF_LOST = Words(
     "each half message is open, ended or parked", "每条半消息要么未决，要么已结束，要么已转存"
 )
 ENDS = Words("each half message can still end", "每条半消息都还能结束")
 CAN_BE_ASKED = Words(
-    "somebody can still be asked about each open half message", "每条未决的半消息都还有人可问"
+    "each committed row's message is delivered, or somebody can still be asked about its half",
+    "每个已提交的行，其消息已投递，或还有人可问它的半消息",
 )
 DELIVERED_ONCE = Words("no message is delivered twice", "没有消息被投递两次")
 PASSED_OVER = Words(

@@ -114,8 +114,8 @@ def settle(run: Run) -> None:
     ("name", "budget", "broken"),
     [
         ("right", Budget(timers=2), ""),
-        ("hasty", Budget(timers=2), "row with message"),
-        ("memory", Budget(timers=1), "row with message"),
+        ("hasty", Budget(kills=1, timers=2, killable=("app",)), "row with message"),
+        ("memory", Budget(kills=1, timers=1, killable=("app",)), "row with message"),
         ("catching", Budget(breaks=1), "row with message"),
     ],
 )
