@@ -77,7 +77,7 @@ def find_broken(system: PendingAckSystem, world: World) -> str:
         for sub in topic.subs.values():
             fresh = topic.begin_subscription(sub.name)
             assert isinstance(fresh, BuiltSubscription)
-            pending, _ = fresh.replay_log(sub.cursor, world.disk(topic.name))
+            pending, _ = fresh.replay_log(sub.cursor, world.disk(topic.name), topic.lac)
             if broken := getattr(pending, "broken", ""):
                 return str(broken)
     return ""
@@ -93,7 +93,7 @@ def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:
         if claim == "pending kept":
             topic = world.role(sub.partition)
             fresh = topic.begin_subscription(sub.name)
-            pending, _ = fresh.replay_log(sub.cursor, world.disk(topic.name))
+            pending, _ = fresh.replay_log(sub.cursor, world.disk(topic.name), topic.lac)
             return UNLIKE(held=_name(held), loaded=_name(getattr(pending, "held", held)))
     return TO_THE_END
 

@@ -82,7 +82,7 @@ class BuiltPendingAck(PendingAck):
         return self.put(held)
 
     def commit(
-        self, txn: TxnID, cursor: Cursor, batch_index_ack: bool
+        self, txn: TxnID, cursor: Cursor, batch_index_ack: bool, lac: int
     ) -> tuple[BuiltPendingAck, Cursor]:
         held, messages = check_two("commit", self.host.call("commit", self.held, str(txn)))
         return self.put(held), cursor.delete(messages)
@@ -107,7 +107,7 @@ class BuiltPendingAck(PendingAck):
 
 @dataclass(frozen=True, slots=True)
 class BuiltSubscription(Subscription):
-    def replay_log(self, cursor: Cursor, disk: Disk) -> tuple[PendingAck, Cursor]:
+    def replay_log(self, cursor: Cursor, disk: Disk, lac: int) -> tuple[PendingAck, Cursor]:
         log = disk.log(self.log)
         if log.end == 0:
             return self.pending, cursor
