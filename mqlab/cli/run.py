@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from ..kernel import escape_unseen
-from ..kernel.text import Lang
+from ..kernel.text import Lang, shorten
 from ..places import SCENARIOS
 from ..registry import SYSTEMS
 from ..scenario import Golden, load, rewrite
@@ -86,7 +86,8 @@ def scenario_files(names: list[str]) -> list[Path]:
     paths: list[Path] = []
     for name in names:
         path = Path(name)
-        paths += sorted(path.rglob("*.scn")) if path.is_dir() else [find_file(name)]
+        inside = sorted(file for file in path.rglob("*.scn") if file.is_file())
+        paths += inside if path.is_dir() else [find_file(name)]
     if not paths:
         raise UserError(f"no .scn file in {', '.join(names)}")
     return paths
@@ -98,10 +99,17 @@ def find_file(name: str) -> Path:
     for path in (Path(name), SCENARIOS / f"{name}.scn"):
         if path.is_file():
             return path
-    names = [p.relative_to(SCENARIOS).with_suffix("").as_posix() for p in SCENARIOS.rglob("*.scn")]
-    near = get_close_matches(name, names, 3, 0.5)
-    hint = f", such as {', '.join(near)}" if near else ""
-    raise UserError(f"no file {name}: give {NAMED}{hint}")
+    stories = sorted(SCENARIOS.rglob("*.scn"))
+    names = {p.relative_to(SCENARIOS).with_suffix("").as_posix(): p.stem for p in stories}
+    wanted = name.removesuffix(".scn")
+    near = get_close_matches(wanted, names, 1) or [
+        whole
+        for stem in get_close_matches(Path(wanted).name, [*names.values()], 1)
+        for whole, short in names.items()
+        if short == stem
+    ]
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise UserError(f"no file {shorten(name, 100)}: give {NAMED}{hint}")
 
 
 def open_scenario(path: Path) -> Golden:
@@ -111,3 +119,5 @@ def open_scenario(path: Path) -> Golden:
         raise UserError(f"{path} is not text (UTF-8): give a .scn file") from error
     except ScenarioError as error:
         raise UserError(f"{path}: {error}") from error
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error

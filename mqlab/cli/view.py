@@ -50,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
 def read_trace(path: Path) -> Trace:
     try:
         return Trace.load(path)
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise UserError(
             f"{path} is no trace: {error}; give a file that `mqlab view -o run.json` has written"

@@ -319,13 +319,11 @@ def _given(system: System, world: World, name: str, text: str) -> Moved:
     }
     if name not in apps:
         raise ValueError(say_unknown("client", name, apps, " that takes calls"))
-    node = world.nodes[name]
-    if not node.up:
-        raise ValueError(f"{name} is dead; restart {name}, and then let it run more calls")
     program = (*apps[name].program, *read_calls(system, text))  # type: ignore[misc]
     check_calls(len(program))
     app = replace(apps[name], program=program)
-    world = replace(world, nodes=world.nodes.set(name, replace(node, app=app)))
+    node = replace(world.nodes[name], app=app)
+    world = replace(world, nodes=world.nodes.set(name, node))
     return Moved(world, name, name, None, None, what="given")
 
 

@@ -72,6 +72,7 @@ class _Driver:
         self.seen: Counter[tuple[str, str, str, bool]] = Counter()
         self.emitted: Counter[tuple[str, str]] = Counter()
         self.vain: list[str] = []
+        self.unmade: list[Line] = []  # whose calls wait for a restart
         self.cut: list[frozenset[str]] = []
         self._notice(self.run.world)
 
@@ -104,6 +105,8 @@ class _Driver:
                 return
             case "run":
                 self._do(Choice("run", line.words[0], line.words[1]))
+                if not self.run.world.nodes[line.words[0]].up:
+                    self.unmade.append(line)
             case "release":
                 self._release(line)
             case "kill" | "power-cut" if not line.kind:
@@ -111,6 +114,7 @@ class _Driver:
                 self._do(Choice(how, line.words[0], answers=line.answers))
             case "restart":
                 restart = parse(f"restart {' '.join(line.words)}")
+                self.unmade = [run for run in self.unmade if run.words[0] != restart.a]
                 self._do(restart if restart.stop >= 0 else self._stopped(restart))
             case "break" | "fire":
                 self._do(Choice(line.command, line.words[0], " ".join(line.words[1:])))
@@ -143,6 +147,9 @@ class _Driver:
         """The armed lines whose message or step never came, and what came instead; also of messages
         that were released before they came."""
         yield from self.vain
+        for line in self.unmade:
+            node = line.words[0]
+            yield f"line {line.number} waits in vain: {node} is dead; restart {node}"
         yield from filter(None, map(self._in_vain, self.armed))
 
     def _in_vain(self, line: Line) -> str:

@@ -103,10 +103,13 @@ class KafkaSystem(System):
             )
         if self.release not in ("4.2", "4.3"):
             raise ValueError(f"release={self.release}: expected 4.2 or 4.3")
-        if not 1 <= self.min_isr <= self.replicas <= self.most_replicas:
+        if not 1 <= self.replicas <= self.most_replicas:
+            several = "" if self.most_replicas > 1 else "; for several take `system kafka`"
+            expected = "1" if self.most_replicas == 1 else f"1 to {self.most_replicas}"
+            raise ValueError(f"replicas={self.replicas}: expected {expected}{several}")
+        if not 1 <= self.min_isr <= self.replicas:
             raise ValueError(
-                f"replicas={self.replicas} min_isr={self.min_isr}: expected 1 to "
-                f"{self.most_replicas} replicas, and no more of them in sync than there are"
+                f"min_isr={self.min_isr}: expected 1 to {self.replicas}, as many as there are"
             )
         if self.topic_replicas and not self.min_isr <= self.topic_replicas <= self.replicas:
             raise ValueError(

@@ -14,7 +14,7 @@ from ...explore import Counterexample, Search
 from ...kernel import Play, Snapshot, Text, Trace, Words
 from ..check import Hinted
 from ..verdict import NOT_WRITTEN, Verdict
-from .host import UNREAD, BuildError
+from .host import BuildError, read_file
 from .trial import Trial
 from .whats import COORDINATOR, What, find_what
 
@@ -67,10 +67,7 @@ class Card(Verdict):
 
 def check_file(path: Path, sitting: int = 1) -> Card:
     """Judge what a file holds. BuildError where it cannot be read or loaded."""
-    try:
-        return check_source(path.read_text("utf-8"), sitting)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BuildError(str(UNREAD(path=path))) from error
+    return check_source(read_file(path), sitting)
 
 
 def check_source(

@@ -18,6 +18,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Self
 
 from ...kafka.config import KafkaConfig, txn_log, txn_logs
@@ -111,6 +112,17 @@ FOREIGN = Words(
 
 class BuildError(Exception):
     """A file that cannot be checked; the message says why, and what to do."""
+
+
+def read_file(path: Path) -> str:
+    """What stands in a learner's file. BuildError where it cannot be read, and for what is no file:
+    a pipe may never end."""
+    try:
+        if path.is_file():
+            return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BuildError(str(UNREAD(path=path))) from error
+    raise BuildError(str(UNREAD(path=path)))
 
 
 class Broken(Exception):

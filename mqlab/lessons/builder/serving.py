@@ -38,7 +38,7 @@ from ...kafka.messages import (
 from ...kernel import Disk, Effects, Event, Map, Reply, Request, escape_unseen, replace
 from ...kernel.disk import MemoryDisk, MemoryLog
 from .api import entries_of
-from .host import ANSWERS, UNREAD, BuildError, Host, Hosted
+from .host import ANSWERS, Host, Hosted, read_file
 from .speech import pack
 
 log = logging.getLogger("mqlab.serve")
@@ -48,11 +48,7 @@ Recover = Callable[[KafkaConfig, Disk, int], tuple[Hosted, Effects]]
 
 def read_coordinator(path: Path) -> Recover:
     """How a server starts the coordinator in a file. BuildError where it is none."""
-    try:
-        source = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BuildError(str(UNREAD(path=path))) from error
-    return ServedHost(source).recover
+    return ServedHost(read_file(path)).recover
 
 
 class ServedHost(Host):
