@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Annotated, Any
 
 from ...explore import Budget
 from ...kafka import KafkaSystem
@@ -23,6 +23,7 @@ from ...kafka.picture.view import read_world
 from ...kafka.replication import Replica, ReplicaConfig
 from ...kafka.states import PREPARED
 from ...kernel import NodeSpec, Property, Text, Words, World
+from ...kernel.options import FREE
 from ...kernel.outcome import FAILED, Outcome
 from ...kernel.world import NodeState
 from ...registry import system
@@ -52,7 +53,7 @@ class BuildSystem(KafkaSystem):
     """Kafka whose coordinator starts with the function in `rules`. `dropped`: claims that are not
     asked yet. A world in which the code has broken has the light `runs` red."""
 
-    dropped: tuple[str, ...] = ()
+    dropped: Annotated[tuple[str, ...], FREE] = ()
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         start = partial(dict(self.rules)[TC], self.config)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Annotated, Any
 
 from ....explore import Budget
 from ....kernel import NodeSpec, Property, Text, Words, World
+from ....kernel.options import FREE
 from ....kernel.world import NodeState
 from ....registry import system
 from ....rocketmq import RocketMQSystem
@@ -37,7 +38,7 @@ class CheckRoundSystem(RocketMQSystem):
     """RocketMQ whose broker starts with the function in `rules`. `dropped`: claims that are not
     asked. A world in which the code has broken has the light `runs` red."""
 
-    dropped: tuple[str, ...] = ()
+    dropped: Annotated[tuple[str, ...], FREE] = ()
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         start = partial(dict(self.rules)["round"], self.config)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Annotated, Any
 
 from ....explore import Budget
 from ....kernel import Map, NodeSpec, Property, Text, Words, World
-from ....kernel.options import Rules
+from ....kernel.options import FREE, Rules
 from ....kernel.world import NodeState
 from ....pulsar import PulsarSystem
 from ....pulsar.claims.invariants import reads_topics
@@ -38,7 +38,7 @@ class PendingAckSystem(PulsarSystem):
     asked. A world in which the code has broken has the light `runs` red."""
 
     rules: Rules = ()
-    dropped: tuple[str, ...] = ()
+    dropped: Annotated[tuple[str, ...], FREE] = ()
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         start = partial(dict(self.rules)["pending"], self.config)
