@@ -333,7 +333,17 @@ class Place(dict[int, Group]):
             change.put(pair, change.link(pair).break_connection())
             after = hear_break(node, self.roles[pair[0]], pair)
             number = self._moves.number(Choice("break", *pair))
-            group.add(number, spent + change.total(self.field, self.field.worth(after)))
+            hearers = self._other_end(pair, change)
+            added = spent + change.total(self.field, self.field.worth(after))
+            group.add(number, added, hearers)
+
+    def _other_end(self, pair: Pair, change: Change) -> tuple[Hearers, ...]:
+        """Who hears of a break besides, where one connection serves both ways."""
+        back = (pair[1], pair[0])
+        if not self._moves.system.both_ways or not change.link(back).open:
+            return ()
+        change.put(back, change.link(back).break_connection())
+        return (self.hearer(self._fields.homes[pair[1]][0]),)
 
     def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
         """A start from the disk; it may be stopped again after some of its effects. Nobody

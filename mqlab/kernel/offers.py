@@ -161,6 +161,8 @@ def list_options(system: System, world: World, flights: Flights) -> tuple[Option
             continue
         faults += _stopping(name, list_answered(system, world, name))
         for a, b in node.conns:
+            if system.both_ways and any((f.ends == (b, a)) for f in faults):
+                continue  # the same connection
             broken = BREAK(b=b)
             faults.append(Option(f"break {a} {b}", broken, "break", name, ends=(a, b)))
     return (*steps, *faults)

@@ -74,7 +74,8 @@ class System:
     are the options of their system line (see `options.py`).
 
     `network`: "tcp" (connections: in order, nothing lost inside one) or "set" (messages
-    are never consumed; only for the two-phase-commit oracle). `retrying`: the first words
+    are never consumed; only for the two-phase-commit oracle). `both_ways`: what two nodes ask of
+    each other goes over one connection, so both hear that it broke. `retrying`: the first words
     of the names of timers that only ask again, as "retry" of `retry o-0`. `judged_between_steps`:
     lights are judged when a step is over, as a search does, and not after each of its effects: for
     a role that knows how far a step will have come before it has done it. `orderable`: the pieces of each step
@@ -83,6 +84,7 @@ class System:
 
     name = ""
     network = "tcp"
+    both_ways: ClassVar[bool] = False
     retrying: ClassVar[tuple[str, ...]] = ()
     judged_between_steps: ClassVar[bool] = False
     orderable: ClassVar[Mapping[str, tuple[str, ...]]] = {}

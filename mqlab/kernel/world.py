@@ -199,7 +199,7 @@ class Moved(NamedTuple):
     role: str
     event: Event | None
     stage: Stage | None
-    what: str = "step"  # step | stop | power | recover | break
+    what: str = "step"  # step | stop | power | recover | break | heard (by the other end)
     late: bool = False
     done: int = 0  # of a stop inside a step: effects done,
     planned: tuple[Effect, ...] = ()  # and the effects the whole step would have had
@@ -300,13 +300,13 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
         case "restart":
             return _restart(system, world, choice, at_ms)
         case "break":
-            return [_break(system, world, choice.a, choice.b, at_ms)]
+            return _break_both(system, world, choice.a, choice.b, at_ms)
         case "run":
             return [_given(system, world, choice.a, choice.b)]
         case "lose":
             wire = ("q", choice.a, choice.b, current(system, world, choice.a, choice.b))
             _, world = _take(system, world, wire, 0)
-            return [_break(system, world, choice.a, choice.b, at_ms)]
+            return _break_both(system, world, choice.a, choice.b, at_ms)
     return _step(system, world, choice, at_ms)
 
 
@@ -441,6 +441,15 @@ def _break(
     node = hear_break(world.nodes[name], role, (client, server), at_ms, answers)
     world = World(world.nodes.set(name, node), wires)
     return Moved(world, name, client, ConnectionLost(server, at_ms), None, what="break")
+
+
+def _break_both(system: System, world: World, a: str, b: str, at_ms: int) -> list[Moved]:
+    """The connection breaks at the end of `a`, and where it serves both ways at the end of `b`."""
+    moved = _break(system, world, a, b, at_ms)
+    other = world.nodes[homes(system)[b][0]]
+    if not (system.both_ways and other.up and (b, a) in other.conns):
+        return [moved]
+    return [moved, _break(system, moved.world, b, a, at_ms)._replace(what="heard")]
 
 
 def _find_node(world: World, name: str) -> NodeState:

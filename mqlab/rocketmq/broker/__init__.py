@@ -47,7 +47,7 @@ from ...kernel import (
 )
 from ..check.ops import OP_BATCH, Pending, write_batch
 from ..config import RocketMQConfig
-from ..group.members import Members
+from ..group.members import Members, Met, close
 from ..group.messages import (
     ConsumerSendMsgBack,
     PullMessage,
@@ -80,7 +80,7 @@ class Broker:
     `ops_since`: from when the passes that record them are counted, in ms; 0 before the first end.
     `producers`, `consumers`: who is connected. `copied`: where the slave's copy ends, None while
     it is not connected; `waiting`: answers that wait for it, or for the disk.
-    `timed`: what waits for which second."""
+    `timed`: what waits for which second; `met`: by which connections clients have come."""
 
     config: RocketMQConfig
     offsets: Offsets = Offsets()
@@ -92,6 +92,7 @@ class Broker:
     copied: int | None = None
     waiting: tuple[Waiting, ...] = ()
     timed: Timed = Timed()
+    met: Met = Met()
 
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         new, effects = self._handle_event(event, disk)
@@ -118,10 +119,8 @@ class Broker:
                 return self._handle_timer(timer, disk, at_ms)
             case Appended(end=end):
                 return safety.flush_now(self, end)
-            case ConnectionLost(peer=peer) if peer == self.config.slave:
-                return safety.lose_slave(self), ()
             case ConnectionLost(peer=peer):
-                return groups.forget_client(self, peer), ()
+                return self._lose_client(peer), ()
         # What was asked of a client is one-way; nothing else comes here.
         return self, ()
 
@@ -148,6 +147,15 @@ class Broker:
             case HaReport():
                 return safety.take_report(self, body, caller, disk)
         return groups.handle_request(self, body, caller)
+
+    def _lose_client(self, client: str) -> Broker:
+        met, is_gone = close(self.met, client)
+        new = replace(self, met=met)
+        if not is_gone:
+            return new
+        if client == self.config.slave:
+            return safety.lose_slave(new)
+        return groups.forget_client(new, client)
 
     def _handle_timer(self, timer: str, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
         if timer == checking.CHECK:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel import Caller, Effects, Reply, Send, replace
 from ..errors import ResponseCode
-from ..group.members import join_group, leave_groups
+from ..group.members import join_group, leave_groups, meet
 from ..group.messages import GetConsumerListByGroup, GetConsumerListByGroupResponse
 from ..messages import Heartbeat, HeartbeatResponse
 
@@ -35,12 +35,15 @@ def handle_request(broker: Broker, body: Any, caller: Caller) -> Result:
 def register(broker: Broker, beat: Heartbeat, caller: Caller) -> Result:
     """A client says which groups it belongs to. The answer opens the broker's own direction of
     the connection."""
+    met = meet(broker.met, caller)
+    if met is None:
+        return broker, ()
     producers, consumers = broker.producers, broker.consumers
     for group in beat.producers:
         producers = producers.register(group, caller.name)
     for group in beat.consumers:
         consumers = join_group(consumers, group, caller.name)
-    new = replace(broker, producers=producers, consumers=consumers)
+    new = replace(broker, producers=producers, consumers=consumers, met=met)
     return new, (Send(caller.name, HeartbeatResponse()),)
 
 

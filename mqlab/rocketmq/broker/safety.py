@@ -35,6 +35,7 @@ from ...kernel import (
     replace,
 )
 from ..errors import ResponseCode
+from ..group.members import meet
 from ..log import COMMIT_LOG, Stored
 from ..messages import HaReport, HaTransfer, SendMessageResponse
 from ..states import SendStatus
@@ -90,11 +91,14 @@ def flush_now(broker: Broker, end: int) -> Result:
 
 
 def take_report(broker: Broker, report: HaReport, caller: Caller, disk: Disk) -> Result:
-    """The slave says how far its copy goes. The first report is how it connects: it is sent what
-    it does not have yet."""
+    """The slave says how far its copy goes. The first report of a connection is how it connects:
+    it is sent what it does not have yet."""
+    known, met = broker.met.get(caller.name), meet(broker.met, caller)
+    if met is None:
+        return broker, ()
     waiting = tuple(replace(w, copy=False) if w.offset < report.end else w for w in broker.waiting)
-    new, replies = _answer_ready(replace(broker, waiting=waiting, copied=report.end))
-    if broker.copied is not None:
+    new, replies = _answer_ready(replace(broker, waiting=waiting, copied=report.end, met=met))
+    if broker.copied is not None and met.get(caller.name) == known:
         return new, replies
     missing = tuple(disk.log(COMMIT_LOG).read(report.end))
     return new, (*replies, Send(caller.name, HaTransfer(missing)))

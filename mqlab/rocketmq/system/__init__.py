@@ -100,6 +100,7 @@ class RocketMQSystem(System):
     retrying = ("heartbeat",)
     judged_between_steps = True
     orderable: ClassVar = {"end_transaction": ("message", "op")}
+    both_ways = True
 
     def __post_init__(self) -> None:
         for name, words in WORDS.items():

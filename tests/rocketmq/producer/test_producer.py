@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.kernel import Call, MemoryDisk, Response, Return, Send
+from mqlab.kernel import (
+    Call,
+    Caller,
+    ConnectionLost,
+    MemoryDisk,
+    Request,
+    Response,
+    Return,
+    Send,
+)
+from mqlab.kernel.offers import list_options
+from mqlab.rocketmq.broker import Broker
 from mqlab.rocketmq.messages import (
     EndTransaction,
     Heartbeat,
@@ -254,3 +265,71 @@ fire broker check
 run app: resume 2, resume 99""")
     assert results(run)[-2:] == ["ok", "failed SYSTEM_ERROR"]
     assert queue(run, DISCARD) == ["o1 (1)"] and queue(run, HALF) == ["o1", "o1 (1)", "o1"]
+
+
+# -- one connection, both ways -----------------------------------------------------------
+
+LOST = """system rocketmq timeout_ms=1000
+run app: listener UNKNOW COMMIT_MESSAGE
+run app: send-in-transaction orders-0 o1
+at 30000
+{fault}
+fire broker check
+at 60000
+fire app heartbeat
+fire broker check
+at 65000"""
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["lose broker→app CheckTransactionState", "break broker app", "break app broker"],
+)
+def test_a_connection_that_breaks_is_broken_at_both_ends(fault):
+    """The broker forgets the producer, and the next heartbeat makes it known again."""
+    broken = drive(LOST.format(fault=fault).partition("at 60000")[0])
+    assert "order-service" not in broken.world.role("broker").producers.groups
+    assert not broken.world.role("app").registered
+    run = drive(LOST.format(fault=fault))
+    assert dict(run.world.role("broker").producers.groups.items()) == {"order-service": ("app",)}
+    assert [s.message.words for s in in_queue(run.world.disk("broker"), "orders-0")] == ["o1"]
+
+
+def test_one_connection_can_be_broken_once():
+    run = drive("\n".join(LOST.splitlines()[:3]))
+    breaks = [o for o in list_options(run.system, run.world, {}) if o.kind == "break"]
+    assert [set(option.ends) for option in breaks] == [{"app", "broker"}]
+
+
+def test_the_news_of_a_close_is_about_the_connection_that_closed():
+    """Whether it is heard before or after what comes by the next one."""
+    broker = Broker(make_config())
+
+    def beat(broker, conn):
+        return broker.step(Request(Caller("app", conn), Heartbeat(("g",)), 0), MemoryDisk())[0]
+
+    def close(broker):
+        return broker.step(ConnectionLost("app", 0), MemoryDisk())[0]
+
+    def known(broker):
+        return "g" in broker.producers.groups
+
+    assert known(beat(close(beat(broker, 3)), 4))
+    assert known(close(beat(beat(broker, 3), 4))), "the news is about 3"
+    assert not known(close(close(beat(beat(broker, 3), 4))))
+    assert not known(beat(close(beat(broker, 3)), 3)), "a heartbeat by what has closed"
+    assert known(close(beat(beat(beat(broker, 3), 4), 3))), "one that comes late"
+
+
+def test_a_slave_whose_connection_broke_copies_again():
+    run = drive("""system rocketmq slave=on
+run app: send orders-0 a
+break broker slave
+run app: send orders-0 b""")
+    copied = [s.message.words for s in in_queue(run.world.disk("slave"), "orders-0")]
+    assert copied == ["a", "b"]
+    lost = drive("""system rocketmq slave=on
+lose broker→slave HaTransfer#2
+run app: send orders-0 a, send orders-0 b""")
+    copied = [s.message.words for s in in_queue(lost.world.disk("slave"), "orders-0")]
+    assert copied == ["a", "b"]

@@ -170,6 +170,8 @@ class Front(Quiet):
 
     def _forget(self, client: str, event: ConnectionLost, disk: Disk) -> Result:
         new, effects = self.ask_broker(event, disk)
+        met = new.broker.met.remove(client)  # nobody comes by this name again
+        new = replace(new, broker=replace(new.broker, met=met))
         new, ended = pulling.forget_client(pushing.forget_unsent(new, client), client)
         clients, notices = new.clients.forget(client)
         return replace(new, clients=clients), (*effects, *ended, *notices)
