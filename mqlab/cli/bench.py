@@ -108,7 +108,11 @@ def _server(others: dict[str, str]) -> Figures:
         other = others.get(name, "")
         figures = load(f"mqlab.serve.{name}.bench:FIGURES")
         with load(f"mqlab.serve.{name}:serve")() as broker:
-            measurements = measure_in_turns(figures, broker.address, *filter(None, [other]))
+            try:
+                measurements = measure_in_turns(figures, broker.address, *filter(None, [other]))
+            except (OSError, ValueError) as error:
+                where = f"--{name} {other}" if other else f"mqlab serve {name}"
+                raise UserError(f"{where}: {error}") from error
         for figure, values in measurements.items():
             for who, value in zip((f"mqlab serve {name}", other), values, strict=False):
                 yield f"{who}, {figure}", f"{value:,.0f}"

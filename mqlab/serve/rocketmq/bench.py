@@ -18,6 +18,7 @@ from ...rocketmq.remoting import (
     ResponseCode,
     cut_frame,
     decode_command,
+    decode_json,
     encode_command,
     encode_properties,
     read_msg_id,
@@ -34,21 +35,35 @@ class Sender(RawConnection):
     def __init__(self, address: str) -> None:
         super().__init__(address, cut_frame)
         self._numbers = itertools.count(1)
+        self._last = 0
         self.topic = f"bench-{uuid.uuid4().hex[:8]}"
 
     def send(
         self, code: int, fields: dict[str, str], body: bytes = b"", oneway: bool = False
     ) -> None:
         flag = Flag.ONEWAY if oneway else 0
-        command = RemotingCommand(code, fields, body, next(self._numbers), flag)
+        self._last = next(self._numbers)
+        command = RemotingCommand(code, fields, body, self._last, flag)
         self.socket.sendall(encode_command(command))
 
     def hear(self) -> RemotingCommand:
         """The next answer. Raises ConnectionError where the server has gone, or refuses."""
         answer = decode_command(self.read_frame())
+        if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            raise ConnectionError(f"this is a name server; {self.find_broker()}")
         if answer.code != ResponseCode.SUCCESS:
             raise ConnectionError(f"refused: {answer.remark}")
         return answer
+
+    def find_broker(self) -> str:
+        """Where the name server behind this connection knows a broker."""
+        self.send(RequestCode.GET_BROKER_CLUSTER_INFO, {})
+        number = self._last
+        while (answer := decode_command(self.read_frame())).opaque != number:
+            pass  # the refusal of a message that was under way
+        table = decode_json(answer.body)["brokerAddrTable"]
+        named = ", ".join(broker["brokerAddrs"]["0"] for broker in table.values())
+        return f"name its broker, which is at {named}" if named else "it knows no broker yet"
 
     def send_message(self, properties: dict[str, str]) -> None:
         fields = {

@@ -47,7 +47,7 @@ class RocketMQOptions:
         if interval_ms is None:
             interval_ms = INTERVAL_MS[self.release]
         given = {
-            "--check-max": (self.check_max, 1),
+            "--check-max": (self.check_max, 0),  # also of 0 a half is asked about once
             "--check-interval": (interval_ms, 1),
             "--transaction-timeout": (self.timeout_ms, 0),
             "--op-batch-interval": (self.op_batch_ms, 1),

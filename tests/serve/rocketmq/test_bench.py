@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+
 import pytest
 
+from mqlab.rocketmq.remoting import (
+    RequestCode,
+    ResponseCode,
+    answer_to,
+    cut_frame,
+    decode_command,
+    encode_command,
+)
 from mqlab.serve import RunningBroker
 from mqlab.serve.bench import measure_cold_start, measure_in_turns
 from mqlab.serve.rocketmq import bench, serve
 from mqlab.serve.rocketmq.bench import Sender, messages_per_second, transactions_per_second
-from tests.serve.rocketmq.raw import Raw
+from tests.serve.rocketmq.raw import SUCCESS, Raw
 
 
 def test_what_is_measured_has_happened(
@@ -27,6 +38,30 @@ def test_what_is_measured_has_happened(
     with Raw(broker.address) as client:
         assert len(client.read(senders[0].topic)) > 0
         assert len(client.read(senders[1].topic)) == 300
+
+
+def test_a_name_server_says_where_its_broker_is() -> None:
+    """As a real one of 5.5.0 answers: it knows no message, and where a broker is."""
+    known = b'{"brokerAddrTable":{"broker-a":{"brokerAddrs":{0:"10.0.0.1:10911"}}}}'
+
+    def answer(one: socket.socket) -> None:
+        buffer = bytearray()
+        while data := one.recv(1 << 16):
+            buffer += data
+            while (frame := cut_frame(buffer)) is not None:
+                asked = decode_command(frame)
+                ours = asked.code == RequestCode.GET_BROKER_CLUSTER_INFO
+                code = SUCCESS if ours else ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+                said = answer_to(asked, code, body=known if ours else b"")
+                one.sendall(encode_command(said))
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        for measure in (transactions_per_second, messages_per_second):
+            thread = threading.Thread(target=lambda: answer(server.accept()[0]), daemon=True)
+            thread.start()
+            with pytest.raises(ConnectionError, match=r"a name server; .* at 10\.0\.0\.1:10911"):
+                measure(address)
 
 
 def test_servers_take_turns() -> None:

@@ -87,6 +87,18 @@ def test_a_timer_comes_when_whoever_started_the_broker_says_so() -> None:
             broker.fire("broker", "check")
 
 
+def test_a_limit_of_no_checks_lets_one_happen() -> None:
+    """As 4.9.7 and 5.5.0 do (recording check-limit-of-one)."""
+    with serve(check_interval_ms=50, timeout_ms=1, op_batch_ms=1, check_max=0) as broker:
+        with Raw(broker.address) as client:
+            client.beat("c1", ("shop",))
+            client.half("orders", b"paid", "shop", "k9")
+            client.wait_for_checks(1)
+            while not client.read(DISCARD_TOPIC):
+                pass
+            assert len(client.checks) == 1
+
+
 def test_who_has_left_the_group_is_not_asked(client: Raw, topic: str, group: str) -> None:
     client.beat("c1", (group, f"{group}-other"))
     client.ask(RequestCode.UNREGISTER_CLIENT, clientID="c1", producerGroup=group)
