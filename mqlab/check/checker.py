@@ -4,6 +4,11 @@ Each message has a value of its own, so one pass notes who sent it, in which tra
 it was read; all anomalies are then questions about these notes. Time and memory grow with the
 number of lines.
 
+Who drains a partition has read it from its first offset to its end. So what is there at last is
+what the last one to drain it was given: a message that somebody had read before may have been lost
+since. Of a process that drains and has no `assign` the history does not say what it was given; then
+whatever anybody was given counts as there.
+
 What is *definite*: an abort that was confirmed, a transaction that nobody asked to commit, a commit
 that was confirmed. What is *indefinite*: a commit that was asked for and not answered. Its
 transaction may be there or not, but not in part.
@@ -104,9 +109,14 @@ class Notes:
         self.divergent: list[tuple[Read, Read]] = []
         self.steps_back: list[tuple[Read, Read]] = []
         self.drained: dict[Partition, Drained] = {}
+        self.at_last: dict[Partition, dict[str, Read]] = {}  # what the last to drain it was given
+        self.cut_off: dict[Partition, tuple[Read, Drained]] = {}
         self.isolations: set[str] = set()
         self.counts: Counter[str] = Counter()
         self._last: dict[tuple[str, str, int], Read] = {}
+        self._given: dict[tuple[str, str, int], dict[str, Read]] = {}
+        self._furthest: dict[Partition, Read] = {}
+        self._readers: set[str] = set()
         for event in history:
             self.counts[event.name] += 1
             self._note(event)
@@ -129,13 +139,22 @@ class Notes:
                     txn.end = event
             case Ended(txn=name):
                 self.txn(name).ended = event
-            case Drained(topic=topic, partition=partition):
+            case Drained(process=process, topic=topic, partition=partition):
                 self.drained[topic, partition] = event
+                self.at_last.pop((topic, partition), None)
+                if process in self._readers:
+                    given = self._given.setdefault((process, topic, partition), {})
+                    self.at_last[topic, partition] = given
+                furthest = self._furthest.get((topic, partition))
+                if furthest is not None and furthest.offset >= event.end:
+                    self.cut_off.setdefault((topic, partition), (furthest, event))
             case Assign(process=process, isolation=isolation):
                 self.isolations.add(isolation)
+                self._readers.add(process)
                 old = [key for key in self._last if key[0] == process]
                 for key in old:
                     del self._last[key]
+                    self._given[key] = {}
             case Read():
                 self._note_read(event)
 
@@ -145,6 +164,10 @@ class Notes:
         if before is not None and read.offset <= before.offset:
             self.steps_back.append((before, read))
         self._last[reader] = read
+        self._given.setdefault(reader, {})[read.value] = read
+        furthest = self._furthest.setdefault(reader[1:], read)
+        if furthest.offset < read.offset:
+            self._furthest[reader[1:]] = read
         place = (read.topic, read.partition, read.offset)
         known = self.places.setdefault(place, read)
         if known.value != read.value:
@@ -158,6 +181,7 @@ def check(history: Iterable[Event], allowed: Collection[str] = ()) -> Report:
     system does not promise to exclude, which are not judged."""
     notes = Notes(history)
     findings = (
+        *_find_cut_off(notes),
         *_find_lost_or_torn(notes),
         *_find_read_too_early(notes),
         *_find_duplicates(notes),
@@ -185,18 +209,40 @@ def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
     for txn in notes.txns.values():
         if txn.outcome not in (COMMITTED, "unknown") or not _drained_after(notes, txn):
             continue
-        there = [send for send in txn.sends if send.value in notes.reads]
-        missing = [send for send in txn.sends if send.value not in notes.reads]
+        there = [send for send in txn.sends if _find_last_read(notes, send)]
+        missing = [send for send in txn.sends if not _find_last_read(notes, send)]
+        once = [read for send in missing for read in notes.reads.get(send.value, ())[:1]]
         if missing and there:
             sentence = (
                 f"{txn.name} ({txn.outcome}): {len(missing)} of {len(txn.sends)} messages are "
                 f"missing, {missing[0].value} first"
             )
-            shown = (notes.reads[there[0].value][0], missing[0])
+            shown = (_find_last_read(notes, there[0]), missing[0])
             yield Finding(TORN, sentence, _lines(*shown, txn.end, txn.ended))
-        elif missing and txn.outcome == COMMITTED:
-            sentence = f"{txn.name} was committed, and none of its messages is there"
-            yield Finding(LOST, sentence, _lines(missing[0], txn.end, txn.ended))
+        elif missing and (once or txn.outcome == COMMITTED):
+            was = "committed" if txn.outcome == COMMITTED else "read"
+            sentence = f"{txn.name} was {was}, and none of its messages is there"
+            if once and txn.outcome == COMMITTED:
+                sentence += f" any more; {once[0].value} had been read"
+            yield Finding(LOST, sentence, _lines(missing[0], txn.end, txn.ended, *once[:1]))
+
+
+def _find_last_read(notes: Notes, send: Send) -> Read | None:
+    """By the one who drained its partition last; None where it was not there any more."""
+    given = notes.at_last.get((send.topic, send.partition))
+    if given is not None:
+        return given.get(send.value)
+    return next(iter(notes.reads.get(send.value, ())), None)
+
+
+def _find_cut_off(notes: Notes) -> Iterator[Finding]:
+    """An end of a log only moves forward."""
+    for (topic, partition), (read, drained) in notes.cut_off.items():
+        sentence = (
+            f"{topic}-{partition} ends before offset {read.offset}, which was read: its end is "
+            f"{drained.end}"
+        )
+        yield Finding(LOST, sentence, (read, drained))
 
 
 def _find_read_too_early(notes: Notes) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import socket
+import sys
 import tempfile
 import time
 import uuid
@@ -58,7 +59,8 @@ def _add_history(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: nothing found; 1: anomalies; 2 (UserError): it could not be done, or not to the end."""
+    """0: nothing found; 1: anomalies; 2 (UserError): it could not be done, or not to the end, and
+    nothing was found so far."""
     if args.what == "history":
         return print_report(check_file(args.file))
     return run_kafka(args) if args.what == "kafka" else run_java(args)
@@ -105,9 +107,17 @@ def run_kafka(args: argparse.Namespace) -> int:
         raise UserError(denied or f"the writers could not write: {last}")
     status = print_report(report)
     if not drained:
-        why = denied or "the cluster stopped answering before everything was read"
-        raise UserError(f"{why}; the lines above are what the history tells so far")
+        why = denied or "not everything could be read to the end, the cluster did not answer"
+        _end_early(why, status)
     return status
+
+
+def _end_early(why: str, status: int) -> None:
+    """UserError, but where something was found all the same: then that decides the exit code."""
+    why = f"{why}; the lines above are what the history tells so far"
+    if not status:
+        raise UserError(why)
+    print(f"mqlab: {why}", file=sys.stderr)
 
 
 def _choose_path(args: argparse.Namespace) -> Path:
@@ -136,7 +146,7 @@ def run_java(args: argparse.Namespace) -> int:
     print(f"the history is in {path}")
     status = print_report(check_file(path))
     if failed:
-        raise UserError(f"{failed}; the lines above are what the history tells so far")
+        _end_early(failed, status)
     return status
 
 

@@ -111,6 +111,65 @@ def test_an_unknown_transaction_may_be_there_or_not(told, seen):
     assert f"{bool(seen):d} of them are there" in report.undecided[0]
 
 
+@pytest.mark.parametrize(
+    ("again", "end", "found"),
+    [
+        (("a1/0", "b2/0"), 3, []),
+        ((), 0, [LOST]),  # the partition is empty, or there is none
+        (("a1/0",), 2, [LOST]),  # its end was cut off
+        (("a1/0",), 3, [LOST]),  # a hole
+        (("b2/0",), 3, [LOST]),  # its beginning is gone
+        (("c1/0",), 2, [DIVERGENT, LOST]),  # something else is there
+    ],
+)
+@pytest.mark.parametrize("outcome", ["committed", "unknown"])
+def test_what_was_read_once_and_is_not_there_at_last_is_lost(told, again, end, found, outcome):
+    """Who reads it all again after the cluster has lost something decides what is there."""
+    told.send("A", "a1/0")
+    told.end("A", outcome=outcome)
+    told.send("B", "b2/0")
+    told.end("B", outcome=outcome)
+    told.assign("r")
+    told.read("a1/0", "b2/0")
+    told.send("C", "c1/0")
+    told.end("C", outcome="unknown")
+    told.assign("last")
+    told.read(*again, process="last")
+    told.drain(0, end=end)
+    assert told.found() == found
+
+
+def test_a_partition_that_ends_before_what_was_read_is_named_with_its_lines(told):
+    told.read("a7/0", "a9/0")
+    told.drain(0, end=9)
+    told.drain(1, end=0)
+    cut = [one for one in check(told.events).findings if one.anomaly == LOST]
+    assert [one.sentence for one in cut] == [
+        "t-0 ends before offset 9, which was read: its end is 9"
+    ]
+    assert [event.name for event in cut[0].events] == ["read", "drained"]
+
+
+def test_what_is_read_after_a_drain_may_be_beyond_its_end(told):
+    told.assign("last")
+    told.drain(0, end=0)
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    told.read("a1/0")
+    assert told.found() == []
+
+
+def test_a_reader_that_begins_again_is_given_everything_again(told):
+    """What it was given before it went back says nothing of what is there now."""
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    for given in (("a1/0",), ()):
+        told.assign("last")
+        told.read(*given, process="last")
+    told.drain(0, end=5)
+    assert told.found() == [LOST]
+
+
 def test_an_aborted_message_is_not_read(told):
     told.send("A", "a1/0")
     told.end("A", "abort", outcome="aborted")

@@ -2,7 +2,8 @@
 
 A process of its own (`python -m mqlab.check.kafka.reader`). It reads until its input ends. A reader
 that *drains* ends by itself when it stands at the end of each partition's log, and notes that end;
-the log's end is asked with read_uncommitted, so an open transaction keeps it waiting.
+the log's end is asked with read_uncommitted, so an open transaction keeps it waiting. A partition
+that the cluster does not know any more, for a while, has its end at 0.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from .writer import DENIED, TOOL
 
 POLL_S = 0.2
 ASK_S = 5.0
+GONE_S = 10.0  # how long a partition must be unknown until it counts as gone
 DEFAULT_ISOLATION = "read_committed"  # librdkafka's
+Place = tuple[str, int]  # a topic and a partition
 
 
 @dataclass(frozen=True)
@@ -71,25 +74,28 @@ def read(job: Job, is_over: Callable[[], bool]) -> bool:
     where = [(topic, at) for topic in job.topics for at in range(job.partitions)]
     consumer.assign([TopicPartition(topic, at, OFFSET_BEGINNING) for topic, at in where])
     history.write(Assign, isolation=job.config.get("isolation.level", DEFAULT_ISOLATION))
-    ends: dict[tuple[str, int], int] = {}
+    ends: dict[Place, int] = {}
+    missing: dict[Place, float] = {}
+    drained: dict[Place, bool] = {}
     deadline = time.monotonic() + job.drains_s
-    positions: dict[tuple[str, int], int] = {}
+    positions: dict[Place, int] = {}
     while not is_over() and not (job.drains_s and time.monotonic() > deadline):
         message = consumer.poll(POLL_S)
-        if job.drains_s and not ends:
-            ends = _ask_ends(job, where)
+        if job.drains_s and len(ends) < len(where):
+            ends |= _ask_ends(job, [at for at in where if at not in ends], missing)
         if message is not None:
             _note(message, history, positions)
-        if ends and all(positions.get(at, 0) >= ends[at] for at in where):
-            for topic, partition in where:
-                history.write(Drained, topic=topic, partition=partition, end=ends[topic, partition])
-            consumer.close()
-            return True
+        for at, end in ends.items():
+            if at not in drained and positions.get(at, 0) >= end:
+                history.write(Drained, topic=at[0], partition=at[1], end=end)
+                drained[at] = True
+        if len(drained) == len(where):
+            break
     consumer.close()
-    return not job.drains_s
+    return not job.drains_s or len(drained) == len(where)
 
 
-def _note(message: Any, history: Writer, positions: dict[tuple[str, int], int]) -> None:
+def _note(message: Any, history: Writer, positions: dict[Place, int]) -> None:
     """A message, or the end of a partition: how far it has read."""
     at = (message.topic(), message.partition())
     error = message.error()
@@ -103,18 +109,26 @@ def _note(message: Any, history: Writer, positions: dict[tuple[str, int], int]) 
         raise Unreadable(str(error))
 
 
-def _ask_ends(job: Job, where: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """The ends of the logs, open transactions included; empty where nobody answers."""
+def _ask_ends(job: Job, where: list[Place], missing: dict[Place, float]) -> dict[Place, int]:
+    """The ends of the logs, open transactions included; without those of which nobody answers.
+    `missing`: since when the cluster has known nothing of a partition, at every question."""
     asking = Consumer(job.config | {"isolation.level": "read_uncommitted"})
+    ends: dict[Place, int] = {}
     try:
-        return {
-            (topic, at): asking.get_watermark_offsets(TopicPartition(topic, at), ASK_S)[1]
-            for topic, at in where
-        }
+        for at in where:
+            known = asking.list_topics(at[0], ASK_S).topics[at[0]]
+            if at[1] in known.partitions:
+                missing.pop(at, None)
+                ends[at] = asking.get_watermark_offsets(TopicPartition(*at), ASK_S)[1]
+            elif known.error is None or known.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                since = missing.setdefault(at, time.monotonic())
+                if time.monotonic() - since > GONE_S:
+                    ends[at] = 0
     except Exception:  # a cluster that does not answer now may answer at the next turn
-        return {}
+        return ends
     finally:
         asking.close()
+    return ends
 
 
 if __name__ == "__main__":

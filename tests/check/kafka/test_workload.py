@@ -117,6 +117,28 @@ def test_a_cluster_that_dies_leaves_the_history_so_far(tmp_path, capsys):
     assert report.counts["send"] > 0 and report.findings == ()
 
 
+def test_a_cluster_that_comes_back_empty_has_lost_what_was_committed(tmp_path, capsys):
+    """In memory, and a client's question makes the topics again, with one partition each."""
+    with serve() as broker:
+
+        def lose_all():
+            broker.kill()
+            broker.restart()
+
+        loss = threading.Timer(6, lose_all)
+        loss.start()
+        status, report, events = run(broker.address, tmp_path, seconds=10)
+        loss.join()
+    assert status == 1
+    lost = [one.sentence for one in report.findings if one.anomaly == LOST]
+    assert any("was committed, and none of its messages is there" in one for one in lost)
+    assert any("ends before offset" in one for one in lost)
+    gone = {(e.topic, e.partition): e.end for e in events if e.name == "drained"}
+    assert len(gone) == 4, "a partition that is no more is drained: nothing is there"
+    out = capsys.readouterr().out
+    assert "FOUND lost" in out and "ends before offset" in out
+
+
 def test_an_address_where_nobody_answers(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("mqlab.check.kafka.workload.ANSWER_S", 1.0)
