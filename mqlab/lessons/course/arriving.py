@@ -32,6 +32,8 @@ from .notebooks import Notebook
 
 MOST_BYTES = 20_000_000  # of a notebook
 MOST_OF_ALL = 1_000_000_000  # of the notebooks of an archive
+MOST_CELLS = 2_000  # of a notebook; the longest lab has 107, and 35,000 characters
+MOST_SOURCE = 1_000_000  # characters of its cells' sources
 DAMAGED = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
 
@@ -49,6 +51,17 @@ def find_fault(folder: Path) -> str:
     return ""
 
 
+def find_excess(nb: Notebook) -> str:
+    """Why a notebook is too long to be graded, in words; nothing where it is not. What cells have
+    shown is not counted: pictures are large."""
+    source = sum(len(cell.source) for cell in nb.cells)
+    if len(nb.cells) > MOST_CELLS:
+        return f"it has {len(nb.cells):,} cells, and more than {MOST_CELLS:,} are not graded"
+    if source > MOST_SOURCE:
+        return f"its cells have {source:,} characters, and more than {MOST_SOURCE:,} are not graded"
+    return ""
+
+
 class OnlyFiles(NbGraderPreprocessor):
     """The first step of grading: raises GradingError for a submission with a fault."""
 
@@ -57,6 +70,7 @@ class OnlyFiles(NbGraderPreprocessor):
     def preprocess(self, nb: Notebook, resources: ResourcesDict) -> tuple[Notebook, ResourcesDict]:
         known = resources["nbgrader"]
         why = find_fault(Path(self.submissions, known["student"], known["assignment"]))
+        why = why or find_excess(nb)
         if why:
             raise GradingError(f"{why}: ask for the notebook again")
         return nb, resources

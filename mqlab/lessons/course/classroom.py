@@ -29,12 +29,16 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader import utils
+from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import CsvExportPlugin
 
 from ...kernel import Lang
 from .arriving import find_warnings
 from .folder import REAL, SAMPLE, Course, check, clear_sample, create, release, tools
+from .grading import ANSWERS
 from .instructor import page_of, read_page
+from .judging import explain_weakness, find_sandbox
 from .mending import mend
 from .notebooks import Lab, Notebook, read, read_source, text_of
 
@@ -76,6 +80,8 @@ def grade(course: Course, say: Say) -> None:
     course.need()
     with tools():
         api = course.api()
+        if (weak := explain_weakness(find_sandbox())) and not _has_container(api):
+            say(f"note: {weak}")
         for lab in course.labs():
             if any(course.inbound.glob(f"*+{lab}+*")):
                 collected = api.collect(lab)
@@ -88,6 +94,28 @@ def grade(course: Course, say: Say) -> None:
         exporter = CsvExportPlugin(to=str(course.gradebook))
         with course.book() as book:
             exporter.export(book)
+            for line in _list_excess(book, course.labs()):
+                say(line)
+
+
+def _has_container(api: NbGraderAPI) -> bool:
+    """Whether the course names a command for its answers."""
+    return bool(api.config.ExecuteApart.get("command"))
+
+
+def _list_excess(book: Gradebook, labs: Sequence[str]) -> Iterator[str]:
+    """Each cell with a score that is more than it can have: nobody has given that by hand, unless
+    she has written to the gradebook."""
+    for lab in labs:
+        for submission in book.assignment_submissions(lab):
+            for notebook in submission.notebooks:
+                for grade in notebook.grades:
+                    if grade.score > grade.max_score:
+                        yield (
+                            f"{lab}: {submission.student.id} has {grade.score:g} of "
+                            f"{grade.max_score:g} points in {grade.name}: look at this score in "
+                            "the gradebook, no cell is worth more than its points"
+                        )
 
 
 def _to_grade(course: Course, lab: str) -> list[str]:
@@ -142,6 +170,8 @@ def _grade(course: Course, lab: str, student: str) -> list[str]:
         if not result["success"]:
             return [f"{lab}: {student} could not be graded: {_last_error(result)}"]
         notes = mend(read(path), read(course.released(lab)))
+        warnings = find_warnings(str(result.get("log", "")))
+        notes = [*notes, *(one for one in warnings if one.startswith(ANSWERS))]
         _note(course, lab, student).write_text(submission, "utf-8")
         check(api.generate_feedback(lab, student))
     return [f"{lab}: graded {student}", *(f"{lab}: {student}: {note}" for note in notes)]

@@ -22,10 +22,11 @@ from traitlets import Integer, List, Unicode
 
 from ...kernel import speaking
 from .graded import list_exercises
-from .judging import GradingError, Judge, Result, Task
+from .judging import NOTEBOOK_S, GradingError, Judge, Result, Task
 from .notebooks import Notebook, read_language
 
 MOST_SHOWN = 30_000  # characters of one output
+ANSWERS = "graded in part: "  # how a warning about a submission begins, in nbgrader's log
 
 # --- which cells ---------------------------------------------------------------------------
 
@@ -124,16 +125,22 @@ class ExecuteApart(NbGraderPreprocessor):
         "machine, without a network where the machine allows it",
     ).tag(config=True)
     timeout = Integer(60, help="seconds for the cells of one answer").tag(config=True)
+    notebook = Integer(int(NOTEBOOK_S), help="seconds for all answers of a notebook").tag(
+        config=True
+    )
 
     def preprocess(self, nb: Notebook, resources: ResourcesDict) -> tuple[Notebook, ResourcesDict]:
         """Raises GradingError where no answer can be run, or a test cell names no exercise."""
-        with speaking(read_language(nb)), Judge(self.command, self.timeout) as judge:
+        limits = self.timeout, self.notebook
+        with speaking(read_language(nb)), Judge(self.command, *limits) as judge:
             for place, cell in enumerate(nb.cells):
                 if cell.cell_type == "code" and utils.is_grade(cell):
                     places, task = read_task(nb.cells, place)
                     result = judge.judge(task)
                     _write_ran([nb.cells[one] for one in places], result)
                     cell.outputs = [_verdict(result)]
+            if judge.is_spent:
+                self.log.warning("%s%s", ANSWERS, judge.spent)
         return nb, resources
 
 

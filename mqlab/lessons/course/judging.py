@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -28,9 +28,22 @@ from .known import Known
 from .wire import Message, Wire, WireError
 
 APART = (sys.executable, "-I", "-m", "mqlab.lessons.course.apart")
-OWN = ("unshare", "--user", "--map-root-user", "--net")
-#: tried in this order: a machine, or its administrator, may allow less; the last is for a chroot
-SANDBOXES = ((*OWN, "--pid", "--fork", "--kill-child", "--mount-proc"), OWN, ("unshare", "--net"))
+OWN = ("unshare", "--user", "--map-root-user")
+ALONE = ("--net", "--pid", "--fork", "--kill-child")
+WALLS = ("--ipc", "--mount", sys.executable, "-I", "-m", "mqlab.lessons.course.walls")
+#: with walls: it sees no file of this machine's people; the second is for root in a chroot
+WALLED = ((*OWN, *ALONE, *WALLS), ("unshare", *ALONE, *WALLS))
+#: tried in this order: a machine, or its administrator, may allow less
+SANDBOXES = (
+    *WALLED, (*OWN, *ALONE, "--mount-proc"), (*OWN, "--net"), ("unshare", "--net"),
+)  # fmt: skip
+#: what a class is told whose answers are run in less than that
+UNWALLED = (
+    "this machine lets no program be walled in (Linux with `unshare`, user namespaces or root): an "
+    "answer that is graded can read and write your files, this course among them"
+)
+NETWORK = ", and use the network"
+IN_A_CONTAINER = "; to prevent it run the answers in a container (labs/instructor/README.md)"
 # All that a grading process is told of this one: where programs are and how text is written.
 ENVIRONMENT = ("PATH", "JAVA_HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT")
 #: what a function is told that has made a call and waits
@@ -38,6 +51,7 @@ INSIDE = ("result", "raise", "leave")
 Ran = tuple[tuple[str, tuple[str, str] | None], ...]
 ANSWER_S = 60.0  # until one question is answered; a function is stopped long before
 JUDGE_S = 300.0  # for all questions about one answer
+NOTEBOOK_S = 120.0  # for all answers of a notebook: so long the process with them is waited for
 START_S = 120.0  # a container takes its time
 MOST_LOG = 4_000
 
@@ -75,12 +89,31 @@ def judge(task: Task, command: Sequence[str] = (), timeout_s: float = ANSWER_S) 
 
 class Judge:
     """Judges the answers of one submission. `command`: what runs `course.apart`; empty: a process
-    of this machine, in the best sandbox it allows. `timeout_s`: for the cells of one answer."""
+    of this machine, in the best sandbox it allows. `timeout_s`: for the cells of one answer;
+    `notebook_s`: for all cells and all that answers are asked. `is_spent`: this was not enough."""
 
-    def __init__(self, command: Sequence[str] = (), timeout_s: float = ANSWER_S) -> None:
+    def __init__(
+        self,
+        command: Sequence[str] = (),
+        timeout_s: float = ANSWER_S,
+        notebook_s: float = NOTEBOOK_S,
+    ) -> None:
         self._command = tuple(command) or (*find_sandbox(), *APART)
         self._timeout_s = timeout_s
+        self._notebook_s = self._left_s = notebook_s
         self._process: Process | None = None
+
+    @property
+    def is_spent(self) -> bool:
+        return self._left_s <= 0
+
+    @property
+    def spent(self) -> str:
+        """What is said of a notebook that has used all its time."""
+        return (
+            f"its answers have kept the judge waiting for {self._notebook_s:.0f} s, which is all "
+            "that a notebook is given"
+        )
 
     def __enter__(self) -> Judge:
         return self
@@ -95,6 +128,8 @@ class Judge:
 
     def judge(self, task: Task) -> Result:
         """Raises GradingError where the process with the answers cannot be started."""
+        if self.is_spent:
+            return Result(False, f"not yet: {self.spent}: this answer was not run")
         if self._process is None:
             self._process = Process(self._command)
             self._process.wait_until_ready()
@@ -102,30 +137,40 @@ class Judge:
         try:
             wire = self._process.wire
             wire.say("run", task.cells, task.name)
-            ran = _read_ran(wire.hear(self._timeout_s), len(task.cells))
+            ran = _read_ran(self._hear(wire, self._timeout_s), len(task.cells))
             result = self._judge(task, wire, ran)
             wire.say("done")
-            if wire.hear(ANSWER_S) != ("ended",):
+            if self._hear(wire) != ("ended",):
                 self._end()
             return result
         except WireError as error:
             self._end()
-            says = f"not yet: the program with this answer cannot be asked: {error}"
+            why = self.spent if self.is_spent else error
+            says = f"not yet: the program with this answer cannot be asked: {why}"
             return Result(False, says, ran)
         except BaseException:  # what it still says would be taken for the next answer's
             self._end()
             raise
 
+    def _hear(self, wire: Wire, most_s: float = ANSWER_S) -> Message:
+        """What the process says next; WireError where it has not, in that time or in all its time
+        for the notebook."""
+        began = time.monotonic()
+        try:
+            return wire.hear(min(most_s, max(self._left_s, 0)))
+        finally:
+            self._left_s -= time.monotonic() - began
+
     def _judge(self, task: Task, wire: Wire, ran: Ran) -> Result:
         exercise, kind = find_exercise(task.exercise)
-        match wire.hear(ANSWER_S):
+        match self._hear(wire):
             case ("value", value):
                 pass
             case ("nothing",):
                 return Result(False, _explain_missing(task.name, ran), ran)
             case _:
                 raise WireError("it did not say what its answer is")
-        talk = _Talk(wire)
+        talk = _Talk(wire, self._hear)
 
         def search(ask: Ask) -> tuple[bool, str]:
             verdict = exercise.check(build_answer(kind, value, ask), graded=True)
@@ -146,8 +191,8 @@ class _Talk:
     """Question after question about one answer. A function that waits for what its own call comes
     to is left before anything else is asked."""
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, wire: Wire, hear: Callable[[Wire], Message]) -> None:
+        self._wire, self._hear = wire, hear
         self._until = time.monotonic() + JUDGE_S
         self._is_inside = False
 
@@ -169,7 +214,7 @@ class _Talk:
         try:
             with pause_limit():
                 self._wire.say(*message)
-                return self._wire.hear(ANSWER_S)
+                return self._hear(self._wire)
         except WireError as error:
             raise Lost(str(error)) from error
 
@@ -213,16 +258,27 @@ def _explain_missing(name: str, ran: Ran) -> str:
 
 @cache
 def find_sandbox() -> tuple[str, ...]:
-    """What to put before a command so that it reaches neither the network nor other processes;
-    empty where this machine has nothing of the kind."""
-    for words in SANDBOXES:
-        try:
-            done = subprocess.run([*words, "true"], capture_output=True, timeout=START_S)
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        if done.returncode == 0:
-            return words
-    return ()
+    """What to put before a command so that it reaches neither files of people nor the network nor
+    other processes, or as little of that as this machine allows; empty where it allows nothing."""
+    return next(filter(can_run_in, SANDBOXES), ())
+
+
+def can_run_in(sandbox: Sequence[str]) -> bool:
+    """Whether this machine allows it, and this package is found in there."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="mqlab-grading-") as folder:
+            command = [*sandbox, sys.executable, "-I", "-c", "import mqlab"]
+            done = subprocess.run(command, cwd=folder, capture_output=True, timeout=START_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def explain_weakness(sandbox: Sequence[str]) -> str:
+    """What an answer can do in a sandbox that it should not; nothing where it cannot."""
+    if sandbox in WALLED:
+        return ""
+    return f"{UNWALLED}{'' if '--net' in sandbox else NETWORK}{IN_A_CONTAINER}"
 
 
 class Process:
