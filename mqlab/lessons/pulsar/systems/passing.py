@@ -145,7 +145,7 @@ class PassingSystem(PulsarSystem):
         kept = (claim for claim in super()._properties if claim.kind != "sometimes")
         return (
             Property("counted once", COUNTED_ONCE(), self._counts_once, "always", self._reads),
-            Property("passed on", PASSED_ON(), self._passes_on, "always", self._reads),
+            Property("passed on", PASSED_ON(), self._passes_on, "can_always", self._reads),
             *kept,
             Property("done", DONE(), self._is_done, "sometimes", self._reads),
         )
