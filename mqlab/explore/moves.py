@@ -343,7 +343,7 @@ class Place(dict[int, Group]):
         if not self._moves.system.both_ways or not change.link(back).open:
             return ()
         change.put(back, change.link(back).break_connection())
-        return (self.hearer(self._fields.homes[pair[1]][0]),)
+        return (self._hearer(self._fields.homes[pair[1]][0], ()),)
 
     def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
         """A start from the disk; it may be stopped again after some of its effects. Nobody
