@@ -27,6 +27,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from . import classes, connector
+from .checkpoint import STATES
 from .errors import IncomeError, need
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ rootLogger.level = off
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # Fixed at a query's first start, as the state is split that way for good.
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": str(STATES),
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager"
