@@ -108,8 +108,9 @@ def end_in_order() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 done, 1 a check said no, 2 the user must change something, 128 + the number of
-    the signal that stopped it."""
+    """Exit codes: 0 done, 1 a check said no, 2 the user must change something, 3 (`income` only)
+    done, but some lines of the file are no orders, 128 + the number of the signal that stopped
+    it."""
     if argv is None:  # this process is the command's own
         end_in_order()
     words = list(sys.argv[1:] if argv is None else argv)

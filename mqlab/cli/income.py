@@ -20,7 +20,14 @@ HELP = "a day of real orders → income per minute, exactly once, with Spark; or
 SINKS = ("at-least-once", "transactions", "exactly-once")
 
 
+EXIT_CODES = """\
+exit codes: 0 equal, and every line is an order; 3 equal, and some lines were rejected (they are
+named; --allow-rejected N makes it 0 up to N); 1 not equal; 2 it could not be run
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EXIT_CODES
     parser.add_argument(
         "action", nargs="?", choices=("run", "chaos", "flink"), default="run",
         help="run: compute the income (default). chaos: three sinks x seven kill points, kill -9. "
@@ -38,6 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sink", choices=SINKS, default="exactly-once")
     parser.add_argument("--minutes-per-batch", type=_count, default=0, metavar="N")
     parser.add_argument("--orders-per-batch", type=_count, default=0, metavar="N")
+    parser.add_argument(
+        "--allow-rejected", type=_allowed, default=0, metavar="N",
+        help="exit code 0 although up to N lines of the file are no orders",
+    )  # fmt: skip
     parser.add_argument("--soft", action="store_true", help="chaos by exceptions, not by kill -9")
     income_flink.add_arguments(parser)
 
@@ -49,8 +60,15 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _allowed(text: str) -> int:
+    """A number of 0 or more."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+    return int(text)
+
+
 def run(args: argparse.Namespace, address_of: Callable[[], AbstractContextManager[str]]) -> int:
-    """0 where the result is the one computed without Spark (or the table is as it must be)."""
+    """See EXIT_CODES; of the table of `chaos`: 0 where it is as it must be, else 1."""
     from mqlab.spark import DAY, YEAR, IncomeError, need
 
     income_flink.check_arguments(args)
@@ -77,7 +95,7 @@ def _income(args: argparse.Namespace, address: str, orders: Path) -> int:
     )  # fmt: skip
     print(_report(result))
     print(f"\nwhere the time went\n{result.times}", file=sys.stderr)
-    return 0 if result.right else 1
+    return income_flink.exit_code(result, args.allow_rejected)
 
 
 def _report(result: Result) -> str:
@@ -86,6 +104,7 @@ def _report(result: Result) -> str:
             "",
             result.table,
             "",
+            str(result.account),
             str(result.reconciliation),
             f"total {result.total}, without Spark {result.expected} → {result.verdict}",
         ]

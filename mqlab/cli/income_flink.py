@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from .errors import UserError
 
 if TYPE_CHECKING:
+    from mqlab.spark import job as spark_job
+    from mqlab.spark.flink import job as flink_job
     from mqlab.spark.flink.home import Flink
 
 OURS = ("setup", "kill", "record")
@@ -37,6 +39,9 @@ def check_arguments(args: argparse.Namespace) -> None:
         if getattr(args, name):
             whose = "is not for Flink's job" if flink else "goes with `mqlab income flink`"
             raise UserError(f"--{name.replace('_', '-')} {whose}: leave it out")
+    table = args.kill or args.record or args.action == "chaos"
+    if table and args.allow_rejected:
+        raise UserError("--allow-rejected is for one run, not for a table of kills: leave it out")
     if not (args.kill or args.record):
         return
     if args.bootstrap_server:
@@ -54,7 +59,7 @@ def run(
     orders: Path,
     say: Callable[[str], None],
 ) -> int:
-    """0 where the result is the one computed without Flink, or the table is as it must be."""
+    """As the Spark job's; of the table: 0 where it is as it must be, else 1."""
     flink = _find_flink(args.setup, say)
     if args.setup:
         print("Flink is ready: `mqlab income flink`, `mqlab income flink --kill`")
@@ -66,7 +71,14 @@ def run(
 
         result = income(flink, address, orders, sink=args.sink, say=say)
     print(f"\n{result}")
-    return 0 if result.right else 1
+    return exit_code(result, args.allow_rejected)
+
+
+def exit_code(result: spark_job.Result | flink_job.Result, allowed: int) -> int:
+    """0 equal; 3 equal, with more rejected lines than are allowed; 1 not equal."""
+    if not result.right:
+        return 1
+    return 3 if len(result.account.rejected) > allowed else 0
 
 
 def _find_flink(make: bool, say: Callable[[str], None]) -> Flink:

@@ -8,8 +8,9 @@
 Read the files in this order; each is one idea:
 
     orders      a line, its money, and what makes it a dead letter
-    files       CSV and Parquet
-    truth       the answer without Spark
+    dates       the forms of time that files come with
+    files       CSV and Parquet, read once
+    truth       the same files read again, by other code: the answer without Spark
     topics      what is asked of a broker
     feeder      a file into topic Order, killed and started again without doubling
     cuts        where a batch ends, and why at the same minute everywhere
@@ -22,7 +23,8 @@ Read the files in this order; each is one idea:
     runs        a run's folder: its name, and who works in it
     checkpoint  what Spark writes down
     kills       seven instants to die at
-    reconcile   the account, and the late orders counted without Spark
+    account     where every line of the file is
+    reconcile   what was fed and read, and the late orders counted without Spark
     job         one run from file to checked result
     crashes     three sinks x seven kill points
     victim      the process that is killed
@@ -58,7 +60,8 @@ def income(address: str, orders: Orders = DAY, **options: Any) -> Result:
 
     `address` is `host:port`; `orders` a .csv or .parquet file, or lines (dicts of text). The
     result has `.table` (text), `.rows` (minute, tenths, lines; `.pounds` for a chart), `.total`
-    and `.expected` (texts), `.right`, `.reconciliation`, `.dead`.
+    and `.expected` (texts), `.right`, `.account` (every line of the file, and what was
+    rejected), `.reconciliation`, `.dead`.
     Options: `checkpoint` (folder: keep the run, or go on with it), `sink` (`at-least-once`,
     `transactions`, `exactly-once`), `name` (of the run and its topics), `minutes_per_batch` or
     `orders_per_batch`, `master` (Spark's address), `say` (called with a line of progress).

@@ -33,7 +33,7 @@ from pathlib import Path
 from . import feeder, job, topics
 from .cuts import Plan
 from .errors import IncomeError
-from .files import DAY, Orders, read_table
+from .files import DAY, Orders, read
 from .job import INCOME_PARTITIONS, Row, Say, error_of, plan_of, read_output, run_income
 from .kills import NEVER, Kill, Killed, Point
 from .session import PROJECT, session
@@ -190,14 +190,14 @@ def prepare(
     run: str = "",
 ) -> Ground:
     """Feed the orders once; every cell reads the same topic, in batches of so many minutes."""
-    table = read_table(orders)
-    records = feeder.records_of(table)
+    span = topics.read_span(address)
+    records = feeder.records_of(read(orders), span)
     run = run or uuid.uuid4().hex[:8]
     feeder.feed(address, f"Order-{run}", records)
     plan = plan_of(records, minutes, 0)
     victims = Victims(folder, master)
     return Ground(
-        address, run, f"Order-{run}", plan, truth_of(table), folder, batch, master, victims
+        address, run, f"Order-{run}", plan, truth_of(orders, span), folder, batch, master, victims
     )
 
 

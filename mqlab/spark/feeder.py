@@ -27,10 +27,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import topics
 from .errors import IncomeError
-from .orders import CLOSING, MINUTE_MS, YEARS, BadLine, floor_minute, time_ms
+from .orders import CLOSING, MINUTE_MS, REJECTED, ROW, BadLine, encode, floor_minute, time_ms
+from .topics import ANY, Span
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from .files import Reading
 
 Progress = Callable[[int], None]
 LARGEST = 1_000_000  # bytes of a value; the client and a broker refuse messages over 1 MiB or so
@@ -45,24 +48,36 @@ class Record(NamedTuple):
     stamp_ms: int
 
 
-def records_of(table: pa.Table) -> list[Record]:
-    """One record per line. A line whose time cannot be read gets the stamp of the one before it,
-    and those before the first readable one get that one's: a stamp of 0 would mean "now".
+def records_of(reading: Reading, span: Span = ANY) -> list[Record]:
+    """One record per line. A line whose time cannot be read, or is not in `span`, gets the stamp of
+    the one before it, and those before the first readable one get that one's: a stamp of 0 would
+    mean "now". The broker would refuse a stamp outside `span` with the whole batch around it, so
+    such a line travels as its text and its reason.
 
-    Raises IncomeError where no line has a time that can be read, or one is too long to be sent.
+    Raises IncomeError where no line is an order, or one is too long to be sent.
     """
     from .columns import encode_rows
 
+    table = reading.table
     if not table.num_rows:
         return []
-    values = encode_rows(table)
-    if too_long := next((n for n, value in enumerate(values) if len(value) > LARGEST), None):
-        raise IncomeError(
-            f"order line {too_long + 1:,} is {len(values[too_long]):,} bytes long, a message of "
-            f"Kafka takes {LARGEST:,}: shorten it"
-        )
+    values, dates = encode_rows(table), _texts(table, "InvoiceDate")
+    stamps = [_stamp(text or "") for text in dates]
+    for row, stamp in enumerate(stamps):
+        if stamp is not None and (reason := span.refuse(stamp)):
+            text = values[row].decode()
+            values[row] = encode({REJECTED: f"InvoiceDate {dates[row]!r} is {reason}", ROW: text})
+            stamps[row] = None
+    for place, value in zip(reading.places, values, strict=True):
+        if len(value) > LARGEST:
+            raise IncomeError(
+                f"line {place:,} of {reading.name} is {len(value):,} bytes long, a message of "
+                f"Kafka takes {LARGEST:,}: shorten it"
+            )
     keys = [(name or "").encode() for name in _texts(table, "InvoiceNo")]
-    return list(map(Record, keys, values, stamps_of(_texts(table, "InvoiceDate"))))
+    filled = _fill(stamps)
+    _need_an_order(reading, values, filled)
+    return list(map(Record, keys, values, filled))
 
 
 def _texts(table: pa.Table, name: str) -> list[str | None]:
@@ -70,20 +85,31 @@ def _texts(table: pa.Table, name: str) -> list[str | None]:
     return table.column(name).to_pylist() if known else [None] * table.num_rows
 
 
-def stamps_of(dates: Sequence[str | None]) -> list[int]:
-    """Milliseconds since 1970 UTC, where a text is no time those of a neighbour."""
-    stamps = [_stamp(text or "") for text in dates]
-    last = next((stamp for stamp in stamps if stamp is not None), None)
-    if last is None:
-        raise IncomeError(
-            f"no order line has an InvoiceDate like 2011-12-05 08:38:00 (the first has "
-            f"{dates[0] or ''!r}): write the times that way, years {YEARS[0]} to {YEARS[-1]}"
-        )
+def _fill(stamps: Sequence[int | None]) -> list[int]:
+    """Where there is none, that of a neighbour; nowhere one: zeros."""
+    last = next((stamp for stamp in stamps if stamp is not None), 0)
     filled = []
     for stamp in stamps:
         last = last if stamp is None else stamp
         filled.append(last)
     return filled
+
+
+def _need_an_order(reading: Reading, values: Sequence[bytes], stamps: Sequence[int]) -> None:
+    """An income of nothing would be equal to anything that counts nothing as well."""
+    from .columns import judge
+
+    reason = ""
+    for start in range(0, len(values), topics.CHUNK):
+        part = slice(start, start + topics.CHUNK)
+        judged = judge(values[part], stamps[part])
+        if len(judged.reasons) < len(judged.lines):
+            return
+        reason = reason or judged.reasons[0]
+    raise IncomeError(
+        f"{reading.name} has {len(values):,} lines and none of them is an order; line "
+        f"{reading.places[0]:,}: {reason}"
+    )
 
 
 def _stamp(text: str) -> int | None:
@@ -101,15 +127,21 @@ def digest(records: Sequence[Record]) -> str:
     return total.hexdigest()
 
 
+def arrange(records: Sequence[Record], partitions: int) -> list[list[int]]:
+    """Which records each partition holds, by number: the n-th of them has offset n."""
+    parts: list[list[int]] = [[] for _ in range(partitions)]
+    place = cache(lambda key: parts[topics.partition_of(key.decode(), partitions)])
+    for number, record in enumerate(records):
+        place(record.key or b"").append(number)
+    return parts
+
+
 def split(records: Sequence[Record], partitions: int) -> list[list[Record]]:
     """The records of each partition, its closing record last."""
-    parts: list[list[Record]] = [[] for _ in range(partitions)]
-    place = cache(lambda key: parts[topics.partition_of(key.decode(), partitions)])
-    for record in records:
-        place(record.key or b"").append(record)
     last = max((record.stamp_ms for record in records), default=0)
     closing = Record(None, CLOSING, floor_minute(last) + MINUTE_MS)
-    return [[*part, closing] for part in parts]
+    parts = arrange(records, partitions)
+    return [[*(records[number] for number in part), closing] for part in parts]
 
 
 def feed(

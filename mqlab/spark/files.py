@@ -1,16 +1,25 @@
-"""Files of order lines: CSV and Parquet with the eight published columns, as columns of text."""
+"""Files of order lines: CSV and Parquet with the eight published columns, as columns of text.
+
+This is the first reading, whose lines go to topic Order; truth.py reads the file a second time.
+A CSV file may be separated by commas, semicolons, tabs or bars, and its columns may have the names
+of *Online Retail II* (Invoice, Price, Customer ID). A line with a field too many or too few is
+never cut or filled: nobody knows which field is which. It travels as its text and becomes a dead
+letter. A file in which a quotation mark has swallowed lines is refused as a whole.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections import Counter
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from ..places import DATASETS
+from .dates import find_form
 from .errors import IncomeError, need
-from .orders import COLUMNS, Line
+from .orders import COLUMNS, REJECTED, ROW, Line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,19 +27,52 @@ if TYPE_CHECKING:
 DAY = DATASETS / "orders-2011-12-05.csv"
 YEAR = DATASETS / "orders-year.parquet"
 LONGEST = 1_000_000  # characters of one column; what is longer does not fit into a message either
+SEPARATORS = ",;\t|"
+SHOWN = 200  # characters of a first line that is not understood
+
+# What the first bytes of files with the wrong ending say they are, and what to do.
+KINDS = {
+    b"PK\x03\x04": "a zip archive, as Excel's .xlsx is: unpack it, or save it as “CSV UTF-8”",
+    b"\xd0\xcf\x11\xe0": "an Excel file: save it as “CSV UTF-8”",
+    b"\x1f\x8b": "packed with gzip: unpack it",
+    b"BZh": "packed with bzip2: unpack it",
+    b"\xfd7zXZ": "packed with xz: unpack it",
+    b"\x28\xb5\x2f\xfd": "packed with zstd: unpack it",
+    b"PAR1": "a Parquet file: name it .parquet",
+}
 
 Orders = str | Path | Sequence[Line]
 
 
-def read_table(orders: Orders) -> pa.Table:
-    """All lines of a `.csv` or `.parquet` file, in the file's order, every column a text.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one file (`name`) holds.
 
-    Lines in memory may lack columns: those are null.
+    `table`: a row per record, all columns texts; a row whose fields cannot be told apart has only
+    the columns Rejected and Row. `places`: the line of the file that each row begins in, from 1;
+    in a Parquet file the number of the row. `total` is the number of lines: of a CSV file each is
+    the head (`head`: 1), begins a row, or is one `beside` these: an empty line, or the rest of a
+    row with a line break in quotation marks. `said` is what had to be recognised.
+    """
+
+    name: str
+    table: pa.Table
+    places: Sequence[int]
+    total: int
+    head: int = 0
+    beside: int = 0
+    said: str = ""
+
+
+def read(orders: Orders) -> Reading:
+    """All lines of a `.csv` or `.parquet` file, in the file's order.
+
+    Lines in memory may lack columns: those are null; they stand as they are.
     Raises IncomeError where the file is missing, damaged, of another kind or lacks a column.
     """
     need((("pyarrow", "pyarrow"),))
     if not isinstance(orders, str | Path):
-        return _of_lines(orders)
+        return Reading("these orders", _of_lines(orders), range(1, len(orders) + 1), len(orders))
     path = Path(orders)
     match path.suffix.lower():
         case ".csv":
@@ -42,28 +84,54 @@ def read_table(orders: Orders) -> pa.Table:
             raise IncomeError(f"{path} is a {other or 'nameless'} file: give .csv or .parquet")
 
 
+def read_lines(orders: Orders) -> list[Line]:
+    """The same lines as dicts of texts; a `.csv` file needs no package. Raises IncomeError."""
+    if isinstance(orders, str | Path) and Path(orders).suffix.lower() == ".csv":
+        found = _read_csv(Path(orders))
+        return [
+            dict(zip((REJECTED, ROW), found.refused[place], strict=True))
+            if place in found.refused
+            else {name: text or "" for name, text in zip(COLUMNS, row, strict=True)}
+            for place, row in enumerate(found.rows)
+        ]
+    return [
+        {name: text for name, text in row.items() if text is not None}
+        for row in read(orders).table.to_pylist()
+    ]
+
+
 def _need_file(path: Path) -> None:
     if not path.is_file():
         raise IncomeError(f"there is no file {path}: give a .csv or .parquet file of order lines")
 
 
-def _check_columns(path: Path, names: Sequence[str]) -> None:
-    times = Counter(names)
-    if missing := [name for name in COLUMNS if name not in times]:
-        raise IncomeError(f"{path} lacks the columns {', '.join(missing)}: see datasets/README.md")
-    if doubled := [name for name, count in times.items() if count > 1]:
-        raise IncomeError(f"{path} has the column {doubled[0]} twice: rename one of the two")
+def _fold(name: str) -> str:
+    return re.sub(r"[\s_]", "", name).casefold()
 
 
-def read_lines(orders: Orders) -> list[Line]:
-    """The same lines as dicts of texts; a `.csv` file needs no package. Raises IncomeError."""
-    if isinstance(orders, str | Path) and Path(orders).suffix.lower() == ".csv":
-        names, rows = _read_csv(Path(orders))
-        return [dict(zip(names, row, strict=True)) for row in rows]
-    return [
-        {name: text for name, text in row.items() if text is not None}
-        for row in read_table(orders).to_pylist()
-    ]
+KNOWN = {_fold(name): name for name in COLUMNS} | {"invoice": "InvoiceNo", "price": "UnitPrice"}
+
+
+def find_columns(path: Path, names: Sequence[str]) -> dict[str, int]:
+    """Published name → where it stands; other columns are left out. Raises IncomeError."""
+    found: dict[str, int] = {}
+    for place, name in enumerate(names):
+        known = KNOWN.get(_fold(name))
+        if known in found:
+            raise IncomeError(
+                f"{path} has the column {known} twice (“{names[found[known]]}” and “{name}”): "
+                "rename one of the two, or leave it out"
+            )
+        if known:
+            found[known] = place
+    if missing := [name for name in COLUMNS if name not in found]:
+        has = ", ".join(map(repr, names))
+        raise IncomeError(
+            f"{path} lacks the columns {', '.join(missing)}; it has "
+            f"{has if len(has) < SHOWN else has[:SHOWN] + '…'}: the first line of a CSV file names "
+            "the columns, as datasets/README.md does"
+        )
+    return {name: found[name] for name in COLUMNS}
 
 
 def _of_lines(lines: Sequence[Line]) -> pa.Table:
@@ -78,76 +146,186 @@ def _of_lines(lines: Sequence[Line]) -> pa.Table:
         raise IncomeError(f"a column of these order lines is not text: {error}") from error
 
 
-def _read_csv(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns, and the rows, each as wide as these."""
+class _Csv(NamedTuple):
+    """A row has a text for each of COLUMNS, or nulls; `refused`: its number → why, and its text."""
+
+    rows: list[list[str | None]]
+    refused: dict[int, tuple[str, str]]
+    places: list[int]
+    total: int
+    said: str
+
+
+def _read_csv(path: Path) -> _Csv:
     _need_file(path)
+    with path.open("rb") as raw:
+        begins = raw.read(8)
+    if kind := next((text for magic, text in KINDS.items() if begins.startswith(magic)), ""):
+        raise IncomeError(f"{path} is {kind}")
     csv.field_size_limit(LONGEST)
-    # Excel begins its "CSV UTF-8" with a byte order mark; utf-8-sig takes files with and without.
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = _rows(path, file)
-        names = next(rows, [])
-        width = len(names)
-        # A row that is too short has no values at its end; "" then ends as a dead letter.
-        filled = [(row + [""] * (width - len(row)))[:width] for row in rows if row]
-    _check_columns(path, names)
-    return names, filled
-
-
-def _csv(path: Path) -> pa.Table:
-    import pyarrow as pa
-
-    names, filled = _read_csv(path)
-    columns = zip(*filled, strict=True) if filled else [()] * len(names)
-    return pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names)
-
-
-def _rows(path: Path, file: Iterable[str]) -> Iterator[list[str]]:
-    """Every line of the file as one row, an empty line as an empty one.
-
-    CSV also knows rows of several lines: a quotation mark opens a field, and everything up to the
-    next one belongs to it, other orders too. In these files that is always a stray mark, and the
-    orders behind it would be gone without a trace. So such a row is refused, and so is a mark
-    that closes a field in its middle (`strict`).
-    """
-    rows = csv.reader(file, strict=True)
-    line = 1
     try:
-        for row in rows:
-            if rows.line_num != line:
-                raise _stray(path, line, f"the text goes on to line {rows.line_num:,}")
-            yield row
-            line += 1
+        with _open(path) as file:
+            head = next((line for line in file if line.strip()), "")
+        if not head:
+            raise IncomeError(f"{path} is empty: its first line must name the columns")
+        mark = max(SEPARATORS, key=lambda one: _count_known(head.split(one)))
+        with _open(path) as file:
+            return _rows_of(path, _records(path, file, mark), mark)
     except UnicodeDecodeError as error:
         raise IncomeError(
-            f"{path} is not UTF-8 (byte 0x{error.object[error.start]:02x} after line "
-            f"{rows.line_num:,}): save it as UTF-8, in Excel as “CSV UTF-8”"
+            f"{path} is not UTF-8 (byte 0x{error.object[error.start]:02x}): save it as UTF-8, "
+            "in Excel as “CSV UTF-8”"
         ) from error
+
+
+def _open(path: Path) -> TextIO:
+    # Excel begins its "CSV UTF-8" with a byte order mark; utf-8-sig takes files with and without.
+    return path.open(newline="", encoding="utf-8-sig")
+
+
+def _count_known(names: Sequence[str]) -> int:
+    return sum(_fold(name.strip('" \r\n')) in KNOWN for name in names)
+
+
+def _records(
+    path: Path, file: Iterable[str], mark: str
+) -> Iterator[tuple[int, list[str], list[str]]]:
+    """The line that a row begins in, its fields (none: an empty line), and its lines."""
+    taken: list[str] = []
+
+    def note() -> Iterator[str]:
+        for line in file:
+            taken.append(line)
+            yield line
+
+    at = 1
+    try:
+        for row in csv.reader(note(), delimiter=mark, strict=True):
+            yield at, row, taken
+            at += len(taken)
+            taken.clear()
     except csv.Error as error:
-        raise _stray(path, line, str(error)) from error
+        if "field limit" in str(error) and len(taken) == 1:
+            raise IncomeError(
+                f"{path}, line {at:,}: a field of more than {LONGEST:,} characters (the line has "
+                f"{len(taken[0]):,}): shorten it"
+            ) from error
+        raise _stray(path, at, str(error)) from error
+
+
+def _rows_of(path: Path, records: Iterator[tuple[int, list[str], list[str]]], mark: str) -> _Csv:
+    """CSV knows rows of several lines: a quotation mark opens a field, and everything up to the
+    next one belongs to it, other orders too. A description with a line break is such a row. But
+    where a mark is stray, the orders behind it would be gone without a trace: then the field holds
+    as many separators as a line has, or the row has not as many fields as the head."""
+    columns: list[int] = []
+    found = _Csv([], {}, [], 0, "")
+    total = width = 0
+    for at, row, lines in records:
+        total += len(lines)
+        if not row:
+            continue
+        inside = sum(field.count(mark) for field in row) if len(lines) > 1 else 0
+        if len(lines) > 1 and (len(row) != width or inside >= width - 1):
+            raise _stray(path, at, f"the text goes on to line {at + len(lines) - 1:,}")
+        if not columns:
+            columns, width = list(find_columns(path, row).values()), len(row)
+        elif len(row) == width:
+            found.places.append(at)
+            found.rows.append([row[place] for place in columns])
+        else:
+            found.places.append(at)
+            found.refused[len(found.rows)] = _why(row, width), "".join(lines).rstrip("\r\n")
+            found.rows.append([None] * len(columns))
+    said = _write_times_alike(found.rows)
+    return found._replace(total=total, said=said)
+
+
+def _why(row: list[str], width: int) -> str:
+    hint = ": put a text that holds the separator in quotation marks" if len(row) > width else ""
+    return f"{len(row)} fields, the head has {width}{hint}"
+
+
+def _write_times_alike(rows: list[list[str | None]]) -> str:
+    """In place; gives a sentence on what had to be recognised. Raises IncomeError."""
+    at = COLUMNS.index("InvoiceDate")
+    texts = {text: "" for row in rows if (text := row[at]) is not None}
+    normal, said = find_form(texts)
+    for text in texts:
+        texts[text] = normal(text)
+    for row in rows:
+        if (text := row[at]) is not None:
+            row[at] = texts[text]
+    return said
+
+
+def _csv(path: Path) -> Reading:
+    import pyarrow as pa
+
+    found = _read_csv(path)
+    columns = list(zip(*found.rows, strict=True)) if found.rows else [()] * len(COLUMNS)
+    names = list(COLUMNS)
+    if found.refused:
+        nothing = (None, None)
+        pairs = [found.refused.get(place, nothing) for place in range(len(found.rows))]
+        columns += list(zip(*pairs, strict=True))
+        names += [REJECTED, ROW]
+    table = pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names)
+    beside = found.total - len(found.rows) - 1
+    return Reading(path.name, table, found.places, found.total, 1, beside, found.said)
 
 
 def _stray(path: Path, line: int, why: str) -> IncomeError:
     return IncomeError(
-        f"{path}, line {line:,}: a quotation mark is not closed in its line, or closes in the "
-        f"middle of a text ({why}): delete the stray mark"
+        f"{path}, line {line:,}: a quotation mark is not closed where its text ends, or closes in "
+        f"the middle of a text ({why}): delete the stray mark, or write two for one that is text"
     )
 
 
-def _parquet(path: Path) -> pa.Table:
+def _parquet(path: Path) -> Reading:
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     _need_file(path)
     try:
-        table = pq.read_table(path)
-        _check_columns(path, table.column_names)
-        return pa.Table.from_arrays(
-            [pc.fill_null(column.cast(pa.large_string()), "") for column in table.columns],
-            table.column_names,
-        )
+        with pq.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            columns = find_columns(path, names)
+            table = file.read([names[place] for place in columns.values()])
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise IncomeError(
             f"{path} cannot be read as Parquet ({reason}): copy or download it again"
+        ) from error
+    texts = [_texts(path, table.column(names[place])) for place in columns.values()]
+    at = COLUMNS.index("InvoiceDate")
+    dates = texts[at].combine_chunks().dictionary_encode()
+    different = dates.dictionary.to_pylist()
+    normal, said = find_form(different)
+    texts[at] = pa.chunked_array(
+        [pa.array([normal(text) for text in different], pa.large_string()).take(dates.indices)]
+    )
+    rows = table.num_rows
+    return Reading(
+        path.name, pa.Table.from_arrays(texts, list(columns)), range(1, rows + 1), rows, said=said
+    )
+
+
+def _texts(path: Path, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Numbers and times as a CSV file would hold them, times in UTC; nothing is an empty text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        if pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp(column.type.unit)).cast(pa.timestamp("s"), safe=False)
+        elif pa.types.is_decimal(column.type):  # Arrow writes a nought of many decimals as 0E-12
+            coded = column.combine_chunks().dictionary_encode()
+            texts = [f"{value:f}" for value in coded.dictionary.to_pylist()]
+            column = pa.chunked_array([pa.array(texts, pa.large_string()).take(coded.indices)])
+        return pc.fill_null(column.cast(pa.large_string()), "")
+    except pa.ArrowException as error:
+        raise IncomeError(
+            f"{path} has a column of the type {column.type}, which is no text, number or time "
+            f"({str(error).splitlines()[0]}): write it as text"
         ) from error

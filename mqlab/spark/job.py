@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 
 from . import databases, feeder, pipeline, runs, topics
-from .checkpoint import batches, read_commits
+from .account import Account, find_rejected, take_account
+from .checkpoint import batches, check, read_commits
 from .cuts import END_MS, Plan, day_plan
 from .databases import DATABASES
 from .errors import IncomeError, SlowStart
-from .files import DAY, Orders, read_table
+from .files import DAY, Orders, Reading, read
 from .kills import NEVER, Kill, Killed
 from .orders import minute_text, pounds
 from .reconcile import Missing, Reconciliation, reconcile
@@ -37,7 +38,7 @@ from .times import Times
 from .truth import Truth, truth_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 Say = Callable[[str], None]
@@ -97,6 +98,7 @@ class Result:
     names: Names
     batches: int
     times: Times
+    account: Account
 
     @property
     def tenths(self) -> int:
@@ -114,11 +116,12 @@ class Result:
 
     @property
     def right(self) -> bool:
-        """Every line that was fed is read, and counted once or a dead letter; every minute is
-        there once, with its lines and its sum. One late line makes it wrong."""
-        account = self.reconciliation
-        complete = account.balanced and not account.unaccounted
-        return complete and self._minutes() == self._should({})
+        """Every line of the file is read, and counted once or a dead letter, as the second reading
+        has it; every minute is there once, with its lines and its sum. One late line makes it
+        wrong, and so does an income of no line."""
+        fed = self.reconciliation
+        complete = fed.balanced and not fed.unaccounted and self.account.balanced
+        return complete and bool(self.rows) and self._minutes() == self._should({})
 
     @property
     def explained(self) -> bool:
@@ -132,6 +135,10 @@ class Result:
         """How total and expected compare, in words."""
         if self.right:
             return "equal"
+        if not self.rows:
+            return "NOTHING was counted"
+        if self._minutes() == self._should({}):
+            return "equal, but lines are NOT ACCOUNTED FOR"
         if not self.explained:
             return "NOT EQUAL" if self.total != self.expected else "equal, but minutes are WRONG"
         gone = self.truth.total_tenths - self.tenths
@@ -183,19 +190,23 @@ def income(
     times = Times()
     try:
         with times.measure("read the orders"):
-            table = read_table(orders)
+            reading = read(orders)
+        if reading.said:
+            say(f"{reading.name}: {reading.said}")
         with runs.open_folder(folder), topics.broker_errors(address):
+            check(folder)
             if not topics.answers(address):
                 raise topics.unreachable(address)
             # Spark needs seconds to start; the orders are encoded and fed meanwhile.
             starting = Starting(master)
             try:
                 with times.measure("encode them"):
-                    records = feeder.records_of(table)
+                    span = runs.read_span(folder) or topics.read_span(address)
+                    records = feeder.records_of(reading, span)
                 if not records:
                     raise IncomeError("there are no order lines to feed: give a file with some")
                 plan = plan_of(records, minutes_per_batch, orders_per_batch)
-                run = run_name(address, folder, records, sink, name)
+                run = run_name(address, folder, records, sink, name, span)
                 target = _feed(address, folder, records, run, times, say)
                 say("starting Spark")
                 with times.measure("wait for Spark's start"):
@@ -205,7 +216,8 @@ def income(
             _run(spark, target, sink, plan, times, say)
             say("reading the result back, and computing it again without Spark")
             with times.measure("read back and compare"):
-                result = read_result(address, target, truth_of(table), len(records), times)
+                true = truth_of(visible(orders, folder, spark), span)
+                result = read_result(address, target, reading, records, true, times)
     except IncomeError as error:
         raise IncomeError(f"{error} (checkpoint: {folder})") from error
     if checkpoint is None:
@@ -246,7 +258,12 @@ def plan_of(records: Sequence[feeder.Record], minutes: int, orders: int) -> Plan
 
 
 def run_name(
-    address: str, folder: Path, records: Sequence[feeder.Record], sink: str, name: str = ""
+    address: str,
+    folder: Path,
+    records: Sequence[feeder.Record],
+    sink: str,
+    name: str = "",
+    span: topics.Span = topics.ANY,
 ) -> str:
     """The name of the run this checkpoint belongs to; a new checkpoint gets `name`, with a number
     where the broker has such topics, or a random one.
@@ -257,7 +274,7 @@ def run_name(
     while wish and topics.partitions_of(address, Names(wish).order):
         count += 1
         wish = f"{name}-{count}"
-    run = runs.name_of(folder, feeder.digest(records), sink, wish)
+    run = runs.name_of(folder, feeder.digest(records), sink, wish, span)
     started = batches(folder / "income")
     if started and not topics.partitions_of(address, Names(run).income):
         raise IncomeError(
@@ -309,7 +326,7 @@ def run_income(
         out = EVERY[sink](target, pipeline.encode, kill, rule)
         stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
         try:
-            wait(pipeline.start(pipeline.results(stream), target.query, out), out, say)
+            wait(_start(stream, target, out), out, say)
             out.finish()
             break
         except SlowStart:
@@ -319,6 +336,17 @@ def run_income(
         finally:
             out.close()
     return out
+
+
+def _start(stream: DataFrame, target: Target, out: Sink) -> StreamingQuery:
+    """Spark reads the checkpoint here. Raises IncomeError."""
+    from pyspark.errors import PySparkException
+    from pyspark.errors.exceptions import captured
+
+    try:
+        return pipeline.start(pipeline.results(stream), target.query, out)
+    except (PySparkException, captured.Py4JJavaError) as error:  # type: ignore[attr-defined]
+        raise _cause(str(error), error, target.address) from error
 
 
 def wait(query: StreamingQuery, sink: Sink, say: Say) -> None:
@@ -369,9 +397,17 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
         )
     if topics.GONE.search(text) or not topics.answers(address):
         return topics.unreachable(address)
-    lines = [line for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r"\S*(Error|Exception)\b", line)]
-    return IncomeError(f"the Spark query failed: {(errors or lines or ['no reason given'])[-1]}")
+    # Spark's own sentence, [CLASS] text; or the cause that Java names last; or the last error.
+    said = re.findall(
+        r"\[[A-Z][A-Z_.]{5,}\] .+|(?<=Caused by: ).+|^\S*(?:Error|Exception): .+",
+        f"{error}\n{text}",
+        re.MULTILINE,
+    )
+    why = said[0] if said and said[0][0] == "[" else said[-1] if said else "no reason given"
+    return IncomeError(
+        f"the Spark query failed: {why.strip()}; if the checkpoint is damaged, put a copy of it "
+        "back, or begin again with a fresh --checkpoint"
+    )
 
 
 def read_rows(address: str, topic: str, isolation: str = "read_committed") -> list[Row]:
@@ -388,14 +424,34 @@ def read_output(sink: str, target: Target) -> list[Row]:
     return read_rows(target.address, target.topic)
 
 
-def read_result(address: str, target: Target, true: Truth, fed: int, times: Times) -> Result:
-    """The topics read back and held against the truth; `fed` is the number of order lines."""
+def visible(orders: Orders, folder: Path, spark: SparkSession) -> Orders:
+    """The orders where Spark can read them: on a cluster a copy in the checkpoint's folder, which
+    all machines share."""
+    local = str(spark.sparkContext.master).startswith("local[")
+    if local or not isinstance(orders, str | Path):
+        return orders
+    return Path(shutil.copy(orders, folder / Path(orders).name))
+
+
+def read_result(
+    address: str,
+    target: Target,
+    reading: Reading,
+    records: Sequence[feeder.Record],
+    true: Truth,
+    times: Times,
+) -> Result:
+    """The topics read back, and held against the file and its second reading."""
     rows = read_rows(address, target.topic)
     dead = [json.loads(value) for value in topics.read_values(address, target.dead)]
     counted = sum(row.lines for row in rows)
-    account = reconcile(address, target.source, counted, len(dead), target.checkpoint, fed)
+    balance = reconcile(address, target.source, counted, len(dead), target.checkpoint, len(records))
+    parts = topics.partitions_of(address, target.source)
+    rejected = find_rejected(reading, records, dead, parts)
+    account = take_account(reading, true, counted, rejected, target.checkpoint.parent)
     names = Names(target.query.removeprefix("income-"))
-    return Result(rows, dead, account, true, names, len(read_commits(target.checkpoint)), times)
+    done = len(read_commits(target.checkpoint))
+    return Result(rows, dead, balance, true, names, done, times, account)
 
 
 def error_of(rows: Sequence[Row], true: Truth) -> str:

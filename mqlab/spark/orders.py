@@ -1,7 +1,8 @@
 """One order line: how it travels, what it is worth, and why some lines are not orders.
 
-A line travels as a JSON object of the eight published columns, all of them text, exactly as
-published. Nothing is cleaned on the way in: the feeder does not judge, the job does.
+A line travels as a JSON object of the eight published columns, all of them text, as they stand in
+the file; only times are written in one form (dates.py). Nothing is cleaned on the way in: the
+feeder does not judge, the job does.
 
 Money is an integer, in tenths of a penny, because four real prices are £0.001. Floating point
 would make the total depend on the order of the additions, and then no two runs could be compared.
@@ -13,6 +14,7 @@ What counts (the rules of this shop):
 - Two lines that are equal in every column are two lines. Only the *delivery* of a message is
   made once; its content is nobody's business here.
 - A line that cannot be read is never dropped in silence: it becomes a dead letter with a reason.
+  So does a line with a field too many or too few (files.py), which travels as its text.
 
 Left out: currencies, time zones of the shop (its stamps are taken as UTC), taxes.
 """
@@ -49,9 +51,14 @@ LIMIT_TENTHS = 1_000_000_000 * TENTHS_PER_POUND
 YEARS = range(1971, 9999)
 
 # [0-9] and not \d: the latter also takes the digits of other scripts.
-QUANTITY = re.compile(r"-?[0-9]{1,9}")
-PRICE = re.compile(r"(-?)([0-9]{1,10})(?:\.([0-9]{1,3}))?")
+# Noughts at the end change nothing: a column of decimal(10,4) holds 3.3900, one of pandas 6.0.
+QUANTITY = re.compile(r"(-?)0*([0-9]{1,9})(?:\.0+)?")
+PRICE = re.compile(r"(-?)0*([0-9]{1,10})(?:\.([0-9]{1,3})0*)?")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
+
+# What stands in for a line whose fields cannot be told apart, or whose time the broker refuses:
+# the reader's reason, and the line as it stands.
+REJECTED, ROW = "Rejected", "Row"
 
 # The last record of a partition: no order comes after it. It is no order and earns nothing.
 CLOSING = b'{"closing": true}'
@@ -90,6 +97,8 @@ def _decode(value: bytes | None) -> Line:
         raise BadLine("not JSON") from None
     if not isinstance(line, dict):
         raise BadLine("not a JSON object")
+    if isinstance(reason := line.get(REJECTED), str):
+        raise BadLine(reason)
     for column in NEEDED:
         if not isinstance(line.get(column), str):
             raise BadLine(f"{column} is missing or not text")
@@ -98,16 +107,18 @@ def _decode(value: bytes | None) -> Line:
 
 def parse_quantity(text: str) -> int:
     """Pieces, below zero for a cancellation. Raises BadLine."""
-    if not QUANTITY.fullmatch(text):
-        raise BadLine(f"Quantity {text!r} is not a whole number")
-    return int(text)
+    match = QUANTITY.fullmatch(text)
+    if match is None:
+        raise BadLine(f"Quantity {text!r} is not a whole number of at most 9 digits, like 12")
+    sign, digits = match.groups()
+    return -int(digits) if sign else int(digits)
 
 
 def parse_price(text: str) -> int:
     """Pounds as text in tenths of a penny. Raises BadLine."""
     match = PRICE.fullmatch(text)
     if match is None:
-        raise BadLine(f"UnitPrice {text!r} is not a price with at most three decimals")
+        raise BadLine(f"UnitPrice {text!r} is not a price with at most three decimals, like 3.39")
     sign, whole, decimals = match.groups()
     tenths = int(whole) * TENTHS_PER_POUND + int((decimals or "").ljust(3, "0"))
     return -tenths if sign else tenths

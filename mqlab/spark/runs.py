@@ -1,7 +1,7 @@
 """A run's folder: what the run is called, whose orders it counts, and who is working in it.
 
-    run.json    the run's name, its sink and a digest of its orders; written once, whole or not
-                at all
+    run.json    the run's name, its sink, a digest of its orders, and the times that the broker
+                took when it began; written once, whole or not at all
     lock        held by the process that works here; the system frees it when that process dies
     income/     Spark's checkpoint
 
@@ -21,8 +21,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from .errors import IncomeError
+from .topics import ANY, Span
 
 
 @contextmanager
@@ -70,7 +72,17 @@ def unwritable(folder: Path, error: OSError) -> IncomeError:
     )
 
 
-def name_of(folder: Path, digest: str, sink: str, wish: str = "") -> str:
+def read_span(folder: Path) -> Span | None:
+    """The times that count in the run of this folder; None in a new folder. An order an hour ahead
+    of its time stays a dead letter when the run goes on an hour later."""
+    note = folder / "run.json"
+    if not note.exists():
+        return None
+    span = _read_note(note).get("span")
+    return Span(*span) if span else None
+
+
+def name_of(folder: Path, digest: str, sink: str, wish: str = "", span: Span = ANY) -> str:
     """The name of the run in this folder; in a new folder the one wished for, or a random one.
 
     Raises IncomeError if the folder is of a run over other orders or with another sink, or its
@@ -79,14 +91,13 @@ def name_of(folder: Path, digest: str, sink: str, wish: str = "") -> str:
     """
     note = folder / "run.json"
     if not note.exists():
-        return _new(note, {"run": wish or uuid.uuid4().hex[:8], "orders": digest, "sink": sink})
+        name = wish or uuid.uuid4().hex[:8]
+        return _new(note, {"run": name, "orders": digest, "sink": sink, "span": span})
     try:
-        noted = json.loads(note.read_text(encoding="utf-8"))
+        noted = _read_note(note)
         run, orders, begun = str(noted["run"]), noted["orders"], noted["sink"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise IncomeError(
-            f"{note} is damaged ({error}): the run cannot go on; take a fresh --checkpoint"
-        ) from error
+    except (KeyError, TypeError) as error:
+        raise _damaged(note, error) from error
     if orders != digest:
         raise IncomeError(
             "this checkpoint belongs to a run over other orders: give those, or a fresh "
@@ -100,7 +111,20 @@ def name_of(folder: Path, digest: str, sink: str, wish: str = "") -> str:
     return run
 
 
-def _new(note: Path, noted: dict[str, str]) -> str:
+def _read_note(note: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(note.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise _damaged(note, error) from error
+
+
+def _damaged(note: Path, error: Exception) -> IncomeError:
+    return IncomeError(
+        f"{note} is damaged ({error}): the run cannot go on; take a fresh --checkpoint"
+    )
+
+
+def _new(note: Path, noted: dict[str, Any]) -> str:
     draft = note.with_suffix(".new")
     try:
         with draft.open("w", encoding="utf-8") as file:
@@ -110,4 +134,4 @@ def _new(note: Path, noted: dict[str, str]) -> str:
         draft.replace(note)
     except OSError as error:
         raise unwritable(note.parent, error) from error
-    return noted["run"]
+    return str(noted["run"])

@@ -13,16 +13,24 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+)
 
 from .errors import IncomeError
+from .orders import floor_minute, minute_ms, minute_text
 
 # A broker on the same machine answers in milliseconds, a restarting one within ten seconds.
 TIMEOUT_S = 15.0
 CHUNK = 10_000  # messages asked for at once
+
+# Beyond every order's time; a limit of Kafka may be larger than a calendar reaches.
+FOREVER_MS = minute_ms("9998-12-31 23:59")
 
 T = TypeVar("T")
 
@@ -67,6 +75,12 @@ def explain_error(error: KafkaException, address: str) -> IncomeError:
     """The client's error as one line that says what to do."""
     if GONE.search(str(error)):
         return unreachable(address)
+    if error.args[0].code() in (KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD):
+        return IncomeError(
+            f"the broker at {address} takes no record with such a time ({error.args[0].str()}): "
+            "look at its message.timestamp.before.max.ms and message.timestamp.after.max.ms, and "
+            "at both machines' clocks"
+        )
     return IncomeError(
         f"the broker at {address} refused: {error.args[0].str()}; nothing is lost, repeat the "
         "command with the same --checkpoint"
@@ -88,6 +102,52 @@ def partitions_of(address: str, topic: str) -> int:
     client = AdminClient({**QUIET, "bootstrap.servers": address})
     metadata = client.list_topics(timeout=TIMEOUT_S).topics.get(topic)
     return len(metadata.partitions) if metadata is not None and metadata.error is None else 0
+
+
+class Span(NamedTuple):
+    """The times of records that a broker takes, ms since 1970 UTC, and the limits they come from:
+    milliseconds before and after the broker's own time."""
+
+    earliest_ms: int
+    latest_ms: int
+    before_ms: int
+    after_ms: int
+
+    def refuse(self, stamp_ms: int) -> str:
+        """Why this time is not taken; empty where it is."""
+        if stamp_ms > self.latest_ms:
+            last, limit = minute_text(self.latest_ms), f"after.max.ms={self.after_ms}"
+            return f"after {last}, the last minute the broker takes (message.timestamp.{limit})"
+        if stamp_ms < self.earliest_ms:
+            first, limit = minute_text(self.earliest_ms), f"before.max.ms={self.before_ms}"
+            return f"before {first}, the first time the broker takes (message.timestamp.{limit})"
+        return ""
+
+
+ANY = Span(0, FOREVER_MS, 0, 0)
+
+
+def read_span(address: str) -> Span:
+    """What the broker's `log.message.timestamp.{before,after}.max.ms` allow at this moment.
+
+    Kafka (3.6 and later; `LogValidator.validateTimestamp`) refuses a record beyond them, with the
+    whole batch around it. The last minute that may begin a later one is left to the closing record.
+    """
+    now_ms = int(time.time() * 1000)
+    client = AdminClient({**QUIET, "bootstrap.servers": address})
+    broker = min(client.list_topics(timeout=TIMEOUT_S).brokers)
+    resource = ConfigResource(ConfigResource.Type.BROKER, str(broker))
+    try:
+        found = client.describe_configs([resource], request_timeout=TIMEOUT_S)[resource].result()
+    except KafkaException:  # who may not ask learns it from the broker's refusal
+        found = {}
+    name = "log.message.timestamp.{}.max.ms"
+    before, after = (
+        int(entry.value) if (entry := found.get(name.format(side))) else FOREVER_MS
+        for side in ("before", "after")
+    )
+    latest = min(floor_minute(now_ms + after) - 1, FOREVER_MS)
+    return Span(max(now_ms - before, 0), latest, before, after)
 
 
 def create(address: str, topic: str, partitions: int) -> None:

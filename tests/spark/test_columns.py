@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 import pyarrow as pa
 
 from mqlab.spark.columns import encode_rows, judge
-from mqlab.spark.files import DAY, read_lines, read_table
+from mqlab.spark.files import DAY, read, read_lines
 from mqlab.spark.orders import CLOSING, BadLine, encode, income_of, time_ms
 
 GOOD = {"InvoiceNo": "1", "Quantity": "6", "InvoiceDate": "2010-12-01 08:26:00", "UnitPrice": "2"}
@@ -72,7 +72,7 @@ def test_odd_messages_do_not_hide_behind_each_other() -> None:
 
 def test_the_real_day_is_encoded_and_judged_alike() -> None:
     lines = read_lines(DAY)
-    values = encode_rows(read_table(DAY))
+    values = encode_rows(read(DAY).table)
     assert values == [encode(line) for line in lines]
     stamps = [time_ms(line["InvoiceDate"]) for line in lines]
     assert in_columns(values, stamps) == [

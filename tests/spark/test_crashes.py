@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mqlab.spark.databases import DATABASES
-from mqlab.spark.files import DAY, read_lines, read_table
+from mqlab.spark.files import DAY, read, read_lines
 from mqlab.spark.kills import Kill, Killed, Point
 
 pytestmark = pytest.mark.needs("java")
@@ -105,7 +105,7 @@ def test_dead_letters_are_exact_after_a_kill(
         line | {"Quantity": "?"} if number % 10 == 0 else line
         for number, line in enumerate(read_lines(DAY)[:300])
     ]
-    records = feeder.records_of(read_table(lines))
+    records = feeder.records_of(read(lines))
     names = job.Names(job.run_name(broker_address, tmp_path, records, "exactly-once"))
     feeder.feed(broker_address, names.order, records)
     target = names.target(broker_address, tmp_path)

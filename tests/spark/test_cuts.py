@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.spark import checkpoint, feeder
+from mqlab.spark import checkpoint, feeder, topics
 from mqlab.spark.cuts import Cut, Plan, day_plan
 from mqlab.spark.errors import IncomeError
-from mqlab.spark.files import DAY, read_table
+from mqlab.spark.files import DAY, read
 from mqlab.spark.kills import NEVER, Kill, Killed, Point
-from mqlab.spark.orders import CLOSING, MINUTE_MS, encode, minute_ms, minute_text, time_ms
+from mqlab.spark.orders import (
+    CLOSING,
+    MINUTE_MS,
+    BadLine,
+    encode,
+    income_of,
+    minute_ms,
+    minute_text,
+    time_ms,
+)  # fmt: skip
 from mqlab.spark.reconcile import Reconciliation, Replay
 from mqlab.spark.topics import partition_of
+from mqlab.spark.truth import truth_of
 
 NINE = minute_ms("2011-12-05 09:00")
 
@@ -48,7 +58,7 @@ def test_a_plan_is_one_or_the_other() -> None:
 
 
 def test_the_committed_day_is_cut_into_8() -> None:
-    stamps = [record.stamp_ms for record in feeder.records_of(read_table(DAY))]
+    stamps = [record.stamp_ms for record in feeder.records_of(read(DAY))]
     plan = day_plan(min(stamps), max(stamps))
     until, cuts = min(stamps), 0
     while until <= max(stamps):
@@ -66,7 +76,7 @@ def lines_at(*times: str) -> list[dict[str, str]]:
 
 def test_feeder_keys_stamps_and_closes() -> None:
     lines = lines_at("2011-12-05 09:00:30", "nonsense", "2011-12-05 09:05:00")
-    found = feeder.records_of(read_table(lines))
+    found = feeder.records_of(read(lines))
     assert [record.key for record in found] == [b"0", b"1", b"2"]
     assert [record.stamp_ms for record in found] == [NINE + 30_000, NINE + 30_000, NINE + 300_000]
     parts = feeder.split(found, 2)
@@ -78,21 +88,38 @@ def test_feeder_keys_stamps_and_closes() -> None:
 def test_lines_before_the_first_readable_time_get_that_one() -> None:
     """A stamp of 0 would be taken as "now" by the client, and half of the day never be read."""
     lines = lines_at("05/12/2011 08:10", "", "2011-12-05 09:00:00")
-    found = feeder.records_of(read_table(lines))
+    found = feeder.records_of(read(lines))
     assert [record.stamp_ms for record in found] == [NINE] * 3
 
 
 def test_orders_without_any_readable_time_are_refused() -> None:
-    table = read_table(lines_at("05/12/2011 08:10", "1969-12-31 23:59:00"))
-    with pytest.raises(IncomeError, match="the first has '05/12/2011 08:10'"):
-        feeder.records_of(table)
+    found = read(lines_at("05/12/2011 08:10", "1969-12-31 23:59:00"))
+    wise = "2 lines and none of them is an order; line 1: InvoiceDate '05/12/2011 08:10' is not"
+    with pytest.raises(IncomeError, match=wise):
+        feeder.records_of(found)
 
 
-def test_a_line_too_long_for_a_message_is_named() -> None:
+def test_a_time_that_the_broker_refuses_is_a_dead_letter_between_its_neighbours() -> None:
+    lines = lines_at("2011-12-05 09:00:00", "2011-12-05 11:00:59", "2011-12-05 08:59:59")
+    span = topics.Span(NINE, NINE + 2 * 60 * MINUTE_MS - 1, 5, 3_600_000)
+    good, late, early = feeder.records_of(read(lines), span)
+    assert [good.stamp_ms, late.stamp_ms, early.stamp_ms] == [NINE] * 3
+    for record, why in ((late, "after 2011-12-05 10:59"), (early, "before 2011-12-05 09:00")):
+        with pytest.raises(BadLine, match=f"is {why}, .*message.timestamp.*max.ms="):
+            income_of(record.value, record.stamp_ms)
+    assert truth_of(lines, span).rejected == [1, 2]
+    (closing,) = feeder.split([good], 1)[0][1:]
+    assert closing.stamp_ms <= span.latest_ms + 1
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_a_line_too_long_for_a_message_is_named(row: int) -> None:
     lines = lines_at("2011-12-05 09:00:00", "2011-12-05 09:01:00")
-    lines[1]["Description"] = "x" * 1_000_001
-    with pytest.raises(IncomeError, match=r"order line 2 is 1,000,1\d\d bytes long"):
-        feeder.records_of(read_table(lines))
+    lines[row]["Description"] = "x" * 1_000_001
+    with pytest.raises(
+        IncomeError, match=rf"line {row + 1} of these orders is 1,000,1\d\d bytes long"
+    ):
+        feeder.records_of(read(lines))
 
 
 def test_what_is_late_is_known_with_its_pounds() -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from typing import Any
 import pytest
 
 from mqlab.spark import IncomeError, income
-from mqlab.spark.files import DAY, read_lines, read_table
-from mqlab.spark.orders import pounds
+from mqlab.spark.files import DAY, read, read_lines
+from mqlab.spark.orders import MINUTE_MS, pounds
 from mqlab.spark.session import choose_sockets
 
 pytestmark = pytest.mark.needs("java")
@@ -55,8 +56,8 @@ def test_dead_letters_carry_their_reason(broker_address: str, spark: Any) -> Non
     result = income(broker_address, lines, minutes_per_batch=20)
     assert sorted(letter["reason"] for letter in result.dead) == [
         "InvoiceDate 'yesterday' is not a time like 2011-12-05 08:38:00",
-        "Quantity 'a dozen' is not a whole number",
-        "UnitPrice 'free' is not a price with at most three decimals",
+        "Quantity 'a dozen' is not a whole number of at most 9 digits, like 12",
+        "UnitPrice 'free' is not a price with at most three decimals, like 3.39",
         "UnitPrice is missing or not text",
     ]
     kept = {letter["value"] for letter in result.dead}
@@ -97,6 +98,23 @@ def test_a_bad_date_first_loses_nothing(broker_address: str, spark: Any) -> None
     assert result.right
 
 
+def test_the_last_order_leaves_room_for_the_closing_record(broker_address: str) -> None:
+    """Of our server, as of Kafka: an hour after its own time, and not a moment more."""
+    from mqlab.spark import feeder, topics
+
+    before = time.time()
+    span = topics.read_span(broker_address)
+    assert (span.earliest_ms, span.after_ms) == (0, 3_600_000)
+    last = span.latest_ms + 1 - MINUTE_MS
+    assert last + MINUTE_MS <= (before + 3_601) * 1_000 < last + 3 * MINUTE_MS
+    name = f"Order-{os.urandom(4).hex()}"
+    record = feeder.Record(b"1", b"{}", span.latest_ms)
+    assert feeder.feed(broker_address, name, [record]) == 3
+    beyond = feeder.Record(b"1", b"{}", span.latest_ms + 5 * MINUTE_MS)
+    with pytest.raises(IncomeError, match=r"takes no record with such a time .*after\.max\.ms"):
+        feeder.feed(broker_address, f"{name}-2", [beyond])
+
+
 def test_a_topic_that_was_fed_twice_is_not_right(
     broker_address: str, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,7 +147,7 @@ def test_an_order_outside_the_calendar_is_a_dead_letter(broker_address: str, spa
 def test_a_name_that_is_taken_gets_a_number(broker_address: str, tmp_path: Path) -> None:
     from mqlab.spark import feeder, job, topics
 
-    records = feeder.records_of(read_table(DAY).slice(0, 1))
+    records = feeder.records_of(read(read_lines(DAY)[:1]))
     name = f"shop-{os.urandom(4).hex()}"
     topics.create(broker_address, f"Order-{name}", 2)
     given = broker_address, tmp_path, records, "exactly-once", name
@@ -297,7 +315,7 @@ def test_a_killed_feeder_doubles_nothing(broker_address: str) -> None:
     from mqlab.spark import feeder, topics
 
     topic = f"Order-{uuid.uuid4().hex[:8]}"
-    found = feeder.records_of(read_table(DAY).slice(0, 500))
+    found = feeder.records_of(read(read_lines(DAY)[:500]))
     topics.create(broker_address, topic, 2)
     died = topics.producer(broker_address, **{"enable.idempotence": True})
     for partition, part in enumerate(feeder.split(found, 2)):

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import feeder, topics
+from ..account import Account, judge_lines, take_account
 from ..errors import IncomeError
-from ..files import DAY, Orders, read_table
+from ..files import DAY, Orders, read
 from ..job import INCOME_PARTITIONS, Row, error_of, read_rows, write_minutes
 from ..orders import pounds
 from ..truth import Truth, truth_of
@@ -35,30 +36,28 @@ class Seconds:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run has computed, read back from topic Income, and what it should have. `fed`: order
-    lines."""
+    """What a run has computed, read back from topic Income, and what it should have."""
 
     rows: list[Row]
     truth: Truth
-    fed: int
+    account: Account
     seconds: Seconds
 
     @property
     def right(self) -> bool:
-        """Whether each minute is there once, with its sum and its number of lines."""
-        exact = not error_of(self.rows, self.truth)
+        """Whether each minute is there once, with its sum and its number of lines, and each line of
+        the file is in one place."""
+        exact = not error_of(self.rows, self.truth) and bool(self.rows) and self.account.balanced
         return exact and {row.minute: row.lines for row in self.rows} == self.truth.lines
 
     def __str__(self) -> str:
-        counted, dead = sum(row.lines for row in self.rows), self.truth.dead
-        balance = "" if self.fed == counted + dead else " → NOT BALANCED"
         total, due = sum(row.tenths for row in self.rows), self.truth.total_tenths
         verdict = "equal" if self.right else "NOT EQUAL" if total != due else "minutes are WRONG"
         return "\n".join(
             [
                 write_minutes(self.rows),
                 "",
-                f"lines fed {self.fed:,} = counted {counted:,} + no orders {dead:,}{balance}",
+                str(self.account),
                 f"total {pounds(total)}, without Flink {pounds(due)} → {verdict}",
                 f"Flink ran for {self.seconds}",
             ]
@@ -79,16 +78,20 @@ def income(
     """
     if sink not in SINKS:
         raise IncomeError(f"Flink's Kafka sink is one of {', '.join(SINKS)}; {sink!r} is Spark's")
-    table = read_table(orders)
-    records = feeder.records_of(table)
-    if not records:
-        raise IncomeError("there are no order lines to feed: give a file with some")
+    reading = read(orders)
+    if reading.said:
+        say(f"{reading.name}: {reading.said}")
     with (
         topics.broker_errors(address),
         tempfile.TemporaryDirectory(prefix="mqlab-flink-") as folder,
     ):
+        where = Path(folder)
         if not topics.answers(address):
             raise topics.unreachable(address)
+        span = topics.read_span(address)
+        records = feeder.records_of(reading, span)
+        if not records:
+            raise IncomeError("there are no order lines to feed: give a file with some")
         run = uuid.uuid4().hex[:8]
         job = Job(
             address,
@@ -96,7 +99,7 @@ def income(
             f"Income-{run}",
             ends_of(records),
             sink,
-            Path(folder),
+            where,
             flink.jar,
         )
         say(f"feeding {len(records):,} order lines to topic {job.source}")
@@ -105,7 +108,10 @@ def income(
         say("starting Flink")
         seconds = run_to_end(flink, job)
         say("reading the result back, and computing it again without Flink")
-        return Result(read_rows(address, job.topic), truth_of(table), len(records), seconds)
+        rows, true = read_rows(address, job.topic), truth_of(orders, span)
+        rejected = judge_lines(reading, records)
+        account = take_account(reading, true, sum(row.lines for row in rows), rejected, where)
+        return Result(rows, true, account, seconds)
 
 
 def ends_of(records: list[feeder.Record]) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 
 from .. import crashes, feeder, job, topics
 from ..errors import IncomeError
-from ..files import DAY, read_table
+from ..files import DAY, read, read_lines
 from ..kills import Point
 from ..orders import MINUTE_MS, minute_ms
 from ..truth import Truth, truth_of
@@ -76,11 +76,10 @@ class Bench:
 
     def __init__(self, flink: Flink, address: str, folder: Path) -> None:
         self.flink, self.address, self.folder = flink, address, folder
-        table = read_table(DAY)
-        self.records = feeder.records_of(table)
+        self.records = feeder.records_of(read(DAY))
         self.half = len(self.records) // 2
-        self.true = truth_of(table)
-        minutes = truth_of(table.slice(0, self.half)).lines
+        self.true = truth_of(DAY)
+        minutes = truth_of(read_lines(DAY)[: self.half]).lines
         self.closed = closed_minutes(self.records[: self.half], minutes)
         self.ground = crashes.prepare(address, DAY, folder)
         self.lines = len(self.records)

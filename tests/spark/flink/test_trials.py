@@ -9,7 +9,7 @@ import pytest
 
 from mqlab.spark import feeder, job, topics
 from mqlab.spark.errors import IncomeError
-from mqlab.spark.files import read_table
+from mqlab.spark.files import read
 from mqlab.spark.flink import trials
 from mqlab.spark.flink.job import ends_of
 from mqlab.spark.orders import CLOSING
@@ -36,16 +36,16 @@ LINES = [line(LEFT, "08:00"), line(RIGHT, "08:00"), line(LEFT, "08:05"), line(RI
 
 
 def test_a_minute_closes_when_the_slower_partition_is_past_it() -> None:
-    minutes = list(truth_of(read_table(LINES)).lines)
+    minutes = list(truth_of(LINES).lines)
     assert minutes == ["2011-12-05 08:00", "2011-12-05 08:05", "2011-12-05 08:03"]
-    records = feeder.records_of(read_table(LINES))
+    records = feeder.records_of(read(LINES))
     assert trials.closed_minutes(records, minutes) == ["2011-12-05 08:00"]
-    later = feeder.records_of(read_table([*LINES, line(RIGHT, "08:04")]))
+    later = feeder.records_of(read([*LINES, line(RIGHT, "08:04")]))
     assert trials.closed_minutes(later, minutes) == ["2011-12-05 08:00", "2011-12-05 08:03"]
 
 
 def test_half_of_the_orders_leave_the_topic_open_for_the_others(broker_address: str) -> None:
-    topic, records = f"Order-{uuid.uuid4().hex[:8]}", feeder.records_of(read_table(LINES))
+    topic, records = f"Order-{uuid.uuid4().hex[:8]}", feeder.records_of(read(LINES))
     assert feeder.feed(broker_address, topic, records, only=2) == 2
     assert CLOSING not in topics.read_values(broker_address, topic)
     assert feeder.feed(broker_address, topic, records) == 2 + 2, "the others, and two that close"
@@ -68,7 +68,7 @@ def test_what_a_trial_comes_to_is_read_from_the_topic(broker_address: str) -> No
             client.commit_transaction(10)
     client.flush(10)
     assert len(job.read_rows(broker_address, name)) == 3
-    found = trials.add_up(broker_address, name, truth_of(read_table(LINES[:3])))
+    found = trials.add_up(broker_address, name, truth_of(LINES[:3]))
     client.abort_transaction(10)
     # 2 × £6 and once more £6, where £6 and £3 are due
     assert found == ("+100.0 %", 1, 2)

@@ -19,16 +19,15 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import pyarrow as pa
-
 from mqlab.real.kafka.flink import JARS
 from mqlab.serve.kafka import serve
 from mqlab.spark import feeder, job, topics
 from mqlab.spark.cuts import day_plan
-from mqlab.spark.files import YEAR, read_table
+from mqlab.spark.files import YEAR, read, read_lines
 from mqlab.spark.flink.home import Flink, find_python
 from mqlab.spark.flink.job import ends_of, run_to_end
 from mqlab.spark.flink.statements import VERSION, Job
+from mqlab.spark.orders import Line
 from mqlab.spark.sinks import Target
 from mqlab.spark.truth import truth_of
 
@@ -36,20 +35,14 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 
 
-def orders(copies: int) -> pa.Table:
+def orders(copies: int) -> list[Line]:
     """The year, again in each of the next years."""
-    year = read_table(YEAR)
-    place = year.column_names.index("InvoiceDate")
-    dates = year.column(place).to_pylist()
-    shifted = [
-        year.set_column(
-            place,
-            "InvoiceDate",
-            pa.array([f"{int(d[:4]) + n}{d[4:]}" for d in dates], pa.large_string()),
-        )
+    year = read_lines(YEAR)
+    return [
+        {**line, "InvoiceDate": f"{int((date := line['InvoiceDate'])[:4]) + n}{date[4:]}"}
         for n in range(0, 2 * copies, 2)
+        for line in year
     ]
-    return pa.concat_tables(shifted)
 
 
 def run_spark(target: Target, orders_per_batch: int) -> dict[str, float]:
@@ -88,8 +81,8 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=2)
     given = parser.parse_args()
     flink = Flink(find_python(), Path(JARS.class_path(VERSION)))
-    table = orders(given.copies)
-    true, records = truth_of(table).total_tenths, feeder.records_of(table)
+    lines = orders(given.copies)
+    true, records = truth_of(lines).total_tenths, feeder.records_of(read(lines))
     plan = day_plan(records[0].stamp_ms, records[-1].stamp_ms)
     times: dict[str, list[dict[str, float]]] = {"flink": [], "spark": []}
     with serve() as broker, tempfile.TemporaryDirectory() as folder:
