@@ -149,13 +149,13 @@ class Broker:
         return groups.handle_request(self, body, caller)
 
     def _lose_client(self, client: str) -> Broker:
-        met, is_gone = close(self.met, client)
+        met, named = close(self.met, client)
         new = replace(self, met=met)
-        if not is_gone:
+        if named is None:
             return new
         if client == self.config.slave:
             return safety.lose_slave(new)
-        return groups.forget_client(new, client)
+        return groups.forget_client(new, client, named)
 
     def _handle_timer(self, timer: str, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
         if timer == checking.CHECK:

@@ -35,7 +35,7 @@ def handle_request(broker: Broker, body: Any, caller: Caller) -> Result:
 def register(broker: Broker, beat: Heartbeat, caller: Caller) -> Result:
     """A client says which groups it belongs to. The answer opens the broker's own direction of
     the connection."""
-    met = meet(broker.met, caller)
+    met = meet(broker.met, caller, (*beat.producers, *beat.consumers))
     if met is None:
         return broker, ()
     producers, consumers = broker.producers, broker.consumers
@@ -47,7 +47,8 @@ def register(broker: Broker, beat: Heartbeat, caller: Caller) -> Result:
     return new, (Send(caller.name, HeartbeatResponse()),)
 
 
-def forget_client(broker: Broker, client: str) -> Broker:
+def forget_client(broker: Broker, client: str, named: tuple[str, ...]) -> Broker:
     """Its connection closed: it is asked no more, and its queues are for the others."""
-    producers, consumers = broker.producers.forget(client), leave_groups(broker.consumers, client)
+    producers = broker.producers.forget(client, named)
+    consumers = leave_groups(broker.consumers, client, named)
     return replace(broker, producers=producers, consumers=consumers)

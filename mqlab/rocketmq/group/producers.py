@@ -23,8 +23,8 @@ class Producers:
     def register(self, group: str, client: str) -> Producers:
         return replace(self, groups=join_group(self.groups, group, client))
 
-    def forget(self, client: str) -> Producers:
-        return replace(self, groups=leave_groups(self.groups, client))
+    def forget(self, client: str, groups: tuple[str, ...]) -> Producers:
+        return replace(self, groups=leave_groups(self.groups, client, groups))
 
     def choose(self, group: str, only: str | None = None) -> tuple[Producers, str | None]:
         """The next connection of the group, None where there is none. `only`: no other will do."""

@@ -36,5 +36,5 @@ def test_one_counter_for_all_groups():
 
 def test_a_client_in_two_groups_is_forgotten_in_both():
     producers = Producers().register("g", "a").register("h", "a").register("h", "b")
-    assert dict(producers.forget("a").groups.items()) == {"h": ("b",)}
+    assert dict(producers.forget("a", ("g", "h")).groups.items()) == {"h": ("b",)}
     assert producers.register("g", "a") == producers

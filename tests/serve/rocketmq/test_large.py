@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from mqlab.kernel import Append, Effects, MemoryDisk, Put, Reply, Request, Send
+from mqlab.kernel import (
+    Append,
+    ConnectionLost,
+    Effects,
+    Map,
+    MemoryDisk,
+    Put,
+    Reply,
+    Request,
+    Send,
+)
 from mqlab.kernel.role import Caller
 from mqlab.rocketmq.config import SAFEGUARDS, RocketMQConfig
 from mqlab.rocketmq.messages import SendBatchResponse
@@ -72,6 +82,54 @@ def test_a_heartbeat_of_many_groups_is_one_step() -> None:
     effects = take(RequestCode.HEART_BEAT, encode_json(beat))
     assert sum(isinstance(e, Put) for e in effects) == 2_000  # each group's retry topic
     assert [e.body for e in effects if isinstance(e, Reply)] == [FrontAnswer()]
+
+
+@pytest.mark.parametrize(
+    "beat",
+    [
+        {"producerDataSet": [{"groupName": "p"}] * 4_001},
+        {"consumerDataSet": [{"groupName": f"g{n}"} for n in range(4_001)]},
+        {"consumerDataSet": [{"groupName": "g", "subscriptionDataSet": [{"topic": "t"}] * 4_000}]},
+        {"producerDataSet": [{"groupName": "p" * 30}] * MANY},
+    ],
+    ids=("producers", "consumers", "subscriptions", "bytes"),
+)
+def test_what_one_request_may_name_has_a_limit(client: Raw, beat: dict[str, Any]) -> None:
+    """Or nobody else has a turn while it is worked through. The connection stays."""
+    said = client.ask(RequestCode.HEART_BEAT, encode_json({"clientID": "c", **beat}))
+    assert said.code == ResponseCode.SYSTEM_ERROR and "at most" in said.remark
+    locks = {"consumerGroup": "g", "clientId": "c", "mqSet": [{"topic": "t"}] * 4_001}
+    said = client.ask(RequestCode.LOCK_BATCH_MQ, encode_json(locks))
+    assert said.code == ResponseCode.SYSTEM_ERROR and "4000" in said.remark
+    assert client.beat("c", ("p",)).code == SUCCESS
+
+
+def test_who_goes_is_not_looked_for_among_the_groups_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 300 clients with a group each and one that all share, one goes: the broker goes through
+    no map of them all."""
+    front, _ = Front.recover(FrontConfig(), MemoryDisk(), 0)
+    for name in (f"conn-{n}" for n in range(300)):
+        rows = [{"groupName": f"g{name}", "subscriptionDataSet": []}]
+        rows += [{"groupName": "shared"}] if name in ("conn-1", "conn-2") else []
+        beat = {"clientID": name, "producerDataSet": [{"groupName": name}], "consumerDataSet": rows}
+        command = RemotingCommand(RequestCode.HEART_BEAT, {}, encode_json(beat), 1)
+        ask = Ask(command, read_request(command, "127.0.0.1:5"), HERE)
+        front, _ = front.step(Request(Caller(name), ask, 0), MemoryDisk())
+    gone_through = list[int]()
+    for way in ("items", "__iter__"):
+        whole = getattr(Map, way)
+        monkeypatch.setattr(
+            Map, way, lambda self, whole=whole: (gone_through.append(len(self)), whole(self))[1]
+        )
+    front, effects = front.step(ConnectionLost("conn-1", 0), MemoryDisk())
+    assert max(gone_through, default=0) < 10
+    monkeypatch.undo()
+    assert "conn-1" not in front.broker.producers.groups and "conn-1" not in front.broker.met
+    assert not {"gconn-1", "conn-1"} & {*front.clients.groups, *front.clients.producers}
+    assert len(front.clients.groups) == 300 and len(front.clients.producers) == 299
+    assert [e.to for e in effects if isinstance(e, Send)] == ["conn-2"], "of `shared` it is told"
 
 
 @pytest.fixture

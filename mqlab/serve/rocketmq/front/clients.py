@@ -110,11 +110,13 @@ class ClientBeat:
 
 @frozen
 class Connected:
-    """The client on a connection, as its last heartbeat has told."""
+    """The client on a connection, as its last heartbeat has told. `groups`: the consumer groups
+    that it has ever named."""
 
     client_id: str
     software: Software
     beat_ms: int
+    groups: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
         """Connection."""
@@ -180,9 +182,20 @@ class Clients:
         return new, tuple(effects)
 
     def note(self, connection: str, beat: ClientBeat, at_ms: int) -> Clients:
-        """Who it is that beats, for those who ask later."""
-        one = Connected(beat.client_id, beat.software, at_ms)
-        return replace(self, connected=self.connected.set(connection, one))
+        """Who it is that beats, for those who ask later, and for when it goes."""
+        old: Connected | None = self.connected.get(connection)
+        before = old.groups if old is not None else ()
+        groups = tuple(dict.fromkeys((*before, *(one.group for one in beat.consumers))))
+        one = Connected(beat.client_id, beat.software, at_ms, groups)
+        new = self if old is None or old.client_id == one.client_id else self._unask(connection)
+        return replace(new, connected=new.connected.set(connection, one))
+
+    def _unask(self, connection: str) -> Clients:
+        """Nobody is asked by this connection any more as the client that it said it was."""
+        one = self.connected.get(connection)
+        if one is None or self.producers.get(one.client_id) != connection:
+            return self
+        return replace(self, producers=self.producers.remove(one.client_id))
 
     def unregister(self, connection: str, name: str) -> tuple[Clients, Effects]:
         group = self.find(name)
@@ -195,13 +208,15 @@ class Clients:
 
     def forget(self, connection: str) -> tuple[Clients, Effects]:
         """A connection is gone, and with it all that spoke via it."""
-        kept = ((client, at) for client, at in self.producers.items() if at != connection)
-        new = replace(self, producers=Map(kept), connected=self.connected.remove(connection))
+        one: Connected | None = self.connected.get(connection)
+        if one is None:
+            return self, ()
+        new = self._unask(connection)
+        new = replace(new, connected=new.connected.remove(connection))
         effects = list[Any]()
-        for name, group in self.groups.items():
-            if connection in group.members:
-                new, notices = new.unregister(connection, name)
-                effects += notices
+        for name in sorted(one.groups):
+            new, notices = new.unregister(connection, name)
+            effects += notices
         return new, tuple(effects)
 
 

@@ -52,6 +52,10 @@ SHORT = {
 }  # fmt: skip
 #: SendMessageRequestHeader's names, which are not short
 LONG = {name: name for name in SHORT}
+LONGEST_JSON = 1 << 20  # bytes of a body that is JSON
+MOST_NAMED = 4_000  # groups, subscriptions, queues
+TOO_LONG = "a body of at most {most} bytes of JSON is read here, not of {size}"
+TOO_MANY = "at most {most} groups, subscriptions or queues may be named at once here, not {named}"
 V3_4_9 = 121  # MQVersion
 ENDS = (TransactionType.NOT_TYPE, TransactionType.COMMIT_TYPE, TransactionType.ROLLBACK_TYPE)
 
@@ -227,6 +231,21 @@ def _update_offset(command: RemotingCommand, header: Header) -> asks.UpdateConsu
 # ---- clients: their bodies are JSON ----------------------------------------------------------
 
 
+def _read_json(command: RemotingCommand) -> Body:
+    if len(command.body) > LONGEST_JSON:
+        raise RequestError(TOO_LONG.format(most=LONGEST_JSON, size=len(command.body)))
+    return Body(decode_json(command.body))
+
+
+def _keep_few(rows: list[Body], *more: list[Body]) -> list[Body]:
+    """The rows, of which one request has a limited number together with `more`: each is worked
+    through while nobody else has a turn."""
+    named = len(rows) + sum(map(len, more))
+    if named > MOST_NAMED:
+        raise RequestError(TOO_MANY.format(most=MOST_NAMED, named=named))
+    return rows
+
+
 class Body:
     """A JSON object of a body, read field by field."""
 
@@ -260,11 +279,13 @@ class Body:
 
 
 def _heartbeat(command: RemotingCommand, header: Header, born_host: str) -> ClientBeat:
-    body = Body(decode_json(command.body))
+    body = _read_json(command)
+    producers, consumers = body.rows("producerDataSet"), body.rows("consumerDataSet")
+    _keep_few(producers, consumers, *(row.rows("subscriptionDataSet") for row in consumers))
     return ClientBeat(
         client_id=body.text("clientID"),
-        producers=tuple(row.text("groupName") for row in body.rows("producerDataSet")),
-        consumers=tuple(_consumer(row) for row in body.rows("consumerDataSet")),
+        producers=tuple(row.text("groupName") for row in producers),
+        consumers=tuple(_consumer(row) for row in consumers),
         software=Software(born_host, command.language, command.version),
     )
 
@@ -283,7 +304,7 @@ def _subscription(row: Body) -> Subscription:
 
 
 def _check_client(command: RemotingCommand, header: Header) -> asks.CheckClientConfig:
-    _only_tags(Body(decode_json(command.body)).row("subscriptionData").text("expressionType", TAG))
+    _only_tags(_read_json(command).row("subscriptionData").text("expressionType", TAG))
     return asks.CheckClientConfig()
 
 
@@ -308,8 +329,10 @@ def _unlock(command: RemotingCommand, header: Header) -> asks.UnlockBatchMq:
 
 
 def _locked(command: RemotingCommand) -> tuple[str, str, tuple[tuple[str, int], ...]]:
-    body = Body(decode_json(command.body))
-    queues = tuple((row.text("topic"), row.number("queueId")) for row in body.rows("mqSet"))
+    body = _read_json(command)
+    queues = tuple(
+        (row.text("topic"), row.number("queueId")) for row in _keep_few(body.rows("mqSet"))
+    )
     return body.text("consumerGroup"), body.text("clientId"), queues
 
 
@@ -337,7 +360,7 @@ def _create_topic(command: RemotingCommand, header: Header) -> asks.UpdateAndCre
 def _create_group(
     command: RemotingCommand, header: Header
 ) -> asks.UpdateAndCreateSubscriptionGroup:
-    body = Body(decode_json(command.body))
+    body = _read_json(command)
     retry_max = body.number("retryMaxTimes", 16)
     return asks.UpdateAndCreateSubscriptionGroup(body.text("groupName"), retry_max)
 
