@@ -13,6 +13,7 @@ import pytest
 from mqlab.kernel import Fact, Text
 from mqlab.serve.home import count_nothing
 from mqlab.serve.trace import http
+from mqlab.serve.trace import live as trace_live
 from mqlab.serve.trace.http import TraceServer
 from mqlab.serve.trace.live import FIRST, NEWEST, Live
 
@@ -117,3 +118,34 @@ def test_a_follower_without_a_number_gets_the_newest_whoever_has_asked_before() 
     for _ in range(FIRST):
         live.recorder.record_start(0, "here", None, ())
     assert len(asyncio.run(live.lines(4 * FIRST))) == NEWEST + 1
+
+
+def test_clients_have_their_turn_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a step takes to be drawn: here each of 40 takes a whole turn, and of those that
+    are passed over too."""
+    now = [0.0]
+    monkeypatch.setattr(trace_live.time, "monotonic", lambda: now[0])
+
+    class Slow(OneFactPerStep):
+        def take(self, step: Any, tell: Any = None) -> None:
+            now[0] += trace_live.TURN_S
+            super().take(step, tell)
+
+        def skip(self, step: Any) -> None:
+            now[0] += trace_live.TURN_S
+            super().skip(step)
+
+    observer: Any = Slow()
+    live = Live("toy", Text("toy"), observer, count_nothing)
+    for _ in range(40):
+        live.recorder.record_start(0, "here", None, ())
+    seen: list[int] = []
+
+    async def story() -> None:
+        drawing = asyncio.create_task(live.catch_up(20))
+        while not drawing.done():
+            seen.append(observer.facts)
+            await asyncio.sleep(0)
+
+    asyncio.run(story())
+    assert seen == list(range(41))

@@ -32,12 +32,14 @@ def _draw_tables(
 ) -> tuple[Table, ...]:
     """Those that are empty most of the time show when they have rows."""
     roles = (world.role(name) for name in cluster.coordinators)
+    live = [meta for role in roles if role is not None for meta in role.txns.values()]
+    subs = [(topic.name, sub) for topic in topics for sub in topic.subs.values()]
     always = (
-        tables.draw_transactions([role for role in roles if role is not None], written),
+        tables.draw_transactions(live, written),
         tables.draw_buffers(topics, written),
     )
     seldom = (
-        tables.draw_pending(topics, written),
+        tables.draw_pending(subs, written),
         tables.draw_producers(topics),
         tables.draw_timers(cluster, world),
     )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -28,8 +29,21 @@ log = logging.getLogger("mqlab.serve")
 FIRST = 1_000  # facts for somebody who has just come
 NEWEST = 500  # steps for somebody who has some already: half a second of a busy server
 ALL = KEPT + TOGETHER  # steps, at most, that nobody has asked for yet
-CHUNK = 50  # steps drawn before the server's clients have their turn
+TURN_S = 0.01  # that steps are drawn before the server's clients have their turn
 PATIENCE_S = 60.0  # a follower that wants all and has not asked for so long has gone
+
+
+class Turn:
+    """Time that is spent on a picture while others wait."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + TURN_S
+
+    async def give_way(self) -> None:
+        """To those who wait, when the turn is over."""
+        if time.monotonic() >= self._until:
+            await asyncio.sleep(0)
+            self._until = time.monotonic() + TURN_S
 
 
 class Live:
@@ -97,17 +111,19 @@ class Live:
     async def catch_up(self, most: int) -> None:
         """Draw what has happened: the newest steps, as many as are asked for."""
         async with self._drawing:
-            recorder = self.recorder
-            for _ in range(len(recorder.steps) - most):
+            recorder, turn = self.recorder, Turn()
+            passed = max(0, len(recorder.steps) - most)
+            left = len(recorder.steps) - passed
+            while passed > 0 and recorder.steps:
                 self._forget(recorder.take())
-            left = len(recorder.steps)
+                passed -= 1
+                await turn.give_way()
             while left > 0 and recorder.steps:
                 if self._gap:
                     self._begin_anew()
-                for _ in range(min(CHUNK, left, len(recorder.steps))):
-                    self._survive(partial(self.observer.take, recorder.take(), self._keep))
-                left -= CHUNK
-                await asyncio.sleep(0)
+                self._survive(partial(self.observer.take, recorder.take(), self._keep))
+                left -= 1
+                await turn.give_way()
             if self._gap:
                 self._begin_anew()
 

@@ -17,6 +17,22 @@ HEAD, TAIL = 2, 5  # as many of its beginning and of its end
 READABLE = 8 * LABEL  # bytes of a record that are looked at
 
 
+class Same:
+    """A value that is never changed, as a version: equal only to itself. To compare what is in it
+    would cost its size."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: Any) -> None:
+        self.what = what
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.what is other.what
+
+    def __hash__(self) -> int:
+        return id(self.what)
+
+
 class Parts:
     """The parts of a Snapshot as plain JSON values, by name. An answer holds a change for each of
     hundreds of facts: parts that did not change stay the same objects, which a comparison sees at

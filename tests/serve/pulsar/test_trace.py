@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mqlab.kernel import Map
 from mqlab.pulsar.claims.invariants import LIT
 from mqlab.pulsar.config import PulsarConfig
 from mqlab.pulsar.messages import (
@@ -20,7 +19,6 @@ from mqlab.pulsar.messages import (
 from mqlab.pulsar.pending_ack import PendingAck
 from mqlab.pulsar.states import MarkerType, TxnStatus
 from mqlab.pulsar.subscription import Subscription
-from mqlab.pulsar.topic import Topic
 from mqlab.serve.pulsar import serve
 from mqlab.serve.pulsar.trace.lanes import name_lane
 from mqlab.serve.pulsar.trace.lights import Lights
@@ -118,8 +116,7 @@ def find_red(*steps: Any, pending: PendingAck = PendingAck()) -> set[str]:
                 model.note_sent("conn-1/billing", step)
     config = PulsarConfig()
     sub = Subscription(config, "orders", "billing", pending=pending)
-    topic = Topic(config, "orders", subs=Map([("billing", sub)]))
-    return {light["name"] for light in Lights(model).draw([topic]) if not light["ok"]}
+    return {light["name"] for light in Lights(model).draw({"orders": [sub]}) if not light["ok"]}
 
 
 @pytest.mark.parametrize(

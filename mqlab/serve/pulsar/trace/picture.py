@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from ....kernel import Frontier, Log, Progress, Reader, Table, replace
 from ....kernel.trace import plain_of as plain
 from ....pulsar.config import name_transaction_log
-from ....pulsar.coordinator import Coordinator
+from ....pulsar.coordinator import Coordinator, TxnMeta
 from ....pulsar.picture.acknowledged import draw_subscription
 from ....pulsar.picture.graph import draw_graph
 from ....pulsar.picture.strips import MAX_READ, draw_entry, draw_record
@@ -17,11 +18,11 @@ from ....pulsar.picture.tables import draw_buffers, draw_pending, draw_transacti
 from ....pulsar.subscription import Subscription
 from ....pulsar.topic import Topic
 from ...trace.lanes import Lanes
-from ...trace.parts import Parts
+from ...trace.parts import Parts, Same
 from ...trace.texts import cut
 from .lanes import COORDINATOR, name_shortly
 from .lights import Lights
-from .model import Model
+from .model import TXNS, Model
 
 ROWS = 10  # of a table
 SUBSCRIPTIONS = 4  # of a topic, that are shown
@@ -37,6 +38,7 @@ class Picture:
         self.lights = Lights(model)
         self.roles: dict[str, Any] = {}
         self._part = Parts().make
+        self._subs: dict[str, tuple[Same, list[Subscription]]] = {}
 
     def now(self) -> dict[str, Any]:
         model, part = self.model, self._part
@@ -46,13 +48,13 @@ class Picture:
             part(f"log {n}", (strip.changes, model.changes), partial(self._records, n))
             for n, strip in sorted(model.records.items())
         ]
-        seen: tuple[Hashable, ...] = (model.changes, *map(_see, topics))
+        seen: tuple[Hashable, ...] = (model.changes, *map(self._see, topics))
         return {
             "lanes": part("lanes", self.lanes.changes, lambda: plain(self.lanes.draw())),
             "logs": part("logs", tuple(map(id, logs)), lambda: logs),
             "readers": part("readers", model.changes, self._readers),
             "graphs": part("graph", model.changes, lambda: plain((draw_graph(model.written),))),
-            "lights": part("lights", (seen, len(model.broken)), lambda: self.lights.draw(topics)),
+            "lights": part("lights", (seen, len(model.broken)), partial(self._lights, topics)),
             "tables": part("tables", (seen, *self._txns()), partial(self._tables, topics)),
         }
 
@@ -61,7 +63,23 @@ class Picture:
     def _version(self, name: str) -> Hashable:
         """Which cells can be read, and which belong to what was aborted, the buffer says."""
         topic: Topic | None = self.roles.get(name)
-        return (self.model.strips[name].changes, self.model.changes, _see(topic))
+        return (self.model.strips[name].changes, self.model.changes, self._see(topic))
+
+    def _see(self, topic: Topic | None) -> Hashable:
+        """What of a topic is drawn."""
+        return None if topic is None else (Same(topic.buffer), topic.lac, Same(topic.subs))
+
+    def _list_subs(self, topic: Topic) -> list[Subscription]:
+        """Its subscriptions, listed anew when one of them has changed."""
+        version, (old, subs) = Same(topic.subs), self._subs.get(topic.name, (None, []))
+        if version != old:
+            subs = topic.subs.values()
+            self._subs = {name: kept for name, kept in self._subs.items() if name in self.roles}
+            self._subs[topic.name] = (version, subs)
+        return subs
+
+    def _lights(self, topics: list[Topic]) -> Any:
+        return self.lights.draw({topic.name: self._list_subs(topic) for topic in topics})
 
     def _topic(self, name: str) -> Any:
         topic: Topic | None = self.roles.get(name)
@@ -73,7 +91,8 @@ class Picture:
         if topic is not None:
             if topic.readable + 1 >= start:
                 flags = (Frontier(MAX_READ, topic.readable + 1, inclusive=True),)
-            subs = [sub for sub in topic.subs.values() if sub.durable][:SUBSCRIPTIONS]
+            durable = (sub for sub in self._list_subs(topic) if sub.durable)
+            subs = list(islice(durable, SUBSCRIPTIONS))
             strip = range(start, topic.lac + 1)
             rows = tuple(self._subscription(sub, strip) for sub in subs)
         return plain(Log(cut(name_shortly(name)), cells, flags, start=start, progress=rows))
@@ -101,25 +120,31 @@ class Picture:
         return [self.roles[name] for name in names if name in self.roles]
 
     def _txns(self) -> tuple[Hashable, ...]:
-        return tuple(tc.txns for tc in self._coordinators())
+        return tuple(Same(tc.txns) for tc in self._coordinators())
+
+    def _live(self, tc: Coordinator) -> list[TxnMeta]:
+        """Of many, those that began last and have a name."""
+        if len(tc.txns) <= TXNS:
+            return tc.txns.values()
+        return [tc.txns[txn] for txn in self.model.written.begun if txn in tc.txns]
 
     def _tables(self, topics: list[Topic]) -> list[Any]:
         written = self.model.written
         short = [replace(topic, name=cut(name_shortly(topic.name))) for topic in topics]
         always = [
-            draw_transactions(self._coordinators(), written),
-            draw_buffers(short, written),
+            draw_transactions(
+                (meta for tc in self._coordinators() for meta in self._live(tc)[:ROWS]), written
+            ),
+            draw_buffers(short, written, ROWS),
         ]
-        pending = draw_pending(short, written)
+        subs = (
+            (cut(name_shortly(topic.name)), sub)
+            for topic in topics
+            for sub in self._list_subs(topic)
+            if sub.pending.of_txn or sub.pending.slot
+        )
+        pending = draw_pending(islice(subs, ROWS), written, ROWS)
         return [plain(_clip_rows(t)) for t in (*always, *([pending] if pending.rows else []))]
-
-
-def _see(topic: Topic | None) -> Hashable:
-    """What of a topic is drawn."""
-    if topic is None:
-        return None
-    subs = tuple((sub.name, sub.cursor, sub.pending) for sub in topic.subs.values())
-    return (topic.buffer, topic.lac, subs)
 
 
 def _clip_rows(table: Table) -> Table:
