@@ -33,6 +33,11 @@ def name_pending_ack_log(partition: str, subscription: str) -> str:
     return f"{partition}-{subscription}{PENDING_ACK_SUFFIX}"
 
 
+def find_subscription(partition: str, log: str) -> str:
+    """The subscription whose log of pending acks this is."""
+    return log.removeprefix(f"{partition}-").removesuffix(PENDING_ACK_SUFFIX)
+
+
 SAFEGUARDS: dict[str, Text] = {
     name: Words(en, zh)()
     for name, (en, zh) in {

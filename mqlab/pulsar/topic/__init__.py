@@ -51,7 +51,7 @@ from ...kernel import (
     replace,
 )
 from ..buffer import Buffer, recover_buffer
-from ..config import CURSORS, SNAPSHOT_LOG, TOPIC, PulsarConfig
+from ..config import CURSORS, SNAPSHOT_LOG, TOPIC, PulsarConfig, find_subscription
 from ..ledger import TopicView
 from ..messages import (
     Answer,
@@ -154,9 +154,9 @@ class Topic:
         of pending acks."""
         if log == SNAPSHOT_LOG:
             return snapshots.finish(self, disk)
-        for name, sub in self.subs.items():
-            if sub.log == log:
-                return self._keep(name, sub.finish_append(end, self.view(disk, at_ms), disk))
+        sub = None if log == self.name else self.subs.get(find_subscription(self.name, log))
+        if sub is not None:
+            return self._keep(sub.name, sub.finish_append(end, self.view(disk, at_ms), disk))
         new: Topic = self
         effects: Effects = ()
         while new.appends and new.appends[0].entry.base < end:
@@ -186,9 +186,11 @@ class Topic:
         new, effects = done
         new.check_invariants(disk)
         if new.readable != self.readable:
+            sent = list(effects)
             for name, sub in new.subs.items():
                 new, more = new._keep(name, sub.dispatch(new.view(disk, at_ms)))
-                effects = (*effects, *more)
+                sent += more
+            effects = tuple(sent)
         return new, (*effects, *snapshots.schedule(self, new))
 
     # -- subscriptions -------------------------------------------------------------------
@@ -227,6 +229,8 @@ class Topic:
 
     def _keep(self, name: str, done: tuple[Subscription, Effects]) -> Result:
         sub, effects = done
+        if sub is self.subs.get(name) and not sub.gone:
+            return self, effects
         subs = self.subs.remove(name) if sub.gone else self.subs.set(name, sub)
         return replace(self, subs=subs), effects
 

@@ -58,14 +58,16 @@ QUEUED = Words("producers that wait: {names}", "等待的生产者：{names}")
 @frozen
 class Access:
     """`epoch` -1: nobody has had the topic for itself yet. `open`: who has opened a producer here,
-    with what was asked. `alone`: which of them has the topic for itself, "" for none; `since`: the
-    position from which on. `waiting`: in their order; who has left is "" there."""
+    with what was asked; `names`: who has opened the producer of each name. `alone`: which of them
+    has the topic for itself, "" for none; `since`: the position from which on. `waiting`: in their
+    order; who has left is "" there."""
 
     epoch: int = -1
     open: Map[str, OpenProducer] = Map()
     alone: str = ""
     since: int = 0
     waiting: tuple[tuple[str, OpenProducer], ...] = ()
+    names: Map[str, str] = Map()
 
     @property
     def is_taken(self) -> bool:
@@ -116,9 +118,10 @@ def _share(topic: Topic, ask: OpenProducer, who: str) -> Result:
     access = topic.access
     if access.is_taken:
         return topic, (_refuse(topic, who, BUSY, TAKEN.format(name=access.writer)),)
-    if any(other.producer == ask.producer for other in access.open.values()):
+    if ask.producer in access.names:
         return topic, (_refuse(topic, who, BUSY, NAMED.format(name=ask.producer)),)
-    new = _keep(topic, replace(access, open=access.open.set(who, ask)))
+    opened, names = access.open.set(who, ask), access.names.set(ask.producer, who)
+    new = _keep(topic, replace(access, open=opened, names=names))
     epoch = None if access.epoch < 0 else access.epoch
     return new, (_tell(topic, who, epoch),)
 
@@ -127,7 +130,7 @@ def _throw_out(topic: Topic) -> Result:
     """Those that are there hear nothing; those that wait are refused."""
     access = topic.access
     refusals = tuple(_refuse(topic, who, FENCED, THROWN_OUT) for who, _ in access.waiting if who)
-    return _keep(topic, replace(access, open=Map(), alone="", waiting=())), refusals
+    return _keep(topic, replace(access, open=Map(), names=Map(), alone="", waiting=())), refusals
 
 
 def _take(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
@@ -145,7 +148,8 @@ def _grant(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
     if not who:  # it has left while it waited
         return _keep(topic, raised), (Put(TOPIC, EPOCH, epoch),)
     since = topic.find_next(disk)
-    alone = replace(raised, open=Map(((who, ask),)), alone=who, since=since)
+    opened, names = Map(((who, ask),)), Map(((ask.producer, who),))
+    alone = replace(raised, open=opened, names=names, alone=who, since=since)
     return _keep(topic, alone), (Put(TOPIC, EPOCH, epoch), _tell(topic, who, epoch))
 
 
@@ -161,7 +165,8 @@ def close_producer(topic: Topic, who: str, disk: Disk) -> Result:
         same = waiting == access.waiting
         return topic if same else _keep(topic, replace(access, waiting=waiting)), ()
     alone = "" if access.alone == who else access.alone
-    left = replace(access, open=access.open.remove(who), alone=alone, waiting=waiting)
+    opened, names = access.open.remove(who), access.names.remove(access.open[who].producer)
+    left = replace(access, open=opened, names=names, alone=alone, waiting=waiting)
     topic = _keep(topic, left)
     effects: Effects = ()
     while topic.access.waiting and not topic.access.open:

@@ -16,7 +16,7 @@ from ..wire.asks import AdminAnswer, AdminAsk, Handed
 from .hosting import Hosted, Inspect, Onward, name_consumer, write_close
 from .inspecting import NOT_FOUND, refuse
 from .sessions import Sessions
-from .topics import PARTITION, PARTITIONED, find_row, list_topics, read_name
+from .topics import PARTITION, PARTITIONED, exists, find_row, read_name
 
 if TYPE_CHECKING:
     from . import Front
@@ -76,7 +76,7 @@ class Call:
     # -- what there is ---------------------------------------------------------------------
 
     def has(self, topic: str) -> bool:
-        return topic in list_topics(self.disk)
+        return exists(self.disk, topic)
 
     def has_coordinator(self, tc_id: int) -> bool:
         return 0 <= tc_id < self.front.config.coordinators
@@ -99,15 +99,15 @@ class Call:
 
     def close_all(self, topic: str) -> tuple[Sessions, Effects]:
         """All that use a topic are told to look it up again."""
-        closing: Effects = ()
+        closing: list[Send] = []
         sessions = self.front.sessions
         for kind, conn, number in sessions.using(topic):
-            closing = (*closing, Send(conn, write_close(kind, number)))
+            closing.append(Send(conn, write_close(kind, number)))
             if kind == "producer":
                 sessions = sessions.drop_producer(conn, number, by_broker=True)
             else:
                 sessions = sessions.drop_consumer(conn, number)
-        return sessions, closing
+        return sessions, tuple(closing)
 
     def with_sessions(self, sessions: Sessions) -> Front:
         return replace(self.front, sessions=sessions)
@@ -120,12 +120,17 @@ def name_topic(tenant: str, namespace: str, topic: str) -> str:
 
 def visit(asks: Sequence[tuple[str, Fill]], finish: Callable[[], AdminAnswer]) -> Any:
     """The answer, when each of these roles has been asked for its part, one after the other."""
-    if not asks:
-        return finish()
-    (role, fill), *rest = asks
+    left = iter(asks)
 
-    def read(hosted: Hosted, disk: Disk) -> Any:
-        fill(hosted, disk)
-        return visit(rest, finish)
+    def go_on() -> Any:
+        role, fill = next(left, ("", None))
+        if fill is None:
+            return finish()
 
-    return Onward(role, Inspect(read, noted=True))
+        def read(hosted: Hosted, disk: Disk) -> Any:
+            fill(hosted, disk)
+            return go_on()
+
+        return Onward(role, Inspect(read, noted=True))
+
+    return go_on()

@@ -62,7 +62,7 @@ NO_PERMITS = "permits for no message at all"
 def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     command, conn = ask.command.body, caller.name
     topic = read_name(command.topic)
-    idle = not front.sessions.using(topic) and not disk.log(f"{topic}/{topic}").end
+    idle = topic not in front.sessions.users and not disk.log(f"{topic}/{topic}").end
     effects = (*open_topic(disk, topic), *add_consumers(disk, topic, command, idle))
     named = command.consumer_name or f"{conn}-{command.consumer_id}"
     name = name_consumer(named, conn, command.consumer_id)

@@ -64,7 +64,7 @@ from ....pulsar.topic import Topic
 from ...protocol import Drained, Hangup, Unsent
 from ..wire.asks import Handed, Notice, Push, Receipt
 from . import opening
-from .noting import Notes
+from .noting import Notes, find_subscription
 from .opening import Opening
 
 #: messages that a consumer is sent before it is asked whether its client reads
@@ -141,7 +141,7 @@ class Hosted(Quiet):
             case Request(body=Handed(body=Flow() as flow, caller=caller)):
                 return self._give(flow, caller, mine, event)
             case Request(body=Handed(caller=caller, body=Left()), at_ms=at_ms):
-                return self._drop(caller.name)._step(ConnectionLost(caller.name, at_ms), mine)
+                return self._leave(caller, mine, at_ms)
             case Request(body=Opening() as request, at_ms=at_ms):
                 new, refused = opening.take(self, request)
                 event = Request(request.caller, request.body, at_ms)
@@ -197,6 +197,13 @@ class Hosted(Quiet):
         consumer = next((c for c in sub.consumers if c.client == name), None) if sub else None
         return consumer.permits if consumer else 0
 
+    def _leave(self, caller: Caller, mine: Folder, at_ms: int) -> Result:
+        """A producer's connection has ended: nobody is there to be answered."""
+        gone = Request(caller, CloseProducer(self.folder), at_ms)
+        new, effects = self._drop(caller.name)._step(gone, mine)
+        left = (e for e in effects if not (isinstance(e, Reply) and e.caller == caller))
+        return new, tuple(left)
+
     def _note(self, handed: Handed) -> Hosted:
         name = handed.caller.name
         if isinstance(handed.body, CloseProducer):
@@ -225,7 +232,8 @@ class Hosted(Quiet):
         role, effects = self.role.step(event, mine)
         notes = self.notes.take(self.role, role, event, effects)
         new = replace(self, role=role, notes=notes)
-        effects = (*notify_closed(self.role, event), *effects, *notify_active(self.role, role))
+        others = notify_active(self.role, role, find_subscription(event))
+        effects = (*notify_closed(self.role, event), *effects, *others)
         done: list[Effect] = []
         late: dict[str, list[Send]] = {}
         sent: dict[str, None] = {}
@@ -265,24 +273,23 @@ class Hosted(Quiet):
         return effect
 
 
-def notify_active(old: Any, new: Any) -> Effects:
+def notify_active(old: Any, new: Any, name: str | None) -> Effects:
     """The consumers of a Failover subscription hear which of them is served, whenever one comes or
-    another one is (AbstractDispatcherSingleActiveConsumer#notifyActiveConsumerChanged, 4.2)."""
-    if old is new or not isinstance(new, Topic):
+    another one is (AbstractDispatcherSingleActiveConsumer#notifyActiveConsumerChanged, 4.2). `name`:
+    which subscription was asked for something."""
+    sub = new.subs.get(name) if isinstance(new, Topic) and name is not None else None
+    before = None if sub is None else old.subs.get(name)
+    if sub is None or sub.sub_type is not SubType.FAILOVER or before is sub:
         return ()
     notices: list[Send] = []
-    for name, sub in new.subs.items():
-        before = old.subs.get(name)
-        if sub.sub_type is not SubType.FAILOVER or before is sub:
-            continue
-        known = {c.client for c in before.consumers} if before is not None else set()
-        active = find_active(sub)
-        is_other = before is None or find_active(before) != active
-        for consumer in sub.consumers:
-            if is_other or consumer.client not in known:
-                conn, number = read_consumer(consumer.client)
-                fields = (("consumer_id", number), ("is_active", consumer.client == active))
-                notices.append(Send(conn, Notice("ACTIVE_CONSUMER_CHANGE", fields)))
+    known = {c.client for c in before.consumers} if before is not None else set()
+    active = find_active(sub)
+    is_other = before is None or find_active(before) != active
+    for consumer in sub.consumers:
+        if is_other or consumer.client not in known:
+            conn, number = read_consumer(consumer.client)
+            fields = (("consumer_id", number), ("is_active", consumer.client == active))
+            notices.append(Send(conn, Notice("ACTIVE_CONSUMER_CHANGE", fields)))
     return tuple(notices)
 
 

@@ -11,16 +11,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....kernel import Appended, Effects, Event, Map, Send, frozen, replace
+from ....kernel import Appended, Effects, Event, Map, Request, Send, frozen, replace
 from ....pulsar.config import SNAPSHOT_LOG
 from ....pulsar.coordinator import Coordinator
-from ....pulsar.messages import PushMessage
+from ....pulsar.messages import PushMessage, SubscriptionRequest
 from ....pulsar.states import PendingAckState, StoreState
 from ....pulsar.topic import Topic
 from .holding import Holders, follow
 
 ALL = ""  # the sum over all subscriptions
 MOST_SENT = 1_000  # sums, before those of consumers that have gone are forgotten
+
+
+def find_subscription(event: Event) -> str | None:
+    """The subscription that a request is about: of many, the only one that it changes."""
+    if isinstance(event, Request) and isinstance(event.body, SubscriptionRequest):
+        return event.body.subscription
+    return None
 
 
 @frozen
@@ -50,7 +57,9 @@ class Notes:
             if isinstance(event, Appended) and event.log == SNAPSHOT_LOG:
                 noted = replace(noted, snapshot_ms=at_ms)
             return (
-                noted if new.subs is old.subs else noted._note_pending(old, new, at_ms)._forget(new)
+                noted
+                if new.subs is old.subs
+                else noted._note_pending(old, new, event, at_ms)._forget(new)
             )
         if isinstance(new, Coordinator) and new.state is not old.state:
             begun, _ = self.store_ms
@@ -58,14 +67,14 @@ class Notes:
             return replace(self, store_ms=(begun or at_ms, ready))
         return self
 
-    def _note_pending(self, old: Topic, new: Topic, at_ms: int) -> Notes:
-        ready = PendingAckState.READY
-        noted = self
-        for name, sub in new.subs.items():
-            before = old.subs.get(name)
-            if sub.pending.state is ready and (before is None or before.pending.state is not ready):
-                noted = replace(noted, pending_ms=noted.pending_ms.set(name, at_ms))
-        return noted
+    def _note_pending(self, old: Topic, new: Topic, event: Event, at_ms: int) -> Notes:
+        name, ready = find_subscription(event), PendingAckState.READY
+        if name is None or name not in new.subs or new.subs[name].pending.state is not ready:
+            return self
+        before = old.subs.get(name)
+        if before is not None and before.pending.state is ready:
+            return self
+        return replace(self, pending_ms=self.pending_ms.set(name, at_ms))
 
     def _forget(self, topic: Topic) -> Notes:
         """Consumers that have gone, now and then."""

@@ -7,6 +7,7 @@ closed them, and its topics hear that its producers have gone (ServerCnx#channel
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Any
 
 from ....kernel import Caller, Effects, Map, Send, frozen, replace
 from ....pulsar.messages import CloseConsumer
@@ -56,12 +57,22 @@ class Session:
 
     producers: Map[int, Producer] = field(default_factory=Map)
     consumers: Map[int, Consumer] = field(default_factory=Map)
-    closed: frozenset[int] = frozenset()
+    closed: Map[int, bool] = field(default_factory=Map)
+
+
+#: (connection, whether it is a consumer, number)
+User = tuple[str, bool, int]
+Index = Map[Any, Map[User, bool]]
 
 
 @frozen
 class Sessions:
+    """`users`: of each topic; `readers`: of each subscription, by its topic and name. A request
+    that names one of them must not look at all that there are."""
+
     by_conn: Map[str, Session] = field(default_factory=Map)
+    users: Index = field(default_factory=Map)
+    readers: Index = field(default_factory=Map)
 
     def of(self, conn: str) -> Session:
         return self.by_conn.get(conn) or Session()
@@ -76,56 +87,77 @@ class Sessions:
         return producer
 
     def add_producer(self, producer: Producer) -> Sessions:
-        session = self.of(producer.conn)
-        producers = session.producers.set(producer.number, producer)
-        closed = session.closed - {producer.number}
-        return self.put(producer.conn, replace(session, producers=producers, closed=closed))
+        conn, number = producer.conn, producer.number
+        new = self.drop_producer(conn, number)
+        session = new.of(conn)
+        producers = session.producers.set(number, producer)
+        closed = session.closed.remove(number)
+        new = new.put(conn, replace(session, producers=producers, closed=closed))
+        return replace(new, users=_enter(new.users, producer.topic, (conn, False, number)))
 
     def drop_producer(self, conn: str, number: int, by_broker: bool = False) -> Sessions:
         session = self.of(conn)
-        if number not in session.producers:
+        producer: Producer | None = session.producers.get(number)
+        if producer is None:
             return self
-        closed = session.closed | {number} if by_broker else session.closed
+        closed = session.closed.set(number, True) if by_broker else session.closed
         producers = session.producers.remove(number)
-        return self.put(conn, replace(session, producers=producers, closed=closed))
+        new = self.put(conn, replace(session, producers=producers, closed=closed))
+        return replace(new, users=_leave(new.users, producer.topic, (conn, False, number)))
 
     # -- consumers -------------------------------------------------------------------------
 
     def add_consumer(self, conn: str, number: int, consumer: Consumer) -> Sessions:
-        session = self.of(conn)
-        return self.put(conn, replace(session, consumers=session.consumers.set(number, consumer)))
+        new = self.drop_consumer(conn, number)
+        session, user = new.of(conn), (conn, True, number)
+        new = new.put(conn, replace(session, consumers=session.consumers.set(number, consumer)))
+        return replace(
+            new,
+            users=_enter(new.users, consumer.topic, user),
+            readers=_enter(new.readers, (consumer.topic, consumer.subscription), user),
+        )
 
     def drop_consumer(self, conn: str, number: int) -> Sessions:
-        session = self.of(conn)
-        if number not in session.consumers:
+        session, user = self.of(conn), (conn, True, number)
+        consumer: Consumer | None = session.consumers.get(number)
+        if consumer is None:
             return self
-        return self.put(conn, replace(session, consumers=session.consumers.remove(number)))
+        new = self.put(conn, replace(session, consumers=session.consumers.remove(number)))
+        return replace(
+            new,
+            users=_leave(new.users, consumer.topic, user),
+            readers=_leave(new.readers, (consumer.topic, consumer.subscription), user),
+        )
 
     # -- connections -----------------------------------------------------------------------
 
     def forget(self, conn: str) -> tuple[Sessions, Effects]:
         """The connection has ended."""
         session, new = self.of(conn), self
-        if conn in new.by_conn:
-            new = replace(new, by_conn=new.by_conn.remove(conn))
-        producers = (producer.leave() for producer in session.producers.values())
-        return new, (*producers, *(consumer.close() for consumer in session.consumers.values()))
+        producers, consumers = session.producers.items(), session.consumers.items()
+        for number, _ in producers:
+            new = new.drop_producer(conn, number)
+        for number, _ in consumers:
+            new = new.drop_consumer(conn, number)
+        new = replace(new, by_conn=new.by_conn.remove(conn))
+        return new, (*(p.leave() for _, p in producers), *(c.close() for _, c in consumers))
 
     def consuming(self, topic: str, subscription: str) -> tuple[tuple[str, int], ...]:
         """(connection, number) of all consumers of this subscription."""
-        return tuple(
-            (conn, number)
-            for conn, session in self.by_conn.items()
-            for number, c in session.consumers.items()
-            if (c.topic, c.subscription) == (topic, subscription)
-        )
+        readers = self.readers.get((topic, subscription)) or ()
+        return tuple((conn, number) for conn, _, number in readers)
 
     def using(self, topic: str) -> tuple[tuple[str, str, int], ...]:
         """("producer" or "consumer", connection, number) of all that use this topic."""
-        users: list[tuple[str, str, int]] = []
-        for conn, session in self.by_conn.items():
-            producers = session.producers.items()
-            users += (("producer", conn, n) for n, p in producers if p.topic == topic)
-            consumers = session.consumers.items()
-            users += (("consumer", conn, n) for n, c in consumers if c.topic == topic)
-        return tuple(users)
+        kinds = ("producer", "consumer")
+        users = self.users.get(topic) or ()
+        return tuple((kinds[consumes], conn, number) for conn, consumes, number in users)
+
+
+def _enter(index: Index, key: Any, user: User) -> Index:
+    return index.set(key, (index.get(key) or Map()).set(user, True))
+
+
+def _leave(index: Index, key: Any, user: User) -> Index:
+    left = index[key].remove(user)
+    return index.set(key, left) if len(left) else index.remove(key)

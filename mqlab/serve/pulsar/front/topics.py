@@ -105,14 +105,14 @@ def open_topic(disk: Disk, name: str) -> Effects:
 def name_participants(disk: Disk, names: tuple[str, ...]) -> Effects:
     """A transaction names topics: one may be such that nobody has used it yet, or that nobody can.
     Somebody has to answer for it when the transaction ends."""
-    effects: Effects = ()
+    effects: list[Put] = []
     new = [name for name in dict.fromkeys(names) if name not in disk.table(TOPICS)]
     for place, name in enumerate(new):
         missing = not has_namespace(disk, name)
         if not missing:
-            effects = (*effects, Put(f"{name}/{TOPIC}", DELETED, True))
-        effects = (*effects, make_row(disk, name, place, missing))
-    return effects
+            effects.append(Put(f"{name}/{TOPIC}", DELETED, True))
+        effects.append(make_row(disk, name, place, missing))
+    return tuple(effects)
 
 
 def make_row(disk: Disk, name: str, place: int = 0, missing: bool = False) -> Put:
