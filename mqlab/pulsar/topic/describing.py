@@ -15,6 +15,7 @@ from ..messages import (
     AckPosition,
     AckResponse,
     Answer,
+    CreateNamespace,
     Described,
     EndTxnOnSubscription,
     EndTxnOnSubscriptionResponse,
@@ -51,6 +52,8 @@ def answer(topic: Topic, body: Any, disk: Disk) -> Answer:
                 return Described(facts=_describe_pending(sub))
             state = _find_state(sub, body.position, disk)
             return Described(facts=(("state", state),))
+        case CreateNamespace():  # REST's 409 (NamespacesBase#internalCreateNamespace)
+            return Answer(ServerError.NotAllowedError, "Namespace already exists")
     raise TypeError(f"a partition is never sent {type(body).__name__}")
 
 

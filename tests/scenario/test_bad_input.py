@@ -1,0 +1,294 @@
+"""What is wrong in a scenario is told in one sentence: the line, what was found, what to write."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.registry import scenario, system
+from mqlab.scenario.golden import split_blocks
+from mqlab.scenario.language import ScenarioError
+
+FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios"
+K, R, P = "system kafka", "system rocketmq consumers=shop", "system pulsar"
+SENT = "\nrun app: init, begin, send orders-0 a"
+NOT_A_NAME = "is no name; a name has letters, digits and . _ - only"
+
+#: what is written, and words of what is said
+BAD = [
+    # systems and their options
+    ("system kafak", "line 1: no system 'kafak'; did you mean kafka?"),
+    ("system rabbit", "no system 'rabbit'; there are: asking, "),
+    ("# no system\nrun app: init", "line 2: begin with a line `system NAME …`"),
+    ("# only a story", "no line `system NAME …`"),
+    ("system", "line 1: expected `system NAME …`"),
+    (f"{K}\n{P}", "line 2: a second system"),
+    (f"{K} partition=2", "no option and no client 'partition'; did you mean partitions?"),
+    (f"{K} partitions", "'partitions' in the system line: expected key=value"),
+    (f"{K} partitions=two", "partitions='two': expected a whole number"),
+    (f"{K} partitions=2;", "partitions='2;': expected a whole number"),
+    (f"{K} partitions=1 partitions=2", "partitions= is there twice"),
+    (f"{K} topic=a,b partitions=51", "partitions of all topics=102: a picture has room for 100"),
+    (f"{K} replicas=0", "replicas=0: expected 1 to 3"),
+    (f"{K} replicas=2 min_isr=3", "min_isr=3: expected 1 to 2"),
+    ("system shop replicas=2", "replicas=2: expected 1; for several take `system kafka`"),
+    (f"{K} release=5", "release=5: expected 4.2 or 4.3"),
+    (f"{K} 'app=init", "close every quote"),
+    (f"{K} 'app=init; comit'", "no call 'comit'; did you mean commit?"),
+    (f"{K} 'ap=init'", "no option and no client 'ap'; did you mean app?"),
+    (f"{K} claims=torn_raed", "no claim 'torn_raed'"),
+    (f"{K} order.prepare=reply", "no step 'prepare' in pieces; did you mean prepared?"),
+    (f"{K} order.prepared=replay", "no piece 'replay' in order.prepared; did you mean reply?"),
+    (f"{K}\noff lsoo", "line 2: system kafka: no safeguard 'lsoo'; did you mean lso?"),
+    (f"{K}\noff lso\noff gravity", "line 3: system kafka: no safeguard 'gravity'; there are: "),
+    (f"{K}\noff", "line 2: expected `off SAFEGUARD`"),
+    (f"{R} flush=now", "flush=now: expected async or sync"),
+    (f"{R} order.end_transaction=mesage", "did you mean message?"),
+    (f"{R} topic=a,b queues=51", "queues of all topics=102"),
+    (f"{P} dedup=2", "dedup=2: expected 0 or 1"),
+    ("system two_phase refuses=money", "refuses=money: expected some of participants=orders,stock"),
+    ("system outbox consumers=", "consumers=: expected one name at least"),
+    ("system delivery commit=never", "commit=never: expected after or before"),
+    ("system order_service service=hsaty", "no service 'hsaty'; did you mean hasty?"),
+    ("system passing pieces=receive,recieve", "no piece 'recieve'; did you mean receive?"),
+    ("system billing topic=money", "billing needs a node orders-0"),
+    ("system sink topic=a,b", "sink needs a node a,b-0"),
+    ("system income outputs=", "outputs=: expected one topic at least"),
+    # names
+    (f"{K} readers=orders-0", "readers: 'orders-0' would be 2 nodes"),
+    (f"{K} readers=coordinator", "readers: 'coordinator' would be 2 nodes"),
+    (f"{K} readers=app", "producers and readers: 'app' would be 2 nodes"),
+    (f"{K} producers=app:one,app:two", "producers: 'app' is there 2 times"),
+    (f"{K} readers=r,r", "readers: 'r' is there 2 times"),
+    (f"{K} workers=w,w", "workers: 'w' is there 2 times"),
+    (f"{K} admins=a,,b", f"admins: '' {NOT_A_NAME}"),
+    (f"{K} producers=:id", f"producers: '' {NOT_A_NAME}"),
+    (f"{K} topic=", f"topic: '' {NOT_A_NAME}"),
+    (f"{K} topic=orders,orders", "topic: 'orders' is there 2 times"),
+    (f"{K} topic=__consumer_offsets groups=1", "this one is Kafka's own"),
+    (f"{K} topic=__transaction_state", "this one is Kafka's own"),
+    (f"{K} producers=topic", "'topic' is the name of an option; call the client otherwise"),
+    (f"{K} 'producers=app:- partitions=2; app=send orders-0 a'", f"; app=send orders-0 a' {NOT_A_NAME}"),
+    (f"{K} 'readers=a b'", f"'a b' {NOT_A_NAME}"),
+    ("system rocketmq 'consumers=shop app=consume'", f"'shop app=consume' {NOT_A_NAME}"),
+    ("system rocketmq consumers=broker:g", "consumers: 'broker' would be 2 nodes"),
+    ("system rocketmq consumers=app", "producers and consumers: 'app' would be 2 nodes"),
+    ("system rocketmq consumers=c:one,c:two", "consumers: 'c' is there 2 times"),
+    (f"{R} topic=a,,b", f"topic: '' {NOT_A_NAME}"),
+    (f"{P} clients=orders-0", "would be 2 nodes"),
+    (f"{P} topic=tc", "topic: 'tc-0' would be 2 nodes"),
+    (f"{P} missing=orders-0", "topic and missing: 'orders-0' would be 2 nodes"),
+    (f"{P} clients=app,app", "clients: 'app' is there 2 times"),
+    ("system saga services=app", "services: 'app' would be 2 nodes"),
+    ("system tcc services=stock,stock", "services: 'stock' is there 2 times"),
+    ("system two_phase participants=tm", "participants: 'tm' would be 2 nodes"),
+    ("system barriers sources=s1,s1", "sources: 's1' is there 2 times"),
+    ("system outbox apps=shop", "apps: 'shop' would be 2 nodes"),
+    # calls
+    (f"{K}\nrun app: init, comit", "line 2: no call 'comit'; did you mean commit?"),
+    (f"{K}\nrun app: dance", "no call 'dance'; there are: init, begin, send"),
+    (f"{K}\nrun ap: init", "no client 'ap' that takes calls; did you mean app?"),
+    (f"{K}\nrun app init", "expected `run NODE: call, call …`, not 'app init'"),
+    (f"{K}\nrun app: ,", "expected `run NODE: call, call …`"),
+    (f"{K}\nrun app: send orders-0", "'send orders-0' is no call; expected send TOPIC-PARTITION"),
+    (f"{K}\nrun app: send ordres-0 a", "no partition 'ordres-0'; did you mean orders-0?"),
+    (f"{K}\nrun app: send orders-7 a", "no partition 'orders-7'; there are: orders-0, orders-1"),
+    (f"{K}\nrun app: seek orders-0@²", "'orders-0@²' is no position"),
+    (f"{K} groups=1\nrun app: subscribe g order", "no topic 'order'; did you mean orders?"),
+    (f"{K}\nrun app: elect coordinator ²", "is no call; expected elect PARTITION REPLICA"),
+    *((f"{K} workers=w\nrun w: {call}", "line 2: this system has no group 'g'; write groups=1")
+      for call in ("subscribe g orders", "committed g orders-0", "send-offsets g orders-0@0",
+                   "commit-offsets g")),
+    (f"{R}\nrun app: end PERHAPS o1", "no state 'PERHAPS'; there are: COMMIT_MESSAGE, "),
+    (f"{R}\nrun app: listener UNKNOWN null", "no answer 'UNKNOWN'; did you mean UNKNOW?"),
+    (f"{R}\nrun app: send orders-0 o1 delay=x", "delay=x: expected a whole number"),
+    (f"{P}\nrun app: create-namespace orders-0", "no partition without a namespace 'orders-0'"),
+    (f"{P}\nrun app: end-by-id commit 7/0", "'7/0' is no transaction of a coordinator"),
+    (f"{P}\nrun app: recieve s", "no call 'recieve'; did you mean receive?"),
+    ("system two_phase\nrun app: comit T1", "no call 'comit'; did you mean commit?"),
+    ("system three_phase\nrun app: commit", "'commit' is no call; expected commit TRANSACTION"),
+    ("system saga\nrun app: strat T1", "did you mean start?"),
+    ("system tcc\nrun app: oder T1", "did you mean order?"),
+    ("system delivery\nrun shop: send 580538", "expected send NUMBER:PENCE"),
+    ("system barriers\nrun jm: go", "no client 'jm' that takes calls; there are: none"),
+    ("system micro_batches\nrun s1: go", "no client 's1' that takes calls; there are: none"),
+    ("system message_transaction\nrun app: odrer T1", "did you mean order?"),
+    ("system outbox\nrun app: order", "'order' is no call; expected order TRANSACTION"),
+    # commands, nodes, kinds, timers
+    (f"{K}\nkil app", "line 2: no command 'kil'; did you mean kill?"),
+    (f"{K}\nkill ap", "line 2: no node 'ap'; did you mean app?"),
+    (f"{K}\nkill app\nkill app", "line 3: app cannot be stopped: it is not running"),
+    (f"{K}\nrestart app", "line 2: app cannot be restarted: it is running"),
+    (f"{K}\nkill app after=2", "expected `kill NODE` or `kill NODE when=Kind#n after=K`"),
+    (f"{K}\nkill coordinater when=EndTxn{SENT}", "no node 'coordinater'; did you mean coordinator?"),
+    (f"{K}\nbreak app", "line 2: expected `break A B`, not 'app'"),
+    (f"{K}\nbreak nobody app", "line 2: no node 'nobody'"),
+    (f"{K}{SENT}\nbreak orders-0 app", "orders-0 has no connection to app; possible is: break app "),
+    (f"{K}\npartition app", "expected `partition A,B | C`"),
+    (f"{K}\npartition app | coordinatr", "no node 'coordinatr'; did you mean coordinator?"),
+    (f"{K}\nat noon", "expected `at MILLISECONDS`, not 'noon'"),
+    (f"{K}\nat ²", "expected `at MILLISECONDS`"),
+    (f"{K}\nheal now", "expected `heal`, not 'now'"),
+    (f"{K}\nhold app orders-0", "expected `hold from→to Kind#n`"),
+    (f"{K}\nrelease app→orders-0 Produce", "nothing holds this message"),
+    (f"{K}\nhold ap→orders-0 Produce", "no node 'ap'; did you mean app?"),
+    (f"{K}\nhold app→orders-0 Prodce{SENT}",
+     "line 2 waits in vain: no Prodce#1 on app→orders-0; there was Produce#1"),
+    (f"{K}\nkill coordinator when=Market{SENT}", "line 2 waits in vain: no step of coordinator emits"),
+    (f"{R}\nhold app→db put\nrun app: send-in-transaction orders-0 o1", "there was Statement#1"),
+    (f"{K}{SENT}\nkill app\nrun app: commit", "line 4 waits in vain: app is dead; restart app"),
+    (f"{K}{SENT}\nfire app retry", "app has no timer now; there are: fire coordinator timeout "),
+    (f"{K}{SENT}\nfire coordinator timeout", "no timer 'timeout' of coordinator now; there are: timeout order-service"),
+    (f"{K}\nfire", "expected `fire NODE` or `fire NODE TIMER`"),
+    (f"{K}\ndo jump app", "'jump app' is no choice: expected `call NODE`"),
+    (f"{K}\ndo call nobody", "no node 'nobody'"),
+    (f"{K}\ndo break app nobody", "no node 'nobody'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words"), BAD)
+def test_bad_input_is_one_sentence(text: str, words: str, tmp_path: Path, capsys) -> None:
+    with pytest.raises(ScenarioError) as error:
+        scenario(text)
+    assert words in str(error.value)
+    assert re.match(r"line \d|no line `system", str(error.value))
+    file = tmp_path / "story.scn"
+    file.write_text(text, "utf-8")
+    for command in (["run"], ["view", "-o", str(tmp_path / "page.html")]):
+        assert main([*command, str(file)]) != 0
+        said = capsys.readouterr().err
+        assert words in said and len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["explore", "kafka", "producers=app:- client=legacy; app=send orders-0 a"], NOT_A_NAME),
+        (["explore", "rocketmq", "consumers=shop app=consume"], NOT_A_NAME),
+        (["explore", "kafka", "app=subscribe g orders"], "this system has no group 'g'"),
+        (["explore", "kafka", "app=comit"], "no call 'comit'; did you mean commit?"),
+        (["explore", "kafak"], "no system 'kafak'; did you mean kafka?"),
+        (
+            ["explore", "kafka", "app=init", "--killable", "coordinater"],
+            "did you mean coordinator?",
+        ),
+        (["explore", "kafka", "--claim", "torn-raed"], "did you mean torn-read?"),
+        (["run", "torn-reed"], "did you mean kafka/torn-read?"),
+        (["view", "kafka/torn-reed.scn"], "did you mean kafka/torn-read?"),
+        (["open", "nonsense"], "this is not a token"),
+    ],
+)
+def test_a_command_says_it_in_one_line(words: list[str], says: str, capsys) -> None:
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert says in said and len(said.splitlines()) == 1
+
+
+def test_a_search_in_which_nobody_calls_anything_says_so(capsys) -> None:
+    assert main(["explore", "kafka partitions=1"]) == 1, "nothing is ever reached"
+    assert "nobody calls anything here: give a client its calls, as in 'app=" in (
+        capsys.readouterr().out
+    )
+    main(["explore", "kafka", "partitions=1", "app=init"])
+    assert "nobody calls" not in capsys.readouterr().out
+
+
+def test_lines_off_add_up() -> None:
+    assert system("kafka off=lso off=verification") == system("kafka off=verification,lso")
+
+
+def test_what_is_no_file_is_passed_over_or_refused(tmp_path: Path, capsys) -> None:
+    os.mkfifo(tmp_path / "pipe.scn")
+    assert main(["run", str(tmp_path)]) == 2
+    assert "no .scn file in" in capsys.readouterr().err
+    os.mkfifo(tmp_path / "coordinator.py")
+    assert main(["build", "check", str(tmp_path / "coordinator.py")]) == 2
+    assert "cannot read" in capsys.readouterr().err
+
+
+# ---- what still waits ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "waits", "chinese"),
+    [
+        (f"{K} partitions=1{SENT}\nkill coordinator\nrun app: commit",
+         "still waits: commit of app, for an answer; app→coordinator EndTxn#1, for coordinator, "
+         "which is dead (`restart coordinator`)",
+         "仍在等待：app 的 commit，等待应答；app→coordinator EndTxn#1，等待已停止的 coordinator"),
+        (f"{K} partitions=1\nhold app→orders-0 Produce{SENT}, commit",
+         "commit of app, for an answer; app→orders-0 Produce#1, for `release app→orders-0 Produce#1`",
+         "等待 `release app→orders-0 Produce#1`"),
+        (f"{K} partitions=1\npartition app | coordinator\nrun app: init",
+         "init of app, for an answer; app→coordinator InitProducerId#1, for `heal`",
+         "等待 `heal`"),
+        (f"{K} partitions=1{SENT}, commit", "", ""),
+        (f"{K} partitions=1\ndo run app init\ndo call app", "", ""),
+    ],
+)  # fmt: skip
+def test_a_run_ends_with_what_still_waits(text, waits, chinese, tmp_path, capsys) -> None:
+    file = tmp_path / "story.scn"
+    file.write_text(text, "utf-8")
+    for lang, words in (("en", waits), ("zh", chinese)):
+        assert main(["run", "--lang", lang, str(file)]) == 0
+        said = capsys.readouterr().out
+        assert words in said and bool(words) == ("still waits" in said or "仍在等待" in said)
+    assert main(["run", "--rewrite", str(file)]) == 0
+    assert "still waits" not in file.read_text("utf-8")
+
+
+# ---- committed stories, damaged -------------------------------------------------------------
+
+ODD = ["", "0", "-1", "²", "9" * 20, "=", "a=", "=b", ",", ";", ":", "'", "orders-0@", "#", "→", "⇒",
+       "{}", "nobody", "\x1b[2J", "|", "kill=1", "when=X", "after=3", "readers=a,b", "groups=1",
+       "producers=app:-,app:x", "partitions=0", "replicas=2", "off=lso"]  # fmt: skip
+
+
+def damage(lines: list[str], luck: random.Random, words: list[str]) -> str:
+    """Some words dropped, doubled, misspelt or replaced, or lines dropped, doubled or moved."""
+    for _ in range(luck.choice([1, 1, 2, 3])):
+        at = luck.randrange(len(lines))
+        line = lines.pop(at)
+        parts = line.split(" ")
+        word = luck.randrange(len(parts))
+        place = luck.randrange(len(parts[word]) + 1)
+        match luck.randrange(7):
+            case 0:
+                parts[word : word + 1] = []
+            case 1:
+                parts.insert(word, parts[word])
+            case 2:
+                parts[word] = parts[word][:place] + luck.choice("x0,=-") + parts[word][place + 1 :]
+            case 3:
+                parts[word] = parts[word][:place] + parts[word][place + 1 :]
+            case 4:
+                parts[word] = luck.choice([*ODD, *words])
+            case 5:
+                lines.insert(luck.randrange(len(lines) + 1), line)
+        lines.insert(at, " ".join(parts))
+    return "\n".join(lines)
+
+
+def test_a_damaged_story_runs_or_is_refused_in_one_sentence() -> None:
+    luck = random.Random(37)
+    files = luck.sample(sorted(FOLDER.rglob("*.scn")), 60)
+    stories = [
+        [line for b in split_blocks(f.read_text("utf-8")) for line in b.source.splitlines()]
+        for f in files
+    ]
+    short = [[line for line in story if line and line[0] != "#"] for story in stories]
+    words = [word for story in short for line in story for word in line.split()][::7]
+    ran = refused = 0
+    for story in [one for one in short if len(one) < 12] * 5:
+        try:
+            scenario(damage(list(story), luck, words))
+            ran += 1
+        except ScenarioError as error:
+            refused += 1
+            assert "\n" not in str(error) and "invalid literal" not in str(error)
+    assert ran > 5 and refused > 50
