@@ -1,9 +1,10 @@
 """The judge: holds answers against the engine, outside of the process in which they run.
 
 A lab's notebook comes as cells. Those that an answer depends on go, as source, to another process
-(`mqlab.lessons.course.apart`), in a sandbox where the machine has one. The judge asks that process
-what the answer says, compares, and finds the verdict itself. So whatever a cell does, to Python, to
-IPython, to our modules or to the wire, it can only change what *it* answers.
+(`mqlab.lessons.course.apart`), behind walls where the machine has some (`walls`, beside it). The
+judge asks that process what the answer says, compares, and finds the verdict itself. So whatever a
+cell does, to Python, to IPython, to our modules or to the wire, it can only change what *it*
+answers.
 """
 
 from __future__ import annotations

@@ -4,13 +4,14 @@ no file of the course, of the machine's people or of its administrator.
     unshare --net --ipc --mount --pid --fork --kill-child python -I -m mqlab.lessons.course.walls …
 
 What follows is the command that is run behind the walls. A root of its own is put together in
-memory in the current folder: the parts of the system and of Python's prefixes that hold programs and
-libraries, this package, and an empty folder to work in, which is as large as MOST_FILES says. A
-course is seen only if its folder lies within one of those parts, /usr/share for example. The command
+memory, in the current folder: the parts of the system and of Python's prefixes that hold programs
+and libraries, this package, and an empty folder to work in, which is as large as MOST_FILES says.
+A course is seen only if it lies within one of those parts, in /usr/share for example. The command
 can undo nothing of it: it has no capability, and gets none by a program that it starts.
 
 Raises OSError where this machine does not allow that, and the command is not run. Linux from 5.12
-on has what it takes (mount_setattr(2), capabilities(7)), for root, and for others in a user namespace.
+on has what it takes (mount_setattr(2), capabilities(7)), for root, and for others in a user
+namespace.
 """
 
 from __future__ import annotations
