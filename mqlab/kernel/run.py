@@ -264,7 +264,9 @@ def describe_effect(role: str, effect: Effect) -> Fact | None:
     for what is not told: timers are silent until they fire."""
     match effect:
         case Send(to=to, body=body):
-            return new_fact(FactKind.SEND, role, put_in_words(body), to, body, fold=to == role)
+            # an answer that opens the other direction of a connection says that it `answers`
+            kind = FactKind.REPLY if getattr(body, "answers", False) else FactKind.SEND
+            return new_fact(kind, role, put_in_words(body), to, body, fold=to == role)
         case Reply(caller=caller, body=body):
             return new_fact(FactKind.REPLY, role, put_in_words(body), caller.name, body)
         case Append(entry=entry):

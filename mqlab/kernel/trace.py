@@ -111,6 +111,12 @@ class Fact:
     body: object = field(default=None, compare=False, repr=False)
     plain: Fact | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def pushed(self) -> bool:
+        """Whether it is an answer that travels as a message of its own, so that the connection on
+        which the question came owes its answers as before."""
+        return self.kind is FactKind.REPLY and getattr(self.body, "answers", False)
+
     def line(self, lang: Lang = "en", width: int = 0) -> str:
         """`store → mirror  copy a`, columns padded to `width`; what a
         terminal would obey is written out."""

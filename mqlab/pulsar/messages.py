@@ -309,6 +309,8 @@ class ProducerOpened(Answer):
     connection, so that it hears when the client is gone. `ready` False: it waits for the topic,
     and is sent another one when its turn has come."""
 
+    answers = True
+
     partition: str = ""
     topic_epoch: int | None = None
     ready: bool = True
@@ -380,6 +382,8 @@ class Subscribe:
 class Subscribed(Answer):
     """SUCCESS or ERROR of a Subscribe, sent over the broker's own direction of the connection,
     so that it hears when the client is gone."""
+
+    answers = True
 
     partition: str = ""
     subscription: str = ""

@@ -125,7 +125,8 @@ def _pairs(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observ
     waiting: dict[tuple[str, str], list[tuple[Fact, list[int]]]] = {}
     pairs = []
     for place, fact in enumerate(facts):
-        if fact.kind is FactKind.SEND and one_way.search(words := _say(fact)):
+        told = fact.kind is FactKind.SEND or fact.pushed
+        if told and one_way.search(words := _say(fact)):
             pairs.append((Observation(fact.node, fact.peer, words, UNANSWERED), [place]))
         elif fact.kind is FactKind.SEND:
             waiting.setdefault((fact.node, fact.peer), []).append((fact, [place]))
@@ -134,6 +135,8 @@ def _pairs(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observ
                 if question.body == fact.body:
                     places.append(place)
                     break
+        elif fact.pushed:
+            continue  # it is in no recording
         elif fact.kind is FactKind.REPLY and waiting.get((fact.peer, fact.node)):
             question, places = waiting[fact.peer, fact.node].pop(0)
             observation = Observation(fact.peer, fact.node, _say(question), _say(fact))

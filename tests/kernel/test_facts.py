@@ -31,7 +31,8 @@ from mqlab.kernel import (
     Truncate,
     replay,
 )
-from mqlab.kernel.run import RECOVERED
+from mqlab.kernel.role import Caller
+from mqlab.kernel.run import RECOVERED, describe_effect
 from mqlab.kernel.trace import GLYPHS
 from tests.kernel.toy import Keep, Value
 
@@ -108,6 +109,21 @@ def test_a_request_that_is_served_and_what_comes_of_it():
         (FactKind.TIMER, "⏲", "keeper", "tidy"),
         (FactKind.TRUNCATE, "▮", "keeper", None),
     ]
+
+
+def test_an_answer_that_is_a_message_of_its_own_is_told_as_an_answer():
+    class Known:
+        answers = True
+
+        def __str__(self):
+            return "known"
+
+    for body, kind in ((Known(), FactKind.REPLY), (Keep("a"), FactKind.SEND)):
+        fact = describe_effect("keeper", Send("asker", body))
+        assert (fact.kind, fact.glyph) == (kind, GLYPHS[kind])
+        assert fact.pushed == (kind is FactKind.REPLY)
+    reply = describe_effect("keeper", Reply(Caller("asker", 0, 0), "kept"))
+    assert reply.kind is FactKind.REPLY and not reply.pushed
 
 
 @pytest.mark.parametrize(

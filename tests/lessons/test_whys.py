@@ -62,6 +62,21 @@ def test_every_visible_step_of_a_scenario_says_why(path: Path) -> None:
     assert without_why(load(path, SYSTEMS).run.trace) == []
 
 
+@pytest.mark.parametrize("broker", ["kafka", "rocketmq", "pulsar"])
+def test_no_answer_is_drawn_as_a_request(broker: str) -> None:
+    """Also one that opens the other direction of its connection, as that to a heartbeat does."""
+    drawn, pushed = [], 0
+    for path in SCENARIOS:
+        if broker in path.parts:
+            for fact in load(path, SYSTEMS).run.trace:
+                kinds = [one.__name__ for one in type(fact.body).__mro__]
+                if fact.kind == "send" and ("Answer" in kinds or kinds[0].endswith("Response")):
+                    drawn.append(f"{path.stem}: {fact.line()}")
+                pushed += fact.pushed
+    assert drawn == []
+    assert (pushed > 90) == (broker != "kafka")
+
+
 def test_every_visible_step_of_lab_12s_runs_says_why() -> None:
     """They are made of the committed stories, with a kill at each moment, and of the exercise's."""
     runs = [shown.play().trace for shown in RUNS.values()]

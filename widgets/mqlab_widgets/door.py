@@ -78,7 +78,8 @@ def _find_row(held: HeldRequest, rows: Sequence[Fact]) -> int:
         fact = rows[at - 1]
         if fact.index == held.fact:
             return at
-        if fact.index < held.fact and fact.kind is FactKind.SEND and fact.peer == held.to:
+        asks = fact.kind is FactKind.SEND or fact.pushed
+        if fact.index < held.fact and asks and fact.peer == held.to:
             return at if fact.text.en.startswith(held.text.en) else 0
     return 0
 

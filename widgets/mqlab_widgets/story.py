@@ -78,7 +78,7 @@ def choose(
                 rows[exchange.row] = (rows[exchange.row][0], exchange.sum_up())
                 continue
             open_[pair] = _Exchange(fact, len(rows))
-        elif fact.kind is FactKind.REPLY and fact.fold and exchange is not None:
+        elif fact.kind is FactKind.REPLY and not fact.pushed and fact.fold and exchange is not None:
             exchange.answers[fact.label] += 1
             exchange.why[fact.label] = fact.why
             rows[exchange.row] = (rows[exchange.row][0], exchange.sum_up())

@@ -137,13 +137,17 @@ def tabulate_statuses() -> str:
     return table("the half is stored with | local transaction runs | it ends with", rows)
 
 
+#: what a broker does beside answering the sender: heartbeats, records, checks
+BESIDE = ("broker → ", "broker ▮", "broker ⇒ app  ok", "broker ⇒ twin  ok")
+
+
 def tabulate_deaths(listener: Pair) -> str:
     """The sender killed at each of its steps, over an SQLite file; its twin is asked afterwards.
     Deaths before the half has left are all alike: one of them is told."""
     rows = []
     with TemporaryDirectory(prefix="mqlab-") as folder:
         for death in die_everywhere(with_listener(DYING.format(ORDER), listener), Path(folder)):
-            if death.after.startswith(("broker → ", "broker ▮")):
+            if death.after.startswith(BESIDE):
                 continue
             held = ", ".join(f"{key} {value}" for key, value in death.rows.items())
             after = " ".join(death.after.split()) or "nothing"
