@@ -118,7 +118,7 @@ def test_whatever_is_sent_behind_the_open_order_waits_with_it() -> None:
 def test_every_safeguard_of_the_table_is_found_necessary() -> None:
     without, promised = tabulate_needed(), tabulate_unpromised()
     assert len(without.splitlines()) == 2 + 8
-    assert len(promised.splitlines()) == 2 + 6
+    assert len(promised.splitlines()) == 2 + 5
     assert "stale-write" in promised and "lost write" in promised
 
 
