@@ -78,8 +78,8 @@ class System:
     each other goes over one connection, so both hear that it broke. `retrying`: the first words
     of the names of timers that only ask again, as "retry" of `retry o-0`. `judged_between_steps`:
     lights are judged when a step is over, as a search does, and not after each of its effects: for
-    a role that knows how far a step will have come before it has done it. `orderable`: the pieces of each step
-    that `order.STEP=` puts in order.
+    a role that knows how far a step will have come before it has done it. `orderable`: the pieces
+    of each step that `order.STEP=` puts in order.
     """
 
     name = ""

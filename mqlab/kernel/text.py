@@ -122,8 +122,8 @@ def shorten(text: str, most: int) -> str:
 
 
 def say_unknown(what: str, word: str, known: Collection[str], where: str = "") -> str:
-    """`no call 'comit'; did you mean commit?`, or all that is `known` where nothing is near: another
-    number is no slip."""
+    """`no call 'comit'; did you mean commit?`, or all that is `known` where nothing is near:
+    another number is no slip."""
     short = shorten(word, 60)
     near = [
         one

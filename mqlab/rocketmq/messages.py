@@ -62,7 +62,7 @@ def read_number(text: str, bits: int) -> int | None:
 
 
 def wrap(number: int, bits: int) -> int:
-    """As Java counts in so many bits: behind the largest number comes the smallest."""
+    """As Java counts with this many bits: after the largest number comes the smallest."""
     half = 1 << bits - 1
     return (number + half) % (2 * half) - half
 

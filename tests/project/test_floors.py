@@ -103,6 +103,7 @@ TESTS = {
 }
 WIDE_TESTS = {
     "tests/explore/test_command.py",
+    "tests/scenario/test_bad_input.py",
     "tests/scenario/test_commands.py",
     "tests/scenario/test_goldens.py",
     "tests/scenario/test_page.py",

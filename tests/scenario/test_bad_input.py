@@ -73,7 +73,10 @@ BAD = [
     (f"{K} topic=__consumer_offsets groups=1", "this one is Kafka's own"),
     (f"{K} topic=__transaction_state", "this one is Kafka's own"),
     (f"{K} producers=topic", "'topic' is the name of an option; call the client otherwise"),
-    (f"{K} 'producers=app:- partitions=2; app=send orders-0 a'", f"; app=send orders-0 a' {NOT_A_NAME}"),
+    (
+        f"{K} 'producers=app:- partitions=2; app=send orders-0 a'",
+        f"; app=send orders-0 a' {NOT_A_NAME}",
+    ),
     (f"{K} 'readers=a b'", f"'a b' {NOT_A_NAME}"),
     ("system rocketmq 'consumers=shop app=consume'", f"'shop app=consume' {NOT_A_NAME}"),
     ("system rocketmq consumers=broker:g", "consumers: 'broker' would be 2 nodes"),
@@ -125,10 +128,16 @@ BAD = [
     (f"{K}\nkill app\nkill app", "line 3: app cannot be stopped: it is not running"),
     (f"{K}\nrestart app", "line 2: app cannot be restarted: it is running"),
     (f"{K}\nkill app after=2", "expected `kill NODE` or `kill NODE when=Kind#n after=K`"),
-    (f"{K}\nkill coordinater when=EndTxn{SENT}", "no node 'coordinater'; did you mean coordinator?"),
+    (
+        f"{K}\nkill coordinater when=EndTxn{SENT}",
+        "no node 'coordinater'; did you mean coordinator?",
+    ),
     (f"{K}\nbreak app", "line 2: expected `break A B`, not 'app'"),
     (f"{K}\nbreak nobody app", "line 2: no node 'nobody'"),
-    (f"{K}{SENT}\nbreak orders-0 app", "orders-0 has no connection to app; possible is: break app "),
+    (
+        f"{K}{SENT}\nbreak orders-0 app",
+        "orders-0 has no connection to app; possible is: break app ",
+    ),
     (f"{K}\npartition app", "expected `partition A,B | C`"),
     (f"{K}\npartition app | coordinatr", "no node 'coordinatr'; did you mean coordinator?"),
     (f"{K}\nat noon", "expected `at MILLISECONDS`, not 'noon'"),
@@ -139,11 +148,17 @@ BAD = [
     (f"{K}\nhold ap→orders-0 Produce", "no node 'ap'; did you mean app?"),
     (f"{K}\nhold app→orders-0 Prodce{SENT}",
      "line 2 waits in vain: no Prodce#1 on app→orders-0; there was Produce#1"),
-    (f"{K}\nkill coordinator when=Market{SENT}", "line 2 waits in vain: no step of coordinator emits"),
+    (
+        f"{K}\nkill coordinator when=Market{SENT}",
+        "line 2 waits in vain: no step of coordinator emits",
+    ),
     (f"{R}\nhold app→db put\nrun app: send-in-transaction orders-0 o1", "there was Statement#1"),
     (f"{K}{SENT}\nkill app\nrun app: commit", "line 4 waits in vain: app is dead; restart app"),
     (f"{K}{SENT}\nfire app retry", "app has no timer now; there are: fire coordinator timeout "),
-    (f"{K}{SENT}\nfire coordinator timeout", "no timer 'timeout' of coordinator now; there are: timeout order-service"),
+    (
+        f"{K}{SENT}\nfire coordinator timeout",
+        "no timer 'timeout' of coordinator now; there are: timeout order-service",
+    ),
     (f"{K}\nfire", "expected `fire NODE` or `fire NODE TIMER`"),
     (f"{K}\ndo jump app", "'jump app' is no choice: expected `call NODE`"),
     (f"{K}\ndo call nobody", "no node 'nobody'"),
@@ -222,7 +237,8 @@ def test_what_is_no_file_is_passed_over_or_refused(tmp_path: Path, capsys) -> No
          "which is dead (`restart coordinator`)",
          "仍在等待：app 的 commit，等待应答；app→coordinator EndTxn#1，等待已停止的 coordinator"),
         (f"{K} partitions=1\nhold app→orders-0 Produce{SENT}, commit",
-         "commit of app, for an answer; app→orders-0 Produce#1, for `release app→orders-0 Produce#1`",
+         "commit of app, for an answer; app→orders-0 Produce#1, "
+         "for `release app→orders-0 Produce#1`",
          "等待 `release app→orders-0 Produce#1`"),
         (f"{K} partitions=1\npartition app | coordinator\nrun app: init",
          "init of app, for an answer; app→coordinator InitProducerId#1, for `heal`",
@@ -244,8 +260,8 @@ def test_a_run_ends_with_what_still_waits(text, waits, chinese, tmp_path, capsys
 
 # ---- committed stories, damaged -------------------------------------------------------------
 
-ODD = ["", "0", "-1", "²", "9" * 20, "=", "a=", "=b", ",", ";", ":", "'", "orders-0@", "#", "→", "⇒",
-       "{}", "nobody", "\x1b[2J", "|", "kill=1", "when=X", "after=3", "readers=a,b", "groups=1",
+ODD = ["", "0", "-1", "²", "9" * 20, "=", "a=", "=b", ",", ";", ":", "'", "orders-0@", "#", "→",
+       "⇒", "{}", "nobody", "\x1b[2J", "|", "kill=1", "when=X", "after=3", "readers=a,b", "groups=1",
        "producers=app:-,app:x", "partitions=0", "replicas=2", "off=lso"]  # fmt: skip
 
 

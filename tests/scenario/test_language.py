@@ -42,7 +42,7 @@ def lines(text):
         (HEAD + "run app: dance", "line 2: 'dance' is no call; expected `keep VALUE`"),
         (HEAD + "run store: keep a", "no client 'store' that takes calls; there are: app"),
         (HEAD + "hold everything", "expected `hold from→to Kind#n`"),
-        (HEAD + "kill store at=noon", "or `kill NODE when=Kind#n after=K answers=CLIENT`, not 'store at=noon'"),
+        (HEAD + "kill store at=noon", "after=K answers=CLIENT`, not 'store at=noon'"),
         (HEAD + "kill store\nkill store", "line 3: store cannot be stopped: it is not running"),
         (HEAD + "restart store", "line 2: store cannot be restarted: it is running"),
         (HEAD + "restart store when=3", "expected `restart NODE` or `restart NODE kill=K`"),

@@ -86,7 +86,8 @@ TIMEOUT = "timeout "
 class Coordinator:
     """`epoch`: the leader epoch of its log, carried by every marker. `owed`: partitions
     whose answer to WriteTxnMarkers is missing, by id. `writes`: by log, at which offset a
-    record ends that is not yet safe, and whose it is. `stride`: how many coordinators share the producer ids."""
+    record ends that is not yet safe, and whose it is. `stride`: how many coordinators share the
+    producer ids."""
 
     config: KafkaConfig
     epoch: int = 0

@@ -103,8 +103,8 @@ UNGUARDED = build_unguarded(
             ),
             (
                 WHYS["commit"],
-                "the transaction commits now; a relay that remembers one number may have passed its "
-                "row.",
+                "the transaction commits now; a relay that remembers one number may have passed "
+                "its row.",
                 "事务现在提交；只记一个编号的中继可能已经越过它的行。",
             ),
         ),

@@ -10,8 +10,8 @@ What a value may be is not in that table: the bounds below were asked of a real 
 wrong value each.
 
 All are kept and shown, but only those in `ACTING` act: this server removes no record by itself,
-neither by age and size nor by compaction, and has one copy of each. Whoever sets another one to
-something else than its default finds a warning in the server's log.
+neither by age and size nor by compaction, and has one copy of each. A client that sets another one
+to something else than its default finds a warning in the server's log.
 
 Source: LogConfig, TopicConfig, ConfigDef, AbstractConfig (clients and storage, Kafka 4.3).
 """

@@ -275,8 +275,8 @@ class Hosted(Quiet):
 
 def notify_active(old: Any, new: Any, name: str | None) -> Effects:
     """The consumers of a Failover subscription hear which of them is served, whenever one comes or
-    another one is (AbstractDispatcherSingleActiveConsumer#notifyActiveConsumerChanged, 4.2). `name`:
-    which subscription was asked for something."""
+    another one is (AbstractDispatcherSingleActiveConsumer#notifyActiveConsumerChanged, 4.2).
+    `name`: which subscription was asked for something."""
     sub = new.subs.get(name) if isinstance(new, Topic) and name is not None else None
     before = None if sub is None else old.subs.get(name)
     if sub is None or sub.sub_type is not SubType.FAILOVER or before is sub:

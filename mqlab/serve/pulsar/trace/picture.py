@@ -70,7 +70,7 @@ class Picture:
         return None if topic is None else (Same(topic.buffer), topic.lac, Same(topic.subs))
 
     def _list_subs(self, topic: Topic) -> list[Subscription]:
-        """Its subscriptions, listed anew when one of them has changed."""
+        """Its subscriptions, listed again when one of them has changed."""
         version, (old, subs) = Same(topic.subs), self._subs.get(topic.name, (None, []))
         if version != old:
             subs = topic.subs.values()

@@ -134,8 +134,8 @@ class GetEarliestMsgStoretime:
 @frozen
 class Send:
     """One message, or a batch of some for one queue. `size`: bytes of the request's body;
-    `queues`: how many a topic gets that makes itself; `most`: how often it may have come back, None:
-    as its group says; `head`: of a batch, the message that its
+    `queues`: how many a topic gets that makes itself; `most`: how often it may have come back,
+    None: as its group says; `head`: of a batch, the message that its
     request describes, whose properties no message of the batch has."""
 
     group: str
