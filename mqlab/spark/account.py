@@ -89,12 +89,16 @@ def _sum_of(numbers: Sequence[int]) -> str:
 def find_rejected(
     reading: Reading, records: Sequence[Record], letters: Sequence[Mapping[str, Any]], parts: int
 ) -> tuple[Rejected, ...]:
-    """The dead letters of topic Dead, each with its line; `parts`: partitions of topic Order."""
+    """The dead letters of topic Dead, each with its line; `parts`: partitions of topic Order.
+
+    What stands in that topic behind the closing record is no line of the file, and left out."""
     rows = arrange(records, parts)
     found = []
     for letter in letters:
-        row = rows[letter["partition"]][letter["offset"]]
-        found.append(Rejected(row, reading.places[row], letter["reason"], _text(letter["value"])))
+        part, offset = rows[letter["partition"]], letter["offset"]
+        if offset < len(part):
+            line, text = reading.places[part[offset]], _text(letter["value"])
+            found.append(Rejected(part[offset], line, letter["reason"], text))
     return tuple(sorted(found))
 
 
