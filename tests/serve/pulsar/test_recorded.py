@@ -64,11 +64,22 @@ def test_the_same_bytes_are_answered_alike() -> None:
         expected, got = list[Any](), list[Any]()
         for way, _, frame in FRAMES:
             if way == ">":
-                client.socket.sendall(frame)
+                client.socket.sendall(of_ledger(decoded(frame), 1))
             else:
                 expected.append(told(decoded(frame), 6))
                 got.append(told(client.hear(), 1))
         assert sorted(map(str, got)) == sorted(map(str, expected))
+
+
+def of_ledger(command: Command, ledger: int) -> bytes:
+    """The frame, with ids of the ledger that the topic has here."""
+    for name in ("message_id", "message_ids"):
+        if name in command.body.DESCRIPTOR.fields_by_name:
+            given = getattr(command.body, name)
+            for id in [given] if hasattr(given, "ledgerId") else given:
+                if id.IsInitialized():
+                    id.ledgerId = ledger
+    return encode_command(command.name, command.body, command.message)
 
 
 def told(command: Command, ledger: int) -> Any:
