@@ -31,6 +31,7 @@ from ..wire.api import Ask
 from ..wire.internal import as_sent
 from .epochs import epoch_error
 from .gathering import Gathering
+from .offsets import LEVELS
 
 if TYPE_CHECKING:
     from . import Broker
@@ -63,6 +64,8 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
         declined = Fetched((), Error.FETCH_SESSION_ID_NOT_FOUND)
         return broker, (Reply(caller, declined),)
     isolation = READ_COMMITTED if body.isolation_level else READ_UNCOMMITTED
+    if body.isolation_level not in LEVELS:
+        return broker, (Reply(caller, _refuse(body, Error.UNKNOWN_SERVER_ERROR)),)
     reads: list[tuple[str, Fetch]] = []
     rows = []
     for name, topic_id, parts in _wanted(body):
@@ -85,6 +88,17 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
         return broker.gather(caller, ask, [], plan)
     number, new = broker.begin(Gathering(caller, ask, plan, len(reads)))
     return new, (_read(number, plan, 0),)
+
+
+def _refuse(body: Any, error: Error) -> Fetched:
+    """The whole request (FetchRequest#getErrorResponse)."""
+    rows = (
+        FetchedTopic(
+            name or "", topic_id, tuple(FetchedPartition(part.partition, error) for part in parts)
+        )
+        for name, topic_id, parts in _wanted(body)
+    )
+    return Fetched(tuple(rows), error)
 
 
 def _wanted(body: Any) -> list[tuple[str | None, UUID | None, list[Any]]]:

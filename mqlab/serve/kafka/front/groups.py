@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from ....kafka.config import offsets_log
 from ....kafka.errors import Error
@@ -38,11 +39,13 @@ from ..wire.membership import (
     ListedGroups,
     Synced,
 )
+from ..wire.shape import LONGEST_TEXT
 
 if TYPE_CHECKING:
     from . import Broker, Gathering
 
 Result = tuple["Broker", Effects]
+SUFFIX = len("-") + len(str(UUID(int=0)))
 
 
 def _ms(time: timedelta) -> int:
@@ -52,12 +55,18 @@ def _ms(time: timedelta) -> int:
 def begin_join(broker: Broker, caller: Caller, ask: Ask) -> Result:
     body = ask.body
     session_ms = _ms(body.session_timeout)
+    instance = getattr(body, "group_instance_id", None)
+    if not body.member_id and len((instance or ask.client).encode()) + SUFFIX > LONGEST_TEXT:
+        # The id that a real broker makes of it, with a UUID, is longer than a text may be.
+        protocol = None if ask.version >= 7 else ""
+        refused = Joined(Error.UNKNOWN_SERVER_ERROR, protocol_name=protocol)
+        return broker, (Reply(caller, refused),)
     request = JoinGroup(
         group=body.group_id,
         member=body.member_id,
         client=ask.client,
         protocols=tuple((p.name, p.metadata) for p in body.protocols),
-        instance=getattr(body, "group_instance_id", None),
+        instance=instance,
         session_ms=session_ms,
         rebalance_ms=_ms(body.rebalance_timeout) if ask.version >= 1 else session_ms,
         protocol_type=body.protocol_type,

@@ -12,6 +12,8 @@ from uuid import UUID
 
 from ....kafka.config import offsets_log
 from ....kafka.errors import Error
+from ....kafka.group import Offsets as RecordsOf
+from ....kafka.log import Batch
 from ....kafka.messages import (
     EARLIEST,
     LATEST,
@@ -41,13 +43,17 @@ from ..wire.answers import (
 )
 from ..wire.api import Api, Ask
 from ..wire.encoding import by_topic
+from ..wire.internal import as_sent
+from .configs import value
 from .epochs import epoch_error
+from .internal import CONFIGS, OFFSETS
 from .transactions import too_new
 
 if TYPE_CHECKING:
     from . import Broker, Gathering
 
-METADATA_LIMIT = 4096  # offset.metadata.max.bytes
+METADATA_LIMIT = 4096  # offset.metadata.max.bytes, which counts characters all the same
+LEVELS = (0, 1)  # of isolation; a real broker stumbles over any other one
 EARLIEST_LOCAL = -4
 TIERED = (-5, -6)  # the latest that is tiered, the earliest that waits for it
 #: the first version that knows a time which is none (ListOffsetsRequest)
@@ -60,8 +66,8 @@ UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def begin_list(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    committed = getattr(ask.body, "isolation_level", 0)
-    isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
+    level = getattr(ask.body, "isolation_level", 0)
+    isolation = READ_COMMITTED if level else READ_UNCOMMITTED
     parts: list[tuple[str, Any]] = []
     plan = []
     times = Counter((t.name, p.partition_index) for t in ask.body.topics for p in t.partitions)
@@ -87,6 +93,8 @@ def begin_list(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effect
 def _refusal(ask: Ask, part: Any, times: int) -> Error:
     """What is wrong with a question about one partition, whatever is there; `times`: how often
     the request asks about it."""
+    if getattr(ask.body, "isolation_level", 0) not in LEVELS:
+        return Error.UNKNOWN_SERVER_ERROR
     if times > 1:
         return Error.INVALID_REQUEST
     if part.timestamp < 0 and ask.version < SINCE.get(part.timestamp, NEVER):
@@ -125,7 +133,7 @@ def begin_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effe
             role = broker.partition(known.name, part.partition_index) if known else None
             note = part.committed_metadata or ""
             error = Error.NONE if role is not None else missing
-            if role is not None and len(note.encode()) > METADATA_LIMIT:
+            if role is not None and count_chars(note) > METADATA_LIMIT:
                 error = Error.OFFSET_METADATA_TOO_LARGE
             if new:
                 error = Error.UNSUPPORTED_VERSION
@@ -135,8 +143,32 @@ def begin_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effe
             row.append((part.partition_index, error))
         plan.append((name or "", topic_id, tuple(row)))
     where = offsets_log(body.group_id, broker.config.kafka)
+    if _is_too_large(broker, ask, positions):
+        unknown = Error.UNKNOWN_SERVER_ERROR
+        plan = [(n, t, tuple((i, error or unknown) for i, error in row)) for n, t, row in plan]
+        positions = []
     parts = [(where, _commit(ask, tuple(positions)))] if positions else []
     return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def count_chars(text: str) -> int:
+    """As Java's String#length counts: one beyond the first 65,536 counts twice."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def _is_too_large(broker: Broker, ask: Ask, positions: list[Position]) -> bool:
+    """Whether the records of a commit, in one batch, are larger than `__consumer_offsets` allows
+    (CoordinatorRuntime#append, CoordinatorOperationExceptionHelper). Built, to be measured, only
+    where that may be."""
+    limit = int(value("max.message.bytes", CONFIGS[OFFSETS], broker.given))
+    group = ask.body.group_id
+    texts = sum(len(p.partition) + len(p.metadata) + len(group) + 64 for p in positions)
+    if 4 * texts <= limit:
+        return False
+    transactional = ask.api is Api.TXN_OFFSET_COMMIT
+    records = (RecordsOf(group, tuple(positions)),)
+    batch = Batch(records, count=len(positions), transactional=transactional)
+    return as_sent(batch, lambda name: _id_of(broker, name)).size > limit
 
 
 def _commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffsetCommit:

@@ -44,6 +44,9 @@ FINE: Refusal = (Error.NONE, "")
 #: topics in a request whose answer names all configs of each, as a real one does: 33 a topic,
 #: which for thousands would hold up everybody
 SHOWN = 100
+#: records of the controller in one batch: of a topic, of each of its partitions and its configs
+MOST_RECORDS = 10_000
+TOO_LARGE = "Unable to perform excessively large batch operation."
 KEPT = "this server keeps its internal topics as they are"
 TWICE: Refusal = (Error.INVALID_REQUEST, "Duplicate topic name.")
 
@@ -56,7 +59,10 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
     effects: list[Put] = []
     times = Counter(topic.name for topic in body.topics)
     wanted = {topic.name: topic for topic in body.topics}
-    everything = excess(count_partitions(broker), sum(map(_count, wanted.values())))
+    partitions = sum(map(_count, wanted.values()))
+    everything = excess(count_partitions(broker), partitions)
+    if partitions + sum(1 + len(topic.configs) for topic in wanted.values()) > MOST_RECORDS:
+        everything = everything if everything[0] else (Error.POLICY_VIOLATION, TOO_LARGE)
     taken = {plain(name): name for name in broker.topics}
     rows = []
     for name, topic in wanted.items():

@@ -26,11 +26,17 @@ from .shape import walker
 
 START = struct.Struct(">hhi")  # api, version, correlation id: the same in every version
 PRODUCE_LIMIT = 100 << 20  # socket.request.max.bytes
-OTHER_LIMIT = 1 << 20  # no request without records comes near this
+COMMIT_LIMIT = 2 << 20  # more than fits into the batch that a commit is written as
+OTHER_LIMIT = 1 << 20  # no other request comes near this
+LIMITS = {
+    Api.PRODUCE: PRODUCE_LIMIT,
+    Api.OFFSET_COMMIT: COMMIT_LIMIT,
+    Api.TXN_OFFSET_COMMIT: COMMIT_LIMIT,
+}
 
 
 def frame_limit(api: int) -> int:
-    return PRODUCE_LIMIT if api == Api.PRODUCE else OTHER_LIMIT
+    return LIMITS.get(api, OTHER_LIMIT)  # type: ignore[call-overload, no-any-return]
 
 
 @cache

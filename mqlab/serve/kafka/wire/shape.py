@@ -33,6 +33,7 @@ FIXED = {
     "timedelta_i64": 8,
     "datetime_i64": 8,
 }
+LONGEST_TEXT, LONGEST = (1 << 15) - 1, (1 << 31) - 1  # bytes, in every version of a request
 SHORT, LONG = struct.Struct(">h"), struct.Struct(">i")
 
 Move = Callable[[bytes, int], int]  # frame, where → where the next field begins
@@ -81,7 +82,8 @@ def _field(f: Any, flexible: bool) -> Move:
         one, size = _over(FIXED[kind]), FIXED[kind]
     elif kind:
         length = _compact if flexible else LONG_OR_SHORT[kind]
-        one, size = _sized(length, 0 if array else least_length), 1
+        most = LONGEST_TEXT if kind == "string" else LONGEST
+        one, size = _sized(length, 0 if array else least_length, most), 1
     elif is_dataclass(inner) and (array or "tag" in f.metadata or inner is f.type):
         one, size = walker(inner), 1
     else:
@@ -122,12 +124,12 @@ def _all(moves: tuple[Move, ...]) -> Move:
     return move
 
 
-def _sized(length: Callable[[bytes, int], tuple[int, int]], shortest: int) -> Move:
+def _sized(length: Callable[[bytes, int], tuple[int, int]], shortest: int, longest: int) -> Move:
     """Over a string or bytes; -1 is none, where there may be none."""
 
     def move(frame: bytes, at: int) -> int:
         size, at = length(frame, at)
-        if size < shortest or at + size > len(frame):
+        if not shortest <= size <= longest or at + size > len(frame):
             raise Misfit(f"a text of {size} bytes")
         return at + max(size, 0)
 
