@@ -107,7 +107,7 @@ def test_a_search_has_the_calls_of_the_story(posted: dict[str, list[tuple[str, A
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ("command", "line 2: 'fly' is no command; there are: system, "),
+        ("command", "line 2: no command 'fly'; there are: system, "),
         ("system", "no system '<b>pigeons</b>'; there are: "),
         ("token", "this is not a token: paste the whole text"),
     ],

@@ -70,5 +70,5 @@ run worker: receive billing, new-transaction t1, ack billing orders-0@0 txn=t1
 
 
 def test_without_the_topic_of_the_orders_there_is_nothing_to_count() -> None:
-    with pytest.raises(ValueError, match="add the topic orders"):
+    with pytest.raises(ValueError, match="books needs a node orders-0"):
         system("books topic=payments")

@@ -317,7 +317,7 @@ def test_every_other_story_is_met_with_its_own_sentence(story: str, belief: str)
     ("story", "says"),
     [
         ("", "nothing is written yet"),
-        ("dance", "line 1: 'dance' is no command"),
+        ("dance", "line 1: no command 'dance'"),
         (COMMITTED + "off low_watermark\n", "the system is given"),
     ],
 )

@@ -340,6 +340,6 @@ def test_orders_that_are_not_billed_name_a_belief(story: str, belief: str) -> No
 
 
 def test_a_line_that_is_none_is_counted_from_the_first_of_the_story() -> None:
-    assert "line 2: 'dance' is no command" in str(
+    assert "line 2: no command 'dance'" in str(
         RETURNING.check("run worker: receive billing\ndance")
     )

@@ -184,7 +184,7 @@ def test_a_story_in_which_a_right_listener_fails_too_finds_nothing() -> None:
     [
         ("", "nothing is written yet"),
         (None, "nothing is written yet"),
-        ("dance", "line 1: 'dance' is no command"),
+        ("dance", "line 1: no command 'dance'"),
         (SEND + "fire app check\n", "line 2: "),
         ("off half_topic\n" + SEND, "the system is given"),
         ("system rocketmq\n" + SEND, "the system is given"),
