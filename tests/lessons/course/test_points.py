@@ -279,7 +279,8 @@ def in_both(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
-    with Judge() as judge:
+    """Of the answers of many notebooks, so with the time of many."""
+    with Judge(notebook_s=7_200) as judge:
         yield judge
 
 
