@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import pytest
 
 from mqlab.brokers import list_brokers
+from mqlab.explore import Budget, explore
 from mqlab.kernel import Run, System, World
 from mqlab.kernel.choice import Choice
 from mqlab.kernel.world import apply, list_choices
@@ -182,6 +183,11 @@ def test_a_half_that_is_parked_before_its_commit_arrives_is_no_fault():
         run.do(choice)
     assert not holds(run, run.world, "row delivered")
     assert holds_in_the_end(run, "row delivered") == [True] * len(ORDERS)
+
+
+def test_no_search_calls_it_one():
+    found = explore(system(f"{ASKED} 'app=send-in-transaction orders-0 A'"), Budget(timers=2))
+    assert found.complete and not found.counterexamples
 
 
 def test_a_wrong_rollback_really_loses_the_message():
