@@ -9,7 +9,7 @@ in the job's integers or in its windows cannot hide in its own check.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from .topics import ANY, Span
 if TYPE_CHECKING:
     from .files import Orders
 
+Clock = Callable[[str], str]  # the minute of a time; raises ValueError
 Row = Sequence[str | None]  # InvoiceNo, Quantity, InvoiceDate, UnitPrice
 NAMES = {
     "InvoiceNo": ("invoiceno", "invoice"),
@@ -94,7 +95,7 @@ def truth_of(orders: Orders, span: Span = ANY) -> Truth:
     if not isinstance(orders, str | Path):
         found = Truth(total=len(orders))
         rows: Iterator[Row | None] = (tuple(line.get(name) for name in NAMES) for line in orders)
-        return _add_up(found, rows, lambda text: _time(text, PLAIN), span)
+        return _add_up(found, rows, _minutes(PLAIN, span))
     if Path(orders).suffix.lower() == ".csv":
         return _of_csv(Path(orders), span)
     return _of_parquet(Path(orders), span)
@@ -132,7 +133,7 @@ def _of_csv(path: Path, span: Span) -> Truth:
     rows = (None if number in odd else next(good) for number in range(2, count_of + 1))
     dates = set(table.column(chosen[2])[1:].to_pylist())
     found = Truth(total=ends, head=1, beside=ends - count_of)
-    return _add_up(found, rows, _clock(dates), span)
+    return _add_up(found, rows, _clock(dates, span))
 
 
 def _of_parquet(path: Path, span: Span) -> Truth:
@@ -167,7 +168,7 @@ def _of_parquet(path: Path, span: Span) -> Truth:
             columns[number] = [text and f"{Decimal(text):f}" for text in columns[number]]
     filled = [[text or "" for text in column] for column in columns]
     found = Truth(total=len(filled[0]))
-    return _add_up(found, zip(*filled, strict=True), _clock(set(filled[2])), span)
+    return _add_up(found, zip(*filled, strict=True), _clock(set(filled[2]), span))
 
 
 def _in_nanoseconds(path: Path) -> list[str]:
@@ -184,12 +185,11 @@ def _places(names: Sequence[str]) -> list[int]:
     return [next(plain.index(one) for one in known if one in plain) for known in NAMES.values()]
 
 
-def _clock(texts: Iterable[str | None]) -> Callable[[str], datetime]:
+def _clock(texts: Iterable[str | None], span: Span) -> Clock:
     """Reads the times of a file: day and month in the order that fits more of them."""
-    different = [text for text in texts if text]
-    fits = [sum(_fits(text, form) for text in different) for form in (MONTH_FIRST, DAY_FIRST)]
-    short = MONTH_FIRST if fits[0] >= fits[1] else DAY_FIRST
-    return lru_cache(maxsize=1 << 16)(lambda text: _time(text, YEAR_FIRST + short))
+    short = [text for text in texts if text and not text[:4].isdigit()]
+    fits = [sum(_fits(text, form) for text in short) for form in (MONTH_FIRST, DAY_FIRST)]
+    return _minutes(YEAR_FIRST + (MONTH_FIRST if fits[0] >= fits[1] else DAY_FIRST), span)
 
 
 def _fits(text: str, forms: Sequence[str]) -> bool:
@@ -198,6 +198,18 @@ def _fits(text: str, forms: Sequence[str]) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _minutes(forms: Sequence[str], span: Span) -> Clock:
+    @lru_cache(maxsize=1 << 16)  # a shop sells many lines in one minute
+    def minute(text: str) -> str:
+        at = _time(text, forms)
+        taken = span.earliest_ms <= at.timestamp() * 1000 <= span.latest_ms
+        if not (taken and 1971 <= at.year < 9999):
+            raise ValueError(text)
+        return f"{at:%Y-%m-%d %H:%M}"
+
+    return minute
 
 
 def _time(text: str, forms: Sequence[str]) -> datetime:
@@ -215,7 +227,6 @@ def _time(text: str, forms: Sequence[str]) -> datetime:
     raise ValueError(text)
 
 
-@lru_cache(maxsize=1 << 16)
 def _number(text: str) -> Decimal:
     """Raises ValueError, InvalidOperation."""
     if set(text) - set("0123456789-.") or not (text.lstrip("-")[:1] + text[-1:]).isdigit():
@@ -223,41 +234,39 @@ def _number(text: str) -> Decimal:
     return Decimal(text)
 
 
-def _add_up(
-    found: Truth,
-    rows: Iterable[Row | None],
-    clock: Callable[[str], datetime],
-    span: Span,
-) -> Truth:
+@lru_cache(maxsize=1 << 16)
+def _amount(quantity: str, price: str) -> tuple[Decimal, bool]:
+    """Pounds, and whether pieces came back. Raises ValueError, InvalidOperation."""
+    pieces, each = _number(quantity), _number(price)
+    whole = pieces == int(pieces) and abs(pieces) < 10**9
+    fine = each * 1000 == int(each * 1000) and abs(each) < 10**10
+    if not (whole and fine and abs(pieces * each) <= 10**9):
+        raise ValueError(quantity, price)
+    return pieces * each, pieces < 0
+
+
+def _add_up(found: Truth, rows: Iterable[Row | None], clock: Clock) -> Truth:
     """Each row, None where its fields cannot be told apart."""
-    pounds: Counter[str] = Counter()
+    pounds: defaultdict[str, Decimal] = defaultdict(Decimal)
     lines: Counter[str] = Counter()
     for number, row in enumerate(rows):
         try:
-            minute, amount, cancels = _judge(row, clock, span)
+            invoice, minute, (amount, back) = _judge(row, clock)
         except (ValueError, InvalidOperation):
             found.rejected.append(number)
             continue
-        pounds[minute] += amount  # type: ignore[assignment]
+        pounds[minute] += amount
         lines[minute] += 1
-        found.cancelled += cancels
-    found.pounds, found.lines = dict(pounds), dict(lines)  # type: ignore[arg-type]
+        found.cancelled += back and invoice.startswith("C")
+    found.pounds, found.lines = dict(pounds), dict(lines)
     return found
 
 
-def _judge(
-    row: Row | None, clock: Callable[[str], datetime], span: Span
-) -> tuple[str, Decimal, bool]:
-    """Minute, pounds, and whether it is a cancellation. Raises ValueError, InvalidOperation."""
-    if row is None or None in row:
+def _judge(row: Row | None, clock: Clock) -> tuple[str, str, tuple[Decimal, bool]]:
+    """Invoice, minute, and what it comes to. Raises ValueError, InvalidOperation."""
+    if row is None:
         raise ValueError
-    invoice, quantity, date, price = (text or "" for text in row)
-    pieces, each, at = _number(quantity), _number(price), clock(date)
-    amount = pieces * each
-    whole = pieces == int(pieces) and abs(pieces) < 10**9
-    fine = each * 1000 == int(each * 1000) and abs(each) < 10**10
-    if not (whole and fine and abs(amount) <= 10**9 and 1971 <= at.year < 9999):
+    invoice, quantity, date, price = row
+    if invoice is None or quantity is None or date is None or price is None:
         raise ValueError
-    if not span.earliest_ms <= at.timestamp() * 1000 <= span.latest_ms:
-        raise ValueError
-    return f"{at:%Y-%m-%d %H:%M}", amount, invoice.startswith("C") and pieces < 0
+    return invoice, clock(date), _amount(quantity, price)
