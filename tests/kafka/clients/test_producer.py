@@ -214,6 +214,35 @@ def test_what_is_under_way_elsewhere_keeps_its_epoch_until_it_is_through():
     assert client.requests[-1] == "o-1 Produce w epoch=1 seq=0"
 
 
+def test_a_gap_makes_librdkafka_number_everything_again_once_nothing_is_under_way():
+    """As confluent-kafka 2.16.1 was seen to do (librdkafka#4953): x had been written, and was there
+    twice afterwards. Java's rule, for the same answers, is in the tests beside."""
+    client = idempotent(client="legacy").send("b").send("x", to="o-1")
+    client.answer(LATER, GAP)
+    assert (client.role.epoch, len(client.sent)) == (0, 1), "x is still under way"
+    client.send("c").fired()
+    assert len(client.sent) == 1, "and nothing else leaves"
+    client.lost("o-1")
+    assert client.role.epoch == 1
+    assert sorted(client.requests) == [
+        "o-0 Produce a epoch=1 seq=0",
+        "o-0 Produce b epoch=1 seq=1",
+        "o-0 Produce c epoch=1 seq=2",
+        "o-1 Produce x epoch=1 seq=0",
+    ]
+    java = idempotent().send("b").send("x", to="o-1").answer(LATER, GAP).lost("o-1")
+    assert java.requests == ["o-1 Produce x epoch=0 seq=0"]
+
+
+def test_a_batch_given_up_makes_librdkafka_number_everything_again():
+    client = idempotent(client="legacy", delivery_timeout_ms=9).send("x", to="o-1")
+    client.fired("delivery o-0 a")
+    assert client.role.epoch == 0, "x is still under way"
+    client.sent = client.sent[1:]
+    client.answer(OK).send("c")
+    assert client.requests == ["o-0 Produce c epoch=1 seq=0"]
+
+
 def test_after_the_last_epoch_it_needs_a_new_id():
     client = idempotent().role
     client = idempotent(epoch=32_767).send("b").answer(GAP, GAP)

@@ -21,7 +21,8 @@ before the first batch to a partition, its epoch stays. `v2` (Java 4.x): the fir
 the partition by itself, and every end gives a new epoch, at which the sequence numbers begin
 again at 0. Exceptions are named as Java names them, for both. (Java before 4.0 sends the same
 requests as librdkafka, but a leader's INVALID_PRODUCER_EPOCH is abortable for it from 2.8 on,
-KIP-588, and fatal for librdkafka: it is not played here.)
+KIP-588, and fatal for librdkafka: it is not played here.) Without transactions the two differ in
+what they number again after an error: v2 one partition, legacy all of them (`draining.py`).
 
 *States* (`states.PRODUCER_PREVIOUS`): UNINITIALIZED → INITIALIZING → READY → IN_TRANSACTION →
 COMMITTING or ABORTING → READY. A call that the state does not allow is an
@@ -98,7 +99,8 @@ class Producer:
     coordinator. `call`: the blocking call that has not returned. `overdue`: a call that
     timed out, and what became of it since. `error`: why the state is an error; without
     transactions, why a record's future failed. `bump`: the epoch must be raised after the
-    abort (KIP-360). `unresolved`: after a batch of unknown fate, the number behind it."""
+    abort (KIP-360). `unresolved`: after a batch of unknown fate, the number behind it.
+    `draining`: the epoch is raised when no batch is under way (librdkafka)."""
 
     config: ProducerConfig
     state: ProducerState = _S.UNINITIALIZED
@@ -113,6 +115,7 @@ class Producer:
     error: Trouble | None = None
     bump: bool = False
     unresolved: Map[str, int] = Map()
+    draining: bool = False
 
     def step(self, event: Event, disk: Disk) -> tuple[Producer, Effects]:
         match event:

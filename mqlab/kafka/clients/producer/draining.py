@@ -5,8 +5,14 @@ leader at a time; once one must be sent again, the others of its partition wait 
 through, so a retry never overtakes and never is overtaken. (Without sequence numbers nothing
 waits: there a retry changes the order.)
 
+Where an idempotent producer of librdkafka must raise its epoch, it sends nothing more until
+nothing is under way to any partition, and then numbers everything again from 0. A batch that was
+written, and whose answer was lost, is taken for a new one then and is there twice, be it in
+another partition than the trouble (confluentinc/librdkafka#4953).
+
 Sources: Sender#sendProducerData, RecordAccumulator#shouldStopDrainBatchesForPartition
-(clients, Kafka 4.3).
+(clients, Kafka 4.3); rd_kafka_idemp_drain_epoch_bump, rd_kafka_handle_Produce_error
+(librdkafka 2.16.0, seen with confluent-kafka 2.16.1).
 """
 
 from __future__ import annotations
@@ -15,25 +21,40 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ....kernel import Effects, Send
+from ....kernel import Effects, Map, Send
 from ...log import next_sequence
 from ...messages import Produce
+from ...states import ProducerState
 from .flight import Flight, Line
 
 if TYPE_CHECKING:
     from . import Producer
 
 Result = tuple["Producer", Effects]
+MAX_EPOCH = 2**15 - 1
 
 
 def drain(p: Producer) -> Result:
     """Send what may leave now, oldest first."""
+    if p.draining:
+        if any(flight.sent for flight in p.flights):
+            return p, ()
+        flights = tuple(replace(flight, number=-1) for flight in p.flights)
+        p = replace(p, flights=flights, lines=Map(), unresolved=Map(), draining=False)
+        p = raise_epoch(p)
     effects: Effects = ()
     for i in range(len(p.flights)):
         if _may_leave(p, p.flights, i):
             p, sent = _send_batch(p, i)
             effects = (*effects, *sent)
     return p, effects
+
+
+def raise_epoch(p: Producer) -> Producer:
+    """A producer without transactions does it by itself; at the last epoch it needs a new id."""
+    if p.epoch < MAX_EPOCH:
+        return replace(p, epoch=p.epoch + 1)
+    return replace(p.enter(ProducerState.UNINITIALIZED), pid=-1, epoch=-1)
 
 
 def _may_leave(p: Producer, flights: Sequence[Flight], i: int) -> bool:

@@ -18,6 +18,7 @@ from ....kernel import CancelTimer, Effects
 from ...errors import Error
 from ...log import next_sequence
 from ...states import ProducerState
+from .draining import raise_epoch
 from .error_states import enter_abortable_error, enter_fatal_error
 from .errors import Kind, Trouble, name_exception
 from .flight import Flight, Line
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from . import Producer
 
 Result = tuple["Producer", Effects]
-MAX_EPOCH = 2**15 - 1
 LOST = Trouble("NetworkException", unknown=True)
 EXPIRED = Trouble("TimeoutException", unknown=True)
 NEVER_SENT = Trouble("TimeoutException")
@@ -114,14 +114,13 @@ def resolve_sequences(p: Producer, done: Flight) -> Producer:
 
 
 def bump_epoch(p: Producer, partition: str) -> Producer:
-    """A producer without transactions raises its own epoch; at the last one it needs a new
-    id. What waits for `partition` is numbered again."""
+    """A producer without transactions raises its own epoch. Java numbers again what waits for
+    `partition`; librdkafka everything, as soon as nothing is under way (`draining.py`)."""
+    if not p.config.v2:
+        return replace(p, draining=True)
     flights = tuple(
         replace(f, number=-1) if f.partition == partition and not f.sent else f for f in p.flights
     )
     p = replace(p, flights=flights, unresolved=p.unresolved.remove(partition))
-    if p.epoch < MAX_EPOCH:
-        p = replace(p, epoch=p.epoch + 1)
-        return replace(p, lines=p.lines.set(partition, Line(p.pid, p.epoch)))
-    p = p.enter(ProducerState.UNINITIALIZED)
-    return replace(p, pid=-1, epoch=-1, lines=p.lines.set(partition, Line(-1, -1)))
+    p = raise_epoch(p)
+    return replace(p, lines=p.lines.set(partition, Line(p.pid, p.epoch)))

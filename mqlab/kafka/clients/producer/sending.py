@@ -1,7 +1,8 @@
 """Batches: kept until they are answered, sent again, or given up.
 
 OUT_OF_ORDER_SEQUENCE_NUMBER is an error only for the first in line; behind it, it merely says
-that an earlier batch is still to come.
+that an earlier batch is still to come. An idempotent producer of librdkafka makes no difference:
+it raises its epoch.
 
 Sources: RecordAccumulator#append, Sender#completeBatch, #canRetry, TransactionManager#canRetry
 (clients, Kafka 4.3).
@@ -64,6 +65,8 @@ def _can_retry(p: Producer, flight: Flight, error: Error) -> tuple[Producer, boo
     """Whether to send it again after this error, and the producer, perhaps in a new epoch."""
     if error is not Error.OUT_OF_ORDER_SEQUENCE_NUMBER or not p.config.idempotent:
         return p, error in RETRIABLE
+    if not p.config.transactional and not p.config.v2:
+        return failing.bump_epoch(p, flight.partition), True
     partition = flight.partition
     first = next(f for f in p.flights if f.partition == partition)
     known = partition not in p.unresolved
