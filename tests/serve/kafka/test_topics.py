@@ -343,3 +343,25 @@ def test_every_config_of_a_topic_acts_or_is_warned_about() -> None:
         first = (("compression.type", "zstd"),) if name == "compression.zstd.level" else ()
         own = tuple(sorted({**dict(first), name: value}.items()))
         assert rules(own, Given()) != rules(first, Given()), name
+
+
+def test_a_request_is_bounded_by_the_records_that_it_makes() -> None:
+    """A topic, its partitions and its configs are a record each (seen on 4.3.1, asked for no more
+    than whether it could be)."""
+    server = Many()
+
+    def ask(count: int, **configs: str) -> tuple[str, str | None]:
+        given = tuple(
+            SimpleNamespace(name=n.replace("_", "."), value=v) for n, v in configs.items()
+        )
+        topic = SimpleNamespace(
+            name="t", num_partitions=count, replication_factor=1, assignments=(), configs=given
+        )
+        (row,) = server.ask(19, 5, topics=(topic,), timeout=MINUTE, validate_only=True).topics
+        return row.error_code.name, row.error_message
+
+    assert ask(MOST_PARTITIONS - 1)[0] == "NONE"
+    too_large = ("POLICY_VIOLATION", "Unable to perform excessively large batch operation.")
+    assert ask(MOST_PARTITIONS) == too_large
+    assert ask(MOST_PARTITIONS - 1, retention_ms="1000") == too_large
+    assert ask(MOST_PARTITIONS + 1)[1] == "Excessively large number of partitions per request."
