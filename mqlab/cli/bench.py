@@ -138,7 +138,7 @@ def _start() -> Figures:
 def _many() -> Figures:
     """One request to `mqlab serve kafka` that names 100, 1,000 and 10,000 things, of each kind of
     request that can: what one of them costs. It must not grow with their number."""
-    if not (ROOT / "tests/serve/kafka/many.py").exists():
+    if not (ROOT / "tests/serve/kafka/many/__main__.py").exists():
         raise UserError("requests are measured in a checkout with its tests: run `make bench`")
     yield from _measured("tests.serve.kafka.many", "100,1000,10000", "what many cost")
 

@@ -1,0 +1,87 @@
+"""Requests that name many things: what each costs for one thing, by how many are named.
+
+Each case makes what it is about, then hands the driver one request, and with it whatever follows.
+
+    python -m tests.serve.kafka.many 100,1000,10000     a dictionary of figures, for `mqlab bench`
+    python -m tests.serve.kafka.many 100,1000 Produce   of one case
+"""
+
+from __future__ import annotations
+
+import time
+
+from tests.serve.kafka.many import groups, topics
+from tests.serve.kafka.many.driven import Many, Next, Prepare
+
+__all__ = ["CASES", "Many", "measure_all", "prepare"]
+
+CASES: dict[str, Prepare] = {
+    "Metadata, new topics": topics.metadata(create=False),
+    "Metadata, topics": topics.metadata(create=True),
+    "CreateTopics": topics.create_topics,
+    "CreatePartitions": topics.create_partitions,
+    "DeleteTopics": topics.delete_topics,
+    "DescribeConfigs": topics.describe_configs,
+    "IncrementalAlterConfigs, topics": topics.alter_topics,
+    "IncrementalAlterConfigs, parts of a list": topics.append_to_list,
+    "IncrementalAlterConfigs, names nobody knows": topics.alter_broker,
+    "Produce": topics.prepare_produce(11, None, adds=False),
+    "Produce in a transaction, partitions added": topics.prepare_produce(11, "id0", adds=True),
+    "Produce in a transaction, partitions implied": topics.prepare_produce(12, "id0", adds=False),
+    "Fetch, a long poll": topics.fetch,
+    "Fetch, clients at one partition": topics.fetch_of_many,
+    "ListOffsets": topics.list_offsets,
+    "DeleteRecords": topics.delete_records,
+    "OffsetForLeaderEpoch": topics.epochs,
+    "OffsetCommit": groups.commit_offsets,
+    "OffsetFetch, partitions": groups.fetch_offsets,
+    "OffsetFetch, groups": groups.fetch_of_groups,
+    "OffsetFetch, groups with open transactions": groups.fetch_pending,
+    "OffsetDelete": groups.delete_offsets,
+    "TxnOffsetCommit and EndTxn": groups.commit_in_transaction,
+    "DeleteGroups": groups.delete_groups,
+    "DeleteGroups with open transactions": groups.delete_pending,
+    "DescribeGroups": groups.describe_groups,
+    "ConsumerGroupDescribe": groups.describe_consumer_groups,
+    "ListGroups": groups.list_groups,
+    "AddPartitionsToTxn, partitions": groups.add_partitions,
+    "AddPartitionsToTxn, transactions": groups.add_to_many(verify_only=False),
+    "AddPartitionsToTxn, transactions verified": groups.add_to_many(verify_only=True),
+    "EndTxn, partitions": groups.end_transaction,
+    "DescribeTransactions": groups.describe_transactions,
+    "ListTransactions": groups.list_transactions,
+    "DescribeProducers": groups.describe_producers,
+    "WriteTxnMarkers": groups.markers,
+    "FindCoordinator": groups.find_coordinators,
+    "LeaveGroup": groups.leave,
+    "JoinGroup, protocols": groups.join_with_protocols,
+    "SyncGroup": groups.sync,
+    "ConsumerGroupHeartbeat, topics": groups.beat(owned=False),
+    "ConsumerGroupHeartbeat, partitions owned": groups.beat(owned=True),
+    "DescribeLogDirs": topics.log_dirs,
+    "ElectLeaders": topics.elect,
+}
+
+
+def prepare(name: str, n: int) -> Next:
+    """The request of this case, about n things that are there."""
+    return CASES[name](Many(), n)
+
+
+def measure(name: str, n: int) -> float:
+    """Seconds of CPU that one thing takes in a request that names `n`."""
+    request = prepare(name, n)
+    started = time.process_time()
+    request()
+    return (time.process_time() - started) / n
+
+
+def measure_all(sizes: list[int], names: list[str]) -> dict[str, str]:
+    """Of each case, microseconds of CPU for one thing, by how many are named."""
+    said = ", ".join(f"{n:,}" for n in sizes)
+    figures = {}
+    for name in names or CASES:
+        prepare(name, 2)()  # what is loaded once
+        costs = [f"{measure(name, n) * 1e6:,.0f}" for n in sizes]
+        figures[f"{name}: µs each of {said}"] = " / ".join(costs)
+    return figures
