@@ -9,12 +9,22 @@ import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mqlab.site import NoLabs, NoPlay, fetch_lite, fetch_pyodide, play, stories, write_site
+from mqlab.site import (
+    NoLabs,
+    NoPlay,
+    choose,
+    fetch_lite,
+    fetch_pyodide,
+    play,
+    stories,
+    write_site,
+)
 
 
 @contextmanager
@@ -38,6 +48,34 @@ def pack_core(path: Path) -> Path:
         for name in play.CORE:
             packed.addfile(tarfile.TarInfo(f"package/{name}"), io.BytesIO())
     return path
+
+
+class Links(HTMLParser):
+    """The addresses in a page, and what stands in it as text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.found += [value for name, value in attrs if name in ("href", "src") and value]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site of the longest stories, and of those that a claim leads to."""
+    folder = tmp_path_factory.mktemp("site") / "below"
+    pyodide = pack_core(folder.parent / "pyodide.tgz")
+    longest = sorted(stories.SCENARIOS.rglob("*.scn"), key=lambda path: -path.stat().st_size)[:6]
+    paths = {*longest, *choose.list_linked()}
+    paths.add(stories.SCENARIOS / "kafka/counterexamples/lso.scn")
+    built = write_site(folder, tuple(sorted(paths)), pyodide)
+    assert built.stories == len(paths)
+    assert built.bytes == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return folder
 
 
 @pytest.fixture(scope="session")

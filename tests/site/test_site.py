@@ -9,7 +9,6 @@ import re
 import zlib
 from collections.abc import Iterator
 from html import escape
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -21,37 +20,10 @@ from mqlab.places import LABS
 from mqlab.site import catalogue, choose, documents, figure, lecture, play, stories, write_site
 from mqlab.site.first import cut_first
 from mqlab.site.pages import SOURCES
-from tests.site.conftest import pack_core, serve_folder
+from tests.site.conftest import Links, serve_folder
 
 ALL = sorted(stories.SCENARIOS.rglob("*.scn"))
-#: the longest ones, and those that a claim leads to
-SOME = (*sorted(ALL, key=lambda path: -path.stat().st_size)[:6], *choose.list_linked())
 STORY = "stories/kafka/counterexamples/lso.html"
-
-
-class Links(HTMLParser):
-    """The addresses in a page, and what stands in it as text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.tags: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.found += [value for name, value in attrs if name in ("href", "src") and value]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site") / "below"
-    pyodide = pack_core(folder.parent / "pyodide.tgz")
-    paths = {*SOME, stories.SCENARIOS / "kafka/counterexamples/lso.scn"}
-    built = write_site(folder, tuple(sorted(paths)), pyodide)
-    assert built.stories == len(paths)
-    assert built.bytes == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return folder
 
 
 def test_every_address_leads_to_a_file_of_the_site(site: Path) -> None:
