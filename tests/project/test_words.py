@@ -42,6 +42,12 @@ PHRASES = {
     r"[\"“]so (it (is|was)|old clients) ": "that is so, they did that",
     r"one (pair|row|record|marker|message|number) a [a-z]": "per",
     r"what is not (true|possible|there) (is|are|has|stays)\b": "name the subject",
+    r"it did not happen, and": "this call is refused: an earlier try may have counted",
+    r"only its readers must wait": "an open transaction makes readers wait, a plain record does not",
+    r"holds (up|back) every reader\b(?! of committed)": "every read_committed consumer",
+    r"durable, on the (disk|node)": "written: a power cut may take what is not flushed",
+    r"exception of a commit is no abort": "does not by itself mean aborted",
+    r"most were recorded\b": "the number, counted",
 }
 
 ENDINGS = {".py", ".md", ".toml", ".scn", ".js"}
