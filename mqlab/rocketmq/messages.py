@@ -62,7 +62,7 @@ def read_number(text: str, bits: int) -> int | None:
 
 
 def wrap(number: int, bits: int) -> int:
-    """As Java counts with this many bits: after the largest number comes the smallest."""
+    """As Java counts with this number of bits: the smallest number follows the largest."""
     half = 1 << bits - 1
     return (number + half) % (2 * half) - half
 
@@ -186,7 +186,7 @@ class HeartbeatResponse(Answer):
     """The broker's answer. Here it is the first thing the broker sends over its own direction of
     the connection, so that it hears when the client is gone."""
 
-    quiet = answers = True
+    quiet = True
 
 
 @frozen

@@ -70,7 +70,7 @@ def is_timed(message: Message, config: RocketMQConfig) -> bool:
 
 def read_delivery(message: Message, at_ms: int) -> int | None:
     """When a timed message is to be delivered; None where that is no number, or too late. A long of
-    Java that becomes too large begins again below zero: such a message is delivered at once."""
+    Java that becomes too large is negative: such a message is delivered at once."""
     for name, unit_ms, start_ms in (
         (TIMER_DELAY_SEC, 1_000, at_ms),
         (TIMER_DELAY_MS, 1, at_ms),

@@ -12,9 +12,9 @@
 
 Sources: TransactionalMessageServiceImpl#check, #fillOpRemoveMap, #needDiscard, #needSkip,
 #isNeedCheck, #checkPrepareQueueOffset, #calculateOpOffset (4.9.8, 5.5.0). *Left out:* the second
-that a round sleeps when there are no more op records, the round's own limit of 60 s, writes that a
-full disk lets fail (README.md says what they do to a real round), and the branch in which a slave
-that acts as master hands a half to another broker.
+that a round sleeps when there are no more op records, the round's own limit of 60 s, writes that
+fail because a disk is full, and the branch in which a slave that acts as master hands a half to
+another broker. README.md says what a copy does that has become too long.
 """
 
 from __future__ import annotations

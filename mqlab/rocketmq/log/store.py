@@ -53,9 +53,9 @@ class QueueEntry(Single):
 
 
 def find_misfit(message: Message, release: str) -> str:
-    """Why a store does not take this message (PutMessageStatus), "" where it does. **A role that
-    writes a message once more asks first**, for each copy has properties more than what it is made
-    from, and a record that cannot be written out would hide all those after it."""
+    """Why a store does not take this message (PutMessageStatus), "" where it does. **A step that
+    writes a message once more asks first**, for a copy has more properties than what it is made
+    from, and a record that cannot be written out would hide all those behind it."""
     longer = message.topic.startswith(RETRY_PREFIX) and release != "4.9"
     if len(message.topic.encode(errors="replace")) > (LONGEST_RETRY if longer else LONGEST_TOPIC):
         return ILLEGAL
@@ -85,7 +85,7 @@ def measure(stored: Stored) -> int:
 
 def is_readable(stored: Stored) -> bool:
     """Whether it can be given away as a record. Data folders from before the limits were kept may
-    hold others; a reader passes them over."""
+    hold others, and readers pass them over."""
     topic = len(stored.message.topic.encode(errors="replace"))
     return topic <= LONGEST_PROPERTIES and not _has_too_many(stored.message, older=True)
 

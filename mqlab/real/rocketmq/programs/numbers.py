@@ -215,7 +215,7 @@ def properties_read(lab: Lab) -> None:
 @program("limit-times", "HookUtils#transformTimerMessage", profiles=("5.5",),
          settings={"timerWheelEnable": "true"})  # fmt: skip
 def times(lab: Lab) -> None:
-    """Times of delivery; a long that is too large for Java is negative, and is over at once."""
+    """Times of delivery; a long that is too large becomes negative, and is over at once."""
     lab.topic("orders")
     it, topic = Asker(lab), lab.wire("orders")
     most = {"TIMER_DELAY_SEC": 259_200, "TIMER_DELAY_MS": 259_200_000, "TIMER_DELIVER_MS": LONG}
@@ -249,9 +249,8 @@ def retries(lab: Lab) -> None:
             words, lab.topic_of(RETRY), given, f"own {before} of {most}".encode(), j=before, l=most
         )
     lock = {"consumerGroup": lab.wire(GROUP), "clientId": "c", "onlyThisBroker": False,
-            "mqSet": [
-                {"topic": lab.wire("orders"), "brokerName": "broker-a", "queueId": 0},
-            ]}  # fmt: skip
+            "mqSet": [{"topic": lab.wire("orders"), "brokerName": "broker-a",
+                       "queueId": 0}]}  # fmt: skip
     for code, state in ((41, "locked"), (42, "free again")):
         it.ask(f"{RequestCode(code).name}", code, encode_json(lock))
         given = {"UNIQ_KEY": "k", "DELAY": "3"}

@@ -134,9 +134,9 @@ class GetEarliestMsgStoretime:
 @frozen
 class Send:
     """One message, or a batch of some for one queue. `size`: bytes of the request's body;
-    `queues`: how many a topic gets that makes itself; `most`: how often it may have come back,
-    None: as its group says; `head`: of a batch, the message that its
-    request describes, whose properties no message of the batch has."""
+    `queues`: how many a topic gets that makes itself; `head`: of a batch, the message that its
+    request describes, whose properties no message of the batch has; `most`: how often the message
+    may have come back, None: as its group says."""
 
     group: str
     messages: tuple[Message, ...]
