@@ -18,6 +18,7 @@ from mqlab.kernel.offers import list_options
 from mqlab.rocketmq.broker import Broker
 from mqlab.rocketmq.messages import (
     EndTransaction,
+    HaReport,
     Heartbeat,
     SendMessage,
     SendMessageResponse,
@@ -28,7 +29,7 @@ from mqlab.rocketmq.producer.calls import SendInTransaction
 from mqlab.rocketmq.remoting.codes import ResponseCode
 from mqlab.rocketmq.states import SendStatus, TransactionType
 from tests.rocketmq.driven import drive, queue, results, rows
-from tests.rocketmq.queues import DISCARD, HALF, in_queue, make_config
+from tests.rocketmq.queues import DISCARD, HALF, in_queue, make_config, make_message, put
 
 SEND = SendInTransaction("orders-0", "o1")
 BASE = "system rocketmq check_interval_ms=7000"
@@ -333,3 +334,18 @@ lose broker→slave HaTransfer#2
 run app: send orders-0 a, send orders-0 b""")
     copied = [s.message.words for s in in_queue(lost.world.disk("slave"), "orders-0")]
     assert copied == ["a", "b"]
+
+
+def test_a_slave_that_comes_by_another_connection_is_sent_what_it_lacks():
+    """Also where it comes before the news that the other one has closed."""
+    config = make_config(slave="slave")
+    disk = put(MemoryDisk(), make_message("a"))
+
+    def report(broker, conn, end):
+        return broker.step(Request(Caller("slave", conn), HaReport(end), 0), disk)
+
+    broker, _ = report(Broker(config), 0, 0)
+    assert not report(broker, 0, 0)[1], "an ordinary report"
+    new, effects = report(broker, 1, 0)
+    assert [len(e.body.records) for e in effects] == [1]
+    assert new.step(ConnectionLost("slave", 0), disk)[0].copied == 0, "the news is about 0"

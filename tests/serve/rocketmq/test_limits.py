@@ -165,3 +165,12 @@ def read_when(client: Raw, topic: str, count: int) -> list[str]:
     while len(client.read(topic)) < count and time.monotonic() < deadline:
         time.sleep(0.1)
     return bodies(client.read(topic))
+
+
+def test_an_empty_key_finds_nothing(client: Raw, topic: str) -> None:
+    client.create(topic)
+    client.put(topic, b"x", UNIQ_KEY="k1")
+    client.put(topic, b"y", KEYS=" k2  ", UNIQ_KEY="k3")
+    query = {"topic": topic, "maxNum": 9, "beginTimestamp": 0, "endTimestamp": 1 << 62}
+    codes = [client.ask(RequestCode.QUERY_MESSAGE, key=k, **query).code for k in ("", "k1", "k2")]
+    assert codes == [ResponseCode.QUERY_NOT_FOUND, SUCCESS, SUCCESS]
