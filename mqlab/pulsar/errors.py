@@ -22,6 +22,7 @@ class ServerError(IntEnum):
     SubscriptionNotFound = 12
     ConsumerNotFound = 13
     ProducerBusy = 16
+    InvalidTopicName = 17
     IncompatibleSchema = 18
     TransactionCoordinatorNotFound = 20
     InvalidTxnStatus = 21

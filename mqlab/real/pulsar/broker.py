@@ -53,6 +53,7 @@ SETTINGS = {
     "journalSyncData": "false",
     "diskUsageThreshold": "0.99",
     "diskUsageWarnThreshold": "0.99",
+    "nettyMaxFrameSizeBytes": "5253120",  # as conf/standalone.conf: maxMessageSize and a padding
     "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
     "loadManagerClassName": "org.apache.pulsar.broker.loadbalance.NoopLoadManager",
     "loadBalancerEnabled": "false",

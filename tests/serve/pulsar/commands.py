@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mqlab.serve.pulsar.wire.commands import Command
+from mqlab.serve.pulsar.wire.commands import MAX_MESSAGE, Command
 from mqlab.serve.pulsar.wire.proto import ERRORS
 from tests.serve.pulsar.raw import Raw, make_message
 
@@ -33,6 +33,21 @@ def produce(topic: str, number: int = 0, **more: Any) -> Step:
 
 def send(number: int = 0, sequence: int = 0, **more: Any) -> Step:
     return "SEND", {"producer_id": number, "sequence_id": sequence, **more}
+
+
+def batch(count: int, sequence: int = 0) -> Step:
+    """A batch that says that it has so many messages, in as many bytes as they need."""
+    says = {"num_messages_in_batch": count}
+    return send(sequence=sequence, num_messages=count, size=max(6, count), says=says)
+
+
+def properties(count: int, size: int, sequence: int = 0) -> Step:
+    pairs = [{"key": f"k{number}", "value": "v" * size} for number in range(count)]
+    return send(sequence=sequence, says={"properties": pairs})
+
+
+def flow(permits: int) -> Step:
+    return of_consumer("FLOW", messagePermits=permits)
 
 
 def subscribe(topic: str, number: int = 0, name: str = "s", **more: Any) -> Step:
@@ -110,6 +125,45 @@ STORIES: dict[str, tuple[Step, ...]] = {
     "permits that are none": (
         produce("few"), send(), subscribe("few"), of_consumer("FLOW", messagePermits=0),
     ),
+    #: limits, at one below, at, and one above: sizes are of the whole message
+    "messages about maxMessageSize": (
+        produce("long"), subscribe("long"),
+        *(send(sequence=n, size=MAX_MESSAGE - 20 + n) for n in range(3)), send(sequence=3),
+        flow(1), flow(1), flow(1), flow(1),
+    ),
+    "properties about 32,767 characters": (
+        produce("told"), subscribe("told"),
+        *(properties(1, size, n) for n, size in enumerate((32_766, 32_767, 32_768))),
+        *(properties(1, size, n + 3) for n, size in enumerate((65_534, 65_535, 65_536))),
+        properties(10_000, 10, 6), send(sequence=7), *(flow(1) for _ in range(8)),
+    ),
+    "batches about batchingMaxMessages": (
+        produce("many"), subscribe("many"), batch(1), batch(999, 1), batch(1_000, 2),
+        batch(1_001, 3), batch(65_535, 4), send(sequence=5),
+        flow(1), flow(999), flow(1_000), flow(1_001),
+    ),
+    "names of subscriptions": (
+        *(subscribe("subs", n, "s" * size) for n, size in enumerate((0, 1, 254, 255, 256, 4_000))),
+        subscribe("subs", 6, " "), subscribe("subs", 7, "a/b"), subscribe("subs", 8, "a b"),
+    ),
+    "names of producers": (
+        *(produce("made", n, producer_name="p" * size)
+          for n, size in enumerate((1, 254, 255, 256, 4_000))),
+        produce("made", 5, producer_name=" "), produce("made", 6, producer_name="a/b"),
+    ),
+    "names of topics": (
+        produce("", 0), produce("a/b", 1), produce("a/b/c", 2),
+        *(produce("t" * size, 3 + n) for n, size in enumerate((1, 254, 255, 256, 512))),
+        produce("a b", 8), produce("a__transaction_pending_ack", 9),
+    ),
+    "sequence ids about the largest": (
+        produce("counted"), send(sequence=(1 << 31) - 1), send(sequence=1 << 31),
+        send(sequence=(1 << 63) - 1), send(sequence=1 << 63),
+    ),
+    "permits about the largest": (
+        produce("permitted"), send(), send(sequence=1), subscribe("permitted"), flow(1),
+        flow((1 << 31) - 1),
+    ),
     "connected twice": (("CONNECT", {"client_version": "raw", "protocol_version": 21}),),
     "what only a broker says": (("SUCCESS", {"request_id": 1}),),
 }  # fmt: skip
@@ -137,7 +191,11 @@ def tell(address: str) -> Iterator[list[Any]]:
 def take(raw: Raw, name: str, fields: dict[str, Any], number: int) -> list[Any]:
     if name in NUMBERED:
         fields = {**fields, "request_id": number}
-    message = make_message(b"a", fields["sequence_id"]) if name == "SEND" else b""
+    message = b""
+    if name == "SEND":
+        size, says = fields.get("size", 1), fields.get("says", {})
+        message = make_message(b"a" * size, fields["sequence_id"], **says)
+        fields = {key: value for key, value in fields.items() if key not in ("size", "says")}
     came: list[Any] = []
     until = time.monotonic() + SILENCE_S
     answers = name in NUMBERED or name == "SEND"

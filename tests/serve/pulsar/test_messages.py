@@ -5,9 +5,16 @@ from __future__ import annotations
 import pytest
 
 from mqlab.serve import RunningBroker
-from mqlab.serve.pulsar.wire.commands import read_bits, write_bits
+from mqlab.serve.pulsar.wire.commands import (
+    COMMAND,
+    LONGEST,
+    WORD,
+    encode_command,
+    read_bits,
+    write_bits,
+)
 from mqlab.serve.pulsar.wire.proto import ERRORS
-from tests.serve.pulsar.raw import Raw, ask_admin, make_message
+from tests.serve.pulsar.raw import Raw, ask_admin, make_message, read_text
 
 EXCLUSIVE, SHARED, FAILOVER = 0, 1, 2
 SILENCE_S = 0.2
@@ -174,3 +181,35 @@ def test_a_client_that_does_not_read_gets_everything_later(
             assert shop.send(f"{number}:{text}", sequence=number).name == "SEND_RECEIPT"
         got = slow.receive(40)
         assert [one.partition(":")[0] for one in got] == [str(n) for n in range(40)]
+
+
+@pytest.mark.parametrize("count", [1, 1_000, 65_536])
+def test_a_message_that_no_client_could_be_sent_is_refused(
+    client: Raw, topic: str, count: int
+) -> None:
+    """A client takes frames as long as the broker does, and the frame to it has an ack set. At the
+    limit it is stored and comes, also when half of it is acknowledged; one byte more is refused;
+    the next message comes in either case."""
+    client.produce(topic)
+    client.subscribe(topic)
+    head = len(make_message(b"", num_messages_in_batch=count))
+    most = LONGEST - COMMAND - WORD * -(-count // 64)
+    for size, sent in ((most, "SEND_RECEIPT"), (most + 1, "SEND_ERROR")):
+        data = make_message(b"x" * (size - head), num_messages_in_batch=count)
+        client.tell("SEND", data, producer_id=0, sequence_id=0, num_messages=count)
+        came = client._wait(lambda c: c.name in ("SEND_RECEIPT", "SEND_ERROR"))
+        assert came.name == sent
+    client.tell("FLOW", consumer_id=0, messagePermits=1 << 20)
+    client.send("behind", sequence=1)
+    first, behind = client.take(2)
+    assert len(first.message) == most and read_text(behind.message) == "behind"
+    where = first.body.message_id
+    done = write_bits(tuple(range(0, count, 2)), count) if count > 1 else [1]
+    part = {"ledgerId": where.ledgerId, "entryId": 0, "ack_set": done, "batch_size": count}
+    client.ask("ACK", consumer_id=0, ack_type=0, message_id=[part])
+    client.tell("REDELIVER_UNACKNOWLEDGED_MESSAGES", consumer_id=0)
+    again = client.take(2)
+    assert len(again) == 2
+    assert all(len(encode_command("MESSAGE", {
+        field.name: value for field, value in one.body.ListFields()}, one.message)) <= LONGEST + 4
+        for one in again)  # fmt: skip

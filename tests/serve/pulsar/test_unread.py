@@ -15,7 +15,7 @@ from mqlab.serve.pulsar.wire.commands import cut_frame, decode_command, encode_c
 from tests.serve.pulsar.raw import make_message
 
 TOPIC = "persistent://public/default/unread"
-EVERYTHING = (1 << 32) - 1
+EVERYTHING = (1 << 31) - 1
 MESSAGES = 1_500
 
 

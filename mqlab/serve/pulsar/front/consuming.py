@@ -56,12 +56,15 @@ TYPES = (SubType.EXCLUSIVE, SubType.SHARED, SubType.FAILOVER, SubType.KEY_SHARED
 POSITIONS = ("Latest", "Earliest")
 LONG_MAX = (1 << 63) - 1
 NOBODY = Answer(ServerError.MetadataError, "Consumer not found")
-NO_PERMITS = "permits for no message at all"
+NO_NAME = "Empty subscription name"
+NO_PERMITS = "permits for no message at all, or for more than an int can count"
 
 
 def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     command, conn = ask.command.body, caller.name
     topic = read_name(command.topic)
+    if not command.subscription.strip():
+        raise Refusal(ServerError.ProducerBusy, NO_NAME)  # NamingException is that code
     idle = topic not in front.sessions.users and not disk.log(f"{topic}/{topic}").end
     effects = (*open_topic(disk, topic), *add_consumers(disk, topic, command, idle))
     named = command.consumer_name or f"{conn}-{command.consumer_id}"
@@ -119,7 +122,7 @@ def give_permits(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     consumer, permits = _find(front, caller, ask), ask.command.body.messagePermits
     if consumer is None:
         return front, (Reply(caller, None),)
-    if not permits:  # Consumer#flowPermits
+    if not 0 < permits < 1 << 31:  # a Java int: Consumer#flowPermits
         return front, (Reply(caller, Hangup(NO_PERMITS)),)
     return front, (_hand(consumer, caller, Flow(consumer.topic, consumer.subscription, permits)),)
 

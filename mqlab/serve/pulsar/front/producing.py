@@ -4,7 +4,8 @@ A producer has a name, which is its own on its topic as long as it is connected;
 none is given one. A message is looked at before it reaches its topic: the checksum has to fit, and
 its metadata to be readable. Whether a transaction exists nobody asks. What a client says of itself
 is not believed beyond what it has sent: a batch has no more messages than its bytes can hold (a
-real broker stores such a batch, which no client can read).
+real broker stores such a batch, which no client can read). One that is too long to be sent to a
+client is refused (a real broker's bookie does not take it, and nobody is answered).
 
 Source: ServerCnx#handleProducer, #handleSend, Producer#checkAndStartPublish (4.2). *Left out:*
 encryption; that 30 s after a producer was closed its number is unknown.
@@ -32,6 +33,7 @@ from ..wire.commands import (
     Payload,
     WireError,
     find_room,
+    is_too_long,
     read_metadata,
     signed,
 )
@@ -48,6 +50,7 @@ NAMES = "names"
 #: by the number of a mode in ProducerAccessMode
 MODES = tuple(AccessMode)
 NO_PRODUCER = "a message of a producer that nobody has opened"
+TOO_LONG = "Exceed maximum message size"
 TEXT = 100  # characters of a message that are kept as words
 
 
@@ -88,6 +91,9 @@ def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         payload = read_payload(metadata, start, ask.command.message)
     except WireError as error:
         fields = (("error", "ChecksumError"), ("message", str(error)))
+        return front, (Reply(caller, CommandAnswer(name="SEND_ERROR", fields=fields)),)
+    if is_too_long(len(payload.data), payload.count):
+        fields = (("error", "NotAllowedError"), ("message", TOO_LONG))
         return front, (Reply(caller, CommandAnswer(name="SEND_ERROR", fields=fields)),)
     message = _read_message(producer, command, metadata, Batched(payload))
     return front, (Send(producer.topic, Handed(producer.caller(caller), message)),)

@@ -17,7 +17,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ....kernel import Caller, Disk, Effects, Put, Reply, frozen
-from ....pulsar.config import TOPIC
+from ....pulsar.config import PENDING_ACK_SUFFIX, TOPIC
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
 from ....pulsar.topic.deletion import DELETED
@@ -66,7 +66,7 @@ def read_name(text: str) -> str:
         raise Refusal(ServerError.NotAllowedError, NON_PERSISTENT)
     match = NAME.fullmatch(text)
     if match is None:
-        raise Refusal(ServerError.NotAllowedError, f"Invalid topic name: {text[:100]}")
+        raise Refusal(ServerError.InvalidTopicName, f"Invalid topic name: {text[:100]}")
     tenant, namespace, name = match.groups()
     return f"persistent://{tenant or 'public'}/{namespace or 'default'}/{name}"
 
@@ -99,6 +99,10 @@ def find_row(disk: Disk, name: str) -> TopicRow | None:
 def open_topic(disk: Disk, name: str) -> Effects:
     """What makes a topic, unless it is there. Raises Refusal where there is no namespace for it."""
     check_namespace(disk, name)
+    if name.endswith(PENDING_ACK_SUFFIX):
+        raise Refusal(
+            ServerError.NotAllowedError, f"Can not create transaction system topic {name}"
+        )
     return () if name in disk.table(TOPICS) else (make_row(disk, name),)
 
 

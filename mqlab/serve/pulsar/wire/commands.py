@@ -31,6 +31,11 @@ MAGIC = 0x0E01
 MAX_MESSAGE = 5 << 20  # maxMessageSize
 #: MESSAGE_SIZE_FRAME_PADDING: room for the command beside its message
 LONGEST = MAX_MESSAGE + 10 * 1024
+#: of MESSAGE beside the message and its ack set: what a client takes is as long as what a broker
+#: takes, and a message that no client can be sent would hide those behind it
+COMMAND = 64
+#: a word of an ack set, in bytes
+WORD = 11
 #: a batch of more messages than this is none that a client makes
 MOST_IN_BATCH = 1 << 16
 #: how many messages of a batch a compressed byte can stand for: ZLIB makes one byte of 1,032 at
@@ -88,6 +93,12 @@ class Batched(Sequence[Payload]):
         if not -len(self) <= place < len(self):
             raise IndexError(f"message {place} of a batch of {len(self)}")
         return self.payload
+
+
+def is_too_long(message: int, count: int) -> bool:
+    """Whether a message of so many bytes, a batch of `count`, could not be sent to a client once
+    some of it is acknowledged."""
+    return message + COMMAND + WORD * -(-count // 64) > LONGEST
 
 
 def find_room(metadata: Any, payload: int) -> int:
