@@ -127,29 +127,29 @@ STORIES: dict[str, tuple[Step, ...]] = {
     ),
     #: limits, at one below, at, and one above: sizes are of the whole message
     "messages about maxMessageSize": (
-        produce("long"), subscribe("long"),
+        produce("limit-long"), subscribe("limit-long"),
         *(send(sequence=n, size=MAX_MESSAGE - 20 + n) for n in range(3)), send(sequence=3),
         flow(1), flow(1), flow(1), flow(1),
     ),
     "properties about 32,767 characters": (
-        produce("told"), subscribe("told"),
+        produce("limit-told"), subscribe("limit-told"),
         *(properties(1, size, n) for n, size in enumerate((32_766, 32_767, 32_768))),
         *(properties(1, size, n + 3) for n, size in enumerate((65_534, 65_535, 65_536))),
         properties(10_000, 10, 6), send(sequence=7), *(flow(1) for _ in range(8)),
     ),
     "batches about batchingMaxMessages": (
-        produce("many"), subscribe("many"), batch(1), batch(999, 1), batch(1_000, 2),
+        produce("limit-many"), subscribe("limit-many"), batch(1), batch(999, 1), batch(1_000, 2),
         batch(1_001, 3), batch(65_535, 4), send(sequence=5),
         flow(1), flow(999), flow(1_000), flow(1_001),
     ),
     "names of subscriptions": (
-        *(subscribe("subs", n, "s" * size) for n, size in enumerate((0, 1, 254, 255, 256, 4_000))),
-        subscribe("subs", 6, " "), subscribe("subs", 7, "a/b"), subscribe("subs", 8, "a b"),
+        *(subscribe("limit-subs", n, "s" * size) for n, size in enumerate((0, 1, 254, 255, 256, 4_000))),
+        subscribe("limit-subs", 6, " "), subscribe("limit-subs", 7, "a/b"), subscribe("limit-subs", 8, "a b"),
     ),
     "names of producers": (
-        *(produce("made", n, producer_name="p" * size)
+        *(produce("limit-made", n, producer_name="p" * size)
           for n, size in enumerate((1, 254, 255, 256, 4_000))),
-        produce("made", 5, producer_name=" "), produce("made", 6, producer_name="a/b"),
+        produce("limit-made", 5, producer_name=" "), produce("limit-made", 6, producer_name="a/b"),
     ),
     "names of topics": (
         produce("", 0), produce("a/b", 1), produce("a/b/c", 2),
@@ -157,11 +157,11 @@ STORIES: dict[str, tuple[Step, ...]] = {
         produce("a b", 8), produce("a__transaction_pending_ack", 9),
     ),
     "sequence ids about the largest": (
-        produce("counted"), send(sequence=(1 << 31) - 1), send(sequence=1 << 31),
+        produce("limit-counted"), send(sequence=(1 << 31) - 1), send(sequence=1 << 31),
         send(sequence=(1 << 63) - 1), send(sequence=1 << 63),
     ),
     "permits about the largest": (
-        produce("permitted"), send(), send(sequence=1), subscribe("permitted"), flow(1),
+        produce("limit-permitted"), send(), send(sequence=1), subscribe("limit-permitted"), flow(1),
         flow((1 << 31) - 1),
     ),
     "connected twice": (("CONNECT", {"client_version": "raw", "protocol_version": 21}),),

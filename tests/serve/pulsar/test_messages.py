@@ -99,7 +99,7 @@ def test_a_missing_namespace_and_a_name_that_is_none(client: Raw) -> None:
     for topic, error in [
         ("persistent://public/none/t", "TopicNotFound"),
         ("non-persistent://public/default/t", "NotAllowedError"),
-        ("a/b", "NotAllowedError"),
+        ("a/b", "InvalidTopicName"),
     ]:
         assert refusal(client.produce(topic).body) == error
         looked = client.ask("LOOKUP", topic=topic)
