@@ -138,13 +138,16 @@ STORIES: dict[str, tuple[Step, ...]] = {
         properties(10_000, 10, 6), send(sequence=7), *(flow(1) for _ in range(8)),
     ),
     "batches about batchingMaxMessages": (
-        produce("limit-many"), subscribe("limit-many"), batch(1), batch(999, 1), batch(1_000, 2),
+        produce("limit-many"), subscribe("limit-many"),
+        batch(1), batch(999, 1), batch(1_000, 2),
         batch(1_001, 3), batch(65_535, 4), send(sequence=5),
         flow(1), flow(999), flow(1_000), flow(1_001),
     ),
     "names of subscriptions": (
-        *(subscribe("limit-subs", n, "s" * size) for n, size in enumerate((0, 1, 254, 255, 256, 4_000))),
-        subscribe("limit-subs", 6, " "), subscribe("limit-subs", 7, "a/b"), subscribe("limit-subs", 8, "a b"),
+        *(subscribe("limit-s", n, "s" * size)
+          for n, size in enumerate((0, 1, 254, 255, 256, 4_000))),
+        subscribe("limit-s", 6, " "), subscribe("limit-s", 7, "a/b"),
+        subscribe("limit-s", 8, "a b"),
     ),
     "names of producers": (
         *(produce("limit-made", n, producer_name="p" * size)
