@@ -119,7 +119,8 @@ def test_a_broker_is_found_by_its_name_and_an_unknown_one_names_those_there_are(
     assert main(["explore", "rabbit", "--safeguards"]) == 2
     assert "belong to a broker's lesson (kafka, " in capsys.readouterr().err
     assert main(["explore", "kafka", "--claim", "all is well"]) == 2
-    assert "no case 'all is well' of kafka --claim; there are: torn-read, " in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no case 'all is well' of kafka --claim; there are: torn-read, " in said
 
 
 QUICK = (

@@ -1,11 +1,13 @@
 """Which timers a budget counts as retries is the system's to say, not the explorer's."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Fired, NodeSpec, Quiet, SetTimer, System
+from mqlab.kernel.options import FREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Nagging(Quiet):
 
 @dataclass(frozen=True)
 class Nags(System):
-    retrying: tuple[str, ...] = ()
+    retrying: Annotated[tuple[str, ...], FREE] = ()
     timer: str = "poke peer"
 
     def nodes(self):

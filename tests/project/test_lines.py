@@ -26,7 +26,12 @@ PROGRAM = ("mqlab/", "widgets/")
 #: table, what real brokers cost and Java's histories, Spark's search, symmetry, Chinese;
 #: 30 of 89,830 pages of comparisons and lectures in both languages, labels in two lines;
 #: 89,800 once calls were read off their usages, and each kind of process and pom stood once
-MOST = 89_775
+#: 3,750 of 93,500 what was found wrong is right, in all of its kind: 1,140 limits recorded of three
+#: brokers and kept at each place of writing, 660 a second reading of the income's file and its
+#: account, 440 the matrix's conditions and models without a safeguard, 430 what a request that
+#: names many costs, signals and a cluster that loses data, 330 sentences for bad input, 270 the walls
+#: of grading, 100 answers that arrive after a kill
+MOST = 93_500
 
 
 def package_of(path: Path) -> str:
@@ -56,9 +61,9 @@ def test_the_program_stays_within_its_bound() -> None:
 
 
 def test_the_tree_stays_small() -> None:
-    """20 MB without git's own, 0.9 of it README's film, 2 the labs in Chinese: what the labs put
-    out is committed as text."""
-    assert sum(path.stat().st_size for path in list_committed()) < 20_000_000
+    """20.5 MB without git's own, 0.9 of it README's film, 2 the labs in Chinese, 0.2 the limits of
+    three brokers: what the labs put out is committed as text."""
+    assert sum(path.stat().st_size for path in list_committed()) < 20_500_000
 
 
 if __name__ == "__main__":

@@ -261,7 +261,8 @@ def test_a_run_ends_with_what_still_waits(text, waits, chinese, tmp_path, capsys
 # ---- committed stories, damaged -------------------------------------------------------------
 
 ODD = ["", "0", "-1", "²", "9" * 20, "=", "a=", "=b", ",", ";", ":", "'", "orders-0@", "#", "→",
-       "⇒", "{}", "nobody", "\x1b[2J", "|", "kill=1", "when=X", "after=3", "readers=a,b", "groups=1",
+       "⇒", "{}", "nobody", "\x1b[2J", "|", "kill=1", "when=X", "after=3", "answers=app",
+       "readers=a,b", "groups=1",
        "producers=app:-,app:x", "partitions=0", "replicas=2", "off=lso"]  # fmt: skip
 
 
