@@ -186,7 +186,7 @@ class HeartbeatResponse(Answer):
     """The broker's answer. Here it is the first thing the broker sends over its own direction of
     the connection, so that it hears when the client is gone."""
 
-    quiet = True
+    quiet = answers = True
 
 
 @frozen

@@ -125,7 +125,7 @@ def parse_script(text: str) -> Script:
             raise ScenarioError(f"line {number}: begin with a line `system NAME …`")
         if word in COMMANDS:
             lines.append(_line(number, word, rest.strip()))
-        else:
+        elif word == "system" or rest.strip():  # a menu may leave `off` without a safeguard
             parts.append((number, _part(number, word, rest, bool(parts))))
     if not parts:
         raise ScenarioError("no line `system NAME …`, for example: system kafka partitions=2")
@@ -138,8 +138,7 @@ def parse_script(text: str) -> Script:
 def _part(number: int, word: str, rest: str, later: bool) -> str:
     """What a line `system` or `off` adds to the system's line."""
     if not rest.strip():
-        expected = "system NAME …" if word == "system" else "off SAFEGUARD"
-        raise ScenarioError(f"line {number}: expected `{expected}`, not {word!r}")
+        raise ScenarioError(f"line {number}: expected `system NAME …`, not {word!r}")
     if word == "off":
         return f"off={','.join(rest.replace(',', ' ').split())}"
     if later:

@@ -29,8 +29,8 @@ PROGRAM = ("mqlab/", "widgets/")
 #: 3,750 of 93,500 what was found wrong is right, in all of its kind: 1,140 limits recorded of three
 #: brokers and kept at each place of writing, 660 a second reading of the income's file and its
 #: account, 440 the matrix's conditions and models without a safeguard, 430 what a request that
-#: names many costs, signals and a cluster that loses data, 330 sentences for bad input, 270 the walls
-#: of grading, 100 answers that arrive after a kill
+#: names many costs, signals and a cluster that loses data, 330 sentences for bad input, 270 the
+#: walls of grading, 100 answers that arrive after a kill
 MOST = 93_500
 
 

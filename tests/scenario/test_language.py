@@ -82,6 +82,7 @@ def test_safeguards_are_switched_off_by_lines_of_their_own():
     script = parse_script("system toy retry_ms=9\noff once, twice\noff thrice")
     assert script.system == "toy retry_ms=9 off=once,twice,thrice"
     assert run(HEAD + "off once\n" + RUN).system == "toy off=once"
+    assert run(HEAD + "off \n" + RUN).system == "toy", "a menu's choice may be none"
 
 
 def test_a_line_runs_until_nothing_is_left_to_do():
