@@ -543,6 +543,7 @@ system order_service consumers=warehouse
 lose app→broker EndTransaction#1
 run app: send-in-transaction orders-0 580538
 run warehouse: consume
+fire app heartbeat
 at 30000
 fire broker check
 run warehouse: consume

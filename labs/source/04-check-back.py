@@ -222,6 +222,7 @@ Predict("04-example")
 #
 # | line | what happens |
 # |---|---|
+# | `fire app heartbeat` | after its connection has broken, the service connects again and can be asked again |
 # | `fire broker check` | the broker makes a round and asks |
 # | `kill app`, `power-cut broker` | a process dies; the broker's machine loses its power |
 # | `lose app→broker EndTransaction#1` | the first message of that name will be lost |
@@ -236,6 +237,7 @@ Predict("04-example")
 #
 # | 行 | 发生什么 |
 # |---|---|
+# | `fire app heartbeat` | 连接断开之后，服务重新连接，又可以被询问 |
 # | `fire broker check` | broker 开始一轮回查，进行询问 |
 # | `kill app`，`power-cut broker` | 一个进程死掉；broker 的机器断电 |
 # | `lose app→broker EndTransaction#1` | 第一条叫这个名字的消息会丢失 |

@@ -34,7 +34,7 @@ BREAK = Words("break the connection to {b}", "断开与 {b} 的连接")
 KILL = Words("kill {node}", "杀死 {node}")
 POWER = Words("cut {node}'s power", "切断 {node} 的电源")
 HEARD = Words(
-    "{what}; what it answered {clients} still arrives", "{what}；对 {clients} 的应答仍会到达"
+    "{what}; its answer to {clients} still arrives", "{what}；给 {clients} 的应答仍会到达"
 )
 RESTART = Words("restart {node}", "重启 {node}")
 

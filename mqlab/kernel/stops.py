@@ -16,7 +16,7 @@ from .values import frozen
 KILLED = Words("killed", "进程被杀")
 POWER_CUT = Words("power cut", "断电")
 STOPPED = Words("{how}: {told}", "{how}：{told}")
-ARRIVING = Words("what it answered {clients} still arrives", "对 {clients} 的应答仍会到达")
+ARRIVING = Words("its answer to {clients} still arrives", "给 {clients} 的应答仍会到达")
 
 
 @frozen

@@ -149,7 +149,7 @@ def test_a_death_is_offered_with_the_answer_lost_and_with_the_answer_arriving() 
     assert step.answered == ((), ("app",), ("app",))
     play.do("store.")
     deaths = {one.choice: str(one.label) for one in play.options() if one.kind in ("kill", "power")}
-    assert deaths["kill store answers=app"] == "kill store; what it answered app still arrives"
+    assert deaths["kill store answers=app"] == "kill store; its answer to app still arrives"
     assert "power store answers=app" in deaths and "kill app answers=app" not in deaths
     gaps = {(gap.after, gap.kill): gap.answered for gap in play.gaps()}
     assert ("app",) in gaps.values() and () in gaps.values()

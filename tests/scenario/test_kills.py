@@ -34,8 +34,8 @@ def test_an_answer_that_had_left_is_lost_or_arrives_as_the_line_says():
     killed = "kill store when=⇒Keep after=1"
     lost, arrives = run(killed), run(f"{killed} answers=app")
     (fact,) = [fact for fact in arrives.trace if fact.text.en.startswith("killed")]
-    assert fact.text.en.endswith("; what it answered app still arrives")
-    assert fact.text.zh.endswith("；对 app 的应答仍会到达")
+    assert fact.text.en.endswith("; its answer to app still arrives")
+    assert fact.text.zh.endswith("；给 app 的应答仍会到达")
     assert lost.world.nodes["app"].app.results == ()
     assert [str(one) for one in arrives.world.nodes["app"].app.results] == ["keep a: ok @0"]
 

@@ -95,7 +95,7 @@ def test_a_gap_leads_to_the_death_exactly_there() -> None:
     made._asked(None, {"type": "do", "keep": power["keep"], "choice": power["choice"]}, None)
     assert "power cut" in shown(made)["meta"]["facts"][-1]["line"]
     made._asked(None, {"type": "do", "keep": heard["keep"], "choice": heard["choice"]}, None)
-    assert shown(made)["meta"]["facts"][-1]["line"].endswith("what it answered app still arrives")
+    assert shown(made)["meta"]["facts"][-1]["line"].endswith("its answer to app still arrives")
 
 
 # ---- in Chromium -----------------------------------------------------------------------
