@@ -17,7 +17,7 @@ import mqlab.kernel.run
 from mqlab.brokers import list_brokers
 from mqlab.kernel import Fact, FactKind, Outcome, System, Text, Trace, simulate
 from mqlab.lessons.choice import RUNS
-from mqlab.registry import SYSTEMS, run_scenario, scenario
+from mqlab.registry import SYSTEMS, run_scenario
 from mqlab.registry.cases.ways import ORDER
 from mqlab.registry.ways import MOMENTS, ROLES
 from mqlab.scenario import load, parse_script, perform, system_of
@@ -82,7 +82,7 @@ def test_every_visible_step_of_lab_12s_runs_says_why() -> None:
     runs = [shown.play().trace for shown in RUNS.values()]
     for way in ORDER.values():
         for role in ROLES:
-            runs += [scenario(way.kill_at(moment, role)) for moment in MOMENTS]
+            runs += [run_scenario(way.kill_at(moment, role)).trace for moment in MOMENTS]
     assert [line for trace in runs for line in without_why(trace)] == []
 
 

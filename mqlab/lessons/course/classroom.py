@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -225,14 +226,22 @@ def _submit(course: Course, lab: Lab, student: str) -> None:
 
 
 def answers(lab: Lab, student: str) -> dict[str, str]:
-    """What a sample student writes, by the name of the cell."""
+    """What a sample student writes, by the name of the cell. The right files are not there where
+    an answer is graded, so an answer that reads one has its text pasted, as a student would."""
     if student == SOLVED:
         cells = [cell for cell in read_source(lab).cells if utils.is_solution(cell)]
-        return {cell.metadata["nbgrader"]["grade_id"]: cell.source for cell in cells}
+        return {cell.metadata["nbgrader"]["grade_id"]: paste(cell.source) for cell in cells}
     if student == MISLED and page_of(lab).exists():
         wrong = read_page(lab).wrong
-        return {answer.grade_id: answer.code for answer in reversed(wrong)}  # the first wins
+        return {one.grade_id: paste(one.code) for one in reversed(wrong)}  # the first wins
     return {}
+
+
+def paste(source: str) -> str:
+    """An answer in which the text of a right file stands in the place of the call that reads it."""
+    from ..lab13 import read_right
+
+    return re.sub(r"\bread_right\((\d)\)", lambda call: repr(read_right(int(call[1]))), source)
 
 
 def fill_in(released: Notebook, written: dict[str, str]) -> Notebook:

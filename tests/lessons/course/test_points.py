@@ -218,8 +218,9 @@ def test_a_solution_gets_every_point_and_its_listed_wrong_answers_their_message(
     said = []
     wrong = read_page(lab).wrong if page_of(lab).exists() else ()
     for answer in wrong:
-        for task in [one for _, one in tasks(lab, {**right, answer.grade_id: answer.code})]:
-            if any(answer.code in cell for cell in task.cells):
+        code = classroom.paste(answer.code)
+        for task in [one for _, one in tasks(lab, {**right, answer.grade_id: code})]:
+            if any(code in cell for cell in task.cells):
                 result = judge.judge(task)
                 assert not result.ok and "not yet: " in result.says
                 english, chinese = result.says.replace("*", "·").split(AND)  # it is no Markdown

@@ -77,11 +77,11 @@ def test_a_rule_that_somebody_wrote_stands_in_the_place_of_pulsars() -> None:
         record = PendingAckEntry(
             0, "ACK", txn, AckType.INDIVIDUAL, (AckPosition(1), AckPosition(3))
         )
-        done = apply_record(config, pending, cursor, record)
+        done = apply_record(config, pending, cursor, record, 3)
         assert bool(done.conflict) is refused
         assert bool(done.pending.acked_by(T1)) is not refused
     assert asked == [(str(txn), (1, 3), (0, 2), ((3, str(T2)),)) for txn in (T1, T2)]
     up_to = PendingAckEntry(0, "ACK", T2, AckType.CUMULATIVE, (AckPosition(3),))
-    done = apply_record(config, pending, cursor, up_to)
+    done = apply_record(config, pending, cursor, up_to, 3)
     assert done.pending.slot == (T2, AckPosition(3)), "of a cumulative one it is not asked"
     assert len(asked) == 2
