@@ -275,7 +275,7 @@ print(f"income {pounds(hook.tenths)}, should be {bench.expected}: {hook.error}")
 # 2011-12-05 was the busiest day of the year. There is one message per order line, keyed by invoice, in two
 # partitions. The job reads them from topic *Order* in eight batches and writes each batch in one
 # transaction. A minute is written when no more orders are expected for it; the moment up to which that
-# is so is the *watermark* (水位线). Run the next two cells. The picture follows the broker's own log while
+# is so is the *watermark* (水位线). Run the next three cells. The picture follows the broker's own log while
 # the job works.
 #
 # At the end the job accounts for every line of the file, which other code reads a second time.
@@ -284,7 +284,7 @@ print(f"income {pounds(hook.tenths)}, should be {bench.expected}: {hook.error}")
 # counted nor dead; they must all be late.
 
 # %% [markdown] lang="zh"
-# 2011-12-05 是全年最忙的一天。每个订单行是一条消息，以发票号为键，分在两个分区里。作业分八批从主题 *Order* 读取，每一批写在一个事务里。某一分钟的订单预计已经到齐，才写下这一分钟；预计哪一刻之前的订单都已到齐，那一刻就是*水位线*（watermark）。运行下面两个单元。作业工作时，图会跟着 broker 自己的日志走。
+# 2011-12-05 是全年最忙的一天。每个订单行是一条消息，以发票号为键，分在两个分区里。作业分八批从主题 *Order* 读取，每一批写在一个事务里。某一分钟的订单预计已经到齐，才写下这一分钟；预计哪一刻之前的订单都已到齐，那一刻就是*水位线*（watermark）。运行下面三个单元。作业工作时，图会跟着 broker 自己的日志走。
 #
 # 最后，作业会交代文件每一行的下落，并由另一套代码把文件再读一遍。*Rejected*（拒收的行）无法当作订单读取，写成消息就是 *dead*（死信）。*Late*（迟到的行）在自己那一分钟写下之后才来。*Unaccounted*（没有着落的行）已经读到，却既没有计入，也不是死信；它们必须全是迟到的行。
 
@@ -294,6 +294,8 @@ live
 
 # %% tags=["nbval-check-output"]
 day = income(address, name="day", say=print)
+
+# %% tags=["nbval-check-output"]
 print(day.account)
 print(day.reconciliation)
 print("total", day.total, "without Spark", day.expected)

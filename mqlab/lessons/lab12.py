@@ -7,7 +7,6 @@ import re
 from mqlab_widgets import Compare, Player
 
 from ..kernel import Text, Trace
-from ..registry import scenario
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.ways import ORDER
 from ..registry.matrix import tabulate
@@ -77,4 +76,4 @@ def play_run(run: str) -> Player:
 
 def die_after_deciding(way: str) -> Trace:
     """The run of a way in which the node that carries the decision on dies right behind it."""
-    return scenario(ORDER[way].kill_in(STAGES.index("decide") + 1, "keeper"))
+    return ORDER[way].play_kill(STAGES.index("decide") + 1, "keeper")

@@ -14,7 +14,7 @@ from ..kernel import Outcome, Trace, worded
 from ..places import SCENARIOS
 from ..scenario import perform_in_blocks
 from ..scenario.golden import split_blocks
-from . import SYSTEMS
+from . import SYSTEMS, run_scenario, with_evidence
 
 STAGES = ("reserve", "write", "decide", "publish the decision", "make visible", "forget")
 #: after the decision is written and before it is sent: it stands, and nobody sees it yet
@@ -81,6 +81,11 @@ class Way:
         lines = victim.again if stage <= victim.undecided else victim.then
         last = f"# After the kill: {victim.node} is replaced or comes back.\n{lines}\n{self.reads}"
         return join((*before, *kept, last.strip()))
+
+    def play_kill(self, stage: int, role: str = "sender", line: str = "") -> Trace:
+        """`kill_in` as a trace. What the dead would have sent never comes, so a line that waits for
+        it is no mistake here."""
+        return with_evidence(run_scenario(self.kill_in(stage, role, line)).trace, "")
 
     def count_got(self, trace: Trace, position: int) -> int:
         """How many orders stock has got, or could get at once, at a position of a run."""

@@ -99,7 +99,7 @@ def _run(scene: Mapping[str, Any]) -> Trace:
     way = ORDER[scene["way"]]
     if "kill" not in scene:
         return scenario(way.text)
-    return scenario(way.kill_in(scene["stage"], scene["kill"], scene.get("line", "")))
+    return way.play_kill(scene["stage"], scene["kill"], scene.get("line", ""))
 
 
 def _cut(trace: Trace, captions: Sequence[Mapping[str, str]]) -> Iterator[tuple[int, Text]]:
