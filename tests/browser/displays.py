@@ -21,7 +21,6 @@ TORN = '''
 # The coordinator dies between two markers
 system orders
 run app: init, begin, send orders-0 580538, send payments-0 paid-580538
-kill tc when=WriteTxnMarkers#1 after=1
 run app: commit
 '''
 torn = scenario(TORN)
