@@ -57,7 +57,7 @@ def compare_prices() -> str:
 
 
 def compare_anomalies(*ways: str) -> str:
-    """Anomaly × way, as `mqlab matrix` prints it, of two ways: a notebook wraps more."""
+    """Anomaly × way, as `mqlab matrix` prints it, of one or two ways: a notebook wraps more."""
     return tabulate(MATRIX, ways)
 
 

@@ -52,6 +52,6 @@ def test_pending_acks_wait_in_the_order_of_their_log():
         acks.Waiting(PendingAckEntry(base, "COMMIT", T1), Caller("tc-0")) for base in (0, 1)
     )
     sub = Subscription(CONFIG, TOPIC, NAME, waiting=(first, second))
-    assert acks.finish_append(sub, 1, MemoryDisk())[0].waiting == (second,)
+    assert acks.finish_append(sub, 1, -1, MemoryDisk())[0].waiting == (second,)
     with pytest.raises(AssertionError, match="base=0"):
-        acks.finish_append(replace(sub, waiting=(second, first)), 1, MemoryDisk())
+        acks.finish_append(replace(sub, waiting=(second, first)), 1, -1, MemoryDisk())

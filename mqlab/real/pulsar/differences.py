@@ -42,14 +42,14 @@ TABLE: tuple[Listed, ...] = (
     ),
     Listed(
         "*/ack-of-another-ledger",
-        "Ack of another ledger",
+        "Ack *",
         "an older one counts as acknowledged, a later one as not there yet",
         NOT_MODELLED,
         "a topic of the engine has one ledger; the server gives these answers",
     ),
     Listed(
         "*/batch-*beyond-the-end",
-        "Ack of a batch that is not there",
+        "Ack *",
         "what is acknowledged of a batch before it is sent is left out of it later",
         NOT_MODELLED,
         "an application of the engine names messages of batches that it has received; the engine's "
@@ -57,7 +57,7 @@ TABLE: tuple[Listed, ...] = (
     ),
     Listed(
         "*/unacked-of-a-batch",
-        "*stats[?]getPreciseBacklog=true",
+        "*stats*",
         "how many messages a consumer holds; what an abort brings back is counted twice",
         NOT_MODELLED,
         "an operator's count, on which nothing depends; the server gives these answers",

@@ -77,7 +77,7 @@ def answers_and_forgets(patch):
 def loses_committed_acks(patch):
     """A commit frees what a transaction has acknowledged, and the cursor stays."""
     patch.setattr(
-        PendingAck, "commit", lambda pending, txn, cursor, _: (pending.abort(txn)[0], cursor)
+        PendingAck, "commit", lambda pending, txn, cursor, *_: (pending.abort(txn)[0], cursor)
     )
 
 

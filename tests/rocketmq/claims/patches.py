@@ -104,7 +104,7 @@ def names_the_original(patch):
 def asks_the_dead(patch):
     """A producer whose connection has closed is asked all the same."""
     change_result(
-        patch, groups, "forget_client", lambda new, old, _: replace(new, producers=old.producers)
+        patch, groups, "forget_client", lambda new, old, *_: replace(new, producers=old.producers)
     )
 
 
