@@ -65,7 +65,7 @@ def test_any_future_opens_by_click_and_by_keys(page: Any) -> None:  # noqa: F811
     gap = next(s for s in spots(made, "gap").values() if "1 of 2 markers" in s["items"][0]["label"])
     at = [s["key"] for s in made.ui["spots"] if s["kind"] == "gap"].index(gap["key"])
     page.locator(".spot.gap").nth(at).click()
-    page.get_by_role("menuitem", name="kill coordinator here").click()
+    page.get_by_role("menuitem", name="kill coordinator here").first.click()
     step(page, gap["at"] + 1)
     nodes = page.get_by_role("treeitem")
     assert nodes.count() == 5 and page.locator(".node[tabindex='0']").count() == 1
