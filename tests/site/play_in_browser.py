@@ -99,7 +99,7 @@ def test_a_search_ends_and_a_large_one_is_stopped(opened: Any) -> None:
 def test_a_mistake_is_said_as_text(opened: Any) -> None:
     write(opened, "system kafka\n<img src=x onerror=alert(1)> app\n", "Tell it")
     opened.wait_for_selector("#state.failed")
-    assert "'<img' is no command" in opened.text_content("#state")
+    assert "no command '<img'" in opened.text_content("#state")
     assert opened.locator("main img").count() == 0
     assert opened.locator("#picture > *").count() == 0
 
