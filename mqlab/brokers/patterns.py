@@ -6,7 +6,7 @@ BROKER = Broker(
     title="the classical models",
     systems={
         "delivery": "mqlab.patterns.delivery:DeliverySystem",
-        "two_phase": "mqlab.patterns.two_phase.system:TwoPhase",
+        "two_phase": "mqlab.patterns.two_phase:TwoPhase",
         "three_phase": "mqlab.patterns.three_phase.system:ThreePhase",
         "saga": "mqlab.patterns.saga.system:SagaSystem",
         "tcc": "mqlab.patterns.tcc.system:Tcc",

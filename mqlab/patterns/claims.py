@@ -11,24 +11,24 @@ from ..kernel import World
 from ..kernel.world import NodeState
 from .records import read_latest
 
-Words = dict[str, dict[str, str]]
+LastWords = dict[str, dict[str, str]]
 
 
-def read_last_words(world: World, logs: Iterable[tuple[str, str]]) -> Words:
+def read_last_words(world: World, logs: Iterable[tuple[str, str]]) -> LastWords:
     """transaction → node → the last word on that node's disk; `logs`: (node, its log)."""
-    out: Words = {}
+    out: LastWords = {}
     for node, log in logs:
         for txn, record in read_latest(world.disk(node), log).items():
             out.setdefault(txn, {})[node] = record.what
     return out
 
 
-def has_both(words: Words, one: str, other: str) -> bool:
+def has_both(words: LastWords, one: str, other: str) -> bool:
     """Whether some transaction ended one way here and the other way there."""
     return any({one, other} <= {*last.values()} for last in words.values())
 
 
-def contradicts_outcomes(world: World, words: Words, against: Mapping[str, str]) -> bool:
+def contradicts_outcomes(world: World, words: LastWords, against: Mapping[str, str]) -> bool:
     """Whether an application was told one thing and a disk says another. `against`: for what it
     was told (ok, failed) the word that may then stand nowhere."""
     return any(
@@ -43,7 +43,7 @@ def list_outcomes(world: World) -> Iterator[tuple[str, str]]:
             yield outcome.call.txn, outcome.status
 
 
-def has_everywhere(words: Words, nodes: Collection[str], what: str) -> bool:
+def has_everywhere(words: LastWords, nodes: Collection[str], what: str) -> bool:
     """Whether some transaction has this last word on the disk of each of these nodes."""
     return any(all(last.get(node) == what for node in nodes) for last in words.values())
 

@@ -3,7 +3,7 @@
 A step is explained by the name of what it does: a message by its class (or the `key` it gives
 itself), a record by its first word, a timer by the first word of its name. What changes memory
 only is `change`, with the name of the message that did it. A model lists its sentences under these
-names, in its `words.py`; what it lists no sentence for teaches nothing here, and is folded.
+names, in its `picture.py`; what it lists no sentence for teaches nothing here, and is folded.
 """
 
 from __future__ import annotations

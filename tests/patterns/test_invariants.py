@@ -5,7 +5,7 @@ import pytest
 from mqlab.kernel import Config, Fired, Map, MemoryDisk
 from mqlab.patterns.saga.orchestrator import Orchestrator, Saga
 from mqlab.patterns.tcc import coordinator as tcc
-from mqlab.patterns.two_phase import coordinator as two_phase
+from mqlab.patterns.two_phase import roles as two_phase
 
 TWO = ("orders", "stock")
 

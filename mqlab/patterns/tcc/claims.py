@@ -7,7 +7,7 @@ from typing import Protocol
 from ...kernel import FAILED, OK, World
 from ...kernel.claims import Claim
 from ..claims import (
-    Words,
+    LastWords,
     contradicts_outcomes,
     has_both,
     has_everywhere,
@@ -31,7 +31,7 @@ class Parties(Protocol):
     def services(self) -> tuple[str, ...]: ...
 
 
-def read_ledgers(parties: Parties, world: World) -> Words:
+def read_ledgers(parties: Parties, world: World) -> LastWords:
     """transaction → service → the last entry of its ledger."""
     return read_last_words(world, ((name, LOG) for name in parties.services))
 

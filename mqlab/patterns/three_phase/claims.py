@@ -9,7 +9,7 @@ from ...kernel import FAILED, OK, World
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import (
-    Words,
+    LastWords,
     contradicts_outcomes,
     has_both,
     has_everywhere,
@@ -24,7 +24,7 @@ from .messages import ABORTED, COMMITTED
 from .participant import ASK, LOG
 
 
-def read_states(parties: Parties, world: World) -> Words:
+def read_states(parties: Parties, world: World) -> LastWords:
     """transaction → party → the last word on that party's disk."""
     logs = ((TM, DECISIONS), *((name, LOG) for name in parties.participants))
     return read_last_words(world, logs)

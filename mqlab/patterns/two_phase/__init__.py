@@ -25,3 +25,47 @@ Read on: Gray, "Notes on Data Base Operating Systems", 1978; Mohan, Lindsay and 
 "Transaction Management in the R* Distributed Database Management System", 1986, for presumed
 abort; X/Open, "Distributed Transaction Processing: The XA Specification", 1991.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ...kernel import Snapshot, Text, World
+from ..commit import TM, AtomicCommit
+from .claims import COMMITS, KEPT, SAFEGUARDS, UNKEPT
+from .picture import UNGUARDED, WHYS, draw
+from .roles import Coordinator, Participant
+
+
+@dataclass(frozen=True)
+class TwoPhase(AtomicCommit):
+    """Two-phase commit on nodes of its own.
+
+        system two_phase participants=orders,stock 'app=commit T1'
+
+    A participant in doubt asks the coordinator, and waits.
+    """
+
+    name = "two_phase"
+    retrying = ("retry", "ask")
+    title = Text("Two-phase commit", "两阶段提交")
+    guards = SAFEGUARDS
+    kept = (*KEPT, COMMITS)
+    unkept = UNKEPT
+    whys = WHYS
+    unguards = UNGUARDED
+
+    @property
+    def symmetric(self) -> tuple[str, ...]:
+        return tuple(name for name in self.participants if name not in self.refuses)
+
+    def recover_coordinator(self) -> Any:
+        return partial(Coordinator.recover, self.config, self.participants)
+
+    def recover_participant(self, name: str) -> Any:
+        return partial(Participant.recover, self.config, TM, name, name in self.refuses)
+
+    def draw(self, world: World) -> Snapshot:
+        return draw(self, world)

@@ -17,19 +17,20 @@ from mqlab.kernel import (
 )
 from mqlab.patterns.commit import CommitTransaction
 from mqlab.patterns.records import read_latest
-from mqlab.patterns.two_phase import coordinator, participant
-from mqlab.patterns.two_phase.config import SAFEGUARDS
-from mqlab.patterns.two_phase.coordinator import Coordinator
-from mqlab.patterns.two_phase.messages import (
+from mqlab.patterns.two_phase.claims import SAFEGUARDS
+from mqlab.patterns.two_phase.roles import (
+    DECISIONS,
+    LOG,
     Commit,
     CommitResponse,
+    Coordinator,
     Inquire,
     InquireResponse,
+    Participant,
     Prepare,
     PrepareResponse,
     Rollback,
 )
-from mqlab.patterns.two_phase.participant import Participant
 
 ON = Config(on=frozenset(SAFEGUARDS))
 APP, TM = Caller("app"), Caller("tm")
@@ -74,20 +75,20 @@ def answered(effects):
 def test_everybody_is_asked_and_nothing_is_written_yet():
     _, disk, effects = manage(BEGIN)
     assert sent(effects) == [Prepare("T1"), Prepare("T1")]
-    assert not read_latest(disk, coordinator.LOG)
+    assert not read_latest(disk, DECISIONS)
 
 
 def test_the_last_vote_commits_and_the_decision_is_forced_before_anything_is_told():
     _, disk, effects = manage(BEGIN, *votes("orders", "stock"))
     assert [type(effect) for effect in effects[:3]] == [Append, Flush, Reply]
     assert sent(effects) == [Commit("T1"), Commit("T1")]
-    assert read_latest(disk, coordinator.LOG)["T1"].what == "commit"
+    assert read_latest(disk, DECISIONS)["T1"].what == "commit"
 
 
 def test_the_same_vote_twice_is_one_vote():
     _, disk, effects = manage(BEGIN, *votes("orders", "orders"))
     assert not effects
-    assert not read_latest(disk, coordinator.LOG)
+    assert not read_latest(disk, DECISIONS)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_what_is_no_yes_rolls_back_without_a_record(reason):
     role, disk, effects = manage(BEGIN, *votes("orders"), reason)
     assert sent(effects) == [Rollback("T1"), Rollback("T1")]
     assert answered(effects) == ["failed rolled back"]
-    assert not read_latest(disk, coordinator.LOG)
+    assert not read_latest(disk, DECISIONS)
     assert not role.txns, "it is forgotten"
 
 
@@ -116,7 +117,7 @@ def test_a_commit_that_is_not_acknowledged_is_told_again_and_then_forgotten():
     _, _, effects = manage(*begun, Fired("retry T1"))
     assert effects == (Send("stock", Commit("T1")),)
     role, disk, _ = manage(*begun, Response("stock", 0, CommitResponse("T1")))
-    assert read_latest(disk, coordinator.LOG)["T1"].what == "end"
+    assert read_latest(disk, DECISIONS)["T1"].what == "end"
     assert not role.txns
 
 
@@ -149,13 +150,13 @@ def test_a_promise_is_forced_before_the_vote_leaves():
     _, disk, effects = take_part(PREPARE)
     assert [type(effect) for effect in effects[:3]] == [Append, Flush, Reply]
     assert answered(effects) == ["vote yes"]
-    assert read_latest(disk, participant.LOG)["T1"].what == "prepared"
+    assert read_latest(disk, LOG)["T1"].what == "prepared"
 
 
 def test_who_refuses_has_promised_nothing():
     role, disk, effects = take_part(PREPARE, refuses=True)
     assert answered(effects) == ["vote no"]
-    assert not role.doubt and not read_latest(disk, participant.LOG)
+    assert not role.doubt and not read_latest(disk, LOG)
 
 
 @pytest.mark.parametrize(
@@ -172,16 +173,16 @@ def test_who_refuses_has_promised_nothing():
 )
 def test_only_the_coordinators_word_ends_a_doubt(word, outcome):
     role, disk, _ = take_part(PREPARE, word)
-    assert read_latest(disk, participant.LOG)["T1"].what == outcome
+    assert read_latest(disk, LOG)["T1"].what == outcome
     assert role.doubt == (("T1",) if outcome == "prepared" else ())
 
 
 @pytest.mark.parametrize("word", [Commit("T1"), Rollback("T1")])
 def test_a_word_about_what_is_not_in_doubt_changes_nothing(word):
     _, disk, _ = take_part(Request(TM, word))
-    assert not read_latest(disk, participant.LOG)
+    assert not read_latest(disk, LOG)
     _, disk, _ = take_part(PREPARE, Request(TM, Commit("T1")), Request(TM, word))
-    assert [record.what for record in disk.log(participant.LOG).read(0)] == [
+    assert [record.what for record in disk.log(LOG).read(0)] == [
         "prepared",
         "committed",
     ]

@@ -1,17 +1,6 @@
-"""The coordinator of a two-phase commit: it collects votes, decides, and tells the decision.
+"""What the parties of a two-phase commit say to each other, and what each of them does.
 
-States of a transaction:
-
-    voting → (commit written) → owed → (all acknowledged, `end` written) → forgotten
-    voting → (rolled back, nothing written)                              → forgotten
-
-`commit` is forced to the disk before anybody hears of it; this one write is the transaction's
-commit. `end` need not be forced: if it is lost, some participants are told again. A rollback is
-neither written nor acknowledged. A participant that misses it is in doubt, asks, and since nothing
-is written it is told to roll back. That is presumed abort, and it makes a coordinator that knows
-nothing after a restart give the right answer.
-
-Invariants: what is told is written; no transaction is both committed and rolled back.
+The messages have XA's names. Read the coordinator first, then a participant.
 """
 
 from __future__ import annotations
@@ -36,23 +25,83 @@ from ...kernel import (
     Words,
     frozen,
     replace,
+    worded,
 )
 from ..client import Answer
 from ..commit import CommitTransaction
 from ..records import force, read_latest, write
-from .messages import (
-    COMMIT,
-    ROLLBACK,
-    Commit,
-    CommitResponse,
-    Inquire,
-    InquireResponse,
-    Prepare,
-    PrepareResponse,
-    Rollback,
-)
 
-LOG = "decisions"
+# ---- messages -------------------------------------------------------------------------
+
+COMMIT, ROLLBACK = "commit", "rollback"
+
+
+@worded("Prepare {txn}")
+class Prepare:
+    """Can you commit, whatever happens from now on (`xa_prepare`)?"""
+
+    txn: str
+
+
+@frozen
+class PrepareResponse:
+    """The vote. Yes is a promise."""
+
+    txn: str
+    yes: bool
+
+    @property
+    def key(self) -> str:
+        return "vote yes" if self.yes else "vote no"
+
+    def __str__(self) -> str:
+        return f"vote {'yes' if self.yes else 'no'}"
+
+
+@worded("Commit {txn}")
+class Commit:
+    """Everybody has voted yes (`xa_commit`)."""
+
+    txn: str
+
+
+@worded("committed {txn}")
+class CommitResponse:
+    txn: str
+
+
+@worded("Rollback {txn}")
+class Rollback:
+    """Not everybody has (`xa_rollback`). Nobody waits for an answer: see presumed abort."""
+
+    txn: str
+
+
+@worded("Inquire {txn}")
+class Inquire:
+    """A participant in doubt asks what was decided."""
+
+    txn: str
+
+
+@frozen
+class InquireResponse:
+    """`outcome`: commit, rollback, or "" while votes are still being counted."""
+
+    txn: str
+    outcome: str
+
+    @property
+    def key(self) -> str:
+        return f"told {self.outcome or 'to wait'}"
+
+    def __str__(self) -> str:
+        return self.outcome or "not decided yet"
+
+
+# ---- the coordinator ------------------------------------------------------------------
+
+DECISIONS = "decisions"
 VOTES, RETRY = "votes", "retry"
 VOTES_MS, RETRY_MS = 10_000, 1_000
 OWES = Words("knows {owed} as committed, tells it again", "已知 {owed} 已提交，再次通知")
@@ -71,7 +120,23 @@ class Txn:
 
 @frozen
 class Coordinator:
-    """`txns`: those that are not over. All of it is lost with the process."""
+    """The coordinator of a two-phase commit: it collects votes, decides, and tells the decision.
+
+    States of a transaction:
+
+        voting → (commit written) → owed → (all acknowledged, `end` written) → forgotten
+        voting → (rolled back, nothing written)                              → forgotten
+
+    `commit` is forced to the disk before anybody hears of it; this one write is the transaction's
+    commit. `end` need not be forced: if it is lost, some participants are told again. A rollback is
+    neither written nor acknowledged. A participant that misses it is in doubt, asks, and since
+    nothing is written it is told to roll back. That is presumed abort, and it makes a coordinator
+    that knows nothing after a restart give the right answer.
+
+    Invariants: what is told is written; no transaction is both committed and rolled back.
+
+    `txns`: those that are not over. All of it is lost with the process.
+    """
 
     config: Config
     participants: tuple[str, ...]
@@ -82,7 +147,7 @@ class Coordinator:
         config: Config, participants: tuple[str, ...], disk: Disk, at_ms: int
     ) -> tuple[Coordinator, Effects]:
         """A commit without an end is told again, to everybody: who acknowledged is not known."""
-        owed = [t for t, last in read_latest(disk, LOG).items() if last.what == COMMIT]
+        owed = [t for t, last in read_latest(disk, DECISIONS).items() if last.what == COMMIT]
         role = Coordinator(config, participants, Map((t, Txn(owed=participants)) for t in owed))
         commits = tuple(Send(name, Commit(txn)) for txn in owed for name in participants)
         timers = tuple(SetTimer(f"{RETRY} {txn}", RETRY_MS) for txn in owed)
@@ -124,7 +189,7 @@ class Coordinator:
     def _begin(self, disk: Disk, caller: Caller, txn: str) -> tuple[Coordinator, Effects]:
         """An id is used once. One that is known is refused, as XA does (XAER_DUPID); one that was
         rolled back is not known any more, so the one who gives ids must not give it again."""
-        if txn in self.txns or txn in read_latest(disk, LOG):
+        if txn in self.txns or txn in read_latest(disk, DECISIONS):
             return self, (Reply(caller, Answer(txn, FAILED, "XAER_DUPID")),)
         role = replace(self, txns=self.txns.set(txn, Txn(caller)))
         ask = tuple(Send(name, Prepare(txn)) for name in self.participants)
@@ -158,7 +223,7 @@ class Coordinator:
     def _commit(self, disk: Disk, txn: str, now: Txn) -> tuple[Coordinator, Effects]:
         """Written, then told. `order` may say otherwise: that is an exercise, and a fault."""
         role = replace(self, txns=self.txns.set(txn, Txn(owed=self.participants)))
-        decision = force(disk, LOG, COMMIT, txn)
+        decision = force(disk, DECISIONS, COMMIT, txn)
         announced = (
             *((Reply(now.caller, Answer(txn)),) if now.caller is not None else ()),
             *(Send(name, Commit(txn)) for name in self.participants),
@@ -184,7 +249,7 @@ class Coordinator:
         owed = tuple(name for name in now.owed if name != peer)
         if owed:
             return replace(self, txns=self.txns.set(txn, replace(now, owed=owed))), ()
-        end = (write(disk, LOG, "end", txn), CancelTimer(f"{RETRY} {txn}"))
+        end = (write(disk, DECISIONS, "end", txn), CancelTimer(f"{RETRY} {txn}"))
         return replace(self, txns=self.txns.remove(txn)), end
 
     # -- when something is lost ----------------------------------------------------------
@@ -212,6 +277,111 @@ class Coordinator:
         What is not written was not committed."""
         if self._voting(txn) is not None:
             return ""
-        if txn in read_latest(disk, LOG):
+        if txn in read_latest(disk, DECISIONS):
             return COMMIT
         return ROLLBACK if "presumed_abort" in self.config.on else None
+
+
+# ---- a participant --------------------------------------------------------------------
+
+LOG = "log"
+ASK, ASK_MS = "ask", 5_000
+PREPARED, COMMITTED, ROLLED_BACK = "prepared", "committed", "rolled_back"
+IN_DOUBT = Words("in doubt about {txns}, asks the coordinator", "对 {txns} 存疑，询问协调者")
+NO_DOUBT = Words("in doubt about nothing", "没有存疑的事务")
+
+
+@frozen
+class Participant:
+    """A participant of a two-phase commit: one database, and its promise.
+
+    States of a transaction here:
+
+        working → prepared (in doubt) → committed | rolled_back
+        working → rolled_back          nothing is written: who has promised nothing may forget
+
+    `prepared` is forced to the disk before the vote leaves. From then on the participant is *in
+    doubt*: it holds its locks and waits. It asks the coordinator after a restart and whenever its
+    timer runs out, and ends only when it is told how.
+
+    A message about a transaction that is not in doubt here changes nothing, and is acknowledged: it
+    is one that has ended already, or one that was never prepared and has therefore been rolled
+    back.
+
+    Invariant: after `prepared` nothing but the coordinator's word ends the transaction.
+
+    `doubt`: transactions that are prepared and not ended. `refuses`: it cannot do its part (the
+    stock is gone), so it votes no.
+    """
+
+    config: Config
+    coordinator: str
+    name: str
+    refuses: bool = False
+    doubt: tuple[str, ...] = ()
+
+    @staticmethod
+    def recover(
+        config: Config, coordinator: str, name: str, refuses: bool, disk: Disk, at_ms: int
+    ) -> tuple[Participant, Effects]:
+        """What is prepared and has no outcome is in doubt again."""
+        last = read_latest(disk, LOG)
+        doubt = tuple(txn for txn, record in last.items() if record.what == PREPARED)
+        role = Participant(config, coordinator, name, refuses, doubt)
+        return role, tuple(e for txn in doubt for e in role._ask(txn))
+
+    def step(self, event: Event, disk: Disk) -> tuple[Participant, Effects]:
+        match event:
+            case Request(caller=caller, body=Prepare(txn)):
+                return self._prepare(disk, caller, txn)
+            case Request(caller=caller, body=Commit(txn)):
+                role, done = self._end(disk, txn, COMMITTED)
+                return role, (*done, Reply(caller, CommitResponse(txn)))
+            case Request(body=Rollback(txn)):
+                return self._end(disk, txn, ROLLED_BACK)
+            case Response(body=InquireResponse(txn, outcome)) if outcome:
+                return self._end(disk, txn, COMMITTED if outcome == COMMIT else ROLLED_BACK)
+            case Fired(timer=timer):
+                return self._still_in_doubt(disk, timer.partition(" ")[2])
+        return self, ()  # not decided yet, or a connection is lost: the timer is running
+
+    def describe_changes(self, old: Participant | None) -> tuple[Text, ...]:
+        if old is not None:
+            return ()
+        return (IN_DOUBT(txns=", ".join(self.doubt)) if self.doubt else NO_DOUBT(),)
+
+    def _prepare(self, disk: Disk, caller: Caller, txn: str) -> tuple[Participant, Effects]:
+        if self.refuses:
+            return self, (Reply(caller, PrepareResponse(txn, False)),)
+        promise = force(disk, LOG, PREPARED, txn)
+        if "prepared_on_disk" not in self.config.on:
+            promise = ()
+        return replace(self, doubt=(*self.doubt, txn)), (
+            *promise,
+            Reply(caller, PrepareResponse(txn, True)),
+            *self._wait(txn),
+        )
+
+    def _end(self, disk: Disk, txn: str, outcome: str) -> tuple[Participant, Effects]:
+        if txn not in self.doubt:
+            return self, ()
+        doubt = tuple(other for other in self.doubt if other != txn)
+        end = (*force(disk, LOG, outcome, txn), CancelTimer(f"{ASK} {txn}"))
+        return replace(self, doubt=doubt), end
+
+    # -- in doubt ------------------------------------------------------------------------
+
+    def _ask(self, txn: str) -> Effects:
+        return (Send(self.coordinator, Inquire(txn)), *self._wait(txn))
+
+    def _wait(self, txn: str) -> Effects:
+        if "asks_again" not in self.config.on:
+            return ()
+        return (SetTimer(f"{ASK} {txn}", ASK_MS),)
+
+    def _still_in_doubt(self, disk: Disk, txn: str) -> tuple[Participant, Effects]:
+        if txn not in self.doubt:
+            return self, ()
+        if "waits_in_doubt" not in self.config.on:
+            return self._end(disk, txn, ROLLED_BACK)
+        return self, self._ask(txn)
