@@ -7,7 +7,7 @@ BROKER = Broker(
     systems={
         "delivery": "mqlab.patterns.delivery:DeliverySystem",
         "two_phase": "mqlab.patterns.two_phase:TwoPhase",
-        "three_phase": "mqlab.patterns.three_phase.system:ThreePhase",
+        "three_phase": "mqlab.patterns.three_phase:ThreePhase",
         "saga": "mqlab.patterns.saga.system:SagaSystem",
         "tcc": "mqlab.patterns.tcc.system:Tcc",
         "barriers": "mqlab.patterns.barriers.system:Barriers",

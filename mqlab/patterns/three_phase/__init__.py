@@ -28,3 +28,43 @@ knows is back); quorums.
 Read on: Skeen, "Nonblocking Commit Protocols", SIGMOD 1981; Bernstein, Hadzilacos and Goodman,
 "Concurrency Control and Recovery in Database Systems", 1987, chapter 7.5.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ...kernel import Snapshot, Text, World
+from ..commit import TM, AtomicCommit
+from .claims import COMMITS, KEPT, SAFEGUARDS, UNKEPT
+from .picture import WHYS, draw
+from .roles import Coordinator, Participant
+
+
+@dataclass(frozen=True)
+class ThreePhase(AtomicCommit):
+    """Three-phase commit on nodes of its own.
+
+        system three_phase participants=orders,stock 'app=commit T1'
+
+    `participants` take over from the coordinator in the order in which they are named.
+    """
+
+    name = "three_phase"
+    retrying = ("ask",)
+    title = Text("Three-phase commit", "三阶段提交")
+    guards = SAFEGUARDS
+    kept = (*KEPT, COMMITS)
+    unkept = UNKEPT
+    whys = WHYS
+
+    def recover_coordinator(self) -> Any:
+        return partial(Coordinator.recover, self.config, self.participants)
+
+    def recover_participant(self, name: str) -> Any:
+        line = (TM, *self.participants)
+        return partial(Participant.recover, self.config, line, name, name in self.refuses)
+
+    def draw(self, world: World) -> Snapshot:
+        return draw(self, world)

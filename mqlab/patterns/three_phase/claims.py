@@ -1,11 +1,14 @@
-"""What is true of three-phase commit while every stop is noticed and nothing else is taken for one,
-and what ends with that assumption."""
+"""The safeguards of three-phase commit, each a line of Skeen's protocol, and what is true with them.
+
+It is true while every stop is noticed and nothing else is taken for one, and ends with that
+assumption.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ...kernel import FAILED, OK, World
+from ...kernel import FAILED, OK, Words, World
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import (
@@ -18,10 +21,33 @@ from ..claims import (
     reads_told,
 )
 from ..commit import TM, Parties
-from . import words
-from .coordinator import LOG as DECISIONS
-from .messages import ABORTED, COMMITTED
-from .participant import ASK, LOG
+from ..model import name_safeguards
+from .roles import ABORTED, ASK, COMMITTED, DECISIONS, LOG
+
+SAFEGUARDS = name_safeguards(
+    {
+        "third_phase": (
+            "nobody commits before everybody has been told that all have voted yes",
+            "在每一方都得知全体赞成之前，没有人提交",
+        ),
+        "acknowledged_precommit": (
+            "the coordinator commits only when every PreCommit is acknowledged",
+            "每个 PreCommit 都得到确认之后，协调者才提交",
+        ),
+        "asks_before_deciding": (
+            "who takes over asks everybody it reaches before it decides",
+            "接管者先询问它能联系到的每一方，再作决定",
+        ),
+        "levels_before_commit": (
+            "who takes over tells all others PreCommit before it commits",
+            "接管者先让其他各方都收到 PreCommit，再提交",
+        ),
+        "obeys_the_latest": (
+            "who has answered a successor obeys nobody before it any more",
+            "应答过接管者之后，不再听从在它之前的任何一方",
+        ),
+    }
+)
 
 
 def read_states(parties: Parties, world: World) -> LastWords:
@@ -67,9 +93,44 @@ def reads_running(parties: Parties, name: str, node: NodeState) -> Hashable:
 
 
 KEPT = (
-    Claim("ends alike", words.ENDS_ALIKE, ends_alike, reads=reads_disks),
-    Claim("told the truth", words.TOLD_THE_TRUTH, is_as_told, reads=reads_told),
-    Claim("ends without it", words.ENDS_WITHOUT_IT, all_have_ended, "can_always", reads_running),
+    Claim(
+        "ends alike",
+        Words("no party commits what another aborts", "不会有一方提交了另一方中止的事务"),
+        ends_alike,
+        reads=reads_disks,
+    ),
+    Claim(
+        "told the truth",
+        Words("what the application was told is what happens", "应用得到的应答就是实际的结局"),
+        is_as_told,
+        reads=reads_told,
+    ),
+    Claim(
+        "ends without it",
+        Words(
+            "each node that runs can end, no matter which others are down",
+            "无论谁停止，仍在运行的各方都能结束",
+        ),
+        all_have_ended,
+        "can_always",
+        reads_running,
+    ),
 )
-COMMITS = Claim("commits", words.COMMITS, can_commit, "sometimes", reads_disks)
-UNKEPT = (Claim("survives a partition", words.SURVIVES, ends_alike, reads=reads_disks),)
+COMMITS = Claim(
+    "commits",
+    Words("a transaction can commit everywhere", "事务可以在各处提交"),
+    can_commit,
+    "sometimes",
+    reads_disks,
+)
+UNKEPT = (
+    Claim(
+        "survives a partition",
+        Words(
+            "no party commits what another aborts, though a connection breaks",
+            "即使连接断开，也不会有一方提交了另一方中止的事务",
+        ),
+        ends_alike,
+        reads=reads_disks,
+    ),
+)

@@ -1,16 +1,85 @@
-"""What three-phase commit looks like: how far everybody is, which is all a successor can see."""
+"""What three-phase commit looks like, and why: how far all are, which is all a successor sees."""
 
 from __future__ import annotations
 
-from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, World
+from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, Words, World
 from ..commit import TM, Parties
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_latest, read_records
-from . import words
 from .claims import read_states
-from .coordinator import LOG as DECISIONS
-from .messages import ABORTED, COMMITTED, ENDED, PRECOMMITTED, UNCERTAIN
-from .participant import LOG
+from .roles import ABORTED, COMMITTED, DECISIONS, ENDED, LOG, PRECOMMITTED, UNCERTAIN
+
+PARTICIPANT = Words("participant", "参与者")
+GRAPH = Words("{name}: how far it is with {txn}", "{name}：{txn} 进行到哪一步")
+LOCKED = Words(
+    "{txn} holds its locks: a reader of the row waits", "{txn} 持有锁：读这一行的都要等待"
+)
+
+WHYS = {
+    "CommitTransaction": Words(
+        "The application has worked at every participant; now all of it is to count, or nothing.",
+        "应用已在每个参与者上做完工作；现在要么全部生效，要么全部不生效。",
+    ),
+    "Watch": Words(
+        "A connection kept open, so that a stop is noticed. Nobody answers it.",
+        "保持一个连接，以便察觉对方停止。没有人应答它。",
+    ),
+    "CanCommit": Words("Phase one: can you commit?", "第一阶段：你能提交吗？"),
+    "uncertain": Words(
+        "It has voted yes and knows of no other vote: from here alone it may not decide.",
+        "它投了赞成票，却不知道其他人的票：此时它不能独自决定。",
+    ),
+    "vote yes": Words(
+        "A promise, as in two phases: it will not abort by itself.",
+        "与两阶段一样是承诺：它不会自行中止。",
+    ),
+    "vote no": Words("It has promised nothing and may forget.", "它没有承诺任何事，可以忘记。"),
+    "PreCommit": Words(
+        "Phase two says only this: all have voted yes. Nobody commits yet.",
+        "第二阶段只说明一件事：全体赞成。还没有人提交。",
+    ),
+    "precommitted": Words(
+        "It knows that all have voted yes, so from now on nobody can have aborted.",
+        "它知道全体赞成，所以从此不可能有人已经中止。",
+    ),
+    "PreCommitResponse": Words("One fewer is uncertain.", "不确定的又少了一方。"),
+    "DoCommit": Words(
+        "Phase three: nobody is uncertain any more, so one may be the first to commit.",
+        "第三阶段：没有人再不确定，所以可以有人首先提交。",
+    ),
+    "committed": Words(
+        "Here {txn} is committed, and its locks are free.", "{txn} 在这里已提交，锁已释放。"
+    ),
+    "Abort": Words(
+        "Nobody has been told PreCommit, so nobody has committed.",
+        "没有人收到过 PreCommit，所以没有人已提交。",
+    ),
+    "aborted": Words(
+        "Here {txn} is aborted, and its locks are free.", "{txn} 在这里已中止，锁已释放。"
+    ),
+    "AskState": Words(
+        "It leads now: how far is everybody that it can reach?",
+        "现在由它领导：它能联系到的各方进行到哪一步？",
+    ),
+    "AskState after a restart": Words(
+        "It may have missed the end, so it asks those that may know.",
+        "它可能错过了结局，于是询问可能知道的各方。",
+    ),
+    "AskStateResponse": Words(
+        "It says how far it is; the one who asked decides.", "它说出自己的进度；由询问者决定。"
+    ),
+    "answer ok": Words("It is committed, and everybody will follow.", "已提交，各方都会跟随。"),
+    "answer failed": Words("Nothing of {txn} counts anywhere.", "{txn} 在任何地方都不生效。"),
+    "change": Words(
+        "Everybody before it in the line is gone, as far as it can tell.",
+        "就它所知，排在它之前的各方都已停止。",
+    ),
+    "ask": Words("It still does not know how {txn} has ended.", "它仍不知道 {txn} 的结局。"),
+    "stop tm": Words(
+        "The nodes that watch it hear that the connection broke, and take that for a stop.",
+        "监视它的各方得知连接断开，并把这当作停止。",
+    ),
+}
 
 PLACES = {
     "working": (0, 0),
@@ -31,8 +100,11 @@ OPEN = (UNCERTAIN, PRECOMMITTED)
 
 
 def draw(parties: Parties, world: World) -> Snapshot:
-    titles = [("app", Text("app"), words.APPLICATION()), (TM, Text(TM), words.COORDINATOR())]
-    titles += [(name, Text(name), words.PARTICIPANT()) for name in parties.participants]
+    titles = [
+        ("app", Text("app"), Text("application", "应用")),
+        (TM, Text(TM), Text("coordinator", "协调者")),
+    ]
+    titles += [(name, Text(name), PARTICIPANT()) for name in parties.participants]
     strips = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
@@ -53,10 +125,10 @@ def _label(record: Record) -> str:
 def _draw_graph(world: World, name: str) -> Graph:
     records = list(read_records(world.disk(name), LOG))
     if not records:
-        return Graph(words.PARTICIPANT(), STATES, EDGES)
+        return Graph(PARTICIPANT(), STATES, EDGES)
     txn = records[-1].txn
     path = ("working", *(record.what for record in records if record.txn == txn))
-    return Graph(words.GRAPH(name=name, txn=txn), STATES, EDGES, path, txn)
+    return Graph(GRAPH(name=name, txn=txn), STATES, EDGES, path, txn)
 
 
 def _draw_states(parties: Parties, world: World) -> Table:
@@ -65,7 +137,7 @@ def _draw_states(parties: Parties, world: World) -> Table:
         (txn, *(states.get(name, "–") for name in parts))
         for txn, states in sorted(read_states(parties, world).items())
     )
-    return Table(words.TABLE(), ("", *parts), tuple(rows))
+    return Table(Text("How far everybody is", "各方进行到哪一步"), ("", *parts), tuple(rows))
 
 
 def _draw_reader(world: World, name: str) -> Reader:
@@ -74,4 +146,4 @@ def _draw_reader(world: World, name: str) -> Reader:
     held = ", ".join(txn for txn, record in last.items() if record.what in OPEN)
     done = (txn for txn, record in last.items() if record.what == COMMITTED and node.up)
     got = tuple(Got(name, txn, txn) for txn in done)
-    return Reader(name, got, words.LOCKED(txn=held) if held else NOTHING)
+    return Reader(name, got, LOCKED(txn=held) if held else NOTHING)

@@ -13,8 +13,8 @@ from mqlab.kernel import (
     Response,
     Send,
 )
-from mqlab.patterns.three_phase.config import SAFEGUARDS
-from mqlab.patterns.three_phase.messages import (
+from mqlab.patterns.three_phase.claims import SAFEGUARDS
+from mqlab.patterns.three_phase.roles import (
     ABORTED,
     COMMITTED,
     PRECOMMITTED,
@@ -25,11 +25,12 @@ from mqlab.patterns.three_phase.messages import (
     AskStateResponse,
     CanCommit,
     DoCommit,
+    Participant,
     PreCommit,
     PreCommitResponse,
+    Takeover,
+    choose_outcome,
 )
-from mqlab.patterns.three_phase.participant import Participant
-from mqlab.patterns.three_phase.termination import Takeover, choose_outcome
 from mqlab.registry import system
 from mqlab.registry.cases.patterns.three_phase import LINE, PARTIES
 

@@ -1,19 +1,14 @@
-"""A participant of a three-phase commit: how far it is, and whom it obeys.
+"""What the parties of a three-phase commit say to each other, and what each of them does.
 
-    working → uncertain → precommitted → committed
-                     └──→ aborted
-
-It obeys the coordinator and, once that has stopped, its successor (`termination.py` says how).
-A PreCommit takes an uncertain participant one step further, a decision ends both; everything
-else that arrives comes too late and changes nothing.
-
-A participant that was itself down takes nothing over: it may have missed everything. After its
-restart it asks all others, and again whenever its timer runs out, until one of them knows.
+Read the coordinator first, then a participant, then the termination protocol (`Takeover`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...kernel import (
+    FAILED,
     Caller,
     CancelTimer,
     Config,
@@ -23,6 +18,7 @@ from ...kernel import (
     Event,
     Fired,
     Map,
+    Quiet,
     Reply,
     Request,
     Response,
@@ -32,26 +28,268 @@ from ...kernel import (
     Words,
     frozen,
     replace,
+    worded,
 )
+from ..client import Answer
+from ..commit import CommitTransaction
 from ..records import force, read_latest
-from .messages import (
-    ABORTED,
-    COMMITTED,
-    ENDED,
-    PRECOMMITTED,
-    UNCERTAIN,
-    UNKNOWN_HERE,
-    Abort,
-    AskState,
-    AskStateResponse,
-    CanCommit,
-    CanCommitResponse,
-    DoCommit,
-    PreCommit,
-    PreCommitResponse,
-    Watch,
-)
-from .termination import Takeover, choose_outcome, list_after, list_before
+
+# ---- messages -------------------------------------------------------------------------
+
+UNCERTAIN, PRECOMMITTED = "uncertain", "precommitted"
+COMMITTED, ABORTED = "committed", "aborted"
+ENDED = (COMMITTED, ABORTED)
+UNKNOWN_HERE = "unknown here"  # nothing is written: it has not voted, or is the one that asks
+
+
+@worded("Watch")
+class Watch:
+    """A connection that is kept open to notice a stop; nobody answers it."""
+
+    quiet = True
+
+
+@worded("CanCommit {txn}")
+class CanCommit:
+    txn: str
+
+
+@worded("{key}")
+class CanCommitResponse:
+    """The vote."""
+
+    txn: str
+    yes: bool
+
+    @property
+    def key(self) -> str:
+        return "vote yes" if self.yes else "vote no"
+
+
+@worded("PreCommit {txn}")
+class PreCommit:
+    """All have voted yes; from the coordinator, or from who took over."""
+
+    txn: str
+
+
+@worded("precommitted {txn}")
+class PreCommitResponse:
+    txn: str
+
+
+@worded("DoCommit {txn}")
+class DoCommit:
+    """Nobody is uncertain any more."""
+
+    txn: str
+
+
+@worded("Abort {txn}")
+class Abort:
+    txn: str
+
+
+@worded("AskState {txn}")
+class AskState:
+    """How far are you? `takes_over`: who asks decides, and nobody before it is obeyed now."""
+
+    txn: str
+    takes_over: bool = True
+
+    @property
+    def key(self) -> str:
+        return "AskState" if self.takes_over else "AskState after a restart"
+
+
+@worded("{state}")
+class AskStateResponse:
+    txn: str
+    state: str
+
+
+# ---- the coordinator ------------------------------------------------------------------
+
+DECISIONS = "decisions"
+
+
+@frozen
+class Txn:
+    """`waiting`: whose vote or, once `precommitting`, whose acknowledgement is missing."""
+
+    caller: Caller
+    waiting: tuple[str, ...]
+    precommitting: bool = False
+
+
+@frozen
+class Coordinator(Quiet):
+    """The coordinator of a three-phase commit, as long as it lives.
+
+        voting → (all yes) → precommitting → (all acknowledged) → committed
+        voting → (a no, or a connection lost) → aborted
+
+    A node that stops is no longer waited for: a missing vote aborts, a missing acknowledgement does
+    not hold the commit up. After a restart the coordinator leads nothing any more. What it had
+    written it tells; for the rest the others have found an end without it.
+
+    `gone`: participants whose connection broke, which here means that they have stopped.
+    """
+
+    config: Config
+    participants: tuple[str, ...]
+    txns: Map[str, Txn] = Map()
+    gone: tuple[str, ...] = ()
+
+    @staticmethod
+    def recover(
+        config: Config, participants: tuple[str, ...], disk: Disk, at_ms: int
+    ) -> tuple[Coordinator, Effects]:
+        return Coordinator(config, participants), tuple(Send(n, Watch()) for n in participants)
+
+    def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
+        match event:
+            case Request(caller=caller, body=CommitTransaction(txn)):
+                return self._begin(disk, caller, txn)
+            case Response(peer=peer, body=CanCommitResponse(txn, yes)):
+                return self._count(disk, peer, txn, yes)
+            case Response(peer=peer, body=PreCommitResponse(txn)):
+                now = self.txns.get(txn)
+                if now is not None and now.precommitting:
+                    return self._come_closer(disk, peer, txn, now)
+            case ConnectionLost(peer=peer):
+                return self._lost(disk, peer)
+            case Request(caller=caller, body=AskState(txn)):
+                return self, (Reply(caller, AskStateResponse(txn, self._known(disk, txn))),)
+        return self, ()  # a Watch, and what comes for a transaction that is over
+
+    def _known(self, disk: Disk, txn: str) -> str:
+        """How far it is with a transaction, by its memory and what it has written."""
+        if txn in self.txns:
+            return PRECOMMITTED if self.txns[txn].precommitting else UNCERTAIN
+        last = read_latest(disk, DECISIONS).get(txn)
+        return UNKNOWN_HERE if last is None else last.what
+
+    def _begin(self, disk: Disk, caller: Caller, txn: str) -> tuple[Coordinator, Effects]:
+        """An id is used once; and with somebody gone not all can vote yes."""
+        if self.gone or txn in self.txns or txn in read_latest(disk, DECISIONS):
+            why = "somebody is down" if self.gone else "this id is used"
+            return self, (Reply(caller, Answer(txn, FAILED, why)),)
+        now = Txn(caller, self.participants)
+        ask = tuple(Send(name, CanCommit(txn)) for name in self.participants)
+        return replace(self, txns=self.txns.set(txn, now)), ask
+
+    def _count(self, disk: Disk, peer: str, txn: str, yes: bool) -> tuple[Coordinator, Effects]:
+        now = self.txns.get(txn)
+        if now is None or now.precommitting:
+            return self, ()
+        return self._come_closer(disk, peer, txn, now) if yes else self._abort(disk, txn, now)
+
+    def _come_closer(
+        self, disk: Disk, peer: str, txn: str, now: Txn
+    ) -> tuple[Coordinator, Effects]:
+        """Nothing is missing from `peer` any more; if that was the last, the next phase begins."""
+        now = replace(now, waiting=tuple(name for name in now.waiting if name != peer))
+        role = replace(self, txns=self.txns.set(txn, now))
+        if now.waiting:
+            return role, ()
+        if now.precommitting or "third_phase" not in self.config.on:
+            return role._commit(disk, txn, now)
+        now = replace(now, waiting=self._living(), precommitting=True)
+        role = replace(self, txns=self.txns.set(txn, now))
+        pre_commits = tuple(Send(name, PreCommit(txn)) for name in now.waiting)
+        if "acknowledged_precommit" not in self.config.on:
+            role, commit = role._commit(disk, txn, now)
+            return role, (*pre_commits, *commit)
+        return role, pre_commits
+
+    def _living(self) -> tuple[str, ...]:
+        return tuple(name for name in self.participants if name not in self.gone)
+
+    def _commit(self, disk: Disk, txn: str, now: Txn) -> tuple[Coordinator, Effects]:
+        return replace(self, txns=self.txns.remove(txn)), (
+            *force(disk, DECISIONS, COMMITTED, txn),
+            Reply(now.caller, Answer(txn)),
+            *(Send(name, DoCommit(txn)) for name in self._living()),
+        )
+
+    def _abort(self, disk: Disk, txn: str, now: Txn) -> tuple[Coordinator, Effects]:
+        return replace(self, txns=self.txns.remove(txn)), (
+            *force(disk, DECISIONS, ABORTED, txn),
+            Reply(now.caller, Answer(txn, FAILED, "aborted")),
+            *(Send(name, Abort(txn)) for name in self._living()),
+        )
+
+    def _lost(self, disk: Disk, peer: str) -> tuple[Coordinator, Effects]:
+        """It has stopped. A participant that has not voted yes has promised nothing."""
+        role = replace(self, gone=tuple(sorted({*self.gone, peer})))
+        effects: Effects = ()
+        for txn, now in self.txns.items():
+            if peer in now.waiting:
+                end = role._come_closer if now.precommitting else None
+                role, more = end(disk, peer, txn, now) if end else role._abort(disk, txn, now)
+                effects = (*effects, *more)
+        return role, effects
+
+
+# ---- the termination protocol ---------------------------------------------------------
+
+
+@frozen
+class Takeover:
+    """The termination protocol: what is decided when the coordinator has stopped, and by whom.
+
+    The line of succession is the order of the parties, the coordinator first. Everybody watches all
+    others; who finds those before it gone takes over. Nobody else may, or two would decide at once.
+
+    The rule looks at how far everybody is that can be reached. It is right because of what the
+    third phase guarantees: while one party is uncertain nobody has committed, and while one has
+    been told PreCommit nobody has aborted.
+
+        committed or aborted somewhere     the same
+        somebody has not even voted        abort: nobody can have been told PreCommit
+        precommitted somewhere             commit, but first nobody may be uncertain any more
+        all are uncertain                  abort
+
+    `waiting`: whose answer is missing. `seen`: how far the others have said they are. `levelled`:
+    they have been told PreCommit, and it is their acknowledgements that are missing.
+    """
+
+    waiting: tuple[str, ...]
+    seen: tuple[str, ...] = ()
+    levelled: bool = False
+
+    def hear(self, peer: str, state: str) -> Takeover:
+        """After the answer of `peer`; one that was not waited for says nothing new."""
+        if peer not in self.waiting:
+            return self
+        return replace(self.give_up(peer), seen=(*self.seen, state))
+
+    def give_up(self, peer: str) -> Takeover:
+        """After the stop of `peer`, of which nothing more will be heard."""
+        return replace(self, waiting=tuple(name for name in self.waiting if name != peer))
+
+
+def list_before(line: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Who leads before this party."""
+    return line[: line.index(name)]
+
+
+def list_after(line: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return line[line.index(name) + 1 :]
+
+
+def choose_outcome(states: Collection[str]) -> str:
+    """The rule. PRECOMMITTED means: commit, as soon as nobody is uncertain."""
+    for decisive in (COMMITTED, ABORTED):
+        if decisive in states:
+            return decisive
+    if UNKNOWN_HERE in states:
+        return ABORTED
+    return PRECOMMITTED if PRECOMMITTED in states else ABORTED
+
+
+# ---- a participant --------------------------------------------------------------------
 
 LOG = "log"
 ASK, ASK_MS = "ask", 5_000
@@ -62,10 +300,23 @@ KNOWS_ENOUGH = Words("has no open transaction", "没有未结束的事务")
 
 @frozen
 class Participant:
-    """`line`: everybody in the order in which they lead, the coordinator first. `states`: of the
+    """A participant of a three-phase commit: how far it is, and whom it obeys.
+
+        working → uncertain → precommitted → committed
+                         └──→ aborted
+
+    It obeys the coordinator and, once that has stopped, its successor (`Takeover` says how).
+    A PreCommit takes an uncertain participant one step further, a decision ends both; everything
+    else that arrives comes too late and changes nothing.
+
+    A participant that was itself down takes nothing over: it may have missed everything. After its
+    restart it asks all others, and again whenever its timer runs out, until one of them knows.
+
+    `line`: everybody in the order in which they lead, the coordinator first. `states`: of the
     transactions that it has voted for. `gone`: who has stopped, or is not obeyed any more.
     `behind`: it was down itself, so it takes nothing over. `takeovers`: those that it leads.
-    `unheard`: transactions of which it knows only because somebody has asked about them."""
+    `unheard`: transactions of which it knows only because somebody has asked about them.
+    """
 
     config: Config
     line: tuple[str, ...]
