@@ -8,7 +8,7 @@ BROKER = Broker(
         "delivery": "mqlab.patterns.delivery:DeliverySystem",
         "two_phase": "mqlab.patterns.two_phase:TwoPhase",
         "three_phase": "mqlab.patterns.three_phase:ThreePhase",
-        "saga": "mqlab.patterns.saga.system:SagaSystem",
+        "saga": "mqlab.patterns.saga:SagaSystem",
         "tcc": "mqlab.patterns.tcc.system:Tcc",
         "barriers": "mqlab.patterns.barriers.system:Barriers",
         "micro_batches": "mqlab.patterns.micro_batches.system:MicroBatches",

@@ -1,17 +1,47 @@
-"""What is true of a saga when it is over, and what may be seen before."""
+"""The safeguards of a saga, what is true when it is over, and what may be seen before.
+
+Three of the safeguards are the orchestrator's, the others are what each service needs.
+"""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from ...kernel import FAILED, OK, World
+from ...kernel import FAILED, OK, Words, World
 from ...kernel.claims import Claim
 from ..claims import list_outcomes, reads_disks, reads_running, reads_told
+from ..model import name_safeguards
 from ..records import read_latest, read_records
-from . import words
-from .orchestrator import END
-from .orchestrator import LOG as SAGA_LOG
-from .service import LOG, count_effects
+from .roles import END, LOG, SAGA_LOG, count_effects
+
+SAFEGUARDS = name_safeguards(
+    {
+        "saga_log": (
+            "the orchestrator writes what is done before it asks for the next step",
+            "编排者先写下已完成的步骤，再请求下一步",
+        ),
+        "compensation": (
+            "the steps before a refused one are taken back",
+            "某一步被拒绝时，之前的步骤都被补偿",
+        ),
+        "step_again": (
+            "a step without an answer is asked for again until there is one",
+            "没有应答的步骤一直重复请求，直到得到应答",
+        ),
+        "idempotent_step": (
+            "a step that is asked for twice is done once",
+            "被请求两次的步骤只执行一次",
+        ),
+        "idempotent_undo": (
+            "a compensation that is asked for twice is done once",
+            "被请求两次的补偿只执行一次",
+        ),
+        "undone_stays_undone": (
+            "a step that arrives after its compensation is refused",
+            "在补偿之后才到达的步骤被拒绝",
+        ),
+    }
+)
 
 ORCHESTRATOR = "saga"
 
@@ -70,10 +100,47 @@ def can_end_well(parties: Parties, world: World) -> bool:
 
 
 KEPT = (
-    Claim("done once", words.DONE_ONCE, is_done_once, reads=reads_disks),
-    Claim("all or nothing", words.ALL_OR_NOTHING, is_all_or_nothing, reads=reads_disks),
-    Claim("as told", words.AS_TOLD, is_as_told, reads=reads_told),
-    Claim("comes to an end", words.ENDS, has_ended, "can_always", reads_running),
+    Claim(
+        "done once",
+        Words("no step is done or undone twice", "没有步骤被执行或补偿两次"),
+        is_done_once,
+        reads=reads_disks,
+    ),
+    Claim(
+        "all or nothing",
+        Words(
+            "a saga that is over is done everywhere or nowhere",
+            "结束的 Saga 要么处处完成，要么处处无效",
+        ),
+        is_all_or_nothing,
+        reads=reads_disks,
+    ),
+    Claim(
+        "as told",
+        Words("what the application was told is what is in effect", "应用得到的应答与实际效果一致"),
+        is_as_told,
+        reads=reads_told,
+    ),
+    Claim(
+        "comes to an end",
+        Words("every saga can still come to an end", "每个 Saga 最终都能结束"),
+        has_ended,
+        "can_always",
+        reads_running,
+    ),
 )
-ENDS_WELL = Claim("ends well", words.ENDS_WELL, can_end_well, "sometimes", reads_disks)
-UNKEPT = (Claim("isolated", words.ISOLATED, is_isolated, reads=reads_disks),)
+ENDS_WELL = Claim(
+    "ends well",
+    Words("a saga can be done everywhere", "Saga 可以处处完成"),
+    can_end_well,
+    "sometimes",
+    reads_disks,
+)
+UNKEPT = (
+    Claim(
+        "isolated",
+        Words("nobody sees half of a saga", "没有人看到半个 Saga"),
+        is_isolated,
+        reads=reads_disks,
+    ),
+)

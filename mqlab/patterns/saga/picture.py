@@ -1,15 +1,68 @@
-"""What a saga looks like: how far it has come, which steps are in effect, what can be seen."""
+"""What a saga looks like, and why: how far it has come, which steps are in effect, who sees what."""
 
 from __future__ import annotations
 
-from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, World
+from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, Words, World
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_records
-from . import words
 from .claims import ORCHESTRATOR, Parties, count_all
-from .orchestrator import END, UNDO
-from .orchestrator import LOG as SAGA_LOG
-from .service import LOG, UNDONE
+from .roles import END, LOG, SAGA_LOG, UNDO, UNDONE
+
+GRAPH = Words("Where {txn} is", "{txn} 进行到哪里")
+HALF = Words("half of {txn} can be seen", "可以看到 {txn} 的一半")
+
+WHYS = {
+    "StartSaga": Words(
+        "One order, in several local transactions, one after the other.",
+        "一个订单，由多个本地事务依次完成。",
+    ),
+    "begun": Words(
+        "After a restart one must know that there is something to finish.",
+        "重启之后必须知道有事情尚未完成。",
+    ),
+    "Do": Words("The next step, a local transaction of its own.", "下一步，一个独立的本地事务。"),
+    "done": Words(
+        "It has committed: the effect is there for everybody to see.",
+        "它已经提交：效果人人可见。",
+    ),
+    "done by saga": Words(
+        "The position moves on before the next step is asked for.",
+        "位置先前移，然后才请求下一步。",
+    ),
+    "step done": Words(
+        "Done, now or before: the answer is the same.", "已完成，无论是现在还是之前：应答相同。"
+    ),
+    "step refused": Words(
+        "It cannot be done, so what was done before must be taken back.",
+        "做不到，所以之前做过的必须补偿。",
+    ),
+    "undo": Words("The saga turns round.", "Saga 掉头返回。"),
+    "Undo": Words(
+        "Not a rollback: another transaction, which makes up for the step.",
+        "不是回滚：而是另一个事务，用来弥补这一步。",
+    ),
+    "undone": Words(
+        "Made up for. A reader who has seen the step has seen it.",
+        "已补偿。见过这一步的人已经见过了。",
+    ),
+    "undone by saga": Words("One step fewer to take back.", "需要补偿的又少一步。"),
+    "UndoResponse": Words("Undone, now or before.", "已补偿，无论是现在还是之前。"),
+    "end": Words("All of it is done, or all of it is taken back.", "要么全部完成，要么全部补偿。"),
+    "answer ok": Words("Every step is done.", "每一步都已完成。"),
+    "answer failed": Words("Every step that was done is taken back.", "做过的每一步都已补偿。"),
+    "retry": Words(
+        "No answer: it may have been done or not, so it is asked for again.",
+        "没有应答：可能做了也可能没做，所以再次请求。",
+    ),
+    "late Do": Words(
+        "A step that was asked for again arrives once more, perhaps after its compensation.",
+        "重复请求过的步骤又一次到达，也许在它的补偿之后。",
+    ),
+    "stop saga": Words(
+        "A half saga stays as it is, for all to see, until it is back.",
+        "半个 Saga 就这样留着，人人可见，直到它恢复。",
+    ),
+}
 
 STATES = (
     GraphState("forward", 0, 0),
@@ -21,9 +74,9 @@ EDGES = (("forward", "done"), ("forward", "back"), ("back", "compensated"))
 
 
 def draw(parties: Parties, world: World) -> Snapshot:
-    titles = [("app", Text("app"), words.APPLICATION())]
-    titles.append((ORCHESTRATOR, Text(ORCHESTRATOR), words.ORCHESTRATOR()))
-    titles += [(name, Text(name), words.SERVICE()) for name in parties.services]
+    titles = [("app", Text("app"), Text("application", "应用"))]
+    titles.append((ORCHESTRATOR, Text(ORCHESTRATOR), Text("orchestrator", "编排者")))
+    titles += [(name, Text(name), Text("service", "服务")) for name in parties.services]
     log = list(read_records(world.disk(ORCHESTRATOR), SAGA_LOG))
     return Snapshot(
         lanes=draw_lanes(world, titles),
@@ -47,13 +100,13 @@ def _label(record: Record) -> str:
 def _draw_way(log: list[Record]) -> Graph:
     """Of the latest saga."""
     if not log:
-        return Graph(words.GRAPH_IDLE(), STATES, EDGES)
+        return Graph(Text("No saga yet", "还没有 Saga"), STATES, EDGES)
     txn = log[-1].txn
     records = [record.what for record in log if record.txn == txn]
     path = ["forward", *(["back"] if UNDO in records else [])]
     if END in records:
         path.append("compensated" if UNDO in records else "done")
-    return Graph(words.GRAPH(txn=txn), STATES, EDGES, tuple(path), txn)
+    return Graph(GRAPH(txn=txn), STATES, EDGES, tuple(path), txn)
 
 
 def _draw_effects(parties: Parties, world: World) -> Table:
@@ -61,7 +114,7 @@ def _draw_effects(parties: Parties, world: World) -> Table:
         (txn, *(str(count) for count in counts))
         for txn, counts in count_all(parties, world).items()
     )
-    return Table(words.TABLE(), ("", *parties.services), tuple(rows))
+    return Table(Text("What is in effect", "哪些步骤有效"), ("", *parties.services), tuple(rows))
 
 
 def _draw_reader(parties: Parties, world: World) -> Reader:
@@ -74,4 +127,4 @@ def _draw_reader(parties: Parties, world: World) -> Reader:
         if effects[place] > 0
     )
     half = ", ".join(txn for txn, effects in counts.items() if len({*effects}) > 1)
-    return Reader("orders", got, words.HALF(txn=half) if half else NOTHING)
+    return Reader("orders", got, HALF(txn=half) if half else NOTHING)

@@ -4,11 +4,19 @@ import pytest
 
 from mqlab.kernel import Caller, Config, Fired, MemoryDisk, Reply, Request, Response, Send
 from mqlab.patterns.records import read_records
-from mqlab.patterns.saga import orchestrator, service
-from mqlab.patterns.saga.config import SAFEGUARDS
-from mqlab.patterns.saga.messages import Do, DoResponse, StartSaga, Undo, UndoResponse
-from mqlab.patterns.saga.orchestrator import Orchestrator
-from mqlab.patterns.saga.service import Service, count_effects
+from mqlab.patterns.saga.claims import SAFEGUARDS
+from mqlab.patterns.saga.roles import (
+    LOG,
+    SAGA_LOG,
+    Do,
+    DoResponse,
+    Orchestrator,
+    Service,
+    StartSaga,
+    Undo,
+    UndoResponse,
+    count_effects,
+)
 
 ON = frozenset(SAFEGUARDS)
 STEPS = ("orders", "money", "stock")
@@ -51,7 +59,7 @@ def asked(effects):
 def test_a_step_is_done_once_and_undone_once(words, ledger):
     events = [Request(Caller("saga"), ASKED[word]) for word in words.split()]
     _, disk, effects = run(Service(Config(on=ON)), *events)
-    assert [record.what for record in read_records(disk, service.LOG)] == ledger
+    assert [record.what for record in read_records(disk, LOG)] == ledger
     assert any(isinstance(effect, Reply) for effect in effects), "and it is always answered"
 
 
@@ -66,7 +74,7 @@ def test_a_step_is_done_once_and_undone_once(words, ledger):
 def test_what_each_safeguard_of_a_service_prevents(off, words, effects):
     events = [Request(Caller("saga"), ASKED[word]) for word in words.split()]
     _, disk, _ = run(Service(Config(on=ON - {off})), *events)
-    assert count_effects(read_records(disk, service.LOG), "T1") == effects
+    assert count_effects(read_records(disk, LOG), "T1") == effects
 
 
 FORWARD = [START, done("orders"), done("money")]
@@ -106,7 +114,7 @@ def test_at_either_end_the_application_is_told_and_nothing_is_owed(events, told)
     role, disk, effects = run(Orchestrator(Config(on=ON), STEPS), *events)
     assert [str(e.body) for e in effects if isinstance(e, Reply)] == [told]
     assert not role.sagas
-    assert list(read_records(disk, orchestrator.LOG))[-1].what == "end"
+    assert list(read_records(disk, SAGA_LOG))[-1].what == "end"
     assert Orchestrator.recover(Config(on=ON), STEPS, disk, 0)[1] == ()
 
 

@@ -1,13 +1,8 @@
-"""The orchestrator of a saga: one step after the other, and back again if one cannot be done.
-
-    begun → Do at the first service → done → Do at the second … → end
-                     └── cannot be done → undo → Undo at the one before … → end
-
-Its log is a position in this sequence. After a restart it asks for the step at that position, which
-may have been done already: that is why every service knows its steps.
-"""
+"""What application, orchestrator and services of a saga say, and what each of them does."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from ...kernel import (
     FAILED,
@@ -28,12 +23,56 @@ from ...kernel import (
     SetTimer,
     frozen,
     replace,
+    worded,
 )
 from ..client import Answer
-from ..records import force, read_records
-from .messages import Do, DoResponse, StartSaga, Undo, UndoResponse
+from ..records import Record, force, read_latest, read_records
 
-LOG = "saga log"
+# ---- messages -------------------------------------------------------------------------
+
+
+@worded("start {txn}")
+class StartSaga:
+    """The application's call."""
+
+    txn: str
+
+
+@worded("Do {txn}")
+class Do:
+    """One step: a local transaction."""
+
+    txn: str
+
+
+@frozen
+class DoResponse:
+    txn: str
+    ok: bool
+
+    @property
+    def key(self) -> str:
+        return "step done" if self.ok else "step refused"
+
+    def __str__(self) -> str:
+        return "done" if self.ok else "cannot be done"
+
+
+@worded("Undo {txn}")
+class Undo:
+    """The compensation of a step: another local transaction."""
+
+    txn: str
+
+
+@worded("undone")
+class UndoResponse:
+    txn: str
+
+
+# ---- the orchestrator -----------------------------------------------------------------
+
+SAGA_LOG = "saga log"
 BEGUN, DONE, UNDO, UNDONE, END = "begun", "done", "undo", "undone", "end"
 RETRY, RETRY_MS = "retry", 1_000
 
@@ -60,7 +99,16 @@ class Saga:
 
 @frozen
 class Orchestrator(Quiet):
-    """`services`: in the order of their steps. `sagas`: those that are not over."""
+    """The orchestrator of a saga: one step after the other, and back again if one cannot be done.
+
+        begun → Do at the first service → done → Do at the second … → end
+                         └── cannot be done → undo → Undo at the one before … → end
+
+    Its log is a position in this sequence. After a restart it asks for the step at that position,
+    which may have been done already: that is why every service knows its steps.
+
+    `services`: in the order of their steps. `sagas`: those that are not over.
+    """
 
     config: Config
     services: tuple[str, ...]
@@ -72,7 +120,7 @@ class Orchestrator(Quiet):
     ) -> tuple[Orchestrator, Effects]:
         role = Orchestrator(config, services)
         sagas: dict[str, Saga] = {}
-        for record in read_records(disk, LOG):
+        for record in read_records(disk, SAGA_LOG):
             sagas[record.txn] = sagas.get(record.txn, Saga()).follow(record.what)
             if record.what == END:
                 del sagas[record.txn]
@@ -86,7 +134,7 @@ class Orchestrator(Quiet):
         self.check_invariants()
         match event:
             case Request(caller=caller, body=StartSaga(txn)):
-                if txn in self.sagas or any(r.txn == txn for r in read_records(disk, LOG)):
+                if txn in self.sagas or any(r.txn == txn for r in read_records(disk, SAGA_LOG)):
                     return self, (Reply(caller, Answer(txn, FAILED, "this id is used")),)
                 return self._write_and_go(disk, BEGUN, txn, Saga(caller=caller))
             case Response(peer=peer, body=DoResponse(txn, ok)) if self._waits(txn, peer, False):
@@ -122,7 +170,7 @@ class Orchestrator(Quiet):
     ) -> tuple[Orchestrator, Effects]:
         """The log first, then what comes next."""
         where = "" if what == BEGUN else self.services[now.at]
-        written = force(disk, LOG, what, txn, where) if "saga_log" in self.config.on else ()
+        written = force(disk, SAGA_LOG, what, txn, where) if "saga_log" in self.config.on else ()
         behind = len(written) // 2  # an entry and its flush
         role, effects = self._go(disk, txn, now.follow(what), behind)
         return role, (*written, *effects)
@@ -142,7 +190,60 @@ class Orchestrator(Quiet):
         whole = now.at == len(self.services)
         answer = Answer(txn) if whole else Answer(txn, FAILED, "compensated")
         return replace(self, sagas=self.sagas.remove(txn)), (
-            *force(disk, LOG, END, txn, behind=behind),
+            *force(disk, SAGA_LOG, END, txn, behind=behind),
             *((Reply(now.caller, answer),) if now.caller is not None else ()),
             CancelTimer(f"{RETRY} {txn}"),
         )
+
+
+# ---- a service ------------------------------------------------------------------------
+
+LOG = "ledger"
+
+
+@frozen
+class Service(Quiet):
+    """A service of a saga: a step, its compensation, and a ledger that knows both.
+
+        Do     nothing known → `done` (one local transaction: the effect, and that it was done)
+        Undo   done → `undone`
+
+    Whatever else is asked for changes nothing. What is done already is answered as done; a step
+    that comes after its compensation is refused.
+
+    `refuses`: its step cannot be done.
+    """
+
+    config: Config
+    refuses: bool = False
+
+    @staticmethod
+    def recover(config: Config, refuses: bool, disk: Disk, at_ms: int) -> tuple[Service, Effects]:
+        """The ledger is all there is."""
+        return Service(config, refuses), ()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Service, Effects]:
+        match event:
+            case Request(caller=caller, body=Do(txn)):
+                last = read_latest(disk, LOG).get(txn)
+                over = last is not None and last.what == UNDONE
+                if self.refuses or (over and "undone_stays_undone" in self.config.on):
+                    return self, (Reply(caller, DoResponse(txn, False)),)
+                known = last is not None and not over and "idempotent_step" in self.config.on
+                done = () if known else force(disk, LOG, DONE, txn)
+                return self, (*done, Reply(caller, DoResponse(txn, True)))
+            case Request(caller=caller, body=Undo(txn)):
+                return self, (*self._undo(disk, txn), Reply(caller, UndoResponse(txn)))
+        return self, ()
+
+    def _undo(self, disk: Disk, txn: str) -> Effects:
+        last = read_latest(disk, LOG).get(txn)
+        if last is None or (last.what == UNDONE and "idempotent_undo" in self.config.on):
+            return ()
+        return force(disk, LOG, UNDONE, txn)
+
+
+def count_effects(ledger: Iterable[Record], txn: str) -> int:
+    """How often a step is in effect: 0 or 1, unless something was done or undone twice."""
+    signs = {DONE: 1, UNDONE: -1}
+    return sum(signs[record.what] for record in ledger if record.txn == txn)
