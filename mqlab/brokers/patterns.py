@@ -9,7 +9,7 @@ BROKER = Broker(
         "two_phase": "mqlab.patterns.two_phase:TwoPhase",
         "three_phase": "mqlab.patterns.three_phase:ThreePhase",
         "saga": "mqlab.patterns.saga:SagaSystem",
-        "tcc": "mqlab.patterns.tcc.system:Tcc",
+        "tcc": "mqlab.patterns.tcc:Tcc",
         "barriers": "mqlab.patterns.barriers.system:Barriers",
         "micro_batches": "mqlab.patterns.micro_batches.system:MicroBatches",
         "message_transaction": "mqlab.patterns.message_transaction.system:MessageTransaction",

@@ -4,7 +4,7 @@ import pytest
 
 from mqlab.kernel import Config, Fired, Map, MemoryDisk
 from mqlab.patterns.saga.roles import Orchestrator, Saga
-from mqlab.patterns.tcc import coordinator as tcc
+from mqlab.patterns.tcc import roles as tcc
 from mqlab.patterns.two_phase import roles as two_phase
 
 TWO = ("orders", "stock")

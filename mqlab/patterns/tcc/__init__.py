@@ -24,3 +24,62 @@ Read on: Helland, "Life beyond Distributed Transactions", CIDR 2007, for tentati
 Pardon and Pautasso, "Atomic Distributed Transactions: a RESTful Design", 2014, for the phases;
 Apache Seata's TCC mode and its fence, for the three traps.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from ...kernel import NodeSpec, Snapshot, Text, World
+from ...kernel.claims import Claim
+from ..client import Client
+from ..model import Model, check_among
+from .claims import CONFIRMS, KEPT, SAFEGUARDS, TM, UNKEPT
+from .picture import WHYS, draw
+from .roles import Coordinator, PlaceOrder, Service
+
+
+@dataclass(frozen=True)
+class Tcc(Model):
+    """TCC on nodes of its own.
+
+        system tcc services=stock,money 'app=order T1'
+
+    `services`: each has two pieces in the beginning. `lacking`: those of them that have none left
+    to reserve.
+    """
+
+    services: tuple[str, ...] = ("stock", "money")
+    lacking: tuple[str, ...] = ()
+
+    name = "tcc"
+    retrying = ("retry",)
+    title = Text("TCC: Try, Confirm, Cancel", "TCC：Try、Confirm、Cancel")
+    guards = SAFEGUARDS
+    kept = (*KEPT, CONFIRMS)
+    unkept = UNKEPT
+    calls: ClassVar = {"order TRANSACTION": PlaceOrder}
+    whys = WHYS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_among("lacking", self.lacking, "services", self.services)
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        manager = partial(Coordinator.recover, self.config, self.services)
+        return (
+            NodeSpec("app", (("app", partial(Client.recover, TM)),), self.program("app")),
+            NodeSpec(TM, ((TM, manager),)),
+            *(NodeSpec(name, ((name, self._service(name)),)) for name in self.services),
+        )
+
+    def _service(self, name: str) -> Any:
+        return partial(Service.recover, self.config, name in self.lacking)
+
+    def draw(self, world: World) -> Snapshot:
+        return draw(self, world)
+
+    def chosen(self) -> tuple[Claim[Any], ...]:
+        """Where a service has nothing, nothing can be confirmed."""
+        return KEPT if self.lacking else self.kept

@@ -1,14 +1,86 @@
-"""What TCC looks like: ledgers, what they add up to, and what a reader sees of an order."""
+"""What TCC looks like, and why: ledgers, what they add up to, what a reader sees of an order."""
 
 from __future__ import annotations
 
-from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, World
+from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, Words, World
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_records
-from . import words
 from .claims import TM, Parties, read_balance
-from .coordinator import LOG as DECISIONS
-from .service import CANCELLED, CONFIRMED, EMPTY, LOG, TRIED
+from .roles import CANCELLED, CONFIRMED, DECISIONS, EMPTY, LOG, TRIED
+
+SERVICE = Words("service", "服务")
+GRAPH = Words("{name}: what has become of {txn}", "{name}：{txn} 的状态")
+HALF = Words(
+    "half of an order: {names} shows it, the others do not", "半个订单：{names} 已显示，其他还没有"
+)
+
+WHYS = {
+    "PlaceOrder": Words(
+        "One order needs something of every service, or nothing of any.",
+        "一个订单需要每个服务都出一份，否则一份都不要。",
+    ),
+    "begun": Words(
+        "After a restart one must know that something may be reserved somewhere.",
+        "重启之后必须知道：某处可能已预留了资源。",
+    ),
+    "Try": Words("Check, and set one piece aside.", "检查，并预留一份。"),
+    "tried": Words(
+        "Reserved, in a local transaction of its own: nobody holds a lock, others may go on.",
+        "已预留，是一个独立的本地事务：没有人持有锁，其他人可以继续。",
+    ),
+    "reserved": Words(
+        "It can be confirmed now, whatever happens.", "从现在起无论如何都能 Confirm。"
+    ),
+    "not reserved": Words(
+        "Nothing is set aside here, so the order cannot be had.", "这里没有预留，所以订单无法完成。"
+    ),
+    "confirm": Words(
+        "The decision: everything is reserved, so everything will be used.",
+        "决定：全部已预留，所以全部都会被使用。",
+    ),
+    "cancel": Words(
+        "The decision: something is missing, so what was reserved goes back.",
+        "决定：缺了一份，所以已预留的都要退还。",
+    ),
+    "Confirm": Words("Use what you have reserved.", "使用你预留的那一份。"),
+    "Cancel": Words(
+        "Give back what you have reserved, if you have reserved anything.",
+        "如果预留过，就退还它。",
+    ),
+    "confirmed": Words(
+        "Used. From now on a reader of this service sees the order.",
+        "已使用。从现在起，读这个服务就能看到订单。",
+    ),
+    "cancelled": Words("Given back.", "已退还。"),
+    "empty": Words(
+        "Its Try never came: nothing goes back, but the Cancel is remembered.",
+        "它的 Try 从未到达：什么也不退还，但记住这次 Cancel。",
+    ),
+    "ConfirmResponse": Words("It need not be told again.", "不必再通知它。"),
+    "CancelResponse": Words("It need not be told again.", "不必再通知它。"),
+    "end": Words("Everybody has followed: nothing is owed.", "各方都已照做：不再欠任何东西。"),
+    "answer ok": Words(
+        "The order is decided; some services may still have to hear of it.",
+        "订单已决定；有些服务可能还没有得知。",
+    ),
+    "answer failed": Words("Nothing of {txn} will count.", "{txn} 不会生效。"),
+    "tries": Words(
+        "An answer to a Try has not come in time; it is taken for no.",
+        "有一个 Try 没有按时应答；当作失败。",
+    ),
+    "retry": Words(
+        "Somebody has not acknowledged: the same word again.",
+        "有服务尚未确认：把同样的话再说一遍。",
+    ),
+    "late Try": Words(
+        "A Try that was given up arrives all the same. Its Cancel may have been here before it.",
+        "一个已被放弃的 Try 仍然到达。它的 Cancel 可能已经先到。",
+    ),
+    "stop tm": Words(
+        "What is reserved stays so until it is back; but no database holds a lock for it.",
+        "已预留的要等它回来；但没有数据库为它持有锁。",
+    ),
+}
 
 STATES = tuple(
     GraphState(name, *place)
@@ -27,8 +99,11 @@ FINAL = (CONFIRMED, CANCELLED, EMPTY, "confirm", "cancel")
 
 
 def draw(parties: Parties, world: World) -> Snapshot:
-    titles = [("app", Text("app"), words.APPLICATION()), (TM, Text(TM), words.COORDINATOR())]
-    titles += [(name, Text(name), words.SERVICE()) for name in parties.services]
+    titles = [
+        ("app", Text("app"), Text("application", "应用")),
+        (TM, Text(TM), Text("coordinator", "协调者")),
+    ]
+    titles += [(name, Text(name), SERVICE()) for name in parties.services]
     strips = [(TM, DECISIONS), *((name, LOG) for name in parties.services)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
@@ -49,10 +124,10 @@ def _label(record: Record) -> str:
 def _draw_graph(world: World, name: str) -> Graph:
     records = list(read_records(world.disk(name), LOG))
     if not records:
-        return Graph(words.SERVICE(), STATES, EDGES)
+        return Graph(SERVICE(), STATES, EDGES)
     txn = records[-1].txn
     path = ("nothing", *(record.what for record in records if record.txn == txn))
-    return Graph(words.GRAPH(name=name, txn=txn), STATES, EDGES, path, txn)
+    return Graph(GRAPH(name=name, txn=txn), STATES, EDGES, path, txn)
 
 
 def _draw_balances(parties: Parties, world: World) -> Table:
@@ -60,7 +135,11 @@ def _draw_balances(parties: Parties, world: World) -> Table:
     for name in parties.services:
         has = read_balance(world, name)
         rows.append((name, str(has.free), str(has.reserved), str(has.used)))
-    return Table(words.TABLE(), ("", "free", "reserved", "used"), tuple(rows))
+    return Table(
+        Text("What each service has", "每个服务的余量"),
+        ("", "free", "reserved", "used"),
+        tuple(rows),
+    )
 
 
 def _draw_reader(parties: Parties, world: World) -> Reader:
@@ -73,4 +152,4 @@ def _draw_reader(parties: Parties, world: World) -> Reader:
     )
     showing = sorted({one.log for one in got})
     torn = 0 < len(showing) < len(parties.services)
-    return Reader("orders", got, words.HALF(names=", ".join(showing)) if torn else NOTHING)
+    return Reader("orders", got, HALF(names=", ".join(showing)) if torn else NOTHING)

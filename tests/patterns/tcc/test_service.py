@@ -4,9 +4,16 @@ import pytest
 
 from mqlab.kernel import Caller, Config, MemoryDisk, Reply, Request
 from mqlab.patterns.records import read_records
-from mqlab.patterns.tcc.config import SAFEGUARDS
-from mqlab.patterns.tcc.messages import Cancel, Confirm, Try
-from mqlab.patterns.tcc.service import LOG, Balance, Service, add_up
+from mqlab.patterns.tcc.claims import SAFEGUARDS
+from mqlab.patterns.tcc.roles import (
+    LOG,
+    Balance,
+    Cancel,
+    Confirm,
+    Service,
+    Try,
+    add_up,
+)
 
 ON = frozenset(SAFEGUARDS)
 WORDS = {"try": Try("T1"), "confirm": Confirm("T1"), "cancel": Cancel("T1")}

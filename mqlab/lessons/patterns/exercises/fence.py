@@ -7,7 +7,7 @@ from typing import Any
 
 from ....explore import Budget
 from ....kernel import System, Text
-from ....patterns.tcc.system import Tcc
+from ....patterns.tcc import Tcc
 from ....registry import system
 from ....registry.cases.patterns.tcc import BREAK, LACKING, LINE, NAMED
 from ...check import Belief, Exercise, Systems, expect_word

@@ -27,17 +27,18 @@ from ....kernel import (
 from ....kernel.options import Rules
 from ....patterns.claims import reads_running
 from ....patterns.records import force
+from ....patterns.tcc import Tcc
 from ....patterns.tcc.claims import TM
-from ....patterns.tcc.messages import (
+from ....patterns.tcc.roles import (
+    LOG,
     Cancel,
     CancelResponse,
     Confirm,
     ConfirmResponse,
+    Service,
     Try,
     TryResponse,
 )
-from ....patterns.tcc.service import LOG, Service
-from ....patterns.tcc.system import Tcc
 
 Fence = Callable[[str, str], str]
 TRY, CONFIRM, CANCEL = "try", "confirm", "cancel"

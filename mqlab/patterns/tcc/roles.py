@@ -1,13 +1,8 @@
-"""The coordinator of TCC: it tries everywhere, decides, and repeats until everybody has followed.
-
-    begun (written) → all reserved → confirm (written) → all acknowledged → end
-    begun (written) → one did not  → cancel (written)  → all acknowledged → end
-
-After a restart a transaction that has begun and has no decision is cancelled: some of its Tries
-may have reserved something. A decision without an end is told again. Both need only the log.
-"""
+"""What application, coordinator and services of TCC say, and what each of them does."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from ...kernel import (
     FAILED,
@@ -28,22 +23,61 @@ from ...kernel import (
     SetTimer,
     frozen,
     replace,
+    worded,
 )
 from ..client import Answer
-from ..records import force, read_latest, write
-from .messages import (
-    CANCEL,
-    CONFIRM,
-    Cancel,
-    CancelResponse,
-    Confirm,
-    ConfirmResponse,
-    PlaceOrder,
-    Try,
-    TryResponse,
-)
+from ..records import Record, force, read_latest, write
 
-LOG = "decisions"
+# ---- messages -------------------------------------------------------------------------
+
+CONFIRM, CANCEL = "confirm", "cancel"
+
+
+@worded("order {txn}")
+class PlaceOrder:
+    """The application's call."""
+
+    txn: str
+
+
+@worded("Try {txn}")
+class Try:
+    txn: str
+
+
+@worded("{key}")
+class TryResponse:
+    txn: str
+    ok: bool
+
+    @property
+    def key(self) -> str:
+        return "reserved" if self.ok else "not reserved"
+
+
+@worded("Confirm {txn}")
+class Confirm:
+    txn: str
+
+
+@worded("ok")
+class ConfirmResponse:
+    txn: str
+
+
+@worded("Cancel {txn}")
+class Cancel:
+    txn: str
+
+
+@worded("ok")
+class CancelResponse:
+    txn: str
+
+
+# ---- the coordinator ------------------------------------------------------------------
+
+DECISIONS = "decisions"
 BEGUN, END = "begun", "end"
 TRIES, RETRY = "tries", "retry"
 TRIES_MS, RETRY_MS = 10_000, 1_000
@@ -61,7 +95,16 @@ class Txn:
 
 @frozen
 class Coordinator(Quiet):
-    """`txns`: those that are not over."""
+    """The coordinator of TCC: it tries everywhere, decides, and repeats until everybody has followed.
+
+        begun (written) → all reserved → confirm (written) → all acknowledged → end
+        begun (written) → one did not  → cancel (written)  → all acknowledged → end
+
+    After a restart a transaction that has begun and has no decision is cancelled: some of its Tries
+    may have reserved something. A decision without an end is told again. Both need only the log.
+
+    `txns`: those that are not over.
+    """
 
     config: Config
     services: tuple[str, ...]
@@ -73,7 +116,7 @@ class Coordinator(Quiet):
     ) -> tuple[Coordinator, Effects]:
         role = Coordinator(config, services)
         effects: Effects = ()
-        for txn, last in read_latest(disk, LOG).items():
+        for txn, last in read_latest(disk, DECISIONS).items():
             if last.what == BEGUN:
                 role, more = role._decide(disk, txn, Txn(services), CANCEL)
             elif last.what != END:
@@ -106,10 +149,10 @@ class Coordinator(Quiet):
     # -- Try -----------------------------------------------------------------------------
 
     def _begin(self, disk: Disk, caller: Caller, txn: str) -> tuple[Coordinator, Effects]:
-        if txn in self.txns or txn in read_latest(disk, LOG):
+        if txn in self.txns or txn in read_latest(disk, DECISIONS):
             return self, (Reply(caller, Answer(txn, FAILED, "this id is used")),)
         role = replace(self, txns=self.txns.set(txn, Txn(self.services, caller)))
-        begun = force(disk, LOG, BEGUN, txn) if "begun_on_disk" in self.config.on else ()
+        begun = force(disk, DECISIONS, BEGUN, txn) if "begun_on_disk" in self.config.on else ()
         tries = tuple(Send(name, Try(txn)) for name in self.services)
         return role, (*begun, *tries, SetTimer(f"{TRIES} {txn}", TRIES_MS))
 
@@ -136,7 +179,7 @@ class Coordinator(Quiet):
 
     def _decide(self, disk: Disk, txn: str, now: Txn, decision: str) -> tuple[Coordinator, Effects]:
         """Written, then told. To all: who did not reserve anything must remember the Cancel."""
-        written = force(disk, LOG, decision, txn)
+        written = force(disk, DECISIONS, decision, txn)
         answered: Effects = (CancelTimer(f"{TRIES} {txn}"),)
         if now.caller is not None:
             confirmed = Answer(txn) if decision == CONFIRM else Answer(txn, FAILED, "cancelled")
@@ -165,7 +208,7 @@ class Coordinator(Quiet):
         missing = tuple(name for name in now.missing if name != peer)
         if missing:
             return replace(self, txns=self.txns.set(txn, replace(now, missing=missing))), ()
-        end = (write(disk, LOG, END, txn), CancelTimer(f"{RETRY} {txn}"))
+        end = (write(disk, DECISIONS, END, txn), CancelTimer(f"{RETRY} {txn}"))
         return replace(self, txns=self.txns.remove(txn)), end
 
     def _lost(self, disk: Disk, peer: str) -> tuple[Coordinator, Effects]:
@@ -180,3 +223,90 @@ class Coordinator(Quiet):
                 more = (SetTimer(f"{RETRY} {txn}", RETRY_MS),)
             effects = (*effects, *more)
         return role, effects
+
+
+# ---- a service ------------------------------------------------------------------------
+
+LOG = "ledger"
+TRIED, CONFIRMED, CANCELLED, EMPTY = "tried", "confirmed", "cancelled", "empty"
+
+
+@frozen
+class Service(Quiet):
+    """A service of TCC: Try, Confirm and Cancel as local transactions over one ledger.
+
+    An entry of the ledger is a local transaction, so what it moves and that it has been done are
+    written together:
+
+        tried       one piece moves from free to reserved
+        confirmed   one piece moves from reserved to used
+        cancelled   one piece moves from reserved back to free
+        empty       nothing moves: remembered, so that a Try that comes later is refused
+
+    The last entry of a transaction says what may still be done. A table row under the transaction's
+    id with a unique key does the same in a database (Seata: `tcc_fence_log`).
+
+    `lacks`: it has nothing to reserve, so every Try fails.
+    """
+
+    config: Config
+    lacks: bool = False
+
+    @staticmethod
+    def recover(config: Config, lacks: bool, disk: Disk, at_ms: int) -> tuple[Service, Effects]:
+        """The ledger is all there is."""
+        return Service(config, lacks), ()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Service, Effects]:
+        match event:
+            case Request(caller=caller, body=Try(txn)):
+                return self, self._try(disk, caller, txn)
+            case Request(caller=caller, body=Confirm(txn)):
+                return self, (*self._confirm(disk, txn), Reply(caller, ConfirmResponse(txn)))
+            case Request(caller=caller, body=Cancel(txn)):
+                return self, (*self._cancel(disk, txn), Reply(caller, CancelResponse(txn)))
+        return self, ()
+
+    def _last(self, disk: Disk, txn: str) -> str:
+        """What was done last for a transaction; "" for nothing."""
+        record = read_latest(disk, LOG).get(txn)
+        return "" if record is None else record.what
+
+    def _try(self, disk: Disk, caller: Caller, txn: str) -> Effects:
+        over = bool(self._last(disk, txn)) and "suspended_try" in self.config.on
+        if self.lacks or over:
+            return (Reply(caller, TryResponse(txn, False)),)
+        return (*force(disk, LOG, TRIED, txn), Reply(caller, TryResponse(txn, True)))
+
+    def _confirm(self, disk: Disk, txn: str) -> Effects:
+        if self._last(disk, txn) != TRIED and "idempotent_confirm" in self.config.on:
+            return ()
+        return force(disk, LOG, CONFIRMED, txn)
+
+    def _cancel(self, disk: Disk, txn: str) -> Effects:
+        match self._last(disk, txn):
+            case "":
+                empty = EMPTY if "empty_cancel" in self.config.on else CANCELLED
+                return force(disk, LOG, empty, txn)
+            case "cancelled" if "idempotent_cancel" not in self.config.on:
+                return force(disk, LOG, CANCELLED, txn)
+            case "tried":
+                return force(disk, LOG, CANCELLED, txn)
+        return ()
+
+
+@frozen
+class Balance:
+    """What a ledger adds up to. Reserved below zero: something was ended twice, or was never
+    reserved."""
+
+    free: int
+    reserved: int = 0
+    used: int = 0
+
+
+def add_up(ledger: Iterable[Record], start: int) -> Balance:
+    """The balance of a service that had so many pieces in the beginning."""
+    moved = [record.what for record in ledger]
+    tried, confirmed, cancelled = (moved.count(w) for w in (TRIED, CONFIRMED, CANCELLED))
+    return Balance(start - tried + cancelled, tried - confirmed - cancelled, confirmed)
