@@ -12,7 +12,7 @@ BROKER = Broker(
         "tcc": "mqlab.patterns.tcc:Tcc",
         "barriers": "mqlab.patterns.barriers.system:Barriers",
         "micro_batches": "mqlab.patterns.micro_batches.system:MicroBatches",
-        "message_transaction": "mqlab.patterns.message_transaction.system:MessageTransaction",
+        "message_transaction": "mqlab.patterns.message_transaction:MessageTransaction",
         "outbox": "mqlab.patterns.outbox.system:Outbox",
         "two_phase_set": "mqlab.patterns.two_phase.oracle:TwoPhaseSet",
     },

@@ -1,22 +1,48 @@
-"""What is true of a message transaction: not at once, but in the end, and not twice."""
+"""The safeguards of a message transaction, and what is true: in the end, and not twice."""
 
 from __future__ import annotations
 
-from ...kernel import OK, World
+from ...kernel import OK, Words, World
 from ...kernel.claims import Claim
 from ..claims import list_outcomes, reads_disks, reads_running, reads_told
+from ..model import name_safeguards
 from ..records import read_latest, read_records
-from . import consumer, shop, words
+from .roles import APPLIED_LOG, ORDERS_LOG
+
+SAFEGUARDS = name_safeguards(
+    {
+        "outbox": (
+            "the order and the message about it are written in one local transaction",
+            "订单和关于它的消息在同一个本地事务里写入",
+        ),
+        "publish_again": (
+            "a message is sent until the queue has acknowledged it",
+            "消息一直发送，直到队列确认",
+        ),
+        "redelivery": (
+            "the queue gives a message again until it is acknowledged",
+            "队列重复投递消息，直到它被确认",
+        ),
+        "acknowledge_last": (
+            "the consumer acknowledges only what it has applied",
+            "消费者只确认已经处理完的消息",
+        ),
+        "applies_once": (
+            "the consumer writes what it has applied, and applies nothing twice",
+            "消费者记录处理过的消息，不处理第二次",
+        ),
+    }
+)
 
 SHOP, QUEUE, WAREHOUSE = "shop", "queue", "warehouse"
 
 
 def list_ordered(world: World) -> set[str]:
-    return {*read_latest(world.disk(SHOP), shop.LOG)}
+    return {*read_latest(world.disk(SHOP), ORDERS_LOG)}
 
 
 def list_applied(world: World) -> list[str]:
-    return [record.txn for record in read_records(world.disk(WAREHOUSE), consumer.LOG)]
+    return [record.txn for record in read_records(world.disk(WAREHOUSE), APPLIED_LOG)]
 
 
 def is_applied_once(system: object, world: World) -> bool:
@@ -46,10 +72,44 @@ def can_apply(system: object, world: World) -> bool:
 
 
 KEPT = (
-    Claim("applied once", words.APPLIED_ONCE, is_applied_once, reads=reads_disks),
-    Claim("ordered first", words.ORDERED_FIRST, is_applied_for_an_order, reads=reads_disks),
-    Claim("as told", words.AS_TOLD, is_as_told, reads=reads_told),
+    Claim(
+        "applied once",
+        Words("no order is applied twice", "没有订单被处理两次"),
+        is_applied_once,
+        reads=reads_disks,
+    ),
+    Claim(
+        "ordered first",
+        Words("nothing is applied that was not ordered", "没有下过单的不会被处理"),
+        is_applied_for_an_order,
+        reads=reads_disks,
+    ),
+    Claim(
+        "as told",
+        Words("an order that was acknowledged is stored", "得到应答的订单都已保存"),
+        is_as_told,
+        reads=reads_told,
+    ),
 )
-ARRIVES = Claim("arrives", words.ARRIVES, has_arrived, "can_always", reads_running)
-APPLIES = Claim("applies", words.APPLIES, can_apply, "sometimes", reads_disks)
-UNKEPT = (Claim("consistent at once", words.AT_ONCE, is_consistent_now, reads=reads_disks),)
+ARRIVES = Claim(
+    "arrives",
+    Words("every order can still be applied", "每个订单最终都能被处理"),
+    has_arrived,
+    "can_always",
+    reads_running,
+)
+APPLIES = Claim(
+    "applies",
+    Words("an order can be applied", "订单可以被处理"),
+    can_apply,
+    "sometimes",
+    reads_disks,
+)
+UNKEPT = (
+    Claim(
+        "consistent at once",
+        Words("an order and its effect are there at the same time", "订单与它的效果同时存在"),
+        is_consistent_now,
+        reads=reads_disks,
+    ),
+)

@@ -1,20 +1,22 @@
 """Shop, queue and consumer of a message transaction, each against its disk."""
 
 from mqlab.kernel import Append, Caller, Config, Fired, MemoryDisk, Reply, Request, Response, Send
-from mqlab.patterns.message_transaction import consumer, shop
-from mqlab.patterns.message_transaction.config import SAFEGUARDS
-from mqlab.patterns.message_transaction.consumer import Consumer
-from mqlab.patterns.message_transaction.messages import (
+from mqlab.patterns.message_transaction.claims import SAFEGUARDS
+from mqlab.patterns.message_transaction.roles import (
+    APPLIED_LOG,
+    ORDERS_LOG,
     Acknowledge,
     AcknowledgeResponse,
+    Consumer,
     PlaceOrder,
     Poll,
     PollResponse,
     Publish,
     PublishResponse,
+    Queue,
+    Shop,
+    find_next,
 )
-from mqlab.patterns.message_transaction.queue import Queue, find_next
-from mqlab.patterns.message_transaction.shop import Shop
 from mqlab.patterns.records import read_records
 
 ON = Config(on=frozenset(SAFEGUARDS))
@@ -43,7 +45,7 @@ def bodies(effects):
 def test_order_and_message_are_one_write():
     _, disk, effects = run(Shop(ON, "queue"), ORDER)
     assert sum(isinstance(effect, Append) for effect in effects) == 1
-    assert [str(record) for record in read_records(disk, shop.LOG)] == ["ordered T1 + message"]
+    assert [str(record) for record in read_records(disk, ORDERS_LOG)] == ["ordered T1 + message"]
     _, effects = Shop.recover(ON, "queue", disk.power_cut(), 0)
     assert effects == (Send("queue", Publish("T1")),)
 
@@ -51,20 +53,20 @@ def test_order_and_message_are_one_write():
 def test_what_the_queue_has_is_not_sent_again():
     stored = Response("queue", 0, PublishResponse("T1"))
     role, disk, _ = run(Shop(ON, "queue"), ORDER, stored, stored)
-    assert words(disk, shop.LOG) == ["ordered", "sent"]
+    assert words(disk, ORDERS_LOG) == ["ordered", "sent"]
     assert not role.outbox
     assert Shop.recover(ON, "queue", disk, 0)[1] == ()
 
 
 def test_without_the_outbox_a_restart_knows_of_no_message():
     _, disk, _ = run(Shop(Config(on=ON.on - {"outbox"}), "queue"), ORDER)
-    assert words(disk, shop.LOG) == ["ordered"]
+    assert words(disk, ORDERS_LOG) == ["ordered"]
     assert Shop.recover(ON, "queue", disk, 0)[1] == ()
 
 
 def test_an_order_is_stored_once():
     _, disk, effects = run(Shop(ON, "queue"), ORDER, ORDER)
-    assert words(disk, shop.LOG) == ["ordered"]
+    assert words(disk, ORDERS_LOG) == ["ordered"]
     assert [str(body) for body in bodies(effects)] == ["failed this order is known"]
 
 
@@ -95,12 +97,12 @@ def test_a_message_is_applied_once_and_acknowledged_each_time():
     assert isinstance(effects[0], Append) and bodies(effects) == [Acknowledge("T1", 0)]
     role, disk, effects = run(role, message, disk=disk)
     assert bodies(effects) == [Acknowledge("T1", 0)]
-    assert words(disk, consumer.LOG) == ["applied"]
+    assert words(disk, APPLIED_LOG) == ["applied"]
 
 
 def test_what_cannot_be_applied_is_not_acknowledged_but_asked_for_again():
     message = Response("queue", 0, PollResponse("T1", 0))
     role, disk, effects = run(Consumer(ON, "queue", refuses=True), message)
-    assert bodies(effects) == [] and words(disk, consumer.LOG) == []
+    assert bodies(effects) == [] and words(disk, APPLIED_LOG) == []
     assert bodies(run(role, Fired("retry"), disk=disk)[2]) == [Poll()]
     assert bodies(run(role, Response("queue", 0, AcknowledgeResponse()))[2]) == [Poll()]
