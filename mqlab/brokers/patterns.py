@@ -13,7 +13,7 @@ BROKER = Broker(
         "barriers": "mqlab.patterns.barriers.system:Barriers",
         "micro_batches": "mqlab.patterns.micro_batches.system:MicroBatches",
         "message_transaction": "mqlab.patterns.message_transaction:MessageTransaction",
-        "outbox": "mqlab.patterns.outbox.system:Outbox",
+        "outbox": "mqlab.patterns.outbox:Outbox",
         "two_phase_set": "mqlab.patterns.two_phase.oracle:TwoPhaseSet",
     },
     searches="mqlab.registry.cases.patterns:SEARCHES",

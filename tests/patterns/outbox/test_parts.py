@@ -16,11 +16,14 @@ from mqlab.kernel import (
     SetTimer,
 )
 from mqlab.patterns.client import Answer
-from mqlab.patterns.outbox.broker import ORDERS, Broker, find_next
-from mqlab.patterns.outbox.config import SAFEGUARDS
-from mqlab.patterns.outbox.consumer import Consumer
-from mqlab.patterns.outbox.messages import (
+from mqlab.patterns.outbox import Outbox
+from mqlab.patterns.outbox.claims import SAFEGUARDS
+from mqlab.patterns.outbox.roles import (
+    DATABASE,
+    ORDERS,
     Acknowledge,
+    Broker,
+    Consumer,
     Marked,
     MarkSent,
     OutboxRow,
@@ -30,11 +33,11 @@ from mqlab.patterns.outbox.messages import (
     Publish,
     PublishResponse,
     ReadOutbox,
+    Relay,
+    Shop,
+    find_next,
+    list_rows,
 )
-from mqlab.patterns.outbox.relay import Relay
-from mqlab.patterns.outbox.shop import Shop
-from mqlab.patterns.outbox.system import Outbox
-from mqlab.patterns.outbox.table import LOG, list_rows
 from mqlab.patterns.records import read_records
 
 ON = Config(on=frozenset(SAFEGUARDS))
@@ -62,7 +65,7 @@ def run(role, *events, disk=MemoryDisk()):
     return role, disk, effects
 
 
-def entries(disk, log=LOG):
+def entries(disk, log=DATABASE):
     return [str(record) for record in read_records(disk, log)]
 
 
