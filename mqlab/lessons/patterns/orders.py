@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from ...patterns.delivery.messages import Order
+from ...patterns.delivery.roles import Order
 from ...spark.orders import parse_price, parse_quantity
 
 TENTHS_PER_PENNY = 10

@@ -8,21 +8,119 @@ How often is it counted? There are three promises, and none of them is about the
 
 The network is the same in all three: a message may be lost with its connection, it may be late, and
 processes may be killed. What differs is what the three participants do about it, and each of them
-has a line that decides (`config.py`, SAFEGUARDS). Exactly once needs all of these lines; it is not
+has a line that decides (`claims.py`, SAFEGUARDS). Exactly once needs all of these lines; it is not
 a property of a network or of a queue alone.
 
     shop         sends again until it hears an acknowledgement   send_again
     queue        writes first; knows what it has already          append_first, recognise
     accounting   writes amount and position in one write         one_write
 
-Read shop.py, queue.py and accounting.py in this order; `claims.py` says what *lost* and *twice*
-mean.
+Read the shop, the queue and accounting in `roles.py` in this order; `claims.py` says what *lost*
+and *twice* mean.
 
 Left out: everything that makes delivery fast (batches, several orders under way, partitions); and
 power cuts: a process that is killed leaves what it has written, and nobody flushes here.
 """
 
-from .config import SAFEGUARDS, DeliveryConfig
-from .system import DeliverySystem
+from __future__ import annotations
 
-__all__ = ["SAFEGUARDS", "DeliveryConfig", "DeliverySystem"]
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+from ...kernel import Effect, Event, NodeSpec, Snapshot, Telling, Text, World
+from ...kernel.claims import Claim
+from ...kernel.options import Order
+from ...kernel.usages import number
+from ..model import Model
+from .claims import CLAIMS, SAFEGUARDS
+from .picture import WHYS, draw_world, explain_repeat
+from .roles import (
+    ACCOUNTING,
+    AFTER,
+    BEFORE,
+    PIECES,
+    QUEUE,
+    RETRY,
+    SHOP,
+    STEP,
+    Accounting,
+    DeliveryConfig,
+    Queue,
+    Seek,
+    SendOrder,
+    Shop,
+)
+from .roles import Order as ShopOrder
+
+
+def _read_order(text: str) -> ShopOrder | None:
+    name, _, pence = text.partition(":")
+    amount = number(pence)
+    return ShopOrder(name, amount) if name and amount is not None else None
+
+
+@dataclass(frozen=True)
+class DeliverySystem(Model):
+    """The delivery system: a shop, a queue and accounting, each on a node of its own.
+
+        system delivery off=recognise 'shop=send 580538:31678; send 580539:31073'
+        run shop: send 580538:31678
+        run accounting: seek 0
+
+    `commit`: whether accounting commits "after" or "before" it counts, where `one_write` is off.
+    `order`: accounting's pieces (`order.consume=count,commit`).
+    """
+
+    patience_ms: int = 100
+    commit: str = AFTER
+    order: Order = ()
+
+    name = "delivery"
+    title = Text("delivery", "投递")
+    retrying = (RETRY,)
+    orderable: ClassVar = {STEP: PIECES}
+    calls: ClassVar = {"send NUMBER:PENCE": SendOrder, "seek OFFSET": Seek}
+    readers: ClassVar = {"NUMBER:PENCE": _read_order, "OFFSET": number}
+    guards: ClassVar = SAFEGUARDS
+    kept: ClassVar = CLAIMS
+    whys: ClassVar = WHYS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.commit not in (AFTER, BEFORE):
+            raise ValueError(f"commit={self.commit}: expected after or before")
+
+    @classmethod
+    def nameable(cls) -> dict[str, Claim[Any]]:
+        """None: every claim has a light, that no order is lost too."""
+        return {}
+
+    @cached_property
+    def config(self) -> DeliveryConfig:
+        return DeliveryConfig(
+            on=super().config.on,
+            order=self.order,
+            patience_ms=self.patience_ms,
+            commit=self.commit,
+        )
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        shop = partial(Shop.recover, self.config)
+        queue = partial(Queue.recover, self.config)
+        accounting = partial(Accounting.recover, self.config)
+        return (
+            NodeSpec(SHOP, ((SHOP, shop),), self.program(SHOP)),
+            NodeSpec(QUEUE, ((QUEUE, queue),)),
+            NodeSpec(ACCOUNTING, ((ACCOUNTING, accounting),), self.program(ACCOUNTING)),
+        )
+
+    def draw(self, world: World) -> Snapshot:
+        return draw_world(self, world)
+
+    def annotate(
+        self, world: World, role: str, event: Event | None, effect: Effect | None
+    ) -> Telling:
+        telling = super().annotate(world, role, event, effect)
+        repeated = explain_repeat(world, effect)
+        return telling if repeated is None else replace(telling, why=repeated)

@@ -14,10 +14,41 @@ from typing import Protocol
 from ...kernel import Words, World
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
-from .accounting import BOOKS, keeps_own_position, own_position
-from .config import DeliveryConfig
-from .messages import ACCOUNTING, QUEUE, SHOP, Order, SendOrder
-from .queue import ORDERS, committed_position
+from ..model import name_safeguards
+from .roles import (
+    ACCOUNTING,
+    BOOKS,
+    ORDERS,
+    QUEUE,
+    SHOP,
+    DeliveryConfig,
+    Order,
+    SendOrder,
+    committed_position,
+    keeps_own_position,
+    own_position,
+)
+
+SAFEGUARDS = name_safeguards(
+    {
+        "send_again": (
+            "the shop sends an order again until it is acknowledged",
+            "商店会重发订单，直到收到确认",
+        ),
+        "append_first": (
+            "the queue acknowledges an order after it has written it",
+            "队列先写入订单，再确认",
+        ),
+        "recognise": (
+            "the queue recognises an order that it has already",
+            "队列能识别已经收到过的订单",
+        ),
+        "one_write": (
+            "accounting writes an amount and how far it has read in one write",
+            "记账方把金额和读到的位置写在同一次写入中",
+        ),
+    }
+)
 
 
 class Path(Protocol):

@@ -15,20 +15,55 @@ from ...kernel import (
     Snapshot,
     Table,
     Text,
+    Words,
     World,
 )
 from ..picture import draw_lanes
-from . import words
-from .accounting import BOOKS
 from .claims import Path, list_booked, list_lost, list_ordered, list_queued, passed_position
-from .messages import ACCOUNTING, QUEUE, SHOP, Booking, FetchResponse, Message
-from .queue import ORDERS
+from .roles import ACCOUNTING, BOOKS, ORDERS, QUEUE, SHOP, Booking, FetchResponse, Message
+
+#: why a step happens, by the class of its message or record, or its timer
+WHYS = {
+    "Publish": Words(
+        "Whether it arrives the shop cannot see: it can only wait for an answer.",
+        "商店看不到它是否到达，只能等待应答。",
+    ),
+    "Message": Words("The order is in the queue.", "订单已进入队列。"),
+    "PublishResponse": Words(
+        "What the queue has acknowledged it must not lose.", "队列确认过的就不能丢。"
+    ),
+    "Write": Words(
+        "Acknowledged, and in memory only: if the queue dies now, the order is gone.",
+        "已确认，但只在内存中：此刻队列崩溃，订单就没了。",
+    ),
+    "FetchResponse": Words(
+        "The queue hands it out and keeps it: its log forgets nothing.",
+        "队列把它发出去，同时保留它：日志什么也不忘。",
+    ),
+    "Commit": Words(
+        "Here accounting would go on after a crash, and the order below is not fetched again.",
+        "崩溃之后记账方将从这里继续，之前的订单不再读取。",
+    ),
+    "Booking": Words("The amount is in the books.", "金额已入账。"),
+    "retry": Words(
+        "The shop's patience is over. Lost, or only slow? It cannot tell, and asks again.",
+        "商店不再等待。是丢了，还是只是慢？它无从分辨，于是重发。",
+    ),
+    "change": Words(
+        "The shop does not send again: whether this arrives is luck now.",
+        "商店不会重发：能否到达只能靠运气。",
+    ),
+}
 
 COLUMNS = ("order", "amount", "queue", "books")
 
 
 def draw_world(path: Path, world: World) -> Snapshot:
-    titles = {SHOP: words.SENDS, QUEUE: words.KEEPS, ACCOUNTING: words.COUNTS}
+    titles = {
+        SHOP: Words("sends orders", "发送订单"),
+        QUEUE: Words("keeps them in a log", "保存在日志中"),
+        ACCOUNTING: Words("counts them in its books", "逐笔记账"),
+    }
     return Snapshot(
         lanes=draw_lanes(world, ((name, Text(name), says()) for name, says in titles.items())),
         logs=_draw_logs(path, world),
@@ -54,8 +89,8 @@ def _sum_up(path: Path, world: World) -> Money:
     return Money(
         sum(order.pence for order in ordered),
         sum(order.pence for order in booked),
-        words.ORDERED(),
-        words.BOOKED(),
+        Text("ordered", "已订购"),
+        Text("in the books", "已入账"),
         missing=sum(order.pence for order in ordered if order.number in lost),
         extra=sum(o.pence for i, o in enumerate(booked) if o in booked[:i]),
     )
@@ -74,18 +109,27 @@ def _draw_orders(world: World) -> Table:
         )
         for order in list_ordered(world)
     )
-    return Table(words.ORDERS_TABLE(), COLUMNS, rows)
+    return Table(Text("How often each order is where", "每个订单在各处出现的次数"), COLUMNS, rows)
 
 
 def explain_repeat(world: World, effect: Effect | None) -> Text | None:
     """The sentence of a step whose meaning depends on what was before it; None for the others."""
     match effect:
         case Append(entry=Message(order=order)) if list_queued(world).count(order) > 1:
-            return words.WHY_SECOND()
+            return Text(
+                "The same order lies at two offsets now: the queue did not look at its number.",
+                "同一订单现在位于两个偏移量：队列没有检查订单号。",
+            )
         case Append(entry=Booking(order=order)) if list_booked(world).count(order) > 1:
-            return words.WHY_TWICE()
+            return Text("This order is in the books a second time.", "这个订单第二次入账。")
         case Append(entry=Booking(position=int())):
-            return words.WHY_BOTH()
+            return Text(
+                "Amount and position are one write: there is no moment between them.",
+                "金额和位置在同一次写入中：两者之间没有空隙。",
+            )
         case Reply(body=FetchResponse(again=True)):
-            return words.WHY_AGAIN()
+            return Text(
+                "Handed out before. What became of it the queue cannot know.",
+                "以前发出过，结果如何，队列无从知道。",
+            )
     return None

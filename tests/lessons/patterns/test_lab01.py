@@ -19,8 +19,14 @@ from mqlab.lessons.patterns.lab01 import (
 )
 from mqlab.lessons.patterns.orders import list_orders
 from mqlab.lessons.patterns.systems.counting import RuledAccounting
-from mqlab.patterns.delivery.config import SAFEGUARDS, DeliveryConfig
-from mqlab.patterns.delivery.messages import Booking, Fetch, FetchResponse, Order
+from mqlab.patterns.delivery.claims import SAFEGUARDS
+from mqlab.patterns.delivery.roles import (
+    Booking,
+    DeliveryConfig,
+    Fetch,
+    FetchResponse,
+    Order,
+)
 from mqlab.spark.files import DAY, read_lines
 from mqlab.spark.orders import parse_price, parse_quantity
 

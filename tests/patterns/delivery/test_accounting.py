@@ -3,12 +3,13 @@
 import pytest
 
 from mqlab.kernel import Append, Call, ConnectionLost, MemoryDisk, Put, Response, Return, Send
-from mqlab.patterns.delivery.accounting import Accounting
-from mqlab.patterns.delivery.config import SAFEGUARDS, DeliveryConfig
-from mqlab.patterns.delivery.messages import (
+from mqlab.patterns.delivery.claims import SAFEGUARDS
+from mqlab.patterns.delivery.roles import (
+    Accounting,
     Booking,
     Commit,
     CommitResponse,
+    DeliveryConfig,
     Fetch,
     FetchResponse,
     Order,

@@ -1,19 +1,21 @@
 """The queue's decisions: when it acknowledges, what it recognises, what it hands out."""
 
 from mqlab.kernel import Append, Appended, Caller, MemoryDisk, Put, Reply, Request, Send
-from mqlab.patterns.delivery.config import SAFEGUARDS, DeliveryConfig
-from mqlab.patterns.delivery.messages import (
+from mqlab.patterns.delivery.claims import SAFEGUARDS
+from mqlab.patterns.delivery.roles import (
+    ORDERS,
     Commit,
     CommitResponse,
+    DeliveryConfig,
     Fetch,
     FetchResponse,
     Message,
     Order,
     Publish,
     PublishResponse,
+    Queue,
     Write,
 )
-from mqlab.patterns.delivery.queue import ORDERS, Queue
 
 ORDER, OTHER = Order("580538", 31678), Order("580539", 31073)
 SHOP, BOOKS = Caller("shop"), Caller("accounting")

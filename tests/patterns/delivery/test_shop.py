@@ -14,9 +14,15 @@ from mqlab.kernel import (
     Send,
     SetTimer,
 )
-from mqlab.patterns.delivery.config import SAFEGUARDS, DeliveryConfig
-from mqlab.patterns.delivery.messages import Order, Publish, PublishResponse, SendOrder
-from mqlab.patterns.delivery.shop import Shop
+from mqlab.patterns.delivery.claims import SAFEGUARDS
+from mqlab.patterns.delivery.roles import (
+    DeliveryConfig,
+    Order,
+    Publish,
+    PublishResponse,
+    SendOrder,
+    Shop,
+)
 
 ORDER, OTHER = Order("580538", 31678), Order("580539", 31073)
 CALL, ACK = Call(SendOrder(ORDER)), Response("queue", 0, PublishResponse("580538"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....explore import Budget
 from ....kernel import System, Text
-from ....patterns.delivery.accounting import COUNT, SKIP
+from ....patterns.delivery.roles import COUNT, SKIP
 from ....registry import system
 from ...check import Belief, Exercise, Systems, expect_word
 from ...parsons import Parsons, Piece

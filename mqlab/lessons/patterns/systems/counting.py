@@ -14,8 +14,7 @@ from functools import partial
 from ....kernel import Disk, NodeSpec
 from ....kernel.options import Rules
 from ....patterns.delivery import DeliverySystem
-from ....patterns.delivery.accounting import BOOKS, Accounting
-from ....patterns.delivery.messages import ACCOUNTING, FetchResponse
+from ....patterns.delivery.roles import ACCOUNTING, BOOKS, Accounting, FetchResponse
 from ...roles import put_roles, recover_as
 
 Rule = Callable[[int, tuple[str, ...], int, str, bool], str]
