@@ -10,7 +10,7 @@ BROKER = Broker(
         "three_phase": "mqlab.patterns.three_phase:ThreePhase",
         "saga": "mqlab.patterns.saga:SagaSystem",
         "tcc": "mqlab.patterns.tcc:Tcc",
-        "barriers": "mqlab.patterns.barriers.system:Barriers",
+        "barriers": "mqlab.patterns.barriers:Barriers",
         "micro_batches": "mqlab.patterns.micro_batches.system:MicroBatches",
         "message_transaction": "mqlab.patterns.message_transaction:MessageTransaction",
         "outbox": "mqlab.patterns.outbox:Outbox",

@@ -1,18 +1,55 @@
-"""What is true of barrier snapshots: a picture that could have been, and output by it alone."""
+"""The safeguards of barrier snapshots, and what is true: a picture that could have been."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Protocol
 
-from ...kernel import World
+from ...kernel import Words, World
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import reads_disks
-from . import words
-from .config import JM, SINK, SUM
-from .manager import Completed, find_latest, list_completed
-from .sink import COMMITTED, list_committed, list_outputs
+from ..model import name_safeguards
+from .roles import (
+    COMMITTED,
+    JM,
+    SINK,
+    SUM,
+    Completed,
+    find_latest,
+    list_committed,
+    list_completed,
+    list_outputs,
+)
+
+SAFEGUARDS = name_safeguards(
+    {
+        "alignment": (
+            "an input whose barrier has come waits until all inputs have theirs",
+            "屏障已到的输入要等到所有输入的屏障都到",
+        ),
+        "pre_commit": (
+            "the sink writes its output, hidden, before it acknowledges the barrier",
+            "sink 在确认屏障之前先写入输出，但不可见",
+        ),
+        "commit_after_checkpoint": (
+            "the sink commits only what belongs to a complete checkpoint",
+            "sink 只提交属于已完成检查点的输出",
+        ),
+        "complete_on_disk": (
+            "a checkpoint is complete on disk before the sink hears of it",
+            "检查点先在磁盘上完成，sink 才得知",
+        ),
+        "recover_and_commit": (
+            "after a restart the sink commits what is pending for the restored checkpoint",
+            "重启后 sink 提交所恢复检查点的待提交输出",
+        ),
+        "attempt_fencing": (
+            "a task refuses what an earlier attempt has sent",
+            "任务拒绝更早尝试发来的内容",
+        ),
+    }
+)
 
 
 class Job(Protocol):
@@ -72,10 +109,55 @@ def reads_logs(job: Job, name: str, node: NodeState) -> Hashable:
 
 
 KEPT = (
-    Claim("consistent cut", words.CONSISTENT_CUT, is_consistent_cut, reads=reads_logs),
-    Claim("written once", words.WRITTEN_ONCE, is_written_once, reads=reads_logs),
-    Claim("completed first", words.COMPLETED_FIRST, is_completed_first, reads=reads_logs),
+    Claim(
+        "consistent cut",
+        Words(
+            "a complete checkpoint has counted exactly what is before its barriers",
+            "完成的检查点恰好计入屏障之前的记录",
+        ),
+        is_consistent_cut,
+        reads=reads_logs,
+    ),
+    Claim(
+        "written once",
+        Words("no record is in the output twice", "没有记录在输出中出现两次"),
+        is_written_once,
+        reads=reads_logs,
+    ),
+    Claim(
+        "completed first",
+        Words(
+            "only output of a complete checkpoint is committed", "只有完成的检查点的输出才被提交"
+        ),
+        is_completed_first,
+        reads=reads_logs,
+    ),
 )
-ARRIVES = Claim("complete is written", words.ARRIVES, arrives, "can_always", reads_running)
-COMMITS = Claim("commits", words.COMMITS, can_commit, "sometimes", reads_logs)
-UNKEPT = (Claim("written at once", words.AT_ONCE, is_written, reads=reads_logs),)
+ARRIVES = Claim(
+    "complete is written",
+    Words(
+        "what is before a complete checkpoint can still be in the output",
+        "完成的检查点之前的记录最终都在输出中",
+    ),
+    arrives,
+    "can_always",
+    reads_running,
+)
+COMMITS = Claim(
+    "commits",
+    Words("output can be committed", "输出可以被提交"),
+    can_commit,
+    "sometimes",
+    reads_logs,
+)
+UNKEPT = (
+    Claim(
+        "written at once",
+        Words(
+            "what is before a complete checkpoint is in the output at once",
+            "完成的检查点之前的记录立刻出现在输出中",
+        ),
+        is_written,
+        reads=reads_logs,
+    ),
+)

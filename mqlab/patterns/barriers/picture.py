@@ -1,4 +1,4 @@
-"""What barrier snapshots look like: what is read, noted, written and seen."""
+"""What barrier snapshots look like, and why: what is read, noted, written and seen."""
 
 from __future__ import annotations
 
@@ -14,17 +14,93 @@ from ...kernel import (
     Snapshot,
     Table,
     Text,
+    Words,
     World,
 )
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_records
-from . import words
 from .claims import Job
-from .config import JM, SINK, SUM
-from .manager import LOG as CHECKPOINTS
-from .manager import find_latest, list_completed
-from .sink import ABORTED, COMMITTED, EXPIRED, LOG, PENDING, list_outputs
-from .source import Source
+from .roles import (
+    ABORTED,
+    CHECKPOINTS,
+    COMMITTED,
+    EXPIRED,
+    JM,
+    OUTPUT,
+    PENDING,
+    SINK,
+    SUM,
+    Source,
+    find_latest,
+    list_completed,
+    list_outputs,
+)
+
+GRAPH = Words("Where {txn} is", "{txn} 进行到哪里")
+HIDDEN = Words("{txn} is pending: written, hidden", "{txn} 待提交：已写入，不可见")
+LOST = Words("{txn} was given up by the store", "{txn} 被存储放弃")
+
+WHYS = {
+    "Register": Words(
+        "Running, and doing nothing until it is deployed.", "已运行，但部署之前什么也不做。"
+    ),
+    "Reconnect": Words(
+        "Whether it has stopped cannot be told: if it lives it is to register.",
+        "无法判断它是否停止：如果还活着就重新注册。",
+    ),
+    "Fail": Words(
+        "A channel broke: what was in it may be lost. The whole attempt begins again.",
+        "一个通道断开：其中的内容可能丢失。整个尝试重新开始。",
+    ),
+    "Deploy": Words(
+        "Everybody begins again from the same picture: {txn}.",
+        "所有任务从同一张快照重新开始：{txn}。",
+    ),
+    "DeployResponse": Words(
+        "Ready; whatever an earlier attempt sends is refused now.",
+        "就绪；更早的尝试发来的一律拒绝。",
+    ),
+    "checkpoint": Words("Time for another picture.", "该拍下一张快照了。"),
+    "Trigger": Words(
+        "Only the sources are told; the barrier does the rest.", "只通知数据源；其余由屏障完成。"
+    ),
+    "Row": Words("A record goes down its channel.", "一条记录沿通道发送。"),
+    "Barrier": Words(
+        "Between two records: what is before it belongs to {txn}, what is behind it does not.",
+        "位于两条记录之间：之前的属于 {txn}，之后的不属于。",
+    ),
+    "change Barrier": Words(
+        "Its records wait, or the picture would hold some that are behind the barrier.",
+        "它的记录要等待，否则快照会包含屏障之后的记录。",
+    ),
+    "Acknowledge": Words("This task's part of the picture.", "这个任务的那部分快照。"),
+    "pending": Words(
+        "Pre-commit: the output is on disk, and no reader sees it. This is the vote.",
+        "预提交：输出已在磁盘上，没有读者能看到。这相当于投票。",
+    ),
+    "completed": Words(
+        "The decision: from now on this is where a restart begins, and its output counts.",
+        "决定：从此重启从这里开始，它的输出有效。",
+    ),
+    "Complete": Words("The sink may commit now.", "sink 现在可以提交。"),
+    "committed": Words("Readers see it now.", "读者现在能看到它。"),
+    "aborted": Words(
+        "Newer than the restored checkpoint: it will be computed and written again.",
+        "比所恢复的检查点更新：会重新计算并写入。",
+    ),
+    "expired": Words(
+        "The store has waited long enough. It cannot know that the checkpoint is complete.",
+        "存储等得够久了。它无从知道检查点已经完成。",
+    ),
+    "expire": Words("A transaction of the store has its own timeout.", "存储的事务有自己的超时。"),
+    "late Row": Words(
+        "From a channel that is gone. It will be read again, so it must not count now.",
+        "来自已不存在的通道。它会被重新读取，所以现在不能计入。",
+    ),
+    "late Barrier": Words(
+        "From a channel that is gone: it says nothing now.", "来自已不存在的通道：已经没有意义。"
+    ),
+}
 
 PLACES = {"triggered": (0, 0), "completed": (1, 0), "output seen": (2, 0), "void": (1, 1)}
 STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())
@@ -33,11 +109,11 @@ SHORT = {COMMITTED: "C", ABORTED: "A", EXPIRED: "X"}
 
 
 def draw(job: Job, world: World) -> Snapshot:
-    titles = [(JM, Text(JM), words.MANAGER())]
-    titles += [(name, Text(name), words.SOURCE()) for name in job.sources]
-    titles += [(SUM, Text(SUM), words.OPERATOR()), (SINK, Text(SINK), words.SINK())]
+    titles = [(JM, Text(JM), Text("job manager", "作业管理器"))]
+    titles += [(name, Text(name), Text("source", "数据源")) for name in job.sources]
+    titles += [(SUM, Text(SUM), Text("counts", "计数")), (SINK, Text(SINK), Text("output", "输出"))]
     done = read_records(world.disk(JM), CHECKPOINTS)
-    output = read_records(world.disk(SINK), LOG)
+    output = read_records(world.disk(SINK), OUTPUT)
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=(
@@ -75,9 +151,9 @@ def _draw_reader(world: World) -> Reader:
     note = NOTHING
     for output in outputs:
         if output.what == PENDING:
-            note = words.HIDDEN(txn=output.txn)
+            note = HIDDEN(txn=output.txn)
         elif output.what == EXPIRED:
-            note = words.LOST(txn=output.txn)
+            note = LOST(txn=output.txn)
     return Reader("output", got, note)
 
 
@@ -87,7 +163,7 @@ def _draw_checkpoint(world: World) -> Graph:
     under_way = manager is not None and manager.noted is not None
     number = manager.number if manager is not None else (latest.number if latest else 0)
     if not number:
-        return Graph(words.GRAPH_IDLE(), STATES, EDGES)
+        return Graph(Text("No checkpoint yet", "还没有检查点"), STATES, EDGES)
     complete = number in {done.number for done in list_completed(world.disk(JM))}
     seen = any(o.number == number and o.what == COMMITTED for o in list_outputs(world.disk(SINK)))
     path = ["triggered"]
@@ -96,7 +172,7 @@ def _draw_checkpoint(world: World) -> Graph:
     elif not under_way:
         path.append("void")
     txn = f"cp{number}"
-    return Graph(words.GRAPH(txn=txn), STATES, EDGES, tuple(path), txn)
+    return Graph(GRAPH(txn=txn), STATES, EDGES, tuple(path), txn)
 
 
 def _draw_memory(job: Job, world: World) -> Table:
@@ -110,4 +186,8 @@ def _draw_memory(job: Job, world: World) -> Table:
         value = getattr(role, holds)
         held = f"{holds} {len(value) if isinstance(value, tuple) else value}"
         rows.append((name, str(role.attempt), held))
-    return Table(words.TABLE(), ("task", "attempt", "holds"), tuple(rows))
+    return Table(
+        Text("What each task holds in memory", "各任务内存中的状态"),
+        ("task", "attempt", "holds"),
+        tuple(rows),
+    )

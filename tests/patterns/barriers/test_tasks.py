@@ -3,21 +3,24 @@
 import pytest
 
 from mqlab.kernel import Caller, ConnectionLost, MemoryDisk, Reply, Request, Send
-from mqlab.patterns.barriers.config import SAFEGUARDS, JobConfig
-from mqlab.patterns.barriers.messages import (
+from mqlab.patterns.barriers.claims import SAFEGUARDS
+from mqlab.patterns.barriers.roles import (
+    OUTPUT,
     Acknowledge,
     Barrier,
     Complete,
     Deploy,
     Fail,
+    JobConfig,
     Next,
+    Operator,
     Register,
     Row,
+    Sink,
+    Source,
     Trigger,
+    list_committed,
 )
-from mqlab.patterns.barriers.operator import Operator
-from mqlab.patterns.barriers.sink import LOG, Sink, list_committed
-from mqlab.patterns.barriers.source import Source
 from mqlab.patterns.records import read_records
 
 ON = frozenset(SAFEGUARDS)
@@ -104,7 +107,7 @@ PENDING = [("jm", Deploy(1, 0, 0)), ("sum", Row(1, "a1")), ("sum", Barrier(1, 1)
 
 def write(*asked, on=ON):
     _, disk, sent = run(Sink(JobConfig(on=on, sources=("s1",))), *asked)
-    return [str(record) for record in read_records(disk, LOG)], list(list_committed(disk)), sent
+    return [str(record) for record in read_records(disk, OUTPUT)], list(list_committed(disk)), sent
 
 
 def test_output_is_written_at_the_barrier_and_seen_after_the_checkpoint():
@@ -128,7 +131,7 @@ def test_an_older_attempt_ends_nothing_even_after_a_restart_of_the_sink():
     again, _ = Sink.recover(CONFIG, disk, 0)
     _, disk, sent = run(again, ("jm", Deploy(1, 0, 0)), disk=disk)
     assert not sent
-    assert [r.what for r in read_records(disk, LOG)] == ["pending", "committed", "pending"]
+    assert [r.what for r in read_records(disk, OUTPUT)] == ["pending", "committed", "pending"]
 
 
 @pytest.mark.parametrize(
