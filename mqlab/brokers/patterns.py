@@ -11,7 +11,7 @@ BROKER = Broker(
         "saga": "mqlab.patterns.saga:SagaSystem",
         "tcc": "mqlab.patterns.tcc:Tcc",
         "barriers": "mqlab.patterns.barriers:Barriers",
-        "micro_batches": "mqlab.patterns.micro_batches.system:MicroBatches",
+        "micro_batches": "mqlab.patterns.micro_batches:MicroBatches",
         "message_transaction": "mqlab.patterns.message_transaction:MessageTransaction",
         "outbox": "mqlab.patterns.outbox:Outbox",
         "two_phase_set": "mqlab.patterns.two_phase.oracle:TwoPhaseSet",

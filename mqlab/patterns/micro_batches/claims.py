@@ -1,19 +1,51 @@
-"""What is true of micro-batches: a batch that is done is in the output, and nothing is in twice."""
+"""The safeguards of micro-batches, and what is true: what is done is in the output, nothing twice."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Protocol
 
-from ...kernel import World
+from ...kernel import Words, World
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import reads_disks, reads_running
-from . import words
-from .config import DRIVER, SINK
-from .driver import Planned, count_done, find_planned, list_planned
-from .partition import list_orders
-from .store import find_progress, list_seen
+from ..model import name_safeguards
+from .roles import (
+    DRIVER,
+    SINK,
+    Planned,
+    count_done,
+    find_planned,
+    find_progress,
+    list_orders,
+    list_planned,
+    list_seen,
+)
+
+SAFEGUARDS = name_safeguards(
+    {
+        "offsets_first": (
+            "what a batch consists of is on disk before the batch runs",
+            "批次由什么组成，在运行之前先写入磁盘",
+        ),
+        "one_transaction": (
+            "rows and progress record are written in one transaction",
+            "各行与进度记录在同一个事务里写入",
+        ),
+        "reads_progress": (
+            "the sink looks at the progress record before it writes",
+            "sink 写入之前先看进度记录",
+        ),
+        "producer_fencing": (
+            "the store refuses what a process sends that has been replaced",
+            "存储拒绝已被取代的进程发来的内容",
+        ),
+        "commits_last": (
+            "a batch is noted as done only after the sink has committed it",
+            "sink 提交之后，批次才记为完成",
+        ),
+    }
+)
 
 
 class Query(Protocol):
@@ -63,9 +95,41 @@ def reads_output(query: Query, name: str, node: NodeState) -> Hashable:
 
 
 KEPT = (
-    Claim("written once", words.WRITTEN_ONCE, is_written_once, reads=reads_output),
-    Claim("done is written", words.DONE_WRITTEN, is_done_written, reads=reads_disks),
-    Claim("arrives", words.ARRIVES, arrives, "can_always", reads_running),
-    Claim("commits", words.COMMITS, can_commit, "sometimes", reads_output),
+    Claim(
+        "written once",
+        Words("no order is in the output twice", "没有订单在输出中出现两次"),
+        is_written_once,
+        reads=reads_output,
+    ),
+    Claim(
+        "done is written",
+        Words("a batch that is done is in the output", "已完成的批次都在输出中"),
+        is_done_written,
+        reads=reads_disks,
+    ),
+    Claim(
+        "arrives",
+        Words("a batch that is planned can still be in the output", "已划分的批次最终都能在输出中"),
+        arrives,
+        "can_always",
+        reads_running,
+    ),
+    Claim(
+        "commits",
+        Words("a batch can be committed", "批次可以被提交"),
+        can_commit,
+        "sometimes",
+        reads_output,
+    ),
 )
-UNKEPT = (Claim("known at once", words.KNOWN, is_known, reads=reads_disks),)
+UNKEPT = (
+    Claim(
+        "known at once",
+        Words(
+            "the checkpoint knows every batch that is in the output",
+            "输出中的每个批次，检查点都知道",
+        ),
+        is_known,
+        reads=reads_disks,
+    ),
+)

@@ -13,12 +13,16 @@ from mqlab.kernel import (
     Send,
     SetTimer,
 )
-from mqlab.patterns.micro_batches.config import SAFEGUARDS, QueryConfig
-from mqlab.patterns.micro_batches.driver import COMMITS, IDLE, OFFSETS, Driver
-from mqlab.patterns.micro_batches.messages import (
+from mqlab.patterns.micro_batches.claims import SAFEGUARDS
+from mqlab.patterns.micro_batches.roles import (
+    COMMITS,
+    IDLE,
+    OFFSETS,
+    OUTPUT,
     Arrive,
     Commit,
     CommitResponse,
+    Driver,
     Fenced,
     Fetch,
     FetchResponse,
@@ -26,11 +30,14 @@ from mqlab.patterns.micro_batches.messages import (
     InitProducerResponse,
     LatestOffset,
     LatestOffsetResponse,
+    Partition,
+    QueryConfig,
+    Store,
     Write,
     WriteResponse,
+    find_progress,
+    list_seen,
 )
-from mqlab.patterns.micro_batches.partition import Partition
-from mqlab.patterns.micro_batches.store import LOG, Store, find_progress, list_seen
 from mqlab.patterns.records import read_records
 
 ON = frozenset(SAFEGUARDS)
@@ -112,7 +119,7 @@ def test_without_its_safeguards_the_driver_writes_too_early_or_too_often():
 def store(*asked, on=ON):
     role = Store(QueryConfig(on=on, sources=("s1",)))
     _, disk, sent = run(role, *(Request(Caller("driver"), body) for body in asked))
-    ledger = [str(record) for record in read_records(disk, LOG)]
+    ledger = [str(record) for record in read_records(disk, OUTPUT)]
     return ledger, [row for row, _ in list_seen(disk)], find_progress(disk), sent
 
 
