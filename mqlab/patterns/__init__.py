@@ -13,6 +13,10 @@ brokers with. Each is a room, and the rooms do not know each other:
     barriers/      snapshots of a running computation, and a sink that commits by them
     micro_batches/ the same computation in batches, and a sink that knows which it has
 
+Each opens with its lecture and its system line (`__init__.py`). `roles.py` has the messages and
+what each party does with them, `claims.py` the safeguards and what they guarantee, `picture.py`
+what a reader sees and the sentence why.
+
 At this top lies what all rooms use: `model.py` (what is common to their systems), `client.py`
 (an application's calls), `records.py` (what stands in a log), `claims.py` (what disks say and
 applications were told), `picture.py` (lanes, strips, one sentence why). README.md says where each
