@@ -18,18 +18,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ..kernel.choice import Choice
+from ..kernel.moves import node_event, specs
 from ..kernel.role import Caller, CancelTimer, Event, Reply, Request, Response, Send, SetTimer
 from ..kernel.system import System
-from ..kernel.world import (
-    NodeState,
-    Stage,
-    hear_break,
-    node_event,
-    run,
-    specs,
-    start_node,
-    stop_node,
-)
+from ..kernel.world import NodeState, Stage, hear_break, run, start_node, stop_node
 from .budget import Budget
 from .change import Arriving, Change, Hearers, Message
 from .links import Link, Pair, Queue

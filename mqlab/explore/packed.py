@@ -24,8 +24,9 @@ from functools import partial
 from typing import Any
 
 from ..kernel.maps import Map
+from ..kernel.moves import homes
 from ..kernel.system import System
-from ..kernel.world import NodeState, Note, Wire, World, homes
+from ..kernel.world import NodeState, Note, Wire, World
 from .links import Link, Pair
 
 WIDE = 24  # bits: sixteen million values of one part are more than fit into memory

@@ -11,8 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.choice import parse
+from ..kernel.moves import apply, initial
 from ..kernel.system import Property, System
-from ..kernel.world import World, apply, initial
+from ..kernel.world import World
 from .budget import Budget, Full
 from .judge import Judge
 from .memory import resident

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from random import Random
 
 from ..kernel.choice import parse
+from ..kernel.moves import apply, initial
 from ..kernel.system import Property, System
-from ..kernel.world import apply, initial
 from .budget import Budget
 from .moves import Heard
 from .search import Search

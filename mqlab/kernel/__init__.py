@@ -6,13 +6,13 @@ is replayed from a list, played by a learner, searched exhaustively and put behi
 socket, and no role can tell which.
 
 Read on in this order: `role.py` (events and effects), `disk.py`, `world.py` (one step of
-one node, the network), `run.py` (facts), `play.py`; `system.py` and `options.py` say what a
-broker brings along, `outcome.py` what an application is told.
+one node, the network), `moves.py` (one choice), `run.py` (facts), `play.py`; `system.py` and
+`options.py` say what a broker brings along, `outcome.py` what an application is told.
 """
 
 from .application import AppState, Asking, Program
 from .choice import Choice, parse
-from .disk import Disk, MemoryDisk, Single
+from .disk import MemoryDisk, Single
 from .maps import Map
 from .offers import Gap, Option
 from .outcome import FAILED, OK, UNKNOWN, Outcome, build_failure, build_success
@@ -26,6 +26,7 @@ from .role import (
     CancelTimer,
     Config,
     ConnectionLost,
+    Disk,
     Effect,
     Effects,
     Event,
@@ -60,7 +61,7 @@ from .snapshot import (
     Table,
 )
 from .stops import Named, name_plainly
-from .system import NodeSpec, Property, System, Telling
+from .system import Property, System, Telling
 from .text import (
     LANGUAGES,
     NOTHING,
@@ -79,7 +80,7 @@ from .text import (
 from .trace import Fact, FactKind, Trace
 from .values import frozen, replace
 from .worded import worded
-from .world import World
+from .world import NodeSpec, World
 
 __all__ = [
     "FAILED", "NOTHING", "OK", "UNKNOWN", "AppState", "Append", "AppendFailed", "Appended",

@@ -36,24 +36,6 @@ class Single:
         return self.base
 
 
-class LogView(Protocol):
-    """A log as a role reads it, no matter who keeps it (memory here, a file in the server)."""
-
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    def read(self, start: int, end: int | None = None) -> Iterator[Any]: ...
-
-
-class Disk(Protocol):
-    """A disk as a role reads it."""
-
-    def log(self, name: str) -> LogView: ...
-    def logs(self, prefix: str = "") -> tuple[str, ...]: ...
-    def table(self, name: str) -> Map[Any, Any]: ...
-
-
 @frozen
 class MemoryLog:
     """Entries in the order of their offsets; `flushed` of them survive a power cut."""

@@ -33,18 +33,14 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_origin, get_type_hints
 
 from .application import Program
-from .text import say_unknown, shorten
+from .text import Text, say_unknown, shorten
 from .usages import number
 from .values import frozen
-
-if TYPE_CHECKING:
-    from .system import NodeSpec, System
-
-S = TypeVar("S", bound="System")
+from .world import NodeSpec
 
 Pairs = tuple[tuple[str, str], ...]
 Programs = tuple[tuple[str, Program], ...]
@@ -61,6 +57,53 @@ BARE = str.maketrans("", "", "{},")
 NAME = re.compile(r"[\w.-]+")
 MOST_NAMES = 100  # a picture has room for so many
 MOST_CALLS = 2_000  # of one application: a run tells no more facts than these (`Run`)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a system line can say of a system: its name, and its fields.
+
+    `orderable`: the pieces of each step that `order.STEP=` puts in order.
+    """
+
+    name = ""
+    orderable: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a number out of bounds, and for a name or a safeguard that cannot
+        be; subclasses add what else they refuse."""
+        check_bounds(self)
+        check_names(self)
+        check_off(self)
+        check_order(self)
+
+    def line(self) -> str:
+        """The system line: name and the options that differ from the defaults."""
+        return write_line(self)
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, str]) -> Self:
+        """The system of a `system NAME key=value …` line; raises ValueError with advice."""
+        return read_line(cls, given)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The nodes without which it cannot be drawn."""
+        return ()
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        raise NotImplementedError
+
+    def call(self, words: tuple[str, ...]) -> Any:
+        """A verb of a `run app: …` line as a call; raises ValueError with advice."""
+        raise NotImplementedError
+
+    def safeguards(self) -> Mapping[str, Text]:
+        """Every safeguard with its sentence."""
+        return {}
+
+
+S = TypeVar("S", bound=Written)
 
 
 @frozen
@@ -128,7 +171,7 @@ class Field:
 _fields: dict[type, tuple[Field, ...]] = {}
 
 
-def written_fields(system: type[System]) -> tuple[Field, ...]:
+def written_fields(system: type[Written]) -> tuple[Field, ...]:
     """The fields of a system that its line may hold; TypeError for an annotation that has no
     spelling."""
     if system not in _fields:
@@ -136,7 +179,7 @@ def written_fields(system: type[System]) -> tuple[Field, ...]:
     return _fields[system]
 
 
-def _fields_of(system: type[System]) -> Iterator[Field]:
+def _fields_of(system: type[Written]) -> Iterator[Field]:
     hints = get_type_hints(system, include_extras=True)
     for field in (_field(f.name, hints[f.name]) for f in fields(system)):
         if UNWRITTEN in field.more:
@@ -155,16 +198,16 @@ def _field(name: str, hint: Any) -> Field:
     return Field(name, hint)
 
 
-def _of_kind(system: type[System], kind: Any) -> list[str]:
+def _of_kind(system: type[Written], kind: Any) -> list[str]:
     return [field.name for field in written_fields(system) if field.kind == kind]
 
 
-def _plain(system: type[System]) -> dict[str, Field]:
+def _plain(system: type[Written]) -> dict[str, Field]:
     """The fields that are written `name=value`."""
     return {field.name: field for field in written_fields(system) if field.kind in SPELLINGS}
 
 
-def check_bounds(system: System) -> None:
+def check_bounds(system: Written) -> None:
     """ValueError for a number that is negative, or larger than its annotation allows."""
     for field in written_fields(type(system)):
         for most in field.more:
@@ -172,7 +215,7 @@ def check_bounds(system: System) -> None:
                 most.check(field.name, getattr(system, field.name))
 
 
-def check_off(system: System) -> None:
+def check_off(system: Written) -> None:
     """ValueError for a word in the field `off`, where there is one, that is no safeguard."""
     known = system.safeguards()
     for name in getattr(system, "off", ()):
@@ -180,7 +223,7 @@ def check_off(system: System) -> None:
             raise ValueError(say_unknown("safeguard", name, known))
 
 
-def check_order(system: System) -> None:
+def check_order(system: Written) -> None:
     """ValueError for a step that is not in pieces, and for a piece that it does not have."""
     for field in _of_kind(type(system), Order):
         for step, chosen in getattr(system, field):
@@ -192,7 +235,7 @@ def check_order(system: System) -> None:
                     raise ValueError(say_unknown("piece", piece, system.orderable[step], where))
 
 
-def check_names(system: System) -> None:
+def check_names(system: Written) -> None:
     """ValueError for what is no name, for a name that a list holds twice, and for a list that is
     too long."""
     for field, names, others in _list_names(system):
@@ -212,7 +255,7 @@ NAMED = (
 )
 
 
-def check_nodes(system: System, specs: Sequence[NodeSpec]) -> None:
+def check_nodes(system: Written, specs: Sequence[NodeSpec]) -> None:
     """ValueError for nodes of one name, for a client that is called like an option, and for a node
     that the system cannot do without."""
     names = [spec.name for spec in specs]
@@ -232,7 +275,7 @@ def check_nodes(system: System, specs: Sequence[NodeSpec]) -> None:
             raise ValueError(f"{system.name} needs a node {name}, and with these options has none")
 
 
-def _list_names(system: System) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+def _list_names(system: Written) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Each option that lists names, these, and what else must be a name."""
     for field in written_fields(type(system)):
         value = getattr(system, field.name)
@@ -247,12 +290,12 @@ def _list_names(system: System) -> Iterator[tuple[str, tuple[str, ...], tuple[st
 # ---- writing ---------------------------------------------------------------------------
 
 
-def write_line(system: System) -> str:
+def write_line(system: Written) -> str:
     """The system's name and its options, as `read_line` reads them."""
     return " ".join((system.name, *map(shlex.quote, _written(system))))
 
 
-def _written(system: System) -> Iterator[str]:
+def _written(system: Written) -> Iterator[str]:
     kind = type(system)
     defaults = {f.name: f.default for f in fields(system)}
     for field in _plain(kind).values():
@@ -316,7 +359,7 @@ def _with_programs(system: S, specs: Sequence[NodeSpec], programs: Mapping[str, 
     return replace(system, **{names[0]: read})
 
 
-def read_calls(system: System, text: str) -> tuple[Any, ...]:
+def read_calls(system: Written, text: str) -> tuple[Any, ...]:
     """The calls of `init; begin; send orders-0 a`; ValueError for what is no call, and for too
     many."""
     parts = [words for part in text.split(";") if (words := tuple(part.split()))]

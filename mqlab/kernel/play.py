@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from .choice import parse
+from .moves import list_choices
 from .offers import (
     Done,
     Gap,
@@ -26,7 +27,7 @@ from .text import Text
 from .token import Token, decode, encode
 from .trace import Trace
 from .values import frozen
-from .world import Wire, list_choices
+from .world import Wire
 
 Choices = tuple[str, ...]
 

@@ -17,14 +17,13 @@ for safety (an answer to a client, a marker) belongs in the step of that event.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from .maps import Map
 from .text import Text
 from .values import frozen
-
-if TYPE_CHECKING:
-    from .disk import Disk
 
 
 @frozen
@@ -181,6 +180,27 @@ class Return:
 
 Effect = Send | Reply | Append | Put | Truncate | Flush | SetTimer | CancelTimer | Return
 Effects = tuple[Effect, ...]
+
+
+# ---- the disk, and the role -----------------------------------------------------------
+
+
+class LogView(Protocol):
+    """A log as a role reads it, no matter who keeps it (memory here, a file in the server)."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    def read(self, start: int, end: int | None = None) -> Iterator[Any]: ...
+
+
+class Disk(Protocol):
+    """A disk as a role reads it."""
+
+    def log(self, name: str) -> LogView: ...
+    def logs(self, prefix: str = "") -> tuple[str, ...]: ...
+    def table(self, name: str) -> Map[Any, Any]: ...
 
 
 class Role(Protocol):

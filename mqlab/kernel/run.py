@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from .choice import Choice, parse
+from .moves import Moved, apply, homes, initial
 from .reasons import say_unguarded
 from .role import (
     Append,
@@ -31,7 +32,7 @@ from .stops import describe_stop
 from .system import Property, System
 from .text import Lang, Text, Words
 from .trace import GLYPHS, Fact, FactKind, Trace
-from .world import Moved, World, apply, homes, initial
+from .world import World
 
 RECOVERED = Words("recovered", "已恢复")
 BROKEN = Words("connection broken", "连接断开")

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from .application import Program
-from .disk import Disk
-from .options import check_bounds, check_names, check_off, check_order, read_line, write_line
+from .options import Written
 from .reasons import Unguarded
-from .role import Effect, Effects, Event
+from .role import Effect, Event
 from .snapshot import Snapshot
 from .stops import Named, name_plainly
 from .text import NOTHING, Text
 from .trace import Fact
 from .values import frozen
-
-if TYPE_CHECKING:
-    from .world import NodeState, World
-
-Recover = Callable[[Disk, int], tuple[Any, Effects]]
-
-
-@frozen
-class NodeSpec:
-    """One process: its roles (name, how to start it from a disk) and, beside the first
-    role, an application. A kill, a power cut and a restart hit the whole node."""
-
-    name: str
-    roles: tuple[tuple[str, Recover], ...]
-    program: Program | None = None
+from .world import NodeState, World
 
 
 @frozen
@@ -69,7 +53,7 @@ class Property:
 
 
 @dataclass(frozen=True)
-class System:
+class System(Written):
     """A broker with its clients, ready to run. Subclasses are frozen dataclasses, whose fields
     are the options of their system line (see `options.py`).
 
@@ -78,28 +62,13 @@ class System:
     each other goes over one connection, so both hear that it broke. `retrying`: the first words
     of the names of timers that only ask again, as "retry" of `retry o-0`. `judged_between_steps`:
     lights are judged when a step is over, as a search does, and not after each of its effects: for
-    a role that knows how far a step will have come before it has done it. `orderable`: the pieces
-    of each step that `order.STEP=` puts in order.
+    a role that knows how far a step will have come before it has done it.
     """
 
-    name = ""
     network = "tcp"
     both_ways: ClassVar[bool] = False
     retrying: ClassVar[tuple[str, ...]] = ()
     judged_between_steps: ClassVar[bool] = False
-    orderable: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-
-    def __post_init__(self) -> None:
-        """Raises ValueError for a number out of bounds, and for a name or a safeguard that cannot
-        be; subclasses add what else they refuse."""
-        check_bounds(self)
-        check_names(self)
-        check_off(self)
-        check_order(self)
-
-    def line(self) -> str:
-        """The system line: name and the options that differ from the defaults."""
-        return write_line(self)
 
     def label(self) -> Text:
         """How a picture names the system; the system line where nothing shorter is said."""
@@ -114,33 +83,16 @@ class System:
         """The broker's own words that a picture of it shows, with one sentence each."""
         return ()
 
-    @classmethod
-    def from_options(cls, given: Mapping[str, str]) -> Self:
-        """The system of a `system NAME key=value …` line; raises ValueError with advice."""
-        return read_line(cls, given)
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The nodes without which it cannot be drawn."""
-        return ()
-
     @property
     def symmetric(self) -> tuple[str, ...]:
         """Nodes that are equal but for their names, so that a search may change them."""
         return ()
-
-    def nodes(self) -> tuple[NodeSpec, ...]:
-        raise NotImplementedError
 
     def functions(self) -> tuple[Callable[..., Any], ...]:
         """Every function somebody wrote into this system: programs, those in the field `rules`
         where there is one, and what subclasses add."""
         programs = tuple(spec.program for spec in self.nodes() if callable(spec.program))
         return (*programs, *(rule for _, rule in getattr(self, "rules", ())))
-
-    def call(self, words: tuple[str, ...]) -> Any:
-        """A verb of a `run app: …` line as a call; raises ValueError with advice."""
-        raise NotImplementedError
 
     def snapshot(self, world: World) -> Snapshot:
         return Snapshot()
@@ -173,7 +125,3 @@ class System:
     def only_repeats(self, timer: str) -> bool:
         """Whether a timer of this name does no more, when it runs out, than ask again."""
         return timer.split(" ")[0] in self.retrying
-
-    def safeguards(self) -> Mapping[str, Text]:
-        """Every safeguard with its sentence."""
-        return {}

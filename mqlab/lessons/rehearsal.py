@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..kernel import Run, System, World
 from ..kernel.choice import Choice, parse
-from ..kernel.world import apply, initial, list_choices
+from ..kernel.moves import apply, initial, list_choices
 
 STEPS = 2_000
 #: how often each timer may ask again: what waits for a transaction's timeout waits for ever here

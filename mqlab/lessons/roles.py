@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar, cast
 
 from ..kernel import Effects, NodeSpec
-from ..kernel.system import Recover
+from ..kernel.world import Recover
 
 T = TypeVar("T")
 

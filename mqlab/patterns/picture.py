@@ -32,7 +32,7 @@ from ..kernel import (
     Words,
     World,
 )
-from ..kernel.world import current
+from ..kernel.moves import current
 from .records import Record
 
 LATE = Words(

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ..kernel import Run, Text, worded
+from ..kernel.moves import Moved
 from ..kernel.stops import describe_stop
-from ..kernel.world import Moved
 from .runner import name_kind, show_kind
 
 

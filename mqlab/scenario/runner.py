@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from ..kernel import NOTHING, Append, Choice, Reply, Run, Send, System, Text, World
 from ..kernel.choice import parse
+from ..kernel.moves import Moved, apply, homes
 from ..kernel.text import say_unknown
-from ..kernel.world import Moved, apply, homes
 from .language import Line, Message, ScenarioError, Script
 from .waiting import CUT, DEAD, HELD, close, list_calls
 

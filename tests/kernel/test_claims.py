@@ -10,7 +10,7 @@ from mqlab.kernel.claims import (
     keep_last_world,
     select_lights,
 )
-from mqlab.kernel.world import initial
+from mqlab.kernel.moves import initial
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from importlib import import_module
 import pytest
 
 from mqlab.explore import Search, explore
-from mqlab.kernel.system import NodeSpec
+from mqlab.kernel.world import NodeSpec
 from mqlab.registry import system
 from mqlab.registry.searches import searches_of
 

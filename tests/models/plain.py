@@ -10,8 +10,8 @@ from itertools import combinations
 from mqlab.explore import Search
 from mqlab.kernel import CancelTimer, Send, SetTimer
 from mqlab.kernel.choice import Choice
+from mqlab.kernel.moves import apply, initial, list_answered, list_choices
 from mqlab.kernel.role import Reply
-from mqlab.kernel.world import apply, initial, list_answered, list_choices
 
 COUNTERS = {"kill": "kills", "power": "power_cuts", "break": "breaks", "fire": "timers"}
 

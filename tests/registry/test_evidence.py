@@ -18,7 +18,7 @@ from mqlab.brokers import list_brokers
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Run, System, World
 from mqlab.kernel.choice import Choice
-from mqlab.kernel.world import apply, list_choices
+from mqlab.kernel.moves import apply, list_choices
 from mqlab.places import ROOT, SCENARIOS
 from mqlab.registry import SYSTEMS, run_scenario, system
 from mqlab.registry.cases.anomalies import MATRIX

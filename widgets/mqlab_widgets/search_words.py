@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from mqlab.explore import Budget
 from mqlab.kernel.choice import Choice
+from mqlab.kernel.moves import initial
 from mqlab.kernel.offers import HEARD
 from mqlab.kernel.stops import join_names
 from mqlab.kernel.system import System
 from mqlab.kernel.text import Lang, Text, Words
-from mqlab.kernel.world import initial
 
 Names = Mapping[str, str]
 

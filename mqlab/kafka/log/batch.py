@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...kernel import frozen
-from ...kernel.disk import LogView
+from ...kernel.role import LogView
 
 MAX_SEQUENCE = 2**31 - 1
 COMMIT = "COMMIT"

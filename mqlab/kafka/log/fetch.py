@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...kernel import Disk
-from ...kernel.disk import LogView
+from ...kernel.role import LogView
 from ..errors import Error
 from ..messages import (
     EARLIEST,

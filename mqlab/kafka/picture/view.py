@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ...kernel import Disk, World, frozen
 from ...kernel.claims import keep_answers, keep_last_world
-from ...kernel.disk import LogView
+from ...kernel.role import LogView
 from ..clients.consumer import filter_readable
 from ..group import GroupCoordinator
 from ..leader import Leader

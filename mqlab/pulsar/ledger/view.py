@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...kernel import Map, frozen
-from ...kernel.disk import LogView
+from ...kernel.role import LogView
 from ..messages import TxnID
 
 

@@ -7,7 +7,7 @@ handleMetadataEntry, PendingAckHandleImpl#internalCommitTxn, #internalAbortTxn (
 from __future__ import annotations
 
 from ...kernel import frozen, replace
-from ...kernel.disk import LogView
+from ...kernel.role import LogView
 from ..config import PulsarConfig
 from ..ledger import Cursor
 from ..messages import PendingAckEntry, TxnID

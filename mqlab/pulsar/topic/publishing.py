@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...kernel import Caller, Disk, Effects, Map, Reply, replace
-from ...kernel.disk import LogView
+from ...kernel.role import LogView
 from ..errors import ServerError
 from ..messages import LedgerEntry, SendMessage, SendReceipt
 from ..states import BufferState

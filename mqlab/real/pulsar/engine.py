@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...kernel import Choice, Outcome, World
+from ...kernel.moves import initial, list_choices
 from ...kernel.simulate import Untold
-from ...kernel.world import initial, list_choices
 from ...pulsar import PulsarSystem
 from ..program import NotOffered, RealBrokerError
 from .driver import Thrown

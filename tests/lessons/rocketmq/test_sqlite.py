@@ -13,7 +13,7 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Run
-from mqlab.kernel.world import list_choices
+from mqlab.kernel.moves import list_choices
 from mqlab.lessons.rocketmq.systems import SERVICES, OrderServiceSystem
 from mqlab.registry import system
 from mqlab.rocketmq.application.database import TABLE

@@ -35,8 +35,7 @@ from ....kernel import (
     Words,
     World,
 )
-from ....kernel.system import Recover
-from ....kernel.world import NodeState
+from ....kernel.world import NodeState, Recover
 from ...roles import put_roles, recover_as
 from .raw_requests import hand, parse_request
 from .ruled import AdmittingCoordinator

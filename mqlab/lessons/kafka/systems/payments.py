@@ -45,8 +45,8 @@ from ....kernel import (
     Words,
     World,
 )
-from ....kernel.disk import Disk
 from ....kernel.options import LISTED, Pairs
+from ....kernel.role import Disk
 from ....kernel.usages import one_of
 from ....kernel.world import NodeState
 from ....registry.tables import columns

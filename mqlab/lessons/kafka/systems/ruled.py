@@ -30,7 +30,7 @@ from ....kafka.log.partition import Partition, ProducerEntry, Written
 from ....kafka.messages import AddPartitionsToTxn, EndTxn
 from ....kafka.picture.view import read_world
 from ....kernel import Disk, Effects, NodeSpec, Property, Words, World
-from ....kernel.system import Recover
+from ....kernel.world import Recover
 from ....registry import system
 from ...roles import become, put_roles, recover_as
 

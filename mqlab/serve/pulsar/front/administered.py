@@ -15,7 +15,7 @@ import re
 from typing import Any
 
 from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace
-from ....kernel.disk import LogView
+from ....kernel.role import LogView
 from ....pulsar.config import CURSORS
 from ....pulsar.config import TOPIC as ROWS
 from ....pulsar.messages import Ack, AckPosition, DeleteTopic, Seek, Unsubscribe

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....kernel import Disk
-from ....kernel.disk import LogView
+from ....kernel.role import LogView
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import OpenProducer
 from ....pulsar.states import MarkerType

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, Disk, Effects, Reply, Send, replace
-from ....kernel.disk import LogView
+from ....kernel.role import LogView
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer, LedgerEntry, Seek
 from ..wire.asks import Ask, Handed

@@ -1,0 +1,369 @@
+"""One choice, done to a whole world: `apply` moves it, `list_choices` says what can come next."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from .application import AppState
+from .choice import Choice
+from .maps import Map
+from .options import check_calls, check_nodes, read_calls
+from .role import (
+    Call,
+    Caller,
+    ConnectionLost,
+    Effect,
+    Event,
+    Fired,
+    Request,
+    Response,
+)
+from .system import System
+from .text import say_unknown
+from .values import replace
+from .world import (
+    NodeSpec,
+    NodeState,
+    Note,
+    Stage,
+    Wire,
+    World,
+    hear_break,
+    run,
+    start_node,
+    stop_node,
+)
+
+
+class Moved(NamedTuple):
+    """One stage of a choice: the world after it, which role of which node, and what."""
+
+    world: World
+    node: str
+    role: str
+    event: Event | None
+    stage: Stage | None
+    what: str = "step"  # step | stop | power | recover | break | heard (by the other end)
+    late: bool = False
+    done: int = 0  # of a stop inside a step: effects done,
+    planned: tuple[Effect, ...] = ()  # and the effects the whole step would have had
+    answers: tuple[str, ...] = ()  # of a stop: the clients whom its answers still reach
+
+
+@cache
+def specs(system: System) -> dict[str, NodeSpec]:
+    """The nodes by name. Asked for once: what a role is configured with may hold functions,
+    and two functions made alike are not equal, nor are worlds that hold them. ValueError where two
+    have one name."""
+    nodes = system.nodes()
+    check_nodes(system, nodes)
+    return {spec.name: spec for spec in nodes}
+
+
+@cache
+def homes(system: System) -> dict[str, tuple[str, int]]:
+    """For every role: its node and its place there."""
+    return {
+        role: (spec.name, i) for spec in system.nodes() for i, (role, _) in enumerate(spec.roles)
+    }
+
+
+def initial(system: System, at_ms: int = 0) -> World:
+    """The world with every node freshly started on an empty disk."""
+    world = World(Map())
+    for spec in specs(system).values():
+        app = AppState(spec.program) if spec.program is not None else None
+        blank = NodeState(up=False, app=app)
+        for _, stage in start_node(spec, blank, at_ms):
+            world = emit_stage(system, world, spec.name, stage)
+    return world
+
+
+def emit_stage(system: System, world: World, node: str, stage: Stage) -> World:
+    """The world with the node as it is after the stage and the stage's message under way.
+
+    An answer on a connection that is no longer the current one is dropped.
+    """
+    world = replace(world, nodes=world.nodes.set(node, stage.node))
+    if stage.wire is None or stage.note is None:
+        return world
+    queue = world.wires.get(stage.wire, ())
+    if system.network == "set":
+        if stage.note in queue:
+            return world
+        queue = tuple(sorted((*queue, stage.note), key=repr))
+        return replace(world, wires=world.wires.set(stage.wire, queue))
+    kind, client, server, conn = stage.wire
+    if kind == "r" and current(system, world, client, server) != conn:
+        return world
+    return replace(world, wires=world.wires.set(stage.wire, (*queue, stage.note)))
+
+
+def current(system: System, world: World, client: str, server: str) -> int:
+    """The number of the connection that `client` has to `server` now."""
+    node, _ = homes(system)[client]
+    number: int = world.nodes[node].conns.get((client, server), 0)
+    return number
+
+
+def list_choices(system: System, world: World) -> list[Choice]:
+    """What can happen next without a fault, in a fixed order."""
+    where = homes(system)
+    out: list[Choice] = []
+    for wire in world.wires:
+        kind, client, server, conn = wire
+        target = server if kind == "q" else client
+        if world.nodes[where[target][0]].up:
+            name = "request" if kind == "q" else "response"
+            many = len(world.wires[wire]) if system.network == "set" else 1
+            out.extend(Choice(name, client, server, conn, i) for i in range(many))
+    for name, node in world.nodes.items():
+        if not node.up:
+            continue
+        if node.inbox:
+            out.append(Choice("local", name))
+        if node.app is not None and node.app.next_call() is not None:
+            out.append(Choice("call", name))
+        if node.timers:
+            out.append(Choice("fire", name))
+    return out
+
+
+def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[Moved]:
+    """Everything one choice does, stage by stage; the last stage holds the new world.
+
+    Raises ValueError when the choice is not possible in this world.
+    """
+    if choice.kind in ("break", "lose"):
+        for name in (choice.a, choice.b):
+            if name not in homes(system):
+                raise ValueError(say_unknown("node", name, homes(system)))
+    match choice.kind:
+        case "kill" | "power":
+            return [_stop(system, world, choice.a, choice.kind == "power", choice.answers)]
+        case "restart":
+            return _restart(system, world, choice, at_ms)
+        case "break":
+            return _break_both(system, world, choice.a, choice.b, at_ms)
+        case "run":
+            return [_given(system, world, choice.a, choice.b)]
+        case "lose":
+            wire = ("q", choice.a, choice.b, current(system, world, choice.a, choice.b))
+            _, world = _take(system, world, wire, 0)
+            return _break_both(system, world, choice.a, choice.b, at_ms)
+    return _step(system, world, choice, at_ms)
+
+
+def _given(system: System, world: World, name: str, text: str) -> Moved:
+    """The application beside a client is given more calls, separated by semicolons."""
+    apps = {
+        at: node.app
+        for at, node in world.nodes.items()
+        if node.app is not None and isinstance(node.app.program, tuple)
+    }
+    if name not in apps:
+        raise ValueError(say_unknown("client", name, apps, " that takes calls"))
+    program = (*apps[name].program, *read_calls(system, text))  # type: ignore[misc]
+    check_calls(len(program))
+    app = replace(apps[name], program=program)
+    node = replace(world.nodes[name], app=app)
+    world = replace(world, nodes=world.nodes.set(name, node))
+    return Moved(world, name, name, None, None, what="given")
+
+
+def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:
+    world, node_name, role, event, late = _event(system, world, choice, at_ms)
+    spec = specs(system)[node_name]
+    me = spec.roles[role][0]
+    stages = run(spec, world.nodes[node_name], role, event)
+    moved = []
+    for stage in stages if choice.stop < 0 else stages[: choice.stop + 1]:
+        world = emit_stage(system, world, node_name, stage)
+        moved.append(Moved(world, node_name, me, event, stage, late=late))
+    if choice.stop >= 0:
+        stop = _stop(system, world, node_name, choice.how == "power", choice.answers)
+        planned = _list_effects(stages)
+        done = len(moved) - 1
+        moved.append(stop._replace(role=me, event=event, done=done, planned=planned))
+    return moved
+
+
+def _list_effects(stages: list[Stage]) -> tuple[Effect, ...]:
+    return tuple(stage.effect for stage in stages if stage.effect is not None)
+
+
+def _event(
+    system: System, world: World, choice: Choice, at_ms: int
+) -> tuple[World, str, int, Event, bool]:
+    """Takes what the choice delivers out of the world: (world, node, role, event, late)."""
+    where = homes(system)
+    if choice.kind in ("request", "response"):
+        kind = "q" if choice.kind == "request" else "r"
+        wire = (kind, choice.a, choice.b, choice.conn)
+        note, world = _take(system, world, wire, choice.index)
+        node, role = where[choice.b if kind == "q" else choice.a]
+        if not world.nodes[node].up:
+            raise ValueError(f"`{choice}` is not possible: {node} is down; restart it first")
+        late = choice.conn != current(system, world, choice.a, choice.b)
+        if kind == "q":
+            caller = Caller(choice.a, choice.conn, note.corr)
+            return world, node, role, Request(caller, note.body, at_ms), late
+        return world, node, role, Response(choice.b, note.corr, note.body, at_ms), late
+    name = choice.a
+    state = _find_node(world, name)
+    if not state.up:
+        raise ValueError(f"`{choice}` is not possible: {name} is down; restart it first")
+    if choice.kind == "fire":
+        _check_timer(world, choice)
+    role, event, state = node_event(state, choice, at_ms)
+    return replace(world, nodes=world.nodes.set(name, state)), name, role, event, False
+
+
+def node_event(state: NodeState, choice: Choice, at_ms: int) -> tuple[int, Event, NodeState]:
+    """A node's own next event (local, call, fire) and the node without it."""
+    if choice.kind == "local" and state.inbox:
+        role, event = state.inbox[0]
+        return role, replace(event, at_ms=at_ms), replace(state, inbox=state.inbox[1:])
+    if choice.kind == "call" and state.app is not None:
+        call = state.app.next_call()
+        if call is not None:
+            app = replace(state.app, waiting=True)
+            return 0, Call(call, at_ms), replace(state, app=app)
+    if choice.kind == "fire":
+        for timer in state.timers:
+            if not choice.b or timer[1] == choice.b:
+                rest = tuple(t for t in state.timers if t is not timer)
+                return timer[0], Fired(timer[1], at_ms), replace(state, timers=rest)
+    raise ValueError(f"`{choice}` is not possible now")
+
+
+def _check_timer(world: World, choice: Choice) -> None:
+    """ValueError where a node has no timer of the name that is wanted; "": where it has none."""
+    timers = {at: [name for _, name, _ in node.timers] for at, node in world.nodes.items()}
+    mine = timers[choice.a]
+    if choice.b in mine or (mine and not choice.b):
+        return
+    if mine:
+        why = say_unknown("timer", choice.b, mine, f" of {choice.a} now")
+    else:
+        others = ", ".join(f"fire {at} {name}" for at, names in timers.items() for name in names)
+        why = f"{choice.a} has no timer now; there are: {others or 'none'}"
+    raise ValueError(f"`{choice}` is not possible: {why}")
+
+
+def _take(system: System, world: World, wire: Wire, index: int) -> tuple[Note, World]:
+    queue = world.wires.get(wire, ())
+    if index >= len(queue):
+        raise ValueError(
+            f"nothing is under way from {wire[1]} to {wire[2]} on connection {wire[3]}"
+        )
+    if system.network == "set":
+        return queue[index], world
+    rest = (*queue[:index], *queue[index + 1 :])
+    wires = world.wires.set(wire, rest) if rest else world.wires.remove(wire)
+    return queue[index], replace(world, wires=wires)
+
+
+def _break(
+    system: System,
+    world: World,
+    client: str,
+    server: str,
+    at_ms: int,
+    gone: bool = False,
+    heard: bool = False,
+) -> Moved:
+    """The connection breaks: answers under way are lost (or arrive first, where they are `heard`),
+    requests become late (or are lost too, where the server is `gone`), and the client hears of
+    it."""
+    name, role = homes(system)[client]
+    conn = current(system, world, client, server)
+    answers = world.wires.get(("r", client, server, conn), ()) if heard else ()
+    wires = world.wires.remove(("r", client, server, conn))
+    if gone:
+        wires = wires.remove(("q", client, server, conn))
+    node = hear_break(world.nodes[name], role, (client, server), at_ms, answers)
+    world = World(world.nodes.set(name, node), wires)
+    return Moved(world, name, client, ConnectionLost(server, at_ms), None, what="break")
+
+
+def _break_both(system: System, world: World, a: str, b: str, at_ms: int) -> list[Moved]:
+    """The connection breaks at the end of `a`, and where it serves both ways at the end of `b`."""
+    moved = _break(system, world, a, b, at_ms)
+    other = world.nodes[homes(system)[b][0]]
+    if not (system.both_ways and other.up and (b, a) in other.conns):
+        return [moved]
+    return [moved, _break(system, moved.world, b, a, at_ms)._replace(what="heard")]
+
+
+def _find_node(world: World, name: str) -> NodeState:
+    if name not in world.nodes:
+        raise ValueError(say_unknown("node", name, list(world.nodes)))
+    return world.nodes[name]
+
+
+def list_answered(system: System, world: World, name: str) -> tuple[str, ...]:
+    """The clients to whom answers of a node's roles are under way, in alphabetical order."""
+    where = homes(system)
+    wires = (wire for wire in world.wires if wire[0] == "r" and where[wire[2]][0] == name)
+    return tuple(sorted({client for _, client, _, _ in wires if world.nodes[where[client][0]].up}))
+
+
+def _stop(
+    system: System, world: World, name: str, power: bool, answers: tuple[str, ...] = ()
+) -> Moved:
+    """A stop: the node's memory is gone, and every connection to and from it breaks. The clients
+    in `answers` still hear what it had answered them."""
+    if not _find_node(world, name).up:
+        raise ValueError(f"{name} cannot be stopped: it is not running")
+    under_way = list_answered(system, world, name)
+    if without := sorted(set(answers) - set(under_way)):
+        raise ValueError(
+            f"no answer of {name} to {' or '.join(without)} is under way; "
+            f"there are answers to: {', '.join(under_way) or 'nobody'}"
+        )
+    mine = {role for role, (node, _) in homes(system).items() if node == name}
+    old = world.nodes[name]
+    wires = world.wires
+    for pair, conn in old.conns.items():
+        wires = wires.remove(("r", *pair, conn))
+    world = World(world.nodes.set(name, stop_node(old, power)), wires)
+    for other, node in world.nodes.items():
+        if other != name and node.up:
+            for client, server in node.conns:
+                if server in mine:
+                    heard = client in answers
+                    world = _break(system, world, client, server, 0, gone=True, heard=heard).world
+    what = "power" if power else "stop"
+    return Moved(world, name, name, None, None, what, answers=answers)
+
+
+def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:
+    """A start from the disk, whole or stopped after some effects. Nobody is connected to a
+    node that is starting, so nobody hears of such a stop; what it asked for is under way."""
+    name = choice.a
+    if _find_node(world, name).up:
+        raise ValueError(f"{name} cannot be restarted: it is running")
+    spec = specs(system)[name]
+    stages = start_node(spec, world.nodes[name], at_ms)
+    planned = _list_effects([stage for _, stage in stages])
+    moved: list[Moved] = []
+    done = 0
+    for role, stage in stages:
+        if stage.effect is not None:
+            if done == choice.stop:
+                break
+            done += 1
+        world = emit_stage(system, world, name, stage)
+        moved.append(Moved(world, name, spec.roles[role][0], None, stage, what="recover"))
+    if choice.stop < 0:
+        return moved
+    node = world.nodes[name]
+    wires = world.wires
+    for pair, conn in node.conns.items():
+        wires = wires.remove(("r", *pair, conn))
+    how = choice.how == "power"
+    world = World(world.nodes.set(name, stop_node(node, how)), wires)
+    what = "power" if how else "stop"
+    return [*moved, Moved(world, name, name, None, None, what, done=done, planned=planned)]
