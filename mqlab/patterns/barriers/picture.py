@@ -17,6 +17,7 @@ from ...kernel import (
     Words,
     World,
 )
+from ...kernel.reasons import build_unguarded
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_records
 from .claims import Job
@@ -53,8 +54,8 @@ WHYS = {
         "一个通道断开：其中的内容可能丢失。整个尝试重新开始。",
     ),
     "Deploy": Words(
-        "Everybody begins again from the same picture: {txn}.",
-        "所有任务从同一张快照重新开始：{txn}。",
+        "Everybody begins again from the same picture.",
+        "所有任务从同一张快照重新开始。",
     ),
     "DeployResponse": Words(
         "Ready; whatever an earlier attempt sends is refused now.",
@@ -101,6 +102,100 @@ WHYS = {
         "From a channel that is gone: it says nothing now.", "来自已不存在的通道：已经没有意义。"
     ),
 }
+
+UNGUARDED = build_unguarded(
+    {
+        "alignment": (
+            (
+                WHYS["Barrier"],
+                "between two records; but some of those after it may be counted before it.",
+                "位于两条记录之间；但它之后的一些记录可能在它之前就计入。",
+            ),
+            (
+                WHYS["change Barrier"],
+                "its records do not wait, so the picture may hold some that come after the "
+                "barrier.",
+                "它的记录不等待，所以快照可能包含屏障之后的记录。",
+            ),
+        ),
+        "pre_commit": (
+            (
+                WHYS["Acknowledge"],
+                "this task's part of the picture; the sink has not written its output.",
+                "这个任务的那部分快照；sink 还没有写入输出。",
+            ),
+            (
+                WHYS["completed"],
+                "from now on this is where a restart begins, but its output is in memory only.",
+                "从此重启从这里开始，但它的输出只在内存里。",
+            ),
+            (
+                WHYS["Complete"],
+                "the sink is to write its output only now.",
+                "现在 sink 才写入输出。",
+            ),
+        ),
+        "commit_after_checkpoint": (
+            (
+                WHYS["pending"],
+                "the output is on disk, and is committed at once.",
+                "输出已在磁盘上，并立刻提交。",
+            ),
+            (
+                WHYS["committed"],
+                "readers see it now, although its checkpoint may never be complete.",
+                "读者现在能看到它，尽管它的检查点可能永远不会完成。",
+            ),
+            (
+                WHYS["Complete"],
+                "the checkpoint is complete; the sink has committed before.",
+                "检查点完成；sink 早已提交。",
+            ),
+        ),
+        "complete_on_disk": (
+            (
+                WHYS["Complete"],
+                "the sink may commit, although the checkpoint is not on disk yet.",
+                "sink 可以提交，尽管检查点还没有写入磁盘。",
+            ),
+            (
+                WHYS["completed"],
+                "this is where a restart begins, but the sink heard of it before it was written.",
+                "重启从这里开始，但写下之前 sink 就已得知。",
+            ),
+        ),
+        "recover_and_commit": (
+            (
+                WHYS["Deploy"],
+                "everybody begins again from the same picture, and pending output of it stays "
+                "pending.",
+                "所有任务从同一张快照重新开始，它的待提交输出仍然待提交。",
+            ),
+            (
+                WHYS["completed"],
+                "this is where a restart begins, but after a restart nobody commits its output.",
+                "重启从这里开始，但重启之后没有人提交它的输出。",
+            ),
+        ),
+        "attempt_fencing": (
+            (
+                WHYS["DeployResponse"],
+                "ready; what an earlier attempt sends is still accepted.",
+                "就绪；更早的尝试发来的仍会被接受。",
+            ),
+            (
+                WHYS["late Row"],
+                "from a channel that is gone; it counts now, and again when it is read again.",
+                "来自已不存在的通道；现在计入，重新读取时再次计入。",
+            ),
+            (
+                WHYS["late Barrier"],
+                "from a channel that is gone; it still counts.",
+                "来自已不存在的通道；仍然有效。",
+            ),
+        ),
+    }
+)
 
 PLACES = {"triggered": (0, 0), "completed": (1, 0), "output seen": (2, 0), "void": (1, 1)}
 STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())

@@ -18,6 +18,7 @@ from ...kernel import (
     Words,
     World,
 )
+from ...kernel.reasons import build_unguarded
 from ..picture import draw_lanes
 from .claims import Path, list_booked, list_lost, list_ordered, list_queued, passed_position
 from .roles import ACCOUNTING, BOOKS, ORDERS, QUEUE, SHOP, Booking, FetchResponse, Message
@@ -54,6 +55,50 @@ WHYS = {
         "商店不会重发：能否到达只能靠运气。",
     ),
 }
+
+UNGUARDED = build_unguarded(
+    {
+        "send_again": (
+            (
+                WHYS["Publish"],
+                "whether it arrives the shop cannot see, and it will not send it again.",
+                "商店看不到它是否到达，也不会重发。",
+            ),
+        ),
+        "append_first": (
+            (
+                WHYS["PublishResponse"],
+                "the order is acknowledged, and may be in memory only.",
+                "订单已确认，但可能只在内存里。",
+            ),
+            (
+                WHYS["Message"],
+                "the order is in the log only now, after it was acknowledged.",
+                "订单现在才写入日志，在确认之后。",
+            ),
+        ),
+        "recognise": (
+            (
+                WHYS["Message"],
+                "the order is in the queue; nothing checks whether it was there before.",
+                "订单已进入队列；没有检查它以前是否来过。",
+            ),
+        ),
+        "one_write": (
+            (
+                WHYS["Booking"],
+                "the amount is in the books; the position is not in the same write.",
+                "金额已入账；位置不在同一次写入中。",
+            ),
+            (
+                WHYS["Commit"],
+                "accounting goes on from here after a crash, whether or not the amount is in "
+                "the books.",
+                "崩溃之后记账方从这里继续，不管金额是否已入账。",
+            ),
+        ),
+    }
+)
 
 COLUMNS = ("order", "amount", "queue", "books")
 

@@ -93,6 +93,13 @@ UNGUARDED = build_unguarded(
                 "订单已写入，它的消息随内存一起没了。",
             ),
         ),
+        "publish_again": (
+            (
+                WHYS["Publish"],
+                "the message is sent once: if the connection breaks, it is not sent again.",
+                "消息只发送一次：连接断开后不会再发。",
+            ),
+        ),
         "redelivery": (
             (
                 WHYS["PollResponse"],

@@ -41,7 +41,7 @@ from ...kernel import NodeSpec, Snapshot, Text, World
 from ...kernel.options import Most
 from ..model import Model
 from .claims import KEPT, SAFEGUARDS, UNKEPT
-from .picture import WHYS, draw
+from .picture import UNGUARDED, WHYS, draw
 from .roles import DRIVER, SINK, Driver, Partition, QueryConfig, Store
 
 
@@ -64,6 +64,7 @@ class MicroBatches(Model):
     kept = KEPT
     unkept = UNKEPT
     whys = WHYS
+    unguards = UNGUARDED
 
     @cached_property
     def config(self) -> QueryConfig:

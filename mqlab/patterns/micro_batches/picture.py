@@ -19,6 +19,7 @@ from ...kernel import (
     Words,
     World,
 )
+from ...kernel.reasons import build_unguarded
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_records
 from .claims import Query
@@ -98,10 +99,108 @@ WHYS = {
         "来自已死的进程：如果算数，这些行可能写入两次。",
     ),
     "late Commit": Words(
-        "From a process that is dead by now: it no longer decides.",
-        "来自已死的进程：它不再有决定权。",
+        "From a process that is dead by now: it counts only if no newer one has fenced it.",
+        "来自已死的进程：只有还没被更新的进程隔离，它才算数。",
     ),
 }
+
+UNGUARDED = build_unguarded(
+    {
+        "offsets_first": (
+            (
+                WHYS["offsets"],
+                "offsets/N is written when the batch is over; an earlier run may have had other "
+                "orders.",
+                "批次结束时才写 offsets/N；先前那次运行的订单可能不同。",
+            ),
+            (
+                WHYS["CommitResponse"],
+                "the checkpoint knows nothing of this batch yet, not even its orders.",
+                "检查点还完全不知道这个批次，连它有哪些订单都不知道。",
+            ),
+            (
+                WHYS["recovery driver"],
+                "a batch that was running may be in neither log; it is planned again, perhaps "
+                "with more orders.",
+                "正在运行的批次可能两个日志里都没有；会重新划分，订单也许更多。",
+            ),
+        ),
+        "one_transaction": (
+            (
+                WHYS["Write"],
+                "the rows are written by themselves, the progress record later.",
+                "各行单独写入，进度记录在后。",
+            ),
+            (
+                WHYS["WriteResponse"],
+                "readers see the rows already; the progress record is missing.",
+                "读者已能看到各行；还缺进度记录。",
+            ),
+            (
+                WHYS["Commit"],
+                "the rows are there: now the progress record.",
+                "各行已在：现在写进度记录。",
+            ),
+            (
+                WHYS["committed"],
+                "the progress record, which comes after the rows.",
+                "进度记录，在各行之后。",
+            ),
+            (
+                WHYS["late Write"],
+                "from a process that is dead by now; unless it is fenced, readers see its rows "
+                "at once.",
+                "来自已死的进程；除非已被隔离，读者立刻能看到它的行。",
+            ),
+        ),
+        "reads_progress": (
+            (
+                WHYS["InitProducerResponse"],
+                "the progress record is in this answer, and the driver does not look at it.",
+                "应答里有进度记录，但驱动进程不看它。",
+            ),
+            (
+                WHYS["Write"],
+                "the rows are written, even if they are in the output already.",
+                "写入各行，即使它们已经在输出中。",
+            ),
+        ),
+        "producer_fencing": (
+            (
+                WHYS["InitProducer"],
+                "this run gets a new epoch, but an earlier process can still change the output.",
+                "这次运行得到新的 epoch，但更早的进程仍能改变输出。",
+            ),
+            (
+                WHYS["late Write"],
+                "from a process that is dead by now, and accepted: its rows can be in twice.",
+                "来自已死的进程，却被接受：它的行可能写入两次。",
+            ),
+            (
+                WHYS["late Commit"],
+                "from a process that is dead by now, and accepted: it still decides.",
+                "来自已死的进程，却被接受：它仍能决定。",
+            ),
+        ),
+        "commits_last": (
+            (
+                WHYS["commits"],
+                "commits/N says that the batch is done, although the sink may not have it.",
+                "commits/N 说批次已完成，尽管 sink 里可能还没有。",
+            ),
+            (
+                WHYS["CommitResponse"],
+                "the checkpoint had this batch as done before the sink did.",
+                "检查点比 sink 更早把这个批次记为完成。",
+            ),
+            (
+                WHYS["recovery driver"],
+                "a batch that commits has is not run again, even if the sink never got it.",
+                "commits 里有的批次不再运行，即使 sink 从未得到它。",
+            ),
+        ),
+    }
+)
 
 WAY = ("planned", "output seen", "done")
 STATES = tuple(GraphState(name, place, 0) for place, name in enumerate(WAY))

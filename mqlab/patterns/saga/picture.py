@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, Words, World
+from ...kernel.reasons import build_unguarded
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_records
 from .claims import ORCHESTRATOR, Parties, count_all
@@ -63,6 +64,105 @@ WHYS = {
         "半个 Saga 就这样留着，人人可见，直到它恢复。",
     ),
 }
+
+UNGUARDED = build_unguarded(
+    {
+        "saga_log": (
+            (
+                WHYS["Do"],
+                "the next step is requested, and nothing is written: a restart forgets the saga.",
+                "请求下一步，但什么也没有写下：一重启就忘了这个 Saga。",
+            ),
+            (
+                WHYS["stop saga"],
+                "a half saga stays as it is for ever: after the restart the orchestrator knows "
+                "nothing of it.",
+                "半个 Saga 永远停在那里：重启之后编排者不知道它的存在。",
+            ),
+        ),
+        "compensation": (
+            (
+                WHYS["step refused"],
+                "it cannot be done, and what was done before stays.",
+                "做不到，而之前做过的保持原样。",
+            ),
+            (
+                WHYS["end"],
+                "the saga is over, even if only a part of it is done.",
+                "Saga 结束了，即使只完成了一部分。",
+            ),
+            (
+                WHYS["answer failed"],
+                "the saga has failed, and the steps that were done stay in effect.",
+                "Saga 失败，而做过的步骤仍然有效。",
+            ),
+        ),
+        "step_again": (
+            (
+                WHYS["Do"],
+                "the next step is requested once, and never again if the connection breaks.",
+                "下一步只请求一次；连接断开后不会再请求。",
+            ),
+            (
+                WHYS["Undo"],
+                "the compensation is requested once, and never again if the connection breaks.",
+                "补偿只请求一次；连接断开后不会再请求。",
+            ),
+            (
+                WHYS["late Do"],
+                "the connection has broken, so the answer to this step will reach nobody.",
+                "连接已断开，所以这一步的应答不会有人收到。",
+            ),
+        ),
+        "idempotent_step": (
+            (
+                WHYS["done"],
+                "the step is carried out, even if it was carried out before.",
+                "执行这一步，即使以前已经执行过。",
+            ),
+            (
+                WHYS["step done"],
+                "the step was carried out for this request, whatever was there before.",
+                "为这次请求执行了这一步，不管以前有没有执行过。",
+            ),
+        ),
+        "idempotent_undo": (
+            (
+                WHYS["undone"],
+                "the compensation is carried out, even if it was carried out before.",
+                "执行补偿，即使以前已经补偿过。",
+            ),
+            (
+                WHYS["UndoResponse"],
+                "the step was undone for this request, whatever was there before.",
+                "为这次请求执行了补偿，不管以前有没有补偿过。",
+            ),
+        ),
+        "undone_stays_undone": (
+            (
+                WHYS["done"],
+                "the step is in effect, even if it was undone before.",
+                "这一步已生效，即使以前补偿过。",
+            ),
+            (
+                WHYS["late Do"],
+                "the step is done even if its compensation has been here before it.",
+                "即使它的补偿已经先到，这一步也会执行。",
+            ),
+            (
+                WHYS["end"],
+                "all of it is done, or all of it is undone; but a late request can still do a "
+                "step again.",
+                "要么全部完成，要么全部补偿；但迟到的请求仍可能再执行某一步。",
+            ),
+            (
+                WHYS["answer failed"],
+                "every step that was done is undone, but a late request can still do one again.",
+                "做过的每一步都已补偿，但迟到的请求仍可能再执行某一步。",
+            ),
+        ),
+    }
+)
 
 STATES = (
     GraphState("forward", 0, 0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, Words, World
+from ...kernel.reasons import build_unguarded
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_records
 from .claims import TM, Parties, read_balance
@@ -81,6 +82,122 @@ WHYS = {
         "已预留的要等它回来；但没有数据库为它持有锁。",
     ),
 }
+
+UNGUARDED = build_unguarded(
+    {
+        "begun_on_disk": (
+            (
+                WHYS["Try"],
+                "check, and set one piece aside; the coordinator's disk does not know of this "
+                "order.",
+                "检查，并预留一份；协调者的磁盘上没有这个订单。",
+            ),
+            (
+                WHYS["late Try"],
+                "a Try that was given up arrives all the same, and perhaps no Cancel will "
+                "follow it.",
+                "一个已被放弃的 Try 仍然到达，它之后也许不会有 Cancel。",
+            ),
+            (
+                WHYS["stop tm"],
+                "what is reserved may stay so for ever: a restart forgets every order that is "
+                "not decided.",
+                "已预留的可能永远如此：一重启就忘了所有尚未决定的订单。",
+            ),
+        ),
+        "decision_on_disk": (
+            (
+                WHYS["confirm"],
+                "the decision is written after Confirm has left.",
+                "Confirm 发出之后，决定才写下。",
+            ),
+            (
+                WHYS["cancel"],
+                "the decision is written after Cancel has left.",
+                "Cancel 发出之后，决定才写下。",
+            ),
+            (
+                WHYS["answer ok"],
+                "the application is told before the decision is written: after a restart it may "
+                "be another.",
+                "决定还没有写下，应用就得到应答：重启之后可能是另一个决定。",
+            ),
+            (
+                WHYS["Confirm"],
+                "use what you have reserved, although the decision may not be on disk yet.",
+                "使用你预留的那一份，尽管决定可能还没有写入磁盘。",
+            ),
+            (
+                WHYS["Cancel"],
+                "give back what you have reserved, although the decision may not be on disk yet.",
+                "退还你预留的，尽管决定可能还没有写入磁盘。",
+            ),
+        ),
+        "until_acknowledged": (
+            (
+                WHYS["Confirm"],
+                "use what you have reserved; if the connection breaks, this is not sent again.",
+                "使用你预留的那一份；连接断开后不会再发。",
+            ),
+            (
+                WHYS["Cancel"],
+                "give back what you have reserved; if the connection breaks, this is not sent "
+                "again.",
+                "退还你预留的；连接断开后不会再发。",
+            ),
+        ),
+        "idempotent_confirm": (
+            (
+                WHYS["confirmed"],
+                "a piece is used, even if this order was confirmed before.",
+                "使用一份，即使这个订单以前已经 Confirm 过。",
+            ),
+        ),
+        "idempotent_cancel": (
+            (
+                WHYS["cancelled"],
+                "a piece is given back, even if this order was cancelled before.",
+                "退还一份，即使这个订单以前已经 Cancel 过。",
+            ),
+        ),
+        "empty_cancel": (
+            (
+                WHYS["Cancel"],
+                "give back a piece, even if you have reserved nothing.",
+                "退还一份，即使没有预留过。",
+            ),
+            (
+                WHYS["cancelled"],
+                "a piece is given back, even if nothing was reserved for this order.",
+                "退还一份，即使没有为这个订单预留过。",
+            ),
+        ),
+        "suspended_try": (
+            (
+                WHYS["tried"],
+                "reserved, even if the Cancel has been here before: then nobody gives it back.",
+                "已预留，即使 Cancel 已经先到：那样就没有人退还它。",
+            ),
+            (
+                WHYS["reserved"],
+                "a piece is reserved, although the order may be over.",
+                "预留了一份，尽管订单可能已经结束。",
+            ),
+            (
+                WHYS["late Try"],
+                "a Try that was given up is carried out, even if its Cancel has been here "
+                "before it.",
+                "一个已被放弃的 Try 仍会执行，即使它的 Cancel 已经先到。",
+            ),
+            (
+                WHYS["empty"],
+                "its Try has not come: nothing goes back, and a Try that comes later will "
+                "reserve a piece.",
+                "它的 Try 还没有到：什么也不退还，而以后到达的 Try 仍会预留一份。",
+            ),
+        ),
+    }
+)
 
 STATES = tuple(
     GraphState(name, *place)

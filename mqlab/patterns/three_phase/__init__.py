@@ -38,7 +38,7 @@ from typing import Any
 from ...kernel import Snapshot, Text, World
 from ..commit import TM, AtomicCommit
 from .claims import COMMITS, KEPT, SAFEGUARDS, UNKEPT
-from .picture import WHYS, draw
+from .picture import UNGUARDED, WHYS, draw
 from .roles import Coordinator, Participant
 
 
@@ -58,6 +58,7 @@ class ThreePhase(AtomicCommit):
     kept = (*KEPT, COMMITS)
     unkept = UNKEPT
     whys = WHYS
+    unguards = UNGUARDED
 
     def recover_coordinator(self) -> Any:
         return partial(Coordinator.recover, self.config, self.participants)

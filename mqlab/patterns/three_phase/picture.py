@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, Words, World
+from ...kernel.reasons import build_unguarded
 from ..commit import TM, Parties
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_latest, read_records
@@ -80,6 +81,104 @@ WHYS = {
         "监视它的各方得知连接断开，并把这当作停止。",
     ),
 }
+
+UNGUARDED = build_unguarded(
+    {
+        "third_phase": (
+            (
+                WHYS["committed"],
+                "here it is committed, while others may still be uncertain.",
+                "在这里已提交，而其他各方可能仍不确定。",
+            ),
+            (
+                WHYS["DoCommit"],
+                "the commit is sent right after the votes, so others may still be uncertain.",
+                "投票之后立刻发出提交，所以其他各方可能仍不确定。",
+            ),
+            (
+                WHYS["Abort"],
+                "nobody has received a PreCommit, but somebody may have committed all the same.",
+                "没有人收到过 PreCommit，但仍可能有人已经提交。",
+            ),
+        ),
+        "acknowledged_precommit": (
+            (
+                WHYS["PreCommit"],
+                "all have voted yes; the coordinator commits without waiting for an "
+                "acknowledgement.",
+                "全体赞成；协调者不等确认就提交。",
+            ),
+            (
+                WHYS["DoCommit"],
+                "the commit is sent although a participant may still be uncertain.",
+                "提交已发出，尽管可能还有参与者不确定。",
+            ),
+            (
+                WHYS["Abort"],
+                "nobody that was asked has received a PreCommit, but the coordinator may have "
+                "committed.",
+                "被询问的各方都没有收到 PreCommit，但协调者可能已经提交。",
+            ),
+        ),
+        "asks_before_deciding": (
+            (
+                WHYS["change"],
+                "the coordinator is gone, and this participant decides without asking the others.",
+                "协调者已停止，这个参与者不询问其他各方就作决定。",
+            ),
+            (
+                WHYS["precommitted"],
+                "all have voted yes, but one that is uncertain may already have aborted by itself.",
+                "全体赞成，但某个不确定的参与者可能已自行中止。",
+            ),
+            (
+                WHYS["DoCommit"],
+                "the new leader decides by its own state alone, so another may have aborted.",
+                "接管者只凭自己的状态决定，所以可能已有另一方中止。",
+            ),
+            (
+                WHYS["Abort"],
+                "the new leader decides by its own state alone, so another may have committed.",
+                "接管者只凭自己的状态决定，所以可能已有另一方提交。",
+            ),
+        ),
+        "levels_before_commit": (
+            (
+                WHYS["committed"],
+                "here it is committed; after a takeover, others may still be uncertain.",
+                "在这里已提交；如果发生过接管，其他各方可能仍不确定。",
+            ),
+            (
+                WHYS["DoCommit"],
+                "a new leader commits even while others are uncertain.",
+                "即使其他各方仍不确定，新的领导者也会提交。",
+            ),
+        ),
+        "obeys_the_latest": (
+            (
+                WHYS["AskStateResponse"],
+                "it says how far it is, and still obeys those that come before the one who asked.",
+                "它说出自己的进度，但仍然听从排在询问者之前的各方。",
+            ),
+            (
+                WHYS["precommitted"],
+                "an old PreCommit is obeyed, although the new leader may already have aborted.",
+                "旧的 PreCommit 仍被接受，尽管接管者可能已经中止。",
+            ),
+            (
+                WHYS["DoCommit"],
+                "all have voted yes, but an earlier leader may have aborted.",
+                "全体赞成，但先前的接管者可能已经中止。",
+            ),
+            (
+                WHYS["Abort"],
+                "nobody that answered has received a PreCommit, but an old one that arrives "
+                "later is obeyed.",
+                "应答过的各方都没有收到 PreCommit，但以后到达的旧 PreCommit 仍会被接受。",
+            ),
+        ),
+    }
+)
 
 PLACES = {
     "working": (0, 0),

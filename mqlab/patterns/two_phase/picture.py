@@ -159,6 +159,26 @@ UNGUARDED = build_unguarded(
                 "仍然存疑，它独自决定。",
             ),
         ),
+        "asks_again": (
+            (
+                WHYS["vote yes"],
+                "it may not decide by itself, and if the answer does not come it asks nobody.",
+                "它不能自行决定；等不到结果也不会询问。",
+            ),
+        ),
+        "presumed_abort": (
+            (
+                WHYS["Rollback"],
+                "one vote is missing or was no. Nothing is written, and no record is no answer.",
+                "有一票缺失或反对。什么都不写，而没有记录就没有应答。",
+            ),
+            (
+                WHYS["stop tm"],
+                "a participant that has voted yes must wait, and where nothing is written it "
+                "waits for ever.",
+                "已投赞成票的参与者只能等待；如果没有写下记录，就永远等待。",
+            ),
+        ),
     }
 )
 
