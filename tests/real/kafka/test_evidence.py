@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.kafka import KafkaSystem
-from mqlab.kernel import Trace
+from mqlab.kernel import FactKind, Trace
 from mqlab.real.evidence import add_evidence
 from mqlab.real.kafka.evidence import CONTRADICTIONS, WITNESS, profile_of
 from mqlab.scenario import load
@@ -33,6 +33,14 @@ def test_of_several_replicas_the_one_that_is_asked_counts() -> None:
     by_line = {fact.line(): fact.evidence.en for fact in judged("min-insync-replicas")}
     refused = "orders-0@1 ⇒ app  NOT_ENOUGH_REPLICAS"
     assert by_line[refused] == "recorded on Kafka 4.3.1"
+
+
+def test_all_that_clients_ask_in_the_torn_read_is_recorded() -> None:
+    """README's picture, in which the coordinator is killed between two markers."""
+    asked = [fact for fact in judged("torn-read") if fact.node in {"app", "billing", "reader"}]
+    messages = [fact for fact in asked if fact.kind is FactKind.SEND]
+    assert len(messages) == 9
+    assert all("recorded on Kafka 4.3.1" in fact.evidence.en for fact in messages)
 
 
 def test_the_recording_of_another_scenario_is_no_evidence() -> None:

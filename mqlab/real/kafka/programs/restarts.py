@@ -8,6 +8,7 @@ coordinator's own, until the restart gives it a higher epoch too.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from ...recording import Observation
@@ -115,6 +116,44 @@ def prepared_sigterm(lab: Lab) -> None:
 )
 def prepared_kill(lab: Lab) -> None:
     _prepared(lab, gently=False)
+
+
+@program(
+    "torn-read",
+    "datasets/scenarios/kafka/torn-read.scn: SIGTERM while one of two markers is refused",
+    profiles=("tv2",),
+    needs=(CONTROL,),
+)
+def torn_read(lab: Lab) -> None:
+    """The questions of the story. The marker that holds orders-1 is the first record there, so
+    that its offsets are noted from the one after it on."""
+    lab.topic("orders", 2)
+    app, billing = Producer(lab, "order-service", "app"), Producer(lab, "billing", "billing")
+    app.init()
+    app.send("orders-0", "a")
+    billing.init()
+    billing.send("orders-0", "x")
+    marker(lab, "orders-1", app.pid, app.epoch, False, coordinator_epoch=HELD)
+    before = len(lab.notes)
+    app.send("orders-1", "b")
+    app.commit()
+    lab.log("orders-0", end=3)
+    describe(lab, "order-service")
+    lab.fetch("orders-0")
+    lab.fetch("orders-1", 1)
+    _restarted(lab, gently=True)
+    lab.log("orders-0", end=4)
+    lab.log("orders-1", end=3)
+    describe(lab, "order-service", "CompleteCommit")
+    lab.fetch("orders-1", 1)
+    lab.notes[before:] = map(_after_the_marker, lab.notes[before:])
+
+
+def _after_the_marker(o: Observation) -> Observation:
+    """The same, its offset in orders-1 being one less."""
+    if o.to != "orders-1" or o.who == "log":
+        return o
+    return replace(o, asked=o.asked.replace("@1", "@0"), answered=o.answered.replace("@1", "@0"))
 
 
 @program(
