@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mqlab import __version__
 from tests.project.sources import ROOT, list_committed, relative, texts
 
 TOP_LEVEL = {
@@ -81,12 +82,14 @@ def test_no_registry_is_named() -> None:
 
 
 def test_change_log_has_its_form() -> None:
+    """Short, and the newest released version is the package's."""
     lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
-    assert lines[0] == "# Changelog"
-    sections = [line for line in lines if line.startswith("## ")]
-    assert sections[0] == "## Unreleased"
-    for section in sections[1:]:
+    assert lines[0] == "# Changelog" and len(lines) <= 80
+    first, *released = [line for line in lines if line.startswith("## ")]
+    assert first == "## Unreleased"
+    for section in released:
         assert re.fullmatch(r"## \d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", section), section
+    assert released[0].split()[1] == __version__
     kinds = {line for line in lines if line.startswith("### ")}
     assert kinds <= {f"### {kind}" for kind in ("Added", "Changed", "Fixed", "Removed")}
 
