@@ -16,7 +16,8 @@ SHIPPED = (
     "labs/coordinator/*.py", "labs/check_round/*.py", "labs/pending_acks/*.py",
     "labs/reports/*/*", "labs/choose/*", "labs/lecture/*", "labs/site/**/*", "datasets/**/*",
     "LICENSE", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "mqlab/check/README.md",
-    "Makefile", "pyproject.toml", "requirements.lock", ".gitignore", ".ci/**/*",
+    "mqlab/explore/README.md", "Makefile", "pyproject.toml", "requirements.lock", ".gitignore",
+    ".ci/**/*",
 )  # fmt: skip
 
 

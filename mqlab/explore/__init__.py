@@ -7,7 +7,8 @@
 
 It moves worlds with the same `run` as every other driver, but a world is one integer and a
 choice adds a number to it (`packed.py`); which numbers may be added is worked out once for
-each neighbourhood of a node (`moves.py`), however many worlds share it.
+each neighbourhood of a node (`moves.py`), however many worlds share it. README.md says what a
+search stores and costs, and how far it was taken.
 """
 
 from .budget import Budget

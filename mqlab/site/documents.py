@@ -21,6 +21,10 @@ DOCUMENTS = {
     "labs/site/commands.md": ("commands", "What each command does"),
     "datasets/scenarios/README.md": ("scenarios", "How to write a scenario of your own"),
     "ARCHITECTURE.md": ("architecture", "What the parts are, and why they are cut this way"),
+    "mqlab/explore/README.md": (
+        "search",
+        "What a search stores and costs, and how far it was taken",
+    ),
     "CONTRIBUTING.md": ("contributing", "How a broker, a lab or a scenario is added"),
     "datasets/recordings/DIFFERENCES.md": ("differences", "Where the engine differs, and why"),
     "datasets/recordings/DIFFERENCES-rocketmq.md": (

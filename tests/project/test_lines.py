@@ -88,7 +88,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 0, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 47_840, "all other tests",
+    Purpose("tests", 47_850, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)

@@ -121,6 +121,18 @@ def test_links_of_the_page_lead_somewhere(page: str) -> None:
     assert [one for one in targets if not ((ROOT / page).parent / one).exists()] == []
 
 
+def test_the_architecture_is_short_and_begins_with_one_request() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    assert len(page.encode()) <= 16_000
+    first = "\n".join(page.splitlines()[:25])
+    assert "EndTxn" in first and "WriteTxnMarkers" in first
+    told = re.findall(r"`((?:serve|kafka|widgets)/[\w/.]+)`", first)
+    assert len(told) > 10
+    assert [
+        one for one in told if not any((ROOT / base / one).exists() for base in ("mqlab", ""))
+    ] == []
+
+
 def test_the_first_page_is_short_and_begins_with_the_picture() -> None:
     lines = (ROOT / "README.md").read_text("utf-8").splitlines()
     assert len(lines) <= 120
