@@ -14,8 +14,8 @@ setup: ## virtual environment .venv, pinned packages; Java, Chromium and fonts w
 lab: setup ## your copies of the labs, in JupyterLab (in my-labs/, never overwritten; LANG=zh 中文)
 	@$(PY) -m mqlab labs open $(if $(filter command line,$(origin LANG)),--lang $(LANG))
 
-test: setup ## all checks, with a table of times and what was skipped
-	@$(PY) tests/run.py $(PARTS)
+test: setup ## all checks, with a table of times and what was skipped (ALL=1: the whole matrix)
+	@$(PY) tests/run.py $(if $(ALL),--all) $(if $(AGAIN),--again) $(PARTS)
 
 quick: setup ## after a change: style, types (what changed), kernel and one broker (BROKER=rocketmq)
 	@$(PY) tests/run.py style types kernel $(or $(BROKER),kafka)

@@ -1,11 +1,15 @@
-"""What every test may use: the marker `needs`, and a browser that cannot leave this machine."""
+"""What every test may use: the markers `needs` and `spread`, and a browser that cannot leave this
+machine."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -32,6 +36,52 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 title, look, todo = PROBES[tool]
                 if not look():
                     pytest.skip(f"{title} is missing: {todo}")
+
+
+SHARES = 4  # as many commits take everything that is spread
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help = "of the tests marked `spread`, only what this commit's number takes and what it touches"
+    parser.addoption("--spread", type=int, metavar="NUMBER", help=help)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """`@pytest.mark.spread("mqlab/serve", by="lab")`: with `--spread`, a quarter of the tests, and
+    all if a file below one of those folders, or the test's own, has changed with this commit or
+    since. `by` is a parameter: its values are dealt, so that what is made for one is made once."""
+    number = config.getoption("--spread")
+    if number is None:
+        return
+    others = {item.nodeid for item in items if not _is_due(item, number)}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in others])
+    items[:] = [item for item in items if item.nodeid not in others]
+
+
+def _is_due(item: pytest.Item, number: int) -> bool:
+    mark = item.get_closest_marker("spread")
+    if mark is None:
+        return True
+    by = mark.kwargs.get("by")
+    dealt = str(item.callspec.params[by]) if by else item.nodeid  # type: ignore[attr-defined]
+    if crc32(dealt.encode()) % SHARES == number % SHARES:
+        return True
+    names = (item.nodeid.partition("::")[0], *mark.args)
+    return any(
+        file.startswith(names) or (by and dealt in file) for file in changed(item.config.rootpath)
+    )
+
+
+@cache
+def changed(root: Path) -> tuple[str, ...]:
+    """The files that differ from the commit before this one, new ones too; none without git."""
+    found = []
+    for words in ("diff --name-only HEAD~1", "ls-files --others --exclude-standard --full-name"):
+        done = subprocess.run(
+            ["git", *words.split()], cwd=root, capture_output=True, text=True, check=False
+        )
+        found += done.stdout.splitlines()
+    return tuple(found)
 
 
 # Chromium calls its maker by itself. No name but the loopback address resolves here, so a test
