@@ -84,6 +84,14 @@ def changed(root: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
+@pytest.fixture(scope="module")
+def asked(request: pytest.FixtureRequest) -> set[str]:
+    """The values of the parameter `name` for which tests of this module run: what is made for all
+    of them at once need not be made for others."""
+    calls = [getattr(i, "callspec", None) for i in request.session.items if i.path == request.path]
+    return {call.params["name"] for call in calls if call and "name" in call.params}
+
+
 # Chromium calls its maker by itself. No name but the loopback address resolves here, so a test
 # which finds no request leaving is honest.
 NO_NETWORK = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]

@@ -1,4 +1,5 @@
-"""The labs as a student meets them: JupyterLab in Chromium, run, light and dark."""
+"""The labs as a student meets them: JupyterLab in Chromium, run, light and dark. Each run opens one
+of them, lab 07 (test_lab07.py) and a quarter of the others."""
 
 from __future__ import annotations
 
@@ -33,6 +34,9 @@ LABS = {
     "14-the-real-thing": 8,
     "15-articles-on-trial": 6,
 }
+EVERY_RUN = "10-acknowledgement"
+spread = pytest.mark.spread("widgets/mqlab_widgets", by="opened")
+CHOSEN = [pytest.param(lab, marks=() if lab == EVERY_RUN else spread) for lab in LABS]
 SHOWN = ".jp-OutputArea-output .mqlab"
 #: runs the code cells that have one of these words in them, after the outputs are cleared
 RUN_SOME = """async (words) => {
@@ -67,7 +71,7 @@ class Opened:
     page: Any
 
 
-@pytest.fixture(scope="module", params=LABS)
+@pytest.fixture(scope="module", params=CHOSEN)
 def opened(request: Any, served: Served, browser: Any) -> Iterator[Opened]:
     """A notebook, run once."""
     with notebook(browser, served.address, f"solutions/{request.param}.ipynb") as page:
@@ -95,6 +99,7 @@ def test_it_runs_without_an_error_and_shows_its_pictures(opened: Opened) -> None
     assert opened.page.locator(SHOWN).count() >= LABS[opened.lab]
 
 
+@spread
 @pytest.mark.parametrize("opened", ["06-coordinator", "12-which-one"], indirect=True)
 def test_no_table_is_wrapped_in_a_common_window(opened: Opened) -> None:
     """The labs with the widest tables."""
@@ -104,6 +109,7 @@ def test_no_table_is_wrapped_in_a_common_window(opened: Opened) -> None:
     opened.page.set_viewport_size({"width": 1280, "height": 800})
 
 
+@spread
 @pytest.mark.parametrize("opened", ["10-acknowledgement", "13-build-a-coordinator"], indirect=True)
 def test_no_tab_and_no_graph_is_cut_in_a_common_window(opened: Opened) -> None:
     """Two runs side by side with six tabs, and a graph below many promises."""

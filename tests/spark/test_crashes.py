@@ -1,10 +1,12 @@
 """Killed anywhere, the job with the progress record is right; the other two sinks are wrong where
-they must be."""
+they must be. Each run has every kill point and every sink, four commits have every pair."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,19 @@ from mqlab.spark.kills import Kill, Killed, Point
 
 pytestmark = pytest.mark.needs("java")
 KILLED = 3  # the batch
+spread = pytest.mark.spread("mqlab/spark")
+
+
+def cells(sinks: Iterable[str], points: Iterable[Point], *every_run: tuple[str, Point]) -> Any:
+    """Each sink with each kill point, as parameters; one that is not of every run is spread."""
+    return pytest.mark.parametrize(
+        ("sink", "point"),
+        [
+            pytest.param(sink, point, id=f"{sink}-{point.name}", marks=marks)
+            for sink, point in product(sinks, points)
+            for marks in [() if (sink, point) in every_run else spread]
+        ],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +41,11 @@ def ground(broker_address: str, spark: Any, tmp_path_factory: pytest.TempPathFac
     return prepare(broker_address, DAY, tmp_path_factory.mktemp("chaos"), KILLED, minutes=110)
 
 
-@pytest.mark.parametrize("point", Point, ids=lambda point: point.name)
-@pytest.mark.parametrize("sink", ["at-least-once", "transactions", "exactly-once"])
+@cells(
+    ["at-least-once", "transactions", "exactly-once"], Point,
+    ("at-least-once", Point.OUT), ("transactions", Point.COMMITTED),
+    *(("exactly-once", point) for point in Point),
+)  # fmt: skip
 def test_soft_kill(ground: Any, sink: str, point: Point) -> None:
     from mqlab.spark.crashes import run_cell
 
@@ -37,20 +55,19 @@ def test_soft_kill(ground: Any, sink: str, point: Point) -> None:
         assert cell.error == ""
 
 
-@pytest.mark.parametrize("point", Point, ids=lambda point: point.name)
+@cells(["two-phase"], Point, ("two-phase", Point.COMMITTED))
 def test_a_two_phase_sink_ends_what_it_finds_open_by_the_checkpoint(
-    ground: Any, point: Point
+    ground: Any, sink: str, point: Point
 ) -> None:
     from mqlab.spark.crashes import run_cell
 
-    cell = run_cell(ground, "two-phase", point, hard=False)
+    cell = run_cell(ground, sink, point, hard=False)
     assert cell.error == "" and cell.as_expected
     after = point in (Point.NEXT, Point.SOURCE)
     assert (KILLED in cell.redone) is not after, "after the checkpoint only the commit is redone"
 
 
-@pytest.mark.parametrize("point", [Point.HALF, Point.COMMITTED], ids=lambda point: point.name)
-@pytest.mark.parametrize("sink", DATABASES)
+@cells(DATABASES, [Point.HALF, Point.COMMITTED], ("a database", Point.COMMITTED))
 def test_a_database_doubles_where_its_transaction_lacks_the_progress(
     ground: Any, sink: str, point: Point
 ) -> None:
@@ -62,7 +79,9 @@ def test_a_database_doubles_where_its_transaction_lacks_the_progress(
 
 #: without batch 5 at SOURCE: no offsets/6 is written, as nothing comes after batch 5
 LAST = [
-    (batch, point) for batch in (4, 5) for point in Point if (batch, point) != (5, Point.SOURCE)
+    pytest.param(batch, point, marks=() if (batch, point) == (4, Point.NEXT) else spread)
+    for batch, point in product((4, 5), Point)
+    if (batch, point) != (5, Point.SOURCE)
 ]
 
 

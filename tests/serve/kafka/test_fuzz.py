@@ -11,10 +11,14 @@ import struct
 import threading
 from types import SimpleNamespace as Part
 
+import pytest
+
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import read
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, build_fetch, write_request
+
+pytestmark = pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/kafka")
 
 FRAMES = 10_000
 TRANSACTIONS = 1_000

@@ -9,6 +9,8 @@ import struct
 import threading
 from typing import Any
 
+import pytest
+
 from mqlab.kernel import Caller, Request
 from mqlab.serve.driver import Driver
 from mqlab.serve.protocol import BadFrame, Hangup, Peer
@@ -17,6 +19,8 @@ from mqlab.serve.pulsar.options import PulsarOptions
 from mqlab.serve.pulsar.wire.answers import write_push
 from mqlab.serve.pulsar.wire.commands import encode_command
 from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, make_message
+
+pytestmark = pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/pulsar")
 
 FRAMES = 10_000
 TRANSACTIONS = 1_000

@@ -35,6 +35,8 @@ from mqlab.serve.rocketmq.frames import push_command
 from mqlab.serve.rocketmq.options import RocketMQOptions
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 
+pytestmark = pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/rocketmq")
+
 FRAMES = 10_000
 TRANSACTIONS = 1_000
 COMMIT, ROLLBACK = 8, 12
