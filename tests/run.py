@@ -62,7 +62,11 @@ class Result:
 
 def parts() -> dict[str, list[str]]:
     """Name → command (without the interpreter) of every part of this checkout."""
-    sources = [path for path in ("mqlab", "widgets/mqlab_widgets") if (ROOT / path).is_dir()]
+    sources = [
+        path
+        for path in ("mqlab", "widgets/mqlab_widgets", "tests/oracle")
+        if (ROOT / path).is_dir()
+    ]
     found = {
         "style": ["-m", "ruff", "check", "--quiet", "--output-format=concise", "."],
         "types": ["-m", "mypy", *sources],

@@ -17,7 +17,7 @@ BROKER = Broker(
         "markers": "mqlab.lessons.kafka.systems.marker_pieces:MarkerSystem",
     },
     searches="mqlab.registry.cases.kafka:SEARCHES",
-    witness="mqlab.real.kafka.evidence:WITNESS",
+    witness="mqlab.kafka.evidence:WITNESS",
     serve="mqlab.serve.kafka.options",
     real="mqlab.cli.real_kafka",
 )

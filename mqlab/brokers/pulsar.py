@@ -12,6 +12,6 @@ BROKER = Broker(
     },
     searches="mqlab.registry.cases.pulsar:SEARCHES",
     serve="mqlab.serve.pulsar.options",
-    witness="mqlab.real.pulsar.evidence:WITNESS",
+    witness="mqlab.pulsar.evidence:WITNESS",
     real="mqlab.cli.real_pulsar",
 )

@@ -12,6 +12,6 @@ BROKER = Broker(
     },
     searches="mqlab.registry.cases.rocketmq:SEARCHES",
     serve="mqlab.serve.rocketmq.options",
-    witness="mqlab.real.rocketmq.evidence:WITNESS",
+    witness="mqlab.rocketmq.evidence:WITNESS",
     real="mqlab.cli.real_rocketmq",
 )

@@ -102,7 +102,7 @@ def _kill(flink: Flink, address: str, record: bool, say: Callable[[str], None]) 
 
     table = kill_both(flink, address, say)
     if record:
-        from mqlab.real.recording import write_checksums
+        from mqlab.recordings.recording import write_checksums
         from mqlab.spark.flink.table import RECORDING
 
         RECORDING.parent.mkdir(parents=True, exist_ok=True)

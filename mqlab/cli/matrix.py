@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..kernel import speaking
-from ..real.costs import load_costs
+from ..recordings.costs import load_costs
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.prices import BULK
 from ..registry.cases.ways import ORDER

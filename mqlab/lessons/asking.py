@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ..kafka.evidence import IDS
 from ..real.kafka.broker import RealKafka
-from ..real.kafka.client import Target
-from ..real.kafka.oracle import KAFKA
-from ..real.normal import normalise
+from ..real.kafka.client import PROFILES, Lab, Target
+from ..real.kafka.programs import PROGRAMS
 from ..real.program import Program
-from ..real.recording import Recording
+from ..recordings.normal import normalise
+from ..recordings.recording import Recording
 from ..serve.kafka import serve
 from ..serve.process import RunningBroker
 
@@ -24,7 +25,8 @@ _RUNS: Counter[str] = Counter()
 
 def find_programs(names: Sequence[str]) -> list[Program]:
     """Raises KeyError for a name that no program has."""
-    return [KAFKA.programs()[name] for name in names]
+    known = {program.name: program for program in PROGRAMS}
+    return [known[name] for name in names]
 
 
 def ask_engine(programs: Sequence[Program], engine: RunningBroker | None) -> list[Recording]:
@@ -50,10 +52,10 @@ def _run(program: Program, profile: str, target: Target) -> Recording:
     at the same broker has a prefix."""
     _RUNS[target.address] += 1
     count = _RUNS[target.address]
-    lab = KAFKA.open_lab(target, profile, f"run{count}." if count > 1 else "")
+    lab = Lab(target, PROFILES[profile], f"run{count}." if count > 1 else "")
     try:
         program.run(lab)
     finally:
         lab.close()
-    seen = normalise(lab.notes, KAFKA.ids)
+    seen = normalise(lab.notes, IDS)
     return Recording(program.name, program.reference, target.broker, profile, {}, seen)

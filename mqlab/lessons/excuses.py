@@ -15,7 +15,7 @@ from ..kernel import Text, Words
 from ..places import RECORDINGS
 from ..real.differences import Listed, find_listed
 from ..real.kafka.differences import TABLE
-from ..real.recording import load
+from ..recordings.recording import load
 from .check import Hinted
 from .verdict import NOT_WRITTEN, Verdict
 

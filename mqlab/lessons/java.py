@@ -1,28 +1,28 @@
 """A released Java client at this project's own server, beside what the same program was told by a
 real broker.
 
-The programs are those that `mqlab.real` has recorded, so the lines can be laid side by side. The
-client needs Java 17 and its jars; where they are not at hand, the recording stands alone, and a
-sentence says why.
+The programs are those that were recorded (`tests/oracle`), so the lines can be laid side by side.
+The client needs a clone, Java 17 and its jars; where they are not at hand, the recording stands
+alone, and a sentence says why.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..kernel import Text, Words
 from ..places import RECORDINGS
 from ..real.program import RealBrokerError
-from ..real.recording import Recording, load
+from ..real.suite import MISSING as NO_CLONE
+from ..real.suite import has_suite, load_suite
+from ..recordings.recording import Recording, load
 from .laid import Laid
 
 if TYPE_CHECKING:  # these lock files, which a browser's Python cannot
     from ..real.jars import Jars
-    from ..real.oracle import Oracle
 
 RAN = Words(
     "The Java client of {product} {version} has just run at this project's own server.",
@@ -42,30 +42,30 @@ MISSING = Words("{what}", "本机缺少所需的软件（{what}）")
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`size`: of its jars, in MB; `open_target`: what its programs ask, made of a server that has
-    been started for it."""
+    """`broker`: whose programs it runs; `size`: of its jars, in MB."""
 
     product: str
+    broker: str
     version: str
     size: int
     jars: Jars
-    oracle: Oracle
-    open_target: Callable[[], AbstractContextManager[Any]]
 
     def find_reason(self, fetch: bool) -> str:
         """Why it cannot run here; nothing if it can."""
         if missing := self.jars.find_missing():
             return str(MISSING(what=missing))
+        if not has_suite():
+            return str(NO_CLONE)
         if fetch or self.jars.is_here(self.version):
             return ""
         return str(NOT_FETCHED(size=self.size))
 
     def run(self, name: str, profile: str) -> Recording:
         """Raises RealBrokerError where the jars cannot be fetched or the client ends early."""
-        from ..real.runner import run
-
-        with self.open_target() as target:
-            return run(self.oracle, self.oracle.programs()[name], profile, target)
+        room, runner = load_suite(f"{self.broker}.room"), load_suite("runner")
+        with room.OurHost().share_broker(profile) as target:
+            ran: Recording = runner.run(room.ORACLE, room.ORACLE.programs()[name], profile, target)
+        return ran
 
 
 def ask_java(open_client: Callable[[], Client], recording: str, fetch: bool = False) -> Laid:
@@ -90,41 +90,13 @@ def ask_java(open_client: Callable[[], Client], recording: str, fetch: bool = Fa
 
 def open_rocketmq() -> Client:
     """The client of `TransactionMQProducer`, 5.5.0."""
-    from ..real.rocketmq.client import Target
     from ..real.rocketmq.jars import JARS
-    from ..real.rocketmq.oracle import ROCKETMQ
-    from ..serve.process import start_broker
-    from ..serve.rocketmq.control import OurClocks
 
-    version, never = "5.5.0", "86400000"  # each round comes when the program says so
-    options = ["--check-interval", never, "--op-batch-interval", never]
-    options += ["--transaction-timeout", "1"]
-
-    @contextmanager
-    def open_target() -> Iterator[Target]:
-        with start_broker("rocketmq", options) as server:
-            yield Target("mqlab", server.address, OurClocks(server), version, server.address)
-
-    return Client("RocketMQ", version, 94, JARS, ROCKETMQ, open_target)
+    return Client("RocketMQ", "rocketmq", "5.5.0", 94, JARS)
 
 
 def open_pulsar() -> Client:
     """The client of `PulsarClient.newTransaction`, 4.2.4."""
-    from ..real.pulsar.driver import JavaDriver
     from ..real.pulsar.jars import JARS
-    from ..real.pulsar.notebook import Target
-    from ..real.pulsar.oracle import PULSAR
-    from ..serve.process import start_broker
-    from ..serve.pulsar.control import OurHands
 
-    version = "4.2.4"
-
-    @contextmanager
-    def open_target() -> Iterator[Target]:
-        with (
-            start_broker("pulsar", ["--snapshot-interval", "2000"]) as server,
-            JavaDriver(server.address, f"http://{server.address}", version) as driver,
-        ):
-            yield Target("mqlab", driver, OurHands(server), version)
-
-    return Client("Pulsar", version, 242, JARS, PULSAR, open_target)
+    return Client("Pulsar", "pulsar", "4.2.4", 242, JARS)

@@ -13,7 +13,7 @@ from html import escape
 
 from ..kernel import Text, Words
 from ..places import RECORDINGS
-from ..real.recording import Observation, Recording, load
+from ..recordings.recording import Observation, Recording, load
 from ..registry.tables import columns
 from ..serve.process import RunningBroker
 

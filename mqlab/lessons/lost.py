@@ -13,7 +13,7 @@ from functools import cache
 
 from ..kernel import Text, Words
 from ..places import RECORDINGS
-from ..real.recording import Observation, Recording, load
+from ..recordings.recording import Observation, Recording, load
 from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule
 from .verdict import NOT_WRITTEN, Verdict
 

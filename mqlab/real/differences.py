@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from .recording import Observation
+from ..recordings.recording import Observation
 
 HEAD = ("scenario", "question", "real", "ours", "reason")
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from .recording import Observation
+from ..recordings.recording import Observation
 
 R = TypeVar("R", bound=Callable[..., None])
 
@@ -58,13 +58,16 @@ class Programs:
         another one has."""
 
         def keep(run: R) -> R:
-            program = make(run)
-            if program.name in self._known:
-                raise ValueError(f"two programs are called {program.name}")
-            self._known[program.name] = program
+            self.add(make(run))
             return run
 
         return keep
+
+    def add(self, program: Program) -> None:
+        """Raises ValueError for a name that another one has."""
+        if program.name in self._known:
+            raise ValueError(f"two programs are called {program.name}")
+        self._known[program.name] = program
 
     def load(self) -> dict[str, Program]:
         """Every program, by name."""

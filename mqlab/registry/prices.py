@@ -15,7 +15,7 @@ from itertools import chain
 
 from ..kernel import Fact, Outcome
 from ..kernel.trace import FactKind
-from ..real.costs import FORGOTTEN, MOMENTS, SEEN, TOLD, Costs, Spent
+from ..recordings.costs import FORGOTTEN, MOMENTS, SEEN, TOLD, Costs, Spent
 from ..scenario import perform_in_blocks
 from . import SYSTEMS
 from .ways import Way, join

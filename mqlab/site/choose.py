@@ -20,7 +20,7 @@ from mqlab_widgets.player import host
 
 from ..kernel import Lang, Run, Text, spoken
 from ..places import LABS, SCENARIOS
-from ..real.costs import load_costs
+from ..recordings.costs import load_costs
 from ..registry import SYSTEMS, with_evidence
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.prices import BULK

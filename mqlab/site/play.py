@@ -33,7 +33,8 @@ CORE = (
 #: of ours, the files that Python in the browser has
 ENGINE = (
     "__init__.py", "places.py", "kernel/**/*", "kafka/**/*", "rocketmq/**/*", "pulsar/**/*",
-    "patterns/**/*", "explore/*.py", "scenario/*.py", "registry/**/*", "brokers/*.py", "real/*.py",
+    "patterns/**/*", "explore/*.py", "scenario/*.py", "registry/**/*", "brokers/*.py",
+    "recordings/*.py",
 )  # fmt: skip
 WIDGETS = {
     "playground.js": ("acts.js", "branches.js", "beside.js", "playground.js"),

@@ -13,9 +13,9 @@ from mqlab.lessons.rocketmq.lab03 import send_from_java
 from mqlab.lessons.rocketmq.lab04 import die_in_java
 from mqlab.places import LABS
 from mqlab.real.kafka.client import Target
-from mqlab.real.kafka.oracle import KAFKA
-from mqlab.real.runner import run
 from mqlab.serve.kafka import serve
+from tests.oracle.kafka.oracle import KAFKA
+from tests.oracle.runner import run
 
 RIGHT = LABS / "coordinator" / "sitting-5.py"
 

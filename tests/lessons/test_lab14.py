@@ -17,7 +17,7 @@ from mqlab.lessons.lost import BELIEFS, LOST, LOST_IN, list_moments, look
 from mqlab.lessons.verdict import find_belief
 from mqlab.places import LABS, RECORDINGS
 from mqlab.real.kafka.differences import IGNORED
-from mqlab.real.recording import Observation, load
+from mqlab.recordings.recording import Observation, load
 from mqlab.scenario import parse_script
 from tests.project.chinese import compare
 

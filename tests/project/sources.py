@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-# Stories that other interpreters run, each with the library it is about.
-STORIES = ROOT / "mqlab" / "real" / "kafka" / "clients"
 CODE = {ROOT / "mqlab": "mqlab", ROOT / "widgets" / "mqlab_widgets": "mqlab_widgets"}
 
 # what a compiler wrote, whose source is the file it was made from
@@ -61,7 +59,7 @@ def modules() -> dict[str, Path]:
     found = {}
     for folder, package in CODE.items():
         for path in sorted(folder.rglob("*.py")):
-            if STORIES in path.parents or path.name.endswith(GENERATED):
+            if path.name.endswith(GENERATED):
                 continue
             parts = (package, *path.relative_to(folder).with_suffix("").parts)
             found[".".join(parts).removesuffix(".__init__")] = path

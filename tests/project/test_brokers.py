@@ -14,18 +14,18 @@ from mqlab import registry
 from mqlab.brokers import find_broker, list_brokers, load
 from mqlab.cli import main
 from mqlab.kernel import System
-from mqlab.real.evidence import Witness
+from mqlab.recordings.evidence import Witness
 from mqlab.registry.searches import Searches, searches_of
 
 SERVE = ("add_arguments", "read_arguments")
-REAL = ("add_arguments", "start_broker", "oracle", "levels", "real_host", "our_host", "write_page")
+REAL = ("add_arguments", "start_broker")
 
 PIGEONS = '''
 """A broker that the test adds: the toy system under another roof."""
 import re
 from mqlab.brokers import Broker
 from mqlab.registry.searches import Searched, Searches
-from mqlab.real.evidence import Contradiction, Witness
+from mqlab.recordings.evidence import Contradiction, Witness
 from mqlab.kernel import FactKind, Text
 
 BROKER = Broker(

@@ -56,7 +56,7 @@ ROOMS = {
         ),
     ),
 }
-BROKER = {"config", "errors", "messages", "states"}
+BROKER = {"config", "errors", "evidence", "messages", "states"}
 TOP = {
     "mqlab.kafka": BROKER,
     "mqlab.rocketmq": BROKER,

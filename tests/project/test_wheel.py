@@ -25,6 +25,11 @@ BROUGHT = (
 )  # fmt: skip
 
 BARE = ("-S", "-m", "mqlab")
+#: Java that commands run: a broker with a hand on its clocks, and clients that write histories
+JAVA = {
+    "mqlab/real/pulsar/History.java", "mqlab/real/rocketmq/History.java",
+    "mqlab/real/rocketmq/RoundHost.java",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +70,30 @@ def test_it_brings_labs_and_data_and_stays_small(wheel: Path) -> None:
     }  # fmt: skip
     assert not any(name.endswith(".pyc") or "/solutions/" in name for name in names)
     assert wheel.stat().st_size < 12_000_000
+
+
+def test_it_brings_neither_tests_nor_other_clients(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as zipped:
+        names = zipped.namelist()
+    assert {name for name in names if name.endswith(".java")} == JAVA
+    assert not [name for name in names if "tests/" in name or "/oracle/" in name]
+    assert not [name for name in names if name.endswith((".go", "go.mod", "package.json"))]
+
+
+@pytest.mark.parametrize("words", ["kafka compare", "pulsar record abort", "rocketmq cost"])
+def test_what_needs_a_clone_says_so(unpacked: Path, tmp_path: Path, words: str) -> None:
+    code = f"from mqlab.cli import main; print(main('real {words}'.split()))"
+    said = run(unpacked, tmp_path, "-c", f"import sys; sys.stderr = sys.stdout; {code}")
+    told, status = said.splitlines()
+    assert "clone the project, run `make setup` there, and ask again" in told and status == "2"
+
+
+def test_lab_14_asks_its_programs_without_a_clone(unpacked: Path, tmp_path: Path) -> None:
+    names = "'segments', 'claimed-in-compressed', 'client-confluent-kafka'"
+    code = f"from mqlab.lessons.laid import ask_both; print(*ask_both({names}), sep='\\n')"
+    said = run(unpacked, tmp_path, "-c", code)
+    assert "segments: 13 lines, 1 of them differ" in said
+    assert "OffsetFetch accounting" in said, "raw requests, after the library's own story"
 
 
 def test_a_story_plays_by_its_name_without_another_package(unpacked: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.places import RECORDINGS
-from mqlab.real.recording import load
+from mqlab.recordings.recording import load
 
 PAGE = Path(__file__).parents[2] / "labs" / "choose" / "choose.md"
 #: the command on the page → recording, what was asked there, what must be in the answer

@@ -199,7 +199,6 @@ def test_there_is_one_parser_and_no_other_door() -> None:
         "mqlab/serve/trace/http.py",  # the live trace
         "mqlab/spark/flink/relay.py",  # no HTTP: bytes between a job and its source
         "mqlab/cli/site.py",  # static pages, which anybody may read
-        "mqlab/real/counting.py",  # no HTTP: bytes between a client and a broker, counted
         "mqlab/real/processes.py",  # finds free ports
         "mqlab/real/rocketmq/broker.py",  # finds free ports
     }

@@ -19,8 +19,8 @@ from kio.schema.errors import ErrorCode
 
 from ...kafka.log import ABORT, Batch
 from ...kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, FetchResponse, braces
+from ...recordings.recording import Observation
 from ..program import NotOffered
-from ..recording import Observation
 from .batches import read_batches
 from .wire import MINUTE, Raw
 

@@ -1,15 +1,17 @@
-"""A history of Pulsar's own Java client, which `mqlab check history` judges (java/History.java)."""
+"""A history of Pulsar's own Java client, which `mqlab check history` judges (History.java)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from ..stories import JAVA_FLAGS
 from ..stories import write_history as run
-from .driver import FLAGS
 from .jars import JARS
 
-SOURCE = Path(__file__).parent / "java" / "History.java"
+SOURCE = Path(__file__).with_name("History.java")
 VERSION = "4.2.4"
+#: what the client itself asks of Java, as its own start script gives it
+FLAGS = (*JAVA_FLAGS, "-Dio.netty.tryReflectionSetAccessible=true", "-Dlog4j2.level=OFF")
 
 
 def write_history(address: str, prefix: str, path: Path, transactions: int) -> None:

@@ -4,7 +4,7 @@
         ... rocketmq.address ...
         rocketmq.round()
 
-The released classes run unmodified in one process (`java/RoundHost.java`), which does on demand
+The released classes run unmodified in one process (`RoundHost.java`), which does on demand
 what their timers would do sooner or later: a check round, a batch of op records, writing
 consumer offsets to the disk. Those timers are therefore set to an hour. All else is RocketMQ's
 default, except what would need more than a small machine; it stands below.
@@ -23,7 +23,7 @@ from ..processes import OneProcessBroker, free_ports
 from ..program import RealBrokerError
 from .jars import JARS
 
-SOURCE = Path(__file__).parent / "java" / "RoundHost.java"
+SOURCE = Path(__file__).with_name("RoundHost.java")
 CHECK_MAX = 3
 NEVER_MS = "3600000"
 FLAGS = (

@@ -1,4 +1,4 @@
-"""A history of RocketMQ's own Java client, for `mqlab check history` (java/History.java)."""
+"""A history of RocketMQ's own Java client, for `mqlab check history` (History.java)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..stories import JAVA_FLAGS
 from ..stories import write_history as run
 from .jars import JARS
 
-SOURCE = Path(__file__).parent / "java" / "History.java"
+SOURCE = Path(__file__).with_name("History.java")
 VERSION = "5.5.0"
 
 

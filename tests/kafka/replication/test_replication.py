@@ -10,9 +10,9 @@ from mqlab.kafka.replication import Fence, Leadership, Replica
 from mqlab.kafka.replication.controller import start_controller
 from mqlab.kafka.replication.messages import AlterPartition, Register
 from mqlab.kernel import Call, Caller, Map, MemoryDisk, Play, Reply, Request
-from mqlab.real.compare import read_recordings
-from mqlab.real.kafka.oracle import KAFKA
 from mqlab.registry import run_scenario, scenario, system
+from tests.oracle.compare import read_recordings
+from tests.oracle.kafka.oracle import KAFKA
 
 APP = "'app=init; begin; send orders-0 a; commit'"
 SCENARIOS = Path(__file__).parents[3] / "datasets" / "scenarios" / "kafka"

@@ -1,7 +1,7 @@
 """Which jars of RocketMQ are pinned."""
 
-from mqlab.real.rocketmq.example import EXAMPLE
 from mqlab.real.rocketmq.jars import JARS
+from tests.oracle.rocketmq.example import EXAMPLE
 
 
 def test_every_version_is_pinned_in_full() -> None:

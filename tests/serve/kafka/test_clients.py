@@ -8,7 +8,7 @@ import time
 import pytest
 
 from mqlab.places import RECORDINGS
-from mqlab.real.recording import load
+from mqlab.recordings.recording import load
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import options, serve
 from mqlab.spark.levels import read_first

@@ -18,9 +18,9 @@ import pytest
 
 from mqlab.places import CACHE
 from mqlab.real import jars
-from mqlab.real.fetched import build_go
 from mqlab.real.pulsar.broker import RealPulsar
 from mqlab.serve import RunningBroker
+from tests.oracle.fetched import build_go
 
 pytestmark = pytest.mark.needs("java")
 STORY = Path(__file__).parent / "story"

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import pytest
 from mqlab_widgets.follow import Tail
 
-from mqlab.real.pulsar.driver import JavaDriver
 from mqlab.real.pulsar.jars import JARS
 from mqlab.serve import RunningBroker
+from tests.oracle.pulsar.driver import JavaDriver
 
 VERSION = "4.2.4"
 ARE_HERE = (JARS.folder(VERSION) / "lib").is_dir()

@@ -1,6 +1,6 @@
 """Access modes on the wire: what a client hears under which number, and what ends its connection.
 
-That whole stories are answered as by a 4.2.4 the recordings say (`mqlab/real/pulsar/programs`).
+That whole stories are answered as by a 4.2.4 the recordings say (`tests/oracle/pulsar/programs`).
 """
 
 from __future__ import annotations

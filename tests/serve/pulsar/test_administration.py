@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mqlab.pulsar.unserved import NOT_FOR_CLIENTS, OTHERWISE, UNSERVED, UNTOLD
-from mqlab.real.pulsar.differences import PAGE
 from mqlab.serve import BrokerError, RunningBroker
 from mqlab.serve.pulsar import serve
+from tests.oracle.pulsar.differences import PAGE
 from tests.serve.pulsar.administration import Told, read, tell
 from tests.serve.pulsar.raw import Raw, ask_admin
 

@@ -1,0 +1,94 @@
+"""The tasks of `mqlab real NAME` that ask recorded programs. What depends on a broker stands in its
+room (`<broker>/room.py`):
+
+    ORACLE                            its `Oracle`
+    VERSION                           the one that is compared where none is named
+    choose_levels(args)               the levels wanted; () for all
+    real_host(args), our_host(args)   where programs run
+    write_page()                      the page of differences
+    open_priced(version)              a broker whose transactions are counted
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from mqlab.real.program import RealBrokerError
+from mqlab.recordings.costs import Costs, load_costs
+from mqlab.recordings.costs import save as save_costs
+from mqlab.recordings.recording import save, write_checksums
+from mqlab.registry.cases.prices import BULK
+from mqlab.registry.prices import list_real_reasons, tabulate_real
+from mqlab.registry.tables import columns
+
+from .compare import judge, read_recordings, summarise
+from .measuring import measure
+from .runner import run_all, select_programs
+
+
+def room_of(broker: str) -> Any:
+    return import_module(f".{broker}.room", __package__)
+
+
+def record(args: argparse.Namespace) -> int:
+    """Recordings of the real broker; one that came to no end keeps its old file."""
+    room, failed = room_of(args.broker), 0
+    every = select_programs(room.ORACLE, args.scenarios, room.choose_levels(args))
+    for program, profile, seen in run_all(room.ORACLE, every, room.real_host(args)):
+        if isinstance(seen, Exception):
+            failed += 1
+            print(f"FAILED     {profile}/{program.name}: {type(seen).__name__}: {seen}", flush=True)
+        else:
+            save(seen)
+            print(f"recorded   {profile}/{program.name}", flush=True)
+    write_checksums()
+    return 1 if failed else 0
+
+
+def compare(args: argparse.Namespace) -> int:
+    """Exit code 0: nothing unexpected."""
+    room = room_of(args.broker)
+    known = read_recordings(room.ORACLE, args.version)
+    host = room.real_host(args) if args.real else room.our_host(args)
+    outcomes = []
+    every = select_programs(room.ORACLE, args.scenarios, room.choose_levels(args))
+    if args.version != room.VERSION:  # of another version there is only what differs
+        every = [(p, profile) for p, profile in every if f"{profile}/{p.name}" in known]
+    for came in run_all(room.ORACLE, every, host):
+        outcomes.append(judge(came, known, host.listed))
+        print(outcomes[-1].text(), flush=True)
+        if args.lines and outcomes[-1].beside:
+            print(outcomes[-1].beside, flush=True)
+    print(summarise(outcomes))
+    if args.page:
+        room.write_page()
+    return int(any(outcome.verdict == "DIFFERENT" for outcome in outcomes))
+
+
+def count_cost(args: argparse.Namespace) -> int:
+    """Counts again what a transaction costs, keeps it, and prints it beside the engine's count;
+    where no real broker can be had, what was counted last."""
+    try:
+        costs = measure(room_of(args.broker).open_priced(args.version))
+    except RealBrokerError as error:
+        if args.broker in (known := load_costs()):
+            print_costs({args.broker: known[args.broker]})
+        told = f"nothing was counted now, above is the recording: {error}"
+        raise RealBrokerError(told) from error
+    save_costs(costs)
+    write_checksums()
+    print_costs({args.broker: costs})
+    return 0
+
+
+def print_costs(costs: Mapping[str, Costs]) -> None:
+    for row in costs[next(iter(costs))].rows:
+        size = row.partitions, row.orders
+        print(columns(tabulate_real(BULK, costs, *size)))
+        print(*list_real_reasons(BULK, costs, *size), "", sep="\n")
+
+
+TASKS = {"record": record, "compare": compare, "cost": count_cost}

@@ -1,0 +1,201 @@
+"""Three brokers: a coordinator that moves, a follower that lags, too few replicas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mqlab.real.kafka.admin import describe, marker, producers
+from mqlab.real.kafka.client import READ_COMMITTED, Lab
+from mqlab.real.kafka.producer import Producer, start_producer
+
+from . import CLUSTER, FAULT, program
+
+ALL = (1, 2, 3)
+V2_AND_0 = ("tv2", "tv0")
+
+
+def _moved(lab: Lab, txn_id: str, gently: bool) -> int:
+    """Stop the broker that coordinates this id; the number of the one that stopped."""
+    node = lab.locate_coordinator(txn_id)
+    lab.close()
+    (lab.target.control.stop if gently else lab.target.control.kill)(node)
+    lab.wait_until(lambda: lab.locate_coordinator(txn_id) != node, True)
+    how = "SIGTERM" if gently else "kill -9"
+    lab.note("log", "cluster", f"the coordinator's broker stops by {how}", "another coordinates")
+    return node
+
+
+@program(
+    "coordinator-failover-ongoing",
+    "TransactionStateManagerTest#testLoadAndRemoveTransactionsForPartition",
+    profiles=V2_AND_0,
+    needs=(CLUSTER,),
+)
+def failover_ongoing(lab: Lab) -> None:
+    """An open transaction survives its coordinator; the markers carry the new one's epoch."""
+    app = start_producer(lab, "order-service", 2, on=ALL)
+    app.send("orders-0", "a")
+    describe(lab, "order-service")
+    _moved(lab, "order-service", gently=False)
+    describe(lab, "order-service")
+    app.send("orders-1", "b")
+    app.commit()
+    for partition in ("orders-0", "orders-1"):
+        lab.log(partition, end=2)
+        lab.read(partition, READ_COMMITTED)
+    describe(lab, "order-service", "CompleteCommit")
+
+
+@program(
+    "coordinator-failover-prepared",
+    "TransactionStateManagerTest#shouldWriteTxnMarkersForTransactionInPreparedCommitState",
+    profiles=V2_AND_0,
+    needs=(CLUSTER,),
+)
+def failover_prepared(lab: Lab) -> None:
+    """Decided, and the markers not written (a marker of a higher coordinator epoch holds them
+    back): the next coordinator finds the record and writes them."""
+    app = start_producer(lab, "order-service", on=ALL)
+    marker(lab, "orders-0", app.pid, app.epoch, False, coordinator_epoch=1)
+    app.send("orders-0", "a")
+    app.commit()
+    describe(lab, "order-service", "PrepareCommit")
+    lab.log("orders-0", end=2)
+    _moved(lab, "order-service", gently=True)
+    describe(lab, "order-service", "CompleteCommit")
+    lab.log("orders-0", end=3)
+    lab.read("orders-0", READ_COMMITTED)
+
+
+@program(
+    "not-coordinator",
+    "TransactionCoordinatorTest#shouldRespondWithNotCoordinator…",
+    profiles=V2_AND_0,
+    needs=(CLUSTER,),
+)
+def not_coordinator(lab: Lab) -> None:
+    """A broker that does not lead the id's partition says so."""
+    start_producer(lab, "A", on=ALL)
+    node = lab.locate_coordinator("A")
+    other = lab.target.address.split(",")[node % 3]
+    answer = lab.raw(other).init(lab.wire("A"))
+    lab.note("app", "another broker", "InitProducerId A", answer.error_code.name.upper())
+
+
+@program(
+    "min-insync-replicas",
+    "TransactionMarkerRequestCompletionHandler: NOT_ENOUGH_REPLICAS is tried again",
+    profiles=V2_AND_0,
+    needs=(CLUSTER,),
+)
+def min_insync(lab: Lab) -> None:
+    """One replica too few: records are refused, an end is answered and its markers wait."""
+    app = start_producer(lab, "A", on=(1, 2, 3), min_insync_replicas="3")
+    app.send("orders-0", "a")
+    lab.target.control.stop(3)
+    lab.note("log", "cluster", "one of three replicas stops", "two are left, three are asked for")
+    app.produce("orders-0", "b", once=True)
+    app.commit()
+    describe(lab, "A", "PrepareCommit")
+    lab.log("orders-0", end=1)
+    lab.target.control.start(3)
+    lab.note("log", "cluster", "it is started again", "ready")
+    describe(lab, "A", "CompleteCommit")
+    lab.log("orders-0", end=2)
+    lab.read("orders-0", READ_COMMITTED)
+
+
+@program(
+    "lso-needs-high-watermark",
+    "UnifiedLogTest#testFirstUnstableOffsetWithTransactionalData",
+    profiles=V2_AND_0,
+    needs=(CLUSTER,),
+    settings={
+        "broker.session.timeout.ms": "60000",  # the paused follower stays a member
+        "replica.lag.time.max.ms": "60000",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "offsets.topic.replication.factor": "1",
+    },
+)
+def lso_needs_hw(lab: Lab) -> None:
+    """The follower stands still: the marker is in the leader's log, but not below the high
+    watermark, so the transaction still counts as undecided."""
+    while lab.locate_coordinator("A") == 3:
+        lab.prefix += "x"  # another name on the wire, another partition, another broker
+    app = start_producer(lab, "A", on=(1, 3))
+    app.send("orders-0", "a")
+    lab.log("orders-0", end=1)
+    lab.target.control.pause(3)
+    app.produce("orders-0", "b", acks=1)
+    lab.log("orders-0", end=1)
+    app.commit()
+    describe(lab, "A", "PrepareCommit")
+    lab.log("orders-0", end=1)
+    lab.read("orders-0", READ_COMMITTED)
+    lab.target.control.resume(3)
+    lab.log("orders-0", end=3)
+    lab.read("orders-0", READ_COMMITTED)
+
+
+@program(
+    "coordinators-in-parallel",
+    "TransactionCoordinator: each broker leads some partitions of __transaction_state",
+    profiles=("tv2",),
+    needs=(CLUSTER,),
+    settings={
+        "broker.session.timeout.ms": "60000",  # the paused broker stays a member
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+    },
+)
+def in_parallel(lab: Lab) -> None:
+    """One coordinator stands still; a transaction of another coordinator ends meanwhile."""
+    still = lab.locate_coordinator("A")
+    free = next(f"B{n}" for n in range(200) if lab.locate_coordinator(f"B{n}") != still)
+    node = lab.locate_coordinator(free)
+    lab.topic("orders", 2, on=(node,))
+    paused, going = Producer(lab, "A", "paused"), Producer(lab, free, "going")
+    for index, app in enumerate((paused, going)):
+        app.init()
+        app.send(f"orders-{index}", app.who)
+    lab.target.control.pause(still)
+    lab.note("log", "cluster", "the broker that coordinates A is stopped for a while", "SIGSTOP")
+    going.commit()
+    lab.log("orders-1", end=2)
+    lab.read("orders-1", READ_COMMITTED)
+    lab.log("orders-0", end=1)
+    lab.target.control.resume(still)
+    lab.note("log", "cluster", "it goes on", "SIGCONT")
+    paused.commit()
+    lab.log("orders-0", end=2)
+    lab.read("orders-0", READ_COMMITTED)
+    # Which name is free depends on where the controller has put the partitions.
+    lab.notes[:] = [replace(seen, asked=seen.asked.replace(free, "B")) for seen in lab.notes]
+
+
+@program(
+    "leaderless-marker",
+    "KAFKA-20734: TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue drops the markers of "
+    "a partition that has no leader",
+    profiles=("tv2",),
+    needs=(CLUSTER, FAULT),
+    version="4.3.1",
+)
+def leaderless_marker(lab: Lab) -> None:
+    """The only replica of a partition is stopped in an orderly way, nothing is killed, and the
+    coordinator is somebody else. The commit is acknowledged, completes, and is never read."""
+    keeper = lab.locate_coordinator("A") % 3 + 1
+    app = start_producer(lab, "A", on=(keeper,))
+    app.send("orders-0", "paid")
+    lab.close()
+    lab.target.control.stop(keeper)
+    lab.note("log", "cluster", "the only replica of orders-0 stops by SIGTERM", "no leader")
+    app.commit()
+    describe(lab, "A", "CompleteCommit")
+    lab.target.control.start(keeper)
+    lab.note("log", "cluster", "it is started again", "ready")
+    lab.log("orders-0", end=1)
+    describe(lab, "A")
+    lab.read("orders-0", READ_COMMITTED)
+    producers(lab, "orders-0")

@@ -1,0 +1,126 @@
+"""Sequence numbers: what a leader takes, what it knows already, what it refuses."""
+
+from __future__ import annotations
+
+from mqlab.real.kafka.client import Lab
+from mqlab.real.kafka.producer import Producer, start_producer
+
+from . import program
+
+LAST = 2**31 - 1
+
+
+@program("duplicate-window", "UnifiedLogTest#testDuplicateAppends")
+def duplicate_window(lab: Lab) -> None:
+    """The last five batches are known again, by exactly their own boundaries."""
+    app = start_producer(lab, None)
+    for i in range(7):
+        app.produce("orders-0", f"r{i}")
+    for i in (6, 5, 4, 3, 2, 1, 0):
+        app.produce("orders-0", f"r{i}", seq=i)
+    app.produce("orders-0", "r5", "r6", seq=5)
+    app.produce("orders-0", "r6", "r7", seq=6)
+    app.produce("orders-0", "r7")
+    lab.log("orders-0", end=8)
+
+
+@program("duplicate-in-transaction", "UnifiedLogTest#testDuplicateAppends, in a transaction")
+def duplicate_in_transaction(lab: Lab) -> None:
+    """A batch sent twice, and once more when its transaction has ended."""
+    app = start_producer(lab, "A")
+    epoch = app.epoch
+    app.send("orders-0", "a")
+    app.produce("orders-0", "a", seq=0)
+    app.commit()
+    lab.log("orders-0", end=2)
+    app.produce("orders-0", "a", epoch=epoch, seq=0, once=True)
+    lab.log("orders-0", end=2, dump=False)
+
+
+@program("sequence-gap", "ProducerStateManagerTest#testBasicIdMapping")
+def sequence_gap(lab: Lab) -> None:
+    app = start_producer(lab, None)
+    app.produce("orders-0", "a")
+    app.produce("orders-0", "gap", seq=2)
+    app.produce("orders-0", "gap", seq=5)
+    app.produce("orders-0", "b")
+    lab.log("orders-0", end=2)
+
+
+@program("unknown-producer-any-sequence", "ProducerAppendInfo#checkSequence: no entry yet")
+def unknown_producer(lab: Lab) -> None:
+    """A leader that knows nothing of a producer takes any first sequence number, but within
+    a transaction of version 2 only 0."""
+    plain = start_producer(lab, None, 2, who="plain")
+    plain.produce("orders-0", "a", seq=42)
+    plain.produce("orders-0", "b", seq=43)
+    app = Producer(lab, "A")
+    app.init()
+    if not lab.profile.v2:
+        app.add("orders-1")
+    app.produce("orders-1", "c", seq=42)
+    app.produce("orders-1", "d", seq=0)
+    app.commit()
+    lab.log("orders-0", end=2)
+
+
+@program(
+    "sequence-wrap",
+    "ProducerStateManagerTest#testProducerSequenceWrapAround, "
+    "#testProducerSequenceWithWrapAroundBatchRecord",
+)
+def sequence_wrap(lab: Lab) -> None:
+    """After 2147483647 comes 0; a batch may lie across it."""
+    app = start_producer(lab, None, 2)
+    app.produce("orders-0", "a", "b", "c", seq=LAST - 1)
+    app.produce("orders-0", "x", seq=0)
+    app.produce("orders-0", "d", seq=1)
+    app.produce("orders-1", "a", seq=LAST)
+    app.produce("orders-1", "x", seq=1)
+    app.produce("orders-1", "b", seq=0)
+    lab.log("orders-0", end=4)
+    lab.log("orders-1", end=2)
+
+
+@program(
+    "new-epoch-starts-at-zero",
+    "ProducerStateManagerTest#testOutOfSequenceAfterControlRecordEpochBump, "
+    "UnifiedLogTest#testNonZeroSequenceOnFirstAppendNonZeroEpoch, #testOldProducerEpoch",
+)
+def new_epoch(lab: Lab) -> None:
+    app = start_producer(lab, None, 2)
+    app.produce("orders-0", "a")
+    app.produce("orders-0", "x", epoch=1, seq=1)
+    app.produce("orders-0", "b", epoch=1, seq=0)
+    app.produce("orders-0", "x", epoch=0, seq=1)
+    app.produce("orders-0", "c", epoch=5, seq=0)
+    app.produce("orders-1", "d", epoch=3, seq=7)
+    lab.log("orders-0", end=3)
+    lab.log("orders-1", end=1)
+
+
+@program("sequence-over-transactions", "the queue of an epoch and a marker's epoch")
+def over_transactions(lab: Lab) -> None:
+    """Version 0 goes on counting in the next transaction, version 2 begins again at 0."""
+    app = start_producer(lab, "A")
+    app.send("orders-0", "a", "b")
+    app.commit()
+    app.send("orders-0", "c")
+    app.produce("orders-0", "x", seq=9)
+    app.commit()
+    lab.log("orders-0", end=5)
+
+
+@program(
+    "plain-write-in-transaction",
+    "ProducerStateManagerTest#testNonTransactionalAppendWithOngoingTransaction",
+)
+def plain_write(lab: Lab) -> None:
+    """A producer with an open transaction in a partition may not write outside it there."""
+    app = start_producer(lab, "A", 2)
+    app.send("orders-0", "a")
+    app.produce("orders-0", "x", transactional=False)
+    app.produce("orders-1", "y", transactional=False)
+    app.commit()
+    lab.log("orders-0", end=2)
+    lab.log("orders-1", end=1)

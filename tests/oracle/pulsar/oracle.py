@@ -1,0 +1,22 @@
+"""What the house of recordings is handed about Pulsar."""
+
+from __future__ import annotations
+
+from mqlab.pulsar.evidence import IDS
+
+from ..oracle import Oracle
+from .client import Lab
+from .notebook import PROFILES, Target
+from .programs import programs
+
+
+def level_of(profile: str) -> int:
+    """The release line of a profile as a number."""
+    return PROFILES[profile].level
+
+
+def open_lab(target: Target, profile: str, prefix: str) -> Lab:
+    return Lab(target, PROFILES[profile], prefix)
+
+
+PULSAR = Oracle("pulsar", programs, level_of, open_lab, IDS)

@@ -1,0 +1,47 @@
+"""What `mqlab real pulsar` is handed."""
+
+from __future__ import annotations
+
+import argparse
+
+from mqlab.pulsar.evidence import VERSIONS
+
+from .cost import open_priced
+from .differences import PAGE, page
+from .hosts import OurHost, RealHost
+from .oracle import PULSAR as ORACLE
+from .played import EngineHost
+
+VERSION = VERSIONS["4.2"]
+
+
+def choose_levels(args: argparse.Namespace) -> tuple[int, ...]:
+    """All: there is one release line. Raises ValueError for a version of another one."""
+    if args.version not in VERSIONS.values():
+        known = " or ".join(VERSIONS.values())
+        raise ValueError(f"no Pulsar {args.version} is recorded here: take {known}")
+    return ()
+
+
+def real_host(args: argparse.Namespace) -> RealHost:
+    return RealHost(args.version)
+
+
+def our_host(args: argparse.Namespace) -> OurHost | EngineHost:
+    return OurHost(args.version) if args.served else EngineHost()
+
+
+def write_page() -> None:
+    PAGE.write_text(page(), "utf-8")
+
+
+__all__ = [
+    "ORACLE",
+    "OurHost",
+    "VERSION",
+    "choose_levels",
+    "open_priced",
+    "our_host",
+    "real_host",
+    "write_page",
+]

@@ -1,0 +1,114 @@
+"""What becomes of a message that a consumer cannot process: the retry topic, then the DLQ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqlab.rocketmq.remoting import MessageRecord, RequestCode, encode_json
+
+from ..client import BROKER, Lab, outcome_of
+from ..producer import COMMIT
+from . import SLOW, program
+from .ends import begin
+
+GROUP = "stock-service"
+RETRY, DLQ = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
+
+
+def subscribe(lab: Lab) -> None:
+    """The heartbeat of a consumer of the group: the broker makes its retry topic."""
+    topic: dict[str, Any] = {"topic": lab.wire("orders"), "subString": "*", "expressionType": "TAG"}
+    topic["subVersion"] = 1
+    consumer = {
+        "groupName": lab.wire(GROUP),
+        "consumeType": "CONSUME_PASSIVELY",
+        "messageModel": "CLUSTERING",
+        "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET",
+        "subscriptionDataSet": [topic],
+        "unitMode": False,
+    }
+    body = {
+        "clientID": f"{lab.wire('stock')}@1",
+        "producerDataSet": [],
+        "consumerDataSet": [consumer],
+    }
+    answer = lab.connect().ask(RequestCode.HEART_BEAT, encode_json(body))
+    lab.note("stock", BROKER, f"Heartbeat {GROUP}", outcome_of(answer))
+
+
+def send_back(lab: Lab, record: MessageRecord, level: int = 0, most: int = 16) -> None:
+    """CONSUMER_SEND_MSG_BACK: this group could not process it."""
+    answer = lab.ask(
+        RequestCode.CONSUMER_SEND_MSG_BACK,
+        offset=record.physical_offset,
+        group=lab.wire(GROUP),
+        delayLevel=level,
+        originMsgId=record.properties["UNIQ_KEY"],
+        originTopic=lab.wire("orders"),
+        unitMode=False,
+        maxReconsumeTimes=most,
+    )
+    question = f"ConsumerSendMsgBack {record.body.decode()} level={level}"
+    lab.note("stock", BROKER, question, outcome_of(answer))
+
+
+def redelivered(lab: Lab, offset: int) -> MessageRecord | None:
+    """Wait for the message at this offset of the group's retry topic: its delay is the next
+    level, beginning with the third."""
+    lab.target.control.end_delay(3 + offset)
+    records: list[MessageRecord] = []
+
+    def there() -> bool:
+        records[:] = lab.pull(RETRY, 0, offset)
+        return bool(records)
+
+    lab.wait_until(there)
+    return records[0] if records else None
+
+
+@program("seventeen-deliveries", "AbstractSendMessageProcessor.consumerSendMsgBack", needs=(SLOW,))
+def seventeen_deliveries(lab: Lab) -> None:
+    """Seventeen deliveries, with the delay levels 3 to 18, then the DLQ. Every level is one second
+    in these recordings."""
+    app, (o1,) = begin(lab, "o1")
+    app.end(o1, COMMIT)
+    (record,) = lab.log("orders", 1)
+    subscribe(lab)
+    deliveries = 1
+    while True:
+        send_back(lab, record)
+        back = redelivered(lab, deliveries - 1)
+        if back is None:
+            break
+        deliveries += 1
+        record = back
+        state = f"reconsumeTimes={back.reconsume_times} DELAY={back.properties.get('DELAY', '-')}"
+        lab.note("log", "%RETRY%", f"@{back.queue_offset}", f"{back.body.decode()} {state}")
+        if deliveries > 20:
+            break
+    for dead in lab.pull(DLQ):
+        state = f"{dead.body.decode()} reconsumeTimes={dead.reconsume_times}"
+        lab.note("log", "%DLQ%", f"@{dead.queue_offset}", state)
+    lab.note("stock", BROKER, "deliveries", deliveries)
+
+
+@program("straight-to-the-dlq", "AbstractSendMessageProcessor.consumerSendMsgBack: level -1")
+def straight_to_the_dlq(lab: Lab) -> None:
+    """And what a retried message still says of its transaction."""
+    app, (o1, o2) = begin(lab, "o1", "o2")
+    app.end(o1, COMMIT)
+    app.end(o2, COMMIT)
+    subscribe(lab)
+    first, second = lab.log("orders", 2)
+    send_back(lab, first, level=-1)
+    lab.wait_until(lambda: bool(lab.pull(DLQ)))
+    for dead in lab.pull(DLQ):
+        state = f"{dead.body.decode()} reconsumeTimes={dead.reconsume_times}"
+        lab.note("log", "%DLQ%", f"@{dead.queue_offset}", state)
+    send_back(lab, second)
+    again = redelivered(lab, 0)
+    names = ", ".join(sorted(again.properties)) if again else "nothing"
+    lab.note("log", "%RETRY%", "@0 properties", names)
+    if again:
+        lab.note("log", "%RETRY%", "@0 sysFlag", again.sys_flag)
+        lab.note("log", "%RETRY%", "@0 preparedTransactionOffset", again.prepared_offset)

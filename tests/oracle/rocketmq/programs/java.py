@@ -1,0 +1,93 @@
+"""What belongs to the client: told by the Java client that the broker's release brings along."""
+
+from __future__ import annotations
+
+from mqlab.rocketmq.remoting import RequestCode, ResponseCode
+
+from ..client import Lab
+from ..stories import Story
+from . import JAVA, program
+
+KNOWN_S = 20.0  # 4.9's heartbeat comes a second after its start, on a machine that is idle
+
+
+def is_known(lab: Lab, group: str = "order-service") -> bool:
+    """Whether the broker has a producer of this group to ask."""
+    answer = lab.ask(
+        RequestCode.GET_PRODUCER_CONNECTION_LIST, producerGroup=lab.wire(group), sdkVersion=0
+    )
+    return answer.code == ResponseCode.SUCCESS
+
+
+@program("java-throws", "DefaultMQProducerImpl.sendMessageInTransaction", needs=(JAVA,))
+def java_throws(lab: Lab) -> None:
+    """An exception in the local transaction is UNKNOW, not ROLLBACK_MESSAGE."""
+    lab.topic("orders")
+    with Story(lab, "throws") as app:
+        app.note_until("sent")
+        lab.log("orders", 0)
+        lab.wait_until(lambda: is_known(lab))
+        lab.round()
+        app.note_next(1)
+        lab.write_ops()
+        lab.log("half", 2)
+        lab.log("op", 1)
+        lab.log("orders", 1)
+
+
+@program("java-no-answer", "DefaultMQProducerImpl.checkTransactionState", needs=(JAVA,))
+def java_no_answer(lab: Lab) -> None:
+    """A local transaction that returns null is UNKNOW; a check that returns null, or throws, leaves
+    the half pending. Each counts."""
+    lab.topic("orders")
+    with Story(lab, "no-answer") as app:
+        app.note_until("sent")
+        lab.wait_until(lambda: is_known(lab))
+        for noted in (True, True, False):
+            lab.round(noted=noted)
+            app.note_next(1)
+        lab.write_ops()
+        lab.log("half", 4)
+        lab.log("op", 1)
+        lab.log("orders", 1)
+
+
+@program(
+    "java-slave-not-available",
+    "DefaultMQProducerImpl.sendMessageInTransaction: SLAVE_NOT_AVAILABLE",
+    profiles=("4.9",),
+    needs=(JAVA,),
+    settings={"brokerRole": "SYNC_MASTER"},
+)
+def java_slave_not_available(lab: Lab) -> None:
+    """A master without its slave has stored the half, and says so in no kind way: the local
+    transaction is not run, the end is a rollback."""
+    lab.topic("orders")
+    with Story(lab, "status") as app:
+        app.note_until("sent")
+        lab.log("half", 1)
+        lab.log("op", 1)
+        lab.log("orders", 0)
+
+
+@program("java-delay-level", "DefaultMQProducerImpl.sendMessageInTransaction", needs=(JAVA,))
+def java_delay_level(lab: Lab) -> None:
+    """4.9's client takes the level away, 5.5's refuses the message."""
+    lab.topic("orders")
+    with Story(lab, "delay") as app:
+        app.note_until("sent")
+        lab.write_ops()
+        stored = 1 if lab.profile.name == "4.9" else 0
+        lab.log("half", stored)
+        lab.log("orders", stored)
+
+
+@program("java-idle", "MQClientInstance.startScheduledTask: issues 386, 7567", needs=(JAVA,))
+def java_idle(lab: Lab) -> None:
+    """Is a producer that has sent nothing known to the broker? 4.9's is, through the route of
+    TBW102; 5.5's is not."""
+    lab.topic("orders")
+    with Story(lab, "idle") as app:
+        app.note_until("sent")
+        known = lab.wait_until(lambda: is_known(lab), KNOWN_S)
+        lab.note("operator", "broker", "GetProducerConnectionList", "known" if known else "unknown")
