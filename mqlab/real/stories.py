@@ -1,17 +1,13 @@
-"""Stories in other languages: a program run as it is (`… ADDRESS PREFIX …`), whose lines become
-observations; or one that stands beside, and goes on line by line as it is told. Java's are source
-files (`java -cp … Story.java`)."""
+"""Stories that another process tells: a program run as it is (`… ADDRESS PREFIX …`), whose lines
+become observations or a history. Java's are source files (`java -cp … Story.java`)."""
 
 from __future__ import annotations
 
-import queue
 import re
 import subprocess
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from .processes import end_with_parent
 from .program import RealBrokerError
@@ -57,56 +53,3 @@ def write_history(command: Sequence[str], *arguments: str) -> None:
         lines = [line for line in done.stderr.splitlines() if re.search(r"Exception|:", line)]
         why = next((line for line in lines if "Exception" in line), lines[-1] if lines else "")
         raise RealBrokerError(f"the Java client ended early: {why.strip()[:300]}")
-
-
-class Beside:
-    """A process that goes on beside this one: it is told lines, and tells lines."""
-
-    def __init__(self, name: str, command: Sequence[str], complaints: bool = False) -> None:
-        """`name`: for a reader of its complaints, which are among its lines where asked for."""
-        self.name = name
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if complaints else subprocess.DEVNULL,
-            text=True,
-            preexec_fn=end_with_parent,
-        )
-        assert self._process.stdout is not None
-        self._reader = threading.Thread(
-            target=self._read, args=(self._process.stdout,), daemon=True
-        )
-        self._reader.start()
-
-    def _read(self, pipe: IO[str]) -> None:
-        for line in pipe:
-            self._lines.put(line.rstrip("\n"))
-        self._lines.put(None)
-
-    def close(self) -> None:
-        """End it at once."""
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()  # what it has printed last is still on its way
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-
-    def write_line(self, line: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
-
-    def hear(self) -> str:
-        """The next line. Raises RealBrokerError where nothing more is told."""
-        for line in self.hear_rest():
-            return line
-        raise RealBrokerError(f"{self.name} came to no end")
-
-    def hear_rest(self) -> Iterator[str]:
-        """Line by line, until it ends or is silent for long."""
-        with suppress(queue.Empty):
-            while (line := self._lines.get(timeout=PATIENCE_S)) is not None:
-                yield line

@@ -9,10 +9,11 @@ from fnmatch import fnmatchcase
 from itertools import zip_longest
 
 from mqlab.real.differences import Listed, find_listed
-from mqlab.real.program import NotHere, NotOffered
+from mqlab.real.program import NotOffered
 from mqlab.recordings.recording import Observation, Recording, difference, load_recordings
 
 from .oracle import Oracle
+from .program import NotHere
 from .runner import Came
 
 UNRECORDED = "there is no recording yet: run `mqlab real NAME record SCENARIO`"

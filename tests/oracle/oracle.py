@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mqlab.real.program import Lab, Program
+from mqlab.real.program import Program
+
+from .program import Lab
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 
-from mqlab.real.program import ALONE, OWN, Program, Target
+from mqlab.real.program import Program
 from mqlab.recordings.normal import normalise
 from mqlab.recordings.recording import Recording
 
 from .hosts import Host
 from .oracle import Oracle
+from .program import ALONE, OWN, Target
 
 AT_ONCE = 10
 Wanted = tuple[Program, str]  # and the profile

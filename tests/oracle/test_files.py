@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mqlab.places import RECORDINGS
-from mqlab.real.program import LIBRARY
 from mqlab.recordings.recording import Recording, load_recordings
+from tests.oracle.program import LIBRARY
 from tests.oracle.pulsar.oracle import PULSAR
 from tests.oracle.rocketmq.oracle import ROCKETMQ
 from tests.oracle.runner import select_programs

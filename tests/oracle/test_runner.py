@@ -12,13 +12,14 @@ import pytest
 from mqlab.kernel import FactKind, Text, Trace
 from mqlab.kernel.run import new_fact
 from mqlab.real.differences import Listed, find_listed, write_page
-from mqlab.real.program import CONTROL, NotHere, NotOffered, Program, Programs
+from mqlab.real.program import NotOffered, Program
 from mqlab.recordings import evidence
 from mqlab.recordings.evidence import Contradiction, Witness, add_evidence
 from mqlab.recordings.recording import Observation, Recording, load_recordings, save
 from tests.oracle import compare
 from tests.oracle.compare import Outcome, judge, put_beside, read_recordings, summarise
 from tests.oracle.oracle import Oracle
+from tests.oracle.program import CONTROL, NotHere, Programs
 from tests.oracle.runner import run_all, select_programs
 
 IDS = re.compile(r"box=(\d+)")

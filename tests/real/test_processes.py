@@ -1,4 +1,4 @@
-"""One process of a real broker: its log, its end; and one beside that is told lines."""
+"""One process of a real broker: its log, its end."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.real import processes, stories
+from mqlab.real import processes
 from mqlab.real.processes import LoggedProcess
 from mqlab.real.program import RealBrokerError
-from mqlab.real.stories import Beside
 
 WAITS = [sys.executable, "-c", "print('here', flush=True); import time; time.sleep(600)"]
 FAILS = [sys.executable, "-c", "print('fine'); raise SystemExit('ERROR no such port')"]
@@ -61,24 +60,6 @@ def test_one_that_talks_answers_lines_and_still_has_a_log(tmp_path: Path) -> Non
     process.signal(signal.SIGTERM)
     process.wait()
     assert process.tail_log() == "hemp"
-
-
-def test_one_beside_answers_line_by_line_until_it_is_closed() -> None:
-    echo = Beside("Echo", ECHO)
-    for word in ("one", "two"):
-        echo.write_line(word)
-        assert echo.hear() == f"heard {word}"
-    echo.close()
-    with pytest.raises(RealBrokerError, match="Echo came to no end"):
-        echo.hear()
-
-
-def test_one_beside_that_says_nothing_is_not_waited_for_for_ever(monkeypatch) -> None:
-    monkeypatch.setattr(stories, "PATIENCE_S", 0.01)
-    silent = Beside("Silent", [*WAITS[:1], "-c", "import time; time.sleep(600)"])
-    with pytest.raises(RealBrokerError, match="Silent came to no end"):
-        silent.hear()
-    silent.close()
 
 
 def test_a_port_is_free_and_none_that_a_system_gives_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 hosts.py        where they run: a real one, or this project's server
 programs/       one client program a scenario
-groups.py       a member of a group, beside the vocabulary of `mqlab/real/kafka`
+admin.py, groups.py   vocabulary, beside that of `mqlab/real/kafka`
 stories.py      the Java client; java/: what it tells
 libraries.py    client libraries nobody here wrote; clients/: the story each of them tells
 tools.py        Kafka's own command-line tools

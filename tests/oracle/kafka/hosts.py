@@ -18,12 +18,13 @@ from mqlab.real.differences import Listed
 from mqlab.real.kafka.broker import RealKafka
 from mqlab.real.kafka.client import PROFILES, Target
 from mqlab.real.kafka.differences import TABLE
-from mqlab.real.program import CLUSTER, FAULT, Program
+from mqlab.real.program import Program
 from mqlab.serve.control import OurControl
 from mqlab.serve.journal import Journal
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.home import make_home
 
+from ..program import CLUSTER, FAULT
 from .programs.auto_create import AUTO_CREATE
 
 INDEX_LINE = re.compile(

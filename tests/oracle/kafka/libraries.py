@@ -21,10 +21,11 @@ from pathlib import Path
 from mqlab.real.jars import write_pom
 from mqlab.real.kafka.jars import GROUP, JARS
 from mqlab.real.kafka.programs import STORY
-from mqlab.real.program import NotHere, RealBrokerError
+from mqlab.real.program import RealBrokerError
 from mqlab.real.stories import JAVA_FLAGS
 
 from ..fetched import build_copy, build_go, fill_once, run_command
+from ..program import NotHere
 
 CACHE = JARS.cache.parent / "clients"
 SOURCES = Path(__file__).parent / "clients"

@@ -17,7 +17,8 @@ from typing import Any, Protocol
 from mqlab.real.program import RealBrokerError
 from mqlab.real.pulsar.history import FLAGS
 from mqlab.real.pulsar.jars import JARS
-from mqlab.real.stories import Beside
+
+from ..beside import Beside
 
 SOURCE = Path(__file__).parent / "java" / "Driver.java"
 

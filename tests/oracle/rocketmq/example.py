@@ -18,7 +18,9 @@ from mqlab.places import CACHE
 from mqlab.real import jars
 from mqlab.real.program import RealBrokerError
 from mqlab.real.rocketmq.jars import GROUP, JARS
-from mqlab.real.stories import JAVA_FLAGS, Beside
+from mqlab.real.stories import JAVA_FLAGS
+
+from ..beside import Beside
 
 VERSION = "5.5.0"
 PACKAGE = "org.apache.rocketmq.example"

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqlab.real.differences import Listed
-from mqlab.real.program import JAVA, Program
+from mqlab.real.program import Program
 from mqlab.real.rocketmq.broker import RealRocketMQ
 from mqlab.rocketmq.evidence import VERSIONS
 from mqlab.serve.process import start_broker
 from mqlab.serve.rocketmq.control import OurClocks
 
+from ..program import JAVA
 from .client import Target
 from .differences import TABLE
 from .programs import NAMES, ROUNDS

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from mqlab.places import CACHE
 from mqlab.real import jars
-from mqlab.real.program import NotHere
 from mqlab.real.rocketmq.jars import GROUP, JARS
 from mqlab.real.stories import JAVA_FLAGS
 
 from ..fetched import build_go
+from ..program import NotHere
 
 SOURCES = Path(__file__).parent / "clients"
 FLAGS = (

@@ -15,8 +15,9 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from mqlab.real.stories import JAVA_FLAGS, Beside
+from mqlab.real.stories import JAVA_FLAGS
 
+from ..beside import Beside
 from .client import Lab
 from .example import VERSION, find_class_path
 from .stories import SOURCE

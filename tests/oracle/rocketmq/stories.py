@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mqlab.real.rocketmq.jars import JARS
-from mqlab.real.stories import JAVA_FLAGS, Beside
+from mqlab.real.stories import JAVA_FLAGS
 
+from ..beside import Beside
 from .client import SETTLE_S, Lab
 
 SOURCE = Path(__file__).parent / "java" / "Listener.java"

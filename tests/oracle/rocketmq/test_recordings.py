@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from mqlab.kernel import FactKind, Trace
-from mqlab.real.program import JAVA
 from mqlab.recordings.recording import Recording, load_recordings
 from mqlab.rocketmq import RocketMQSystem
 from mqlab.rocketmq.evidence import VERSIONS
 from mqlab.scenario import load
 from tests.oracle.compare import Outcome, judge
+from tests.oracle.program import JAVA
 from tests.oracle.rocketmq.hosts import OurHost
 from tests.oracle.rocketmq.oracle import ROCKETMQ
 from tests.oracle.runner import run_all, select_programs

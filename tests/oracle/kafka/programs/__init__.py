@@ -11,7 +11,9 @@ from collections.abc import Callable
 
 from mqlab.real.kafka.client import PROFILES, Lab
 from mqlab.real.kafka.programs import PROGRAMS as LAB_14
-from mqlab.real.program import (
+from mqlab.real.program import Program
+
+from ...program import (
     ALONE,
     CLUSTER,
     CONTROL,
@@ -19,7 +21,6 @@ from mqlab.real.program import (
     JAVA,
     LIBRARY,
     SLOW,
-    Program,
     Programs,
 )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mqlab.real.kafka.admin import describe, marker, producers
+from mqlab.real.kafka.admin import describe
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
 from mqlab.real.kafka.producer import Producer, start_producer
 
+from ..admin import marker, producers
 from . import CLUSTER, FAULT, program
 
 ALL = (1, 2, 3)

@@ -7,13 +7,13 @@ from types import SimpleNamespace as Row
 from typing import Any
 
 from mqlab.kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
-from mqlab.real.kafka.admin import marker
 from mqlab.real.kafka.batches import batch, record
 from mqlab.real.kafka.client import Lab, word
 from mqlab.real.kafka.producer import Producer, start_producer
 from mqlab.real.kafka.programs import send
 from mqlab.real.kafka.wire import MINUTE
 
+from ..admin import marker
 from . import program
 
 TV2 = ("tv2",)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from mqlab.real.kafka.admin import describe, describe_transaction, marker
+from mqlab.real.kafka.admin import describe, describe_transaction
 from mqlab.real.kafka.client import Lab
 from mqlab.real.kafka.producer import Producer, start_producer
 
+from ..admin import marker
 from . import program
 
 

@@ -3,11 +3,12 @@ here after seconds, by the broker's settings."""
 
 from __future__ import annotations
 
-from mqlab.real.kafka.admin import describe, describe_transaction, producers
+from mqlab.real.kafka.admin import describe, describe_transaction
 from mqlab.real.kafka.client import Lab
 from mqlab.real.kafka.producer import Producer
 from mqlab.real.program import NotOffered
 
+from ..admin import producers
 from ..stories import play_java
 from . import CONTROL, JAVA, program
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from mqlab.real.kafka.admin import describe, list_transactions, producers
+from mqlab.real.kafka.admin import describe
 from mqlab.real.kafka.client import READ_COMMITTED, READ_UNCOMMITTED, Lab
 from mqlab.real.kafka.producer import Producer, start_producer
 
+from ..admin import list_transactions, producers
 from . import program
 
 DAY_MS, MINUTE_MS = 24 * 3_600_000, 60_000

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from mqlab.real.kafka.admin import commit_plain, describe, fetch_offsets
+from mqlab.real.kafka.admin import describe, fetch_offsets
 from mqlab.real.kafka.client import Lab
 from mqlab.real.kafka.producer import Producer, start_producer
 
+from ..admin import commit_plain
 from ..groups import Member
 from . import program
 

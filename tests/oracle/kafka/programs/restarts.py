@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from mqlab.real.kafka.admin import describe, describe_transaction, marker, producers
+from mqlab.real.kafka.admin import describe, describe_transaction
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
 from mqlab.real.kafka.producer import Producer
 from mqlab.recordings.recording import Observation
 
+from ..admin import marker, producers
 from . import CONTROL, FAULT, program
 
 #: above any coordinator epoch before the restart, and below or at the one after it

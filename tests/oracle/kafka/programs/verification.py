@@ -3,10 +3,11 @@ hangs when it does not ask."""
 
 from __future__ import annotations
 
-from mqlab.real.kafka.admin import broker_config, describe, list_transactions, marker, producers
+from mqlab.real.kafka.admin import describe
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
 from mqlab.real.kafka.producer import Producer, start_producer
 
+from ..admin import broker_config, list_transactions, marker, producers
 from . import ALONE, program
 
 VERIFY = "transaction.partition.verification.enable"

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mqlab.real.program import ALONE, CONTROL, SLOW, Program, Programs
+from mqlab.real.program import Program
 
+from ...program import ALONE, CONTROL, SLOW, Programs
 from ..admin import Admin
 from ..client import Lab
 from ..notebook import PROFILES

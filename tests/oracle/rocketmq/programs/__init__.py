@@ -12,8 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mqlab.real.program import CONTROL, JAVA, LIBRARY, SLOW, Program, Programs
+from mqlab.real.program import Program
 
+from ...program import (
+    CONTROL,
+    JAVA,
+    LIBRARY,
+    SLOW,
+    Programs,
+)
 from ..client import PROFILES, Lab
 
 #: rounds with settings of their own: several transactionTimeOuts, another transactionCheckMax

@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import replace
 
 from mqlab.real.program import RealBrokerError
-from mqlab.real.stories import Beside
 
+from ...beside import Beside
 from ..client import BROKER, LOG, Lab
 from ..example import MESSAGE, PACKAGE, REFUSAL, RESULT, VERSION, hear_all, hear_some, run_example
 from . import JAVA, program

@@ -1,0 +1,81 @@
+"""The programs of a broker, what they may need, and what they run on. The house looks at the notes
+of a program's lab only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from mqlab.real.program import Program
+from mqlab.recordings.recording import Observation
+
+R = TypeVar("R", bound=Callable[..., None])
+
+#: what a program may need besides a broker it shares with others
+ALONE = "alone"  # a broker it changes, so nobody else may be there
+CONTROL = "control"  # stops and starts the broker
+CLUSTER = "cluster"  # several brokers
+JAVA = "java"  # the Java client
+LIBRARY = "library"  # a client library that is fetched first
+SLOW = "slow"  # longer than a minute
+FAULT = "fault"  # a fault that only the real broker has
+#: needs of a program that shares its broker with nobody
+OWN = frozenset({CONTROL, CLUSTER})
+
+
+@dataclass
+class Programs:
+    """A broker's programs. `package`: whose modules they stand in, and register when these are
+    imported."""
+
+    package: str
+    _known: dict[str, Program] = field(default_factory=dict)
+
+    def register(self, make: Callable[[R], Program]) -> Callable[[R], R]:
+        """What makes a program of the function below it. Raises ValueError for a name that
+        another one has."""
+
+        def keep(run: R) -> R:
+            self.add(make(run))
+            return run
+
+        return keep
+
+    def add(self, program: Program) -> None:
+        """Raises ValueError for a name that another one has."""
+        if program.name in self._known:
+            raise ValueError(f"two programs are called {program.name}")
+        self._known[program.name] = program
+
+    def load(self) -> dict[str, Program]:
+        """Every program, by name."""
+        for module in pkgutil.iter_modules(importlib.import_module(self.package).__path__):
+            importlib.import_module(f"{self.package}.{module.name}")
+        return dict(sorted(self._known.items()))
+
+
+class Lab(Protocol):
+    """One run of one program: what it noted, and what spoke for it (name → version, "" for that
+    of the installed package)."""
+
+    notes: list[Observation]
+    clients: dict[str, str]
+
+    def close(self) -> None: ...
+
+
+class Target(Protocol):
+    """A running broker, in the words of the broker's room."""
+
+    @property
+    def broker(self) -> str:
+        """Its name in recordings: "kafka-4.3.1" or "mqlab"."""
+        ...
+
+
+class NotHere(Exception):
+    """What a program needs is not on this machine; the message says what."""
