@@ -490,12 +490,12 @@ send_from_java()
 
 # %% [markdown]
 # The exception and UNKNOW look the same to the program that sends: `SEND_OK UNKNOW`. Only the check tells
-# them apart, and the consumer gets the four messages that were committed in the end. On a machine with
-# Java 17 and Maven, `send_from_java(fetch=True)` fetches the client (94 MB, once) and runs it at this
-# project's own server, beside the recording.
+# them apart, and the consumer gets the four messages that were committed in the end. In a clone of the
+# project, with Java 17 and Maven, `send_from_java(fetch=True)` fetches the client (94 MB, once) and runs it
+# at this project's own server, beside the recording.
 
 # %% [markdown] lang="zh"
-# 对发送的程序来说，抛出异常和 UNKNOW 看起来一样，都是 `SEND_OK UNKNOW`。要到回查时才能区分；最终得到提交的有四条消息，它们都到达了消费者。如果机器上有 Java 17 和 Maven，`send_from_java(fetch=True)` 会下载客户端（94 MB，只下载一次），让它连到本项目自己的服务器执行，结果放在录制旁边。
+# 对发送的程序来说，抛出异常和 UNKNOW 看起来一样，都是 `SEND_OK UNKNOW`。要到回查时才能区分；最终得到提交的有四条消息，它们都到达了消费者。在项目的克隆（clone）里，如果有 Java 17 和 Maven，`send_from_java(fetch=True)` 会下载客户端（94 MB，只下载一次），让它连到本项目自己的服务器执行，结果放在录制旁边。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which line of your code decides?

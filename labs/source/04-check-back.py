@@ -587,11 +587,12 @@ die_in_java()
 # %% [markdown]
 # The heir is asked about a payment that it never sent, so its listener must find the answer outside of the
 # process. It had sent a plain message before: a producer of 5.5 that has sent nothing is unknown to the
-# broker, since it learns the broker's address with its first send. On a machine with Java 17 and Maven,
-# `die_in_java(fetch=True)` fetches the client (94 MB, once) and runs it at this project's own server.
+# broker, since it learns the broker's address with its first send. In a clone of the project, with Java 17
+# and Maven, `die_in_java(fetch=True)` fetches the client (94 MB, once) and runs it at this project's own
+# server.
 
 # %% [markdown] lang="zh"
-# 接替的进程被问到一笔它从没发送过的付款，所以它的监听器必须到进程之外去找答案。它之前发过一条普通消息：5.5 的生产者第一次发送时才知道 broker 的地址，什么都没发过，broker 就不认识它。如果机器上有 Java 17 和 Maven，`die_in_java(fetch=True)` 会下载客户端（94 MB，只下载一次），让它连到本项目自己的服务器上运行。
+# 接替的进程被问到一笔它从没发送过的付款，所以它的监听器必须到进程之外去找答案。它之前发过一条普通消息：5.5 的生产者第一次发送时才知道 broker 的地址，什么都没发过，broker 就不认识它。在项目的克隆（clone）里，如果有 Java 17 和 Maven，`die_in_java(fetch=True)` 会下载客户端（94 MB，只下载一次），让它连到本项目自己的服务器上运行。
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what if an end is only slow?

@@ -261,12 +261,12 @@ met("10")
 
 # %% [markdown]
 # Does only our model behave as in the hook? Pulsar's own Java client 4.2.4 makes the same calls, with orders
-# called a, b and c, and one call more at the end. It was recorded at a real broker. With Java 17 and Maven,
-# `redeliver_to_java(fetch=True)` fetches the client (242 MB with its broker, once) and runs it at this
-# project's own server too, beside the recording.
+# called a, b and c, and one call more at the end. It was recorded at a real broker. In a clone of the
+# project, with Java 17 and Maven, `redeliver_to_java(fetch=True)` fetches the client (242 MB with its
+# broker, once) and runs it at this project's own server too, beside the recording.
 
 # %% [markdown] lang="zh"
-# 引子里的行为，会不会只是我们的模型才有？Pulsar 自己的 Java 客户端 4.2.4 执行同样的调用，订单叫 a、b、c，末尾多一个调用。它连接真实 broker 的过程已经录下。如果机器上有 Java 17 和 Maven，`redeliver_to_java(fetch=True)` 会下载客户端（连同 broker 共 242 MB，只下载一次），让它也连到本项目自己的服务器执行，结果和录制并排显示。
+# 引子里的行为，会不会只是我们的模型才有？Pulsar 自己的 Java 客户端 4.2.4 执行同样的调用，订单叫 a、b、c，末尾多一个调用。它连接真实 broker 的过程已经录下。在项目的克隆（clone）里，如果有 Java 17 和 Maven，`redeliver_to_java(fetch=True)` 会下载客户端（连同 broker 共 242 MB，只下载一次），让它也连到本项目自己的服务器执行，结果和录制并排显示。
 
 # %%
 from mqlab.lessons.pulsar.lab10 import redeliver_to_java
