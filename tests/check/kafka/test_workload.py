@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,6 +18,7 @@ from mqlab.check.checker import (
     check,
 )
 from mqlab.check.history import read
+from mqlab.check.kafka import workload
 from mqlab.check.kafka.settings import Settings, SettingsError, read_settings
 from mqlab.check.kafka.workload import Workload
 from mqlab.cli import main
@@ -27,6 +28,42 @@ from .broken import serve_broken
 
 SECONDS = 7
 FEW = 3  # for a fault that each few transactions meet
+
+
+class Clock:
+    """A workload's time: it stands still until writers have committed and the reader has read so
+    much, however long this machine needs for that. Then `then` is done."""
+
+    def __init__(self):
+        self.load, self.began, self.reads, self.then = None, None, 1, lambda: None
+
+    def now(self):
+        if self.began is None and self.is_at_work():
+            self.then()
+            self.began = time.monotonic()
+        return 0.0 if self.began is None else time.monotonic() - self.began
+
+    def is_at_work(self):
+        """Or one of them was refused, and nothing else will come."""
+        if self.load is None or self.load.read_errors():
+            return self.load is not None
+        noted = "".join(path.read_text() for path in self.load.folder.glob("*.jsonl"))
+        return '"committed"' in noted and noted.count('"read"') >= self.reads
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    found = Clock()
+    patched = SimpleNamespace(monotonic=found.now, sleep=time.sleep)
+    monkeypatch.setattr(workload, "time", patched)
+    run = Workload.run
+
+    def watched(load):
+        found.load = load
+        run(load)
+
+    monkeypatch.setattr(Workload, "run", watched)
+    return found
 
 
 def run(address, tmp_path, *more, seconds=SECONDS):
@@ -103,21 +140,19 @@ def test_a_users_own_settings_reach_the_clients(tmp_path, capsys):
     assert any("read_uncommitted" in sentence for sentence in report.undecided)
 
 
-def test_a_cluster_that_dies_leaves_the_history_so_far(tmp_path, capsys):
+def test_a_cluster_that_dies_leaves_the_history_so_far(tmp_path, capsys, clock):
     with serve() as broker:
-        load = Workload(broker.address, Settings(), tmp_path, seconds=4, say=lambda line: None)
+        clock.then = broker.stop
+        load = Workload(broker.address, Settings(), tmp_path, seconds=1, say=lambda line: None)
         load.prepare()
-        death = threading.Timer(3, broker.stop)
-        death.start()
         load.run()
-        death.join()
         assert not load.drain()
     load.keep(tmp_path / "all.json")
     report = check(read(tmp_path / "all.json"))
     assert report.counts["send"] > 0 and report.findings == ()
 
 
-def test_a_cluster_that_comes_back_empty_has_lost_what_was_committed(tmp_path, capsys):
+def test_a_cluster_that_comes_back_empty_has_lost_what_was_committed(tmp_path, capsys, clock):
     """In memory, and a client's question makes the topics again, with one partition each."""
     with serve() as broker:
 
@@ -125,10 +160,8 @@ def test_a_cluster_that_comes_back_empty_has_lost_what_was_committed(tmp_path, c
             broker.kill()
             broker.restart()
 
-        loss = threading.Timer(6, lose_all)
-        loss.start()
-        status, report, events = run(broker.address, tmp_path, seconds=10)
-        loss.join()
+        clock.reads, clock.then = 100, lose_all
+        status, report, events = run(broker.address, tmp_path, seconds=4)
     assert status == 1
     lost = [one.sentence for one in report.findings if one.anomaly == LOST]
     assert any("was committed, and none of its messages is there" in one for one in lost)
