@@ -11,7 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SHIPPED = (
-    "labs/*.ipynb", "labs/zh/*.ipynb", "labs/images/*", "labs/instructor/*.md",
+    "labs/*.ipynb", "labs/images/*", "labs/instructor/*.md",
     "labs/instructor/zh/*.md", "labs/source/*.py",
     "labs/coordinator/*.py", "labs/check_round/*.py", "labs/pending_acks/*.py",
     "labs/reports/*/*", "labs/choose/*", "labs/lecture/*", "labs/site/**/*", "datasets/**/*",

@@ -135,14 +135,18 @@ def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
 
 def _write_sources(work: Path, pyodide: str) -> None:
     """Write what JupyterLite is built from; `pyodide`: the address of its module in the site."""
+    from ..lessons.course.copies import list_originals
+
     for lang in LANGUAGES:
-        labs, files = (top if lang == "en" else top / lang for top in (LABS, work / "files"))
+        files = work / "files" / ("" if lang == "en" else lang)
         files.mkdir()
         with speaking(lang):
-            for path in sorted(labs.glob("*.ipynb")):
+            for original in list_originals(LABS, lang):
+                path = files / original.name
+                original.write(path)
                 lab = json.loads(path.read_text("utf-8"))
                 _prepare(lab, path)
-                (files / path.name).write_text(json.dumps(lab), "utf-8")
+                path.write_text(json.dumps(lab), "utf-8")
     kernel = {
         "pyodideUrl": pyodide,
         "disablePyPIFallback": True,

@@ -160,9 +160,7 @@ def _list_labs() -> Iterator[dict[str, str]]:
         title = re.search(TITLES[spoken()], text) or re.search(TITLES["en"], text)
         minutes = re.search(r"(\d+) minutes", text)
         if title and minutes:
-            is_translated = "yes" if (LABS / "zh" / f"{path.stem}.ipynb").is_file() else ""
-            lab = {"title": title[1], "minutes": minutes[1], "name": path.stem}
-            yield {**lab, "is_translated": is_translated}
+            yield {"title": title[1], "minutes": minutes[1], "name": path.stem}
 
 
 def _facets(stories: Sequence[Story]) -> dict[str, list[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from mqlab.lab import Player, Predict, scenario
 from mqlab.lessons.check import Belief
 from mqlab.lessons.choice import ANY_FAILURE, Situation
 from mqlab.lessons.course import beliefs, notebooks
+from mqlab.lessons.course.copies import lay_out
 from mqlab.lessons.course.instructor import read_page
 from mqlab.lessons.course.notebooks import labs_in, read, read_language, text_of
 from mqlab.lessons.excuses import WIDE, Reason
@@ -192,6 +194,28 @@ def test_copies_have_the_language_asked_for_and_keep_it(opened: Open) -> None:
     assert read_language(read(copy)) == "zh", "nobody asked for another"
     opened("--lang", "en")
     assert read_language(read(copy)) == "en"
+
+
+def test_a_folder_without_sources_has_its_own_language_only(opened: Open) -> None:
+    """A zip for students holds the notebooks that their course has released."""
+    copy = opened()
+    labs = copy.parents[1] / "labs"
+    shutil.rmtree(labs / "source")
+    copy.unlink()
+    opened("--lang", "zh")
+    assert copy.read_bytes() == (labs / copy.name).read_bytes()
+
+
+def test_a_source_that_makes_no_notebook_is_named(
+    opened: Open, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened()
+    labs, mine = tmp_path / "labs", tmp_path / "mine"
+    source = labs / "source" / "07-second.py"
+    source.write_text(source.read_text("utf-8").replace("### END SOLUTION", ""), "utf-8")
+    lay_out(labs, mine, print, "zh")
+    assert "07-second: nbgrader's ClearSolutions" in capsys.readouterr().out
+    assert list(mine.iterdir()) == []
 
 
 def test_work_in_a_copy_is_kept_when_another_language_is_asked_for(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -10,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from mqlab.lessons.course.notebooks import read, read_language
+from mqlab.places import LABS
 from mqlab.site.documents import DOCUMENTS
 from mqlab.site.pages import SOURCES
+from tests.project.chinese import CJK
 from tests.project.sources import ROOT
 
 #: what students, and those who teach, read from; a file of each kind
@@ -116,3 +120,18 @@ def test_a_lab_is_laid_out_in_the_current_folder(unpacked: Path, tmp_path: Path)
     run(unpacked, tmp_path, "-m", "mqlab", "labs", "renew", "07")
     assert [path.name for path in tmp_path.iterdir()] == ["my-labs"]
     assert (tmp_path / "my-labs" / "07-markers-and-lso.ipynb").is_file()
+
+
+def test_the_labs_in_chinese_are_made_where_they_are_asked_for(
+    wheel: Path, unpacked: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(wheel) as zipped:
+        assert not any("labs/zh/" in name for name in zipped.namelist())
+    run(unpacked, tmp_path, "-m", "mqlab", "labs", "copy", "--lang", "zh")
+    copies = sorted((tmp_path / "my-labs").glob("*.ipynb"))
+    assert [path.name for path in copies] == sorted(path.name for path in LABS.glob("*.ipynb"))
+    for path in copies:
+        notebook = read(path)
+        assert read_language(notebook) == "zh", path
+        assert re.search(f"[{CJK}]", notebook.cells[0].source), path
+    assert not (unpacked / "mqlab" / "shipped" / "labs" / "zh").exists()

@@ -170,6 +170,24 @@ def test_a_cell_that_connects_a_real_client_is_for_reading() -> None:
     assert cell["source"].startswith(lite.NEEDS_SOCKETS.en) and "broker.kill()" in cell["source"]
 
 
+def test_the_browser_has_each_lab_in_both_languages(tmp_path: Path) -> None:
+    lite._write_sources(tmp_path, "./pyodide.mjs")
+    files = tmp_path / "files"
+    names = sorted(path.name for path in LABS.glob("*.ipynb"))
+    assert names == sorted(path.name for path in files.glob("*.ipynb"))
+    assert names == sorted(path.name for path in (files / "zh").glob("*.ipynb"))
+    for name in names:
+        english, chinese = (
+            "".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"])
+            for path in (files / name, files / "zh" / name)
+        )
+        assert english.startswith("# Lab ") and chinese.startswith("# 实验 ")
+    (note, *_) = json.loads((files / "zh" / f"{lite.RECORDED}.ipynb").read_text("utf-8"))["cells"][
+        1:
+    ]
+    assert note["source"] == lite.NOTE.zh
+
+
 def test_the_page_leads_to_each_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr("mqlab.site.pages.write_labs", lambda *paths: given.append(paths))
@@ -177,8 +195,10 @@ def test_the_page_leads_to_each_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write_site(folder, (SCENARIOS / "kafka/torn-read.scn",), core, tmp_path)
     assert given == [(folder / "labs", tmp_path, folder / "play" / "pyodide")]
     page = (folder / "learn.html").read_text("utf-8")
-    linked = re.findall(r"labs/lab/index\.html\?path=([\w-]+)\.ipynb", page)
-    assert linked == sorted(path.stem for path in LABS.glob("*.ipynb"))
+    names = sorted(path.stem for path in LABS.glob("*.ipynb"))
+    assert re.findall(r"labs/lab/index\.html\?path=([\w-]+)\.ipynb", page) == names
+    chinese = (folder / "zh" / "learn.html").read_text("utf-8")
+    assert re.findall(r"labs/lab/index\.html\?path=zh/([\w-]+)\.ipynb", chinese) == names
 
 
 def test_without_jupyterlite_a_site_is_written_without_labs(

@@ -5,35 +5,71 @@ links from lab to lab work as they do in `labs/`, and git has no opinion on what
 
 A copy is made once and never overwritten. When a lab changes, a copy in which nothing was written
 or run is replaced; any other is kept, and `renew` sets it aside under another name for a new one.
-A reader of Chinese gets the copies of `labs/zh` under the same names, and keeps the language until
-another is asked for: copies without work in them change, for the others there is `renew`.
+A reader of Chinese gets copies under the same names, made from the labs' sources, and keeps the
+language until another is asked for: copies without work in them change, for the others there is
+`renew`.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...kernel import Lang
 from .notebooks import (
     DAMAGE,
+    Lab,
+    LabError,
     Notebook,
+    digest_source,
     notebooks_in,
     read,
     read_language,
     set_aside,
+    text_of,
+    translated_copy,
     was_worked_on,
 )
 
 Say = Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Original:
+    """What a copy is made from: a notebook, or, where it is told in another language than English,
+    the source in its place (`made`)."""
+
+    notebook: Path
+    lang: Lang
+    made: Lab | None = None
+
+    @property
+    def name(self) -> str:
+        return self.notebook.name
+
+    @property
+    def origin(self) -> object:
+        """As `_origin` of a copy. Raises one of DAMAGE where the notebook cannot be read."""
+        if self.made is not None:
+            return digest_source(self.made), self.lang
+        return _origin(read(self.notebook))
+
+    def write(self, copy: Path) -> None:
+        """Raises one of DAMAGE, or LabError for a source of which no notebook can be made."""
+        if self.made is None:
+            read(self.notebook)
+            shutil.copyfile(self.notebook, copy)
+        else:
+            copy.write_text(text_of(translated_copy(self.made, self.lang)), "utf-8", newline="\n")
+
+
 def lay_out(labs: Path, folder: Path, say: Say, lang: Lang = "en") -> None:
     """Copy each notebook of `labs` that `folder` lacks, and the pictures that they show. A notebook
     that cannot be read is named, and the others are copied."""
     folder.mkdir(parents=True, exist_ok=True)
-    for lab in in_language(labs, lang):
+    for lab in list_originals(labs, lang):
         copy = folder / lab.name
         if copy.exists() and not _may_replace(lab, copy, say):
             continue
@@ -56,16 +92,17 @@ def find_language(folder: Path) -> Lang | None:
     return None
 
 
-def in_language(labs: Path, lang: Lang) -> Iterator[Path]:
-    """The notebooks of a folder of labs, each in this language where it is told in it."""
-    for lab in notebooks_in(labs):
-        translated = labs / lang / lab.name
-        yield translated if translated.exists() else lab
+def list_originals(labs: Path, lang: Lang) -> Iterator[Original]:
+    """The labs of a folder, each in this language where its source is there and told in it."""
+    for notebook in notebooks_in(labs):
+        lab = Lab(labs / "source" / f"{notebook.stem}.py")
+        is_made = lang != "en" and lab.source.exists() and lab.is_translated
+        yield Original(notebook, lang, lab if is_made else None)
 
 
 def renew(labs: Path, folder: Path, names: list[str], say: Say, lang: Lang = "en") -> None:
     """A new copy of the labs whose names begin so; the old one stays under another name."""
-    for lab in in_language(labs, lang):
+    for lab in list_originals(labs, lang):
         if not lab.name.startswith(tuple(names)):
             continue
         copy = folder / lab.name
@@ -76,16 +113,17 @@ def renew(labs: Path, folder: Path, names: list[str], say: Say, lang: Lang = "en
         say(f"{copy.name} is new")
 
 
-def _copy(lab: Path, copy: Path, say: Say) -> None:
+def _copy(lab: Original, copy: Path, say: Say) -> None:
     try:
-        read(lab)
+        lab.write(copy)
     except DAMAGE:
-        say(f"{lab} cannot be read: `git restore {lab}` brings it back (or unpack the zip again)")
-        return
-    shutil.copyfile(lab, copy)
+        path = lab.notebook
+        say(f"{path} cannot be read: `git restore {path}` brings it back (or unpack the zip again)")
+    except LabError as error:
+        say(str(error))
 
 
-def _may_replace(lab: Path, copy: Path, say: Say) -> bool:
+def _may_replace(lab: Original, copy: Path, say: Say) -> bool:
     """The lab is another than this copy was made from, and nothing is lost with the copy."""
     number = lab.name[:2]
     try:
@@ -97,7 +135,7 @@ def _may_replace(lab: Path, copy: Path, say: Say) -> bool:
         )
         return False
     try:
-        if _origin(read(lab)) == _origin(mine):
+        if lab.origin == _origin(mine):
             return False
     except DAMAGE:
         return False

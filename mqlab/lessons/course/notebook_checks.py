@@ -24,7 +24,6 @@ from .notebooks import (
     run_for_grading,
     student_copy,
     text_of,
-    translated_copy,
     unexecuted_solution,
 )
 from .ways import DEEPER, SAID, SHORT_MINUTES, heading_level, measure, short_way
@@ -147,14 +146,12 @@ def freshness(lab: Lab) -> Iterator[str]:
     """The committed copies are what the source gives; outputs are nbval's business."""
     source = read_source(lab)
     again = f"run `mqlab labs build {lab.name[:2]}` and commit"
-    for path in (*(copy for copy, _ in lab.copies), lab.solution):
+    for path in (lab.student, lab.solution):
         if not path.exists():
             yield f"{lab.name}: {path.parent.name}/{path.name} is missing: {again}"
             return
-    for path, lang in lab.copies:
-        if path.read_text(encoding="utf-8") != text_of(translated_copy(lab, lang)):
-            which = "student copy" + ("" if lang == "en" else " in Chinese")
-            yield f"{lab.name}: the {which} is not what the source gives: {again}"
+    if lab.student.read_text(encoding="utf-8") != text_of(student_copy(source)):
+        yield f"{lab.name}: the student copy is not what the source gives: {again}"
     wanted, solution = _without_outputs(unexecuted_solution(source)), read(lab.solution)
     if _without_outputs(solution) != wanted:
         yield f"{lab.name}: the solution is not what the source gives: {again}"

@@ -2,14 +2,18 @@
 
 A lab is written once, in `labs/source/NN-name.py`: jupytext's percent format, one cell after
 each `# %%`, so that a change reads as a change. A cell of text is followed by its twin in Chinese,
-`# %% [markdown] lang="zh"`; a cell of code stands once. Copies are derived and committed:
+`# %% [markdown] lang="zh"`; a cell of code stands once. Two copies are derived and committed:
 
 - `labs/NN-name.ipynb`, the student's: solutions and hidden tests taken out by nbgrader itself,
-  no outputs; `labs/zh/NN-name.ipynb`, the same in Chinese, whose kernel speaks Chinese;
-- `labs/solutions/NN-name.ipynb`, nbgrader's source version: everything in place, executed, so
-  that nbval can compare. Its outputs are text; a picture is drawn when its cell runs.
+  no outputs;
+- `labs/solutions/NN-name.ipynb`, nbgrader's source version: everything in place, executed. It keeps
+  the outputs that somebody reads (`is_kept`: nbval compares them, a grade depends on them, the site
+  shows them), as text; all others come again when their cells run.
 
-All are functions of the source (cell ids from its contents, outputs without addresses and
+The student's copy in Chinese, whose kernel speaks Chinese, is made when somebody asks for it
+(`copies.py`).
+
+Both are functions of the source (cell ids from its contents, outputs without addresses and
 random names): building again without a change gives no difference. A student copy in which
 somebody has worked is not overwritten.
 
@@ -79,7 +83,7 @@ class LabError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """Where the three files of one lab are."""
+    """Where the three files of one lab are: its source, and what is made from it."""
 
     source: Path
 
@@ -92,15 +96,8 @@ class Lab:
         return self.source.parents[1] / f"{self.name}.ipynb"
 
     @property
-    def chinese(self) -> Path:
-        return self.source.parents[1] / "zh" / f"{self.name}.ipynb"
-
-    @property
-    def copies(self) -> tuple[tuple[Path, Lang], ...]:
-        """The students' copies, with the language of each."""
-        has_twins = IN_CHINESE in self.source.read_text(encoding="utf-8")
-        copies: list[tuple[Path, Lang]] = [(self.student, "en"), (self.chinese, "zh")]
-        return tuple(copies[: 1 + has_twins])
+    def is_translated(self) -> bool:
+        return IN_CHINESE in self.source.read_text(encoding="utf-8")
 
     @property
     def solution(self) -> Path:
@@ -335,10 +332,9 @@ def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool)
 
     A student copy that somebody has worked in, or that cannot be read, is kept; `force` sets it
     aside under another name and makes a new one."""
-    for copy, lang in lab.copies:
-        if force or not (student_only and _is_fresh(lab, copy)):
-            _renew(copy, translated_copy(lab, lang), say, force)
     source = read_source(lab)
+    if force or not (student_only and _is_fresh(lab)):
+        _renew(lab.student, student_copy(source), say, force)
     if not student_only:
         previous = read(lab.solution) if lab.solution.exists() else None
         try:
@@ -391,14 +387,19 @@ def was_worked_on(student: Notebook) -> bool:
     return built != _digest_of_cells(student)
 
 
-def _is_fresh(lab: Lab, copy: Path) -> bool:
-    if not copy.exists():
+def _is_fresh(lab: Lab) -> bool:
+    if not lab.student.exists():
         return False
     try:
-        built = json.loads(copy.read_text(encoding="utf-8"))["metadata"].get("mqlab", {})
-        return built.get("source") == _digest(lab.source.read_text(encoding="utf-8"))
+        built = json.loads(lab.student.read_text(encoding="utf-8"))["metadata"].get("mqlab", {})
+        return built.get("source") == digest_source(lab)
     except DAMAGE:
         return False
+
+
+def digest_source(lab: Lab) -> str:
+    """What a copy notes of the source that it was made from."""
+    return _digest(lab.source.read_text(encoding="utf-8"))
 
 
 def _digest_of_cells(notebook: Notebook) -> str:
