@@ -43,8 +43,6 @@ LEFT_OUT = (
     "plotly/package_data/plotly.min.js", "jedi/third_party/*",
 )  # fmt: skip
 
-#: the lab that needs a machine: Spark's own, and sockets that it reaches
-RECORDED = "11-order-to-income"
 NOTE = Text(
     "> **In a browser this lab is for reading.** Its cells start a server with sockets and a Spark "
     "job, which need Python and Java on a machine: `make lab` in a clone of the project opens it "
@@ -66,8 +64,6 @@ WITHOUT_TERMINAL = Text(
     '`open("coordinator.py", "w").write(read_begin())`。`coordinator.py` 随后出现在左侧列表中，'
     "双击即可打开。",
 )
-#: a cell with a client of a real broker, or with a server for one
-CLIENT = re.compile(r"(?m)^(?:from|import) confluent_kafka\b|\b(?:serve|ask_both)\(")
 NEEDS_SOCKETS = Text(
     "> **In a browser this cell is for reading.** It starts a server and connects a real client, "
     "and a browser gives neither of them a socket. `make lab` in a clone of the project runs it.",
@@ -165,6 +161,8 @@ def _write_sources(work: Path, pyodide: str) -> None:
 
 def _prepare(lab: dict[str, Any], path: Path) -> None:
     """What needs a machine is for reading, and says so."""
+    from ..lessons.course.notebooks import RECORDED
+
     show = show_recorded if path.stem == RECORDED else show_clients
     show(lab, LABS / "solutions" / path.name)
     if path.stem == BUILT:
@@ -185,6 +183,8 @@ def show_recorded(lab: dict[str, Any], solved: Path) -> None:
 def show_clients(lab: dict[str, Any], solved: Path) -> None:
     """Make a text of each cell that connects a client of a real broker, and of what it wrote where
     the labs are made."""
+    from ..lessons.course.notebooks import CLIENT
+
     printed = _read_outputs(solved)
     for cell in lab["cells"]:
         source = "".join(cell["source"])

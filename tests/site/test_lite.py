@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mqlab.cli import main
+from mqlab.lessons.course.notebooks import RECORDED
 from mqlab.places import LABS, ROOT
 from mqlab.site import Built, NoLabs, lite
 from mqlab.site.pages import write_site
@@ -98,7 +99,7 @@ def test_a_browser_has_the_versions_that_a_machine_has() -> None:
 
 
 def test_the_lab_that_needs_a_machine_says_so_and_shows_what_it_printed() -> None:
-    path = LABS / f"{lite.RECORDED}.ipynb"
+    path = LABS / f"{RECORDED}.ipynb"
     before = json.loads(path.read_text("utf-8"))
     lab = json.loads(path.read_text("utf-8"))
     lite.show_recorded(lab, LABS / "solutions" / path.name)
@@ -113,7 +114,7 @@ def test_the_lab_that_needs_a_machine_says_so_and_shows_what_it_printed() -> Non
 
 @pytest.mark.parametrize("path", sorted(LABS.glob("*.ipynb")), ids=lambda path: path.stem[:2])
 def test_a_browser_has_what_the_cells_of_a_lab_import(path: Path) -> None:
-    if path.stem == lite.RECORDED:
+    if path.stem == RECORDED:
         return
     lab = json.loads(path.read_text("utf-8"))
     before = len(lab["cells"])
@@ -139,7 +140,7 @@ exec(sys.argv[1])
 @pytest.mark.parametrize("path", sorted(LABS.glob("*.ipynb")), ids=lambda path: path.stem[:2])
 def test_what_a_lab_imports_of_this_project_needs_no_more(path: Path) -> None:
     """Lab 14 stopped at its first cell, whose module asked for kio."""
-    if path.stem == lite.RECORDED:
+    if path.stem == RECORDED:
         return
     lab = json.loads(path.read_text("utf-8"))
     lite.show_clients(lab, LABS / "solutions" / path.name)
@@ -182,9 +183,7 @@ def test_the_browser_has_each_lab_in_both_languages(tmp_path: Path) -> None:
             for path in (files / name, files / "zh" / name)
         )
         assert english.startswith("# Lab ") and chinese.startswith("# 实验 ")
-    (note, *_) = json.loads((files / "zh" / f"{lite.RECORDED}.ipynb").read_text("utf-8"))["cells"][
-        1:
-    ]
+    (note, *_) = json.loads((files / "zh" / f"{RECORDED}.ipynb").read_text("utf-8"))["cells"][1:]
     assert note["source"] == lite.NOTE.zh
 
 

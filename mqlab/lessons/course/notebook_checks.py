@@ -19,6 +19,7 @@ from .notebooks import (
     Notebook,
     execute,
     grades,
+    is_kept,
     read,
     read_source,
     run_for_grading,
@@ -30,7 +31,6 @@ from .ways import DEEPER, SAID, SHORT_MINUTES, heading_level, measure, short_way
 
 MOST_CELLS = 90  # without those that only hold a heading
 MOST_IN_SIGHT = 24  # before a part is unfolded
-MOST_LINES = 15  # of printed text in sight: more is a picture, or its text, folded
 MOST_BYTES = 4_000_000  # a code host stops showing a notebook somewhere above
 
 
@@ -158,11 +158,8 @@ def freshness(lab: Lab) -> Iterator[str]:
     code = [cell for cell in solution.cells if cell.cell_type == "code"]
     if any(cell.execution_count is None and cell.source.strip() for cell in code):
         yield f"{lab.name}: the solution is not executed: {again}"
-    for cell in code:
-        lines = "".join(out.get("text", "") for out in cell.outputs).count("\n")
-        if lines > MOST_LINES and not cell.metadata.get("jupyter", {}).get("outputs_hidden"):
-            start = cell.source.partition("\n")[0]
-            yield f"{lab.name}: “{start}” prints {lines} lines in sight: {MOST_LINES} at most"
+    if any(cell.outputs and not is_kept(lab.name, cell) for cell in code):
+        yield f"{lab.name}: the solution holds outputs that nobody reads: {again}"
     if (size := lab.solution.stat().st_size) > MOST_BYTES:
         yield f"{lab.name}: the solution has {size / 1e6:.1f} MB of outputs: show less"
 

@@ -74,7 +74,17 @@ STUB = "# YOUR CODE HERE"
 VOLATILE = "volatile"
 # it takes many seconds and needs nothing of the student's: the check of stubs leaves it out
 LONG = "long"
-# nbval's own "nbval-check-output" has it compare the output with the committed one.
+# nbval compares its output with the committed one
+COMPARED = "nbval-check-output"
+
+#: the lab that a browser cannot run, so the site shows what its cells wrote: Spark's own, and
+#: sockets that it reaches
+RECORDED = "11-order-to-income"
+#: and a cell of others with a client of a real broker, or with a server for one
+CLIENT = re.compile(r"(?m)^(?:from|import) confluent_kafka\b|\b(?:serve|ask_both)\(")
+
+MOST_LINES = 15  # of text that a cell prints in sight: more is a picture, or its text, folded
+MOST_PRINTED = 240  # lines that all cells of a lab print
 
 
 class LabError(Exception):
@@ -221,8 +231,9 @@ def translated_copy(lab: Lab, lang: Lang) -> Notebook:
 
 
 def solution_copy(source: Notebook, execute_in: Path, previous: Notebook | None) -> Notebook:
-    """Executed, with outputs that differ only if what they show differs."""
+    """Executed, with the outputs that somebody reads; they differ only if what they show differs."""
     notebook = execute(source, execute_in)
+    _check_printed(notebook)
     before = {cell["id"]: cell for cell in previous.cells} if previous else {}
     for cell in notebook.cells:
         old = before.get(cell["id"])
@@ -293,7 +304,29 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PLAIN = "text/plain"
-COMPARED = "nbval-check-output"
+
+
+def is_kept(lab: str, cell: Notebook) -> bool:
+    """Whether somebody reads what this cell of a committed solution wrote: nbval, nbgrader, the
+    next build, or the site where a browser cannot run the cell."""
+    tags = cell.metadata.get("tags", [])
+    if COMPARED in tags or VOLATILE in tags or utils.is_grade(cell):
+        return True
+    return lab == RECORDED or CLIENT.search(cell.source) is not None
+
+
+def _check_printed(notebook: Notebook) -> None:
+    """Raises LabError where a cell, or all of them, print more than anybody reads."""
+    printed = 0
+    for cell in notebook.cells:
+        lines = "".join(out.get("text", "") for out in cell.get("outputs", [])).count("\n")
+        printed += lines
+        if lines > MOST_LINES and not cell.metadata.get("jupyter", {}).get("outputs_hidden"):
+            start = cell.source.partition("\n")[0]
+            what = f"“{start}” prints {lines} lines in sight: {MOST_LINES} at most"
+            raise LabError(f"{_name(notebook)}: {what}")
+    if printed > MOST_PRINTED:
+        raise LabError(f"{_name(notebook)} prints {printed} lines: {MOST_PRINTED} at most")
 
 
 def _normalise(notebook: Notebook) -> None:
@@ -307,6 +340,8 @@ def _normalise(notebook: Notebook) -> None:
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
+        if not is_kept(_name(notebook), cell):
+            cell.outputs = []
         compared = COMPARED in cell.metadata.get("tags", [])  # nbval wants such an output whole
         cell.outputs = [output for one in cell.outputs if (output := _in_words(one, compared))]
         text = ADDRESS.sub("at 0x0", UUID.sub(rename, json.dumps(cell.outputs)))

@@ -64,9 +64,62 @@ def test_solution_is_whole_and_executed(built: Lab) -> None:
     text = sources(built.solution)
     assert "### BEGIN SOLUTION" in text and "### BEGIN HIDDEN TESTS" in text
     assert "(../images/strip.png)" in text
-    shown = built.solution.read_text(encoding="utf-8")
-    assert "a reader stops at 1" in shown
-    assert "<object at 0x0>" in shown
+    assert all(
+        cell.execution_count is not None
+        for cell in notebooks.read(built.solution).cells
+        if cell.cell_type == "code"
+    )
+
+
+def test_only_outputs_that_somebody_reads_are_committed(built: Lab, tmp_path: Path) -> None:
+    solution = notebooks.read(built.solution)
+    shown = [cell.source for cell in solution.cells if cell.get("outputs")]
+    assert [source.split("\n")[0] for source in shown] == [
+        'for offset, record in enumerate("a b C".split()):',  # nbval compares
+        "import time",  # differs each time, so the next build keeps it
+        "from mqlab.lab import Predict",
+        "### BEGIN HIDDEN TESTS",  # a grade depends on it
+    ]
+    lab = write(tmp_path)
+    next(cell for cell in solution.cells if cell.source == 'print("done")').outputs = [
+        notebooks.nbformat.v4.new_output("stream", name="stdout", text="done\n")
+    ]
+    lab.solution.parent.mkdir()
+    lab.solution.write_text(notebooks.text_of(solution), encoding="utf-8")
+    lab.student.write_bytes(built.student.read_bytes())
+    (found,) = checks.freshness(lab)
+    assert "the solution holds outputs that nobody reads" in found
+
+
+def test_outputs_that_the_site_shows_or_a_grade_needs_are_kept() -> None:
+    cells = {
+        name: notebooks.nbformat.v4.new_code_cell(source, metadata=metadata)
+        for name, source, metadata in (
+            ("client", "import confluent_kafka", {}),
+            ("server", "with serve() as broker:\n    0", {}),
+            ("plain", "print(1)", {}),
+            ("graded", "check(1)", {"nbgrader": {"grade": True}}),
+        )
+    }
+    kept = [name for name, cell in cells.items() if notebooks.is_kept("07-markers", cell)]
+    assert kept == ["client", "server", "graded"]
+    assert all(notebooks.is_kept(notebooks.RECORDED, cell) for cell in cells.values())
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ('print("\\n" * 15)', "prints 16 lines in sight: 15 at most"),
+        ('# %% jupyter={"outputs_hidden": true}\nprint("\\n" * 250)', "lines: 240 at most"),
+    ],
+)
+def test_a_solution_that_prints_more_than_anybody_reads_is_not_built(
+    unbuilt: Callable[[str], Lab], cell: str, says: str
+) -> None:
+    lab = unbuilt(f"# %% [markdown]\n# # Markers\n\n# %%\n{cell}\n")
+    with pytest.raises(notebooks.LabError, match=says):
+        build(lab)
+    assert not lab.solution.exists()
 
 
 def test_the_tag_makes_nbval_compare_an_output(built: Lab, tmp_path: Path) -> None:
@@ -245,7 +298,12 @@ def test_a_committed_output_is_text_unless_it_is_compared() -> None:
         for data in (drawn, drawn, {notebooks.WIDGET: {"model_id": "7"}, "text/plain": "Player()"})
     )
     compared.metadata["tags"] = [notebooks.COMPARED]
-    notebooks._normalise(notebooks.nbformat.v4.new_notebook(cells=[plain, compared, widget]))
+    plain.metadata["tags"] = widget.metadata["tags"] = [notebooks.VOLATILE]
+    notebooks._normalise(
+        notebooks.nbformat.v4.new_notebook(
+            cells=[plain, compared, widget], metadata={"mqlab": {"lab": "07-markers"}}
+        )
+    )
     assert [out.data for out in plain.outputs] == [{"text/plain": "3 steps"}]
     assert [out.data for out in compared.outputs] == [drawn]
     assert widget.outputs == []
