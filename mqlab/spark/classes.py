@@ -15,67 +15,16 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-import zlib
-from pathlib import Path
 
-from .. import places
-
-CACHE = places.CACHE / "spark"
-NAME = "classes.jsa"
-#: a JVM has much to say about classes that cannot be archived, and says it on standard output
-QUIET = "-Xlog:disable"
-
-
-def find_folder() -> Path:
-    """The folder for this Java and this PySpark; it need not be there yet."""
-    java = _find_java()
-    changed = java.stat().st_mtime_ns if java else 0
-    return CACHE / f"{zlib.crc32(f'{java} {changed} {_find_spark()}'.encode()):08x}"
-
-
-def _find_java() -> Path | None:
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which(str(Path(home, "bin", "java")) if home else "java")
-    return Path(java).resolve() if java else None
-
-
-def _find_spark() -> Path:
-    from pyspark.find_spark_home import _find_spark_home
-
-    return Path(_find_spark_home())
-
-
-def make_home(folder: Path) -> Path:
-    """Spark's own home without `pyspark.zip`, out of which every Python worker would compile
-    PySpark again, 0.8 s of CPU each time: without it, workers import the PySpark that is
-    installed, which is compiled. Raises OSError where nothing can be written."""
-    home = folder / "home"
-    if not home.is_dir():
-        folder.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix="home-", dir=folder))
-        for path in _find_spark().iterdir():
-            if path.name != "python":
-                (made / path.name).symlink_to(path)
-        try:
-            made.rename(home)
-        except OSError:  # another process was quicker
-            shutil.rmtree(made)
-    return home
-
-
-def read_flags(folder: Path) -> str:
-    """What makes a JVM use the file, if there is one."""
-    archive = folder / NAME
-    return f'{QUIET} "-XX:SharedArchiveFile={archive}"' if archive.is_file() else ""
+from .home import CACHE, NAME, QUIET, find_folder, find_java
+from .session import start
 
 
 def write() -> None:
     """Runs an empty query in a JVM that writes down its classes. Of an older Java or PySpark
     nothing is kept. Raises IncomeError where Spark cannot start, OSError where nothing can be
     written."""
-    from .session import start
-    from .warm import warm_up
+    from .warm import warm_up  # needs PySpark, which may not be there
 
     folder = find_folder()
     folder.mkdir(parents=True, exist_ok=True)
@@ -110,7 +59,7 @@ def write_later() -> None:
 
 def main(later: bool) -> None:
     """Nothing where there is no Java, or the file is there. Without it all works, only slower."""
-    if _find_java() and not (find_folder() / NAME).is_file():
+    if find_java() and not (find_folder() / NAME).is_file():
         write_later() if later else write()
 
 

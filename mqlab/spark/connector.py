@@ -20,7 +20,7 @@ from .errors import IncomeError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from .sinks import Out
+    from .topics import Out
 
 CACHE = places.CACHE / "spark-kafka"
 JARS = (

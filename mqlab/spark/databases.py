@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import IncomeError
-from .sinks import Out, Sink, Target, decide, disagreement
+from .sinks import Sink, Target, decide, disagreement
+from .topics import Out
 
 TABLES = """
 create table if not exists income (minute text{key}, tenths integer, lines integer);

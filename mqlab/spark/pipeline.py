@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 from .cuts import Plan
 from .kills import NEVER, Kill
 from .orders import minute_text
-from .sinks import Out, Sink
+from .sinks import Sink
+from .topics import Out
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -26,9 +26,10 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
-from . import classes, connector
+from . import connector
 from .checkpoint import STATES
 from .errors import IncomeError, need
+from .home import find_folder, make_home, read_flags
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -131,7 +132,7 @@ def start(master: str, java_flags: str = "") -> SparkSession:
     (folder / "log4j2.properties").write_text(LOG4J)
     home = _find_home(folder) if local else None
     if home and not java_flags:
-        java_flags = classes.read_flags(home.parent)
+        java_flags = read_flags(home.parent)
     flags = f"{JAVA_FLAGS} {java_flags} -Dlog4j2.configurationFile=file:{folder}/log4j2.properties"
     os.environ["SPARK_LOCAL_DIRS"] = str(folder)  # what a killed JVM leaves behind is in one place
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -173,9 +174,9 @@ def _find_home(folder: Path) -> Path | None:
     if os.environ["PYSPARK_PYTHON"] != sys.executable:
         return None
     try:
-        return classes.make_home(classes.find_folder())
+        return make_home(find_folder())
     except OSError:
-        return classes.make_home(folder)
+        return make_home(folder)
 
 
 @contextmanager

@@ -46,23 +46,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from . import checkpoint, topics
 from .errors import IncomeError
 from .kills import NEVER, Kill, Point
-
-
-class Out(NamedTuple):
-    """One message for topic Income or Dead; `stamp_ms` in milliseconds since 1970 UTC."""
-
-    key: str
-    value: bytes
-    stamp_ms: int
-    dead: bool = False
-
+from .topics import Out
 
 Encode = Callable[[Mapping[str, Any]], Out]
 Rule = Callable[[int, int], str]

@@ -45,6 +45,15 @@ QUIET: dict[str, Any] = {
 }
 
 
+class Out(NamedTuple):
+    """One message for topic Income or Dead; `stamp_ms` in milliseconds since 1970 UTC."""
+
+    key: str
+    value: bytes
+    stamp_ms: int
+    dead: bool = False
+
+
 def partition_of(key: str, partitions: int) -> int:
     """Where a key belongs. Our own rule, so that every client and every run agrees."""
     return zlib.crc32(key.encode()) % partitions

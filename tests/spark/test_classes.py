@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.spark import classes
+from mqlab.spark import home as kept
 from tests.project.sources import ROOT
 
 MAPPED = """
@@ -26,24 +26,24 @@ def test_a_jvm_maps_the_classes_that_setup_has_written() -> None:
     done = subprocess.run(
         [sys.executable, "-c", MAPPED], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert str(classes.find_folder() / classes.NAME) in done.stdout.split()
+    assert str(kept.find_folder() / kept.NAME) in done.stdout.split()
 
 
 def test_one_home_for_all_without_the_archive_of_pyspark(tmp_path: Path) -> None:
-    home = classes.make_home(tmp_path)
+    home = kept.make_home(tmp_path)
     assert (home / "jars").is_dir() and not (home / "python").exists()
-    assert classes.make_home(tmp_path) == home
+    assert kept.make_home(tmp_path) == home
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
 def test_another_java_has_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = classes.find_folder()
+    before = kept.find_folder()
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\n")
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert classes.find_folder() != before
+    assert kept.find_folder() != before
 
 
 def test_without_the_file_or_a_place_for_it_spark_starts_all_the_same(
@@ -51,10 +51,10 @@ def test_without_the_file_or_a_place_for_it_spark_starts_all_the_same(
 ) -> None:
     from mqlab.spark import session
 
-    assert classes.read_flags(tmp_path) == ""
-    (tmp_path / classes.NAME).touch()
-    assert f'"-XX:SharedArchiveFile={tmp_path / classes.NAME}"' in classes.read_flags(tmp_path)
-    monkeypatch.setattr(classes, "CACHE", tmp_path / classes.NAME)  # a file: no folder in it
+    assert kept.read_flags(tmp_path) == ""
+    (tmp_path / kept.NAME).touch()
+    assert f'"-XX:SharedArchiveFile={tmp_path / kept.NAME}"' in kept.read_flags(tmp_path)
+    monkeypatch.setattr(kept, "CACHE", tmp_path / kept.NAME)  # a file: no folder in it
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     own = tmp_path / "own"
     own.mkdir()
