@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from ...kernel import Map
+from .verification import Verifying
 
 if TYPE_CHECKING:
     from ..config import KafkaConfig
     from .partition import Partition
-    from .verification import Verifying
     from .watching import Watchers
 
 

@@ -14,12 +14,14 @@ VerificationGuard (Kafka 4.3).
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Send, frozen, replace
 from ..messages import AddPartitionsToTxn, Produce, TxnOffsetCommit
 from .batch import Batch
-from .role import R
+
+if TYPE_CHECKING:
+    from .role import R
 
 #: Produce at a leader, TxnOffsetCommit at a group coordinator
 Ask = TypeVar("Ask", bound=Produce | TxnOffsetCommit)
