@@ -1,6 +1,8 @@
-"""Style is a test: a function of 60 lines, a file of 400, a line of 100 characters at most.
+"""Style is a test: a function of 60 lines, a file of 600, a line of 100 characters at most.
 
 Docstrings, comments and blank lines are free, so that nobody saves on explaining. Aim at half.
+A file may be as long as its topic: a protocol is read in one sitting, and in one file of 500 lines
+sooner than in ten of 50.
 The source of a lab is mostly prose, which stands in comments: its code obeys the same bounds, and
 a cell has 45 lines of code at most, for one screen (how many cells: `notebook_checks`).
 """
@@ -17,7 +19,7 @@ import pytest
 from mqlab.scenario.golden import split_blocks
 from tests.project.sources import ROOT, code_lines, list_committed, relative
 
-FUNCTION, FILE, LINE = 60, 400, 100
+FUNCTION, FILE, LINE = 60, 600, 100
 CELL = 45
 #: a broker's roles together, so that a student can read all of them
 ROLES = 3_000
@@ -116,7 +118,7 @@ def test_the_rule_itself() -> None:
     ]
     assert not list(oversized("a.py", "def f():\n" + body.replace("x", "# x", 1)))
     assert script_lines("/** Free,\n * and so is this. */\n// this too\n\nconst x = 1;\n" * 3) == 3
-    assert "401 lines of code" in next(oversized("b.py", "x = 1\n" * 401))
+    assert "601 lines of code" in next(oversized("b.py", "x = 1\n" * 601))
 
 
 def _free(path: Path) -> bool:
