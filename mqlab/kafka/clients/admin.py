@@ -1,4 +1,4 @@
-"""What an administrator may ask, and how a hanging transaction is found and ended.
+"""Administration: what may be asked, and how a hanging transaction is found and ended.
 
 A transaction *hangs* when a partition holds it open and its coordinator knows nothing of
 it: nobody will ever send the marker, so the partition's LSO stands still for good. One

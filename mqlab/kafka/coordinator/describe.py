@@ -1,4 +1,4 @@
-"""What the coordinator tells an administrator: a list of its ids, one id in full.
+"""Administration: what the coordinator tells of its transactions, a list of ids or one in full.
 
 Sources: TransactionStateManager#listTransactionStates,
 TransactionCoordinator#handleDescribeTransactions (Kafka 4.3).

@@ -1,4 +1,4 @@
-"""Markers: telling every partition of a transaction how it ended.
+"""Transaction markers (WriteTxnMarkers): telling every partition how a transaction ended.
 
 One WriteTxnMarkers a partition; each partition that has answered is crossed off; when
 none is left the Complete record is written. A coordinator that recovers an id in

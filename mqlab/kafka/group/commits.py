@@ -1,4 +1,4 @@
-"""Commits: how far a group has come, with or without a transaction.
+"""Committed offsets: how far a group has come, with or without a transaction.
 
 A transaction's offsets are appended at once, as part of the transaction, and stay
 *pending*: a commit marker makes them count, an abort marker drops them. The log's order

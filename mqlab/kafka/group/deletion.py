@@ -1,4 +1,4 @@
-"""Deletion: a group, or some of its positions, forgotten because an administrator says so.
+"""Administration: a group, or some of its committed offsets, deleted.
 
 Nothing is erased at once. A *tombstone*, a record with the key and no value, is appended
 like any other record; it takes effect when it is read, now and after every restart, and

@@ -1,4 +1,4 @@
-"""A marker: how a transaction ends on a partition.
+"""Transaction markers (control batches): how a transaction ends on a partition.
 
 It is a batch like any other, with a header that says COMMIT or ABORT and takes exactly one
 offset. An abort that ends something is noted in the index beside the log, so that readers can

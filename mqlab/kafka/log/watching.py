@@ -1,4 +1,4 @@
-"""Who waits for a log to grow: long polls, and those whose append is not yet safe.
+"""Who waits for a log to grow: long polls, and acknowledgements (`acks`) of appends not yet safe.
 
 A reader that found too little asks to be told when there is more than it was given; the
 answer comes with the append that makes it so, or at once if it has happened meanwhile. The

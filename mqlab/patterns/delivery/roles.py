@@ -420,8 +420,8 @@ class Accounting(Quiet):
         note      write the position beside the books, as a write of its own
         both      write amount and position in one write
         begin     open a transaction of the database in which the books are
-        end       commit this transaction: what `count` and `note` have written since `begin` becomes
-                  durable in one write
+        end       commit this transaction: what `count` and `note` have written since `begin`
+                  becomes durable in one write
 
     A transaction without its end writes nothing, and a crash forgets it. An accounting with a
     position of its own (`note` or `both`) starts from that one; any other starts from the queue's.

@@ -1,4 +1,4 @@
-"""The safeguards of micro-batches, and what is true: what is done is in the output, nothing twice."""
+"""The safeguards of micro-batches, and what is true: a batch that is done is in the output once."""
 
 from __future__ import annotations
 

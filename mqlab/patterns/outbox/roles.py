@@ -408,7 +408,7 @@ APPLIED = "applied"
 
 @frozen
 class Consumer(Quiet):
-    """A consumer with an inbox: effect, id and follow-up in one local transaction, then the position.
+    """A consumer with an inbox: effect, id and follow-up in one transaction, then the position.
 
         message → id in the inbox? else `applied` (one write) → acknowledged → next
 

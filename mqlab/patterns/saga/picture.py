@@ -1,4 +1,4 @@
-"""What a saga looks like, and why: how far it has come, which steps are in effect, who sees what."""
+"""What a saga looks like, and why: how far it is, which steps are in effect, who sees what."""
 
 from __future__ import annotations
 

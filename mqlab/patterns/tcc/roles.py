@@ -95,7 +95,7 @@ class Txn:
 
 @frozen
 class Coordinator(Quiet):
-    """The coordinator of TCC: it tries everywhere, decides, and repeats until everybody has followed.
+    """The coordinator of TCC: it tries everywhere, decides, and repeats until all have followed.
 
         begun (written) → all reserved → confirm (written) → all acknowledged → end
         begun (written) → one did not  → cancel (written)  → all acknowledged → end

@@ -1,4 +1,4 @@
-"""The safeguards of three-phase commit, each a line of Skeen's protocol, and what is true with them.
+"""The safeguards of three-phase commit, each a line of Skeen's protocol, and what they keep true.
 
 It is true while every stop is noticed and nothing else is taken for one, and ends with that
 assumption.

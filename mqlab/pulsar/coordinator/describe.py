@@ -1,4 +1,4 @@
-"""What an administrator may ask a coordinator, as the REST interface answers it.
+"""Administration: what a coordinator may be asked, as the REST interface answers it.
 
 Two names mislead: `timeout_ms` of a transaction is called timeoutAt and is a duration, and
 slowTransactions gives those whose *configured* timeout is longer than the time that was asked for,

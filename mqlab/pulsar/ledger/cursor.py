@@ -1,4 +1,4 @@
-"""A cursor: up to where everything was acknowledged, and what was acknowledged beyond.
+"""A cursor, Pulsar's committed offset: up to where all was acknowledged, and what beyond.
 
 `mark_delete` moves over an entry when it and all before it are acknowledged; those beyond it
 that are, wait in `individual` (ManagedCursorImpl#individualDeletedMessages). Both are durable

@@ -1,4 +1,4 @@
-"""What a reader may ask of a partition, and what an administrator may (REST).
+"""Administration (REST): what may be asked of a partition, and what a reader may ask.
 
 Source: PersistentTopic#getLastDispatchablePosition, TransactionsBase, PendingAckHandleImpl#
 checkPositionInPendingAckState (4.2).

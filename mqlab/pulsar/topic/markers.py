@@ -1,4 +1,4 @@
-"""END_TXN_ON_PARTITION: a marker, and what a low watermark reveals.
+"""Transaction markers (END_TXN_ON_PARTITION), and what a low watermark reveals.
 
 A commit appends its marker even where the transaction has written nothing; an abort only once
 the buffer is Ready, since before its first snapshot nothing can be open. (But what waits for that

@@ -1,4 +1,4 @@
-"""The listener: what becomes of each message that came.
+"""The listener: what becomes of each message that came, and when its offset is acknowledged.
 
 Sources: ConsumeMessageConcurrentlyService#processConsumeResult,
 ConsumeMessageOrderlyService#processConsumeResult (5.5.0).

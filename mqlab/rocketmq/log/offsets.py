@@ -1,4 +1,4 @@
-"""How far each consumer group has come in each queue: the broker's ConsumerOffsetManager.
+"""Committed offsets, how far each group has come in each queue: ConsumerOffsetManager.
 
 In memory the offsets are always current. On the disk they are a table (`consumerOffset.json`)
 that is written every 5 s and on a graceful stop, so that **a kill turns them back**: what was
