@@ -19,18 +19,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .budget import Full
 from .index import Index
+from .known import Known
 from .news import News
 from .rows import Column, Layout, Narrow, Numbers, Parts, Rows, Words
 from .steps import Steps, spread
-
-if TYPE_CHECKING:
-    from .search import Search
 
 Heard = tuple[Numbers, int, Words]  # which successors, a part of them, what is added to it
 SLICE = 1 << 14  # worlds whose successors are looked at together
@@ -39,7 +36,7 @@ SLICE = 1 << 14  # worlds whose successors are looked at together
 class Levels:
     """Goes on with a search that has come to the end of a level."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Known) -> None:
         self.search = search
         worlds = list(search.worlds())
         self.parts = Parts(search.fields)
@@ -71,7 +68,7 @@ class Levels:
             old = getattr(search, name)
             column.extend(np.frombuffer(old, old.typecode))
             setattr(search, name, column)
-        search.index, search.ends, search._frontier = {}, array("Q"), []
+        search.index, search.ends, search.frontier = {}, array("Q"), []
 
     def level(self) -> Iterator[None]:
         """All worlds one choice further."""

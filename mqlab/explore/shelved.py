@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,11 @@ from numpy.typing import NDArray
 from .budget import Full
 from .described import Damaged
 from .index import Index
+from .known import Known
 from .levels import SLICE, Levels
 from .rows import Column, Layout, Narrow, Numbers, Rows, Words
 from .runs import Run, find_firsts, merge, sort
 from .shelf import Shelf
-
-if TYPE_CHECKING:
-    from .search import Search
 
 BLOCK = SLICE << 6  # worlds that are read from the disk together
 MOST = 1 << 23  # rows of the next level that are in memory together
@@ -54,7 +52,7 @@ class Shelved:
 class ShelvedLevels(Levels):
     """Goes on with a search whose levels are in a folder; at its beginning there are none."""
 
-    def __init__(self, search: Search, shelf: Shelf) -> None:
+    def __init__(self, search: Known, shelf: Shelf) -> None:
         self.shelf = shelf
         super().__init__(search)
         self.steps.logged = True

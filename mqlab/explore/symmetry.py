@@ -164,7 +164,7 @@ class Quotient(Search):
         return world
 
     def _level(self) -> Iterator[None]:
-        frontier, following = self._frontier, []
+        frontier, following = self.frontier, []
         for me, world in enumerate(frontier, self.states - len(frontier)):
             self.at = me
             self._check(world)
@@ -183,7 +183,7 @@ class Quotient(Search):
                 self.ends.append(len(self.edges))
             if not me % 50:
                 yield
-        self._frontier = following
+        self.frontier = following
 
     def successors(self, world: int) -> Iterator[tuple[int, int]]:
         """Where the choices of a world lead to, each with its choice's number."""

@@ -29,7 +29,7 @@ def test_where_nobody_tells_nothing_is_known(tmp_path, monkeypatch):
 
 def test_a_search_that_has_taken_its_memory_says_so(monkeypatch):
     grown = iter(range(0, 10**9, 10**7))
-    monkeypatch.setattr("mqlab.explore.search.resident", lambda: next(grown))
+    monkeypatch.setattr("mqlab.explore.known.resident", lambda: next(grown))
     monkeypatch.setattr("mqlab.explore.search.SLICE", 0)
     verdict = explore(TWO, Budget(breaks=2, kills=2), memory=25_000_000)
     assert not verdict.complete
