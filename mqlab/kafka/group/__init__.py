@@ -170,6 +170,10 @@ class GroupCoordinator:
         life = f"{self.epoch}." if self.epoch else ""
         return replace(self, given=number), f"{client}-{life}{number}"
 
+    def has_room_for(self, record: GroupMetadata) -> bool:
+        """Whether a group's record fits into a batch of the log; of the model's any does."""
+        return True
+
     def write_generation(
         self,
         group: Group,
@@ -265,8 +269,9 @@ class GroupCoordinator:
                 texts = (*texts, now)
         return texts
 
-    @staticmethod
+    @classmethod
     def recover(
+        cls,
         config: KafkaConfig,
         name: str,
         disk: Disk,
@@ -282,7 +287,7 @@ class GroupCoordinator:
         if epoch is None:
             epoch = disk.table("starts").get(name, -1) + 1
             effects = (*effects, Put("starts", name, epoch))
-        gc = GroupCoordinator(config, name, part, epoch=epoch)
+        gc = cls(config, name, part, epoch=epoch)
         log = disk.log(name)
         for batch in log.read(log.start):
             gc = commits.apply_marker(gc, batch) if batch.control else gc.replay_batch(batch)

@@ -52,6 +52,11 @@ def handle(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk) -> 
     if ask.member != group.leader:
         return gc.with_group(group), effects
     given = Map((m, a) for m, a in ask.assignments if m in group.members)
+    if not gc.has_room_for(group.to_record(dict(given.items()))):
+        waiting = Assigning(disk.log(gc.name).end, group.name, group.generation, given)
+        error = Error.UNKNOWN_SERVER_ERROR  # appendGroupMetadataErrorToResponseError
+        gc, refused = fail_assignment(gc.with_group(group), waiting, error, disk)
+        return gc, (*effects, *refused)
     gc, written = gc.write_generation(group, dict(given.items()), disk)
     end = disk.log(gc.name).end + 1
     waiting = Assigning(end, group.name, group.generation, given)

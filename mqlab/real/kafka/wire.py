@@ -24,7 +24,9 @@ MINUTE = timedelta(minutes=1)
 PATIENCE_S = 40.0
 
 
-def write_request(api: int, version: int, corr: int = 1, **fields: Any) -> bytes:
+def write_request(
+    api: int, version: int, corr: int = 1, client: str = "mqlab", **fields: Any
+) -> bytes:
     """A request as a frame. Nested parts may be any objects that have the schema's fields."""
     schema = load_request_schema(api, version)
     out = io.BytesIO()
@@ -32,7 +34,7 @@ def write_request(api: int, version: int, corr: int = 1, **fields: Any) -> bytes
         request_api_key=api,
         request_api_version=version,
         correlation_id=corr,
-        client_id="mqlab",
+        client_id=client,
     )
     entity_writer(schema.__header_schema__)(out, header)  # type: ignore[arg-type]
     entity_writer(schema)(out, Row(**fields))  # type: ignore[arg-type]
@@ -48,6 +50,7 @@ class Raw:
         host, _, port = address.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout_s)
         self._corr = 0
+        self.client = "mqlab"
 
     def close(self) -> None:
         self.socket.close()
@@ -61,13 +64,13 @@ class Raw:
     def ask(self, api: int, version: int, **fields: Any) -> Any:
         """The answer to a request. Raises EOFError where the broker closes the connection."""
         self._corr += 1
-        self.send(write_request(api, version, self._corr, **fields))
+        self.send(write_request(api, version, self._corr, self.client, **fields))
         return self.read_answer(api, version, self._corr)
 
     def ask_for_bytes(self, api: int, version: int, **fields: Any) -> tuple[bytes, int]:
         """The answer to a request as bytes, and where its body begins."""
         self._corr += 1
-        self.send(write_request(api, version, self._corr, **fields))
+        self.send(write_request(api, version, self._corr, self.client, **fields))
         return self._read_head(api, version, self._corr)
 
     def send(self, data: bytes) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 
 from ...kafka.config import SAFEGUARDS
 from ...kafka.coordinator import Coordinator, StateRecord
-from ...kafka.group import GroupCoordinator
 from ...kafka.leader import Leader
 from ...kafka.leader.deletion import STARTS
 from ...kafka.log import Batch
@@ -28,7 +27,7 @@ from ..home import NO_CHANGE, Change, Home, Start
 from .entries import ENTRIES
 from .frames import KafkaFrames
 from .front import BROKER, Broker, BrokerConfig, Gone, Topic
-from .front.internal import OFFSETS, STATE, StateReader
+from .front.internal import OFFSETS, STATE, ServedGroups, StateReader
 from .trace.observer import Observer
 
 Recover = Callable[..., tuple[Any, Effects]]
@@ -70,7 +69,7 @@ def start_roles(config: BrokerConfig, coordinator: Recover, disk: ServerDisk) ->
     yield Start(BROKER, partial(Broker.recover, config))
     for number in range(kafka.offsets_partitions):
         group = f"{OFFSETS}-{number}"
-        yield Start(group, partial(GroupCoordinator.recover, kafka, group))
+        yield Start(group, partial(ServedGroups.recover, kafka, group))
     for topic in disk.table("topics").values():
         yield from lead(config, topic)
     yield Start(kafka.coordinator, partial(coordinator, kafka))

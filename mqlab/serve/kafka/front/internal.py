@@ -13,6 +13,7 @@ from __future__ import annotations
 from ....kafka.config import KafkaConfig
 from ....kafka.coordinator import StateRecord
 from ....kafka.errors import Error
+from ....kafka.group import GroupCoordinator, GroupMetadata
 from ....kafka.log import Batch
 from ....kafka.log.messages import DescribeProducers, DescribeProducersResponse
 from ....kafka.log.watching import Watchers, add_watcher, remove_watcher, wake_watchers
@@ -28,7 +29,8 @@ from ....kafka.messages import (
     Watch,
 )
 from ....kernel import Appended, Disk, Effects, Event, Map, Quiet, Reply, Request, frozen, replace
-from ..wire.internal import state_batch
+from ..wire.internal import as_sent, state_batch
+from .configs import Given, value
 from .topic import INTERNAL, Topic, topic_id
 
 OFFSETS, STATE = INTERNAL
@@ -51,6 +53,15 @@ CONFIGS = {
 def internal_topic(name: str, kafka: KafkaConfig) -> Topic:
     count = kafka.offsets_partitions if name == OFFSETS else kafka.txn_partitions
     return Topic(name, count, topic_id(name, 0), CONFIGS[name])
+
+
+@frozen
+class ServedGroups(GroupCoordinator):
+    """A coordinator whose log takes batches of max.message.bytes, as they are sent."""
+
+    def has_room_for(self, record: GroupMetadata) -> bool:
+        limit = int(value("max.message.bytes", CONFIGS[OFFSETS], Given()))
+        return as_sent(Batch((record,), at_ms=self.now_ms), lambda _: None).size <= limit
 
 
 @frozen

@@ -15,7 +15,7 @@ from typing import Any
 
 from ....kafka.claims.invariants import DECIDED_FIRST, SAME_OUTCOME
 from ....kafka.coordinator import Entry, StateRecord
-from ....kafka.group import GroupCoordinator, Offsets
+from ....kafka.group import Offsets
 from ....kafka.leader import Leader
 from ....kafka.log import ABORT, COMMIT, Batch
 from ....kafka.log.partition import Partition
@@ -23,6 +23,7 @@ from ....kafka.picture.meaning import Kind
 from ....kafka.picture.transactions import Txn, add_record, find_last, name_by_beginning
 from ....kafka.states import TxnState
 from ...trace.parts import LABEL, LEAST, MOST, label, read_text
+from ..front.internal import ServedGroups
 from ..wire.records import COMPRESSION, Records
 
 IDS = 8  # transactional ids kept for the table
@@ -33,7 +34,7 @@ ATTRIBUTES = 22  # the byte of a batch whose last bits name its compression
 COUNTABLE = 2_000  # nor is one of more records: they take time, one after the other
 KINDS = {
     Leader: Kind.PARTITION,
-    GroupCoordinator: Kind.GROUP,
+    ServedGroups: Kind.GROUP,
 }
 DECISIONS = {TxnState.PREPARE_COMMIT: COMMIT, TxnState.PREPARE_ABORT: ABORT}
 

@@ -26,12 +26,14 @@ from .shape import walker
 
 START = struct.Struct(">hhi")  # api, version, correlation id: the same in every version
 PRODUCE_LIMIT = 100 << 20  # socket.request.max.bytes
-COMMIT_LIMIT = 2 << 20  # more than fits into the batch that a commit is written as
+GROUP_LIMIT = 2 << 20  # more than fits into the batch that a commit or a group is written as
 OTHER_LIMIT = 1 << 20  # no other request comes near this
 LIMITS = {
     Api.PRODUCE: PRODUCE_LIMIT,
-    Api.OFFSET_COMMIT: COMMIT_LIMIT,
-    Api.TXN_OFFSET_COMMIT: COMMIT_LIMIT,
+    Api.OFFSET_COMMIT: GROUP_LIMIT,
+    Api.TXN_OFFSET_COMMIT: GROUP_LIMIT,
+    Api.JOIN_GROUP: GROUP_LIMIT,
+    Api.SYNC_GROUP: GROUP_LIMIT,
 }
 
 

@@ -25,13 +25,8 @@ from .topic_admin import create
 
 TV2 = ("tv2",)
 LARGEST = 1_048_588  # max.message.bytes
-METADATA = 4_096  # offset.metadata.max.bytes
-NAME = 249
-TEXT = 32_767  # bytes of a text in a request
-MADE_OF_IT = 37  # bytes that a broker adds to an instance to make a member id: "-" and a UUID
 PARTITIONS = 10_000
 HOUR_MS, SLACK_MS = 3_600_000, 60_000
-SESSION_MS = (6_000, 1_800_000)
 
 
 def around(limit: int) -> tuple[int, int, int]:
@@ -144,145 +139,6 @@ def limits_timestamps(lab: Lab) -> None:
         for name, at_ms in places.items():
             data = batch(record(), at_ms=at_ms)
             tell(lab, f"{topic}-0", f"Produce at {name}", send(lab, f"{topic}-0", data))
-
-
-# ---- what a group writes ---------------------------------------------------------------------
-
-
-def commit(
-    lab: Lab, group: str, note: str | None, offset: int = 1, epoch: int = -1, count: int = 1
-) -> Callable[[Raw], str]:
-    def ask(raw: Raw) -> str:
-        part = Row(
-            partition_index=0, committed_offset=offset, committed_leader_epoch=epoch,
-            committed_metadata=note,
-        )  # fmt: skip
-        parts = tuple(Row(**{**vars(part), "partition_index": i}) for i in range(count))
-        answer = raw.ask(
-            8, 8, group_id=group, generation_id_or_member_epoch=-1, member_id="",
-            group_instance_id=None, topics=(Row(name=lab.wire("t"), partitions=parts),),
-        )  # fmt: skip
-        errors = {word(p.error_code) for p in answer.topics[0].partitions}
-        return ", ".join(sorted(errors))
-
-    return ask
-
-
-def commit_in_transaction(lab: Lab, pid: int, note: str, count: int = 1) -> Callable[[Raw], str]:
-    def ask(raw: Raw) -> str:
-        parts = tuple(
-            Row(partition_index=i, committed_offset=1, committed_leader_epoch=-1,
-                committed_metadata=note)
-            for i in range(count)
-        )  # fmt: skip
-        answer = raw.ask(
-            28, 4, transactional_id=lab.wire("x"), group_id=lab.wire("g"), producer_id=pid,
-            producer_epoch=0, generation_id=-1, member_id="", group_instance_id=None,
-            topics=(Row(name=lab.wire("t"), partitions=parts),),
-        )  # fmt: skip
-        return ", ".join(sorted({word(p.error_code) for p in answer.topics[0].partitions}))
-
-    return ask
-
-
-@program("limits-offsets", "OffsetMetadataManager#isMetadataInvalid, KafkaApis", profiles=TV2)
-def limits_offsets(lab: Lab) -> None:
-    """offset.metadata.max.bytes; offsets and epochs that are none; and a commit whose records,
-    in one batch, are larger than __consumer_offsets allows."""
-    many = 300
-    lab.topic("t", many)
-    group = lab.wire("g")
-    lab.coordinator("g", 0)
-    pid = lab.raw().init(lab.wire("x")).producer_id
-    lab.raw().ask(
-        25, 3, transactional_id=lab.wire("x"), producer_id=pid, producer_epoch=0, group_id=group
-    )
-    for letter in ("a", "é", "€", "😀"):
-        for size in around(METADATA // len(letter.encode("utf-16-le")) * 2):
-            question = f"metadata of {size} x {letter}"
-            to = "group coordinator"
-            tell(lab, to, f"OffsetCommit {question}", commit(lab, group, letter * size))
-        for size in around(METADATA // len(letter.encode())):
-            question = f"metadata of {size} x {letter}"
-            tell(lab, to, f"OffsetCommit {question}", commit(lab, group, letter * size))
-    for size in around(METADATA):
-        question = f"TxnOffsetCommit metadata of {size}"
-        tell(lab, to, question, commit_in_transaction(lab, pid, "a" * size))
-    tell(lab, to, "OffsetCommit no metadata", commit(lab, group, None))
-    for offset in (-2, -1, 0, 2**63 - 1):
-        tell(lab, to, f"OffsetCommit offset {offset}", commit(lab, group, "", offset))
-    for epoch in (-2, 0, 2**31 - 1):
-        tell(lab, to, f"OffsetCommit leader epoch {epoch}", commit(lab, group, "", 1, epoch))
-    question = f"of {many} x {METADATA} bytes of metadata"
-    tell(lab, to, f"OffsetCommit {question}", commit(lab, group, "a" * METADATA, count=many))
-    asked = commit_in_transaction(lab, pid, "a" * METADATA, many)
-    tell(lab, to, f"TxnOffsetCommit {question}", asked)
-    tell(lab, to, "OffsetCommit after it", commit(lab, group, ""))
-
-
-# ---- names -----------------------------------------------------------------------------------
-
-
-@program("limits-names", "Topic#validate, KafkaApis, MessageUtil", profiles=TV2)
-def limits_names(lab: Lab) -> None:
-    """Names and texts: of topics, groups, transactional ids, members and their instances."""
-    for size in around(NAME):
-        create(lab, "n" * size, wire=False, validate=True)
-    lab.topic("t")
-    for size in (0, 1, *around(TEXT)):
-        question = f"InitProducerId of {size} bytes"
-        tell(lab, "coordinator", question, partial(ask_id, name="i" * size))
-    for size in (0, 1, TEXT - 1, TEXT):  # these versions have no room for a longer text
-        name = "i" * size
-        tell(lab, "coordinator", f"OffsetCommit of a group of {size} bytes", commit(lab, name, ""))
-        for what in ("group", "member"):
-            fields: dict[str, Any] = {"group": lab.wire(f"{what}{size}"), what: name}
-            question = f"JoinGroup with a {what} of {size} bytes"
-            tell(lab, "coordinator", question, partial(join, lab, **fields))
-    for size in (1, *around(TEXT - MADE_OF_IT)):
-        fields = {"group": lab.wire(f"instance{size}"), "instance": "i" * size}
-        question = f"JoinGroup with an instance of {size} bytes"
-        tell(lab, "coordinator", question, partial(join, lab, **fields))
-
-
-def ask_id(raw: Raw, name: str) -> str:
-    return word(raw.init(name).error_code)
-
-
-def join(
-    lab: Lab, raw: Raw, group: str = "", member: str = "", instance: str | None = None,
-    session_ms: int = 45_000, rebalance_ms: int = 60_000,
-    protocols: tuple[str, ...] = ("range",), kind: str = "consumer",
-) -> str:  # fmt: skip
-    """The error of a JoinGroup v5; a new member is given an id."""
-    group = group or lab.wire("joined")
-    answer = raw.ask(
-        11, 5, group_id=group, session_timeout=timedelta(milliseconds=session_ms),
-        rebalance_timeout=timedelta(milliseconds=rebalance_ms), member_id=member,
-        group_instance_id=instance, protocol_type=kind,
-        protocols=tuple(Row(name=name, metadata=b"") for name in protocols),
-    )  # fmt: skip
-    return word(answer.error_code)
-
-
-@program("limits-groups", "GroupMetadataManager#classicGroupJoin", profiles=TV2)
-def limits_groups(lab: Lab) -> None:
-    """Times and names of a member that joins; each in a group of its own."""
-    lab.coordinator("g", 0)
-    sessions = [*around(SESSION_MS[0]), *around(SESSION_MS[1]), -1, 0, 2**31 - 1]
-    asked: list[tuple[str, dict[str, Any]]] = [
-        (f"session of {ms} ms", {"session_ms": ms}) for ms in sessions
-    ]
-    asked += [(f"rebalance of {ms} ms", {"rebalance_ms": ms}) for ms in (-2, -1, 0, 2**31 - 1)]
-    asked += [
-        ("no protocol", {"protocols": ()}),
-        ("a protocol without a name", {"protocols": ("",)}),
-        ("a protocol twice", {"protocols": ("range", "range")}),
-        ("no type", {"kind": ""}),
-    ]
-    for i, (question, fields) in enumerate(asked):
-        asks = partial(join, lab, group=lab.wire(f"g{i}"), **fields)
-        tell(lab, "group coordinator", f"JoinGroup {question}", asks)
 
 
 # ---- numbers -----------------------------------------------------------------------------------
