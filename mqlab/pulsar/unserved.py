@@ -105,6 +105,21 @@ OTHERWISE = (
     ("transactionBufferInternalStats", "__system_reader", "nobody reads the snapshots here"),
 )
 
+#: what a real 4.2.4 takes from a client that says what none does, how it is refused here, and why
+REFUSED = (
+    (
+        "a topic's name of more than 512 characters",
+        "InvalidTopicName",
+        "a real broker takes 65,536 too. Here each step of a transaction is kept and drawn with its "
+        "topics' names",
+    ),
+    (
+        "a batch that says it has no message, fewer than none, or more than its bytes can hold",
+        "ChecksumError",
+        "a real broker stores it, gives it to consumers, and no client can take a message out of it",
+    ),
+)
+
 NON_PERSISTENT = "topics are persistent here"
 #: what a client is refused, and the words in which it is
 NOT_FOR_CLIENTS = (("a non-persistent topic", NON_PERSISTENT),)
@@ -113,6 +128,7 @@ NOT_FOR_CLIENTS = (("a non-persistent topic", NON_PERSISTENT),)
 def list_refusals() -> list[tuple[str, str]]:
     """(what is asked for, how it is answered), each once."""
     rows = [(what, f"NotAllowed: {words}") for what, words in NOT_FOR_CLIENTS]
+    rows += [(what, f"{error}: {why}") for what, error, why in REFUSED]
     rows += dict.fromkeys((f"administration: {what}", "501") for _, _, what in UNSERVED)
     rows += [(f"administration: `{field}` of `{part}`", why) for part, field, why in OTHERWISE]
     untold = ", ".join(sorted(UNTOLD))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,18 @@ def batch(count: int, sequence: int = 0) -> Step:
     """A batch that says that it has so many messages, in as many bytes as they need."""
     says = {"num_messages_in_batch": count}
     return send(sequence=sequence, num_messages=count, size=max(6, count), says=says)
+
+
+def claimed(count: int, sequence: int) -> Step:
+    """A batch of one byte that says that it has so many messages."""
+    return send(sequence=sequence, num_messages=count, says={"num_messages_in_batch": count})
+
+
+def chunk(number: int, size: int) -> Step:
+    """One of two, its body of so many bytes."""
+    says = {"uuid": "u", "num_chunks_from_msg": 2, "chunk_id": number % 2}
+    return send(sequence=number, size=size, is_chunk=True,
+                says={**says, "total_chunk_msg_size": 2 * size})  # fmt: skip
 
 
 def properties(count: int, size: int, sequence: int = 0) -> Step:
@@ -143,6 +155,16 @@ STORIES: dict[str, tuple[Step, ...]] = {
         batch(1_001, 3), batch(65_535, 4), send(sequence=5),
         flow(1), flow(999), flow(1_000), flow(1_001),
     ),
+    "batches of no message, and of more than fit in": (
+        produce("limit-none"), subscribe("limit-none"),
+        claimed(0, 0), claimed(-1, 1), claimed(2, 2), batch(65_536, 3), batch(65_537, 4),
+        send(sequence=5), flow(1), flow(2),
+    ),
+    "chunks about maxMessageSize": (
+        produce("limit-cut"), subscribe("limit-cut"),
+        *(chunk(n, MAX_MESSAGE + n - 2) for n in range(4)), send(sequence=4),
+        *(flow(1) for _ in range(5)),
+    ),
     "names of subscriptions": (
         *(subscribe("limit-s", n, "s" * size)
           for n, size in enumerate((0, 1, 254, 255, 256, 4_000))),
@@ -158,6 +180,9 @@ STORIES: dict[str, tuple[Step, ...]] = {
         produce("", 0), produce("a/b", 1), produce("a/b/c", 2),
         *(produce("t" * size, 3 + n) for n, size in enumerate((1, 254, 255, 256, 512))),
         produce("a b", 8), produce("a__transaction_pending_ack", 9),
+    ),
+    "names of topics that are longer": (
+        produce("t" * 513), produce("t" * 4_000, 1), produce("t" * 65_536, 2),
     ),
     "sequence ids about the largest": (
         produce("limit-counted"), send(sequence=(1 << 31) - 1), send(sequence=1 << 31),
@@ -177,9 +202,9 @@ NUMBERED = (
 )  # fmt: skip
 
 
-def tell(address: str) -> Iterator[list[Any]]:
+def tell(address: str, stories: Mapping[str, tuple[Step, ...]] = STORIES) -> Iterator[list[Any]]:
     """[story, command, what came of it] of each command; "closed": the connection."""
-    for story, steps in STORIES.items():
+    for story, steps in stories.items():
         with Raw(address) as raw:
             for topic in sorted({str(fields["topic"]) for _, fields in steps if "topic" in fields}):
                 raw.ask("PARTITIONED_METADATA", topic=topic)

@@ -32,7 +32,7 @@ from ....pulsar.states import INDIVIDUAL, AckType, SubType
 from ....pulsar.topic import describing
 from ...protocol import Hangup
 from ..wire.asks import Ask, CommandAnswer, Handed
-from ..wire.commands import MOST_IN_BATCH, read_bits, signed, unsigned
+from ..wire.commands import MOST_CLAIMED, read_bits, signed, unsigned
 from .hosting import Inspect, name_consumer
 from .schemas import add_consumers
 from .sessions import Consumer
@@ -177,7 +177,7 @@ def _read_positions(disk: Disk, row: TopicRow, given: Any, cumulative: bool) -> 
 def _claim_size(given: Any) -> int:
     """How many messages a batch has that is not there, as the client says it. Raises Refusal."""
     size = given.batch_size or 64 * len(given.ack_set)
-    if size > MOST_IN_BATCH:
+    if size > MOST_CLAIMED:
         raise Refusal(ServerError.MetadataError, f"a batch of {size} messages")
     return max(1, size)
 

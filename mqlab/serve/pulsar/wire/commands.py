@@ -36,11 +36,13 @@ LONGEST = MAX_MESSAGE + 10 * 1024
 COMMAND = 64
 #: a word of an ack set, in bytes
 WORD = 11
-#: a batch of more messages than this is none that a client makes
-MOST_IN_BATCH = 1 << 16
-#: how many messages of a batch a compressed byte can stand for: ZLIB makes one byte of 1,032 at
-#: most, and the least message has 6 (4 of a size, 2 of its SingleMessageMetadata)
-IN_A_BYTE = 1032 // 6
+LEAST_MESSAGE = 6  # bytes of one in a batch: 4 of a size, 2 of its SingleMessageMetadata
+#: no client can read more messages out of a batch: opened it is no longer than maxMessageSize
+MOST_IN_BATCH = MAX_MESSAGE // LEAST_MESSAGE
+#: messages of a batch that is not there and that a client acknowledges: a few bytes name them
+MOST_CLAIMED = 1 << 16
+#: how many messages a compressed byte can stand for: ZLIB makes one byte of 1,032 at most
+IN_A_BYTE = 1032 // LEAST_MESSAGE
 #: batchingMaxMessages, which is a client's default: what ZSTD makes of so many may be shorter still
 ALWAYS_IN_BATCH = 1_000
 
