@@ -2,8 +2,8 @@
 say to each other. Field names follow the protocol's.
 
 Messages that only one room handles are there: `coordinator/messages.py` and `log/messages.py`
-(an administrator's questions), `group/messages.py` and `group/consumer/messages.py` (who is in
-a group), `replication/messages.py` (who leads).
+(an administrator's questions), `group/messages.py` (who is in a group), `replication/messages.py`
+(who leads).
 
 A partition is written "topic-0", as Kafka's own tools print it. Where the version of a
 request changes what the broker does, the message carries it; everything else about
@@ -366,14 +366,11 @@ class OffsetCommitResponse(Answer):
 @worded("OffsetFetch {group}")
 class OffsetFetch:
     """`partitions` None: all of the group. `require_stable` (KIP-447): refuse while a
-    transaction holds a pending offset. `member`, `member_epoch`: who asks, where it is one
-    of the newer protocol (KIP-848)."""
+    transaction holds a pending offset."""
 
     group: str
     partitions: tuple[str, ...] | None = None
     require_stable: bool = True
-    member: str | None = None
-    member_epoch: int = -1
 
 
 @frozen

@@ -60,7 +60,7 @@ ROOMS = {
 }
 BROKER = {"config", "errors", "evidence", "messages", "states"}
 TOP = {
-    "mqlab.kafka": BROKER,
+    "mqlab.kafka": BROKER | {"unserved"},
     "mqlab.rocketmq": BROKER,
     "mqlab.pulsar": BROKER | {"unserved"},
     "mqlab.patterns": {"claims", "client", "commit", "model", "picture", "records"},

@@ -10,7 +10,6 @@ same producer state, the same markers.
     Heartbeat, …    sessions.py    who is silent is no member any more
     OffsetCommit    commits.py     positions, plain or pending in a transaction
     DeleteGroups, … deletion.py    what an administrator has forgotten
-    ConsumerGroup…  consumer/      the newer protocol, in which the coordinator assigns
     ListGroups, …   describe.py    an administrator asks
     (all of these)  dispatch.py    which request goes to which file
     (generations)   rebalance.py, members.py; the states are a table in states.py
@@ -25,7 +24,8 @@ position is told once it is replicated. A member that was slow, not dead, comes 
 commits what its successor has done already: its generation gives it away. *Invariants:*
 generations only grow; an offset of an open or aborted transaction never counts.
 
-*Left out:* share groups, streams groups, expiry of offsets and groups.
+*Left out:* the consumer protocol of KIP-848, share groups, streams groups, expiry of offsets and
+groups.
 Read on in GroupCoordinatorService, GroupMetadataManager, OffsetMetadataManager (Kafka 4.3).
 """
 
@@ -69,9 +69,8 @@ from ..messages import (
     TxnOffsetCommit,
     WriteTxnMarkersResponse,
 )
-from . import commits, consumer, deletion, sessions, sync
+from . import commits, deletion, sessions, sync
 from .commits import Offsets, Placed, Positions
-from .consumer.values import ConsumerGroup
 from .deletion import GroupTombstone, OffsetTombstones
 from .dispatch import GroupAnswer, GroupRequest, handle_request
 from .members import Group, GroupMetadata, Member
@@ -116,7 +115,6 @@ class GroupCoordinator:
     pending: Map[int, Positions] = Map()
     open_in: Map[str, Map[int, bool]] = Map()
     groups: Map[str, Group] = Map()
-    consumers: Map[str, ConsumerGroup] = Map()
     acks: tuple[tuple[int, Caller, GroupAnswer], ...] = ()
     assigning: tuple[Assigning, ...] = ()
     verifying: Map[int, Verifying[TxnOffsetCommit]] = Map()
@@ -153,8 +151,7 @@ class GroupCoordinator:
             case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
                 return forget_idle(self, at_ms)
             case Fired(timer=timer):
-                newer = consumer.handle_timer(self, timer, disk)
-                return sessions.handle_timer(self, timer, disk) if newer is None else newer
+                return sessions.handle_timer(self, timer, disk)
         # A call, or a broken connection to somebody else, is nothing to a coordinator.
         return self, ()
 
@@ -296,8 +293,7 @@ class GroupCoordinator:
             for group in gc.groups.values()
             for member in group.members.values()
         )
-        newer = consumer.restart_sessions(gc)
-        return gc, (*effects, *sessions_begin, *newer, *schedule_expiry(config, None, part))
+        return gc, (*effects, *sessions_begin, *schedule_expiry(config, None, part))
 
     def replay_batch(self, batch: Batch) -> GroupCoordinator:
         """After the records of a batch: of a generation, of positions, or tombstones."""
@@ -312,6 +308,4 @@ class GroupCoordinator:
                     gc = deletion.apply_group_tombstone(gc, record)
                 case Offsets():
                     gc = commits.note_offsets(gc, batch, (record,))
-                case _:
-                    gc = consumer.replay_record(gc, record)
         return gc

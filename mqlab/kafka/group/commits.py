@@ -33,7 +33,6 @@ from ..messages import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from .consumer.values import FIRST_VERSION, ConsumerGroup
 from .members import Group
 from .rebalance import restart_session
 from .states import GroupState
@@ -81,13 +80,6 @@ def check_committer(gc: GroupCoordinator, ask: TxnOffsetCommit | OffsetCommit) -
         return Error.NONE
     group: Group | None = gc.groups.get(ask.group)
     transactional = isinstance(ask, TxnOffsetCommit)
-    newer: ConsumerGroup | None = gc.consumers.get(ask.group)
-    if newer is not None:
-        unnamed = ask.generation < 0 and not ask.member and ask.instance is None
-        version = FIRST_VERSION if transactional else ask.version
-        return newer.check_commit(
-            ask.member, ask.generation, ask.positions, version, anonymous=transactional and unnamed
-        )
     if group is not None:
         return group.check_commit(ask.member, ask.instance, ask.generation, transactional)
     if ask.generation < 0:
@@ -187,7 +179,7 @@ def note_offsets(
 ) -> GroupCoordinator:
     """After an offset batch: pending where it belongs to a transaction, else counted."""
     for offsets in records:
-        if offsets.group not in gc.groups and offsets.group not in gc.consumers:
+        if offsets.group not in gc.groups:
             gc = gc.with_group(Group(offsets.group))
     in_transaction = batch.transactional and "offsets_in_transaction" in gc.config.on
     positions: Positions = gc.pending.get(batch.pid, Map()) if in_transaction else Map()
@@ -275,10 +267,6 @@ def fetch_offsets(gc: GroupCoordinator, ask: OffsetFetch, caller: Caller, disk: 
 
 
 def read_offsets(gc: GroupCoordinator, ask: OffsetFetch) -> OffsetFetchResponse:
-    newer = gc.consumers.get(ask.group)
-    error = newer.check_fetch(ask.member, ask.member_epoch) if newer else Error.NONE
-    if error:
-        return OffsetFetchResponse(error=error)
     counted = (gc.committed if ask.require_stable else gc.safe).get(ask.group, NONE_YET)
     wanted = tuple(counted) if ask.partitions is None else ask.partitions
     held = frozenset(list_pending(gc, ask.group) if ask.require_stable else ())

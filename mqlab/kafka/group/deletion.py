@@ -21,7 +21,6 @@ from ..errors import Error
 from ..log import Batch
 from ..messages import braces
 from . import commits
-from .consumer.values import COUNTS, ConsumerGroupTombstones
 from .messages import (
     CONSUMER,
     DeleteGroup,
@@ -69,17 +68,12 @@ def delete_group(gc: GroupCoordinator, ask: DeleteGroup, caller: Caller, disk: D
     if error:
         return gc, (Reply(caller, DeleteGroupResponse(error)),)
     partitions = _positions(gc, ask.group)
-    newer = ask.group in gc.consumers
-    last = ConsumerGroupTombstones(ask.group) if newer else GroupTombstone(ask.group)
-    records = (*_tombstones(ask.group, partitions), last)
-    batch = Batch(records, count=len(partitions) + COUNTS.get(type(last), 1))
+    records = (*_tombstones(ask.group, partitions), GroupTombstone(ask.group))
+    batch = Batch(records, count=len(partitions) + 1)
     return gc.write_records(batch, disk, (caller, DeleteGroupResponse()))
 
 
 def _check_deletable(gc: GroupCoordinator, name: str) -> Error:
-    newer = gc.consumers.get(name)
-    if newer is not None:
-        return Error.NON_EMPTY_GROUP if newer.members else Error.NONE
     group: Group | None = gc.groups.get(name)
     if group is None or group.state is GroupState.DEAD:
         return Error.GROUP_ID_NOT_FOUND
@@ -88,12 +82,11 @@ def _check_deletable(gc: GroupCoordinator, name: str) -> Error:
 
 def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, disk: Disk) -> Result:
     """Each partition has an answer of its own; those of a topic somebody reads stay."""
-    newer = gc.consumers.get(ask.group)
     group: Group | None = gc.groups.get(ask.group)
-    error = Error.NONE if newer is not None else _check_classic(group)
+    error = _check_known(group)
     if error:
         return gc, (Reply(caller, DeleteOffsetsResponse(error)),)
-    read = frozenset(newer.topics) if newer is not None else _subscribed_topics(group)
+    read = _subscribed_topics(group)
     errors = tuple(
         Error.GROUP_SUBSCRIBED_TO_TOPIC if _topic(p) in read else Error.NONE for p in ask.partitions
     )
@@ -107,7 +100,7 @@ def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, dis
     return gc.write_records(batch, disk, (caller, answer))
 
 
-def _check_classic(group: Group | None) -> Error:
+def _check_known(group: Group | None) -> Error:
     if group is None or group.state is GroupState.DEAD:
         return Error.GROUP_ID_NOT_FOUND
     if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:

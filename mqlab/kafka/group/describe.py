@@ -8,13 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import Error
-from .messages import (
-    CONSUMER,
-    DescribedMember,
-    DescribeGroupResponse,
-    ListedGroup,
-    ListGroupsResponse,
-)
+from .messages import DescribedMember, DescribeGroupResponse, ListedGroup, ListGroupsResponse
 from .states import GroupState
 
 if TYPE_CHECKING:
@@ -23,18 +17,17 @@ if TYPE_CHECKING:
 
 
 def list_groups(gc: GroupCoordinator) -> ListGroupsResponse:
-    """Of both kinds."""
-    classic = [ListedGroup(g.name, g.protocol_type, str(g.state)) for g in gc.groups.values()]
-    newer = [ListedGroup(g.name, CONSUMER, g.state, CONSUMER) for g in gc.consumers.values()]
-    return ListGroupsResponse((*classic, *newer))
+    groups = gc.groups.values()
+    return ListGroupsResponse(
+        tuple(ListedGroup(g.name, g.protocol_type, str(g.state)) for g in groups)
+    )
 
 
 def describe_group(gc: GroupCoordinator, name: str) -> DescribeGroupResponse:
     """As an administrator sees it; what members read is shown of a stable group only."""
     group: Group | None = gc.groups.get(name)
     if group is None:
-        why = "is not a classic group" if name in gc.consumers else "not found"
-        return DescribeGroupResponse(Error.GROUP_ID_NOT_FOUND, message=f"Group {name} {why}.")
+        return DescribeGroupResponse(Error.GROUP_ID_NOT_FOUND, message=f"Group {name} not found.")
     stable = group.state is GroupState.STABLE
     members = tuple(
         DescribedMember(

@@ -20,12 +20,7 @@ from ..messages import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from . import commits, consumer, deletion, describe, join, sessions, sync
-from .consumer.messages import (
-    ConsumerGroupDescribe,
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatResponse,
-)
+from . import commits, deletion, describe, join, sessions, sync
 from .messages import (
     DeleteGroup,
     DeleteGroupResponse,
@@ -44,9 +39,7 @@ if TYPE_CHECKING:
     from . import GroupCoordinator
 
 GroupRequest = (
-    ConsumerGroupHeartbeat
-    | ConsumerGroupDescribe
-    | JoinGroup
+    JoinGroup
     | SyncGroup
     | Heartbeat
     | LeaveGroup
@@ -68,7 +61,6 @@ GroupAnswer = (
     | OffsetFetchResponse
     | DeleteGroupResponse
     | DeleteOffsetsResponse
-    | ConsumerGroupHeartbeatResponse
     | WriteTxnMarkersResponse
 )
 
@@ -77,8 +69,6 @@ def handle_request(
     gc: GroupCoordinator, body: GroupRequest, caller: Caller, disk: Disk, at_ms: int
 ) -> tuple[GroupCoordinator, Effects]:
     match body:
-        case ConsumerGroupHeartbeat():
-            return consumer.handle(gc, body, caller, disk)
         case JoinGroup():
             return join.handle(gc, body, caller, disk)
         case SyncGroup():
@@ -101,8 +91,6 @@ def handle_request(
             return deletion.delete_offsets(gc, body, caller, disk)
         case Fetch() | ListOffsets() | DescribeProducers() | Watch() | Unwatch():
             return answer_reader(gc, body, caller, disk)
-        case ConsumerGroupDescribe(group=name):
-            return gc, (Reply(caller, gc.consumers.get(name)),)
         case DescribeGroup(group=name):
             return gc, (Reply(caller, describe.describe_group(gc, name)),)
         case ListGroups():

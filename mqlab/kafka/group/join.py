@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from ...kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
 from ..errors import Error
 from ..log import Batch
-from .consumer.values import COUNTS, ConsumerGroupTombstones
 from .members import Group, Member
 from .messages import JoinGroup, JoinGroupResponse, SyncGroupResponse
 from .rebalance import (
@@ -41,20 +40,13 @@ SESSION_MS = (6_000, 1_800_000)  # group.min.session.timeout.ms, group.max.sessi
 def handle(gc: GroupCoordinator, ask: JoinGroup, caller: Caller, disk: Disk) -> Result:
     group: Group | None = gc.groups.get(ask.group)
     written: Effects = ()
-    newer = gc.consumers.get(ask.group)
     error = _check_request(ask, group)
-    if newer is not None and newer.members:
-        # Its members join by the newer protocol; a group of both kinds is not modelled.
-        error = Error.INCONSISTENT_GROUP_PROTOCOL
     if error:
         return gc, (_refuse(caller, error, ask.member),)
     if group is None:
         # A group is there from the first question on, be its answer a refusal.
         group = Group(ask.group)
-        gone = () if newer is None else (ConsumerGroupTombstones(ask.group),)
-        count = 1 + sum(COUNTS[type(record)] for record in gone)
-        batch = Batch((*gone, group.to_record({})), count=count)
-        gc, written = gc.write_records(batch, disk, None)
+        gc, written = gc.write_records(Batch((group.to_record({}),)), disk, None)
     if not group.supports(ask.protocol_type, [name for name, _ in ask.protocols]):
         refused = _refuse(caller, Error.INCONSISTENT_GROUP_PROTOCOL, ask.member)
         return gc, (*written, refused)

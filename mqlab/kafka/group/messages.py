@@ -184,12 +184,9 @@ class ListGroups:
 
 @frozen
 class ListedGroup:
-    """`kind`: by which protocol its members join, "classic" or "consumer"."""
-
     name: str
     protocol_type: str
     state: str
-    kind: str = "classic"
 
 
 @frozen

@@ -23,7 +23,6 @@ from ...kernel import NOTHING, Appended, Event, Request, Telling, Text, Words
 from ..coordinator import Entry
 from ..errors import Error
 from ..group import GroupMetadata, Offsets
-from ..group.consumer.messages import JOIN, ConsumerGroupHeartbeat
 from ..group.messages import Heartbeat, JoinGroupResponse, SyncGroupResponse, describe_assignment
 from ..log import Batch
 from ..log.partition import Partition
@@ -118,8 +117,6 @@ def explain_request(known: Known, sender: str, body: object) -> Telling:
             return Telling(fold=partition != _partition(sender), label=Text("leadership"))
         case Load() | Metadata() | Heartbeat():
             return Telling(fold=True)
-        case ConsumerGroupHeartbeat(epoch=epoch):
-            return Telling(fold=epoch > JOIN)
     return Telling(fold=known.find_kind(sender) is Kind.COORDINATOR)
 
 

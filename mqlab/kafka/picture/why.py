@@ -17,8 +17,7 @@ from ..coordinator import OWES, TIMEOUT, failures, markers
 from ..coordinator.expiry import SWEEP
 from ..coordinator.messages import DescribeTransactions, ListTransactions
 from ..errors import Error
-from ..group import NOW, consumer, rebalance
-from ..group.consumer.messages import ConsumerGroupHeartbeat
+from ..group import NOW, rebalance
 from ..group.messages import JoinGroup, LeaveGroup, SyncGroup
 from ..group.states import GroupState
 from ..log.expiry import EXPIRE
@@ -87,10 +86,6 @@ REQUESTS: dict[type, Words] = {
     LeaveGroup: Words(
         "A member that says goodbye is replaced without waiting for its session to run out.",
         "主动告别的成员，不必等会话超时就会有人接替。",
-    ),
-    ConsumerGroupHeartbeat: Words(
-        "In the newer protocol one message joins, reports and asks for partitions.",
-        "在新协议里，加入、报告和领取分区用的是同一种消息。",
     ),
     ListOffsets: Words(
         "Where a log ends depends on who asks: at the LSO for committed data, else at the HW.",
@@ -284,13 +279,10 @@ TIMERS: Timers = (
     (HEARTBEAT, Words("A member that says nothing for too long would lose its partitions.",
                         "成员沉默太久就会失去分区。")),
     (rebalance.SESSION, SESSION_OVER),
-    (consumer.SESSION, SESSION_OVER),
     (rebalance.JOIN, Words("Who has not joined by now is left out of the new generation.",
                    "到现在还没有加入的成员，不算在新的 generation 里。")),
     (rebalance.SYNC, Words("Who has not asked for its part by now is left out of the group.",
                    "到现在还没有领取分配的成员，会被移出消费者组。")),
-    (consumer.REVOKE, Words("Who has not given up its partitions by now is left out of the group.",
-                        "到现在还没有交出分区的成员，会被移出消费者组。")),
 )  # fmt: skip
 
 STABLE = Words(

@@ -6,8 +6,9 @@ A difference that is found is mended, or gets a row here with a reason one can a
 
 from __future__ import annotations
 
+from ...kafka.unserved import NO_SUCH_CONFIGS, ONLY_VERIFICATION, UNSERVED
 from ...places import RECORDINGS
-from ..differences import Listed, write_page
+from ..differences import Listed, write_page, write_table
 
 PAGE = RECORDINGS / "DIFFERENCES.md"
 
@@ -29,28 +30,6 @@ IGNORED = (
     ("error messages in words", "only the error's name is noted"),
 )  # fmt: skip
 
-
-#: requests of a real 4.3.1 that the server does not offer: pattern of the name, reason. A client
-#: sees it in ApiVersions and does without, or says that the broker is too old for what it wants
-NOT_SERVED = (
-    ("Sasl*", "there are no users: anyone who reaches the loopback address may do everything"),
-    ("*Acls", "there are no users; without an authorizer a real broker refuses too"),
-    ("*DelegationToken", "there are no users; a real broker refuses them on a plain connection"),
-    ("*UserScramCredentials", "there are no users"),
-    ("*ClientQuotas", "nobody is throttled"),
-    ("*ReplicaLogDirs", "one folder"),
-    ("*AlterPartitionReassignments", "one broker has every replica"),
-    ("UnregisterBroker", "one broker"),
-    ("*RaftVoter", "one controller"),
-    ("UpdateFeatures", "transaction.version is chosen when the server starts"),
-    (
-        "DescribeTopicPartitions",
-        "clients fall back on Metadata; kafka-topics --describe then says N/A for Elr and "
-        "LastKnownElr",
-    ),
-    ("*Share*", "share groups (KIP-932) are not modelled: they take no part in transactions"),
-    ("StreamsGroup*", "groups of KIP-1071 are not modelled; Streams uses the classic protocol"),
-)
 
 TABLE: tuple[Listed, ...] = (
     Listed(
@@ -79,14 +58,27 @@ TABLE: tuple[Listed, ...] = (
         "ok @0",
     ),
     *(
-        Listed(
-            "*/requests-offered", f"request [0-9]* {name}", "offered", "not offered", why, "not *"
-        )
-        for name, why in NOT_SERVED
+        Listed("*/requests-offered", f"request {key} *", "offered", "not offered", why, "not *")
+        for key, (_, why) in UNSERVED.items()
     ),
     *(
-        Listed("*/tools-cluster", f"{name}([0-9]*)", "usable", "UNSUPPORTED", why, "UNSUPPORTED")
-        for name, why in NOT_SERVED
+        Listed("*/tools-cluster", f"*({key})", "usable", "UNSUPPORTED", why, "UNSUPPORTED")
+        for key, (_, why) in UNSERVED.items()
+    ),
+    Listed(
+        "*/tools-records",
+        "--describe --topic-list *",
+        "the size of each partition",
+        "the tool says that DescribeLogDirs is not supported",
+        UNSERVED[35][1],
+    ),
+    Listed(
+        "*/topic-configs",
+        "DescribeConfigs kind * *",
+        "INVALID_REQUEST and what is wrong with this kind's name",
+        "INVALID_REQUEST and a sentence",
+        NO_SUCH_CONFIGS,
+        "INVALID_REQUEST: *",
     ),
     Listed(
         "*/tools-topics",
@@ -146,24 +138,19 @@ OTHERS = (
         "configs and the keys of compacted topics act when a record is produced",
     ),
     (
-        "a broker's dynamic configs other than those that topics inherit and "
-        "transaction.partition.verification.enable; configs of loggers, groups and client metrics",
-        "the first are checked, kept and shown, and change nothing; the others cannot be altered",
+        "a broker's configs beyond those by which the server does something, changes of configs; "
+        "configs of loggers, groups and client metrics",
+        "not shown, or refused with a sentence; transaction.partition.verification.enable can be "
+        "changed, which a hanging transaction needs",
     ),
     (
-        "groups of the newer protocol (KIP-848): SubscribedTopicRegex, classic members in such a "
-        "group, deletion of an internal topic",
-        "refused (INVALID_REGULAR_EXPRESSION, INCONSISTENT_GROUP_PROTOCOL, "
-        "INVALID_TOPIC_EXCEPTION): a pattern of a stranger may take a server forever, groups of "
-        "both kinds are a passage from one protocol to the other, and a lab should not lose its "
-        "coordinators' logs. Patterns that a client evaluates itself work",
+        "deletion of an internal topic",
+        "INVALID_TOPIC_EXCEPTION: a lab should not lose its coordinators' logs",
     ),
     (
-        "Kafka's own tools: kafka-features but for transaction.version, kafka-log-dirs after "
-        "kafka-delete-records",
+        "kafka-features but for transaction.version",
         "the other features govern what the server does not have (a quorum's metadata, share and "
-        "streams groups); deleted records go at once, where a real broker keeps the segment that "
-        "is still written to",
+        "streams groups)",
     ),
     (
         "WriteTxnMarkers to a partition of __transaction_state",
@@ -171,9 +158,8 @@ OTHERS = (
         "real broker writes the marker there (probed on 4.3.1)",
     ),
     (
-        "DescribeQuorum (kafka-metadata-quorum), configs in the answer to CreateTopics",
-        "the quorum is this one broker, with its own cluster id, and no log of metadata: offsets "
-        "and lag are 0. Beyond 100 topics a request, the answer leaves the configs out",
+        "configs in the answer to CreateTopics",
+        "beyond 100 topics a request, the answer leaves them out",
     ),
     (
         "requests of transaction.version 2 to a cluster of version 0, quotas, access rules, "
@@ -184,6 +170,16 @@ OTHERS = (
 
 
 def page() -> str:
-    """DIFFERENCES.md."""
+    """DIFFERENCES.md: the recordings' part, and what is not served."""
     source = "Made by `mqlab real kafka compare --page` from `mqlab/real/kafka/differences.py`."
-    return write_page("Kafka", source, TABLE, IGNORED, OTHERS)
+    shown = [row for row in TABLE if row.scenario not in ("*/requests-offered", "*/tools-cluster")]
+    recorded = write_page("Kafka", source, shown, IGNORED, OTHERS)
+    lines = ["", "## Requests that are not served", ""]
+    lines += [
+        "ApiVersions does not name them, so a client says itself that they are not supported."
+    ]
+    lines += ["A change of configs is answered with UNSUPPORTED_VERSION and a sentence.", ""]
+    rows = [(str(key), name, why) for key, (name, why) in UNSERVED.items()]
+    rows.append(("44", "IncrementalAlterConfigs", ONLY_VERIFICATION))
+    lines += write_table(("key", "request", "why"), rows)
+    return recorded + "\n".join(lines).rstrip() + "\n"

@@ -11,17 +11,6 @@ from mmap import mmap
 
 from ...kafka.coordinator import Entry, StateRecord
 from ...kafka.group import GroupMetadata, GroupTombstone, Member, Offsets, OffsetTombstones
-from ...kafka.group.consumer.values import (
-    ConsumerGroupTombstones,
-    ConsumerMember,
-    CurrentAssignment,
-    GroupEpoch,
-    MemberMetadata,
-    MemberState,
-    MemberTombstones,
-    TargetAssignment,
-    TargetEpoch,
-)
 from ...kafka.log import AbortedTxn, Batch
 from ...kafka.messages import Position
 from ...kafka.states import TxnState
@@ -45,16 +34,8 @@ KINDS = (
     Member,
     OffsetTombstones,
     GroupTombstone,
-    ConsumerMember,
-    MemberMetadata,
-    GroupEpoch,
-    TargetAssignment,
-    TargetEpoch,
-    CurrentAssignment,
-    MemberTombstones,
-    ConsumerGroupTombstones,
 )
-FORM = JsonForm(KINDS, {(Entry, "state"): TxnState, (ConsumerMember, "state"): MemberState})
+FORM = JsonForm(KINDS, {(Entry, "state"): TxnState})
 
 
 def encode_effect(effect: Effect) -> bytes:

@@ -48,7 +48,7 @@ class KafkaOptions:
             pid_expiration_ms=DAY_MS,
         )
         return make_home(
-            BrokerConfig(kafka, auto_create=self.auto_create, log_dir=str(data_dir or "")),
+            BrokerConfig(kafka, auto_create=self.auto_create),
             self.coordinator or Coordinator.recover,
         )
 

@@ -11,7 +11,6 @@ from mqlab.kafka import KafkaConfig, KafkaSystem
 from mqlab.kafka.coordinator import Coordinator, Entry, StateRecord
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import GroupCoordinator, GroupMetadata, Offsets
-from mqlab.kafka.group.consumer.messages import LEAVE, ConsumerGroupHeartbeat
 from mqlab.kafka.group.messages import Heartbeat, JoinGroup, JoinGroupResponse
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.log import COMMIT, Batch
@@ -99,8 +98,6 @@ REQUESTS = [
     ("reader", Fetch(0)),
     ("reader", JoinGroup("g")),
     ("reader", Heartbeat("g", "m", 1)),
-    ("reader", ConsumerGroupHeartbeat("g", "m", 3)),
-    ("reader", ConsumerGroupHeartbeat("g", "m", LEAVE)),
 ]
 ANSWERS = [
     ("coordinator", EndTxn("a", 0, 0, True), EndTxnResponse(epoch=0)),
@@ -133,7 +130,7 @@ def test_what_teaches_nothing_is_folded() -> None:
     shown = [type(b).__name__ for s, b in REQUESTS if not explain_request(known, s, b).fold]
     assert shown == [
         "InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "Produce",
-        "Produce", "EndTxn", "WriteTxnMarkers", "Fetch", "JoinGroup", "ConsumerGroupHeartbeat",
+        "Produce", "EndTxn", "WriteTxnMarkers", "Fetch", "JoinGroup",
     ]  # fmt: skip
     answers = [(s, explain_answer(known, s, asked, a)) for s, asked, a in ANSWERS]
     assert [told.fold for _, told in answers] == [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.kafka.clients.producer.errors import ILLEGAL_STATE, Kind, Trouble
-from mqlab.kafka.group import consumer, rebalance
+from mqlab.kafka.group import rebalance
 from mqlab.kafka.picture import why
 from mqlab.kafka.picture.meaning import Kind as NodeKind
 from mqlab.kafka.replication.router import PAUSE
@@ -36,13 +36,11 @@ def test_an_error_is_the_clients_own_or_somebody_has_said_it() -> None:
     ("timer", "says"),
     [
         (rebalance.session_timer("g", "m"), "counts as gone"),
-        (consumer.session_timer("g", "m"), "counts as gone"),
-        (consumer.revoke_timer("g", "m"), "has not given up its partitions"),
         (rebalance.join_timer("sync/g"), "left out of the new generation"),
         (rebalance.sync_timer("join/g"), "has not asked for its part"),
         (f"{PAUSE}orders-0", "looks for its leader"),
     ],
 )
-def test_a_timer_says_why_in_both_protocols(timer: str, says: str) -> None:
+def test_a_timer_says_why(timer: str, says: str) -> None:
     fact = Fact(1, 1, "node", "⏲", Text("blah"), kind=FactKind.TIMER, body=timer)
     assert says in why.explain_fact(fact, lambda name: NodeKind.GROUP).en

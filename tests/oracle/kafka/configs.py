@@ -2,11 +2,10 @@
 
     python -m tests.oracle.kafka.configs ADDRESS
 
-asks a fresh broker of the pinned version for all configs of a topic, of a group and of its own and
+asks a fresh broker of the pinned version for all configs of a topic and for `SHOWN` of its own and
 writes `mqlab/serve/kafka/front/configs.tsv`, from which this project's server answers the same
-question. One config a line: scope, name, type, "r" read-only and "s" sensitive, default,
-synonyms, documentation; "\\N" is no value. What the recorded broker was given (its ports, its
-folder) is left out.
+question. One config a line: scope, name, type, "r" where it is read-only, default, synonyms,
+documentation; "\\N" is no value.
 
 Source: DescribeConfigs v4 of Kafka 4.3.1, whose documentation texts are Apache Kafka's
 (Apache License 2.0).
@@ -22,8 +21,17 @@ from mqlab.places import PACKAGE
 from mqlab.real.kafka.wire import MINUTE, Raw
 
 TABLE = PACKAGE / "serve" / "kafka" / "front" / "configs.tsv"
-TOPIC, BROKER, GROUP = 2, 4, 32  # kinds of resources (ConfigResource.Type)
-DEFAULT, STATIC = 5, 4  # where a value comes from (DescribeConfigsResponse.ConfigSource)
+TOPIC, BROKER = 2, 4  # kinds of resources (ConfigResource.Type)
+DEFAULT = 5  # where a value comes from (DescribeConfigsResponse.ConfigSource)
+#: a broker's configs by which this project's server does something
+SHOWN = frozenset(
+    {
+        "compression.gzip.level", "compression.type", "compression.zstd.level",
+        "log.message.timestamp.after.max.ms", "log.message.timestamp.before.max.ms",
+        "log.message.timestamp.type", "message.max.bytes", "min.insync.replicas",
+        "transaction.partition.verification.enable",
+    }
+)  # fmt: skip
 NONE = "\\N"
 
 
@@ -39,14 +47,18 @@ def describe_configs(raw: Raw, kind: int, name: str) -> list[Any]:
 def line(scope: str, config: Any) -> str:
     """One config as a line of the table, as it would be had nobody set it."""
     defaults = [s for s in config.synonyms if s.source == DEFAULT]
-    value = config.value
-    if config.config_source == STATIC:
-        own = [s.value for s in defaults if s.name == config.name]
-        value = own[0] if own else None
-    flags = ("r" if config.read_only else "") + ("s" if config.is_sensitive else "")
+    flags = "r" if config.read_only else ""
     synonyms = ";".join(f"{s.name}={_text(s.value)}" for s in defaults)
     words = " ".join((config.documentation or "").split())
-    fields = (scope, config.name, str(config.config_type), flags, _text(value), synonyms, words)
+    fields = (
+        scope,
+        config.name,
+        str(config.config_type),
+        flags,
+        _text(config.value),
+        synonyms,
+        words,
+    )
     return "\t".join(fields)
 
 
@@ -55,7 +67,7 @@ def _text(value: str | None) -> str:
 
 
 def table(address: str) -> str:
-    """All lines: of a topic, of a group, of the broker."""
+    """All lines: of a topic, then of the broker."""
     topic = "configs-of-a-topic"
     with Raw(address) as raw:
         fields = {"num_partitions": 1, "replication_factor": 1, "assignments": (), "configs": ()}
@@ -63,10 +75,8 @@ def table(address: str) -> str:
         while not (rows := describe_configs(raw, TOPIC, topic)):
             pass
         lines = [line("topic", config) for config in rows]
-        lines += [
-            line("group", config) for config in describe_configs(raw, GROUP, "configs-of-a-group")
-        ]
-        lines += [line("broker", config) for config in describe_configs(raw, BROKER, "1")]
+        own = describe_configs(raw, BROKER, "1")
+        lines += [line("broker", config) for config in own if config.name in SHOWN]
     return "\n".join(lines) + "\n"
 
 

@@ -30,7 +30,6 @@ KAFKA = "org.apache.kafka.tools"
 CLASSES = {
     "kafka-broker-api-versions": f"{KAFKA}.BrokerApiVersionsCommand",
     "kafka-cluster": f"{KAFKA}.ClusterTool",
-    "kafka-configs": "kafka.admin.ConfigCommand",
     "kafka-console-consumer": f"{KAFKA}.consumer.ConsoleConsumer",
     "kafka-console-producer": f"{KAFKA}.ConsoleProducer",
     "kafka-consumer-groups": f"{KAFKA}.consumer.group.ConsumerGroupCommand",

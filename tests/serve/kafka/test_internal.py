@@ -11,16 +11,6 @@ import pytest
 
 from mqlab.kafka.coordinator import Entry, StateRecord
 from mqlab.kafka.group import GroupMetadata, GroupTombstone, Member, Offsets, OffsetTombstones
-from mqlab.kafka.group.consumer.values import (
-    ConsumerGroupTombstones,
-    ConsumerMember,
-    CurrentAssignment,
-    GroupEpoch,
-    MemberMetadata,
-    MemberTombstones,
-    TargetAssignment,
-    TargetEpoch,
-)
 from mqlab.kafka.messages import Position
 from mqlab.kafka.states import TxnState
 from mqlab.serve import RunningBroker
@@ -133,65 +123,6 @@ def test_positions_and_groups_are_written_as_a_broker_writes_them() -> None:
     gone = group_records(OffsetTombstones("g-classic", ("orders-1",)), 0, lambda _: None)
     assert gone == [(bytes.fromhex("00010009672d636c617373696300066f726465727300000001"), None)]
     assert group_records(GroupTombstone("g-classic"), 0, lambda _: None) == [(key, None)]
-
-
-G, M = "g-consumer", "fGEWk0F4TEq63Z1R7wA7Oo"
-NAMES = "000a672d636f6e73756d6572" + "0016" + M.encode().hex()
-HELD = tuple((f"orders-{i}", 2) for i in range(3))
-
-
-@pytest.mark.parametrize(
-    ("record", "key", "value"),
-    [
-        (
-            MemberMetadata(
-                G,
-                ConsumerMember(
-                    M, client="cli", host="/127.0.0.1", topics=("orders",), rebalance_ms=300_000
-                ),
-            ),
-            "0005" + NAMES,
-            "0000000004636c690b2f3132372e302e302e3102076f726465727301000493e00001000100",
-        ),
-        (
-            GroupEpoch(G, 2, 0x539307DCEBE9AF59),
-            "0003000a672d636f6e73756d6572",
-            "0000" "00000002" "010008" "539307dcebe9af59",
-        ),
-        (
-            TargetAssignment(G, M, ("orders-0", "orders-1", "orders-2")),
-            "0007" + NAMES,
-            "0000028fed74d5f32a46859457c79f9163ef0504000000000000000100000002" "0000",
-        ),
-        (
-            TargetEpoch(G, 2, 0x1A200276A90),
-            "0006000a672d636f6e73756d6572",
-            "0000" "00000002" "010008" "000001a200276a90",
-        ),
-        (
-            CurrentAssignment(G, M, 2, 0, "STABLE", HELD, ()),
-            "0008" + NAMES,
-            "0000000000020000000000028fed74d5f32a46859457c79f9163ef05040000000000000001"
-            "0000000201000d040000000200000002000000020100",
-        ),
-    ],
-    ids=lambda value: type(value).__name__,
-)  # fmt: skip
-def test_a_newer_group_is_written_as_a_broker_writes_it(
-    record: object, key: str, value: str
-) -> None:
-    ((name, said),) = group_records(record, 0, lambda _: TOPIC_ID)
-    assert name.hex() == key
-    assert said is not None
-    assert said.hex() == value
-
-
-def test_a_newer_group_ends_in_tombstones() -> None:
-    gone = [
-        *group_records(MemberTombstones(G, M), 0, lambda _: None),
-        *group_records(ConsumerGroupTombstones(G), 0, lambda _: None),
-    ]
-    assert [(key[1], value) for key, value in gone] == [(kind, None) for kind in (8, 7, 5, 6, 3)]
 
 
 # ---- over the wire -------------------------------------------------------------------------

@@ -19,8 +19,7 @@ ALIKE = 1.15
 #: requests that name at most one thing, or nothing that work is done for
 SINGLE = {
     "HEARTBEAT", "API_VERSIONS", "INIT_PRODUCER_ID", "ADD_OFFSETS_TO_TXN",
-    "LIST_PARTITION_REASSIGNMENTS", "DESCRIBE_QUORUM", "DESCRIBE_CLUSTER", "ALTER_CONFIGS",
-    "LIST_CONFIG_RESOURCES", "JOIN_GROUP", "END_TXN",
+    "DESCRIBE_CLUSTER", "JOIN_GROUP", "END_TXN",
 }  # fmt: skip
 
 

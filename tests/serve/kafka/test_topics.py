@@ -20,7 +20,6 @@ from tests.serve.kafka.many import Many
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, build_fetch
 
 TOPIC, BROKER = 2, 4
-SET = 0
 
 
 def described(
@@ -31,14 +30,6 @@ def described(
         32, 4, resources=(resource,), include_synonyms=synonyms, include_documentation=documentation
     )
     return {row.name: row for row in answer.results[0].configs}
-
-
-def alter(client: Raw, kind: int, name: str, config: str, value: str) -> str:
-    row = SimpleNamespace(name=config, config_operation=SET, value=value)
-    resource = SimpleNamespace(resource_type=kind, resource_name=name, configs=(row,))
-    answer = client.ask(44, 1, resources=(resource,), validate_only=False)
-    error: str = answer.responses[0].error_code.name
-    return error
 
 
 def delete(client: Raw, topic: str, offset: int, index: int = 0) -> tuple[str, int]:
@@ -159,41 +150,6 @@ def test_a_name_like_an_internal_one_disturbs_nobody(tmp_path: Path) -> None:
 # ---- configs -----------------------------------------------------------------------------
 
 
-def test_a_broker_says_what_it_was_started_with(tmp_path: Path) -> None:
-    with serve(data_dir=tmp_path) as running, Raw(running.address) as client:
-        found = described(client, BROKER, "1", documentation=True)
-        assert set(found) == set(configs_of("broker")) and len(found) == 340
-        assert found["log.dirs"].value == str(tmp_path)
-        assert found["advertised.listeners"].value == f"PLAINTEXT://{running.address}"
-        assert found["log.retention.hours"].value == "168"
-        assert all(row.documentation for row in found.values())
-        plain = described(client, BROKER, "1")
-        assert not any(row.documentation or row.synonyms for row in plain.values())
-
-
-def test_what_is_altered_acts_and_is_kept(tmp_path: Path) -> None:
-    with serve(data_dir=tmp_path) as running:
-        with Raw(running.address) as client:
-            client.create("orders")
-            large = batch([b"x" * 900])
-            assert alter(client, TOPIC, "orders", "max.message.bytes", "300") == "none"
-            assert client.produce("orders", 0, large).error_code.name == "message_too_large"
-            assert alter(client, BROKER, "1", "message.max.bytes", "500") == "none"
-            client.create("others")
-            assert client.produce("others", 0, large).error_code.name == "message_too_large"
-            assert alter(client, BROKER, "", "log.message.timestamp.type", "LogAppendTime") == (
-                "none"
-            )
-            told = client.produce("others", 0, batch([b"v"]))
-            assert told.log_append_time is not None
-        running.restart()
-        with Raw(running.address) as client:
-            assert described(client, TOPIC, "orders")["max.message.bytes"].value == "300"
-            assert described(client, TOPIC, "others")["max.message.bytes"].value == "500"
-            assert client.produce("others", 0, large).error_code.name == "message_too_large"
-            assert client.produce("others", 0, batch([b"v"])).log_append_time is not None
-
-
 # ---- more partitions, fewer records --------------------------------------------------------
 
 
@@ -261,26 +217,6 @@ def test_a_journal_without_deleted_records_is_read(tmp_path: Path) -> None:
     assert (tmp_path / "journal").stat().st_size < 1_000_000
 
 
-# ---- sizes -------------------------------------------------------------------------------
-
-
-def test_log_dirs_tell_the_sizes(broker: RunningBroker, topic: str) -> None:
-    with Raw(broker.address) as client:
-        client.create(topic, 2)
-        data = batch([b"v" * 100])
-        for _ in range(3):
-            client.produce(topic, 0, data)
-        wanted = (SimpleNamespace(topic=topic, partitions=(0, 1, 9)),)
-
-        def sizes() -> list[tuple[int, int]]:
-            row = client.ask(35, 4, topics=wanted).results[0].topics[0]
-            return [(p.partition_index, p.partition_size) for p in row.partitions]
-
-        assert sizes() == [(0, 3 * len(data)), (1, 0)]
-        delete(client, topic, 2)
-        assert sizes() == [(0, len(data)), (1, 0)]
-
-
 @pytest.mark.parametrize(
     ("configs", "idle"),
     [
@@ -296,8 +232,6 @@ def test_log_dirs_tell_the_sizes(broker: RunningBroker, topic: str) -> None:
 def test_a_config_without_effect_is_warned_about_where_it_is_set(
     configs: dict[str, str], idle: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """At the creation of a topic, when it is altered, and for all topics of the broker."""
-
     def said() -> list[str]:
         lines = [record.getMessage().split(" is kept")[0] for record in caplog.records]
         caplog.clear()
@@ -311,23 +245,6 @@ def test_a_config_without_effect_is_warned_about_where_it_is_set(
     for only_asks in (True, False):
         server.ask(19, 5, topics=(topic,), timeout=MINUTE, validate_only=only_asks)
     assert said() == ([f"topic t: {idle}"] if idle else [])
-    server.create("u")
-    known = configs_of("topic")
-    for kind, name in ((2, "u"), (4, "1"), (4, "")):
-        changes = tuple(
-            SimpleNamespace(
-                name=n if kind == 2 else known[n].broker_name, config_operation=0, value=v
-            )
-            for n, v in configs.items()
-        )
-        row = SimpleNamespace(resource_type=kind, resource_name=name, configs=changes)
-        answer = server.ask(44, 1, resources=(row,), validate_only=False)
-        assert not answer.responses[0].error_code, answer
-        assert said() == ([f"{'topic u' if kind == 2 else 'broker'}: {idle}"] if idle else [])
-        gone = tuple(SimpleNamespace(name=c.name, config_operation=1, value=None) for c in changes)
-        row = SimpleNamespace(resource_type=kind, resource_name=name, configs=gone)
-        server.ask(44, 1, resources=(row,), validate_only=False)
-        assert said() == []
 
 
 def test_every_config_of_a_topic_acts_or_is_warned_about() -> None:

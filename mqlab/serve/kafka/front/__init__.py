@@ -10,23 +10,21 @@ answers and words them as the version of the request wants them.
     offsets.py        ListOffsets, OffsetCommit, OffsetFetch, TxnOffsetCommit
     transactions.py   InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn
     groups.py         JoinGroup, SyncGroup, Heartbeat, LeaveGroup; groups listed, described
-    consumer_groups.py  the newer protocol of groups (KIP-848)
     deletion.py       DeleteGroups, OffsetDelete
     administration.py transactions and producers listed, described; WriteTxnMarkers
     cluster.py        ApiVersions, Metadata, FindCoordinator
     topics.py         CreateTopics, CreatePartitions, DeleteTopics
-    describing.py     DescribeConfigs, ListConfigResources; configs.py: what they may say
-    altering.py       IncrementalAlterConfigs, AlterConfigs
+    describing.py     DescribeConfigs; configs.py: what they may say
+    altering.py       IncrementalAlterConfigs, of one config of the broker
     log_bounds.py     DeleteRecords, OffsetForLeaderEpoch
-    replicas.py       DescribeLogDirs, DescribeQuorum, ElectLeaders, ListPartitionReassignments
 
 **Durable** are the tables `topics` and `configs` (in Kafka the controller's log); its driver
 starts a leader for each partition of the first. **In memory** are the requests that wait for
 a part of their answer.
 
 *What can go wrong.* A client may leave while its request is under way: what it asked for
-happens all the same, and nobody is told. *Left out:* quotas, ACLs, sessions of fetches,
-other brokers.
+happens all the same, and nobody is told. *Left out:* `kafka/unserved.py`, sessions of
+fetches, other brokers.
 Read on in KafkaApis, ReplicaManager#fetchMessages, DelayedFetch (core, Kafka 4.3).
 """
 
@@ -59,7 +57,6 @@ from . import (
     administration,
     altering,
     cluster,
-    consumer_groups,
     deletion,
     describing,
     fetch,
@@ -67,7 +64,6 @@ from . import (
     log_bounds,
     offsets,
     produce,
-    replicas,
     topics,
     transactions,
 )
@@ -87,14 +83,12 @@ OFFSETS = "__consumer_offsets"
 
 @frozen
 class BrokerConfig:
-    """`auto_create`: a topic that a client asks the metadata of comes into being. `log_dir`:
-    where the data lie, "" for nowhere but memory."""
+    """`auto_create`: a topic that a client asks the metadata of comes into being."""
 
     kafka: KafkaConfig = field(default_factory=lambda: KafkaConfig(offsets_partitions=50))
     node_id: int = 1
     cluster_id: str = "mqlab"
     auto_create: bool = True
-    log_dir: str = ""
 
 
 #: how a request is begun: (broker, caller, request) → step
@@ -124,19 +118,13 @@ BEGIN = {
     Api.WRITE_TXN_MARKERS: administration.begin_markers,
     Api.TXN_OFFSET_COMMIT: offsets.begin_commit,
     Api.DESCRIBE_CONFIGS: describing.describe_configs,
-    Api.LIST_CONFIG_RESOURCES: describing.list_resources,
     Api.INCREMENTAL_ALTER_CONFIGS: altering.alter_configs,
-    Api.ALTER_CONFIGS: altering.alter_configs,
-    Api.ELECT_LEADERS: replicas.elect_leaders,
-    Api.LIST_PARTITION_REASSIGNMENTS: replicas.list_reassignments,
     Api.DELETE_GROUPS: deletion.begin_groups,
     Api.OFFSET_DELETE: deletion.begin_offsets,
     Api.DESCRIBE_CLUSTER: administration.describe_cluster,
     Api.DESCRIBE_PRODUCERS: administration.begin_producers,
     Api.DESCRIBE_TRANSACTIONS: administration.begin_describe,
     Api.LIST_TRANSACTIONS: administration.begin_list,
-    Api.CONSUMER_GROUP_HEARTBEAT: consumer_groups.begin_heartbeat,
-    Api.CONSUMER_GROUP_DESCRIBE: consumer_groups.begin_describe,
 }
 
 #: how its answer is worded when all parts are there: (broker, gathering) → answer
@@ -165,8 +153,6 @@ FINISH = {
     Api.DESCRIBE_PRODUCERS: administration.finish_producers,
     Api.DESCRIBE_TRANSACTIONS: administration.finish_describe,
     Api.LIST_TRANSACTIONS: administration.finish_list,
-    Api.CONSUMER_GROUP_HEARTBEAT: consumer_groups.finish_heartbeat,
-    Api.CONSUMER_GROUP_DESCRIBE: consumer_groups.finish_describe,
 }
 
 
@@ -191,10 +177,6 @@ class Broker(Quiet):
             case Request(caller=caller, body=Ask(api=api) as ask, at_ms=at_ms):
                 if api is Api.PRODUCE:
                     return produce.begin(self, caller, ask, at_ms)
-                if api is Api.DESCRIBE_LOG_DIRS:
-                    return replicas.describe_log_dirs(self, caller, ask, disk)
-                if api is Api.DESCRIBE_QUORUM:
-                    return replicas.describe_quorum(self, caller, ask, at_ms)
                 return BEGIN[api](self, caller, ask)
             case Response(corr=corr, body=body):
                 return self._answered(corr >> PARTS, corr & ((1 << PARTS) - 1), body)

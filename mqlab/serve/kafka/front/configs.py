@@ -1,6 +1,6 @@
 """Configurations: which there are, what they may say, and which value counts.
 
-The table `configs.tsv` is what a real 4.3.1 answers about a topic, a group and itself, with
+The table `configs.tsv` is what a real 4.3.1 answers about a topic and itself, with
 defaults and documentation (made by `tests.oracle.kafka.configs`). A topic's value is the first of:
 what the topic was given; what this broker was given while it runs; what all brokers were
 given; the default. DescribeConfigs shows that chain as *synonyms*, because the broker calls
@@ -38,7 +38,7 @@ NONE = "\\N"
 BOOLEAN, STRING, INT, SHORT, LONG, DOUBLE, LIST, CLASS, PASSWORD = range(1, 10)
 TYPES = {BOOLEAN: "BOOLEAN", INT: "INT", SHORT: "SHORT", LONG: "LONG", DOUBLE: "DOUBLE"}
 BITS = {INT: 31, SHORT: 15, LONG: 63}
-ON_TOPIC, ON_BROKER, ON_ALL, STATIC, DEFAULT = range(1, 6)  # where a value comes from
+ON_TOPIC, ON_BROKER, ON_ALL, _, DEFAULT = range(1, 6)  # where a value comes from
 
 #: what the broker calls a topic's config, where the table shows no synonym
 OTHER_NAMES = {
@@ -104,7 +104,6 @@ class Known:
     name: str
     kind: int
     read_only: bool
-    sensitive: bool
     default: str | None
     synonyms: Pairs
     documentation: str
@@ -117,7 +116,7 @@ class Known:
 
 @cache
 def configs_of(scope: str) -> dict[str, Known]:
-    """All configs of a "topic", a "group" or the "broker", by name."""
+    """All configs of a "topic", or those of the "broker" that this server shows, by name."""
     rows = (line.split("\t") for line in TABLE.read_text("utf-8").splitlines())
     return {row[1]: _known(*row[1:]) for row in rows if row[0] == scope}
 
@@ -129,7 +128,7 @@ def _known(name: str, kind: str, flags: str, value: str, synonyms: str, words: s
         for other, _, given in [pair.partition("=")]
     )
     default = None if value == NONE else value
-    return Known(name, int(kind), "r" in flags, "s" in flags, default, pairs, words)
+    return Known(name, int(kind), "r" in flags, default, pairs, words)
 
 
 # ---- what a value may be -----------------------------------------------------------------

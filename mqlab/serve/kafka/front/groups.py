@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from . import Broker, Gathering
 
 Result = tuple["Broker", Effects]
+CLASSIC = "classic"  # the one kind of group there is (GroupType)
 SUFFIX = len("-") + len(str(UUID(int=0)))
 
 
@@ -183,9 +184,9 @@ def finish_list(broker: Broker, done: Gathering) -> ListedGroups:
     kept = (
         row
         for row in rows
-        if (not states or row.state.lower() in states) and (not types or row.kind in types)
+        if (not states or row.state.lower() in states) and (not types or CLASSIC in types)
     )
-    return ListedGroups(tuple(ListedGroup(g.name, g.protocol_type, g.state, g.kind) for g in kept))
+    return ListedGroups(tuple(ListedGroup(g.name, g.protocol_type, g.state) for g in kept))
 
 
 def _coordinator(broker: Broker, group: str) -> str:

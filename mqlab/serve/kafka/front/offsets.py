@@ -226,9 +226,7 @@ def begin_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effec
             rows = tuple(_wanted(broker, topic) for topic in group.topics)
             names = tuple(f"{name}-{i}" for name, _, indexes in rows for i in indexes)
         where = offsets_log(group.group_id, broker.config.kafka)
-        member = getattr(group, "member_id", None)
-        epoch = getattr(group, "member_epoch", -1)
-        parts.append((where, OffsetFetch(group.group_id, names, stable, member, epoch)))
+        parts.append((where, OffsetFetch(group.group_id, names, stable)))
         plan.append((group.group_id, rows))
     return broker.gather(caller, ask, parts, tuple(plan))
 

@@ -61,7 +61,7 @@ def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker,
     parts: list[tuple[str, Any]] = []
     plan = []
     refused = _refused(ask)
-    new, verify = too_new(broker, ask), verifies(broker)
+    new, verify = too_new(broker, ask), verifies(broker.given)
     pids = set()
     for topic in body.topic_data:
         name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)

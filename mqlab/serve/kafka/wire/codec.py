@@ -19,6 +19,7 @@ from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema, load_re
 from kio.serial import entity_reader, entity_writer
 
 from ....kafka.errors import Error
+from ....kafka.unserved import UNSERVED, WHY
 from ...protocol import BadFrame, Refused
 from .answers import ApiVersion, Versions
 from .api import ANNOUNCED_PRODUCE, OFFERED, Api, Ask
@@ -104,4 +105,7 @@ def _refused(api: int, version: int, corr: int) -> Exception:
         own = ApiVersion(api, *OFFERED[Api.API_VERSIONS])
         answer = Versions((own,), Error.UNSUPPORTED_VERSION)
         return Refused(encode(api, 0, corr, answer), "unsupported version of ApiVersions")
+    if api in UNSERVED:
+        name, why = UNSERVED[api]
+        return BadFrame(WHY.format(key=api, name=name, why=why))
     return BadFrame(f"request {api} version {version} is not offered")

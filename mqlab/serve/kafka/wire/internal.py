@@ -8,7 +8,6 @@ on a value is *flexible*: lengths are varints plus one, and optional fields foll
 
     key    0, 1    OffsetCommitKey     group, topic, partition
            2       GroupMetadataKey    group
-           3, 5–8  of a group of the newer protocol (KIP-848): `consumer_records.py`
            0       TransactionLogKey   transactional id   (in the other topic)
 
 A record without a value is a tombstone.
@@ -27,7 +26,6 @@ from ....kafka.group import GroupMetadata, GroupTombstone, Offsets, OffsetTombst
 from ....kafka.log import Batch
 from ....kafka.states import TxnState
 from ....kernel import replace
-from .consumer_records import consumer_records
 from .encoding import NO_TAGS, Pair, TopicId, array, block, by_topic, compact, ints, string, tags
 from .records import TRANSACTIONAL, Records, assemble_batch
 
@@ -104,9 +102,6 @@ def group_records(record: object, at_ms: int, topic_id: TopicId) -> list[Pair]:
             return [(struct.pack(">h", GROUP_KEY) + string(record.group), _group(record, at_ms))]
         case GroupTombstone(group=group):
             return [(struct.pack(">h", GROUP_KEY) + string(group), None)]
-    newer = consumer_records(record, topic_id)
-    if newer is not None:
-        return newer
     raise TypeError(f"__consumer_offsets holds no {type(record).__name__}")
 
 

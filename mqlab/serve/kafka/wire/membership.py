@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from uuid import UUID
-
 from ....kafka.errors import Error
 from ....kernel import frozen
-from .answers import NO_TIME, UNASKED, Unthrottled
+from .answers import UNASKED, Unthrottled
 
 
 @frozen
@@ -128,67 +125,3 @@ class DeletedTopicOffsets:
 class DeletedOffsets(Unthrottled):
     error_code: Error = Error.NONE
     topics: tuple[DeletedTopicOffsets, ...] = ()
-
-
-# ---- the newer protocol (KIP-848) --------------------------------------------------------
-
-
-@frozen
-class Partitions:
-    topic_id: UUID
-    partitions: tuple[int, ...]
-
-
-@frozen
-class NamedPartitions:
-    topic_id: UUID
-    topic_name: str
-    partitions: tuple[int, ...]
-
-
-@frozen
-class Assignment:
-    topic_partitions: tuple[Partitions | NamedPartitions, ...]
-
-
-@frozen
-class Beat(Unthrottled):
-    error_code: Error = Error.NONE
-    error_message: str | None = None
-    member_id: str | None = None
-    member_epoch: int = 0
-    heartbeat_interval: timedelta = NO_TIME
-    assignment: Assignment | None = None
-
-
-@frozen
-class ConsumerMemberRow:
-    member_id: str
-    instance_id: str | None
-    rack_id: str | None
-    member_epoch: int
-    client_id: str
-    client_host: str
-    subscribed_topic_names: tuple[str, ...]
-    subscribed_topic_regex: str | None
-    assignment: Assignment
-    target_assignment: Assignment
-    member_type: int
-
-
-@frozen
-class DescribedConsumerGroup:
-    group_id: str
-    error_code: Error = Error.NONE
-    error_message: str | None = None
-    group_state: str = ""
-    group_epoch: int = 0
-    assignment_epoch: int = 0
-    assignor_name: str = ""
-    members: tuple[ConsumerMemberRow, ...] = ()
-    authorized_operations: int = UNASKED
-
-
-@frozen
-class ConsumerGroups(Unthrottled):
-    groups: tuple[DescribedConsumerGroup, ...]

@@ -61,28 +61,6 @@ def topics(lab: Lab) -> None:
         tools(TOPICS, describe, keep=lambda line: "TopicId" in line)
 
 
-@tool_program("tools-configs", CLASSES["kafka-configs"])
-def configs(lab: Lab) -> None:
-    lab.topic("orders", 1, max_message_bytes="5000")
-    of = "--entity-type topics --entity-name @orders"
-    with Tools(lab) as tools:
-        for command in (
-            f"--describe {of}",
-            f"--alter {of} --add-config retention.ms=60000,compression.type=lz4",
-            f"--alter {of} --add-config retention.ms=soon",
-            f"--alter {of} --add-config retention=1",
-            f"--alter {of} --delete-config compression.type",
-            f"--alter {of} --delete-config compression.type",
-            f"--describe {of}",
-            f"--describe --all {of}",
-            "--describe --entity-type topics --entity-name @nothing",
-            "--describe --entity-type brokers --entity-name 1",
-            "--describe --entity-type brokers --entity-default",
-            "--describe --entity-type groups --entity-name @billing",
-        ):
-            tools("kafka-configs", command)
-
-
 @tool_program("tools-groups", CLASSES[GROUPS])
 def groups(lab: Lab) -> None:
     fill_topic(lab)

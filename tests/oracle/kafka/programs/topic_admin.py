@@ -1,4 +1,4 @@
-"""Topics made, enlarged, configured, emptied; and what a broker says to those who ask for
+"""Topics made, enlarged, their configs shown; and what a broker says to those who ask for
 what cannot be. Here the words of an error are noted too: tools print them."""
 
 from __future__ import annotations
@@ -6,25 +6,14 @@ from __future__ import annotations
 from types import SimpleNamespace as Row
 from typing import Any
 
-from mqlab.real.kafka.broker import INTERNAL_TOPICS, SETTINGS
 from mqlab.real.kafka.client import Lab, word
 from mqlab.real.kafka.wire import MINUTE
 
-from . import ALONE, program
+from . import program
 
 TOPIC, BROKER = 2, 4  # kinds of resources
-SET, DELETE, APPEND, SUBTRACT = range(4)
 TV2 = ("tv2",)  # nothing here is about transactions
 SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "start", 5: "default"}
-
-#: what the recorded broker and this project's server were started with, each its own
-STARTED_WITH = {
-    *SETTINGS,
-    *(f"{topic}.{end}" for topic in INTERNAL_TOPICS for end in ("replication.factor", "min.isr")),
-    "advertised.listeners", "controller.listener.names", "controller.quorum.voters",
-    "fetch.max.bytes", "inter.broker.listener.name", "listener.security.protocol.map",
-    "listeners", "log.dirs", "node.id", "process.roles",
-}  # fmt: skip
 
 
 def describe_error(lab: Lab, row: Any) -> str:
@@ -131,7 +120,7 @@ def configs_refused(lab: Lab) -> None:
         create(lab, "orders", validate=True, configs=configs)
 
 
-# ---- configs shown and changed -----------------------------------------------------------
+# ---- configs shown -----------------------------------------------------------------------
 
 
 def describe(
@@ -153,7 +142,7 @@ def describe(
         lab.note("admin", "broker", question, describe_error(lab, answer))
         return
     for row in sorted(answer.configs, key=lambda row: str(row.name)):
-        if row.name in STARTED_WITH or (not defaults and row.config_source == 5):
+        if not defaults and row.config_source == 5:
             continue
         chain = "; ".join(f"{SOURCES[s.source]} {s.name}={s.value}" for s in row.synonyms)
         how = "read-only" if row.read_only else "dynamic"
@@ -173,111 +162,6 @@ def topic_configs(lab: Lab) -> None:
     for kind, name in ((BROKER, "2"), (BROKER, "x"), (1, "x"), (16, "")):
         describe(lab, kind, name, called=f"kind {kind} {name}")
     describe(lab, BROKER, "", called="of all brokers")
-
-
-@program("broker-configs", "ConfigHelper#describeConfigs of a broker", profiles=TV2, needs=(ALONE,))
-def broker_configs(lab: Lab) -> None:
-    """All 340, but for what each broker was started with."""
-    describe(lab, BROKER, "1", defaults=True, called="broker")
-
-
-@program("group-configs", "ConfigHelper#describeConfigs of a group", profiles=TV2)
-def group_configs(lab: Lab) -> None:
-    describe(lab, 32, "readers", defaults=True)
-
-
-def alter(
-    lab: Lab, kind: int, name: str, *changes: tuple[str, int, str | None], validate: bool = False
-) -> None:
-    """IncrementalAlterConfigs: (config, what to do, value)."""
-    wire = lab.wire(name) if kind == TOPIC else name
-    rows = tuple(Row(name=n, config_operation=o, value=v) for n, o, v in changes)
-    resource = Row(resource_type=kind, resource_name=wire, configs=rows)
-    answer = lab.raw().ask(44, 1, resources=(resource,), validate_only=validate).responses[0]
-    verbs = {SET: "set", DELETE: "delete", APPEND: "append", SUBTRACT: "subtract"}
-    what = ", ".join(f"{verbs.get(o, o)} {n}={v}" for n, o, v in changes)
-    how = " only validate" if validate else ""
-    question = f"IncrementalAlterConfigs {name or 'all'}: {what}{how}"
-    lab.note("admin", "broker", question, describe_error(lab, answer))
-
-
-def wait_for_config(lab: Lab, kind: int, name: str, config: str, value: str | None) -> None:
-    """Wait until the broker has heard of a change: the controller knew before it."""
-    wire = lab.wire(name) if kind == TOPIC else name
-    resource = Row(resource_type=kind, resource_name=wire, configuration_keys=(config,))
-    fields = {"include_synonyms": False, "include_documentation": False}
-
-    def now() -> str | None:
-        rows = lab.raw().ask(32, 4, resources=(resource,), **fields).results[0].configs
-        return str(rows[0].value) if rows else None
-
-    lab.wait_until(now, value)
-
-
-@program("topic-configs-altered", "ConfigurationControlManagerTest", profiles=TV2)
-def topic_altered(lab: Lab) -> None:
-    lab.topic("orders", retention_ms="5000")
-    steps = (
-        (("retention.ms", SET, "7000"), "retention.ms", "7000"),
-        (("retention.ms", DELETE, None), "retention.ms", "604800000"),
-        (("cleanup.policy", APPEND, "compact"), "cleanup.policy", "delete,compact"),
-        (("cleanup.policy", APPEND, "compact"), "cleanup.policy", "delete,compact"),
-        (("cleanup.policy", SUBTRACT, "delete"), "cleanup.policy", "compact"),
-    )
-    for change, config, value in steps:
-        alter(lab, TOPIC, "orders", change)
-        wait_for_config(lab, TOPIC, "orders", config, value)
-        describe(lab, TOPIC, "orders")
-    for change in (
-        ("retention.ms", SET, None), ("retention.ms", SET, "abc"), ("nope", SET, "1"),
-        ("nope", DELETE, None), ("retention.ms", APPEND, "5"), ("retention.ms", SUBTRACT, "5"),
-        ("cleanup.policy", 7, "x"), ("cleanup.policy", APPEND, "shred"),
-    ):  # fmt: skip
-        alter(lab, TOPIC, "orders", change)
-    alter(lab, TOPIC, "orders", ("retention.ms", SET, "1"), ("retention.ms", SET, "2"))
-    alter(lab, TOPIC, "orders", ("retention.ms", SET, "1"), ("segment.bytes", SET, "7"))
-    alter(lab, TOPIC, "orders", ("retention.ms", SET, "1"), validate=True)
-    alter(lab, TOPIC, "nowhere", ("retention.ms", SET, "1"))
-    describe(lab, TOPIC, "orders")
-    replace_all(lab, "orders", ("max.message.bytes", "500"))
-    wait_for_config(lab, TOPIC, "orders", "max.message.bytes", "500")
-    describe(lab, TOPIC, "orders")
-    replace_all(lab, "orders", ("nope", "1"))
-    replace_all(lab, "orders", ("retention.ms", None))
-    replace_all(lab, "nowhere", ("retention.ms", "1"))
-
-
-def replace_all(lab: Lab, name: str, *configs: tuple[str, str | None]) -> None:
-    """AlterConfigs: these and no others."""
-    rows = tuple(Row(name=n, value=v) for n, v in configs)
-    resource = Row(resource_type=TOPIC, resource_name=lab.wire(name), configs=rows)
-    answer = lab.raw().ask(33, 2, resources=(resource,), validate_only=False).responses[0]
-    what = ", ".join(f"{n}={v}" for n, v in configs)
-    lab.note("admin", "broker", f"AlterConfigs {name}: {what}", describe_error(lab, answer))
-
-
-@program("broker-configs-altered", "DynamicBrokerConfigTest", profiles=TV2, needs=(ALONE,))
-def broker_altered(lab: Lab) -> None:
-    """What a topic inherits: of this broker, else of all, else the default."""
-    lab.topic("orders")
-    alter(lab, BROKER, "1", ("message.max.bytes", SET, "500000"))
-    wait_for_config(lab, TOPIC, "orders", "max.message.bytes", "500000")
-    describe(lab, TOPIC, "orders")
-    alter(lab, BROKER, "", ("message.max.bytes", SET, "600000"))
-    wait_for_config(lab, BROKER, "", "message.max.bytes", "600000")
-    describe(lab, TOPIC, "orders")
-    describe(lab, BROKER, "1", called="broker")
-    describe(lab, BROKER, "", called="of all brokers")
-    alter(lab, BROKER, "1", ("message.max.bytes", DELETE, None))
-    wait_for_config(lab, TOPIC, "orders", "max.message.bytes", "600000")
-    describe(lab, TOPIC, "orders")
-    alter(lab, BROKER, "", ("message.max.bytes", DELETE, None))
-    wait_for_config(lab, TOPIC, "orders", "max.message.bytes", "1048588")
-    for change in (("node.id", SET, "2"), ("log.cleaner.threads", SET, "abc")):
-        alter(lab, BROKER, "1", change)
-    alter(lab, BROKER, "2", ("log.cleaner.threads", SET, "2"))
-    alter(lab, BROKER, "x", ("log.cleaner.threads", SET, "2"))
-    describe(lab, TOPIC, "orders")
 
 
 # ---- more partitions ---------------------------------------------------------------------

@@ -22,9 +22,7 @@ CASES: dict[str, Prepare] = {
     "CreatePartitions": topics.create_partitions,
     "DeleteTopics": topics.delete_topics,
     "DescribeConfigs": topics.describe_configs,
-    "IncrementalAlterConfigs, topics": topics.alter_topics,
-    "IncrementalAlterConfigs, parts of a list": topics.append_to_list,
-    "IncrementalAlterConfigs, names nobody knows": topics.alter_broker,
+    "IncrementalAlterConfigs": topics.alter_topics,
     "Produce": topics.prepare_produce(11, None, adds=False),
     "Produce in a transaction, partitions added": topics.prepare_produce(11, "id0", adds=True),
     "Produce in a transaction, partitions implied": topics.prepare_produce(12, "id0", adds=False),
@@ -42,7 +40,6 @@ CASES: dict[str, Prepare] = {
     "DeleteGroups": groups.delete_groups,
     "DeleteGroups with open transactions": groups.delete_pending,
     "DescribeGroups": groups.describe_groups,
-    "ConsumerGroupDescribe": groups.describe_consumer_groups,
     "ListGroups": groups.list_groups,
     "AddPartitionsToTxn, partitions": groups.add_partitions,
     "AddPartitionsToTxn, transactions": groups.add_to_many(verify_only=False),
@@ -56,10 +53,6 @@ CASES: dict[str, Prepare] = {
     "LeaveGroup": groups.leave,
     "JoinGroup, protocols": groups.join_with_protocols,
     "SyncGroup": groups.sync,
-    "ConsumerGroupHeartbeat, topics": groups.beat(owned=False),
-    "ConsumerGroupHeartbeat, partitions owned": groups.beat(owned=True),
-    "DescribeLogDirs": topics.log_dirs,
-    "ElectLeaders": topics.elect,
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from types import SimpleNamespace as Row
 
-from mqlab.serve.kafka.front import BROKER
 from tests.serve.kafka.many.driven import FIRST, WIDE, Many, Next, Prepare
 from tests.serve.kafka.many.topics import produce
 
@@ -73,11 +72,6 @@ def delete_groups(many: Many, n: int) -> Next:
 def describe_groups(many: Many, n: int) -> Next:
     groups = many.commit_many(n)
     return lambda: many.ask(15, 5, groups=groups, include_authorized_operations=False)
-
-
-def describe_consumer_groups(many: Many, n: int) -> Next:
-    groups = many.commit_many(n)
-    return lambda: many.ask(69, 0, group_ids=groups, include_authorized_operations=False)
 
 
 def list_groups(many: Many, n: int) -> Next:
@@ -179,32 +173,6 @@ def join_with_protocols(many: Many, n: int) -> Next:
         )
         for i in range(2)
     ]  # fmt: skip
-
-
-def beat(owned: bool) -> Prepare:
-    """A member of the newer protocol that subscribes to many topics."""
-
-    def prepare(many: Many, n: int) -> Next:
-        names = many.create_many(n)
-        rows: tuple[Row, ...] = ()
-        if owned:
-            topics = many.driver.roles[BROKER].topics
-            rows = tuple(Row(topic_id=topics.get(name).uuid, partitions=(0,)) for name in names)
-
-        def heartbeat(epoch: int) -> object:
-            return many.ask(
-                68, 1, group_id="g", member_id="m", member_epoch=epoch, instance_id=None,
-                rack_id=None, rebalance_timeout=timedelta(minutes=1), subscribed_topic_regex=None,
-                subscribed_topic_names=names, server_assignor=None,
-                topic_partitions=rows if epoch else (),
-            )  # fmt: skip
-
-        if owned:
-            heartbeat(0)
-            return lambda: heartbeat(1)
-        return lambda: heartbeat(0)
-
-    return prepare
 
 
 def commit_in_transaction(many: Many, n: int) -> Next:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from types import SimpleNamespace as Row
 from uuid import UUID
 
-from tests.serve.kafka.many.driven import FIRST, WIDE, Many, Next, Prepare
+from tests.serve.kafka.many.driven import WIDE, Many, Next, Prepare
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, batch
 
 NO_ID = UUID(int=0)
@@ -86,37 +86,6 @@ def alter_topics(many: Many, n: int) -> Next:
     return lambda: many.ask(44, 1, resources=rows, validate_only=False)
 
 
-def append_to_list(many: Many, n: int) -> Next:
-    many.create(FIRST)
-    value = ",".join(f"{i}:1" for i in range(n)) or "*"
-    name = "leader.replication.throttled.replicas"
-    rows = (alter(TOPIC, FIRST, (Row(name=name, config_operation=2, value=value),)),)
-
-    def twice() -> None:
-        many.ask(44, 1, resources=rows, validate_only=False)
-        many.ask(44, 1, resources=rows, validate_only=False)
-
-    return twice
-
-
-def alter_broker(many: Many, n: int) -> Next:
-    """Names that nobody knows, which are kept; then topics whose configs are asked for."""
-    rows = (
-        alter(NODE, "1", tuple(Row(name=f"x{i}", config_operation=0, value="1") for i in range(n))),
-    )
-    ask = describe_configs(many, n)
-
-    def both() -> None:
-        many.ask(44, 1, resources=rows, validate_only=False)
-        ask()
-        many.ask(
-            32, 4, include_synonyms=True, include_documentation=False,
-            resources=(Row(resource_type=NODE, resource_name="1", configuration_keys=None),),
-        )  # fmt: skip
-
-    return both
-
-
 def fetch(many: Many, n: int) -> Next:
     """Nothing is there: every leader is asked to say when there is, and one of them does."""
     parts = tuple(
@@ -176,13 +145,3 @@ def epochs(many: Many, n: int) -> Next:
         Row(partition=i, current_leader_epoch=-1, leader_epoch=0) for i in many.create_wide(n)
     )
     return lambda: many.ask(23, 4, replica_id=-1, topics=(Row(topic=WIDE, partitions=parts),))
-
-
-def log_dirs(many: Many, n: int) -> Next:
-    topics = (Row(topic=WIDE, partitions=tuple(many.create_wide(n))),)
-    return lambda: many.ask(35, 4, topics=topics)
-
-
-def elect(many: Many, n: int) -> Next:
-    topics = (Row(topic=WIDE, partitions=tuple(many.create_wide(n))),)
-    return lambda: many.ask(43, 2, election_type=0, topic_partitions=topics, timeout=MINUTE)
