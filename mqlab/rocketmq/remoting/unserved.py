@@ -16,15 +16,23 @@ from ...kernel import frozen
 @frozen
 class Unserved:
     """`name`: of the request (RequestCode); `asked_by`: mqadmin's commands, or the client's
-    method; `why`: the sentence that is answered."""
+    method; `why`: what there is instead, or why there is nothing; `remark`: what is answered."""
 
     name: str
     asked_by: str
     why: str
 
+    @property
+    def remark(self) -> str:
+        return f"{self.name} is not served by mqlab: {self.why}"
+
 
 _KEYS = "the name server keeps no values under keys here"
 _PERM = "the name server gives out a topic's own permission here: mqadmin updateTopicPerm"
+_FIGURES = (
+    "this broker hands out neither its settings nor its figures; of topics and groups there are "
+    "mqadmin topicStatus and consumerProgress"
+)
 _CONFIG = "this broker takes its settings when it starts (mqlab serve rocketmq --help)"
 
 UNSERVED: dict[int, Unserved] = {
@@ -45,6 +53,13 @@ UNSERVED: dict[int, Unserved] = {
         "CLEAN_UNUSED_TOPIC", "cleanUnusedTopic",
         "a deleted topic leaves no queues behind here, so there is nothing to clean",
     ),
+    26: Unserved("GET_BROKER_CONFIG", "getBrokerConfig", _FIGURES),
+    28: Unserved("GET_BROKER_RUNTIME_INFO", "brokerStatus, clusterList", _FIGURES),
+    207: Unserved(
+        "DELETE_SUBSCRIPTIONGROUP", "deleteSubGroup",
+        "a group is not deleted here; where it goes on is changed: mqadmin resetOffsetByTime",
+    ),
+    315: Unserved("VIEW_BROKER_STATS_DATA", "statsAll", _FIGURES),
     317: Unserved(
         "GET_BROKER_CONSUME_STATS", "brokerConsumeStats",
         "progress is given here per group: mqadmin consumerProgress -g GROUP",
@@ -80,6 +95,3 @@ UNSERVED: dict[int, Unserved] = {
         "a message that waits for its time cannot be taken back here",
     ),
 }  # fmt: skip
-#: statistics (VIEW_BROKER_STATS_DATA, 315): only this one can be had from the log
-COUNTED = "TOPIC_PUT_NUMS"
-UNCOUNTED = "{name} is not counted here: this broker counts only what is stored ({counted})"

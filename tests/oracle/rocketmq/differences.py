@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mqlab.places import RECORDINGS
 from mqlab.real.differences import Listed, write_page
-from mqlab.rocketmq.remoting.unserved import COUNTED, UNSERVED
+from mqlab.rocketmq.remoting.unserved import UNSERVED
 
 PAGE = RECORDINGS / "DIFFERENCES-rocketmq.md"
 
@@ -32,24 +32,7 @@ IGNORED = (
      "writing of offsets happen when the program asks for them"),
 )  # fmt: skip
 
-#: commands of mqadmin that are refused here with a sentence
-REFUSED = (
-    "addWritePerm", "brokerConsumeStats", "cleanExpiredCQ", "cleanUnusedTopic", "consumerStatus",
-    "deleteKvConfig", "queryCq", "updateBrokerConfig", "updateKvConfig",
-    "updateNamesrvConfig", "updateOrderConf", "wipeWritePerm",
-)  # fmt: skip
 TABLE: tuple[Listed, ...] = (
-    *(
-        Listed(
-            "*/java-mqadmin-*",
-            f"{command}*",
-            "answered",
-            "REQUEST_CODE_NOT_SUPPORTED and a sentence",
-            "not served: see the list of refused requests below",
-            "*CODE: 3 DESC: *",
-        )
-        for command in REFUSED
-    ),
     *(
         Listed(
             "4.9/java-mqadmin-groups",
@@ -217,10 +200,7 @@ OTHERS = (
 
 #: answered, but not as a real broker answers, and not asked by the recorded programs
 OTHERWISE = (
-    ("statistics (VIEW_BROKER_STATS_DATA)", f"only {COUNTED} is counted, from the log; mqadmin "
-     "statsAll and consumerProgress therefore show 0 for what is handed out"),
-    ("getBrokerConfig, brokerStatus, clusterList", "give the settings and figures that have a "
-     "meaning here; clusterList prints null for the others"),
+    ("statsAll", "shows 0 for what a real broker counts"),
     ("topicList", "lists the topics that there are here; topics of a real broker's own that have "
      "no meaning here (BenchmarkTest, OFFSET_MOVED_EVENT and others) are not among them"),
     ("commitLogMaxOffset and the like", "count records, not bytes"),
@@ -242,7 +222,7 @@ OTHERWISE = (
 def list_refused() -> list[str]:
     """Markdown: every request that the server refuses with a sentence."""
     lines = ["", "## Requests that are refused", ""]
-    lines += ["With REQUEST_CODE_NOT_SUPPORTED and the sentence that stands here.", ""]
+    lines += ["With REQUEST_CODE_NOT_SUPPORTED, the request's name and what stands here.", ""]
     lines += ["| code | request | asked by | answer |", "| --- | --- | --- | --- |"]
     for code, one in sorted(UNSERVED.items()):
         lines.append(f"| {code} | {one.name} | {one.asked_by} | {one.why} |")

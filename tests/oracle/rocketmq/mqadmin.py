@@ -35,7 +35,6 @@ CHANGES: tuple[tuple[str, Any], ...] = (
     (r"commitLogOffset=\d+|CommitLog Offset: \d+", "commitLogOffset=#"),  # bytes, or records
     (r"\btimestamp\(string\)\[\w+\] ?,? ?", ""),
     (r"\btrue \d+$|Avg RT: [\d.NaN]+", "true RT"),
-    (r"\d+\.\d\d (\d+) NO_CONSUMER", r"TPS \1 NO_CONSUMER"),
     (r"(TPS:) [\d.]+", r"\1 #"),
     (r"(clientAddr=|ClientAddr: |remoteIP=|\b)127\.0\.0\.1:\d+", r"\1ADDRESS"),
     (r"properties=\{([^{}]*)\}|Properties: \{([^{}]*)\}", lambda m: _order(m[1] or m[2])),

@@ -11,9 +11,9 @@ import pytest
 
 from mqlab.rocketmq.remoting import RemotingCommand, RequestCode, ResponseCode, encode_json
 from mqlab.rocketmq.remoting.unserved import UNSERVED
-from mqlab.serve import RunningBroker
 from mqlab.serve.rocketmq import serve
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
+from tests.serve.started import Started
 
 
 def plain(answer: RemotingCommand) -> dict[str, Any]:
@@ -54,10 +54,6 @@ def test_a_topic_is_described(client: Raw, topic: str) -> None:
     assert all(row["lastUpdateTimestamp"] > 0 for row in table["offsetTable"].values())
     config = plain(client.ask(RequestCode.GET_TOPIC_CONFIG, topic=topic))
     assert (config["topicName"], config["writeQueueNums"], config["perm"]) == (topic, 2, 6)
-    counted = client.ask(
-        RequestCode.VIEW_BROKER_STATS_DATA, statsName="TOPIC_PUT_NUMS", statsKey=topic
-    )
-    assert plain(counted)["statsMinute"]["sum"] == 3
     for code in (RequestCode.GET_TOPIC_STATS_INFO, RequestCode.GET_TOPIC_CONFIG):
         assert client.ask(code, topic="nowhere").code == ResponseCode.TOPIC_NOT_EXIST
 
@@ -159,34 +155,16 @@ def test_a_deleted_topic_stays_deleted_and_begins_again_at_0(tmp_path: Path, rel
             assert "is conflict with system topic" in refused.remark
 
 
-def test_a_deleted_groups_offsets_go_only_where_that_is_asked(client: Raw, topic: str) -> None:
-    client.put(topic, b"x")
-    place: dict[str, Any] = {"consumerGroup": f"g{topic}", "topic": topic, "queueId": 0}
-    client.ask(RequestCode.UPDATE_CONSUMER_OFFSET, commitOffset=1, **place)
-    for clean, there in (("false", True), ("true", False)):
-        client.ask(207, groupName=f"g{topic}", cleanOffset=clean)
-        found = client.ask(RequestCode.QUERY_CONSUMER_OFFSET, **place)
-        assert (found.fields.get("offset") == "1") == there
-
-
-def test_the_brokers_settings_and_figures_are_its_own(broker: RunningBroker, client: Raw) -> None:
-    said = client.ask(RequestCode.GET_BROKER_CONFIG).body.decode()
-    config = dict(line.split("=", 1) for line in said.splitlines())
-    assert config["transactionCheckMax"] == "3" and config["transactionTimeOut"] == "200"
-    assert config["listenPort"] == broker.address.rpartition(":")[2]
-    figures = plain(client.ask(RequestCode.GET_BROKER_RUNTIME_INFO))["table"]
-    assert figures["brokerVersionDesc"] == "mqlab as 5.5"
-    assert len(figures["putTps"].split()) == 3
-
-
-@pytest.mark.parametrize("code", sorted(UNSERVED))
-def test_what_is_not_served_is_refused_with_a_sentence(client: Raw, code: int) -> None:
-    said = client.ask(code)
-    assert (said.code, said.remark) == (
-        ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-        UNSERVED[code].why,
-    )
-    assert len(said.remark.split()) > 3
+def test_what_is_not_served_is_refused_with_a_sentence_and_the_log_says_so(
+    client: Raw, tmp_path: Path
+) -> None:
+    for code, one in UNSERVED.items():
+        said, sentence = client.ask(code), f"{one.name} is not served by mqlab: {one.why}"
+        assert (said.code, said.remark) == (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, sentence)
+        assert len(one.why.split()) > 3
+    with Started(tmp_path, broker="rocketmq") as running, Raw(running.address) as other:
+        other.ask(26)
+        running.said(f"GET_BROKER_CONFIG is not served by mqlab: {UNSERVED[26].why}")
 
 
 def test_resume_takes_a_plain_message_and_says_what_is_not_there(client: Raw, topic: str) -> None:

@@ -15,7 +15,7 @@ broker's question about a transaction goes out over that very connection.
     pushing.py    pushes that a client could not take yet
     offsets.py    how far groups have come, where queues begin and end
     queries.py    messages by key and by id
-    admin.py      what mqadmin asks and changes; status.py: how the broker stands
+    admin.py      what mqadmin asks and changes
 
 **Durable** are the tables `topics` and `groups`, the commit log and what the broker says of
 offsets. **Memory** is who is connected, who waits, who holds a lock.
@@ -78,7 +78,6 @@ from . import (
     registry,
     replies,
     sending,
-    status,
     topics,
 )
 from .clients import ClientBeat, Clients
@@ -112,7 +111,7 @@ class Wake:
 class Front(Quiet):
     """`here`: the address at which clients reach this broker; `held`: pulls that wait; `unsent`:
     pushes that their clients could not take yet. `resets`: positions that groups are sent back to
-    at their next pull; `pulled`: how far groups have been sent messages; `since_ms`: the start."""
+    at their next pull; `pulled`: how far groups have been sent messages."""
 
     config: FrontConfig
     broker: Broker
@@ -124,7 +123,6 @@ class Front(Quiet):
     last: int = 0
     resets: Offsets = Offsets()
     pulled: Offsets = Offsets()
-    since_ms: int = 0
 
     def step(self, event: Event, disk: Disk) -> Result:
         match event:
@@ -213,7 +211,7 @@ class Front(Quiet):
     @staticmethod
     def recover(config: FrontConfig, disk: Disk, at_ms: int) -> Result:
         broker, effects = Broker.recover(config.rocketmq, disk, at_ms)
-        return Front(config, broker, since_ms=at_ms), effects
+        return Front(config, broker), effects
 
 
 def list_arrivals(effects: Effects) -> dict[Arrival, None]:
@@ -265,8 +263,4 @@ HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
     wanted.QueryTopicConsumeByWho: admin.list_readers,
     wanted.ResetOffset: admin.reset_offset,
     wanted.DeleteTopic: admin.delete_topic,
-    wanted.DeleteSubscriptionGroup: admin.delete_group,
-    wanted.GetBrokerConfig: status.answer_config,
-    wanted.GetBrokerRuntimeInfo: status.answer_figures,
-    wanted.ViewBrokerStatsData: status.answer_statistics,
 }

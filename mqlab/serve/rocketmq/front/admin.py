@@ -1,16 +1,15 @@
-"""What mqadmin is told of topics and groups, and what it may change: positions, topics, groups.
+"""What mqadmin is told of topics and groups, and what it may change: positions and topics.
 
 Everything is read from what is there: the log, the offsets, the connections. What is not counted
 here (messages handed out per second) is left out of an answer rather than made up; mqadmin then
-shows 0. `status.py` tells how the broker itself stands.
+shows 0.
 
 **A reset** is the broker's own affair in 5.5: it keeps the new position until the group's next pull
 of that queue, which is answered with OFFSET_RESET; until then a consumer's report is passed over.
 
 Source: AdminBrokerProcessor#getTopicStatsInfo, #getConsumeStats, #getConsumerConnectionList,
 #getAllProducerInfo, #queryTopicConsumeByWho, #resetOffsetInner, #deleteTopic,
-#deleteSubscriptionGroup, RouteInfoManager#getAllTopicList, ConsumerOffsetManager#assignResetOffset
-(5.5.0).
+RouteInfoManager#getAllTopicList, ConsumerOffsetManager#assignResetOffset (5.5.0).
 """
 
 from __future__ import annotations
@@ -98,7 +97,8 @@ def answer_topic_stats(front: Front, caller: Caller, ask: Ask, at_ms: int, disk:
         remark = NO_STATS_TOPIC.format(topic=body.topic)
         return refuse(front, caller, ResponseCode.TOPIC_NOT_EXIST, remark)
     table = encode_by_queue(_list_bounds(topic, disk), BROKER_NAME)
-    stored = count_stored(disk, topic, at_ms - 60_000) / 60
+    queues = [name_queue(topic.name, number) for number in range(topic.queues)]
+    stored = sum(disk.log(q).end - find_since(disk, q, at_ms - 60_000) for q in queues) / 60
     tps = "" if front.is_older else f',"topicPutTps":{stored}'
     return say(front, caller, f'{{"offsetTable":{table}{tps}}}'.encode())
 
@@ -118,12 +118,6 @@ def _list_bounds(topic: Topic, disk: Disk) -> Iterator[tuple[str, int, Any]]:
         )
 
 
-def count_stored(disk: Disk, topic: Topic, since_ms: int) -> int:
-    """How many messages of a topic were stored since then."""
-    queues = [name_queue(topic.name, number) for number in range(topic.queues)]
-    return sum(disk.log(queue).end - find_since(disk, queue, since_ms) for queue in queues)
-
-
 def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Its queues go with it; what lies in the commit log stays, and nothing points to it."""
     body: admin.DeleteTopic = ask.body
@@ -138,7 +132,7 @@ def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
         return front, (Reply(caller, FrontAnswer()),)
     new, gone = front, Effects()
     if not front.is_older:  # 4.9 keeps the positions, also when the topic is made again
-        new, gone = _drop_offsets(front, disk, lambda topic, group: topic == body.topic)
+        new, gone = _drop_offsets(front, disk, body.topic)
     known = Put(DISPATCHED, COMMIT_LOG, disk.log(COMMIT_LOG).end)
     return new, (*gone, known, Put(TOPICS, body.topic, None), Reply(caller, FrontAnswer()))
 
@@ -193,20 +187,12 @@ def list_readers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     return say(front, caller, encode_json({"groupList": sorted(groups)}))
 
 
-def delete_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: admin.DeleteSubscriptionGroup = ask.body
-    new, gone = front, Effects()
-    if body.remove if front.is_older else body.clean:
-        new, gone = _drop_offsets(front, disk, lambda topic, group: group == body.group)
-    return new, (*gone, Put(GROUPS, body.group, None), Reply(caller, FrontAnswer()))
-
-
-def _drop_offsets(front: Front, disk: Disk, is_gone: Any) -> Result:
-    """In memory and on the disk at once."""
+def _drop_offsets(front: Front, disk: Disk, topic: str) -> Result:
+    """Every group's of a topic, in memory and on the disk at once."""
     keys = [
-        offset_key(group, name_queue(topic, number))
-        for topic, group, number in list_positions(front)
-        if is_gone(topic, group)
+        offset_key(group, name_queue(name, number))
+        for name, group, number in list_positions(front)
+        if name == topic
     ]
     offsets, resets, pulled = front.broker.offsets, front.resets, front.pulled
     for key in keys:

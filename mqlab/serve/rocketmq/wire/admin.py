@@ -1,4 +1,4 @@
-"""What mqadmin asks: topics, progress of groups, who is connected, how the broker stands.
+"""What mqadmin asks: topics, progress of groups, who is connected.
 
 A request's class is called as its code; `READERS` is the part of the table in `requests.py`.
 Source: RequestCode, the request headers in org.apache.rocketmq.remoting.protocol.header (5.5.0).
@@ -56,22 +56,6 @@ class QueryTopicConsumeByWho:
 
 
 @frozen
-class ViewBrokerStatsData:
-    name: str
-    key: str
-
-
-@frozen
-class GetBrokerConfig:
-    pass
-
-
-@frozen
-class GetBrokerRuntimeInfo:
-    pass
-
-
-@frozen
 class ResetOffset:
     """INVOKE_BROKER_TO_RESET_OFFSET. `queue_id`: -1 for all; `offset`: None where `at_ms` counts,
     which is negative for the end."""
@@ -89,15 +73,6 @@ class DeleteTopic:
 
     topic: str
     broker: bool
-
-
-@frozen
-class DeleteSubscriptionGroup:
-    """Whether its offsets go too: `clean` says it to 5.5, `remove` to 4.9."""
-
-    group: str
-    clean: bool
-    remove: bool
 
 
 # ---- from the header -------------------------------------------------------------------------
@@ -122,21 +97,12 @@ def _plain(kind: Callable[[], Any], command: RemotingCommand, header: Header) ->
     return kind()
 
 
-def _stats(command: RemotingCommand, header: Header) -> ViewBrokerStatsData:
-    return ViewBrokerStatsData(header.text("statsName"), header.text("statsKey"))
-
-
 def _consume_stats(command: RemotingCommand, header: Header) -> GetConsumeStats:
     return GetConsumeStats(header.text("consumerGroup"), header.text("topic", ""))
 
 
 def _delete(broker: bool, command: RemotingCommand, header: Header) -> DeleteTopic:
     return DeleteTopic(header.text("topic"), broker)
-
-
-def _delete_group(command: RemotingCommand, header: Header) -> DeleteSubscriptionGroup:
-    flags = header.flag("cleanOffset"), header.flag("removeOffset")
-    return DeleteSubscriptionGroup(header.text("groupName"), *flags)
 
 
 READERS: dict[int, Callable[..., Any]] = {
@@ -150,11 +116,7 @@ READERS: dict[int, Callable[..., Any]] = {
     ),
     RequestCode.GET_ALL_PRODUCER_INFO: partial(_plain, GetAllProducerInfo),
     RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: partial(_named, QueryTopicConsumeByWho, "topic"),
-    RequestCode.VIEW_BROKER_STATS_DATA: _stats,
-    RequestCode.GET_BROKER_CONFIG: partial(_plain, GetBrokerConfig),
-    RequestCode.GET_BROKER_RUNTIME_INFO: partial(_plain, GetBrokerRuntimeInfo),
     RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: _reset,
     RequestCode.DELETE_TOPIC_IN_BROKER: partial(_delete, True),
     RequestCode.DELETE_TOPIC_IN_NAMESRV: partial(_delete, False),
-    RequestCode.DELETE_SUBSCRIPTIONGROUP: _delete_group,
 }

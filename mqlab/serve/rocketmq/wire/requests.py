@@ -66,7 +66,7 @@ def read_request(command: RemotingCommand, born_host: str) -> Any:
     try:
         if reader is None:
             unserved = UNSERVED.get(command.code)
-            remark = unserved.why if unserved else f" request type {command.code} not supported"
+            remark = unserved.remark if unserved else f" request type {command.code} not supported"
             raise RequestError(remark, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
         if reader in SENDS:
             return reader(command, Header(command), born_host)

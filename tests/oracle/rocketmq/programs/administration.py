@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from mqlab.rocketmq.remoting import RemotingCommand, RequestCode, ResponseCode, encode_json
+from mqlab.rocketmq.remoting import RemotingCommand, RequestCode, encode_json
 
 from ..client import BROKER, Lab, outcome_of
 from ..producer import COMMIT, Producer
@@ -23,14 +23,6 @@ TOPIC: dict[str, Any] = {
     "defaultTopic": "TBW102", "readQueueNums": 2, "writeQueueNums": 2, "perm": 6,
     "topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False,
 }  # fmt: skip
-#: figures of a broker that both tell
-FIGURES = {"bootTimestamp", "brokerActive", "runtime", "putTps", "commitLogMaxOffset"}
-#: settings of which real broker and server are told the same, or have the same
-SETTINGS = (
-    "autoCreateTopicEnable", "brokerClusterName", "brokerId", "brokerName",
-    "brokerRole", "defaultTopicQueueNums", "fileReservedTime", "flushDiskType", "maxMessageSize",
-    "transactionCheckMax",
-)  # fmt: skip
 
 
 class Operator:
@@ -61,19 +53,13 @@ class Operator:
         return self.short(" ".join(parts))
 
     def describe_body(self, text: str) -> str:
-        try:
-            data = json.loads(NUMBER.sub(r'\1"\2":', QUEUE.sub(r'"\2-\1":', text)))
-        except ValueError:  # properties, a line each
-            rows = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-            return ", ".join(f"{name}={rows[name]}" for name in SETTINGS)
+        data = json.loads(NUMBER.sub(r'\1"\2":', QUEUE.sub(r'"\2-\1":', text)))
         return json.dumps(self.mask(data), sort_keys=True, separators=(",", ":"))
 
     def mask(self, data: Any, name: str = "") -> Any:
         """Without times, and of all topics those of the program."""
         if name == "topicList":
             return sorted(topic for topic in data if topic.startswith(self.lab.wire("")))
-        if name == "table":
-            return dict.fromkeys(sorted(data.keys() & FIGURES), "told")
         if isinstance(data, dict):
             kept = data.keys() - {"consumeTps"}  # what is handed out is not counted here
             return {key: self.mask(data[key], key) for key in kept}
@@ -81,7 +67,7 @@ class Operator:
             return [self.mask(value) for value in data]
         if isinstance(data, (int, float)) and name.lower().endswith("timestamp"):
             return "TIME" if data else 0
-        return "#" if name.lower().endswith("tps") or name == "avgpt" else data
+        return "#" if name.lower().endswith("tps") else data
 
     def short(self, text: str) -> str:
         """Without the prefix of names, and without ports."""
@@ -136,10 +122,6 @@ def topics(lab: Lab) -> None:
         kind = code.GET_TOPICS_BY_CLUSTER if query else code.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
         it.ask(kind, names=True, **query)
     it.ask(code.GET_BROKER_CLUSTER_INFO, names=True)
-    it.ask(code.GET_BROKER_CONFIG)
-    # 4.9.7 stumbles over the question before it has taken its first sample of itself
-    lab.wait_until(lambda: lab.ask(code.GET_BROKER_RUNTIME_INFO).code == ResponseCode.SUCCESS)
-    it.ask(code.GET_BROKER_RUNTIME_INFO)
     for topic in ("@nothing", "TBW102", "", "@orders"):
         it.ask(code.DELETE_TOPIC_IN_BROKER, topic=topic)
     it.ask(code.DELETE_TOPIC_IN_NAMESRV, names=True, topic="@orders")
@@ -178,9 +160,3 @@ def groups(lab: Lab) -> None:
     made = {"groupName": lab.wire("audit"), "retryMaxTimes": 3}
     it.ask(code.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, encode_json(made))
     ask_about(it, "@orders", "@audit", "@audit")
-    for group in ("@audit", "@nobody"):
-        it.ask(code.DELETE_SUBSCRIPTIONGROUP, groupName=group, cleanOffset=True)
-    for name in ("cleanOffset", "removeOffset"):  # as 5.5 calls it, and 4.9
-        flag: dict[str, Any] = {name: True}
-        it.ask(code.DELETE_SUBSCRIPTIONGROUP, groupName=f"@{GROUP}", **flag)
-        it.ask(code.QUERY_CONSUMER_OFFSET, **place)

@@ -13,8 +13,6 @@ from .consumers import GROUP, subscribe
 from .ends import begin
 
 OWN = ("orders", "prices")
-STATS = "statsAll -a -t @orders"
-SAMPLE_S = 30.0  # a real broker counts messages in samples, one in ten seconds (StatsItem)
 
 
 def own_topics(line: str) -> bool:
@@ -50,17 +48,12 @@ def topics(lab: Lab) -> None:
             "queryMsgByUniqueKey -t @orders -i 7F0000010000000000000000000000",
             "printMsg -t @orders -d true",
             "printMsgByQueue -t @orders -a broker-a -i 0 -p true -d true",
-            "queryCq -t @orders -q 0 -i 0 -c 2 -b BROKER",
             "checkMsgSendRT -t @orders -a 1 -s 10",
-            "updateOrderConf -t @orders -m get",
         ):
             run(command)
-        lab.wait_until(lambda: any("3 NO_CONSUMER" in line for line in run.look(STATS)), SAMPLE_S)
-        for command in ("topicList", "topicList -c", "statsAll"):
+        for command in ("topicList", "topicList -c"):
             run(command, keep=own_topics)
         for command in (
-            STATS,
-            "cleanUnusedTopic -b BROKER",
             "deleteTopic -c DefaultCluster -t @orders",
             "deleteTopic -c DefaultCluster -t @nothing",
         ):
@@ -90,7 +83,6 @@ def groups(lab: Lab) -> None:
             "consumerProgress -g @nobody",
             f"consumerConnection -g @{GROUP}",
             "consumerConnection -g @nobody",
-            f"consumerStatus -g @{GROUP}",
             f"resetOffsetByTime -g @{GROUP} -t @orders -s 0",
             f"resetOffsetByTime -g @{GROUP} -t @orders -s -1 -b broker-a -q 0 -o 1",
             f"resetOffsetByTime -g @{GROUP} -t @nothing -s 0",
@@ -99,44 +91,9 @@ def groups(lab: Lab) -> None:
             f"skipAccumulatedMessage -g @{GROUP} -t @orders -f true",
             f"consumerProgress -g @{GROUP}",
             f"cloneGroupOffset -s @{GROUP} -d @audit -t @orders -o false",
-            "brokerConsumeStats -b BROKER",
             "producer -b BROKER",
             "producerConnection -g @order-service -t @orders",
             "producerConnection -g @nobody -t @orders",
-            "deleteSubGroup -b BROKER -g @audit",
-            "deleteSubGroup -b BROKER -g @nobody",
-        ):
-            run(command)
-
-
-@program(
-    "java-mqadmin-broker",
-    "org.apache.rocketmq.tools.command.broker",
-    needs=(JAVA,),
-)
-def broker(lab: Lab) -> None:
-    """What there is to ask of a broker, and to change."""
-    settings = (
-        "brokerActive",
-        "brokerId",
-        "brokerName",
-        "brokerRole",
-        "maxMessageSize",
-        "flushDiskType",
-    )
-    with Mqadmin(lab) as run:
-        for command in ("brokerStatus -b BROKER", "getBrokerConfig -b BROKER"):
-            run(command, keep=lambda line: line.startswith(settings))
-        run("clusterList", keep=lambda line: line.startswith("#"))
-        for command in (
-            "clusterList -m",
-            "updateBrokerConfig -b BROKER -k transactionCheckMax -v 7",
-            "updateNamesrvConfig -k waitSecondsForService -v 46",
-            "updateKvConfig -s ns -k a -v b",
-            "deleteKvConfig -s ns -k a",
-            "wipeWritePerm -b broker-a",
-            "addWritePerm -b broker-a",
-            "cleanExpiredCQ -b BROKER",
         ):
             run(command)
 
