@@ -16,6 +16,29 @@ UNSERVED: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
     (method, re.compile(path), what)
     for method, path, what in (
         ("", f"/admin/v2/non-persistent{_ANY}", "a non-persistent topic"),
+        ("", f"/admin/v2/(clusters|tenants)({_ANY})?", "administration of clusters and tenants"),
+        ("", "/admin/v2/namespaces/[^/]+(/[^/]+)?", "listing and deleting namespaces"),
+        (
+            "",
+            f"/admin/v2/persistent/[^/]+/[^/]+/[^/]+/subscription/[^/]+/"
+            f"(position{_ANY}|analyzeBacklog|skip{_ANY}|skip_all)",
+            "looking into a subscription's backlog and skipping over it (there is resetcursor)",
+        ),
+        (
+            "GET",
+            "/admin/v2/persistent/[^/]+/[^/]+/[^/]+/lastMessageId",
+            "the id of a topic's last message (clients ask by the binary protocol)",
+        ),
+        (
+            "POST",
+            "/admin/v2/persistent/[^/]+/[^/]+/[^/]+/partitions",
+            "more partitions for a topic that is there",
+        ),
+        (
+            "POST",
+            "/admin/v3/transactions/transactionCoordinator/replicas",
+            "more coordinators while it runs (there is --coordinators)",
+        ),
         ("POST", "/admin/v2/persistent/[^/]+/[^/]+/[^/]+/terminate", "terminating a topic"),
         ("", "/admin/v2/persistent/[^/]+/[^/]+/[^/]+/compaction", "compaction"),
         (
@@ -42,7 +65,6 @@ UNSERVED: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
         ("", rf"/admin/v2/namespaces/[^/]+/[^/]+{_ANY}", "a policy of a namespace"),
         ("", rf"/admin/v2/persistent/[^/]+/[^/]+/[^/]+{_ANY}", "a policy of a topic"),
         ("", f"/admin/v2/schemas{_ANY}", "administration of schemas"),
-        ("", f"/admin/v2/clusters{_ANY}", "changing a cluster"),
         (
             "",
             f"/admin/v2/(brokers|broker-stats|bookies|resource-quotas|resourcegroups){_ANY}",
@@ -60,38 +82,28 @@ UNSERVED: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
 #: fields that a real broker tells and this one does not: there is nothing behind them here (rates,
 #: bookies, quotas, filters), or it is not kept
 _UNTOLD = """
-X-Pulsar-publish-time __compaction active address allowOutOfOrderDelivery
-allowed_clusters auth_policies averageMsgSize avgMessagesPerEntry backlogQuotaLimitSize
-backlogQuotaLimitTime backlogSize backlog_quota_map blockedConsumerOnUnackedMsgs
-blockedSubscriptionOnUnackedMsgs brokerClientSslFactoryPlugin brokerClientTlsEnabled
-brokerClientTlsEnabledWithKeyStore brokerClientTlsKeyStoreType
-brokerClientTlsTrustStoreType bundles bytesOutInternalCounter chunkedMessageRate
-clientVersion clusterDispatchRate clusterSubscribeRate compactedLedger compaction
-connectedSince consumersAfterMarkDeletePosition currentLedgerSize cursorLedger
-cursorLedgerLastEntry delayedMessageIndexSizeInBytes
-dispatchThrottledBytesEventsByBrokerLimit
+X-Pulsar-publish-time __compaction active address allowOutOfOrderDelivery averageMsgSize
+avgMessagesPerEntry backlogQuotaLimitSize backlogQuotaLimitTime backlogSize
+blockedConsumerOnUnackedMsgs blockedSubscriptionOnUnackedMsgs bytesOutInternalCounter
+chunkedMessageRate clientVersion compactedLedger compaction connectedSince
+consumersAfterMarkDeletePosition currentLedgerSize cursorLedger cursorLedgerLastEntry
+delayedMessageIndexSizeInBytes dispatchThrottledBytesEventsByBrokerLimit
 dispatchThrottledBytesEventsBySubscriptionLimit dispatchThrottledBytesEventsByTopicLimit
 dispatchThrottledMsgEventsByBrokerLimit dispatchThrottledMsgEventsBySubscriptionLimit
 dispatchThrottledMsgEventsByTopicLimit drainingHashesClearedTotal drainingHashesCount
-drainingHashesUnackedMessages earliestMsgPublishTimeInBacklog
-earliestMsgPublishTimeInBacklogs encryption_required filterAcceptedMsgCount
-filterProcessedMsgCount filterRejectedMsgCount filterRescheduledMsgCount
-firstConsumedFlowTimestamp firstMessagesSentTimestamp isReplicated
-is_allow_auto_update_schema lastAckedTime lastAckedTimestamp lastConsumedFlowTimestamp
-lastConsumedTime lastConsumedTimestamp lastExpireTimestamp lastLedgerCreatedTimestamp
-lastLedgerSwitchTimestamp lastMarkDeleteAdvancedTimestamp lastOffloadFailureTimeStamp
-lastOffloadLedgerId lastOffloadSuccessTimeStamp lastPublishTimeStamp
-latency_stats_sample_rate messageAckRate metadata migrated msgChunkPublished msgExpired
-msgRateExpired msgRateIn msgRateOut msgRateRedeliver msgThroughputIn msgThroughputOut
+drainingHashesUnackedMessages earliestMsgPublishTimeInBacklog earliestMsgPublishTimeInBacklogs
+filterAcceptedMsgCount filterProcessedMsgCount filterRejectedMsgCount filterRescheduledMsgCount
+firstConsumedFlowTimestamp firstMessagesSentTimestamp isReplicated lastAckedTime
+lastAckedTimestamp lastConsumedFlowTimestamp lastConsumedTime lastConsumedTimestamp
+lastExpireTimestamp lastLedgerCreatedTimestamp lastLedgerSwitchTimestamp
+lastMarkDeleteAdvancedTimestamp lastOffloadFailureTimeStamp lastOffloadLedgerId
+lastOffloadSuccessTimeStamp lastPublishTimeStamp messageAckRate metadata msgChunkPublished
+msgExpired msgRateExpired msgRateIn msgRateOut msgRateRedeliver msgThroughputIn msgThroughputOut
 nonContiguousDeletedMessagesRanges nonContiguousDeletedMessagesRangesSerializedSize
-offload_threshold offload_threshold_in_seconds offloadedStorageSize
-oldestBacklogMessageAgeSeconds ownerBroker properties publishMaxMessageRate
-publishRateLimitedTimes replicated replication replicatorDispatchRate schemaLedgers
-schema_compatibility_strategy schema_validation_enforced state subscriptionDispatchRate
-subscriptionHavePendingRead subscriptionHavePendingReplayRead subscriptionProperties
-subscription_auth_mode subscription_types_enabled supportsPartialProducer
-systemTopicBytesInCounter tlsAllowInsecureConnection topicDispatchRate totalMsgExpired
-totalSize waitingPublishers waitingReadOp
+offloadedStorageSize oldestBacklogMessageAgeSeconds ownerBroker properties
+publishRateLimitedTimes replicated replication schemaLedgers state subscriptionHavePendingRead
+subscriptionHavePendingReplayRead subscriptionProperties supportsPartialProducer
+systemTopicBytesInCounter totalMsgExpired totalSize waitingPublishers waitingReadOp
 """
 UNTOLD = frozenset(_UNTOLD.split())
 

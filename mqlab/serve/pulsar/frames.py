@@ -11,6 +11,7 @@ connection, as they do at a real broker.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 from ..http import Exchange, HttpError, HttpRequest
@@ -98,5 +99,8 @@ class PulsarFrames:
         return f"{name} of {name_of(topic)}" if topic else name
 
     def refusals(self, answer: Any) -> Iterator[str]:
-        if not isinstance(answer, AdminAnswer) and not answer.ok:
+        if isinstance(answer, AdminAnswer):
+            if answer.status == HTTPStatus.NOT_IMPLEMENTED:
+                yield answer.body["reason"]
+        elif not answer.ok:
             yield answer.words

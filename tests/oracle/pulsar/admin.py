@@ -5,7 +5,6 @@ as one line.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -191,12 +190,6 @@ class Admin:
         place = self.lab.place(topic, wire)
         self._note(f"{topic}/{subscription}", f"positionStatsInPendingAck {place}", state)
 
-    def backlog(self, topic: str, subscription: str) -> None:
-        """How many entries are waiting, and how many of them are markers."""
-        path = f"{ADMIN}/{self.lab.wire(topic)}/subscription/{subscription}/analyzeBacklog"
-        response = self.lab.http("POST", path)
-        self._note(f"{topic}/{subscription}", "analyzeBacklog", _backlog(response))
-
     def unacked(self, topic: str, subscription: str) -> None:
         """How many messages its consumers hold and have not acknowledged."""
         self._note(
@@ -305,10 +298,3 @@ class Admin:
         """Its store is closed; the next request of a client opens it again."""
         response = self.lab.http("PUT", "/admin/v2/namespaces/pulsar/system/unload")
         self._note(BROKER, "unload pulsar/system", response["status"])
-
-
-def _backlog(response: Any) -> object:
-    if response["status"] != 200:
-        return response["status"]
-    backlog = json.loads(response["body"])
-    return f"messages {backlog['messages']}, markers {backlog['markerMessages']}"

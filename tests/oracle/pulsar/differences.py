@@ -71,13 +71,6 @@ TABLE: tuple[Listed, ...] = (
         "the engine's logs are not cut into ledgers, and retention deletes nothing from them",
     ),
     Listed(
-        "*/backlog-with-markers",
-        "*analyzeBacklog",
-        "messages and markers that a subscription has before it, counted apart",
-        NOT_MODELLED,
-        "an operator's count over the ledger, on which nothing depends",
-    ),
-    Listed(
         "*/compaction",
         "*compact*",
         "the compacted topic holds what may be read, and nothing that was aborted",

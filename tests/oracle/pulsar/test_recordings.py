@@ -226,7 +226,7 @@ def test_little_is_listed(outcomes: dict[str, Outcome]) -> None:
     """A row of the table excuses a whole scenario, so there are few."""
     listed = [name for name, outcome in outcomes.items() if outcome.verdict == "listed"]
     assert sorted(listed) == [
-        "aborts-forgotten", "access-modes", "ack-of-another-ledger", "backlog-with-markers",
+        "aborts-forgotten", "access-modes", "ack-of-another-ledger",
         "batch-beyond-the-end", "batch-index-beyond-the-end", "compaction",
         "deduplication-of-chunks", "delayed",
         "every-field-batched", "every-field-chunked", "every-field-committed", "every-field-dead",

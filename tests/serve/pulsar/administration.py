@@ -86,13 +86,8 @@ class Told:
 def before_all(it: Told, name: str) -> None:
     topic = f"persistent/public/default/{name}"
     for path in (
-        "clusters", "clusters/standalone", "clusters/nowhere", "brokers/standalone",
-        "brokers/health", "brokers/ready", "tenants", "tenants/public", "tenants/nobody",
-        "namespaces/public", "namespaces/nobody", "namespaces/public/default",
-        "namespaces/public/nowhere", "namespaces/public/default/topics",
-        "persistent/public/nowhere", f"{topic}/stats", f"{topic}/internalStats",
-        f"{topic}/partitions", f"{topic}/subscriptions", f"{topic}/lastMessageId",
-        f"{topic}/subscription/s/position/1",
+        "namespaces/public/default/topics", "persistent/public/nowhere", f"{topic}/stats",
+        f"{topic}/internalStats", f"{topic}/partitions", f"{topic}/subscriptions",
     ):  # fmt: skip
         it.ask("GET", f"{V2}/{path}")
     for path in (
@@ -125,9 +120,7 @@ def a_topic(it: Told, name: str) -> None:
     it.ask("GET", f"{path}/subscriptions")
     it.ask("GET", f"{TXN}/pendingAckStats/{at}/s?lowWaterMarks=true")
     it.ask("GET", f"{TXN}/pendingAckInternalStats/{at}/s")
-    it.ask("GET", f"{path}/lastMessageId")
     it.sent = [it.send(1, text) for text in "ab"]
-    it.ask("GET", f"{path}/lastMessageId")
 
 
 def a_transaction(it: Told, name: str) -> None:
@@ -159,11 +152,8 @@ def a_transaction(it: Told, name: str) -> None:
         f"transactionMetadata/{txn.most}/{txn.least}",
     ):  # fmt: skip
         it.ask("GET", f"{TXN}/{query}")
-    for number in (0, 1, 2, 3, 4):
-        it.ask("GET", f"{path}/subscription/s/position/{number}")
     for query in ("stats", "internalStats"):
         it.ask("GET", f"{path}/{query}")
-    it.ask("POST", f"{path}/subscription/s/analyzeBacklog")
 
 
 def both_ends(it: Told, name: str) -> None:
@@ -181,7 +171,6 @@ def both_ends(it: Told, name: str) -> None:
     it.ask("GET", f"{TXN}/coordinatorStats")
     it.ask("GET", f"{TXN}/transactionBufferStats/{at}?lowWaterMarks=true")
     it.ask("GET", f"{TXN}/pendingAckStats/{at}/s?lowWaterMarks=true")
-    it.ask("GET", f"{path}/lastMessageId")
     for entry in range(7):
         it.ask("GET", f"{path}/ledger/{it.sent[0][0]}/entry/{entry}")
     third = it.raw.begin(60_000)
@@ -189,20 +178,15 @@ def both_ends(it: Told, name: str) -> None:
 
 
 def subscriptions(it: Told, name: str) -> None:
-    """Looked into, skipped over, moved and deleted."""
+    """Moved and deleted."""
     path, (ledger, entry) = f"{V2}/persistent/public/default/{name}", it.sent[0]
     late, nobody = f"{path}/subscription/late", f"{path}/subscription/nobody"
-    it.ask("POST", f"{nobody}/skip_all")
     it.ask("POST", f"{nobody}/resetcursor/0")
     it.ask("DELETE", nobody)
-    it.ask("POST", f"{late}/analyzeBacklog")
-    for number in range(1, 8):
-        it.ask("GET", f"{late}/position/{number}")
-    for change in ("skip/1", "skip_all", "resetcursor", "resetcursor/0", "resetcursor/" + END):
+    for change in ("resetcursor", "resetcursor/0", "resetcursor/" + END):
         body = {"ledgerId": ledger, "entryId": entry} if change == "resetcursor" else None
         it.ask("POST", f"{late}/{change}", body)
-        it.ask("POST", f"{late}/analyzeBacklog")
-    it.ask("GET", f"{nobody}/position/1")
+        it.ask("GET", f"{path}/internalStats")
     it.ask("GET", f"{path}/stats")
     for gone in (late, nobody):
         it.ask("DELETE", gone)
@@ -218,28 +202,15 @@ def places(it: Told, name: str) -> None:
     it.ask("GET", f"{parts}/partitions")
     it.ask("GET", f"{V2}/persistent/public/default")
     it.ask("GET", f"{V2}/persistent/public/default/partitioned")
-    it.ask("POST", f"{parts}/partitions", 3)
-    it.ask("GET", f"{parts}/partitions")
     it.ask("DELETE", f"{parts}/partitions")
     it.ask("DELETE", f"{parts}/partitions")
     it.ask("GET", f"{parts}/partitions")
     for count in (0, -1, "²"):
         it.ask("PUT", f"{parts}/partitions", count)
     it.ask("DELETE", f"{V2}/persistent/public/default/{name}-none")
-    for method, path in (
-        ("PUT", f"public/{name}"), ("PUT", f"public/{name}"), ("PUT", f"nobody/{name}"),
-        ("DELETE", f"public/{name}"), ("GET", f"public/{name}"),
-    ):  # fmt: skip
-        it.ask(method, f"{spaces}/{path}")
-    clusters = {"allowedClusters": ["standalone"]}
-    it.ask("PUT", f"{V2}/tenants/{name}", clusters)
-    it.ask("PUT", f"{V2}/tenants/{name}", clusters)
-    it.ask("PUT", f"{spaces}/{name}/x")
-    it.ask("GET", f"{V2}/tenants")
-    it.ask("DELETE", f"{spaces}/{name}/x")
-    it.ask("DELETE", f"{V2}/tenants/{name}")
-    it.ask("POST", f"{TXN}/transactionCoordinator/replicas", 1)
-    it.ask("POST", f"{TXN}/transactionCoordinator/replicas", 0)
+    for space in (f"public/{name}", f"public/{name}", f"nobody/{name}"):
+        it.ask("PUT", f"{spaces}/{space}")
+    it.ask("GET", f"{spaces}/public/{name}/topics")
 
 
 def deletions(it: Told, name: str) -> None:
@@ -281,16 +252,6 @@ def deletions(it: Told, name: str) -> None:
     it.ask("DELETE", f"{parts}-partition-1")
     it.ask("DELETE", f"{parts}/partitions?force=true")
     it.ask("GET", f"{parts}/partitions")
-    space = f"{V2}/namespaces/{name}-tenant/x"
-    it.ask("PUT", f"{V2}/tenants/{name}-tenant", {"allowedClusters": ["standalone"]})
-    it.ask("PUT", space)
-    it.ask("PUT", f"{V2}/persistent/{name}-tenant/x/t")
-    it.ask("DELETE", f"{V2}/tenants/{name}-tenant")
-    it.ask("DELETE", space)
-    it.ask("DELETE", f"{space}?force=true")
-    it.ask("DELETE", f"{V2}/persistent/{name}-tenant/x/t")
-    it.ask("DELETE", space)
-    it.ask("DELETE", f"{V2}/tenants/{name}-tenant")
 
 
 PARTS = (before_all, a_topic, a_transaction, both_ends, subscriptions, places, deletions)

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from mqlab.pulsar.unserved import NOT_FOR_CLIENTS, OTHERWISE, UNSERVED, UNTOLD
+from mqlab.pulsar.unserved import NOT_FOR_CLIENTS, OTHERWISE, UNSERVED, UNTOLD, WHY
 from mqlab.serve import BrokerError, RunningBroker
 from mqlab.serve.pulsar import serve
 from tests.oracle.pulsar.differences import PAGE
 from tests.serve.pulsar.administration import Told, read, tell
 from tests.serve.pulsar.raw import Raw, ask_admin
+from tests.serve.started import Started
 
 OTHERWISE_SAID = [(field, why) for _, field, why in OTHERWISE]
 
@@ -64,26 +65,64 @@ def test_every_answer_is_that_of_a_real_broker(told: list[list[Any]]) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("POST", "/admin/v2/persistent/public/default/t/terminate", 501),
-        ("GET", "/admin/v2/non-persistent/public/default/t/stats", 501),
-        ("POST", "/admin/v2/namespaces/public/default/deduplication", 501),
-        ("POST", "/admin/v2/namespaces/public/default/retention", 501),
-        ("POST", "/admin/v2/persistent/public/default/t/deduplicationEnabled", 501),
-        ("PUT", "/admin/v2/persistent/public/default/t/compaction", 501),
-        ("GET", "/admin/v2/schemas/public/default/t/schema", 501),
-        ("GET", "/admin/v3/functions/public/default", 501),
-        ("GET", "/admin/v2/nonsense", 404),
-        ("PATCH", "/admin/v3/transactions/coordinators", 404),
-    ],
+TOPIC, TXN = "/admin/v2/persistent/public/default/t", "/admin/v3/transactions"
+NOT_SERVED = (
+    ("GET", "/admin/v2/non-persistent/public/default/t/stats"),
+    ("GET", "/admin/v2/clusters"),
+    ("GET", "/admin/v2/tenants/public"),
+    ("PUT", "/admin/v2/tenants/mine"),
+    ("GET", "/admin/v2/namespaces/public"),
+    ("DELETE", "/admin/v2/namespaces/public/mine"),
+    ("GET", f"{TOPIC}/subscription/s/position/1"),
+    ("POST", f"{TOPIC}/subscription/s/analyzeBacklog"),
+    ("POST", f"{TOPIC}/subscription/s/skip/1"),
+    ("POST", f"{TOPIC}/subscription/s/skip_all"),
+    ("GET", f"{TOPIC}/lastMessageId"),
+    ("POST", f"{TOPIC}/partitions"),
+    ("POST", f"{TXN}/transactionCoordinator/replicas"),
+    ("POST", f"{TOPIC}/terminate"),
+    ("PUT", f"{TOPIC}/compaction"),
+    ("POST", f"{TOPIC}/all_subscription/expireMessages/5"),
+    ("GET", f"{TOPIC}/partitioned-stats"),
+    ("POST", "/admin/v2/namespaces/public/default/deduplication"),
+    ("POST", f"{TOPIC}/deduplicationEnabled"),
+    ("POST", "/admin/v2/namespaces/public/default/retention"),
+    ("GET", f"{TOPIC}/retention"),
+    ("GET", "/admin/v2/schemas/public/default/t/schema"),
+    ("GET", "/admin/v2/brokers/health"),
+    ("GET", "/admin/v3/functions/public/default"),
+    ("GET", "/lookup/v2/topic/persistent/public/default/t"),
 )
-def test_what_is_not_served_says_so(
-    broker: RunningBroker, method: str, path: str, status: int
+
+
+def find_sentence(method: str, path: str) -> str:
+    return next(s for m, p, s in UNSERVED if m in (method, "") and p.fullmatch(path))
+
+
+def test_what_is_not_served_says_so_and_the_log_too(tmp_path: Path) -> None:
+    with Started(tmp_path, broker="pulsar") as running:
+        it = Told(running.address, running.address)
+        for method, path in NOT_SERVED:
+            sentence = WHY.format(what=find_sentence(method, path))
+            status, told, _ = it.http(method, path)
+            assert (status, told) == (501, {"reason": sentence}), path
+        method, path = NOT_SERVED[0]
+        running.said(f"{method} {path}", WHY.format(what=find_sentence(method, path)))
+
+
+def test_each_row_of_what_is_not_served_is_asked_for() -> None:
+    found = {find_sentence(method, path) for method, path in NOT_SERVED}
+    assert found == {sentence for _, _, sentence in UNSERVED}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/admin/v2/nonsense"), ("PATCH", f"{TXN}/coordinators")]
+)
+def test_a_path_that_nobody_knows_is_not_found(
+    broker: RunningBroker, method: str, path: str
 ) -> None:
-    now, told, _ = Told(broker.address, broker.address).http(method, path)
-    assert now == status and "serve" in told["reason"]
+    status, told, _ = Told(broker.address, broker.address).http(method, path)
+    assert status == 404 and "serve" in told["reason"]
 
 
 def test_each_refusal_stands_on_the_page_of_differences() -> None:

@@ -6,7 +6,7 @@ way as what a client changes: it asks the same roles.
 
     admin.py            which path is answered by what, and how an answer is found
     administered.py     topics and subscriptions
-    places.py           clusters, tenants, namespaces, coordinators
+    places.py           namespaces, coordinators
     transacting.py      transactions
     inspecting.py, measuring.py   what is told of a role
 

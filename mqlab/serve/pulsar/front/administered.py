@@ -1,10 +1,9 @@
 """Topics and subscriptions in an administrator's hands.
 
     unload         a topic: the role ends and begins again from what is durable, and its clients,
-    who
-                   are told, come back
+                   who are told, come back
     partitions     are topics of their own, made and deleted together
-    subscription   made, peeked into, skipped over, moved, deleted
+    subscription   made, moved, deleted
 
 Source: PersistentTopicsBase (4.2).
 """
@@ -14,12 +13,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace
+from ....kernel import Caller, Disk, Put, Reply, Send, replace
 from ....kernel.role import LogView
 from ....pulsar.config import CURSORS
 from ....pulsar.config import TOPIC as ROWS
-from ....pulsar.messages import Ack, AckPosition, DeleteTopic, Seek, Unsubscribe
-from ....pulsar.states import AckType
+from ....pulsar.messages import DeleteTopic, Seek, Unsubscribe
 from ....pulsar.topic.deletion import DELETED
 from ..wire.asks import AdminAnswer, Handed
 from . import inspecting, measuring
@@ -73,10 +71,6 @@ def _entry(call: Call, tenant: str, space: str, topic: str, ledger: str, entry: 
         return inspecting.answer_entry(hosted.role, disk, hosted.ledger, int(entry))
 
     return call.at_topic(name_topic(tenant, space, topic), read)
-
-
-def _last(call: Call, *name: str) -> Result:
-    return call.at_topic(name_topic(*name), lambda h, _: inspecting.answer_last(h.role, h.ledger))
 
 
 def _subscriptions(call: Call, *name: str) -> Result:
@@ -172,24 +166,9 @@ def _create_partitions(call: Call, *name: str) -> Result:
     if topic in call.disk.table(PARTITIONED) or call.has(topic):
         return call.refuse(CONFLICT, EXISTS)
     check_namespace(call.disk, topic)
-    rows = _make_partitions(call, topic, 0, count)
-    return call.say(NO_CONTENT, "", Put(PARTITIONED, topic, count), *rows)
-
-
-def _make_partitions(call: Call, topic: str, first: int, count: int) -> Effects:
-    names = [f"{topic}-partition-{n}" for n in range(first, count)]
+    names = [f"{topic}-partition-{n}" for n in range(count)]
     new = [name for name in names if find_row(call.disk, name) is None]
-    return tuple(make_row(call.disk, name, place) for place, name in enumerate(new))
-
-
-def _grow(call: Call, *name: str) -> Result:
-    topic, count = name_topic(*name), _count(call)
-    have = call.disk.table(PARTITIONED).get(topic, 0)
-    if not have:
-        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
-    if count is None or not have <= count <= MOST_PARTITIONS:
-        return call.refuse(NOT_ACCEPTABLE, f"a number from {have} to {MOST_PARTITIONS}")
-    rows = _make_partitions(call, topic, have, count)
+    rows = [make_row(call.disk, name, place) for place, name in enumerate(new)]
     return call.say(NO_CONTENT, "", Put(PARTITIONED, topic, count), *rows)
 
 
@@ -246,45 +225,6 @@ def _read_place(call: Call, topic: str) -> int | None:
     return max(place_id(row, ledger, entry) if isinstance(ledger, int) else entry, 0)
 
 
-def _peek(call: Call, tenant: str, space: str, topic: str, name: str, number: str) -> Result:
-    """A subscription that is not there is made, at the beginning of the topic, as in a real one."""
-    where = name_topic(tenant, space, topic)
-    before = () if call.find_cursor(where, name) else call.subscribe(where, name, "Earliest")
-    return call.at_topic(
-        where,
-        lambda h, disk: inspecting.peek(h.role, disk, h.ledger, name, int(number)),
-        *(before if call.has(where) else ()),
-    )
-
-
-def _backlog(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
-    where = name_topic(tenant, space, topic)
-    if call.has(where) and call.find_cursor(where, name) is None:
-        return call.refuse(NOT_FOUND, NO_SUB.format(name=name, topic=where))
-    return call.at_topic(
-        where, lambda h, disk: inspecting.answer_backlog(h.role, disk, h.ledger, name)
-    )
-
-
-def _skip(call: Call, tenant: str, space: str, topic: str, name: str, most: str = "") -> Result:
-    """The next entries, or all, are acknowledged for the subscription."""
-    where = name_topic(tenant, space, topic)
-    cursor = call.find_cursor(where, name)
-    if not call.has(where) or cursor is None:
-        known = (
-            NO_SUB.format(name=name, topic=where)
-            if call.has(where)
-            else NO_TOPIC.format(name=where)
-        )
-        return call.refuse(NOT_FOUND, known)
-    end = call.disk.log(f"{where}/{where}").end
-    left = [at for at in range(cursor.mark_delete + 1, end) if not cursor.is_deleted(at)]
-    skipped = left[: int(most)] if most else left
-    acked = Ack(where, name, tuple(map(AckPosition, skipped)), AckType.INDIVIDUAL)
-    effects: Any = (Send(where, Handed(Caller(""), acked)),) if skipped else ()
-    return call.say(NO_CONTENT, "", *effects)
-
-
 def _reset(call: Call, tenant: str, space: str, topic: str, name: str, time_ms: str = "") -> Result:
     """To a message, or to a moment; its consumers come back and go on from there."""
     where = name_topic(tenant, space, topic)
@@ -334,10 +274,8 @@ ROUTES = (
     ("GET", f"{PATH}/internalStats", _internal),
     ("GET", f"{PATH}/stats", _stats),
     ("GET", f"{PATH}/ledger/{NUMBER}/entry/{NUMBER}", _entry),
-    ("GET", f"{PATH}/lastMessageId", _last),
     ("PUT", f"{PATH}/unload", _unload),
     ("PUT", f"{PATH}/partitions", _create_partitions),
-    ("POST", f"{PATH}/partitions", _grow),
     ("GET", f"{PATH}/partitions", _partitions),
     ("DELETE", f"{PATH}/partitions", _delete_partitions),
     ("GET", f"{PATH}/subscriptions", _subscriptions),
@@ -345,10 +283,6 @@ ROUTES = (
     ("DELETE", PATH, _delete),
     ("PUT", SUB, _create_sub),
     ("DELETE", SUB, _unsubscribe),
-    ("GET", f"{SUB}/position/{NUMBER}", _peek),
-    ("POST", f"{SUB}/analyzeBacklog", _backlog),
-    ("POST", f"{SUB}/skip/{NUMBER}", _skip),
-    ("POST", f"{SUB}/skip_all", _skip),
     ("POST", f"{SUB}/resetcursor", _reset),
     ("POST", f"{SUB}/resetcursor/{NUMBER}", _reset),
 )

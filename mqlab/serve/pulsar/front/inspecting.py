@@ -30,7 +30,6 @@ from ....pulsar.messages import (
     TxnID,
 )
 from ....pulsar.states import StoreState
-from ....pulsar.subscription import Subscription
 from ....pulsar.topic import Topic, describing
 from ..wire.asks import AdminAnswer
 from ..wire.commands import CHECKED, Payload, parse_metadata
@@ -103,54 +102,6 @@ def _list_headers(topic: Topic, entry: LedgerEntry, at: int) -> list[tuple[str, 
         headers.append(("txn-aborted", str(entry.txn in topic.buffer.aborts).lower()))
     headers.append(("txn-uncommitted", str(at > topic.buffer.readable).lower()))
     return headers
-
-
-def list_left(sub: Subscription, topic: Topic, disk: Disk) -> list[LedgerEntry]:
-    """The entries behind a cursor that were not acknowledged."""
-    log = disk.log(topic.name)
-    behind = log.read(sub.cursor.mark_delete + 1, topic.lac + 1)
-    return [entry for entry in behind if not sub.cursor.is_deleted(entry.base)]
-
-
-def peek(topic: Topic, disk: Disk, ledger: int, name: str, number: int) -> AdminAnswer:
-    """The `number`th entry, from 1, that a subscription has before it."""
-    if not number:
-        return refuse(BROKEN, "null")
-    sub = topic.subs.get(name)
-    left = list_left(sub, topic, disk) if sub is not None else []
-    if number > len(left):
-        return refuse(NOT_FOUND, NO_MESSAGE)
-    return answer_entry(topic, disk, ledger, left[number - 1].base)
-
-
-def answer_last(topic: Topic, ledger: int) -> AdminAnswer:
-    """The last entry, a marker too."""
-    return AdminAnswer(
-        OK,
-        {"ledgerId": ledger, "entryId": topic.lac, "partitionIndex": -1, "batchIndex": -1,
-         "batchSize": 0},
-    )  # fmt: skip
-
-
-def answer_backlog(topic: Topic, disk: Disk, ledger: int, name: str) -> AdminAnswer:
-    """What lies behind the cursor: messages, and apart from them the markers."""
-    left = list_left(topic.subs[name], topic, disk) if name in topic.subs else []
-    entries = [entry for entry in left if entry.marker is None]
-    messages = sum(len(entry.values) for entry in entries)
-    backlog: dict[str, Any] = {
-        "entries": len(entries),
-        "messages": messages,
-        "markerMessages": len(left) - len(entries),
-        "filterAcceptedEntries": len(entries),
-        "filterAcceptedMessages": messages,
-        "aborted": False,
-    }
-    for kind in ("Rejected", "Rescheduled"):  # there are no filters
-        backlog |= {f"filter{kind}Entries": 0, f"filter{kind}Messages": 0}
-    if left:
-        backlog["firstMessageId"] = place(ledger, left[0].base)
-        backlog["lastMessageId"] = place(ledger, left[-1].base)
-    return AdminAnswer(OK, backlog)
 
 
 # ---- transactions at a topic -------------------------------------------------------------------

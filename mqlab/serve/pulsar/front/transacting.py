@@ -19,13 +19,7 @@ from . import inspecting
 from .asking import NUMBER, PART, TOPIC, Call, Fill, Result, name_topic, visit
 from .hosting import Hosted, Inspect, Onward
 from .inspecting import BROKEN, NO_COORDINATOR, NO_STORE, NOT_FOUND, OK, refuse
-from .places import NOT_ACCEPTABLE, NOT_IMPLEMENTED
 
-NOT_MORE = (
-    "Number of transaction coordinators should be more than the current number of transaction "
-    "coordinator"
-)
-GROW = "coordinators are not added to a running server here: start it with --coordinators {count}"
 THROWN = "org.apache.pulsar.client.admin.PulsarAdminException$NotFoundException: "
 Facts = dict[str, Any]
 
@@ -93,13 +87,6 @@ def _transaction_log(call: Call, most: str) -> Result:
     return call.inspect(
         name_coordinator(int(most)), lambda h, disk: inspecting.answer_transaction_log(h.role, disk)
     )
-
-
-def _grow(call: Call) -> Result:
-    count = call.body()
-    if not isinstance(count, int) or count <= call.front.config.coordinators:
-        return call.refuse(NOT_ACCEPTABLE, NOT_MORE)
-    return call.refuse(NOT_IMPLEMENTED, GROW.format(count=count))
 
 
 # ---- one transaction, and those that are slow ------------------------------------------------
@@ -266,7 +253,6 @@ ROUTES = (
     ("GET", f"/coordinatorInternalStats/{NUMBER}", _transaction_log),
     ("GET", f"/slowTransactions/{NUMBER}", _slow),
     ("POST", f"/abortTransaction/{NUMBER}/{NUMBER}", _abort),
-    ("POST", "/transactionCoordinator/replicas", _grow),
     ("GET", f"/transactionBufferStats{TOPIC}", _buffer),
     ("GET", f"/transactionBufferInternalStats{TOPIC}", _snapshots),
     ("GET", f"/transactionInBufferStats{TOPIC}/{NUMBER}/{NUMBER}", _in_buffer),

@@ -222,27 +222,6 @@ def another_client_commits(lab: Lab, admin: Admin) -> None:
     lab.state(txn)
 
 
-@program(
-    "backlog-with-markers",
-    "AdminApiTransactionTest.testAnalyzeSubscriptionBacklogWithTransactionMarker",
-)
-def backlog_with_markers(lab: Lab, admin: Admin) -> None:
-    """A subscription that nobody reads keeps markers and aborted messages in its backlog."""
-    lab.leave(consume(lab))
-    for text, end in (("a", lab.commit), ("b", lab.abort)):
-        txn = lab.begin("app")
-        write(lab, txn, text)
-        end(txn)
-        admin.backlog(ORDERS, "billing")
-    txn = lab.begin("app")
-    write(lab, txn, "c")
-    admin.backlog(ORDERS, "billing")
-    lab.abort(txn)
-    worker = consume(lab)
-    lab.ack(worker, *lab.receive(worker, 1))
-    admin.cursor(ORDERS, "billing")
-
-
 @program("entries-with-flags", "AdminApiTransactionTest.testPeekMessageForShowAllMessages")
 def entries_with_flags(lab: Lab, admin: Admin) -> None:
     """An operator sees every entry. "aborted" goes by the transaction alone, so that its marker
