@@ -7,6 +7,9 @@ lights of the invariants and the money. Views draw Snapshots and know no broker.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from .text import NOTHING, Text
 from .values import frozen
 
@@ -184,3 +187,13 @@ class Snapshot:
     tables: tuple[Table, ...] = ()
     lights: tuple[Light, ...] = ()
     money: Money | None = None
+
+
+Part = Callable[[str, str, Callable[[], Any]], Any]
+"""How a part of a Snapshot is made: (what, of which, how). Who draws one picture after the other
+of what goes on may give the part that it has made before."""
+
+
+def draw_part(what: str, of: str, make: Callable[[], Any]) -> Any:
+    """A lesson's worlds are many: each part is made."""
+    return make()

@@ -20,12 +20,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from .snapshot import Snapshot
+from .snapshot import Cell, Got, Snapshot
 from .text import NOTHING, Lang, Text, escape_unseen, spoken
 from .values import frozen
 
@@ -225,12 +225,19 @@ def plain_of(value: Any) -> Any:
     """Dataclasses to dictionaries, tuples to lists, Text to its JSON."""
     if isinstance(value, Text):
         return value.json()
+    if isinstance(value, tuple):
+        shared = value and isinstance(value[0], Cell | Got)
+        return list(map(_plain_shared if shared else plain_of, value))
     names = _names(type(value))  # type: ignore[arg-type]
     if names is not None:
         return {name: plain_of(getattr(value, name)) for name in names}
-    if isinstance(value, tuple):
-        return [plain_of(v) for v in value]
     return value
+
+
+@lru_cache(4096)
+def _plain_shared(value: Cell | Got) -> Any:
+    """Of what hundreds of Snapshots have in common."""
+    return plain_of(value)
 
 
 @cache

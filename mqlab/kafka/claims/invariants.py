@@ -11,10 +11,11 @@ What real Kafka does *not* promise, though many expect it, is a claim one may na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 from ...kernel import Property, Words, World
-from ...kernel.claims import Claim, claims_by_key, list_properties
+from ...kernel.claims import Claim, claims_by_key, keep_answers, list_properties
 from ...kernel.world import NodeState
 from ..coordinator import TIMEOUT, Coordinator
 from ..log import COMMIT
@@ -22,7 +23,8 @@ from ..messages import READ_COMMITTED
 from ..picture import words
 from ..picture.cluster import Cluster
 from ..picture.readers import describe_torn
-from ..picture.view import read_world
+from ..picture.transactions import Row
+from ..picture.view import Readable, Seen, read_world
 from ..states import COMPLETED, TxnState
 from .promises import (
     as_asked,
@@ -39,42 +41,53 @@ from .promises import (
 # ---- the brokers agree -----------------------------------------------------------------
 
 
-def same_outcome(cluster: Cluster, world: World) -> bool:
-    ends: dict[str, set[str]] = {}
-    for rows in read_world(cluster, world).rows.values():
-        for batch, txn, outcome in rows:
-            if txn is not None and outcome and not batch.control:
-                ends.setdefault(txn.name, set()).add(outcome)
-    return all(len(outcomes) == 1 for outcomes in ends.values())
-
-
-def clean_read(cluster: Cluster, world: World) -> bool:
-    seen = read_world(cluster, world)
-    for partition in cluster.partitions:
-        ends = {batch.base: end for batch, _, end in seen.rows[partition]}
-        if any(
-            ends[batch.base] != COMMIT for batch, _ in seen.list_readable(partition, READ_COMMITTED)
-        ):
-            return False
+def same_outcome(seen: Seen) -> bool:
+    ends: dict[str, str] = {}
+    for rows in seen.rows.values():
+        for name, outcome in _list_ends(rows):
+            if ends.setdefault(name, outcome) != outcome:
+                return False
     return True
 
 
-def replicated_read(cluster: Cluster, world: World) -> bool:
-    seen = read_world(cluster, world)
+@keep_answers
+def _list_ends(rows: Sequence[Row]) -> dict[tuple[str, str], None]:
+    """The transactions that have ended in a log, and how."""
+    return {
+        (txn.name, outcome): None
+        for batch, txn, outcome in rows
+        if txn is not None and outcome and not batch.control
+    }
+
+
+def clean_read(seen: Seen) -> bool:
+    return all(
+        _is_clean(seen.rows[p], seen.list_readable(p, READ_COMMITTED)) for p in seen.partitions
+    )
+
+
+@keep_answers
+def _is_clean(rows: Sequence[Row], readable: Readable) -> bool:
+    ends = {batch.base: end for batch, _, end in rows}
+    return all(ends[batch.base] == COMMIT for batch, _ in readable)
+
+
+def replicated_read(seen: Seen) -> bool:
     return all(
         batch.last < seen.parts[p].hw
-        for p in cluster.partitions
+        for p in seen.partitions
         for batch, _ in seen.list_readable(p, READ_COMMITTED)
     )
 
 
-def decided_first(cluster: Cluster, world: World) -> bool:
-    return all(
-        txn is None or txn.outcome == batch.control
-        for rows in read_world(cluster, world).rows.values()
-        for batch, txn, _ in rows
-        if batch.control
-    )
+def decided_first(seen: Seen) -> bool:
+    return all(is_decided(row) for rows in seen.rows.values() for row in rows)
+
+
+def is_decided(row: Row) -> bool:
+    """Of a marker: whether it is what its coordinator has decided."""
+    batch, txn, _ = row
+    return not batch.control or txn is None or txn.outcome == batch.control
 
 
 def closed_everywhere(cluster: Cluster, world: World) -> bool:
@@ -171,10 +184,7 @@ def read_back(cluster: Cluster, world: World) -> bool:
 def whole_read(cluster: Cluster, world: World) -> bool:
     """A reader gets all of a committed transaction or nothing of it."""
     seen = read_world(cluster, world)
-    return (
-        describe_torn(seen, {p: seen.list_readable(p, READ_COMMITTED) for p in cluster.partitions})
-        is None
-    )
+    return describe_torn(seen, seen.list_given(READ_COMMITTED)) is None
 
 
 # ---- as properties ---------------------------------------------------------------------
@@ -249,10 +259,19 @@ def _claim(
     return Claim(name, sentence, holds, kind, reads)
 
 
-SAME_OUTCOME = _claim("same outcome", words.SAME_OUTCOME, same_outcome)
-CLEAN_READ = _claim("clean read", words.CLEAN_READ, clean_read)
-REPLICATED_READ = _claim("replicated read", words.REPLICATED_READ, replicated_read)
-DECIDED_FIRST = _claim("decided first", words.DECIDED_FIRST, decided_first)
+def _lit(name: str, sentence: Words, holds: Callable[[Seen], bool]) -> Claim[Cluster]:
+    """A claim about what is drawn, of a world."""
+    return _claim(name, sentence, partial(_look, holds))
+
+
+def _look(holds: Callable[[Seen], bool], cluster: Cluster, world: World) -> bool:
+    return holds(read_world(cluster, world))
+
+
+SAME_OUTCOME = _lit("same outcome", words.SAME_OUTCOME, same_outcome)
+CLEAN_READ = _lit("clean read", words.CLEAN_READ, clean_read)
+REPLICATED_READ = _lit("replicated read", words.REPLICATED_READ, replicated_read)
+DECIDED_FIRST = _lit("decided first", words.DECIDED_FIRST, decided_first)
 #: shown as lights in every picture, a server's too
 LIT = (SAME_OUTCOME, CLEAN_READ, REPLICATED_READ, DECIDED_FIRST)
 ALWAYS = (

@@ -16,12 +16,12 @@ record belongs to which transaction is worked out here, from `__transaction_stat
     tables.py     `__transaction_state`, `.txnindex`, `__consumer_offsets`, members
     graph.py      the state graph, and which transaction it shows
     cluster.py    the names of a lesson's cluster, and who leads what
-    view.py       a lesson's world read once: batches with their transactions
+    view.py       what is drawn (`Seen`); a lesson's world read once: batches with transactions
     strips.py     logs as cells            readers.py   what either isolation level gets
     snapshot.py   all of that as a Snapshot  telling.py   `Known` to meaning, from a world
 
-The last six are for a lesson, whose whole world can be looked at. A running server has no
-world: `mqlab/serve/kafka/trace` takes notes of steps in bounded memory, and draws and explains
-them with the others. So a fact folds alike in both, and a column is named once. The claims
-behind the lights stand in `mqlab/kafka/claims`; they ask `view.py` too.
+A lesson's whole world can be looked at. A running server has no world:
+`mqlab/serve/kafka/trace/model.py` takes notes of its steps in bounded memory, and is `Seen` and
+`Known` as a lesson's world is. So a fact folds alike in both, and a log or a table is drawn once.
+The claims behind the lights stand in `mqlab/kafka/claims`; they look at a `Seen` too.
 """

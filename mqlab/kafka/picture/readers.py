@@ -2,64 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...kernel import NOTHING, Got, Reader, Text
+from ...kernel.claims import keep_answers
 from ..log import Batch
 from ..log.fetch import upper_bound
 from ..messages import READ_COMMITTED, READ_UNCOMMITTED
 from . import words
-from .strips import label_record
-from .transactions import Txn
-from .view import View
+from .strips import label_record, list_shown, name_txn
+from .transactions import Row
+from .view import Given, Seen
 
 
-def draw_committed_reader(seen: View) -> Reader:
-    got = {p: seen.list_readable(p, READ_COMMITTED) for p in seen.cluster.partitions}
-    return Reader(READ_COMMITTED, _given(got), describe_torn(seen, got) or describe_wait(seen))
+def draw_readers(seen: Seen) -> tuple[Reader, ...]:
+    return draw_committed_reader(seen), draw_uncommitted_reader(seen)
 
 
-def draw_uncommitted_reader(seen: View) -> Reader:
-    got = {p: seen.list_readable(p, READ_UNCOMMITTED) for p in seen.cluster.partitions}
+def draw_committed_reader(seen: Seen) -> Reader:
+    given = seen.list_given(READ_COMMITTED)
+    note = describe_torn(seen, given) or describe_wait(seen)
+    return Reader(READ_COMMITTED, _draw_given(given, seen.limits.cells), note)
+
+
+def draw_uncommitted_reader(seen: Seen) -> Reader:
+    given = seen.list_given(READ_UNCOMMITTED)
     note = NOTHING
-    for txn in {t.name: t for rows in got.values() for _, t in rows if t}.values():
+    for txn in {t.name: t for _, _, t in given if t}.values():
         if txn.outcome == "ABORT":
             note = words.ABORTED_READ(txn=txn.name)
         elif not txn.outcome and not note.en:
             note = words.UNDECIDED(txn=txn.name)
-    return Reader(READ_UNCOMMITTED, _given(got), note)
+    return Reader(READ_UNCOMMITTED, _draw_given(given, seen.limits.cells), note)
 
 
-def _given(got: dict[str, list[tuple[Batch, Txn | None]]]) -> tuple[Got, ...]:
+def _draw_given(given: Given, most: int) -> tuple[Got, ...]:
     return tuple(
-        Got(p, label_record(batch, i), txn.name if txn else "")
-        for p, batches in got.items()
-        for batch, txn in batches
-        for i in range(batch.count)
+        got
+        for partition, batch, txn in given
+        for got in _draw_batch(partition, batch, name_txn(txn), most)
     )
 
 
-def describe_torn(seen: View, got: dict[str, list[tuple[Batch, Txn | None]]]) -> Text | None:
+@keep_answers
+def _draw_batch(partition: str, batch: Batch, txn: str, most: int) -> tuple[Got, ...]:
+    return tuple(Got(partition, label_record(batch, i), txn) for i in list_shown(batch, most))
+
+
+def describe_torn(seen: Seen, given: Given) -> Text | None:
     """In words, that a reader gets part of a committed transaction."""
-    holding: dict[str, set[str]] = {}
-    shown: dict[str, set[str]] = {}
-    for partition in seen.cluster.partitions:
-        if seen.world.nodes[seen.cluster.leader(seen.world, partition)].up:
-            for _, txn, _ in seen.rows[partition]:
-                if txn:
-                    holding.setdefault(txn.name, set()).add(partition)
-    for partition, rows in got.items():
-        for _, txn in rows:
-            if txn:
-                shown.setdefault(txn.name, set()).add(partition)
-    for txn in seen.list_txns():
-        mine = shown.get(txn.name, set())
-        if mine and (missing := holding.get(txn.name, set()) - mine):
-            return words.TORN(txn=txn.name, where=", ".join(sorted(missing)))
+    holding = {p: _name_txns(seen.rows[p]) for p in seen.partitions if seen.is_up(p)}
+    shown = {(partition, txn.name) for partition, _, txn in given if txn}
+    for name in (txn.name for txn in seen.list_txns()):
+        missing = [p for p, held in holding.items() if name in held and (p, name) not in shown]
+        if missing and any((p, name) in shown for p in seen.partitions):
+            return words.TORN(txn=name, where=", ".join(sorted(missing)))
     return None
 
 
-def describe_wait(seen: View) -> Text:
+@keep_answers
+def _name_txns(rows: Iterable[Row]) -> set[str]:
+    return {txn.name for _, txn, _ in rows if txn}
+
+
+def describe_wait(seen: Seen) -> Text:
     """In words, which transaction holds a reader up."""
-    for partition in seen.cluster.partitions:
+    for partition in seen.partitions:
         part = seen.parts[partition]
         limit = upper_bound(part, READ_COMMITTED)
         if limit < part.hw:

@@ -1,35 +1,53 @@
-"""A Kafka world as a Snapshot: lanes, logs, what readers get, the coordinator's graph."""
+"""What is seen of a Kafka as a Snapshot: lanes, logs, what readers get, the coordinator's graph."""
 
 from __future__ import annotations
 
-from ...kernel import Graph, Lane, Light, Property, Snapshot, Table, Text, World
-from ..config import txn_log, txn_logs
-from ..coordinator import Entry
-from ..group import GroupCoordinator
-from ..log.index import index_of
-from ..states import TxnState
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from ...kernel import Graph, Lane, Light, Property, Snapshot, Table, Text, World, replace
+from ...kernel.snapshot import Part, draw_part
+from ..config import txn_log
 from . import words
 from .cluster import Cluster
 from .graph import draw_graph
-from .readers import draw_committed_reader, draw_uncommitted_reader
+from .readers import draw_readers
 from .strips import draw_strips
 from .tables import draw_index, draw_members, draw_positions, draw_states
-from .view import View, read_world
+from .view import Seen, read_world
 
 
 def draw_snapshot(cluster: Cluster, world: World, properties: tuple[Property, ...]) -> Snapshot:
+    """A lesson's. What is empty for ever in most of them, an index, shows when it has rows."""
     seen = read_world(cluster, world)
+    drawn = draw_seen(
+        seen,
+        lambda: _draw_lanes(cluster, world),
+        lambda: tuple(Light(p.name, p.sentence, p.holds(world)) for p in properties),
+    )
+    index = draw_index(seen.list_aborted())
+    tables = (*drawn.tables[:1], *([index] if index.rows else []), *drawn.tables[1:])
+    if not cluster.ids:
+        return replace(drawn, graphs=(), tables=tables[1:])
+    return replace(drawn, tables=tables)
+
+
+def draw_seen(
+    seen: Seen,
+    draw_lanes: Callable[[], tuple[Lane, ...]],
+    draw_lights: Callable[[], tuple[Light, ...]],
+    part: Part = draw_part,
+) -> Snapshot:
+    """A lesson's, or a server's."""
+    names = (*seen.partitions, *seen.groups)
+    strips = [part("log", name, partial(draw_strips, seen, name)) for name in names]
     return Snapshot(
-        lanes=_draw_lanes(cluster, world),
-        logs=tuple(
-            log
-            for name in (*cluster.partitions, *cluster.groups)
-            for log in draw_strips(seen, name)
-        ),
-        readers=(draw_committed_reader(seen), draw_uncommitted_reader(seen)),
-        graphs=(_draw_latest(seen),) if cluster.ids else (),
-        tables=_draw_tables(seen),
-        lights=tuple(Light(p.name, p.sentence, p.holds(world)) for p in properties),
+        lanes=part("lanes", "", draw_lanes),
+        logs=tuple(log for logs in strips for log in logs),
+        readers=part("readers", "", partial(draw_readers, seen)),
+        graphs=part("graphs", "", partial(_draw_graphs, seen)),
+        tables=tuple(_draw_tables(seen, part)),
+        lights=part("lights", "", draw_lights),
     )
 
 
@@ -70,39 +88,23 @@ def _producer(cluster: Cluster, name: str, txn_id: str) -> Text:
     return (words.WORKER if name in cluster.workers else words.PRODUCER)()
 
 
-def _draw_latest(seen: View) -> Graph:
-    """Where the transaction is that goes on, the first id's before the others'."""
-    latest = [mine[-1] for mine in seen.txns.values() if mine]
-    return draw_graph(latest, begun=bool(_latest_entries(seen)))
+def _draw_graphs(seen: Seen) -> tuple[Graph, ...]:
+    """Where the transaction is that goes on."""
+    return (draw_graph(seen.list_latest(), begun=bool(seen.list_entries())),)
 
 
-def _latest_entries(seen: View) -> list[Entry]:
-    """The latest record of each transactional id that is still known."""
-    cluster = seen.cluster
-    disk = seen.world.disk(cluster.leader(seen.world, cluster.config.coordinator))
-    latest: dict[str, Entry] = {}
-    for log in txn_logs(disk):
-        for record in disk.log(log).read(0):
-            latest[record.entry.txn_id] = record.entry
-    return [entry for entry in latest.values() if entry.state is not TxnState.DEAD]
+def _draw_tables(seen: Seen, part: Part) -> Iterator[Table]:
+    """The members of a group show when there are some."""
+    yield part("states", "", lambda: draw_states(seen.list_entries(), seen.limits.cut))
+    for name in seen.groups:
+        yield part("positions", name, partial(_draw, draw_positions, seen, name))
+    for name in seen.groups:
+        yield from part("members", name, partial(_list_members, seen, name))
 
 
-def _draw_tables(seen: View) -> tuple[Table, ...]:
-    """What is empty for ever in most lessons, an index or a group, shows when it has rows."""
-    cluster, world = seen.cluster, seen.world
-    out = [draw_states(_latest_entries(seen))] if cluster.ids else []
-    index = draw_index(
-        (p, aborted)
-        for p in cluster.partitions
-        for aborted in world.disk(cluster.leader(world, p)).log(index_of(p)).read(0)
-    )
-    groups = [_group_coordinator(seen, name) for name in cluster.groups]
-    out += [index] if index.rows else []
-    out += [draw_positions(gc) for gc in groups]
-    out += [members for gc in groups if (members := draw_members(gc)).rows]
-    return tuple(out)
+def _list_members(seen: Seen, group: str) -> list[Table]:
+    return [table for table in (_draw(draw_members, seen, group),) if table.rows]
 
 
-def _group_coordinator(seen: View, name: str) -> GroupCoordinator | None:
-    role = seen.cluster.leading_role(seen.world, name)
-    return role if isinstance(role, GroupCoordinator) else None
+def _draw(draw: Callable[..., Table], seen: Seen, group: str) -> Table:
+    return draw(seen.find_coordinator(group), seen.limits.rows, seen.limits.cut)

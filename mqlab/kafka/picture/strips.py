@@ -2,66 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...kernel import Cell, Frontier, Log
+from ...kernel.claims import keep_answers
 from ..log import ABORT, Batch, fetch
 from ..log.partition import Partition
 from ..messages import READ_COMMITTED
-from ..replication.copying import CHECKPOINT
-from .transactions import Txn, attribute_batches
-from .view import View
+from .transactions import Row, Txn
+from .view import Seen
 
 
-def draw_strips(seen: View, partition: str) -> list[Log]:
+def draw_strips(seen: Seen, log: str) -> tuple[Log, ...]:
     """The leader's log, and beside it what each follower has copied of it."""
-    cluster, leader = seen.cluster, seen.cluster.leader(seen.world, partition)
-    logs = [_leading_strip(seen, partition)]
-    for node in cluster.copies(partition):
-        if node == leader:
-            continue
-        disk = seen.world.disk(node)
-        hw = disk.table(CHECKPOINT).get(partition, 0)
-        part = Partition.replay(cluster.config, disk.log(partition).read(0), hw)[0]
-        rows = attribute_batches(partition, disk.log(partition).read(0), seen.txns)
-        logs.append(_strip(node, part, rows))
-    return logs
+    most = seen.limits.cells
+    return tuple(_draw_strip(name, part, rows, most) for name, part, rows in seen.list_copies(log))
 
 
-def _leading_strip(seen: View, partition: str) -> Log:
-    name = seen.cluster.leader(seen.world, partition)
-    return _strip(name, seen.parts[partition], seen.rows[partition])
-
-
-def _strip(name: str, part: Partition, rows: list[tuple[Batch, Txn | None, str]]) -> Log:
+def _draw_strip(name: str, part: Partition, rows: Iterable[Row], most: int) -> Log:
     limit = fetch.upper_bound(part, READ_COMMITTED)
     cells = tuple(
-        draw_cell(batch, i, label_record(batch, i), txn.name if txn else "", outcome, limit)
+        cell
         for batch, txn, outcome in rows
-        for i in range(batch.count)
+        for cell in _draw_batch(batch, name_txn(txn), outcome, batch.last < limit, most)
     )
-    return Log(name, cells, draw_frontiers(part.read_limit, part.hw))
+    start = cells[0].offset if cells else 0
+    return Log(name, cells, (Frontier("LSO", part.read_limit), Frontier("HW", part.hw)), start)
 
 
-def draw_cell(batch: Batch, i: int, label: str, txn: str, outcome: str, limit: int) -> Cell:
-    """The record at place `i` of a batch. `outcome`: how its transaction ended in this log, ""
-    while it is open; `limit`: the offset at which a reader of committed data must stop."""
-    return Cell(
-        offset=batch.base + i,
-        label=batch.control[:1] or label,
-        kind="control" if batch.control else "data",
-        txn=txn,
-        readable=batch.base + i < limit,
-        aborted=outcome == ABORT and not batch.control,
+@keep_answers
+def _draw_batch(
+    batch: Batch, txn: str, outcome: str, readable: bool, most: int
+) -> tuple[Cell, ...]:
+    return tuple(
+        Cell(
+            offset=batch.base + i,
+            label=batch.control[:1] or label_record(batch, i),
+            kind="control" if batch.control else "data",
+            txn=txn,
+            readable=readable,
+            aborted=outcome == ABORT and not batch.control,
+        )
+        for i in list_shown(batch, most)
     )
 
 
-def draw_frontiers(lso: int, hw: int) -> tuple[Frontier, ...]:
-    """Where readers of committed data, and where all readers, must stop."""
-    return Frontier("LSO", lso), Frontier("HW", hw)
+def name_txn(txn: Txn | None) -> str:
+    return txn.name if txn is not None else ""
+
+
+def list_shown(batch: Batch, most: int) -> range:
+    """The places in a batch of its last `most` records; of all where that is 0."""
+    return range(max(0, batch.count - most) if most else 0, batch.count)
 
 
 def label_record(batch: Batch, i: int) -> str:
-    """A lesson's value, or what the record calls itself; "·" where nothing is known of it."""
+    """A lesson's value, or what the record calls itself; "·" where nothing is known of it. What a
+    client has sent in bytes is read by a server's notes, which then know what to call it."""
     records = batch.records
-    if not isinstance(records, tuple) or i >= len(records):
-        return "·"
-    return str(getattr(records[i], "label", records[i]))
+    if not isinstance(records, tuple):
+        return str(records.label(i)) if hasattr(records, "label") else "·"
+    return str(getattr(records[i], "label", records[i])) if i < len(records) else "·"

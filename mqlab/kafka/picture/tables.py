@@ -36,12 +36,7 @@ Cut = Callable[[str], str]
 T = TypeVar("T")
 
 
-def whole(text: str) -> str:
-    """A text as it is: nobody has to be protected from it."""
-    return text
-
-
-def draw_states(entries: Iterable[Entry], cut: Cut = whole) -> Table:
+def draw_states(entries: Iterable[Entry], cut: Cut = str) -> Table:
     """`__transaction_state` as its compaction leaves it. `entries`: the latest of each
     transactional id; a Dead one is a tombstone, and no row."""
     living = (e for e in entries if e.state is not TxnState.DEAD)
@@ -61,7 +56,7 @@ def draw_index(aborted: Iterable[tuple[str, AbortedTxn]]) -> Table:
     return Table(words.INDEX_TABLE(), INDEX_COLUMNS, rows)
 
 
-def draw_positions(gc: GroupCoordinator | None, most: int = 0, cut: Cut = whole) -> Table:
+def draw_positions(gc: GroupCoordinator | None, most: int = 0, cut: Cut = str) -> Table:
     """What a group coordinator has counted, then what is pending in each open transaction; no
     rows while nobody plays it. `most`: of what has counted, and of each transaction; 0: all."""
     rows: list[Row] = []
@@ -83,16 +78,23 @@ def _each(positions: Positions) -> list[tuple[str, str, Placed]]:
     return [(g, p, placed) for g, mine in positions.items() for p, placed in mine.items()]
 
 
-def draw_members(gc: GroupCoordinator | None) -> Table:
-    """Who reads what, in which generation; of a group that was left by all, the generation."""
-    groups = gc.groups.values() if gc is not None else []
+def draw_members(gc: GroupCoordinator | None, most: int = 0, cut: Cut = str) -> Table:
+    """Who reads what, in which generation; of a group that was left by all, the generation. `most`:
+    groups, and members of each; 0: all."""
+    groups = _last(gc.groups.values() if gc is not None else [], most)
     rows = [
-        (g.name, str(g.state), str(g.generation), m.id, describe_assignment(m.assignment))
+        (
+            cut(g.name),
+            str(g.state),
+            str(g.generation),
+            cut(m.id),
+            cut(describe_assignment(m.assignment)),
+        )
         for g in groups
-        for m in g.members.values()
+        for m in _last(g.members.values(), most)
     ]
     rows += [
-        (g.name, str(g.state), str(g.generation), "", "")
+        (cut(g.name), str(g.state), str(g.generation), "", "")
         for g in groups
         if g.generation and not g.members
     ]

@@ -58,6 +58,9 @@ class Txn:
         return ""
 
 
+Row = tuple[Batch, Txn | None, str]
+
+
 # ---- numbers ---------------------------------------------------------------------------
 
 
@@ -128,32 +131,45 @@ def find_current(mine: Sequence[Txn], epoch: int, next_name: str, begins: bool =
     return next_name if begins and over else txn.name
 
 
+class Strip:
+    """A log's batches in order, each with its transaction and how that ended *here*: "COMMIT",
+    "ABORT" or "" (open here, or none). `rows`: by base offset."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, Row] = {}
+        self.open: dict[int, tuple[Txn | None, list[int]]] = {}  # by producer id
+
+    def add(self, batch: Batch, find: Callable[[Batch], Txn | None]) -> Txn | None:
+        """The next batch; its transaction. `find` is asked for one that nothing is open of here."""
+        if batch.pid < 0 or not batch.transactional:
+            self.rows[batch.base] = (batch, None, COMMIT)
+            return None
+        txn, mine = self.open.get(batch.pid, (None, []))
+        if not mine:
+            txn = find(batch)
+        self.rows[batch.base] = (batch, txn, batch.control)
+        if not batch.control:
+            mine.append(batch.base)
+            self.open[batch.pid] = (txn, mine)
+            return txn
+        for base in mine:
+            if base in self.rows:
+                self.rows[base] = (*self.rows[base][:2], batch.control)
+        self.open.pop(batch.pid, None)
+        return txn
+
+
 def attribute_batches(
     partition: str, log: Iterable[Batch], txns: Mapping[str, list[Txn]]
-) -> list[tuple[Batch, Txn | None, str]]:
-    """Every batch of a partition with its transaction and how that ended *here*:
-    "COMMIT", "ABORT" or "" (open here, or none)."""
-    rows: list[tuple[Batch, Txn | None, str]] = []
-    open_at: dict[int, tuple[Txn | None, list[int]]] = {}
+) -> list[Row]:
+    """Every batch of a whole partition with its transaction and how that ended here."""
+    strip, here = Strip(), _by_epoch(partition, txns)
     closed: set[tuple[str, int]] = set()
-    here = _by_epoch(partition, txns)
     for batch in log:
-        if batch.pid < 0 or not batch.transactional:
-            rows.append((batch, None, COMMIT))
-            continue
-        txn, mine = open_at.get(batch.pid, (None, []))
-        if not mine:
-            txn = _candidate(batch, here, closed)
-        rows.append((batch, txn, batch.control))
-        if not batch.control:
-            open_at[batch.pid] = (txn, [*mine, len(rows) - 1])
-            continue
-        for i in mine:
-            rows[i] = (rows[i][0], rows[i][1], batch.control)
-        open_at.pop(batch.pid, None)
-        if txn is not None:
+        txn = strip.add(batch, lambda batch: _candidate(batch, here, closed))
+        if batch.control and txn is not None:
             closed.add((txn.name, txn.pid))
-    return rows
+    return list(strip.rows.values())
 
 
 def _by_epoch(partition: str, txns: Mapping[str, list[Txn]]) -> dict[tuple[int, int], list[Txn]]:

@@ -273,12 +273,7 @@ def whole(searched: System) -> Property:
         if world.nodes[tc].up:
             return True
         seen = read_world(cluster, world)
-        return (
-            describe_torn(
-                seen, {p: seen.list_readable(p, "read_committed") for p in cluster.partitions}
-            )
-            is None
-        )
+        return describe_torn(seen, seen.list_given("read_committed")) is None
 
     def part(name: str, node: NodeState) -> Any:
         return reads(cluster, name, node), name == tc and node.up

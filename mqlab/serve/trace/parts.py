@@ -4,10 +4,12 @@ changed, the end of a log, and texts that have room in a cell."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
-from ...kernel import escape_unseen
+from ...kernel import Light, escape_unseen
+from ...kernel.claims import Claim
+from ...kernel.trace import plain_of
 
 T = TypeVar("T")
 
@@ -33,12 +35,29 @@ class Same:
         return id(self.what)
 
 
+class Lights:
+    """The claims that are watched on a server that goes on. A light that went red stays red: the
+    claim was broken in this run, whatever comes after."""
+
+    def __init__(self, claims: Sequence[Claim[Any]]) -> None:
+        self.claims = claims
+        self.red: set[str] = set()
+
+    def judge(self, claim: Claim[Any], holds: bool) -> None:
+        if not holds:
+            self.red.add(claim.name)
+
+    def draw(self) -> tuple[Light, ...]:
+        return tuple(Light(c.name, c.words(), c.name not in self.red) for c in self.claims)
+
+
 class Parts:
     """The parts of a Snapshot as plain JSON values, by name. An answer holds a change for each of
     hundreds of facts: parts that did not change stay the same objects, which a comparison sees at
-    once, so a fact costs what it changed."""
+    once, so a fact costs what it changed. `version(what, of)`: of what a part is made from."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: Callable[[str, str], Hashable] = lambda what, of: None) -> None:
+        self.version = version
         self._made: dict[str, tuple[Hashable, Any]] = {}
 
     def make(self, name: str, version: Hashable, make: Callable[[], Any]) -> Any:
@@ -51,6 +70,11 @@ class Parts:
                 value = old[1]
             self._made[name] = old = (version, value)
         return old[1]
+
+    def draw(self, what: str, of: str, make: Callable[[], Any]) -> Any:
+        """A part as `kernel.snapshot.Part` says it."""
+        version = self.version(what, of)
+        return self.make(f"{what} {of}", version, lambda: plain_of(make()))
 
 
 class Strip(Generic[T]):

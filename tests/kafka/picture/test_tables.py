@@ -15,7 +15,7 @@ from mqlab.kafka.picture.tables import draw_members, draw_positions, draw_states
 from mqlab.kafka.picture.transactions import Txn, add_record
 from mqlab.kafka.states import TxnState as S
 from mqlab.kernel import Map, replace
-from mqlab.serve.kafka.trace.picture import cut
+from mqlab.serve.trace.texts import cut
 
 
 def test_states_are_sorted_by_id_and_tombstones_left_out() -> None:

@@ -10,17 +10,16 @@ import pytest
 
 from mqlab.kafka import KafkaConfig
 from mqlab.kafka.claims.invariants import LIT
+from mqlab.kafka.config import SAFEGUARDS
 from mqlab.kafka.coordinator import Entry, StateRecord
 from mqlab.kafka.log import ABORT, COMMIT, Batch
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
+from mqlab.kernel import Text, replace
 from mqlab.kernel.trace import GLYPHS, Fact, FactKind, patch
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.trace.lanes import make_lanes
-from mqlab.serve.kafka.trace.lights import Lights
 from mqlab.serve.kafka.trace.model import Model
-from mqlab.serve.kafka.trace.picture import Picture
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
 from tests.serve.live import asked, played
 
@@ -96,10 +95,9 @@ def test_readers_have_records_in_the_order_in_which_they_were_written() -> None:
         name = f"t-{place}"
         model.roles[name] = SimpleNamespace(part=Partition(KafkaConfig(), hw=2))
         model.note_append(name, Batch((str(turn),), 1, turn // 2, 7, 0, 0))
-    lanes = make_lanes("coordinator")
     for name in ("t-0", "t-1"):
-        lanes.admit(name, 0)
-    for reader in Picture(model, lanes).now()["readers"]:
+        model.lanes.admit(name, 0)
+    for reader in model.draw()["readers"]:
         assert [got["log"] for got in reader["got"]] == ["t-1", "t-0", "t-1", "t-0"]
 
 
@@ -116,30 +114,70 @@ def test_a_step_says_what_is_true_while_a_safeguard_is_off(topic: str) -> None:
     ("path", "marker", "red"),
     [
         ([TxnState.ONGOING, TxnState.PREPARE_COMMIT], COMMIT, []),
-        ([TxnState.ONGOING, TxnState.PREPARE_COMMIT], ABORT, ["same outcome"]),
+        ([TxnState.ONGOING, TxnState.PREPARE_COMMIT], ABORT, ["decided first"]),
         ([TxnState.ONGOING], COMMIT, ["decided first"]),
     ],
 )
 def test_a_marker_that_breaks_an_invariant_turns_its_light_red(
     path: list[TxnState], marker: str, red: list[str]
 ) -> None:
-    model = Model("coordinator")
-    lights = Lights(model)
+    model = drawn("t-0")
     for i, state in enumerate(path):
         entry = Entry("id", 7, 0, state=state, partitions=("t-0",))
         model.note_append("__transaction_state-0", StateRecord(i, entry))
     model.note_append("t-0", Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
     model.note_append("t-0", Batch((), 1, 1, 7, 0, -1, True, marker))
-    assert [light["name"] for light in lights.draw(["t-0"]) if not light["ok"]] == red
-    assert len(lights.draw([])) == len(LIT)
+    assert list_red(model) == red
+    assert len(model.draw()["lights"]) == len(LIT)
+
+
+def test_two_outcomes_of_one_transaction_turn_the_light_red() -> None:
+    model = drawn("t-0", "t-1")
+    entry = Entry("id", 7, 0, state=TxnState.ONGOING, partitions=("t-0", "t-1"))
+    model.note_append("__transaction_state-0", StateRecord(0, entry))
+    for name, marker in (("t-0", COMMIT), ("t-1", ABORT)):
+        model.note_append(name, Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
+        model.note_append(name, Batch((), 1, 1, 7, 0, -1, True, marker))
+    assert list_red(model) == ["same outcome", "decided first"]
 
 
 def test_a_reader_that_gets_what_is_open_turns_the_light_red() -> None:
-    model = Model("coordinator")
+    model = drawn("t-0", hw=1, off=("lso",))
     model.note_append("t-0", Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
-    model.roles["t-0"] = SimpleNamespace(part=Partition(KafkaConfig(), hw=1))
-    told = Lights(model).draw(["t-0"])
-    assert [light["name"] for light in told if not light["ok"]] == ["clean read"]
+    assert list_red(model) == ["clean read"]
+
+
+def test_it_says_who_holds_a_reader_up_and_who_is_torn() -> None:
+    model = drawn("t-0", "t-1", hw=2)
+    entry = Entry("id", 7, 0, state=TxnState.ONGOING, partitions=("t-0", "t-1"))
+    model.note_append("__transaction_state-0", StateRecord(0, entry))
+    for name in ("t-0", "t-1"):
+        model.note_append(name, Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
+    config = KafkaConfig(on=frozenset(SAFEGUARDS))
+    for name in ("t-0", "t-1"):
+        model.roles[name] = SimpleNamespace(part=Partition(config, hw=2, open=((0, 7),)))
+    notes = [Text.from_json(reader["note"]).en for reader in model.draw()["readers"]]
+    assert notes == ["t-0 waits at its LSO behind T1", "T1 is not decided yet"]
+    decided = replace(entry, state=TxnState.PREPARE_COMMIT)
+    model.note_append("__transaction_state-0", StateRecord(1, decided))
+    model.note_append("t-1", Batch((), 1, 1, 7, 0, -1, True, COMMIT))
+    model.roles["t-1"] = SimpleNamespace(part=Partition(config, hw=2))
+    note = model.draw()["readers"][0]["note"]
+    assert Text.from_json(note).en == "part of T1: torn until t-0 has its marker"
+
+
+def drawn(*names: str, hw: int = 0, off: tuple[str, ...] = ()) -> Model:
+    """Notes of these partitions, which have lanes."""
+    model = Model("coordinator")
+    config = KafkaConfig(on=frozenset(SAFEGUARDS) - {*off})
+    for name in names:
+        model.roles[name] = SimpleNamespace(part=Partition(config, hw=hw))
+        model.lanes.admit(name, 0)
+    return model
+
+
+def list_red(model: Model) -> list[str]:
+    return [light["name"] for light in model.draw()["lights"] if not light["ok"]]
 
 
 def test_answers_fit_together(broker: RunningBroker, topic: str) -> None:

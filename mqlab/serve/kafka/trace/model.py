@@ -1,29 +1,39 @@
 """What the live picture knows: read off the steps as they go by, in bounded memory.
 
 A lesson's world keeps every log, so its picture is read off the world. A server cannot look
-back, so it takes notes: the last cells of every partition, the transaction each belongs to, the
-latest transactions of the latest ids. What a message means is worked out from them by
-`kafka/picture/meaning.py`, as in a lesson; this file is `Known` to it.
+back, so it takes notes: the last batches of every partition, the transaction each belongs to, the
+latest transactions of the latest ids. They are `Seen` to `kafka/picture/snapshot.py`, which draws
+them, and `Known` to `kafka/picture/meaning.py`, which says what a message means: as in a lesson.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
-from ....kafka.claims.invariants import DECIDED_FIRST, SAME_OUTCOME
+from ....kafka.claims import invariants as claims
 from ....kafka.coordinator import Entry, StateRecord
-from ....kafka.group import Offsets
+from ....kafka.group import GroupCoordinator, Offsets
 from ....kafka.leader import Leader
-from ....kafka.log import ABORT, COMMIT, Batch
+from ....kafka.log import ABORT, Batch
+from ....kafka.log.fetch import upper_bound
 from ....kafka.log.partition import Partition
+from ....kafka.messages import READ_COMMITTED
+from ....kafka.picture import words
 from ....kafka.picture.meaning import Kind
-from ....kafka.picture.transactions import Txn, add_record, find_last, name_by_beginning
-from ....kafka.states import TxnState
-from ...trace.parts import LABEL, LEAST, MOST, label, read_text
+from ....kafka.picture.snapshot import draw_seen
+from ....kafka.picture.transactions import Row, Strip, Txn, add_record, name_by_beginning
+from ....kafka.picture.view import Given, Limits, Readable, Seen
+from ....kernel import Lane, Light, Text, replace
+from ....kernel.claims import keep_answers
+from ....kernel.trace import plain_of
+from ...trace.lanes import Lanes
+from ...trace.parts import LABEL, LEAST, MOST, Lights, Parts, Same, label, read_text
+from ...trace.texts import cut
 from ..front.internal import ServedGroups
+from ..front.topic import is_internal
 from ..wire.records import COMPRESSION, Records
 
 IDS = 8  # transactional ids kept for the table
@@ -32,84 +42,102 @@ READABLE = 256 << 10  # a larger batch is not looked into
 UNPACKED = 16 << 10  # nor a compressed one that is larger: it may become a thousand times as long
 ATTRIBUTES = 22  # the byte of a batch whose last bits name its compression
 COUNTABLE = 2_000  # nor is one of more records: they take time, one after the other
+COORDINATOR, LEADER, GROUP = 1, 2, 3  # kinds of lanes, behind the clients
+LANES = (1, 6, 1)  # of each kind
+LIMITS = Limits(cells=LEAST, rows=10, cut=cut)
 KINDS = {
     Leader: Kind.PARTITION,
     ServedGroups: Kind.GROUP,
 }
-DECISIONS = {TxnState.PREPARE_COMMIT: COMMIT, TxnState.PREPARE_ABORT: ABORT}
 
 
-def count_shown(batch: Batch) -> int:
-    """How many of a batch's cells are drawn: its last ones."""
-    return min(batch.count, LEAST)
+class Labels:
+    """What the records of a batch are called; worked out when first asked for."""
 
+    __slots__ = ("batch", "texts")
 
-@dataclass
-class Row:
-    """A batch in a strip; `outcome` is "" while its transaction is open here; `turn` counts the
-    batches of all strips. `drawn` is where a picture keeps what it has made of it."""
-
-    batch: Batch
-    txn: str
-    outcome: str
-    turn: int
-    texts: list[str] | None = None
-    drawn: dict[tuple[str, bool, str], list[Any]] = field(default_factory=dict)
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.texts: list[str] | None = None
 
     def label(self, i: int) -> str:
-        """Of the record at place `i` of the batch; worked out when first drawn."""
-        if self.batch.control:
-            return self.batch.control[:1]
+        """Of the record at place `i` of the batch."""
         if self.texts is None:
             self.texts = _texts(self.batch)
         back = self.batch.count - i
         return self.texts[-back] if back <= len(self.texts) else "·"
 
 
-class Strip:
-    """The end of a partition's log. `changes` counts, so that a picture knows it is old."""
+class Tail(Strip):
+    """The end of a partition's log. `changes` counts, so that a picture knows it is old; `turns`:
+    of each batch, its number among those of all logs."""
 
     def __init__(self) -> None:
-        self.rows: deque[Row] = deque()
+        super().__init__()
+        self.turns: dict[int, int] = {}
+        self._listed: tuple[int, tuple[Row, ...]] = (0, ())
         self.size = 0
         self.changes = 0
-        self._open: dict[int, list[Row]] = {}
 
-    def add(self, batch: Batch, txn: str, turn: int) -> None:
+    def note(self, batch: Batch, find: Callable[[Batch], Txn | None], turn: int = 0) -> Txn | None:
+        """The next batch; its transaction."""
         self.changes += 1
-        row = Row(batch, txn, batch.control or ("" if batch.transactional else COMMIT), turn)
-        if batch.control:
-            for mine in self._open.pop(batch.pid, ()):
-                mine.outcome = batch.control
-        elif batch.transactional:
-            mine_open = self._open.setdefault(batch.pid, [])
-            mine_open.append(row)
-            del mine_open[:-MOST]
-        self.rows.append(row)
-        self.size += count_shown(batch)
+        txn = self.add(replace(batch, records=Labels(batch)), find)
+        self.turns[batch.base] = turn
+        if batch.pid in self.open:
+            del self.open[batch.pid][1][:-MOST]
+        self.size += _count_shown(batch)
         if self.size > MOST:
             # Several at once, so that a picture's cells do not all move at every append.
-            while self.size - count_shown(self.rows[0].batch) >= LEAST:
-                self.size -= count_shown(self.rows.popleft().batch)
+            while self.size - (least := _count_shown(next(iter(self.rows.values()))[0])) >= LEAST:
+                first = next(iter(self.rows))
+                del self.rows[first], self.turns[first]
+                self.size -= least
+        return txn
 
-    def find_open(self, pid: int) -> str:
-        """The transaction that this producer has open here, as far as it is remembered."""
-        mine = self._open.get(pid)
-        return mine[-1].txn if mine else ""
+    def list_rows(self) -> tuple[Row, ...]:
+        """The same object until the next batch."""
+        if self._listed[0] != self.changes:
+            self._listed = self.changes, tuple(self.rows.values())
+        return self._listed[1]
 
 
-class Model:
+def _count_shown(batch: Batch) -> int:
+    return min(batch.count, LEAST)
+
+
+@keep_answers
+def _list_readable(part: Partition, rows: tuple[Row, ...], isolation: str) -> Readable:
+    limit = upper_bound(part, isolation)
+    return [
+        (batch, txn)
+        for batch, txn, outcome in rows
+        if not batch.control and batch.last < limit
+        if outcome != ABORT or isolation != READ_COMMITTED
+    ]
+
+
+class Model(Seen):
     """`coordinator`: the name of that role, which may be a learner's. `roles`: each as it was
-    after the step that was taken last. `broken`: the names of claims that a marker has broken."""
+    after the step that was taken last; `lanes`: who is drawn. `partitions`, `groups`, `parts` and
+    `rows`, as `Seen` calls them, are those of the picture that is drawn."""
+
+    limits = LIMITS
 
     def __init__(self, coordinator: str) -> None:
         self.coordinator = coordinator
+        self.lanes = Lanes(LANES, self._find_lane, self._head_lane)
         self.roles: dict[str, Any] = {}
-        self.strips: dict[str, Strip] = {}
+        self.tails: dict[str, Tail] = {}
         self.txns: dict[str, list[Txn]] = {}  # by id, that which has moved last at the end
         self.entries: dict[str, Entry] = {}  # of these ids the latest record, the first id first
         self.changes = 0  # of transactions
-        self.broken: set[str] = set()
+        self.lights = Lights(claims.LIT)
+        self.partitions: tuple[str, ...] = ()
+        self.groups: tuple[str, ...] = ()
+        self.parts: dict[str, Partition] = {}
+        self.rows: dict[str, tuple[Row, ...]] = {}
+        self._part = Parts(self._version).draw
         self._pids: dict[int, str] = {}
         self._begun = 0
         self._turn = 0
@@ -123,31 +151,29 @@ class Model:
     def note_recovery(self, name: str, log: Any) -> None:
         """A leader has started: the end of what it found."""
         part = self.find_part(name)
-        strip = self.strips[name] = Strip()
+        tail = self.tails[name] = Tail()
         if part is not None:
             for batch in log.read(max(part.hw - LEAST, log.start), part.hw):
-                strip.add(batch, "", 0)
+                tail.note(batch, lambda batch: None)
 
     def note_append(self, log: str, entry: Any) -> None:
         if isinstance(entry, StateRecord):
             self._moved(entry)
         elif isinstance(entry, Batch):
-            strip = self.strips.get(log) or self.strips.setdefault(log, Strip())
+            tail = self.tails.get(log) or self.tails.setdefault(log, Tail())
             self._turn += 1
-            strip.add(entry, self.find_txn(log, entry), self._turn)
-            if entry.control:
-                self._marked(log, entry)
+            txn = tail.note(entry, partial(self._find_owner, log), self._turn)
+            if entry.control and txn is not None:
+                decided = claims.is_decided((entry, self._find_latest(txn), entry.control))
+                self.lights.judge(claims.DECIDED_FIRST, decided)
 
-    def _marked(self, log: str, marker: Batch) -> None:
-        """A marker is what the coordinator has decided, and comes after the decision."""
-        entry = self.entries.get(self._pids.get(marker.pid, ""))
-        if entry is None or log not in entry.partitions:
-            return  # an administrator ends what no coordinator knows of
-        decided = DECISIONS.get(entry.state)
-        if entry.state is TxnState.ONGOING:
-            self.broken.add(DECIDED_FIRST.name)
-        elif decided is not None and decided != marker.control:
-            self.broken.add(SAME_OUTCOME.name)
+    def note_deletion(self, topics: set[str]) -> None:
+        """These are no more, and their partitions are not drawn any longer."""
+        for gone in [name for name in self.tails if name.rpartition("-")[0] in topics]:
+            del self.tails[gone]
+            self.roles.pop(gone, None)
+            self.lanes.used.pop(gone, None)
+            self.lanes.changes += 1
 
     def _moved(self, record: StateRecord) -> None:
         entry = record.entry
@@ -166,14 +192,23 @@ class Model:
         self._begun += 1
         return name_by_beginning(self._begun - 1)
 
+    def _find_owner(self, log: str, batch: Batch) -> Txn | None:
+        """The latest transaction of this producer that knows of this log. An administrator may end
+        what no coordinator knows of."""
+        mine = self.list_txns(self._pids.get(batch.pid, ""))
+        return next((txn for txn in reversed(mine) if log in txn.partitions), None)
+
+    def _find_latest(self, txn: Txn) -> Txn:
+        """How it stands now, as far as that is remembered."""
+        return next((t for t in self.list_txns(txn.txn_id) if t.name == txn.name), txn)
+
     # -- what a meaning must know --------------------------------------------------------------
 
-    def list_txns(self, txn_id: str) -> Sequence[Txn]:
-        return self.txns.get(txn_id, ())
-
-    def list_latest(self) -> list[Txn]:
-        """The latest transaction of each id, that which has moved last first."""
-        return [mine[-1] for mine in reversed(self.txns.values()) if mine]
+    def list_txns(self, txn_id: str | None = None) -> list[Txn]:
+        """Of an id; None: of all."""
+        if txn_id is not None:
+            return self.txns.get(txn_id, [])
+        return [txn for mine in self.txns.values() for txn in mine]
 
     def name_next(self, txn_id: str) -> str:
         return name_by_beginning(self._begun)
@@ -188,16 +223,86 @@ class Model:
 
     def find_batch(self, log: str, end: int) -> Batch | None:
         """The batch that ends before offset `end`, as far as it is remembered."""
-        strip = self.strips.get(log)
-        rows = reversed(strip.rows) if strip is not None else ()
-        return next((row.batch for row in rows if row.batch.last == end - 1), None)
+        tail = self.tails.get(log)
+        rows = reversed(tail.rows.values()) if tail is not None else ()
+        return next((batch for batch, _, _ in rows if batch.last == end - 1), None)
 
-    def find_txn(self, log: str, batch: Batch) -> str:
-        if not batch.transactional:
-            return ""
-        strip = self.strips.get(log)
-        held = strip.find_open(batch.pid) if strip is not None else ""
-        return held or find_last(self.list_txns(self._pids.get(batch.pid, "")))
+    def find_txn(self, log: str, base: int) -> str:
+        """The transaction of the batch that begins there."""
+        tail = self.tails.get(log)
+        txn = tail.rows[base][1] if tail is not None and base in tail.rows else None
+        return txn.name if txn is not None else ""
+
+    # -- the lanes -------------------------------------------------------------------------------
+
+    def _find_lane(self, name: str) -> int:
+        if name == self.coordinator:
+            return COORDINATOR
+        return GROUP if is_internal(name) else LEADER
+
+    def _head_lane(self, kind: int, name: str) -> Lane:
+        below = {COORDINATOR: words.TXN_LOG, LEADER: words.LEADER, GROUP: words.GROUP}[kind]
+        return Lane(name, Text(name), below())
+
+    # -- what is drawn ---------------------------------------------------------------------------
+
+    def draw(self) -> Any:
+        """The Snapshot as it is now, as plain JSON values."""
+        self.partitions, self.groups = self._list_names(LEADER), self._list_names(GROUP)
+        names = (*self.partitions, *self.groups)
+        self.parts = {name: self.roles[name].part for name in names}
+        self.rows = {name: self.tails[name].list_rows() for name in names}
+        return plain_of(draw_seen(self, self.lanes.draw, self._draw_lights, self._part))
+
+    def _list_names(self, kind: int) -> tuple[str, ...]:
+        names = self.lanes.list_names(kind)
+        return tuple(n for n in names if n in self.tails and self.find_part(n) is not None)
+
+    def _version(self, what: str, of: str) -> Hashable:
+        """Of a part of the Snapshot."""
+        match what:
+            case "lanes":
+                return self.lanes.changes
+            case "graphs" | "states":
+                return self.changes
+            case "log" | "positions":
+                return Same(self.rows[of]), Same(self.parts[of])
+            case "members":
+                return Same(self.roles[of].groups)
+        logs = tuple(self._version("log", name) for name in self.parts)
+        return self.changes, self.lanes.changes, logs
+
+    def _draw_lights(self) -> tuple[Light, ...]:
+        self.lights.judge(claims.SAME_OUTCOME, claims.same_outcome(self))
+        self.lights.judge(claims.CLEAN_READ, claims.clean_read(self))
+        self.lights.judge(claims.REPLICATED_READ, claims.replicated_read(self))
+        return self.lights.draw()
+
+    def list_readable(self, partition: str, isolation: str) -> Readable:
+        """What readers get of the end of a log."""
+        return _list_readable(self.parts[partition], self.rows[partition], isolation)
+
+    def list_given(self, isolation: str) -> Given:
+        """As they were written, whatever their partitions."""
+        given = [
+            (self.tails[name].turns[batch.base], name, batch, txn)
+            for name in self.partitions
+            for batch, txn in self.list_readable(name, isolation)
+        ]
+        given.sort(key=itemgetter(0))
+        now = {txn.name: txn for txn in self.list_txns()}
+        return [(name, batch, txn and now.get(txn.name, txn)) for _, name, batch, txn in given]
+
+    def list_latest(self) -> list[Txn]:
+        """That which has moved last first."""
+        return [mine[-1] for mine in reversed(self.txns.values()) if mine]
+
+    def list_entries(self) -> Collection[Entry]:
+        return self.entries.values()
+
+    def find_coordinator(self, group: str) -> GroupCoordinator | None:
+        role = self.roles[group]
+        return role if isinstance(role, GroupCoordinator) else None
 
 
 # ---- labels ------------------------------------------------------------------------------

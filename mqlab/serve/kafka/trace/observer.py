@@ -46,9 +46,7 @@ from ...trace.teller import Teller
 from ..front import BROKER, PARTS, Gathering
 from ..front.internal import StateReader
 from ..wire.api import Ask
-from .lanes import make_lanes
 from .model import Model
-from .picture import Picture
 
 SILENT = (Watch, Unwatch, Watched)
 POLLING = (Fetch, ListOffsets)  # asked again and again; of interest is an answer with records
@@ -65,10 +63,10 @@ class Observer(Teller):
         log: Callable[[str], Any],
         off: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(make_lanes(coordinator), started_ms)
-        self.off = off
         self.model = Model(coordinator)
-        self.draw = Picture(self.model, self.lanes).now
+        super().__init__(self.model.lanes, started_ms)
+        self.off = off
+        self.draw = self.model.draw
         self.coordinator = coordinator
         self._log = log
 
@@ -147,18 +145,13 @@ class Observer(Teller):
             self.held[event.caller] = next_fact
 
     def _deleted(self, effects: Any) -> None:
-        """A topic is no more, and its partitions are not drawn any longer."""
         topics = {
             effect.key
             for effect in effects
             if isinstance(effect, Put) and effect.table == "topics" and effect.value is None
         }
-        strips = self.model.strips if topics else ()
-        for gone in [name for name in strips if name.rpartition("-")[0] in topics]:
-            del self.model.strips[gone]
-            self.model.roles.pop(gone, None)
-            self.lanes.used.pop(gone, None)
-            self.lanes.changes += 1
+        if topics:
+            self.model.note_deletion(topics)
 
     def _seen(self, conn: str, ask: Ask) -> None:
         body = ask.body
@@ -171,7 +164,7 @@ class Observer(Teller):
     # -- roles ---------------------------------------------------------------------------------
 
     def _recovered(self, name: str, new: Any) -> None:
-        if hasattr(new, "part") and name not in self.model.strips:
+        if hasattr(new, "part") and name not in self.model.tails:
             self.model.note_recovery(name, self._log(name))
         empty = hasattr(new, "part") and not new.part.hw
         if name in self.lanes.used or (name == self.coordinator and new.entries):
@@ -233,9 +226,7 @@ class Observer(Teller):
             return explain_record(self.model, entry.entry)
         if not isinstance(entry, Batch):
             return Telling(fold=True)
-        strip = self.model.strips.get(log)
-        name = strip.rows[-1].txn if strip is not None and strip.rows else ""
-        return explain_batch(name, entry)
+        return explain_batch(self.model.find_txn(log, entry.base), entry)
 
     def _explain_change(self, name: str, event: Event) -> Telling:
         model, part, newest = self.model, None, None
