@@ -231,7 +231,7 @@ def translated_copy(lab: Lab, lang: Lang) -> Notebook:
 
 
 def solution_copy(source: Notebook, execute_in: Path, previous: Notebook | None) -> Notebook:
-    """Executed, with the outputs that somebody reads; they differ only if what they show differs."""
+    """Executed, with the outputs that somebody reads; they differ only if what is shown differs."""
     notebook = execute(source, execute_in)
     _check_printed(notebook)
     before = {cell["id"]: cell for cell in previous.cells} if previous else {}
