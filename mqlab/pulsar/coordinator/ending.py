@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, CancelTimer, Disk, Effects, Reply, Send, SetTimer, replace
+from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Reply, Send, SetTimer, replace
 from ..errors import ServerError
 from ..messages import (
     EndTxnOnPartition,
@@ -74,7 +74,7 @@ def tell_participants(tc: Coordinator, meta: TxnMeta, caller: Caller | None, dis
     action = TxnAction.COMMIT if commits else TxnAction.ABORT
     slot = _find_slot(tc)
     owed = tuple((slot * PLACES + i, who) for i, who in enumerate(meta.participants))
-    begun = End(slot, meta.txn, action, caller, owed)
+    begun = End(slot, meta.txn, action, caller, Map(owed))
     sent = tuple(_send(tc, begun, number, who) for number, who in owed)
     new, effects = _go_on(replace(tc, ends=(*tc.ends, begun)), begun, disk)
     return new, (CancelTimer(f"{TIMEOUT}{meta.txn}"), *sent, *effects)
@@ -96,10 +96,10 @@ def _send(tc: Coordinator, end: End, number: int, who: Participant) -> Send:
 
 def handle_answer(tc: Coordinator, number: int, ok: bool, disk: Disk) -> Result:
     """A participant has answered, well or ill; what is done next waits for all of them."""
-    end = next((e for e in tc.ends if number in dict(e.owed)), None)
+    end = next((e for e in tc.ends if number in e.owed), None)
     if end is None:
         return tc, ()
-    owed = tuple(pair for pair in end.owed if pair[0] != number)
+    owed = end.owed.remove(number)
     return _go_on(tc, replace(end, owed=owed, failed=end.failed or not ok), disk)
 
 
@@ -108,8 +108,8 @@ def lose_participant(tc: Coordinator, peer: str, disk: Disk) -> Result:
     whether it was done nobody knows."""
     effects: Effects = ()
     for end in tc.ends:
-        owed = tuple(pair for pair in end.owed if pair[1][0] != peer)
-        if owed != end.owed:
+        owed = Map(pair for pair in end.owed.items() if pair[1][0] != peer)
+        if len(owed) < len(end.owed):
             tc, more = _go_on(tc, replace(end, owed=owed, failed=True), disk)
             effects = (*effects, *more)
     return tc, effects

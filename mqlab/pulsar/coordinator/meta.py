@@ -5,7 +5,7 @@ Sources: TxnMetaImpl, MLTransactionMetadataStore (4.2).
 
 from __future__ import annotations
 
-from ...kernel import Caller, frozen, replace
+from ...kernel import Caller, Map, frozen, replace
 from ..messages import TransactionMetadataEntry, TxnID
 from ..states import TxnAction, TxnStatus, may_enter
 
@@ -80,5 +80,5 @@ class End:
     txn: TxnID
     action: TxnAction
     caller: Caller | None
-    owed: tuple[tuple[int, Participant], ...] = ()
+    owed: Map[int, Participant] = Map()
     failed: bool = False

@@ -8,12 +8,10 @@ Each case makes what it is about, then hands the driver one request, and with it
 
 from __future__ import annotations
 
-import time
-
 from tests.serve.kafka.many import groups, topics
 from tests.serve.kafka.many.driven import Many, Next, Prepare
 
-__all__ = ["CASES", "Many", "measure_all", "prepare"]
+__all__ = ["CASES", "prepare"]
 
 CASES: dict[str, Prepare] = {
     "Metadata, new topics": topics.metadata(create=False),
@@ -59,22 +57,3 @@ CASES: dict[str, Prepare] = {
 def prepare(name: str, n: int) -> Next:
     """The request of this case, about n things that are there."""
     return CASES[name](Many(), n)
-
-
-def measure(name: str, n: int) -> float:
-    """Seconds of CPU that one thing takes in a request that names `n`."""
-    request = prepare(name, n)
-    started = time.process_time()
-    request()
-    return (time.process_time() - started) / n
-
-
-def measure_all(sizes: list[int], names: list[str]) -> dict[str, str]:
-    """Of each case, microseconds of CPU for one thing, by how many are named."""
-    said = ", ".join(f"{n:,}" for n in sizes)
-    figures = {}
-    for name in names or CASES:
-        prepare(name, 2)()  # what is loaded once
-        costs = [f"{measure(name, n) * 1e6:,.0f}" for n in sizes]
-        figures[f"{name}: µs each of {said}"] = " / ".join(costs)
-    return figures
