@@ -50,6 +50,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """`@pytest.mark.spread("mqlab/serve", by="lab")`: with `--spread`, a quarter of the tests, and
     all if a file below one of those folders, or the test's own, has changed with this commit or
     since. `by` is a parameter: its values are dealt, so that what is made for one is made once."""
+    for item in items:
+        if hasattr(item, "output_timeout"):  # nbval gives what a cell shows 5 s after its end
+            item.output_timeout = float(config.getini("timeout"))
     number = config.getoption("--spread")
     if number is None:
         return

@@ -31,6 +31,7 @@ OUT = ROOT / ".cache" / "test"  # each part's log and results, kept for a look a
 # Quick and telling parts first, then the long ones, so that neither lane waits for the other at the
 # end; folders not named here follow.
 ORDER = ("style", "types", "project", "kernel", "spark", "lessons", "labs", "browser", "serve")
+HANGS_S = 1800  # what has not ended by then never will; a busy machine is ten times as slow
 LANES = 2  # parts at a time
 MOST_AGAIN = 20  # tests of a part: where more fail, it is not by chance
 
@@ -74,7 +75,10 @@ def parts() -> dict[str, list[str]]:
     for folder in sorted((ROOT / "tests").iterdir()):
         if any(folder.rglob("test_*.py")):
             found[folder.name] = _pytest(folder.name, f"tests/{folder.name}")
-    found["labs"] += ["labs/solutions", "--nbval-lax", "--nbval-cell-timeout=300"]
+    found["labs"] += [
+        "labs/solutions", "--nbval-lax", f"--timeout={2 * HANGS_S}",
+        f"--nbval-cell-timeout={HANGS_S}", f"--nbval-kernel-startup-timeout={HANGS_S}",
+    ]  # fmt: skip
     order = {name: place for place, name in enumerate(ORDER)}
     return dict(sorted(found.items(), key=lambda part: order.get(part[0], len(ORDER))))
 

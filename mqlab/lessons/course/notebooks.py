@@ -65,7 +65,7 @@ DAMAGE = (
 IN_CHINESE = 'lang="zh"'
 SPEAK = 'from mqlab.lab import speak\n\nspeak("zh")  # 图、问题和消息都用中文'
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-CELL_TIMEOUT_S = 300
+HANGS_S = 1800  # a cell that has not ended by then never will; a slow one has, on a busy machine
 # What a student finds in the place of a solution. No line that raises: a function without
 # `return` and a list without pieces are told in words what is missing.
 STUB = "# YOUR CODE HERE"
@@ -262,7 +262,11 @@ def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Not
     folder.mkdir(parents=True, exist_ok=True)
     client = NotebookClient(
         copy,
-        timeout=CELL_TIMEOUT_S,
+        timeout=HANGS_S,
+        startup_timeout=HANGS_S,
+        # nbclient leaves off what a cell shows, its error too, where it is 4 s late
+        iopub_timeout=HANGS_S,
+        raise_on_iopub_timeout=True,
         kernel_name=KERNEL["name"],
         allow_errors=allow_errors,
         record_timing=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from nbclient import NotebookClient
 
 from mqlab import cli
 from mqlab.lessons.course import notebook_checks as checks
@@ -141,6 +143,20 @@ def test_building_again_changes_nothing(built: Lab) -> None:
 
 def test_nothing_to_complain_about(built: Lab) -> None:
     assert checks.complaints(built) == []
+
+
+def test_what_a_cell_shows_late_is_waited_for(built: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kernel has answered, and a busy machine brings the output five seconds later. Without
+    its error, a test cell of an untouched copy would have all points."""
+    poll = NotebookClient._async_poll_output_msg
+
+    async def late(client: NotebookClient, parent: str, cell: object, at: int) -> None:
+        if "check(LSO" in notebooks.read(built.student).cells[at].source:
+            await asyncio.sleep(5)
+        await poll(client, parent, cell, at)
+
+    monkeypatch.setattr(NotebookClient, "_async_poll_output_msg", late)
+    assert list(checks.stub_is_wrong(built)) == []
 
 
 def test_a_stale_copy_is_noticed(tmp_path: Path, built: Lab) -> None:
