@@ -35,6 +35,11 @@ UNSERVED: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
             "more partitions for a topic that is there",
         ),
         (
+            "GET",
+            f"/admin/v3/transactions/(transactionBuffer|pendingAck)InternalStats{_ANY}",
+            "the logs below a transaction buffer and pending acks",
+        ),
+        (
             "POST",
             "/admin/v3/transactions/transactionCoordinator/replicas",
             "more coordinators while it runs (there is --coordinators)",
@@ -82,7 +87,7 @@ UNSERVED: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
 #: fields that a real broker tells and this one does not: there is nothing behind them here (rates,
 #: bookies, quotas, filters), or it is not kept
 _UNTOLD = """
-X-Pulsar-publish-time __compaction active address allowOutOfOrderDelivery averageMsgSize
+X-Pulsar-publish-time active address allowOutOfOrderDelivery averageMsgSize
 avgMessagesPerEntry backlogQuotaLimitSize backlogQuotaLimitTime backlogSize
 blockedConsumerOnUnackedMsgs blockedSubscriptionOnUnackedMsgs bytesOutInternalCounter
 chunkedMessageRate clientVersion compactedLedger compaction connectedSince
@@ -113,8 +118,6 @@ OTHERWISE = (
     ("/partitions", "deserialize", "no words of a Java library; the status is the same"),
     ("/stats", "storageSize", "a marker has no bytes here"),
     ("/stats", "backlogSize", "a marker has no bytes here"),
-    ("transactionBufferInternalStats", "waitingCursorsCount", "nobody reads the snapshots here"),
-    ("transactionBufferInternalStats", "__system_reader", "nobody reads the snapshots here"),
 )
 
 #: what a real 4.2.4 takes from a client that says what none does, how it is refused here, and why

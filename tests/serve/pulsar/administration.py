@@ -119,7 +119,6 @@ def a_topic(it: Told, name: str) -> None:
     it.ask("PUT", f"{path}/subscription/late")
     it.ask("GET", f"{path}/subscriptions")
     it.ask("GET", f"{TXN}/pendingAckStats/{at}/s?lowWaterMarks=true")
-    it.ask("GET", f"{TXN}/pendingAckInternalStats/{at}/s")
     it.sent = [it.send(1, text) for text in "ab"]
 
 
@@ -139,7 +138,6 @@ def a_transaction(it: Told, name: str) -> None:
     it.ask("GET", f"{TXN}/transactionBufferStats/{at}?lowWaterMarks=true")
     it.ask("GET", f"{TXN}/transactionInBufferStats/{at}/{txn.most}/{txn.least}")
     it.ask("GET", f"{TXN}/transactionInBufferStats/{at}/0/99")
-    it.ask("GET", f"{TXN}/transactionBufferInternalStats/{at}")
     it.raw.subscribe(url, "s", 5, consumer_name="reader")
     assert len(it.raw.take(2)) == 2
     ledger, entry = it.sent[0]
@@ -148,7 +146,7 @@ def a_transaction(it: Told, name: str) -> None:
         "slowTransactions/30000", "slowTransactions/70000", "slowTransactions/0?coordinatorId=0",
         "slowTransactions/0?coordinatorId=9", f"pendingAckStats/{at}/s?lowWaterMarks=true",
         f"transactionInPendingAckStats/{at}/s/{txn.most}/{txn.least}",
-        f"pendingAckInternalStats/{at}/s", f"positionStatsInPendingAck/{at}/s/{ledger}/{entry}",
+        f"positionStatsInPendingAck/{at}/s/{ledger}/{entry}",
         f"transactionMetadata/{txn.most}/{txn.least}",
     ):  # fmt: skip
         it.ask("GET", f"{TXN}/{query}")

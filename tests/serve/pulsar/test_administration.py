@@ -79,6 +79,8 @@ NOT_SERVED = (
     ("POST", f"{TOPIC}/subscription/s/skip_all"),
     ("GET", f"{TOPIC}/lastMessageId"),
     ("POST", f"{TOPIC}/partitions"),
+    ("GET", f"{TXN}/transactionBufferInternalStats/public/default/t"),
+    ("GET", f"{TXN}/pendingAckInternalStats/public/default/t/s"),
     ("POST", f"{TXN}/transactionCoordinator/replicas"),
     ("POST", f"{TOPIC}/terminate"),
     ("PUT", f"{TOPIC}/compaction"),

@@ -12,13 +12,11 @@ from typing import Any
 
 from ....kernel import Disk
 from ....pulsar.config import (
-    SNAPSHOT_LOG,
     TRANSACTION_CURSOR,
-    name_pending_ack_log,
     name_transaction_log,
 )
 from ....pulsar.coordinator import Coordinator, TxnMeta
-from ....pulsar.ledger import Cursor, Marks
+from ....pulsar.ledger import Marks
 from ....pulsar.messages import (
     AckPosition,
     Described,
@@ -37,7 +35,6 @@ from .hosting import Hosted
 from .measuring import describe_cursor, describe_ledger, place
 
 OK, NO_CONTENT, NOT_FOUND, BROKEN, UNAVAILABLE = 200, 204, 404, 500, 503
-NO_MESSAGE = "Message not found"
 NO_STORE = "Transaction coordinator not found! coordinator id : {tc_id}"
 NO_COORDINATOR = "Transaction coordinator with id {tc_id} not found!"
 NO_TXN = "The transaction with this txdID `{txn}`not found "
@@ -129,15 +126,6 @@ def answer_buffer(hosted: Hosted, disk: Disk, with_marks: bool) -> AdminAnswer:
     return AdminAnswer(OK, facts)
 
 
-def answer_snapshots(hosted: Hosted, disk: Disk) -> AdminAnswer:
-    """The snapshots of this topic; a real broker counts those of all topics of the namespace."""
-    ledger = describe_ledger(hosted.ledger, disk.log(SNAPSHOT_LOG).end, {})
-    stats = {"managedLedgerName": SNAPSHOT_LOG, "managedLedgerInternalStats": ledger}
-    return AdminAnswer(
-        OK, {"snapshotType": "Single", "singleSnapshotSystemTopicInternalStats": stats}
-    )
-
-
 def describe_in_buffer(topic: Topic, disk: Disk, txn: TxnID, ledger: int) -> dict[str, Any]:
     facts = _facts(topic, GetTransactionInBuffer(topic.name, txn), disk)
     start = topic.buffer.find_start(txn)
@@ -167,24 +155,6 @@ def answer_pending(hosted: Hosted, disk: Disk, name: str, with_marks: bool) -> A
     if with_marks:
         facts["lowWaterMarks"] = _write_marks(topic.subs[name].pending.marks)
     return AdminAnswer(OK, facts)
-
-
-def answer_pending_log(hosted: Hosted, disk: Disk, name: str) -> AdminAnswer:
-    """Its log is never shortened here, so its cursor stands at the beginning."""
-    topic = hosted.role
-    if refused := _refuse_missing(topic, name):
-        return refused
-    if str(topic.subs[name].pending.state) != "Ready":
-        return refuse(UNAVAILABLE, "Pending ack have not init success!")
-    log = name_pending_ack_log(topic.name, name)
-    end, kept = disk.log(log).end, Cursor()
-    cursors = {"__pending_ack_state": describe_cursor(kept, hosted.ledger, 0)}
-    space, _, local = log.removeprefix("persistent://").rpartition("/")
-    stats = {
-        "managedLedgerName": f"{space}/persistent/{local}",
-        "managedLedgerInternalStats": describe_ledger(hosted.ledger, end, cursors),
-    }
-    return AdminAnswer(OK, {"pendingAckLogStats": stats})
 
 
 def describe_in_pending(topic: Topic, name: str, txn: TxnID, ledger: int) -> dict[str, Any]:

@@ -194,10 +194,6 @@ def _buffer(call: Call, *name: str) -> Result:
     return _at(call, name, lambda h, disk: inspecting.answer_buffer(h, disk, marks))
 
 
-def _snapshots(call: Call, *name: str) -> Result:
-    return _at(call, name, inspecting.answer_snapshots)
-
-
 def _in_buffer(call: Call, tenant: str, space: str, topic: str, most: str, least: str) -> Result:
     txn = _txn(most, least)
     return _at(
@@ -213,12 +209,6 @@ def _pending(call: Call, tenant: str, space: str, topic: str, name: str) -> Resu
         call,
         (tenant, space, topic),
         lambda h, disk: inspecting.answer_pending(h, disk, name, marks),
-    )
-
-
-def _pending_log(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
-    return _at(
-        call, (tenant, space, topic), lambda h, disk: inspecting.answer_pending_log(h, disk, name)
     )
 
 
@@ -254,10 +244,8 @@ ROUTES = (
     ("GET", f"/slowTransactions/{NUMBER}", _slow),
     ("POST", f"/abortTransaction/{NUMBER}/{NUMBER}", _abort),
     ("GET", f"/transactionBufferStats{TOPIC}", _buffer),
-    ("GET", f"/transactionBufferInternalStats{TOPIC}", _snapshots),
     ("GET", f"/transactionInBufferStats{TOPIC}/{NUMBER}/{NUMBER}", _in_buffer),
     ("GET", f"/pendingAckStats{TOPIC}/{PART}", _pending),
-    ("GET", f"/pendingAckInternalStats{TOPIC}/{PART}", _pending_log),
     ("GET", f"/transactionInPendingAckStats{TOPIC}/{PART}/{NUMBER}/{NUMBER}", _in_pending),
     ("GET", f"/positionStatsInPendingAck{TOPIC}/{PART}/{NUMBER}/{NUMBER}", _position),
 )
