@@ -37,6 +37,7 @@ def idempotent(pid=7, epoch=0, **config):
 # ---- states ------------------------------------------------------------------------------
 
 
+@pytest.mark.spread("mqlab/kafka", "mqlab/kernel", "datasets/scenarios/kafka")
 def test_scenarios_go_through_the_table_and_nowhere_else(monkeypatch):
     seen = set()
     enter = Producer.enter

@@ -221,6 +221,7 @@ def test_a_state_is_entered_and_never_put():
     assert put == [("entry.py", "replace(self, state=state, **more)")]
 
 
+@pytest.mark.spread("mqlab/kafka", "mqlab/kernel", "datasets/scenarios/kafka")
 def test_the_transitions_seen_in_the_scenarios_are_in_the_table():
     seen = set()
     for path in FILES:

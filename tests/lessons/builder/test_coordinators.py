@@ -62,6 +62,7 @@ def test_what_an_earlier_sitting_finds_costs_no_later_point():
     assert GRADED["coordinator 4"][0].check(source).ok
 
 
+@pytest.mark.spread("mqlab/lessons/builder", "tests/lessons/builder")
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda one: one.belief)
 def test_a_wrong_one_hears_its_own_sentence(wrong: Wrong):
     with Host(wrong.source()) as host:
@@ -165,6 +166,7 @@ HARM = {
 }  # fmt: skip
 
 
+@pytest.mark.spread("mqlab/lessons/builder", "tests/lessons/builder")
 @pytest.mark.parametrize("line", HARM)
 def test_what_it_does_wrong_is_said_and_harms_nobody(line):
     source = ROLE.replace(STEP, f"{STEP}        {line}\n", 1)

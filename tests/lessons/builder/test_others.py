@@ -31,6 +31,7 @@ def test_the_right_ones_pass_and_those_of_the_sitting_before_do_not(what: What, 
     assert not failed.ok and failed.trial in [one.name for one in what.sittings[sitting]]
 
 
+@pytest.mark.spread("mqlab/lessons/builder", "tests/lessons/builder")
 @pytest.mark.parametrize("wrong", [*ROUNDS, *ACKS], ids=lambda one: one.belief)
 def test_a_wrong_one_hears_its_own_sentence(wrong: Wrong):
     source = wrong.source()
