@@ -9,7 +9,7 @@ from ..recordings.evidence import Contradiction, Witness
 from .clients.calls import Begin
 from .errors import Error
 from .log import Batch
-from .log.frontiers import FRONTIERS
+from .log.role import FRONTIERS
 from .messages import AddPartitionsToTxn, EndTxn, EndTxnResponse, Fetch
 
 VERSION = "4.3.1"

@@ -57,10 +57,9 @@ from ...kernel import (
 from ..config import KafkaConfig
 from ..errors import Error
 from ..log import Batch, fetch
-from ..log.expiry import EXPIRE, forget_idle, schedule_expiry
-from ..log.frontiers import tell_frontiers
 from ..log.partition import Partition
 from ..log.recovery import recover_partition
+from ..log.role import EXPIRE, forget_idle, schedule_expiry, tell_frontiers
 from ..log.verification import Verifying
 from ..log.watching import Watchers, add_ack, take_safe, wake_watchers
 from ..messages import (

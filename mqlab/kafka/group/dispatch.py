@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...kernel import Caller, Disk, Effects, Reply
 from ..log.messages import DescribeProducers
-from ..log.reading import ReaderRequest, answer_reader
+from ..log.role import ReaderRequest, answer_reader
 from ..messages import (
     Fetch,
     ListOffsets,

@@ -43,13 +43,18 @@ from ...kernel import (
 from ..config import KafkaConfig
 from ..errors import Error
 from ..log import fetch, verification
-from ..log.expiry import EXPIRE, forget_idle, schedule_expiry
-from ..log.frontiers import tell_frontiers
 from ..log.markers import append_marker
 from ..log.messages import DescribeProducers
 from ..log.partition import Partition
-from ..log.reading import ReaderRequest, answer_reader
 from ..log.recovery import recover_partition
+from ..log.role import (
+    EXPIRE,
+    ReaderRequest,
+    answer_reader,
+    forget_idle,
+    schedule_expiry,
+    tell_frontiers,
+)
 from ..log.verification import Verifying
 from ..log.watching import Watchers, add_ack, take_safe, wake_watchers
 from ..messages import (

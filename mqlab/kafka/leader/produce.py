@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 from ...kernel import Append, Caller, Disk, Effects, Reply, Send, SetTimer, replace
 from ..errors import Error
-from ..log import snapshots, verification
+from ..log import verification
+from ..log.recovery import roll_segment
 from ..log.verification import Verifying
 from ..log.watching import add_ack
 from ..messages import Produce, ProduceResponse
@@ -153,4 +154,4 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     batch = replace(batch, base=base)
     ack = (base + batch.count, caller, ProduceResponse(Error.NONE, base, start=log.start))
     new = replace(leader, part=part.with_data(batch), acks=add_ack(leader.acks, ack))
-    return new, (*snapshots.roll_segment(part, leader.name, disk), Append(leader.name, batch))
+    return new, (*roll_segment(part, leader.name, disk), Append(leader.name, batch))

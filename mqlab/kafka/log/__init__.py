@@ -12,25 +12,19 @@ lead partitions: the leader of a topic's partition (`kafka/leader`) and the grou
 which leads one of `__consumer_offsets` (`kafka/group`). What they share is in this room, and
 neither imports the other.
 
-    batch.py         what is written, and the numbers in its header
-    index.py         the transactions that were aborted
+    batch.py         what is written, the numbers in its header, the index of aborted transactions
     partition.py     in memory: who writes, what is open, HW and LSO
     verification.py  before a transaction opens here its coordinator is asked
     markers.py       a transaction ends here
     fetch.py         what readers get, and where the log begins and ends for them
     watching.py      who waits for more
-    reading.py       the requests of readers, answered alike by both roles
-    expiry.py        producers that nobody hears of are forgotten
-    snapshots.py     what a restart need not read the whole log for
-    recovery.py      from the disk back to memory
-    frontiers.py     HW and LSO in words
-    role.py          what a role must have that all this can be done for
+    recovery.py      from the disk back to memory, and the snapshots that make it short
+    role.py          what both roles do alike: they answer readers, and forget idle producers
     messages.py      what an administrator asks about a partition's producers
 
 This module gives only what a log holds: everything in Kafka may import it.
 """
 
-from .batch import ABORT, COMMIT, MAX_SEQUENCE, Batch, next_sequence
-from .index import AbortedTxn
+from .batch import ABORT, COMMIT, MAX_SEQUENCE, AbortedTxn, Batch, next_sequence
 
 __all__ = ["ABORT", "COMMIT", "MAX_SEQUENCE", "AbortedTxn", "Batch", "next_sequence"]

@@ -24,8 +24,7 @@ from ..messages import (
     ListOffsets,
     ListOffsetsResponse,
 )
-from .batch import Batch
-from .index import AbortedTxn, index_of
+from .batch import AbortedTxn, Batch, index_of
 from .partition import Partition
 
 LEAST_BYTES = 70  # of a record that no client sent, so that nobody has counted its bytes

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from ...kernel import Append, Disk, Effects
 from ..messages import WriteTxnMarkers
-from . import snapshots
-from .batch import ABORT, COMMIT, Batch
-from .index import index_of
+from .batch import ABORT, COMMIT, Batch, index_of
 from .partition import Partition
+from .recovery import roll_segment
 
 MARKER_BYTES = 78  # a control batch on a real disk
 
@@ -34,7 +33,7 @@ def append_marker(
         at_ms=at_ms,
         size=MARKER_BYTES,
     )
-    roll = snapshots.roll_segment(part, name, disk)
+    roll = roll_segment(part, name, disk)
     part, aborted = part.with_marker(marker, indexed=disk.log(index_of(name)).end)
     entry = () if aborted is None else (Append(index_of(name), aborted, notify=False),)
     return part, (*roll, Append(name, marker), *entry), marker

@@ -19,7 +19,7 @@ from ..coordinator import Entry
 from ..group import GroupCoordinator
 from ..leader import Leader
 from ..log import AbortedTxn, Batch, fetch
-from ..log.index import index_of
+from ..log.batch import index_of
 from ..log.partition import Partition
 from ..messages import Fetch
 from ..replication.copying import CHECKPOINT

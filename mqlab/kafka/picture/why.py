@@ -20,9 +20,8 @@ from ..errors import Error
 from ..group import NOW, rebalance
 from ..group.messages import JoinGroup, LeaveGroup, SyncGroup
 from ..group.states import GroupState
-from ..log.expiry import EXPIRE
-from ..log.frontiers import FRONTIERS
 from ..log.messages import DescribeProducers
+from ..log.role import EXPIRE, FRONTIERS
 from ..log.verification import ADD
 from ..messages import (
     READ_COMMITTED,

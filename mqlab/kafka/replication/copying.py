@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...kernel import Append, Disk, Effect, Effects, Map, Put, Truncate
-from ..log.index import index_of
-from ..log.snapshots import table_of
+from ..log.batch import index_of
+from ..log.recovery import table_of
 from ..messages import OffsetCommit, Produce, TxnOffsetCommit, WriteTxnMarkers
 from .messages import Copied, FetchReplica, FetchReplicaResponse
 

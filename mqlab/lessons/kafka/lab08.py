@@ -10,8 +10,8 @@ from ...explore import Budget
 from ...kafka.clients.calls import SendRecord
 from ...kafka.group.members import GroupMetadata
 from ...kafka.log import Batch
-from ...kafka.log.frontiers import FRONTIERS
-from ...kafka.log.index import AbortedTxn
+from ...kafka.log.batch import AbortedTxn
+from ...kafka.log.role import FRONTIERS
 from ...kafka.messages import OffsetFetchResponse
 from ...kafka.replication.replica import HW_MOVED
 from ...kernel import Fact, FactKind, Made, Outcome, System, Text, Trace, replay

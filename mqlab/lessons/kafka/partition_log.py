@@ -12,7 +12,7 @@ from ...kafka import KafkaSystem
 from ...kafka.clients.consumer import filter_readable
 from ...kafka.leader import Leader
 from ...kafka.log import AbortedTxn, Batch, fetch
-from ...kafka.log.index import index_of
+from ...kafka.log.batch import index_of
 from ...kafka.messages import READ_COMMITTED, Fetch, FetchResponse
 from ...kernel import Map, MemoryDisk
 from ...registry import run_scenario

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ...kafka.clients.calls import EndOffset, Lag, Poll, PositionOf
 from ...kafka.log import Batch
-from ...kafka.log.index import AbortedTxn
+from ...kafka.log.batch import AbortedTxn
 from ...kernel import FactKind, Outcome, Trace
 from ...registry.tables import columns
 

@@ -18,7 +18,7 @@ from ...kafka.coordinator import Coordinator, StateRecord
 from ...kafka.leader import Leader
 from ...kafka.leader.deletion import STARTS
 from ...kafka.log import Batch
-from ...kafka.log.index import index_of
+from ...kafka.log.batch import index_of
 from ...kafka.messages import FetchResponse
 from ...kafka.states import TxnState
 from ...kernel import Disk, Effects, Reply

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqlab.kafka.log import AbortedTxn
-from mqlab.kafka.log.index import index_of as log_of
+from mqlab.kafka.log.batch import index_of as log_of
 from mqlab.real.differences import Listed
 from mqlab.real.kafka.broker import RealKafka
 from mqlab.real.kafka.client import PROFILES, Target

@@ -10,7 +10,7 @@ pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 
 from mqlab.kafka.coordinator import Entry, StateRecord
 from mqlab.kafka.log import Batch
-from mqlab.kafka.log.index import index_of
+from mqlab.kafka.log.batch import index_of
 from mqlab.kafka.messages import Fetch, FetchResponse, WriteTxnMarkers
 from mqlab.kernel import Call, Caller, Put, Reply, Send, replace
 from mqlab.serve.disk import CompactedLog

@@ -19,7 +19,7 @@ from ....kafka import SAFEGUARDS, KafkaConfig, KafkaSystem
 from ....kafka.leader import Leader
 from ....kafka.log import Batch, next_sequence
 from ....kafka.log.partition import Partition
-from ....kafka.log.snapshots import table_of
+from ....kafka.log.recovery import table_of
 from ....kafka.messages import Produce, ProduceResponse
 from ....kafka.picture.cluster import Cluster
 from ....kernel import (
