@@ -178,7 +178,7 @@ def page() -> str:
     lines += [
         "ApiVersions does not name them, so a client says itself that they are not supported."
     ]
-    lines += ["A change of configs is answered with UNSUPPORTED_VERSION and a sentence.", ""]
+    lines += ["A change of configs is answered with POLICY_VIOLATION and a sentence.", ""]
     rows = [(str(key), name, why) for key, (name, why) in UNSERVED.items()]
     rows.append(("44", "IncrementalAlterConfigs", ONLY_VERIFICATION))
     lines += write_table(("key", "request", "why"), rows)

@@ -50,7 +50,7 @@ def _find_refusal(broker: Broker, resource: Any) -> tuple[Error, str]:
     mine = (BROKER, str(broker.config.node_id))
     known = all((c.name, c.config_operation) == (VERIFICATION, SET) for c in resource.configs)
     if (resource.resource_type, resource.resource_name) != mine or not known:
-        return Error.UNSUPPORTED_VERSION, ONLY_VERIFICATION
+        return Error.POLICY_VIOLATION, ONLY_VERIFICATION
     if len(resource.configs) != 1:
         return Error.INVALID_REQUEST, "Error due to duplicate config keys"
     value = resource.configs[0].value
