@@ -254,6 +254,13 @@ class _Driver:
             before = self.emitted[node, armed.kind]
             if before < armed.n <= before + counts[armed.kind]:
                 self.armed.remove(armed)
+                most = sum(m.stage is not None and m.stage.effect is not None for m in stages)
+                if armed.after > most:
+                    step = f"the step of {node} that emits {show_kind(armed.kind)}#{armed.n}"
+                    raise ValueError(
+                        f"line {armed.number}: after={armed.after}: effects of {step}: {most}; "
+                        f"write after=0 to after={most}"
+                    )
                 how = "kill" if armed.command == "kill" else "power"
                 return choice.stop_after(armed.after, how, armed.answers)
         return choice

@@ -44,6 +44,19 @@ BAD = [
     (f"{K} claims=torn_raed", "no claim 'torn_raed'"),
     (f"{K} order.prepare=reply", "no step 'prepare' in pieces; did you mean prepared?"),
     (f"{K} order.prepared=replay", "no piece 'replay' in order.prepared; did you mean reply?"),
+    (
+        f"{K}\nkill coordinator when=WriteTxnMarkers#1 after=9{SENT}, commit",
+        "line 2: after=9: effects of the step of coordinator that emits WriteTxnMarkers#1: 1; "
+        "write after=0 to after=1",
+    ),
+    (
+        f"{K}\nkill coordinator\nrestart coordinator kill=70",
+        "line 3: kill=70: effects of that step: 2; write kill=0 to kill=2",
+    ),
+    (
+        f"{K}\ndo run app init\ndo call app power=17",
+        "line 3: power=17: effects of that step: 1; write power=0 to power=1",
+    ),
     (f"{K}\noff lsoo", "line 2: system kafka: no safeguard 'lsoo'; did you mean lso?"),
     (f"{K}\noff lso\noff gravity", "line 3: system kafka: no safeguard 'gravity'; there are: "),
     (f"{R} flush=now", "flush=now: expected async or sync"),

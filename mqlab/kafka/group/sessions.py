@@ -110,7 +110,7 @@ def _check_leave(
 
 
 def _part_with(group: Group, name: str) -> list[CancelTimer | Reply]:
-    """Who waits for an answer to JoinGroup is told to come as a new member."""
+    """A member that is waiting for an answer to JoinGroup must join again as a new one."""
     effects: list[CancelTimer | Reply] = [CancelTimer(session_timer(group.name, name))]
     member: Member | None = group.members.get(name)
     if member is not None and member.joining is not None:

@@ -341,8 +341,8 @@ FAILURES: Mapping[object, Words] = {
         "这次调用遭到拒绝，事务也不能再提交；生产者可以中止它再继续。"),
 }  # fmt: skip
 FAILURE = Words(
-    "This call is refused, and the application is told: it may do something else.",
-    "这次调用遭到拒绝，应用程序也得知了：可以另作处理。",
+    "This call is refused, and the application gets the error. It can go on in another way.",
+    "这次调用被拒绝，应用程序得到错误，可以改用别的办法。",
 )
 REASONS = Reasons(
     stopped=STOPPED,

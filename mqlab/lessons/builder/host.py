@@ -115,8 +115,8 @@ class BuildError(Exception):
 
 
 def read_file(path: Path) -> str:
-    """What stands in a learner's file. BuildError where it cannot be read, and for what is no file:
-    a pipe may never end."""
+    """The text of a learner's file. Raises BuildError where it cannot be read or is no regular
+    file: a pipe may never end."""
     try:
         if path.is_file():
             return path.read_text("utf-8")

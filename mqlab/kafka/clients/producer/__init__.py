@@ -99,7 +99,7 @@ class Producer:
     coordinator. `call`: the blocking call that has not returned. `overdue`: a call that
     timed out, and what became of it since. `error`: why the state is an error; without
     transactions, why a record's future failed. `bump`: the epoch must be raised after the
-    abort (KIP-360). `unresolved`: after a batch of unknown fate, the number behind it.
+    abort (KIP-360). `unresolved`: after a batch of unknown fate, the next sequence number.
     `draining`: the epoch is raised when no batch is under way (librdkafka)."""
 
     config: ProducerConfig
