@@ -174,7 +174,7 @@ run app: send-in-transaction orders-0 o1""")
 def test_a_send_is_given_up_after_three_tries():
     lost = "".join(f"lose app→broker SendMessage#{n}\n" for n in (1, 2, 3))
     run = drive(f"{BASE}\n{lost}run app: send-in-transaction orders-0 o1")
-    assert results(run) == ["failed MQClientException: no answer"]
+    assert results(run) == ["unknown MQClientException: no answer"]
     assert rows(run) == {}, "the local transaction was never run"
 
 
