@@ -53,7 +53,6 @@ real: setup ## real brokers (Java, Maven): asked again and compared, and the eng
 	@$(PY) -m mqlab real rocketmq compare --version 4.9.7
 	@$(PY) -m mqlab real pulsar compare --real
 	@$(PY) -m mqlab real pulsar compare
-	@$(PY) -m mqlab real pulsar compare --served
 	@$(PY) -m pytest -q tests/serve/pulsar/java_client.py tests/serve/pulsar/real_administration.py \
 		tests/serve/pulsar/generations.py tests/lessons/java_client.py
 

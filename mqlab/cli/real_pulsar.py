@@ -12,11 +12,6 @@ VERSION = "4.2.4"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """There is one release, with one coordinator, as a standalone broker has it."""
-    parser.add_argument(
-        "--served",
-        action="store_true",
-        help="compare: the Java client against `mqlab serve pulsar`, not the engine by itself",
-    )
 
 
 def start_broker(args: argparse.Namespace) -> None:

@@ -12,7 +12,8 @@ from mqlab.lessons.laid import Laid
 from mqlab.lessons.pulsar.lab10 import redeliver_to_java
 from mqlab.lessons.rocketmq.lab03 import send_from_java
 from mqlab.lessons.rocketmq.lab04 import die_in_java
-from mqlab.real import jars
+from mqlab.places import LABS
+from mqlab.real import jars, suite
 from mqlab.real.program import RealBrokerError
 
 CELLS = [send_from_java, die_in_java, redeliver_to_java]
@@ -29,6 +30,20 @@ def test_without_java_the_recording_stands_alone_and_says_why(
     with speaking("zh"):
         cell()
     assert capsys.readouterr().out.startswith("这里没有执行 Java 客户端")
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_without_a_clone_the_recording_stands_alone_and_says_why(
+    cell: Callable[..., Laid], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(jars.Jars, "find_missing", lambda _: "")
+    monkeypatch.setattr(suite, "FOLDER", LABS / "nowhere")
+    told = cell(fetch=True)
+    assert told.right is None and told.rows
+    assert "clone the project, run `make setup` there" in capsys.readouterr().out
+    with speaking("zh"):
+        cell(fetch=True)
+    assert "请克隆" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -188,6 +188,7 @@ def test_imports_go_down_only() -> None:
         ("mqlab.real.kafka.wire", "mqlab.serve.kafka.wire", "siblings"),
         ("mqlab.real.kafka.broker", "mqlab.real.program", ""),
         ("mqlab.kafka.evidence", "mqlab.recordings.evidence", ""),
+        ("mqlab.cli.real", "tests.oracle.command", "LIBRARIES"),
         ("mqlab_widgets.views.strips", "mqlab_widgets.player", "floor 4 imports floor 6"),
         ("mqlab.cli.run", "mqlab.kafka.system", ""),
         ("mqlab.cli.run", "mqlab.lessons.check", "no command about lessons"),

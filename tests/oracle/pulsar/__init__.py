@@ -5,9 +5,7 @@ driver.py       the Java client, told what to do line by line; java/Driver.java:
 notebook.py     what a program notes, and how positions and ids are named; client.py: its
                 vocabulary; admin.py: what an operator sees
 programs/       one client program a scenario
-played.py       the same lines on the engine; engine.py: its nodes and its time; rest.py: what it
-                answers where a program asks the admin interface
-differences.py  where the engine answers otherwise, and why
+differences.py  where this project's server answers otherwise, and why
 cost.py         what a transaction costs
 oracle.py       what the suite is handed of all this; room.py: what the command is
 """

@@ -16,7 +16,7 @@ from mqlab.real.pulsar.broker import RealPulsar
 from mqlab.serve.process import start_broker
 from mqlab.serve.pulsar.control import OurHands
 
-from .differences import SERVED, UNSERVED
+from .differences import TABLE, UNSERVED
 from .driver import JavaDriver
 from .notebook import Target
 
@@ -69,7 +69,7 @@ class OurHost:
     version: str = VERSIONS["4.2"]
     broker: str = "mqlab"
     at_once: int = 1
-    listed: tuple[Listed, ...] = SERVED
+    listed: tuple[Listed, ...] = TABLE
 
     def cannot(self, program: Program) -> str:
         if program.name in UNSERVED:

@@ -10,7 +10,6 @@ from .cost import open_priced
 from .differences import PAGE, page
 from .hosts import OurHost, RealHost
 from .oracle import PULSAR as ORACLE
-from .played import EngineHost
 
 VERSION = VERSIONS["4.2"]
 
@@ -27,8 +26,8 @@ def real_host(args: argparse.Namespace) -> RealHost:
     return RealHost(args.version)
 
 
-def our_host(args: argparse.Namespace) -> OurHost | EngineHost:
-    return OurHost(args.version) if args.served else EngineHost()
+def our_host(args: argparse.Namespace) -> OurHost:
+    return OurHost(args.version)
 
 
 def write_page() -> None:

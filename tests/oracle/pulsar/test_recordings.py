@@ -9,10 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from mqlab.recordings.recording import Observation, Recording, load_recordings
-from tests.oracle.compare import Outcome, judge
-from tests.oracle.pulsar.oracle import PULSAR
-from tests.oracle.pulsar.played import EngineHost
-from tests.oracle.runner import run_all, select_programs
 
 RECORDED = {r.scenario: r for r in load_recordings("pulsar-4.2.4").values()}
 #: a message that does not say its transaction belongs to none
@@ -203,34 +199,3 @@ def test_no_codec_changes_what_a_consumer_sees() -> None:
     assert len(seen) == 3 * 6 * len(FIELDS)
     for (_, place), said in seen.items():  # what is compressed may fit into one chunk
         assert len(said) == 5 and (FIELDS[place] == "topic" or len(set(said)) == 1)
-
-
-# ---- the engine beside them ----------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def outcomes() -> dict[str, Outcome]:
-    """Every program, played on the engine once."""
-    known = load_recordings("pulsar-4.2.4")
-    host = EngineHost()
-    every = run_all(PULSAR, select_programs(PULSAR), host)
-    return {came[0].name: judge(came, known, host.listed) for came in every}
-
-
-@every
-def test_the_engine_answers_as_the_real_broker_did(name: str, outcomes: dict[str, Outcome]) -> None:
-    assert outcomes[name].verdict in ("equal", "listed"), outcomes[name].text()
-
-
-def test_little_is_listed(outcomes: dict[str, Outcome]) -> None:
-    """A row of the table excuses a whole scenario, so there are few."""
-    listed = [name for name, outcome in outcomes.items() if outcome.verdict == "listed"]
-    assert sorted(listed) == [
-        "aborts-forgotten", "access-modes", "ack-of-another-ledger",
-        "batch-beyond-the-end", "batch-index-beyond-the-end", "compaction",
-        "deduplication-of-chunks", "delayed",
-        "every-field-batched", "every-field-chunked", "every-field-committed", "every-field-dead",
-        "every-field-plain", "every-field-redelivered", "every-field-retried", "failed-operation",
-        "fenced-in-its-transaction", "fencing-stops-sends", "frozen-until-somebody-looks",
-        "retry-of-two-topics", "topic-epoch-is-kept", "unacked-of-a-batch",
-    ]  # fmt: skip
