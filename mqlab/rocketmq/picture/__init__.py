@@ -18,7 +18,8 @@ a transaction, so what became of one is worked out here, from the records of the
     cluster.py    the names of a lesson's cluster    view.py      a lesson's world read once
     snapshot.py   all of that as a Snapshot          telling.py   a world's facts, by meaning.py
 
-The last five are for a lesson, whose whole world can be looked at. A running server has no
-world: it takes notes of the records that went by, and draws and explains them with the others.
-The claims behind the lights stand in `mqlab/rocketmq/claims`; they ask `view.py` too.
+A lesson's whole world can be looked at. A running server has no world: it takes notes of the
+records that went by (`mqlab/serve/rocketmq/trace/model.py`), which are a `Seen` of `view.py` as a
+lesson's world is; `snapshot.py` draws both. The claims behind the lights stand in
+`mqlab/rocketmq/claims`; they ask `view.py` too.
 """

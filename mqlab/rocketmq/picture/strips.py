@@ -12,51 +12,44 @@ which it reads op records. On a real queue each consumer group has its flag.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from ...kernel import Cell, Frontier, Log
 from ..check.ops import parse_op
-from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
+from ..config import HALF_TOPIC, OP_TOPIC
 from ..log import Stored
 from ..log.offsets import offset_key
-from ..log.store import DISCARD_QUEUE, HALF_QUEUE, OP_QUEUE
-from ..messages import Message, split_queue
+from ..log.store import HALF_QUEUE, OP_QUEUE
+from ..messages import Message
 from ..states import HalfState
 from .transactions import Book, Txn
-from .view import View, list_group_queues
+from .view import Seen
 
 CHECK_CURSOR, OP_CURSOR = "check cursor", "op cursor"
 
 
-def draw_strips(seen: View) -> tuple[Log, ...]:
-    """What is empty in most lessons, the topics of what was given up or sent back, shows when it
-    holds something."""
-    cluster, book = seen.cluster, seen.book
-    logs = [
-        draw_halves(seen.read(HALF_QUEUE), book, seen.half_offset),
-        draw_ops(seen.read(OP_QUEUE), book, seen.op_offset),
-    ]
-    for queue in cluster.config.topics:
-        logs.append(draw_queue(queue, seen.read(queue), book, _place(seen, queue)))
-    if parked := seen.read(DISCARD_QUEUE):
-        logs.append(draw_queue(DISCARD_TOPIC, parked, book))
-    for group in cluster.consumer_groups:
-        retry, dead = list_group_queues(group)
-        for queue, places in ((retry, _place(seen, retry, group)), (dead, ())):
-            if held := seen.read(queue):  # one queue, called by its topic
-                logs.append(draw_queue(split_queue(queue)[0], held, book, places))
-    return tuple(logs)
+def draw_strip(seen: Seen, queue: str, name: str, groups: Collection[str]) -> Log:
+    """`groups`: whose flags stand on it."""
+    held, book = seen.read(queue), seen.book
+    if queue == HALF_QUEUE:
+        return draw_halves(held, book, seen.half_offset)
+    if queue == OP_QUEUE:
+        return draw_ops(held, book, seen.op_offset, seen.limits.label)
+    places = (Frontier(g, seen.offsets.get(offset_key(g, queue), 0)) for g in groups)
+    return draw_queue(name, held, book, tuple(places))
 
 
-def _place(seen: View, queue: str, *groups: str) -> tuple[Frontier, ...]:
-    """Where each consumer group, or only this one, reads on."""
-    return tuple(
-        Frontier(group, seen.offsets.get(offset_key(group, queue), 0))
-        for group in groups or seen.cluster.consumer_groups
-    )
+def _draw_log(
+    name: str, cells: tuple[Cell, ...], frontiers: tuple[Frontier, ...], ends: str = ""
+) -> Log:
+    """A long queue is drawn from its last cells on; a flag that stands before them is not."""
+    start = cells[0].offset if cells else 0
+    return Log(name, cells, tuple(f for f in frontiers if f.at >= start), start, ends)
 
 
 def draw_halves(halves: list[Stored], book: Book, at: int) -> Log:
     cells = tuple(draw_half(half, book.at_place(half.queue_offset)) for half in halves)
-    return Log(HALF_TOPIC, cells, (Frontier(CHECK_CURSOR, at),))
+    return _draw_log(HALF_TOPIC, cells, (Frontier(CHECK_CURSOR, at),))
 
 
 def draw_half(half: Stored, txn: Txn | None) -> Cell:
@@ -78,16 +71,15 @@ def label_copy(message: Message) -> str:
     return f"{message.words} ({times})" if times else message.words
 
 
-def draw_ops(ops: list[Stored], book: Book, at: int) -> Log:
+def draw_ops(ops: list[Stored], book: Book, at: int, label: Callable[[str], str] = str) -> Log:
     """A record that ends several halves has the colour of the first."""
     cells = []
     for op in ops:
         places = parse_op(op)
         txn = book.at_place(places[0]) if places else None
-        label = ",".join(map(str, places))
         name = txn.name if txn is not None else ""
-        cells.append(Cell(op.queue_offset, label, "control", name))
-    return Log(OP_TOPIC, tuple(cells), (Frontier(OP_CURSOR, at),), ends=HALF_TOPIC)
+        cells.append(Cell(op.queue_offset, label(",".join(map(str, places))), "control", name))
+    return _draw_log(OP_TOPIC, tuple(cells), (Frontier(OP_CURSOR, at),), HALF_TOPIC)
 
 
 def draw_queue(
@@ -98,4 +90,4 @@ def draw_queue(
         Cell(stored.queue_offset, stored.message.words, txn=book.name(stored.message))
         for stored in messages
     )
-    return Log(name, cells, frontiers)
+    return _draw_log(name, cells, frontiers)

@@ -9,7 +9,7 @@ timers                       the broker's node                            timer
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ...kernel import Table
 from ..broker.checking import CHECK
@@ -18,11 +18,13 @@ from ..group.producers import Producers
 from ..log.offsets import PERSIST
 from . import words
 from .transactions import Book
+from .view import Limits
 
 DATABASE_COLUMNS = ("order", "row")
 GROUP_COLUMNS = ("client", "producer group", "")
 WAITING_COLUMNS = ("half @", "order")
 TIMER_COLUMNS = ("timer", "after", "")
+ALL = Limits()
 #: the broker's timers, by the settings that they follow
 SETTINGS = {
     CHECK: "transactionCheckInterval",
@@ -35,22 +37,22 @@ def draw_rows(rows: Iterable[tuple[str, str]]) -> Table:
     return Table(words.DATABASE_TABLE(), DATABASE_COLUMNS, tuple(sorted(rows)))
 
 
-def draw_group(producers: Producers) -> Table:
+def draw_group(producers: Producers, limits: Limits = ALL) -> Table:
     """Everybody who has sent a heartbeat; the mark stands at the one whose turn is next."""
     rows = []
     for group, clients in producers.groups.items():
         next_one = clients[producers.counter % len(clients)]
         rows += [
-            (client, group, words.ASKED_NEXT().en if client == next_one else "")
+            (client, limits.cut(group), words.ASKED_NEXT().en if client == next_one else "")
             for client in clients
         ]
-    return Table(words.GROUP_TABLE(), GROUP_COLUMNS, tuple(rows))
+    return Table(words.GROUP_TABLE(), GROUP_COLUMNS, tuple(rows[: limits.rows]))
 
 
-def draw_waiting(ops: Iterable[int], book: Book) -> Table:
+def draw_waiting(ops: Sequence[int], book: Book, limits: Limits = ALL) -> Table:
     """Ends that are not recorded yet; a kill forgets them."""
     rows = []
-    for place in ops:
+    for place in ops[: limits.rows]:
         txn = book.at_place(place)
         rows.append((str(place), txn.order if txn is not None else ""))
     return Table(words.WAITING_TABLE(), WAITING_COLUMNS, tuple(rows))

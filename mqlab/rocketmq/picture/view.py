@@ -1,45 +1,57 @@
-"""A lesson's world, read once: what lies in each queue, and whose it is.
+"""What is drawn (`Seen`), and a lesson's: a world, read once: what lies in each queue, and whose.
 
 Pictures and claims look at nothing else of the broker. Reading a world is dear and many ask about
-the same one, so the last View is kept.
+the same one, so the last View is kept. A server keeps notes of its last steps
+(`mqlab/serve/rocketmq/trace/model.py`), so it says how much is drawn.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Collection
 
 from ...kernel import Map, World, frozen
 from ...kernel.claims import keep_last_world
 from ..application.database import REFUSED, TABLE
 from ..broker import Broker
 from ..broker.delay import GROUP as DELAYED
-from ..config import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
+from ..config import (
+    DISCARD_TOPIC,
+    DLQ_PREFIX,
+    HALF_TOPIC,
+    OP_TOPIC,
+    RETRY_PREFIX,
+    SCHEDULE_TOPIC,
+)  # fmt: skip
 from ..log import COMMIT_LOG, Stored
 from ..log.offsets import HALF_KEY, OP_KEY, Offsets, offset_key, read_offsets
+from ..log.store import DISCARD_QUEUE, HALF_QUEUE, OP_QUEUE
 from ..messages import name_queue, split_queue
 from .cluster import Cluster
 from .transactions import Book, read_book
 
+Strip = tuple[str, str, Collection[str]]
+"""A queue, what it is called, and the consumer groups that read on there."""
+
 
 @frozen
-class View:
-    """`book`: every transaction; `queues`: what each queue holds, or will once an entry that a stop
-    has cut off is written; `offsets`: how far each group
-    has come, as the broker knows it (while it is down: as it will know it). `ops`: ends that
-    wait to be recorded. `rows`: the database of the producers. `delayed`: what waits for its
-    time."""
+class Limits:
+    """How much is drawn. `rows`: the first ones of a table; None: all. `cut` makes a name short
+    that a stranger chose, and shows what is unseen in it; `label` what has a cell's room."""
 
-    cluster: Cluster
-    world: World
+    rows: int | None = None
+    cut: Callable[[str], str] = str
+    label: Callable[[str], str] = str
+
+
+class Seen:
+    """What a picture draws, as far as all have it in common. `book`: transactions; `offsets`: how
+    far each group has come, as the broker knows it."""
+
+    __slots__ = ()
+    limits = Limits()
     broker: Broker | None
     book: Book
-    queues: dict[str, list[Stored]]
     offsets: Offsets
-    rows: Map[str, str]
-    delayed: list[Stored]
-
-    @property
-    def orders(self) -> tuple[str, ...]:
-        """The orders that have a row; a row that says that there will be none is no order."""
-        return tuple(order for order, value in self.rows.items() if value != REFUSED)
 
     @property
     def half_offset(self) -> int:
@@ -55,6 +67,48 @@ class View:
     @property
     def ops(self) -> tuple[int, ...]:
         return self.broker.ops if self.broker is not None else ()
+
+    def list_strips(self) -> list[Strip]:
+        """The queues that are drawn."""
+        raise NotImplementedError
+
+    def read(self, queue: str) -> list[Stored]:
+        """What lies in it."""
+        raise NotImplementedError
+
+
+@frozen
+class View(Seen):
+    """`book`: every transaction; `queues`: what each queue holds, or will once an entry that a stop
+    has cut off is written; `offsets`: while the broker is down, as it will know them. `rows`: the
+    database of the producers. `delayed`: what waits for its time."""
+
+    cluster: Cluster
+    world: World
+    broker: Broker | None
+    book: Book
+    queues: dict[str, list[Stored]]
+    offsets: Offsets
+    rows: Map[str, str]
+    delayed: list[Stored]
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """The orders that have a row; a row that says that there will be none is no order."""
+        return tuple(order for order, value in self.rows.items() if value != REFUSED)
+
+    def list_strips(self) -> list[Strip]:
+        """What is empty in most lessons, the topics of what was given up or sent back, shows when
+        it holds something."""
+        groups = self.cluster.consumer_groups
+        strips: list[Strip] = [(HALF_QUEUE, HALF_TOPIC, ()), (OP_QUEUE, OP_TOPIC, ())]
+        strips += [(queue, queue, groups) for queue in self.cluster.config.topics]
+        seldom: list[Strip] = [(DISCARD_QUEUE, DISCARD_TOPIC, ())]
+        for group in groups:
+            retry, dead = list_group_queues(group)
+            # One queue each, called by its topic.
+            seldom += [(retry, split_queue(retry)[0], (group,)), (dead, split_queue(dead)[0], ())]
+        return strips + [strip for strip in seldom if self.read(strip[0])]
 
     def list_passed(self, group: str) -> list[Stored]:
         """What a consumer group has got and reported as dealt with."""

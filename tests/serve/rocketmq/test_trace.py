@@ -16,7 +16,6 @@ from mqlab.rocketmq.messages import TRAN_MSG, UNIQ_KEY, Message
 from mqlab.rocketmq.picture.why import ROUND
 from mqlab.rocketmq.states import TransactionType
 from mqlab.serve.rocketmq import serve
-from mqlab.serve.rocketmq.trace.lights import Lights
 from mqlab.serve.rocketmq.trace.model import READERS, TXNS, Model
 from mqlab.serve.rocketmq.trace.observer import Observer
 from mqlab.serve.trace.parts import MOST
@@ -102,11 +101,10 @@ def in_transaction(topic: str, **more: Any) -> Stored:
 def red(model: Model, *moments: tuple[int, tuple[int, ...]]) -> set[str]:
     """The lights that are red after these steps, each leaving the check at a place of the half
     topic, and ends that wait to be recorded."""
-    lights = Lights(model)
     for half_offset, ops in moments:
         broker: Any = SimpleNamespace(offsets=Map([(HALF_KEY, half_offset)]), ops=ops)
-        lights.look(broker)
-    return {light["name"] for light in lights.draw() if not light["ok"]}
+        model.note_step(broker)
+    return {light["name"] for light in model.draw()["lights"] if not light["ok"]}
 
 
 @pytest.mark.parametrize(
@@ -123,11 +121,11 @@ def red(model: Model, *moments: tuple[int, tuple[int, ...]]) -> set[str]:
 def test_a_half_that_is_lost_turns_its_light_red(
     moments: list[tuple[int, tuple[int, ...]]], lost: set[str]
 ) -> None:
-    model = Model()
-    model.note_message(in_transaction(HALF_TOPIC))
-    assert red(model, *moments) == lost
-    model.note_message(in_transaction(DISCARD_TOPIC))
-    assert red(model, *moments) == set(), "what is parked is not lost"
+    for topics, expected in (((HALF_TOPIC,), lost), ((HALF_TOPIC, DISCARD_TOPIC), set())):
+        model = Model()
+        for topic in topics:
+            model.note_message(in_transaction(topic))
+        assert red(model, *moments) == expected, "what is parked is not lost"
 
 
 def test_what_lies_undecided_where_consumers_read_turns_its_light_red() -> None:

@@ -3,23 +3,38 @@
 A lesson's world keeps every log, so its picture is read off the world. A server cannot look back,
 so it takes notes: the last messages of the half topic, of the op topic and of a few queues, those
 that were written to last, and the latest transactions. Of a message's body only a few characters
-are kept. What they mean is worked out by `mqlab/rocketmq/picture`, as in a lesson.
+are kept. They are `Seen` to `mqlab/rocketmq/picture`, which draws them and says what they mean, as
+in a lesson.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
-from ....kernel import Got, replace
-from ....rocketmq.check.ops import parse_op
+from ....kernel import Got, Lane, Map, Reader, frozen, replace
+from ....kernel.trace import plain_of
+from ....rocketmq.broker import Broker
+from ....rocketmq.broker.checking import read_progress
+from ....rocketmq.claims.invariants import CLEAN_READ, NO_HALF_LOST, SERVED
+from ....rocketmq.claims.promises import is_lost
 from ....rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from ....rocketmq.log import Stored
+from ....rocketmq.log.offsets import Offsets
+from ....rocketmq.log.store import DISCARD_QUEUE, HALF_QUEUE, OP_QUEUE
 from ....rocketmq.messages import KEYS, UNIQ_KEY, Message
+from ....rocketmq.picture import words
+from ....rocketmq.picture.snapshot import draw_seen
 from ....rocketmq.picture.transactions import SENT_BACK, Book, is_undecided
-from ...trace.parts import LABEL, LEAST, Strip, label, read_text
+from ....rocketmq.picture.view import Limits, Seen
+from ...trace.lanes import Lanes
+from ...trace.parts import LABEL, LEAST, Lights, Parts, Same, Strip, label, read_text
+from ...trace.texts import cut
 
+BROKER = 1  # the kind of its lane, the one behind the clients
 QUEUES = 6  # queues kept besides those of transactions
 TXNS = 64  # transactions kept
 READERS = 4  # consumers whose messages are kept
@@ -47,17 +62,31 @@ class Notes(Book):
         return f"T{self.begun + 1}"
 
 
-class Model:
+@frozen
+class Progress:
+    """What the broker says of the check: see `mqlab.rocketmq.claims.promises`."""
+
+    half_offset: int = 0
+    ops: tuple[int, ...] = ()
+
+
+class Model(Seen):
     """`strips`: by queue, that which was written to last at the end; `readers`: by connection,
-    what a consumer has got. `changes` counts records of transactions and answers to readers.
-    `undecided`: whether a message without a commit was ever written where consumers read."""
+    what a consumer has got; `broker`: the engine's role after the step that was taken last;
+    `lanes`: who is drawn. `changes` counts records of transactions and answers to readers."""
+
+    limits = Limits(rows=10, cut=cut, label=label)
 
     def __init__(self) -> None:
+        self.lanes = Lanes((1,), lambda name: BROKER, self._head_lane)
         self.strips: dict[str, Strip[Stored]] = {}
         self.readers: dict[str, deque[Got]] = {}
-        self.book = Notes()
+        self.broker: Broker | None = None
+        self.book: Notes = Notes()
         self.changes = 0
-        self.undecided = False
+        self.lights = Lights(SERVED)
+        self._part = Parts(self._version).draw
+        self._last = Progress()
 
     def note_message(self, stored: Stored) -> None:
         """A record of the commit log, as `simplify` has left it."""
@@ -65,13 +94,24 @@ class Model:
         self.book.note(stored)
         message, queue = stored.message, stored.message.queue
         if not message.topic.startswith(NOT_READ):
-            self.undecided = self.undecided or is_undecided(message)
+            self.lights.judge(CLEAN_READ, not is_undecided(message))
         strip = self.strips.pop(queue) if queue in self.strips else Strip()
         self.strips[queue] = strip
         strip.add(stored)
         others = [name for name, one in self.strips.items() if one.cells[-1].kind == "message"]
         for name in others[:-QUEUES]:
             del self.strips[name]
+
+    def note_step(self, broker: Broker) -> None:
+        """A step is over. In the midst of a check round the check's place may be past a half whose
+        copy is not written yet. A half can be lost only where the check goes on, or where ends that
+        waited to be recorded wait no more: at other steps there is nothing to look at.
+        Transactions that have left the notes are judged no more."""
+        old, new = self._last, Progress(read_progress(broker.offsets)[0], broker.ops)
+        self._last = new
+        if new.half_offset != old.half_offset or len(new.ops) < len(old.ops):
+            lost = any(is_lost(new, txn) for txn in self.book.txns.values())
+            self.lights.judge(NO_HALF_LOST, not lost)
 
     def note_given(self, conn: str, messages: tuple[Stored, ...]) -> None:
         self.changes += 1
@@ -85,6 +125,50 @@ class Model:
 
     def forget_reader(self, conn: str) -> None:
         self.changes += self.readers.pop(conn, None) is not None
+
+    # -- what is drawn ---------------------------------------------------------------------------
+
+    def draw(self) -> Any:
+        """The Snapshot as it is now, as plain JSON values. A lesson's lights compare rows with
+        messages, and its readers are what consumers have applied. A server sees neither: its lights
+        are the claims about the broker alone, its readers what connections were sent."""
+        most = self.broker.config.check_max if self.broker is not None else 0
+        draws = self.lanes.draw, self._draw_readers, self.lights.draw
+        return plain_of(draw_seen(self, *draws, most, self._part))
+
+    def _head_lane(self, kind: int, name: str) -> Lane:
+        return Lane(name, words.BROKER(), words.MASTER())
+
+    def _draw_readers(self) -> tuple[Reader, ...]:
+        find = self.lanes.find
+        return tuple(Reader(find(conn), tuple(got)) for conn, got in self.readers.items())
+
+    def _version(self, what: str, of: str) -> Hashable:
+        """Of a part of the Snapshot. A transaction's end changes cells that are there already."""
+        match what:
+            case "lanes":
+                return self.lanes.changes
+            case "log":
+                changes = self.changes if of == HALF_QUEUE else self.strips[of].changes
+                return changes, self.half_offset, self.op_offset
+            case "group":
+                return Same(self.broker and self.broker.producers)
+            case "lights":
+                return len(self.lights.red)
+        return self.changes, self.ops
+
+    @property
+    def offsets(self) -> Offsets:  # type: ignore[override]
+        return self.broker.offsets if self.broker is not None else Map()
+
+    def list_strips(self) -> list[tuple[str, str, tuple[str, ...]]]:  # type: ignore[override]
+        """The half topic first, then the op topic, then the others by name. Where groups read on
+        is not drawn: there may be many."""
+        names = sorted(self.strips, key=lambda n: (n != HALF_QUEUE, n != OP_QUEUE, n))
+        return [(n, DISCARD_TOPIC if n == DISCARD_QUEUE else cut(n), ()) for n in names]
+
+    def read(self, queue: str) -> list[Stored]:
+        return list(self.strips[queue].cells)
 
 
 # ---- a message in a few characters -----------------------------------------------------------
@@ -101,8 +185,3 @@ def simplify_message(message: Message) -> Message:
     text = read_text(message.body)
     key = message.get(KEYS) or message.get(UNIQ_KEY) or "message"
     return replace(message, body=text if text and len(text) <= LABEL else label(key))
-
-
-def label_op(stored: Stored) -> str:
-    """The halves that an op record ends, as many as there is room for."""
-    return label(",".join(map(str, parse_op(stored))))

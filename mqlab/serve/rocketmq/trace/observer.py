@@ -43,9 +43,7 @@ from ..front.pulling import PULL
 from ..wire import asks
 from ..wire.answers import Messages, Question
 from ..wire.asks import Ask
-from .lanes import make_lanes
 from .model import Model, simplify, simplify_message
-from .picture import Picture
 
 SHOWN_ANSWERS = (SendMessageResponse, EndTransactionResponse)
 
@@ -54,10 +52,9 @@ class Observer(Teller):
     """`listener`, where given, is called with each fact, the model being as it was just then."""
 
     def __init__(self, started_ms: int, log: Callable[[str], Any]) -> None:
-        super().__init__(make_lanes(), started_ms)
         self.model = Model()
-        self.picture = Picture(self.model, self.lanes)
-        self.draw = self.picture.now
+        super().__init__(self.model.lanes, started_ms)
+        self.draw = self.model.draw
 
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, self._kind(fact.node))
@@ -69,14 +66,14 @@ class Observer(Teller):
         if new is None:
             self._left(name)
             return
-        old, self.picture.broker = self.picture.broker, new.broker
+        old, self.model.broker = self.model.broker, new.broker
         if event is None:
             self._recovered(new)
             return
         self._began(old, new, event)
         for effect in effects:
             self._done(new, event, effect)
-        self.picture.lights.look(new.broker)
+        self.model.note_step(new.broker)
 
     def skip(self, step: Step) -> None:
         """A step that nobody will ever be told of: only what a later picture needs is noted.
@@ -87,7 +84,7 @@ class Observer(Teller):
         if new is None:
             self._left(name)
             return
-        self.picture.broker = new.broker
+        self.model.broker = new.broker
         if isinstance(event, Request) and isinstance(event.body, Ask):
             self._seen(event.caller.name, event.body)
         for effect in effects:
@@ -96,7 +93,7 @@ class Observer(Teller):
                     self.model.note_message(simplify(stored))
                 case Reply(caller=caller, body=Messages(messages=(_, *_) as messages)):
                     self.model.note_given(caller.name, tuple(map(simplify, messages)))
-        self.picture.lights.look(new.broker)
+        self.model.note_step(new.broker)
 
     # -- clients -------------------------------------------------------------------------------
 
