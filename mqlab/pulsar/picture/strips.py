@@ -11,7 +11,9 @@ Each durable subscription has a row of its own (`acknowledged.py`).
 
 from __future__ import annotations
 
-from ...kernel import Cell, Frontier, Log, World
+from collections.abc import Sequence
+
+from ...kernel import Cell, Frontier, Log, Progress, World
 from ..config import name_coordinator, name_transaction_log
 from ..messages import LedgerEntry, TransactionMetadataEntry
 from ..states import ENDED, MarkerType, TxnStatus
@@ -42,12 +44,25 @@ def draw_strips(cluster: Cluster, world: World) -> tuple[Log, ...]:
 
 
 def draw_partition(cluster: Cluster, world: World, name: str, written: Written) -> Log:
-    topic: Topic | None = world.role(name)
-    entries = read_entries(world, name)
-    cells = tuple(draw_entry(entry, topic, written) for entry in entries)
-    flags = () if topic is None else (Frontier(MAX_READ, topic.readable + 1, inclusive=True),)
     rows = draw_subscriptions(cluster, world, name, written)
-    return Log(name, cells, flags, progress=rows)
+    return draw_ledger(name, read_entries(world, name), world.role(name), written, rows)
+
+
+def draw_ledger(
+    name: str,
+    entries: Sequence[LedgerEntry],
+    topic: Topic | None,
+    written: Written,
+    rows: tuple[Progress, ...],
+) -> Log:
+    """A lesson's whole ledger, or the end of a server's: a flag that stands before it is not drawn.
+    `topic`: None while nobody serves it."""
+    cells = tuple(draw_entry(entry, topic, written) for entry in entries)
+    start = entries[0].base if entries else 0
+    flags: tuple[Frontier, ...] = ()
+    if topic is not None and topic.readable + 1 >= start:
+        flags = (Frontier(MAX_READ, topic.readable + 1, inclusive=True),)
+    return Log(name, cells, flags, start, progress=rows)
 
 
 def draw_entry(entry: LedgerEntry, topic: Topic | None, written: Written) -> Cell:
@@ -65,11 +80,14 @@ def draw_entry(entry: LedgerEntry, topic: Topic | None, written: Written) -> Cel
 
 
 def _draw_records(world: World, number: int, written: Written) -> Log:
-    log = name_transaction_log(number)
-    records: list[TransactionMetadataEntry] = list(
-        world.disk(name_coordinator(number)).log(log).read(0)
-    )
-    return Log(log, tuple(draw_record(record, written) for record in records))
+    log = world.disk(name_coordinator(number)).log(name_transaction_log(number))
+    return draw_records(number, list(log.read(0)), written)
+
+
+def draw_records(number: int, records: Sequence[TransactionMetadataEntry], written: Written) -> Log:
+    """Of a coordinator; the last ones of a server's."""
+    cells = tuple(draw_record(record, written) for record in records)
+    return Log(name_transaction_log(number), cells, start=records[0].base if records else 0)
 
 
 def draw_record(record: TransactionMetadataEntry, written: Written) -> Cell:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from mqlab.kernel import Map
 from mqlab.pulsar.claims.invariants import LIT
 from mqlab.pulsar.config import PulsarConfig
 from mqlab.pulsar.messages import (
@@ -20,9 +22,9 @@ from mqlab.pulsar.pending_ack import PendingAck
 from mqlab.pulsar.states import MarkerType, TxnStatus
 from mqlab.pulsar.subscription import Subscription
 from mqlab.serve.pulsar import serve
-from mqlab.serve.pulsar.trace.lanes import name_lane
-from mqlab.serve.pulsar.trace.lights import Lights
+from mqlab.serve.pulsar.trace.lanes import make_lanes, name_lane
 from mqlab.serve.pulsar.trace.model import READERS, TOPICS, TXNS, Model
+from mqlab.serve.pulsar.trace.picture import Picture
 from mqlab.serve.trace.parts import MOST
 from tests.serve.live import asked, played
 from tests.serve.pulsar.raw import COMMIT, Raw
@@ -116,7 +118,9 @@ def find_red(*steps: Any, pending: PendingAck = PendingAck()) -> set[str]:
                 model.note_sent("conn-1/billing", step)
     config = PulsarConfig()
     sub = Subscription(config, "orders", "billing", pending=pending)
-    return {light["name"] for light in Lights(model).draw({"orders": [sub]}) if not light["ok"]}
+    topic: Any = SimpleNamespace(name="orders", subs=Map([("billing", sub)]))
+    drawn = Picture(model, make_lanes()).draw_lights([topic])
+    return {light["name"] for light in drawn if not light["ok"]}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from ....kernel import Got, frozen, replace
-from ....pulsar.claims.invariants import CLEAN_READ, TOLD_TO_ALL
+from ....pulsar.claims.invariants import CLEAN_READ, LIT, TOLD_TO_ALL
 from ....pulsar.messages import (
     AddPartitionToTxn,
     AddSubscriptionToTxn,
@@ -27,7 +27,7 @@ from ....pulsar.messages import (
 )
 from ....pulsar.picture.ledgers import DECIDED, Written
 from ....pulsar.states import ENDED, MarkerType, TxnStatus
-from ...trace.parts import LEAST, Strip, label
+from ...trace.parts import LEAST, Lights, Strip, label
 from .lanes import name_shortly
 
 TOPICS = 6  # topics kept
@@ -50,9 +50,9 @@ class LastWritten(Written):
 
 class Model:
     """`strips`: by topic, that which was written to last at the end; `records`: by coordinator;
-    `readers`: by consumer, what it was sent. `changes` counts records and messages sent. `broken`:
-    claims that were seen broken; `unmarked`: of a transaction, the topics that it wrote to and
-    that have no commit marker yet."""
+    `readers`: by consumer, what it was sent. `changes` counts records and messages sent.
+    `unmarked`: of a transaction, the topics that it wrote to and that have no commit marker yet.
+    Transactions that have left the notes are judged no more."""
 
     def __init__(self) -> None:
         self.strips: dict[str, Strip[LedgerEntry]] = {}
@@ -60,7 +60,7 @@ class Model:
         self.readers: dict[str, deque[Got]] = {}
         self.written = LastWritten(())
         self.changes = 0
-        self.broken: set[str] = set()
+        self.lights = Lights(LIT)
         self.unmarked: dict[TxnID, set[str]] = {}
 
     def note_entry(self, topic: str, entry: LedgerEntry) -> None:
@@ -100,14 +100,14 @@ class Model:
         elif record.txn in written.begun and record.status in ENDED:
             written.done.setdefault(record.txn, record.status)
             if record.status is TxnStatus.COMMITTED and self.unmarked[record.txn]:
-                self.broken.add(TOLD_TO_ALL.name)
+                self.lights.judge(TOLD_TO_ALL, False)
 
     def note_sent(self, consumer: str, message: PushMessage) -> None:
         """What a consumer is sent, as `simplify` has left it."""
         self.changes += 1
         txn = message.txn
         if txn in self.written.begun and not self.written.has_committed(txn):
-            self.broken.add(CLEAN_READ.name)
+            self.lights.judge(CLEAN_READ, False)
         got = self.readers.pop(consumer) if consumer in self.readers else deque[Got](maxlen=LEAST)
         self.readers[consumer] = got
         text = ",".join(map(str, message.values))

@@ -7,13 +7,13 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from ....kernel import Frontier, Log, Progress, Reader, Table, replace
+from ....kernel import Progress, Reader, Table, replace
 from ....kernel.trace import plain_of as plain
-from ....pulsar.config import name_transaction_log
+from ....pulsar.claims.invariants import ONE_HOLDER, has_one_holder
 from ....pulsar.coordinator import Coordinator, TxnMeta
 from ....pulsar.picture.acknowledged import draw_subscription
 from ....pulsar.picture.graph import draw_graph
-from ....pulsar.picture.strips import MAX_READ, draw_entry, draw_record
+from ....pulsar.picture.strips import draw_ledger, draw_records
 from ....pulsar.picture.tables import draw_buffers, draw_pending, draw_transactions
 from ....pulsar.subscription import Subscription
 from ....pulsar.topic import Topic
@@ -21,7 +21,6 @@ from ...trace.lanes import Lanes
 from ...trace.parts import Parts, Same
 from ...trace.texts import cut
 from .lanes import COORDINATOR, name_shortly
-from .lights import Lights
 from .model import TXNS, Model
 
 ROWS = 10  # of a table
@@ -35,7 +34,7 @@ class Picture:
     def __init__(self, model: Model, lanes: Lanes) -> None:
         self.model = model
         self.lanes = lanes
-        self.lights = Lights(model)
+        self._judged: dict[str, list[Subscription]] = {}
         self.roles: dict[str, Any] = {}
         self._part = Parts().make
         self._subs: dict[str, tuple[Same, list[Subscription]]] = {}
@@ -54,7 +53,9 @@ class Picture:
             "logs": part("logs", tuple(map(id, logs)), lambda: logs),
             "readers": part("readers", model.changes, self._readers),
             "graphs": part("graph", model.changes, lambda: plain((draw_graph(model.written),))),
-            "lights": part("lights", (seen, len(model.broken)), partial(self._lights, topics)),
+            "lights": part(
+                "lights", (seen, len(model.lights.red)), partial(self.draw_lights, topics)
+            ),
             "tables": part("tables", (seen, *self._txns()), partial(self._tables, topics)),
         }
 
@@ -78,24 +79,26 @@ class Picture:
             self._subs[topic.name] = (version, subs)
         return subs
 
-    def _lights(self, topics: list[Topic]) -> Any:
-        return self.lights.draw({topic.name: self._list_subs(topic) for topic in topics})
+    def draw_lights(self, topics: list[Topic]) -> Any:
+        """Who holds a pending message is looked up where a subscription has changed."""
+        for topic in topics:
+            before, subs = self._judged.get(topic.name, []), self._list_subs(topic)
+            if subs is not before:
+                held = {id(sub.pending) for sub in before}
+                new = (sub for sub in subs if id(sub.pending) not in held)
+                self.model.lights.judge(ONE_HOLDER, all(map(has_one_holder, new)))
+        self._judged = {topic.name: self._list_subs(topic) for topic in topics}
+        return plain(self.model.lights.draw())
 
     def _topic(self, name: str) -> Any:
         topic: Topic | None = self.roles.get(name)
         entries = list(self.model.strips[name].cells)
-        cells = tuple(draw_entry(entry, topic, self.model.written) for entry in entries)
-        start = entries[0].base if entries else 0
-        flags: tuple[Frontier, ...] = ()
         rows: tuple[Progress, ...] = ()
         if topic is not None:
-            if topic.readable + 1 >= start:
-                flags = (Frontier(MAX_READ, topic.readable + 1, inclusive=True),)
             durable = (sub for sub in self._list_subs(topic) if sub.durable)
-            subs = list(islice(durable, SUBSCRIPTIONS))
-            strip = range(start, topic.lac + 1)
-            rows = tuple(self._subscription(sub, strip) for sub in subs)
-        return plain(Log(cut(name_shortly(name)), cells, flags, start=start, progress=rows))
+            strip = range(entries[0].base if entries else 0, topic.lac + 1)
+            rows = tuple(self._subscription(sub, strip) for sub in islice(durable, SUBSCRIPTIONS))
+        return plain(draw_ledger(cut(name_shortly(name)), entries, topic, self.model.written, rows))
 
     def _subscription(self, sub: Subscription, strip: range) -> Progress:
         """Who was refused is not looked up in its log."""
@@ -104,9 +107,7 @@ class Picture:
 
     def _records(self, name: str) -> Any:
         records = list(self.model.records[name].cells)
-        cells = tuple(draw_record(record, self.model.written) for record in records)
-        log = name_transaction_log(int(name.rpartition("-")[2]))
-        return plain(Log(log, cells, start=records[0].base if records else 0))
+        return plain(draw_records(int(name.rpartition("-")[2]), records, self.model.written))
 
     def _readers(self) -> Any:
         rows = []
