@@ -12,6 +12,7 @@ from mqlab.kafka import KafkaConfig
 from mqlab.kafka.claims.invariants import LIT
 from mqlab.kafka.config import SAFEGUARDS
 from mqlab.kafka.coordinator import Entry, StateRecord
+from mqlab.kafka.group import GroupCoordinator, GroupMetadata
 from mqlab.kafka.log import ABORT, COMMIT, Batch
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
@@ -164,6 +165,16 @@ def test_it_says_who_holds_a_reader_up_and_who_is_torn() -> None:
     model.roles["t-1"] = SimpleNamespace(part=Partition(config, hw=2))
     note = model.draw()["readers"][0]["note"]
     assert Text.from_json(note).en == "part of T1: torn until t-0 has its marker"
+
+
+def test_a_record_of_a_group_is_called_as_in_a_lesson() -> None:
+    name = "__consumer_offsets-0"
+    model = drawn(name)
+    model.roles[name] = GroupCoordinator(KafkaConfig(), name, Partition(KafkaConfig(), hw=1))
+    record = GroupMetadata("g", generation=3)
+    model.note_append(name, Batch((record,), 1, 0))
+    (log,) = model.draw()["logs"]
+    assert [cell["label"] for cell in log["cells"]] == [record.label]
 
 
 def drawn(*names: str, hw: int = 0, off: tuple[str, ...] = ()) -> Model:

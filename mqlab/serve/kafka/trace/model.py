@@ -316,8 +316,12 @@ def _texts(batch: Batch) -> list[str]:
         readable = batch.size <= most and batch.count <= COUNTABLE
         pairs = batch.records.texts(LEAST) if readable else []
         return [name_record(key, value) for key, value in pairs]
-    positions = (p for o in batch.records if isinstance(o, Offsets) for p in o.positions)
-    return [label(str(p)) for p in positions][-LEAST:]
+    names = (
+        name
+        for o in batch.records
+        for name in (o.positions if isinstance(o, Offsets) else (getattr(o, "label", o),))
+    )
+    return [label(str(name)) for name in names][-LEAST:]
 
 
 def name_record(key: bytes | None, value: bytes | None) -> str:
