@@ -175,6 +175,8 @@ def test_a_record_of_a_group_is_called_as_in_a_lesson() -> None:
     model.note_append(name, Batch((record,), 1, 0))
     (log,) = model.draw()["logs"]
     assert [cell["label"] for cell in log["cells"]] == [record.label]
+    ((kept, _, _),) = model.rows[name]
+    assert kept.records.batch is None, "what has a label is not kept"
 
 
 def drawn(*names: str, hw: int = 0, off: tuple[str, ...] = ()) -> Model:

@@ -52,19 +52,21 @@ KINDS = {
 
 
 class Labels:
-    """What the records of a batch are called; worked out when first asked for."""
+    """What the records of a batch are called; worked out when first asked for. Then the records
+    themselves are let go, since pictures are kept for longer than they."""
 
-    __slots__ = ("batch", "texts")
+    __slots__ = ("batch", "count", "texts")
 
     def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-        self.texts: list[str] | None = None
+        self.batch: Batch | None = batch
+        self.count = batch.count
+        self.texts: list[str] = []
 
     def label(self, i: int) -> str:
         """Of the record at place `i` of the batch."""
-        if self.texts is None:
-            self.texts = _texts(self.batch)
-        back = self.batch.count - i
+        if self.batch is not None:
+            self.texts, self.batch = _texts(self.batch), None
+        back = self.count - i
         return self.texts[-back] if back <= len(self.texts) else "·"
 
 
