@@ -136,11 +136,15 @@ def _start() -> Figures:
 
 
 def _many() -> Figures:
-    """One request to `mqlab serve kafka` that names 100, 1,000 and 10,000 things, of each kind of
-    request that can: what one of them costs. It must not grow with their number."""
-    if not (ROOT / "tests/serve/kafka/many/__main__.py").exists():
+    """One request to each `mqlab serve` that names 100, 1,000 and 10,000 things (RocketMQ: at most
+    4,000), of each kind of request that can: what one of them costs. It must not grow with their
+    number."""
+    if not (ROOT / "tests/serve/many.py").exists():
         raise UserError("requests are measured in a checkout with its tests: run `make bench`")
-    yield from _measured("tests.serve.kafka.many", "100,1000,10000", "what many cost")
+    for name in list_brokers("serve"):
+        sizes = "100,1000,4000" if name == "rocketmq" else "100,1000,10000"
+        for figure, value in _measured(f"tests.serve.{name}.many", sizes, "what many cost"):
+            yield f"{name}, {figure}", value
 
 
 def _income() -> Figures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqlab.serve.pulsar.front import HANDLERS
-from tests.serve.many import check_growth
+from tests.serve.many import ALIKE, WALK, check_growth
 from tests.serve.pulsar.many import CASES, prepare
 
 #: commands that name at most one thing, or nothing that work is done for
@@ -18,7 +18,7 @@ SINGLE = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_work_grows_as_what_is_named(name: str) -> None:
-    check_growth(prepare, name)
+    check_growth(prepare, name, WALK if name.startswith("GET_") else ALIKE)
 
 
 def test_every_command_that_names_many_is_measured() -> None:
