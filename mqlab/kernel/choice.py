@@ -45,6 +45,14 @@ class Choice:
     def stop_after(self, effects: int, how: str = "kill", answers: tuple[str, ...] = ()) -> Choice:
         return replace(self, stop=effects, how=how, answers=answers)
 
+    def check_stop(self, most: int) -> None:
+        """ValueError where a step is to be stopped after more effects than it has."""
+        if self.stop > most:
+            raise ValueError(
+                f"{self.how}={self.stop}: effects of that step: {most}; write {self.how}=0 to "
+                f"{self.how}={most}"
+            )
+
     def __str__(self) -> str:
         match self.kind:
             case "request" | "response":

@@ -177,7 +177,7 @@ def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Move
     spec = specs(system)[node_name]
     me = spec.roles[role][0]
     stages = run(spec, world.nodes[node_name], role, event)
-    _check_stop(choice, len(stages) - 1)
+    choice.check_stop(len(stages) - 1)
     moved = []
     for stage in stages if choice.stop < 0 else stages[: choice.stop + 1]:
         world = emit_stage(system, world, node_name, stage)
@@ -340,15 +340,6 @@ def _stop(
     return Moved(world, name, name, None, None, what, answers=answers)
 
 
-def _check_stop(choice: Choice, most: int) -> None:
-    """ValueError where a step is to be stopped after more effects than it has."""
-    if choice.stop > most:
-        raise ValueError(
-            f"{choice.how}={choice.stop}: effects of that step: {most}; write {choice.how}=0 to "
-            f"{choice.how}={most}"
-        )
-
-
 def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:
     """A start from the disk, whole or stopped after some effects. Nobody is connected to a
     node that is starting, so nobody hears of such a stop; what it asked for is under way."""
@@ -358,7 +349,7 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
     spec = specs(system)[name]
     stages = start_node(spec, world.nodes[name], at_ms)
     planned = _list_effects([stage for _, stage in stages])
-    _check_stop(choice, sum(stage.effect is not None for _, stage in stages))
+    choice.check_stop(sum(stage.effect is not None for _, stage in stages))
     moved: list[Moved] = []
     done = 0
     for role, stage in stages:

@@ -125,13 +125,13 @@ REFUSED = (
     (
         "a topic's name of more than 512 characters",
         "InvalidTopicName",
-        "a real broker takes 65,536 too. Here each step of a transaction is kept and drawn with its "
-        "topics' names",
+        "a real broker takes 65,536 too. Here each step of a transaction is kept and drawn with "
+        "the names of its topics",
     ),
     (
         "a batch that says it has no message, fewer than none, or more than its bytes can hold",
         "ChecksumError",
-        "a real broker stores it, gives it to consumers, and no client can take a message out of it",
+        "a real broker stores it and gives it to consumers, but no client can read its messages",
     ),
 )
 

@@ -76,7 +76,7 @@ def _send_half(producer: Producer) -> Result:
 def try_again(producer: Producer) -> Result:
     """The connection broke. A send is repeated; what it had stored already is stored twice. What
     was sent by hand is not, and a local transaction under way has nothing to do with it. After the
-    last try the client throws (DefaultMQProducerImpl#sendDefaultImpl); any of them may be stored."""
+    last try the client throws (DefaultMQProducerImpl#sendDefaultImpl); any try may be stored."""
     call = producer.call
     if isinstance(call, End | Resume):
         return producer.finish(Outcome(call, UNKNOWN, "the connection broke"))
