@@ -47,14 +47,13 @@ from ...kernel import (
 )
 from ..check.ops import OP_BATCH, Pending, write_batch
 from ..config import RocketMQConfig
-from ..group.members import Members, Met, close
+from ..group.members import Members, Met, Producers, close
 from ..group.messages import (
     ConsumerSendMsgBack,
     PullMessage,
     QueryConsumerOffset,
     UpdateConsumerOffset,
 )
-from ..group.producers import Producers
 from ..log.offsets import PERSIST, Offsets, read_offsets, write_offsets
 from ..log.store import Writer, find_undispatched
 from ..messages import (

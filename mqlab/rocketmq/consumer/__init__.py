@@ -44,6 +44,7 @@ from ...kernel import (
 )
 from ..config import RETRY_PREFIX, RocketMQConfig
 from ..errors import ResponseCode
+from ..group.members import allocate_queues
 from ..group.messages import (
     ConsumerSendMsgBackResponse,
     GetConsumerListByGroup,
@@ -54,7 +55,6 @@ from ..group.messages import (
     QueryConsumerOffset,
     UpdateConsumerOffset,
 )
-from ..group.sharing import allocate_queues
 from ..messages import Heartbeat, name_queue, split_queue
 from . import listening
 from .calls import Consume

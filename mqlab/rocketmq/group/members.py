@@ -1,8 +1,10 @@
-"""The connections of each group, in the order in which they registered, and which are closed."""
+"""Groups and their connections: who is there, whom the broker asks, who reads which queue."""
 
 from __future__ import annotations
 
 from ...kernel import Caller, Map, frozen, replace
+
+# ---- connections, in the order in which they registered -------------------------------
 
 #: group → its connections
 Members = Map[str, tuple[str, ...]]
@@ -61,3 +63,62 @@ def leave_groups(members: Members, client: str, groups: tuple[str, ...]) -> Memb
         if client in members.get(group, ()):
             members = leave_group(members, group, client)
     return members
+
+
+# ---- a producer group -----------------------------------------------------------------
+
+
+@frozen
+class Producers:
+    """Whom can the broker ask? The connections of each producer group.
+
+    A check goes to *some* connection of the group, in turn: not to the process that sent the half,
+    which may be dead, and not to all. Each process that registered is asked, also a process that
+    has never sent anything. A connection that closes is forgotten at once.
+
+    Sources: ProducerManager#registerProducer, #getAvailableChannel, #doChannelCloseEvent (5.5.0).
+
+    `counter`: one counter for all groups, by which their connections take turns.
+    """
+
+    groups: Members = Map()
+    counter: int = 0
+
+    def register(self, group: str, client: str) -> Producers:
+        return replace(self, groups=join_group(self.groups, group, client))
+
+    def forget(self, client: str, groups: tuple[str, ...]) -> Producers:
+        return replace(self, groups=leave_groups(self.groups, client, groups))
+
+    def choose(self, group: str, only: str | None = None) -> tuple[Producers, str | None]:
+        """The next connection of the group, None where there is none. `only`: no other will do."""
+        there: tuple[str, ...] = self.groups.get(group, ())
+        if only is not None:
+            return self, only if only in there else None
+        if not there:
+            return self, None
+        return replace(self, counter=self.counter + 1), there[self.counter % len(there)]
+
+
+# ---- a consumer group -----------------------------------------------------------------
+
+
+def allocate_queues(me: str, members: tuple[str, ...], queues: tuple[str, ...]) -> tuple[str, ...]:
+    """Which queues each consumer of a group reads.
+
+    The broker does not share them out. It tells each consumer who else is in the group, and all of
+    them come to the same answer by the same rule: sort the members, sort the queues, cut into
+    pieces of nearly equal length. While they do not agree on who is there, a queue can be read by
+    two of them, or by none.
+
+    Sources: AllocateMessageQueueAveragely, RebalanceImpl#rebalanceByTopic (5.5.0).
+
+    The queues of one member; the first members have one more where it does not come out even.
+    """
+    everyone = sorted(members)
+    if me not in everyone:
+        return ()
+    size, more = divmod(len(queues), len(everyone))
+    index = everyone.index(me)
+    start = index * size + min(index, more)
+    return queues[start : start + size + (index < more)]

@@ -1,16 +1,9 @@
-"""A cursor, Pulsar's committed offset: up to where all was acknowledged, and what beyond.
+"""What stands on BookKeeper: positions that were read and can be forgotten, and how far to read.
 
-`mark_delete` moves over an entry when it and all before it are acknowledged; those beyond it
-that are, wait in `individual` (ManagedCursorImpl#individualDeletedMessages). Both are durable
-together, as one value.
-
-What waits is kept as stretches without a gap, as the real cursor keeps it (LongPairRangeSet): one
-message that nobody acknowledges may have a million acknowledged ones behind it, and they are one
-stretch. To find a position costs the logarithm of the number of stretches.
-
-*Left out:* ManagedCursorImpl writes at most once a second, so that after a kill some plain
-acknowledgements are forgotten.
-Read on in ManagedCursorImpl#asyncDelete, #setAcknowledgedPosition (4.2).
+A *managed ledger* is a log of entries with cursors on it. All three logs of a transaction are one:
+the topic itself, the coordinator's log and a subscription's pending acks. The entries lie on the
+node's disk (`kernel/disk.py`); here is what is kept beside them, and what both a buffer and a
+subscription know of the transactions that have ended.
 """
 
 from __future__ import annotations
@@ -18,7 +11,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...kernel import frozen, replace
+from ..kernel import Map, frozen, replace
+from ..kernel.role import LogView
+from .messages import TxnID
 
 #: (first, last) of a stretch of positions
 Stretch = tuple[int, int]
@@ -28,10 +23,25 @@ SHORT = 8
 
 @frozen
 class Cursor:
-    """`individual`: stretches (first, last) of acknowledged positions beyond `mark_delete`, sorted,
+    """A cursor, Pulsar's committed offset: up to where all was acknowledged, and what beyond.
+
+    `mark_delete` moves over an entry when it and all before it are acknowledged; those beyond it
+    that are, wait in `individual` (ManagedCursorImpl#individualDeletedMessages). Both are durable
+    together, as one value.
+
+    What waits is kept as stretches without a gap, as the real cursor keeps it (LongPairRangeSet):
+    one message that nobody acknowledges may have a million acknowledged ones behind it, and they
+    are one stretch. To find a position costs the logarithm of the number of stretches.
+
+    *Left out:* ManagedCursorImpl writes at most once a second, so that after a kill some plain
+    acknowledgements are forgotten. Read on in ManagedCursorImpl#asyncDelete,
+    #setAcknowledgedPosition (4.2).
+
+    `individual`: stretches (first, last) of acknowledged positions beyond `mark_delete`, sorted,
     with a gap before each (after `hold_mark` there is none before the first). `batches`: (position,
     stretches of the indexes of its batch that were acknowledged), for entries that are not done
-    with, sorted."""
+    with, sorted.
+    """
 
     mark_delete: int = -1
     individual: tuple[Stretch, ...] = ()
@@ -158,3 +168,48 @@ def _name(stretch: Stretch) -> str:
     if last - first >= SHORT:
         return f"{first}–{last}"
     return " ".join(map(str, range(first, last + 1)))
+
+
+@frozen
+class Marks:
+    """Low watermarks: up to which transaction of each coordinator everything has ended.
+
+    Source: TopicTransactionBuffer#handleLowWaterMark, PendingAckHandleImpl#handleLowWaterMark
+    (4.2).
+
+    The highest mark heard of each coordinator. In memory only: after a restart there is none.
+    """
+
+    by_coordinator: Map[int, int] = Map()
+
+    def covers(self, txn: TxnID) -> bool:
+        """Whether this transaction has certainly ended."""
+        mark: int | None = self.by_coordinator.get(txn.most)
+        return mark is not None and txn.least <= mark
+
+    def hear(self, tc_id: int, mark: int) -> Marks:
+        old: int | None = self.by_coordinator.get(tc_id)
+        if old is not None and old >= mark:
+            return self
+        return replace(self, by_coordinator=self.by_coordinator.set(tc_id, mark))
+
+
+@frozen
+class TopicView:
+    """What a dispatcher sees of its topic at one moment (PersistentTopic, TransactionBuffer).
+
+    `max_read`: dispatchers read up to here and no further (TransactionBuffer# getMaxReadPosition);
+    `lac`: the last confirmed entry; `aborts`: the transactions of which the buffer knows that they
+    were aborted (TransactionBuffer#isTxnAborted asks by the id alone, wherever the message stands).
+    Given for one step, never kept.
+    """
+
+    partition: str
+    log: LogView
+    lac: int
+    max_read: int
+    aborts: Map[TxnID, int]
+    at_ms: int = 0
+
+    def is_aborted(self, txn: TxnID) -> bool:
+        return txn in self.aborts
