@@ -14,7 +14,7 @@ have ended. Committed transactions are not remembered at all.
 **Durable** is the topic itself and, now and then, a snapshot: maxReadPosition and the aborted
 transactions. Until the first transactional message there is none (NoSnapshot); that message waits
 until the first one is safe. Recovery loads the last one and reads the topic from there on
-(`recovery.py`), so it knows again what was open.
+(`recover_buffer`), so it knows again what was open.
 
 *What can go wrong.* A message of a transaction that ended long ago arrives: it begins an open
 transaction that nobody will end, and **blocks the partition**. The low watermark, which comes with
@@ -31,11 +31,11 @@ Read on in TopicTransactionBuffer, SingleSnapshotAbortedTxnProcessorImpl (4.2).
 
 from __future__ import annotations
 
-from ...kernel import Disk, Map, frozen, replace
-from ..config import SNAPSHOT_LOG, PulsarConfig
-from ..ledger import Marks
-from ..messages import BufferSnapshot, LedgerEntry, TxnID
-from ..states import RECOVERED, BufferState, MarkerType
+from ..kernel import Disk, Map, frozen, replace
+from .config import SNAPSHOT_LOG, PulsarConfig
+from .ledger import Marks
+from .messages import BufferSnapshot, LedgerEntry, TxnID
+from .states import RECOVERED, BufferState, MarkerType
 
 
 @frozen

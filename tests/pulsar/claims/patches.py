@@ -2,7 +2,7 @@
 
 from mqlab.explore import Budget
 from mqlab.kernel import Append, Map, Reply, replace
-from mqlab.pulsar.buffer import open as opened
+from mqlab.pulsar.buffer import Buffer
 from mqlab.pulsar.coordinator import Coordinator, ending
 from mqlab.pulsar.coordinator.meta import TxnMeta
 from mqlab.pulsar.ledger import Cursor
@@ -13,7 +13,7 @@ from mqlab.pulsar.subscription import dispatch
 from mqlab.pulsar.topic import Topic, access, publishing, snapshots
 from mqlab.registry.cases.pulsar import GIVEN_UP, ORDER, PASS_ON, SHARED
 
-Buffer = opened.Buffer
+Buffer = Buffer
 #: in the place of a role's own assertion: the claim has to find the fault by itself
 NOT_ASKED = lambda role, disk=None: None  # noqa: E731
 

@@ -21,8 +21,7 @@ from functools import partial
 from ....kernel import Disk, Effects, Map, NodeSpec
 from ....kernel.options import Rules
 from ....pulsar import PulsarSystem
-from ....pulsar.buffer import Buffer
-from ....pulsar.buffer.recovery import find_snapshot
+from ....pulsar.buffer import Buffer, find_snapshot
 from ....pulsar.config import PulsarConfig
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import AckPosition, BufferSnapshot, LedgerEntry, TxnID
