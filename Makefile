@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` and `make test`. `make help` lists the others.
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test quick lint site bench income flink labs class real lock proto clean
+.PHONY: help setup lab test quick lint site bench income flink labs class real lock po proto clean
 PY := .venv/bin/python
 export PYTHON
 
@@ -58,6 +58,9 @@ real: setup ## real brokers (Java, Maven): asked again and compared, and the eng
 
 lock: setup ## renew requirements.lock within pyproject.toml's bounds
 	@.ci/lock
+
+po: setup ## bring the Chinese catalogues (PO files) in step with what is said in English
+	@$(PY) -m tests.project.catalogue
 
 proto: setup ## make the classes of Pulsar's messages anew from PulsarApi.proto
 	@.ci/proto

@@ -31,3 +31,20 @@ class Shipped(BuildHookInterface[Any]):
             if path.is_file() and "__pycache__" not in path.parts and ".kept-" not in path.name:
                 inside = path.relative_to(root).as_posix()
                 build_data["force_include"][str(path)] = f"mqlab/shipped/{inside}"
+        for source in sorted(root.glob("*/locale/*/LC_MESSAGES/*.po")):
+            compiled = source.with_suffix(".mo")
+            _compile(source, compiled)
+            inside = compiled.relative_to(root).as_posix()
+            within = inside if inside.startswith("mqlab/") else f"mqlab/shipped/{inside}"
+            build_data["force_include"][str(compiled)] = within
+
+
+def _compile(source: Path, compiled: Path) -> None:
+    """A wheel's user needs no Babel: Python's gettext reads the compiled catalogue."""
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    with source.open("rb") as file:
+        catalogue = read_po(file, locale="zh")
+    with compiled.open("wb") as file:
+        write_mo(file, catalogue)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..kernel.system import System
-from ..kernel.text import Text, Words
+from ..kernel.text import Text, Words, tr
 
 #: of each kind of fault: what one run has spent fits into a byte
 MOST = 255
@@ -121,19 +121,17 @@ class Full(Exception):
     """There are more worlds than the budget wants to look at."""
 
 
-def _counted(one: str, many: str, zh: str) -> Callable[[int], Text]:
+def _counted(one: Words, many: Words) -> Callable[[int], Text]:
     """A number of something, in words."""
-    return lambda n: Text(f"{n} {one if n == 1 else many}", f"{n} {zh}")
+    return lambda n: (one if n == 1 else many)(n=n)
 
 
-KILLS = _counted("kill", "kills", "次进程被杀")
-POWER_CUTS = _counted("power cut", "power cuts", "次断电")
-BREAKS = _counted("broken connection", "broken connections", "次连接断开")
-TIMERS = _counted("timer", "timers", "次定时器到时")
-RETRIES = _counted(
-    "retry of each retry timer", "retries of each retry timer", "次重试（每个重试定时器）"
-)
-STOPPING = Words("stops only of {nodes}", "只停止 {nodes}")
-RESTARTING = Words("restarts only of {nodes}", "只重启 {nodes}")
-NO_RESTART = Text("no restarts", "不重启")
-NOTHING = Text("no faults, no timers", "没有故障，没有定时器")
+KILLS = _counted(Words("{n} kill"), Words("{n} kills"))
+POWER_CUTS = _counted(Words("{n} power cut"), Words("{n} power cuts"))
+BREAKS = _counted(Words("{n} broken connection"), Words("{n} broken connections"))
+TIMERS = _counted(Words("{n} timer"), Words("{n} timers"))
+RETRIES = _counted(Words("{n} retry of each retry timer"), Words("{n} retries of each retry timer"))
+STOPPING = Words("stops only of {nodes}")
+RESTARTING = Words("restarts only of {nodes}")
+NO_RESTART = tr("no restarts")
+NOTHING = tr("no faults, no timers")

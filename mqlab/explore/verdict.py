@@ -10,10 +10,7 @@ from ..kernel.text import NOTHING, Text, Words
 from ..kernel.trace import Trace
 from .budget import Budget
 
-IDLE = Words(
-    "nobody calls anything here: give a client its calls, as in '{client}=CALL; CALL'",
-    "这里没有客户端发起调用：请写上调用，如 '{client}=CALL; CALL'",
-)
+IDLE = Words("nobody calls anything here: give a client its calls, as in '{client}=CALL; CALL'")
 
 
 def say_idle(system: System) -> Text:

@@ -2,52 +2,19 @@
 
 from __future__ import annotations
 
-from ..kernel import Config, Disk, Text, Words, frozen
+from ..kernel import Config, Disk, Text, frozen, tr
 
 SAFEGUARDS: dict[str, Text] = {
-    name: Words(en, zh)()
-    for name, (en, zh) in {
-        "epoch_fencing": (
-            "an older epoch of a producer is refused by coordinator and leaders",
-            "协调者和分区 leader 拒绝生产者的旧 epoch",
-        ),
-        "sequence_check": (
-            "a leader accepts only the next sequence number, and knows a duplicate",
-            "分区 leader 只接受下一个序列号，并识别重复批次",
-        ),
-        "lso": (
-            "read_committed reads only up to the last stable offset",
-            "read_committed 只能读到 last stable offset",
-        ),
-        "aborted_index": (
-            "a fetch carries the list of aborted transactions",
-            "fetch 应答携带已中止事务的列表",
-        ),
-        "prepare_before_markers": (
-            "the decision is in the log before any marker leaves",
-            "在任何控制消息发出之前，决定已写入日志",
-        ),
-        "transaction_timeout": (
-            "a transaction that stays open too long is aborted",
-            "打开过久的事务会被中止",
-        ),
-        "verification": (
-            "a leader asks the coordinator before it opens a transaction",
-            "分区 leader 在打开事务前先询问协调者",
-        ),
-        "epoch_bump": (
-            "every end of a transaction gives the producer a new epoch",
-            "每个事务结束时生产者都获得新的 epoch",
-        ),
-        "offsets_in_transaction": (
-            "offsets of a transaction count only once it has committed",
-            "事务中的偏移量在提交之后才生效",
-        ),
-        "generation_fencing": (
-            "a member of an older group generation cannot commit offsets",
-            "旧的消费者组 generation 的成员不能提交偏移量",
-        ),
-    }.items()
+    "epoch_fencing": tr("an older epoch of a producer is refused by coordinator and leaders"),
+    "sequence_check": tr("a leader accepts only the next sequence number, and knows a duplicate"),
+    "lso": tr("read_committed reads only up to the last stable offset"),
+    "aborted_index": tr("a fetch carries the list of aborted transactions"),
+    "prepare_before_markers": tr("the decision is in the log before any marker leaves"),
+    "transaction_timeout": tr("a transaction that stays open too long is aborted"),
+    "verification": tr("a leader asks the coordinator before it opens a transaction"),
+    "epoch_bump": tr("every end of a transaction gives the producer a new epoch"),
+    "offsets_in_transaction": tr("offsets of a transaction count only once it has committed"),
+    "generation_fencing": tr("a member of an older group generation cannot commit offsets"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..kernel import FactKind, Made, Outcome, Text
+from ..kernel import FactKind, Made, Outcome, tr
 from ..recordings.evidence import Contradiction, Witness
 from .clients.calls import Begin
 from .errors import Error
@@ -30,44 +30,41 @@ CONTRADICTIONS = (
     Contradiction(
         FactKind.APPEND,
         lambda entry: isinstance(entry, Batch) and entry.control != "",
-        Text("control messages are written by the client", "控制消息由客户端写入"),
+        tr("control messages are written by the client"),
     ),
     Contradiction(
         FactKind.CHANGE,
         _has_two_frontiers,
-        Text("the control message advances the high watermark", "控制消息推进高水位"),
+        tr("the control message advances the high watermark"),
     ),
     Contradiction(
         FactKind.REPLY,
         lambda reply: (
             isinstance(reply, EndTxnResponse) and reply.error is Error.NONE and reply.epoch >= 0
         ),
-        Text("the epoch marks each rebirth of a producer", "epoch 标志着生产者的每一次重生"),
+        tr("the epoch marks each rebirth of a producer"),
         r"^coordinator$",
     ),
     Contradiction(
         FactKind.RETURN,
         lambda value: isinstance(value, Outcome) and value.ok and isinstance(value.call, Begin),
-        Text("opening a transaction sends a request", "开启事务会发送请求"),
+        tr("opening a transaction sends a request"),
     ),
     Contradiction(
         FactKind.SEND,
         lambda request: isinstance(request, EndTxn),
-        Text(
-            "the producer writes its commit message into __transaction_state",
-            "生产者把提交消息写入 __transaction_state",
-        ),
+        tr("the producer writes its commit message into __transaction_state"),
     ),
     Contradiction(
         FactKind.SEND,
         lambda request: isinstance(request, AddPartitionsToTxn) and not request.verify_only,
-        Text("the producer adds partitions before it sends", "生产者在发送之前添加分区"),
+        tr("the producer adds partitions before it sends"),
         r"-\d+$",
     ),
     Contradiction(
         FactKind.SEND,
         lambda request: isinstance(request, Fetch),
-        Text("the coordinator pushes markers to consumers", "协调者把控制消息推送给消费者"),
+        tr("the coordinator pushes markers to consumers"),
     ),
 )
 

@@ -195,7 +195,7 @@ class Produce:
     verify: bool = True
 
     #: of one without an effect: a leader answers each, at once or in its turn
-    idle: ClassVar[Words] = Words("{what}: waits its turn", "{what}：排队等候")
+    idle: ClassVar[Words] = Words("{what}: waits its turn")
 
     def __str__(self) -> str:
         b = self.batch

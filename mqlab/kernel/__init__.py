@@ -11,6 +11,7 @@ one node, the network), `moves.py` (one choice), `run.py` (facts), `play.py`; `s
 """
 
 from .application import AppState, Asking, Program
+from .catalogue import translate
 from .choice import Choice, parse
 from .disk import MemoryDisk, Single
 from .maps import Map
@@ -76,6 +77,7 @@ from .text import (
     speak,
     speaking,
     spoken,
+    tr,
 )
 from .trace import Fact, FactKind, Trace
 from .values import frozen, replace
@@ -93,5 +95,5 @@ __all__ = [
     "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
     "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "pick", "replace",
     "replay",
-    "say", "shorten", "simulate", "speak", "speaking", "spoken", "worded",
+    "say", "shorten", "simulate", "speak", "speaking", "spoken", "tr", "translate", "worded",
 ]  # fmt: skip

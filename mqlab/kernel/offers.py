@@ -18,26 +18,19 @@ from .text import NOTHING, Text, Words
 from .values import frozen
 from .world import Wire, World
 
-DELIVER = Words("{what} arrives from {src}", "收到 {src} 的 {what}")
-DELIVER_LATE = Words(
-    "{what} arrives late from {src}: its connection has broken since",
-    "迟到的 {what} 从 {src} 到达：连接后来断开了",
-)
-ANSWER = Words("{src} answers: {what}", "收到 {src} 的应答：{what}")
-SAFE = Words("its disk reports: the record in {log} is safe", "磁盘报告：{log} 中的记录已安全写入")
-REFUSED = Words(
-    "it hears that its record in {log} could not be made safe", "得知 {log} 中的记录未能安全写入"
-)
-NOTICES = Words("it notices that the connection to {peer} is lost", "发觉与 {peer} 的连接已断开")
-CALLS = Words("the application calls {what}", "应用调用 {what}")
-TIMER = Words("the timer “{name}” runs out", "定时器“{name}”到时")
-BREAK = Words("break the connection to {b}", "断开与 {b} 的连接")
-KILL = Words("kill {node}", "杀死 {node}")
-POWER = Words("cut {node}'s power", "切断 {node} 的电源")
-HEARD = Words(
-    "{what}; its answer to {clients} still arrives", "{what}；给 {clients} 的应答仍会到达"
-)
-RESTART = Words("restart {node}", "重启 {node}")
+DELIVER = Words("{what} arrives from {src}")
+DELIVER_LATE = Words("{what} arrives late from {src}: its connection has broken since")
+ANSWER = Words("{src} answers: {what}")
+SAFE = Words("its disk reports: the record in {log} is safe")
+REFUSED = Words("it hears that its record in {log} could not be made safe")
+NOTICES = Words("it notices that the connection to {peer} is lost")
+CALLS = Words("the application calls {what}")
+TIMER = Words("the timer “{name}” runs out")
+BREAK = Words("break the connection to {b}")
+KILL = Words("kill {node}")
+POWER = Words("cut {node}'s power")
+HEARD = Words("{what}; its answer to {clients} still arrives")
+RESTART = Words("restart {node}")
 
 
 @frozen

@@ -20,17 +20,12 @@ from .values import frozen
 K = TypeVar("K")
 
 POWER_CUT = Words(
-    "A power cut takes more than memory: what was written but not flushed is gone as well.",
-    "断电失去的不只是内存：写了但还没有刷盘的内容也没了。",
+    "A power cut takes more than memory: what was written but not flushed is gone as well."
 )
-UNKNOWN_OUTCOME = Words(
-    "It may have happened or not; a careful application assumes neither.",
-    "它可能发生了，也可能没有；谨慎的应用程序两者都不假定。",
-)
+UNKNOWN_OUTCOME = Words("It may have happened or not; a careful application assumes neither.")
 LATE = Words(
     "It was sent before the connection broke and arrives only now; nothing in it says how old it "
-    "is.",
-    "它在连接断开之前发出，现在才到；它没有任何编号说明自己有多旧。",
+    "is."
 )
 
 #: (how a timer's name begins, the sentence): the first that fits counts
@@ -93,22 +88,18 @@ def find_by_name(timers: Timers, name: str) -> Text:
 Unguarded = Mapping[str, tuple[tuple[Words, Words], ...]]
 
 
-def build_unguarded(table: Mapping[str, tuple[tuple[Words, str, str], ...]]) -> Unguarded:
-    """`table`: safeguard → (a sentence that rests on it, what is true without it in English, and
-    in Chinese) …; each says first what is off."""
-    return {
-        name: tuple(
-            (usual, Words(f"{name} is off: {en}", f"{name} 已关闭：{zh}")) for usual, en, zh in rows
-        )
-        for name, rows in table.items()
-    }
+IS_OFF = Words("{name} is off: {without}")
 
 
 def say_unguarded(why: Text, off: Collection[str], unguarded: Unguarded) -> Text:
-    """The sentence, or what is true in its place while these safeguards are off: several may
-    matter to one step."""
-    rows = (row for name in off for row in unguarded.get(name, ()))
-    sentences = [without() for usual, without in rows if usual.has_made(why)]
+    """The sentence, or what is true in its place while these safeguards are off, each with what
+    is off: several may matter to one step."""
+    sentences = [
+        IS_OFF(name=name, without=without())
+        for name in off
+        for usual, without in unguarded.get(name, ())
+        if usual.has_made(why)
+    ]
     if not sentences:
         return why
     return Text(" ".join(text.en for text in sentences), "".join(text.zh for text in sentences))

@@ -34,15 +34,15 @@ from .text import Lang, Text, Words
 from .trace import GLYPHS, Fact, FactKind, Trace
 from .world import World
 
-RECOVERED = Words("recovered", "已恢复")
-BROKEN = Words("connection broken", "连接断开")
-COMES_LATE = Words("{what} (late)", "{what}（迟到）")
-SENT_BEFORE = Words("{what} (sent before, arrives now)", "{what}（早先发出，现在才到）")
-IDLE = Words("{what}: nothing to do", "{what}：无事可做")
-TIMER = Words("timer {name}", "定时器 {name}")
-NOTED = Words("{table}[{key}] = {value}", "{table}[{key}] = {value}")
-CUT = Words("{log} cut back to {end}", "{log} 截断到 {end}")
-FLUSHED = Words("flushed", "已刷盘")
+RECOVERED = Words("recovered")
+BROKEN = Words("connection broken")
+COMES_LATE = Words("{what} (late)")
+SENT_BEFORE = Words("{what} (sent before, arrives now)")
+IDLE = Words("{what}: nothing to do")
+TIMER = Words("timer {name}")
+NOTED = Words("{table}[{key}] = {value}")
+CUT = Words("{log} cut back to {end}")
+FLUSHED = Words("flushed")
 
 #: Each fact has a Snapshot of the whole world, so the cost of a run grows with the square of its
 #: facts, and nobody steps through more than these.

@@ -13,10 +13,10 @@ from .role import Append, Effect, Flush, Put, Reply, Return, Send, Truncate
 from .text import Text, Words
 from .values import frozen
 
-KILLED = Words("killed", "进程被杀")
-POWER_CUT = Words("power cut", "断电")
-STOPPED = Words("{how}: {told}", "{how}：{told}")
-ARRIVING = Words("its answer to {clients} still arrives", "给 {clients} 的应答仍会到达")
+KILLED = Words("killed")
+POWER_CUT = Words("power cut")
+STOPPED = Words("{how}: {told}")
+ARRIVING = Words("its answer to {clients} still arrives")
 
 
 @frozen
@@ -37,24 +37,24 @@ class _Verbs:
 
 
 LEFT = _Verbs(
-    Words("{one} had left", "{one}已发出"),
-    Words("{one} had not left", "{one}未发出"),
-    Words("{done} of {all} {many} had left", "{all} 个{many}已发出 {done} 个"),
+    Words("{one} had left"),
+    Words("{one} had not left"),
+    Words("{done} of {all} {many} had left"),
 )
 WRITTEN = _Verbs(
-    Words("{one} was written", "{one}已写入"),
-    Words("{one} was not written", "{one}未写入"),
-    Words("{done} of {all} {many} were written", "{all} 个{many}已写入 {done} 个"),
+    Words("{one} was written"),
+    Words("{one} was not written"),
+    Words("{done} of {all} {many} were written"),
 )
 RETURNED = _Verbs(
-    Words("{one} had returned", "{one}已返回"),
-    Words("{one} had not returned", "{one}未返回"),
-    Words("{done} of {all} {many} had returned", "{all} 个{many}已返回 {done} 个"),
+    Words("{one} had returned"),
+    Words("{one} had not returned"),
+    Words("{done} of {all} {many} had returned"),
 )
 
-MESSAGES = Words("messages {name}", "消息 {name}")
-RECORDS = Words("records of {name}", "{name} 的记录")
-CALLS = Words("calls of {name}", "{name} 调用")
+MESSAGES = Words("messages {name}")
+RECORDS = Words("records of {name}")
+CALLS = Words("calls of {name}")
 
 #: where a Chinese word meets a name in Latin letters
 BORDER = re.compile("(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u4e00-\u9fff])")

@@ -1,7 +1,9 @@
 """Words for people, in English and Chinese; the real system's own names stay untranslated.
 
-A `Words` is a template pair, kept beside the code that says it; calling it gives a `Text`.
-Everything that is drawn or printed is a `Text` until the last moment, when `of(lang)` picks.
+A `Words` is a template, kept in English beside the code that says it; calling it gives a `Text`,
+and `tr` does so for words without a template. Their Chinese stands in the catalogues
+(`catalogue.py`). Everything that is drawn or printed is a `Text` until the last moment, when
+`of(lang)` picks.
 `of()` and `str` pick the language that the process speaks: English, until `speak("zh")`. What a
 program compares (a narration, a line, a digest) is English in any case.
 """
@@ -16,6 +18,7 @@ from difflib import get_close_matches
 from string import digits
 from typing import Any, Literal
 
+from .catalogue import translate
 from .values import frozen
 
 Lang = Literal["en", "zh"]
@@ -50,21 +53,21 @@ def speaking(lang: Lang) -> Iterator[None]:
         speak(before)
 
 
-def say(english: str, chinese: str) -> str:
-    """One of both, in the language that is spoken: for a label in a cell of a notebook."""
-    return Text(english, chinese).of()
+def say(english: str) -> str:
+    """A label in a cell of a notebook, in the language that is spoken."""
+    return tr(english).of()
 
 
-def pick(entry: Any, lang: Lang | None = None) -> Any:
-    """What a file of tables and lists says in one language: a value named `KEY_zh` stands for `KEY`
-    in Chinese, and for nothing in English."""
+def pick(entry: Any, lang: Lang | None = None, domain: str = "mqlab") -> Any:
+    """What a file of tables and lists says, in one language; what the catalogue of its domain does
+    not have stays as it is."""
     if isinstance(entry, list):
-        return [pick(one, lang) for one in entry]
-    if not isinstance(entry, dict):
+        return [pick(one, lang, domain) for one in entry]
+    if isinstance(entry, dict):
+        return {key: pick(value, lang, domain) for key, value in entry.items()}
+    if not isinstance(entry, str) or (lang or spoken()) == "en":
         return entry
-    ending = f"_{lang or spoken()}"
-    english = {key: value for key, value in entry.items() if not key.endswith("_zh")}
-    return {key: pick(entry.get(key + ending, value), lang) for key, value in english.items()}
+    return translate(entry, "", domain) or entry
 
 
 @frozen
@@ -95,6 +98,12 @@ class Text:
 
 
 NOTHING = Text("")
+
+
+def tr(english: str, context: str = "") -> Text:
+    """Words as they stand, without a template; the catalogue has their Chinese."""
+    return Text(english, translate(english, context))
+
 
 #: marks that turn the reading direction of what follows them
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -137,18 +146,21 @@ def say_unknown(what: str, word: str, known: Collection[str], where: str = "") -
 
 @frozen
 class Words:
-    """A template in both languages: `Words("killed ({n})", "被杀（{n}）")(n=1)`."""
+    """A template: `Words("killed ({n})")(n=1)`. `zh`: its Chinese, where it is put together here
+    and so in no catalogue; `context`: see `translate`."""
 
     en: str
-    zh: str
+    zh: str = ""
+    context: str = ""
 
-    def __call__(self, **args: Any) -> Text:
+    def __call__(self, *some: object, **args: Any) -> Text:
         def fill(template: str, lang: Lang) -> str:
             return template.format(
-                **{k: v.of(lang) if isinstance(v, Text) else v for k, v in args.items()}
+                *some, **{k: v.of(lang) if isinstance(v, Text) else v for k, v in args.items()}
             )
 
-        return Text(fill(self.en, "en"), fill(self.zh, "zh"), Made(self, args))
+        chinese = self.zh or translate(self.en, self.context) or self.en
+        return Text(fill(self.en, "en"), fill(chinese, "zh"), Made(self, args))
 
     def has_made(self, text: Text) -> bool:
         """Whether the text is this template, filled in."""

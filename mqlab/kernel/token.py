@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .system import System
-from .text import NOTHING, Text, Words
+from .text import NOTHING, Text, Words, tr
 from .trace import Trace
 from .values import frozen
 
@@ -30,18 +30,11 @@ NO_TOKEN = "this is not a token: paste the whole text that was copied"
 
 CHANGED = Words(
     "This token was made by another version of the engine, or with a function that it does not "
-    "hold. All its {n} choices are possible here; {end}.",
-    "这个令牌由另一版本的引擎生成，或用到了它不包含的函数。它的 {n} 个选择在这里都可行；{end}。",
+    "hold. All its {n} choices are possible here; {end}."
 )
-AS_BEFORE = Text("the narration is what it was then", "叙述与当时相同")
-OTHERWISE = Words(
-    "but the narration is another: {then} facts then, {now} here",
-    "但叙述不同：当时 {then} 个事实，这里 {now} 个",
-)
-UNSAID = Text(
-    "if it tells the same as then, so old a token does not say",
-    "是否与当时相同，这么旧的令牌没有记录",
-)
+AS_BEFORE = tr("the narration is what it was then")
+OTHERWISE = Words("but the narration is another: {then} facts then, {now} here")
+UNSAID = tr("if it tells the same as then, so old a token does not say")
 
 
 @frozen

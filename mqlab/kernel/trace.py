@@ -26,11 +26,11 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from .snapshot import Cell, Got, Snapshot
-from .text import NOTHING, Lang, Text, escape_unseen, spoken
+from .text import NOTHING, Lang, Text, escape_unseen, spoken, tr
 from .values import frozen
 
 FORMAT = "mqlab.trace/1"
-MODEL = Text("model", "模型")
+MODEL = tr("model")
 
 
 class FactKind(StrEnum):

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..kernel import NOTHING, Run, Text, Trace, Words
+from ..kernel import NOTHING, Run, Text, Trace, Words, tr
 from .check import Hinted
-from .experiments import Experiment, read_experiment, read_text
+from .experiments import Experiment, read_experiment
 from .misconceptions import MISCONCEPTIONS
 from .steps import At
 from .verdict import NOT_WRITTEN, Verdict
@@ -125,31 +125,21 @@ class Passage(Hinted):
         return "\n".join([f"{self.title} · {self.place} · {self.date}", "", *lines])
 
 
-ALL = Text(
-    "all are marked, which says nothing: some of them stand",
-    "全部圈出等于什么都没说：其中有些是成立的",
-)
-RIGHT = Text("these the engine refutes, and the others stand", "引擎推翻的正是这些，其余的成立")
-THROUGHOUT = Text("an article is wrong throughout", "文章从头错到尾")
-DOUBTED = Text("what an article says is wrong", "文章里说的都是错的")
-MORE = Words(
-    "{count} more of them the engine refutes; this run refutes one",
-    "引擎推翻的还有 {count} 句；这次执行推翻其中一句",
-)
-SHOWN = Words("{head}: {tells}", "{head}：{tells}")
-NO_SENTENCE = Words(
-    "no sentence is called {name}; there are: {there}", "没有哪句话叫 {name}；这里有：{there}"
-)
+ALL = tr("all are marked, which says nothing: some of them stand")
+RIGHT = tr("these the engine refutes, and the others stand")
+THROUGHOUT = tr("an article is wrong throughout")
+DOUBTED = tr("what an article says is wrong")
+MORE = Words("{count} more of them the engine refutes; this run refutes one")
+SHOWN = Words("{head}: {tells}")
+NO_SENTENCE = Words("no sentence is called {name}; there are: {there}")
 HINTS = (
-    Text(
+    tr(
         "Ask of each sentence which process does it, and into which log. Then ask what comes "
-        "before what.",
-        "先问每句话：是哪个进程做的，写进哪个日志？再问谁先谁后。",
+        "before what."
     ),
-    Text(
+    tr(
         "Words such as “always”, “nobody”, “only” and “whatever” need one run that shows "
-        "otherwise. What remains is told in labs 03 to 10, under *which beliefs*.",
-        "“总是”“没有人”“只”“无论”这类词，一个反例就够。其余的见实验 03 到 10 的*推翻了哪些想法*。",
+        "otherwise. What remains is told in labs 03 to 10, under *which beliefs*."
     ),
 )
 
@@ -164,7 +154,7 @@ def read_passages() -> dict[str, Passage]:
     data = tomllib.loads((FOLDER / "articles.toml").read_text("utf-8"))
     return {
         name: Passage(
-            name, one["title"], one["place"], one["date"], read_text(one["about"]),
+            name, one["title"], one["place"], one["date"], tr(one["about"]),
             tuple(_sentence(key, given) for key, given in one["sentences"].items()), HINTS,
         )
         for name, one in data.items()
@@ -172,7 +162,7 @@ def read_passages() -> dict[str, Passage]:
 
 
 def _sentence(name: str, given: Mapping[str, Any]) -> Sentence:
-    says, tells = read_text(given["says"]), read_text(given["tells"])
+    says, tells = tr(given["says"]), tr(given["tells"])
     rows, belief = tuple(given["rows"]), given.get("belief", "")
     return Sentence(name, says, tells, read_experiment(given), rows, belief)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..explore import Budget, explore
-from ..kernel import System, Text, Words
+from ..kernel import System, Text, Words, tr
 from .limits import TooLong, limit_time
 from .verdict import NOT_WRITTEN, Verdict
 
@@ -21,26 +21,19 @@ LIMIT_S = 1.0
 Rule = Callable[..., Any]
 Systems = tuple[tuple[System, Budget], ...]
 
-RIGHT = Text(
-    "no schedule breaks it, and something gets read",
-    "没有任何执行顺序能推翻它，而且确实有记录被读到",
-)
+RIGHT = tr("no schedule breaks it, and something gets read")
 
 
-BROKEN = Words("“{promise}” does not hold with this rule", "按这条规则，“{promise}”不成立")
+BROKEN = Words("“{promise}” does not hold with this rule")
 UNSURE = Words(
     "for {given} it said {first!r} and then {second!r}: a rule may depend on nothing but what it "
-    "is given",
-    "对 {given} 先答 {first!r}，后答 {second!r}：规则只能依赖给它的值",
+    "is given"
 )
-NO_RETURN = Text("one way through the function has no `return`", "函数有一条路径没有 `return`")
-UNFIT = Words("for {given} it said {answer!r}: {problem}", "对 {given} 它答 {answer!r}：{problem}")
-ANSWERS = Words("the answers are {answers}", "可答：{answers}")
-ENDLESS = Words(
-    "for {given} it was stopped after {over}: is there a loop without an end?",
-    "对 {given} 运行了 {over} 后被停止：是否有无尽的循环？",
-)
-RAISED = Words("for {given} it raised {kind}: {error}", "对 {given} 它抛出 {kind}：{error}")
+NO_RETURN = tr("one way through the function has no `return`")
+UNFIT = Words("for {given} it said {answer!r}: {problem}")
+ANSWERS = Words("the answers are {answers}")
+ENDLESS = Words("for {given} it was stopped after {over}: is there a loop without an end?")
+RAISED = Words("for {given} it raised {kind}: {error}")
 
 
 class RuleError(Exception):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..kernel import Run, Text, Trace, Words
+from ..kernel import Run, Text, Trace, Words, tr
 from ..places import SCENARIOS
 from ..registry import run_scenario
 from ..scenario import parse_script
@@ -21,10 +21,7 @@ from .check import Hinted
 from .verdict import NOT_WRITTEN, Verdict
 
 WAYS = ("kafka", "rocketmq", "pulsar", "outbox", "plain", "key")
-FORM = Text(
-    "write a line per situation, such as “aggregates: kafka, because zombie and late-end”",
-    "每种情况写一行，例如“aggregates: kafka, because zombie and late-end”",
-)
+FORM = tr("write a line per situation, such as “aggregates: kafka, because zombie and late-end”")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,33 +82,19 @@ def read_situations() -> tuple[dict[str, Shown], tuple[Situation, ...]]:
 
 
 def _read_wrong(wrong: Mapping[str, str]) -> tuple[str, Text, str]:
-    return wrong["belief"], Text(wrong["says"], wrong["says_zh"]), wrong["run"]
+    return wrong["belief"], tr(wrong["says"]), wrong["run"]
 
 
-FIT = Text("each choice fits, and runs forbid its rivals", "每个选择都合适，执行也排除了其他方式")
-NO_SITUATION = Words(
-    "“{line}” is about none of the situations: {form}", "“{line}”不属于任何一种情况：{form}"
-)
-UNCHOSEN = Words("{at}: nothing is chosen yet: {form}", "{at}：还没有选择：{form}")
-NO_WAY = Words("{at}: there is no {way}; choose of {ways}", "{at}：没有 {way}；请从 {ways} 中选择")
-NO_REASON = Words(
-    "{at}: a choice without a run earns nothing: name what forbids others",
-    "{at}：没有执行作依据的选择不得分：请写出排除其他方式的执行",
-)
-NO_RUN = Words(
-    "{at}: there is no run {name}; there are {there}", "{at}：没有名为 {name} 的执行；有 {there}"
-)
-UNFIT = Words("{at}: {way} does not fit: {why}", "{at}：{way} 不合适：{why}")
-IDLE = Words(
-    "{at}: {name} forbids none of the rivals here; what does it show?",
-    "{at}：{name} 在这里没有排除任何其他方式；它说明了什么？",
-)
-STALE = Words(
-    "{name} does not show what it is named for any more", "{name} 不再能说明它的名字所指的事"
-)
-LEFT = Words(
-    "{at}: no run of yours forbids {ways}; name one", "{at}：你写的执行没有排除 {ways}；请再写一个"
-)
+FIT = tr("each choice fits, and runs forbid its rivals")
+NO_SITUATION = Words("“{line}” is about none of the situations: {form}")
+UNCHOSEN = Words("{at}: nothing is chosen yet: {form}")
+NO_WAY = Words("{at}: there is no {way}; choose of {ways}")
+NO_REASON = Words("{at}: a choice without a run earns nothing: name what forbids others")
+NO_RUN = Words("{at}: there is no run {name}; there are {there}")
+UNFIT = Words("{at}: {way} does not fit: {why}")
+IDLE = Words("{at}: {name} forbids none of the rivals here; what does it show?")
+STALE = Words("{name} does not show what it is named for any more")
+LEFT = Words("{at}: no run of yours forbids {ways}; name one")
 ANY_FAILURE = "any failure is a reason"
 
 
@@ -174,17 +157,14 @@ class Choice(Hinted):
 
 
 HINTS = (
-    Text(
+    tr(
         "Ask of each situation first: what must be joined? A row and a message; what was read and "
-        "what is written; an acknowledgement and a message; nothing; a call outside and anything.",
-        "先问每种情况：要把什么合在一起？行与消息；读到的与写出的；确认与消息；什么都不用；外部调用与其他。",
+        "what is written; an acknowledgement and a message; nothing; a call outside and anything."
     ),
-    Text(
+    tr(
         "Play each run and finish the sentence: “this forbids a way that …”. One of them is about "
         "a row, one about a reader's place, one about an effect outside, one about time. In the "
-        "others something comes twice.",
-        "播放每个运行并完成这句话：“它排除了会……的方式”。一个关于行，一个关于读者的位置，一个关于外部效果，"
-        "一个关于时间，其余的是重复。",
+        "others something comes twice."
     ),
 )
 RUNS, SITUATIONS = read_situations()

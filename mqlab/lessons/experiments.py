@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..kernel import Fact, FactKind, Made, Run, Text, Trace, speaking
+from ..kernel import Fact, FactKind, Made, Run, Trace, speaking
 from ..places import SCENARIOS
 from ..registry import run_scenario
 
@@ -95,8 +95,3 @@ def _find(words: str, lines: list[str]) -> int:
 def read_experiment(given: Mapping[str, Any]) -> Experiment:
     """The three keys of a table of TOML."""
     return Experiment(given["run"], tuple(given["claims"]), given["at"])
-
-
-def read_text(given: Mapping[str, Any]) -> Text:
-    """Words in both languages; KeyError where one is missing."""
-    return Text(given["en"], given["zh"])

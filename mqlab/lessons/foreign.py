@@ -36,27 +36,22 @@ CONSTANTS = (str, int, float, bool, bytes, type(None), Enum)
 
 CLOCK = Words(
     "`{function}` asks a clock (`{name}`): run again it would do something else. What it needs of "
-    "time must stand in its arguments or in `db`",
-    "`{function}` 读取了时钟（`{name}`）：再运行一次就会做别的事。它需要的时间应来自参数或 `db`",
+    "time must stand in its arguments or in `db`"
 )
 DICE = Words(
     "`{function}` depends on chance (`{name}`): run again it would do something else, and an "
-    "order's own number is as good a name for a row",
-    "`{function}` 依赖随机数（`{name}`）：再运行一次就会做别的事；订单自己的编号同样可以作为行的键",
+    "order's own number is as good a name for a row"
 )
 GLOBAL = Words(
     "`{function}` keeps something in `{name}`, outside of its arguments. Another process of the "
     "group has another `{name}`, and this one loses it when it dies: a row in `db` survives, "
-    "`memory` is for what may be lost",
-    "`{function}` 把内容放在参数之外的 `{name}` 里。组里的另一个进程有另一个 `{name}`，本进程一死它"
-    "就丢了：能留下来的是 `db` 里的行，`memory` 只放可以丢失的东西",
+    "`memory` is for what may be lost"
 )
 OUTSIDE = Words(
     "`{function}` uses `{name}`, which reaches out of the function: everything that it does must "
-    "go through its arguments, so that it can be stopped between any two steps",
-    "`{function}` 使用了 `{name}`，它越出了函数：一切都要通过参数进行，才能在任意两步之间停下来",
+    "go through its arguments, so that it can be stopped between any two steps"
 )
-NO_FUNCTION = Words("`{name}` is no function", "`{name}` 不是函数")
+NO_FUNCTION = Words("`{name}` is no function")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..kernel import Text, Words
+from ..kernel import Words, tr
 from ..places import RECORDINGS
 from ..real.program import RealBrokerError
 from ..real.suite import MISSING as NO_CLONE
@@ -24,20 +24,11 @@ from .laid import Laid
 if TYPE_CHECKING:  # these lock files, which a browser's Python cannot
     from ..real.jars import Jars
 
-RAN = Words(
-    "The Java client of {product} {version} has just run at this project's own server.",
-    "{product} {version} 的 Java 客户端刚刚连接本项目自己的服务器，执行了一遍。",
-)
-NOT_RUN = Words(
-    "No Java client ran here: {why}. The table is the recording of a real broker.",
-    "这里没有执行 Java 客户端：{why}。下表是真实 broker 的录制。",
-)
-NOT_FETCHED = Words(
-    "its jars are not here yet (fetch=True lets Maven fetch {size} MB)",
-    "还没有它的 jar 包（加上 fetch=True，就由 Maven 下载 {size} MB）",
-)
-IN_A_BROWSER = Text("a browser has no Java", "浏览器里没有 Java")
-MISSING = Words("{what}", "本机缺少所需的软件（{what}）")
+RAN = Words("The Java client of {product} {version} has just run at this project's own server.")
+NOT_RUN = Words("No Java client ran here: {why}. The table is the recording of a real broker.")
+NOT_FETCHED = Words("its jars are not here yet (fetch=True lets Maven fetch {size} MB)")
+IN_A_BROWSER = tr("a browser has no Java")
+MISSING = Words("{what}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 
 from mqlab_widgets import Compare, Player
 
-from ..kernel import Text, Trace
+from ..kernel import Trace, tr
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.ways import ORDER
 from ..registry.matrix import tabulate
@@ -34,7 +34,7 @@ __all__ = [
 
 #: what a counterexample's title begins with
 SAFEGUARD = re.compile("^(Without .+?|With everything on): |^(没有 .+?|保护措施全开)：")
-HEADS = Text("run", "执行"), Text("what happens", "发生了什么")
+HEADS = tr("run"), tr("what happens")
 
 
 def kill_ways(moment: str = "", role: str = "keeper") -> Compare:

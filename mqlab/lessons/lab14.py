@@ -6,7 +6,7 @@ from textwrap import fill
 
 from mqlab_widgets import Compare, Player
 
-from ..kernel import Text, Trace, spoken
+from ..kernel import Trace, spoken, tr
 from ..places import LABS, SCENARIOS
 from ..real.kafka.differences import IGNORED
 from ..registry import scenario
@@ -49,13 +49,9 @@ fire app heartbeat
 at 7000
 fire broker check
 """
-OLDER = KILLED.format(
-    title=Text("4.9 writes an op record at once", "4.9 立即写入 op 记录"), release="release=4.9"
-)
-NEWER = KILLED.format(
-    title=Text("5.5 keeps op records in memory", "5.5 把 op 记录留在内存里"), release="release=5.5"
-)
-RECORDING = Text("recording", "录制")
+OLDER = KILLED.format(title=tr("4.9 writes an op record at once"), release="release=4.9")
+NEWER = KILLED.format(title=tr("5.5 keeps op records in memory"), release="release=5.5")
+RECORDING = tr("recording")
 #: `IGNORED` in Chinese, by what it is about
 IN_CHINESE = {
     "producer ids": "生产者 ID：按程序遇到的先后改为 P、Q、R……：broker 每次分出一段，共 1,000 个，"

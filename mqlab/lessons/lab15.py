@@ -11,7 +11,7 @@ from IPython.display import display
 from ipywidgets import HTML, Dropdown
 from mqlab_widgets import Player, vary
 
-from ..kernel import Text, Words, pick
+from ..kernel import Words, tr
 from ..registry.tables import columns
 from .articles import FOLDER, PASSAGES, NoSentence, Passage, Sentence, split_marks
 from .misconceptions import met
@@ -21,18 +21,18 @@ __all__ = [
 ]  # fmt: skip
 
 HALF, CONTROL, PENDING = (PASSAGES[name] for name in ("half", "control", "pending"))
-UNMARKED = Text("Nothing is marked yet.", "还没有圈出任何句子。")
-STANDS, REFUTED = Text("This stands", "这句成立"), Text("This is refuted", "这句不成立")
-TOLD = Words("“{says}” <b>{verdict}</b>: {tells}.", "“{says}”<b>{verdict}</b>：{tells}。")
+UNMARKED = tr("Nothing is marked yet.")
+STANDS, REFUTED = tr("This stands"), tr("This is refuted")
+TOLD = Words("“{says}” <b>{verdict}</b>: {tells}.")
 #: what stands in article_rows.toml, and above the table of it
 VERDICTS = {
-    "wrong": Text("wrong", "错误"),
-    "imprecise": Text("imprecise", "不准确"),
-    "out of date": Text("out of date", "过时"),
+    "wrong": tr("wrong"),
+    "imprecise": tr("imprecise"),
+    "out of date": tr("out of date"),
 }
 HEAD = (
-    Text("row", "行"), Text("in", "出自"), Text("what is said", "说法"),
-    Text("verdict", "评判"), Text("lab", "实验"),
+    tr("row"), tr("in"), tr("what is said"),
+    tr("verdict"), tr("lab"),
 )  # fmt: skip
 #: letter of an article, verdict, what it says, the lab that shows it
 Row = tuple[str, str, str, str]
@@ -76,8 +76,8 @@ def list_rows() -> dict[int, Row]:
     is spoken."""
     data = tomllib.loads((FOLDER / "article_rows.toml").read_text("utf-8"))
     return {
-        int(number): (row["in"], row["verdict"], row["says"], row["lab"])
-        for number, row in pick(data["rows"]).items()
+        int(number): (row["in"], row["verdict"], tr(row["says"]).of(), row["lab"])
+        for number, row in data["rows"].items()
     }
 
 

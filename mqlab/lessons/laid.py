@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from html import escape
 
-from ..kernel import Text, Words
+from ..kernel import Words, tr
 from ..places import RECORDINGS
 from ..recordings.recording import Observation, Recording, load
 from ..registry.tables import columns
@@ -20,9 +20,9 @@ from ..serve.process import RunningBroker
 VERSION = "4.3.1"
 IN_FILES = "txnindex"
 WIDEST = 60  # characters of a cell, in the text
-LINES = Words("{name}: {count} lines", "{name}：{count} 行")
-DIFFER = Words("{lines}, {count} of them differ", "{lines}，其中 {count} 行不同")
-HEAD = Text("who → whom", "谁 → 谁"), Text("asked", "询问")
+LINES = Words("{name}: {count} lines")
+DIFFER = Words("{lines}, {count} of them differ")
+HEAD = tr("who → whom"), tr("asked")
 STYLE = """\
 <style>
 .mqlab-laid { max-height: 34em; overflow: auto; }

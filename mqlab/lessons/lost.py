@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from ..kernel import Text, Words
+from ..kernel import Text, Words, tr
 from ..places import RECORDINGS
 from ..recordings.recording import Observation, Recording, load
 from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule
@@ -23,16 +23,10 @@ LOST_IN = ("leaderless-marker", "skip-leaderless-marker")
 RUN = "kafka/leaderless-marker"
 ELSEWHERE = ("pulsar/late-write-hides-committed", "rocketmq/committed-and-parked")
 Given = tuple[str, str, int, int, int]
-FOUND = Words(
-    "{count} moments, and it accuses where it should",
-    "{count} 个时刻，该指出的都指出了，也没有冤枉谁",
-)
-MISSES = Words("{name}: lost({given}) misses the loss", "{name}：lost({given}) 漏掉了这次丢失")
-ACCUSES = Words(
-    "{name}: lost({given}) accuses a broker that did nothing wrong",
-    "{name}：lost({given}) 冤枉了没有出错的 broker",
-)
-BECAUSE = Words("{head}. {message}", "{head}。{message}")
+FOUND = Words("{count} moments, and it accuses where it should")
+MISSES = Words("{name}: lost({given}) misses the loss")
+ACCUSES = Words("{name}: lost({given}) accuses a broker that did nothing wrong")
+BECAUSE = Words("{head}. {message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,74 +141,62 @@ class Lost(Hinted):
 
 
 def _expects(answer: object) -> Text | None:
-    form = Text("True or False is asked for", "应答 True 或 False")
+    form = tr("True or False is asked for")
     return None if isinstance(answer, bool) else form
 
 
 BELIEFS = (
     Belief(
         "ok means that all is well",
-        Text(
+        tr(
             "The client was told ok and the coordinator says CompleteCommit. Neither of them has "
-            "looked into the partition",
-            "客户端得到了 ok，协调者说 CompleteCommit。两方都没有看过分区的内容",
+            "looked into the partition"
         ),
         lambda commit, state, hw, lso, open_since: False,
     ),
     Belief(
         "what cannot be read yet is lost",
-        Text(
+        tr(
             "The decision is there, and the coordinator still owes the marker: it is late, not "
-            "lost. What does the state say about that?",
-            "决定已经有了，而协调者还欠着控制消息：只是迟到，没有丢失。对此，状态是怎么说的？",
+            "lost. What does the state say about that?"
         ),
         lambda commit, state, hw, lso, open_since: commit == "ok" and lso < hw,
     ),
     Belief(
         "decided and open is lost",
-        Text(
+        tr(
             "The decision is there, and PrepareCommit says that its marker is still owed. Who "
-            "would write it after CompleteCommit?",
-            "决定已经有了，PrepareCommit 说明控制消息还欠着。到了 CompleteCommit 之后，还有谁会写？",
+            "would write it after CompleteCommit?"
         ),
         lambda commit, state, hw, lso, open_since: commit == "ok" and open_since >= 0,
     ),
     Belief(
         "an open transaction is a fault",
-        Text(
-            "Its producer may still end it, or a timeout will. Who has been promised anything?",
-            "它的生产者还可能结束它，否则超时也会。谁得到过什么承诺呢？",
-        ),
+        tr("Its producer may still end it, or a timeout will. Who has been promised anything?"),
         lambda commit, state, hw, lso, open_since: open_since >= 0,
     ),
     Belief(
         "what holds readers back is mine",
-        Text(
+        tr(
             "This producer's marker is there. Somebody else's open transaction holds the readers "
-            "back, and it may still end",
-            "这个生产者的控制消息已经在了。挡住读者的是别人未结束的事务，那个事务还可能结束",
+            "back, and it may still end"
         ),
         lambda commit, state, hw, lso, open_since: state == "CompleteCommit" and lso < hw,
     ),
     Belief(
         "a completed commit is suspicious",
-        Text(
-            "Its marker is there and everybody can read it. What would a lost one lack?",
-            "它的控制消息已经在了，大家都能读到。丢失的提交会缺少什么？",
-        ),
+        tr("Its marker is there and everybody can read it. What would a lost one lack?"),
         lambda commit, state, hw, lso, open_since: state == "CompleteCommit",
     ),
 )
 HINTS = (
-    Text(
+    tr(
         "Say in one sentence who believes what: the client, the coordinator, the partition. A loss "
-        "is where they contradict each other and nobody is left who will mend it.",
-        "用一句话说出谁相信什么：客户端、协调者、分区。丢失就是各方互相矛盾，而且再没有谁会去修复。",
+        "is where they contradict each other and nobody is left who will mend it."
     ),
-    Text(
+    tr(
         "Three conditions, joined by `and`: what the client was told; the state in which the "
-        "coordinator owes nothing any more; and what the partition still takes for open.",
-        "用 `and` 连接三个条件：客户端得到的应答；协调者不再欠任何东西的那种状态；分区仍认为没有结束的事务。",
+        "coordinator owes nothing any more; and what the partition still takes for open."
     ),
 )
 LOST = Lost(BELIEFS, HINTS)

@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..kernel import Text, Words
+from ..kernel import Text, Words, tr
 from ..registry.tables import wrap
-from .experiments import Experiment, read_experiment, read_text
+from .experiments import Experiment, read_experiment
 from .questions import find_question
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ FILE = Path(__file__).with_suffix(".toml")
 #: the instructor's page, in the folder of the labs
 PAGE = "instructor/misconceptions.md"
 WIDTH = 96  # of a line at the end of a lab
-MET = Words("What people get wrong here: {count}", "这里推翻的常见误解：{count}")
+MET = Words("What people get wrong here: {count}")
 #: what a misconception has, or says why not
 WANTED = ("question", "experiment", "points")
 HEAD = """\
@@ -88,12 +88,12 @@ def read_misconceptions(text: str) -> dict[str, Misconception]:
 def _read(number: int, name: str, given: Mapping[str, Any]) -> Misconception:
     run = given.get("run")
     return Misconception(
-        number, name, given["broker"], read_text(given["belief"]), read_text(given["truth"]),
+        number, name, given["broker"], tr(given["belief"]), tr(given["truth"]),
         tuple(Option(name, int(place)) for name, _, place in
               (one.partition(":") for one in given["options"])),
         run and read_experiment({**given, "run": textwrap.dedent(run)}),
         tuple(given.get("cells", ())), tuple(given.get("names", ())),
-        {wanted: read_text(words) for wanted, words in given.get("why_not", {}).items()},
+        {wanted: tr(words) for wanted, words in given.get("why_not", {}).items()},
         given["source"],
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..explore import Budget, explore
-from ..kernel import Property, System, Text, Words, World, replay
+from ..kernel import Property, System, Text, Words, World, replay, tr
 from ..kernel.world import NodeState
 from .verdict import Verdict
 
@@ -31,18 +31,14 @@ if TYPE_CHECKING:
 Systems = Callable[[tuple[str, ...]], tuple[tuple[System, Budget], ...]]
 Order = Sequence[str]
 
-NOTHING_MOVED = Text(
-    "no piece is in your list yet: move the pieces above, then run this cell again",
-    "你的列表里还没有步骤：请先移动上面的步骤，再运行本单元",
-)
-NOT_KEPT = Text(
+NOTHING_MOVED = tr("no piece is in your list yet: move the pieces above, then run this cell again")
+NOT_KEPT = tr(
     "your order is on the screen only: run the cell with the pieces once more, which writes it "
-    "into the notebook",
-    "你的顺序目前只在屏幕上：请再运行一次步骤所在的单元，把它写入笔记本",
+    "into the notebook"
 )
-UNKNOWN = Words("no piece {key!r}; there are: {known}", "没有步骤 {key!r}；有：{known}")
-NO_LIST = Text("an order is a list of pieces", "顺序是由步骤组成的列表")
-RIGHT = Text("no schedule breaks a promise with this order", "按这个顺序，没有任何执行能违背承诺")
+UNKNOWN = Words("no piece {key!r}; there are: {known}")
+NO_LIST = tr("an order is a list of pieces")
+RIGHT = tr("no schedule breaks a promise with this order")
 
 
 @dataclass(frozen=True)
@@ -146,7 +142,7 @@ def judge(parsons: Parsons, order: Order) -> Verdict:
         if key not in known:
             raise ValueError(str(UNKNOWN(key=key, known=", ".join(known))))
         if chosen.count(key) > 1:
-            return Verdict(False, Text(f"“{key}” is there twice", f"“{key}” 出现了两次"))
+            return Verdict(False, Words("“{key}” is there twice")(key=key))
     for key in chosen:
         if (belief := known[key].belief) is not None:
             return Verdict(False, belief, known[key].misconception or key)
@@ -184,7 +180,7 @@ def _together(claims: tuple[Property, ...]) -> Property:
     def reads(name: str, node: NodeState) -> tuple[object, ...]:
         return tuple(claim.reads(name, node) for claim in claims)
 
-    sentence = Text("every promise is kept", "每个承诺都得到遵守")
+    sentence = tr("every promise is kept")
     return Property("promises", sentence, partial(_all_hold, claims), "always", reads)
 
 

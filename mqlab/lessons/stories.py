@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..kernel import Run, Text
+from ..kernel import Run, Text, tr
 from ..registry import run_scenario
 from ..scenario.language import ScenarioError
 from .check import Hinted
@@ -20,13 +20,9 @@ from .verdict import Verdict
 #: what a story may not say: which system it is about
 FIXED = ("system", "off")
 
-NO_LINES = Text(
-    "nothing is written yet: write the lines of a scenario, as text, into `story`",
-    "还没有写任何内容：请把场景的各行作为文本写进 `story`",
-)
-FIXED_LINES = Text(
-    "the system is given: write only what happens in it (`run`, `kill`, `restart`, `fire` …)",
-    "系统已经给定：只写其中发生的事（`run`、`kill`、`restart`、`fire`……）",
+NO_LINES = tr("nothing is written yet: write the lines of a scenario, as text, into `story`")
+FIXED_LINES = tr(
+    "the system is given: write only what happens in it (`run`, `kill`, `restart`, `fire` …)"
 )
 
 

@@ -7,26 +7,19 @@ run, open at the step that tells. Only grading raises (`mqlab.lessons.course.poi
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from html import escape
-from importlib.resources import files
 from typing import Any
 
-from ..kernel import System, Text, Trace, Words, replay, spoken
+from ..kernel import System, Text, Trace, Words, replay, spoken, tr, translate
 from .steps import Tells
 
-NOT_WRITTEN = Text(
-    "nothing is written yet: put your own answer in the place of `# YOUR CODE HERE`",
-    "还没有写任何内容：请在 `# YOUR CODE HERE` 处写下你的答案",
-)
-HEADS = {True: Text("right", "正确"), False: Text("not yet", "还不对")}
-COLON = Text(": ", "：")
-BELIEF = Words(" (The belief behind it: {belief}.)", "（背后的想法：{belief}。）")
-EXAMPLE = Text(
-    "the shortest run that shows it, where it shows:", "能说明问题的最短执行，以及关键的一步："
-)
+NOT_WRITTEN = tr("nothing is written yet: put your own answer in the place of `# YOUR CODE HERE`")
+HEADS = {True: tr("right"), False: tr("not yet")}
+COLON = tr(": ")
+BELIEF = Words(" (The belief behind it: {belief}.)")
+EXAMPLE = tr("the shortest run that shows it, where it shows:")
 #: facts of a run that are printed around the telling one
 BEFORE, AFTER = 4, 2
 
@@ -54,7 +47,7 @@ class Verdict:
     def _trace(self) -> Trace | None:
         if self.system is None:
             return None
-        title = Text("The run that shows it", "能说明问题的执行")
+        title = tr("The run that shows it")
         return replay(self.system, self.schedule, title)
 
     @property
@@ -133,13 +126,7 @@ def _ended(sentence: str) -> str:
 
 def find_belief(english: str) -> str:
     """A belief in the language that is spoken; "" where nobody has said it in that one."""
-    return english if spoken() == "en" else _read_beliefs().get(english, "")
-
-
-@cache
-def _read_beliefs() -> dict[str, str]:
-    """The beliefs behind wrong answers, in English, each with its Chinese."""
-    return tomllib.loads(files(__package__).joinpath("beliefs.toml").read_text("utf-8"))
+    return english if spoken() == "en" else translate(english, "belief")
 
 
 def _is_red(trace: Trace, position: int, light: str) -> bool:

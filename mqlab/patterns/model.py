@@ -127,8 +127,3 @@ def check_among(field: str, names: tuple[str, ...], of: str, known: tuple[str, .
             f"{field}={','.join(unknown)}: expected some of {of}={','.join(known)}, of which there "
             "must be one at least"
         )
-
-
-def name_safeguards(sentences: Mapping[str, tuple[str, str]]) -> dict[str, Text]:
-    """The safeguards of a model with their sentences, in English and Chinese."""
-    return {name: Text(en, zh) for name, (en, zh) in sentences.items()}

@@ -35,22 +35,13 @@ from ..kernel import (
 from ..kernel.moves import current
 from .records import Record
 
-LATE = Words(
-    "It was sent on a connection that has broken since; it arrives all the same.",
-    "它是在一个已经断开的连接上发出的，但仍然到达了。",
-)
-STOPPED = Words(
-    "Its memory is gone; each node that was connected hears that the connection broke.",
-    "它的内存没有了；与它相连的各方会得知连接断开。",
-)
-RECOVERED = Words(
-    "It knows no more than what stands on its disk.", "它所知道的只有磁盘上写下的内容。"
-)
+LATE = Words("It was sent on a connection that has broken since; it arrives all the same.")
+STOPPED = Words("Its memory is gone; each node that was connected hears that the connection broke.")
+RECOVERED = Words("It knows no more than what stands on its disk.")
 BROKEN = Words(
-    "What was under way may be lost, or arrive all the same; the sender cannot tell which.",
-    "途中的消息可能丢失，也可能仍会到达；发送方无从得知是哪一种。",
+    "What was under way may be lost, or arrive all the same; the sender cannot tell which."
 )
-RETURNED = Words("What the application is told.", "应用得到的应答。")
+RETURNED = Words("What the application is told.")
 
 
 # ---- lanes and strips ------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel import Config, Text, Words, frozen
+from ..kernel import Config, Text, frozen, tr
 
 #: MLTransactionLogImpl: the coordinator's log and the cursor that deletes from it
 TRANSACTION_LOG = "__transaction_log_"
@@ -39,59 +39,40 @@ def find_subscription(partition: str, log: str) -> str:
 
 
 SAFEGUARDS: dict[str, Text] = {
-    name: Words(en, zh)()
-    for name, (en, zh) in {
-        "max_read_position": (
-            "consumers are sent nothing above maxReadPosition, the entry before the first one "
-            "of the oldest open transaction",
-            "只投递 maxReadPosition 及之前的条目，它是最早的未结束事务第一条消息之前的位置",
-        ),
-        "filter_aborted": (
-            "messages of aborted transactions are acknowledged by the dispatcher and not sent",
-            "已中止事务的消息由分发器直接确认，不投递",
-        ),
-        "decision_before_markers": (
-            "COMMITTING or ABORTING is in the transaction log before any participant hears of it",
-            "先把 COMMITTING 或 ABORTING 写入事务日志，再通知各参与方",
-        ),
-        "retry_until_answered": (
-            "the end of a transaction is sent again until every participant has answered",
-            "结束事务的请求会反复发送，直到每个参与方都应答",
-        ),
-        "replay_log": (
-            "a coordinator that is loaded replays its log, and ends what was being ended",
-            "协调者加载时回放日志，继续结束尚未完成的事务",
-        ),
-        "replay_topic": (
-            "a buffer that recovers replays its topic from its snapshot's maxReadPosition on",
-            "缓冲区恢复时从快照的 maxReadPosition 之后回放主题",
-        ),
-        "transaction_timeout": (
-            "the coordinator aborts a transaction that is still open at its deadline",
-            "事务到期仍未结束时，由协调者中止",
-        ),
-        "low_watermark": (
-            "a message or an open entry of a transaction that has ended long ago is refused or "
-            "aborted by the low watermark",
-            "早已结束的事务若再写入消息或遗留未结束的条目，会按低水位拒绝或中止",
-        ),
-        "pending_ack_conflict": (
-            "a message that one transaction has acknowledged cannot be acknowledged by another",
-            "一条消息被某个事务确认后，其他事务不能再确认它",
-        ),
-        "pending_ack_log": (
-            "a transaction's acknowledgement is answered once it is in the pending-ack log",
-            "事务内的确认写入 pending-ack 日志之后才应答",
-        ),
-        "pending_ack_filter": (
-            "a message that an open transaction has acknowledged is not delivered again",
-            "被未结束事务确认的消息不再投递",
-        ),
-        "redeliver_aborted": (
-            "what an aborted transaction had acknowledged is delivered again",
-            "事务中止后，它确认过的消息会重新投递",
-        ),
-    }.items()
+    "max_read_position": tr(
+        "consumers are sent nothing above maxReadPosition, the entry before the first one "
+        "of the oldest open transaction"
+    ),
+    "filter_aborted": tr(
+        "messages of aborted transactions are acknowledged by the dispatcher and not sent"
+    ),
+    "decision_before_markers": tr(
+        "COMMITTING or ABORTING is in the transaction log before any participant hears of it"
+    ),
+    "retry_until_answered": tr(
+        "the end of a transaction is sent again until every participant has answered"
+    ),
+    "replay_log": tr("a coordinator that is loaded replays its log, and ends what was being ended"),
+    "replay_topic": tr(
+        "a buffer that recovers replays its topic from its snapshot's maxReadPosition on"
+    ),
+    "transaction_timeout": tr(
+        "the coordinator aborts a transaction that is still open at its deadline"
+    ),
+    "low_watermark": tr(
+        "a message or an open entry of a transaction that has ended long ago is refused or "
+        "aborted by the low watermark"
+    ),
+    "pending_ack_conflict": tr(
+        "a message that one transaction has acknowledged cannot be acknowledged by another"
+    ),
+    "pending_ack_log": tr(
+        "a transaction's acknowledgement is answered once it is in the pending-ack log"
+    ),
+    "pending_ack_filter": tr(
+        "a message that an open transaction has acknowledged is not delivered again"
+    ),
+    "redeliver_aborted": tr("what an aborted transaction had acknowledged is delivered again"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..kernel import FactKind, Text
+from ..kernel import FactKind, tr
 from ..recordings.evidence import NEVER, Contradiction, Witness
 from .config import COORDINATOR
 from .errors import ServerError, name_exception
@@ -28,27 +28,20 @@ CONTRADICTIONS = (
     Contradiction(
         FactKind.APPEND,
         lambda entry: isinstance(entry, LedgerEntry) and entry.marker is MarkerType.TXN_ABORT,
-        Text(
-            "when a transaction aborts, its messages in the buffer are discarded",
-            "事务中止时，缓冲区中的消息会被丢弃",
-        ),
+        tr("when a transaction aborts, its messages in the buffer are discarded"),
     ),
     Contradiction(
         FactKind.APPEND,
         lambda entry: isinstance(entry, PendingAckEntry) and entry.op == "ACK",
-        Text(
+        tr(
             "Pulsar leaves the state of what is not acknowledged to the client, and relies on the "
-            "transaction's timeout",
-            "Pulsar 把未确认状态交给客户端维护，依靠事务超时处理",
+            "transaction's timeout"
         ),
     ),
     Contradiction(
         FactKind.REPLY,
         lambda response: isinstance(response, NewTxnResponse) and response.ok,
-        Text(
-            "the highest 16 bits of a transaction's 128-bit id are its coordinator's number",
-            "128 位事务 ID 的最高 16 位是协调者编号",
-        ),
+        tr("the highest 16 bits of a transaction's 128-bit id are its coordinator's number"),
     ),
 )
 

@@ -9,16 +9,14 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from ..kernel import Text
+from ..kernel import tr
 from ..places import ROOT
 from .program import RealBrokerError
 
 FOLDER = ROOT / "tests" / "oracle"
-MISSING = Text(
+MISSING = tr(
     "the programs that ask real brokers are not installed: they stand with the project's tests, so "
-    "clone the project, run `make setup` there, and ask again",
-    "询问真实 broker 的程序没有安装：它们和项目的测试放在一起。请克隆（clone）项目，在那里运行 "
-    "`make setup`，再试一次",
+    "clone the project, run `make setup` there, and ask again"
 )
 
 

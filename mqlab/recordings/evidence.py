@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from ..kernel import Fact, FactKind, Text, Trace, Words
+from ..kernel import Fact, FactKind, Text, Trace, Words, tr
 from ..kernel.run import put_in_words
 from ..places import RECORDINGS
 from .normal import normalise
 from .recording import Observation, load
 
-RECORDED = Words("recorded on {broker}", "录自 {broker}")
+RECORDED = Words("recorded on {broker}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Contradiction:
 
 NEVER = re.compile(r"(?!)")
 UNANSWERED = ""
-OTHERWISE = Text("contradicts many articles", "与许多文章的说法不同")
+OTHERWISE = tr("contradicts many articles")
 
 
 @dataclass(frozen=True, slots=True)

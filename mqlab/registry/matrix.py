@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..explore import explore
-from ..kernel import Text
+from ..kernel import Text, Words, tr
 from ..kernel.token import encode
 from ..places import SCENARIOS
 from ..scenario import load
@@ -28,15 +28,15 @@ from . import SYSTEMS, system
 from .searches import Case, exhaust, search, searches_of, with_everything_on
 from .tables import columns, in_words
 
-IMPOSSIBLE = Text("impossible", "不可能")
-POSSIBLE = Text("possible", "可能")
-ONLY_WITHOUT = Text("only without {}", "仅当关闭 {}")
-ONLY_WITH = Text("only with {}", "仅当：{}")
-ONLY_IF_ASKED = Text("excluded with {}", "用 {} 可排除")
-NOT_COVERED = Text("not covered", "不在其内")
-NO_SUCH_THING = Text("no such thing", "不存在")
+IMPOSSIBLE = tr("impossible")
+POSSIBLE = tr("possible")
+ONLY_WITHOUT = tr("only without {}")
+ONLY_WITH = tr("only with {}")
+ONLY_IF_ASKED = tr("excluded with {}")
+NOT_COVERED = tr("not covered")
+NO_SUCH_THING = tr("no such thing")
 
-BEYOND = Text("beyond that: ", "在此之外：")
+BEYOND = tr("beyond that: ")
 
 #: in the order of the table
 WAYS = ("kafka", "rocketmq", "pulsar", "outbox")
@@ -118,10 +118,7 @@ class Excluded:
 
     @property
     def sentence(self) -> Text:
-        return Text(
-            f"with {self.option} the same search ends and finds nothing",
-            f"用 {self.option}，同样的搜索搜到了底，什么也没有发现",
-        )
+        return Words("with {option} the same search ends and finds nothing")(option=self.option)
 
     def prove(self) -> str:
         case = Found(self.broker, self.name).case

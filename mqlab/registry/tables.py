@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
-from functools import cache
-from pathlib import Path
 from unicodedata import east_asian_width
 
-from ..kernel import Outcome, Trace, spoken
+from ..kernel import Outcome, Trace, Words, spoken, translate
 
 CJK = "\u2e80-\u9fff\uff00-\uffef"
 CLOSING = "，。：；？！、）》”…"
 WORD = rf"[^\s{CJK}]+?(?:(?<=\w-)(?=[a-z])|(?=[\s{CJK}]|$))"
 #: what stays in one line: a word up to its hyphen, or a Chinese character with the signs about it
 PIECE = re.compile(rf"\s*(?:[“（《]*(?![{CLOSING}])[{CJK}]|{WORD})[{CLOSING}]*|\s*\S")
+
+#: cells that are made of others
+CELLS = (
+    Words("{}, until told"), Words("{}, until seen"), Words("{}, until forgotten"),
+    Words("only without {}"), Words("{} choices"), Words("{} counted {}×"),
+    Words("{} lost, {} twice"), Words("{} lost"),
+    Words("commit marker of {}"), Words("abort marker of {}"),
+)  # fmt: skip
 
 
 def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
@@ -25,8 +30,9 @@ def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
 
 
 def columns(rows: list[tuple[str, ...]]) -> str:
-    """Rows as text whose columns stand below each other; the first row is the head. What
-    `tables_zh.toml` knows is said in the language that is spoken."""
+    """Rows as text whose columns stand below each other; the first row is the head. A cell that
+    the catalogue has (context "cell") is said in the language that is spoken; names of the
+    systems' own things, answers of recordings and code stay as they are."""
     rows = [tuple(map(in_words, row)) for row in rows]
     wide = [max(_cells(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
@@ -37,27 +43,16 @@ def columns(rows: list[tuple[str, ...]]) -> str:
     return "\n".join(lines)
 
 
-@cache
-def read_chinese() -> tuple[dict[str, str], list[tuple[re.Pattern[str], str]]]:
-    """Cells by their English, and templates whose `{}` stand for anything."""
-    cells = tomllib.loads(Path(__file__).with_name("tables_zh.toml").read_text("utf-8"))
-    templates = [
-        (re.compile(re.escape(english).replace(r"\{\}", "(.+?)")), chinese)
-        for english, chinese in cells.pop("templates").items()
-    ]
-    return cells, templates
-
-
 def in_words(cell: str) -> str:
     """A cell of a table, or a name in a plot, in the language that is spoken."""
     if spoken() == "en":
         return cell
-    cells, templates = read_chinese()
-    if cell in cells:
-        return cells[cell]
-    for english, chinese in templates:
-        if match := english.fullmatch(cell):
-            return chinese.format(*match.groups())
+    if said := translate(cell, "cell"):
+        return said
+    for one in CELLS:
+        pattern = re.escape(one.en).replace(r"\{\}", "(.+?)")
+        if match := re.fullmatch(pattern, cell):
+            return one(*match.groups()).of()
     return cell
 
 

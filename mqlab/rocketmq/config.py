@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel import Config, Text, Words, frozen
+from ..kernel import Config, Text, frozen, tr
 
 #: TopicValidator: where an undecided message lies, where its end is recorded, where it is parked
 HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -21,61 +21,33 @@ TIMER_TOPIC = "rmq_sys_wheel_timer"
 DELAY_LEVELS_S = (1, 5, 10, 30, *range(60, 601, 60), 1_200, 1_800, 3_600, 7_200)
 
 SAFEGUARDS: dict[str, Text] = {
-    name: Words(en, zh)()
-    for name, (en, zh) in {
-        "half_topic": (
-            "an undecided message lies in the half topic, which no consumer subscribes to",
-            "未决消息存放在半消息主题，没有消费者订阅它",
-        ),
-        "op_topic": (
-            "every commit and rollback is recorded in the op topic, and the check passes over it",
-            "每次提交和回滚都记入 op 主题，回查时跳过",
-        ),
-        "check_back": (
-            "the broker asks about every half message that nobody has ended",
-            "broker 会回查没有结束的半消息",
-        ),
-        "check_limit": (
-            "a half message is asked about transactionCheckMax times at most, and then parked",
-            "半消息最多回查 transactionCheckMax 次，之后转存",
-        ),
-        "immunity": (
-            "a half message younger than transactionTimeOut is not asked about",
-            "存在时间不足 transactionTimeOut 的半消息不回查",
-        ),
-        "put_back": (
-            "a half message that is asked about is written again at the end of the half topic",
-            "被回查的半消息会重新写到半消息主题末尾",
-        ),
-        "any_producer": (
-            "any live producer of the group is asked, not only the one that sent",
-            "可以询问生产者组内任一存活的生产者，不限于发送者",
-        ),
-        "message_before_op": (
-            "a commit writes the message first and its op record second",
-            "提交时先写消息，再写 op 记录",
-        ),
-        "end_validation": (
-            "the end of a transaction must name its producer group and both offsets of its half",
-            "结束事务的请求必须写对生产者组和半消息的两个位点",
-        ),
-        "half_before_execute": (
-            "the local transaction runs only once the half message is stored (SEND_OK)",
-            "半消息存储成功（SEND_OK）之后才执行本地事务",
-        ),
-        "exception_is_unknown": (
-            "an exception in the local transaction means UNKNOW, so that the broker asks later",
-            "本地事务抛出异常视为 UNKNOW，由 broker 稍后回查",
-        ),
-        "consumer_retry": (
-            "what a consumer could not process comes back by its group's retry topic",
-            "消费失败的消息经由消费者组的重试主题再次投递",
-        ),
-        "idempotent_consumer": (
-            "the consumer looks up an order's key before it applies the order",
-            "消费者在处理订单之前先按业务键查重",
-        ),
-    }.items()
+    "half_topic": tr(
+        "an undecided message lies in the half topic, which no consumer subscribes to"
+    ),
+    "op_topic": tr(
+        "every commit and rollback is recorded in the op topic, and the check passes over it"
+    ),
+    "check_back": tr("the broker asks about every half message that nobody has ended"),
+    "check_limit": tr(
+        "a half message is asked about transactionCheckMax times at most, and then parked"
+    ),
+    "immunity": tr("a half message younger than transactionTimeOut is not asked about"),
+    "put_back": tr(
+        "a half message that is asked about is written again at the end of the half topic"
+    ),
+    "any_producer": tr("any live producer of the group is asked, not only the one that sent"),
+    "message_before_op": tr("a commit writes the message first and its op record second"),
+    "end_validation": tr(
+        "the end of a transaction must name its producer group and both offsets of its half"
+    ),
+    "half_before_execute": tr(
+        "the local transaction runs only once the half message is stored (SEND_OK)"
+    ),
+    "exception_is_unknown": tr(
+        "an exception in the local transaction means UNKNOW, so that the broker asks later"
+    ),
+    "consumer_retry": tr("what a consumer could not process comes back by its group's retry topic"),
+    "idempotent_consumer": tr("the consumer looks up an order's key before it applies the order"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..kernel import FactKind, Text
+from ..kernel import FactKind, tr
 from ..recordings.evidence import Contradiction, Witness
 from .messages import CheckTransactionState
 
@@ -23,7 +23,7 @@ CONTRADICTIONS = (
     Contradiction(
         FactKind.SEND,
         lambda check: isinstance(check, CheckTransactionState) and check.message.check_times != 1,
-        Text("the broker asks without limit", "broker 会无限次回查"),
+        tr("the broker asks without limit"),
     ),
 )
 

@@ -8,20 +8,14 @@ from collections.abc import Iterator
 from ..kernel import NOTHING, Text, Words, World, replace
 from ..kernel.run import put_in_words
 
-STILL = Words("still waits: {all}", "仍在等待：{all}")
-CALL = Words("{call} of {node}, for an answer", "{node} 的 {call}，等待应答")
-CALL_OR_TIMER = Words(
-    "{call} of {node}, for an answer or for a timer ({timers})",
-    "{node} 的 {call}，等待应答或定时器（{timers}）",
-)
-DEAD = Words(
-    "{message}, for {node}, which is dead (`restart {node}`)",
-    "{message}，等待已停止的 {node}（`restart {node}`）",
-)
-HELD = Words("{message}, for `release {message}`", "{message}，等待 `release {message}`")
+STILL = Words("still waits: {all}")
+CALL = Words("{call} of {node}, for an answer")
+CALL_OR_TIMER = Words("{call} of {node}, for an answer or for a timer ({timers})")
+DEAD = Words("{message}, for {node}, which is dead (`restart {node}`)")
+HELD = Words("{message}, for `release {message}`")
 MOST = 6  # that are told one by one
-MORE = Words("and {n} more", "另有 {n} 项")
-CUT = Words("{message}, for `heal`", "{message}，等待 `heal`")
+MORE = Words("and {n} more")
+CUT = Words("{message}, for `heal`")
 
 
 def list_calls(world: World, alone: bool) -> Iterator[Text]:

@@ -50,7 +50,7 @@ from .trace.live import Live
 log = logging.getLogger("mqlab.serve")
 
 LARGE = 1 << 20  # bytes of dropped logs: when they go, the live trace begins again
-TITLE = Words("Live from mqlab serve {name}", "mqlab serve {name} 实时")
+TITLE = Words("Live from mqlab serve {name}")
 Push = Callable[[str, int, Any], bool]
 CLIENT = "conn-"  # how the names of connections begin
 PACED = "paced "  # the name of a timer that delivers a message

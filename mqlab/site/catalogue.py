@@ -1,4 +1,4 @@
-"""What the pages' templates say in Chinese: `labs/site/zh.toml`, each English text with its own.
+"""The pages' templates, and what they say in the language that is spoken (`labs/locale`).
 
 Templates mark their words as gettext's do (`{% trans %}`, `_("…")`), so one template makes the
 page of either language.
@@ -6,14 +6,13 @@ page of either language.
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..kernel import Lang, spoken
+from ..kernel import translate as look_up
 from ..places import LABS
 
 SOURCES = LABS / "site"
@@ -37,19 +36,13 @@ def translate(english: str) -> str:
     in Chinese."""
     if spoken() == "en":
         return english
-    try:
-        return read_catalogue()[english]
-    except KeyError:
-        raise LookupError(f"zh.toml has no Chinese for “{english}”") from None
+    if said := look_up(english, "", "labs") or look_up(english, "page", "labs"):
+        return said
+    raise LookupError(f"labs.po has no Chinese for “{english}”")
 
 
 def _translate_count(one: str, more: str, count: int) -> str:
     return translate(one if count == 1 else more)
-
-
-@cache
-def read_catalogue() -> dict[str, str]:
-    return tomllib.loads((SOURCES / "zh.toml").read_text("utf-8"))
 
 
 def other_than(lang: Lang) -> Lang:

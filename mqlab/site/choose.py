@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from mqlab_widgets import Compare, Player
 from mqlab_widgets.player import host
 
-from ..kernel import Lang, Run, Text, spoken
+from ..kernel import Lang, Run, Text, spoken, tr
 from ..places import LABS, SCENARIOS
 from ..recordings.costs import load_costs
 from ..registry import SYSTEMS, with_evidence
@@ -150,7 +150,7 @@ def _bulk() -> str:
     )
 
 
-COUNTED = Text("model", "模型"), Text("real", "真实")
+COUNTED = tr("model"), tr("real")
 
 
 def _real() -> str:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..kernel import Snapshot, Text, Trace, pick, spoken
+from ..kernel import Snapshot, Trace, pick, spoken, tr
 from ..registry import scenario
 
 MOST_WORDS = 6
 """Of a caption in English: it is read while the picture moves."""
-DIES = Text("dies", "宕机")
+DIES = tr("dies")
 
 Step = dict[str, Any]
 
@@ -23,7 +23,7 @@ def cut_first(source: Path) -> dict[str, Any]:
     drawing; `visible`: the log of each record that a read_committed reader gets; `way`: pence
     that have left one account and not reached the other. In the language that is spoken. Raises
     ValueError for a caption that is too long, and for a step that no run takes."""
-    story = pick(tomllib.loads(source.read_text("utf-8")))
+    story = pick(tomllib.loads(source.read_text("utf-8")), domain="labs")
     for one in (*story["steps"], *story["kills"]):
         if spoken() == "en" and len(one.get("caption", "").split()) > MOST_WORDS:
             raise ValueError(f"“{one['caption']}” has more than {MOST_WORDS} words")
@@ -36,7 +36,7 @@ def cut_first(source: Path) -> dict[str, Any]:
         kills.append({"name": kill["name"], "chosen": kill.get("chosen", False), "steps": steps})
     if never := [step["fact"] for step in story["steps"] if step["fact"] not in taken]:
         raise ValueError(f"no run has a fact like “{never[0]}”")
-    return {"nodes": [[node["name"], node["title"]] for node in story["nodes"]], "kills": kills}
+    return {"nodes": [[node["at"], node["title"]] for node in story["nodes"]], "kills": kills}
 
 
 def _cut(

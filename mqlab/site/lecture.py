@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from mqlab_widgets import Player
 from mqlab_widgets.lecture import Lecture
 
-from ..kernel import Text, Trace, pick, spoken
+from ..kernel import Text, Trace, pick, spoken, translate
 from ..places import LABS, SCENARIOS
 from ..registry import scenario, with_evidence
 from ..registry.cases.ways import ORDER
@@ -47,7 +47,7 @@ def read_scenes(source: Path = SOURCE) -> tuple[Mapping[str, Any], tuple[Scene, 
     """What the source says of the whole, and its scenes, each of them run. ValueError for a caption
     that is too long, and for a sign that no fact of the run looks like."""
     lecture = tomllib.loads(source.read_text("utf-8"))
-    return pick(lecture), tuple(map(_read, lecture["scenes"]))
+    return pick(lecture, domain="labs"), tuple(map(_read, lecture["scenes"]))
 
 
 def write_lecture(write: Write) -> int:
@@ -79,7 +79,7 @@ def _lead_to(name: str) -> Text:
 
 
 def _read(both: Mapping[str, Any]) -> Scene:
-    scene = pick(both)
+    scene = pick(both, domain="labs")
     trace = _run(scene)
     return Scene(
         _read_text(both, "title"), scene["minutes"], scene["notes"], scene.get("ask", ""),
@@ -90,7 +90,7 @@ def _read(both: Mapping[str, Any]) -> Scene:
 
 def _read_text(both: Mapping[str, str], key: str) -> Text:
     """What the source says under this key, in both languages."""
-    return Text(both[key], both.get(f"{key}_zh", ""))
+    return Text(both[key], translate(both[key], "", "labs"))
 
 
 def _run(scene: Mapping[str, Any]) -> Trace:

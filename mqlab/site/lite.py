@@ -25,7 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..kernel import LANGUAGES, Text, speaking
+from ..kernel import LANGUAGES, Text, speaking, tr
 from ..places import CACHE, LABS, ROOT
 
 SOURCES = LABS / "site" / "lite"
@@ -43,32 +43,24 @@ LEFT_OUT = (
     "plotly/package_data/plotly.min.js", "jedi/third_party/*",
 )  # fmt: skip
 
-NOTE = Text(
+NOTE = tr(
     "> **In a browser this lab is for reading.** Its cells start a server with sockets and a Spark "
     "job, which need Python and Java on a machine: `make lab` in a clone of the project opens it "
     "there. Below its cells stands what they printed on such a machine, with real kills of the "
-    "job.",
-    "> **在浏览器里，这个实验只供阅读。** 它的单元要启动带套接字的服务器和 Spark 作业，"
-    "需要一台装有 Python 和 Java 的机器：在项目的克隆中运行 `make lab LANG=zh` 即可打开。"
-    "单元下面是它们在这样一台机器上的输出，其中的作业确实被 kill 过。",
+    "job."
 )
 
 
 #: the lab whose file a terminal writes
 BUILT = "13-build-a-coordinator"
-WITHOUT_TERMINAL = Text(
+WITHOUT_TERMINAL = tr(
     "> **In a browser there is no terminal.** A cell writes the file, too, once the next cell has "
     'run: `open("coordinator.py", "w").write(read_begin())`. Then `coordinator.py` stands in the '
-    "list at the left, where a double click opens it.",
-    "> **浏览器里没有终端。** 运行下一个单元之后，也可以用一个单元写出这个文件："
-    '`open("coordinator.py", "w").write(read_begin())`。`coordinator.py` 随后出现在左侧列表中，'
-    "双击即可打开。",
+    "list at the left, where a double click opens it."
 )
-NEEDS_SOCKETS = Text(
+NEEDS_SOCKETS = tr(
     "> **In a browser this cell is for reading.** It starts a server and connects a real client, "
-    "and a browser gives neither of them a socket. `make lab` in a clone of the project runs it.",
-    "> **在浏览器里，这个单元只供阅读。** 它启动服务器并连接真实的客户端，而浏览器里两者都没有"
-    "套接字。在项目的克隆中运行 `make lab LANG=zh` 就能执行它。",
+    "and a browser gives neither of them a socket. `make lab` in a clone of the project runs it."
 )
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from mqlab_widgets.player import read_modules
 from mqlab_widgets.style import HERE
 
+from ..kernel.catalogue import read_catalogue
 from ..places import CACHE, LABS, PACKAGE
 from .stories import Story
 
@@ -86,6 +87,7 @@ def write_play(folder: Path, archive: Path, stories: Sequence[Story]) -> None:
 
 def pack_engine(path: Path) -> None:
     """Write the zip with the packages of Python in the browser."""
+    read_catalogue("mqlab")  # which leaves it compiled
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packages:
         for top, patterns, name in (
             (PACKAGE, ENGINE, "mqlab/"),
@@ -93,5 +95,5 @@ def pack_engine(path: Path) -> None:
             (SOURCES, ("*.py",), ""),
         ):
             for file in sorted({file for pattern in patterns for file in top.glob(pattern)}):
-                if file.is_file() and file.suffix != ".pyc":
+                if file.is_file() and file.suffix not in (".pyc", ".po"):
                     packages.write(file, name + file.relative_to(top).as_posix())

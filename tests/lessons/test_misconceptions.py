@@ -37,8 +37,8 @@ TESTED = [(one, cell) for one in ALL for cell in one.cells]
 SHORT = """
 [x]
 broker = "kafka"
-belief = { en = "a", zh = "甲" }
-truth = { en = "b", zh = "乙" }
+belief = "a"
+truth = "b"
 options = ["07-isolation:3"]
 source = "s"
 """

@@ -66,6 +66,7 @@ LESSON_COMMANDS = ("mqlab.cli.labs", "mqlab.cli.class", "mqlab.cli.build")
 # What the floors above may import besides, always inside an extra of pyproject.toml. An entry
 # more is a decision: the package then cannot run where that library is missing.
 LIBRARIES = {
+    "mqlab.kernel": {"babel"},  # in a clone, where a catalogue is newer than its compiled form
     "mqlab.explore": {"numpy"},
     "mqlab.serve": {"h11", "kio"},
     "mqlab.serve.kafka": {"kio", "pyarrow"},

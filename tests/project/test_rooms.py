@@ -67,10 +67,8 @@ TOP = {
 }
 #: where a class stands whose methods are in the files beside it, and that is not its folder's own
 SPLIT = (
-    "mqlab.kafka.group.dispatch",
     "mqlab.kafka.log.role",
     "mqlab.kafka.replication.replica",
-    "mqlab.real.pulsar.played",
     "mqlab.serve.pulsar.front.hosting",
     "mqlab.serve.server",
 )

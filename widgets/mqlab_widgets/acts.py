@@ -12,22 +12,22 @@ from typing import Any
 
 from mqlab.kernel.offers import HEARD, Gap, Option
 from mqlab.kernel.stops import join_names
-from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.text import Lang, Text, Words, tr
 
 FAULTS = ("kill", "power", "break")
 GLYPHS = {"call": "☞", "local": "▮", "timer": "⏲"}
 
-AFTER = Words("{k} of {n} effects done", "已完成 {k}/{n} 个效果")
-MESSAGE = Words("{what}: {src} → {dst}, under way", "{what}：{src} → {dst}，传输中")
-DELIVER = Text("deliver it", "送达")
-HOLD = Text("hold it back: the others go first", "压住它：其他消息先走")
-RELEASE = Text("hold it back no longer", "不再压住")
-DYING = Words("do this, but kill {node} on the way: {told}", "执行，但中途杀死 {node}：{told}")
-TOUCH = Words("what can be done with {node}", "可对 {node} 做什么")
-HERE = Words("here {node} dies", "{node} 在此停止")
-KILL = Words("kill {node} here: {told}", "在此杀死 {node}：{told}")
-POWER = Words("cut {node}'s power here: {told}", "在此切断 {node} 的电源：{told}")
-BETWEEN = Text("between two steps", "在两步之间")
+AFTER = Words("{k} of {n} effects done")
+MESSAGE = Words("{what}: {src} → {dst}, under way")
+DELIVER = tr("deliver it")
+HOLD = tr("hold it back: the others go first")
+RELEASE = tr("hold it back no longer")
+DYING = Words("do this, but kill {node} on the way: {told}")
+TOUCH = Words("what can be done with {node}")
+HERE = Words("here {node} dies")
+KILL = Words("kill {node} here: {told}")
+POWER = Words("cut {node}'s power here: {told}")
+BETWEEN = tr("between two steps")
 
 Item = dict[str, Any]
 Names = Mapping[str, str]

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.text import Lang, Words, tr
 from mqlab.kernel.trace import Trace
 
-BEGIN = Text("the beginning", "起点")
-NODE = Words("after {n}: {choice}", "第 {n} 步：{choice}")
-BROKEN = Words("{said} (the goal is reached)", "{said}（已达到目标）")
+BEGIN = tr("the beginning")
+NODE = Words("after {n}: {choice}")
+BROKEN = Words("{said} (the goal is reached)")
 
 Choices = tuple[str, ...]
 

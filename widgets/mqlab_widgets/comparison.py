@@ -15,17 +15,14 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from mqlab.kernel.text import Text
+from mqlab.kernel.text import tr
 from mqlab.kernel.trace import Trace
 
 from .beside import compare
 from .payload import build
 from .player import Player, Theme, document, mounted, pack_twin
 
-CLOCK = Text(
-    "One clock: what stands side by side happens at the same time.",
-    "同一个时钟：并排的内容同时发生。",
-)
+CLOCK = tr("One clock: what stands side by side happens at the same time.")
 FILES = ("beside.js", "acts.css")
 #: what there is room for in three or four columns: what came of a run
 OUTCOME = ("logs", "readers", "money", "tables")

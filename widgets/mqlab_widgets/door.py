@@ -6,31 +6,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.text import Lang, Words, tr
 from mqlab.kernel.trace import Fact, FactKind
 from mqlab.serve.doorkeeper import HeldRequest
 from mqlab.serve.gate import Verb
 
-HELD = Words("{what}: {client} → {to}, held at the door", "{what}：{client} → {to}，停在门口")
-NOBODY = Text("Nothing waits at the door.", "门口没有请求等待。")
+HELD = Words("{what}: {client} → {to}, held at the door")
+NOBODY = tr("Nothing waits at the door.")
 CHOICES = {
-    Verb.LET_GO: Text("let it go", "放行"),
-    Verb.DROP: Text("drop it: its connection breaks", "丢弃：连接断开"),
-    Verb.KILL_BEFORE: Text("kill the node before it", "在它之前杀死节点"),
-    Verb.KILL_AFTER: Text(
-        "kill the node after it, before the answer", "在它之后、应答之前杀死节点"
-    ),
+    Verb.LET_GO: tr("let it go"),
+    Verb.DROP: tr("drop it: its connection breaks"),
+    Verb.KILL_BEFORE: tr("kill the node before it"),
+    Verb.KILL_AFTER: tr("kill the node after it, before the answer"),
 }
 SHORT = {
-    Verb.LET_GO: Text("let go", "放行"),
-    Verb.DROP: Text("drop", "丢弃"),
-    Verb.KILL_BEFORE: Text("kill before", "之前杀死"),
-    Verb.KILL_AFTER: Text("kill after", "之后杀死"),
+    Verb.LET_GO: tr("let go"),
+    Verb.DROP: tr("drop"),
+    Verb.KILL_BEFORE: tr("kill before"),
+    Verb.KILL_AFTER: tr("kill after"),
 }
 KINDS = {Verb.LET_GO: "call", Verb.DROP: "break"}
-SPOTS = Text(
-    "Requests at the door: arrows up and down, then Enter", "门口的请求：上下箭头选择，再按回车"
-)
+SPOTS = tr("Requests at the door: arrows up and down, then Enter")
 
 Item = dict[str, Any]
 

@@ -22,7 +22,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from urllib.request import OpenerDirector, ProxyHandler, build_opener
 
 from mqlab.kernel.snapshot import Snapshot
-from mqlab.kernel.text import NOTHING, Lang, Text, Words
+from mqlab.kernel.text import NOTHING, Lang, Text, Words, tr
 from mqlab.kernel.trace import FORMAT, Fact, Trace, patch
 from mqlab.serve.doorkeeper import DoorError, Doorkeeper, HeldRequest, read_held
 from mqlab.serve.gate import Verb
@@ -43,20 +43,16 @@ KNOWN = ("hold", "title", "lang", "scale", "panels", "every_s")
 # What comes of an address where nobody, or somebody else, answers.
 NO_TRACE = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
 
-WAITING = Words("{url}: nothing has happened yet", "{url}：还没有发生任何事")
-GOING = Words(
-    "{url}: {n} facts so far; {shown} of the last {kept} are shown",
-    "{url}：共 {n} 条；显示最后 {kept} 条中的 {shown} 条",
-)
+WAITING = Words("{url}: nothing has happened yet")
+GOING = Words("{url}: {n} facts so far; {shown} of the last {kept} are shown")
 GONE = Words(
-    "{url} does not answer ({error}); asking again. Is the server running with --trace-port?",
-    "{url} 没有应答（{error}），稍后再试。服务器启动时带 --trace-port 了吗？",
+    "{url} does not answer ({error}); asking again. Is the server running with --trace-port?"
 )
-EVERYTHING = Text("polling and repeats too", "也显示轮询和重复")
-LANES = Text("Lanes that are shown", "显示的参与者")
-HIDE = Text("Click: hide this lane", "点击隐藏该参与者")
+EVERYTHING = tr("polling and repeats too")
+LANES = tr("Lanes that are shown")
+HIDE = tr("Click: hide this lane")
 PANELS = ("space-time", "outcomes", "readers", "lights", "logs", "money", "graphs", "tables")
-STOPPED = Words("{url}: no longer followed", "{url}：已停止跟踪")
+STOPPED = Words("{url}: no longer followed")
 
 
 class Serving(Protocol):

@@ -17,28 +17,24 @@ from typing import Protocol
 
 from mqlab.explore import Budget, Search
 from mqlab.kernel import Play, Property, System, parse
-from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.text import Lang, Text, Words, tr
 from mqlab.kernel.trace import Trace
 
 SLICE_S = 0.03  # of searching, between two things that the kernel is asked
 STATES = 400_000  # then a search is given up: a few seconds
 
-GOAL = Words("Your goal: break “{claim}”.", "目标：打破“{claim}”。")
+GOAL = Words("Your goal: break “{claim}”.")
 SO_FAR = {
-    True: Words("1 choice so far.", "已作 1 个选择。"),
-    False: Words("{n} choices so far.", "已作 {n} 个选择。"),
+    True: Words("1 choice so far."),
+    False: Words("{n} choices so far."),
 }
-BROKEN = Words("You broke “{claim}” in {n} choices.", "你用 {n} 个选择打破了“{claim}”。")
-UNKNOWN = Text("Is there a shorter run?", "有更短的运行吗？")
-LOOKING = Words(
-    "Looking for a shorter run: {states} states so far …",
-    "正在搜索更短的运行：已搜 {states} 个状态 …",
-)
-SHORTER = Words("The shortest has {n} (allowed: {bounds}).", "最短的有 {n} 个（允许：{bounds}）。")
-SHORTEST = Words("No run is shorter (allowed: {bounds}).", "没有更短的运行（允许：{bounds}）。")
+BROKEN = Words("You broke “{claim}” in {n} choices.")
+UNKNOWN = tr("Is there a shorter run?")
+LOOKING = Words("Looking for a shorter run: {states} states so far …")
+SHORTER = Words("The shortest has {n} (allowed: {bounds}).")
+SHORTEST = Words("No run is shorter (allowed: {bounds}).")
 GIVEN_UP = Words(
-    "No run of up to {n} choices breaks it (allowed: {bounds}); longer ones were not all tried.",
-    "不超过 {n} 个选择的运行都不会打破它（允许：{bounds}）；更长的没有全部尝试。",
+    "No run of up to {n} choices breaks it (allowed: {bounds}); longer ones were not all tried."
 )
 
 Choices = tuple[str, ...]

@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from mqlab.kernel.text import NOTHING, Text
+from mqlab.kernel.text import NOTHING, Text, tr
 from mqlab.kernel.trace import Trace
 
 from .player import Player, Theme, document, mounted, pack_twin
 
 TELLING = "✗▮"  # what stops, what is durable
 
-BEGIN = Text(
+BEGIN = tr(
     "Press the right arrow to begin. Page Down plays a scene, Page Up goes back; f: full screen; "
-    "b or a full stop: black.",
-    "按右箭头键开始。Page Down 播放一幕，Page Up 返回；f：全屏；b 或句点：黑屏。",
+    "b or a full stop: black."
 )
-BLACK = Text("The screen is black; any key shows the picture.", "黑屏中；按任意键显示画面。")
+BLACK = tr("The screen is black; any key shows the picture.")
 
 
 MOST_STEPS = 12

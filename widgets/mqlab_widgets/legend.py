@@ -7,96 +7,67 @@ from its system (`System.terms`).
 
 from __future__ import annotations
 
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.text import Lang, Text, tr
 from mqlab.kernel.trace import Fact, Trace
 
 from .views.logs import flag_colours
 
 SIGNS: dict[str, Text] = {
-    "sent": Text("a message leaves; its head shows where it goes", "发出一条消息，箭头指向去处"),
-    "reply": Text("dashed: an answer leaves", "虚线：发出一个应答"),
-    "late": Text(
-        "dash-dot, with a bar: a request drawn above arrives only now, after its connection broke",
-        "点划线加竖杠：上面画过的请求在连接断开之后才到达",
+    "sent": tr("a message leaves; its head shows where it goes"),
+    "reply": tr("dashed: an answer leaves"),
+    "late": tr(
+        "dash-dot, with a bar: a request drawn above arrives only now, after its connection broke"
     ),
-    "lost": Text("a connection broke: nobody answers on it any more", "连接断开：上面不再有应答"),
-    "block": Text(
-        "filled block: written to the node's log; a power cut may take what is not flushed",
-        "实心块：已写入该节点的日志；没有刷盘的，断电可能丢失",
+    "lost": tr("a connection broke: nobody answers on it any more"),
+    "block": tr(
+        "filled block: written to the node's log; a power cut may take what is not flushed"
     ),
-    "change": Text("something changes in memory only", "只有内存中的变化"),
-    "call": Text("a call of the application returns", "应用程序的一次调用返回"),
-    "crash": Text("red disc: the node stops, its memory is gone", "红色圆盘：节点停止，内存丢失"),
-    "dead": Text("red lane: the node is down", "红色泳道：节点已停止"),
-    "ring": Text("open ring: it starts again from its disk", "空心圆环：从磁盘重新启动"),
-    "clock": Text("a timer runs out", "定时器到时"),
-    "span": Text(
-        "bar on a lane: this transaction is open there, in the transaction's colour",
-        "泳道上的长条：事务在这里未结束，颜色属于该事务",
+    "change": tr("something changes in memory only"),
+    "call": tr("a call of the application returns"),
+    "crash": tr("red disc: the node stops, its memory is gone"),
+    "dead": tr("red lane: the node is down"),
+    "ring": tr("open ring: it starts again from its disk"),
+    "clock": tr("a timer runs out"),
+    "span": tr("bar on a lane: this transaction is open there, in the transaction's colour"),
+    "fold": tr("+3: three steps that teach nothing here are folded; a click shows them"),
+    "record": tr(
+        "square: a record; paler and dashed, a copy of one that stands earlier in the log"
     ),
-    "fold": Text(
-        "+3: three steps that teach nothing here are folded; a click shows them",
-        "+3：折叠了三个在这里没有新内容的步骤；点击展开",
-    ),
-    "record": Text(
-        "square: a record; paler and dashed, a copy of one that stands earlier in the log",
-        "方块：一条记录；浅色虚线框：日志中前面某条记录的副本",
-    ),
-    "diamond": Text(
+    "diamond": tr(
         "diamond: a control record; C ends a transaction by commit, A by abort, a number says "
-        "where the half message lies that has ended",
-        "菱形：控制记录；C 表示提交，A 表示中止，数字指明已结束的半消息的位置",
+        "where the half message lies that has ended"
     ),
-    "hatch": Text(
-        "hatched: written, but readers of committed data may not see it yet",
-        "斜线：已写入，但只读已提交数据的读者还看不到",
-    ),
-    "struck": Text(
-        "struck through: aborted; it stays in the log and is never read committed",
-        "划掉：已中止；它留在日志里，但不会作为已提交数据被读到",
-    ),
+    "hatch": tr("hatched: written, but readers of committed data may not see it yet"),
+    "struck": tr("struck through: aborted; it stays in the log and is never read committed"),
 }
 
 #: of runs that have money
 MONEY_SIGNS: dict[str, Text] = {
-    "money": Text(
-        "bar: the money that is; dashed, it is not settled yet; red, it is lost or counted twice",
-        "长条：实际金额；虚线表示尚未结清；红色表示丢失或多计",
+    "money": tr(
+        "bar: the money that is; dashed, it is not settled yet; red, it is lost or counted twice"
     ),
-    "due": Text("mark across the bar: the money that should be", "长条上的竖线：应有的金额"),
+    "due": tr("mark across the bar: the money that should be"),
 }
 
 #: of runs with logs that know how far each reader has come
 READER_SIGNS: dict[str, Text] = {
-    "passed": Text(
+    "passed": tr(
         "filled bar below a log: this reader is done with it; the small flag stands behind what "
-        "it is done with without a gap",
-        "日志下方的实心条：这个读者已处理完；小旗立在连续处理完的部分之后",
+        "it is done with without a gap"
     ),
-    "taken": Text(
-        "outlined, with a name: that transaction has taken it for the reader until it ends",
-        "带名字的框：该事务替读者占用它，直到事务结束",
+    "taken": tr(
+        "outlined, with a name: that transaction has taken it for the reader until it ends"
     ),
-    "refused": Text(
-        "red cross: another transaction asked for it too and was refused",
-        "红叉：另一个事务也想要它，被拒绝",
-    ),
+    "refused": tr("red cross: another transaction asked for it too and was refused"),
 }
 
 #: what a step rests on, by the kind of its evidence: told by shape and words, colour repeats it
 SHAPES = {"recorded": "●", "model": "○", "contradicts": "≠"}
 EVIDENCE: dict[str, Text] = {
-    "recorded": Text(
-        "recorded: a real broker was asked the same and gave this answer",
-        "有录制：真实的 broker 被问过同样的问题，给出同样的应答",
-    ),
-    "model": Text(
-        "model: a step of this program; no recording of a real broker shows it",
-        "模型：本程序的一步；真实 broker 的录制中没有它",
-    ),
-    "contradicts": Text(
-        "otherwise than many articles say: the sentence below the step tells what they say",
-        "与许多文章的说法不同：这一步下面的句子说明文章怎么说",
+    "recorded": tr("recorded: a real broker was asked the same and gave this answer"),
+    "model": tr("model: a step of this program; no recording of a real broker shows it"),
+    "contradicts": tr(
+        "otherwise than many articles say: the sentence below the step tells what they say"
     ),
 }
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import traitlets
 
-from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.text import Lang, Text, Words, tr
 from mqlab.kernel.trace import Trace
 
 from .lives import deflate
@@ -25,32 +25,27 @@ from .widget import SET_BY_READER, PictureWidget, join_modules
 KNOWN = ("title", "lang", "scale", "panels")
 
 WORDS = {
-    "pool": Text("Pieces", "步骤"),
-    "list": Text("Your order", "你的顺序"),
-    "empty": Text("Nothing yet: add a piece.", "还是空的：请添加步骤。"),
-    "all": Text("All pieces are in use.", "所有步骤都已使用。"),
-    "add": Text("add at the end", "加到末尾"),
-    "up": Text("move up", "上移"),
-    "down": Text("move down", "下移"),
-    "out": Text("take out", "取出"),
-    "keys": Text(
-        "Arrow keys move a piece, Delete takes it out.", "方向键移动步骤，Delete 键取出。"
-    ),
-    "judge": Text("Judge this order", "评判这个顺序"),
-    "busy": Text("Trying every schedule …", "正在尝试所有执行 …"),
-    "right": Text("Right:", "正确："),
-    "wrong": Text("Not yet:", "还不对："),
-    "shown": Text("The shortest run that shows it:", "能说明问题的最短执行："),
-    "placed": Text("{piece}: place {n} of {of}", "{piece}：第 {n} 位，共 {of} 位"),
-    "removed": Text("{piece}: taken out", "{piece}：已取出"),
-    "unkept": Text(
-        "Run this cell again to keep your order in the notebook.",
-        "请再次运行本单元，把你的顺序保存到笔记本中。",
-    ),
-    "changed": Text("The order has changed since.", "顺序已改变。"),
+    "pool": tr("Pieces"),
+    "list": tr("Your order"),
+    "empty": tr("Nothing yet: add a piece."),
+    "all": tr("All pieces are in use."),
+    "add": tr("add at the end"),
+    "up": tr("move up"),
+    "down": tr("move down"),
+    "out": tr("take out"),
+    "keys": tr("Arrow keys move a piece, Delete takes it out."),
+    "judge": tr("Judge this order"),
+    "busy": tr("Trying every schedule …"),
+    "right": tr("Right:"),
+    "wrong": tr("Not yet:"),
+    "shown": tr("The shortest run that shows it:"),
+    "placed": tr("{piece}: place {n} of {of}"),
+    "removed": tr("{piece}: taken out"),
+    "unkept": tr("Run this cell again to keep your order in the notebook."),
+    "changed": tr("The order has changed since."),
 }
-END = Text(".", "。")
-ASK = Words("in an order: {keys}", "排列：{keys}")
+END = tr(".")
+ASK = Words("in an order: {keys}")
 
 
 class Judged(Protocol):

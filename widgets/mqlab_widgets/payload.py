@@ -10,7 +10,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from mqlab.kernel.text import Lang, Text, spoken
+from mqlab.kernel.text import Lang, spoken, tr
 from mqlab.kernel.trace import Fact, Trace
 
 from .legend import SHAPES, explain_evidence, find_kind, list_signs, list_terms
@@ -33,53 +33,38 @@ SHORT = {"diagram": "space-time"}
 """Other words for panels."""
 
 FOLDED = {
-    "→": Text(
-        "Folded: every run sends this here; what it brings about stands in the rows below.",
-        "已折叠：每次运行都在这里发送它；它引起的结果在下面的行中。",
-    ),
-    "⇒": Text(
-        "Folded: an answer that says no more than that the row above is done.",
-        "已折叠：这个应答只说明上面那一行已经完成。",
-    ),
-    "☞": Text(
-        "Folded: the call returns what the rows above have decided.",
-        "已折叠：调用返回上面各行已经决定的结果。",
-    ),
-    "▮": Text(
-        "Folded: it is written on the way; no reader and no decision waits for it here.",
-        "已折叠：途中的写入；这里没有读者或决定在等它。",
-    ),
-    "": Text(
-        "Folded: it happens in every run and changes nothing here.",
-        "已折叠：每次运行都会发生，在这里不改变什么。",
-    ),
+    "→": tr("Folded: every run sends this here; what it brings about stands in the rows below."),
+    "⇒": tr("Folded: an answer that says no more than that the row above is done."),
+    "☞": tr("Folded: the call returns what the rows above have decided."),
+    "▮": tr("Folded: it is written on the way; no reader and no decision waits for it here."),
+    "": tr("Folded: it happens in every run and changes nothing here."),
 }
 """Why a step without a reason of its own is folded, by its glyph."""
 
 WORDS = {
-    "player": Text("run of a system", "一次系统运行"),
-    "first": Text("First step", "第一步"),
-    "back": Text("Back (arrow left)", "后退（左箭头）"),
-    "play": Text("Play (space)", "播放（空格）"),
-    "pause": Text("Pause (space)", "暂停（空格）"),
-    "next": Text("Forward (arrow right)", "前进（右箭头）"),
-    "last": Text("Last step", "最后一步"),
-    "speed": Text("Speed of playing", "播放速度"),
-    "slider": Text("Step", "步"),
-    "place": Text("step {n} of {of}", "第 {n} 步，共 {of} 步"),
-    "folded": Text("{n} folded", "已折叠 {n} 行"),
-    "fold": Text("fold {n} again", "重新折叠 {n} 行"),
-    "red": Text("No longer true: {what}", "已经不成立：{what}"),
-    "start": Text("before the first step", "第一步之前"),
-    "begin": Text("Press the right arrow to begin.", "按右箭头键开始。"),
-    "empty": Text("Nothing has happened yet.", "还没有发生任何事。"),
-    "evidence": Text("this step: ", "这一步："),
-    "now": Text("What stands now", "当前状态"),
-    "panels": Text("panels", "面板"),
-    "news": Text("changed at this step", "这一步有变化"),
-    "whole": Text("Whole window (f)", "全窗口（f）"),
-    "part": Text("Leave the whole window (f, Escape)", "退出全窗口（f、Esc）"),
-    "legend": Text("Legend (?)", "图例（?）"),
+    "player": tr("run of a system"),
+    "first": tr("First step"),
+    "back": tr("Back (arrow left)"),
+    "play": tr("Play (space)"),
+    "pause": tr("Pause (space)"),
+    "next": tr("Forward (arrow right)"),
+    "last": tr("Last step"),
+    "speed": tr("Speed of playing"),
+    "slider": tr("Step"),
+    "place": tr("step {n} of {of}"),
+    "folded": tr("{n} folded"),
+    "fold": tr("fold {n} again"),
+    "red": tr("No longer true: {what}"),
+    "start": tr("before the first step"),
+    "begin": tr("Press the right arrow to begin."),
+    "empty": tr("Nothing has happened yet."),
+    "evidence": tr("this step: "),
+    "now": tr("What stands now"),
+    "panels": tr("panels"),
+    "news": tr("changed at this step"),
+    "whole": tr("Whole window (f)"),
+    "part": tr("Leave the whole window (f, Escape)"),
+    "legend": tr("Legend (?)"),
 }
 
 

@@ -10,7 +10,7 @@ import traitlets
 
 from mqlab.kernel import Property, System
 from mqlab.kernel.offers import Gap, Option
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.text import Lang, Text, tr
 from mqlab.kernel.token import encode
 from mqlab.kernel.trace import Trace
 
@@ -28,35 +28,24 @@ from .widget import PictureWidget, join_modules
 KNOWN = ("goal", "title", "lang", "scale", "panels")
 
 WORDS = {
-    "undo": Text("undo", "撤销"),
-    "reset": Text("start again", "重新开始"),
-    "on": Text("let it run", "自动运行"),
-    "on_title": Text(
-        "Everything happens that may without a fault, except what you hold back",
-        "没有故障时会发生的都会发生，被压住的除外",
-    ),
-    "copy": Text("copy token", "复制令牌"),
-    "copied": Text(
-        "copied; it opens again with `mqlab open TOKEN`, or open_run(token) in a cell",
-        "已复制；重新打开：`mqlab open TOKEN`，或在单元中用 open_run(token)",
-    ),
-    "paste": Text("paste a token", "粘贴令牌"),
-    "open": Text("open", "打开"),
-    "stop": Text("kill during it …", "执行中杀死 …"),
-    "break": Text("break a connection …", "断开连接 …"),
-    "show": Text("Show me", "给我看"),
-    "keep": Text("copy the run you found", "复制你找到的运行"),
-    "acts": Text("Act in the picture", "在图中操作"),
-    "branches": Text("futures that you have tried", "你尝试过的各种未来"),
-    "beside": Text("side by side", "并排"),
-    "single": Text("one picture", "单图"),
-    "differs": Text(
-        "Marked: what the other future does not have.", "标记：另一种未来中没有的内容。"
-    ),
-    "spots": Text(
-        "What can be done in the picture: arrows up and down, then Enter",
-        "图中可做的操作：上下箭头选择，再按回车",
-    ),
+    "undo": tr("undo"),
+    "reset": tr("start again"),
+    "on": tr("let it run"),
+    "on_title": tr("Everything happens that may without a fault, except what you hold back"),
+    "copy": tr("copy token"),
+    "copied": tr("copied; it opens again with `mqlab open TOKEN`, or open_run(token) in a cell"),
+    "paste": tr("paste a token"),
+    "open": tr("open"),
+    "stop": tr("kill during it …"),
+    "break": tr("break a connection …"),
+    "show": tr("Show me"),
+    "keep": tr("copy the run you found"),
+    "acts": tr("Act in the picture"),
+    "branches": tr("futures that you have tried"),
+    "beside": tr("side by side"),
+    "single": tr("one picture"),
+    "differs": tr("Marked: what the other future does not have."),
+    "spots": tr("What can be done in the picture: arrows up and down, then Enter"),
 }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import traitlets
 
-from mqlab.kernel.text import NOTHING, Lang, Text, spoken
+from mqlab.kernel.text import NOTHING, Lang, Text, spoken, tr
 from mqlab.kernel.trace import Trace
 
 from .lives import deflate
@@ -33,16 +33,13 @@ KNOWN = (
 NOW = "now"
 
 WORDS = {
-    "lock": Text("Lock my answer", "锁定答案"),
-    "run": Text("Run", "运行"),
-    "mine": Text("Your answer:", "你的答案："),
-    "right": Text("Right.", "正确。"),
-    "wrong": Text("Not so.", "不对。"),
-    "answer": Text("Instead:", "实际上："),
-    "unkept": Text(
-        "Run this cell again to keep your answer in the notebook.",
-        "请再次运行本单元，把你的答案保存到笔记本中。",
-    ),
+    "lock": tr("Lock my answer"),
+    "run": tr("Run"),
+    "mine": tr("Your answer:"),
+    "right": tr("Right."),
+    "wrong": tr("Not so."),
+    "answer": tr("Instead:"),
+    "unkept": tr("Run this cell again to keep your answer in the notebook."),
 }
 
 

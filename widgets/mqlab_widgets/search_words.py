@@ -10,118 +10,89 @@ from mqlab.kernel.moves import initial
 from mqlab.kernel.offers import HEARD
 from mqlab.kernel.stops import join_names
 from mqlab.kernel.system import System
-from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.text import Lang, Words, tr
 
 Names = Mapping[str, str]
 
 WORDS = {
-    "title": Text("Every schedule", "所有可能的执行"),
-    "start": Text("Search", "开始搜索"),
-    "again": Text("Search again", "重新搜索"),
-    "stop": Text("Stop", "停止"),
-    "states": Text("states", "个状态"),
-    "depth": Text("choices deep", "步深"),
-    "rate": Text("states/s", "个状态/秒"),
-    "tree": Text(
-        "{shown} of {n} states as a tree. States after 0, 1, 2 … choices: {levels}.",
-        "{n} 个状态中的 {shown} 个，画成树。经 0、1、2…步到达的状态数：{levels}。",
-    ),
-    "hint": Text(
+    "title": tr("Every schedule"),
+    "start": tr("Search"),
+    "again": tr("Search again"),
+    "stop": tr("Stop"),
+    "states": tr("states"),
+    "depth": tr("choices deep"),
+    "rate": tr("states/s"),
+    "tree": tr("{shown} of {n} states as a tree. States after 0, 1, 2 … choices: {levels}."),
+    "hint": tr(
         "Dots: {shown} of {n} states, by number of choices; below, how many there are. "
-        "Click a dot to play the run to it.",
-        "圆点：{n} 个状态中的 {shown} 个，按步数排列；下方是实际个数。单击圆点可播放到达它的运行。",
+        "Click a dot to play the run to it."
     ),
-    "initial": Text("The first state: nothing was chosen yet.", "初始状态：尚未作任何选择。"),
-    "state": Text(
-        "After {n} choices. The last one: {choice}.", "第 {n} 步之后。最后一步：{choice}。"
-    ),
-    "refutes": Text("Here “{name}” is refuted.", "在此推翻“{name}”。"),
-    "reaches": Text("Here “{name}” is reached.", "在此到达“{name}”。"),
-    "claims": Text("Claims", "命题"),
-    "claim": Text("claim", "命题"),
-    "sentence": Text("what it says", "内容"),
-    "kind": Text("must be true", "要求"),
-    "result": Text("result", "结果"),
-    "always": Text("in every state", "在每个状态"),
-    "sometimes": Text("in some state", "在某个状态"),
-    "can_always": Text("later on, from every state", "从每个状态都能到达"),
-    "show": Text("show the run", "显示这次运行"),
+    "initial": tr("The first state: nothing was chosen yet."),
+    "state": tr("After {n} choices. The last one: {choice}."),
+    "refutes": tr("Here “{name}” is refuted."),
+    "reaches": tr("Here “{name}” is reached."),
+    "claims": tr("Claims"),
+    "claim": tr("claim"),
+    "sentence": tr("what it says"),
+    "kind": tr("must be true"),
+    "result": tr("result"),
+    "always": tr("in every state"),
+    "sometimes": tr("in some state"),
+    "can_always": tr("later on, from every state"),
+    "show": tr("show the run"),
 }
-SHOWN = Words("The shortest run that breaks “{name}”:", "推翻“{name}”的最短运行：")
-VISITED = Words("A run that leads to the state you chose:", "到达所选状态的一次运行：")
-READY = Text("Nothing has been searched yet.", "尚未搜索。")
-RUNNING = Text("Searching …", "正在搜索 …")
-COMPLETE = Words(
-    "Complete: nothing is violated in any of {n} states.", "已搜完：{n} 个状态中没有发现违反。"
-)
+SHOWN = Words("The shortest run that breaks “{name}”:")
+VISITED = Words("A run that leads to the state you chose:")
+READY = tr("Nothing has been searched yet.")
+RUNNING = tr("Searching …")
+COMPLETE = Words("Complete: nothing is violated in any of {n} states.")
 VIOLATED = {
-    True: Words(
-        "1 of {all} claims is violated; {n} states were searched.",
-        "{all} 个命题中有 1 个被违反；搜索了 {n} 个状态。",
-    ),
-    False: Words(
-        "{broken} of {all} claims are violated; {n} states were searched.",
-        "{all} 个命题中有 {broken} 个被违反；搜索了 {n} 个状态。",
-    ),
+    True: Words("1 of {all} claims is violated; {n} states were searched."),
+    False: Words("{broken} of {all} claims are violated; {n} states were searched."),
 }
-STOPPED = Words(
-    "Not exhaustive: no violation in the {n} states that were searched.",
-    "未搜完：已搜索的 {n} 个状态中没有违反。",
-)
-WITHIN = Words("It tries {bounds}.", "搜索范围：{bounds}。")
+STOPPED = Words("Not exhaustive: no violation in the {n} states that were searched.")
+WITHIN = Words("It tries {bounds}.")
 RESULTS = {
-    "open": Words("not violated so far", "目前未被违反"),
-    "held": Words("held", "成立"),
-    "violated": Words("violated in {n} choices", "{n} 步内被违反"),
-    "reached": Words("reached in {n} choices", "{n} 步内到达"),
-    "unreached": Words("not reached so far", "目前未到达"),
-    "never": Words("never reached", "从未到达"),
-    "later": Words("known at the end", "搜完才知道"),
+    "open": Words("not violated so far"),
+    "held": Words("held"),
+    "violated": Words("violated in {n} choices"),
+    "reached": Words("reached in {n} choices"),
+    "unreached": Words("not reached so far"),
+    "never": Words("never reached"),
+    "later": Words("known at the end"),
 }
 CHOICES = {
-    "call": Words("{a} makes its next call", "{a}发出下一个调用"),
-    "request": Words("a request of {a} reaches {b}", "{a} 的请求到达 {b}"),
-    "response": Words("an answer of {b} reaches {a}", "{b} 的应答到达 {a}"),
-    "local": Words("{a} does what it has still to do", "{a} 做自己尚未做完的事"),
-    "fire": Words("a timer of {a} runs out", "{a} 的一个定时器到时"),
-    "break": Words("the connection of {a} and {b} breaks", "{a} 与 {b} 的连接断开"),
-    "kill": Words("{a} is killed", "{a} 被杀"),
-    "power": Words("{a} loses its power", "{a} 断电"),
-    "restart": Words("{a} starts again", "{a} 重新启动"),
+    "call": Words("{a} makes its next call"),
+    "request": Words("a request of {a} reaches {b}"),
+    "response": Words("an answer of {b} reaches {a}"),
+    "local": Words("{a} does what it has still to do"),
+    "fire": Words("a timer of {a} runs out"),
+    "break": Words("the connection of {a} and {b} breaks"),
+    "kill": Words("{a} is killed"),
+    "power": Words("{a} loses its power"),
+    "restart": Words("{a} starts again"),
 }
 INSIDE = {
-    "kill": Words(
-        "{what}; {who} is killed after effect {n} of this",
-        "{what}；其间 {who} 在第 {n} 个效果之后被杀",
-    ),
-    "power": Words(
-        "{what}; {who} loses its power after effect {n} of this",
-        "{what}；其间 {who} 在第 {n} 个效果之后断电",
-    ),
+    "kill": Words("{what}; {who} is killed after effect {n} of this"),
+    "power": Words("{what}; {who} loses its power after effect {n} of this"),
 }
-EVERY = Words("every order of all messages, {bounds}", "所有消息的每一种顺序，{bounds}")
+EVERY = Words("every order of all messages, {bounds}")
 CALLS = {
-    True: Words(
-        "every order of 1 call and all messages, {bounds}",
-        "1 次调用与所有消息的每一种顺序，{bounds}",
-    ),
-    False: Words(
-        "every order of {n} calls and all messages, {bounds}",
-        "{n} 次调用与所有消息的每一种顺序，{bounds}",
-    ),
+    True: Words("every order of 1 call and all messages, {bounds}"),
+    False: Words("every order of {n} calls and all messages, {bounds}"),
 }
-FAULTLESS = Words("without faults and timers", "没有故障，也没有定时器到时")
-UP_TO = Words("with up to {faults}", "最多有 {faults}")
+FAULTLESS = Words("without faults and timers")
+UP_TO = Words("with up to {faults}")
 FAULTS = {
-    "kills": Words("{n} kill{s}{of}", "{n} 次进程被杀{of}"),
-    "power_cuts": Words("{n} power cut{s}{of}", "{n} 次断电{of}"),
-    "breaks": Words("{n} lost connection{s}", "{n} 次连接断开"),
-    "timers": Words("{n} timer{s} running out", "{n} 次定时器到时"),
+    "kills": Words("{n} kill{s}{of}"),
+    "power_cuts": Words("{n} power cut{s}{of}"),
+    "breaks": Words("{n} lost connection{s}"),
+    "timers": Words("{n} timer{s} running out"),
 }
-ONLY = Words(" (only of {nodes})", "（只限 {nodes}）")
-RETRIES = Words("each retry timer runs out up to {n} ×", "每个重试定时器最多到时 {n} 次")
-RESTARTS = Words("only {nodes} may start again", "只有 {nodes} 会重新启动")
-FINAL = Words("what has stopped stays stopped", "停止的不会再启动")
+ONLY = Words(" (only of {nodes})")
+RETRIES = Words("each retry timer runs out up to {n} ×")
+RESTARTS = Words("only {nodes} may start again")
+FINAL = Words("what has stopped stays stopped")
 
 
 def name_nodes(system: System, lang: Lang) -> dict[str, str]:

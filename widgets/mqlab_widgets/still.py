@@ -23,8 +23,8 @@ LINE_SIZE, WHY_SIZE, WHY_LINES = 11.5, 11.5, 3
 Size = tuple[float, float]
 
 IN_WORDS = {
-    True: Words("The run in words, 1 line", "这次运行的文字叙述，共 1 行"),
-    False: Words("The run in words, {n} lines", "这次运行的文字叙述，共 {n} 行"),
+    True: Words("The run in words, 1 line"),
+    False: Words("The run in words, {n} lines"),
 }
 
 

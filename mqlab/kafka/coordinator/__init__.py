@@ -75,10 +75,8 @@ from .messages import CoordinatorRequest, DescribeTransactions, ListTransactions
 
 __all__ = ["Coordinator", "Entry", "Pending", "StateRecord", "next_epoch"]
 
-RECOVERED = Words("recovered", "已恢复")
-OWES = Words(
-    "recovered {state}, owes markers to {partitions}", "恢复为 {state}，欠 {partitions} 的控制消息"
-)
+RECOVERED = Words("recovered")
+OWES = Words("recovered {state}, owes markers to {partitions}")
 TIMEOUT = "timeout "
 
 

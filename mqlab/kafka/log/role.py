@@ -97,8 +97,8 @@ def forget_idle(role: R, at_ms: int) -> tuple[R, Effects]:
 
 # ---- in words -------------------------------------------------------------------------
 
-FRONTIERS = Words("HW={hw} LSO={lso}", "HW={hw} LSO={lso}")
-RECOVERED = Words("recovered, HW={hw} LSO={lso}", "已恢复，HW={hw} LSO={lso}")
+FRONTIERS = Words("HW={hw} LSO={lso}")
+RECOVERED = Words("recovered, HW={hw} LSO={lso}")
 
 
 def tell_frontiers(old: Partition | None, new: Partition) -> tuple[Text, ...]:

@@ -8,14 +8,14 @@ from ..log import AbortedTxn, Batch
 from ..messages import Produce, WriteTxnMarkers
 from ..replication.messages import FetchReplica
 
-MARKER_TO = Words("the marker to {to}", "给 {to} 的控制消息")
-MARKERS = Words("markers", "控制消息")
-ANSWER = Words("the answer", "应答")
-ANSWERS = Words("answers", "应答")
-MARKER = Words("the marker", "控制消息")
-RECORDS = Words("records", "记录")
-INDEX = Words("the entry in .txnindex", ".txnindex 中的条目")
-BATCHES = Words("batches", "批次")
+MARKER_TO = Words("the marker to {to}")
+MARKERS = Words("markers")
+ANSWER = Words("the answer")
+ANSWERS = Words("answers")
+MARKER = Words("the marker")
+RECORDS = Words("records")
+INDEX = Words("the entry in .txnindex")
+BATCHES = Words("batches")
 
 
 def name_effect(role: str, effect: Effect) -> Named | None:

@@ -66,11 +66,11 @@ from .refusals import BrokerRequest, refuse_request
 
 #: what a broker with copies takes itself, or gives to the role inside
 ReplicaRequest = Metadata | FindCoordinator | FetchReplica | Load | BrokerRequest
-LEADS = Words("leads, leader epoch {epoch}", "成为 leader，leader epoch {epoch}")
-FOLLOWS = Words("follows {leader}, HW={hw}", "跟随 {leader}，HW={hw}")
-NOBODY_LEADS = Words("nobody leads", "没有 leader")
-ASKS = Words("started; asks who leads", "已启动，询问谁是 leader")
-HW_MOVED = Words("HW={hw}", "HW={hw}")
+LEADS = Words("leads, leader epoch {epoch}")
+FOLLOWS = Words("follows {leader}, HW={hw}")
+NOBODY_LEADS = Words("nobody leads")
+ASKS = Words("started; asks who leads")
+HW_MOVED = Words("HW={hw}")
 
 
 @frozen

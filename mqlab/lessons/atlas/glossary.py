@@ -13,10 +13,10 @@ from html import escape
 from pathlib import Path
 
 from ...kafka.picture.terms import MEANS
-from ...kernel import Text
+from ...kernel import Text, Words, tr
 from ...registry.tables import columns
 
-MEANS_HEAD = Text("what it is", "含义")
+MEANS_HEAD = tr("what it is")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ def read_terms() -> tuple[Term, ...]:
     return tuple(
         Term(
             term["en"],
-            term["zh"],
-            MEANS[term["as"]] if "as" in term else Text(term["means"], term["means_zh"]),
+            tr(term["en"], "term").of("zh"),
+            MEANS[term["as"]] if "as" in term else tr(term["means"]),
         )
         for term in data["terms"]
     )
@@ -61,7 +61,7 @@ class Glossary:
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         if len(self.terms) < len(TERMS):
             return table
-        many = Text(f"all {len(self.terms)} terms", f"全部 {len(self.terms)} 个术语")
+        many = Words("all {n} terms")(n=len(self.terms))
         return f"<details><summary>{many}</summary>{table}</details>"
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:

@@ -25,9 +25,9 @@ ICON, LINE, PAD, GAP = 20, 13, 8, 5
 BETWEEN = 22  # the arrows between two nodes
 LEGEND = 32
 BLUE = "blue: part of a transaction"
-MAP = Words("Map of {name}. {nodes}.", "{name} 的结构图。{nodes}。")
-NOT_DRAWN = Words("Not drawn: {what}.", "没有画出：{what}。")
-NOT_LISTED = Words("Not listed: {what}.", "没有列出：{what}。")
+MAP = Words("Map of {name}. {nodes}.")
+NOT_DRAWN = Words("Not drawn: {what}.")
+NOT_LISTED = Words("Not listed: {what}.")
 
 
 def broker_map(name: str) -> Picture:

@@ -16,7 +16,7 @@ from mqlab_widgets.scene import Node, Scene, xml
 from mqlab_widgets.style import font_of, svg_css
 from mqlab_widgets.widths import width
 
-from ...kernel import Text
+from ...kernel import tr
 
 OWN_CSS = (
     ".mqlab .paper{fill:var(--ground)}"
@@ -31,7 +31,7 @@ OWN_CSS = (
 # As wide as an output of JupyterLab at 1280 px with its left bar open: wider ones would scroll.
 WIDTH = 816
 # JupyterLab gives a <pre> in an HTML output the letters of its text, in which no column stands.
-TABLE = Text("the same as a table", "同样的内容，用表格表示")
+TABLE = tr("the same as a table")
 ALIGNED = "font-family:monospace;white-space:pre;line-height:1.3;overflow-x:auto"
 # JupyterLab says its theme on the body; elsewhere the system's is followed. The letters keep
 # their size: a narrow cell scrolls.

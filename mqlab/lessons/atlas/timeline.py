@@ -92,13 +92,8 @@ UNDATED = (
     ("Hippo", "only its name is known to us"),
 )
 
-UNCHECKED = Words(
-    "Also Tencent's, years not checked: {names}.", "同属腾讯、年份没有核实的：{names}。"
-)
-TOLD = Words(
-    "Timeline. {events}. Years not checked: {names}.",
-    "时间线。{events}。年份没有核实的：{names}。",
-)
+UNCHECKED = Words("Also Tencent's, years not checked: {names}.")
+TOLD = Words("Timeline. {events}. Years not checked: {names}.")
 EDGE, AXIS = 16, 120
 RIGHT = WIDTH - EDGE
 FIRST, LAST = 2003, 2026

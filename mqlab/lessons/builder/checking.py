@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...explore import Counterexample, Search
-from ...kernel import Play, Snapshot, Text, Trace, Words
+from ...kernel import Play, Snapshot, Text, Trace, Words, tr
 from ..check import Hinted
 from ..verdict import NOT_WRITTEN, Verdict
 from .host import BuildError, read_file
@@ -20,18 +20,9 @@ from .whats import COORDINATOR, What, find_what
 
 MOST_STATES = 100_000  # of a trial; a right coordinator has a few thousand
 SLICE_S = 0.1
-HOLDS = Words(
-    "{trials} trials, {states:,} states, and nothing breaks (sitting {sitting})",
-    "{trials} 次试验，{states:,} 个状态，没有任何问题（第 {sitting} 课时）",
-)
-TOO_MANY = Words(
-    "it has more than {most:,} states: what in its state grows for ever?",
-    "它有超过 {most:,} 个状态：状态里的什么在无限增长？",
-)
-NO_SITTING = Words(
-    "there is no sitting {sitting}: name one of 1 to {last}",
-    "没有第 {sitting} 课时：请写 1 到 {last} 之一",
-)
+HOLDS = Words("{trials} trials, {states:,} states, and nothing breaks (sitting {sitting})")
+TOO_MANY = Words("it has more than {most:,} states: what in its state grows for ever?")
+NO_SITTING = Words("there is no sitting {sitting}: name one of 1 to {last}")
 
 
 @dataclass(frozen=True)
@@ -156,15 +147,13 @@ class Building(Hinted):
 
 
 HINTS = (
-    Text(
+    tr(
         "Take the events one by one: what does each change in memory, and which effect waits for "
-        "which event? `Appended` is the only one that makes a promise safe.",
-        "逐个看事件：它改变内存中的什么，哪个效果要等哪个事件？只有 `Appended` 才使承诺变得可靠。",
+        "which event? `Appended` is the only one that makes a promise safe."
     ),
-    Text(
+    tr(
         "Play the shortest run to its end and read the log from the top: which record says too "
-        "much, or too little, for what happens next?",
-        "把最短的执行播放到底，从头读日志：对于接下来发生的事，哪条记录说多了，或者说少了？",
+        "much, or too little, for what happens next?"
     ),
 )
 IT_WORKS, IT_DIES, NOT_ALONE, NOBODY_COMES_BACK = (

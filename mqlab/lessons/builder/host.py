@@ -96,18 +96,10 @@ def _start() -> Process:
     return process
 
 
-UNREAD = Words(
-    "cannot read {path}: `mqlab build new` writes a file to begin with",
-    "读不了 {path}：`mqlab build new` 会写出一个起始文件",
-)
-UNLOADED = Words("the file cannot be loaded: {why}", "文件无法加载：{why}")
-NO_PYTHON = Words(
-    "the file is no Python: {error}, line {line}", "文件不是 Python：第 {line} 行，{error}"
-)
-FOREIGN = Words(
-    "line {line} imports {name}: {noun} is written with {page} and {others}",
-    "第 {line} 行导入了 {name}：这个文件只能用 {page} 和 {others}",
-)
+UNREAD = Words("cannot read {path}: `mqlab build new` writes a file to begin with")
+UNLOADED = Words("the file cannot be loaded: {why}")
+NO_PYTHON = Words("the file is no Python: {error}, line {line}")
+FOREIGN = Words("line {line} imports {name}: {noun} is written with {page} and {others}")
 
 
 class BuildError(Exception):

@@ -22,7 +22,7 @@ from ...kafka.coordinator import Coordinator, markers
 from ...kafka.coordinator.entry import Entry
 from ...kafka.messages import SendMarkers, WriteTxnMarkers
 from ...kafka.states import TxnState
-from ...kernel import NOTHING, Caller, Disk, Effects, Property, Send, Text, Words, World
+from ...kernel import NOTHING, Caller, Disk, Effects, Property, Send, Text, Words, World, tr
 from ...kernel.world import NodeState
 from ..check import Hinted, Rule, RuleError, ask_rule, call_rule
 from ..roles import recover_as
@@ -123,46 +123,38 @@ TWINS = Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(timers=1))
 ABORTED = Trial("an abort", "partitions=1 'app=init; begin; send orders-0 a; abort'")
 BROKEN = (
     Broken(
-        Text("its markers leave before the decision is in the log", "决定还没写入日志，控制消息就发出了"),
+        tr("its markers leave before the decision is in the log"),
         BOTH, off="off=prepare_before_markers",
     ),
     Broken(
-        Text("it marks one partition of two and writes Complete", "只给两个分区之一写控制消息，就写 Complete"),
+        tr("it marks one partition of two and writes Complete"),
         BOTH, MarksOne,
     ),
     Broken(
-        Text("it writes Complete before the partitions have answered", "分区还没应答就写 Complete"),
+        tr("it writes Complete before the partitions have answered"),
         BOTH, CompletesEarly,
     ),
     Broken(
-        Text("it tells one partition commit, and the other abort", "让一个分区提交，让另一个中止"),
+        tr("it tells one partition commit, and the other abort"),
         BOTH, MarksBoth,
     ),
-    Broken(Text("it commits what has timed out", "把超时的事务提交了"), LATE, CommitsTheLate),
+    Broken(tr("it commits what has timed out"), LATE, CommitsTheLate),
     Broken(
-        Text("an old producer goes on beside its successor", "旧生产者与接替者同时继续工作"),
+        tr("an old producer goes on beside its successor"),
         TWINS, off="off=epoch_fencing",
     ),
 )  # fmt: skip
 HIDDEN = (
     Broken(
-        Text("it forgets the first partition when the second is added", "加入第二个分区时忘了第一个"),
+        tr("it forgets the first partition when the second is added"),
         BOTH, KnowsOne,
     ),
-    Broken(Text("it marks an abort as a commit", "把中止写成提交的控制消息"), ABORTED, CommitsAll),
+    Broken(tr("it marks an abort as a commit"), ABORTED, CommitsAll),
 )  # fmt: skip
-UNNAMED = Text("one that is not named here", "还有一个这里没有列出的")
-TOO_DARK = Text(
-    "the light goes out although all is well: look at the last moment",
-    "一切正常，灯却灭了：请看最后一刻",
-)
-SOME = Words(
-    "it catches {caught} of {all}. Not caught: {missed}",
-    "{all} 个中抓住了 {caught} 个。没有抓住：{missed}",
-)
-ALL = Words(
-    "it catches all {all}, and is quiet for a right one", "{all} 个全部抓住，对正确的协调者也不误报"
-)
+UNNAMED = tr("one that is not named here")
+TOO_DARK = tr("the light goes out although all is well: look at the last moment")
+SOME = Words("it catches {caught} of {all}. Not caught: {missed}")
+ALL = Words("it catches all {all}, and is quiet for a right one")
 
 
 def _look(system: BuildSystem, world: World) -> tuple[Any, ...]:
@@ -202,7 +194,7 @@ def _reads(system: BuildSystem, name: str, node: NodeState) -> Hashable:
 
 
 def _expects(answer: Any) -> Text | None:
-    form = Text("a light says True or False", "灯只能答 True 或 False")
+    form = tr("a light says True or False")
     return None if isinstance(answer, bool) else form
 
 
@@ -253,7 +245,7 @@ def _find_dark(
 ) -> tuple[str, ...] | None:
     """The shortest run after which the light is out; None where there is none."""
     claim = Property(
-        "light", Text("the light", "灯"), lambda world: light(*_look(system, world)),
+        "light", tr("the light"), lambda world: light(*_look(system, world)),
         reads=partial(_reads, system),
     )  # fmt: skip
     search = Search(system, budget, (claim,))
@@ -264,17 +256,14 @@ def _find_dark(
 
 BOTH_RIGHT = Broken(NOTHING, BOTH).system()
 HINTS = (
-    Text(
+    tr(
         "Begin with one sentence: no marker without its decision. Which epoch does a marker have, "
-        "and which record of the log has the same?",
-        "先写一句：没有决定就没有控制消息。控制消息带有哪个 epoch，日志中哪条记录有同一个 epoch？",
+        "and which record of the log has the same?"
     ),
-    Text(
+    tr(
         "Four sentences catch all: a marker has its decision; Complete means that each partition "
         "ends with a marker; no more PrepareCommit than calls of commit; epochs in a partition "
-        "never go down.",
-        "四句话就够：每条控制消息都有决定；Complete 表示每个分区以控制消息结尾；PrepareCommit 不多于 commit 调用；"
-        "分区里的 epoch 不会变小。",
+        "never go down."
     ),
 )
 LIGHTS = Lights(HINTS)

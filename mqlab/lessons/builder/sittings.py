@@ -22,7 +22,7 @@ from ...kafka.messages import READ_COMMITTED
 from ...kafka.picture.view import read_world
 from ...kafka.replication import Replica, ReplicaConfig
 from ...kafka.states import PREPARED
-from ...kernel import NodeSpec, Property, Text, Words, World
+from ...kernel import NodeSpec, Property, Text, Words, World, tr
 from ...kernel.options import FREE
 from ...kernel.outcome import FAILED, Outcome
 from ...kernel.world import NodeState
@@ -30,11 +30,11 @@ from ...registry import system
 from ..roles import become, put_roles
 from .trial import Trial
 
-RUNS = Words("the coordinator's code runs on", "协调者的代码能继续运行")
-TOLD = Words("each commit can be answered with ok", "每次提交都能得到 ok 的应答")
-PROMISED = Words("a commit that was answered with ok is decided", "应答 ok 的提交已有决定")
-REFUSED = Words("a commit that was refused is never read", "被拒绝的提交绝不会被读到")
-DELIVERED = Words("every decision can still reach its partitions", "决定总能到达每个分区")
+RUNS = Words("the coordinator's code runs on")
+TOLD = Words("each commit can be answered with ok")
+PROMISED = Words("a commit that was answered with ok is decided")
+REFUSED = Words("a commit that was refused is never read")
+DELIVERED = Words("every decision can still reach its partitions")
 TC = "coordinator"
 COORDINATOR = (TC,)
 ONE = "'app=init; begin; send orders-0 a; commit'"
@@ -62,7 +62,7 @@ class BuildSystem(KafkaSystem):
         return tuple(_lead_by(start, spec) for spec in super().nodes())
 
     def label(self) -> Text:
-        return Text("Kafka with your coordinator", "使用你的协调者的 Kafka")
+        return tr("Kafka with your coordinator")
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:

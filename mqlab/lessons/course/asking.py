@@ -64,10 +64,7 @@ def build_answer(kind: str, value: Any, ask: Ask) -> Any:
     return answers[kind]
 
 
-STOPPED = Words(
-    "it was stopped after {over}: is there a loop without an end?",
-    "它运行了 {over} 后被停止：是否有无尽的循环？",
-)
+STOPPED = Words("it was stopped after {over}: is there a loop without an end?")
 
 
 def call_rule(ask: Ask, *given: Any) -> Any:

@@ -15,6 +15,7 @@ from pathlib import Path
 import mqlab_widgets
 
 from ... import places
+from ...kernel.catalogue import read_catalogue
 from ...registry.cases.ways import ORDER
 from ..choice import RUNS
 from ..lost import ELSEWHERE, RUN
@@ -56,6 +57,7 @@ def write_package(course: Course) -> Path:
         package.writestr(f"{NAME}/README.md", README)
         for name in PARTS:
             _add(package, places.ROOT / name, name)
+        read_catalogue("mqlab")  # which leaves it compiled
         _add(package, places.PACKAGE, "mqlab")
         _add(package, Path(mqlab_widgets.__file__).parent, "widgets/mqlab_widgets")
         for file in _files(places.LABS / "images"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...explore import Budget
-from ...kernel import System, Text, Trace
+from ...kernel import System, Trace, tr
 from ...registry import scenario, system
 from ..parsons import Parsons, Piece
 from ..steps import first
@@ -56,108 +56,76 @@ def _produces(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 
 PRODUCE = Parsons(
     name="produce",
-    question=Text(
+    question=tr(
         "A batch arrives at the leader. Put the leader's work into an order in which no payment "
-        "is counted twice and none is lost. Not every piece is needed.",
-        "一个批次到达 leader。请排列它要做的步骤，使支付既不会被记两次，也不会丢失。并非每一步都需要。",
+        "is counted twice and none is lost. Not every piece is needed."
     ),
     pieces=(
-        Piece("append", Text("append the batch to the log", "把批次追加到日志")),
+        Piece("append", tr("append the batch to the log")),
         Piece(
             "sequence",
-            Text(
-                "its first number is not the next one? refuse it, and stop",
-                "首序号不是下一个？拒绝，结束",
-            ),
+            tr("its first number is not the next one? refuse it, and stop"),
         ),
         Piece(
             "flush",
-            Text("flush the log to the disk's surface", "把日志刷到磁盘"),
-            Text(
+            tr("flush the log to the disk's surface"),
+            tr(
                 "a leader never waits for a flush: it answers when the batch is replicated. Losing "
-                "one machine's memory then loses nothing that another does not hold",
-                "leader 从不等待刷盘：批次复制完成就应答。一台机器丢了内存，别的机器上还有",
+                "one machine's memory then loses nothing that another does not hold"
             ),
             "durable means flushed",
         ),
-        Piece("answer", Text("answer the producer: ok", "应答生产者：ok")),
+        Piece("answer", tr("answer the producer: ok")),
         Piece(
             "fence",
-            Text(
-                "its epoch is older than the one known? refuse it, and stop",
-                "epoch 比已知的旧？拒绝，结束",
-            ),
+            tr("its epoch is older than the one known? refuse it, and stop"),
         ),
         Piece(
             "ask",
-            Text(
-                "ask the other partitions whether they hold this payment",
-                "询问其他分区是否已有这笔支付",
-            ),
-            Text(
+            tr("ask the other partitions whether they hold this payment"),
+            tr(
                 "numbers belong to one partition, and no leader asks another: the same payment "
-                "sent to two partitions is two records",
-                "序号只属于一个分区，leader 之间互不询问：同一笔支付发到两个分区就是两条记录",
+                "sent to two partitions is two records"
             ),
             "partitions compare what they hold",
         ),
         Piece(
             "duplicate",
-            Text(
-                "exactly one of the last five batches? answer ok with its old offset, and stop",
-                "与最近五个批次之一完全相同？以原偏移量应答 ok，结束",
-            ),
+            tr("exactly one of the last five batches? answer ok with its old offset, and stop"),
         ),
     ),
     systems=_produces,
     messages={
-        "arrives": Text(
-            "no payment ever gets into the log: nothing is appended",
-            "没有任何支付进入日志：从未追加",
-        ),
-        "told": Text(
-            "the producer is never answered, and sends its batch for ever",
-            "生产者永远得不到应答，会一直重发",
-        ),
-        "welcome": Text(
+        "arrives": tr("no payment ever gets into the log: nothing is appended"),
+        "told": tr("the producer is never answered, and sends its batch for ever"),
+        "welcome": tr(
             "a batch that is in the log already never has the next number: a leader that asks for "
-            "the number first refuses a retry that only wants to hear ok",
-            "已在日志中的批次当然不是下一个序号：先检查序号，就会拒绝一个只想听到 ok 的重发",
+            "the number first refuses a retry that only wants to hear ok"
         ),
-        "true ok": Text(
+        "true ok": tr(
             "the producer was told ok before its batch was in the log: the leader dies in between, "
-            "and the payment is lost, for nobody sends it again",
-            "批次写入日志之前就应答了 ok：leader 在此间崩溃，支付丢失，因为没有人会再发",
+            "and the payment is lost, for nobody sends it again"
         ),
-        "money": Text(
+        "money": tr(
             "a batch that came twice was appended twice: a leader that appends before it asks "
-            "for a duplicate counts the payment twice",
-            "来了两次的批次被追加了两次：先追加再判断是否重复，支付就记了两次",
+            "for a duplicate counts the payment twice"
         ),
-        "no zombie": Text(
-            "a batch of an older epoch was written after the newer one had begun",
-            "新的 epoch 开始之后，旧 epoch 的批次又被写入",
-        ),
-        "in order": Text(
-            "a batch was appended while the one before it was missing: the log has a hole",
-            "前一个批次还缺着就追加了后一个：日志出现空洞",
+        "no zombie": tr("a batch of an older epoch was written after the newer one had begun"),
+        "in order": tr(
+            "a batch was appended while the one before it was missing: the log has a hole"
         ),
     },
     right={
-        ("duplicate", "fence", "sequence", "append", "answer"): Text(
-            "no schedule breaks a promise, and this is Kafka's own order",
-            "没有任何执行能违背承诺，这正是 Kafka 自己的顺序",
+        ("duplicate", "fence", "sequence", "append", "answer"): tr(
+            "no schedule breaks a promise, and this is Kafka's own order"
         ),
-        ("fence", "duplicate", "sequence", "append", "answer"): Text(
+        ("fence", "duplicate", "sequence", "append", "answer"): tr(
             "no schedule breaks a promise. Kafka asks for a duplicate first; as it looks only at "
-            "batches of the same epoch, both orders come to the same",
-            "没有任何执行能违背承诺。Kafka 先判断重复；因为只与同一 epoch 的批次比较，两种顺序等价",
+            "batches of the same epoch, both orders come to the same"
         ),
-        ("duplicate", "sequence", "fence", "append", "answer"): Text(
+        ("duplicate", "sequence", "fence", "append", "answer"): tr(
             "no schedule breaks a promise. Only the error differs: an old self is mostly told "
-            "OUT_OF_ORDER_SEQUENCE_NUMBER, and does not learn that it was replaced",
-            "没有任何执行能违背承诺。只是错误不同：旧实例多半得到 OUT_OF_ORDER_SEQUENCE_NUMBER，"
-            "并不知道自己已被取代",
+            "OUT_OF_ORDER_SEQUENCE_NUMBER, and does not learn that it was replaced"
         ),
     },
 )

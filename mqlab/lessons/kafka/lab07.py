@@ -12,7 +12,7 @@ from ...kafka.coordinator.entry import StateRecord
 from ...kafka.picture.readers import describe_torn
 from ...kafka.picture.view import read_world
 from ...kafka.states import TxnState
-from ...kernel import Fact, Made, Property, Run, System, Text, World
+from ...kernel import Fact, Made, Property, Run, System, Text, World, tr
 from ...kernel.world import NodeState
 from ...registry import system
 from ..atlas.data_flow import data_flow
@@ -84,8 +84,8 @@ def _marks(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 def _offset(answer: Any) -> Text | None:
     """What is wrong with an answer that is no offset."""
     if isinstance(answer, bool) or not isinstance(answer, int):
-        return Text("an offset is a whole number", "偏移量是整数")
-    return None if answer >= 0 else Text("an offset is never negative", "偏移量不会是负数")
+        return tr("an offset is a whole number")
+    return None if answer >= 0 else tr("an offset is never negative")
 
 
 LSO = Exercise(
@@ -96,51 +96,45 @@ LSO = Exercise(
     beliefs=(
         Belief(
             "the high watermark decides",
-            Text(
+            tr(
                 "the high watermark says what is replicated, not what is decided: an open "
-                "transaction below it would be read",
-                "高水位只说明什么已复制，并不说明什么已决定：它之下未结束的事务会被读到",
+                "transaction below it would be read"
             ),
             lambda firsts, hw: hw,
         ),
         Belief(
             "the newest transaction decides",
-            Text(
+            tr(
                 "the *oldest* undecided transaction decides, not the newest: everything behind "
-                "its first record waits, no matter who wrote it",
-                "起决定作用的是*最早*的未决事务，而不是最新的：它第一条记录之后的一切都要等待",
+                "its first record waits, no matter who wrote it"
             ),
             lambda firsts, hw: min(max(firsts, default=hw), hw),
         ),
         Belief(
             "the high watermark has no part in it",
-            Text(
+            tr(
                 "a first offset may lie above the high watermark: then the high watermark is "
-                "the lower of the two, and what lies above it is not replicated yet",
-                "首个偏移量可能高于高水位：这时较低的是高水位，而其上的记录还没有复制",
+                "the lower of the two, and what lies above it is not replicated yet"
             ),
             lambda firsts, hw: min(firsts, default=hw),
         ),
         Belief(
             "nothing is ever read",
-            Text(
+            tr(
                 "it is safe to show nothing, and useless: somebody must read something once "
-                "all is decided",
-                "什么都不给读当然安全，但毫无用处：一切决定之后总得有人能读到",
+                "all is decided"
             ),
             lambda firsts, hw: 0,
         ),
     ),
     hints=(
-        Text(
+        tr(
             "Two things can hold a reader back: a record that is not replicated, and a "
-            "transaction that is not decided. Which of the two lies lower?",
-            "有两样东西会挡住读者：尚未复制的记录，以及尚未决定的事务。哪一个更低？",
+            "transaction that is not decided. Which of the two lies lower?"
         ),
-        Text(
+        tr(
             "The answer is one of the numbers that you are given. Your rule must also work when "
-            "there is no first offset at all.",
-            "答案就是给定的数之一。没有任何首偏移量时，规则也要能用。",
+            "there is no first offset at all."
         ),
     ),
     expects=_offset,
@@ -148,106 +142,78 @@ LSO = Exercise(
 
 MARKER = Parsons(
     name="marker",
-    question=Text(
+    question=tr(
         "The coordinator asks the leader of a partition for a marker. Put what the leader does "
         "into an order in which no reader gets what was aborted, and no marker is lost when the "
-        "leader dies. You do not need every piece.",
-        "协调者请求分区 leader 写入控制消息。请排列 leader 要做的事，使读者读不到被中止的内容，"
-        "而且 leader 崩溃时不会丢失控制消息。并非每一步都用得上。",
+        "leader dies. You do not need every piece."
     ),
     pieces=(
         Piece(
             "answer",
-            Text(
-                "answer the coordinator: the marker is here",
-                "应答协调者：控制消息已写好",
-            ),
+            tr("answer the coordinator: the marker is here"),
         ),
         Piece(
             "delete",
-            Text(
-                "if it is an abort: delete the records of the transaction",
-                "如果是中止：删除这个事务的记录",
-            ),
-            Text(
+            tr("if it is an abort: delete the records of the transaction"),
+            tr(
                 "a log is only appended to. Aborted records stay where they are, and readers "
-                "skip them with the help of the list that comes with a fetch",
-                "日志只能追加。被中止的记录留在原处，读者借助随拉取返回的列表跳过它们",
+                "skip them with the help of the list that comes with a fetch"
             ),
             "aborted records are deleted",
         ),
         Piece(
             "lso",
-            Text(
-                "let the last stable offset move past the transaction",
-                "让最后稳定偏移量（LSO）越过这个事务",
-            ),
+            tr("let the last stable offset move past the transaction"),
         ),
         Piece(
             "push",
-            Text("tell the consumers that they may read", "通知消费者可以读取"),
-            Text(
+            tr("tell the consumers that they may read"),
+            tr(
                 "nobody tells consumers anything: they ask their partition, and the marker in its "
-                "log moves its LSO",
-                "没有谁会通知消费者：它们向分区拉取，而分区日志中的控制消息会推动它的 LSO",
+                "log moves its LSO"
             ),
             "consumers are told",
         ),
-        Piece("append", Text("append the marker to the log", "把控制消息追加到日志")),
+        Piece("append", tr("append the marker to the log")),
         Piece(
             "others",
-            Text(
-                "ask the leaders of the other partitions whether they have their marker",
-                "询问其他分区的 leader 是否已有控制消息",
-            ),
-            Text(
+            tr("ask the leaders of the other partitions whether they have their marker"),
+            tr(
                 "leaders do not speak with each other about transactions: each partition shows "
-                "its part when its own marker is there. Only the coordinator knows them all",
-                "leader 之间不会就事务互相通信：每个分区在自己的控制消息到达时就显示自己的那一部分。"
-                "只有协调者知道全部分区",
+                "its part when its own marker is there. Only the coordinator knows them all"
             ),
             "a transaction becomes visible everywhere at once",
         ),
         Piece(
             "index",
-            Text(
-                "if it is an abort: note the transaction in the .txnindex",
-                "如果是中止：把这个事务记入 .txnindex",
-            ),
+            tr("if it is an abort: note the transaction in the .txnindex"),
         ),
     ),
     systems=_marks,
     messages={
-        "commits": Text(
+        "commits": tr(
             "the transaction never completes: the coordinator hears nothing, and asks for its "
-            "marker for ever",
-            "事务永远不会完成：协调者得不到应答，会一直请求写入控制消息",
+            "marker for ever"
         ),
-        "read back": Text(
+        "read back": tr(
             "no reader of committed data ever gets what lies behind: the LSO stands at the "
-            "transaction",
-            "read_committed 的读者永远读不到后面的内容：LSO 停在这个事务处",
+            "transaction"
         ),
-        "clean read": Text(
+        "clean read": tr(
             "a reader of committed data gets what it must not: the LSO has moved past the "
             "transaction, and the marker is not in the log yet, or an abort not in the index "
-            "that fetches are answered from",
-            "read_committed 的读者读到了不该读的内容：LSO 已越过事务，而控制消息还没有写入日志，"
-            "或者中止还没有记入用来应答拉取的索引",
+            "that fetches are answered from"
         ),
-        "marked": Text(
+        "marked": tr(
             "the coordinator was told that the marker is here before it was in the log: the "
-            "leader dies, and nobody asks for that marker again",
-            "控制消息写入日志之前就应答了协调者：leader 崩溃后，不会再有人请求这条控制消息",
+            "leader dies, and nobody asks for that marker again"
         ),
     },
     right={
-        ("append", "index", "lso", "answer"): Text(
+        ("append", "index", "lso", "answer"): tr(
             "no schedule breaks a promise, and this is Kafka's own order: one append writes "
             "marker and index entry, and the high watermark, passing the marker, releases the "
-            "LSO and the answer",
-            "没有任何执行能违背承诺，这正是 Kafka 的顺序：一次追加写入控制消息和索引项，高水位越过控制消息时"
-            "推动 LSO 并发出应答",
+            "LSO and the answer"
         ),
     },
 )
@@ -278,10 +244,7 @@ def whole(searched: System) -> Property:
     def part(name: str, node: NodeState) -> Any:
         return reads(cluster, name, node), name == tc and node.up
 
-    sentence = Text(
-        "while the coordinator is dead nobody has half of a transaction",
-        "协调者宕机期间没有人只读到半个事务",
-    )
+    sentence = tr("while the coordinator is dead nobody has half of a transaction")
     return Property("whole", sentence, holds, "always", part)
 
 
@@ -290,39 +253,28 @@ ASKED = "what the client asks for is decided"
 ANSWERED = "what was answered is visible"
 LAST = "the last marker is the dangerous one"
 KILLS = {
-    ALIVE: Text(
+    ALIVE: tr(
         "the coordinator is alive at the end: `when` names a message that it never sends. Look in "
-        "the run at the arrows that leave its lane",
-        "协调者到最后还活着：`when` 指的是它从未发出的消息。请在运行中看看从它那条线出发的箭头",
+        "the run at the arrows that leave its lane"
     ),
-    FIRST: Text(
+    FIRST: tr(
         "too early: this was the first order, and the second has not begun. The messages of one "
         "kind are counted from the start of the run, so those of the second order have higher "
-        "numbers",
-        "太早了：这是第一个订单，第二个还没有开始。同一种消息从运行开始时计数，所以第二个订单的"
-        "消息编号更大",
+        "numbers"
     ),
-    ASKED: Text(
+    ASKED: tr(
         "too early: the second PrepareCommit is not in the log, so order 580539 is not decided and "
-        "nobody reads it. A commit is not what the client asks for but what the coordinator writes",
-        "太早了：第二条 PrepareCommit 还没有写入日志，订单 580539 还没有决定，谁也读不到它。"
-        "提交不在于客户端的请求，而在于协调者写下的记录",
+        "nobody reads it. A commit is not what the client asks for but what the coordinator writes"
     ),
-    ANSWERED: Text(
+    ANSWERED: tr(
         "too early: the decision on order 580539 is safe, yet no marker of it has left, so nobody "
-        "reads it. That commit has returned makes nothing visible",
-        "太早了：订单 580539 的决定已经安全，但它的控制消息还没有发出，谁也读不到它。commit 返回并不会让任何"
-        "东西可见",
+        "reads it. That commit has returned makes nothing visible"
     ),
-    LAST: Text(
+    LAST: tr(
         "too late: both markers of order 580539 had left when it died, and readers get the whole "
-        "order. What a dead coordinator has sent still arrives",
-        "太晚了：它崩溃时订单 580539 的两条控制消息都已发出，读者得到了整个订单。已发出的消息仍会到达",
+        "order. What a dead coordinator has sent still arrives"
     ),
-    "right": Text(
-        "half of order 580539 is visible, and stays so until the coordinator is back",
-        "订单 580539 只有一半可见，并且一直如此，直到协调者恢复",
-    ),
+    "right": tr("half of order 580539 is visible, and stays so until the coordinator is back"),
 }
 
 

@@ -14,7 +14,7 @@ from ...kafka.log.batch import AbortedTxn
 from ...kafka.log.role import FRONTIERS
 from ...kafka.messages import OffsetFetchResponse
 from ...kafka.replication.replica import HW_MOVED
-from ...kernel import Fact, FactKind, Made, Outcome, System, Text, Trace, replay
+from ...kernel import Fact, FactKind, Made, Outcome, System, Trace, replay, tr
 from ...registry.cases.kafka import SAFEGUARD_CASES
 from ...registry.tables import columns, list_calls, table
 from ..atlas.map_panel import broker_map
@@ -192,87 +192,68 @@ def _systems(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 
 ORDER = Parsons(
     name="loop",
-    question=Text(
+    question=tr(
         "Put the worker's loop into order: one round, and what it does when the round fails. Not "
-        "every piece is needed.",
-        "排列工作进程的循环：一轮要做的事，以及这一轮失败时要做的事。并非每一块都需要。",
+        "every piece is needed."
     ),
     pieces=(
-        Piece("send", Text("send the income of each order", "发送每个订单的收入")),
+        Piece("send", tr("send the income of each order")),
         Piece(
             "init",
-            Text("initTransactions", "initTransactions"),
-            Text(
+            tr("initTransactions"),
+            tr(
                 "initTransactions is called once in the life of a process: it takes the "
-                "transactional id over, and a second call is an IllegalStateException",
-                "initTransactions 在进程一生中只调用一次：它接管 transactional.id，再次调用会抛 "
-                "IllegalStateException",
+                "transactional id over, and a second call is an IllegalStateException"
             ),
             "a transaction begins with initTransactions",
         ),
-        Piece("commit", Text("commitTransaction", "commitTransaction")),
-        Piece(
-            "seek", Text("on failure: seek to the round's first order", "失败时：seek 回本轮第一条")
-        ),
-        Piece(
-            "poll", Text("poll; if there is nothing, the work is done", "poll；没有记录则工作完成")
-        ),
+        Piece("commit", tr("commitTransaction")),
+        Piece("seek", tr("on failure: seek to the round's first order")),
+        Piece("poll", tr("poll; if there is nothing, the work is done")),
         Piece(
             "sync",
-            Text("consumer.commitSync(position)", "consumer.commitSync(偏移量)"),
+            tr("consumer.commitSync(position)"),
         ),
-        Piece("begin", Text("beginTransaction", "beginTransaction")),
-        Piece("abort", Text("on failure: abortTransaction", "失败时：abortTransaction")),
+        Piece("begin", tr("beginTransaction")),
+        Piece("abort", tr("on failure: abortTransaction")),
         Piece(
             "offsets",
-            Text(
-                "sendOffsetsToTransaction(position, group metadata)",
-                "sendOffsetsToTransaction(偏移量, 组元数据)",
-            ),
+            tr("sendOffsetsToTransaction(position, group metadata)"),
         ),
     ),
     systems=_systems,
     messages={
-        "done": Text(
+        "done": tr(
             "the worker never comes to the end: it goes round and round, or a call comes where "
             "Kafka does not allow it and the process dies. All that is sent belongs between begin "
-            "and commit",
-            "工作进程永远到不了终点：一直空转，或者在 Kafka 不允许的地方调用而终止。所有发送都要在 "
-            "begin 与 commit 之间",
+            "and commit"
         ),
-        "recovers": Text(
+        "recovers": tr(
             "a round that failed is never got over: its transaction is still open, and the next "
-            "begin is an IllegalStateException. Abort it first",
-            "失败的一轮无法恢复：它的事务仍然打开，下一次 begin 会抛 IllegalStateException。应先中止",
+            "begin is an IllegalStateException. Abort it first"
         ),
-        "read is counted": Text(
+        "read is counted": tr(
             "a position counts while the income in front of it does not: if the worker dies now, "
-            "the order is lost. Both belong in one transaction",
-            "偏移量已生效，而它之前的收入还没有生效：此刻崩溃，订单就丢了。两者应在同一个事务里",
+            "the order is lost. Both belong in one transaction"
         ),
-        "none skipped": Text(
+        "none skipped": tr(
             "an order is skipped: its income never counts, and the consumer stands behind it all "
             "the same. Without a commit nothing counts, and an abort takes back what was written, "
-            "not where the consumer stands: nobody but you moves it back",
-            "有订单被跳过：收入从未生效，而消费者仍停在它之后。没有提交就什么都不生效；中止收回写出的"
-            "内容，却不改变消费者的位置：只有你能让它退回",
+            "not where the consumer stands: nobody but you moves it back"
         ),
-        "counted once": Text(
+        "counted once": tr(
             "an order is counted twice: its income was committed, the position behind it was "
-            "not, and the worker started over in between",
-            "有订单被计入两次：收入已提交，其后的偏移量却没有，而工作进程恰在此间重启",
+            "not, and the worker started over in between"
         ),
     },
     right={
-        ("poll", "begin", "send", "offsets", "commit", "abort", "seek"): Text(
+        ("poll", "begin", "send", "offsets", "commit", "abort", "seek"): tr(
             "no schedule counts an order twice or skips one: the loop as Kafka's own "
-            "examples write it",
-            "没有任何执行会重复或跳过订单：这正是 Kafka 官方示例的写法",
+            "examples write it"
         ),
-        ("poll", "begin", "offsets", "send", "commit", "abort", "seek"): Text(
+        ("poll", "begin", "offsets", "send", "commit", "abort", "seek"): tr(
             "no schedule counts an order twice or skips one. Position or output first makes no "
-            "difference: inside a transaction neither counts before the commit",
-            "没有任何执行会重复或跳过订单。先发偏移量还是先发输出没有区别：提交之前都不生效",
+            "difference: inside a transaction neither counts before the commit"
         ),
     },
 )

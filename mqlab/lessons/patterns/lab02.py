@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...explore import Verdict
-from ...kernel import FactKind, Trace, Words, say
+from ...kernel import FactKind, Trace, Words, tr
 from ...registry.cases.patterns import message_transaction, saga, tcc, three_phase, two_phase
 from ...registry.searches import Case, search
 from ...registry.tables import columns, in_words
@@ -48,7 +48,7 @@ TRAPS = tuple(
     for case in tcc.SAFEGUARDS
     if case.off in ("idempotent_confirm", "idempotent_cancel", "empty_cancel", "suspended_try")
 )
-BREAKS = Words("“{light}” breaks in {n} choices", "“{light}”经过 {n} 个选择就不成立")
+BREAKS = Words("“{light}” breaks in {n} choices")
 
 
 def open_bank(folder: str, name: str = "bank") -> sqlite3.Connection:
@@ -85,7 +85,7 @@ def describe_red(verdict: Verdict) -> str:
     """Which lights a search found red, and in how few choices."""
     examples = verdict.counterexamples.values()
     red = [str(BREAKS(light=in_words(one.property), n=len(one.schedule))) for one in examples]
-    return say("; ", "；").join(red) or say("nothing breaks", "全部成立")
+    return str(tr("; ")).join(red) or str(tr("nothing breaks"))
 
 
 def compare_models() -> str:

@@ -17,8 +17,7 @@ so that neither a notebook nor what is made of it (a page, a print) shows the an
     why = "A partition shows a transaction when its own marker is in its own log."
     right = true
 
-`until` and `shows` may be left out: the run then plays to its last step. `question_zh`, `says_zh`
-and `why_zh`, each below its own, are the same in Chinese.
+`until` and `shows` may be left out: the run then plays to its last step.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from typing import Any
 
 from mqlab.kernel import Lang, pick, spoken
 
-KEYS = {"question", "question_zh", "options", "until", "shows"}
-OPTION_KEYS = {"says", "says_zh", "why", "why_zh", "right"}
+KEYS = {"question", "options", "until", "shows"}
+OPTION_KEYS = {"says", "why", "right"}
 
 #: the call in a notebook's cell: the name, and what was kept of an answer
 CALL = re.compile(

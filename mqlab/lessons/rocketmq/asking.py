@@ -26,13 +26,9 @@ run app: send-in-transaction orders-0 {ORDER} {{immunity}}
 fire app heartbeat
 {wait_for_checks(3)}
 """
-IN_THE_END = Words(
-    "{hours} hours: {dead} in the dead letter queue, {left}",
-    "{hours} 小时：死信队列中有 {dead} 条，{left}",
-)
+IN_THE_END = Words("{hours} hours: {dead} in the dead letter queue, {left}")
 BROADCASTING = Words(
-    "broadcasting: {dead} in the dead letter queue, counted {booked}×: failed once, gone",
-    "广播模式：死信队列中有 {dead} 条，计入 {booked} 次：失败一次就没了",
+    "broadcasting: {dead} in the dead letter queue, counted {booked}×: failed once, gone"
 )
 
 

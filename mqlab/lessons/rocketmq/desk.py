@@ -25,9 +25,9 @@ from .systems import OrderServiceSystem
 PLACED, NOT_PLACED, NOT_KNOWN = ANSWERS = ("placed", "not placed", "not known")
 Rule = Callable[[str, str], str]
 
-TOLD = Words("what customers were told is so", "告诉顾客的与事实相符")
-FOR_CERTAIN = Words("some customer is told for certain", "有顾客得到确定的回答")
-CUSTOMERS = Words("what customers were told", "告诉顾客的话")
+TOLD = Words("what customers were told is so")
+FOR_CERTAIN = Words("some customer is told for certain")
+CUSTOMERS = Words("what customers were told")
 COLUMNS = ("order", "told")
 
 

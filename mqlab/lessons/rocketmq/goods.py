@@ -20,9 +20,7 @@ from ...rocketmq.claims.promises import find_txns, is_open, list_working
 from ...rocketmq.picture.view import read_world
 from .systems import OrderServiceSystem
 
-WHOLE_ORDER = Words(
-    "an order that the warehouse hears of has its goods", "仓库收到的订单都有对应的商品行"
-)
+WHOLE_ORDER = Words("an order that the warehouse hears of has its goods")
 
 
 def goods_of(order: str) -> str:

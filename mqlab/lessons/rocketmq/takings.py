@@ -16,8 +16,8 @@ from ...rocketmq.picture.cluster import Cluster
 from ...rocketmq.picture.view import read_world
 from ..patterns.orders import find_worth
 
-PAID = Words("paid, with a row", "已付款并有行")
-COUNTED = Words("counted by {group}", "{group} 已记账")
+PAID = Words("paid, with a row")
+COUNTED = Words("counted by {group}")
 
 
 def count_money(cluster: Cluster, world: World) -> Money | None:

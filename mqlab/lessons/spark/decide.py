@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
-from ...kernel import Run, Text, Words
+from ...kernel import Run, Text, Words, tr
 from ..check import Hinted, RuleError, call_rule
 from ..parsons import Order, Parsons, Piece
 from ..verdict import NOT_WRITTEN, Verdict
@@ -95,12 +95,9 @@ def pounds(tenths: int) -> str:
 # --- three stories ------------------------------------------------------------------------------
 
 
-IS_RIGHT = Words("the income is {income}, which is right", "收入是 {income}，是对的")
-IS_WRONG = Words(
-    "the income is {income} instead of {should} ({error:+.1f} %)",
-    "收入是 {income}，应为 {should}（{error:+.1f} %）",
-)
-STOPPED = Words("the job stopped, and {sum}", "作业停下了，{sum}")
+IS_RIGHT = Words("the income is {income}, which is right")
+IS_WRONG = Words("the income is {income} instead of {should} ({error:+.1f} %)")
+STOPPED = Words("the job stopped, and {sum}")
 
 
 @dataclass
@@ -190,34 +187,22 @@ class Story:
 
 STORIES = (
     Story(
-        Text(
-            "killed after the commit of batch 3, before commits/3",
-            "批次 3 提交之后、commits/3 写下之前遭到 kill",
-        ),
+        tr("killed after the commit of batch 3, before commits/3"),
         crash,
         False,
-        Text(
-            "batch 3 is handed over again: the progress record says that it is in",
-            "批次 3 会再次交来：进度记录说明它已经写入",
-        ),
+        tr("batch 3 is handed over again: the progress record says that it is in"),
     ),
     Story(
-        Text("killed, and the checkpoint was deleted", "遭到 kill，检查点又给删除了"),
+        tr("killed, and the checkpoint was deleted"),
         lose_checkpoint,
         True,
-        Text(
-            "the numbers begin again at 0 and mean other orders: no answer but “stop” is right",
-            "编号又从 0 开始，指的是别的订单：只有回答“stop”才对",
-        ),
+        tr("the numbers begin again at 0 and mean other orders: no answer but “stop” is right"),
     ),
     Story(
-        Text("killed, and topic Income was created again", "遭到 kill，主题 Income 又重建了"),
+        tr("killed, and topic Income was created again"),
         new_topic,
         True,
-        Text(
-            "the batches before this one are not in the topic, and nobody will write them",
-            "这一批之前的批次不在主题里，也没有谁会去写",
-        ),
+        tr("the batches before this one are not in the topic, and nobody will write them"),
     ),
 )
 
@@ -234,19 +219,17 @@ BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
     (
         "a transaction alone is exactly once",
         lambda progress, batch: "write",
-        Text(
+        tr(
             "a batch that is handed over again is written again: the transaction is whole both "
-            "times. The progress must be in the transaction, and must be looked at",
-            "再次交来的批次会再次写入：两次事务都是完整的。进度必须写在事务里，而且必须查看",
+            "times. The progress must be in the transaction, and must be looked at"
         ),
     ),
     (
         "batch ≤ progress means done",
         lambda progress, batch: "skip" if batch <= progress else "write",
-        Text(
+        tr(
             "after a lost checkpoint the batch numbers begin again at 0 and mean other orders: "
-            "skipping them loses income silently",
-            "检查点丢失后批号从 0 重新开始，含义已不同：跳过它们会悄悄丢失收入",
+            "skipping them loses income silently"
         ),
     ),
     (
@@ -254,10 +237,9 @@ BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
         lambda progress, batch: (
             "skip" if batch == progress else "write" if batch > progress else "stop"
         ),
-        Text(
+        tr(
             "a batch that does not follow the progress record leaves a hole: what is missing in "
-            "between will never be written by anybody",
-            "与进度记录不连续的批次会留下空洞：中间缺失的部分再也不会有人写入",
+            "between will never be written by anybody"
         ),
     ),
 )
@@ -270,30 +252,22 @@ def right_answer(progress: int, batch: int) -> str:
 
 
 HINTS = (
-    Text(
+    tr(
         "What does Spark hand over after a kill between the sink's commit and `commits/N`, and "
-        "what is `progress` then?",
-        "在接收端提交之后、`commits/N` 写入之前被杀，Spark 会交来什么？此时 `progress` 是多少？",
+        "what is `progress` then?"
     ),
-    Text(
+    tr(
         "What do batch numbers mean after somebody has deleted the checkpoint folder? And what is "
-        "`progress` after somebody has created the topic again?",
-        "有人删除检查点目录后，批号意味着什么？有人重建主题后，`progress` 又是多少？",
+        "`progress` after somebody has created the topic again?"
     ),
 )
 
 
-RIGHT = Text(
-    "every crash ends with each order counted once, or with a stop",
-    "每次宕机之后，要么每个订单都只计入一次，要么作业停下",
-)
-REMEMBER = Words("{message}. Remember: {belief}", "{message}。请记住：{belief}")
-GAVE = Words('{call} gave "{answer}", not "{right}"', '{call} 答的是 "{answer}"，应为 "{right}"')
-ODD = Words(
-    "{call} gave {answer}; the answers are {answers}",
-    "{call} 答的是 {answer}；可选的回答是 {answers}",
-)
-STORY = Words("{title}: {did}; {ended}. Here {why}", "{title}：{did}；{ended}。在这里，{why}")
+RIGHT = tr("every crash ends with each order counted once, or with a stop")
+REMEMBER = Words("{message}. Remember: {belief}")
+GAVE = Words('{call} gave "{answer}", not "{right}"')
+ODD = Words("{call} gave {answer}; the answers are {answers}")
+STORY = Words("{title}: {did}; {ended}. Here {why}")
 
 
 @dataclass(frozen=True)
@@ -373,33 +347,20 @@ DECIDE = Deciding(STORIES, PAIRS, UNSEEN)
 # --- the order of the five steps ---------------------------------------------------------------
 
 PIECES = (
-    Piece("read", Text("read the progress record", "读取进度记录")),
-    Piece("commit", Text("commit the transaction", "提交事务")),
-    Piece("fence", Text("fence: initialise the producer", "隔离：初始化生产者")),
-    Piece("write", Text("write the rows and the progress record", "写入各行和进度记录")),
-    Piece("decide", Text("decide: write, skip or stop", "决定：写入、跳过或停止")),
+    Piece("read", tr("read the progress record")),
+    Piece("commit", tr("commit the transaction")),
+    Piece("fence", tr("fence: initialise the producer")),
+    Piece("write", tr("write the rows and the progress record")),
+    Piece("decide", tr("decide: write, skip or stop")),
 )
-LATE = Text(
+LATE = tr(
     "a driver that was only slow commits its batch after you have read the progress record: the "
-    "batch is in twice. Fence it first, then nothing can change any more",
-    "读取进度之后，一个只是变慢的旧驱动程序仍可能提交它的批次：该批次写入两次。先隔离它，之后就不再有变化",
+    "batch is in twice. Fence it first, then nothing can change any more"
 )
-BLIND = Text(
-    "the batch is written before anybody has looked whether it is in: it may be in twice",
-    "还没有人查看该批次是否已在其中就写入：它可能写入两次",
-)
-UNREAD = Text(
-    "there is nothing to decide on before the progress record was read",
-    "读取进度记录之前，没有可供决定的依据",
-)
-OPEN = Text(
-    "what is written after the commit is outside the transaction: nothing makes it whole",
-    "提交之后写入的内容在事务之外：没有什么能保证它完整",
-)
-UNFENCED = Text(
-    "a producer must be initialised before it can write: there is no transaction yet",
-    "生产者必须先初始化才能写入：此时还没有事务",
-)
+BLIND = tr("the batch is written before anybody has looked whether it is in: it may be in twice")
+UNREAD = tr("there is nothing to decide on before the progress record was read")
+OPEN = tr("what is written after the commit is outside the transaction: nothing makes it whole")
+UNFENCED = tr("a producer must be initialised before it can write: there is no transaction yet")
 
 
 class Steps(Parsons):
@@ -407,26 +368,20 @@ class Steps(Parsons):
 
     def judge(self, order: Order) -> Verdict:
         if sorted(order) != sorted(piece.key for piece in self.pieces):
-            return Verdict(False, Text("use each of the five steps once", "五步各用一次"))
+            return Verdict(False, tr("use each of the five steps once"))
         for name, why in self.messages.items():
             then, first = name.split(" before ")
             if order.index(first) > order.index(then):
                 return Verdict(False, why, name)
         return Verdict(
             True,
-            Text(
-                "fence → read the progress → decide → write → commit",
-                "隔离 → 读取进度 → 决定 → 写入 → 提交",
-            ),
+            tr("fence → read the progress → decide → write → commit"),
         )
 
 
 STEPS = Steps(
     name="steps",
-    question=Text(
-        "What does the sink do with a batch, from first to last?",
-        "接收端处理一批，从头到尾做什么？",
-    ),
+    question=tr("What does the sink do with a batch, from first to last?"),
     pieces=PIECES,
     systems=lambda order: (),
     messages={

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...kernel import NOTHING, Text, Words
+from ...kernel import NOTHING, Text, Words, tr
 from ..check import RuleError, call_rule
 from ..verdict import NOT_WRITTEN
 from .decide import (
@@ -44,35 +44,23 @@ if TYPE_CHECKING:
 
 KEPT, GONE = "kept", "deleted once delivered"
 
-DISAGREE = Text(
-    "your rule stopped the job: sink and checkpoint disagree",
-    "你的规则让作业停下了：接收端和检查点对不上",
-)
-INCOME = Words("income {income}, should be {should}{error}", "收入 {income}，应为 {should}{error}")
-ERROR = Words(" ({error})", "（{error}）")
-ASKED = Words("asked after the kill: {calls}", "kill 之后问到：{calls}")
-NOT_ASKED = Text("nothing", "什么也没问")
-REDONE = Words(
-    "done after the kill: of batch {batch}, {ended}, and {again}",
-    "kill 之后做了：批次 {batch}，{ended}，{again}",
-)
+DISAGREE = tr("your rule stopped the job: sink and checkpoint disagree")
+INCOME = Words("income {income}, should be {should}{error}")
+ERROR = Words(" ({error})")
+ASKED = Words("asked after the kill: {calls}")
+NOT_ASKED = tr("nothing", "asked")
+REDONE = Words("done after the kill: of batch {batch}, {ended}, and {again}")
 ENDED = {
-    "commit": Text("its transaction was committed", "它的事务提交了"),
-    "abort": Text("its transaction was aborted", "它的事务中止了"),
-    "": Text("nothing to end", "没有什么要结束"),
+    "commit": tr("its transaction was committed"),
+    "abort": tr("its transaction was aborted"),
+    "": tr("nothing to end"),
 }
 AGAIN = {
-    True: Text("its rows were written again", "它的行又写了一遍"),
-    False: Text("no row was written again", "没有重写任何一行"),
+    True: tr("its rows were written again"),
+    False: tr("no row was written again"),
 }
-STARTS = Text(
-    "Spark starts, twice: in this notebook, and where it will be killed",
-    "Spark 启动两次：一次在这个 notebook 里，一次在将要遭到 kill 的地方",
-)
-DELETED = Text(
-    "the source has deleted what it had delivered; starting the job again",
-    "数据源删除了已经投递的记录；作业重新启动",
-)
+STARTS = tr("Spark starts, twice: in this notebook, and where it will be killed")
+DELETED = tr("the source has deleted what it had delivered; starting the job again")
 
 
 class Bench:

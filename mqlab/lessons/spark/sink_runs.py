@@ -29,11 +29,9 @@ from ...kernel.world import NodeState
 from ...registry import run_scenario
 from ..kafka.systems.asking import AskingSystem
 
-MONEY = Words(
-    "money in = money out: each half hour is counted once", "进账 = 出账：每半小时只计入一次"
-)
-ORDERED = Words("ordered", "订单金额")
-ADDED_UP = Words("added up by accounting", "财务汇总")
+MONEY = Words("money in = money out: each half hour is counted once")
+ORDERED = Words("ordered", context="money")
+ADDED_UP = Words("added up by accounting")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...kernel import Run, Text, Words
+from ...kernel import Run, Text, Words, tr
 from ..check import Hinted, RuleError
 from ..verdict import NOT_WRITTEN, Verdict
 from .decide import (
@@ -38,46 +38,41 @@ BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
     (
         "a new process aborts what it finds open",
         lambda prepared, checkpoint: "abort",
-        Text(
+        tr(
             "the checkpoint has the batch as done, so Spark never hands it over again: a process "
-            "that aborts its transaction now loses it",
-            "检查点已把该批次记为完成，Spark 不会再交来：此时中止它的事务就会丢失它",
+            "that aborts its transaction now loses it"
         ),
     ),
     (
         "what is pre-committed is as good as committed",
         lambda prepared, checkpoint: "commit",
-        Text(
+        tr(
             "the checkpoint does not have the batch, so Spark hands it over again: if its first "
-            "transaction is committed too, the batch is in twice",
-            "检查点里没有该批次，Spark 会再次交来：若第一次的事务也提交，该批次就写入两次",
+            "transaction is committed too, the batch is in twice"
         ),
     ),
     (
         "an abort is always safe where the batch comes again",
         lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "abort",
-        Text(
+        tr(
             "this batch is not the only one that comes again: those between it and the checkpoint "
-            "were committed long ago, and they are written a second time",
-            "再次交来的不只是这一批：它与检查点之间的批次早已提交，会被再写一次",
+            "were committed long ago, and they are written a second time"
         ),
     ),
     (
         "only the next batch comes again",
         lambda prepared, checkpoint: "abort" if prepared == checkpoint + 1 else "commit",
-        Text(
+        tr(
             "Spark hands over every batch that the checkpoint lacks, and this one is among them: "
-            "its rows are committed now, and written once more later",
-            "检查点缺少的每个批次都会再次交来，这一批也在其中：现在提交，之后又会再写一次",
+            "its rows are committed now, and written once more later"
         ),
     ),
     (
         "sink and checkpoint may never differ",
         lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "stop",
-        Text(
+        tr(
             "a kill between pre-commit and checkpoint is an ordinary death: the batch comes again, "
-            "so nothing needs a person here",
-            "在预提交与检查点之间被杀是寻常情况：该批次会再次交来，这里不需要人工处理",
+            "so nothing needs a person here"
         ),
     ),
 )
@@ -150,31 +145,19 @@ def _sent(batch: int) -> str:
 
 DEATHS = (
     Death(
-        Text(
-            "killed after the pre-commit of batch 3, before the checkpoint",
-            "批次 3 预提交之后、写检查点之前遭到 kill",
-        ),
+        tr("killed after the pre-commit of batch 3, before the checkpoint"),
         KILLED - 1,
-        Text("Spark hands batch 3 over again", "Spark 再次交来批次 3"),
+        tr("Spark hands batch 3 over again"),
     ),
     Death(
-        Text(
-            "killed after the checkpoint of batch 3, before its commit",
-            "批次 3 写下检查点之后、提交之前遭到 kill",
-        ),
+        tr("killed after the checkpoint of batch 3, before its commit"),
         KILLED,
-        Text("Spark goes on with batch 4", "Spark 从批次 4 继续"),
+        tr("Spark goes on with batch 4"),
     ),
     Death(
-        Text(
-            "killed after the pre-commit of batch 3, and the checkpoint was set back to batch 0",
-            "批次 3 预提交之后遭到 kill，检查点又退回到批次 0",
-        ),
+        tr("killed after the pre-commit of batch 3, and the checkpoint was set back to batch 0"),
         0,
-        Text(
-            "Spark hands over batches 1 and 2 again, which are committed, and batch 3",
-            "Spark 再次交来已经提交的批次 1 和 2，还有批次 3",
-        ),
+        tr("Spark hands over batches 1 and 2 again, which are committed, and batch 3"),
     ),
 )
 PAIRS: tuple[Pair, ...] = (
@@ -182,23 +165,18 @@ PAIRS: tuple[Pair, ...] = (
 )  # fmt: skip
 UNSEEN: tuple[Pair, ...] = ((9, 9), (9, 8), (1, 0), (1, 1), (9, 7), (2, -1))
 HINTS = (
-    Text(
+    tr(
         "Which batches does Spark hand over after the restart, if the checkpoint ends with batch "
-        "`checkpoint`? Is `prepared` among them?",
-        "若检查点以批次 `checkpoint` 结束，重启后 Spark 会交来哪些批次？`prepared` 在其中吗？",
+        "`checkpoint`? Is `prepared` among them?"
     ),
-    Text(
+    tr(
         "If more than one batch is handed over again, the others of them were committed before the "
-        "kill. Does any way to end this transaction help against that?",
-        "若再次交来的不止一批，其余的批次在被杀之前就已提交。无论怎样结束这个事务，能改变这一点吗？",
+        "kill. Does any way to end this transaction help against that?"
     ),
 )
 
 
-DIED = Words(
-    '{title}: resume({killed}, {checkpoint}) gave "{answer}", and {why}; {ended}',
-    '{title}：resume({killed}, {checkpoint}) 答的是 "{answer}"，而 {why}；{ended}',
-)
+DIED = Words('{title}: resume({killed}, {checkpoint}) gave "{answer}", and {why}; {ended}')
 
 
 @dataclass(frozen=True)
@@ -234,10 +212,7 @@ class Resuming(Hinted):
             return Verdict(False, error.text)
         return Verdict(
             True,
-            Text(
-                "both kills end with each half hour counted once, and the strange checkpoint stops",
-                "两次被杀后每半小时都只计入一次；不相符的检查点会停下作业",
-            ),
+            tr("both kills end with each half hour counted once, and the strange checkpoint stops"),
         )
 
     def _wrong(self, rule: Rule, death: Death, answer: str) -> Verdict:

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any
 
-from ...kernel import NodeSpec, Snapshot, Text, World
+from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ...kernel.options import Most
 from ..model import Model
@@ -61,7 +61,7 @@ class Barriers(Model):
     expires: Annotated[int, Most(1, "expected 0 or 1")] = 0
 
     name = "barriers"
-    title = Text("Barrier snapshots", "屏障快照")
+    title = tr("Barrier snapshots")
     guards = SAFEGUARDS
     kept = (*KEPT, ARRIVES, COMMITS)
     unkept = UNKEPT

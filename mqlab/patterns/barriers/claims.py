@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Protocol
 
-from ...kernel import Words, World
+from ...kernel import Text, Words, World, tr
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import reads_disks
-from ..model import name_safeguards
 from .roles import (
     COMMITTED,
     JM,
@@ -22,34 +21,16 @@ from .roles import (
     list_outputs,
 )
 
-SAFEGUARDS = name_safeguards(
-    {
-        "alignment": (
-            "an input whose barrier has come waits until all inputs have theirs",
-            "屏障已到的输入要等到所有输入的屏障都到",
-        ),
-        "pre_commit": (
-            "the sink writes its output, hidden, before it acknowledges the barrier",
-            "sink 在确认屏障之前先写入输出，但不可见",
-        ),
-        "commit_after_checkpoint": (
-            "the sink commits only what belongs to a complete checkpoint",
-            "sink 只提交属于已完成检查点的输出",
-        ),
-        "complete_on_disk": (
-            "a checkpoint is complete on disk before the sink hears of it",
-            "检查点先在磁盘上完成，sink 才得知",
-        ),
-        "recover_and_commit": (
-            "after a restart the sink commits what is pending for the restored checkpoint",
-            "重启后 sink 提交所恢复检查点的待提交输出",
-        ),
-        "attempt_fencing": (
-            "a task refuses what an earlier attempt has sent",
-            "任务拒绝更早尝试发来的内容",
-        ),
-    }
-)
+SAFEGUARDS: dict[str, Text] = {
+    "alignment": tr("an input whose barrier has come waits until all inputs have theirs"),
+    "pre_commit": tr("the sink writes its output, hidden, before it acknowledges the barrier"),
+    "commit_after_checkpoint": tr("the sink commits only what belongs to a complete checkpoint"),
+    "complete_on_disk": tr("a checkpoint is complete on disk before the sink hears of it"),
+    "recover_and_commit": tr(
+        "after a restart the sink commits what is pending for the restored checkpoint"
+    ),
+    "attempt_fencing": tr("a task refuses what an earlier attempt has sent"),
+}
 
 
 class Job(Protocol):
@@ -111,41 +92,33 @@ def reads_logs(job: Job, name: str, node: NodeState) -> Hashable:
 KEPT = (
     Claim(
         "consistent cut",
-        Words(
-            "a complete checkpoint has counted exactly what is before its barriers",
-            "完成的检查点恰好计入屏障之前的记录",
-        ),
+        Words("a complete checkpoint has counted exactly what is before its barriers"),
         is_consistent_cut,
         reads=reads_logs,
     ),
     Claim(
         "written once",
-        Words("no record is in the output twice", "没有记录在输出中出现两次"),
+        Words("no record is in the output twice"),
         is_written_once,
         reads=reads_logs,
     ),
     Claim(
         "completed first",
-        Words(
-            "only output of a complete checkpoint is committed", "只有完成的检查点的输出才被提交"
-        ),
+        Words("only output of a complete checkpoint is committed"),
         is_completed_first,
         reads=reads_logs,
     ),
 )
 ARRIVES = Claim(
     "complete is written",
-    Words(
-        "what is before a complete checkpoint can still be in the output",
-        "完成的检查点之前的记录最终都在输出中",
-    ),
+    Words("what is before a complete checkpoint can still be in the output"),
     arrives,
     "can_always",
     reads_running,
 )
 COMMITS = Claim(
     "commits",
-    Words("output can be committed", "输出可以被提交"),
+    Words("output can be committed"),
     can_commit,
     "sometimes",
     reads_logs,
@@ -153,10 +126,7 @@ COMMITS = Claim(
 UNKEPT = (
     Claim(
         "written at once",
-        Words(
-            "what is before a complete checkpoint is in the output at once",
-            "完成的检查点之前的记录立刻出现在输出中",
-        ),
+        Words("what is before a complete checkpoint is in the output at once"),
         is_written,
         reads=reads_logs,
     ),

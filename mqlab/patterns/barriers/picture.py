@@ -16,8 +16,9 @@ from ...kernel import (
     Text,
     Words,
     World,
+    tr,
 )
-from ...kernel.reasons import build_unguarded
+from ...kernel.reasons import Unguarded
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_records
 from .claims import Job
@@ -37,165 +38,124 @@ from .roles import (
     list_outputs,
 )
 
-GRAPH = Words("Where {txn} is", "{txn} 进行到哪里")
-HIDDEN = Words("{txn} is pending: written, hidden", "{txn} 待提交：已写入，不可见")
-LOST = Words("{txn} was given up by the store", "{txn} 被存储放弃")
+GRAPH = Words("Where {txn} is")
+HIDDEN = Words("{txn} is pending: written, hidden")
+LOST = Words("{txn} was given up by the store")
 
 WHYS = {
-    "Register": Words(
-        "Running, and doing nothing until it is deployed.", "已运行，但部署之前什么也不做。"
-    ),
-    "Reconnect": Words(
-        "Whether it has stopped cannot be told: if it lives it is to register.",
-        "无法判断它是否停止：如果还活着就重新注册。",
-    ),
-    "Fail": Words(
-        "A channel broke: what was in it may be lost. The whole attempt begins again.",
-        "一个通道断开：其中的内容可能丢失。整个尝试重新开始。",
-    ),
-    "Deploy": Words(
-        "Everybody begins again from the same picture.",
-        "所有任务从同一张快照重新开始。",
-    ),
-    "DeployResponse": Words(
-        "Ready; whatever an earlier attempt sends is refused now.",
-        "就绪；更早的尝试发来的一律拒绝。",
-    ),
-    "checkpoint": Words("Time for another picture.", "该拍下一张快照了。"),
-    "Trigger": Words(
-        "Only the sources are told; the barrier does the rest.", "只通知数据源；其余由屏障完成。"
-    ),
-    "Row": Words("A record goes down its channel.", "一条记录沿通道发送。"),
+    "Register": Words("Running, and doing nothing until it is deployed."),
+    "Reconnect": Words("Whether it has stopped cannot be told: if it lives it is to register."),
+    "Fail": Words("A channel broke: what was in it may be lost. The whole attempt begins again."),
+    "Deploy": Words("Everybody begins again from the same picture."),
+    "DeployResponse": Words("Ready; whatever an earlier attempt sends is refused now."),
+    "checkpoint": Words("Time for another picture."),
+    "Trigger": Words("Only the sources are told; the barrier does the rest."),
+    "Row": Words("A record goes down its channel."),
     "Barrier": Words(
-        "Between two records: what is before it belongs to {txn}, what is behind it does not.",
-        "位于两条记录之间：之前的属于 {txn}，之后的不属于。",
+        "Between two records: what is before it belongs to {txn}, what is behind it does not."
     ),
     "change Barrier": Words(
-        "Its records wait, or the picture would hold some that are behind the barrier.",
-        "它的记录要等待，否则快照会包含屏障之后的记录。",
+        "Its records wait, or the picture would hold some that are behind the barrier."
     ),
-    "Acknowledge": Words("This task's part of the picture.", "这个任务的那部分快照。"),
-    "pending": Words(
-        "Pre-commit: the output is on disk, and no reader sees it. This is the vote.",
-        "预提交：输出已在磁盘上，没有读者能看到。这相当于投票。",
-    ),
+    "Acknowledge": Words("This task's part of the picture."),
+    "pending": Words("Pre-commit: the output is on disk, and no reader sees it. This is the vote."),
     "completed": Words(
-        "The decision: from now on this is where a restart begins, and its output counts.",
-        "决定：从此重启从这里开始，它的输出有效。",
+        "The decision: from now on this is where a restart begins, and its output counts."
     ),
-    "Complete": Words("The sink may commit now.", "sink 现在可以提交。"),
-    "committed": Words("Readers see it now.", "读者现在能看到它。"),
-    "aborted": Words(
-        "Newer than the restored checkpoint: it will be computed and written again.",
-        "比所恢复的检查点更新：会重新计算并写入。",
-    ),
+    "Complete": Words("The sink may commit now."),
+    "committed": Words("Readers see it now."),
+    "aborted": Words("Newer than the restored checkpoint: it will be computed and written again."),
     "expired": Words(
-        "The store has waited long enough. It cannot know that the checkpoint is complete.",
-        "存储等得够久了。它无从知道检查点已经完成。",
+        "The store has waited long enough. It cannot know that the checkpoint is complete."
     ),
-    "expire": Words("A transaction of the store has its own timeout.", "存储的事务有自己的超时。"),
+    "expire": Words("A transaction of the store has its own timeout."),
     "late Row": Words(
-        "From a channel that is gone. It will be read again, so it must not count now.",
-        "来自已不存在的通道。它会被重新读取，所以现在不能计入。",
+        "From a channel that is gone. It will be read again, so it must not count now."
     ),
-    "late Barrier": Words(
-        "From a channel that is gone: it says nothing now.", "来自已不存在的通道：已经没有意义。"
-    ),
+    "late Barrier": Words("From a channel that is gone: it says nothing now."),
 }
 
-UNGUARDED = build_unguarded(
-    {
-        "alignment": (
-            (
-                WHYS["Barrier"],
-                "between two records; but some of those after it may be counted before it.",
-                "位于两条记录之间；但它之后的一些记录可能在它之前就计入。",
-            ),
-            (
-                WHYS["change Barrier"],
-                "its records do not wait, so the picture may hold some that come after the "
-                "barrier.",
-                "它的记录不等待，所以快照可能包含屏障之后的记录。",
+UNGUARDED: Unguarded = {
+    "alignment": (
+        (
+            WHYS["Barrier"],
+            Words("between two records; but some of those after it may be counted before it."),
+        ),
+        (
+            WHYS["change Barrier"],
+            Words(
+                "its records do not wait, so the picture may hold some that come after the barrier."
             ),
         ),
-        "pre_commit": (
-            (
-                WHYS["Acknowledge"],
-                "this task's part of the picture; the sink has not written its output.",
-                "这个任务的那部分快照；sink 还没有写入输出。",
-            ),
-            (
-                WHYS["completed"],
-                "from now on this is where a restart begins, but its output is in memory only.",
-                "从此重启从这里开始，但它的输出只在内存里。",
-            ),
-            (
-                WHYS["Complete"],
-                "the sink is to write its output only now.",
-                "现在 sink 才写入输出。",
+    ),
+    "pre_commit": (
+        (
+            WHYS["Acknowledge"],
+            Words("this task's part of the picture; the sink has not written its output."),
+        ),
+        (
+            WHYS["completed"],
+            Words("from now on this is where a restart begins, but its output is in memory only."),
+        ),
+        (
+            WHYS["Complete"],
+            Words("the sink is to write its output only now."),
+        ),
+    ),
+    "commit_after_checkpoint": (
+        (
+            WHYS["pending"],
+            Words("the output is on disk, and is committed at once."),
+        ),
+        (
+            WHYS["committed"],
+            Words("readers see it now, although its checkpoint may never be complete."),
+        ),
+        (
+            WHYS["Complete"],
+            Words("the checkpoint is complete; the sink has committed before."),
+        ),
+    ),
+    "complete_on_disk": (
+        (
+            WHYS["Complete"],
+            Words("the sink may commit, although the checkpoint is not on disk yet."),
+        ),
+        (
+            WHYS["completed"],
+            Words(
+                "this is where a restart begins, but the sink heard of it before it was written."
             ),
         ),
-        "commit_after_checkpoint": (
-            (
-                WHYS["pending"],
-                "the output is on disk, and is committed at once.",
-                "输出已在磁盘上，并立刻提交。",
-            ),
-            (
-                WHYS["committed"],
-                "readers see it now, although its checkpoint may never be complete.",
-                "读者现在能看到它，尽管它的检查点可能永远不会完成。",
-            ),
-            (
-                WHYS["Complete"],
-                "the checkpoint is complete; the sink has committed before.",
-                "检查点完成；sink 早已提交。",
-            ),
-        ),
-        "complete_on_disk": (
-            (
-                WHYS["Complete"],
-                "the sink may commit, although the checkpoint is not on disk yet.",
-                "sink 可以提交，尽管检查点还没有写入磁盘。",
-            ),
-            (
-                WHYS["completed"],
-                "this is where a restart begins, but the sink heard of it before it was written.",
-                "重启从这里开始，但写下之前 sink 就已得知。",
-            ),
-        ),
-        "recover_and_commit": (
-            (
-                WHYS["Deploy"],
+    ),
+    "recover_and_commit": (
+        (
+            WHYS["Deploy"],
+            Words(
                 "everybody begins again from the same picture, and pending output of it stays "
-                "pending.",
-                "所有任务从同一张快照重新开始，它的待提交输出仍然待提交。",
-            ),
-            (
-                WHYS["completed"],
-                "this is where a restart begins, but after a restart nobody commits its output.",
-                "重启从这里开始，但重启之后没有人提交它的输出。",
+                "pending."
             ),
         ),
-        "attempt_fencing": (
-            (
-                WHYS["DeployResponse"],
-                "ready; what an earlier attempt sends is still accepted.",
-                "就绪；更早的尝试发来的仍会被接受。",
-            ),
-            (
-                WHYS["late Row"],
-                "from a channel that is gone; it counts now, and again when it is read again.",
-                "来自已不存在的通道；现在计入，重新读取时再次计入。",
-            ),
-            (
-                WHYS["late Barrier"],
-                "from a channel that is gone; it still counts.",
-                "来自已不存在的通道；仍然有效。",
-            ),
+        (
+            WHYS["completed"],
+            Words("this is where a restart begins, but after a restart nobody commits its output."),
         ),
-    }
-)
+    ),
+    "attempt_fencing": (
+        (
+            WHYS["DeployResponse"],
+            Words("ready; what an earlier attempt sends is still accepted."),
+        ),
+        (
+            WHYS["late Row"],
+            Words("from a channel that is gone; it counts now, and again when it is read again."),
+        ),
+        (
+            WHYS["late Barrier"],
+            Words("from a channel that is gone; it still counts."),
+        ),
+    ),
+}
 
 PLACES = {"triggered": (0, 0), "completed": (1, 0), "output seen": (2, 0), "void": (1, 1)}
 STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())
@@ -204,9 +164,9 @@ SHORT = {COMMITTED: "C", ABORTED: "A", EXPIRED: "X"}
 
 
 def draw(job: Job, world: World) -> Snapshot:
-    titles = [(JM, Text(JM), Text("job manager", "作业管理器"))]
-    titles += [(name, Text(name), Text("source", "数据源")) for name in job.sources]
-    titles += [(SUM, Text(SUM), Text("counts", "计数")), (SINK, Text(SINK), Text("output", "输出"))]
+    titles = [(JM, Text(JM), tr("job manager"))]
+    titles += [(name, Text(name), tr("source")) for name in job.sources]
+    titles += [(SUM, Text(SUM), tr("counts")), (SINK, Text(SINK), tr("output"))]
     done = read_records(world.disk(JM), CHECKPOINTS)
     output = read_records(world.disk(SINK), OUTPUT)
     return Snapshot(
@@ -258,7 +218,7 @@ def _draw_checkpoint(world: World) -> Graph:
     under_way = manager is not None and manager.noted is not None
     number = manager.number if manager is not None else (latest.number if latest else 0)
     if not number:
-        return Graph(Text("No checkpoint yet", "还没有检查点"), STATES, EDGES)
+        return Graph(tr("No checkpoint yet"), STATES, EDGES)
     complete = number in {done.number for done in list_completed(world.disk(JM))}
     seen = any(o.number == number and o.what == COMMITTED for o in list_outputs(world.disk(SINK)))
     path = ["triggered"]
@@ -282,7 +242,7 @@ def _draw_memory(job: Job, world: World) -> Table:
         held = f"{holds} {len(value) if isinstance(value, tuple) else value}"
         rows.append((name, str(role.attempt), held))
     return Table(
-        Text("What each task holds in memory", "各任务内存中的状态"),
+        tr("What each task holds in memory"),
         ("task", "attempt", "holds"),
         tuple(rows),
     )

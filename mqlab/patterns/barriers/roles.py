@@ -359,7 +359,7 @@ class Source(Quiet):
 
 # ---- the operator ---------------------------------------------------------------------
 
-WAITS = Words("{inputs} waits for the other barrier", "{inputs} 等待另一个屏障")
+WAITS = Words("{inputs} waits for the other barrier")
 
 
 @frozen

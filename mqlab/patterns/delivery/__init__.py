@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
-from ...kernel import Effect, Event, NodeSpec, Snapshot, Telling, Text, World
+from ...kernel import Effect, Event, NodeSpec, Snapshot, Telling, World, tr
 from ...kernel.claims import Claim
 from ...kernel.options import Order
 from ...kernel.usages import number
@@ -77,7 +77,7 @@ class DeliverySystem(Model):
     order: Order = ()
 
     name = "delivery"
-    title = Text("delivery", "投递")
+    title = tr("delivery")
     retrying = (RETRY,)
     orderable: ClassVar = {STEP: PIECES}
     calls: ClassVar = {"send NUMBER:PENCE": SendOrder, "seek OFFSET": Seek}

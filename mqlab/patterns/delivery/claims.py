@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import Protocol
 
-from ...kernel import Words, World
+from ...kernel import Text, Words, World, tr
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
-from ..model import name_safeguards
 from .roles import (
     ACCOUNTING,
     BOOKS,
@@ -29,26 +28,12 @@ from .roles import (
     own_position,
 )
 
-SAFEGUARDS = name_safeguards(
-    {
-        "send_again": (
-            "the shop sends an order again until it is acknowledged",
-            "商店会重发订单，直到收到确认",
-        ),
-        "append_first": (
-            "the queue acknowledges an order after it has written it",
-            "队列先写入订单，再确认",
-        ),
-        "recognise": (
-            "the queue recognises an order that it has already",
-            "队列能识别已经收到过的订单",
-        ),
-        "one_write": (
-            "accounting writes an amount and how far it has read in one write",
-            "记账方把金额和读到的位置写在同一次写入中",
-        ),
-    }
-)
+SAFEGUARDS: dict[str, Text] = {
+    "send_again": tr("the shop sends an order again until it is acknowledged"),
+    "append_first": tr("the queue acknowledges an order after it has written it"),
+    "recognise": tr("the queue recognises an order that it has already"),
+    "one_write": tr("accounting writes an amount and how far it has read in one write"),
+}
 
 
 class Path(Protocol):
@@ -143,20 +128,20 @@ def read_node(path: Path, name: str, node: NodeState) -> Hashable:
 CLAIMS = (
     Claim(
         "counted once",
-        Words("no order is in the books twice", "没有订单被记账两次"),
+        Words("no order is in the books twice"),
         counted_once,
         reads=read_node,
     ),
     Claim(
         "none lost",
-        Words("no order is lost", "没有订单丢失"),
+        Words("no order is lost"),
         none_lost,
         kind="can_always",
         reads=read_node,
     ),
     Claim(
         "all counted",
-        Words("every order can get into the books", "每个订单都能入账"),
+        Words("every order can get into the books"),
         all_counted,
         kind="sometimes",
         reads=read_node,

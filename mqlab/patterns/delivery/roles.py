@@ -171,7 +171,7 @@ class DeliveryConfig(Config):
 # ---- the shop -------------------------------------------------------------------------
 
 RETRY = "retry"
-GIVEN_UP = Words("nobody will send {numbers} again", "没有人会再发送 {numbers}")
+GIVEN_UP = Words("nobody will send {numbers} again")
 
 
 @frozen

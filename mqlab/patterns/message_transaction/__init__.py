@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
-from ...kernel import NodeSpec, Snapshot, Text, World
+from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ...kernel.options import Most
 from ..client import Client
@@ -54,7 +54,7 @@ class MessageTransaction(Model):
 
     name = "message_transaction"
     retrying = ("retry",)
-    title = Text("Message transaction", "消息事务")
+    title = tr("Message transaction")
     guards = SAFEGUARDS
     kept = (*KEPT, ARRIVES, APPLIES)
     unkept = UNKEPT

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from ...kernel import OK, Words, World
+from ...kernel import OK, Text, Words, World, tr
 from ...kernel.claims import Claim
 from ..claims import list_outcomes, reads_disks, reads_running, reads_told
-from ..model import name_safeguards
 from ..records import read_latest, read_records
 from .roles import APPLIED_LOG, ORDERS_LOG
 
-SAFEGUARDS = name_safeguards(
-    {
-        "outbox": (
-            "the order and the message about it are written in one local transaction",
-            "订单和关于它的消息在同一个本地事务里写入",
-        ),
-        "publish_again": (
-            "a message is sent until the queue has acknowledged it",
-            "消息一直发送，直到队列确认",
-        ),
-        "redelivery": (
-            "the queue gives a message again until it is acknowledged",
-            "队列重复投递消息，直到它被确认",
-        ),
-        "acknowledge_last": (
-            "the consumer acknowledges only what it has applied",
-            "消费者只确认已经处理完的消息",
-        ),
-        "applies_once": (
-            "the consumer writes what it has applied, and applies nothing twice",
-            "消费者记录处理过的消息，不处理第二次",
-        ),
-    }
-)
+SAFEGUARDS: dict[str, Text] = {
+    "outbox": tr("the order and the message about it are written in one local transaction"),
+    "publish_again": tr("a message is sent until the queue has acknowledged it"),
+    "redelivery": tr("the queue gives a message again until it is acknowledged"),
+    "acknowledge_last": tr("the consumer acknowledges only what it has applied"),
+    "applies_once": tr("the consumer writes what it has applied, and applies nothing twice"),
+}
 
 SHOP, QUEUE, WAREHOUSE = "shop", "queue", "warehouse"
 
@@ -74,33 +56,33 @@ def can_apply(system: object, world: World) -> bool:
 KEPT = (
     Claim(
         "applied once",
-        Words("no order is applied twice", "没有订单被处理两次"),
+        Words("no order is applied twice"),
         is_applied_once,
         reads=reads_disks,
     ),
     Claim(
         "ordered first",
-        Words("nothing is applied that was not ordered", "没有下过单的不会被处理"),
+        Words("nothing is applied that was not ordered"),
         is_applied_for_an_order,
         reads=reads_disks,
     ),
     Claim(
         "as told",
-        Words("an order that was acknowledged is stored", "得到应答的订单都已保存"),
+        Words("an order that was acknowledged is stored"),
         is_as_told,
         reads=reads_told,
     ),
 )
 ARRIVES = Claim(
     "arrives",
-    Words("every order can still be applied", "每个订单最终都能被处理"),
+    Words("every order can still be applied"),
     has_arrived,
     "can_always",
     reads_running,
 )
 APPLIES = Claim(
     "applies",
-    Words("an order can be applied", "订单可以被处理"),
+    Words("an order can be applied"),
     can_apply,
     "sometimes",
     reads_disks,
@@ -108,7 +90,7 @@ APPLIES = Claim(
 UNKEPT = (
     Claim(
         "consistent at once",
-        Words("an order and its effect are there at the same time", "订单与它的效果同时存在"),
+        Words("an order and its effect are there at the same time"),
         is_consistent_now,
         reads=reads_disks,
     ),

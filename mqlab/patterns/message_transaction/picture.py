@@ -17,8 +17,9 @@ from ...kernel import (
     Words,
     World,
     replace,
+    tr,
 )
-from ...kernel.reasons import build_unguarded
+from ...kernel.reasons import Unguarded
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_latest, read_records
 from .claims import QUEUE, SHOP, WAREHOUSE, list_applied, list_ordered
@@ -34,95 +35,74 @@ from .roles import (
     WITH_MESSAGE,
 )
 
-GRAPH = Words("How far {txn} has come", "{txn} 走到哪一步")
-BEHIND = Words("{txn} is ordered, its goods are not set aside yet", "{txn} 已下单，货还没有留出")
+GRAPH = Words("How far {txn} has come")
+BEHIND = Words("{txn} is ordered, its goods are not set aside yet")
 
 WHYS = {
-    "PlaceOrder": Words("The application stores an order.", "应用保存一个订单。"),
+    "PlaceOrder": Words("The application stores an order."),
     "ordered": Words(
-        "One local transaction: order and message are written together, or neither is.",
-        "一个本地事务：订单和消息要么一起写入，要么都不写。",
+        "One local transaction: order and message are written together, or neither is."
     ),
-    "answer ok": Words(
-        "The order counts from now on; the warehouse has not heard of it.",
-        "订单从此生效；仓库还不知道。",
-    ),
-    "answer failed": Words("An order is stored once.", "一个订单只保存一次。"),
-    "Publish": Words(
-        "The message is taken out of the outbox, perhaps not for the first time.",
-        "从发件箱取出消息发送，也许不是第一次。",
-    ),
+    "answer ok": Words("The order counts from now on; the warehouse has not heard of it."),
+    "answer failed": Words("An order is stored once."),
+    "Publish": Words("The message is taken out of the outbox, perhaps not for the first time."),
     "message": Words(
-        "The queue keeps it. A plain queue cannot tell a repetition from a new message.",
-        "队列保存它。普通队列分不清重复的消息和新消息。",
+        "The queue keeps it. A plain queue cannot tell a repetition from a new message."
     ),
-    "PublishResponse": Words(
-        "It is safe there, so the shop need not send it again.", "那边已安全保存，商店不必再发。"
-    ),
-    "sent": Words("The outbox is emptied of it.", "从发件箱中划掉。"),
-    "Poll": Words("The warehouse asks for the oldest message.", "仓库索取最早的消息。"),
+    "PublishResponse": Words("It is safe there, so the shop need not send it again."),
+    "sent": Words("The outbox is emptied of it."),
+    "Poll": Words("The warehouse asks for the oldest message."),
     "PollResponse": Words(
-        "Given, but not crossed out: without an acknowledgement it is given again.",
-        "已投递但没有划掉：没有确认就会再次投递。",
+        "Given, but not crossed out: without an acknowledgement it is given again."
     ),
     "applied": Words(
-        "Another local transaction: the effect, and that it has been done, in one write.",
-        "另一个本地事务：效果与“已处理”的记录一次写入。",
+        "Another local transaction: the effect, and that it has been done, in one write."
     ),
-    "Acknowledge": Words("It is applied, so it need not come again.", "已经处理，不必再来。"),
-    "acked": Words("The position moves on behind it.", "位置移到它之后。"),
-    "AcknowledgeResponse": Words("On to the next message.", "继续下一条消息。"),
-    "retry": Words("Not acknowledged, so again.", "没有得到确认，所以再来一次。"),
+    "Acknowledge": Words("It is applied, so it need not come again."),
+    "acked": Words("The position moves on behind it."),
+    "AcknowledgeResponse": Words("On to the next message."),
+    "retry": Words("Not acknowledged, so again."),
     "stop shop": Words(
-        "What is written will be sent after the restart, for the message is written too.",
-        "已写入的在重启后会发送，因为消息也写下了。",
+        "What is written will be sent after the restart, for the message is written too."
     ),
 }
 
-UNGUARDED = build_unguarded(
-    {
-        "outbox": (
-            (
-                WHYS["ordered"],
-                "the order is written, and its message is only in memory.",
-                "订单已写入，它的消息只在内存里。",
-            ),
-            (
-                WHYS["stop shop"],
-                "the order is written, and its message is gone with the memory.",
-                "订单已写入，它的消息随内存一起没了。",
-            ),
+UNGUARDED: Unguarded = {
+    "outbox": (
+        (
+            WHYS["ordered"],
+            Words("the order is written, and its message is only in memory."),
         ),
-        "publish_again": (
-            (
-                WHYS["Publish"],
-                "the message is sent once: if the connection breaks, it is not sent again.",
-                "消息只发送一次：连接断开后不会再发。",
-            ),
+        (
+            WHYS["stop shop"],
+            Words("the order is written, and its message is gone with the memory."),
         ),
-        "redelivery": (
-            (
-                WHYS["PollResponse"],
-                "given, and crossed out at once: it is not given again.",
-                "已投递，并且立刻划掉：不会再投递。",
-            ),
+    ),
+    "publish_again": (
+        (
+            WHYS["Publish"],
+            Words("the message is sent once: if the connection breaks, it is not sent again."),
         ),
-        "acknowledge_last": (
-            (
-                WHYS["Acknowledge"],
-                "it is acknowledged before it is applied.",
-                "还没有处理就已确认。",
-            ),
+    ),
+    "redelivery": (
+        (
+            WHYS["PollResponse"],
+            Words("given, and crossed out at once: it is not given again."),
         ),
-        "applies_once": (
-            (
-                WHYS["applied"],
-                "the effect is written, and nothing says that it has been done.",
-                "只写入效果，没有什么说明它已经处理过。",
-            ),
+    ),
+    "acknowledge_last": (
+        (
+            WHYS["Acknowledge"],
+            Words("it is acknowledged before it is applied."),
         ),
-    }
-)
+    ),
+    "applies_once": (
+        (
+            WHYS["applied"],
+            Words("the effect is written, and nothing says that it has been done."),
+        ),
+    ),
+}
 
 WAY = ("ordered", "in the queue", "applied", "acknowledged")
 STATES = tuple(GraphState(name, place, 0) for place, name in enumerate(WAY))
@@ -132,10 +112,10 @@ SHORT = {ORDERED: "order", MESSAGE: "msg", APPLIED: "appl"}
 
 def draw(world: World) -> Snapshot:
     titles = [
-        ("app", Text("app"), Text("application", "应用")),
-        (SHOP, Text(SHOP), Text("orders and outbox", "订单与发件箱")),
-        (QUEUE, Text(QUEUE), Text("queue", "队列")),
-        (WAREHOUSE, Text(WAREHOUSE), Text("consumer", "消费者")),
+        ("app", Text("app"), tr("application")),
+        (SHOP, Text(SHOP), tr("orders and outbox")),
+        (QUEUE, Text(QUEUE), tr("queue")),
+        (WAREHOUSE, Text(WAREHOUSE), tr("consumer")),
     ]
     position = world.disk(QUEUE).log(POSITION).end
     kept = draw_strip(QUEUE, read_records(world.disk(QUEUE), MESSAGES_LOG), _label)
@@ -170,7 +150,7 @@ def _draw_way(world: World) -> Graph:
     """How far the latest order has come."""
     ordered = [record.txn for record in read_records(world.disk(SHOP), ORDERS_LOG)]
     if not ordered:
-        return Graph(Text("No order yet", "还没有订单"), STATES, EDGES)
+        return Graph(tr("No order yet"), STATES, EDGES)
     txn = ordered[-1]
     steps = (
         True,
@@ -185,4 +165,4 @@ def _draw_way(world: World) -> Graph:
 def _draw_outbox(world: World) -> Table:
     last = read_latest(world.disk(SHOP), ORDERS_LOG).values()
     rows = tuple((record.txn, "message") for record in last if record.more == WITH_MESSAGE)
-    return Table(Text("Outbox of the shop", "商店的发件箱"), ("order", "waits"), rows)
+    return Table(tr("Outbox of the shop"), ("order", "waits"), rows)

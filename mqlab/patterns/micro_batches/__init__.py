@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any
 
-from ...kernel import NodeSpec, Snapshot, Text, World
+from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.options import Most
 from ..model import Model
 from .claims import KEPT, SAFEGUARDS, UNKEPT
@@ -59,7 +59,7 @@ class MicroBatches(Model):
 
     name = "micro_batches"
     retrying = ("retry",)
-    title = Text("Micro-batches", "微批")
+    title = tr("Micro-batches")
     guards = SAFEGUARDS
     kept = KEPT
     unkept = UNKEPT

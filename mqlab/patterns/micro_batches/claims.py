@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Protocol
 
-from ...kernel import Words, World
+from ...kernel import Text, Words, World, tr
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import reads_disks, reads_running
-from ..model import name_safeguards
 from .roles import (
     DRIVER,
     SINK,
@@ -22,30 +21,13 @@ from .roles import (
     list_seen,
 )
 
-SAFEGUARDS = name_safeguards(
-    {
-        "offsets_first": (
-            "what a batch consists of is on disk before the batch runs",
-            "批次由什么组成，在运行之前先写入磁盘",
-        ),
-        "one_transaction": (
-            "rows and progress record are written in one transaction",
-            "各行与进度记录在同一个事务里写入",
-        ),
-        "reads_progress": (
-            "the sink looks at the progress record before it writes",
-            "sink 写入之前先看进度记录",
-        ),
-        "producer_fencing": (
-            "the store refuses what a process sends that has been replaced",
-            "存储拒绝已被取代的进程发来的内容",
-        ),
-        "commits_last": (
-            "a batch is noted as done only after the sink has committed it",
-            "sink 提交之后，批次才记为完成",
-        ),
-    }
-)
+SAFEGUARDS: dict[str, Text] = {
+    "offsets_first": tr("what a batch consists of is on disk before the batch runs"),
+    "one_transaction": tr("rows and progress record are written in one transaction"),
+    "reads_progress": tr("the sink looks at the progress record before it writes"),
+    "producer_fencing": tr("the store refuses what a process sends that has been replaced"),
+    "commits_last": tr("a batch is noted as done only after the sink has committed it"),
+}
 
 
 class Query(Protocol):
@@ -97,26 +79,26 @@ def reads_output(query: Query, name: str, node: NodeState) -> Hashable:
 KEPT = (
     Claim(
         "written once",
-        Words("no order is in the output twice", "没有订单在输出中出现两次"),
+        Words("no order is in the output twice"),
         is_written_once,
         reads=reads_output,
     ),
     Claim(
         "done is written",
-        Words("a batch that is done is in the output", "已完成的批次都在输出中"),
+        Words("a batch that is done is in the output"),
         is_done_written,
         reads=reads_disks,
     ),
     Claim(
         "arrives",
-        Words("a batch that is planned can still be in the output", "已划分的批次最终都能在输出中"),
+        Words("a batch that is planned can still be in the output"),
         arrives,
         "can_always",
         reads_running,
     ),
     Claim(
         "commits",
-        Words("a batch can be committed", "批次可以被提交"),
+        Words("a batch can be committed"),
         can_commit,
         "sometimes",
         reads_output,
@@ -125,10 +107,7 @@ KEPT = (
 UNKEPT = (
     Claim(
         "known at once",
-        Words(
-            "the checkpoint knows every batch that is in the output",
-            "输出中的每个批次，检查点都知道",
-        ),
+        Words("the checkpoint knows every batch that is in the output"),
         is_known,
         reads=reads_disks,
     ),

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
-from ...kernel import NodeSpec, Snapshot, Text, World
+from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.options import Most
 from ..client import Client
 from ..model import Model
@@ -66,7 +66,7 @@ class Outbox(Model):
 
     name = "outbox"
     retrying = ("retry",)
-    title = Text("Transactional outbox", "事务发件箱")
+    title = tr("Transactional outbox")
     guards = SAFEGUARDS
     kept = (*KEPT, REACHES, APPLIES)
     unkept = UNKEPT

@@ -5,45 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ...kernel import OK, Words, World
+from ...kernel import OK, Text, Words, World, tr
 from ...kernel.claims import Claim
 from ..claims import list_outcomes, reads_disks, reads_running, reads_told
-from ..model import name_safeguards
 from ..records import read_records
 from .roles import APPLIED, DATABASE, ORDERED, ORDERS, SHIPMENTS
 
 if TYPE_CHECKING:
     from . import Outbox
 
-SAFEGUARDS = name_safeguards(
-    {
-        "row_with_message": (
-            "a row and the row of its message are written in one local transaction",
-            "业务行和消息行在同一个本地事务里写入",
-        ),
-        "marks_each_row": (
-            "each outbox row has a mark of its own; no number says how far the relay has read",
-            "发件箱的每一行有自己的标记，而不是用一个编号表示读到了哪里",
-        ),
-        "marked_when_stored": (
-            "the relay marks a row only when the broker has stored its message",
-            "broker 保存消息之后，中继才标记这一行",
-        ),
-        "inbox": (
-            "a consumer writes the id of a message together with its effect, "
-            "and applies no id twice",
-            "消费者把消息的 id 和效果一起写入，同一个 id 不处理第二次",
-        ),
-        "id_of_the_row": (
-            "a message is known by the id of its row, not by its place in the topic",
-            "消息靠所在行的 id 识别，而不是靠它在主题中的位置",
-        ),
-        "effect_before_ack": (
-            "a consumer acknowledges a message only when its effect is written",
-            "效果写入之后，消费者才确认消息",
-        ),
-    }
-)
+SAFEGUARDS: dict[str, Text] = {
+    "row_with_message": tr("a row and the row of its message are written in one local transaction"),
+    "marks_each_row": tr(
+        "each outbox row has a mark of its own; no number says how far the relay has read"
+    ),
+    "marked_when_stored": tr("the relay marks a row only when the broker has stored its message"),
+    "inbox": tr(
+        "a consumer writes the id of a message together with its effect, and applies no id twice"
+    ),
+    "id_of_the_row": tr("a message is known by the id of its row, not by its place in the topic"),
+    "effect_before_ack": tr("a consumer acknowledges a message only when its effect is written"),
+}
 
 SHOP, BROKER, RELAY, SECOND = "shop", "broker", "relay", "relay-2"
 
@@ -113,42 +95,39 @@ def can_apply(system: Outbox, world: World) -> bool:
 KEPT = (
     Claim(
         "effect once",
-        Words("no consumer applies an order twice", "没有消费者把一个订单处理两次"),
+        Words("no consumer applies an order twice"),
         is_applied_once,
         reads=reads_disks,
     ),
     Claim(
         "no message without row",
-        Words("every message stands for a committed row", "每条消息都对应一个已提交的行"),
+        Words("every message stands for a committed row"),
         has_a_row,
         reads=reads_disks,
     ),
     Claim(
         "order of commits",
-        Words(
-            "messages stand in the topic in the order of commits, apart from repetitions",
-            "除重复外，主题中的消息按提交顺序排列",
-        ),
+        Words("messages stand in the topic in the order of commits, apart from repetitions"),
         is_in_order,
         reads=reads_disks,
     ),
     Claim(
         "as told",
-        Words("an order that was acknowledged is stored", "得到应答的订单都已保存"),
+        Words("an order that was acknowledged is stored"),
         is_as_told,
         reads=reads_told,
     ),
 )
 REACHES = Claim(
     "reaches all",
-    Words("every order can still reach every consumer", "每个订单最终都能到达每个消费者"),
+    Words("every order can still reach every consumer"),
     has_arrived,
     "can_always",
     reads_running,
 )
 APPLIES = Claim(
     "applies",
-    Words("an order can be applied", "订单可以被处理"),
+    Words("an order can be applied"),
     can_apply,
     "sometimes",
     reads_disks,
@@ -156,13 +135,13 @@ APPLIES = Claim(
 UNKEPT = (
     Claim(
         "published once",
-        Words("a topic holds each message once", "主题中每条消息只有一份"),
+        Words("a topic holds each message once"),
         is_published_once,
         reads=reads_disks,
     ),
     Claim(
         "seen at once",
-        Words("an order and its message are there at the same time", "订单和它的消息同时出现"),
+        Words("an order and its message are there at the same time"),
         is_seen_at_once,
         reads=reads_disks,
     ),

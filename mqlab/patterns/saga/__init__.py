@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from ...kernel import NodeSpec, Snapshot, Text, World
+from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
@@ -51,7 +51,7 @@ class SagaSystem(Model):
 
     name = "saga"
     retrying = ("retry",)
-    title = Text("Saga with compensation", "带补偿的 Saga")
+    title = tr("Saga with compensation")
     guards = SAFEGUARDS
     kept = (*KEPT, ENDS_WELL)
     unkept = UNKEPT

@@ -7,41 +7,20 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ...kernel import FAILED, OK, Words, World
+from ...kernel import FAILED, OK, Text, Words, World, tr
 from ...kernel.claims import Claim
 from ..claims import list_outcomes, reads_disks, reads_running, reads_told
-from ..model import name_safeguards
 from ..records import read_latest, read_records
 from .roles import END, LOG, SAGA_LOG, count_effects
 
-SAFEGUARDS = name_safeguards(
-    {
-        "saga_log": (
-            "the orchestrator writes what is done before it asks for the next step",
-            "编排者先写下已完成的步骤，再请求下一步",
-        ),
-        "compensation": (
-            "the steps before a refused one are taken back",
-            "某一步被拒绝时，之前的步骤都被补偿",
-        ),
-        "step_again": (
-            "a step without an answer is asked for again until there is one",
-            "没有应答的步骤一直重复请求，直到得到应答",
-        ),
-        "idempotent_step": (
-            "a step that is asked for twice is done once",
-            "被请求两次的步骤只执行一次",
-        ),
-        "idempotent_undo": (
-            "a compensation that is asked for twice is done once",
-            "被请求两次的补偿只执行一次",
-        ),
-        "undone_stays_undone": (
-            "a step that arrives after its compensation is refused",
-            "在补偿之后才到达的步骤被拒绝",
-        ),
-    }
-)
+SAFEGUARDS: dict[str, Text] = {
+    "saga_log": tr("the orchestrator writes what is done before it asks for the next step"),
+    "compensation": tr("the steps before a refused one are taken back"),
+    "step_again": tr("a step without an answer is asked for again until there is one"),
+    "idempotent_step": tr("a step that is asked for twice is done once"),
+    "idempotent_undo": tr("a compensation that is asked for twice is done once"),
+    "undone_stays_undone": tr("a step that arrives after its compensation is refused"),
+}
 
 ORCHESTRATOR = "saga"
 
@@ -102,28 +81,25 @@ def can_end_well(parties: Parties, world: World) -> bool:
 KEPT = (
     Claim(
         "done once",
-        Words("no step is done or undone twice", "没有步骤被执行或补偿两次"),
+        Words("no step is done or undone twice"),
         is_done_once,
         reads=reads_disks,
     ),
     Claim(
         "all or nothing",
-        Words(
-            "a saga that is over is done everywhere or nowhere",
-            "结束的 Saga 要么处处完成，要么处处无效",
-        ),
+        Words("a saga that is over is done everywhere or nowhere"),
         is_all_or_nothing,
         reads=reads_disks,
     ),
     Claim(
         "as told",
-        Words("what the application was told is what is in effect", "应用得到的应答与实际效果一致"),
+        Words("what the application was told is what is in effect"),
         is_as_told,
         reads=reads_told,
     ),
     Claim(
         "comes to an end",
-        Words("every saga can still come to an end", "每个 Saga 最终都能结束"),
+        Words("every saga can still come to an end"),
         has_ended,
         "can_always",
         reads_running,
@@ -131,7 +107,7 @@ KEPT = (
 )
 ENDS_WELL = Claim(
     "ends well",
-    Words("a saga can be done everywhere", "Saga 可以处处完成"),
+    Words("a saga can be done everywhere"),
     can_end_well,
     "sometimes",
     reads_disks,
@@ -139,7 +115,7 @@ ENDS_WELL = Claim(
 UNKEPT = (
     Claim(
         "isolated",
-        Words("nobody sees half of a saga", "没有人看到半个 Saga"),
+        Words("nobody sees half of a saga"),
         is_isolated,
         reads=reads_disks,
     ),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ...kernel import FAILED, OK, Words, World
+from ...kernel import FAILED, OK, Text, Words, World, tr
 from ...kernel.claims import Claim
 from ..claims import (
     LastWords,
@@ -19,42 +19,22 @@ from ..claims import (
     reads_running,
     reads_told,
 )
-from ..model import name_safeguards
 from ..records import read_records
 from .roles import CANCELLED, CONFIRMED, EMPTY, LOG, TRIED, Balance, add_up
 
-SAFEGUARDS = name_safeguards(
-    {
-        "begun_on_disk": (
-            "the coordinator writes that a transaction has begun before any Try leaves",
-            "协调者先写下事务已开始，然后才发出任何 Try",
-        ),
-        "decision_on_disk": (
-            "the decision is on disk before any Confirm or Cancel leaves",
-            "决定先写入磁盘，然后才发出任何 Confirm 或 Cancel",
-        ),
-        "until_acknowledged": (
-            "Confirm and Cancel are repeated until they are acknowledged",
-            "Confirm 和 Cancel 一直重复，直到得到确认",
-        ),
-        "idempotent_confirm": (
-            "a second Confirm changes nothing",
-            "第二次 Confirm 不改变任何东西",
-        ),
-        "idempotent_cancel": (
-            "a second Cancel changes nothing",
-            "第二次 Cancel 不改变任何东西",
-        ),
-        "empty_cancel": (
-            "a Cancel whose Try never came succeeds and gives nothing back (empty cancel)",
-            "Try 从未到达的 Cancel 成功返回，但什么也不退还（空回滚）",
-        ),
-        "suspended_try": (
-            "a Try that comes after its Cancel is refused (suspended try)",
-            "在 Cancel 之后到达的 Try 被拒绝（防悬挂）",
-        ),
-    }
-)
+SAFEGUARDS: dict[str, Text] = {
+    "begun_on_disk": tr(
+        "the coordinator writes that a transaction has begun before any Try leaves"
+    ),
+    "decision_on_disk": tr("the decision is on disk before any Confirm or Cancel leaves"),
+    "until_acknowledged": tr("Confirm and Cancel are repeated until they are acknowledged"),
+    "idempotent_confirm": tr("a second Confirm changes nothing"),
+    "idempotent_cancel": tr("a second Cancel changes nothing"),
+    "empty_cancel": tr(
+        "a Cancel whose Try never came succeeds and gives nothing back (empty cancel)"
+    ),
+    "suspended_try": tr("a Try that comes after its Cancel is refused (suspended try)"),
+}
 
 TM = "tm"
 START = 2  # pieces that each service has in the beginning
@@ -108,29 +88,25 @@ def can_confirm(parties: Parties, world: World) -> bool:
 KEPT = (
     Claim(
         "balanced",
-        Words(
-            "nothing is used or given back that was not reserved", "没有预留过的，不会被使用或退还"
-        ),
+        Words("nothing is used or given back that was not reserved"),
         is_balanced,
         reads=reads_disks,
     ),
     Claim(
         "same end",
-        Words(
-            "no service confirms what another cancels", "不会有一个服务确认了另一个服务取消的订单"
-        ),
+        Words("no service confirms what another cancels"),
         has_same_end,
         reads=reads_disks,
     ),
     Claim(
         "as told",
-        Words("what the application was told is what happens", "应用得到的应答就是实际的结局"),
+        Words("what the application was told is what happens"),
         is_as_told,
         reads=reads_told,
     ),
     Claim(
         "nothing stays reserved",
-        Words("nothing stays reserved for ever", "没有任何资源被永远预留"),
+        Words("nothing stays reserved for ever"),
         has_nothing_reserved,
         "can_always",
         reads_running,
@@ -138,7 +114,7 @@ KEPT = (
 )
 CONFIRMS = Claim(
     "confirms",
-    Words("an order can be confirmed everywhere", "订单可以在各处确认"),
+    Words("an order can be confirmed everywhere"),
     can_confirm,
     "sometimes",
     reads_disks,
@@ -146,10 +122,7 @@ CONFIRMS = Claim(
 UNKEPT = (
     Claim(
         "whole order",
-        Words(
-            "a reader sees an order at every service or at none",
-            "读者要么在每个服务都看到订单，要么都看不到",
-        ),
+        Words("a reader sees an order at every service or at none"),
         is_whole,
         reads=reads_disks,
     ),

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...kernel import Snapshot, Text, World
+from ...kernel import Snapshot, World, tr
 from ..commit import TM, AtomicCommit
 from .claims import COMMITS, KEPT, SAFEGUARDS, UNKEPT
 from .picture import UNGUARDED, WHYS, draw
@@ -53,7 +53,7 @@ class ThreePhase(AtomicCommit):
 
     name = "three_phase"
     retrying = ("ask",)
-    title = Text("Three-phase commit", "三阶段提交")
+    title = tr("Three-phase commit")
     guards = SAFEGUARDS
     kept = (*KEPT, COMMITS)
     unkept = UNKEPT

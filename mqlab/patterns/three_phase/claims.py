@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ...kernel import FAILED, OK, Words, World
+from ...kernel import FAILED, OK, Text, Words, World, tr
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import (
@@ -21,33 +21,17 @@ from ..claims import (
     reads_told,
 )
 from ..commit import TM, Parties
-from ..model import name_safeguards
 from .roles import ABORTED, ASK, COMMITTED, DECISIONS, LOG
 
-SAFEGUARDS = name_safeguards(
-    {
-        "third_phase": (
-            "nobody commits before everybody has been told that all have voted yes",
-            "在每一方都得知全体赞成之前，没有人提交",
-        ),
-        "acknowledged_precommit": (
-            "the coordinator commits only when every PreCommit is acknowledged",
-            "每个 PreCommit 都得到确认之后，协调者才提交",
-        ),
-        "asks_before_deciding": (
-            "who takes over asks everybody it reaches before it decides",
-            "接管者先询问它能联系到的每一方，再作决定",
-        ),
-        "levels_before_commit": (
-            "who takes over tells all others PreCommit before it commits",
-            "接管者先让其他各方都收到 PreCommit，再提交",
-        ),
-        "obeys_the_latest": (
-            "who has answered a successor obeys nobody before it any more",
-            "应答过接管者之后，不再听从在它之前的任何一方",
-        ),
-    }
-)
+SAFEGUARDS: dict[str, Text] = {
+    "third_phase": tr("nobody commits before everybody has been told that all have voted yes"),
+    "acknowledged_precommit": tr(
+        "the coordinator commits only when every PreCommit is acknowledged"
+    ),
+    "asks_before_deciding": tr("who takes over asks everybody it reaches before it decides"),
+    "levels_before_commit": tr("who takes over tells all others PreCommit before it commits"),
+    "obeys_the_latest": tr("who has answered a successor obeys nobody before it any more"),
+}
 
 
 def read_states(parties: Parties, world: World) -> LastWords:
@@ -95,22 +79,19 @@ def reads_running(parties: Parties, name: str, node: NodeState) -> Hashable:
 KEPT = (
     Claim(
         "ends alike",
-        Words("no party commits what another aborts", "不会有一方提交了另一方中止的事务"),
+        Words("no party commits what another aborts"),
         ends_alike,
         reads=reads_disks,
     ),
     Claim(
         "told the truth",
-        Words("what the application was told is what happens", "应用得到的应答就是实际的结局"),
+        Words("what the application was told is what happens"),
         is_as_told,
         reads=reads_told,
     ),
     Claim(
         "ends without it",
-        Words(
-            "each node that runs can end, no matter which others are down",
-            "无论谁停止，仍在运行的各方都能结束",
-        ),
+        Words("each node that runs can end, no matter which others are down"),
         all_have_ended,
         "can_always",
         reads_running,
@@ -118,7 +99,7 @@ KEPT = (
 )
 COMMITS = Claim(
     "commits",
-    Words("a transaction can commit everywhere", "事务可以在各处提交"),
+    Words("a transaction can commit everywhere"),
     can_commit,
     "sometimes",
     reads_disks,
@@ -126,10 +107,7 @@ COMMITS = Claim(
 UNKEPT = (
     Claim(
         "survives a partition",
-        Words(
-            "no party commits what another aborts, though a connection breaks",
-            "即使连接断开，也不会有一方提交了另一方中止的事务",
-        ),
+        Words("no party commits what another aborts, though a connection breaks"),
         ends_alike,
         reads=reads_disks,
     ),

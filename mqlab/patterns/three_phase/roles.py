@@ -293,9 +293,9 @@ def choose_outcome(states: Collection[str]) -> str:
 
 LOG = "log"
 ASK, ASK_MS = "ask", 5_000
-ASKS = Words("knows {states}, asks all others", "已知 {states}，询问其他各方")
-LEADS = Words("takes over {txn}", "接管 {txn}")
-KNOWS_ENOUGH = Words("has no open transaction", "没有未结束的事务")
+ASKS = Words("knows {states}, asks all others")
+LEADS = Words("takes over {txn}")
+KNOWS_ENOUGH = Words("has no open transaction")
 
 
 @frozen

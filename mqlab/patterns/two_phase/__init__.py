@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...kernel import Snapshot, Text, World
+from ...kernel import Snapshot, World, tr
 from ..commit import TM, AtomicCommit
 from .claims import COMMITS, KEPT, SAFEGUARDS, UNKEPT
 from .picture import UNGUARDED, WHYS, draw
@@ -50,7 +50,7 @@ class TwoPhase(AtomicCommit):
 
     name = "two_phase"
     retrying = ("retry", "ask")
-    title = Text("Two-phase commit", "两阶段提交")
+    title = tr("Two-phase commit")
     guards = SAFEGUARDS
     kept = (*KEPT, COMMITS)
     unkept = UNKEPT

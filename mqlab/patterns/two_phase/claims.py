@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ...kernel import FAILED, OK, Words, World
+from ...kernel import FAILED, OK, Text, Words, World, tr
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
 from ..claims import (
@@ -20,38 +20,17 @@ from ..claims import (
     reads_told,
 )
 from ..commit import TM, Parties
-from ..model import name_safeguards
 from ..records import read_latest
 from .roles import ASK, COMMITTED, DECISIONS, LOG, ROLLED_BACK
 
-SAFEGUARDS = name_safeguards(
-    {
-        "prepared_on_disk": (
-            "a participant writes what it needs to commit before it votes yes",
-            "参与者在投赞成票之前，先把提交所需的一切写入磁盘",
-        ),
-        "unanimous": (
-            "the coordinator commits only with every vote",
-            "协调者只有得到全部赞成票才提交",
-        ),
-        "decision_first": (
-            "the decision is on the coordinator's disk before anybody hears of it",
-            "决定先写入协调者的磁盘，然后才告诉任何人",
-        ),
-        "waits_in_doubt": (
-            "a participant that has voted yes does not decide by itself",
-            "投了赞成票的参与者不自行决定",
-        ),
-        "asks_again": (
-            "a participant in doubt asks until it hears what was decided",
-            "存疑的参与者不断询问，直到得知决定",
-        ),
-        "presumed_abort": (
-            "who asks about a transaction that is not written is told to roll back",
-            "询问没有记录的事务时，得到的应答是回滚",
-        ),
-    }
-)
+SAFEGUARDS: dict[str, Text] = {
+    "prepared_on_disk": tr("a participant writes what it needs to commit before it votes yes"),
+    "unanimous": tr("the coordinator commits only with every vote"),
+    "decision_first": tr("the decision is on the coordinator's disk before anybody hears of it"),
+    "waits_in_doubt": tr("a participant that has voted yes does not decide by itself"),
+    "asks_again": tr("a participant in doubt asks until it hears what was decided"),
+    "presumed_abort": tr("who asks about a transaction that is not written is told to roll back"),
+}
 
 
 def read_outcomes(parties: Parties, world: World) -> LastWords:
@@ -122,40 +101,31 @@ def reads_doubt(parties: Parties, name: str, node: NodeState) -> Hashable:
 KEPT = (
     Claim(
         "same outcome",
-        Words(
-            "no participant commits what another rolls back",
-            "不会有参与者提交了另一个参与者回滚的事务",
-        ),
+        Words("no participant commits what another rolls back"),
         has_same_outcome,
         reads=reads_disks,
     ),
     Claim(
         "as told",
-        Words(
-            "what the application was told is what happens everywhere",
-            "应用得到的应答与各处的结局一致",
-        ),
+        Words("what the application was told is what happens everywhere"),
         is_as_told,
         reads=reads_told,
     ),
     Claim(
         "complete",
-        Words(
-            "where the coordinator forgets a commit, every participant has committed",
-            "协调者忘记一个提交时，每个参与者都已提交",
-        ),
+        Words("where the coordinator forgets a commit, every participant has committed"),
         is_complete,
         reads=reads_disks,
     ),
     Claim(
         "decided first",
-        Words("nobody commits before the decision is on disk", "决定写入磁盘之前没有人提交"),
+        Words("nobody commits before the decision is on disk"),
         is_decided_first,
         reads=reads_disks,
     ),
     Claim(
         "ends",
-        Words("a participant in doubt asks, and is told", "存疑的参与者会询问，并且会得到应答"),
+        Words("a participant in doubt asks, and is told"),
         nobody_gives_up,
         "can_always",
         reads_doubt,
@@ -163,7 +133,7 @@ KEPT = (
 )
 COMMITS = Claim(
     "commits",
-    Words("a transaction can commit everywhere", "事务可以在各处提交"),
+    Words("a transaction can commit everywhere"),
     can_commit,
     "sometimes",
     reads_disks,
@@ -171,10 +141,7 @@ COMMITS = Claim(
 UNKEPT = (
     Claim(
         "never blocked",
-        Words(
-            "no participant waits for a coordinator that is down",
-            "没有参与者等待一个已停止的协调者",
-        ),
+        Words("no participant waits for a coordinator that is down"),
         nobody_is_blocked,
         reads=reads_doubt,
     ),

@@ -32,6 +32,7 @@ from ...kernel import (
     World,
     frozen,
     replace,
+    tr,
 )
 from ...kernel.claims import Claim
 from ...kernel.options import Most
@@ -39,15 +40,12 @@ from ...kernel.world import NodeState
 from ..model import Model
 from ..picture import draw_lanes
 
-MANAGER = Words("transaction manager", "事务管理器")
-RESOURCE = Words("resource manager", "资源管理器")
-URGE = Words("their own accord", "自发的动作")
-STATES = Words("States", "状态")
-CONSISTENT = Words(
-    "no resource manager commits while another aborts",
-    "不会有一个资源管理器提交而另一个中止",
-)
-COMMITS = Words("all can commit", "全部都可以提交")
+MANAGER = Words("transaction manager")
+RESOURCE = Words("resource manager")
+URGE = Words("their own accord")
+STATES = Words("States")
+CONSISTENT = Words("no resource manager commits while another aborts")
+COMMITS = Words("all can commit")
 
 
 @frozen
@@ -133,7 +131,7 @@ class TwoPhaseSet(Model):
         Claim("consistent", CONSISTENT, is_consistent, reads=read_state),
         Claim("commits", COMMITS, has_committed, "sometimes", read_state),
     )
-    title = Text("Two-phase commit · messages are a set", "两阶段提交 · 消息是集合")
+    title = tr("Two-phase commit · messages are a set")
 
     @property
     def resources(self) -> tuple[str, ...]:

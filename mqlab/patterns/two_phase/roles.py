@@ -104,8 +104,8 @@ class InquireResponse:
 DECISIONS = "decisions"
 VOTES, RETRY = "votes", "retry"
 VOTES_MS, RETRY_MS = 10_000, 1_000
-OWES = Words("knows {owed} as committed, tells it again", "已知 {owed} 已提交，再次通知")
-KNOWS_NOTHING = Words("knows of no decision that is owed", "没有尚未通知到的决定")
+OWES = Words("knows {owed} as committed, tells it again")
+KNOWS_NOTHING = Words("knows of no decision that is owed")
 
 
 @frozen
@@ -287,8 +287,8 @@ class Coordinator:
 LOG = "log"
 ASK, ASK_MS = "ask", 5_000
 PREPARED, COMMITTED, ROLLED_BACK = "prepared", "committed", "rolled_back"
-IN_DOUBT = Words("in doubt about {txns}, asks the coordinator", "对 {txns} 存疑，询问协调者")
-NO_DOUBT = Words("in doubt about nothing", "没有存疑的事务")
+IN_DOUBT = Words("in doubt about {txns}, asks the coordinator")
+NO_DOUBT = Words("in doubt about nothing")
 
 
 @frozen

@@ -11,8 +11,8 @@ from .consumer import Consumer, list_messages
 if TYPE_CHECKING:
     from . import Client
 
-ENTERED = Words("{name} {txn}: {state}", "{name} {txn}：{state}")
-WAITS = Words("{sub}: to be received: {values}", "{sub}：等待接收：{values}")
+ENTERED = Words("{name} {txn}: {state}")
+WAITS = Words("{sub}: to be received: {values}")
 
 
 def tell_client(old: Client | None, new: Client) -> tuple[Text, ...]:

@@ -77,9 +77,9 @@ from .meta import End, TxnMeta, Write
 
 __all__ = ["Coordinator", "End", "TxnMeta", "Write"]
 
-NOT_LOADED = Words("not loaded until a client connects", "客户端连接后才加载")
-LOADED = Words("loaded: {txns}", "加载：{txns}")
-NOTHING_OPEN = Words("loaded, nothing open", "已加载，没有未结束的事务")
+NOT_LOADED = Words("not loaded until a client connects")
+LOADED = Words("loaded: {txns}")
+NOTHING_OPEN = Words("loaded, nothing open")
 GONE = ServerError.TransactionNotFound
 #: a record was written, and the transaction had moved on meanwhile
 LATE = ServerError.InvalidTxnStatus

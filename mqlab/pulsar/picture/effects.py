@@ -15,17 +15,17 @@ from ..messages import (
     TransactionMetadataEntry,
 )
 
-ANSWER = Words("the answer", "应答"), Words("answers", "应答")
-MARKER = Words("the marker", "控制消息"), Words("markers", "控制消息")
-MESSAGE = Words("the message", "消息"), Words("messages", "消息")
-SNAPSHOT = Words("the snapshot", "快照"), Words("snapshots", "快照")
-RECORD = Words("the record {what}", "记录 {what}"), Words("records", "记录")
-CURSOR = Words("the cursor on the disk", "磁盘上的游标"), Words("cursors", "游标")
+ANSWER = Words("the answer"), Words("answers")
+MARKER = Words("the marker"), Words("markers")
+MESSAGE = Words("the message"), Words("messages")
+SNAPSHOT = Words("the snapshot"), Words("snapshots")
+RECORD = Words("the record {what}"), Words("records")
+CURSOR = Words("the cursor on the disk"), Words("cursors")
 TOLD = (
-    Words("the end for {who}", "给 {who} 的结束通知"),
-    Words("notices of the end", "结束通知"),
+    Words("the end for {who}"),
+    Words("notices of the end"),
 )
-PUSHED = Words("a message for a consumer", "给消费者的消息"), Words("messages", "消息")
+PUSHED = Words("a message for a consumer"), Words("messages")
 
 
 def name_effect(effect: Effect) -> Named | None:

@@ -12,11 +12,11 @@ from .consumers import find_active
 if TYPE_CHECKING:
     from . import Subscription
 
-PENDING = Words("{sub}: pending for {txn}: {positions}", "{sub}：{txn} 待定确认：{positions}")
-UP_TO = Words("{sub}: pending for {txn}: up to {position}", "{sub}：{txn} 待定确认：至 {position}")
-OVER = Words("{sub}: nothing pending for {txn}", "{sub}：{txn} 没有待定确认")
-CONSUMERS = Words("{sub}: consumers: {names}", "{sub}：消费者：{names}")
-ACTIVE = Words("{sub}: {client} is the active consumer", "{sub}：{client} 成为活跃消费者")
+PENDING = Words("{sub}: pending for {txn}: {positions}")
+UP_TO = Words("{sub}: pending for {txn}: up to {position}")
+OVER = Words("{sub}: nothing pending for {txn}")
+CONSUMERS = Words("{sub}: consumers: {names}")
+ACTIVE = Words("{sub}: {client} is the active consumer")
 NOBODY = "–"
 
 

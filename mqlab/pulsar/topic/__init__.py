@@ -73,9 +73,9 @@ from .unsafe import Unsafe
 
 __all__ = ["Topic", "Unsafe"]
 
-FRONTIER = Words("maxReadPosition={max_read}", "maxReadPosition={max_read}")
-ENTERED = Words("buffer {state}", "缓冲区 {state}")
-LOADED = Words("loaded, the buffer recovers", "已加载，缓冲区正在恢复")
+FRONTIER = Words("maxReadPosition={max_read}")
+ENTERED = Words("buffer {state}")
+LOADED = Words("loaded, the buffer recovers")
 
 Result = tuple["Topic", Effects]
 

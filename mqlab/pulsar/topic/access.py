@@ -50,9 +50,9 @@ PRESENT = "Producer is already present on the connection"
 #: in its place a real broker closes the connection, and the client opens its producers again
 NOT_OPEN = SendReceipt(ServerError.ServiceNotReady, "the producer is not open")
 
-ALONE = Words("topic epoch {epoch}: {name} writes alone", "主题 epoch {epoch}：只有 {name} 可以写")
-FREE = Words("topic epoch {epoch}: nobody writes alone", "主题 epoch {epoch}：没有独占的生产者")
-QUEUED = Words("producers that wait: {names}", "等待的生产者：{names}")
+ALONE = Words("topic epoch {epoch}: {name} writes alone")
+FREE = Words("topic epoch {epoch}: nobody writes alone")
+QUEUED = Words("producers that wait: {names}")
 
 
 @frozen

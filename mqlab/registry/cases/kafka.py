@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...explore import Budget
-from ...kernel import Text
+from ...kernel import tr
 from ..searches import Case, Searched, Searches, without
 
 #: the three real combinations of a cluster's transaction.version and a client's protocol
@@ -77,7 +77,7 @@ def _lesson_systems() -> tuple[Searched, ...]:
 
 LESSON_SYSTEMS = _lesson_systems()
 
-G1A = Text("aborted read (G1a)", "读到已中止的写（G1a）")
+G1A = tr("aborted read (G1a)")
 _ABORT = (
     "kafka partitions=1 'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
 )
@@ -143,82 +143,61 @@ def _quick_systems() -> tuple[Searched, ...]:
 _SAFEGUARDS = (
     without(
         "epoch_fencing",
-        Text(
-            "the old instance writes and commits after its successor took over",
-            "新实例接管之后，旧实例仍然写入并提交",
-        ),
-        Text("zombie write", "僵尸写"),
+        tr("the old instance writes and commits after its successor took over"),
+        tr("zombie write"),
         f"kafka partitions=1 {TWIN} {SHORT} {NEXT} claims=fenced_out",
         "fenced out",
         Budget(timers=1),
     ),
     without(
         "sequence_check",
-        Text(
-            "an answer is lost, the batch is sent again and written twice",
-            "应答丢失，批次重发后被写入两次",
-        ),
-        Text("duplicate", "重复"),
+        tr("an answer is lost, the batch is sent again and written twice"),
+        tr("duplicate"),
         f"kafka partitions=1 {SHORT} claims=once",
         "once",
         Budget(breaks=1),
     ),
     without(
         "lso",
-        Text("a record is read before anybody has decided", "记录在决定之前就被读到"),
-        Text("dirty read (P1)", "脏读（P1）"),
+        tr("a record is read before anybody has decided"),
+        tr("dirty read (P1)"),
         _ABORT,
         "clean read",
     ),
     without(
         "aborted_index",
-        Text(
-            "a consumer is not told what was aborted and hands it out",
-            "消费者不知道哪些已被中止，于是交给了应用",
-        ),
+        tr("a consumer is not told what was aborted and hands it out"),
         G1A,
         _ABORT,
         "clean read",
     ),
     without(
         "prepare_before_markers",
-        Text(
-            "a decision is forgotten: one partition commits, the other aborts",
-            "决定被忘记：一个分区提交，另一个中止",
-        ),
-        Text("fractured outcome (atomicity violated)", "结局分裂（违反原子性）"),
+        tr("a decision is forgotten: one partition commits, the other aborts"),
+        tr("fractured outcome (atomicity violated)"),
         _BOTH,
         "same outcome",
         Budget(kills=1, killable=("coordinator",), timers=1),
     ),
     without(
         "transaction_timeout",
-        Text(
-            "an application never ends its transaction, and nobody ends it for it",
-            "应用始终不结束事务，也没有谁替它结束",
-        ),
-        Text("stuck consumer (abandoned transaction)", "消费者卡住（被遗弃的事务）"),
+        tr("an application never ends its transaction, and nobody ends it for it"),
+        tr("stuck consumer (abandoned transaction)"),
         "kafka partitions=1 'app=init; begin; send orders-0 a; flush' claims=ends",
         "ends",
         Budget(timers=1),
     ),
     without(
         "verification",
-        Text(
-            "a late record opens a transaction that nobody will end",
-            "迟到的记录打开了一个无人结束的事务",
-        ),
-        Text("hanging transaction (KIP-890)", "悬挂事务（KIP-890）"),
+        tr("a late record opens a transaction that nobody will end"),
+        tr("hanging transaction (KIP-890)"),
         f"{_GIVES_UP} claims=ends",
         "ends",
         Budget(timers=2),
     ),
     without(
         "epoch_bump",
-        Text(
-            "a marker commits a record of the next transaction, yet undecided",
-            "一条控制消息提交了下一个事务的、尚未决定的记录",
-        ),
+        tr("a marker commits a record of the next transaction, yet undecided"),
         G1A,
         f"kafka partitions=1 {_AGAIN} claims=as_asked",
         "as asked",
@@ -226,21 +205,15 @@ _SAFEGUARDS = (
     ),
     without(
         "offsets_in_transaction",
-        Text(
-            "positions count at once, and stay when their transaction aborts",
-            "偏移量立即生效，它的事务中止之后仍然有效",
-        ),
-        Text("lost write (input skipped)", "丢失（输入被跳过）"),
+        tr("positions count at once, and stay when their transaction aborts"),
+        tr("lost write (input skipped)"),
         f"{_SKIPPED} claims=offsets_with_output",
         "offsets with output",
     ),
     without(
         "generation_fencing",
-        Text(
-            "a member that the group has given up still adds its positions",
-            "已被组除名的成员仍然写入它的偏移量",
-        ),
-        Text("zombie write (of positions)", "僵尸写（偏移量）"),
+        tr("a member that the group has given up still adds its positions"),
+        tr("zombie write (of positions)"),
         _WORKER,
         "in generation",
         Budget(timers=2),
@@ -254,43 +227,31 @@ _LEGACY = f"kafka transaction_version=2 client=legacy partitions=1 {_AGAIN}"
 _CLAIMS = (
     Case(
         "torn-read",
-        Text(
-            "markers arrive one by one: a reader gets half of a committed transaction",
-            "控制消息逐条到达：读者只读到已提交事务的一半",
-        ),
-        Text("torn read (fractured read)", "撕裂读"),
+        tr("markers arrive one by one: a reader gets half of a committed transaction"),
+        tr("torn read (fractured read)"),
         f"kafka {APP} claims=whole_read",
         "whole read",
     ),
     Case(
         "late-end-txn",
-        Text(
-            "an EndTxn that was sent twice arrives late and commits the next transaction",
-            "重发过的 EndTxn 迟到，提交了下一个事务",
-        ),
-        Text("aborted read, lost write (KAFKA-17754)", "读到已中止的写、丢失（KAFKA-17754）"),
+        tr("an EndTxn that was sent twice arrives late and commits the next transaction"),
+        tr("aborted read, lost write (KAFKA-17754)"),
         f"{_LEGACY} claims=decided_as_asked",
         "decided as asked",
         Budget(breaks=1),
     ),
     Case(
         "late-marker",
-        Text(
-            "a marker that was sent twice arrives late and ends the next transaction here",
-            "重发过的控制消息迟到，在这个分区结束了下一个事务",
-        ),
-        Text("aborted read (KAFKA-19446)", "读到已中止的写（KAFKA-19446）"),
+        tr("a marker that was sent twice arrives late and ends the next transaction here"),
+        tr("aborted read (KAFKA-19446)"),
         f"{_LEGACY} claims=as_asked",
         "as asked",
         Budget(breaks=1),
     ),
     Case(
         "power-cut",
-        Text(
-            "a commit is acknowledged on replication, not on disk, and there is one copy",
-            "提交在复制后就被确认，不等落盘，而副本只有一个",
-        ),
-        Text("lost write", "丢失写"),
+        tr("a commit is acknowledged on replication, not on disk, and there is one copy"),
+        tr("lost write"),
         f"kafka partitions=1 {SHORT} claims=no_lost_write",
         "no lost write",
         Budget(power_cuts=1, killable=("orders-0",)),

@@ -15,7 +15,7 @@ Pulsar.
 from __future__ import annotations
 
 from ...explore import Budget
-from ...kernel import Text
+from ...kernel import tr
 from ..searches import Case, Searched, Searches, without
 
 BEGIN = "new-transaction t1; send orders-0 a txn=t1"
@@ -119,12 +119,12 @@ def _quick_systems() -> tuple[Searched, ...]:
     )
 
 
-DIRTY = Text("dirty read (P1)", "脏读（P1）")
-ABORTED = Text("aborted read (G1a)", "读到已中止的写（G1a）")
-DUPLICATE = Text("duplicate", "重复")
-TORN = Text("torn read", "撕裂读")
-HANGING = Text("hanging transaction", "悬挂事务")
-LOST = Text("lost write", "写丢失")
+DIRTY = tr("dirty read (P1)")
+ABORTED = tr("aborted read (G1a)")
+DUPLICATE = tr("duplicate")
+TORN = tr("torn read")
+HANGING = tr("hanging transaction")
+LOST = tr("lost write")
 _ENDED = (
     "'app=new-transaction t0; send orders-0 a txn=t0; commit t0; new-transaction t1; "
     "send orders-0 b txn=t1; commit t1; reopen t0; send orders-0 c txn=t0'"
@@ -148,40 +148,28 @@ _APP_DIES = Budget(kills=1, killable=("app",), restartable=())
 _SAFEGUARDS = (
     without(
         "max_read_position",
-        Text(
-            "a message is sent to consumers while its transaction is still open",
-            "事务还没结束，消息就投递给了消费者",
-        ),
+        tr("a message is sent to consumers while its transaction is still open"),
         DIRTY,
         f"pulsar {SHOP} {ORDER} {READ}",
         "clean read",
     ),
     without(
         "filter_aborted",
-        Text(
-            "an abort deletes nothing, and nobody leaves the message out",
-            "中止并不删除消息，而没有谁把它过滤掉",
-        ),
+        tr("an abort deletes nothing, and nobody leaves the message out"),
         ABORTED,
         f"pulsar {SHOP} {GIVEN_UP} {READ}",
         "clean read",
     ),
     without(
         "decision_before_markers",
-        Text(
-            "a partition has the commit marker, and the coordinator has written no decision",
-            "分区里已有提交控制消息，协调者的日志里却没有决定",
-        ),
+        tr("a partition has the commit marker, and the coordinator has written no decision"),
         TORN,
         f"pulsar {ORDER} claims=as_decided",
         "as decided",
     ),
     without(
         "retry_until_answered",
-        Text(
-            "a partition was not reached, and the transaction counts as committed all the same",
-            "有一个分区没有联系上，事务却照样算已提交",
-        ),
+        tr("a partition was not reached, and the transaction counts as committed all the same"),
         TORN,
         f"pulsar {ORDER}",
         "told to all",
@@ -189,10 +177,7 @@ _SAFEGUARDS = (
     ),
     without(
         "replay_log",
-        Text(
-            "a coordinator that is loaded again knows nothing of the open transaction",
-            "协调者重新加载后，对未结束的事务一无所知",
-        ),
+        tr("a coordinator that is loaded again knows nothing of the open transaction"),
         HANGING,
         f"pulsar {ORDER} claims=ends",
         "ends",
@@ -200,10 +185,7 @@ _SAFEGUARDS = (
     ),
     without(
         "replay_topic",
-        Text(
-            "a partition is loaded again and takes the open transaction for plain messages",
-            "分区重新加载，把未结束事务的消息当成普通消息",
-        ),
+        tr("a partition is loaded again and takes the open transaction for plain messages"),
         DIRTY,
         f"pulsar {ORDER} claims=behind_the_mark",
         "behind the mark",
@@ -211,10 +193,7 @@ _SAFEGUARDS = (
     ),
     without(
         "transaction_timeout",
-        Text(
-            "the client dies with an open transaction, and nobody ever ends it",
-            "客户端带着未结束的事务崩溃，再没有人结束它",
-        ),
+        tr("the client dies with an open transaction, and nobody ever ends it"),
         HANGING,
         f"pulsar {ORDER} claims=ends",
         "ends",
@@ -222,50 +201,35 @@ _SAFEGUARDS = (
     ),
     without(
         "low_watermark",
-        Text(
-            "a message of a transaction that ended long ago blocks its partition for ever",
-            "早已结束的事务又写入一条消息，分区从此被阻塞",
-        ),
+        tr("a message of a transaction that ended long ago blocks its partition for ever"),
         HANGING,
         f"pulsar {_ENDED} claims=unblocked",
         "unblocked",
     ),
     without(
         "pending_ack_conflict",
-        Text(
-            "two transactions acknowledge one message, and both may commit",
-            "两个事务确认同一条消息，而且都可以提交",
-        ),
+        tr("two transactions acknowledge one message, and both may commit"),
         DUPLICATE,
         f"pulsar {_BOTH}",
         "one holder",
     ),
     without(
         "pending_ack_log",
-        Text(
-            "an acknowledgement was answered, and the next load knows nothing of it",
-            "确认已得到应答，重新加载后却不见了",
-        ),
+        tr("an acknowledgement was answered, and the next load knows nothing of it"),
         DUPLICATE,
         f"pulsar {_HELD}' claims=pending_kept",
         "pending kept",
     ),
     without(
         "pending_ack_filter",
-        Text(
-            "a message that an open transaction has acknowledged is delivered again",
-            "被未结束事务确认的消息又投递了一次",
-        ),
+        tr("a message that an open transaction has acknowledged is delivered again"),
         DUPLICATE,
         f"pulsar {_HELD.replace('Shared', 'Exclusive')}; redeliver s' claims=pending_withheld",
         "pending withheld",
     ),
     without(
         "redeliver_aborted",
-        Text(
-            "the transaction that acknowledged a message aborts, and the message never comes again",
-            "确认消息的事务中止了，消息却再也不来",
-        ),
+        tr("the transaction that acknowledged a message aborts, and the message never comes again"),
         LOST,
         f"pulsar {_HELD}; abort t1' claims=nothing_passed_over",
         "nothing passed over",
@@ -276,45 +240,30 @@ SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
 _CLAIMS = (
     Case(
         "open-hides-plain",
-        Text(
-            "one open transaction hides a plain message that was stored behind it",
-            "一个未结束的事务挡住了后面的普通消息",
-        ),
-        Text("stuck consumer", "消费者卡住"),
+        tr("one open transaction hides a plain message that was stored behind it"),
+        tr("stuck consumer"),
         f"pulsar {SHOP} {ORDER} 'shop=send orders-0 p' claims=plain_at_once",
         "plain at once",
     ),
     Case(
         "two-markers",
-        Text(
-            "a coordinator that is loaded again ends the transaction again: two markers",
-            "协调者重新加载后再次结束事务：两条控制消息",
-        ),
-        Text("duplicate (of a marker: harmless)", "重复（控制消息的，无害）"),
+        tr("a coordinator that is loaded again ends the transaction again: two markers"),
+        tr("duplicate (of a marker: harmless)"),
         f"pulsar {ORDER} claims=one_marker",
         "one marker",
         Budget(kills=1, killable=("tc-0",)),
     ),
     Case(
         "error-and-committed",
-        Text(
-            "the answer to a commit is lost; the client asks again and hears TransactionNotFound",
-            "提交的应答丢失，客户端再问，得到 TransactionNotFound",
-        ),
-        Text(
-            "fractured outcome (committed, and an error returned)",
-            "结局分裂（已提交，却被告知出错）",
-        ),
+        tr("the answer to a commit is lost; the client asks again and hears TransactionNotFound"),
+        tr("fractured outcome (committed, and an error returned)"),
         f"pulsar {ORDER} claims=state_tells",
         "state tells",
         Budget(breaks=1),
     ),
     Case(
         "late-send",
-        Text(
-            "a message arrives after its transaction was aborted, and blocks the partition",
-            "超时已中止事务，消息随后才到，分区被阻塞",
-        ),
+        tr("a message arrives after its transaction was aborted, and blocks the partition"),
         HANGING,
         f"pulsar {ORDER} claims=unblocked",
         "unblocked",
@@ -322,10 +271,9 @@ _CLAIMS = (
     ),
     Case(
         "stale-write",
-        Text(
+        tr(
             "a partition that was loaded again takes a stale message, and its abort hides what was "
-            "committed",
-            "分区重新加载后收下了过期的消息，它的中止遮住了已提交的消息",
+            "committed"
         ),
         LOST,
         f"pulsar {_STALE} claims=committed_stays",
@@ -334,30 +282,21 @@ _CLAIMS = (
     ),
     Case(
         "zombie",
-        Text(
-            "a client that was taken for dead commits as well: no name fences it",
-            "被当作已死的客户端也提交了：没有名字可以隔离它",
-        ),
-        Text("zombie write", "僵尸写"),
+        tr("a client that was taken for dead commits as well: no name fences it"),
+        tr("zombie write"),
         f"pulsar clients=app,twin {ORDER} 'twin={BEGIN}; commit t1' claims=stored_once",
         "stored once",
     ),
     Case(
         "refused-ack",
-        Text(
-            "one message of a request is refused, and the others are held by nobody any more",
-            "一次确认请求里有一条消息被拒绝，其余的消息从此没有谁持有",
-        ),
+        tr("one message of a request is refused, and the others are held by nobody any more"),
         LOST,
         f"pulsar {_REFUSED} claims=nothing_passed_over",
         "nothing passed over",
     ),
     Case(
         "send-again",
-        Text(
-            "the answer to a send is lost, and the producer sends again: deduplication is off",
-            "发送的应答丢失，生产者重发：去重没有打开",
-        ),
+        tr("the answer to a send is lost, and the producer sends again: deduplication is off"),
         DUPLICATE,
         "pulsar 'app=send orders-0 a' claims=stored_once",
         "stored once",

@@ -16,7 +16,7 @@ writes offsets at once and spares a search the timer.
 from __future__ import annotations
 
 from ...explore import Budget
-from ...kernel import Text
+from ...kernel import tr
 from ..searches import Case, Searched, Searches, without
 
 ORDER = "'app=send-in-transaction orders-0 A'"
@@ -125,9 +125,9 @@ def _quick_systems() -> tuple[Searched, ...]:
 
 QUICK = _quick_systems()
 
-DUPLICATE = Text("duplicate", "重复")
-FRACTURED = Text("fractured outcome (a row without its message)", "结局分裂（有行而没有消息）")
-ORPHANED = Text("orphaned half message", "孤儿半消息")
+DUPLICATE = tr("duplicate")
+FRACTURED = tr("fractured outcome (a row without its message)")
+ORPHANED = tr("orphaned half message")
 _UNKNOWN = "'app=listener UNKNOW UNKNOW; send-in-transaction orders-0 A'"
 _HASTY = "'app=listener COMMIT_MESSAGE ROLLBACK_MESSAGE; send-in-transaction orders-0 A'"
 _LATER = "'app=listener UNKNOW COMMIT_MESSAGE; send-in-transaction orders-0 A'"
@@ -139,22 +139,18 @@ _APP_DIES = Budget(kills=1, timers=2, killable=("app",))
 _SAFEGUARDS = (
     without(
         "half_topic",
-        Text(
+        tr(
             "the message can be read before its local transaction is over, and the process dies: "
-            "its row never comes",
-            "本地事务还没结束，消息就能读到，而进程随后崩溃：它的行永远不会来",
+            "its row never comes"
         ),
-        Text("dirty read (P1)", "脏读（P1）"),
+        tr("dirty read (P1)"),
         f"rocketmq {ORDER} claims=row_comes",
         "row comes",
         Budget(kills=1, killable=("app",)),
     ),
     without(
         "op_topic",
-        Text(
-            "nothing says that a half has ended: it is asked about, and committed again",
-            "没有记录说明半消息已结束：它被回查，又提交了一次",
-        ),
+        tr("nothing says that a half has ended: it is asked about, and committed again"),
         DUPLICATE,
         f"{ASKED} {ORDER} claims=passed_over",
         "passed over",
@@ -162,10 +158,7 @@ _SAFEGUARDS = (
     ),
     without(
         "check_back",
-        Text(
-            "the process dies before it has said how its transaction ended, and nobody asks",
-            "进程还没说明事务结果就崩溃，而没有人询问",
-        ),
+        tr("the process dies before it has said how its transaction ended, and nobody asks"),
         ORPHANED,
         f"rocketmq {ORDER} claims=ends",
         "ends",
@@ -173,10 +166,7 @@ _SAFEGUARDS = (
     ),
     without(
         "check_limit",
-        Text(
-            "nobody ever knows the answer, and the broker asks for ever",
-            "始终没有人知道答案，broker 永远问下去",
-        ),
+        tr("nobody ever knows the answer, and the broker asks for ever"),
         ORPHANED,
         f"{_ONCE} {_UNKNOWN} claims=ends",
         "ends",
@@ -184,10 +174,7 @@ _SAFEGUARDS = (
     ),
     without(
         "immunity",
-        Text(
-            "the check overtakes the end of a transaction that was in no trouble",
-            "回查抢在一个正常事务的结束请求之前",
-        ),
+        tr("the check overtakes the end of a transaction that was in no trouble"),
         DUPLICATE,
         f"rocketmq persist_ms=0 {ORDER} claims=delivered_once",
         "delivered once",
@@ -195,10 +182,7 @@ _SAFEGUARDS = (
     ),
     without(
         "put_back",
-        Text(
-            "the check asks once, learns nothing, and never comes back to this half",
-            "回查只问一次，没有得到结果，就再也不回到这条半消息",
-        ),
+        tr("the check asks once, learns nothing, and never comes back to this half"),
         ORPHANED,
         f"{ASKED} {ORDER} claims=ends",
         "ends",
@@ -206,10 +190,7 @@ _SAFEGUARDS = (
     ),
     without(
         "any_producer",
-        Text(
-            "the sender is gone for good, and its twin, which could tell, is not asked",
-            "发送者再也不会回来，能回答的另一个进程却没有被询问",
-        ),
+        tr("the sender is gone for good, and its twin, which could tell, is not asked"),
         ORPHANED,
         f"rocketmq timeout_ms=0 persist_ms=0 {TWIN} early=on {ORDER} claims=can_be_asked",
         "can be asked",
@@ -217,10 +198,7 @@ _SAFEGUARDS = (
     ),
     without(
         "message_before_op",
-        Text(
-            "the half counts as ended, and the broker dies before it has written the message",
-            "半消息已算结束，broker 却在写消息之前崩溃",
-        ),
+        tr("the half counts as ended, and the broker dies before it has written the message"),
         FRACTURED,
         f"rocketmq release=4.9 persist_ms=0 {ORDER}",
         "row with message",
@@ -228,22 +206,18 @@ _SAFEGUARDS = (
     ),
     without(
         "end_validation",
-        Text(
+        tr(
             "another group's producer commits the half of a process that has died: its row never "
-            "comes",
-            "别组的生产者提交了一个已崩溃进程的半消息：它的行永远不会来",
+            "comes"
         ),
-        Text("dirty read (P1)", "脏读（P1）"),
+        tr("dirty read (P1)"),
         f"rocketmq producers=app:order-service,other:billing {ORDER} {_OTHER} claims=row_comes",
         "row comes",
         Budget(kills=1, killable=("app",)),
     ),
     without(
         "half_before_execute",
-        Text(
-            "the row is written, and the process dies before its message has left",
-            "行已写入，进程却在消息发出之前崩溃",
-        ),
+        tr("the row is written, and the process dies before its message has left"),
         FRACTURED,
         f"rocketmq {ORDER}",
         "row with message",
@@ -251,10 +225,7 @@ _SAFEGUARDS = (
     ),
     without(
         "exception_is_unknown",
-        Text(
-            "the row is written, the answer is lost, and the exception is taken for a rollback",
-            "行已写入，应答丢失，异常却被当作回滚",
-        ),
+        tr("the row is written, the answer is lost, and the exception is taken for a rollback"),
         FRACTURED,
         f"rocketmq {ORDER}",
         "row with message",
@@ -262,21 +233,15 @@ _SAFEGUARDS = (
     ),
     without(
         "consumer_retry",
-        Text(
-            "the consumer fails once, and the message never comes again",
-            "消费失败一次，消息就再也不来",
-        ),
-        Text("lost write", "写丢失"),
+        tr("the consumer fails once, and the message never comes again"),
+        tr("lost write"),
         "rocketmq persist_ms=0 consumers=shop claims=applied_or_kept "
         "'app=send orders-0 A' 'shop=consume later'",
         "applied or kept",
     ),
     without(
         "idempotent_consumer",
-        Text(
-            "the consumer dies after its work and before it has said so, and works again",
-            "消费者处理完还没上报就崩溃，于是又处理一次",
-        ),
+        tr("the consumer dies after its work and before it has said so, and works again"),
         DUPLICATE,
         f"rocketmq persist_ms=0 'app=send orders-0 A' {SHOP}",
         "applied once",
@@ -288,10 +253,7 @@ SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
 _CLAIMS = (
     Case(
         "late-end",
-        Text(
-            "an end that is slow is overtaken by a check: both say COMMIT, and both count",
-            "慢到的结束请求被回查赶上：两者都说 COMMIT，两者都算",
-        ),
+        tr("an end that is slow is overtaken by a check: both say COMMIT, and both count"),
         DUPLICATE,
         f"{ASKED} {ORDER} claims=delivered_once",
         "delivered once",
@@ -299,10 +261,7 @@ _CLAIMS = (
     ),
     Case(
         "op-lost",
-        Text(
-            "the broker dies before it has recorded an end: the half is asked about again",
-            "broker 在记录结束之前崩溃：半消息再次被回查",
-        ),
+        tr("the broker dies before it has recorded an end: the half is asked about again"),
         DUPLICATE,
         f"{ASKED} {ORDER} claims=passed_over",
         "passed over",
@@ -310,32 +269,25 @@ _CLAIMS = (
     ),
     Case(
         "rollback-then-commit",
-        Text(
-            "a check is answered by ROLLBACK, and the COMMIT that was on its way still delivers",
-            "回查得到 ROLLBACK，而路上的 COMMIT 仍然投递了消息",
-        ),
-        Text("aborted read (G1a)", "读到已中止的写（G1a）"),
+        tr("a check is answered by ROLLBACK, and the COMMIT that was on its way still delivers"),
+        tr("aborted read (G1a)"),
         f"{ASKED} {_HASTY} claims=final",
         "final",
         Budget(timers=2),
     ),
     Case(
         "last-check",
-        Text(
-            "the last check races with the discard: the half is parked, and then committed",
-            "最后一次回查与转存竞争：半消息先被转存，又被提交",
-        ),
-        Text("fractured outcome (parked and delivered)", "结局分裂（既转存又投递）"),
+        tr("the last check races with the discard: the half is parked, and then committed"),
+        tr("fractured outcome (parked and delivered)"),
         f"{_ONCE} {_LATER} claims=parked_or_delivered",
         "parked or delivered",
         Budget(timers=2),
     ),
     Case(
         "nobody-answers",
-        Text(
+        tr(
             "the only process of the group dies: every check counts, nobody answers, and the half "
-            "is parked",
-            "组内唯一的进程崩溃：每次回查都计数，没有人回答，半消息被转存",
+            "is parked"
         ),
         ORPHANED,
         f"{_ONCE} {ORDER} claims=row_delivered",
@@ -344,11 +296,8 @@ _CLAIMS = (
     ),
     Case(
         "power-cut",
-        Text(
-            "a half is acknowledged before it is on the disk, and its row is committed",
-            "半消息在落盘之前就被确认，它的行随后提交",
-        ),
-        Text("lost write", "写丢失"),
+        tr("a half is acknowledged before it is on the disk, and its row is committed"),
+        tr("lost write"),
         f"rocketmq {ORDER} claims=row_delivered",
         "row delivered",
         Budget(power_cuts=1, killable=("broker",)),

@@ -39,9 +39,7 @@ MISSING = "\0missing"
 
 DIFFERS = Words(
     "run again with the same answers, the listener came to “{now}” where it had come to "
-    "“{before}”: it may depend on its arguments only, on no clock and on no chance",
-    "用同样的应答再运行一次，监听器这次得到“{now}”，上次得到“{before}”：它只能依赖自己的参数，"
-    "不能依赖时钟或随机数",
+    "“{before}”: it may depend on its arguments only, on no clock and on no chance"
 )
 
 

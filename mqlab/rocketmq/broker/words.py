@@ -14,12 +14,12 @@ from .delay import GROUP
 if TYPE_CHECKING:
     from . import Broker
 
-PROGRESS = Words("half offset {half}, op offset {op}", "半消息位点 {half}，op 位点 {op}")
-WAITING = Words("ends that wait for their op record: {ops}", "等待写入 op 记录：{ops}")
-NONE_WAITS = Words("ends that wait for their op record: –", "等待写入 op 记录：–")
-PRODUCERS = Words("producers of {group}: {names}", "{group} 的生产者：{names}")
-CONSUMERS = Words("consumers of {group}: {names}", "{group} 的消费者：{names}")
-REPORTED = Words("{group} reads on at {queue}@{offset}", "{group} 从 {queue}@{offset} 继续读取")
+PROGRESS = Words("half offset {half}, op offset {op}")
+WAITING = Words("ends that wait for their op record: {ops}")
+NONE_WAITS = Words("ends that wait for their op record: –")
+PRODUCERS = Words("producers of {group}: {names}")
+CONSUMERS = Words("consumers of {group}: {names}")
+REPORTED = Words("{group} reads on at {queue}@{offset}")
 NOBODY = "–"
 
 

@@ -8,23 +8,23 @@ from ..log import QueueEntry, Stored
 from ..log.offsets import TABLE as OFFSETS
 from ..messages import CheckTransactionState, HeartbeatResponse
 
-ANSWER = Words("the answer", "应答")
-ANSWERS = Words("answers", "应答")
-QUESTION = Words("the question about {order}", "关于 {order} 的询问")
-QUESTIONS = Words("questions", "询问")
-HALF = Words("the half message", "半消息"), Words("half messages", "半消息")
+ANSWER = Words("the answer")
+ANSWERS = Words("answers")
+QUESTION = Words("the question about {order}")
+QUESTIONS = Words("questions")
+HALF = Words("the half message"), Words("half messages")
 COPY = (
-    Words("the copy of the half message", "半消息的副本"),
-    Words("copies of halves", "半消息副本"),
+    Words("the copy of the half message"),
+    Words("copies of halves"),
 )
 RECORDS = {
-    "op": (Words("the op record", "op 记录"), Words("op records", "op 记录")),
-    "discard": (Words("the parked half message", "转存的半消息"), Words("parked halves", "转存")),
-    "delayed": (Words("the delayed message", "延时消息"), Words("delayed messages", "延时消息")),
-    "message": (Words("the message", "消息"), Words("messages", "消息")),
+    "op": (Words("the op record"), Words("op records")),
+    "discard": (Words("the parked half message"), Words("parked halves")),
+    "delayed": (Words("the delayed message"), Words("delayed messages")),
+    "message": (Words("the message"), Words("messages")),
 }
-ROW = Words("the row", "行")
-ROWS = Words("rows", "行")
+ROW = Words("the row")
+ROWS = Words("rows")
 
 
 def name_effect(effect: Effect) -> Named | None:

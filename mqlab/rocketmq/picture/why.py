@@ -39,73 +39,49 @@ class Kind(Enum):
 STOPPED: dict[Kind, Words] = {
     Kind.PRODUCER: Words(
         "Its memory is gone and its connection closes: the broker can ask it no more, but any "
-        "other producer of the group.",
-        "内存没了，连接也断了：broker 不能再问它，但可以问组内其他生产者。",
+        "other producer of the group."
     ),
     Kind.DATABASE: Words(
-        "Rows that were committed stay; a process that waits for an answer gets an exception.",
-        "已提交的行还在；等待应答的人会得到异常。",
+        "Rows that were committed stay; a process that waits for an answer gets an exception."
     ),
     Kind.BROKER: Words(
         "The commit log stays; op records that waited, offsets since their last write and the "
-        "list of producers are gone.",
-        "提交日志还在；等待写入的 op 记录、最近一次写盘之后的位点和生产者列表都没了。",
+        "list of producers are gone."
     ),
-    Kind.SLAVE: Words(
-        "The copy stays; a master that must wait for it cannot say SEND_OK now.",
-        "副本还在；必须等它的主节点现在不能回答 SEND_OK。",
-    ),
+    Kind.SLAVE: Words("The copy stays; a master that must wait for it cannot say SEND_OK now."),
     Kind.CONSUMER: Words(
-        "What it had not acknowledged will come again, to it or to another of its group.",
-        "它没有确认的消息会再次到来，给它自己或组内的其他消费者。",
+        "What it had not acknowledged will come again, to it or to another of its group."
     ),
 }
 RECOVERED: dict[Kind, Words] = {
     Kind.PRODUCER: Words(
         "It knows nothing of its last life; once it has registered it can be asked about orders "
-        "that it does not remember.",
-        "它不记得上一次运行的任何事；注册之后，它会被问到自己不记得的订单。",
+        "that it does not remember."
     ),
-    Kind.DATABASE: Words(
-        "Every row that was committed is there.",
-        "所有已提交的行都在。",
-    ),
+    Kind.DATABASE: Words("Every row that was committed is there."),
     Kind.BROKER: Words(
         "The check goes on from the offsets on the disk, which may be old: what it did since then "
-        "is done once more.",
-        "回查从磁盘上的位点继续，它可能是旧的：此后做过的事会再做一遍。",
+        "is done once more."
     ),
-    Kind.SLAVE: Words(
-        "It says where its copy ends, and gets what follows.",
-        "它报告副本的末尾，然后得到后面的内容。",
-    ),
+    Kind.SLAVE: Words("It says where its copy ends, and gets what follows."),
     Kind.CONSUMER: Words(
-        "It goes on from the offset that the broker knows; what came after it is delivered again.",
-        "它从 broker 知道的位点继续；之后的消息会再次投递。",
+        "It goes on from the offset that the broker knows; what came after it is delivered again."
     ),
 }
 BROKEN = Words(
-    "Requests under way may still arrive, answers never do; one-way messages are not sent again.",
-    "路上的请求还可能到达，应答不会；单向消息不会重发。",
+    "Requests under way may still arrive, answers never do; one-way messages are not sent again."
 )
-ROUND = Words(
-    "A round of the check begins: it looks at every half that no op record names.",
-    "一轮回查开始：查看每一条没有 op 记录的半消息。",
-)
+ROUND = Words("A round of the check begins: it looks at every half that no op record names.")
 TIMERS: Timers = (
     (CHECK, ROUND),
     (
         OP_BATCH,
-        Words(
-            "Ends that have waited in memory are written down together.",
-            "在内存中等待的结束记录一起写下。",
-        ),
+        Words("Ends that have waited in memory are written down together."),
     ),
     (
         PERSIST,
         Words(
-            "How far each group has come is written to the disk; a kill before this turns it back.",
-            "各组的进度写入磁盘；在此之前被杀，进度会倒退。",
+            "How far each group has come is written to the disk; a kill before this turns it back."
         ),
     ),
     (HEARTBEAT, sentences.HEARTBEAT),
@@ -113,109 +89,77 @@ TIMERS: Timers = (
         FLUSH,
         Words(
             "Messages reach the disk some time after they were acknowledged; a power cut takes the "
-            "rest.",
-            "消息在应答之后过一会儿才刷盘；断电会丢失还没有刷盘的部分。",
+            "rest."
         ),
     ),
     (
         ACKNOWLEDGE,
         Words(
             "The disk or the slave has not answered in time: the message is stored, but the sender "
-            "is told that it is not safe.",
-            "磁盘或从节点没有按时应答：消息已存下，但发送者被告知它不安全。",
+            "is told that it is not safe."
         ),
     ),
     (
         LEVEL,
-        Words(
-            "A delay is over: what waited is written once more, to its own topic.",
-            "延时结束：等待的消息再写一遍，写到它自己的主题。",
-        ),
+        Words("A delay is over: what waited is written once more, to its own topic."),
     ),
     (
         TIMED,
         Words(
             "The time that the sender has asked for has come: what waited is written once more, to "
-            "its own topic.",
-            "发送者要求的时间到了：等待的消息再写一遍，写到它自己的主题。",
+            "its own topic."
         ),
     ),
 )
 REGISTERED = Words(
-    "Each process registered here can be asked about any half of the group, and nobody else.",
-    "注册在这里的进程都可能被问到组内任何半消息，别人不会。",
+    "Each process registered here can be asked about any half of the group, and nobody else."
 )
 MOVED_ON = Words(
     "Halves before this place are not looked at again: they have ended, or a copy of them "
-    "lies further on.",
-    "这个位置之前的半消息不再查看：它们已经结束，或者后面有它们的副本。",
+    "lies further on."
 )
 #: what has changed in the broker's memory
 CHANGES: Changes = {
     WAITING: Words(
-        "The half has ended, but that is known in memory only until the next batch is written.",
-        "半消息已经结束，但在下一批写入之前，只有内存知道。",
+        "The half has ended, but that is known in memory only until the next batch is written."
     ),
-    NONE_WAITS: Words("Nothing that a kill could forget is left.", "没有什么会因进程被杀而遗忘。"),
+    NONE_WAITS: Words("Nothing that a kill could forget is left."),
     PRODUCERS: REGISTERED,
-    CONSUMERS: Words(
-        "Queues are shared out again among those who are there.",
-        "队列在当前成员之间重新分配。",
-    ),
-    REPORTED: Words(
-        "The next reader of the group begins here.",
-        "下一个替该组读取的消费者从这里开始。",
-    ),
+    CONSUMERS: Words("Queues are shared out again among those who are there."),
+    REPORTED: Words("The next reader of the group begins here."),
     PROGRESS: MOVED_ON,
 }
 #: what the call returns where the half is safe, by what the local transaction came to
 RETURNS: Mapping[object, Words] = {
     (SendStatus.SEND_OK, LocalTransactionState.COMMIT_MESSAGE): Words(
         "The call says how the half was stored and what the local transaction came to; what "
-        "the broker made of it nobody says.",
-        "调用返回的是半消息的存储结果和本地事务的结果；broker 怎么处理，没有人说。",
+        "the broker made of it nobody says."
     ),
     (SendStatus.SEND_OK, LocalTransactionState.UNKNOW): Words(
-        "SEND_OK is about the half only; whether the order counts is still open.",
-        "SEND_OK 只说明半消息存好了；订单是否算数还没有定论。",
+        "SEND_OK is about the half only; whether the order counts is still open."
     ),
     (SendStatus.SEND_OK, LocalTransactionState.ROLLBACK_MESSAGE): Words(
-        "Also after a rollback the call returns SEND_OK: it is about the half.",
-        "回滚之后调用同样返回 SEND_OK：它说的是半消息。",
+        "Also after a rollback the call returns SEND_OK: it is about the half."
     ),
 }
-NOT_SAFE = Words(
-    "The half is stored, but not as safely as it should be: it may still be lost.",
-    "半消息存下了，但没有达到应有的安全程度：它仍可能丢失。",
-)
-GOES_ON = Words("The application goes on.", "应用程序继续。")
-CONSUMED = Words(
-    "The turn is over: what was processed, what was known already, what went back.",
-    "这一轮结束：处理了什么，哪些早已处理过，哪些被退回。",
-)
-FAILURE = Words(
-    "Nothing happened: the half was not stored, so the local transaction was not run.",
-    "什么也没有发生：半消息没有存下，所以本地事务没有执行。",
-)
+NOT_SAFE = Words("The half is stored, but not as safely as it should be: it may still be lost.")
+GOES_ON = Words("The application goes on.")
+CONSUMED = Words("The turn is over: what was processed, what was known already, what went back.")
+FAILURE = Words("Nothing happened: the half was not stored, so the local transaction was not run.")
 #: what failed, by the call; the last is of all others
 FAILURES: tuple[tuple[type | UnionType, Words], ...] = (
     (SendInTransaction, FAILURE),
     (
         SendPlain,
-        Words("Nothing happened: the message was not stored.", "什么也没有发生：消息没有存下。"),
+        Words("Nothing happened: the message was not stored."),
     ),
     (
         End | Resume,
-        Words(
-            "The broker refuses the request and writes nothing.", "broker 拒绝请求，什么也不写。"
-        ),
+        Words("The broker refuses the request and writes nothing."),
     ),
-    (object, Words("Nothing happened.", "什么也没有发生。")),
+    (object, Words("Nothing happened.")),
 )
-NOTHING_DONE = Words(
-    "The broker looks at it and writes nothing: the half stays as it is.",
-    "broker 看过之后什么也不写：半消息保持原样。",
-)
+NOTHING_DONE = Words("The broker looks at it and writes nothing: the half stays as it is.")
 
 
 def explain_fact(fact: Fact, kind: Kind) -> Text:

@@ -26,7 +26,7 @@ CLIENTS = 4
 SILENT = 1_000  # steps without a fact, after which a place may be taken
 DISK = "disk"  # whom a write goes to; no client is called so
 
-HAS_LEFT = Words("{what}, has left", "{what}，已离开")
+HAS_LEFT = Words("{what}, has left")
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...kernel import Caller, Effect, Fact, FactKind, Send, Telling, Text, Words
+from ...kernel import Caller, Effect, Fact, FactKind, Send, Telling, Text, Words, tr
 from ...kernel.run import RECOVERED, TIMER, describe_effect, new_fact
 from ...kernel.text import NOTHING
 from .lanes import DISK, Lanes
@@ -16,28 +16,20 @@ from .texts import clip
 
 Listener = Callable[[Fact], None]
 
-CLOSED = Words("connection closed", "连接关闭")
+CLOSED = Words("connection closed")
 WHY_CLOSED = Words(
-    "The client has closed its connection, or has died: to a broker both look the same.",
-    "客户端关闭了连接，或者已经崩溃：在消息服务器看来两者一样。",
+    "The client has closed its connection, or has died: to a broker both look the same."
 )
 
-LOST = Words("lost with its connection: {what}", "随连接一起丢失：{what}")
-SHORT_LOST = Text("lost", "丢失")
-WHY_LOST = Text(
-    "Nobody but the client knows that it asked: it finds its connection closed, and no answer.",
-    "除客户端外无人知道它发过请求：它只看到连接关闭，没有应答。",
+LOST = Words("lost with its connection: {what}")
+SHORT_LOST = tr("lost")
+WHY_LOST = tr(
+    "Nobody but the client knows that it asked: it finds its connection closed, and no answer."
 )
-NODE_KILLED = Words("killed, with every role of this node", "进程被杀，该节点上的所有角色一起停止")
-UNHEARD = Words(
-    "killed, with every role of this node, before the answer to {what} has left",
-    "进程被杀，该节点上的所有角色一起停止；{what} 的应答没有发出",
-)
-SHORT_UNHEARD = Text("killed, its answer unsent", "进程被杀，应答未发出")
-WHY_KILLED = Text(
-    "Memory is gone and every connection is broken; what was written is found again.",
-    "内存丢失，所有连接断开；已写入的内容会重新读出。",
-)
+NODE_KILLED = Words("killed, with every role of this node")
+UNHEARD = Words("killed, with every role of this node, before the answer to {what} has left")
+SHORT_UNHEARD = tr("killed, its answer unsent")
+WHY_KILLED = tr("Memory is gone and every connection is broken; what was written is found again.")
 
 
 class Teller:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.text import Lang, Text, tr
 from mqlab.kernel.trace import Trace
 
 from ..scene import Scene
@@ -73,8 +73,8 @@ class Panel:
 
 DIAGRAM = Panel(
     space_time,
-    Text("Who said what", "谁对谁说了什么"),
-    Text("Diagram", "时空图"),
+    tr("Who said what"),
+    tr("Diagram"),
     when=lambda t: bool(t.facts) or any(s.lanes for s in t.snapshots),
     side="left",
     pinned=True,
@@ -82,15 +82,15 @@ DIAGRAM = Panel(
 )
 ON_DISK = Panel(
     logs,
-    Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到"),
-    Text("On disk", "磁盘上"),
+    tr("What is on disk, and who may read it"),
+    tr("On disk"),
     "logs",
     pinned=True,
 )
 ALWAYS_TRUE = Panel(
     lights,
-    Text("What must always be true", "必须始终成立"),
-    Text("Always true", "始终成立"),
+    tr("What must always be true"),
+    tr("Always true"),
     "lights",
     pinned=True,
 )
@@ -100,7 +100,7 @@ PANELS: dict[str, Panel] = {
     "space-time/all": replace(
         DIAGRAM,
         view=space_time_all,
-        title=Text("Who said what, nothing folded", "谁对谁说了什么（全部展开）"),
+        title=tr("Who said what, nothing folded"),
         when=lambda t: any(f.fold for f in t.facts),
         rows=partial(measure_rows, unfold=True),
     ),
@@ -108,35 +108,31 @@ PANELS: dict[str, Panel] = {
     "logs/small": replace(ON_DISK, view=logs_small, when=has_long_names),
     "outcomes": Panel(
         outcomes,
-        Text("What became of the last transactions", "最近的事务结果如何"),
-        Text("Outcomes", "结果"),
+        tr("What became of the last transactions"),
+        tr("Outcomes"),
         "logs",
         pinned=True,
         on_request=True,
     ),
     "readers": Panel(
         readers,
-        Text("What a reader gets now", "读者现在读到什么"),
-        Text("Readers", "读者"),
+        tr("What a reader gets now"),
+        tr("Readers"),
         "readers",
         pinned=True,
     ),
     "money": Panel(
         money,
-        Text("Money", "金额"),
-        Text("Money", "金额"),
+        tr("Money"),
+        tr("Money"),
         when=lambda t: any(s.money is not None for s in t.snapshots),
         pinned=True,
         yields=True,
     ),
     "lights": ALWAYS_TRUE,
     "lights/small": replace(ALWAYS_TRUE, view=lights_small),
-    "graphs": Panel(
-        graphs, Text("Where the transaction is", "事务走到哪一步"), Text("States", "状态"), "graphs"
-    ),
-    "tables": Panel(
-        tables, Text("Inside the broker", "消息服务器内部"), Text("Tables", "内部表"), "tables"
-    ),
+    "graphs": Panel(graphs, tr("Where the transaction is"), tr("States"), "graphs"),
+    "tables": Panel(tables, tr("Inside the broker"), tr("Tables"), "tables"),
 }
 
 WIDER: dict[str, Callable[[Trace], bool]] = {

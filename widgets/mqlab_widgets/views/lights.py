@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mqlab.kernel.snapshot import Light
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.text import Lang, tr
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import width, wrap
 from .common import RIGHT, ROOMY, per_trace
 
-HOLDS = Text("Always true so far", "到目前为止始终成立")
-BROKEN = Text("No longer true", "已经不成立")
+HOLDS = tr("Always true so far")
+BROKEN = tr("No longer true")
 LINE, TOP = 18, 22
 MORE = 14  # from a line of a sentence to its next
 INDENT = 22  # px: a lamp before its sentence

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import ceil
 
 from mqlab.kernel.snapshot import Cell, Frontier, Log
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.text import Lang, tr
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
@@ -17,7 +17,7 @@ from ..widths import fit, fit_apart, width
 from . import progress
 from .common import RIGHT, ROOMY, colour, draw_heading, find_previous, per_trace
 
-TITLE = Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到")
+TITLE = tr("What is on disk, and who may read it")
 H, GAP = 24, 4  # height of a cell, gap between two
 NARROW, WIDE = 38, 68  # a cell is as wide as the labels of its run want, within these
 BEHIND = 36  # px right of the cells, for a flag

@@ -9,18 +9,18 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mqlab.kernel.snapshot import Money
-from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.text import Lang, Words, tr
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import fit, width
 from .common import RIGHT, per_trace
 
-TITLE = Text("Money", "金额")
-MISSING = Words("{sum} missing", "少了 {sum}")
-EXTRA = Words("{sum} too much", "多了 {sum}")
-OPEN = Words("{sum} not settled yet", "{sum} 尚未结清")
-WAS_WRONG = Text("right again, but it was wrong", "又对上了，但曾经出错")
+TITLE = tr("Money")
+MISSING = Words("{sum} missing")
+EXTRA = Words("{sum} too much")
+OPEN = Words("{sum} not settled yet")
+WAS_WRONG = tr("right again, but it was wrong")
 TOP, BAR, HEIGHT = 21, 13, 54
 BETWEEN = 14  # px at least between the two sums
 BEYOND = 1.5

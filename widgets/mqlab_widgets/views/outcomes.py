@@ -7,19 +7,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mqlab.kernel.snapshot import Log
-from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.text import Lang, Text, Words, tr
 from mqlab.kernel.trace import Trace
 
 from ..scene import Scene
 from ..widths import fit, width
 from .common import NUMBERED, RIGHT, colour, draw_heading
 
-TITLE = Text("What became of the last transactions", "最近的事务结果如何")
-NONE = Text("no transaction yet", "还没有事务")
-OPEN = Text("open: not read yet", "未结束：还读不到")
-PARTLY = Words("marker in {n} of {of}", "{of} 个中有 {n} 个有控制消息")
-COMMITTED = Text("committed: read", "已提交：读得到")
-ABORTED = Text("aborted: never read", "已中止：永远读不到")
+TITLE = tr("What became of the last transactions")
+NONE = tr("no transaction yet")
+OPEN = tr("open: not read yet")
+PARTLY = Words("marker in {n} of {of}")
+COMMITTED = tr("committed: read")
+ABORTED = tr("aborted: never read")
 MOST = 4  # transactions
 OWN = "__transaction"
 """How the name of a coordinator's own log begins: what it notes there is no record of a client."""

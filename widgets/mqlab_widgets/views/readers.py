@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mqlab.kernel.snapshot import Got, Reader
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.text import Lang, tr
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import fit, fit_apart, width, wrap
 from .common import RIGHT, ROOMY, colour, draw_heading, find_previous, per_trace
 
-TITLE = Text("What a reader gets now", "读者现在读到什么")
-NOTHING_YET = Text("nothing yet", "还没有")
+TITLE = tr("What a reader gets now")
+NOTHING_YET = tr("nothing yet")
 NAMES = 150  # px for names, where records need the rest
-NOBODY = Text("nobody reads at this step", "这一步没有读者")
+NOBODY = tr("nobody reads at this step")
 LINE, CHIP, NOTE = 24, 20, 15
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from mqlab.kernel.snapshot import Table
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.text import Lang, tr
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
@@ -21,7 +21,7 @@ TWO = 12  # px from one line of a cell to the next, where a column is too narrow
 PADDING = 10  # px of a column, beside its longest text
 SPARE = PADDING - 0.01  # of an edge, which is a sum of floats, less may be left than was added
 SIZE = 11
-EMPTY = Text("no rows", "没有行")
+EMPTY = tr("no rows")
 
 
 @dataclass(frozen=True, slots=True)

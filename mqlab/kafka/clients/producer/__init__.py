@@ -78,11 +78,8 @@ from .proceeding import introduce, proceed
 __all__ = ["ConfigException", "Kind", "Producer", "ProducerCall", "ProducerConfig", "Trouble"]
 
 _S = ProducerState
-ENTERED = Words("{state}: {why}", "{state}: {why}")
-BUMPED = Words(
-    "raises its own epoch to {epoch}, numbers begin at 0",
-    "自行将 epoch 升到 {epoch}，序列号从 0 开始",
-)
+ENTERED = Words("{state}: {why}")
+BUMPED = Words("raises its own epoch to {epoch}, numbers begin at 0")
 UNDER_WAY = {
     Begin: _S.IN_TRANSACTION,
     Init: _S.INITIALIZING,

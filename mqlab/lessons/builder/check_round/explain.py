@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....kernel import Run, Text, Words, World
+from ....kernel import Run, Text, Words, World, tr
 from ....rocketmq.broker.checking import read_progress
 from ....rocketmq.claims.promises import is_lost
 from ....rocketmq.claims.records import list_records
@@ -11,21 +11,14 @@ from ....rocketmq.picture.view import read_world
 from ..explain import BROKEN
 from .sittings import CheckRoundSystem
 
-BREAKS = Words("the check round breaks: {broken}", "回查这一轮的代码出错：{broken}")
-LEFT = Words(
-    "The half of {txn} at {at} has no end, and the half offset is {offset}: {why}",
-    "{txn} 在 {at} 处的半消息没有结束，半消息的进度是 {offset}：{why}",
-)
+BREAKS = Words("the check round breaks: {broken}")
+LEFT = Words("The half of {txn} at {at} has no end, and the half offset is {offset}: {why}")
 SPENT = Words(
     "A half was put back with {spent} checks, and {most} are allowed: it is parked then, and "
-    "nobody asks any more",
-    "一条半消息放回去时已回查 {spent} 次，而只允许 {most} 次：它随即转存，再没有人询问",
+    "nobody asks any more"
 )
-TO_PARK = Words(
-    "it was asked about {times} times and is dropped, where it is to be parked",
-    "它已回查 {times} 次，却被丢掉，本该转存",
-)
-TO_THE_END = Text("Play the run to its end", "请把执行播放到底")
+TO_PARK = Words("it was asked about {times} times and is dropped, where it is to be parked")
+TO_THE_END = tr("Play the run to its end")
 
 
 def explain(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> Text:
@@ -44,11 +37,9 @@ def explain_missing(system: CheckRoundSystem, schedule: tuple[str, ...], claim: 
     broken = getattr(world.role(system.config.broker), "broken", "")
     if broken:
         return BREAKS(broken=broken)
-    return Text(
+    return tr(
         "no run commits anything: the local transaction said UNKNOW, and nobody asks its producer "
-        "again. `PutBack` only writes a copy; `Ask` is the question",
-        "没有一次执行提交过什么：本地事务答了 UNKNOW，却没有人再问它的生产者。`PutBack` 只写一份副本；"
-        "`Ask` 才是询问",
+        "again. `PutBack` only writes a copy; `Ask` is the question"
     )
 
 
@@ -83,39 +74,28 @@ def _explain_lost(system: CheckRoundSystem, times: int) -> Text:
     if times >= system.check_max:
         return TO_PARK(times=times)
     if system.timeout_ms:
-        return Text(
-            "it is young, and a round ends at the first young one and stays before it",
-            "它还太新，而一轮遇到第一条太新的就结束，停在它前面",
-        )
-    return Text(
-        "a question leaves nothing to find; before a round passes over it, it puts it back",
-        "询问本身不会留下可查的东西；一轮在越过它之前，要先把它放回去",
-    )
+        return tr("it is young, and a round ends at the first young one and stays before it")
+    return tr("a question leaves nothing to find; before a round passes over it, it puts it back")
 
 
 REASONS = {
     "ended for good": Words(
         "A half is put back although an op record before it says that it has ended: read all op "
-        "records of the round before you ask",
-        "一条半消息被放回去，而前面已有 op 记录说明它结束了：询问之前先读完这一轮的所有 op 记录",
+        "records of the round before you ask"
     ),
     "names the copy": Words(
         "The question names a half that is passed over, and its answer would end that one: put "
-        "the half back first, then ask, so that the question names the copy",
-        "询问指的是已经越过的那条半消息，应答结束的也会是它：先把半消息放回去，再询问，这样指的就是副本",
+        "the half back first, then ask, so that the question names the copy"
     ),
     "young": Words(
         "A half is asked about while its producer is still at work: at the first young one the "
-        "round ends, and its offset stays there",
-        "生产者还在工作，半消息就受到回查：遇到第一条太新的，这一轮就结束，进度停在那里",
+        "round ends, and its offset stays there"
     ),
     "needed": Words(
         "The op offset is {op}, the half offset {half}: an op record before that names a half "
-        "that is still to come, and the next round will not know that it has ended",
-        "op 的进度是 {op}，半消息的进度是 {half}：前面有一条 op 记录指向后面才轮到的半消息，下一轮不会知道它已结束",
+        "that is still to come, and the next round will not know that it has ended"
     ),
     "parked when spent": Words(
-        "A half is parked before it was asked about {most} times: `times` says how often it was",
-        "一条半消息还没回查满 {most} 次就转存了：`times` 是已回查的次数",
+        "A half is parked before it was asked about {most} times: `times` says how often it was"
     ),
 }

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Annotated, Any
 
 from ....explore import Budget
-from ....kernel import NodeSpec, Property, Text, Words, World
+from ....kernel import NodeSpec, Property, Text, Words, World, tr
 from ....kernel.options import FREE
 from ....kernel.world import NodeState
 from ....registry import system
@@ -26,11 +26,9 @@ from ....rocketmq.picture.view import read_world
 from ...roles import become, put_roles
 from ..trial import Trial
 
-RUNS = Words("the round's code runs on", "检查轮次的代码能继续运行")
-YOUNG = Words("nobody is asked about a half that is young", "不会回查还太新的半消息")
-NEEDED = Words(
-    "an op record is passed when all its halves are", "只有全部半消息都已越过，才越过 op 记录"
-)
+RUNS = Words("the round's code runs on")
+YOUNG = Words("nobody is asked about a half that is young")
+NEEDED = Words("an op record is passed when all its halves are")
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class CheckRoundSystem(RocketMQSystem):
         return put_roles(super().nodes(), {self.config.broker: start})
 
     def label(self) -> Text:
-        return Text("RocketMQ with your check round", "使用你的检查轮次的 RocketMQ")
+        return tr("RocketMQ with your check round")
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:

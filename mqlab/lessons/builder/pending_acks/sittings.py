@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Annotated, Any
 
 from ....explore import Budget
-from ....kernel import Map, NodeSpec, Property, Text, Words, World
+from ....kernel import Map, NodeSpec, Property, Text, Words, World, tr
 from ....kernel.options import FREE, Rules
 from ....kernel.world import NodeState
 from ....pulsar import PulsarSystem
@@ -26,10 +26,8 @@ from ...roles import become, put_roles
 from ..trial import Trial
 from .hosting import BuiltPendingAck
 
-RUNS = Words("the code of the pending acks runs on", "待确认的代码能继续运行")
-GRANTED = Words(
-    "a transaction holds what it acknowledged until it ends", "确认了消息的事务一直持有它直到结束"
-)
+RUNS = Words("the code of the pending acks runs on")
+GRANTED = Words("a transaction holds what it acknowledged until it ends")
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class PendingAckSystem(PulsarSystem):
         return put_roles(super().nodes(), {p: partial(start, p) for p in self.config.partitions})
 
     def label(self) -> Text:
-        return Text("Pulsar with your pending acks", "使用你的待确认的 Pulsar")
+        return tr("Pulsar with your pending acks")
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import System, Text
+from ....kernel import System, tr
 from ...check import Belief, Exercise, expect_word
 from ..systems.ruled import put_rule
 
@@ -95,22 +95,18 @@ def _ruled(line: str, rule: Callable[..., Any]) -> System:
 BELIEFS = (
     Belief(
         "the transactional id is enough",
-        Text(
+        tr(
             "the transactional id names the application, not the instance. The one that was "
             "replaced has the same id, and only the epoch tells the two apart: with this rule "
-            "it goes on with its successor's transaction",
-            "transactional.id 指的是应用，而不是某个实例。被取代的旧实例用的是同一个 id，只有 epoch "
-            "能区分两者：按这条规则，它会继续操作接替者的事务",
+            "it goes on with its successor's transaction"
         ),
         lambda known, state, busy, caller: LATER if busy else OK if known else NO_SUCH,
     ),
     Belief(
         "the epoch is the partition's affair",
-        Text(
+        tr(
             "leaders check the epoch of records, but ending a transaction writes none: the old "
-            "self's EndTxn would commit what its successor has only half written",
-            "分区 leader 会检查记录的 epoch，但结束事务并不写记录：旧实例的 EndTxn 会提交接替者只写了"
-            "一半的事务",
+            "self's EndTxn would commit what its successor has only half written"
         ),
         _but(
             lambda known, state, busy, caller: (
@@ -120,11 +116,9 @@ BELIEFS = (
     ),
     Belief(
         "only smaller epochs are refused",
-        Text(
+        tr(
             "at the coordinator the epoch must be the same, not just no smaller. It gives epochs "
-            "out itself: a larger one was never given to anybody",
-            "在协调者处 epoch 必须相等，而不只是不小于。epoch 由协调者自己分配：更大的 epoch 从未"
-            "给过任何人",
+            "out itself: a larger one was never given to anybody"
         ),
         _but(
             lambda known, state, busy, caller: (
@@ -134,10 +128,7 @@ BELIEFS = (
     ),
     Belief(
         "the epoch is enough",
-        Text(
-            "epochs are counted for each producer id: epoch 0 of another id is another producer",
-            "epoch 是按 producer id 计数的：另一个 id 的 epoch 0 是另一个生产者",
-        ),
+        tr("epochs are counted for each producer id: epoch 0 of another id is another producer"),
         _but(
             lambda known, state, busy, caller: (
                 FENCED if known[1] != caller[1] else LATER if busy else OK
@@ -146,31 +137,26 @@ BELIEFS = (
     ),
     Belief(
         "every refusal is final",
-        Text(
+        tr(
             "CONCURRENT_TRANSACTIONS means: ask again in a moment. While the markers of the "
             "last transaction are under way its healthy producer would be told that it is "
-            "fenced, and shut down",
-            "CONCURRENT_TRANSACTIONS 的意思是稍后再试。上一个事务的控制消息还在途中时，健康的生产者会被"
-            "告知已被隔离，于是停机",
+            "fenced, and shut down"
         ),
         lambda known, state, busy, caller: FENCED if busy else right(known, state, busy, caller),
     ),
     Belief(
         "every refusal is for now",
-        Text(
+        tr(
             "an instance that was replaced is never let in again. Told to ask again, it does so "
-            "for ever, and nobody learns that it is a zombie",
-            "被取代的实例再也不会被接受。让它重试，它就会一直重试下去，谁也不知道它是僵尸",
+            "for ever, and nobody learns that it is a zombie"
         ),
         lambda known, state, busy, caller: OK if right(known, state, busy, caller) == OK else LATER,
     ),
     Belief(
         "nothing is under way until it is decided",
-        Text(
+        tr(
             "`busy` is also true while an Ongoing or Complete record is being written: an id has "
-            "one transition under way at most, whichever it is",
-            "写 Ongoing 或 Complete 记录期间 `busy` 也为真：一个 id 同一时刻至多有一个转换在进行，"
-            "不论是哪一种",
+            "one transition under way at most, whichever it is"
         ),
         _but(
             lambda known, state, busy, caller: (
@@ -180,20 +166,15 @@ BELIEFS = (
     ),
     Belief(
         "an open transaction is busy",
-        Text(
-            "Ongoing is when its own producer must come in: to add a partition, and to end it",
-            "Ongoing 正是它自己的生产者该进来的时候：加入分区，以及结束事务",
-        ),
+        tr("Ongoing is when its own producer must come in: to add a partition, and to end it"),
         _but(lambda known, state, busy, caller: LATER if state == "Ongoing" else None),
     ),
     Belief(
         "every refusal is a fence",
-        Text(
+        tr(
             "PRODUCER_FENCED tells that a newer instance exists. Of another producer id, or of "
             "an id nobody knows (it expires after seven days), there is none: "
-            "INVALID_PRODUCER_ID_MAPPING",
-            "PRODUCER_FENCED 表示有了更新的实例。若是另一个 producer id，或是没有人知道的 id（七天后"
-            "过期），并没有这样的实例：INVALID_PRODUCER_ID_MAPPING",
+            "INVALID_PRODUCER_ID_MAPPING"
         ),
         lambda known, state, busy, caller: right(known, state, busy, caller).replace(
             NO_SUCH, FENCED
@@ -201,10 +182,7 @@ BELIEFS = (
     ),
     Belief(
         "nobody is let in",
-        Text(
-            "it is safe to let nobody in, and useless: somebody must be able to commit",
-            "谁都不让进当然安全，但毫无用处：总得有人能提交",
-        ),
+        tr("it is safe to let nobody in, and useless: somebody must be able to commit"),
         lambda known, state, busy, caller: LATER,
     ),
 )
@@ -230,18 +208,15 @@ ADMIT = Exercise(
     samples=SAMPLES,
     beliefs=BELIEFS,
     hints=(
-        Text(
+        tr(
             "Three questions: is the producer id the right one? Is the epoch the latest? Is "
             "something being written just now? The first two are about identity, and no waiting "
-            "helps.",
-            "三个问题：producer id 对吗？是最新的 epoch 吗？现在有记录正在写入吗？前两个关乎身份，"
-            "等待无济于事。",
+            "helps."
         ),
-        Text(
+        tr(
             "A producer whose id is wrong has been forgotten; one whose epoch is not the "
             "latest, smaller *or larger*, was replaced or never was. Only a producer that is "
-            "right in both may be told to wait. One of the inputs is not needed.",
-            "id 不对的生产者已被遗忘；epoch 不是最新的（更小*或更大*），要么已被取代，要么从未存在。两者都对的生产者才会被要求等待。有一个输入用不到。",
+            "right in both may be told to wait. One of the inputs is not needed."
         ),
     ),
     expects=expect_word(*ANSWERS),

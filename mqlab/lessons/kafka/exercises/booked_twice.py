@@ -10,7 +10,7 @@ from __future__ import annotations
 from ....kafka.coordinator.entry import StateRecord
 from ....kafka.log import Batch
 from ....kafka.states import TxnState
-from ....kernel import Run, Text
+from ....kernel import Run, tr
 from ...steps import is_recovery
 from .kills import KillExercise
 
@@ -27,37 +27,29 @@ HALF = "a record in the log is booked, with or without its partner"
 STORED = "an order is booked when its last record is stored"
 FIRST = "a message's name is enough, and its number does not matter"
 KILLS = {
-    NEVER: Text(
+    NEVER: tr(
         "the order service is alive at the end: `when` names a message that it never sends. Look "
         "in "
-        "the runs above at the arrows that leave its lane",
-        "订单服务到最后还活着：`when` 指的是它从未发出的消息。请在上面的运行中看看从它那条线出发的箭头",
+        "the runs above at the arrows that leave its lane"
     ),
-    HALF: Text(
+    HALF: tr(
         "too early: the order at hand did not have both of its records in the logs. When the "
         "service "
-        "comes back, its open transaction is aborted, and the repetition books this order once",
-        "太早了：当前订单的两条记录还没有都写入日志。服务恢复时，未结束的事务被中止，重做之后这个订单"
-        "只记账一次",
+        "comes back, its open transaction is aborted, and the repetition books this order once"
     ),
-    STORED: Text(
+    STORED: tr(
         "too early: both records of the order at hand are stored, but no request to commit has "
         "left. "
-        "Stored is not decided, so this transaction is aborted and its order is booked once",
-        "太早了：当前订单的两条记录都已存储，但提交请求还没有发出。已存储不等于已决定，所以事务被中止，"
-        "这个订单只记账一次",
+        "Stored is not decided, so this transaction is aborted and its order is booked once"
     ),
-    FIRST: Text(
+    FIRST: tr(
         "the first order is booked twice, and the second only once: it had not begun when the "
-        "service died. The messages of one kind are counted from the start of the run",
-        "第一个订单记账两次，第二个只有一次：服务崩溃时它还没有开始。同一种消息从运行开始时计数",
+        "service died. The messages of one kind are counted from the start of the run"
     ),
-    "right": Text(
+    "right": tr(
         "both orders were committed, and the service never heard of the second commit. It did "
         "everything again: £1,255.02 were taken and given, where £627.51 were owed. The light "
-        "stays green, since each transaction is whole. All or nothing does not mean once",
-        "两个订单都已提交，而服务没有听到第二次提交的应答。它把一切重做了一遍：应收 £627.51，却收付了 £1,255.02。"
-        "灯一直是绿的，因为每个事务都是完整的。“全有或全无”并不等于“只有一次”",
+        "stays green, since each transaction is whole. All or nothing does not mean once"
     ),
 }
 

@@ -24,7 +24,7 @@ from ....kafka.clients.calls import (
     SendOffsets,
     SendRecord,
 )
-from ....kernel import FAILED, Outcome, Property, Text, Words
+from ....kernel import FAILED, Outcome, Property, Text, Words, tr
 from ...check import Hinted
 from ...rehearsal import Rehearsal, count_calls, plain, run_with_kill, run_with_stall
 from ...verdict import NOT_WRITTEN, Verdict
@@ -45,99 +45,84 @@ Named = tuple[str, Text]
 
 BEFORE = (
     "the position is committed first",
-    Text(
+    tr(
         "the position is committed before the output. A kill in between, and the order is read "
-        "as done, but nobody has counted it: at most once",
-        "偏移量在输出之前提交。若在两者之间崩溃，订单被当作已处理，却没有人计入：至多一次",
+        "as done, but nobody has counted it: at most once"
     ),
 )
 AFTER = (
     "the position may follow",
-    Text(
+    tr(
         "the position is committed apart from the output, after it. A kill in between, and the "
-        "order is read and counted again: at least once",
-        "偏移量在输出之后另外提交。若在两者之间崩溃，订单会再次被读取并计入：至少一次",
+        "order is read and counted again: at least once"
     ),
 )
 LAST = (
     "the position is the last order processed",
-    Text(
+    tr(
         "the committed offset is where to read on, not what was read last: last + 1. Anyone who "
-        "starts over reads the last order once more",
-        "提交的偏移量是下一条要读的位置，而不是最后读过的那条：应为 last + 1。重启后会再读一遍最后一条",
+        "starts over reads the last order once more"
     ),
 )
 PART = (
     "part of a batch",
-    Text(
+    tr(
         "the position that is sent covers fewer orders than were written: a worker that starts "
-        "over writes the others again",
-        "提交的偏移量没有覆盖所有已写出的订单：重启后会把其余的再写一遍",
+        "over writes the others again"
     ),
 )
 TWO_TXNS = (
     "two transactions are as good as one",
-    Text(
+    tr(
         "output and position are in two transactions. Each is atomic, the pair is not: a kill in "
-        "between, and they disagree",
-        "输出和偏移量分属两个事务。每个事务各自原子，两者合起来却不是：在其间崩溃就会不一致",
+        "between, and they disagree"
     ),
 )
 OUTSIDE = (
     "the output needs no transaction",
-    Text(
+    tr(
         "a transactional producer sends only between begin and commit: everything else is refused "
-        "with IllegalStateException, and the worker dies of it",
-        "事务型生产者只能在 begin 与 commit 之间发送，否则抛 IllegalStateException，进程随之终止",
+        "with IllegalStateException, and the worker dies of it"
     ),
 )
 NO_POSITION = (
     "the group knows by itself how far it has come",
-    Text(
+    tr(
         "nobody ever learns how far the group has come: a worker that starts over begins at the "
-        "first order",
-        "没有人知道组读到了哪里：重启后又从第一条订单开始",
+        "first order"
     ),
 )
 NO_COMMIT = (
     "what is sent counts without a commit",
-    Text(
+    tr(
         "the transaction is never committed. It will time out and be aborted, and no order is ever "
-        "counted",
-        "事务从未提交：它会超时并被中止，没有任何订单被计入",
+        "counted"
     ),
 )
 NO_SEEK = (
     "an abort rewinds the consumer",
-    Text(
+    tr(
         "an abort drops the output and the position that was to be committed. The consumer's own "
         "position is memory and stays behind the orders: without seek the next poll goes on after "
-        "them",
-        "中止会丢弃输出和待提交的偏移量，但消费者自己的读取位置只在内存里，仍停在这些订单之后：不调用 "
-        "seek，下一次 poll 就跳过了它们",
+        "them"
     ),
 )
 NO_ABORT = (
     "a failed transaction needs no abort",
-    Text(
-        "a transaction that failed is still open: before the next begin it must be aborted",
-        "失败的事务仍然打开着：下一次 begin 之前必须先中止",
-    ),
+    tr("a transaction that failed is still open: before the next begin it must be aborted"),
 )
 NOT_CAUGHT = (
     "a failure ends the work",
-    Text(
+    tr(
         "one order could not be worked out, and the whole process died of it with its transaction "
-        "open. Catch Abortable: abort, and go back to where this round began",
-        "一条订单算不出来，整个进程就带着未结束的事务终止了。应捕获 Abortable：中止，并回到本轮开始处",
+        "open. Catch Abortable: abort, and go back to where this round began"
     ),
 )
 INCOMPLETE = (
     "a failure is passed over",
-    Text(
+    tr(
         "the order that could not be worked out was passed over, and its position committed: it is "
-        "never counted",
-        "算不出来的订单被跳过，而它的偏移量却提交了：它永远不会被计入",
+        "never counted"
     ),
 )
 BELIEFS = (
@@ -146,35 +131,30 @@ BELIEFS = (
 )
 UNFINISHED: Named = (
     "unfinished",
-    Text(
+    tr(
         "the worker stops, or goes round and round, while there are orders left: return when "
-        "poll gives nothing, and not before",
-        "还有订单未处理，工作进程就停下了，或者一直空转：poll 没有返回记录时才能 return",
+        "poll gives nothing, and not before"
     ),
 )
 BROKEN = {
-    "counted once": Text("an order is counted twice", "有订单被计入两次"),
-    "none skipped": Text("an order is never counted", "有订单从未被计入"),
+    "counted once": tr("an order is counted twice"),
+    "none skipped": tr("an order is never counted"),
 }
-RIGHT = Text(
+RIGHT = tr(
     "killed anywhere, cut off anywhere, silent for longer than its session: every order is counted "
-    "exactly once",
-    "无论在何处被杀、断线，或沉默到会话过期：每个订单都恰好计入一次",
+    "exactly once"
 )
-RAISED = Words("work(app) raised {kind}: {error}", "work(app) 抛出 {kind}：{error}")
+RAISED = Words("work(app) raised {kind}: {error}")
 HINTS = (
-    Text(
+    tr(
         "What must happen together must be in one transaction: everything between begin and "
         "commit. And what does an abort leave as it is? Look again at *what does an abort take "
-        "back?*",
-        "必须一起发生的事要放进同一个事务：begin 与 commit 之间的全部内容。中止之后什么没有变？"
-        "再看一遍“中止收回了什么”那一部分。",
+        "back?*"
     ),
-    Text(
+    tr(
         "The position goes into the transaction with the income, and it names the next order to "
         "read. After an abort the consumer still stands behind the orders that it has read: "
-        "where must it go back to?",
-        "位置和收入在同一个事务里提交，它指向下一个要读的订单。中止之后，消费者仍停在已读订单之后：它必须退回到哪里？",
+        "where must it go back to?"
     ),
 )
 

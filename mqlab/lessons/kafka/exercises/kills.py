@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ....kernel import Run, Text
+from ....kernel import Run, Text, Words
 from ....registry import run_scenario
 from ....scenario.language import ScenarioError
 from ...steps import Tells, is_kill
@@ -20,6 +20,13 @@ from ...verdict import Verdict
 
 #: the belief that the exercises of labs 06 and 07 know
 ALIVE = "the coordinator sends every message of a commit"
+
+
+BLANKS = Words(
+    "the line still has its blanks: put the name of a message in the place of the first … and a "
+    "number in the place of the second, as in `{sample}`"
+)
+ONE_LINE = Words('write one line: kill = "kill {victim} when=MESSAGE#n after=K"')
 
 
 @dataclass(frozen=True)
@@ -73,14 +80,7 @@ class KillExercise:
 
     def _blanks(self) -> Text:
         sample = f"kill {self.victim} when={self.sample} after=0"
-        return Text(
-            "the line still has its blanks: put the name of a message in the place of the first … "
-            f"and a number in the place of the second, as in `{sample}`",
-            f"这一行还留着空格：第一个 … 换成消息的名字，第二个换成数字，例如 `{sample}`",
-        )
+        return BLANKS(sample=sample)
 
     def _one_line(self) -> Text:
-        return Text(
-            f'write one line: kill = "kill {self.victim} when=MESSAGE#n after=K"',
-            f'只写一行：kill = "kill {self.victim} when=消息#n after=K"',
-        )
+        return ONE_LINE(victim=self.victim)

@@ -41,21 +41,14 @@ from .raw_requests import hand, parse_request
 from .ruled import AdmittingCoordinator
 
 RAW = "raw"
-BY_HAND = Words("requests by hand", "手工请求")
+BY_HAND = Words("requests by hand")
 SENTENCES = {
-    "no stranger": Words(
-        "only the holder of the latest producer id and epoch goes on",
-        "只有持有最新 producer id 与 epoch 的实例才能继续",
-    ),
-    "spared": Words("the holder is never refused for good", "持有者绝不会被永久拒绝"),
-    "goes on": Words(
-        "the holder is let in when nothing is under way", "没有转换在进行时，持有者可以继续"
-    ),
-    "one at a time": Words(
-        "nothing is begun while a record is being written", "记录写入期间不会开始别的转换"
-    ),
-    "told": Words("a stranger is not told to ask again", "外来者不会被要求重试"),
-    "named": Words("a refusal gives its true reason", "拒绝时说明真正的原因"),
+    "no stranger": Words("only the holder of the latest producer id and epoch goes on"),
+    "spared": Words("the holder is never refused for good"),
+    "goes on": Words("the holder is let in when nothing is under way"),
+    "one at a time": Words("nothing is begun while a record is being written"),
+    "told": Words("a stranger is not told to ask again"),
+    "named": Words("a refusal gives its true reason"),
 }
 
 

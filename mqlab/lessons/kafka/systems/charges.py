@@ -27,9 +27,9 @@ from ....kernel.world import NodeState
 from .asking import AskingSystem
 from .shop import find_price
 
-MONEY = Words("money in = money out: each order is charged once", "进账 = 出账：每个订单只收一次款")
-OWED = Words("owed", "应付")
-CHARGED = Words("charged", "已收取")
+MONEY = Words("money in = money out: each order is charged once")
+OWED = Words("owed")
+CHARGED = Words("charged")
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,9 @@ from ....kernel.world import NodeState
 from ...roles import put_roles, recover_as
 from .coordinator_pieces import PIECES, STEP, PiecewiseCoordinator
 
-KEPT = Words("a commit that was answered ok is never aborted", "应答成功的提交绝不会被中止")
-SETTLED = Words(
-    "a marker that is missing is owed by somebody who knows it",
-    "缺失的控制消息总有人记得要补上",
-)
-TOLD = Words("the client gets its answer", "客户端得到应答")
+KEPT = Words("a commit that was answered ok is never aborted")
+SETTLED = Words("a marker that is missing is owed by somebody who knows it")
+TOLD = Words("the client gets its answer")
 
 
 @dataclass(frozen=True)

@@ -41,20 +41,17 @@ from ....kernel.world import NodeState
 from ...roles import put_roles
 from .loop import Loop, Work
 
-ONCE = Words("no order is counted twice", "没有订单被计入两次")
-NONE_SKIPPED = Words(
-    "when the work is done, every order was counted", "工作完成时，每个订单都已计入"
-)
-READ_COUNTED = Words("what counts as read was counted", "算作已读的订单都已计入")
+ONCE = Words("no order is counted twice")
+NONE_SKIPPED = Words("when the work is done, every order was counted")
+READ_COUNTED = Words("what counts as read was counted")
 MONEY = Words(
-    "money in = money out: the income that counts is that of the orders that count as read",
-    "进账 = 出账：计入的收入就是算作已读的订单的金额",
+    "money in = money out: the income that counts is that of the orders that count as read"
 )
-READ = Words("read from {topic}", "已从 {topic} 读取")
-BOOKED = Words("booked in {topic}", "已记入 {topic}")
-ORDERED = Words("ordered in {topic}", "{topic} 中的订单")
-DONE = Words("the work gets done", "工作能够完成")
-RECOVERS = Words("the work gets done although a round fails", "某一轮失败后，工作仍能完成")
+READ = Words("read from {topic}")
+BOOKED = Words("booked in {topic}")
+ORDERED = Words("ordered in {topic}")
+DONE = Words("the work gets done")
+RECOVERS = Words("the work gets done although a round fails")
 
 
 @dataclass(frozen=True)

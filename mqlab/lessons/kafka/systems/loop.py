@@ -50,10 +50,7 @@ class PriceUnknown(Abortable):
     be worked out cannot be counted: its transaction must not be committed."""
 
 
-ENDLESS = Words(
-    "it was stopped after {over} without a call: is there a loop without an end?",
-    "它运行了 {over} 没有任何调用，已被停止：是否有无尽的循环？",
-)
+ENDLESS = Words("it was stopped after {over} without a call: is there a loop without an end?")
 
 
 class Endless(Exception):

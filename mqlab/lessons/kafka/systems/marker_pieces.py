@@ -35,10 +35,7 @@ from ...roles import put_roles
 STEP = "marker"
 PIECES = ("append", "index", "lso", "answer")
 NEVER = 2**62  # the offset of a marker whose transaction the high watermark does not release
-MARKED = Words(
-    "a transaction that is complete has its markers in the logs",
-    "已完成的事务，其控制消息都在日志中",
-)
+MARKED = Words("a transaction that is complete has its markers in the logs")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from ....kernel import Words
 from ....kernel.options import LISTED, Pairs
 from .shop import ShopSystem, find_price
 
-ORDERED = Words("ordered", "已下单")
-PAID = Words("paid", "已付款")
+ORDERED = Words("ordered", context="state")
+PAID = Words("paid")
 RECORD = re.compile(r"(?<![\w-])(paid-)?(\d+)\b")
 
 

@@ -58,19 +58,17 @@ from .shop import MONEY, find_price
 
 RAW = "raw"
 BROKER = "broker"
-GIVES_IDS = Words("hands out producer ids", "分配 producer id")
-PAID = Words("paid by customers", "顾客支付")
-COUNTED = Words("counted in the log", "日志中计入")
-IN_ORDER = Words("batches stand in the order of their numbers", "批次按序号排列，没有空洞")
-NO_ZOMBIE = Words(
-    "an older epoch writes nothing after a newer one", "新的 epoch 之后，旧的 epoch 不再写入"
-)
-TRUE_OK = Words("an ok names the offset where the batch lies", "应答 ok 时所给的偏移量正是批次所在")
-WELCOME = Words("no batch is refused that Kafka takes", "Kafka 会接受的批次不被拒绝")
-ARRIVES = Words("every payment can arrive", "每笔支付都能到达")
-TOLD = Words("every producer is told how it went", "每个生产者都能得到应答")
-MEMORY = Words("What the leader remembers of producers", "leader 记住的生产者状态")
-FILE = Words("What the .snapshot file holds", ".snapshot 文件的内容")
+GIVES_IDS = Words("hands out producer ids")
+PAID = Words("paid by customers")
+COUNTED = Words("counted in the log")
+IN_ORDER = Words("batches stand in the order of their numbers")
+NO_ZOMBIE = Words("an older epoch writes nothing after a newer one")
+TRUE_OK = Words("an ok names the offset where the batch lies")
+WELCOME = Words("no batch is refused that Kafka takes")
+ARRIVES = Words("every payment can arrive")
+TOLD = Words("every producer is told how it went")
+MEMORY = Words("What the leader remembers of producers")
+FILE = Words("What the .snapshot file holds")
 MEMORY_COLUMNS = ("partition", "pid", "epoch", "last batches (numbers @offset)")
 FILE_COLUMNS = (
     "file",

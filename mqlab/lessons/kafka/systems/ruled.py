@@ -34,9 +34,7 @@ from ....kernel.world import Recover
 from ....registry import system
 from ...roles import become, put_roles, recover_as
 
-NO_NEEDLESS_WAIT = Words(
-    "a decided record before any undecided one does not wait", "未决记录之前的已决记录不必等待"
-)
+NO_NEEDLESS_WAIT = Words("a decided record before any undecided one does not wait")
 Rule = Callable[..., Any]
 
 

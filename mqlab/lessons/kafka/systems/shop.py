@@ -27,9 +27,9 @@ from ....kernel.options import LISTED, Pairs
 from ....kernel.world import NodeState
 from ...patterns.orders import find_worth
 
-MONEY = Words("money in = money out, once nothing is under way", "没有事务在进行时，进账 = 出账")
-TAKEN = Words("paid by customers", "从顾客账户扣除")
-GIVEN = Words("given to the shop", "记入商店账户")
+MONEY = Words("money in = money out, once nothing is under way")
+TAKEN = Words("paid by customers", context="account")
+GIVEN = Words("given to the shop")
 PRICE = 500
 """In pence: what everything costs in this story whose record names no amount."""
 ACCOUNTS = {"C": "customer", "S": "shop"}

@@ -9,66 +9,50 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ....kernel import Text
+from ....kernel import Text, Words, tr
 from ...check import Hinted
 from ...verdict import NOT_WRITTEN, Verdict
 from ..two_files import CHANGES, TWO_PHASES, TwoFiles
 
 #: in alphabetical order, which tells no order
 KNOWN = ", ".join(sorted(TWO_PHASES))
-NO_LIST = Text(
-    f"write a list of effects; there are: {KNOWN}",
-    f"请写一个由效果组成的列表，可用的有：{KNOWN}",
-)
+NO_LIST = Words("write a list of effects; there are: {known}")(known=KNOWN)
 HALF_PROMISED = (
     "a decision needs no promise",
-    Text(
+    tr(
         "killed after “{at}”, it finds its decision, and one file has promised nothing: the other "
-        "one commits alone. Nothing is decided before all have promised",
-        "在 “{at}” 之后被杀，它找到了决定，而有一个文件什么也没承诺：另一个单独提交了。"
-        "全体承诺之前不得决定",
+        "one commits alone. Nothing is decided before all have promised"
     ),
 )
 UNDECIDED = (
     "the decision may be written afterwards",
-    Text(
+    tr(
         "killed after “{at}”, it finds no decision and has the other file roll back, but one has "
-        "committed already. The decision is written before anybody hears of it",
-        "在 “{at}” 之后被杀，它找不到决定，就让另一个文件回滚，而有一个已经提交。"
-        "决定必须先写下，再告诉任何人",
+        "committed already. The decision is written before anybody hears of it"
     ),
 )
 UNPREPARED = (
     "a commit needs no prepare",
-    Text(
+    tr(
         "a file that has not promised has nothing to commit: without any kill the order is not in "
-        "both files",
-        "没有承诺过的文件没有可提交的内容：即使没有崩溃，订单也不在两个文件里",
+        "both files"
     ),
 )
 WAITS = (
     "a promise is enough",
-    Text(
-        "without any kill a file has promised and hears nothing more: its rows stay locked",
-        "即使没有崩溃，也有一个文件承诺之后再没有消息：它的行一直被锁住",
-    ),
+    tr("without any kill a file has promised and hears nothing more: its rows stay locked"),
 )
-TWICE = Text("“{at}” is there twice", "“{at}” 出现了两次")
-RIGHT = Text(
-    "killed after each effect and started again, the two files always agree",
-    "在每个效果之后被杀并重启，两个文件总是一致",
-)
+TWICE = tr("“{at}” is there twice")
+RIGHT = tr("killed after each effect and started again, the two files always agree")
 HINTS = (
-    Text(
+    tr(
         "Go through the list effect by effect. The coordinator is killed here, and starts again "
-        "with nothing but its file. What does it know, and what have the two files promised?",
-        "逐个动作看列表：协调者在这里被杀，重启后只有自己的文件。它知道什么，两个文件承诺了什么？",
+        "with nothing but its file. What does it know, and what have the two files promised?"
     ),
-    Text(
+    tr(
         "Before the decision everything must still be possible to take back; after it "
         "everything must be possible to carry out. Which of the five makes a file able to do "
-        "both?",
-        "决定之前，一切必须还能撤回；决定之后，一切必须都能执行。五个动作中哪一种让文件两者都能做到？",
+        "both?"
     ),
 )
 

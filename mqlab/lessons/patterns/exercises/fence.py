@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import System, Text
+from ....kernel import System, tr
 from ....patterns.tcc import Tcc
 from ....registry import system
 from ....registry.cases.patterns.tcc import BREAK, LACKING, LINE, NAMED
@@ -46,89 +46,75 @@ def _always(entry: str) -> dict[str, str]:
 BELIEFS = (
     Belief(
         "each call arrives once",
-        Text(
+        tr(
             "a call whose answer is lost is repeated: confirmed twice, one order uses two pieces. "
-            "The last entry of the ledger says what has been done already",
-            "应答丢失的调用会被重复：确认两次，一个订单就用掉两份。账本的最后一条说明已经做过什么",
+            "The last entry of the ledger says what has been done already"
         ),
         lambda call, last: {TRY: "tried", CONFIRM: "confirmed", CANCEL: "cancelled"}[call],
     ),
     Belief(
         "only a Cancel is repeated",
-        Text(
+        tr(
             "the answer to a Confirm can be lost too, and the second one finds “confirmed”: the "
-            "piece is used already",
-            "Confirm 的应答同样可能丢失，第二次时账本上已是 confirmed：这一份已经用掉了",
+            "piece is used already"
         ),
         but(confirm={"tried": "confirmed", "confirmed": "confirmed"}),
     ),
     Belief(
         "only a Confirm is repeated",
-        Text(
+        tr(
             "the answer to a Cancel can be lost too, and the second one finds “cancelled”: the "
-            "piece has been given back already",
-            "Cancel 的应答同样可能丢失，第二次时账本上已是 cancelled：这一份已经退还了",
+            "piece has been given back already"
         ),
         but(cancel={"cancelled": "cancelled"}),
     ),
     Belief(
         "there was a Try before every Cancel",
-        Text(
+        tr(
             "the connection broke with the Try under way, and the Cancel overtook it: nothing was "
-            "reserved, so nothing is given back (the *empty cancel*)",
-            "连接断开时 Try 还在途中，Cancel 先到了：没有预留过，就没有可退还的（*空回滚*）",
+            "reserved, so nothing is given back (the *empty cancel*)"
         ),
         but(cancel={"": "cancelled"}),
     ),
     Belief(
         "a Cancel without a Try is an error",
-        Text(
+        tr(
             "a refused Cancel is repeated for ever: the coordinator cannot know whether its "
-            "Try has arrived. There is nothing to give back, so it succeeds",
-            "被拒绝的 Cancel 会无休止地重复：协调者无从知道 Try 是否到达。没有可退还的，就算成功",
+            "Try has arrived. There is nothing to give back, so it succeeds"
         ),
         but(cancel={"": REFUSE}),
     ),
     Belief(
         "what has done nothing need not be remembered",
-        Text(
+        tr(
             "its Try is still under way. It arrives after the Cancel, finds an empty ledger and "
-            "reserves for an order that is over (the *suspended try*): leave a mark",
-            "它的 Try 仍在途中，在 Cancel 之后到达，看到空账本，就为已结束的订单作了预留（*悬挂*）："
-            "要留下记号",
+            "reserves for an order that is over (the *suspended try*): leave a mark"
         ),
         but(cancel={"": ""}),
     ),
     Belief(
         "a Try is always welcome",
-        Text(
+        tr(
             "this one comes after its Cancel, and nobody will ever end what it reserves (the "
-            "*suspended try*): where the ledger has an entry, a Try is refused",
-            "这个 Try 在它的 Cancel 之后到达，它的预留再也没有人来结束（*悬挂*）：账本已有记录，"
-            "就要拒绝 Try",
+            "*suspended try*): where the ledger has an entry, a Try is refused"
         ),
         but(**{TRY: _always("tried")}),
     ),
     Belief(
         "refusing is safe",
-        Text(
-            "a service that refuses every Try gives nothing back wrongly, and places no order",
-            "拒绝所有 Try 当然不会错退，但没有任何订单能成功",
-        ),
+        tr("a service that refuses every Try gives nothing back wrongly, and places no order"),
         but(**{TRY: _always(REFUSE)}),
     ),
 )
 HINTS = (
-    Text(
+    tr(
         "Eleven of the fifteen cases write nothing. Which calls may come twice, which may come in "
-        "the wrong order, and what does the ledger say in each case?",
-        "十五种情况中有十一种什么也不写。哪些调用可能来两次，哪些可能顺序颠倒，这时账本上各是什么？",
+        "the wrong order, and what does the ledger say in each case?"
     ),
-    Text(
+    tr(
         "An order that has any entry cannot be tried any more. A Confirm or a Cancel moves "
         "something only if the last entry says that something is reserved. Which of them must "
-        "leave a mark although nothing is reserved?",
-        "已有记录的订单不能再 Try。只有最后一条记录说已预留时，Confirm 或 Cancel 才移动什么。两者中哪一个即使没有预留也必须留下标记？",
+        "leave a mark although nothing is reserved?"
     ),
 )
 

@@ -44,7 +44,7 @@ Fence = Callable[[str, str], str]
 TRY, CONFIRM, CANCEL = "try", "confirm", "cancel"
 REFUSE = "refuse"
 ANSWERS = ("tried", "confirmed", "cancelled", "empty", "", REFUSE)
-OVER = Words("every order comes to an end", "每个订单都会结束")
+OVER = Words("every order comes to an end")
 
 
 @dataclass(frozen=True, slots=True)

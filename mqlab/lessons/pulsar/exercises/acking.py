@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import System, Text
+from ....kernel import System, Text, Words, tr
 from ...check import Rule
 from ...trials import Stories
 from ..systems.ruled import put_rule
@@ -70,95 +70,80 @@ class Trial:
 
 NOBODY = (
     "nobody may acknowledge",
-    Text(
+    tr(
         "refusing everybody doubles nothing, and no order is ever done: a transaction that asks "
-        "for a message that nobody has must be let in",
-        "拒绝所有人当然不会重复，但没有一个订单能完成：要求确认一条没人占用的消息，必须放行",
+        "for a message that nobody has must be let in"
     ),
 )
 LAST_WINS = (
     "30 the last one wins",
-    Text(
+    tr(
         "two transactions have acknowledged one order, and both commit: its income is there twice. "
-        "The second one gets a TransactionConflictException",
-        "两个事务确认了同一个订单，而且都提交了：它的收入记了两次。后到者得到 "
-        "TransactionConflictException",
+        "The second one gets a TransactionConflictException"
     ),
 )
 AGAIN = (
     "an acknowledgement may be repeated",
-    Text(
+    tr(
         "this order was acknowledged for good, and its income is stored. A second transaction that "
-        "acknowledges it stores the income once more: `acked` is as much a conflict as `pending`",
-        "这个订单已最终确认，收入也已写入。第二个事务再确认它，收入就又写一次：`acked` 和 `pending` "
-        "同样是冲突",
+        "acknowledges it stores the income once more: `acked` is as much a conflict as `pending`"
     ),
 )
 LOCKED = (
     "a pending acknowledgement locks the subscription",
-    Text(
+    tr(
         "another message is pending, not this one. Messages are acknowledged one by one: an open "
-        "transaction keeps nobody from acknowledging the others",
-        "待定的是另一条消息，不是这一条。消息是逐条确认的：未结束的事务并不妨碍别人确认其余消息",
+        "transaction keeps nobody from acknowledging the others"
     ),
 )
 ONE_EACH = (
     "a transaction acknowledges one message",
-    Text(
+    tr(
         "a transaction may acknowledge as many messages as it likes: that it holds one already is "
-        "no conflict",
-        "一个事务可以确认任意多条消息：它已经占用一条，并不是冲突",
+        "no conflict"
     ),
 )
 IN_ORDER = (
     "acknowledgements go in order",
-    Text(
+    tr(
         "nothing says that the orders before must be done first. That is Kafka, where one offset "
-        "stands for everything before it; here each message stands for itself",
-        "没有规定前面的订单必须先完成。那是 Kafka：一个偏移量代表它之前的一切；这里每条消息只代表自己",
+        "stands for everything before it; here each message stands for itself"
     ),
 )
 UP_TO = (
     "what lies before an acknowledged message is acknowledged",
-    Text(
+    tr(
         "order 580539 is acknowledged, 580538 before it is not: it must still be possible. `acked` "
-        "lists exactly the messages that are",
-        "订单 580539 已确认，它之前的 580538 还没有：必须仍可确认。`acked` 列出的正是已确认的那些",
+        "lists exactly the messages that are"
     ),
 )
 ANY = (
     "one free message is enough",
-    Text(
+    tr(
         "a request is all or nothing: one message of it that another transaction holds, and none "
-        "of them may be acknowledged. Here an order came along that was taken",
-        "一个请求要么全部成功要么全部失败：其中只要有一条被别的事务占用，就一条也不能确认。这里混进了"
-        "一个已被占用的订单",
+        "of them may be acknowledged. Here an order came along that was taken"
     ),
 )
 ELDER = (
     "the older transaction wins",
-    Text(
+    tr(
         "nobody is thrown out. The younger transaction was first and holds the message; the older "
-        "one is refused, whatever its number is",
-        "没有谁会被挤掉。较新的事务先到，占用了消息；较老的事务被拒绝，不论编号大小",
+        "one is refused, whatever its number is"
     ),
 )
 SPOILT = (
     "what was aborted stays taken",
-    Text(
+    tr(
         "an abort has freed the message: it is in neither list, and the next transaction must get "
-        "it",
-        "中止已释放这条消息：它不在任何一个列表里，下一个事务必须能得到它",
+        "it"
     ),
 )
 REPLAYED = (
     "what was let in may be refused later",
-    Text(
+    tr(
         "the broker is restarted and replays its log: the rule is asked again, and refuses what it "
         "had let in, because another message has been acknowledged since. Look at the messages "
-        "that are asked for, and at no other",
-        "broker 重启并回放日志：规则再被询问一次，却拒绝了先前放行的，只因其间另一条消息已确认。"
-        "只看所要求的消息，不看别的",
+        "that are asked for, and at no other"
     ),
 )
 BOTH = ("one holder", "stored once")
@@ -195,20 +180,16 @@ UNSEEN = (
     Trial("t1: 1; t2: 2 0; commit t2", _twice(LAST_WINS, LOCKED), orders=3),
 )
 HINTS = (
-    Text(
-        "Look at each message that is asked for, and at no other. Who could have it already?",
-        "逐条看所要求的消息，不看别的。谁可能已经占用它？",
-    ),
-    Text(
+    tr("Look at each message that is asked for, and at no other. Who could have it already?"),
+    tr(
         "A message is free if it is neither acknowledged for good nor pending for another "
-        "transaction. May a request be accepted if one of its messages is not free?",
-        "既没有最终确认、也没有为另一个事务待定的消息才是空闲的。如果请求里有一条不空闲，还能接受吗？",
+        "transaction. May a request be accepted if one of its messages is not free?"
     ),
 )
 
 
 def _expected(answer: Any) -> Text | None:
-    form = Text("the answers are True and False", "可答 True 或 False")
+    form = tr("the answers are True and False")
     return None if isinstance(answer, bool) else form
 
 
@@ -219,11 +200,10 @@ ACKING = Stories(
     samples=SAMPLES,
     expects=_expected,
     hints=HINTS,
-    right=Text(
-        f"{len(TRIALS)} stories, every schedule of each: no order's income is stored twice, and no "
-        "message that is free is refused",
-        f"{len(TRIALS)} 个故事的所有执行顺序：没有订单的收入写了两次，空闲的消息也没有被拒绝",
-    ),
+    right=Words(
+        "{n} stories, every schedule of each: no order's income is stored twice, and no message "
+        "that is free is refused"
+    )(n=len(TRIALS)),
 )
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....kernel import Outcome, Run, Text
+from ....kernel import Outcome, Run, tr
 from ....pulsar import PulsarSystem
 from ....pulsar.client.calls import Send
 from ....pulsar.messages import LedgerEntry
@@ -31,38 +31,31 @@ CLIENT = "a client always knows that its transaction has ended"
 REFUSED = "the low watermark keeps every late message out"
 ALONE = "a late message alone hides what was committed"
 BELIEFS = {
-    UNCOMMITTED: Text(
+    UNCOMMITTED: tr(
         "nothing that was committed is hidden: the transaction that is written to late has "
-        "aborted, or none has committed a message",
-        "没有隐藏任何已提交的内容：迟到的写属于已中止的事务，或者没有事务提交过消息",
+        "aborted, or none has committed a message"
     ),
-    PUNCTUAL: Text(
+    PUNCTUAL: tr(
         "every message was written before its transaction had ended, so nothing of it is stale. "
-        "Let a client that has missed the end (`reopen t1`) send once more",
-        "每条消息都在其事务结束之前写入，没有过期的写。请让错过结束的客户端（`reopen t1`）再发送一次",
+        "Let a client that has missed the end (`reopen t1`) send once more"
     ),
-    CLIENT: Text(
+    CLIENT: tr(
         "this client knows that its transaction has ended, and sends nothing. One that slept "
-        "through the end does not know: `reopen t1` stands for it",
-        "这个客户端知道事务已结束，什么也没有发出。睡过了结束时刻的客户端并不知道：用 `reopen t1` 表示",
+        "through the end does not know: `reopen t1` stands for it"
     ),
-    REFUSED: Text(
+    REFUSED: tr(
         "the late message was refused: another end had brought the low watermark to this "
-        "partition. But the mark is in memory only: when does a partition not have it?",
-        "迟到的消息被拒绝：另一个事务的结束已把低水位带到这个分区。但低水位只在内存里：分区什么时候没有它？",
+        "partition. But the mark is in memory only: when does a partition not have it?"
     ),
-    ALONE: Text(
+    ALONE: tr(
         "the late message was taken, and blocks its partition. Nothing is hidden for good yet: the "
         "damage is done by the next transaction that ends here, whose low watermark aborts the "
-        "late one",
-        "迟到的消息被收下，堵住了分区，但还没有永久隐藏什么：造成损害的是下一个在这里结束的事务，"
-        "它带来的低水位会中止那个迟到的事务",
+        "late one"
     ),
 }
-RIGHT = Text(
+RIGHT = tr(
     "a transaction that was committed counts as aborted in its partition: a consumer that comes "
-    "later never gets its messages, and no safeguard was off",
-    "已提交的事务在分区里被当作已中止：后来的消费者永远得不到它的消息，而所有保护都开着",
+    "later never gets its messages, and no safeguard was off"
 )
 
 
@@ -110,17 +103,14 @@ def is_late(entries: list[LedgerEntry], kind: MarkerType) -> bool:
 
 
 HINTS = (
-    Text(
+    tr(
         "Three steps: a transaction commits a message; one more message of it arrives afterwards; "
         "something makes the partition give that late one up. Where does the partition learn that "
-        "it has to?",
-        "三步：一个事务提交一条消息；之后它又来了一条消息；某件事让分区放弃这条迟到的消息。"
-        "分区从哪里得知要放弃？",
+        "it has to?"
     ),
-    Text(
+    tr(
         "`reopen` makes a client go on with a transaction that has ended. A partition hears "
-        "that a transaction has ended long ago only when the end of another one arrives.",
-        "`reopen` 让客户端继续一个已结束的事务。只有另一个事务的结束到达时，分区才知道某个事务早已结束。",
+        "that a transaction has ended long ago only when the end of another one arrives."
     ),
 )
 HIDING = StoryExercise((SYSTEM,), judge_run, HINTS)

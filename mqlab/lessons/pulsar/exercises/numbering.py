@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....kernel import Run, Text
+from ....kernel import Run, Text, tr
 from ....kernel.trace import FactKind
 from ....pulsar import PulsarSystem
 from ....pulsar.messages import TransactionMetadataEntry
@@ -46,10 +46,7 @@ def _begin(coordinators: int, many: int) -> str:
     return STORY.format(many=coordinators, calls=calls)
 
 
-FORM = Text(
-    "return an id as one whole number, such as 5 << 64 | 7 for (5,7)",
-    "请把 id 作为一个整数返回，例如 (5,7) 写作 5 << 64 | 7",
-)
+FORM = tr("return an id as one whole number, such as 5 << 64 | 7 for (5,7)")
 
 
 def _expected(answer: Any) -> Text | None:
@@ -105,54 +102,46 @@ def _count_nothing(ids: tuple[int, ...], coordinators: int) -> int:
 BELIEFS = (
     Belief(
         "the top 16 bits are the coordinator",
-        Text(
+        tr(
             "the design said 16 bits, and the articles repeat it. The implementation took 64: the "
-            "top 16 bits are 0 in the id of every coordinator",
-            "设计文档写的是 16 位，文章也照抄。实现用的是 64 位：无论哪个协调者，最高 16 位都是 0",
+            "top 16 bits are 0 in the id of every coordinator"
         ),
         _count(_read_top, lambda turn, count: turn << 112 | count),
     ),
     Belief(
         "the lower half is the coordinator",
-        Text(
+        tr(
             "the lower 64 bits count the transactions of one coordinator, and the upper 64 bits "
-            "name it",
-            "低 64 位是某个协调者自己的事务计数，高 64 位才是协调者编号",
+            "name it"
         ),
         _count(_read_lower, lambda turn, count: count << HALF | turn),
     ),
     Belief(
         "a client keeps to one coordinator",
-        Text(
+        tr(
             "a client does not stay with a coordinator: each new transaction goes to the next one, "
-            "and after the last one to number 0",
-            "客户端不会固定用一个协调者：每个新事务交给下一个，最后一个之后回到 0 号",
+            "and after the last one to number 0"
         ),
         _keep_to_one,
     ),
     Belief(
         "all coordinators count together",
-        Text(
-            "coordinators do not know each other's count: each numbers its own transactions",
-            "协调者互不知道对方的计数：各自从头给自己的事务编号",
-        ),
+        tr("coordinators do not know each other's count: each numbers its own transactions"),
         _count_all,
     ),
     Belief(
         "there is always one more coordinator",
-        Text(
+        tr(
             "coordinators are numbered from 0 to one less than there are. After the last one a "
-            "client goes on with number 0",
-            "协调者编号从 0 到总数减一。用完最后一个，客户端从 0 号继续",
+            "client goes on with number 0"
         ),
         _never_begin_again,
     ),
     Belief(
         "an id names the coordinator only",
-        Text(
+        tr(
             "two transactions of one coordinator would have the same id here: the second half "
-            "counts the transactions of that coordinator",
-            "这样同一个协调者的两个事务会有相同的 ID：后一半是该协调者的事务计数",
+            "counts the transactions of that coordinator"
         ),
         _count_nothing,
     ),
@@ -164,26 +153,20 @@ NUMBERING = AgainstRuns(
     look=look,
     beliefs=BELIEFS,
     hints=(
-        Text(
+        tr(
             "Two numbers make an id. Whose turn is it after the last id? And how many of the ids "
-            "so far are from that coordinator?",
-            "ID 由两个数组成。最后一个 ID 之后轮到谁？到目前为止有多少个 ID 来自那个协调者？",
+            "so far are from that coordinator?"
         ),
-        Text(
+        tr(
             "The upper 64 bits of an id are the coordinator, so a shift takes them out and puts "
-            "them in. After the last coordinator the first one has its turn again.",
-            "ID 的高 64 位是协调者，用移位取出和放入。最后一个协调者之后又轮到第一个。",
+            "them in. After the last coordinator the first one has its turn again."
         ),
     ),
     expects=_expected,
-    right=Text(
-        "each transaction was written down under just this id",
-        "每个事务正是以这个 ID 记下的",
-    ),
-    other=Text(
+    right=tr("each transaction was written down under just this id"),
+    other=tr(
         "this transaction was written down under another id: see whose turn it was, and how many "
-        "transactions that coordinator had begun",
-        "这个事务是以另一个 ID 记下的：请看轮到了谁，以及那个协调者已经开始了几个事务",
+        "transactions that coordinator had begun"
     ),
 )
 

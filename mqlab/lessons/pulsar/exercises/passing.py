@@ -8,7 +8,7 @@ that may fire at any moment.
 from __future__ import annotations
 
 from ....explore import Budget
-from ....kernel import System, Text
+from ....kernel import System, tr
 from ....registry import system
 from ...parsons import Parsons, Piece
 from ..systems.passing import PIECES
@@ -25,44 +25,30 @@ def _systems(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 DISTRACTORS = (
     Piece(
         "note",
-        Text(
-            "note in the client which orders are not acknowledged yet",
-            "在客户端记下哪些订单还没有确认",
-        ),
-        Text(
+        tr("note in the client which orders are not acknowledged yet"),
+        tr(
             "the client need not remember anything: what is delivered, pending and acknowledged "
             "stands in the broker, in the cursor and in a log of pending acks, and outlives the "
-            "client",
-            "客户端什么都不用记：哪些已投递、待定、已确认，都在 broker 里，写在游标和 pending-ack 日志中，"
-            "客户端没了它们也还在",
+            "client"
         ),
         "32 unacknowledged state lives in the client",
     ),
     Piece(
         "init",
-        Text(
-            "take over a transactional id, which fences an older worker",
-            "接管一个 transactional id，隔离较旧的工作进程",
-        ),
-        Text(
+        tr("take over a transactional id, which fences an older worker"),
+        tr(
             "that is Kafka. A Pulsar transaction has no name with which you could fence it: the "
             "conflict over the message stops an older worker here. The sends to a topic can be "
-            "fenced if a producer asks for it, but a commit cannot",
-            "那是 Kafka。Pulsar 的事务没有你取的、可用来隔离的名字：这里挡住较旧进程的是对同一条消息的"
-            "冲突。生产者可以要求隔离对某个主题的发送，但提交无法隔离",
+            "fenced if a producer asks for it, but a commit cannot"
         ),
         "a name fences an older worker",
     ),
     Piece(
         "offset",
-        Text(
-            "send the position behind the order to the transaction",
-            "把订单之后的偏移量发送给事务",
-        ),
-        Text(
+        tr("send the position behind the order to the transaction"),
+        tr(
             "that is Kafka, where a position stands for everything before it. Pulsar's "
-            "transaction takes the messages themselves, each by its id and in any order",
-            "那是 Kafka，偏移量代表它之前的一切。Pulsar 的事务接受的是消息本身，按 id 逐条确认，顺序任意",
+            "transaction takes the messages themselves, each by its id and in any order"
         ),
         "acknowledgements go in order",
     ),
@@ -70,55 +56,47 @@ DISTRACTORS = (
 
 PASSING = Parsons(
     name="passing",
-    question=Text(
+    question=tr(
         "Put what the worker does into order, so that each order's income counts once, wherever it "
-        "is killed. You do not need every piece.",
-        "把工作进程要做的事排好顺序，使它无论在哪里被杀，每个订单的收入都恰好记一次。并非每一步都用得上。",
+        "is killed. You do not need every piece."
     ),
     pieces=(
-        Piece("commit", Text("commit the transaction", "提交事务")),
+        Piece("commit", tr("commit the transaction")),
         DISTRACTORS[0],
-        Piece("send", Text("send the order's income in the transaction", "在事务中发送订单的收入")),
+        Piece("send", tr("send the order's income in the transaction")),
         Piece(
             "plain",
-            Text("acknowledge the order, without the transaction", "不在事务中确认订单"),
+            tr("acknowledge the order, without the transaction"),
         ),
         DISTRACTORS[1],
         Piece(
             "receive",
-            Text(
-                "receive an order; if none is there, the work is done", "接收订单；没有则工作完成"
-            ),
+            tr("receive an order; if none is there, the work is done"),
         ),
         DISTRACTORS[2],
-        Piece("ack", Text("acknowledge the order in the transaction", "在事务中确认订单")),
-        Piece("begin", Text("begin a transaction", "开始事务")),
+        Piece("ack", tr("acknowledge the order in the transaction")),
+        Piece("begin", tr("begin a transaction")),
     ),
     systems=_systems,
     messages={
-        "done": Text(
+        "done": tr(
             "the order is never done: a piece is missing, or a call comes where the client refuses "
-            "it. What belongs to a transaction stands between its begin and its commit",
-            "订单永远完不成：缺了一步，或某个调用出现在客户端会拒绝的位置。属于事务的步骤应在开始与提交之间",
+            "it. What belongs to a transaction stands between its begin and its commit"
         ),
-        "passed on": Text(
+        "passed on": tr(
             "the order is done with, and its income does not count. A plain acknowledgement waits "
-            "for no commit: it is applied at once, and no abort takes it back",
-            "订单已了结，收入却没有记下。普通确认不等提交：它立即生效，任何中止都收不回来",
+            "for no commit: it is applied at once, and no abort takes it back"
         ),
-        "counted once": Text(
+        "counted once": tr(
             "the income is committed and the order is not acknowledged yet: the worker is killed "
             "in between, the order comes again and its income counts twice. Both belong in one "
-            "transaction",
-            "收入已提交，订单还没有确认：工作进程恰在此间被杀，订单再来一次，收入记了两次。两者应在同一个"
-            "事务里",
+            "transaction"
         ),
     },
     right={
-        ("receive", "begin", "send", "ack", "commit"): Text(
+        ("receive", "begin", "send", "ack", "commit"): tr(
             "wherever the worker is killed, the order's income counts once. Sending and "
-            "acknowledging may change places: neither counts before the commit",
-            "无论工作进程在哪里被杀，订单的收入都恰好记一次。发送与确认可以互换：提交之前两者都不算数",
+            "acknowledging may change places: neither counts before the commit"
         ),
     },
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ....kernel import Outcome, Run, Text
+from ....kernel import Outcome, Run, Text, tr
 from ....pulsar.picture.ledgers import read_entries
 from ....pulsar.topic import Topic
 from ...against_runs import AgainstRuns, Moment
@@ -124,58 +124,50 @@ PLAIN = "messages of transactions are sent another way"
 BELIEFS = (
     Belief(
         OWN_ONLY,
-        Text(
+        tr(
             "an open transaction holds back all that lies behind its first message, plain messages "
             "and those of other transactions too: a subscription is sent its partition in order, "
-            "and only up to maxReadPosition",
-            "未结束的事务会挡住它第一条消息之后的一切，包括普通消息和其他事务的消息："
-            "订阅按顺序收到分区，而且只到 maxReadPosition 为止",
+            "and only up to maxReadPosition"
         ),
         _own_only,
     ),
     Belief(
         UNCOMMITTED,
-        Text(
+        tr(
             "nobody is sent a message whose transaction is open. Consumers of Pulsar have no level "
-            "read_uncommitted: the proposal was never merged",
-            "谁也不会收到未结束事务的消息。Pulsar 的消费者没有 read_uncommitted 级别：那个提案从未合并",
+            "read_uncommitted: the proposal was never merged"
         ),
         _uncommitted,
     ),
     Belief(
         DISCARDED,
-        Text(
+        tr(
             "an abort takes no message away: it still lies at its position. Only the list "
-            "`aborted` keeps it from consumers, and the dispatcher must look there",
-            "中止不会拿走任何消息：它仍在原来的位置。能把它挡在消费者之外的只有列表 `aborted`，"
-            "分发器必须去查",
+            "`aborted` keeps it from consumers, and the dispatcher must look there"
         ),
         _unfiltered,
     ),
     Belief(
         MARKED,
-        Text(
+        tr(
             "a marker takes a position and holds no message: the dispatcher passes over it, and "
-            "nobody is sent it",
-            "控制消息占一个位置，但里面没有消息：分发器跳过它，谁也不会收到",
+            "nobody is sent it"
         ),
         _markers,
     ),
     Belief(
         NEWEST,
-        Text(
+        tr(
             "several transactions are open, and the one whose first message lies lowest decides. "
-            "What lies between it and the others waits as well",
-            "有几个未结束的事务时，第一条消息位置最低的那个说了算。它与其他事务之间的消息也要等待",
+            "What lies between it and the others waits as well"
         ),
         _newest,
     ),
     Belief(
         PLAIN,
-        Text(
+        tr(
             "once its transaction has committed, a message is sent like any other, from the place "
-            "where it lies. Nothing writes it there a second time",
-            "事务提交之后，它的消息就从原来的位置像其他消息一样投递。没有谁会再写一遍",
+            "where it lies. Nothing writes it there a second time"
         ),
         _plain_only,
     ),
@@ -183,7 +175,7 @@ BELIEFS = (
 
 
 def _expected(answer: Any) -> Text | None:
-    form = Text("return a list of positions, such as [0, 2]", "请返回位置的列表，例如 [0, 2]")
+    form = tr("return a list of positions, such as [0, 2]")
     if not isinstance(answer, list):
         return form
     return None if all(isinstance(at, int) and not isinstance(at, bool) for at in answer) else form
@@ -209,27 +201,21 @@ READING = ReadingExercise(
     look=look,
     beliefs=BELIEFS,
     hints=(
-        Text(
+        tr(
             "Two questions. How far may be read: which of the numbers in `ongoing` decides? And "
-            "what of the entries up to there is sent to nobody?",
-            "两个问题。可以读到哪里：`ongoing` 里哪个数说了算？在此之前的条目中，哪些谁也不发？",
+            "what of the entries up to there is sent to nobody?"
         ),
-        Text(
+        tr(
             "The first message of the oldest open transaction ends what may be read, and "
             "everything may be read where none is open. Of the entries before it, markers are "
-            "for nobody, and so is one more kind of entry.",
-            "最早的未结束事务的第一条消息，是可读范围的终点；没有未结束事务时全部可读。在它之前，控制消息不发给任何人，还有另一类条目也不发。",
+            "for nobody, and so is one more kind of entry."
         ),
     ),
     expects=_expected,
-    right=Text(
-        "in each of these runs the subscription received just that",
-        "在每次运行中，订阅收到的正是这些",
-    ),
-    other=Text(
+    right=tr("in each of these runs the subscription received just that"),
+    other=tr(
         "the subscription received something else in this run: look at what lies before and behind "
-        "maxReadPosition, and at what its last step says",
-        "在这次运行中订阅收到的不一样：请看 maxReadPosition 前后各有什么，以及最后一步怎么说",
+        "maxReadPosition, and at what its last step says"
     ),
 )
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import Text
+from ....kernel import Text, tr
 from ...check import Belief, Exercise, Rule, Systems
 from ...verdict import Verdict
 from ..systems.ruled import ID, Txns, put_rule
@@ -48,10 +48,7 @@ def _tried(rule: Rule, *lines: str) -> Systems:
 
 def _expected(answer: Any) -> Text | None:
     """What is wrong with the form of an answer."""
-    form = Text(
-        'return two things: a dictionary as {"(0,3)": 5}, and a list as ["(0,2)"]',
-        '请返回两样：像 {"(0,3)": 5} 这样的字典，和像 ["(0,2)"] 这样的列表',
-    )
+    form = tr('return two things: a dictionary as {"(0,3)": 5}, and a list as ["(0,2)"]')
     if not (isinstance(answer, tuple) and len(answer) == 2):
         return form
     ongoing, aborted = answer
@@ -135,58 +132,50 @@ UNDONE = "what is open at a crash is rolled back"
 BELIEFS = (
     Belief(
         SNAPSHOT_KNOWS,
-        Text(
+        tr(
             "a snapshot holds maxReadPosition and what is aborted. What is open is not in it: one "
             "finds it by reading the entries behind it. Without that, messages of an open "
-            "transaction are delivered after every load",
-            "快照只有 maxReadPosition 和已中止的事务，并没有未结束的事务：要读它之后的条目才知道。"
-            "否则每次加载后，未结束事务的消息都会被投递",
+            "transaction are delivered after every load"
         ),
         _take_snapshot,
     ),
     Belief(
         NEWEST,
-        Text(
+        tr(
             "what counts is the *first* message of a transaction here: with its last one, the "
-            "messages before it lie below maxReadPosition and are delivered while it is open",
-            "起作用的是事务在这里的*第一条*消息：若取最后一条，它前面的消息就落在 maxReadPosition 以内，"
-            "事务还没结束就会投递",
+            "messages before it lie below maxReadPosition and are delivered while it is open"
         ),
         _take_last,
     ),
     Belief(
         DELETED,
-        Text(
+        tr(
             "an abort deletes nothing. The messages still lie there, and only this list keeps "
-            "them from consumers: an abort marker belongs on it",
-            "中止不删除任何东西。消息还在原处，只有这个列表能把它们挡在消费者之外：读到中止控制消息就要记入",
+            "them from consumers: an abort marker belongs on it"
         ),
         _forget_aborts,
     ),
     Belief(
         FROM_HERE,
-        Text(
+        tr(
             "only entries behind the snapshot are read. What was aborted before it stands in the "
-            "snapshot alone, and is delivered if you do not take it over",
-            "只会读快照之后的条目。更早中止的事务只记在快照里，不把它带过来，它的消息就会被投递",
+            "snapshot alone, and is delivered if you do not take it over"
         ),
         _start_afresh,
     ),
     Belief(
         NEVER_ENDS,
-        Text(
+        tr(
             "a commit marker ends a transaction too. One that stays open here blocks its "
-            "partition: nothing behind its first message is delivered any more",
-            "提交控制消息同样结束事务。若仍把它当作未结束，它就会堵住分区：第一条消息之后什么都不再投递",
+            "partition: nothing behind its first message is delivered any more"
         ),
         _never_commit,
     ),
     Belief(
         UNDONE,
-        Text(
+        tr(
             "a partition decides nothing. The coordinator may still commit this transaction, or "
-            "has already done so, and then its committed messages are hidden for ever",
-            "分区不做任何决定。协调者之后可能提交这个事务，甚至已经提交，那样它已提交的消息就永远看不到了",
+            "has already done so, and then its committed messages are hidden for ever"
         ),
         _abort_open,
     ),
@@ -205,23 +194,18 @@ RECOVERY = RecoveryExercise(
     ),
     beliefs=BELIEFS,
     hints=(
-        Text(
+        tr(
             "Go through the entries in their order. Which of the four kinds changes what is open, "
-            "and which one what is aborted?",
-            "按顺序看每个条目。四种里哪些会改变“未结束”，哪一种会改变“已中止”？",
+            "and which one what is aborted?"
         ),
-        Text(
+        tr(
             "A transaction is open from its first message here until a marker of either kind. "
             "What does an abort marker add that a commit marker does not? And what was known "
-            "before the first of these entries?",
-            "事务从它在这里的第一条消息起处于未结束状态，直到任一种控制消息。中止控制消息比提交控制消息多留下什么？在这些条目之前已经知道什么？",
+            "before the first of these entries?"
         ),
     ),
     expects=_expected,
-    right=Text(
-        "whenever the partition is loaded again, it knows what is open and what is aborted",
-        "分区无论何时重新加载，都知道哪些事务未结束、哪些已中止",
-    ),
+    right=tr("whenever the partition is loaded again, it knows what is open and what is aborted"),
 )
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....kernel import Outcome, Run, Text
+from ....kernel import Outcome, Run, tr
 from ....pulsar.client.calls import Abort, Receive
 from ....pulsar.config import CURSORS
 from ....pulsar.ledger import Cursor
@@ -31,34 +31,27 @@ UNREAD = "an acknowledged order is billed"
 TWICE = "redelivery leaves out what was received"
 UNFINISHED = "received again means acknowledged"
 BELIEFS = {
-    COMES_BACK: Text(
+    COMES_BACK: tr(
         "somebody has asked for the orders, and got nothing. The abort has taken the "
         "acknowledgement back, but after a cumulative one the broker sends nothing again by "
-        "itself: the consumer must ask for redelivery, or connect again",
-        "有人来取订单，却什么也没有得到。中止收回了确认，但累积确认被中止后，broker 不会自己重新投递："
-        "消费者必须请求重新投递，或重新连接",
+        "itself: the consumer must ask for redelivery, or connect again"
     ),
-    UNREAD: Text(
+    UNREAD: tr(
         "not every order was received once more. To acknowledge an order is to say that it is "
-        "done, and nobody has billed these: they must be received first",
-        "并非每个订单都重新收到了。确认一个订单，就是说它已处理完；而这些订单还没有人开账单：必须先收到它们",
+        "done, and nobody has billed these: they must be received first"
     ),
-    TWICE: Text(
+    TWICE: tr(
         "an order was received twice after the abort, and is billed twice. A consumer that asks "
         "for redelivery, or connects again, is sent everything that is not acknowledged, whether "
-        "it received it before or not",
-        "中止之后有订单收到了两次，账单也就开了两次。无论请求重新投递还是重新连接，"
-        "凡未确认的都会再发来，不管是否收到过",
+        "it received it before or not"
     ),
-    UNFINISHED: Text(
+    UNFINISHED: tr(
         "the orders have come, but they are not acknowledged for good: the next consumer is sent "
-        "them again. Acknowledge all three, and commit the transaction if you do it in one",
-        "订单来了，但还没有最终确认：下一个消费者会再次收到。请确认全部三个；若在事务中确认，就提交事务",
+        "them again. Acknowledge all three, and commit the transaction if you do it in one"
     ),
 }
-RIGHT = Text(
-    "all three orders have come once more, and are acknowledged for good: £1032.34 are billed",
-    "三个订单都重新收到，并已最终确认：£1032.34 已开账单",
+RIGHT = tr(
+    "all three orders have come once more, and are acknowledged for good: £1032.34 are billed"
 )
 
 
@@ -95,15 +88,13 @@ def list_given(run: Run) -> Iterator[str]:
 
 
 HINTS = (
-    Text(
+    tr(
         "Which consumers are sent messages that are not acknowledged, although they were "
-        "delivered before? One that asks for them, and one that connects for the first time.",
-        "消息曾经投递过却未确认，broker 会再发给哪些消费者？主动请求的，以及新连接上来的。",
+        "delivered before? One that asks for them, and one that connects for the first time."
     ),
-    Text(
+    tr(
         "One of the calls in the table asks the broker for everything that is not acknowledged. "
-        "What comes then must be received, in a line of its own, and acknowledged for good.",
-        "表中有一个调用会向 broker 要回所有未确认的消息。随后到来的消息要另起一行接收，并最终确认。",
+        "What comes then must be received, in a line of its own, and acknowledged for good."
     ),
 )
 RETURNING = StoryExercise((GIVEN,), judge_run, HINTS)

@@ -33,10 +33,10 @@ from ....pulsar.topic import Topic
 from ...patterns.orders import find_worth
 
 PARTITION, SUBSCRIPTION = "orders-0", "books"
-COUNTS = Words("orders that count", "有效订单")
-SENT = Words("sent to accounting", "已发给记账方")
+COUNTS = Words("orders that count")
+SENT = Words("sent to accounting")
 BILLING = "billing"
-BILLED = Words("acknowledged", "已确认")
+BILLED = Words("acknowledged")
 
 
 @dataclass(frozen=True)

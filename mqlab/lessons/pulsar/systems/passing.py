@@ -59,12 +59,10 @@ WORKER, SHOP = "worker", "shop"
 TXN = "t"
 #: a worker that goes round more often never comes to an end
 ROUNDS = 3
-COUNTED_ONCE = Words("no order's income is counted twice", "没有订单的收入被记两次")
-PASSED_ON = Words(
-    "the income of every order that is done with is counted", "每个已了结的订单，收入都已记下"
-)
-ORDERED, BOOKED = Words("ordered", "已订购"), Words("booked as income", "已记为收入")
-DONE = Words("every order can be done", "每个订单都能完成")
+COUNTED_ONCE = Words("no order's income is counted twice")
+PASSED_ON = Words("the income of every order that is done with is counted")
+ORDERED, BOOKED = Words("ordered"), Words("booked as income")
+DONE = Words("every order can be done")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from ....kernel import Fact, Map, Text
+from ....kernel import Fact, Map, Text, tr
 from ....rocketmq.application.database import REFUSED
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import CheckTransactionState
@@ -38,19 +38,15 @@ COMMIT, ROLLBACK, UNKNOWN = LocalTransactionState
 OPEN = "to answer UNKNOW costs nothing"
 FORGETS = "a refusal need not be found again"
 MESSAGES: dict[str, Text] = {
-    OPEN: Text(
+    OPEN: tr(
         "the sender died before its row, and this check says UNKNOW. The broker asks to the end "
         "and parks the half, though nothing was ever going to come. Let the check decide, and "
-        "write down what it has decided",
-        "发送方在写行之前就崩溃了，而这个回查答 UNKNOW。broker 会一直问到底再把它转存，虽然什么也不会再来。"
-        "让回查作出决定，并把决定写下来",
+        "write down what it has decided"
     ),
-    FORGETS: Text(
+    FORGETS: tr(
         "this order was refused by an earlier check, whose answer was lost on its way to the "
         "broker. So the broker asks again, and the answer must be ROLLBACK_MESSAGE once more: the "
-        "row says so",
-        "先前的回查已经拒绝了这个订单，但应答在去往 broker 的途中丢了。broker 于是再问一次，"
-        "答案必须仍是 ROLLBACK_MESSAGE：行里写着",
+        "row says so"
     ),
 }
 ASKED = (
@@ -103,58 +99,47 @@ def _is_order(way: Way) -> bool:
 BELIEFS = (
     ListenerBelief(
         "nobody is let in",
-        Text(
-            "it is safe to refuse every order, and useless: somebody must be able to order",
-            "拒绝所有订单当然安全，但毫无用处：总得有人能下单",
-        ),
+        tr("it is safe to refuse every order, and useless: somebody must be able to order"),
         lambda ways: ways.calm.state is ROLLBACK and not _is_order(ways.calm),
     ),
     ListenerBelief(
         "ROLLBACK undoes the row",
-        Text(
+        tr(
             "ROLLBACK_MESSAGE is about the message alone: the row was committed by its own "
-            "statement, and nobody takes it back",
-            "ROLLBACK_MESSAGE 只针对消息：行已由它自己的语句提交，没有谁会撤回它",
+            "statement, and nobody takes it back"
         ),
         lambda ways: ways.calm.state is ROLLBACK and _is_order(ways.calm),
     ),
     ListenerBelief(
         "RocketMQ writes the row",
-        Text(
+        tr(
             "COMMIT_MESSAGE delivers the message, and nothing else. The row is written by this "
-            "function, with a statement of `db`, or by nobody",
-            "COMMIT_MESSAGE 只会投递消息，别的什么都不做。行要由这个函数用 `db` 的语句写入，否则没人写",
+            "function, with a statement of `db`, or by nobody"
         ),
         lambda ways: not _is_order(ways.calm),
     ),
     ListenerBelief(
         "an exception means that nothing was written",
-        Text(
+        tr(
             "the connection broke after the statement was committed and before its answer came: "
             "the row is there, and ROLLBACK_MESSAGE takes its message away. Do not catch the "
-            "exception: the client takes it for UNKNOW, and the check looks the row up",
-            "连接断在语句提交之后、应答到达之前：行已经在了，ROLLBACK_MESSAGE 却取消了它的消息。"
-            "不要捕获异常：客户端会把它当作 UNKNOW，由回查去查行",
+            "exception: the client takes it for UNKNOW, and the check looks the row up"
         ),
         lambda ways: any(way.state is ROLLBACK for way in ways.lost),
     ),
     ListenerBelief(
         "an exception can be passed over",
-        Text(
+        tr(
             "the connection may also break before the statement arrives: then there is no row, "
-            "and COMMIT_MESSAGE delivers a message about nothing. Do not catch the exception",
-            "连接也可能在语句到达之前断开：那就没有行，而 COMMIT_MESSAGE 投递了一条没有依据的消息。"
-            "不要捕获异常",
+            "and COMMIT_MESSAGE delivers a message about nothing. Do not catch the exception"
         ),
         lambda ways: any(way.state is COMMIT for way in ways.lost),
     ),
     ListenerBelief(
         "the process that is asked remembers",
-        Text(
+        tr(
             "the note in `memory` died with its process, and the twin has never heard of the "
-            "order. Any process can look into `db`, and nowhere else",
-            "记在 `memory` 里的东西随进程一起消失，另一个进程从未听说过这个订单。任何进程都只能去查 "
-            "`db`",
+            "order. Any process can look into `db`, and nowhere else"
         ),
         lambda ways: (
             ways.elsewhere.recalled and ways.elsewhere.state is not ways.same_process.state
@@ -162,68 +147,57 @@ BELIEFS = (
     ),
     ListenerBelief(
         "every question means yes",
-        Text(
+        tr(
             "the process may have died before its row was written. COMMIT_MESSAGE then delivers a "
-            "message about an order that does not exist",
-            "进程可能在写行之前就死了。这时答 COMMIT_MESSAGE，会投递一条并不存在的订单的消息",
+            "message about an order that does not exist"
         ),
         lambda ways: ways.without_row.state is COMMIT,
     ),
     ListenerBelief(
         "the check need not decide",
-        Text(
+        tr(
             "the row is there, and the process that wrote it is dead. If the check does not say "
-            "COMMIT_MESSAGE now, nobody ever will",
-            "行已经在了，而写它的进程已死。如果回查现在不说 COMMIT_MESSAGE，就再也没人说了",
+            "COMMIT_MESSAGE now, nobody ever will"
         ),
         lambda ways: ways.elsewhere.state is not COMMIT,
     ),
     ListenerBelief(
         "no row means no",
-        Text(
+        tr(
             "the check says ROLLBACK_MESSAGE and leaves no trace. The row may still be under way, "
-            "and when it comes nothing tells it that its message is gone. Write the refusal down",
-            "回查答 ROLLBACK_MESSAGE，却没有留下任何痕迹。行可能还在路上，等它到达时，没有什么告诉它消息"
-            "已被取消。请把拒绝写下来",
+            "and when it comes nothing tells it that its message is gone. Write the refusal down"
         ),
         lambda ways: not len(ways.without_row.rows),
     ),
     ListenerBelief(
         "a row that is late may overwrite a refusal",
-        Text(
+        tr(
             "the check has refused the order, and then its row came and took the refusal's place: "
-            "a row without a message. `execute` must leave a refusal as it is: `put` does not ask",
-            "回查已经拒绝了订单，随后行到了，覆盖了拒绝：有行而没有消息。`execute` 必须保留拒绝；"
-            "`put` 不会先问",
+            "a row without a message. `execute` must leave a refusal as it is: `put` does not ask"
         ),
         lambda ways: _is_order(ways.late),
     ),
     ListenerBelief(
         "to look and then to write is one step",
-        Text(
+        tr(
             "another process wrote the row between this function's look and its write, and `put` "
-            "wrote over it. `insert` looks and writes in one statement",
-            "另一个进程恰好在本函数的查看与写入之间写了这一行，而 `put` 覆盖了它。"
-            "`insert` 用一条语句同时查看和写入",
+            "wrote over it. `insert` looks and writes in one statement"
         ),
         lambda ways: "put" in ways.statements,
     ),
     ListenerBelief(
         "every row is an order",
-        Text(
+        tr(
             "an earlier check has refused this order, and its row says so. COMMIT_MESSAGE for a "
-            "row of any value delivers a message about an order that does not exist",
-            "先前的回查已经拒绝了这个订单，行里写着。不看行的值就答 COMMIT_MESSAGE，"
-            "会投递一条并不存在的订单的消息",
+            "row of any value delivers a message about an order that does not exist"
         ),
         lambda ways: ways.again.state is COMMIT,
     ),
     ListenerBelief(
         "what is inserted stands there",
-        Text(
+        tr(
             "`insert` writes only where there is no row, and this function went on as if it had "
-            "written. What stands there now is its answer: let that decide",
-            "`insert` 只在没有行时才写入，而这个函数当作它已写入。此刻行里的值就是它的应答：由它来决定",
+            "written. What stands there now is its answer: let that decide"
         ),
         lambda ways: "insert" in ways.statements,
     ),
@@ -279,24 +253,19 @@ LISTENER = AnsweringExercise(
     tried=tuple((LINE.format(ORDER), budget) for budget in FAULTS),
     beliefs=BELIEFS,
     hints=(
-        Text(
+        tr(
             "ROLLBACK_MESSAGE is safe only if the row can never come any more. Which statement "
-            "takes the row's place, so that it cannot? And what does `execute` find then?",
-            "只有当行再也不可能出现时，答 ROLLBACK_MESSAGE 才安全。哪条语句能占住行的位置？"
-            "这时 `execute` 会看到什么？",
+            "takes the row's place, so that it cannot? And what does `execute` find then?"
         ),
-        Text(
+        tr(
             "If both functions want the same place, only the first of them can have it. "
-            "`insert` says who was first. So both can read the decision from its answer.",
-            "如果两个函数都要占同一个位置，只有先到的能占到。`insert` 会告诉你谁先。所以两者都能从它的返回值读出决定。",
+            "`insert` says who was first. So both can read the decision from its answer."
         ),
     ),
     unseen=PLACING.unseen,
-    right=Text(
+    right=tr(
         "killed at each of its calls, cut off from its database, asked while its row was under "
-        "way: no schedule parts a row from its message, and each half is ended by its first check",
-        "在每次调用处被杀、与数据库断线、行还在路上就被回查：没有任何执行能让行与消息分离，"
-        "而且每条半消息都由第一次回查了结",
+        "way: no schedule parts a row from its message, and each half is ended by its first check"
     ),
 )
 

@@ -29,23 +29,18 @@ Memory = MutableMapping[str, Any]
 
 DIFFERS = Words(
     "run twice with the same answers, `{name}` came to “{first}” and then to “{second}”: it may "
-    "depend on its arguments only, on no clock, no chance and nothing that it kept from before",
-    "用同样的应答运行两次，`{name}` 先后得到“{first}”与“{second}”：它只能依赖自己的参数，不能依赖时钟、"
-    "随机数或以前留下的东西",
+    "depend on its arguments only, on no clock, no chance and nothing that it kept from before"
 )
 ENDLESS = Words(
-    "`{name}` was stopped after {after} without a call: is there a loop without an end?",
-    "`{name}` 在 {after} 内没有任何调用，已被停止：是否有无尽的循环？",
+    "`{name}` was stopped after {after} without a call: is there a loop without an end?"
 )
 TOO_MANY = Words(
-    "`{name}` calls `db` and `memory` more than {calls} times: is there a loop without an end?",
-    "`{name}` 调用 `db` 和 `memory` 超过 {calls} 次：是否有无尽的循环？",
+    "`{name}` calls `db` and `memory` more than {calls} times: is there a loop without an end?"
 )
 
 NOT_PLAIN = Words(
     "`{name}` keeps what is no plain value (`{what}`): rows are texts under texts, and `memory` "
-    "holds texts, numbers, None and tuples of them",
-    "`{name}` 保存了非普通值（`{what}`）：行是文本键下的文本，`memory` 里放文本、数字、None 及其元组",
+    "holds texts, numbers, None and tuples of them"
 )
 
 

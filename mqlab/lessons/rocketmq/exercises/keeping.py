@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import Text
+from ....kernel import tr
 from ....rocketmq.application import orders
 from ..deaths import Death
 from ..goods import goods_of, list_orders
@@ -46,30 +46,26 @@ def _can_be_half(ways: Ways) -> bool:
 ABOUT_TWO_ROWS = (
     ListenerBelief(
         "the order's row is all there is",
-        Text(
+        tr(
             "the order has its row and its message, and no row says what to pack: the warehouse "
-            "looks for the goods under `order/goods` and sends an empty parcel",
-            "订单有了行，也有了消息，却没有一行说明要装什么：仓库按 `order/goods` 查商品，寄出的是空包裹",
+            "looks for the goods under `order/goods` and sends an empty parcel"
         ),
         lambda ways: _has_order(ways) and not _has_goods(ways),
     ),
     ListenerBelief(
         "any row will do",
-        Text(
+        tr(
             "the goods have a row, and the order has none. The shop's check looks for the row "
-            "under the order's number, and for nothing else",
-            "商品有了行，订单却没有。商店的回查只查以订单编号为键的行，别的一概不看",
+            "under the order's number, and for nothing else"
         ),
         lambda ways: _has_goods(ways) and not _has_order(ways),
     ),
     ListenerBelief(
         "the order's own row comes first",
-        Text(
+        tr(
             "the process died, or lost its database, between the two rows. The check found the "
             "order's row and said COMMIT_MESSAGE, and the warehouse packs an order that has no "
-            "goods. The row that is looked up is the decision",
-            "进程在写两行之间死掉，或与数据库断线。回查找到了订单的行，便答 COMMIT_MESSAGE，仓库却在"
-            "打包一个没有商品的订单。被查的那一行就是决定",
+            "goods. The row that is looked up is the decision"
         ),
         _can_be_half,
     ),
@@ -93,16 +89,13 @@ KEEPING = KeepingExercise(
     tried=tuple((TWIN.format(ORDER), budget) for budget in FAULTS),
     beliefs=(*(one for one in BELIEFS if one.name in INHERITED), *ABOUT_TWO_ROWS),
     hints=(
-        Text(
+        tr(
             "The process may die between the two rows, and then somebody looks one of them up. "
-            "Which of the two may be there alone?",
-            "进程可能死在写两行之间，之后有人会查其中一行。哪一行可以单独存在？",
+            "Which of the two may be there alone?"
         ),
-        Text(
+        tr(
             "The row that a check finds is the decision. What must be there already when it is "
-            "found? An exception that leaves your function is UNKNOW to the client.",
-            "回查找到的行就是决定。找到它的时候，什么必须已经在那里？从函数里抛出的异常对客户端就是 "
-            "UNKNOW。",
+            "found? An exception that leaves your function is UNKNOW to the client."
         ),
     ),
     unseen=(
@@ -110,10 +103,9 @@ KEEPING = KeepingExercise(
         (TWIN.format("580540"), Budget(breaks=1, timers=1)),
     ),
     dying=DYING.replace("order_service ", "order_with_goods ", 1),
-    right=Text(
+    right=tr(
         "killed at each of its calls, cut off from its database, asked while it was still at work: "
-        "no order loses its message, and no parcel is empty",
-        "在每次调用处被杀、与数据库断线、仍在工作时就被回查：没有订单丢失消息，也没有空包裹",
+        "no order loses its message, and no parcel is empty"
     ),
 )
 

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ....explore import Budget, explore
-from ....kernel import Fact, Map, System, Text, Words
+from ....kernel import Fact, Map, System, Text, Words, tr
 from ....registry import system
 from ....rocketmq.application.listener import (
     LOST,
@@ -48,59 +48,38 @@ Rows = Map[str, str]
 Memory = Map[str, Any]
 COMMIT, ROLLBACK, UNKNOWN = LocalTransactionState
 
-RIGHT = Text(
+RIGHT = tr(
     "killed at each of its calls, cut off from its database, asked while it was still at work: "
-    "no schedule parts a row from its message",
-    "在每次调用处被杀、与数据库断线、仍在工作时就被回查：没有任何执行能让行与消息分离",
+    "no schedule parts a row from its message"
 )
 #: a process that dies, and its twin that is asked
 DYING = (
     "order_service producers=app:order-service,twin:order-service early=on timeout_ms=0 "
     "persist_ms=0 check_max=3 'app=send-in-transaction orders-0 {}'"
 )
-PAIR = Text(
-    "hand over both functions, as `(execute, check)`",
-    "请把两个函数一起交上来：`(execute, check)`",
-)
-FAILED = Words(
-    "`{name}` went wrong although nothing had failed: {error}",
-    "没有任何故障，`{name}` 却出了错：{error}",
-)
+PAIR = tr("hand over both functions, as `(execute, check)`")
+FAILED = Words("`{name}` went wrong although nothing had failed: {error}")
 NO_RETURN = Words(
-    "one way through `{name}` has no `return`: answer COMMIT_MESSAGE, ROLLBACK_MESSAGE or UNKNOW",
-    "`{name}` 有一条路径没有 `return`：请返回 COMMIT_MESSAGE、ROLLBACK_MESSAGE 或 UNKNOW",
+    "one way through `{name}` has no `return`: answer COMMIT_MESSAGE, ROLLBACK_MESSAGE or UNKNOW"
 )
 COMMITTED = (
     "every order is an order",
-    Text(
-        "an order that must be refused was taken: no row, ROLLBACK_MESSAGE",
-        "应当拒绝的订单被接受了：不写行，返回 ROLLBACK_MESSAGE",
-    ),
+    tr("an order that must be refused was taken: no row, ROLLBACK_MESSAGE"),
 )
 UNDECIDED = (
     "UNKNOW says no",
-    Text(
+    tr(
         "the order is refused, and this process knows it. UNKNOW does not say so: the broker asks "
-        "again and again, and parks the half in the end. Say ROLLBACK_MESSAGE",
-        "订单被拒绝，本进程已经知道。UNKNOW 并没有说“不”：broker 会一再回查，最后转存半消息。应返回 "
-        "ROLLBACK_MESSAGE",
+        "again and again, and parks the half in the end. Say ROLLBACK_MESSAGE"
     ),
 )
-PROMISE = Words("“{promise}” does not hold with this listener", "用这个监听器，“{promise}”不成立")
+PROMISE = Words("“{promise}” does not hold with this listener")
 #: what is wrong where no belief is known
 BROKEN = {
-    "row with message": Text(
-        "an order's row is there, and its message will never be delivered",
-        "订单的行在，而它的消息永远不会投递",
-    ),
-    "message with row": Text(
-        "a message is delivered, and its order has no row", "消息已投递，而它的订单没有行"
-    ),
-    "whole order": Text(
-        "the warehouse hears of an order, and no row says what to pack",
-        "仓库得知了一个订单，却没有一行说明要装什么",
-    ),
-    "commits": Text("no message is ever delivered", "从来没有消息被投递"),
+    "row with message": tr("an order's row is there, and its message will never be delivered"),
+    "message with row": tr("a message is delivered, and its order has no row"),
+    "whole order": tr("the warehouse hears of an order, and no row says what to pack"),
+    "commits": tr("no message is ever delivered"),
 }
 
 

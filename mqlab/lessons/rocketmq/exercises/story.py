@@ -9,7 +9,7 @@ a right listener, where none may.
 
 from __future__ import annotations
 
-from ....kernel import Run, Text, Trace
+from ....kernel import Run, Trace, tr
 from ....kernel.trace import FactKind
 from ....rocketmq.broker.checking import CHECK
 from ....rocketmq.messages import TRAN_MSG, CheckTransactionState, SendMessage
@@ -18,10 +18,9 @@ from ...verdict import Verdict
 
 SYSTEM = "system order_service service={service} early=on timeout_ms=0"
 
-NO_ORDER = Text(
+NO_ORDER = tr(
     "no order is stored as a half, so there is nothing to be asked about: begin with `run app: "
-    "send-in-transaction orders-0 580538`",
-    "没有任何订单存为半消息，也就无从回查：请以 `run app: send-in-transaction orders-0 580538` 开始",
+    "send-in-transaction orders-0 580538`"
 )
 
 UNASKED = "a listener that works when nothing goes wrong works"
@@ -30,36 +29,29 @@ SAME = "the process that is asked is the one that did the work"
 UNKNOWN = "any answer about an unknown order is harmless"
 HARSH = "a test that fails is a good test"
 BELIEFS = {
-    UNASKED: Text(
+    UNASKED: tr(
         "the example passes, because no check is made. The answer of `execute` is not the point; "
-        "let the broker ask, with `fire broker check`",
-        "示例通过了：没有发生回查。关键不在 `execute` 的返回；请用 `fire broker check` 让 broker 询问",
+        "let the broker ask, with `fire broker check`"
     ),
-    ALONE: Text(
+    ALONE: tr(
         "the example passes, since nobody was asked: when the round came no process of the "
-        "group was there. Let one come back before it, with `restart app`",
-        "示例通过了，因为没有询问任何进程：那一轮开始时组里没有进程。请先用 `restart app` 让它回来",
+        "group was there. Let one come back before it, with `restart app`"
     ),
-    SAME: Text(
+    SAME: tr(
         "the example passes: the process that was asked had run the local transaction itself, and "
-        "remembers. Another process of the group does not, nor does this one in its next life",
-        "示例通过了：被询问的进程自己执行过本地事务，还记得。"
-        "组里的另一个进程并不知道，同一进程重启后也不知道",
+        "remembers. Another process of the group does not, nor does this one in its next life"
     ),
-    UNKNOWN: Text(
+    UNKNOWN: tr(
         "the example passes: every order that was asked about had its row, so COMMIT happened to "
-        "be right. Ask about one that has no row",
-        "示例通过了：被问到的订单都有对应的行，COMMIT 碰巧是对的。请问一个没有行的订单",
+        "be right. Ask about one that has no row"
     ),
-    HARSH: Text(
-        "a right listener does not pass this test either, so what fails here is not the listener",
-        "正确的监听器也通不过这个测试：它发现的并不是监听器的错",
+    HARSH: tr(
+        "a right listener does not pass this test either, so what fails here is not the listener"
     ),
 }
-RIGHT = Text(
+RIGHT = tr(
     "the example fails and a right listener passes: an order that has no row is committed by a "
-    "process that has never heard of it",
-    "示例没有通过，而正确的监听器通过了：一个没有行的订单，被一个从未听说过它的进程提交了",
+    "process that has never heard of it"
 )
 
 
@@ -103,15 +95,13 @@ def list_steps(trace: Trace, kind: FactKind, body: type) -> list[int]:
 
 
 HINTS = (
-    Text(
+    tr(
         "The example keeps what it knows in its process. When does a process that is asked know "
-        "nothing of an order, and what does the example say then?",
-        "示例把所知的一切存在进程里。被询问的进程什么时候对订单一无所知？这时示例会怎样回答？",
+        "nothing of an order, and what does the example say then?"
     ),
-    Text(
+    tr(
         "The map is lost when its process dies. The example writes no row for the first order "
-        "that it takes. And the round must find a process that it can ask.",
-        "进程一死，map 就没了。示例不会为它接到的第一个订单写行。而且那一轮必须能找到一个可以询问的进程。",
+        "that it takes. And the round must find a process that it can ask."
     ),
 )
 STORY = StoryExercise(

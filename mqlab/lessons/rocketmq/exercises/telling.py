@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ....explore import Budget
-from ....kernel import Text
+from ....kernel import tr
 from ....registry import system
 from ....rocketmq.states import LocalTransactionState, SendStatus
 from ...check import Belief, Exercise, Rule, Systems, expect_word
@@ -58,60 +58,50 @@ def _desk(line: str, rule: Rule) -> OrderDeskSystem:
 BELIEFS = (
     Belief(
         "SEND_OK says that the transaction has succeeded",
-        Text(
+        tr(
             "SEND_OK is the status of the half message: it is stored. It is the same when the "
             "local transaction was rolled back, and when nobody knows what became of it. The other "
-            "word is the transaction's",
-            "SEND_OK 是半消息的状态：它已存好。本地事务回滚了、或结果不明时，它同样是 SEND_OK。"
-            "另一个词才属于事务",
+            "word is the transaction's"
         ),
         lambda status, state: PLACED if status == SendStatus.SEND_OK else NOT_PLACED,
     ),
     Belief(
         "an exception means that nothing was written",
-        Text(
+        tr(
             "UNKNOW is no rollback. The connection to the database broke, the row may well be "
-            "there, and the check will deliver its message: this customer orders twice",
-            "UNKNOW 不是回滚。与数据库的连接断了，行很可能已经写入，回查会投递它的消息：这位顾客会再下"
-            "一次单",
+            "there, and the check will deliver its message: this customer orders twice"
         ),
         _but(UNKNOW=NOT_PLACED),
     ),
     Belief(
         "what is not refused is placed",
-        Text(
+        tr(
             "UNKNOW is no commit either: the statement may never have reached the database, and "
-            "this customer waits for an order that nobody has",
-            "UNKNOW 也不是提交：语句可能根本没有到达数据库，这位顾客在等一个谁也没有的订单",
+            "this customer waits for an order that nobody has"
         ),
         _but(UNKNOW=PLACED),
     ),
     Belief(
         "a half that is not safe leaves the order open",
-        Text(
+        tr(
             "with every status but SEND_OK the local transaction is not run at all, and the client "
-            "ends with ROLLBACK by itself: there is no row, and the customer may be told so",
-            "只要状态不是 SEND_OK，本地事务根本不会执行，客户端自己以 ROLLBACK 结束：没有行，可以如实"
-            "告诉顾客",
+            "ends with ROLLBACK by itself: there is no row, and the customer may be told so"
         ),
         lambda status, state: answer(status, state) if status == SendStatus.SEND_OK else NOT_KNOWN,
     ),
     Belief(
         "nothing is ever known",
-        Text(
+        tr(
             "it is safe to say “not known” to everybody, and useless: what the local transaction "
-            "came to is known here and now",
-            "对谁都说“不知道”当然安全，但毫无用处：本地事务的结果此刻就知道",
+            "came to is known here and now"
         ),
         lambda status, state: NOT_KNOWN,
     ),
     Belief(
         "ROLLBACK_MESSAGE is about the message only",
-        Text(
+        tr(
             "the service says ROLLBACK_MESSAGE where it has refused the order or never run its "
-            "local transaction: in both cases there is no row, and there will be none",
-            "服务只在拒绝订单或根本没有执行本地事务时才得到 ROLLBACK_MESSAGE：两种情况都没有行，以后也"
-            "不会有",
+            "local transaction: in both cases there is no row, and there will be none"
         ),
         _but(ROLLBACK_MESSAGE=NOT_KNOWN),
     ),
@@ -124,22 +114,19 @@ TELLING = Exercise(
     samples=STATES,
     beliefs=BELIEFS,
     hints=(
-        Text(
+        tr(
             "Two words come back. Which of them is the broker's, and about what? Which is your "
-            "own listener's?",
-            "返回了两个词。哪一个是 broker 的，说的是什么？哪一个是你自己的监听器的？",
+            "own listener's?"
         ),
-        Text(
+        tr(
             "The status is about the half message, and no customer asks about that. Each of the "
-            "three states of the local transaction has one honest answer.",
-            "状态说的是半消息，没有顾客关心它。本地事务的三种状态各有一个诚实的回答。",
+            "three states of the local transaction has one honest answer."
         ),
     ),
     expects=expect_word(*ANSWERS),
-    right=Text(
+    right=tr(
         "no customer is told anything untrue, even if connections break, and most are told for "
-        "certain",
-        "无论哪里出错，没有顾客得到与事实不符的回答，而多数人得到的是确定的回答",
+        "certain"
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....explore import Budget
-from ....kernel import Text
+from ....kernel import tr
 from ...searches import Case, Searched, without
 
 ONE_ORDER = "delivery 'shop=send 580538:31678'"
@@ -21,44 +21,34 @@ SYSTEMS = (
 SAFEGUARDS = (
     without(
         name="send_again",
-        title=Text(
-            "the queue dies while the order is on its way, and the shop goes on to its next order",
-            "订单还在路上，队列就崩溃了，商店继续处理下一个订单",
+        title=tr(
+            "the queue dies while the order is on its way, and the shop goes on to its next order"
         ),
-        anomaly=Text("lost write", "丢失写"),
+        anomaly=tr("lost write"),
         line=ONE_ORDER,
         broken="none lost",
         budget=Budget(kills=1, killable=("queue",)),
     ),
     without(
         name="append_first",
-        title=Text(
-            "the queue has acknowledged the order and dies before it has written it",
-            "队列确认了订单，却在写入之前崩溃",
-        ),
-        anomaly=Text("lost write", "丢失写"),
+        title=tr("the queue has acknowledged the order and dies before it has written it"),
+        anomaly=tr("lost write"),
         line=ONE_ORDER,
         broken="none lost",
         budget=Budget(kills=1, killable=("queue",)),
     ),
     without(
         name="recognise",
-        title=Text(
-            "the connection breaks, the shop sends the order again, and both arrive",
-            "连接断开，商店重发订单，两次都到达",
-        ),
-        anomaly=Text("duplicate", "重复"),
+        title=tr("the connection breaks, the shop sends the order again, and both arrive"),
+        anomaly=tr("duplicate"),
         line=ONE_ORDER,
         broken="counted once",
         budget=Budget(breaks=1),
     ),
     without(
         name="one_write",
-        title=Text(
-            "accounting has counted the order and dies before it has committed its position",
-            "记账方已入账，却在提交位置之前崩溃",
-        ),
-        anomaly=Text("duplicate", "重复"),
+        title=tr("accounting has counted the order and dies before it has committed its position"),
+        anomaly=tr("duplicate"),
         line=ONE_ORDER,
         broken="counted once",
         budget=Budget(kills=1, killable=("accounting",)),

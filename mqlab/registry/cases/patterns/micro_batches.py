@@ -5,7 +5,7 @@ One timer is one batch."""
 from __future__ import annotations
 
 from ....explore import Budget
-from ....kernel import Text
+from ....kernel import tr
 from ...searches import Case, Searched, without
 
 TWO = "micro_batches rows=1"
@@ -35,16 +35,13 @@ SYSTEMS = (
     ),
 )
 
-DUPLICATE = Text("duplicate", "重复")
-LOST = Text("lost write", "丢失写")
+DUPLICATE = tr("duplicate")
+LOST = tr("lost write")
 
 SAFEGUARDS = (
     without(
         "offsets_first",
-        Text(
-            "killed after the sink's commit: the batch is planned again, with one more order",
-            "sink 提交之后被杀：批次重新划分，多出一个订单",
-        ),
+        tr("killed after the sink's commit: the batch is planned again, with one more order"),
         LOST,
         MORE,
         "done is written",
@@ -52,10 +49,7 @@ SAFEGUARDS = (
     ),
     without(
         "one_transaction",
-        Text(
-            "killed when the rows are out and the progress record is not",
-            "各行已写出、进度记录还没写时被杀",
-        ),
+        tr("killed when the rows are out and the progress record is not"),
         DUPLICATE,
         ONE,
         "written once",
@@ -63,10 +57,7 @@ SAFEGUARDS = (
     ),
     without(
         "reads_progress",
-        Text(
-            "killed between the sink's commit and commits/N: the batch is written again",
-            "在 sink 提交与 commits/N 之间被杀：批次又写了一次",
-        ),
+        tr("killed between the sink's commit and commits/N: the batch is written again"),
         DUPLICATE,
         ONE,
         "written once",
@@ -74,21 +65,15 @@ SAFEGUARDS = (
     ),
     without(
         "producer_fencing",
-        Text(
-            "a batch of the process before arrives late, in the transaction of its successor",
-            "前一个进程的批次迟到，进入了后继者的事务",
-        ),
-        Text("zombie write", "僵尸写"),
+        tr("a batch of the process before arrives late, in the transaction of its successor"),
+        tr("zombie write"),
         ONE,
         "written once",
         _killed("driver"),
     ),
     without(
         "commits_last",
-        Text(
-            "the batch is noted as done, and the driver is killed before the sink has it",
-            "批次已记为完成，而驱动进程在 sink 得到它之前被杀",
-        ),
+        tr("the batch is noted as done, and the driver is killed before the sink has it"),
         LOST,
         f"{ONE} claims=arrives",
         "arrives",
@@ -99,11 +84,8 @@ SAFEGUARDS = (
 CLAIMS = (
     Case(
         "batch-in-doubt",
-        Text(
-            "the output has the batch, and the checkpoint does not know it yet",
-            "输出里已有该批次，检查点还不知道",
-        ),
-        Text("torn read (checkpoint behind the output)", "撕裂读（检查点落后于输出）"),
+        tr("the output has the batch, and the checkpoint does not know it yet"),
+        tr("torn read (checkpoint behind the output)"),
         f"{ONE} claims=known_at_once",
         "known at once",
         Budget(timers=1),

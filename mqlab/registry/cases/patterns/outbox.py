@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....explore import Budget
-from ....kernel import Text
+from ....kernel import tr
 from ...searches import Case, Searched, without
 
 LINE = "outbox 'app=order T1'"
@@ -29,27 +29,23 @@ SYSTEMS = (
     ),
 )
 
-LOST = Text("lost write (no message)", "丢失写（没有消息）")
-DUPLICATE = Text("duplicate", "重复")
+LOST = tr("lost write (no message)")
+DUPLICATE = tr("duplicate")
 
 SAFEGUARDS = (
     without(
         "row_with_message",
-        Text(
-            "the shop is killed between the order's row and the row of its message",
-            "商店在写完订单行、写消息行之前被杀",
-        ),
-        Text("fractured outcome (row without message)", "断裂的结果（有行无消息）"),
+        tr("the shop is killed between the order's row and the row of its message"),
+        tr("fractured outcome (row without message)"),
         NAMED,
         "reaches all",
         Budget(kills=1, killable=("shop",), retries=1),
     ),
     without(
         "marks_each_row",
-        Text(
+        tr(
             "the relay reads behind the last number, and passes over a transaction that took "
-            "an earlier number and committed later",
-            "中继从最后的编号之后读起，漏掉了编号在前、提交在后的事务",
+            "an earlier number and committed later"
         ),
         LOST,
         f"{SLOW} claims=reaches_all",
@@ -58,10 +54,7 @@ SAFEGUARDS = (
     ),
     without(
         "marked_when_stored",
-        Text(
-            "the relay marks the row first and is killed before it has published it",
-            "中继先标记这一行，还没发布就被杀",
-        ),
+        tr("the relay marks the row first and is killed before it has published it"),
         LOST,
         NAMED,
         "reaches all",
@@ -69,10 +62,7 @@ SAFEGUARDS = (
     ),
     without(
         "inbox",
-        Text(
-            "the relay is killed before it marks the row, which is published and applied twice",
-            "中继在标记之前被杀，同一行被发布、处理了两次",
-        ),
+        tr("the relay is killed before it marks the row, which is published and applied twice"),
         DUPLICATE,
         LINE,
         "effect once",
@@ -80,10 +70,9 @@ SAFEGUARDS = (
     ),
     without(
         "id_of_the_row",
-        Text(
+        tr(
             "the row is published twice, and the inbox takes two places in the topic for two "
-            "messages",
-            "同一行被发布两次，收件箱把主题中的两个位置当成两条消息",
+            "messages"
         ),
         DUPLICATE,
         LINE,
@@ -92,11 +81,8 @@ SAFEGUARDS = (
     ),
     without(
         "effect_before_ack",
-        Text(
-            "a consumer acknowledges first and is killed before its effect is written",
-            "消费者先确认，效果还没写入就被杀",
-        ),
-        Text("lost write (acknowledged, not applied)", "丢失写（已确认，未处理）"),
+        tr("a consumer acknowledges first and is killed before its effect is written"),
+        tr("lost write (acknowledged, not applied)"),
         NAMED,
         "reaches all",
         Budget(kills=1, killable=("stock",), retries=1),
@@ -106,22 +92,16 @@ SAFEGUARDS = (
 CLAIMS = (
     Case(
         "published-twice",
-        Text(
-            "the relay is killed before it marks the row: the topic holds the message twice",
-            "中继在标记之前被杀：主题中有两份同样的消息",
-        ),
-        Text("duplicate in the topic", "主题中的重复"),
+        tr("the relay is killed before it marks the row: the topic holds the message twice"),
+        tr("duplicate in the topic"),
         f"{LINE} claims=published_once",
         "published once",
         Budget(kills=1, killable=("relay",), retries=1),
     ),
     Case(
         "row-before-message",
-        Text(
-            "the order is committed, its message waits in the outbox",
-            "订单已提交，消息还在发件箱里等待",
-        ),
-        Text("torn read (eventual consistency)", "撕裂读（最终一致性）"),
+        tr("the order is committed, its message waits in the outbox"),
+        tr("torn read (eventual consistency)"),
         f"{LINE} claims=seen_at_once",
         "seen at once",
     ),

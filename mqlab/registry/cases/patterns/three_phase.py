@@ -6,7 +6,7 @@ without timers is enough, for nobody here decides by a clock."""
 from __future__ import annotations
 
 from ....explore import Budget
-from ....kernel import Text
+from ....kernel import tr
 from ...searches import Case, Searched, without
 
 LINE = "three_phase 'app=commit T1'"
@@ -25,15 +25,12 @@ SYSTEMS = (
     ),
 )
 
-FRACTURED = Text("fractured outcome (atomicity violated)", "结局分裂（违反原子性）")
+FRACTURED = tr("fractured outcome (atomicity violated)")
 
 SAFEGUARDS = (
     without(
         "third_phase",
-        Text(
-            "the coordinator commits while the others are uncertain, and they abort without it",
-            "协调者在其他各方仍不确定时提交，而它们在它停止后中止",
-        ),
+        tr("the coordinator commits while the others are uncertain, and they abort without it"),
         FRACTURED,
         LINE,
         "ends alike",
@@ -41,10 +38,7 @@ SAFEGUARDS = (
     ),
     without(
         "acknowledged_precommit",
-        Text(
-            "the coordinator commits before anybody has heard that all have voted yes",
-            "协调者在任何一方得知全体赞成之前就提交",
-        ),
+        tr("the coordinator commits before anybody has heard that all have voted yes"),
         FRACTURED,
         LINE,
         "ends alike",
@@ -52,10 +46,7 @@ SAFEGUARDS = (
     ),
     without(
         "asks_before_deciding",
-        Text(
-            "each decides by what it knows itself: one commits, the other aborts",
-            "各自按自己所知作决定：一方提交，另一方中止",
-        ),
+        tr("each decides by what it knows itself: one commits, the other aborts"),
         FRACTURED,
         LINE,
         "ends alike",
@@ -63,10 +54,7 @@ SAFEGUARDS = (
     ),
     without(
         "levels_before_commit",
-        Text(
-            "the successor commits and stops; the last one is still uncertain, and aborts",
-            "接管者提交后停止；最后一方仍不确定，于是中止",
-        ),
+        tr("the successor commits and stops; the last one is still uncertain, and aborts"),
         FRACTURED,
         LINE,
         "ends alike",
@@ -74,10 +62,7 @@ SAFEGUARDS = (
     ),
     without(
         "obeys_the_latest",
-        Text(
-            "a PreCommit of the dead coordinator arrives after its successor has aborted",
-            "接管者已经中止之后，已停止的协调者的 PreCommit 才到达",
-        ),
+        tr("a PreCommit of the dead coordinator arrives after its successor has aborted"),
         FRACTURED,
         LINE,
         "ends alike",
@@ -88,11 +73,8 @@ SAFEGUARDS = (
 CLAIMS = (
     Case(
         "partition",
-        Text(
-            "both sides live and take each other for dead: one commits, the other aborts",
-            "双方都活着，却都以为对方已停止：一方提交，另一方中止",
-        ),
-        Text("fractured outcome (split brain)", "结局分裂（脑裂）"),
+        tr("both sides live and take each other for dead: one commits, the other aborts"),
+        tr("fractured outcome (split brain)"),
         "three_phase participants=orders 'app=commit T1' claims=survives_a_partition",
         "survives a partition",
         Budget(breaks=2),

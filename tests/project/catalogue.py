@@ -1,0 +1,175 @@
+"""What the program says, found in its sources, and the catalogue of its Chinese.
+
+    make po
+
+brings both catalogues in step, the program's `mqlab/locale/zh/LC_MESSAGES/mqlab.po` and the labs'
+`labs/locale/zh/LC_MESSAGES/labs.po`: new English comes in without Chinese, what is said no longer
+goes out, and a change keeps the old Chinese as *fuzzy* for a translator to look at. Any editor of
+PO files opens them.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from babel.messages import Catalog
+from babel.messages.pofile import read_po, write_po
+from jinja2.ext import babel_extract
+
+from mqlab.kernel.catalogue import find_catalogue
+
+from .sources import ROOT, list_committed, relative
+
+#: files of TOML, by domain, and the keys whose texts are said
+TABLES = {
+    "mqlab": {
+        "mqlab/lessons/questions/*.toml": {"question", "says", "why"},
+        "mqlab/lessons/misconceptions.toml": {
+            "belief", "truth", "question", "experiment", "points",
+        },
+        "mqlab/lessons/articles.toml": {"says", "tells", "about"},
+        "mqlab/lessons/article_rows.toml": {"says"},
+        "mqlab/lessons/choice.toml": {"says"},
+        "mqlab/lessons/atlas/glossary.toml": {"means"},
+    },
+    "labs": {
+        "labs/site/first.toml": {"title", "caption", "note", "name", "words"},
+        "labs/lecture/lecture.toml": {
+            "title", "before", "ask", "options", "notes", "caption",
+        },
+    },
+}  # fmt: skip
+JINJA = {"trimmed": "true", "trim_blocks": "true", "lstrip_blocks": "true"}
+TEMPLATES = ROOT / "labs" / "site"
+#: contexts of texts that a program looks up by what they are: cells of tables, names of beliefs,
+#: titles of documents and what pages take out of a run
+LOOKED_UP = ("cell", "belief", "page")
+
+Message = tuple[str, str]  # English, context
+
+
+def collect(domain: str) -> dict[Message, set[str]]:
+    """All that is said in a domain, each with the files that say it."""
+    found: dict[Message, set[str]] = {}
+    for name, message in _list_messages(domain):
+        found.setdefault(message, set()).add(name)
+    return found
+
+
+def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
+    for pattern, keys in TABLES[domain].items():
+        for path in sorted(ROOT.glob(pattern)):
+            data = tomllib.loads(path.read_text("utf-8"))
+            for text in _list_values(data, keys):
+                yield relative(path), (text, "")
+            for term in data.get("terms", ()):
+                yield relative(path), (term["en"], "term")
+    if domain == "mqlab":
+        for path in list_committed():
+            if path.suffix == ".py" and relative(path).startswith(("mqlab/", "widgets/")):
+                for message in _list_said(ast.parse(path.read_text("utf-8"))):
+                    yield relative(path), message
+    else:
+        for path in sorted(TEMPLATES.glob("*.html")):
+            with path.open("rb") as file:
+                for _, _, text, _ in babel_extract(file, ("_", "gettext"), (), JINJA):
+                    for one in [text] if isinstance(text, str) else text or ():
+                        if one:
+                            yield relative(path), (one, "")
+
+
+def _list_said(tree: ast.AST) -> Iterator[Message]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Name("Words" | "tr" as name), [ast.Constant(str() as text), *rest]):
+                if name == "Words" and rest:
+                    continue  # with its Chinese beside it: put together there
+                given = [*rest, *(one.value for one in node.keywords if one.arg == "context")]
+                yield text, given[0].value if given else ""
+
+
+def _list_values(data: Any, keys: set[str], said: bool = False) -> Iterator[str]:
+    match data:
+        case dict():
+            for key, value in data.items():
+                yield from _list_values(value, keys, key in keys)
+        case list():
+            for value in data:
+                yield from _list_values(value, keys, said and isinstance(value, str))
+        case str() if said:
+            yield data
+
+
+def _list_all(data: Any) -> Iterator[str]:
+    match data:
+        case dict():
+            for key, value in data.items():
+                yield key
+                yield from _list_all(value)
+        case list():
+            for value in data:
+                yield from _list_all(value)
+        case str():
+            yield data
+
+
+@cache
+def list_constants() -> frozenset[str]:
+    """Every text that stands somewhere in the sources, also as one of the heads of a table."""
+    found: set[str] = set()
+    for path in list_committed():
+        name = relative(path)
+        if path.suffix == ".py" and name.startswith(
+            ("mqlab/", "widgets/", "labs/source", "tests/oracle")
+        ):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found |= {node.value, *map(str.strip, node.value.split("|"))}
+        elif path.suffix == ".toml":
+            found |= set(_list_all(tomllib.loads(path.read_text("utf-8"))))
+    return frozenset(found)
+
+
+def read_catalogue(domain: str) -> Catalog:
+    with find_catalogue(domain).open("rb") as file:
+        return read_po(file, locale="zh", abort_invalid=True)
+
+
+def renew(domain: str) -> Catalog:
+    """The catalogue, in step with the sources."""
+    catalogue, said = read_catalogue(domain), Catalog(locale="zh")
+    for (text, context), files in sorted(collect(domain).items()):
+        said.add(text, locations=[(name, 0) for name in sorted(files)], context=context or None)
+    for message in catalogue:
+        if message.context in LOOKED_UP:
+            said.add(message.id, context=message.context)
+    catalogue.update(said, update_creation_date=False)
+    catalogue.obsolete.clear()
+    return catalogue
+
+
+def write(domain: str, catalogue: Catalog) -> None:
+    with find_catalogue(domain).open("wb") as file:
+        write_po(file, catalogue, width=100, include_lineno=False, sort_output=True)
+
+
+def list_untranslated(catalogue: Catalog) -> list[str]:
+    return [str(one.id) for one in catalogue if one.id and (not one.string or one.fuzzy)]
+
+
+if __name__ == "__main__":
+    left = 0
+    for name in TABLES:
+        made = renew(name)
+        write(name, made)
+        empty = list_untranslated(made)
+        print(f"{name}: {len(made)} texts; {len(empty)} without Chinese, or with an old one")
+        for line in empty:
+            print("   ", line[:90])
+        left += len(empty)
+    sys.exit(bool(left))

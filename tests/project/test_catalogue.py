@@ -1,0 +1,122 @@
+"""The catalogues of Chinese hold what is said, all of it, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import string
+from collections.abc import Iterator
+
+import pytest
+from babel.messages import Catalog
+
+from mqlab.kernel import Words, catalogue, speaking, tr, translate
+
+from .catalogue import LOOKED_UP, TABLES, collect, list_constants, list_untranslated, read_catalogue
+
+DOMAINS = sorted(TABLES)
+
+
+@pytest.fixture(params=DOMAINS)
+def domain(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_all_that_is_said_has_its_chinese_and_nothing_else_has(domain: str) -> None:
+    said, known = collect(domain), read_catalogue(domain)
+    assert len(said) > 150
+    there = {(str(one.id), one.context or "") for one in known if one.id}
+    assert sorted(said.keys() - there) == [], "not in the catalogue: run `make po`"
+    gone = {one for one in there - said.keys() if one[1] not in LOOKED_UP}
+    assert sorted(gone) == [], "no longer said: run `make po`"
+    assert list_untranslated(known) == [], "without Chinese, or with that of an older English"
+    assert not known.obsolete
+
+
+#: cells that a program puts together
+COMPOSED = {
+    "FindCoordinator (any broker)", "a row without a message, parked", "counted once, none lost",
+    "the worker ends with abort", "the worker ends with commit",
+    "a transaction makes every write in it durable, ended or not",
+    "count first, then say so", "say so first, or it comes twice",
+}  # fmt: skip
+
+
+def test_what_is_looked_up_stands_in_a_source(domain: str) -> None:
+    """A cell that some part of the program makes has its words there."""
+    alone = [
+        one.id for one in read_catalogue(domain)
+        if one.context in ("cell", "belief") and one.id not in list_constants() | COMPOSED
+    ]  # fmt: skip
+    assert alone == []
+
+
+#: fields for what only English has: the ending of a plural, the noun for a number
+ENGLISH = {"s", "noun"}
+
+
+def list_fields(template: str) -> list[str]:
+    """The fields of a template, with how each is written: `n:,`."""
+    return sorted(
+        f"{name}!{how or ''}:{form}"
+        for _, name, form, how in string.Formatter().parse(template)
+        if name is not None and name not in ENGLISH
+    )
+
+
+def list_differing(known: Catalog) -> Iterator[str]:
+    for one in known:
+        if one.id and "python-brace-format" in one.flags:
+            try:
+                same = list_fields(one.id) == list_fields(one.string)
+            except ValueError:  # no template: its braces are text
+                same = sorted(c for c in one.id if c in "{}") == sorted(
+                    c for c in one.string if c in "{}"
+                )
+            if not same:
+                yield one.id
+
+
+def test_placeholders_are_the_same_in_both_languages(domain: str) -> None:
+    assert list(list_differing(read_catalogue(domain))) == []
+
+
+def test_a_placeholder_that_differs_is_found() -> None:
+    known = Catalog(locale="zh")
+    known.add("{n} of {what}", "{waht} 的 {n}", flags=["python-brace-format"])
+    assert list(list_differing(known)) == ["{n} of {what}"]
+
+
+def test_a_context_tells_apart_what_english_says_alike() -> None:
+    assert translate("ordered") != translate("ordered", "money") != ""
+    with speaking("zh"):
+        assert str(Words("ordered", context="money")()) == translate("ordered", "money")
+        assert str(tr("a text that nobody has translated")) == "a text that nobody has translated"
+    assert translate("") == "", "the catalogue's head is no translation"
+
+
+def test_a_changed_catalogue_is_read_at_the_next_start(monkeypatch, tmp_path) -> None:
+    """Babel compiles it where its `.mo` is missing or of another time; without one, and without a
+    `.po`, all is English."""
+    folder = tmp_path / "zh" / "LC_MESSAGES"
+    folder.mkdir(parents=True)
+    monkeypatch.setitem(catalogue.DOMAINS, "mqlab", tmp_path)
+
+    def said() -> str:
+        catalogue.read_catalogue.cache_clear()
+        catalogue.translate.cache_clear()
+        return catalogue.translate("no restarts")
+
+    try:
+        assert said() == ""
+        source = catalogue.find_catalogue("mqlab")
+        for chinese in ("不重启", "不再启动"):
+            source.write_text(f'msgid "no restarts"\nmsgstr "{chinese}"\n', "utf-8")
+            assert said() == chinese
+            assert source.with_suffix(".mo").is_file()
+        source.unlink()
+        assert said() == "不再启动", "a wheel brings the compiled one alone"
+        shutil.rmtree(folder)
+        assert said() == ""
+    finally:
+        catalogue.read_catalogue.cache_clear()
+        catalogue.translate.cache_clear()
