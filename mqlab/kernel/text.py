@@ -53,9 +53,9 @@ def speaking(lang: Lang) -> Iterator[None]:
         speak(before)
 
 
-def say(english: str) -> str:
-    """A label in a cell of a notebook, in the language that is spoken."""
-    return tr(english).of()
+def say(english: str, chinese: str) -> str:
+    """One of both, in the language that is spoken: for a label in a cell of a notebook."""
+    return Text(english, chinese).of()
 
 
 def pick(entry: Any, lang: Lang | None = None, domain: str = "mqlab") -> Any:

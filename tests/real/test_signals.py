@@ -14,7 +14,8 @@ pytest.importorskip("kio", reason="Kafka's raw requests need kio: run `make setu
 
 #: a process that stands for the broker's: it says nothing and never ends by itself
 PROGRAM = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores it
 from mqlab.brokers import find_broker, load
 from mqlab.cli import main
 from mqlab.real.processes import OneProcessBroker

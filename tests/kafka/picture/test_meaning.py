@@ -10,7 +10,7 @@ import pytest
 from mqlab.kafka import KafkaConfig, KafkaSystem
 from mqlab.kafka.coordinator import Coordinator, Entry, StateRecord
 from mqlab.kafka.errors import Error
-from mqlab.kafka.group import GroupCoordinator, GroupMetadata, Offsets
+from mqlab.kafka.group import GroupMetadata, Offsets
 from mqlab.kafka.group.messages import Heartbeat, JoinGroup, JoinGroupResponse
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.log import COMMIT, Batch
@@ -45,6 +45,7 @@ from mqlab.kafka.picture.transactions import Txn, add_record, name_by_turn
 from mqlab.kafka.states import TxnState as S
 from mqlab.kernel import Appended, Caller, Request, Trace
 from mqlab.scenario import parse_script, perform
+from mqlab.serve.kafka.front.internal import ServedGroups
 from mqlab.serve.kafka.trace.model import Model
 
 SYSTEM = KafkaSystem(
@@ -63,7 +64,7 @@ def both(*records: tuple[str, S, int]) -> tuple[Known, Known]:
     model.roles = {
         "coordinator": Coordinator(CONFIG, CONFIG.coordinator),
         "orders-0": Leader(CONFIG, "orders-0", Partition(CONFIG)),
-        "__consumer_offsets-0": GroupCoordinator(CONFIG, "__consumer_offsets-0", Partition(CONFIG)),
+        "__consumer_offsets-0": ServedGroups(CONFIG, "__consumer_offsets-0", Partition(CONFIG)),
     }
     for i, (txn_id, state, epoch) in enumerate(records):
         entry = Entry(txn_id, ids.index(txn_id), epoch, state, ("orders-0",))

@@ -64,7 +64,9 @@ class TellsOne(Coordinator):
     def step(self, event, disk):
         new, effects = Coordinator.step(self, event, disk)
         told = [e for e in effects if isinstance(e, Send)]
-        ends = tuple(replace(end, owed=end.owed[:1]) for end in new.ends) if told[1:] else new.ends
+        ends = tuple(
+            replace(end, owed=Map(tuple(end.owed.items())[:1])) for end in new.ends
+        ) if told[1:] else new.ends
         return replace(new, ends=ends), tuple(e for e in effects if e not in told[1:])
 
 
