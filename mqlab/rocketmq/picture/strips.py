@@ -29,11 +29,12 @@ CHECK_CURSOR, OP_CURSOR = "check cursor", "op cursor"
 
 
 def draw_strip(seen: Seen, queue: str, name: str, groups: Collection[str]) -> Log:
-    """`groups`: whose flags stand on it."""
+    """`groups`: whose flags stand on it. A consumer may subscribe to the half topic: then its queue
+    is drawn a second time, as a consumer sees it."""
     held, book = seen.read(queue), seen.book
-    if queue == HALF_QUEUE:
+    if (queue, name) == (HALF_QUEUE, HALF_TOPIC):
         return draw_halves(held, book, seen.half_offset)
-    if queue == OP_QUEUE:
+    if (queue, name) == (OP_QUEUE, OP_TOPIC):
         return draw_ops(held, book, seen.op_offset, seen.limits.label)
     places = (Frontier(g, seen.offsets.get(offset_key(g, queue), 0)) for g in groups)
     return draw_queue(name, held, book, tuple(places))

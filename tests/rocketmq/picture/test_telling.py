@@ -141,3 +141,13 @@ def test_what_a_consumer_has_applied_and_how_often_it_came() -> None:
     (reader,) = trace.snapshot(-1).readers
     assert reader.note.en == "A came 2 times, applied once"
     assert [(got.label, got.txn) for got in reader.got] == [("A", "T1")]
+
+
+def test_the_half_topic_is_drawn_again_for_a_consumer_of_it() -> None:
+    trace = scenario(
+        "system order_service topic=orders,RMQ_SYS_TRANS_HALF_TOPIC consumers=spy\n"
+        "run app: send-in-transaction orders-0 A\nrun spy: consume\n"
+    )
+    flags = {log.name: [flag.name for flag in log.frontiers] for log in trace.snapshot(-1).logs}
+    assert flags["RMQ_SYS_TRANS_HALF_TOPIC"] == ["check cursor"]
+    assert flags["RMQ_SYS_TRANS_HALF_TOPIC-0"] == ["spy"]

@@ -40,6 +40,8 @@ TXNS = 64  # transactions kept
 READERS = 4  # consumers whose messages are kept
 #: topics of the broker's own, and of what a consumer has sent back
 NOT_READ = (HALF_TOPIC, OP_TOPIC, DISCARD_TOPIC, *SENT_BACK)
+#: one queue each, called by its topic
+CALLED = {HALF_QUEUE: HALF_TOPIC, OP_QUEUE: OP_TOPIC, DISCARD_QUEUE: DISCARD_TOPIC}
 
 
 @dataclass
@@ -165,7 +167,7 @@ class Model(Seen):
         """The half topic first, then the op topic, then the others by name. Where groups read on
         is not drawn: there may be many."""
         names = sorted(self.strips, key=lambda n: (n != HALF_QUEUE, n != OP_QUEUE, n))
-        return [(n, DISCARD_TOPIC if n == DISCARD_QUEUE else cut(n), ()) for n in names]
+        return [(n, CALLED.get(n) or cut(n), ()) for n in names]
 
     def read(self, queue: str) -> list[Stored]:
         return list(self.strips[queue].cells)
