@@ -5,6 +5,7 @@ An editable installation takes all of it from the clone, so nothing is copied th
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +32,13 @@ class Shipped(BuildHookInterface[Any]):
             if path.is_file() and "__pycache__" not in path.parts and ".kept-" not in path.name:
                 inside = path.relative_to(root).as_posix()
                 build_data["force_include"][str(path)] = f"mqlab/shipped/{inside}"
-        for source in sorted(root.glob("*/locale/*/LC_MESSAGES/*.po")):
-            compiled = source.with_suffix(".mo")
-            _compile(source, compiled)
+        # A wheel's user needs no Babel: it brings the catalogues compiled.
+        sys.path.insert(0, self.root)
+        from mqlab.kernel.catalogue import DOMAINS, find_catalogue, read_catalogue
+
+        for domain in DOMAINS:
+            read_catalogue(domain)  # which leaves it compiled
+            compiled = find_catalogue(domain).with_suffix(".mo")
             inside = compiled.relative_to(root).as_posix()
             within = inside if inside.startswith("mqlab/") else f"mqlab/shipped/{inside}"
             build_data["force_include"][str(compiled)] = within
-
-
-def _compile(source: Path, compiled: Path) -> None:
-    """A wheel's user needs no Babel: Python's gettext reads the compiled catalogue."""
-    from babel.messages.mofile import write_mo
-    from babel.messages.pofile import read_po
-
-    with source.open("rb") as file:
-        catalogue = read_po(file, locale="zh")
-    with compiled.open("wb") as file:
-        write_mo(file, catalogue)

@@ -1,9 +1,9 @@
 """Chinese for the program's English: gettext catalogues, the program's own and the labs'.
 
-English stands in the code, Chinese in `mqlab/locale/zh/LC_MESSAGES/mqlab.po` and, for labs and
-stories, in `labs/locale/zh/LC_MESSAGES/labs.po`. Python's gettext reads compiled files (`.mo`): a
-wheel brings them, and in a clone Babel makes one wherever its `.po` is newer. Where there is
-neither, all is said in English. `.ci/words` keeps the catalogues in step with the sources.
+The code says English. Its Chinese is in `mqlab/locale/zh/LC_MESSAGES/mqlab.po`, that of the site
+and the lecture in `labs/locale/zh/LC_MESSAGES/labs.po`. Python's gettext reads compiled files
+(`.mo`): a wheel brings them, and in a clone Babel makes one when its `.po` has changed. With
+neither, all is said in English. `make po` brings the catalogues in step with the sources.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Words for people, in English and Chinese; the real system's own names stay untranslated.
 
 A `Words` is a template, kept in English beside the code that says it; calling it gives a `Text`,
-and `tr` does so for words without a template. Their Chinese stands in the catalogues
+and `tr` does so for words without a template. Their Chinese is in the catalogues
 (`catalogue.py`). Everything that is drawn or printed is a `Text` until the last moment, when
 `of(lang)` picks.
 `of()` and `str` pick the language that the process speaks: English, until `speak("zh")`. What a

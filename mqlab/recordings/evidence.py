@@ -25,6 +25,9 @@ from .recording import Observation, load
 RECORDED = Words("recorded on {broker}")
 
 
+ARTICLES = Words("Many articles say: “{says}”. {broker} does what this line shows.")
+
+
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """`kind`, `shows` (asked of the fact's body) and `node` (a pattern) name facts of which many
@@ -44,9 +47,8 @@ class Contradiction:
 
     def explain(self, why: Text, broker: str) -> Text:
         """The fact's own sentence, and the articles'."""
-        en = f"Many articles say: “{self.says.en}”. {broker} does what this line shows."
-        zh = f"许多文章说：“{self.says.zh}”。{broker} 的做法如这一行所示。"
-        return Text(f"{why.en} {en}".strip(), f"{why.zh}{zh}" if why.zh or not why.en else zh)
+        other = ARTICLES(says=self.says, broker=broker)
+        return Text(f"{why.en} {other.en}".strip(), why.zh + other.zh)
 
 
 NEVER = re.compile(r"(?!)")

@@ -131,6 +131,9 @@ class Excluded:
         return f"{verdict.states:,} states, exhausted"
 
 
+HOLDS = Words("“{claim}” holds in {names}")
+
+
 @dataclass(frozen=True, slots=True)
 class Holds:
     """A claim that holds in searches that were exhausted, by the names of their systems."""
@@ -145,8 +148,7 @@ class Holds:
 
     @property
     def sentence(self) -> Text:
-        names = ", ".join(self.systems)
-        return Text(f"“{self.claim}” holds in {names}", f"“{self.claim}”成立：{names}")
+        return HOLDS(claim=self.claim, names=", ".join(self.systems))
 
     def prove(self) -> str:
         searched = {one.name: one for one in searches_of(self.broker).systems}

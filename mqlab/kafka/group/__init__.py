@@ -90,9 +90,7 @@ AS_COORDINATOR = {
     Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
     Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
 }
-NOW = Words(
-    "{group}: {state}, generation {generation}", "{group}: {state}, generation {generation}"
-)
+NOW = Words("{group}: {state}, generation {generation}")
 
 
 @frozen

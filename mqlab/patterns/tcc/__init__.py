@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from ...kernel import NodeSpec, Snapshot, Text, World
+from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
@@ -55,7 +55,7 @@ class Tcc(Model):
 
     name = "tcc"
     retrying = ("retry",)
-    title = Text("TCC: Try, Confirm, Cancel", "TCC：Try、Confirm、Cancel")
+    title = tr("TCC: Try, Confirm, Cancel")
     guards = SAFEGUARDS
     kept = (*KEPT, CONFIRMS)
     unkept = UNKEPT
