@@ -43,9 +43,10 @@ def opened(browser: Any, whole: Path) -> Iterator[Any]:
         page.set_default_timeout(PATIENCE_MS)
         failed: list[str] = []
         page.on("pageerror", lambda error: failed.append(error.stack))
-        # JupyterLite asks its service worker at the root of the host, wherever the site is
-        heartbeat = f"{top}/api/service-worker-heartbeat"
-        local = (f"{top}/below/", "data:", f"blob:{top}/", heartbeat)
+        # At the root of the host, wherever the site is: JupyterLite asks its service worker, and
+        # Chromium asks for an icon where a page that is still being loaded has named none yet.
+        at_root = (f"{top}/api/service-worker-heartbeat", f"{top}/favicon.ico")
+        local = (f"{top}/below/", "data:", f"blob:{top}/", *at_root)
         context.on(
             "request", lambda one: failed.extend([one.url] * (not one.url.startswith(local)))
         )
