@@ -147,9 +147,9 @@ def _replace_static(
         effects += (_refuse(old.joining, Error.FENCED_INSTANCE_ID, old.id),)
     if old.syncing is not None:
         effects += (Reply(old.syncing, SyncGroupResponse(Error.FENCED_INSTANCE_ID)),)
+    before = group.with_member(replace(old, joining=None, syncing=None))
     new = replace(_describe_member(ask, member), assignment=old.assignment, joining=caller)
     group, led_by = _swap_member(group, old, new), group.leader
-    effects += (restart_session(group, new),)
     if group.state is _S.STABLE and group.choose_protocol() == group.protocol:
         group = group.with_member(replace(new, joining=None))
         answer = build_join_answer(group, new)
@@ -158,12 +158,15 @@ def _replace_static(
         else:
             answer = replace(answer, leader=led_by, members=())
         given = {m.id: m.assignment for m in group.members.values()}
+        if not gc.has_room_for(group.to_record(given)):  # the old member stays
+            refused = _refuse(caller, Error.UNKNOWN_SERVER_ERROR)
+            return gc.with_group(before), (*effects, restart_session(before, old), refused)
         gc, more = gc.write_generation(group, given, disk, (caller, answer))
     elif group.state in (_S.STABLE, _S.COMPLETING_REBALANCE):
         gc, more = prepare_rebalance(gc, group, disk)
     else:
         gc, more = rebalance(gc, group, disk)
-    return gc, (*effects, *more)
+    return gc, (*effects, restart_session(group, new), *more)
 
 
 def _swap_member(group: Group, old: Member, new: Member) -> Group:

@@ -200,6 +200,42 @@ def assign(lab: Lab, raw: Raw, group: str, size: int) -> str:
     return f"{word(synced.error_code)}, then {word(raw.ask(12, 3, **whose).error_code)}"
 
 
+@program(
+    "limits-static",
+    "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
+    profiles=TV2,
+)
+def limits_static(lab: Lab) -> None:
+    """A static member that comes back with a subscription that the group's record has, or has
+    not, room for; and what becomes of it and of the member that it was before."""
+    lab.topic("t")
+    Filled(lab, "JoinGroup of a static member", partial(come_back, lab, lab.raw())).try_all()
+
+
+def come_back(lab: Lab, raw: Raw, group: str, size: int) -> str:
+    """What a static member is told that joins again with a subscription of so many bytes, then
+    what its new id and its old one are told at a heartbeat, and the old one when it joins."""
+    fields: dict[str, Any] = {
+        "group_id": lab.wire(group), "session_timeout": MINUTE, "rebalance_timeout": MINUTE,
+        "group_instance_id": "i", "protocol_type": "connect",
+    }  # fmt: skip
+    small, large = ((Row(name="p", metadata=b"a" * long),) for long in (1, size))
+    old = raw.ask(11, 5, member_id="", protocols=small, **fields)
+    whose = {
+        "group_id": lab.wire(group),
+        "generation_id": old.generation_id,
+        "group_instance_id": "i",
+    }
+    given = (Row(member_id=old.member_id, assignment=b"a"),)
+    raw.ask(14, 3, assignments=given, member_id=old.member_id, **whose)
+    new = raw.ask(11, 5, member_id="", protocols=large, **fields)
+    asked = [new, *(raw.ask(12, 3, member_id=m, **whose) for m in (new.member_id, old.member_id))]
+    asked.append(raw.ask(11, 5, member_id=old.member_id, protocols=small, **fields))
+    told = [word(answer.error_code) for answer in asked]
+    new_id = "none" if not new.member_id else "its own" if new.member_id != old.member_id else "old"
+    return f"{told[0]}, id {new_id}; heartbeats {told[1]}, {told[2]}; the old joins {told[3]}"
+
+
 # ---- names -----------------------------------------------------------------------------------
 
 
