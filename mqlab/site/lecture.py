@@ -20,8 +20,9 @@ from ..kernel import Text, Trace, pick, spoken, translate
 from ..places import LABS, SCENARIOS
 from ..registry import scenario, with_evidence
 from ..registry.cases.ways import ORDER
-from .first import MOST_WORDS
 
+MOST_WORDS = 6
+"""Of a caption in English: it is read while the picture moves."""
 SOURCE = LABS / "lecture" / "lecture.toml"
 INDEX = "index.html"
 Write = Callable[[str, str, Mapping[str, Any] | str], None]

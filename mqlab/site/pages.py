@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from mqlab_widgets import Player
+from mqlab_widgets.payment import build_payment
 from mqlab_widgets.player import host, read_modules
 from mqlab_widgets.style import HERE, page_css
 
 from .. import __version__
 from ..brokers import list_brokers
 from ..kernel import LANGUAGES, Lang, speaking, spoken
+from ..lessons.payment import read_payment
 from ..places import LABS, ROOT
 from .catalogue import SOURCES, open_templates, other_than
 from .choose import list_beside, render_choice
 from .documents import list_documents
-from .first import cut_first
 from .lecture import write_lecture
 from .lite import write_labs
 from .play import VERSION, write_play
@@ -29,7 +30,7 @@ from .stories import Story, list_stories
 
 TITLES = {"en": r"(?m)^# # Lab \d+ · (.+)$", "zh": r"(?m)^# # 实验 \d+ · (.+)$"}
 SHARED = (
-    "site.css", "site.js", "gallery.js", "first.css", "first.js", "lecture.css", "lecture.js",
+    "site.css", "site.js", "gallery.js", "first.css", "lecture.css", "lecture.js",
     "language.js",
 )  # fmt: skip
 
@@ -90,12 +91,8 @@ class _Pages:
 
     def write(self, stories: Sequence[Story]) -> None:
         documents = list(list_documents())
-        first = cut_first(SOURCES / "first.toml")
-        top = {
-            "index.html": {
-                "first": first,
-                "chosen": next(kill for kill in first["kills"] if kill["chosen"]),
-            },
+        top: dict[str, dict[str, Any]] = {
+            "index.html": {"payment": build_payment(read_payment())},
             "gallery.html": {
                 "stories": stories,
                 "facets": _facets(stories),
@@ -145,6 +142,11 @@ def _write_shared(folder: Path) -> None:
     modules = f"{{{read_modules('beside.js')}\n{names}\n}}\n"
     (folder / "player.js").write_text(modules, "utf-8")
     (folder / "player.css").write_text(page_css("acts.css"), "utf-8")
+    mounted = "mountPayment(document.getElementById('payment'), "
+    mounted += "JSON.parse(document.getElementById('payment-data').textContent));"
+    script = (HERE / "payment.js").read_text("utf-8")
+    (folder / "payment.js").write_text(f"{{{script}{mounted}\n}}\n", "utf-8")
+    shutil.copyfile(HERE / "payment.css", folder / "payment.css")
     for name in SHARED:
         shutil.copyfile(SOURCES / name, folder / name)
     shutil.copytree(LABS / "images", folder / "images")

@@ -38,7 +38,6 @@ TABLES = {
         "mqlab/lessons/atlas/glossary.toml": {"means"},
     },
     "labs": {
-        "labs/site/first.toml": {"title", "caption", "note", "name", "words"},
         "labs/lecture/lecture.toml": {
             "title", "before", "ask", "options", "notes", "caption",
         },

@@ -17,7 +17,6 @@ from mqlab.lessons import lab13
 from mqlab.lessons.course.notebooks import is_twin, labs_in, translated_copy
 from mqlab.scenario import parse_script
 from mqlab.scenario.golden import split_blocks
-from mqlab.site.first import cut_first
 
 from .chinese import CJK, ENGLISH, compare
 from .sources import list_committed
@@ -191,26 +190,6 @@ def test_no_word_was_replaced_inside_others():
 def test_the_slips_are_found(text):
     assert SLIPS.search(text)
     assert not SLIPS.search("会计入两次，财务汇总，一步一步")
-
-
-def test_the_first_picture_says_the_same_in_chinese():
-    pictures = []
-    for lang in ("en", "zh"):
-        with speaking(lang):
-            pictures.append(cut_first(ROOT / "labs" / "site" / "first.toml"))
-    english, chinese = (list(_list_said(one)) for one in pictures)
-    assert len(english) == len(chinese)
-    pairs = sorted(set(zip(english, chinese, strict=True)))
-    assert len(pairs) > 40
-    assert [line for pair in pairs for line in compare(*pair)] == []
-
-
-def _list_said(picture: dict[str, Any]) -> Iterator[str]:
-    yield from (title for _, title in picture["nodes"])
-    for kill in picture["kills"]:
-        yield kill["name"]
-        for step in kill["steps"]:
-            yield from (step["caption"], step["note"], *(mark["words"] for mark in step["marks"]))
 
 
 def test_the_lecture_says_the_same_in_chinese():

@@ -18,8 +18,6 @@ from mqlab.cli import main
 from mqlab.kernel import speaking
 from mqlab.places import LABS
 from mqlab.site import catalogue, choose, documents, figure, lecture, play, stories, write_site
-from mqlab.site.first import cut_first
-from mqlab.site.pages import SOURCES
 from tests.site.conftest import Links, serve_folder
 
 ALL = sorted(stories.SCENARIOS.rglob("*.scn"))
@@ -130,50 +128,11 @@ def test_the_figure_of_the_signs_is_drawn_by_this_engine(site: Path) -> None:
     assert page[: page.index("Above, a label")].count("<li>") == len(figure.MARKS)
 
 
-# --- the first picture -------------------------------------------------------------------
-
-
 def test_each_thing_that_is_bundled_has_its_licence(site: Path) -> None:
     text = (site / "licences.html").read_text("utf-8")
     texts = {address for address in Links(text).found if address.endswith(".txt")}
     assert texts == {f"licences/{path.name}" for path in (site / "licences").iterdir()}
     assert f"Pyodide {play.VERSION}" in text and "Inter 4.1" in text
-
-
-def test_however_it_dies_both_halves_are_visible_in_the_end() -> None:
-    kills = cut_first(SOURCES / "first.toml")["kills"]
-    assert len(kills) == 6
-    for kill in kills:
-        assert len(kill["steps"]) <= 8
-        last = kill["steps"][-1]
-        assert (last["visible"], last["way"]) == (["accounts-0", "accounts-1"], 0), kill["name"]
-    drawn = [[mark["kind"] for step in kill["steps"] for mark in step["marks"]] for kill in kills]
-    assert [kinds.count("dies") for kinds in drawn] == [0, 1, 1, 1, 1, 1]
-    (chosen,) = (kill for kill in kills if kill["chosen"])
-    captions = [step["caption"] for step in chosen["steps"]]
-    half = [step["way"] for step in chosen["steps"]].index(2000)
-    assert captions.index("The service hears: done.") < half, "the page's title"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        (
-            "Anna's half is visible.",
-            "Now at last Anna's half is quite visible.",
-            "more than 6 words",
-        ),
-        ('PrepareCommit"\nat', 'PrepareNothing"\nat', "no run has a fact like"),
-    ],
-)
-def test_a_picture_that_cannot_be_cut_is_refused(
-    tmp_path: Path, old: str, new: str, says: str
-) -> None:
-    text = (SOURCES / "first.toml").read_text("utf-8")
-    assert old in text
-    (tmp_path / "first.toml").write_text(text.replace(old, new), "utf-8")
-    with pytest.raises(ValueError, match=says):
-        cut_first(tmp_path / "first.toml")
 
 
 # --- in a browser ------------------------------------------------------------------------
@@ -189,54 +148,51 @@ def address(site: Path) -> Iterator[str]:
 SETTLED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
-def where(page: Any) -> str:
-    return str(page.locator("#where").text_content())
-
-
 @pytest.mark.needs("chromium")
-def test_the_first_picture_stands_at_half_a_payment_and_is_broken_elsewhere(
-    page: Any, address: str
+@pytest.mark.parametrize("width", [1280, 390])
+def test_money_disappears_in_two_clicks_and_the_first_is_in_sight(
+    browser: Any, address: str, width: int
 ) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800 if width > 400 else 844})
     page.goto(f"{address}index.html")
-    assert page.text_content(".caption") == "Anna's half is visible."
-    assert page.locator(".half.seen").count() == 1
-    page.click("[data-go=on]")
-    page.click("[data-go=on]")
-    assert where(page) == "step 8 of 8"
-    assert page.locator(".half.seen").count() == 2
-    page.get_by_label("before it decides").check()
-    assert page.locator("svg .dies").count() == 1
-    page.get_by_label("never").check()
-    assert page.locator("svg .dies").count() == 0
-
-
-@pytest.mark.needs("chromium")
-def test_the_first_picture_speaks_chinese(page: Any, address: str) -> None:
-    page.goto(f"{address}zh/index.html")
-    assert page.text_content(".caption") == "安娜那一半可见了。"
-    assert page.locator("[data-log=accounts-1] + b").text_content() == "仍然看不到"
-    page.click("[data-go=on]")
-    assert where(page) == "第 7 步，共 8 步"
-    page.get_by_label("做决定之前").check()
-    assert page.locator("svg .dies").text_content() == "宕机"
-
-
-@pytest.mark.needs("chromium")
-def test_it_plays_by_itself_and_stops_when_asked(browser: Any, address: str) -> None:
-    page = browser.new_page()
-    page.clock.install(time=0)
-    page.clock.pause_at(1)  # or it goes on while a slow machine opens the page
-    page.goto(f"{address}index.html")
-    assert where(page) == "step 1 of 8"
-    page.clock.run_for(4_000)
-    assert where(page) == "step 2 of 8"
-    page.click("[data-go=play]")
-    page.clock.run_for(60_000)
-    assert where(page) == "step 2 of 8"
-    page.click("[data-go=play]")
-    page.clock.run_for(60_000)
-    assert where(page) == "step 8 of 8"
+    for name in ("Stop it here", "“customer −£316.78” arrives."):
+        box = page.get_by_role("button", name=name).bounding_box()
+        assert box["y"] + box["height"] <= page.viewport_size["height"]
+    page.get_by_role("button", name="Stop it here").click()
+    page.get_by_role("button", name="“customer −£316.78” arrives, though").click()
+    assert page.text_content(".payment .won").startswith("You made £316.78 disappear in 2 choices.")
+    assert "£316.78 has disappeared" in page.text_content(".payment .sum")
+    assert page.locator(".payment circle").count() == 3
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Start it again").click()
+    assert page.locator(".payment circle").count() == 4, "the other future is still there"
+    page.locator(".payment circle.bad").click()
+    assert page.locator(".payment .told li").count() == 2
     page.close()
+
+
+@pytest.mark.needs("chromium")
+def test_a_transaction_loses_nothing_and_pays_twice_by_keyboard(page: Any, address: str) -> None:
+    page.goto(f"{address}index.html")
+    page.get_by_role("button", name="in a transaction").focus()
+    page.keyboard.press("Enter")
+    assert "{" not in page.text_content(".payment .result")
+    for name in ("Let it run", "Stop it here", "Start it again", "Let it run"):
+        page.get_by_role("button", name=name).focus()
+        page.keyboard.press("Enter")
+        focused = page.evaluate("document.activeElement.closest('.payment') !== null")
+        assert focused, "the focus is not lost"
+        if name == "Let it run" and page.locator(".payment .stop").count() == 0:
+            page.get_by_role("button", name="Undo").press("Enter")
+    assert page.text_content(".payment .meaning") == "The customer has paid twice."
+    assert page.text_content(".payment .sum").count("£633.56") == 2
+
+
+@pytest.mark.needs("chromium")
+def test_the_first_playground_speaks_chinese(page: Any, address: str) -> None:
+    page.goto(f"{address}zh/index.html")
+    text = page.text_content(".payment")
+    assert "£316.78" in text and not re.search("[A-Za-z]{3}", text.replace("broker", ""))
 
 
 @pytest.mark.needs("chromium")

@@ -1,0 +1,233 @@
+"""The first playground: one payment in two messages, and everything that may happen to it.
+
+A shop's order service books a payment with two records: the customer's account loses the money,
+the shop's account gets it. Whoever plays decides what happens next, and where the service stops.
+Only what an outsider would notice is a choice: a message leaves or arrives, the service stops and
+is started again, the broker decides or has waited long enough. What lies between (handshakes,
+writes to a disk, answers) is done at once, in a fixed order. So the tree of choices is small
+enough to be in a page, which needs no kernel. That no order of events loses the money is said by
+the whole search.
+
+    python -m mqlab.lessons.payment
+
+searches again and writes `payment.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..explore import Budget, explore
+from ..kafka.clients.calls import Commit, SendRecord
+from ..kafka.messages import EndTxn, Produce, WriteTxnMarkers
+from ..kernel import Snapshot, Text, Words, tr
+from ..kernel.choice import Choice
+from ..kernel.moves import apply, current, list_choices
+from ..kernel.run import Run
+from ..registry import system
+from .kafka.systems.shop import ShopSystem, bookings
+
+FILE = Path(__file__).with_name("payment.json")
+PRICE = 31_678  # pence: what order 580538 of the shop's real orders cost
+SERVICE, COORDINATOR = "order-service", "coordinator"
+PAY = "send accounts-0 C-316.78; send accounts-1 S+316.78"
+LINES = {
+    "plain": f"shop producers={SERVICE}:plain '{SERVICE}={PAY}; flush'",
+    "transaction": f"shop '{SERVICE}=init; begin; {PAY}; commit'",
+}
+ONE_STOP = Budget(kills=1, killable=(SERVICE,))
+SEEN = (Produce, EndTxn, WriteTxnMarkers)  # requests whose arrival an outsider would notice
+TO = {"accounts-0": "customer", "accounts-1": "shop", COORDINATOR: "broker"}
+
+SENDS = Words("The service sends “{what}”.")
+ARRIVES = Words("“{what}” arrives.")
+LATE = Words("“{what}” arrives, though its sender has stopped.")
+TAKE, GIVE, COMMIT = tr("customer −£316.78"), tr("shop +£316.78"), tr("commit")
+#: what may happen → how it is said, its kind, at whom it happens
+MOVES: dict[str, tuple[Text, str, str]] = {
+    "send customer": (SENDS(what=TAKE), "call", "service"),
+    "send shop": (SENDS(what=GIVE), "call", "service"),
+    "send commit": (SENDS(what=COMMIT), "call", "service"),
+    "customer": (ARRIVES(what=TAKE), "arrive", "customer"),
+    "shop": (ARRIVES(what=GIVE), "arrive", "shop"),
+    "broker": (tr("“commit” arrives. The broker decides: both count."), "arrive", "broker"),
+    "late customer": (LATE(what=TAKE), "arrive", "customer"),
+    "late shop": (LATE(what=GIVE), "arrive", "shop"),
+    "late broker": (LATE(what=COMMIT), "arrive", "broker"),
+    "customer counts": (tr("The customer's account hears: it counts."), "hear", "customer"),
+    "shop counts": (tr("The shop's account hears: it counts."), "hear", "shop"),
+    "customer void": (tr("The customer's account hears: it is void."), "hear", "customer"),
+    "shop void": (tr("The shop's account hears: it is void."), "hear", "shop"),
+    "wait": (tr("The broker gives up waiting for the service: both are void."), "wait", "broker"),
+    "stop": (tr("The service stops."), "stop", "service"),
+    "start": (tr("The service is started again. It remembers nothing."), "start", "service"),
+}
+MEANS = {
+    "nothing": tr("Nothing is paid yet."),
+    "written": tr("It is written. No reader sees it before the broker has decided."),
+    "half": tr("Half of the payment can be read. The rest may still come."),
+    "lost": tr("The customer has paid. The shop has not got it, and nobody will finish it."),
+    "twice": tr("The customer has paid twice."),
+    "paid": tr("The customer has paid £316.78, and the shop has it."),
+}
+NAMES, MARKS = list(MOVES), list(MEANS)
+
+State = list[Any]
+"""What is drawn: whether the service is up (0, 1); of each account its records, as 0 (readable),
+1 (not yet) or 2 (never); what the customer has paid and the shop has got, as a reader of committed
+data adds it up, in pence; the number of what it means in `MARKS`; the moves, each the number of
+its name in `NAMES` and that of the state after it."""
+
+
+def grow(name: str) -> tuple[list[State], list[tuple[str, ...]]]:
+    """Every state that can be played of the system of this name in `LINES`, breadth first from the
+    moment at which the service has sent its first message; and the engine's choices to each. The
+    service stops at most once and is started again at most once."""
+    built = system(LINES[name])
+    assert isinstance(built, ShopSystem)
+    first = Run(built)
+    _settle(built, first)
+    first.do(f"call {SERVICE}")
+    _settle(built, first)
+    numbers = {(first.world, 0, 0): 0}
+    queue = deque([(first, 0, 0)])
+    states, ways = [], []
+    while queue:
+        run, stops, starts = queue.popleft()
+        moves = []
+        for choice, move in _list_moves(built, run, stops, starts):
+            then = run.fork()
+            then.do(choice)
+            _settle(built, then)
+            after = (stops + (move == "stop"), starts + (move == "start"))
+            key = (then.world, *after)
+            if key not in numbers:
+                numbers[key] = len(numbers)
+                queue.append((then, *after))
+            moves.append([NAMES.index(move), numbers[key]])
+        states.append(_draw(run, moves))
+        ways.append(tuple(run.choices))
+    return states, ways
+
+
+def _settle(built: ShopSystem, run: Run) -> None:
+    """Do what lies between two choices of an outsider: what nodes still have to do, then what
+    arrives, then the service's calls; a timer of its own, where it only waits."""
+    order = {"local": 0, "response": 1, "request": 2, "call": 3}
+    while True:
+        choices = list_choices(built, run.world)
+        inner = [c for c in choices if c.kind in order and not _name(built, run, c)]
+        if not inner and all(c.kind == "fire" for c in choices):
+            inner = [c for c in choices if c.a != COORDINATOR]
+        if not inner:
+            return
+        run.do(min(inner, key=lambda c: order.get(c.kind, 4)))
+
+
+def _list_moves(
+    built: ShopSystem, run: Run, stops: int, starts: int
+) -> Iterator[tuple[Choice | str, str]]:
+    """What may be chosen now, as the engine's choice and the move's name."""
+    up = run.world.nodes[SERVICE].up
+    for choice in list_choices(built, run.world):
+        if name := _name(built, run, choice):
+            yield choice, name
+        elif choice.kind == "fire" and choice.a == COORDINATOR and not up:
+            yield choice, "wait"
+    if up and not stops:
+        yield f"kill {SERVICE}", "stop"
+    if not up and not starts:
+        yield f"restart {SERVICE}", "start"
+
+
+def _name(built: ShopSystem, run: Run, choice: Choice) -> str:
+    """The name of a call or an arrival that an outsider would notice; "" for any other choice."""
+    if choice.kind not in ("call", "request"):
+        return ""
+    body: Any = getattr(apply(built, run.world, choice)[0].event, "body", None)
+    if choice.kind == "call":
+        match body:
+            case Commit():
+                return "send commit"
+            case SendRecord():
+                return f"send {TO[body.partition]}"
+        return ""
+    if not isinstance(body, SEEN):
+        return ""
+    if isinstance(body, WriteTxnMarkers):
+        return f"{TO[choice.b]} {'counts' if body.commit else 'void'}"
+    late = choice.conn != current(built, run.world, choice.a, choice.b)
+    return f"late {TO[choice.b]}" if late else TO[choice.b]
+
+
+def _draw(run: Run, moves: list[list[int]]) -> State:
+    snapshot = run.snapshots[-1]
+    logs = [
+        [2 if cell.aborted else 1 - cell.readable for cell in log.cells if cell.kind == "data"]
+        for log in snapshot.logs
+        if log.name in TO
+    ]
+    paid, got = sums = _add_up(snapshot)
+    done = not any(MOVES[NAMES[name]][1] in ("call", "arrive", "hear") for name, _ in moves)
+    written = any(1 in log for log in logs)
+    if done and not written and paid > got:
+        mark = "lost"
+    elif paid == got == 2 * PRICE:
+        mark = "twice"
+    elif paid != got:
+        mark = "half"
+    else:
+        mark = "written" if written else "paid" if paid else "nothing"
+    return [int(run.world.nodes[SERVICE].up), *logs, *sums, MARKS.index(mark), moves]
+
+
+def _add_up(snapshot: Snapshot) -> tuple[int, int]:
+    """What the customer has paid and the shop has got, in pence."""
+    reader = next(one for one in snapshot.readers if one.name == "read_committed")
+    amounts = [pair for got in reader.got for pair in bookings(got.label)]
+    paid, got = (sum(p for account, p in amounts if account == side) for side in "CS")
+    return -paid, got
+
+
+def find_shortest(states: Sequence[State], mark: str) -> int:
+    """In how many moves a state with this mark can be reached; 0: in none."""
+    depth, queue = {0: 0}, deque([0])
+    while queue:
+        at = queue.popleft()
+        *_, found, moves = states[at]
+        if MARKS[found] == mark:
+            return depth[at]
+        for _, to in moves:
+            if to not in depth:
+                depth[to] = depth[at] + 1
+                queue.append(to)
+    return 0
+
+
+def search_all() -> int:
+    """How many states there are with a transaction in every order of events, handshakes among
+    them, and one stop of the service. Raises ValueError where money can be lost in one."""
+    verdict = explore(system(LINES["transaction"]), ONE_STOP)
+    if not verdict.complete or "money" in verdict.counterexamples:
+        raise ValueError("with a transaction the money can be lost")
+    return verdict.states
+
+
+def read_payment() -> dict[str, Any]:
+    """All that the playground draws and says, in the language that is spoken."""
+    found = json.loads(FILE.read_text("utf-8"))
+    systems = {name: {"states": found[name]} for name in LINES}
+    for name, mark in (("plain", "lost"), ("transaction", "twice")):
+        systems[name] |= {"aim": MARKS.index(mark), "least": find_shortest(found[name], mark)}
+    moves = [[text.of(), kind, whose] for text, kind, whose in MOVES.values()]
+    means = [text.of() for text in MEANS.values()]
+    return {"systems": systems, "searched": found["searched"], "moves": moves, "means": means}
+
+
+if __name__ == "__main__":
+    found = {**{name: grow(name)[0] for name in LINES}, "searched": search_all()}
+    FILE.write_text(json.dumps(found, separators=(",", ":")) + "\n", "utf-8")
