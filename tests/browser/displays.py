@@ -18,7 +18,7 @@ from mqlab_widgets import Predict
 
 ORDERS = "orders 'app=init; begin; send orders-0 580538; send payments-0 paid-580538; commit'"
 TORN = '''
-# The coordinator dies between two markers
+# An order and its payment are committed
 system orders
 run app: init, begin, send orders-0 580538, send payments-0 paid-580538
 run app: commit
