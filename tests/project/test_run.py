@@ -44,6 +44,15 @@ def test_a_part_that_dies_without_results_has_failed(
     assert run.run("types", ["-c", ""]).passed == 1
 
 
+def test_a_part_keeps_what_python_has_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "OUT", tmp_path)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    asked = "import sys; sys.exit(sys.dont_write_bytecode)"
+    assert run.run("types", ["-c", asked]).passed == 1
+
+
 @pytest.mark.parametrize("written", ["", "<testsuites><testcase name='a'/></testsuites>", "<tests"])
 def test_a_part_that_a_signal_ends_has_failed_and_says_so(
     written: str,
