@@ -1,4 +1,5 @@
-"""Every committed scenario narrates what its file says, under any hash seed."""
+"""Every committed scenario narrates what its file says, under any hash seed; each of its steps says
+why, and can be drawn."""
 
 import json
 import os
@@ -10,10 +11,12 @@ from typing import Any
 
 import fastjsonschema
 import pytest
+from mqlab_widgets.payload import Look, build
 
 from mqlab import kernel
-from mqlab.registry import SYSTEMS, scenario
+from mqlab.registry import SYSTEMS, scenario, with_evidence
 from mqlab.scenario import Golden, load
+from tests.lessons.test_whys import without_why
 
 FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios"
 FILES = sorted(FOLDER.rglob("*.scn"))
@@ -46,7 +49,30 @@ def test_invariants_hold_with_all_safeguards_on(golden: Golden) -> None:
 def test_the_trace_is_what_the_committed_schema_says(
     golden: Golden, judge: Callable[[Any], Any]
 ) -> None:
-    judge(scenario(golden.path.read_text("utf-8")).to_json())
+    judge(with_evidence(golden.run.trace, "").to_json())
+
+
+def test_every_visible_step_says_why(golden: Golden) -> None:
+    assert without_why(golden.run.trace) == []
+
+
+def test_no_answer_is_drawn_as_a_request(golden: Golden) -> None:
+    """Also one that opens the other direction of its connection, as that to a heartbeat does."""
+    for fact in golden.run.trace:
+        kinds = [one.__name__ for one in type(fact.body).__mro__]
+        answers = "Answer" in kinds or kinds[0].endswith("Response")
+        assert not (fact.kind == "send" and answers), fact.line()
+        assert not (fact.pushed and "kafka" in golden.path.parts), fact.line()
+    if golden.path.stem in ("commit", "abort"):
+        assert any(fact.pushed for fact in golden.run.trace)
+
+
+def test_every_step_has_its_picture(golden: Golden) -> None:
+    trace = golden.run.trace
+    data = build(trace, len(trace), Look())
+    assert data["steps"] == len(trace) + 1
+    names = [panel["name"] for panel in data["panels"]]
+    assert names == Look().names(trace) and "space-time" in names
 
 
 def test_what_the_schema_does_not_say_is_refused(judge: Callable[[Any], Any]) -> None:

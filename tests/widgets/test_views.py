@@ -490,3 +490,9 @@ def test_a_panel_is_drawn_again_only_where_its_part_has_changed(story: str) -> N
 
 def _svg(scene: Scene) -> str:
     return "".join(node.svg() for node in scene.nodes)
+
+
+def test_one_name_in_two_topics_is_two_lines_that_say_which() -> None:
+    trace = open_scenario(STORIES / "pulsar" / "two-topics.scn").run.trace
+    keys = [node.key for node in PANELS["readers"].view(trace, len(trace)).nodes]
+    assert {"reader:billing · worker · orders-0", "reader:billing · worker · payments-0"} <= {*keys}
