@@ -8,7 +8,7 @@ from mqlab.kernel import Caller, Fired, MemoryDisk
 from mqlab.rocketmq.broker import Broker
 from mqlab.rocketmq.broker.safety import Waiting
 from mqlab.rocketmq.check.round import _Round
-from mqlab.rocketmq.group.members import Producers
+from mqlab.rocketmq.group import Producers
 from mqlab.rocketmq.log.offsets import PERSIST
 from mqlab.rocketmq.messages import SendMessageResponse
 from tests.rocketmq.queues import make_config

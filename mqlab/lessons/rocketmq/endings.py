@@ -11,7 +11,7 @@ from ...registry import run_scenario
 from ...rocketmq import RocketMQSystem
 from ...rocketmq.config import DELAY_LEVELS_S, DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from ...rocketmq.consumer.listening import APPLIED
-from ...rocketmq.group.messages import ConsumerSendMsgBack
+from ...rocketmq.group import ConsumerSendMsgBack
 from ...rocketmq.messages import CheckTransactionState, name_queue
 from ...rocketmq.picture.view import list_group_queues, read_world
 

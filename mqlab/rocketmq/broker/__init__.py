@@ -47,12 +47,15 @@ from ...kernel import (
 )
 from ..check.ops import OP_BATCH, Pending, write_batch
 from ..config import RocketMQConfig
-from ..group.members import Members, Met, Producers, close
-from ..group.messages import (
+from ..group import (
     ConsumerSendMsgBack,
+    Members,
+    Met,
+    Producers,
     PullMessage,
     QueryConsumerOffset,
     UpdateConsumerOffset,
+    close,
 )
 from ..log.offsets import PERSIST, Offsets, read_offsets, write_offsets
 from ..log.store import Writer, find_undispatched

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ...kernel import Caller, Disk, Effects, Reply, replace
 from ..config import DLQ_PREFIX, RETRY_PREFIX, RocketMQConfig
 from ..errors import BACK_NOT_FOUND, ResponseCode
-from ..group.messages import ConsumerSendMsgBack, ConsumerSendMsgBackResponse
+from ..group import ConsumerSendMsgBack, ConsumerSendMsgBackResponse
 from ..log import Stored, Writer, find_misfit, read_stored
 from ..messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, WAIT, Message, wrap
 from .delay import put_later, schedule_level

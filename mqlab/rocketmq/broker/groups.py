@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel import Caller, Effects, Reply, Send, replace
 from ..errors import ResponseCode
-from ..group.members import join_group, leave_groups, meet
-from ..group.messages import GetConsumerListByGroup, GetConsumerListByGroupResponse
+from ..group import (
+    GetConsumerListByGroup,
+    GetConsumerListByGroupResponse,
+    join_group,
+    leave_groups,
+    meet,
+)
 from ..messages import Heartbeat, HeartbeatResponse
 
 if TYPE_CHECKING:

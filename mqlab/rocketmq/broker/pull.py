@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...kernel import Caller, Disk, Effects, Reply, SetTimer, replace
 from ..errors import ResponseCode
-from ..group.messages import (
+from ..group import (
     OffsetResponse,
     PullMessage,
     PullMessageResponse,

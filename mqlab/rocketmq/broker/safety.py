@@ -35,7 +35,7 @@ from ...kernel import (
     replace,
 )
 from ..errors import ResponseCode
-from ..group.members import meet
+from ..group import meet
 from ..log import COMMIT_LOG, Stored
 from ..messages import HaReport, HaTransfer, SendMessageResponse
 from ..states import SendStatus

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from ...kernel import Disk, Effects, Send, frozen, replace
 from ..config import RocketMQConfig
-from ..group.members import Producers
+from ..group import Producers
 from ..log.store import HALF_QUEUE, OP_QUEUE, Stored, Writer, find_misfit, read_queue
 from ..messages import CHECK_IMMUNITY, CHECK_TIMES, PGROUP, PREPARED_QUEUE_OFFSET, Message
 from . import halves

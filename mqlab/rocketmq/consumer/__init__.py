@@ -44,8 +44,7 @@ from ...kernel import (
 )
 from ..config import RETRY_PREFIX, RocketMQConfig
 from ..errors import ResponseCode
-from ..group.members import allocate_queues
-from ..group.messages import (
+from ..group import (
     ConsumerSendMsgBackResponse,
     GetConsumerListByGroup,
     GetConsumerListByGroupResponse,
@@ -54,6 +53,7 @@ from ..group.messages import (
     PullMessageResponse,
     QueryConsumerOffset,
     UpdateConsumerOffset,
+    allocate_queues,
 )
 from ..messages import Heartbeat, name_queue, split_queue
 from . import listening

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...kernel import Disk, Effect, Effects, Put, replace
-from ..group.messages import ConsumerSendMsgBack, PullMessageResponse
+from ..group import ConsumerSendMsgBack, PullMessageResponse
 from ..log import Stored
 from ..messages import KEYS
 from .calls import Outcome

@@ -16,7 +16,7 @@ from __future__ import annotations
 from ...kernel import Telling, Text, Words
 from ..check.ops import parse_op
 from ..config import DLQ_PREFIX, RETRY_PREFIX
-from ..group.messages import (
+from ..group import (
     ConsumerSendMsgBack,
     ConsumerSendMsgBackResponse,
     GetConsumerListByGroup,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from ...kernel import Table
 from ..broker.checking import CHECK
 from ..check.ops import OP_BATCH
-from ..group.members import Producers
+from ..group import Producers
 from ..log.offsets import PERSIST
 from . import words
 from .transactions import Book

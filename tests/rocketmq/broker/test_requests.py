@@ -18,7 +18,7 @@ from mqlab.kernel import (
 )
 from mqlab.rocketmq.broker import Broker
 from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, SCHEDULE_TOPIC
-from mqlab.rocketmq.group.messages import (
+from mqlab.rocketmq.group import (
     GetConsumerListByGroup,
     PullMessage,
     QueryConsumerOffset,

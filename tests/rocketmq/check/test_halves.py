@@ -7,7 +7,7 @@ import pytest
 from mqlab.kernel import MemoryDisk, replace
 from mqlab.rocketmq.broker.back import build_retry
 from mqlab.rocketmq.check import halves
-from mqlab.rocketmq.group.messages import ConsumerSendMsgBack
+from mqlab.rocketmq.group import ConsumerSendMsgBack
 from mqlab.rocketmq.log import Stored
 from mqlab.rocketmq.messages import Message
 from mqlab.rocketmq.states import TransactionType, read_type, set_type

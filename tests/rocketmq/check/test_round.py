@@ -8,7 +8,7 @@ import pytest
 
 from mqlab.kernel import MemoryDisk
 from mqlab.rocketmq.check import RoundResult, run_round
-from mqlab.rocketmq.group.members import Producers
+from mqlab.rocketmq.group import Producers
 from mqlab.rocketmq.messages import (
     CHECK_IMMUNITY,
     CHECK_TIMES,

@@ -9,7 +9,7 @@ from mqlab.rocketmq.check import halves
 from mqlab.rocketmq.check import round as rounds
 from mqlab.rocketmq.config import DLQ_PREFIX
 from mqlab.rocketmq.consumer import listening
-from mqlab.rocketmq.group.messages import ConsumerSendMsgBackResponse
+from mqlab.rocketmq.group import ConsumerSendMsgBackResponse
 from mqlab.rocketmq.log.offsets import OP_KEY, Offsets, offset_key
 from mqlab.rocketmq.log.store import Writer
 from mqlab.rocketmq.messages import KEYS, NAMES, name_queue

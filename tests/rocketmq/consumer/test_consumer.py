@@ -7,7 +7,7 @@ import pytest
 from mqlab.kernel import MemoryDisk, replace
 from mqlab.rocketmq.broker.back import build_retry
 from mqlab.rocketmq.config import DELAY_LEVELS_S
-from mqlab.rocketmq.group.messages import ConsumerSendMsgBack
+from mqlab.rocketmq.group import ConsumerSendMsgBack
 from mqlab.rocketmq.messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, TRAN_MSG, WAIT
 from tests.rocketmq.driven import drive, queue, results, rows
 from tests.rocketmq.queues import in_queue, make_config, make_message, put

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.rocketmq.group.members import Producers, allocate_queues
+from mqlab.rocketmq.group import Producers, allocate_queues
 
 QUEUES = tuple(f"orders-{n}" for n in range(5))
 

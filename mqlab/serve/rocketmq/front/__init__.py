@@ -50,7 +50,7 @@ from ....kernel import (
 )
 from ....rocketmq.broker import Broker
 from ....rocketmq.config import DLQ_PREFIX, RocketMQConfig
-from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
+from ....rocketmq.group import ConsumerSendMsgBack, QueryConsumerOffset
 from ....rocketmq.log import COMMIT_LOG, Stored
 from ....rocketmq.log.offsets import Offsets
 from ....rocketmq.messages import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....kernel import Caller, Disk, Effects, Reply, Request
-from ....rocketmq.group.messages import OffsetResponse, QueryConsumerOffset, UpdateConsumerOffset
+from ....rocketmq.group import OffsetResponse, QueryConsumerOffset, UpdateConsumerOffset
 from ....rocketmq.log import Stored, read_queue
 from ....rocketmq.log.offsets import offset_key
 from ....rocketmq.messages import name_queue

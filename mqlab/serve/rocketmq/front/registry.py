@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, Disk, Effects, Put, Reply, Request, replace
 from ....rocketmq.config import RETRY_PREFIX
-from ....rocketmq.group.members import leave_group
-from ....rocketmq.group.messages import ConsumerSendMsgBack
+from ....rocketmq.group import ConsumerSendMsgBack, leave_group
 from ....rocketmq.messages import Heartbeat
 from ....rocketmq.remoting import ResponseCode, encode_json, make_msg_id
 from ..wire import asks

@@ -24,7 +24,7 @@ from ....kernel import (
     Send,
     Text,
 )
-from ....rocketmq.group.messages import ConsumerSendMsgBack, PullMessageResponse
+from ....rocketmq.group import ConsumerSendMsgBack, PullMessageResponse
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import (
     EndTransaction,

@@ -14,7 +14,7 @@ from typing import Any
 
 from ....kernel import frozen
 from ....rocketmq.config import HALF_TOPIC
-from ....rocketmq.group.messages import OffsetResponse
+from ....rocketmq.group import OffsetResponse
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import (
     UNIQ_KEY,

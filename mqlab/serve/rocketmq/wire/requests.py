@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....kernel import Map, replace
-from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
+from ....rocketmq.group import ConsumerSendMsgBack, QueryConsumerOffset
 from ....rocketmq.messages import EndTransaction, Message, ResumeCheckHalfMessage, name_queue
 from ....rocketmq.remoting import (
     PullSysFlag,
