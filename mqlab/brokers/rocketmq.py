@@ -7,7 +7,7 @@ BROKER = Broker(
     systems={
         "rocketmq": "mqlab.rocketmq:RocketMQSystem",
         "order_service": "mqlab.lessons.rocketmq.systems:OrderServiceSystem",
-        "order_desk": "mqlab.lessons.rocketmq.desk:OrderDeskSystem",
+        "order_desk": "mqlab.lessons.rocketmq.asking:OrderDeskSystem",
         "order_with_goods": "mqlab.lessons.rocketmq.goods:OrderWithGoodsSystem",
     },
     searches="mqlab.registry.cases.rocketmq:SEARCHES",

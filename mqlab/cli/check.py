@@ -76,8 +76,14 @@ def check_file(path: Path) -> Report:
 
 
 def run_kafka(args: argparse.Namespace) -> int:
-    from ..check.kafka.settings import Settings, SettingsError, read_settings
-    from ..check.kafka.workload import ClusterError, Workload, find_denied
+    from ..check.kafka.workload import (
+        ClusterError,
+        Settings,
+        SettingsError,
+        Workload,
+        find_denied,
+        read_settings,
+    )
 
     if not 1 <= args.seconds <= 86_400:
         raise UserError(f"--seconds {args.seconds:g}: name 1 to 86400")

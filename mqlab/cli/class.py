@@ -12,7 +12,7 @@ from .errors import UserError
 from .language import add_language
 
 if TYPE_CHECKING:
-    from mqlab.lessons.course.folder import Course
+    from ..lessons.course.classroom import Course
 
 HELP = "an nbgrader course of the labs: make, grade, report, open; or a sample class"
 
@@ -48,8 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 where all went well; for --sample: where solutions get every point and others none."""
-    from mqlab.lessons.course import folder as course
     from mqlab.lessons.course import notebooks
+
+    from ..lessons.course import classroom as course
 
     folder = args.folder or WORK / ("course-sample" if args.sample else "course")
     try:

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..brokers import list_brokers
 from ..explore import Budget, Counterexample, Verdict, explore
-from ..explore.budget import MOST
-from ..explore.memory import available
+from ..explore.budget import MOST, available
 from ..explore.search import Further
 from ..explore.swarm import Swarm, swarm
 from ..explore.symmetry import explore_equal
 from ..explore.verdict import say_idle
+from ..kernel.play import encode
 from ..kernel.system import System
 from ..kernel.text import say_unknown
-from ..kernel.token import encode
 from ..places import TO_INSTALL
 from ..registry import system
 from ..registry.searches import (

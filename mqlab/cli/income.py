@@ -10,11 +10,113 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import income_flink
 from .errors import UserError
 
 if TYPE_CHECKING:
-    from mqlab.spark.job import Result
+    from ..spark import job as spark_job
+    from ..spark.flink import job as flink_job
+    from ..spark.flink.job import Flink
+    from ..spark.job import Result
+
+
+# `mqlab income flink`: the same job on Flink, and both jobs killed at the same instants
+
+OURS = ("setup", "kill", "record")
+SPARKS = ("master", "checkpoint", "minutes_per_batch", "orders_per_batch", "soft")
+
+
+def add_arguments_income_flink(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("flink")
+    group.add_argument(
+        "--setup", action="store_true", help="fetch PyFlink (830 MB, with pip) and its connector"
+    )
+    group.add_argument(
+        "--kill", action="store_true", help="Spark and Flink, kill -9 at the same instants: a table"
+    )
+    group.add_argument(
+        "--record", action="store_true", help="--kill, and keep the table for lab 11"
+    )
+
+
+def check_arguments(args: argparse.Namespace) -> None:
+    """Raises UserError for what the job that was asked for cannot be told."""
+    flink = args.action == "flink"
+    for name in SPARKS if flink else OURS:
+        if getattr(args, name):
+            whose = "is not for Flink's job" if flink else "goes with `mqlab income flink`"
+            raise UserError(f"--{name.replace('_', '-')} {whose}: leave it out")
+    table = args.kill or args.record or args.action == "chaos"
+    if table and args.allow_rejected:
+        raise UserError("--allow-rejected is for one run, not for a table of kills: leave it out")
+    if not (args.kill or args.record):
+        return
+    if args.bootstrap_server:
+        raise UserError(
+            "--kill stands between the jobs and a server of this project, which it starts: leave "
+            "--bootstrap-server out"
+        )
+    if args.orders or args.year:
+        raise UserError("--kill is over the committed day: leave --orders and --year out")
+
+
+def run_income_flink(
+    args: argparse.Namespace,
+    address_of: Callable[[], AbstractContextManager[str]],
+    orders: Path,
+    say: Callable[[str], None],
+) -> int:
+    """As the Spark job's; of the table: 0 where it is as it must be, else 1."""
+    flink = _find_flink(args.setup, say)
+    if args.setup:
+        print("Flink is ready: `mqlab income flink`, `mqlab income flink --kill`")
+        return 0
+    with address_of() as address:
+        if args.kill or args.record:
+            return _kill(flink, address, args.record, say)
+        from ..spark.flink.job import income
+
+        result = income(flink, address, orders, sink=args.sink, say=say)
+    print(f"\n{result}")
+    return exit_code(result, args.allow_rejected)
+
+
+def exit_code(result: spark_job.Result | flink_job.Result, allowed: int) -> int:
+    """0 equal; 3 equal, with more rejected lines than are allowed; 1 not equal."""
+    if not result.right:
+        return 1
+    return 3 if len(result.account.rejected) > allowed else 0
+
+
+def _find_flink(make: bool, say: Callable[[str], None]) -> Flink:
+    """Raises UserError or IncomeError that says what is missing and how to get it."""
+    from ..real.kafka.flink import JARS
+    from ..real.program import RealBrokerError
+    from ..spark.flink.job import Flink, find_python, make_python
+    from ..spark.flink.statements import VERSION
+
+    if why := JARS.find_missing():
+        raise UserError(why)
+    python = make_python(say) if make else find_python()
+    try:
+        return Flink(python, Path(JARS.class_path(VERSION)))
+    except RealBrokerError as error:
+        raise UserError(str(error)) from error
+
+
+def _kill(flink: Flink, address: str, record: bool, say: Callable[[str], None]) -> int:
+    from ..spark.flink.trials import kill_both
+
+    table = kill_both(flink, address, say)
+    if record:
+        from ..recordings.recording import write_checksums
+        from ..spark.flink.statements import RECORDING
+
+        RECORDING.parent.mkdir(parents=True, exist_ok=True)
+        RECORDING.write_text(table.to_json(), "utf-8")
+        write_checksums()
+    print(f"\n{table}")
+    return 0 if table.as_expected else 1
+
 
 HELP = "a day of real orders → income per minute, exactly once, with Spark; or kill it (chaos)"
 SINKS = ("at-least-once", "transactions", "exactly-once")
@@ -50,7 +152,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit code 0 although up to N lines of the file are no orders",
     )  # fmt: skip
     parser.add_argument("--soft", action="store_true", help="chaos by exceptions, not by kill -9")
-    income_flink.add_arguments(parser)
+    add_arguments_income_flink(parser)
 
 
 def _count(text: str) -> int:
@@ -69,16 +171,16 @@ def _allowed(text: str) -> int:
 
 def run(args: argparse.Namespace, address_of: Callable[[], AbstractContextManager[str]]) -> int:
     """See EXIT_CODES; of the table of `chaos`: 0 where it is as it must be, else 1."""
-    from mqlab.spark import DAY, YEAR, IncomeError, need
+    from ..spark import DAY, YEAR, IncomeError, need
 
-    income_flink.check_arguments(args)
+    check_arguments(args)
     if args.orders and args.year:
         raise UserError("give --orders FILE or --year, not both")
     orders = Path(args.orders) if args.orders else YEAR if args.year else DAY
     try:
         need()
         if args.action == "flink":
-            return income_flink.run(args, address_of, orders, _progress())
+            return run_income_flink(args, address_of, orders, _progress())
         with address_of() as address:
             return (_chaos if args.action == "chaos" else _income)(args, address, orders)
     except IncomeError as error:
@@ -86,7 +188,7 @@ def run(args: argparse.Namespace, address_of: Callable[[], AbstractContextManage
 
 
 def _income(args: argparse.Namespace, address: str, orders: Path) -> int:
-    from mqlab.spark import income
+    from ..spark import income
 
     result = income(
         address, orders, checkpoint=args.checkpoint, sink=args.sink, master=args.master,
@@ -95,7 +197,7 @@ def _income(args: argparse.Namespace, address: str, orders: Path) -> int:
     )  # fmt: skip
     print(_report(result))
     print(f"\nwhere the time went\n{result.times}", file=sys.stderr)
-    return income_flink.exit_code(result, args.allow_rejected)
+    return exit_code(result, args.allow_rejected)
 
 
 def _report(result: Result) -> str:
@@ -112,7 +214,7 @@ def _report(result: Result) -> str:
 
 
 def _chaos(args: argparse.Namespace, address: str, orders: Path) -> int:
-    from mqlab.spark import chaos
+    from ..spark import chaos
 
     table = chaos(address, orders=orders, hard=not args.soft, master=args.master, say=_progress())
     print(f"\n{table}")

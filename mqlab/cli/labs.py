@@ -48,9 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def find_language(args: argparse.Namespace) -> Lang:
     """The language that was asked for, else that of the copies that are there, else the
     system's."""
-    from mqlab.lessons.course import copies
+    from ..lessons.course import package
 
-    if lang := args.lang or copies.find_language(args.copies):
+    if lang := args.lang or package.find_language(args.copies):
         return "zh" if lang == "zh" else "en"
     return system_language()
 
@@ -123,20 +123,20 @@ def _times(folder: Path, args: argparse.Namespace) -> int:
 
 
 def _renew(folder: Path, args: argparse.Namespace) -> int:
-    from mqlab.lessons.course import copies, notebooks
+    from ..lessons.course import notebooks, package
 
     for name in args.labs:
         if not any(path.name.startswith(name) for path in notebooks.notebooks_in(folder)):
             raise UserError(f"no lab in {folder} begins with {name}")
-    copies.renew(folder, args.copies.resolve(), args.labs, print, find_language(args))
+    package.renew(folder, args.copies.resolve(), args.labs, print, find_language(args))
     return 0
 
 
 def _copy(folder: Path, args: argparse.Namespace) -> int:
-    from mqlab.lessons.course import copies
+    from ..lessons.course import package
 
     where = args.copies.resolve()
-    copies.lay_out(folder, where, print, find_language(args))
+    package.lay_out(folder, where, print, find_language(args))
     print(f"Your copies of the labs are in {where}.")
     return 0
 

@@ -7,8 +7,7 @@ import argparse
 from ..kernel import speaking
 from ..recordings.costs import load_costs
 from ..registry.cases.anomalies import MATRIX
-from ..registry.cases.prices import BULK
-from ..registry.cases.ways import ORDER
+from ..registry.cases.prices import BULK, ORDER
 from ..registry.matrix import WAYS, list_reasons, prove, tabulate
 from ..registry.prices import (
     list_real_reasons,

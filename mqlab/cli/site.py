@@ -57,7 +57,7 @@ def add_page_arguments(parser: argparse.ArgumentParser, folder: str) -> None:
 def show_page(args: argparse.Namespace, name: str) -> int:
     """Write the site with no more stories than the choice leads to, and open one of its pages."""
     from ..site import write_site
-    from ..site.choose import list_linked
+    from ..site.pages import list_linked
 
     try:
         built = write_site(args.output, list_linked())

@@ -12,8 +12,8 @@ search stores and costs, and how far it was taken.
 """
 
 from .budget import Budget
-from .sample import Drawn, Sample, take_sample
 from .search import Search, explore
+from .swarm import Drawn, Sample, take_sample
 from .verdict import Counterexample, Verdict
 
 __all__ = [

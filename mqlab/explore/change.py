@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
-from ..kernel.values import replace
+from ..kernel.maps import replace
 from ..kernel.world import NodeState, Note, hear_break
 from .links import Link, Pair
 from .packed import Fields, NodeField

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..kernel.play import digest
 from ..kernel.system import System
-from ..kernel.token import digest
 from .budget import Budget
 
 LIST = "levels.json"

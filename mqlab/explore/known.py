@@ -15,9 +15,8 @@ from ..kernel.choice import parse
 from ..kernel.moves import apply, initial
 from ..kernel.system import Property, System
 from ..kernel.world import World
-from .budget import Budget, Full
+from .budget import Budget, Full, resident
 from .judge import Judge
-from .memory import resident
 from .moves import Moves
 from .packed import Fields
 from .verdict import Counterexample, Verdict

@@ -7,7 +7,7 @@ under way may still arrive, so those of earlier connections stay until they do.
 
 from __future__ import annotations
 
-from ..kernel.values import frozen, replace
+from ..kernel.maps import frozen, replace
 
 Queue = tuple[int, ...]  # numbers of messages, the oldest first
 Pair = tuple[str, str]  # client role, server role

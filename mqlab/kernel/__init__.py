@@ -10,18 +10,21 @@ one node, the network), `moves.py` (one choice), `run.py` (facts), `play.py`; `s
 `options.py` say what a broker brings along, `outcome.py` what an application is told.
 """
 
-from .application import AppState, Asking, Program
 from .catalogue import translate
 from .choice import Choice, parse
 from .disk import MemoryDisk, Single
-from .maps import Map
+from .maps import Map, frozen, replace
 from .offers import Gap, Option
-from .outcome import FAILED, OK, UNKNOWN, Outcome, build_failure, build_success
 from .play import Play
 from .role import (
+    FAILED,
+    OK,
+    UNKNOWN,
     Append,
     Appended,
     AppendFailed,
+    AppState,
+    Asking,
     Call,
     Caller,
     CancelTimer,
@@ -33,6 +36,8 @@ from .role import (
     Event,
     Fired,
     Flush,
+    Outcome,
+    Program,
     Put,
     Quiet,
     Reply,
@@ -42,6 +47,8 @@ from .role import (
     Send,
     SetTimer,
     Truncate,
+    build_failure,
+    build_success,
 )
 from .run import Run, replay
 from .simulate import simulate
@@ -80,7 +87,6 @@ from .text import (
     tr,
 )
 from .trace import Fact, FactKind, Trace
-from .values import frozen, replace
 from .worded import worded
 from .world import NodeSpec, World
 

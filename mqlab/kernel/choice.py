@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from .values import frozen
+from .maps import frozen
 
 
 @frozen

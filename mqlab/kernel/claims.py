@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import partial, wraps
 from typing import Any, Generic, TypeVar
 
+from .maps import frozen
 from .system import Property
 from .text import Words, say_unknown
-from .values import frozen
 from .world import NodeState, World
 
 C = TypeVar("C")

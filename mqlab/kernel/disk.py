@@ -11,9 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from .maps import Map
+from .maps import Map, frozen, replace
 from .role import Append, Effect, Flush, Put, Truncate
-from .values import frozen, replace
 
 
 class Entry(Protocol):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from .application import AppState
 from .choice import Choice
-from .maps import Map
+from .maps import Map, replace
 from .options import check_calls, check_nodes, read_calls
 from .role import (
+    AppState,
     Call,
     Caller,
     ConnectionLost,
@@ -21,7 +21,6 @@ from .role import (
 )
 from .system import System
 from .text import say_unknown
-from .values import replace
 from .world import (
     NodeSpec,
     NodeState,

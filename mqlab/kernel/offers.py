@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache, partial
 
 from .choice import Choice, parse
+from .maps import frozen
 from .moves import Moved, apply, current, list_answered, list_choices
 from .role import Appended, AppendFailed, ConnectionLost, Effect, Response
 from .run import Run, put_in_words
 from .stops import describe_progress, join_names
 from .system import System
 from .text import NOTHING, Text, Words
-from .values import frozen
 from .world import Wire, World
 
 DELIVER = Words("{what} arrives from {src}")

@@ -36,10 +36,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_origin, get_type_hints
 
-from .application import Program
+from .maps import frozen
+from .role import Program
 from .text import Text, say_unknown, shorten
 from .usages import number
-from .values import frozen
 from .world import NodeSpec
 
 Pairs = tuple[tuple[str, str], ...]

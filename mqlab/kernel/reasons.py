@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Generic, TypeVar
 
-from .outcome import FAILED, UNKNOWN, Outcome
+from .maps import frozen
+from .role import FAILED, UNKNOWN, Outcome
 from .text import NOTHING, Made, Text, Words
 from .trace import Fact, FactKind
-from .values import frozen
 
 K = TypeVar("K")
 

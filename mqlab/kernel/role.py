@@ -17,13 +17,13 @@ for safety (an answer to a client, a marker) belongs in the step of that event.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
+from enum import Enum
 from typing import Any, Protocol
 
-from .maps import Map
+from .maps import Map, frozen
 from .text import Text
-from .values import frozen
 
 
 @frozen
@@ -235,3 +235,103 @@ class Config:
             if name == step:
                 return tuple(e for group in order for e in groups[group])
         return tuple(e for group in groups.values() for e in group)
+
+
+# ---- What a call of an application gave back -----------------------------------------
+#
+# There are three kinds of outcome, and a careful application treats all three differently:
+# `ok`, `failed` (definite: it did not happen) and `unknown` (indefinite: it may have). Maelstrom
+# tells its errors apart by the same two words (jepsen-io/maelstrom, doc/protocol.md, "Errors").
+#
+# An outcome keeps the call itself, so that a claim about an application asks the call for its
+# fields, and nobody takes its words apart.
+
+OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
+
+
+@frozen
+class Outcome:
+    """`call`: the call as the application made it. `status`: `ok`, `failed` or `unknown`.
+    `detail`: the error's name, or what was read. `meaning`: the same for programs, where they tell
+    several apart: the error itself, its kind, a state; None where they need not."""
+
+    call: object
+    status: str = OK
+    detail: str = ""
+    meaning: object = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status == OK
+
+    @property
+    def result(self) -> str:
+        """What came back, in words: `ok @7`, `failed InvalidTxnStateException`."""
+        return f"{self.status} {self.detail}".rstrip()
+
+    def __str__(self) -> str:
+        return f"{self.call}: {self.result}"
+
+
+def build_success(call: object, detail: str = "", meaning: object = None) -> Outcome:
+    """It was done; `detail` says what was read, where something was."""
+    return Outcome(call, OK, detail, meaning)
+
+
+def build_failure(call: object, why: object, meaning: object = None) -> Outcome:
+    """It was not done; `why` is an error, which says itself what it means, or a sentence."""
+    return Outcome(call, FAILED, str(why), why if isinstance(why, Enum) else meaning)
+
+
+# ---- Applications: what a client's owner wrote, as data ------------------------------
+#
+# A *client role* is the real client's state machine. The *application* beside it is either
+# a tuple of calls with a program counter, or a Python function that is run again from its
+# first line against the recorded results of its earlier calls. Both ways its state is just
+# the list of results: hashable, and a crash starts it from line one.
+
+
+class _Asked(BaseException):
+    """Raised inside a learner's function at the first call that has no result yet."""
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+
+
+class Asking:
+    """What a function application is given: `client(call)` returns the call's result."""
+
+    def __init__(self, results: tuple[Any, ...]) -> None:
+        self._results = results
+        self._next = 0
+
+    def __call__(self, call: Any) -> Any:
+        if self._next == len(self._results):
+            raise _Asked(call)
+        self._next += 1
+        return self._results[self._next - 1]
+
+
+Program = tuple[Any, ...] | Callable[[Asking], None]
+
+
+@frozen
+class AppState:
+    """A program, the results so far, and whether a call is out."""
+
+    program: Program = ()
+    results: tuple[Any, ...] = ()
+    waiting: bool = False
+
+    def next_call(self) -> Any | None:
+        """The call the application makes now; None while it waits and when it is done."""
+        if self.waiting:
+            return None
+        if isinstance(self.program, tuple):
+            done = len(self.results)
+            return self.program[done] if done < len(self.program) else None
+        try:
+            self.program(Asking(self.results))
+        except _Asked as asked:
+            return asked.call
+        return None

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from .choice import Choice, parse
+from .maps import frozen
 from .moves import Moved, apply, current, initial, list_choices
 from .role import CancelTimer, SetTimer
 from .run import Run
 from .system import System
 from .text import Text
 from .trace import Trace
-from .values import frozen
 from .world import World
 
 Faults = Iterable[tuple[int, str]]

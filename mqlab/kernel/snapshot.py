@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .maps import frozen
 from .text import NOTHING, Text
-from .values import frozen
 
 
 @frozen

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from .maps import frozen
 from .role import Append, Effect, Flush, Put, Reply, Return, Send, Truncate
 from .text import Text, Words
-from .values import frozen
 
 KILLED = Words("killed")
 POWER_CUT = Words("power cut")

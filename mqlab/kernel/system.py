@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from .maps import frozen
 from .options import Written
 from .reasons import Unguarded
 from .role import Effect, Event
@@ -14,7 +15,6 @@ from .snapshot import Snapshot
 from .stops import Named, name_plainly
 from .text import NOTHING, Text
 from .trace import Fact
-from .values import frozen
 from .world import NodeState, World
 
 

@@ -19,7 +19,7 @@ from string import digits
 from typing import Any, Literal
 
 from .catalogue import translate
-from .values import frozen
+from .maps import frozen
 
 Lang = Literal["en", "zh"]
 LANGUAGES: tuple[Lang, ...] = ("en", "zh")

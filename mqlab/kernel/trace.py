@@ -25,9 +25,9 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from .maps import frozen
 from .snapshot import Cell, Got, Snapshot
 from .text import NOTHING, Lang, Text, escape_unseen, spoken, tr
-from .values import frozen
 
 FORMAT = "mqlab.trace/1"
 MODEL = tr("model")

@@ -15,8 +15,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from .maps import frozen
 from .text import say_unknown, shorten
-from .values import frozen
 
 Words = tuple[str, ...]
 #: makes of a word what its kind stands for, None where it is none; ValueError says why

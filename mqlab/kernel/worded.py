@@ -14,7 +14,7 @@ from inspect import get_annotations
 from string import Formatter
 from typing import TypeVar, dataclass_transform
 
-from .values import frozen
+from .maps import frozen
 
 C = TypeVar("C")
 

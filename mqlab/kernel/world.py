@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .application import AppState, Program
 from .disk import MemoryDisk
-from .maps import Map
+from .maps import Map, frozen, replace
 from .role import (
     Append,
     Appended,
+    AppState,
     Caller,
     CancelTimer,
     ConnectionLost,
@@ -29,6 +29,7 @@ from .role import (
     Effect,
     Effects,
     Event,
+    Program,
     Reply,
     Request,
     Response,
@@ -36,7 +37,6 @@ from .role import (
     Send,
     SetTimer,
 )
-from .values import frozen, replace
 
 Wire = tuple[str, str, str, int]  # ("q" requests | "r" answers, client, server, connection)
 

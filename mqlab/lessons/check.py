@@ -7,15 +7,130 @@ search finds comes back with the belief behind it and the shortest run that show
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, Protocol
 
 from ..explore import Budget, explore
-from ..kernel import System, Text, Words, tr
-from .limits import TooLong, limit_time
+from ..kernel import Run, System, Text, Words, World, tr
+from ..kernel.choice import Choice, parse
+from ..kernel.moves import apply, initial, list_choices
 from .verdict import NOT_WRITTEN, Verdict
+
+# ---- Stopping what a learner wrote when it takes too long ----------------------------
+#
+# What counts is the processor's time that the thread has used, so that a right answer passes on a
+# busy machine too; what waits and uses none is stopped after a while on the clock, `PATIENCE`
+# times as long.
+#
+# A function with an endless loop is interrupted by the machine's own timer (`setitimer`), where
+# there is one and the call is made in the main thread, as a notebook's cells are. Elsewhere only
+# what comes to an end can be found to have taken too long.
+
+AGAIN_S = 0.05
+PATIENCE = 10
+MOST_FILE = 50_000_000  # bytes
+#: a browser's Python cannot say what a thread has used
+read_used = getattr(time, "thread_time", time.perf_counter)
+
+
+class TooLong(BaseException):
+    """The time is over; its text says how long it was. No `Exception`, so that an
+    `except Exception` does not catch it."""
+
+
+class Limit:
+    """What a thread may use from now on; as the handler of a signal it raises `TooLong` in the
+    main thread once that is used up."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.count_anew()
+
+    def count_anew(self) -> None:
+        self._used, self._began = read_used(), time.perf_counter()
+
+    def start(self) -> None:
+        """Count again, and let the timer ring from when it could first be used up."""
+        self.count_anew()
+        signal.setitimer(signal.ITIMER_REAL, self.seconds, AGAIN_S)
+
+    def check(self) -> None:
+        """Raises TooLong."""
+        if read_used() - self._used >= self.seconds:
+            raise TooLong(f"{self.seconds:.0f} s")
+        if time.perf_counter() - self._began >= PATIENCE * self.seconds:
+            raise TooLong(f"{PATIENCE * self.seconds:.0f} s")
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        self.check()
+
+
+@contextmanager
+def limit_time(seconds: float) -> Iterator[None]:
+    """Raise `TooLong` in what runs inside when it has run for so many seconds, and again and
+    again until it has ended, should it catch that."""
+    limit = Limit(seconds)
+    if not can_interrupt():
+        yield
+        limit.check()
+        return
+    before = signal.signal(signal.SIGALRM, limit)
+    try:
+        try:
+            limit.start()
+            yield
+        finally:
+            _disarm()
+    finally:  # should it have rung on the way into the one above
+        _disarm()
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def pause_limit() -> Iterator[None]:
+    """Within `limit_time`: what happens here is not the learner's, whose time begins again at
+    its end."""
+    limit = signal.getsignal(signal.SIGALRM) if can_interrupt() else None
+    if not isinstance(limit, Limit):
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    yield
+    limit.start()
+
+
+def can_interrupt() -> bool:
+    """Whether a call made here can be interrupted, not only measured."""
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
+def _disarm() -> None:
+    """Stop the timer, even if it rings while it is being stopped."""
+    while True:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            return
+        except TooLong:
+            continue
+
+
+def limit_resources(memory: int) -> None:
+    """What this process may use from now on, in bytes, where this system can say so."""
+    with suppress(ImportError):
+        import resource
+
+        for kind, most in (("RLIMIT_FSIZE", MOST_FILE), ("RLIMIT_AS", memory)):
+            if hasattr(resource, kind):
+                with suppress(ValueError, OSError):
+                    resource.setrlimit(getattr(resource, kind), (most, most))
+
 
 LIMIT_S = 1.0
 Rule = Callable[..., Any]
@@ -187,3 +302,97 @@ def call_rule(rule: Rule, given: tuple[Any, ...]) -> Any:
     except Exception as error:
         kind = type(error).__name__
         raise RuleError(RAISED(given=given, kind=kind, error=error)) from error
+
+
+# ---- One run of a system in a fixed order, with one fault at one place ---------------
+#
+# Searching every schedule of a long program is dear; going once through it for every place
+# where a process may be killed or fall silent is cheap, and finds most of what is wrong.
+
+STEPS = 2_000
+#: how often each timer may ask again: what waits for a transaction's timeout waits for ever here
+RETRIES = 3
+Wanted = Callable[[Choice], bool]
+
+
+@dataclass
+class Rehearsal:
+    """A run that nobody watches: facts and pictures, most of what a `Run` costs, are left out."""
+
+    system: System
+    world: World = field(init=False)
+    choices: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.world = initial(self.system)
+
+    def do(self, choice: str) -> None:
+        """Make one choice; ValueError where it is not possible."""
+        for moved in apply(self.system, self.world, parse(choice)):
+            self.world = moved.world
+        self.choices.append(choice)
+
+
+def go(
+    run: Rehearsal | Run,
+    wanted: Wanted = lambda choice: True,
+    until: Callable[[], bool] = lambda: False,
+) -> None:
+    """Do what is possible, first things first, and let timers run out that only ask again,
+    until `until` or until nothing wanted is left."""
+    fired: dict[str, int] = {}
+    for _ in range(STEPS):
+        ready = [c for c in possible(run) if wanted(c) and fired.get(str(c), 0) < RETRIES]
+        if until() or not ready:
+            return
+        run.do(str(ready[0]))
+        if ready[0].kind == "fire":
+            fired[str(ready[0])] = fired.get(str(ready[0]), 0) + 1
+
+
+def possible(run: Rehearsal | Run) -> list[Choice]:
+    """What is under way arrives before anybody calls, and only then somebody asks again."""
+    steps = [c for c in list_choices(run.system, run.world) if c.kind != "fire"]
+    steps.sort(key=lambda c: c.kind == "call")
+    again = [(node, name) for node, name in timers(run) if run.system.only_repeats(name)]
+    return [*steps, *(Choice("fire", node, name) for node, name in again)]
+
+
+def timers(run: Rehearsal | Run) -> list[tuple[str, str]]:
+    """(node, timer) of all that are set."""
+    return [(name, timer) for name, n in run.world.nodes.items() for _, timer, _ in n.timers]
+
+
+def count_calls(run: Rehearsal, node: str) -> int:
+    """How many calls of an application have returned."""
+    app = run.world.nodes[node].app
+    return len(app.results) if app is not None else 0
+
+
+def plain(system: System) -> Rehearsal:
+    run = Rehearsal(system)
+    go(run)
+    return run
+
+
+def run_with_kill(system: System, node: str, calls: int) -> Rehearsal:
+    """The process is killed after so many calls, and started again."""
+    run = Rehearsal(system)
+    go(run, until=lambda: count_calls(run, node) >= calls)
+    run.do(f"kill {node}")
+    run.do(f"restart {node}")
+    go(run)
+    return run
+
+
+def run_with_stall(system: System, old: str, new: str, calls: int, session: str) -> Rehearsal:
+    """One member falls silent after so many calls. The group gives it up, if it knows it by
+    then (`session` is the name of that timer), another does its work, and it wakes up."""
+    run = Rehearsal(system)
+    go(run, lambda c: new not in (c.a, c.b), until=lambda: count_calls(run, old) >= calls)
+    for node, timer in timers(run):
+        if timer == session:
+            run.do(f"fire {node} {timer}")
+    go(run, lambda c: old not in (c.a, c.b))
+    go(run)
+    return run

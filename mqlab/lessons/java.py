@@ -8,6 +8,7 @@ alone, and a sentence says why.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,10 +20,12 @@ from ..real.program import RealBrokerError
 from ..real.suite import MISSING as NO_CLONE
 from ..real.suite import has_suite, load_suite
 from ..recordings.recording import Recording, load
+from ..registry.tables import table
 from .laid import Laid
 
-if TYPE_CHECKING:  # these lock files, which a browser's Python cannot
+if TYPE_CHECKING:
     from ..real.jars import Jars
+
 
 RAN = Words("The Java client of {product} {version} has just run at this project's own server.")
 NOT_RUN = Words("No Java client ran here: {why}. The table is the recording of a real broker.")
@@ -91,3 +94,22 @@ def open_pulsar() -> Client:
     from ..real.pulsar.jars import JARS
 
     return Client("Pulsar", "pulsar", "4.2.4", 242, JARS)
+
+
+# ---- What real brokers answered, for a lesson that shows it beside its model ---------
+
+
+def read_recording(folder: str, name: str, *words: str) -> str:
+    """A recording's lines that hold one of `words`, or all of them where there are none. `folder`:
+    a broker's version and a profile, as "kafka-4.3.1/tv2" or "rocketmq-5.5.0/5.5"."""
+    path = RECORDINGS / folder / f"{name}.json"
+    if not path.exists():
+        there = ", ".join(sorted(p.stem for p in path.parent.glob("*.json")))
+        raise ValueError(f"no recording {folder}/{name}; there are: {there}")
+    seen = json.loads(path.read_text(encoding="utf-8"))
+    rows = [
+        (who, question, answer)
+        for who, _, question, answer in seen["observations"]
+        if not words or any(word in f"{who} {question} {answer}" for word in words)
+    ]
+    return table(f"{seen['broker']}, {seen['profile']} | asked | answered", rows)

@@ -8,7 +8,7 @@ from mqlab_widgets import Compare, Player
 
 from ..kernel import Trace, tr
 from ..registry.cases.anomalies import MATRIX
-from ..registry.cases.ways import ORDER
+from ..registry.cases.prices import ORDER
 from ..registry.matrix import tabulate
 from ..registry.prices import tabulate_prices
 from ..registry.tables import columns

@@ -7,7 +7,7 @@ of ipywidgets.
 from __future__ import annotations
 
 from ..registry import run_scenario, system
-from ..scenario.kills import find_kills
+from ..scenario.runner import find_kills
 
 Menu = list[tuple[str, str]]
 

@@ -19,8 +19,7 @@ from typing import Any
 from ..kernel import Fact, FactKind, Text, Trace, Words, tr
 from ..kernel.run import put_in_words
 from ..places import RECORDINGS
-from .normal import normalise
-from .recording import Observation, load
+from .recording import Observation, load, normalise
 
 RECORDED = Words("recorded on {broker}")
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from ..brokers import Broker, list_brokers, load
 from ..kernel import Play, Run, System, Text, Trace
-from ..kernel.token import decode
+from ..kernel.play import decode
 from ..recordings.evidence import add_evidence
 from ..scenario import make_system, parse_script, perform, perform_all, system_of
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ..explore import explore
 from ..kernel import Text, Words, tr
-from ..kernel.token import encode
+from ..kernel.play import encode
 from ..places import SCENARIOS
 from ..scenario import load
 from . import SYSTEMS, system

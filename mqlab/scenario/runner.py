@@ -4,15 +4,66 @@ choice and no more, so that a schedule somebody found can be kept as a scenario.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from ..kernel import NOTHING, Append, Choice, Reply, Run, Send, System, Text, World
+from ..kernel import (
+    NOTHING,
+    Append,
+    Choice,
+    Reply,
+    Run,
+    Send,
+    System,
+    Text,
+    Words,
+    World,
+    replace,
+    worded,
+)
 from ..kernel.choice import parse
 from ..kernel.moves import Moved, apply, homes
+from ..kernel.run import put_in_words
+from ..kernel.stops import describe_stop
 from ..kernel.text import say_unknown
 from .language import Line, Message, ScenarioError, Script
-from .waiting import CUT, DEAD, HELD, close, list_calls
+
+# What still waits when a run is over, and for what: calls without an answer, and messages that
+# nobody takes. A closing line of the command, not of the narration, which files keep.
+
+STILL = Words("still waits: {all}")
+CALL = Words("{call} of {node}, for an answer")
+CALL_OR_TIMER = Words("{call} of {node}, for an answer or for a timer ({timers})")
+DEAD = Words("{message}, for {node}, which is dead (`restart {node}`)")
+HELD = Words("{message}, for `release {message}`")
+MOST = 6  # that are told one by one
+MORE = Words("and {n} more")
+CUT = Words("{message}, for `heal`")
+
+
+def list_calls(world: World, alone: bool) -> Iterator[Text]:
+    """The calls that have no answer yet, each with the timers that may end it: its client's, and
+    anybody's where no message waits (`alone`)."""
+    timers = {at: [name for _, name, _ in node.timers] for at, node in world.nodes.items()}
+    for node, state in world.nodes.items():
+        if state.app is None or not state.app.waiting:
+            continue
+        call = put_in_words(replace(state.app, waiting=False).next_call())
+        mine = timers if alone and not timers[node] else {node: timers[node]}
+        fires = ", ".join(f"`fire {at} {name}`" for at, names in mine.items() for name in names)
+        says = CALL_OR_TIMER if fires else CALL
+        yield says(call=call, node=node, timers=fires)
+
+
+def close(parts: list[Text]) -> Text:
+    """All of it in one line; nothing where nothing waits."""
+    if not parts:
+        return NOTHING
+    more = [MORE(n=len(parts) - MOST)] if len(parts) > MOST else []
+    told = [*parts[:MOST], *more]
+    both = Text("; ".join(part.en for part in told), "；".join(part.of("zh") for part in told))
+    return STILL(all=both)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,3 +387,50 @@ def name_kind(move: Moved) -> str:
         case Append(entry=entry):
             return str(entry).split()[0]
     return ""
+
+
+# The places in a run at which a node can be killed, each as a line of a scenario and in words
+#
+# A step is named by what it emits: `kill coordinator when=WriteTxnMarkers#1 after=1` strikes in the
+# step of the coordinator that sends its first WriteTxnMarkers, when one effect of that step is
+# done. A step that emits nothing has no name, and nobody outside can tell a kill in it from one
+# just before or after.
+
+
+@worded("kill {node} when={step} after={after}")
+class Kill:
+    """One such place: the line that kills there, and what had been done of the step by then."""
+
+    node: str
+    step: str
+    after: int
+    text: Text
+
+
+def find_kills(run: Run, nodes: Sequence[str] = ()) -> tuple[Kill, ...]:
+    """Every place in the steps of these nodes (none named: of all), in the order of the run.
+    KeyError where the system has no node of that name."""
+    again, emitted = Run(run.system), Counter[tuple[str, str]]()
+    kills: list[Kill] = []
+    for node in nodes:
+        again.world.nodes[node]
+    for choice in run.choices:
+        moved = [move for move in again.do(choice) if move.what == "step"]
+        kinds = [kind for move in moved if (kind := name_kind(move))]
+        if kinds and (not nodes or moved[0].node in nodes):
+            step = f"{show_kind(kinds[0])}#{emitted[moved[0].node, kinds[0]] + 1}"
+            kills += _within(run, moved, step)
+        emitted.update((moved[0].node, kind) for kind in kinds)
+    return tuple(kills)
+
+
+def _within(run: Run, moved: list[Moved], step: str) -> Iterator[Kill]:
+    """Before the first effect, and after each that changes what can be told."""
+    node, name = moved[0].node, partial(run.system.name_effect, moved[0].role)
+    effects = tuple(move.stage.effect for move in moved if move.stage and move.stage.effect)
+    before = None
+    for after in range(len(effects) + 1):
+        text = describe_stop(False, effects, after, name)
+        if text != before:
+            yield Kill(node, step, after, text)
+        before = text

@@ -17,9 +17,8 @@ import logging
 from typing import TYPE_CHECKING, Any, cast
 
 from ..kernel import Caller, Request, Response
-from .limits import HALF_S
-from .logs import name_of
-from .protocol import BadFrame, ClientRequest, Frames, Hangup, Peer, PushAnswer, Refused
+from .disk import name_of
+from .home import HALF_S, BadFrame, ClientRequest, Frames, Hangup, Peer, PushAnswer, Refused
 
 if TYPE_CHECKING:
     from .server import Server

@@ -41,10 +41,8 @@ from ..kernel import (
     replace,
 )
 from .disk import ServerDisk
-from .home import Home, Start
+from .home import Drained, Home, Start, Unsent, keep, put
 from .journal import Journal
-from .keeping import keep, put
-from .protocol import Drained, Unsent
 from .trace.live import Live
 
 log = logging.getLogger("mqlab.serve")

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any
 from ..kernel import Caller, Request, Send, Text, replace
 from ..kernel.run import put_in_words
 from ..kernel.text import NOTHING
-from .logs import name_of
-from .trace.outside import Dropped, Held, Killed
+from .disk import name_of
+from .trace.live import Dropped, Held, Killed
 
 if TYPE_CHECKING:
     from .connection import Connection

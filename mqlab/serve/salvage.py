@@ -12,9 +12,8 @@ from pathlib import Path
 
 from .disk import ServerDisk
 from .frames import find_damage
-from .home import Home
+from .home import Home, keep
 from .journal import JournalError, check_head, describe_misfit, lock, read_effects
-from .keeping import keep
 
 
 def salvage(source: Path, target: Path, home: Home) -> str:

@@ -23,14 +23,13 @@ from typing import Any
 
 from ..kernel import Event, frozen
 from .connection import Connection
+from .disk import set_up
 from .driver import Driver
 from .gate import Gate
-from .home import Home, ServeError
+from .home import BACKLOG, HELD, Home, ServeError, most_connections, say_in_one_line, trace_places
 from .journal import Journal, JournalError
-from .limits import BACKLOG, HELD, most_connections, say_in_one_line, trace_places
-from .logs import set_up
 from .trace.http import Door, TraceServer
-from .trace.outside import Killed
+from .trace.live import Killed
 
 log = logging.getLogger("mqlab.serve")
 

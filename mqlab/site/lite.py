@@ -123,7 +123,7 @@ def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
 
 def _write_sources(work: Path, pyodide: str) -> None:
     """Write what JupyterLite is built from; `pyodide`: the address of its module in the site."""
-    from ..lessons.course.copies import list_originals
+    from ..lessons.course.package import list_originals
 
     for lang in LANGUAGES:
         files = work / "files" / ("" if lang == "en" else lang)

@@ -2,31 +2,387 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mqlab_widgets import Player
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mqlab_widgets import Compare, Player
 from mqlab_widgets.payment import build_payment
 from mqlab_widgets.player import host, read_modules
 from mqlab_widgets.style import HERE, page_css
 
 from .. import __version__
 from ..brokers import list_brokers
-from ..kernel import LANGUAGES, Lang, speaking, spoken
+from ..kernel import LANGUAGES, Lang, Run, Text, speaking, spoken, tr
+from ..kernel import translate as look_up
 from ..lessons.payment import read_payment
-from ..places import LABS, ROOT
-from .catalogue import SOURCES, open_templates, other_than
-from .choose import list_beside, render_choice
-from .documents import list_documents
-from .lecture import write_lecture
+from ..places import LABS, ROOT, SCENARIOS
+from ..recordings.costs import load_costs
+from ..registry import SYSTEMS, with_evidence
+from ..registry.cases.anomalies import MATRIX
+from ..registry.cases.prices import BULK, ORDER
+from ..registry.matrix import ANOMALIES, WAYS, Cell, Found, Told
+from ..registry.prices import tabulate_bulk, tabulate_prices, tabulate_real
+from ..registry.ways import MOMENTS, ROLES, UNSENT, find_stage, tabulate_kills
+from ..scenario import perform_in_blocks
 from .lite import write_labs
 from .play import VERSION, write_play
-from .stories import Story, list_stories
+from .stories import Story, list_stories, write_lecture
+
+# The pages' templates, and what they say in the language that is spoken (`labs/locale`)
+#
+# Templates mark their words as gettext's do (`{% trans %}`, `_("…")`), so one template makes the
+# page of either language.
+
+SOURCES = LABS / "site"
+
+
+def open_templates() -> Environment:
+    """The templates of the site; each page they make is in the language that is spoken then."""
+    pages = Environment(
+        loader=FileSystemLoader(SOURCES), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        extensions=["jinja2.ext.i18n"],
+    )  # fmt: skip
+    pages.policies["ext.i18n.trimmed"] = True
+    translated: Any = pages  # the extension adds a method that the class does not know
+    translated.install_gettext_callables(translate, _translate_count, newstyle=True)
+    return pages
+
+
+def translate(english: str) -> str:
+    """A template's words in the language that is spoken. LookupError where nobody has said them
+    in Chinese."""
+    if spoken() == "en":
+        return english
+    if said := look_up(english, "", "labs") or look_up(english, "page", "labs"):
+        return said
+    raise LookupError(f"labs.po has no Chinese for “{english}”")
+
+
+def _translate_count(one: str, more: str, count: int) -> str:
+    return translate(one if count == 1 else more)
+
+
+def other_than(lang: Lang) -> Lang:
+    return "en" if lang == "zh" else "zh"
+
+
+def find_source(path: Path) -> Path:
+    """The file beside `path` that says the same in the language that is spoken, `NAME.zh.md` beside
+    `NAME.md`; itself where there is none."""
+    twin = path.with_suffix(f".{spoken()}{path.suffix}")
+    return twin if twin.is_file() else path
+
+
+# The project's own pages as pages of the site: Markdown, whose links lead from one to another
+
+#: file → name of its page and what the list of pages says of it
+DOCUMENTS = {
+    "labs/site/picture.md": ("picture", "The picture's signs, in one figure"),
+    "labs/site/commands.md": ("commands", "What each command does"),
+    "datasets/scenarios/README.md": ("scenarios", "How to write a scenario of your own"),
+    "ARCHITECTURE.md": ("architecture", "What the parts are, and why they are cut this way"),
+    "mqlab/explore/README.md": (
+        "search",
+        "What a search stores and costs, and how far it was taken",
+    ),
+    "CONTRIBUTING.md": ("contributing", "How a broker, a lab or a scenario is added"),
+    "datasets/recordings/DIFFERENCES.md": ("differences", "Where the engine differs, and why"),
+    "datasets/recordings/DIFFERENCES-rocketmq.md": (
+        "differences-rocketmq",
+        "The same for RocketMQ",
+    ),
+    "datasets/recordings/DIFFERENCES-pulsar.md": ("differences-pulsar", "The same for Pulsar"),
+    "mqlab/check/README.md": ("check", "A history that any client can write, and its checker"),
+    "labs/instructor/README.md": ("instructor", "Running a course"),
+    "labs/instructor/hub.md": ("hub", "A class on a JupyterHub: image, machine, grading"),
+}
+
+IMAGES = {"en": "../images", "zh": "../../images"}
+"""Where the pages of a language find the files of labs/images."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """`name`: of its page; `about`: one line; `title` and `html` come from the file."""
+
+    name: str
+    about: str
+    title: str
+    html: str
+
+
+def list_documents() -> Iterator[Document]:
+    """Each document of this clone, rendered. HTML that stands in one is shown as text."""
+    for source, (name, about) in DOCUMENTS.items():
+        markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+        english = markdown.parse((ROOT / source).read_text("utf-8"))
+        tokens = markdown.parse(find_source(ROOT / source).read_text("utf-8"))
+        title = next(after.content for token, after in pairwise(tokens) if token.tag == "h1")
+        _mend(tokens, source, english)
+        html = markdown.renderer.render(tokens, markdown.options, {})
+        yield Document(name, about, title.replace("`", ""), html)
+
+
+def _mend(tokens: list[Token], source: str, english: list[Token]) -> None:
+    """A link to another document leads to its page; one that leads elsewhere in the clone is its
+    words only, and so is a picture that labs/images lacks. Headings keep the anchors of the
+    English, so that a link leads to its place in either language."""
+    dress(english)
+    dress(tokens)
+    headings = [
+        [token for token in one if token.type == "heading_open"] for one in (english, tokens)
+    ]
+    for its_english, heading in zip(*headings, strict=True):
+        heading.attrSet("id", str(its_english.attrGet("id")))
+    for token in tokens:
+        if token.children:
+            token.children = list(_mend_line(token.children, source))
+
+
+def dress(tokens: list[Token]) -> None:
+    """Headings get the anchors that links name; what may be wider than a phone can be scrolled with
+    the keyboard."""
+    for token, after in pairwise(tokens):
+        if token.type == "heading_open":
+            token.attrSet("id", _anchor(after.content))
+        is_figure = [one.type for one in after.children or ()] == ["image"]
+        if token.type in ("table_open", "fence", "code_block") or is_figure:
+            token.attrSet("tabindex", "0")
+        if is_figure:
+            token.attrSet("class", "figure")
+        if token.type == "th_open" and not after.content:  # a corner heads nothing
+            token.tag = "td"
+        if after.type == "th_close" and not token.content:
+            after.tag = "td"
+
+
+def _mend_line(line: list[Token], source: str) -> Iterator[Token]:
+    dropped = 0
+    for token in line:
+        if token.type == "image":
+            name = posixpath.basename(str(token.attrGet("src")))
+            token.attrSet("src", f"{IMAGES[spoken()]}/{name}")
+            is_there = (LABS / "images" / name).is_file()
+            yield token if is_there else Token("text", "", 0, content=token.content)
+        elif token.type == "link_open":
+            address = _lead(str(token.attrGet("href")), source)
+            dropped += not address
+            if address:
+                token.attrSet("href", address)
+                yield token
+        elif token.type == "link_close" and dropped:
+            dropped -= 1
+        else:
+            yield token
+
+
+def _lead(address: str, source: str) -> str:
+    """Where a link of a document leads on the site; "" for nowhere."""
+    path, _, place = address.partition("#")
+    if ":" in path:
+        return ""
+    there = posixpath.normpath(posixpath.join(posixpath.dirname(source), path)) if path else source
+    there = there.replace(".zh.md", ".md")  # whose page is in the language that is spoken
+    if there not in DOCUMENTS:
+        return ""
+    return f"{DOCUMENTS[there][0]}.html" + (f"#{place}" if place else "")
+
+
+def _anchor(heading: str) -> str:
+    """As code hosts make them: small letters, no signs, dashes for blanks."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+# The page for an engineer who must decide: words in Markdown, tables and pictures from runs
+#
+# Its source is a template. What it says of a run leads there: `story:NAME` to the page of a scenario,
+# `way:ROLE-STAGE` to the four ways side by side with that node killed at the end of that stage, or
+# between writing and sending the decision (`unsent`).
+
+SOURCE = LABS / "choose" / "choose.md"
+LINK = re.compile(r"\b(story|way):([\w/-]+)")
+NO_KILL = "none"
+PICTURE = "<!-- the four ways -->"
+LINKED = "<!-- linked -->"
+RECORDED = "<!-- recorded -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The four ways on one clock. `name`: of its page; `picture`: its HTML."""
+
+    name: str
+    title: str
+    picture: str
+    narration: str
+
+
+def list_linked() -> tuple[Path, ...]:
+    """The scenarios that the page leads to. FileNotFoundError where one is not there."""
+    names = {name for kind, name in LINK.findall(_fill(SOURCE, "en")) if kind == "story"}
+    paths = [SCENARIOS / f"{name}.scn" for name in sorted(names)]
+    if gone := [path for path in paths if not path.is_file()]:
+        raise FileNotFoundError(f"{SOURCE.name} leads to {gone[0]}, which is not there")
+    return tuple(paths)
+
+
+def render_choice() -> str:
+    """The page's content as HTML, its links as addresses beside it."""
+    markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+    text = LINK.sub(_lead_choose, _fill(find_source(SOURCE), spoken()))
+    linked, recorded = _count_recorded()
+    text = text.replace(LINKED, str(linked)).replace(RECORDED, str(recorded))
+    tokens = markdown.parse(text.replace(PICTURE, next(list_beside()).picture))
+    dress(tokens)
+    return str(markdown.renderer.render(tokens, markdown.options, {}))
+
+
+def list_beside() -> Iterator[Beside]:
+    """Without a kill first, then a kill of each role at each moment."""
+    yield _put_beside(
+        NO_KILL, translate("One order, four ways"), [way.text for way in ORDER.values()]
+    )
+    for role in ROLES:
+        for moment in MOMENTS:
+            killed = [way.kill_at(moment, role) for way in ORDER.values()]
+            title = translate(f"The {role} dies after:") + f" {translate(moment)}"
+            yield _put_beside(_name(role, moment), title, killed, find_stage(moment) + 1)
+
+
+def _name(role: str, moment: str) -> str:
+    return f"{role}-{'unsent' if moment == UNSENT else find_stage(moment)}"
+
+
+def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Beside:
+    runs, ends = zip(*map(_perform, texts), strict=True)
+    players = [Player(with_evidence(run.trace, ""), step=0) for run in runs]
+    compare = Compare(players, list(zip(*ends, strict=True)), at)
+    picture = f'<div class="runs">{host("", compare.payload, "h2", "picture")}</div>'
+    return Beside(name, title, picture, compare.narration())
+
+
+@cache
+def _perform(text: str) -> tuple[Run, tuple[int, ...]]:
+    """The run of a story and the ends of its blocks, once for all languages."""
+    return perform_in_blocks(text, SYSTEMS)
+
+
+@cache
+def _fill(source: Path, lang: Lang) -> str:
+    """The page in Markdown, without its picture: sixty runs are behind its tables."""
+    template = Environment(undefined=StrictUndefined).from_string(source.read_text("utf-8"))
+    return template.render(
+        picture=PICTURE,
+        linked=LINKED,
+        recorded=RECORDED,
+        kills=_kills,
+        prices=_prices,
+        bulk=_bulk,
+        real=_real,
+        anomalies=_anomalies,
+    )
+
+
+@cache
+def _count_recorded() -> tuple[int, int]:
+    """How many stories the page leads to, and how many of them have a recorded step."""
+    stories = [story.recorded for story in list_stories(list_linked())]
+    return len(stories), sum(stories)
+
+
+def _lead_choose(match: re.Match[str]) -> str:
+    folder = "stories" if match[1] == "story" else "ways"
+    return f"{folder}/{match[2]}.html"
+
+
+def _kills(role: str) -> str:
+    head, *rows = tabulate_kills(ORDER, role)
+    linked = [
+        (f"[{translate(moment)}](way:{_name(role, moment)})", *map(_translate_end, cells))
+        for moment, *cells in rows
+    ]
+    return _table([(translate(head[0]), *head[1:]), *linked])
+
+
+def _prices() -> str:
+    head, *rows = tabulate_prices(ORDER)
+    return _table([tuple(map(translate, head)), *rows])
+
+
+def _bulk() -> str:
+    head, *rows = tabulate_bulk(BULK, 2, 3)
+    return _table(
+        [tuple(map(_translate_if, head[1:])), *(row[1:] for row in rows if row[0] == "forgotten")]
+    )
+
+
+COUNTED = tr("model"), tr("real")
+
+
+def _real() -> str:
+    """The totals of each broker; kind by kind would be longer than the page."""
+    head, *rows = tabulate_real(BULK, load_costs(), 2, 3)
+    totals = [
+        (_translate_end(name), model, real.removesuffix(" *"))
+        for name, model, real in rows if "," in name
+    ]  # fmt: skip
+    return _table([(head[0], *map(str, COUNTED)), *totals])
+
+
+def _anomalies() -> str:
+    rows = [
+        (translate(anomaly), *(_cell(MATRIX[way][anomaly]) for way in WAYS))
+        for anomaly in ANOMALIES
+    ]
+    return _table([("", *WAYS), *rows])
+
+
+def _cell(cell: Cell) -> str:
+    """Its verdict, which leads to the first run that shows it, if one does, and what that covers,
+    which leads to a run beyond."""
+    said = cell.outcome.of()
+    for proof in cell.proofs:
+        if isinstance(proof, Told):
+            said = f"[{said}](story:{proof.story})"
+            break
+        if isinstance(proof, Found):
+            name = proof.case.name.replace("_", "-")
+            said = f"[{said}](story:{proof.broker}/counterexamples/{name})"
+            break
+    for beyond in cell.beyond[:1]:
+        covers = f"[{cell.covers}](story:{beyond.story})"
+        said += Text(f" ({covers})", f"（{covers}）").of()
+    return said
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Markdown; the first row is the head."""
+    head, *others = rows
+    lines = [head, ["---"] * len(head), *others]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _translate_end(words: str) -> str:
+    """What stands behind the comma, in the language that is spoken."""
+    first, _, end = words.partition(", ")
+    return first + translate(", ") + translate(end)
+
+
+def _translate_if(words: str) -> str:
+    """The words in the language that is spoken; a formula, such as n=2, stays as it is."""
+    return words if "=" in words else translate(words)
+
 
 TITLES = {"en": r"(?m)^# # Lab \d+ · (.+)$", "zh": r"(?m)^# # 实验 \d+ · (.+)$"}
 SHARED = (

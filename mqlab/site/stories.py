@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from markdown_it import MarkdownIt
+from mqlab_widgets import Player
+from mqlab_widgets.lecture import Lecture
 from mqlab_widgets.legend import SHAPES, find_kind
 
 from ..brokers import list_brokers
-from ..kernel import LANGUAGES, Text, Trace
-from ..places import SCENARIOS
-from ..registry import SYSTEMS, find_owner, with_evidence
+from ..kernel import LANGUAGES, Text, Trace, pick, spoken, translate
+from ..places import LABS, SCENARIOS
+from ..registry import SYSTEMS, find_owner, scenario, with_evidence
+from ..registry.cases.prices import ORDER
 from ..registry.searches import Case, searches_of
 from ..scenario import Golden, load
 
@@ -102,3 +108,113 @@ def list_stories(paths: tuple[Path, ...] = ()) -> Iterator[Story]:
 def _cases(broker: str) -> dict[str, Case]:
     """A broker's cases by the names of their files."""
     return {case.name.replace("_", "-"): case for case in searches_of(broker).cases}
+
+
+# One slot of a lecture: scenes that fill the screen, votes between them, notes and a handout
+#
+# Its source is a list of scenes. A scene is a run of the engine, cut where a fact looks like a sign;
+# each piece has a caption written by hand. The pages lead from one to the next with Page Down.
+
+MOST_WORDS = 6
+"""Of a caption in English: it is read while the picture moves."""
+SOURCE = LABS / "lecture" / "lecture.toml"
+INDEX = "index.html"
+Write = Callable[[str, str, Mapping[str, Any] | str], None]
+"""Writes a page: its name, its template, and what that shows, or the page itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`ask`, `options`, `answer` (from 1): the vote before its run, "" for none. `cuts`: where each
+    piece of the run ends, and its caption."""
+
+    title: Text
+    minutes: int
+    notes: str
+    ask: str
+    options: tuple[str, ...]
+    answer: int
+    trace: Trace
+    cuts: tuple[tuple[int, Text], ...]
+
+
+def read_scenes(source: Path = SOURCE) -> tuple[Mapping[str, Any], tuple[Scene, ...]]:
+    """What the source says of the whole, and its scenes, each of them run. ValueError for a caption
+    that is too long, and for a sign that no fact of the run looks like."""
+    lecture = tomllib.loads(source.read_text("utf-8"))
+    return pick(lecture, domain="labs"), tuple(map(_read, lecture["scenes"]))
+
+
+def write_lecture(write: Write) -> int:
+    """Write the speaker's page, a page per vote and per run, and the handout; how many."""
+    lecture, scenes = read_scenes()
+    steps = list(_list_steps(scenes))
+    names = [name for name, _, _ in steps]
+    for (name, scene, asks), following in zip(steps, [*names[1:], INDEX], strict=True):
+        if asks:
+            write(f"lecture/{name}", "vote.html", {"scene": scene, "following": following})
+        else:
+            player = Player(replace(with_evidence(scene.trace, ""), title=scene.title), step=0)
+            told = Lecture(scene.title, scene.cuts, _lead_to(following))
+            write(f"lecture/{name}", "", told.page(player))
+    shown = {
+        "lecture": lecture, "scenes": scenes, "first": names[0], "steps": steps,
+        "markdown": MarkdownIt().render,
+    }  # fmt: skip
+    write(f"lecture/{INDEX}", "lecture.html", shown)
+    write("lecture/handout.html", "handout.html", shown)
+    return len(steps) + 2
+
+
+def _lead_to(name: str) -> Text:
+    """The address of a page beside those of the language that is spoken, in each language."""
+    if spoken() == "en":
+        return Text(name, f"../zh/lecture/{name}")
+    return Text(f"../../lecture/{name}", name)
+
+
+def _read(both: Mapping[str, Any]) -> Scene:
+    scene = pick(both, domain="labs")
+    trace = _run(scene)
+    return Scene(
+        _read_text(both, "title"), scene["minutes"], scene["notes"], scene.get("ask", ""),
+        tuple(scene.get("options", ())), scene.get("answer", 0), trace,
+        tuple(_cut(trace, both["captions"])),
+    )  # fmt: skip
+
+
+def _read_text(both: Mapping[str, str], key: str) -> Text:
+    """What the source says under this key, in both languages."""
+    return Text(both[key], translate(both[key], "", "labs"))
+
+
+def _run(scene: Mapping[str, Any]) -> Trace:
+    if "story" in scene:
+        return scenario((SCENARIOS / f"{scene['story']}.scn").read_text("utf-8"))
+    way = ORDER[scene["way"]]
+    if "kill" not in scene:
+        return scenario(way.text)
+    return way.play_kill(scene["stage"], scene["kill"], scene.get("line", ""))
+
+
+def _cut(trace: Trace, captions: Sequence[Mapping[str, str]]) -> Iterator[tuple[int, Text]]:
+    """Each caption with the position up to which it stands."""
+    start = 0
+    for one in captions:
+        caption, sign = _read_text(one, "caption"), one.get("until", "")
+        if len(caption.en.split()) > MOST_WORDS:
+            raise ValueError(f"“{caption}” has more than {MOST_WORDS} words")
+        lines = enumerate((fact.line("en") for fact in trace.facts[start:]), start + 1)
+        end = next((at for at, line in lines if line.startswith(sign)), 0) if sign else len(trace)
+        if not end:
+            raise ValueError(f"“{caption}”: no fact after position {start} looks like “{sign}”")
+        yield end, caption
+        start = end
+
+
+def _list_steps(scenes: Sequence[Scene]) -> Iterator[tuple[str, Scene, bool]]:
+    """The pages of the screen in their order: name, scene, whether it is the vote."""
+    for number, scene in enumerate(scenes, 1):
+        if scene.ask:
+            yield f"{number}-vote.html", scene, True
+        yield f"{number}-run.html", scene, False

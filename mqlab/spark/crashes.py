@@ -37,10 +37,8 @@ from .files import DAY, Orders, read
 from .job import INCOME_PARTITIONS, Row, Say, error_of, plan_of, read_output, run_income
 from .kills import NEVER, Kill, Killed, Point
 from .session import PROJECT, session
-from .sink_choice import OWN, SINKS, TWO_PHASE
-from .sinks import Rule, Target, decide
+from .sinks import OWN, SINKS, TWO_PHASE, Rule, Target, decide, resume
 from .truth import Truth, truth_of
-from .two_phase import resume
 
 WRONG = {
     "at-least-once": {Point.HALF, Point.OUT, Point.COMMITTED},

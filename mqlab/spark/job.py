@@ -21,21 +21,24 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
-from . import databases, feeder, pipeline, runs, topics
-from .account import Account, find_rejected, take_account
-from .checkpoint import batches, check, read_commits
+from . import feeder, pipeline, runs, sinks, topics
 from .cuts import END_MS, Plan, day_plan
-from .databases import DATABASES
 from .errors import IncomeError, SlowStart
-from .files import DAY, Orders, Reading, read
+from .files import DAY, Orders, Reading, batches, check, read, read_commits
 from .kills import NEVER, Kill, Killed
-from .orders import minute_text, pounds
-from .reconcile import Missing, Reconciliation, reconcile
+from .orders import Times, minute_text, pounds
 from .session import Starting
-from .sink_choice import EVERY, SINKS
-from .sinks import Rule, Sink, Target
-from .times import Times
-from .truth import Truth, truth_of
+from .sinks import DATABASES, EVERY, SINKS, Rule, Sink, Target
+from .truth import (
+    Account,
+    Missing,
+    Reconciliation,
+    Truth,
+    find_rejected,
+    reconcile,
+    take_account,
+    truth_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -420,7 +423,7 @@ def read_rows(address: str, topic: str, isolation: str = "read_committed") -> li
 def read_output(sink: str, target: Target) -> list[Row]:
     """The rows that a sink has written, wherever it writes them."""
     if sink in DATABASES:
-        return [Row(*row) for row in databases.read_rows(target)]
+        return [Row(*row) for row in sinks.read_rows(target)]
     return read_rows(target.address, target.topic)
 
 

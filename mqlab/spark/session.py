@@ -26,9 +26,9 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
-from . import connector
-from .checkpoint import STATES
+from . import topics
 from .errors import IncomeError, need
+from .files import STATES
 from .home import find_folder, make_home, read_flags
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def start(master: str, java_flags: str = "") -> SparkSession:
         "spark.executor.extraJavaOptions": JAVA_FLAGS,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
-    if own := connector.jars():
+    if own := topics.jars():
         settings["spark.jars"] = ",".join(map(str, own))
     settings |= choose_sockets(folder, local)
     if local:

@@ -8,21 +8,30 @@ in the job's integers or in its windows cannot hide in its own check.
 
 from __future__ import annotations
 
+import csv
+import json
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import files, topics
+from .columns import Judged, judge
+from .cuts import Cut
 from .errors import IncomeError
+from .feeder import Record, arrange
+from .orders import MINUTE_MS, ROW, floor_minute, minute_text
 from .topics import ANY, Span
 
 if TYPE_CHECKING:
-    from .files import Orders
+    from .files import Orders, Reading
+
 
 Clock = Callable[[str], str]  # the minute of a time; raises ValueError
 Row = Sequence[str | None]  # InvoiceNo, Quantity, InvoiceDate, UnitPrice
@@ -270,3 +279,325 @@ def _judge(row: Row | None, clock: Clock) -> tuple[str, str, tuple[Decimal, bool
     if invoice is None or quantity is None or date is None or price is None:
         raise ValueError
     return invoice, clock(date), _amount(quantity, price)
+
+
+# Does the account balance? fed = read = counted + dead + unaccounted, counted in the topics
+#
+# *Fed* is the number of lines the file has. *Counted* comes from the rows themselves (each says how
+# many lines it sums), *dead* from the dead-letter topic, *read* from topic Order up to where the job
+# has read. What is left over was dropped without a word: orders that came after their minute was
+# closed.
+#
+# How many those must be is computed a second time, without Spark: the batches are replayed from
+# `offsets/N`, with the rule Spark follows. In batch n the watermark for late orders is the largest
+# time seen in the batches before n - 1 (one batch behind the one that closes minutes), and an order
+# is late when its minute's end is not after it.
+
+Missing = Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """Numbers of lines. `late` and `open` are computed without Spark, the rest is counted.
+
+    `missing` is what the late lines and those in open minutes would have added: minute → (tenths
+    of a penny, lines).
+    """
+
+    fed: int
+    read: int
+    counted: int
+    dead: int
+    late: int
+    open: int
+    missing: Missing = field(default_factory=dict)
+
+    @property
+    def unaccounted(self) -> int:
+        """Lines that were read and are nowhere; below 0 where lines are counted twice."""
+        return self.read - self.counted - self.dead
+
+    @property
+    def balanced(self) -> bool:
+        """All that was fed was read, and the late and open lines are all that is unaccounted."""
+        return self.fed == self.read and self.unaccounted == self.late + self.open
+
+    def __str__(self) -> str:
+        waiting = f" + {self.open:,} in minutes still open" if self.open else ""
+        verdict = "balanced" if self.balanced else "NOT BALANCED"
+        return (
+            f"lines fed {self.fed:,}, read {self.read:,} = counted {self.counted:,} "
+            f"+ dead {self.dead:,} + unaccounted {self.unaccounted:,}\n"
+            f"without Spark: {self.late:,} late{waiting} → {verdict}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a job with these batches must leave: numbers of lines."""
+
+    read: int
+    dead: int
+    late: int
+    open: int
+    missing: Missing
+
+
+class Replay:
+    """The batches once more, without Spark. Give it every record, then ask for its sums,
+    as `replay_orders` does."""
+
+    def __init__(self, ends: Sequence[Cut]) -> None:
+        """`ends[n]` is where batch n ends, as `offsets/n` says."""
+        self.ends = ends
+        self.columns = list(zip(*(cut.offsets for cut in ends), strict=True))
+        self.newest = [0] * len(ends)  # the largest time seen in each batch
+        # (batch, end of minute) → tenths of a penny, lines
+        self.tenths: Counter[tuple[int, int]] = Counter()
+        self.lines: Counter[tuple[int, int]] = Counter()
+        self.firsts: list[int] = []  # the time of each partition's first record
+        self.dead_in: set[int] = set()  # batches
+        self.read = self.dead = 0
+
+    def add(
+        self,
+        partition: int,
+        offsets: Sequence[int],
+        stamps: Sequence[int],
+        values: Sequence[bytes | None],
+    ) -> None:
+        """Some of a partition's records, in the log's order; stamps in ms since 1970 UTC."""
+        if offsets[0] == 0:
+            self.firsts.append(stamps[0])
+        judged = judge(values, stamps)
+        start = 0
+        for batch, end in enumerate(self.columns[partition]):
+            stop = bisect_left(offsets, end, start)
+            if start < stop:
+                self._add_to(batch, start, stop, stamps, judged)
+            start = stop
+
+    def _add_to(
+        self,
+        batch: int,
+        start: int,
+        stop: int,
+        stamps: Sequence[int],
+        judged: Judged,
+    ) -> None:
+        """Those with `start <= position < stop` belong to the batch."""
+        tenths = judged.tenths[start:stop].to_pylist()
+        lines = judged.lines[start:stop].to_pylist()
+        for place, money, line in zip(range(start, stop), tenths, lines, strict=True):
+            if place in judged.reasons:
+                self.dead += 1
+                self.read += 1
+                self.dead_in.add(batch)
+                continue
+            stamp = stamps[place]
+            self.newest[batch] = max(self.newest[batch], stamp)
+            if line:
+                window = batch, stamp - stamp % MINUTE_MS + MINUTE_MS
+                self.tenths[window] += money
+                self.lines[window] += 1
+                self.read += 1
+
+    def expected(self) -> Expected:
+        """`watermarks[n]` closes minutes in batch n; late is judged by the one before it."""
+        watermarks = [0]
+        for batch, newest in enumerate(self.newest[:-1]):
+            # A dead letter stands at the time its batch begins (source.py).
+            begins = self.ends[batch - 1].until_ms if batch else floor_minute(min(self.firsts))
+            seen = max(newest, begins if batch in self.dead_in else 0)
+            watermarks.append(max(watermarks[-1], seen))
+        late = still_open = 0
+        missing: dict[str, tuple[int, int]] = {}
+        for (batch, end_ms), lines in self.lines.items():
+            if end_ms <= watermarks[max(batch - 1, 0)]:
+                late += lines
+            elif end_ms > watermarks[-1]:
+                still_open += lines
+            else:
+                continue
+            minute = minute_text(end_ms - MINUTE_MS)
+            tenths, gone = missing.get(minute, (0, 0))
+            missing[minute] = tenths + self.tenths[batch, end_ms], gone + lines
+        return Expected(self.read, self.dead, late, still_open, missing)
+
+
+def replay_orders(address: str, order_topic: str, folder: Path) -> Expected:
+    """Replays topic Order through the batches of the query whose checkpoint is `folder`."""
+    numbers = files.batches(folder)
+    if numbers != list(range(len(numbers))) or not numbers:
+        raise IncomeError(f"{folder}/offsets is not complete: the account cannot be checked")
+    replay = Replay([files.cut_of(folder, number) for number in numbers])
+    client = topics.consumer(address)
+    try:
+        for partition, end in enumerate(replay.ends[-1].offsets):
+            for chunk in topics.read_chunks(client, order_topic, partition, 0, end):
+                replay.add(
+                    partition,
+                    [record.offset() or 0 for record in chunk],
+                    [record.timestamp()[1] for record in chunk],
+                    [record.value() for record in chunk],
+                )
+    finally:
+        client.close()
+    return replay.expected()
+
+
+def reconcile(
+    address: str, order_topic: str, counted: int, dead: int, folder: Path, fed: int
+) -> Reconciliation:
+    """What the rows and the dead letters sum up to, against a replay of the batches.
+
+    `counted` lines are in topic Income, `dead` ones in topic Dead; `folder` is the query's
+    checkpoint. Raises IncomeError.
+    """
+    must = replay_orders(address, order_topic, folder)
+    return Reconciliation(fed, must.read, counted, dead, must.late, must.open, must.missing)
+
+
+# Where every line of the file is: counted, cancelled, rejected, or the head; read twice
+#
+#     lines 5,332 = counted 5,305 + cancelled 26 + rejected 0 + header 1
+#
+# The numbers are the job's: what the rows of topic Income say they sum, and what lies in topic Dead.
+# The second reading (truth.py) must find the same ones, and the same rejected lines.
+
+FIRST = 10  # rejected lines that are shown; all of them are in the file
+
+
+class Rejected(NamedTuple):
+    """A line that is no order: its row from 0, the line of the file, why, and how it stands."""
+
+    row: int
+    line: int
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """`counted` lines, without `cancelled` ones. `file` holds all `rejected` ones, if there are."""
+
+    reading: Reading
+    truth: Truth
+    counted: int
+    cancelled: int
+    rejected: tuple[Rejected, ...]
+    file: Path | None = None
+
+    @property
+    def balanced(self) -> bool:
+        """Each line of the file is in one place, and the second reading says so too."""
+        ours, theirs = self._numbers(), _numbers_of(self.truth)
+        rows = [one.row for one in self.rejected]
+        whole = sum(ours[1:]) == ours[0] and sum(theirs[1:]) == theirs[0]
+        return whole and ours == theirs and rows == self.truth.rejected
+
+    def _numbers(self) -> tuple[int, ...]:
+        read = self.reading
+        dead = len(self.rejected)
+        return read.total, self.counted, self.cancelled, dead, read.head, read.beside
+
+    def __str__(self) -> str:
+        verdict = "balanced" if self.balanced else "NOT BALANCED"
+        lines = [
+            f"{self.reading.name}: {_sum_of(self._numbers())}",
+            f"read again by other code: {_sum_of(_numbers_of(self.truth))} → {verdict}",
+        ]
+        shown = self.rejected[:FIRST]
+        lines += [f"  rejected line {one.line:,}: {one.reason}: {one.text}" for one in shown]
+        if self.file:
+            more = len(self.rejected) - len(shown)
+            lines.append(f"  {f'{more:,} more; ' if more else ''}all of them are in {self.file}")
+        return "\n".join(lines)
+
+
+def _numbers_of(true: Truth) -> tuple[int, ...]:
+    return true.total, true.counted, true.cancelled, true.dead, true.head, true.beside
+
+
+def _sum_of(numbers: Sequence[int]) -> str:
+    total, counted, cancelled, rejected, head, beside = numbers
+    rest = f" + empty or inside a text {beside:,}" if beside else ""
+    return (
+        f"lines {total:,} = counted {counted:,} + cancelled {cancelled:,} + rejected "
+        f"{rejected:,} + header {head}{rest}"
+    )
+
+
+def find_rejected(
+    reading: Reading, records: Sequence[Record], letters: Sequence[Mapping[str, Any]], parts: int
+) -> tuple[Rejected, ...]:
+    """The dead letters of topic Dead, each with its line; `parts`: partitions of topic Order.
+
+    What stands in that topic behind the closing record is no line of the file, and left out."""
+    rows = arrange(records, parts)
+    found = []
+    for letter in letters:
+        part, offset = rows[letter["partition"]], letter["offset"]
+        if offset < len(part):
+            line, text = reading.places[part[offset]], _text(letter["value"])
+            found.append(Rejected(part[offset], line, letter["reason"], text))
+    return tuple(sorted(found))
+
+
+def judge_lines(reading: Reading, records: Sequence[Record]) -> tuple[Rejected, ...]:
+    """What is no order by the rules, of a job that writes no dead letters."""
+    from .columns import judge
+
+    values = [record.value for record in records]
+    reasons = judge(values, [record.stamp_ms for record in records]).reasons
+    return tuple(
+        Rejected(row, reading.places[row], reason, _text(values[row].decode()))
+        for row, reason in sorted(reasons.items())
+    )
+
+
+def _text(value: str) -> str:
+    """The line as it stands, of one that could not be told apart; else the message."""
+    fields = json.loads(value)
+    return str(fields[ROW]) if ROW in fields else value
+
+
+def take_account(
+    reading: Reading, true: Truth, summed: int, rejected: tuple[Rejected, ...], folder: Path
+) -> Account:
+    """`summed` lines are in the rows of topic Income. What was rejected is written down beside the
+    folder of the run. Raises IncomeError."""
+    cancelled = _count_cancelled(reading, rejected)
+    file = _write_down(rejected, folder.with_name(f"{folder.name}.rejected.csv"))
+    return Account(reading, true, summed - cancelled, cancelled, rejected, file)
+
+
+def _count_cancelled(reading: Reading, rejected: Sequence[Rejected]) -> int:
+    """Lines whose invoice begins with C and whose quantity is below zero."""
+    import pyarrow.compute as pc
+
+    table = reading.table
+    if not {"InvoiceNo", "Quantity"} <= set(table.column_names):
+        return 0
+    named = pc.starts_with(table.column("InvoiceNo"), "C")
+    below = pc.match_substring_regex(table.column("Quantity"), "^-.*[1-9]")
+    cancels = pc.fill_null(pc.and_(named, below), False)
+    dead = {one.row for one in rejected}
+    return sum(row not in dead for row in pc.indices_nonzero(cancels).to_pylist())
+
+
+def _write_down(rejected: Sequence[Rejected], file: Path) -> Path | None:
+    if not rejected:
+        file.unlink(missing_ok=True)
+        return None
+    try:
+        with file.open("w", encoding="utf-8", newline="") as out:
+            rows = csv.writer(out)
+            rows.writerow(("line", "reason", "text"))
+            rows.writerows(one[1:] for one in rejected)
+    except OSError as error:
+        raise IncomeError(
+            f"{file} cannot be written ({error.strerror}): make room there or give another "
+            "--checkpoint"
+        ) from error
+    return file

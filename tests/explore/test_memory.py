@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqlab.explore import Budget, explore, memory
+from mqlab.explore import Budget, budget, explore
 from tests.kernel.toy import make_toy
 
 TWO = make_toy("keep a", "keep b")
@@ -17,14 +17,14 @@ def test_a_container_may_have_less_than_its_machine(limit, used, free, tmp_path,
     for name, text in (("MEMINFO", ROWS), ("LIMIT", limit), ("USED", used)):
         path = tmp_path / name
         path.write_text(text, "ascii")
-        monkeypatch.setattr(memory, name, path)
-    assert memory.available() == free
+        monkeypatch.setattr(budget, name, path)
+    assert budget.available() == free
 
 
 def test_where_nobody_tells_nothing_is_known(tmp_path, monkeypatch):
     for name in ("MEMINFO", "LIMIT"):
-        monkeypatch.setattr(memory, name, tmp_path / "none")
-    assert memory.available() is None
+        monkeypatch.setattr(budget, name, tmp_path / "none")
+    assert budget.available() is None
 
 
 def test_a_search_that_has_taken_its_memory_says_so(monkeypatch):

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from mqlab.explore import Budget, Search, take_sample
-from mqlab.explore.sample import WIDEST
+from mqlab.explore.swarm import WIDEST
 from mqlab.kernel import Run
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 from tests.kernel.toy import make_toy

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from mqlab.kafka.clients.calls import Commit
-from mqlab.kafka.clients.producer.proceeding import proceed
-from mqlab.kafka.group import Group, Member
+from mqlab.kafka.clients.producer import proceed
+from mqlab.kafka.group import Group
+from mqlab.kafka.group.members import Member
 from mqlab.kafka.messages import EndTxn, ProduceResponse
 from mqlab.kafka.replication import Leadership, Replica
 from mqlab.kafka.replication.replica import ReplicaConfig

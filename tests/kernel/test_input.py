@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import Fact, Text, Trace, escape_unseen, replay
-from mqlab.kernel.token import decode
+from mqlab.kernel.play import decode
 from tests.kernel.toy import TORN, make_toy
 
 TRACE = replay(make_toy("keep a"), (*TORN, "restart store"))

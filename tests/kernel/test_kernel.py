@@ -25,8 +25,8 @@ from mqlab.kernel import (
     replay,
     simulate,
 )
-from mqlab.kernel import token as tokens
-from mqlab.kernel.application import AppState
+from mqlab.kernel import play as tokens
+from mqlab.kernel.role import AppState
 from mqlab.kernel.text import NOTHING, Text, Words
 from mqlab.kernel.trace import diff, patch
 from tests.kernel.toy import TORN, Toy, make_toy

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from mqlab.kernel import NOTHING, Fact, FactKind, Outcome, Text, Words, build_failure
-from mqlab.kernel.outcome import FAILED, UNKNOWN
 from mqlab.kernel.reasons import (
     POWER_CUT,
     UNKNOWN_OUTCOME,
     Reasons,
     say_unguarded,
 )
+from mqlab.kernel.role import FAILED, UNKNOWN
 
 STOPPED = Words("It stops.", "它停止。")
 AGAIN = Words("It asks again.", "再问一次。")

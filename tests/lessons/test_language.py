@@ -20,9 +20,9 @@ from mqlab.lab import Player, Predict, scenario
 from mqlab.lessons.check import Belief
 from mqlab.lessons.choice import ANY_FAILURE, Situation
 from mqlab.lessons.course import beliefs, notebooks
-from mqlab.lessons.course.copies import lay_out
-from mqlab.lessons.course.instructor import read_page
+from mqlab.lessons.course.answering import read_page
 from mqlab.lessons.course.notebooks import labs_in, read, read_language, text_of
+from mqlab.lessons.course.package import lay_out
 from mqlab.lessons.excuses import WIDE, Reason
 from mqlab.lessons.kafka.exercises.kills import KillExercise
 from mqlab.lessons.parsons import Piece

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from mqlab.lessons import limits
-from mqlab.lessons.limits import TooLong, limit_time, pause_limit
+from mqlab.lessons import check
+from mqlab.lessons.check import TooLong, limit_time, pause_limit
 
 SECONDS = 0.1
 
@@ -32,7 +32,7 @@ def test_what_waits_without_end_is_stopped() -> None:
 
 
 def test_time_that_others_use_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PATIENCE", 10_000)
+    monkeypatch.setattr(check, "PATIENCE", 10_000)
     with limit_time(SECONDS):
         time.sleep(4 * SECONDS)
 

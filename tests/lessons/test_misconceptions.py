@@ -11,8 +11,8 @@ import pytest
 from nbgrader import utils
 
 from mqlab.kernel import speaking
+from mqlab.lessons.course.answering import read_page
 from mqlab.lessons.course.graded import find_exercise
-from mqlab.lessons.course.instructor import read_page
 from mqlab.lessons.course.notebooks import labs_in, read_source
 from mqlab.lessons.experiments import Experiment, holds
 from mqlab.lessons.misconceptions import (

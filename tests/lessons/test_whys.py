@@ -18,7 +18,7 @@ from mqlab.brokers import list_brokers
 from mqlab.kernel import Fact, FactKind, Outcome, System, Text, Trace, simulate, translate
 from mqlab.lessons.choice import RUNS
 from mqlab.registry import SYSTEMS, run_scenario
-from mqlab.registry.cases.ways import ORDER
+from mqlab.registry.cases.prices import ORDER
 from mqlab.registry.ways import MOMENTS, ROLES
 from mqlab.scenario import load, parse_script, perform, system_of
 from mqlab.scenario.language import Script

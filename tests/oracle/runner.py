@@ -12,8 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 
 from mqlab.real.program import Program
-from mqlab.recordings.normal import normalise
-from mqlab.recordings.recording import Recording
+from mqlab.recordings.recording import Recording, normalise
 
 from .hosts import Host
 from .oracle import Oracle

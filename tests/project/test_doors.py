@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.brokers import list_brokers
-from mqlab.kernel.token import encode
+from mqlab.kernel.play import encode
 from mqlab.registry import run_scenario
 from tests.project.sources import ROOT
 

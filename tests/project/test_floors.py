@@ -193,7 +193,7 @@ def test_imports_go_down_only() -> None:
         ("mqlab_widgets.views.strips", "mqlab_widgets.player", "floor 4 imports floor 6"),
         ("mqlab.cli.run", "mqlab.kafka.system", ""),
         ("mqlab.cli.run", "mqlab.lessons.check", "no command about lessons"),
-        ("mqlab.cli.class", "mqlab.lessons.course.folder", ""),
+        ("mqlab.cli.class", "mqlab.lessons.course.classroom", ""),
         ("mqlab.registry.searches", "mqlab.lessons.check", "floor 6 imports floor 7"),
         ("mqlab.registry.cases.kafka", "mqlab.kafka.config", "knows no broker"),
         ("mqlab.kafka.leader", "mqlab.lessons.check", "floor 2 imports floor 7"),

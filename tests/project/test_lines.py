@@ -63,7 +63,7 @@ PROGRAM = (
     Purpose("servers: wire", 2_480, "the formats of three protocols",
             "mqlab/serve/*/wire/*"),
     Purpose("servers: pictures", 1_740, "the live picture of a served broker",
-            "mqlab/serve/*trace/*"),
+            "mqlab/serve/*trace*"),
     Purpose("servers: core", 3_260, "connections, limits, the disk, the journal",
             "mqlab/serve/*"),
     Purpose("real brokers", 2_900, "how they are started, and what was recorded of them",

@@ -13,8 +13,7 @@ import pytest
 
 from mqlab.lessons.course.notebooks import read, read_language
 from mqlab.places import LABS
-from mqlab.site.documents import DOCUMENTS
-from mqlab.site.pages import SOURCES
+from mqlab.site.pages import DOCUMENTS, SOURCES
 from tests.project.chinese import CJK
 from tests.project.sources import ROOT
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from mqlab.kernel import Append, Appended, Caller, Map, MemoryDisk
+from mqlab.pulsar import subscription
 from mqlab.pulsar.buffer import Buffer
-from mqlab.pulsar.coordinator import Coordinator
-from mqlab.pulsar.coordinator.meta import End, TxnMeta
+from mqlab.pulsar.coordinator import Coordinator, End, TxnMeta
 from mqlab.pulsar.messages import LedgerEntry, PendingAckEntry, TxnID
 from mqlab.pulsar.states import BufferState, TxnAction, TxnStatus
-from mqlab.pulsar.subscription import Subscription, acks
+from mqlab.pulsar.subscription import Subscription
 from mqlab.pulsar.topic import Topic
 from tests.pulsar.subscription.stand import NAME, TOPIC, Stand
 
@@ -49,9 +49,9 @@ def test_nothing_is_readable_that_is_not_there_or_is_open(lac, buffer):
 
 def test_pending_acks_wait_in_the_order_of_their_log():
     first, second = (
-        acks.Waiting(PendingAckEntry(base, "COMMIT", T1), Caller("tc-0")) for base in (0, 1)
+        subscription.Waiting(PendingAckEntry(base, "COMMIT", T1), Caller("tc-0")) for base in (0, 1)
     )
     sub = Subscription(CONFIG, TOPIC, NAME, waiting=(first, second))
-    assert acks.finish_append(sub, 1, -1, MemoryDisk())[0].waiting == (second,)
+    assert subscription.finish_append(sub, 1, -1, MemoryDisk())[0].waiting == (second,)
     with pytest.raises(AssertionError, match="base=0"):
-        acks.finish_append(replace(sub, waiting=(second, first)), 1, -1, MemoryDisk())
+        subscription.finish_append(replace(sub, waiting=(second, first)), 1, -1, MemoryDisk())

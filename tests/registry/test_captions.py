@@ -12,7 +12,7 @@ import pytest
 
 from mqlab.places import SCENARIOS
 from mqlab.registry import SYSTEMS
-from mqlab.registry.cases.ways import ORDER
+from mqlab.registry.cases.prices import ORDER
 from mqlab.scenario import load
 
 ROOT = Path(__file__).parents[2]

@@ -37,7 +37,7 @@ def test_what_is_no_token_is_refused():
 def test_a_token_of_another_engine_is_opened_with_a_warning(monkeypatch):
     play = continue_scenario(TORN)
     with monkeypatch.context() as then:
-        then.setattr("mqlab.kernel.token.digest", lambda system: "0" * 12)
+        then.setattr("mqlab.kernel.play.digest", lambda system: "0" * 12)
         made = play.token
     with pytest.warns(UserWarning, match="another version of the engine.*what it was then"):
         again = open_run(made)

@@ -7,8 +7,7 @@ import pytest
 from mqlab.cli import main
 from mqlab.places import SCENARIOS
 from mqlab.registry import SYSTEMS, run_scenario
-from mqlab.registry.cases.prices import BULK
-from mqlab.registry.cases.ways import ORDER
+from mqlab.registry.cases.prices import BULK, ORDER
 from mqlab.registry.matrix import WAYS
 from mqlab.registry.prices import Formula, Price, count_bulk, count_prices
 from mqlab.registry.ways import MOMENTS, ROLES, STAGES, UNSENT, kill_each

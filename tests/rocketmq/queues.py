@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mqlab.kernel import Disk, Effects, MemoryDisk
-from mqlab.rocketmq.check.halves import build_half
-from mqlab.rocketmq.check.ops import build_op
+from mqlab.rocketmq.check import build_half, build_op
 from mqlab.rocketmq.config import SAFEGUARDS, RocketMQConfig
 from mqlab.rocketmq.log import Stored, Writer, read_queue
 from mqlab.rocketmq.messages import KEYS, PGROUP, TRAN_MSG, UNIQ_KEY, Message

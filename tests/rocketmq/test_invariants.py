@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from mqlab.kernel import Caller, Fired, MemoryDisk
-from mqlab.rocketmq.broker import Broker
-from mqlab.rocketmq.broker.safety import Waiting
-from mqlab.rocketmq.check.round import _Round
+from mqlab.rocketmq.broker import Broker, Waiting
+from mqlab.rocketmq.check import _Round
 from mqlab.rocketmq.group import Producers
-from mqlab.rocketmq.log.offsets import PERSIST
+from mqlab.rocketmq.log import PERSIST
 from mqlab.rocketmq.messages import SendMessageResponse
 from tests.rocketmq.queues import make_config
 

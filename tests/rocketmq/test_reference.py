@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.kernel import FactKind, Run
-from mqlab.rocketmq.broker.checking import read_progress
+from mqlab.rocketmq.broker.timer import read_progress
 from mqlab.rocketmq.messages import CheckTransactionState
 from mqlab.scenario import load
 from tests.rocketmq.driven import SYSTEMS, drive, queue

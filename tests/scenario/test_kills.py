@@ -3,7 +3,7 @@
 import pytest
 
 from mqlab.scenario import parse_script, perform, system_of
-from mqlab.scenario.kills import find_kills
+from mqlab.scenario.runner import find_kills
 from tests.kernel.toy import Toy
 
 STORY = "system toy\n{kill}\nrun app: keep a, keep b\n"

@@ -16,7 +16,7 @@ from mqlab_widgets.lecture import TELLING, find_telling
 from PIL import Image, ImageSequence
 
 from mqlab.cli import doctor, main, pictures
-from mqlab.cli.photograph import gif_of
+from mqlab.cli.pictures import gif_of
 from mqlab.cli.run import open_scenario
 from mqlab.kernel import Play, Trace
 from mqlab.registry import system
@@ -301,7 +301,7 @@ def test_open_says_what_changed_since_a_token_was_made(tmp_path, monkeypatch, ca
     play = Play(system("kafka partitions=1"))
     play.do("kill coordinator")
     with monkeypatch.context() as then:
-        then.setattr("mqlab.kernel.token.digest", lambda system: "0" * 12)
+        then.setattr("mqlab.kernel.play.digest", lambda system: "0" * 12)
         made = play.token
     out = str(tmp_path / "run.json")
     assert main(["open", made, "-o", out, "--lang", "zh"]) == 0

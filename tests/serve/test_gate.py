@@ -17,7 +17,7 @@ from mqlab.serve.connection import Connection
 from mqlab.serve.gate import Verb
 from mqlab.serve.server import Options, Server
 from mqlab.serve.trace.http import Door, TraceServer
-from mqlab.serve.trace.outside import Dropped, Held, Killed
+from mqlab.serve.trace.live import Dropped, Held, Killed
 from tests.serve.test_turns import Wire
 from tests.serve.toy import TOY, pack
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqlab.kernel import Lane, Text, Words
-from mqlab.serve.trace.lanes import CLIENTS, SILENT, Lanes
+from mqlab.serve.trace.teller import CLIENTS, SILENT, Lanes
 
 WHAT = Words("producer", "生产者")
 

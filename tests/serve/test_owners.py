@@ -21,7 +21,7 @@ from mqlab.serve.kafka.front.topic import Topic as KafkaTopic
 from mqlab.serve.pulsar import home as pulsar
 from mqlab.serve.pulsar.front.topics import TopicRow
 from mqlab.serve.rocketmq import home as rocketmq
-from mqlab.serve.rocketmq.front.topic import Topic as RocketMQTopic
+from mqlab.serve.rocketmq.front.topics import Topic as RocketMQTopic
 from mqlab.serve.salvage import salvage
 
 HOMES: dict[str, Callable[[], Home]] = {

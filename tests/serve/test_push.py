@@ -22,9 +22,8 @@ pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 
 from mqlab.kernel import ConnectionLost, Response, replace
 from mqlab.serve import connection, server
-from mqlab.serve.home import Home
+from mqlab.serve.home import Drained, Home, Unsent
 from mqlab.serve.process import READY
-from mqlab.serve.protocol import Drained, Unsent
 from mqlab.serve.server import Options, Server
 from tests.serve.toy import LENGTH, LIMIT, TOY, OrderedFrames, pack, push
 

@@ -8,12 +8,12 @@ import pytest
 
 from mqlab.kernel import Caller, Request
 from mqlab.serve.home import count_nothing
-from mqlab.serve.trace import recorder
-from mqlab.serve.trace.recorder import Recorder
+from mqlab.serve.trace import live
+from mqlab.serve.trace.live import Recorder
 
 
 def test_the_ring_is_bounded_by_steps_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "BYTES", 1_000)
+    monkeypatch.setattr(live, "BYTES", 1_000)
     gone: list[Any] = []
     ring = Recorder(gone.append, count_nothing)
     for i in range(30):

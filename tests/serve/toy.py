@@ -39,11 +39,10 @@ from mqlab.kernel import (
 from mqlab.kernel import Fact as KernelFact
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.entries import json_entries
-from mqlab.serve.home import Home, Start
-from mqlab.serve.protocol import BadFrame, ClientRequest, Peer, PushAnswer, Refused
+from mqlab.serve.home import BadFrame, ClientRequest, Home, Peer, PushAnswer, Refused, Start
 from mqlab.serve.server import Options
 from mqlab.serve.server import main as serve_home
-from mqlab.serve.trace.recorder import Step
+from mqlab.serve.trace.live import Step
 
 LENGTH = struct.Struct(">I")
 LIMIT = 1 << 20

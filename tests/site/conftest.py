@@ -15,16 +15,7 @@ from typing import Any
 
 import pytest
 
-from mqlab.site import (
-    NoLabs,
-    NoPlay,
-    choose,
-    fetch_lite,
-    fetch_pyodide,
-    play,
-    stories,
-    write_site,
-)
+from mqlab.site import NoLabs, NoPlay, fetch_lite, fetch_pyodide, pages, play, stories, write_site
 
 
 @contextmanager
@@ -70,7 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "below"
     pyodide = pack_core(folder.parent / "pyodide.tgz")
     longest = sorted(stories.SCENARIOS.rglob("*.scn"), key=lambda path: -path.stat().st_size)[:6]
-    paths = {*longest, *choose.list_linked()}
+    paths = {*longest, *pages.list_linked()}
     paths.add(stories.SCENARIOS / "kafka/counterexamples/lso.scn")
     built = write_site(folder, tuple(sorted(paths)), pyodide)
     assert built.stories == len(paths)

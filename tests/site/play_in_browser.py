@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mqlab.kernel.token import decode, encode
+from mqlab.kernel.play import decode, encode
 from mqlab.registry import run_scenario
 from mqlab.site import stories
 from tests.site.conftest import serve_folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqlab.kernel import Trace
-from mqlab.site.lecture import Scene, read_scenes
+from mqlab.site.stories import Scene, read_scenes
 
 SCENES = {scene.title.en: scene for scene in read_scenes()[1]}
 VOTES = [scene for scene in SCENES.values() if scene.ask]

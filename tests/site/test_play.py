@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mqlab.cli import main
-from mqlab.kernel.token import encode
+from mqlab.kernel.play import encode
 from mqlab.registry import run_scenario
 from mqlab.scenario import parse_script
 from mqlab.site import Built, NoPlay, play, stories

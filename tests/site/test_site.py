@@ -17,7 +17,7 @@ import pytest
 from mqlab.cli import main
 from mqlab.kernel import speaking
 from mqlab.places import LABS
-from mqlab.site import catalogue, choose, documents, figure, lecture, play, stories, write_site
+from mqlab.site import figure, pages, play, stories, write_site
 from tests.site.conftest import Links, serve_folder
 
 ALL = sorted(stories.SCENARIOS.rglob("*.scn"))
@@ -52,9 +52,9 @@ def test_each_page_has_its_twin_in_the_other_language(site: Path) -> None:
 
 
 def test_a_template_without_chinese_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "look_up", lambda *said: "")
+    monkeypatch.setattr(pages, "look_up", lambda *said: "")
     with speaking("zh"), pytest.raises(LookupError, match="no Chinese for “Stories”"):
-        catalogue.translate("Stories")
+        pages.translate("Stories")
 
 
 def test_a_story_is_small_and_the_first_page_too(site: Path) -> None:
@@ -111,9 +111,9 @@ def test_markup_and_far_links_of_a_document_are_words(
         "[near](B.md#its-part), ![a picture](x.png)\n"
     )
     (tmp_path / "B.md").write_text("# B\n\n## Its part\n\n[back](A.md)\n")
-    monkeypatch.setattr(documents, "ROOT", tmp_path)
-    monkeypatch.setattr(documents, "DOCUMENTS", {"A.md": ("a", "first"), "B.md": ("b", "second")})
-    a, b = documents.list_documents()
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    monkeypatch.setattr(pages, "DOCUMENTS", {"A.md": ("a", "first"), "B.md": ("b", "second")})
+    a, b = pages.list_documents()
     assert a.title == "A b" and "&lt;script&gt;" in a.html
     assert Links(a.html).found == ["b.html#its-part"] and 'id="its-part"' in b.html
     assert "code, far, " in a.html and "a picture" in a.html
@@ -272,7 +272,7 @@ def test_what_is_said_to_be_recorded_is_counted_on_the_pages_of_the_stories(site
 
 
 def test_a_lecture_leads_from_page_to_page_and_its_handout_tells_no_answer(site: Path) -> None:
-    told, scenes = lecture.read_scenes()
+    told, scenes = stories.read_scenes()
     assert sum(scene.minutes for scene in scenes) == told["minutes"]
     votes = [scene for scene in scenes if scene.ask]
     assert len(votes) == 5
@@ -307,7 +307,7 @@ def test_a_caption_that_does_not_fit_its_run_is_refused(
     scene = """[[scenes]]\ntitle = "A"\nminutes = 1\nnotes = ""\nway = "outbox"\n"""
     source.write_text(f"{scene}captions = [{caption}]\n", "utf-8")
     with pytest.raises(ValueError, match=says):
-        lecture.read_scenes(source)
+        stories.read_scenes(source)
 
 
 def test_a_claim_that_leads_nowhere_is_refused(
@@ -315,9 +315,9 @@ def test_a_claim_that_leads_nowhere_is_refused(
 ) -> None:
     source = tmp_path / "choose.md"
     source.write_text("# Which?\n\n[so](story:kafka/no-such-story)\n")
-    monkeypatch.setattr(choose, "SOURCE", source)
+    monkeypatch.setattr(pages, "SOURCE", source)
     with pytest.raises(FileNotFoundError, match=r"no-such-story\.scn, which is not there"):
-        choose.list_linked()
+        pages.list_linked()
 
 
 @pytest.mark.needs("chromium")

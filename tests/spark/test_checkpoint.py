@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.spark.checkpoint import STATES, check
 from mqlab.spark.errors import IncomeError
+from mqlab.spark.files import STATES, check
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from mqlab.spark.databases import DATABASES
 from mqlab.spark.files import DAY, read, read_lines
 from mqlab.spark.kills import Kill, Killed, Point
+from mqlab.spark.sinks import DATABASES
 
 pytestmark = pytest.mark.needs("java")
 KILLED = 3  # the batch

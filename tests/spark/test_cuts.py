@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.spark import checkpoint, feeder, topics
+from mqlab.spark import feeder, files, topics
 from mqlab.spark.cuts import Cut, Plan, day_plan
 from mqlab.spark.errors import IncomeError
 from mqlab.spark.files import DAY, read
@@ -19,9 +19,8 @@ from mqlab.spark.orders import (
     minute_text,
     time_ms,
 )  # fmt: skip
-from mqlab.spark.reconcile import Reconciliation, Replay
 from mqlab.spark.topics import partition_of
-from mqlab.spark.truth import truth_of
+from mqlab.spark.truth import Reconciliation, Replay, truth_of
 
 NINE = minute_ms("2011-12-05 09:00")
 
@@ -198,11 +197,11 @@ def test_checkpoint_is_read_as_text(tmp_path) -> None:
         text = f'v1\n{{}}\n{{"batch":{batch + 1},"until":"{minute_text(NINE)}","0":5}}'
         (tmp_path / "offsets" / str(batch)).write_text(text)
     (tmp_path / "offsets" / ".10.crc").write_text("")
-    assert checkpoint.batches(tmp_path) == [0, 1, 10]
-    assert checkpoint.read_commits(tmp_path) == []
-    assert checkpoint.cut_of(tmp_path, 10) == Cut(11, NINE, (5,))
+    assert files.batches(tmp_path) == [0, 1, 10]
+    assert files.read_commits(tmp_path) == []
+    assert files.cut_of(tmp_path, 10) == Cut(11, NINE, (5,))
     with pytest.raises(IncomeError, match="folder that the driver sees"):
-        checkpoint.cut_of(tmp_path, 2)
+        files.cut_of(tmp_path, 2)
 
 
 def test_a_soft_kill_strikes_once_where_it_should() -> None:

@@ -24,14 +24,13 @@ pytest.importorskip("confluent_kafka")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mqlab.spark.account import Account, judge_lines, take_account
 from mqlab.spark.columns import judge
 from mqlab.spark.errors import IncomeError
 from mqlab.spark.feeder import records_of
 from mqlab.spark.files import DAY, read
 from mqlab.spark.orders import minute_text
 from mqlab.spark.topics import ANY, Span
-from mqlab.spark.truth import Truth, truth_of
+from mqlab.spark.truth import Account, Truth, judge_lines, take_account, truth_of
 
 NAMES = ("InvoiceNo", "StockCode", "Description", "Quantity", "InvoiceDate", "UnitPrice",
          "CustomerID", "Country")  # fmt: skip

@@ -73,10 +73,10 @@ def test_a_double_shows_in_each_minute_and_not_in_a_ranking(bench: Bench, double
 
 
 def test_sparks_own_sink_doubles_what_at_least_once_doubles(bench: Bench, doubled: Cell) -> None:
-    from mqlab.spark import IncomeError, connector
-    from mqlab.spark.sink_choice import OWN
+    from mqlab.spark import IncomeError, topics
+    from mqlab.spark.sinks import OWN
 
-    if not connector.jars():  # it could not be fetched: one who asks for it is told why
+    if not topics.jars():  # it could not be fetched: one who asks for it is told why
         with pytest.raises(IncomeError, match=r"[Mm]aven"):
             bench.kill(OWN, Point.COMMITTED, say=lambda line: None)
         return

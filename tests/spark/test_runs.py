@@ -12,7 +12,7 @@ import pytest
 
 from mqlab.spark import runs
 from mqlab.spark.errors import IncomeError
-from mqlab.spark.sink_choice import SINKS
+from mqlab.spark.sinks import SINKS
 
 
 def test_a_second_process_is_refused_and_hears_who_is_there(tmp_path: Path) -> None:

@@ -13,9 +13,16 @@ pytest.importorskip("confluent_kafka")
 from confluent_kafka import KafkaException, TopicPartition
 
 from mqlab.spark import IncomeError, topics
-from mqlab.spark.sinks import ExactlyOnce, Target, Transactions, read_progress
+from mqlab.spark.sinks import (
+    ExactlyOnce,
+    Target,
+    Transactions,
+    TwoPhase,
+    describe,
+    read_progress,
+    resume,
+)
 from mqlab.spark.topics import Out
-from mqlab.spark.two_phase import TwoPhase, describe, resume
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
 
 from mqlab_widgets import Playground
-from mqlab_widgets.beside import compare, find_fork
+from mqlab_widgets.comparison import compare, find_fork
 
 from .harness import put
 from .test_acts import END_TXN, MARKERS, ground, page, spots, step  # noqa: F401

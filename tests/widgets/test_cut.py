@@ -6,7 +6,7 @@ import pytest
 from mqlab_widgets.scene import Node
 from mqlab_widgets.style import font_of
 from mqlab_widgets.views import PANELS
-from mqlab_widgets.views.plan import ROW, plan
+from mqlab_widgets.views.common import ROW, plan
 from mqlab_widgets.widths import fit_apart, halve, width
 
 from mqlab.cli.run import open_scenario

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from mqlab_widgets.story import choose
-from mqlab_widgets.views.common import txn_classes
+from mqlab_widgets.predict import choose
+from mqlab_widgets.views.common import find_lanes, plan, txn_classes
 from mqlab_widgets.views.outcomes import MOST, find_outcomes, outcomes
-from mqlab_widgets.views.plan import find_lanes, plan
 
 from mqlab.kernel.snapshot import Cell, Lane, Log, Snapshot
 from mqlab.kernel.text import Text

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("ipywidgets")
 
 from ipywidgets import Checkbox
-from mqlab_widgets import variation, vary
+from mqlab_widgets import trials, vary
 
 
 class Shown:
@@ -29,7 +29,7 @@ class Shown:
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
     shown = Shown()
-    monkeypatch.setattr(variation, "display", shown)
+    monkeypatch.setattr(trials, "display", shown)
     return shown
 
 

@@ -13,8 +13,7 @@ from mqlab_widgets.payload import draw_steps
 from mqlab_widgets.scene import Node, Scene
 from mqlab_widgets.style import font_of
 from mqlab_widgets.views import PANELS
-from mqlab_widgets.views.common import ROOMY, find_previous
-from mqlab_widgets.views.plan import plan
+from mqlab_widgets.views.common import ROOMY, find_previous, plan
 from mqlab_widgets.widths import fit, width, wrap
 
 from mqlab.cli.run import open_scenario

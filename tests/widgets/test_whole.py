@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqlab_widgets.views.plan import ROW
+from mqlab_widgets.views.common import ROW
 from mqlab_widgets.views.space_time import EDGE
 
 from mqlab.kernel.snapshot import Lane, Snapshot

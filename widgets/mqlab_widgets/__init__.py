@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from .ordering import Ordering
     from .playground import Playground
     from .predict import Predict
-    from .trials import Trials
-    from .variation import vary
+    from .trials import Trials, vary
 
 _WIDGETS = {
     "Explorer": ".explorer",
@@ -31,7 +30,7 @@ _WIDGETS = {
     "Playground": ".playground",
     "Predict": ".predict",
     "Trials": ".trials",
-    "vary": ".variation",
+    "vary": ".trials",
 }
 
 __all__ = [

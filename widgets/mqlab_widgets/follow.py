@@ -31,9 +31,9 @@ from .door import NOBODY, SPOTS, list_waiting, read_choice
 from .lives import deflate
 from .payload import Look, build, refuse
 from .player import Player
-from .story import choose
+from .predict import choose
 from .style import page_css
-from .views.plan import find_lanes
+from .views.common import find_lanes
 from .widget import PictureWidget, join_modules
 
 ROWS = 120  # shown: every fact that is news, of the latest transactions

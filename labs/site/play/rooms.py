@@ -17,7 +17,7 @@ from pyodide.ffi import to_js
 from mqlab.explore import Budget
 from mqlab.kernel import System, speak
 from mqlab.kernel.choice import parse
-from mqlab.kernel.token import decode, encode
+from mqlab.kernel.play import decode, encode
 from mqlab.registry import continue_scenario, reopen_run, run_scenario, system
 from mqlab.scenario import parse_script
 

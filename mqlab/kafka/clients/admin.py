@@ -33,7 +33,7 @@ from ...kernel import (
     frozen,
     worded,
 )
-from ..coordinator.messages import (
+from ..coordinator.entry import (
     DescribeTransactions,
     DescribeTransactionsResponse,
     Listed,
@@ -41,7 +41,7 @@ from ..coordinator.messages import (
     ListTransactionsResponse,
 )
 from ..errors import Error
-from ..log.messages import ActiveProducer, DescribeProducers, DescribeProducersResponse
+from ..log.role import ActiveProducer, DescribeProducers, DescribeProducersResponse
 from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse
 
 # ---- calls -----------------------------------------------------------------------------

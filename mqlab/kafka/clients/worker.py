@@ -31,7 +31,8 @@ from ..messages import (
 )
 from .calls import SendOffsets
 from .consumer import Consumer
-from .producer import Producer, ProducerCall
+from .producer import Producer
+from .producer.flight import ProducerCall
 
 TO_PRODUCER = InitProducerIdResponse | AddPartitionsToTxnResponse | EndTxnResponse | ProduceResponse
 

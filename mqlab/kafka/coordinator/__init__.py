@@ -8,16 +8,16 @@ partitions written to so far, PrepareCommit or PrepareAbort, CompleteCommit or
 CompleteAbort. **In memory** are the entries read from it, one pending transition an id,
 and the markers still owed.
 
-The life of a transaction, and the file that tells it:
+The life of a transaction, in the order of this file:
 
-    InitProducerId        → Empty               init_producer_id.py   an older self is fenced
-    AddPartitionsToTxn    → Ongoing             add_partitions.py     where markers will be owed
-    EndTxn                → PrepareCommit       end_txn.py            the decision; answered here
-    WriteTxnMarkers       → every partition     markers.py            what makes it visible
+    InitProducerId        → Empty               an older self is fenced
+    AddPartitionsToTxn    → Ongoing             where markers will be owed
+    EndTxn                → PrepareCommit       the decision; answered here
+    WriteTxnMarkers       → every partition     what makes it visible
     (all have answered)   → CompleteCommit
-    (a record fails)      → as before           failures.py           the caller asks again
-    (seven idle days)     → Dead                expiry.py             the id is forgotten
-    ListTransactions, …                         describe.py           an administrator asks
+    (a record fails)      → as before           the caller asks again
+    (seven idle days)     → Dead                the id is forgotten
+    ListTransactions, …                         an administrator asks (`describe.py`)
 
 *What can go wrong.* The coordinator may die between any two effects. Before the Prepare
 record is safe nothing was promised: the transaction is still Ongoing, and its client asks
@@ -31,6 +31,8 @@ Read on in TransactionCoordinator, TransactionStateManager (core, Kafka 4.3).
 """
 
 from __future__ import annotations
+
+from bisect import bisect_left
 
 from ...kernel import (
     Append,
@@ -58,22 +60,487 @@ from ...kernel import (
 )
 from ..config import KafkaConfig, offsets_log, txn_log, txn_logs
 from ..errors import Error
-from ..log.watching import add_ack, take_safe
+from ..log.role import add_ack, take_safe
 from ..messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
     Answer,
     EndTxn,
+    EndTxnResponse,
     InitProducerId,
+    InitProducerIdResponse,
     SendMarkers,
+    WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from ..states import PREPARED, TxnState, may_enter
-from . import add_partitions, describe, end_txn, expiry, failures, init_producer_id, markers
-from .entry import EXHAUSTED, Entry, Pending, StateRecord, to_record
-from .messages import CoordinatorRequest, DescribeTransactions, ListTransactions
+from ..states import COMPLETED, PREPARED, TxnState, may_enter
+from . import describe
+from .entry import (
+    EXHAUSTED,
+    CoordinatorRequest,
+    DescribeTransactions,
+    Entry,
+    ListTransactions,
+    Pending,
+    to_record,
+)
 
-__all__ = ["Coordinator", "Entry", "Pending", "StateRecord", "next_epoch"]
+# ---- AddPartitionsToTxn: the coordinator must know where it will owe markers ---------
+#
+# A legacy client asks before it first writes to a partition. With transaction.version 2 the
+# partition's leader asks on the client's behalf, with the first Produce (KIP-890 part 2).
+# For legacy clients the leader only *verifies* that the client has asked (part 1): that is
+# what keeps a late batch from opening a transaction that nobody will ever end.
+#
+# Sources: TransactionCoordinator#handleAddPartitionsToTransaction,
+# #handleVerifyPartitionsInTransaction (Kafka 4.3).
+
+Result = tuple["Coordinator", Effects]
+
+
+def handle(
+    tc: Coordinator, ask: AddPartitionsToTxn, caller: Caller, disk: Disk, at_ms: int
+) -> Result:
+    error = tc.check_add(ask)
+    if error or ask.verify_only:
+        return tc, (Reply(caller, AddPartitionsToTxnResponse(error)),)
+    entry: Entry = tc.entries[ask.txn_id]
+    added = tuple(sorted({*entry.partitions, *ask.partitions}))
+    ongoing = entry.state is TxnState.ONGOING
+    if ongoing and added == entry.partitions:
+        # Known already: no record, so nothing to wait for.
+        return tc, (Reply(caller, AddPartitionsToTxnResponse()),)
+    new = entry.enter(
+        TxnState.ONGOING,
+        tc.config.transaction_version,
+        partitions=added,
+        # The clock of the timeout starts here, not at the client's begin.
+        start_ms=entry.start_ms if ongoing else at_ms,
+        client_version=2 if ask.implicit else 0,
+    )
+    return tc.write(new, disk, at_ms, caller, AddPartitionsToTxnResponse())
+
+
+def _holds(entry: Entry, partition: str) -> bool:
+    """Whether it is part of the transaction; its partitions are in order."""
+    place = bisect_left(entry.partitions, partition)
+    return entry.partitions[place : place + 1] == (partition,)
+
+
+def check_request(tc: Coordinator, ask: AddPartitionsToTxn) -> Error:
+    """The first check that fails, in the order of the real coordinator."""
+    if not ask.txn_id:
+        return Error.INVALID_REQUEST
+    entry: Entry | None = tc.entries.get(ask.txn_id)
+    if entry is None:
+        return Error.INVALID_PRODUCER_ID_MAPPING
+    if not ask.verify_only and (tc.busy(ask.txn_id) or entry.state in PREPARED):
+        # First of all: until the end is complete, nobody knows which epoch will be right.
+        return Error.CONCURRENT_TRANSACTIONS
+    if entry.pid != ask.pid:
+        return Error.INVALID_PRODUCER_ID_MAPPING
+    if entry.epoch != ask.epoch and "epoch_fencing" in tc.config.on:
+        return Error.PRODUCER_FENCED
+    if ask.verify_only:
+        if entry.state in PREPARED:
+            return Error.CONCURRENT_TRANSACTIONS
+        inside = all(_holds(entry, partition) for partition in ask.partitions)
+        return Error.NONE if inside else Error.TRANSACTION_ABORTABLE
+    return Error.NONE
+
+
+# Transaction markers (WriteTxnMarkers): telling every partition how a transaction ended
+#
+# One WriteTxnMarkers a partition; each partition that has answered is crossed off; when
+# none is left the Complete record is written. A coordinator that recovers an id in
+# PrepareCommit or PrepareAbort sends all of its markers again: a partition may get a second
+# marker, an empty control batch, which costs an offset and changes nothing.
+#
+# Sources: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
+
+COMPLETES = {
+    TxnState.PREPARE_COMMIT: TxnState.COMPLETE_COMMIT,
+    TxnState.PREPARE_ABORT: TxnState.COMPLETE_ABORT,
+}
+AGAIN = "marker "
+PAUSE_MS = 100
+#: the leader has seen a newer coordinator or producer: this one gives up, and the
+#: transaction stays where it is.
+GIVE_UP = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
+
+
+def send_markers(tc: Coordinator, txn_id: str) -> Result:
+    """All markers of a prepared transaction, one Send a partition, in order of name."""
+    entry: Entry = tc.entries[txn_id]
+    tc = replace(tc, owed=tc.owed.set(txn_id, entry.partitions))
+    return tc, tuple(Send(partition, build_marker(tc, entry)) for partition in entry.partitions)
+
+
+def build_marker(tc: Coordinator, entry: Entry) -> WriteTxnMarkers:
+    return WriteTxnMarkers(
+        txn_id=entry.txn_id,
+        pid=entry.pid,
+        epoch=entry.epoch,
+        commit=entry.state is TxnState.PREPARE_COMMIT,
+        coordinator_epoch=tc.epoch,
+        transaction_version=entry.client_version,
+    )
+
+
+def handle_answer(
+    tc: Coordinator, partition: str, answer: WriteTxnMarkersResponse, disk: Disk, at_ms: int
+) -> Result:
+    """A partition has its marker (or never will)."""
+    owed = tc.owed.get(answer.txn_id, ())
+    entry: Entry | None = tc.entries.get(answer.txn_id)
+    same = entry is not None and (answer.pid, answer.epoch) == (entry.pid, entry.epoch)
+    if entry is None or partition not in owed or not same:
+        # An answer to an older round of markers: this one is settled already.
+        return tc, ()
+    if answer.error in GIVE_UP:
+        return tc, ()
+    if answer.error:
+        # No leader there, or too few replicas: the same marker again, after a pause.
+        return tc, (SetTimer(f"{AGAIN}{partition} {entry.epoch} {entry.txn_id}", PAUSE_MS),)
+    place = owed.index(partition)
+    left = (*owed[:place], *owed[place + 1 :])
+    tc = replace(tc, owed=tc.owed.set(answer.txn_id, left))
+    return (tc, ()) if left else write_complete(tc, answer.txn_id, disk, at_ms)
+
+
+def send_again(tc: Coordinator, timer: str) -> Result:
+    """The pause before a refused marker is over; it may be settled meanwhile."""
+    partition, epoch, txn_id = timer.removeprefix(AGAIN).split(" ", 2)
+    entry: Entry | None = tc.entries.get(txn_id)
+    if entry is None or partition not in tc.owed.get(txn_id, ()) or entry.epoch != int(epoch):
+        return tc, ()
+    return tc, (Send(partition, build_marker(tc, entry)),)
+
+
+def write_complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
+    """Nothing is owed any more: write the Complete record."""
+    entry: Entry = tc.entries[txn_id]
+    version = tc.config.transaction_version
+    done = entry.enter(COMPLETES[entry.state], version, partitions=(), next_pid=-1)
+    if entry.next_pid >= 0:
+        done = replace(done, pid=entry.next_pid, epoch=0)
+    return tc.write(done, disk, at_ms)
+
+
+# ---- InitProducerId: a producer introduces itself, and its older self is fenced ------
+#
+# The answer is a (producer id, epoch) pair; a producer with an older epoch is a zombie from
+# then on. If the older self left a transaction open it is aborted first, and until that
+# abort is complete the newcomer hears CONCURRENT_TRANSACTIONS and asks again.
+#
+# Sources: TransactionCoordinator#handleInitProducerId, #prepareInitProducerIdTransit,
+# TransactionMetadata#prepareIncrementProducerEpoch, #prepareProducerIdRotation (Kafka 4.3).
+
+
+def init_producer_id(
+    tc: Coordinator, ask: InitProducerId, caller: Caller, disk: Disk, at_ms: int
+) -> Result:
+    if ask.txn_id is None and (ask.pid < 0) == (ask.epoch < 0):
+        # A producer that is idempotent only: a fresh id each time, and no state at all.
+        tc, pid, block = allocate(tc)
+        return tc, (*block, Reply(caller, InitProducerIdResponse(pid=pid, epoch=0)))
+    error = check_init_producer_id(tc, ask)
+    txn_id = ask.txn_id or ""
+    entry: Entry | None = tc.entries.get(txn_id)
+    if not error and entry is not None:
+        if tc.busy(txn_id):
+            error = Error.CONCURRENT_TRANSACTIONS
+        elif not is_expected(ask, entry):
+            error = Error.PRODUCER_FENCED
+        elif entry.state in PREPARED:
+            error = Error.CONCURRENT_TRANSACTIONS
+    if error:
+        return tc, (Reply(caller, InitProducerIdResponse(error)),)
+    effects: Effects = ()
+    if entry is None:
+        tc, pid, effects = allocate(tc)
+        entry = Entry(txn_id, pid, epoch=-1)
+    if entry.state is TxnState.ONGOING:
+        # The older self left a transaction open: abort it, with an epoch above its own.
+        refusal = InitProducerIdResponse(Error.CONCURRENT_TRANSACTIONS)
+        return tc.fence(entry, disk, at_ms, caller, refusal)
+    tc, bumped, more = bump_epoch(tc, entry, ask)
+    if isinstance(bumped, Error):
+        return tc, (Reply(caller, InitProducerIdResponse(bumped)),)
+    version, wait = tc.config.transaction_version, ask.timeout_ms
+    new = bumped.enter(TxnState.EMPTY, version, partitions=(), timeout_ms=wait, start_ms=-1)
+    answer = InitProducerIdResponse(pid=new.pid, epoch=new.epoch)
+    tc, written = tc.write(new, disk, at_ms, caller, answer)
+    return tc, (*effects, *more, *written)
+
+
+def check_init_producer_id(tc: Coordinator, ask: InitProducerId) -> Error:
+    """What is refused before any state is looked at."""
+    if (ask.pid < 0) != (ask.epoch < 0) or ask.txn_id == "":
+        return Error.INVALID_REQUEST
+    if not 0 < ask.timeout_ms <= tc.config.max_timeout_ms:
+        return Error.INVALID_TRANSACTION_TIMEOUT
+    return Error.NONE
+
+
+def is_expected(ask: InitProducerId, entry: Entry) -> bool:
+    """Whether the id the caller believes it has can be right."""
+    if ask.pid < 0 or entry.epoch < 0 or ask.pid == entry.pid:
+        return True
+    return ask.pid == entry.prev_pid and ask.epoch >= EXHAUSTED
+
+
+def bump_epoch(
+    tc: Coordinator, entry: Entry, ask: InitProducerId
+) -> tuple[Coordinator, Entry | Error, Effects]:
+    """The entry with its next epoch, or why there is none: the caller is an older self, or
+    there is no next epoch and it does not have the last one (an IllegalStateException there)."""
+    believed, known = ask.epoch, ask.epoch >= 0
+    if entry.exhausted and (not known or believed == entry.epoch):
+        tc, pid, effects = allocate(tc)
+        last = entry.epoch if known else -1
+        return tc, replace(entry, pid=pid, epoch=0, last_epoch=last), effects
+    if entry.exhausted:
+        return tc, Error.UNKNOWN_SERVER_ERROR, ()
+    if not known:
+        return tc, replace(entry, epoch=entry.epoch + 1, last_epoch=-1), ()
+    if believed == entry.epoch or entry.epoch < 0:
+        return tc, replace(entry, epoch=entry.epoch + 1, last_epoch=entry.epoch), ()
+    if believed == entry.last_epoch:
+        # The same call again, its answer was lost: no further bump.
+        return tc, entry, ()
+    if "epoch_fencing" not in tc.config.on:
+        return tc, replace(entry, epoch=entry.epoch + 1), ()
+    return tc, Error.PRODUCER_FENCED, ()
+
+
+def allocate(tc: Coordinator) -> tuple[Coordinator, int, Effects]:
+    """The next producer id. Ids come in blocks; a restart begins a new block and the rest
+    of the old one is lost (ProducerIdsBlock, RPCProducerIdManager)."""
+    pid, block = tc.next_pid, tc.config.pid_block
+    if (pid + 1) % block:
+        return replace(tc, next_pid=pid + 1), pid, ()
+    begins = pid + 1 + (tc.stride - 1) * block
+    spare = Put("producer ids", "next block", begins + tc.stride * block)
+    return replace(tc, next_pid=begins), pid, (spare,)
+
+
+# ---- EndTxn: the decision ------------------------------------------------------------
+#
+# The answer leaves when PrepareCommit or PrepareAbort is safe in the log, *before any marker
+# is written*. From then on the outcome cannot change, no matter who dies; what is left is work.
+#
+# A legacy client (request v4 and older) keeps its epoch. A v2 client gets a new one with
+# every answer, so that nothing it sent late can land in its next transaction; and since it
+# cannot know whether its first Produce ever arrived, it may abort what the server never saw.
+#
+# Sources: TransactionCoordinator#endTransactionWithTV1, #endTransaction (Kafka 4.3).
+
+PREPARE = {True: TxnState.PREPARE_COMMIT, False: TxnState.PREPARE_ABORT}
+COMPLETE = {True: TxnState.COMPLETE_COMMIT, False: TxnState.COMPLETE_ABORT}
+
+
+def end_txn(tc: Coordinator, ask: EndTxn, caller: Caller, disk: Disk, at_ms: int) -> Result:
+    if not ask.txn_id:
+        return tc, (Reply(caller, EndTxnResponse(Error.INVALID_REQUEST)),)
+    entry: Entry | None = tc.entries.get(ask.txn_id)
+    if ask.v2:
+        error, done = check_v2(tc, ask, entry)
+    else:
+        error, done = check_legacy(tc, ask, entry)
+    if error or entry is None:
+        return tc, (Reply(caller, EndTxnResponse(error)),)
+    if done:
+        return tc, (Reply(caller, EndTxnResponse(Error.NONE, entry.pid, entry.epoch)),)
+    effects: Effects = ()
+    version = tc.config.transaction_version
+    new = entry.enter(PREPARE[ask.commit], version, client_version=2 if ask.v2 else 0)
+    if ask.v2:
+        tc, new, effects = raise_epoch(tc, new)
+    # At the last epoch the answer already names the next producer id.
+    rotated = new.next_pid >= 0
+    answer = EndTxnResponse(
+        Error.NONE, new.next_pid if rotated else new.pid, 0 if rotated else new.epoch
+    )
+    if "prepare_before_markers" not in tc.config.on:
+        return _send_unrecorded(tc, new, caller, answer)
+    tc, written = tc.write(new, disk, at_ms, caller, answer)
+    return tc, (*effects, *written)
+
+
+def raise_epoch(tc: Coordinator, entry: Entry) -> tuple[Coordinator, Entry, Effects]:
+    """The entry with the epoch its markers carry: one above the producer's own."""
+    if "epoch_bump" not in tc.config.on:
+        return tc, entry, ()
+    new = replace(entry, epoch=entry.epoch + 1, last_epoch=entry.epoch)
+    if entry.epoch < EXHAUSTED:
+        return tc, new, ()
+    tc, pid, effects = allocate(tc)
+    return tc, replace(new, next_pid=pid), effects
+
+
+def _send_unrecorded(tc: Coordinator, new: Entry, caller: Caller, answer: EndTxnResponse) -> Result:
+    """The safeguard `prepare_before_markers` is off: markers leave while the decision
+    exists in memory only, and a coordinator that dies now has forgotten it."""
+    tc = replace(tc, entries=tc.entries.set(new.txn_id, new))
+    tc, sent = send_markers(tc, new.txn_id)
+    return tc, (Reply(caller, answer), *sent)
+
+
+def check_legacy(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Error, bool]:
+    """(error, already done): the checks in the real order, then state by state."""
+    error = tc.check_owner(ask)
+    if error or entry is None:
+        return error, False
+    match entry.state:
+        case TxnState.ONGOING:
+            return Error.NONE, False
+        case state if state is PREPARE[ask.commit]:
+            return Error.CONCURRENT_TRANSACTIONS, False
+        case state if state is COMPLETE[ask.commit]:
+            # The same call again, its answer was lost.
+            return Error.NONE, True
+    return Error.INVALID_TXN_STATE, False
+
+
+def check_owner(tc: Coordinator, ask: EndTxn) -> Error:
+    """What is wrong with it whatever the state: whose it is, how old, and whether now."""
+    entry: Entry | None = tc.entries.get(ask.txn_id)
+    if entry is None or entry.pid != ask.pid:
+        return Error.INVALID_PRODUCER_ID_MAPPING
+    if entry.epoch != ask.epoch and "epoch_fencing" in tc.config.on:
+        return Error.PRODUCER_FENCED
+    return Error.CONCURRENT_TRANSACTIONS if tc.busy(ask.txn_id) else Error.NONE
+
+
+def check_v2(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Error, bool]:
+    """(error, already done). Here a pending transition is noticed before anything else."""
+    if entry is None:
+        return Error.INVALID_PRODUCER_ID_MAPPING, False
+    if tc.busy(ask.txn_id):
+        return Error.CONCURRENT_TRANSACTIONS, False
+    overflow = ask.pid == entry.prev_pid and ask.epoch == EXHAUSTED and entry.epoch == 0
+    if entry.pid != ask.pid and not overflow:
+        return Error.INVALID_PRODUCER_ID_MAPPING, False
+    retry = overflow or ask.epoch + 1 == entry.epoch
+    current = ask.epoch == entry.epoch or "epoch_fencing" not in tc.config.on
+    completed = entry.state in COMPLETED
+    if entry.state in PREPARE.values():
+        if not retry:
+            return Error.PRODUCER_FENCED, False
+        same = entry.state is PREPARE[ask.commit]
+        return (Error.CONCURRENT_TRANSACTIONS if same else Error.INVALID_TXN_STATE), False
+    if completed and retry:
+        if entry.state is COMPLETE[ask.commit]:
+            return Error.NONE, True
+        return Error.INVALID_TXN_STATE, False
+    if not current:
+        return Error.PRODUCER_FENCED, False
+    if entry.state is TxnState.ONGOING or not ask.commit:
+        # An abort in Empty or Complete ends a transaction the server never saw.
+        return Error.NONE, False
+    return Error.INVALID_TXN_STATE, False
+
+
+# ---- Ids that nobody uses any more ---------------------------------------------------
+#
+# A transactional id in Empty, CompleteCommit or CompleteAbort that was not touched for seven
+# days is forgotten: a tombstone is written and the entry removed. A producer that still holds
+# the old (producer id, epoch) is then told INVALID_PRODUCER_ID_MAPPING, which is fatal; a new
+# initTransactions gets a new producer id.
+#
+# Sources: TransactionStateManager#removeExpiredTransactionalIds, TransactionState (Dead).
+
+SWEEP = "expire ids"
+
+
+def expire_ids(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
+    """Every hour: a tombstone for every id that was idle too long."""
+    limit = at_ms - tc.config.id_expiration_ms
+    effects: list[Effect] = []
+    ahead: dict[str, int] = {}
+    for txn_id, entry in tc.entries.items():
+        idle = entry.state is TxnState.EMPTY or entry.state in COMPLETED
+        if idle and txn_id not in tc.pending and entry.update_ms <= limit:
+            log = txn_log(txn_id, tc.config)
+            dead = entry.enter(TxnState.DEAD, tc.config.transaction_version, partitions=())
+            tc, written = tc.write(dead, disk, at_ms, ahead=ahead.get(log, 0))
+            ahead[log] = ahead.get(log, 0) + 1
+            effects += written
+    return tc, (*effects, SetTimer(SWEEP, tc.config.id_sweep_ms))
+
+
+# ---- A record that could not be made safe --------------------------------------------
+#
+# Too few replicas are in sync, or this broker leads the log no more. The transition did not
+# happen: its caller hears a retriable error and asks again. Two cases need more than that. A
+# *completion* has no caller, so the coordinator itself tries again. A *fence* that fails with
+# transaction.version 0 has raised the epoch in memory already; that is remembered, or every
+# further attempt would raise it once more.
+#
+# Sources: TransactionStateManager#appendTransactionToLog, TransactionCoordinator
+# #handleInitProducerId (hasFailedEpochFence), TransactionMarkerChannelManager
+# #retryLogAppends (Kafka 4.3).
+
+Writes = Map[str, tuple[tuple[int, str], ...]]
+
+APPEND_AGAIN = "append again "
+#: what the log says → what a client is told
+TOLD = {
+    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
+    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
+}
+
+
+def append_again(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
+    """The pause before a completion is over; somebody else may have completed it."""
+    entry: Entry | None = tc.entries.get(txn_id)
+    if entry is None or entry.state not in PREPARED or txn_id in tc.pending:
+        return tc, ()
+    return write_complete(tc, txn_id, disk, at_ms)
+
+
+def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
+    """The record that would have ended at (log, end) is not there."""
+    log, end = event.log, event.end
+    txn_id = dict(tc.writes.get(log, ())).get(end)
+    if txn_id is None:
+        return tc, ()
+    pending: Pending = tc.pending[txn_id]
+    old: Entry = tc.entries[txn_id]
+    tc = replace(
+        tc,
+        pending=tc.pending.remove(txn_id),
+        writes=_forget(tc.writes, log, end),
+        entries=tc.entries.set(txn_id, _keep_entry(tc, old, pending.entry)),
+    )
+    error = TOLD.get(Error[event.error], Error.UNKNOWN_SERVER_ERROR)
+    if pending.entry.state in COMPLETED:
+        gone = error is Error.NOT_COORDINATOR  # the new leader does it
+        return tc, () if gone else (SetTimer(APPEND_AGAIN + txn_id, PAUSE_MS),)
+    if pending.caller is None or pending.answer is None:
+        return tc, tc.restart_timer(old, event.at_ms)
+    answer = pending.answer.refuse(error)
+    return tc, (*tc.restart_timer(old, event.at_ms), Reply(pending.caller, answer))
+
+
+def _forget(writes: Writes, log: str, end: int) -> Writes:
+    left = tuple(write for write in writes[log] if write[0] != end)
+    return writes.set(log, left) if left else writes.remove(log)
+
+
+def _keep_entry(tc: Coordinator, old: Entry, new: Entry) -> Entry:
+    """What stays in memory: the entry as it was, but for a failed fence of version 0."""
+    fencing = old.state is TxnState.ONGOING and new.epoch > old.epoch and new.client_version < 2
+    if fencing and tc.config.transaction_version < 2:
+        return replace(old, epoch=new.epoch, failed_fence=True)
+    return old
+
 
 RECOVERED = Words("recovered")
 OWES = Words("recovered {state}, owes markers to {partitions}")
@@ -105,9 +572,9 @@ class Coordinator:
             case Appended(log=log, end=end):
                 return self._finish_writes(log, end)
             case AppendFailed():
-                return failures.handle_failed_append(self, event)
+                return handle_failed_append(self, event)
             case Response(peer=peer, body=WriteTxnMarkersResponse() as said, at_ms=at_ms):
-                return markers.handle_answer(self, peer, said, disk, at_ms)
+                return handle_answer(self, peer, said, disk, at_ms)
             case ConnectionLost(peer=peer):
                 return self, self._send_owed(peer)
             case Fired(timer=timer, at_ms=at_ms):
@@ -127,34 +594,34 @@ class Coordinator:
     ) -> tuple[Coordinator, Effects]:
         match body:
             case InitProducerId():
-                return init_producer_id.handle(self, body, caller, disk, at_ms)
+                return init_producer_id(self, body, caller, disk, at_ms)
             case AddPartitionsToTxn():
-                return add_partitions.handle(self, body, caller, disk, at_ms)
+                return handle(self, body, caller, disk, at_ms)
             case AddOffsetsToTxn(txn_id=txn_id, pid=pid, epoch=epoch, group=group):
                 where = (offsets_log(group, self.config),)
                 ask = AddPartitionsToTxn(txn_id, pid, epoch, where)
-                return add_partitions.handle(self, ask, caller, disk, at_ms)
+                return handle(self, ask, caller, disk, at_ms)
             case EndTxn():
-                return end_txn.handle(self, body, caller, disk, at_ms)
+                return end_txn(self, body, caller, disk, at_ms)
             case ListTransactions():
                 return self, (Reply(caller, describe.list_transactions(self, body, at_ms)),)
             case DescribeTransactions():
                 return self, (Reply(caller, describe.describe_transaction(self, body)),)
             case SendMarkers(txn_id=txn_id):
                 if not self.entries[txn_id].partitions:
-                    return markers.write_complete(self, txn_id, disk, at_ms)
-                return markers.send_markers(self, txn_id)
+                    return write_complete(self, txn_id, disk, at_ms)
+                return send_markers(self, txn_id)
         raise TypeError(f"a coordinator is never sent {type(body).__name__}")
 
     # -- transitions ---------------------------------------------------------------------
 
     def check_add(self, ask: AddPartitionsToTxn) -> Error:
         """Whether the one who asks may add partitions to this transaction, or verify them."""
-        return add_partitions.check_request(self, ask)
+        return check_request(self, ask)
 
     def check_owner(self, ask: EndTxn) -> Error:
         """Whether a legacy client may end this transaction."""
-        return end_txn.check_owner(self, ask)
+        return check_owner(self, ask)
 
     def busy(self, txn_id: str) -> bool:
         """Whether a transition is under way. A prepared transaction always has its
@@ -192,7 +659,7 @@ class Coordinator:
         )
         effects = (Append(log, to_record(new, base)), *tc.adjust_timer(new, before))
         if self.config.id_expiration_ms and not self.entries:
-            effects = (*effects, SetTimer(expiry.SWEEP, self.config.id_sweep_ms))
+            effects = (*effects, SetTimer(SWEEP, self.config.id_sweep_ms))
         return tc, effects
 
     def adjust_timer(self, new: Entry, before: TxnState) -> Effects:
@@ -266,18 +733,18 @@ class Coordinator:
         effects: Effects = ()
         if v2 and entry.epoch >= EXHAUSTED and self.config.release != "4.2":
             # Since 4.3 (KAFKA-20090); before, the next InitProducerId gets the new id.
-            tc, pid, effects = init_producer_id.allocate(self)
+            tc, pid, effects = allocate(self)
             new = replace(new, next_pid=pid)
         tc, written = tc.write(new, disk, at_ms, caller, answer)
         return tc, (*effects, *written)
 
     def _handle_timer(self, timer: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
-        if timer == expiry.SWEEP:
-            return expiry.expire_ids(self, disk, at_ms)
-        if timer.startswith(markers.AGAIN):
-            return markers.send_again(self, timer)
-        if timer.startswith(failures.AGAIN):
-            return failures.append_again(self, timer.removeprefix(failures.AGAIN), disk, at_ms)
+        if timer == SWEEP:
+            return expire_ids(self, disk, at_ms)
+        if timer.startswith(AGAIN):
+            return send_again(self, timer)
+        if timer.startswith(APPEND_AGAIN):
+            return append_again(self, timer.removeprefix(APPEND_AGAIN), disk, at_ms)
         return self._abort_timed_out(timer.removeprefix(TIMEOUT), disk, at_ms)
 
     def _abort_timed_out(self, txn_id: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
@@ -292,7 +759,7 @@ class Coordinator:
     def _send_owed(self, partition: str) -> Effects:
         """The connection to a leader broke: what it was sent may be lost, so again."""
         return tuple(
-            Send(partition, markers.build_marker(self, self.entries[txn_id]))
+            Send(partition, build_marker(self, self.entries[txn_id]))
             for txn_id, partitions in self.owed.items()
             if partition in partitions
         )
@@ -343,7 +810,7 @@ class Coordinator:
                 effects.append(Send(config.coordinator, SendMarkers(entry.txn_id)))
             effects += tc.restart_timer(entry, at_ms)
         if entries and config.id_expiration_ms:
-            effects.append(SetTimer(expiry.SWEEP, config.id_sweep_ms))
+            effects.append(SetTimer(SWEEP, config.id_sweep_ms))
         return tc, tuple(effects)
 
     def resign(self) -> Effects:

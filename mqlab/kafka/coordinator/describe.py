@@ -10,10 +10,10 @@ import re
 from typing import TYPE_CHECKING
 
 from ..errors import Error
-from .entry import Entry
-from .messages import (
+from .entry import (
     DescribeTransactions,
     DescribeTransactionsResponse,
+    Entry,
     Listed,
     ListTransactions,
     ListTransactionsResponse,

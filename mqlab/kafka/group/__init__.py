@@ -53,34 +53,299 @@ from ...kernel import (
     Words,
     frozen,
     replace,
+    worded,
 )
 from ..config import KafkaConfig
 from ..errors import Error
-from ..log import Batch, fetch
-from ..log.partition import Partition
-from ..log.recovery import recover_partition
-from ..log.role import EXPIRE, forget_idle, schedule_expiry, tell_frontiers
-from ..log.verification import Verifying
-from ..log.watching import Watchers, add_ack, take_safe, wake_watchers
+from ..log import Batch, role
+from ..log.partition import Partition, Verifying, recover_partition
+from ..log.role import (
+    EXPIRE,
+    DescribeProducers,
+    ReaderRequest,
+    Watchers,
+    add_ack,
+    answer_reader,
+    forget_idle,
+    schedule_expiry,
+    take_safe,
+    tell_frontiers,
+    wake_watchers,
+)
 from ..messages import (
     AddPartitionsToTxnResponse,
+    Fetch,
+    ListOffsets,
+    OffsetCommit,
     OffsetCommitResponse,
+    OffsetFetch,
+    OffsetFetchResponse,
     TxnOffsetCommit,
+    Unwatch,
+    Watch,
+    WriteTxnMarkers,
     WriteTxnMarkersResponse,
+    braces,
 )
-from . import commits, deletion, sessions, sync
-from .commits import Offsets, Placed, Positions
-from .deletion import GroupTombstone, OffsetTombstones
-from .dispatch import GroupAnswer, GroupRequest, handle_request
-from .members import Group, GroupMetadata, Member
-from .rebalance import restart_session
-from .states import GroupState
-from .sync import Assigning
+from . import commits, membership
+from .commits import Offsets, Positions
+from .members import (
+    CONSUMER,
+    DeleteGroup,
+    DeleteGroupResponse,
+    DeleteOffsets,
+    DeleteOffsetsResponse,
+    DescribedMember,
+    DescribeGroup,
+    DescribeGroupResponse,
+    Group,
+    GroupMetadata,
+    GroupState,
+    Heartbeat,
+    JoinGroup,
+    JoinGroupResponse,
+    LeaveGroup,
+    ListedGroup,
+    ListGroups,
+    ListGroupsResponse,
+    SyncGroup,
+    subscribed_topics,
+)
+from .membership import Assigning, restart_session
 
-__all__ = [
-    "Group", "GroupCoordinator", "GroupMetadata", "GroupRequest", "GroupState", "GroupTombstone",
-    "Member", "OffsetTombstones", "Offsets", "Placed",
-]  # fmt: skip
+# ---- Administration: a group, or some of its committed offsets, deleted --------------
+#
+# Nothing is erased at once. A *tombstone*, a record with the key and no value, is appended
+# like any other record; it takes effect when it is read, now and after every restart, and
+# compaction drops both later. Only a group that nobody is in may be deleted, and only the
+# positions of topics that nobody in the group reads: else a member would find its place gone.
+#
+# A tombstone also takes back what an open transaction has written for that position: its
+# commit marker, when it comes, finds nothing that would count.
+#
+# Source: GroupCoordinatorShard#deleteGroups, #deleteOffsets, ClassicGroup#validateDeleteGroup,
+# OffsetMetadataManager#deleteAllOffsets, #deleteOffsets, #replay (Kafka 4.3).
+
+Result = tuple["GroupCoordinator", Effects]
+
+
+@frozen
+class OffsetTombstones:
+    """One tombstone for each of these partitions' positions."""
+
+    group: str
+    partitions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.group}: tombstones of {braces(self.partitions)}"
+
+    @property
+    def label(self) -> str:
+        return "✗ " + ", ".join(self.partitions)
+
+
+@worded("{group}: tombstone")
+class GroupTombstone:
+    group: str
+
+    @property
+    def label(self) -> str:
+        return f"✗ {self.group}"
+
+
+def delete_group(gc: GroupCoordinator, ask: DeleteGroup, caller: Caller, disk: Disk) -> Result:
+    """Its positions first, then the group, in one batch."""
+    error = _check_deletable(gc, ask.group)
+    if error:
+        return gc, (Reply(caller, DeleteGroupResponse(error)),)
+    partitions = _positions(gc, ask.group)
+    records = (*_tombstones(ask.group, partitions), GroupTombstone(ask.group))
+    batch = Batch(records, count=len(partitions) + 1)
+    return gc.write_records(batch, disk, (caller, DeleteGroupResponse()))
+
+
+def _check_deletable(gc: GroupCoordinator, name: str) -> Error:
+    group: Group | None = gc.groups.get(name)
+    if group is None or group.state is GroupState.DEAD:
+        return Error.GROUP_ID_NOT_FOUND
+    return Error.NONE if group.state is GroupState.EMPTY else Error.NON_EMPTY_GROUP
+
+
+def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, disk: Disk) -> Result:
+    """Each partition has an answer of its own; those of a topic somebody reads stay."""
+    group: Group | None = gc.groups.get(ask.group)
+    error = _check_known(group)
+    if error:
+        return gc, (Reply(caller, DeleteOffsetsResponse(error)),)
+    read = _subscribed_topics(group)
+    errors = tuple(
+        Error.GROUP_SUBSCRIBED_TO_TOPIC if _topic(p) in read else Error.NONE for p in ask.partitions
+    )
+    known = frozenset(_positions(gc, ask.group))
+    free = [p for p, e in zip(ask.partitions, errors, strict=True) if not e]
+    gone = tuple(p for p in dict.fromkeys(free) if p in known)
+    answer = DeleteOffsetsResponse(errors=errors)
+    if not gone:
+        return gc, (Reply(caller, answer),)
+    batch = Batch(_tombstones(ask.group, gone), count=len(gone))
+    return gc.write_records(batch, disk, (caller, answer))
+
+
+def _check_known(group: Group | None) -> Error:
+    if group is None or group.state is GroupState.DEAD:
+        return Error.GROUP_ID_NOT_FOUND
+    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:
+        return Error.NON_EMPTY_GROUP  # what such members read, nobody here can know
+    return Error.NONE
+
+
+def _topic(partition: str) -> str:
+    return partition.rpartition("-")[0]
+
+
+def _subscribed_topics(group: Group | None) -> frozenset[str]:
+    """The topics that some member subscribes to."""
+    if group is None:
+        return frozenset()
+    subscriptions = (dict(m.protocols).get(group.protocol) for m in group.members.values())
+    return frozenset(topic for metadata in subscriptions for topic in subscribed_topics(metadata))
+
+
+def _positions(gc: GroupCoordinator, group: str) -> tuple[str, ...]:
+    """Partitions of which the group has a position, be it still pending."""
+    counted = gc.committed.get(group, commits.NONE_YET)
+    return tuple(dict.fromkeys((*counted, *commits.list_pending(gc, group))))
+
+
+def _tombstones(group: str, partitions: tuple[str, ...]) -> tuple[OffsetTombstones, ...]:
+    return (OffsetTombstones(group, partitions),) if partitions else ()
+
+
+# ---- what a tombstone does -------------------------------------------------------------
+
+
+def apply_offset_tombstones(
+    gc: GroupCoordinator, gone: OffsetTombstones, end: int
+) -> GroupCoordinator:
+    """`end`: of the batch of these tombstones."""
+    group, without, place = gone.group, _without, commits.set_or_remove
+    left = without(gc.committed.get(group, commits.NONE_YET), gone.partitions)
+    committed = place(gc.committed, group, left)
+    pending, pids = gc.pending, gc.open_in.get(group, Map())
+    for pid in pids:
+        held = without(pending[pid][group], gone.partitions)
+        pending = place(pending, pid, place(pending[pid], group, held))
+        pids = pids if held else pids.remove(pid)
+    gc = replace(gc, pending=pending, open_in=place(gc.open_in, group, pids))
+    return commits.count_offsets(gc, committed, end)
+
+
+def _without(positions: Map[str, commits.Placed], gone: tuple[str, ...]) -> Map[str, Any]:
+    for partition in gone:
+        positions = positions.remove(partition)
+    return positions
+
+
+def apply_group_tombstone(gc: GroupCoordinator, gone: GroupTombstone) -> GroupCoordinator:
+    return replace(gc, groups=gc.groups.remove(gone.group))
+
+
+# ---- Groups as an administrator sees them --------------------------------------------
+#
+# Source: GroupMetadataManager#describeGroups, #listGroups (Kafka 4.3).
+
+
+def list_groups(gc: GroupCoordinator) -> ListGroupsResponse:
+    groups = gc.groups.values()
+    return ListGroupsResponse(
+        tuple(ListedGroup(g.name, g.protocol_type, str(g.state)) for g in groups)
+    )
+
+
+def describe_group(gc: GroupCoordinator, name: str) -> DescribeGroupResponse:
+    """As an administrator sees it; what members read is shown of a stable group only."""
+    group: Group | None = gc.groups.get(name)
+    if group is None:
+        return DescribeGroupResponse(Error.GROUP_ID_NOT_FOUND, message=f"Group {name} not found.")
+    stable = group.state is GroupState.STABLE
+    members = tuple(
+        DescribedMember(
+            m.id,
+            m.instance,
+            m.client,
+            m.host,
+            dict(m.protocols).get(group.protocol, b"") if stable else b"",
+            m.assignment if stable else b"",
+        )
+        for m in group.members.values()
+    )
+    protocol = group.protocol if stable else ""
+    return DescribeGroupResponse(
+        Error.NONE, str(group.state), group.protocol_type, protocol, members
+    )
+
+
+# ---- What a group coordinator is asked, and the file that answers it -----------------
+
+GroupRequest = (
+    JoinGroup
+    | SyncGroup
+    | Heartbeat
+    | LeaveGroup
+    | OffsetCommit
+    | TxnOffsetCommit
+    | OffsetFetch
+    | WriteTxnMarkers
+    | DescribeGroup
+    | ListGroups
+    | DeleteGroup
+    | DeleteOffsets
+    | ReaderRequest
+)
+
+#: what a caller may wait for until a record is safe
+GroupAnswer = (
+    JoinGroupResponse
+    | OffsetCommitResponse
+    | OffsetFetchResponse
+    | DeleteGroupResponse
+    | DeleteOffsetsResponse
+    | WriteTxnMarkersResponse
+)
+
+
+def handle_request(
+    gc: GroupCoordinator, body: GroupRequest, caller: Caller, disk: Disk, at_ms: int
+) -> tuple[GroupCoordinator, Effects]:
+    match body:
+        case JoinGroup():
+            return membership.handle(gc, body, caller, disk)
+        case SyncGroup():
+            return membership.handle_sync(gc, body, caller, disk)
+        case Heartbeat():
+            return membership.handle_heartbeat(gc, body, caller)
+        case LeaveGroup():
+            return membership.handle_leave(gc, body, caller, disk)
+        case TxnOffsetCommit():
+            return commits.commit_in_transaction(gc, body, caller, disk)
+        case OffsetCommit():
+            return commits.commit_offsets(gc, body, caller, disk)
+        case OffsetFetch():
+            return commits.fetch_offsets(gc, body, caller, disk)
+        case WriteTxnMarkers():
+            return commits.write_marker(gc, body, caller, disk, at_ms)
+        case DeleteGroup():
+            return delete_group(gc, body, caller, disk)
+        case DeleteOffsets():
+            return delete_offsets(gc, body, caller, disk)
+        case Fetch() | ListOffsets() | DescribeProducers() | Watch() | Unwatch():
+            return answer_reader(gc, body, caller, disk)
+        case DescribeGroup(group=name):
+            return gc, (Reply(caller, describe_group(gc, name)),)
+        case ListGroups():
+            return gc, (Reply(caller, list_groups(gc)),)
+    raise TypeError(f"a group coordinator is never sent {type(body).__name__}")
+
 
 #: an append's error as a group's member is told (CoordinatorOperationExceptionHelper)
 AS_COORDINATOR = {
@@ -148,7 +413,7 @@ class GroupCoordinator:
             case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
                 return forget_idle(self, at_ms)
             case Fired(timer=timer):
-                return sessions.handle_timer(self, timer, disk)
+                return membership.handle_timer(self, timer, disk)
         # A call, or a broken connection to somebody else, is nothing to a coordinator.
         return self, ()
 
@@ -208,7 +473,7 @@ class GroupCoordinator:
         effects: Effects = tuple(Reply(who, answer) for _, who, answer in safe)
         ready = [a for a in self.assigning if a.end <= end]
         part = self.part.advance(end)
-        watchers, readers = wake_watchers(self.watchers, partial(fetch.upper_bound, part))
+        watchers, readers = wake_watchers(self.watchers, partial(role.upper_bound, part))
         gc = replace(
             commits.release_safe(self, end),
             part=part,
@@ -217,7 +482,7 @@ class GroupCoordinator:
             assigning=tuple(a for a in self.assigning if a.end > end),
         )
         for waiting in ready:
-            gc, more = sync.finish_assignment(gc, waiting)
+            gc, more = membership.finish_assignment(gc, waiting)
             effects += more
         return gc, (*effects, *readers)
 
@@ -228,7 +493,7 @@ class GroupCoordinator:
         return (
             *self._refuse_waiting(Error.NOT_LEADER_OR_FOLLOWER),
             *asking,
-            *sessions.dismiss_members(self, no),
+            *membership.dismiss_members(self, no),
         )
 
     def _fail_appends(self, error: Error, disk: Disk) -> tuple[GroupCoordinator, Effects]:
@@ -236,7 +501,9 @@ class GroupCoordinator:
         effects = self._refuse_waiting(error)
         gc = replace(self, acks=(), assigning=())
         for waiting in self.assigning:
-            gc, more = sync.fail_assignment(gc, waiting, AS_COORDINATOR.get(error, error), disk)
+            gc, more = membership.fail_assignment(
+                gc, waiting, AS_COORDINATOR.get(error, error), disk
+            )
             effects += more
         return gc, effects
 
@@ -300,9 +567,9 @@ class GroupCoordinator:
                 case GroupMetadata():
                     gc = gc.with_group(Group.load(record))
                 case OffsetTombstones():
-                    gc = deletion.apply_offset_tombstones(gc, record, batch.last + 1)
+                    gc = apply_offset_tombstones(gc, record, batch.last + 1)
                 case GroupTombstone():
-                    gc = deletion.apply_group_tombstone(gc, record)
+                    gc = apply_group_tombstone(gc, record)
                 case Offsets():
                     gc = commits.note_offsets(gc, batch, (record,))
         return gc

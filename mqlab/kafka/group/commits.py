@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace, worded
 from ..errors import Error
-from ..log import COMMIT, Batch, verification
-from ..log.markers import append_marker
-from ..log.verification import Verifying
-from ..log.watching import add_ack, take_safe
+from ..log import COMMIT, Batch
+from ..log import partition as verification
+from ..log.partition import Verifying, append_marker
+from ..log.role import add_ack, take_safe
 from ..messages import (
     OffsetCommit,
     OffsetCommitResponse,
@@ -33,9 +33,8 @@ from ..messages import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from .members import Group
-from .rebalance import restart_session
-from .states import GroupState
+from .members import Group, GroupState
+from .membership import restart_session
 
 if TYPE_CHECKING:
     from . import GroupCoordinator

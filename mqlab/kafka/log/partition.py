@@ -17,12 +17,29 @@ UnifiedLog#analyzeAndValidateProducerState, #lastStableOffset (Kafka 4.3).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ...kernel import Map, frozen, replace
+from ...kernel import (
+    Append,
+    Caller,
+    CancelTimer,
+    Disk,
+    Effects,
+    Map,
+    Put,
+    Send,
+    frozen,
+    replace,
+    worded,
+)
 from ..config import KafkaConfig
 from ..errors import Error
-from ..messages import WriteTxnMarkers
-from . import ABORT, AbortedTxn, Batch, next_sequence
+from ..messages import AddPartitionsToTxn, Produce, TxnOffsetCommit, WriteTxnMarkers
+from . import ABORT, COMMIT, MAX_SEQUENCE, AbortedTxn, Batch, batch_at, index_of, next_sequence
+
+if TYPE_CHECKING:
+    from .role import R
+
 
 WINDOW = 5  # ProducerStateEntry.NUM_BATCHES_TO_RETAIN
 
@@ -298,3 +315,232 @@ class Partition:
     def _keep_last_batches(self) -> Partition:
         short = Map((pid, replace(e, window=e.window[-1:])) for pid, e in self.producers.items())
         return replace(self, producers=short)
+
+
+# ---- After a start: from the disk back to what a partition's leader knows ------------
+#
+# The newest snapshot is read and the tail of the log replayed. A stop between a marker and its
+# index entry leaves the index short of what the log says: the missing entries are written now.
+#
+# Source: ProducerStateManager#truncateAndReload, UnifiedLog#rebuildProducerState (Kafka 4.3).
+
+# ---- snapshots ------------------------------------------------------------------------
+
+
+@worded("pid={pid} epoch={epoch} lastSequence={last_seq}")
+class SnapshotEntry:
+    """One producer in a `.snapshot`: ProducerId, ProducerEpoch, LastSequence, LastOffset,
+    OffsetDelta, Timestamp (ms), CoordinatorEpoch, CurrentTxnFirstOffset; -1 for none."""
+
+    pid: int
+    epoch: int
+    last_seq: int
+    last_offset: int
+    offset_delta: int
+    at_ms: int
+    coordinator_epoch: int
+    txn_first: int
+
+
+@frozen
+class ProducerSnapshot:
+    """`.snapshot` files: what a leader need not read the whole log for.
+
+    A snapshot names every producer with the last batch it wrote here and the transaction it has
+    open. Its name is the offset it describes: everything *below* it. One is written when a segment
+    rolls and when a log has been recovered; after a start the newest one is read and only the tail
+    of the log replayed. It keeps one batch a producer, so a duplicate that a leader would have
+    known by one of the four before is out of order after a restart.
+
+    *Left out:* the checksum, and the removal of snapshots that are no longer the newest.
+
+    Sources: ProducerStateManager#writeSnapshot, #loadFromSnapshot, ProducerSnapshot.json (storage,
+    Kafka 4.3).
+
+    The content of one file.
+    """
+
+    entries: tuple[SnapshotEntry, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.entries))
+
+
+def table_of(partition: str) -> str:
+    """The table that stands for a partition's snapshot files: offset → ProducerSnapshot."""
+    return f"{partition}.snapshot"
+
+
+def write_snapshot(part: Partition, name: str, at: int) -> Put:
+    """The effect that writes the snapshot of everything below offset `at`."""
+    entries = tuple(_entry(pid, e) for pid, e in part.producers.items())
+    return Put(table_of(name), at, ProducerSnapshot(entries))
+
+
+def roll_segment(part: Partition, name: str, disk: Disk) -> Effects:
+    """The snapshot that is due before the next append, if the segment is full."""
+    size = part.config.segment_records
+    end = disk.log(name).end
+    newest = max(disk.table(table_of(name)), default=0)
+    return (write_snapshot(part, name, end),) if size and end - newest >= size else ()
+
+
+def load_snapshot(config: KafkaConfig, name: str, disk: Disk) -> tuple[Partition, int]:
+    """What the newest usable snapshot says, and the offset from which to replay."""
+    table = disk.table(table_of(name))
+    usable = [at for at in table if at <= disk.log(name).end]
+    part = Partition(config)
+    if not usable:
+        return part, disk.log(name).start
+    at = max(usable)
+    producers = Map((entry.pid, _producer(entry)) for entry in table[at].entries)
+    firsts = sorted((e.txn_first, pid) for pid, e in producers.items() if e.txn_first >= 0)
+    return replace(part, producers=producers, open=tuple(firsts)), at
+
+
+def _entry(pid: int, e: ProducerEntry) -> SnapshotEntry:
+    last = e.window[-1] if e.window else None
+    delta = (last.last_seq - last.first_seq) % (MAX_SEQUENCE + 1) if last else 0
+    return SnapshotEntry(
+        pid=pid,
+        epoch=e.epoch,
+        last_seq=e.last_seq,
+        last_offset=last.first_offset + delta if last else -1,
+        offset_delta=delta,
+        at_ms=e.last_ms,
+        coordinator_epoch=e.coordinator_epoch,
+        txn_first=e.txn_first,
+    )
+
+
+def _producer(entry: SnapshotEntry) -> ProducerEntry:
+    window: tuple[Written, ...] = ()
+    if entry.last_seq >= 0:
+        first_seq = (entry.last_seq - entry.offset_delta) % (MAX_SEQUENCE + 1)
+        first = entry.last_offset - entry.offset_delta
+        window = (Written(first_seq, entry.last_seq, first, entry.at_ms),)
+    return ProducerEntry(entry.epoch, window, entry.txn_first, entry.coordinator_epoch, entry.at_ms)
+
+
+# ---- recovery -------------------------------------------------------------------------
+
+
+def recover_partition(
+    config: KafkaConfig,
+    name: str,
+    disk: Disk,
+    hw: int | None = None,
+    since: int | None = None,
+) -> tuple[Partition, Effects]:
+    """`hw`: what is known to be replicated; None: the only replica has it all. `since`: what
+    this replica has copied from this offset on, it still has in memory; None: nothing."""
+    log, index = disk.log(name), disk.log(index_of(name))
+    start, at = load_snapshot(config, name, disk)
+    before = sum(entry.last_offset < at for entry in index.read(0)) if at else 0
+    safe = log.end if hw is None else hw
+    part, aborted = Partition.replay(config, log.read(at), safe, start, before, since)
+    part = replace(part, start=batch_at(log, log.start)) if log.start else part
+    effects: Effects = tuple(
+        Append(index_of(name), a, notify=False) for a in aborted if a.base >= index.end
+    )
+    if config.segment_records and log.end > at:
+        effects = (*effects, write_snapshot(part, name, log.end))
+    return part, effects
+
+
+# ---- Transaction markers (control batches): how a transaction ends on a partition ----
+#
+# It is a batch like any other, with a header that says COMMIT or ABORT and takes exactly one
+# offset. An abort that ends something is noted in the index beside the log, so that readers can
+# be told what to skip; a commit needs no note.
+#
+# Source: MemoryRecords#withEndTransactionMarker, TransactionIndex#append (Kafka 4.3).
+
+MARKER_BYTES = 78  # a control batch on a real disk
+
+
+def append_marker(
+    part: Partition, name: str, ask: WriteTxnMarkers, disk: Disk, at_ms: int
+) -> tuple[Partition, Effects, Batch]:
+    """Write a control batch and, for an abort that ends something, its index entry:
+    (partition, effects, marker). The marker is safe once `Appended` says `marker.last + 1`."""
+    marker = Batch(
+        base=disk.log(name).end,
+        pid=ask.pid,
+        epoch=ask.epoch,
+        transactional=True,
+        control=COMMIT if ask.commit else ABORT,
+        coordinator_epoch=ask.coordinator_epoch,
+        at_ms=at_ms,
+        size=MARKER_BYTES,
+    )
+    roll = roll_segment(part, name, disk)
+    part, aborted = part.with_marker(marker, indexed=disk.log(index_of(name)).end)
+    entry = () if aborted is None else (Append(index_of(name), aborted, notify=False),)
+    return part, (*roll, Append(name, marker), *entry), marker
+
+
+# Before a batch opens a transaction on a partition, the transaction coordinator is asked
+#
+# Leader and group coordinator do the same thing here (KIP-890): a *guard* is set up on the
+# partition, the question leaves, and the request waits under a number. The answer comes back
+# to the number; whether the guard still stands says whether a marker came in between. What is
+# told to whom is theirs to say.
+#
+# A legacy client must have added the partition itself, so the coordinator only verifies; a v2
+# client's partition is added now.
+#
+# Source: ReplicaManager#maybeSendPartitionsToTransactionCoordinator, AddPartitionsToTxnManager,
+# VerificationGuard (Kafka 4.3).
+
+#: Produce at a leader, TxnOffsetCommit at a group coordinator
+Ask = TypeVar("Ask", bound=Produce | TxnOffsetCommit)
+ADD = "add "
+
+
+@frozen
+class Verifying(Generic[Ask]):
+    """A request that waits for the coordinator's word: what was asked, by whom, under which
+    guard, and how often the question was put again."""
+
+    ask: Ask
+    caller: Caller
+    question: AddPartitionsToTxn
+    guard: int
+    again: int = 0
+
+
+def ask_coordinator(
+    role: R,
+    ask: Produce | TxnOffsetCommit,
+    caller: Caller,
+    txn_id: str,
+    batch: Batch,
+    disk: Disk,
+    *,
+    v2: bool,
+) -> tuple[R, Effects]:
+    """Set up the guard, put the question."""
+    part = role.part.with_guard(batch, disk.log(role.name).end, v2)
+    question = AddPartitionsToTxn(
+        txn_id, batch.pid, batch.epoch, (role.name,), verify_only=not v2, implicit=v2
+    )
+    corr = 0
+    while corr in role.verifying:
+        corr += 1
+    waiting = Verifying(ask, caller, question, part.guards[batch.pid].number)
+    new = replace(role, part=part, verifying=role.verifying.set(corr, waiting))
+    return new, (Send(role.config.coordinator, question, corr),)
+
+
+def close_question(role: R, corr: int) -> R:
+    """It is answered: nobody waits under this number any more."""
+    return replace(role, verifying=role.verifying.remove(corr))
+
+
+def give_up_questions(role: R) -> tuple[R, list[Caller], Effects]:
+    """The connection to the coordinator broke: who waited, to be told to try again. The
+    pauses end with their questions: a number may be used again."""
+    callers = [waiting.caller for waiting in role.verifying.values()]
+    pauses = tuple(CancelTimer(f"{ADD}{corr}") for corr, w in role.verifying.items() if w.again)
+    return replace(role, verifying=Map()), callers, pauses

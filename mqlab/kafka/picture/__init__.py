@@ -21,7 +21,7 @@ record belongs to which transaction is worked out here, from `__transaction_stat
     snapshot.py   all of that as a Snapshot  telling.py   `Known` to meaning, from a world
 
 A lesson's whole world can be looked at. A running server has no world:
-`mqlab/serve/kafka/trace/model.py` takes notes of its steps in bounded memory, and is `Seen` and
+`mqlab/serve/kafka/trace.py` takes notes of its steps in bounded memory, and is `Seen` and
 `Known` as a lesson's world is. So a fact folds alike in both, and a log or a table is drawn once.
 The claims behind the lights stand in `mqlab/kafka/claims`; they look at a `Seen` too.
 """

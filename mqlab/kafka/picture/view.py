@@ -3,29 +3,272 @@
 Pictures look at a `Seen` and nothing else: who leads, whose every batch is, what a reader gets of
 it. A lesson reads it off its whole world. Reading a world is dear and many ask about the same one,
 so the last View is kept; and what is read of one log, because many worlds share it. A server keeps
-notes of its last steps (`mqlab/serve/kafka/trace/model.py`), so it says how much is drawn.
+notes of its last steps (`mqlab/serve/kafka/trace.py`), so it says how much is drawn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from ...kernel import Disk, World, frozen
 from ...kernel.claims import keep_answers, keep_last_world
 from ...kernel.role import LogView
 from ..clients.consumer import filter_readable
-from ..config import txn_logs
-from ..coordinator import Entry
+from ..config import KafkaConfig, txn_logs
+from ..coordinator.entry import Entry
 from ..group import GroupCoordinator
 from ..leader import Leader
-from ..log import AbortedTxn, Batch, fetch
-from ..log.batch import index_of
+from ..log import COMMIT, AbortedTxn, Batch, index_of
 from ..log.partition import Partition
+from ..log.role import answer_fetch
 from ..messages import Fetch
-from ..replication.copying import CHECKPOINT
-from ..states import TxnState
-from .cluster import Cluster
-from .transactions import Row, Txn, attribute_batches, read_transactions
+from ..replication import Leadership, Replica
+from ..replication.controller import TABLE as LEADERSHIP
+from ..replication.controller import replica_name
+from ..replication.replica import CHECKPOINT
+from ..states import COMPLETED, TxnState
+
+# A Kafka cluster as a picture needs it: the names, in the order in which they are drawn
+
+
+@frozen
+class Cluster:
+    """The names a picture needs: node names by their part, and the ids in a fixed order.
+    With several `replicas` a partition stands on several nodes, one of which leads; a topic's
+    and a group's on `topic_replicas` of them."""
+
+    config: KafkaConfig
+    producers: tuple[tuple[str, str], ...]
+    partitions: tuple[str, ...]
+    readers: tuple[str, ...]
+    groups: tuple[str, ...]
+    admins: tuple[str, ...] = ()
+    workers: tuple[str, ...] = ()
+    replicas: int = 1
+    topic_replicas: int = 1
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(txn_id for _, txn_id in self.producers if txn_id))
+
+    def copies(self, partition: str) -> tuple[str, ...]:
+        """The nodes that hold a copy of a partition (or of the coordinator's log)."""
+        if self.replicas == 1:
+            return (partition,)
+        return tuple(replica_name(partition, n) for n in self.numbers(partition))
+
+    def numbers(self, partition: str) -> tuple[int, ...]:
+        """The numbers of those copies, from 1."""
+        own = partition == self.config.coordinator
+        return tuple(range(1, 1 + (self.replicas if own else self.topic_replicas)))
+
+    def leader(self, world: World, partition: str) -> str:
+        """The node that leads a partition, by the controller's record."""
+        if self.replicas == 1:
+            return partition
+        led: Leadership = world.disk("controller").table(LEADERSHIP)[partition]
+        return led.role if led.leader > 0 else replica_name(partition, led.isr[0])
+
+    def in_sync(self, world: World, partition: str) -> tuple[str, ...]:
+        """The nodes whose copies the controller counts as in sync: one of them leads next."""
+        if self.replicas == 1:
+            return (partition,)
+        led: Leadership = world.disk("controller").table(LEADERSHIP)[partition]
+        return tuple(replica_name(partition, n) for n in led.isr)
+
+    def leading_role(self, world: World, partition: str) -> Any:
+        """The role that leads a partition; None while its node is down, follows or loads."""
+        role = world.role(self.leader(world, partition))
+        return role.role if isinstance(role, Replica) else role
+
+
+# Which transaction is which, and what belongs to it: read off records, for pictures and
+# invariants. No role knows these numbers.
+#
+# **Two rules for one name.** A lesson knows its transactional ids in advance, and its ids take
+# turns: with two ids T1, T3 … are the first's and T2, T4 … the other's (`name_by_turn`). So a
+# name never depends on what happens later, nor on an order between the logs of two ids, which
+# a world does not keep; a search may therefore compare worlds by what they say of T2. A server
+# does not know who will come, and has an order: its transactions are numbered as they begin
+# (`name_by_beginning`). No rule serves both, since the one needs to know how many ids there
+# will be and the other who was first. They agree where there is one id, and where two begin
+# their transactions in turns.
+
+
+@frozen
+class Txn:
+    """A transaction: `name` "T1" …, its id, the (pid, epoch) its data carries, every
+    partition it ever named, the states it went through, the last one now. `current`: the
+    (pid, epoch) in its latest record, another than its data's once somebody was fenced."""
+
+    name: str
+    txn_id: str
+    pid: int
+    epoch: int
+    partitions: frozenset[str]
+    path: tuple[TxnState, ...]
+    current: tuple[int, int]
+
+    @property
+    def fenced(self) -> bool:
+        """Whether nobody may add to it any more with the epoch of its data: a newer instance
+        has come, or (transaction.version 2, new client) its end has raised the epoch."""
+        return self.current != (self.pid, self.epoch)
+
+    @property
+    def state(self) -> TxnState:
+        return self.path[-1]
+
+    @property
+    def outcome(self) -> str:
+        """ "COMMIT", "ABORT" or "" while it is not decided."""
+        for state in self.path:
+            if state in (TxnState.PREPARE_COMMIT, TxnState.COMPLETE_COMMIT):
+                return "COMMIT"
+            if state in (TxnState.PREPARE_ABORT, TxnState.COMPLETE_ABORT):
+                return "ABORT"
+        return ""
+
+
+Row = tuple[Batch, Txn | None, str]
+
+
+# ---- numbers ---------------------------------------------------------------------------
+
+
+def name_by_turn(ids: tuple[str, ...], txn_id: str, nth: int) -> str:
+    """The nth transaction (from 0) of an id, where all ids are known: they take turns."""
+    return f"T{ids.index(txn_id) + 1 + nth * len(ids)}"
+
+
+def name_by_beginning(begun: int) -> str:
+    """The transaction that begins when so many have begun before it, whosever they are."""
+    return f"T{begun + 1}"
+
+
+# ---- from records to transactions ------------------------------------------------------
+
+
+def read_transactions(disk: Disk, ids: tuple[str, ...]) -> dict[str, list[Txn]]:
+    """All transactions by id, oldest first, from `__transaction_state`."""
+    out: dict[str, list[Txn]] = {txn_id: [] for txn_id in ids}
+    for log in txn_logs(disk):
+        for record in disk.log(log).read(0):
+            entry: Entry = record.entry
+            mine = out.get(entry.txn_id)
+            if mine is not None:
+                add_record(mine, entry, partial(name_by_turn, ids, entry.txn_id, len(mine)))
+    return out
+
+
+def add_record(mine: list[Txn], entry: Entry, name: Callable[[], str]) -> None:
+    """Take the next record of an id into account: `mine`, its transactions, oldest first, is
+    changed in place. `name` is asked for one where the record begins a transaction."""
+    if entry.state is TxnState.EMPTY:
+        return
+    current = (entry.pid, entry.epoch)
+    if not mine or mine[-1].state in COMPLETED:
+        if entry.state is TxnState.ONGOING:
+            parts = frozenset(entry.partitions)
+            mine.append(Txn(name(), entry.txn_id, *current, parts, (entry.state,), current))
+        return  # else an empty abort, its completion, a tombstone: nothing was ever in it
+    txn, state = mine[-1], entry.state
+    path = txn.path if txn.state is state else (*txn.path, state)
+    parts = txn.partitions.union(entry.partitions)
+    mine[-1] = Txn(txn.name, txn.txn_id, txn.pid, txn.epoch, parts, path, current)
+
+
+# ---- whose is it -----------------------------------------------------------------------
+
+
+def find_last(mine: Sequence[Txn], epoch: int = -1) -> str:
+    """The name of an id's latest transaction, of this producer epoch where there is one: what
+    a zombie says is about its own transaction. "" where there is none."""
+    fitting = [t for t in mine if t.epoch == epoch] or mine
+    return fitting[-1].name if fitting else ""
+
+
+def find_current(mine: Sequence[Txn], epoch: int, next_name: str, begins: bool = False) -> str:
+    """The name of the transaction that a message of this epoch belongs to: a late one to an
+    older transaction, one that arrives before the coordinator knows of it to the next.
+
+    `begins`: it may begin a transaction of the same epoch, as a legacy client's
+    AddPartitionsToTxn does, whose epoch stays. Its data never does: it leaves only when the
+    coordinator has answered, so data of an epoch that is known is late, however late."""
+    fitting = [t for t in mine if t.epoch == epoch]
+    if not fitting:
+        return next_name
+    txn = fitting[-1]
+    over = txn.state in COMPLETED and txn is mine[-1] and not txn.fenced
+    return next_name if begins and over else txn.name
+
+
+class Strip:
+    """A log's batches in order, each with its transaction and how that ended *here*: "COMMIT",
+    "ABORT" or "" (open here, or none). `rows`: by base offset."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, Row] = {}
+        self.open: dict[int, tuple[Txn | None, list[int]]] = {}  # by producer id
+
+    def add(self, batch: Batch, find: Callable[[Batch], Txn | None]) -> Txn | None:
+        """The next batch; its transaction. `find` is asked for one that nothing is open of here."""
+        if batch.pid < 0 or not batch.transactional:
+            self.rows[batch.base] = (batch, None, COMMIT)
+            return None
+        txn, mine = self.open.get(batch.pid, (None, []))
+        if not mine:
+            txn = find(batch)
+        self.rows[batch.base] = (batch, txn, batch.control)
+        if not batch.control:
+            mine.append(batch.base)
+            self.open[batch.pid] = (txn, mine)
+            return txn
+        for base in mine:
+            if base in self.rows:
+                self.rows[base] = (*self.rows[base][:2], batch.control)
+        self.open.pop(batch.pid, None)
+        return txn
+
+
+def attribute_batches(
+    partition: str, log: Iterable[Batch], txns: Mapping[str, list[Txn]]
+) -> list[Row]:
+    """Every batch of a whole partition with its transaction and how that ended here."""
+    strip, here = Strip(), _by_epoch(partition, txns)
+    closed: set[tuple[str, int]] = set()
+    for batch in log:
+        txn = strip.add(batch, lambda batch: _candidate(batch, here, closed))
+        if batch.control and txn is not None:
+            closed.add((txn.name, txn.pid))
+    return list(strip.rows.values())
+
+
+def _by_epoch(partition: str, txns: Mapping[str, list[Txn]]) -> dict[tuple[int, int], list[Txn]]:
+    """The transactions that know of a partition, by producer id and epoch, oldest first."""
+    by_epoch: dict[tuple[int, int], list[Txn]] = {}
+    for mine in txns.values():
+        for txn in mine:
+            if partition in txn.partitions:
+                by_epoch.setdefault((txn.pid, txn.epoch), []).append(txn)
+    return by_epoch
+
+
+def _candidate(
+    batch: Batch, here: Mapping[tuple[int, int], list[Txn]], closed: set[tuple[str, int]]
+) -> Txn | None:
+    """The transaction that a batch begins here (or a lonely marker ends). A marker may
+    carry the epoch of the data or the next one."""
+    epochs = (batch.epoch - 1, batch.epoch) if batch.control else (batch.epoch,)
+    matching = [txn for epoch in epochs for txn in here.get((batch.pid, epoch), ())]
+    if batch.control:
+        # A marker that is sent again comes when the next transaction may be under way.
+        matching = [t for t in matching if t.outcome == batch.control] or matching
+    fresh = [t for t in matching if (t.name, t.pid) not in closed]
+    return next(iter(fresh or matching), None)
+
 
 Readable = list[tuple[Batch, Txn | None]]
 Given = list[tuple[str, Batch, Txn | None]]
@@ -101,7 +344,7 @@ def _list_readable(
     partition: str, isolation: str, part: Partition, disk: Disk, rows: list[Row]
 ) -> Readable:
     ask = Fetch(0, isolation, max_bytes=1 << 40)
-    fetched = fetch.answer_fetch(part, partition, ask, disk)
+    fetched = answer_fetch(part, partition, ask, disk)
     batches, _ = filter_readable(fetched.batches, fetched.aborted, 0)
     owner = {batch.base: txn for batch, txn, _ in rows}
     return [(batch, owner[batch.base]) for batch in batches]

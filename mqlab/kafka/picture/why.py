@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...kernel import NOTHING, Fact, FactKind, Made, Text, Words
-from ...kernel.reasons import POWER_CUT, Changes, Reasons, Timers
-from ..clients.consumer.membership import HEARTBEAT
-from ..clients.producer import BUMPED, ENTERED, calling, errors, flight
-from ..coordinator import OWES, TIMEOUT, failures, markers
-from ..coordinator.expiry import SWEEP
-from ..coordinator.messages import DescribeTransactions, ListTransactions
+from ...kernel.reasons import POWER_CUT, Changes, Reasons, Timers, Unguarded
+from .. import coordinator
+from ..clients.consumer import HEARTBEAT
+from ..clients.producer import BUMPED, ENTERED, flight
+from ..clients.producer import flight as errors
+from ..clients.producer.flight import MAX_BLOCK
+from ..coordinator import OWES, SWEEP, TIMEOUT
+from ..coordinator.entry import DescribeTransactions, ListTransactions
 from ..errors import Error
-from ..group import NOW, rebalance
-from ..group.messages import JoinGroup, LeaveGroup, SyncGroup
-from ..group.states import GroupState
-from ..log.messages import DescribeProducers
-from ..log.role import EXPIRE, FRONTIERS
-from ..log.verification import ADD
+from ..group import NOW, membership
+from ..group.members import GroupState, JoinGroup, LeaveGroup, SyncGroup
+from ..log.partition import ADD
+from ..log.role import EXPIRE, FRONTIERS, DescribeProducers
 from ..messages import (
     READ_COMMITTED,
     AddOffsetsToTxn,
@@ -37,11 +37,12 @@ from ..messages import (
     TxnOffsetCommit,
     WriteTxnMarkers,
 )
-from ..replication.messages import AlterPartition, FetchReplicaResponse, FindCoordinator, Register
+from ..replication.controller import AlterPartition, FetchReplicaResponse, FindCoordinator, Register
 from ..replication.replica import ASKS, FOLLOWS, HW_MOVED, LEADS, NOBODY_LEADS
 from ..replication.router import PAUSE
 from ..states import ProducerState
-from .meaning import Kind
+from . import words
+from .telling import Kind
 
 REQUESTS: dict[type, Words] = {
     AddOffsetsToTxn: Words(
@@ -193,8 +194,8 @@ SESSION_OVER = Words(
 
 TIMERS: Timers = (
     (flight.RETRY, Words("No good answer has come: the same question is asked again.")),
-    (markers.AGAIN, Words("A partition has not answered: its marker is sent until it does.")),
-    (failures.AGAIN, Words(
+    (coordinator.AGAIN, Words("A partition has not answered: its marker is sent until it does.")),
+    (coordinator.APPEND_AGAIN, Words(
         "Too few copies were in sync to keep the record safe: the coordinator writes it again."
     )),
     (ADD, Words("The coordinator has not answered the leader's question: it asks once more.")),
@@ -203,7 +204,7 @@ TIMERS: Timers = (
         "delivery.timeout.ms has passed: the producer gives the record up, although it may be "
         "stored."
     )),
-    (calling.MAX_BLOCK, Words(
+    (MAX_BLOCK, Words(
         "max.block.ms has passed: the call stops waiting, but what it asked for may still happen."
     )),
     (SWEEP, Words(
@@ -218,9 +219,9 @@ TIMERS: Timers = (
         "readers would wait behind it."
     )),
     (HEARTBEAT, Words("A member that says nothing for too long would lose its partitions.")),
-    (rebalance.SESSION, SESSION_OVER),
-    (rebalance.JOIN, Words("Who has not joined by now is left out of the new generation.")),
-    (rebalance.SYNC, Words("Who has not asked for its part by now is left out of the group.")),
+    (membership.SESSION, SESSION_OVER),
+    (membership.JOIN, Words("Who has not joined by now is left out of the new generation.")),
+    (membership.SYNC, Words("Who has not asked for its part by now is left out of the group.")),
 )  # fmt: skip
 
 STABLE = Words("Everybody knows its part; only members of this generation may commit positions.")
@@ -321,3 +322,190 @@ def _explain_request(body: object, sender: Kind) -> Text:
         case Fetch(isolation=isolation):
             return (FETCH_COMMITTED if isolation == READ_COMMITTED else FETCH_ALL)()
     return REQUESTS[type(body)]() if type(body) in REQUESTS else NOTHING
+
+
+# What is true while a safeguard is off, in the place of the sentences that rest on it
+
+DECIDED_BEHIND = Words(
+    "the decision is written, but partitions may have been told another one before."
+)
+UNGUARDED: Unguarded = {
+    "epoch_fencing": (
+        (
+            words.WHY_EMPTY,
+            Words(
+                "the producer has its id and epoch, and a producer with an older epoch is served "
+                "all the same."
+            ),
+        ),
+        (
+            INIT_TXN,
+            Words(
+                "a producer asks for its id and epoch first, and one that held the name before "
+                "goes on all the same."
+            ),
+        ),
+        (
+            LATE,
+            Words(
+                "it left before the connection broke and arrives only now, and nobody looks at "
+                "its epoch."
+            ),
+        ),
+    ),
+    "sequence_check": (
+        (
+            PRODUCE_NUMBERED,
+            Words("producer id, epoch and sequence number travel along, and nobody compares them."),
+        ),
+        (
+            INIT_PLAIN,
+            Words(
+                "a producer gets a number nobody has had, and no leader recognises a repeat by it."
+            ),
+        ),
+        (
+            LATE,
+            Words(
+                "it left before the connection broke and arrives only now, and nobody looks at "
+                "its sequence numbers."
+            ),
+        ),
+        (
+            words.WHY_DATA,
+            Words("it is in the log at once, even if the same record lies there already."),
+        ),
+    ),
+    "lso": (
+        (
+            words.WHY_DATA,
+            Words(
+                "it is in the log at once, and readers of committed data need not wait for the "
+                "decision."
+            ),
+        ),
+        (
+            words.WHY_LSO,
+            Words("read_committed reads up to the high watermark, as everybody does."),
+        ),
+        (
+            words.WHY_FETCHED,
+            Words("what lies below the high watermark is read, decided or not."),
+        ),
+        (
+            FETCH_COMMITTED,
+            Words(
+                "a reader of committed data gets what lies below the high watermark, decided or "
+                "not."
+            ),
+        ),
+    ),
+    "aborted_index": (
+        (
+            words.WHY_LSO,
+            Words(
+                "read_committed reads up to the LSO, and nothing tells it which records were "
+                "aborted."
+            ),
+        ),
+        (
+            words.WHY_FETCHED,
+            Words(
+                "the records come without the list of aborted transactions, so a reader takes all "
+                "of them for committed."
+            ),
+        ),
+    ),
+    "prepare_before_markers": (
+        (
+            REQUESTS[EndTxn],
+            Words(
+                "the client asks for the end, and partitions are told before anything is written "
+                "down."
+            ),
+        ),
+        (
+            words.WHY_ANSWERED,
+            Words("the client is answered without waiting for a decision in the log."),
+        ),
+        (
+            REQUESTS[WriteTxnMarkers],
+            Words("a partition is told whether the decision is in the log or not."),
+        ),
+        (words.WHY_PREPARE_COMMIT, DECIDED_BEHIND),
+        (words.WHY_PREPARE_ABORT, DECIDED_BEHIND),
+        (
+            RECOVERED[Kind.COORDINATOR],
+            Words(
+                "it knows what its log says, and not which markers it has sent without writing "
+                "that down."
+            ),
+        ),
+    ),
+    "transaction_timeout": (
+        (
+            words.WHY_ONGOING,
+            Words("the coordinator now knows where it will owe markers, and no clock runs."),
+        ),
+    ),
+    "verification": (
+        (
+            words.WHY_DATA,
+            Words(
+                "it is in the log at once; of an old client's record nobody asks whether its "
+                "transaction is open."
+            ),
+        ),
+    ),
+    "epoch_bump": (
+        (
+            words.WHY_ANSWERED,
+            Words(
+                "the client is answered and keeps its epoch, so a late record of this transaction "
+                "looks like one of the next."
+            ),
+        ),
+        (
+            LATE,
+            Words(
+                "it left before the connection broke and arrives only now, with an epoch that is "
+                "still good."
+            ),
+        ),
+    ),
+    "offsets_in_transaction": (
+        (
+            REQUESTS[TxnOffsetCommit],
+            Words("how far the group has read is sent within the transaction, and counts at once."),
+        ),
+        (
+            words.WHY_PENDING,
+            Words("these positions count at once, whatever becomes of the transaction."),
+        ),
+    ),
+    "generation_fencing": (
+        (
+            words.WHY_GENERATION,
+            Words(
+                "a generation: who is in the group and what each reads; others may commit all the "
+                "same."
+            ),
+        ),
+        (
+            STABLE,
+            Words("everybody knows its part, and members of older generations may commit as well."),
+        ),
+        (
+            REQUESTS[SyncGroup],
+            Words("one member shares the partitions out, and who is left out may still commit."),
+        ),
+        (
+            words.WHY_PENDING,
+            Words("positions as part of the transaction, no matter who sent them."),
+        ),
+        (
+            words.WHY_OFFSETS,
+            Words("these positions count at once, no matter who sent them."),
+        ),
+    ),
+}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...kernel import Words
+from ...kernel import Text, Words, tr
+from ..errors import Error
+from ..messages import READ_COMMITTED, READ_UNCOMMITTED
 
 PRODUCER = Words("producer")
 WORKER = Words("worker")
@@ -74,3 +76,164 @@ IN_GENERATION = Words("a member adds positions only in the generation it signs f
 REPLICATED_POSITIONS = Words("a position that a consumer is told is replicated")
 ENDS = Words("every transaction can still end")
 WHOLE_READ = Words("a reader gets all of a committed transaction or nothing of it")
+
+
+# Kafka's own words that a picture shows, one sentence each: the source of its tooltips, and of
+# the glossary's entries about Kafka (`mqlab/lessons/atlas/glossary.py`).
+
+TERMS: tuple[tuple[Text, Text], ...] = (
+    (
+        Text("coordinator"),
+        tr("The broker that keeps a transaction's state and decides it; it sends the markers."),
+    ),
+    (
+        GROUP(),
+        tr("The broker that keeps a consumer group's members and its committed positions."),
+    ),
+    (
+        LEADER(),
+        tr("The broker that all clients write to and read from for one partition."),
+    ),
+    (
+        FOLLOWER(),
+        tr("A broker that copies a partition from its leader and may lead it next."),
+    ),
+    (
+        tr("marker"),
+        tr(
+            "A record that says how a transaction ended here; the broker writes it, and it takes "
+            "an offset."
+        ),
+    ),
+    (
+        Text("HW"),
+        tr("The end of what all in-sync replicas hold; it says nothing about transactions."),
+    ),
+    (
+        Text("LSO"),
+        tr("Everything below it is decided; readers of committed data stop here."),
+    ),
+    (
+        Text(READ_COMMITTED),
+        tr("Reading only what is decided and was not aborted."),
+    ),
+    (
+        Text(READ_UNCOMMITTED),
+        tr("Reading everything up to the high watermark, decided or not."),
+    ),
+    (
+        Text("transactionalId"),
+        tr(
+            "The lasting name of a producer, not of one transaction; one that comes back with it "
+            "shuts out its predecessor."
+        ),
+    ),
+    (
+        Text("pid"),
+        tr(
+            "The producer id: the number that the coordinator gives a producer; each of its "
+            "records carries it."
+        ),
+    ),
+    (
+        Text("epoch"),
+        tr(
+            "Rises when a producer begins again or is aborted by its coordinator, with "
+            "transaction.version 2 and a v2 client at every end; older ones are refused."
+        ),
+    ),
+    (
+        Text("PrepareCommit"),
+        tr("The decision to commit is on disk; markers are still owed."),
+    ),
+    (
+        Text("PrepareAbort"),
+        tr("The decision to abort is on disk; markers are still owed."),
+    ),
+    (
+        STATE_TABLE(),
+        tr(
+            "The coordinator's own log: the newest record of each transactional id says where "
+            "its transaction is."
+        ),
+    ),
+    (
+        INDEX_TABLE(),
+        tr("A partition's list of aborted transactions; with it a reader skips their records."),
+    ),
+    (
+        OFFSETS_TABLE(),
+        tr("The log in which a group coordinator keeps how far each group has read."),
+    ),
+)
+#: the sentence of a term, by its English name
+MEANS = {name.en: means for name, means in TERMS}
+
+
+# What an error means to the one who gets it: the rule that refused, one sentence each
+
+RULES: dict[Error, Words] = {
+    Error.PRODUCER_FENCED: Words(
+        "A newer instance holds this transactional id: its epoch is higher, and the older one is "
+        "shut out for good."
+    ),
+    Error.INVALID_PRODUCER_EPOCH: Words(
+        "The epoch is older than the newest that was seen here: the producer of this has been "
+        "replaced or timed out."
+    ),
+    Error.INVALID_TXN_STATE: Words(
+        "The state of this transaction does not allow it: what is decided is not decided again."
+    ),
+    Error.INVALID_PRODUCER_ID_MAPPING: Words(
+        "The coordinator does not know this producer id under this name: it was forgotten, or "
+        "somebody else has the name."
+    ),
+    Error.OUT_OF_ORDER_SEQUENCE_NUMBER: Words(
+        "A number is missing before this one: to store it now would change the order for good."
+    ),
+    Error.UNKNOWN_PRODUCER_ID: Words(
+        "The leader has forgotten this producer, so it cannot tell a repeat from a new record."
+    ),
+    Error.TRANSACTION_ABORTABLE: Words(
+        "This transaction cannot go on, but its producer can: it aborts and begins the next."
+    ),
+    Error.CONCURRENT_TRANSACTIONS: Words(
+        "The end of the last transaction is not finished yet: ask again in a moment."
+    ),
+    Error.TRANSACTION_COORDINATOR_FENCED: Words(
+        "A newer coordinator has written here: what the older one sends no longer counts."
+    ),
+    Error.NOT_COORDINATOR: Words(
+        "Another broker leads this part of the coordinator's log: the client looks it up again."
+    ),
+    Error.COORDINATOR_LOAD_IN_PROGRESS: Words(
+        "It still reads its log: before it knows all that was decided, it answers nobody."
+    ),
+    Error.COORDINATOR_NOT_AVAILABLE: Words(
+        "Nobody can decide just now: the record would not be safe, or nobody leads the log."
+    ),
+    Error.NOT_LEADER_OR_FOLLOWER: Words(
+        "This node does not lead the partition any more: the client must ask who does."
+    ),
+    Error.FENCED_LEADER_EPOCH: Words(
+        "It speaks for an older leadership: the controller has named another leader since."
+    ),
+    Error.NOT_ENOUGH_REPLICAS: Words(
+        "Fewer copies are in sync than min.insync.replicas asks for: nothing is stored."
+    ),
+    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Words(
+        "It is in the leader's log, but too few copies hold it: nobody promises that it stays."
+    ),
+    Error.REBALANCE_IN_PROGRESS: Words(
+        "The group shares its partitions out again: every member must join again first."
+    ),
+    **dict.fromkeys(
+        (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.FENCED_INSTANCE_ID),
+        WHY_FENCED,
+    ),
+}
+
+
+def explain_error(error: Error) -> Text:
+    """One sentence; only the error's name where there is no rule to tell."""
+    return RULES.get(error, WHY_REFUSED)(error=error.name)

@@ -23,8 +23,7 @@ a node of its own, so a fault hits one of them alone.
 Read on in ReplicaManager, Partition, ReplicaFetcherThread, UnifiedLog (Kafka 4.3).
 """
 
-from .controller import Controller, Elect, Fence
-from .messages import Leadership
+from .controller import Controller, Elect, Fence, Leadership
 from .replica import Replica, ReplicaConfig
 from .router import Router, RouterConfig
 

@@ -24,16 +24,19 @@ ReplicaFetcherThread#processPartitionData, LeaderEpochFileCache (Kafka 4.3).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...kernel import (
+    Append,
     Appended,
+    AppendFailed,
     Caller,
     Config,
     ConnectionLost,
     Disk,
+    Effect,
     Effects,
     Event,
     Fired,
@@ -44,14 +47,25 @@ from ...kernel import (
     Response,
     Send,
     Text,
+    Truncate,
     Words,
     frozen,
 )
 from ...kernel.role import Role
 from ..errors import Error
-from ..messages import AddPartitionsToTxnResponse
-from . import copying, following, leading
-from .messages import (
+from ..log import index_of
+from ..log.partition import table_of
+from ..messages import (
+    AddPartitionsToTxnResponse,
+    OffsetCommit,
+    Produce,
+    TxnOffsetCommit,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+from .controller import (
+    AlterPartition,
+    Copied,
     FetchReplica,
     FetchReplicaResponse,
     FindCoordinator,
@@ -62,7 +76,301 @@ from .messages import (
     Register,
     replica_name,
 )
-from .refusals import BrokerRequest, refuse_request
+from .router import BrokerRequest, refuse_request
+
+# ---- Copying a log: what a follower lacks, and what it must cut off ------------------
+#
+# Each replica keeps, beside its log, where every leader epoch began (`leader-epoch-
+# checkpoint`). Two logs agree up to the first epoch they disagree about; beyond that the
+# follower's records were appended by a leader that nobody followed any more.
+#
+# Source: LeaderEpochFileCache#endOffsetFor, UnifiedLog#truncateTo (Kafka 4.3).
+
+# Checkpoint files of the replica's own; the dot keeps them out of what a run tells.
+EPOCHS = ".leader epochs"
+CHECKPOINT = ".high watermark"
+Epochs = tuple[tuple[int, int], ...]
+
+
+class Ahead:
+    """A disk as it will be when the step's appends are done: what a parked follower is
+    sent in the same step."""
+
+    def __init__(self, disk: Disk, fresh: Mapping[str, list[Any]]) -> None:
+        self.disk, self.fresh = disk, fresh
+
+    def entries(self, log: str, start: int) -> tuple[Any, ...]:
+        old = self.disk.log(log)
+        kept = tuple(old.read(start)) if start < old.end else ()
+        return (*kept, *(e for e in self.fresh.get(log, ()) if e.base >= start))
+
+    def epochs(self, log: str) -> Epochs:
+        return read_epochs(self.disk, log)
+
+
+def read_epochs(disk: Disk, log: str) -> Epochs:
+    known: Epochs = disk.table(EPOCHS).get(log, ())
+    return known
+
+
+def find_last_epoch(disk: Disk, log: str) -> int:
+    """The leader epoch of the last record, -1 for an empty log."""
+    end = disk.log(log).end
+    held = [epoch for epoch, start in read_epochs(disk, log) if start < end]
+    return held[-1] if held else -1
+
+
+def note_epoch(disk: Disk, logs: tuple[str, ...], epoch: int) -> Effects:
+    """A leader notes where its epoch begins in each of its logs."""
+    return tuple(
+        Put(EPOCHS, log, (*read_epochs(disk, log), (epoch, disk.log(log).end))) for log in logs
+    )
+
+
+def find_divergence(disk: Disk, log: str, end: int, last: int) -> int:
+    """Where a follower's log, which ends at `end` in leader epoch `last`, parts from this
+    one; -1 where it is a prefix of it."""
+    if last < 0:
+        return -1
+    mine = read_epochs(disk, log)
+    later = [start for epoch, start in mine if epoch > last]
+    limit = min([*later, disk.log(log).end])
+    return limit if end > limit else -1
+
+
+def answer_follower(
+    leader: Replica, ask: FetchReplica, disk: Ahead | Disk
+) -> FetchReplicaResponse | None:
+    """What there is for a follower; None: nothing new, it waits."""
+    ahead = disk if isinstance(disk, Ahead) else Ahead(disk, {})
+    out = []
+    for log, end, last, hw in ask.logs:
+        cut = find_divergence(ahead.disk, log, end, last)
+        known = leader.hw.get(log, 0)
+        entries = () if cut >= 0 else ahead.entries(log, end)
+        if cut >= 0 or entries or known > hw:
+            out.append(Copied(log, entries, known, ahead.epochs(log), cut))
+    return FetchReplicaResponse(tuple(out)) if out else None
+
+
+def append_copied(
+    hw: Map[str, int], fetched: FetchReplicaResponse, disk: Disk
+) -> tuple[Map[str, int], Effects, dict[str, tuple[int, int]]]:
+    """(high watermarks, effects, where each log ends then and in which epoch)."""
+    effects: list[Effect] = []
+    ends: dict[str, tuple[int, int]] = {}
+    for copied in fetched.logs:
+        log, end = copied.log, disk.log(copied.log).end
+        mine = read_epochs(disk, log)
+        if copied.cut >= 0:
+            end = copied.cut
+            effects.append(Truncate(log, end))
+            effects += _cut_index(disk, log, end)
+        for entry in copied.entries:
+            effects.append(Append(log, entry, notify=False))
+            end = entry.last + 1
+        held = tuple(e for e in copied.epochs if e[1] < end)
+        if held != mine:
+            effects.append(Put(EPOCHS, log, held))
+        safe = min(copied.hw, end)
+        if safe != hw.get(log, 0):
+            hw = hw.set(log, safe)
+            effects.append(Put(CHECKPOINT, log, safe))
+        ends[log] = (end, held[-1][0] if held else -1)
+    return hw, tuple(effects), ends
+
+
+def _cut_index(disk: Disk, log: str, end: int) -> Effects:
+    """A log that is cut back loses the index entries of the markers it lost, and the
+    snapshots of what came after (ProducerStateManager#truncateAndReload)."""
+    index = disk.log(index_of(log))
+    kept = sum(entry.last_offset < end for entry in index.read(0)) if index.end else 0
+    entries = (Truncate(index_of(log), kept),) if kept < index.end else ()
+    table = table_of(log)
+    return (*entries, *(Put(table, at, None) for at in disk.table(table) if at > end))
+
+
+def is_append(body: object) -> bool:
+    """Whether a request makes a partition's leader append at once (acks=all)."""
+    return isinstance(body, Produce | WriteTxnMarkers | TxnOffsetCommit | OffsetCommit)
+
+
+# ---- Following: fetch from the leader, cut off what it never had, append what it sends
+#
+# Sources: ReplicaFetcherThread#processPartitionData, AbstractFetcherThread#truncateOnFetchResponse
+# (Kafka 4.3).
+
+Result = tuple["Replica", Effects]
+
+
+def build_fetch(r: Replica, disk: Disk) -> Send:
+    """The question with which a follower says where its copy ends."""
+    assert r.mine is not None
+    logs = tuple(
+        (g, disk.log(g).end, find_last_epoch(disk, g), r.hw.get(g, 0)) for g in r.config.logs
+    )
+    return Send(r.mine.role, FetchReplica(r.config.number, r.mine.epoch, logs))
+
+
+def handle_fetched(r: Replica, peer: str, fetched: FetchReplicaResponse, disk: Disk) -> Result:
+    """What the leader sent is appended (after what it never had was cut off)."""
+    mine = r.mine
+    if mine is None or r.leads or peer != mine.role or fetched.error:
+        # From an older leader, or from one that this follower is behind: the news that is
+        # under way makes it ask again.
+        return r, ()
+    hw, effects, ends = append_copied(r.hw, fetched, disk)
+    cuts = {one.log: one.cut for one in fetched.logs if one.cut >= 0}
+    since = Map((g, min(at, cuts.get(g, at))) for g, at in r.since.items())
+    for g in r.config.logs:
+        ends.setdefault(g, (disk.log(g).end, find_last_epoch(disk, g)))
+    logs = tuple((g, *ends[g], hw.get(g, 0)) for g in r.config.logs)
+    again = FetchReplica(r.config.number, mine.epoch, logs)
+    return replace(r, hw=hw, since=since), (*effects, Send(mine.role, again))
+
+
+# ---- Leading: what a broker with replicas makes of the effects of the role inside ----
+#
+# What the role appends its followers fetch; what all in sync have is safe. A follower that
+# comes back counts from the moment the leader proposes it, not from the moment the controller
+# agrees (Partition's *maximal ISR*): else a record could be called safe that the newcomer
+# lacks, and the newcomer be elected.
+#
+# Sources: Partition#appendRecordsToLeader, #maybeIncrementLeaderHW, #maybeExpandIsr (Kafka 4.3).
+
+
+def is_short(r: Replica) -> bool:
+    """Too few replicas are in sync for anything to be appended."""
+    return r.mine is not None and len(r.mine.isr) < r.config.min_isr
+
+
+def step_inside(r: Replica, event: Event, disk: Disk) -> Result:
+    """The role inside takes a step."""
+    assert r.role is not None
+    role, effects = r.role.step(event, disk)
+    return do_effects(replace(r, role=role), effects, disk)
+
+
+def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
+    """The role's effects, as a broker with replicas does them."""
+    assert r.mine is not None
+    alone = maximal_isr(r) == (r.config.number,)
+    out: list[Effect] = []
+    fresh: dict[str, list[Any]] = {}
+    events: list[Event] = []
+    for effect in effects:
+        match effect:
+            case Append(log=log, entry=entry) if log in r.config.logs and is_short(r):
+                error = Error.NOT_ENOUGH_REPLICAS.name
+                events.append(AppendFailed(log, entry.last + 1, error))
+            case Append(log=log, entry=entry) if log in r.config.logs:
+                out.append(replace(effect, notify=alone))
+                fresh.setdefault(log, []).append(entry)
+            case Send(to=to) if _leaderless(r, to):
+                events += _skip_marker(r, to, effect.body)
+            case Send(to=to):
+                out.append(replace(effect, to=_address(r, to)))
+            case _:
+                out.append(effect)
+    new, made = r, tuple(out)
+    for event in events:
+        new, more = step_inside(new, event, disk)
+        made = (*made, *more)
+    return answer_parked(new, Ahead(disk, fresh), made) if fresh else (new, made)
+
+
+def _leaderless(r: Replica, partition: str) -> bool:
+    known: Leadership | None = r.led.get(partition)
+    return known is not None and known.leader < 0
+
+
+def _skip_marker(r: Replica, partition: str, body: object) -> tuple[Event, ...]:
+    """Nothing can be sent to a partition that nobody leads just now. It is asked again when
+    somebody does, for the news counts as a new connection. With the switch of 4.3.1 on a
+    marker is taken for delivered instead, as to a deleted partition
+    (TransactionMarkerChannelManager, "likely deleted already and hence can be skipped"): the
+    transaction completes, and hangs where its marker is missing."""
+    if not r.config.skip_leaderless_marker or not isinstance(body, WriteTxnMarkers):
+        return ()
+    return (
+        Response(partition, 0, WriteTxnMarkersResponse(body.txn_id, body.pid, epoch=body.epoch)),
+    )
+
+
+def _address(r: Replica, partition: str) -> str:
+    known: Leadership | None = r.led.get(partition)
+    return known.role if known is not None else partition
+
+
+# ---- followers -------------------------------------------------------------------------
+
+
+def answer_parked(r: Replica, disk: Ahead | Disk, effects: Effects) -> Result:
+    """Every parked follower that there is something new for is answered."""
+    new, out = r, list(effects)
+    for number, (caller, ask) in r.parked.items():
+        answer = answer_follower(r, ask, disk)
+        if answer is not None:
+            new = replace(new, parked=new.parked.remove(number))
+            out.append(Reply(caller, answer))
+    return new, tuple(out)
+
+
+def handle_fetch(r: Replica, ask: FetchReplica, caller: Caller, disk: Disk) -> Result:
+    """A follower asks; where its copy ends says what it has."""
+    mine = r.mine
+    if mine is None or ask.epoch > mine.epoch:
+        # The follower has heard of this leader before the leader has: it waits.
+        return replace(r, parked=r.parked.set(ask.number, (caller, ask))), ()
+    if not r.leads or ask.epoch != mine.epoch:
+        return r, (Reply(caller, FetchReplicaResponse(error=Error.FENCED_LEADER_EPOCH)),)
+    new = replace(r, parked=r.parked.set(ask.number, (caller, ask)))
+    for log, end, last_epoch, _ in ask.logs:
+        if find_divergence(disk, log, end, last_epoch) < 0:
+            new = replace(new, ends=new.ends.set((ask.number, log), end))
+    new, effects = advance_hw(new, disk)
+    new, replies = answer_parked(new, disk, ())
+    new, proposal = _propose_isr(new, ask.number, disk)
+    return new, (*effects, *replies, *proposal)
+
+
+def _propose_isr(r: Replica, number: int, disk: Disk) -> Result:
+    """A follower outside the ISR that has the whole log may come back in."""
+    assert r.mine is not None
+    whole = all(r.ends.get((number, g), -1) >= disk.log(g).end for g in r.config.logs)
+    if number in maximal_isr(r) or not whole:
+        return r, ()
+    new = replace(r, joining=tuple(sorted((*r.joining, number))))
+    ask = AlterPartition(r.mine.partition, r.mine.epoch, r.mine.isr, maximal_isr(new))
+    return new, (Send(r.config.controller, ask),)
+
+
+def maximal_isr(r: Replica) -> tuple[int, ...]:
+    """Who must have a record before it is safe: the ISR, and who was proposed for it."""
+    assert r.mine is not None
+    return tuple(sorted({*r.mine.isr, *r.joining}))
+
+
+def advance_hw(r: Replica, disk: Disk, at_ms: int = 0) -> Result:
+    """The high watermark goes where the slowest replica that counts is; never back, and not
+    at all while too few are in sync (KIP-966): what only they have must not be called safe."""
+    new = r
+    out: list[Effect] = []
+    if not r.leads or is_short(r):
+        return r, ()
+    others = [n for n in maximal_isr(r) if n != r.config.number]
+    for log in r.config.logs:
+        hw = min([disk.log(log).end, *(r.ends.get((n, log), 0) for n in others)])
+        if hw <= new.hw.get(log, 0):
+            continue
+        new = replace(new, hw=new.hw.set(log, hw))
+        out.append(Put(CHECKPOINT, log, hw))
+        if new.role is not None:
+            new, more = step_inside(new, Appended(log, hw, at_ms), disk)
+            out += more
+    new, replies = answer_parked(new, disk, ())
+    return new, (*out, *replies)
+
 
 #: what a broker with copies takes itself, or gives to the role inside
 ReplicaRequest = Metadata | FindCoordinator | FetchReplica | Load | BrokerRequest
@@ -164,22 +472,22 @@ class Replica:
             case Request(caller=caller, body=body):
                 return self._handle_request(event, caller, body, disk)
             case Response(body=FetchReplicaResponse() as answer, peer=peer):
-                return following.handle_fetched(self, peer, answer, disk)
+                return handle_fetched(self, peer, answer, disk)
             case ConnectionLost(peer=peer) if not self.leads:
                 # Back to the leader as soon as there is a connection again.
                 followed = self.mine is not None and peer == self.mine.role
-                return (self, (following.build_fetch(self, disk),)) if followed else (self, ())
+                return (self, (build_fetch(self, disk),)) if followed else (self, ())
             case Appended(at_ms=at_ms):
                 # Said by the machine where this is the only replica that counts.
-                return leading.advance_hw(self, disk, at_ms)
+                return advance_hw(self, disk, at_ms)
             case Fired() if self.role is not None:
-                return leading.step_inside(self, event, disk)
+                return step_inside(self, event, disk)
             case Response(peer=peer) | ConnectionLost(peer=peer) if self.role is not None:
                 partition = peer.partition("@")[0]
                 now = self.led.get(partition)
                 if now is not None and now.role != peer:
                     return self, ()  # from somebody who leads no more
-                return leading.step_inside(self, self._rename_peer(event, partition), disk)
+                return step_inside(self, self._rename_peer(event, partition), disk)
         # A timer of a leader that leads no more.
         return self, ()
 
@@ -193,7 +501,7 @@ class Replica:
                 unknown = Leadership(partition, self.config.number, -1, ())
                 return self, (Reply(caller, Found(known or unknown)),)
             case FetchReplica():
-                return leading.handle_fetch(self, body, caller, disk)
+                return handle_fetch(self, body, caller, disk)
             case Load(epoch=epoch):
                 stale = self.mine is None or not self.leads or self.mine.epoch != epoch
                 return (self, ()) if stale else self.load(epoch, disk, event.at_ms)
@@ -202,20 +510,20 @@ class Replica:
         if self.role is None:
             loading = Error.COORDINATOR_LOAD_IN_PROGRESS if self.leads else None
             return self, (Reply(caller, refuse_request(body, loading)),)
-        if leading.is_short(self) and copying.is_append(body):
+        if is_short(self) and is_append(body):
             return self, (Reply(caller, refuse_request(body, Error.NOT_ENOUGH_REPLICAS)),)
-        return leading.step_inside(self, event, disk)
+        return step_inside(self, event, disk)
 
     def load(self, epoch: int, disk: Disk, at_ms: int) -> tuple[Replica, Effects]:
         """The role inside begins, recovered from the log."""
         assert self.config.lead is not None
         role, effects = self.config.lead(disk, at_ms, TakingOver(epoch, self.hw, self.since))
-        return leading.do_effects(replace(self, role=role), effects, disk)
+        return do_effects(replace(self, role=role), effects, disk)
 
     def _rename_peer(self, event: Response | ConnectionLost, partition: str) -> Event:
         """An answer by the name that the role inside knows. While too few are in sync, nobody
         may be verified: the batch that waits for it could not be appended."""
-        if leading.is_short(self) and isinstance(event, Response):
+        if is_short(self) and isinstance(event, Response):
             if isinstance(event.body, AddPartitionsToTxnResponse):
                 unsafe = AddPartitionsToTxnResponse(Error.COORDINATOR_NOT_AVAILABLE)
                 event = replace(event, body=unsafe)
@@ -234,18 +542,18 @@ class Replica:
             moved = old is not None and old.role != news.role
             if new.role is None or not moved:
                 return new, ()
-            return leading.step_inside(new, ConnectionLost(news.partition), disk)
+            return step_inside(new, ConnectionLost(news.partition), disk)
         new = replace(new, joining=())
         if old is not None and old.epoch == news.epoch:
-            return leading.advance_hw(new, disk, at_ms)  # only the ISR has changed
+            return advance_hw(new, disk, at_ms)  # only the ISR has changed
         resigned = () if self.role is None else self.role.resign()
         early = [(c, ask) for c, ask in self.parked.values() if ask.epoch == news.epoch]
         new = replace(new, role=None, ends=Map(), parked=Map())
         if news.leader < 0:
             return new, resigned  # nobody to follow: it waits for the next news
         if not new.leads:
-            return new, (*resigned, following.build_fetch(new, disk))
-        started = copying.note_epoch(disk, self.config.logs, news.epoch)
+            return new, (*resigned, build_fetch(new, disk))
+        started = note_epoch(disk, self.config.logs, news.epoch)
         effects = (*resigned, *started)
         if self.config.loads:
             effects = (*effects, Send(self.config.me, Load(news.epoch)))
@@ -253,7 +561,7 @@ class Replica:
             new, more = new.load(news.epoch, disk, at_ms)
             effects = (*effects, *more)
         for caller, ask in early:
-            new, more = leading.handle_fetch(new, ask, caller, disk)
+            new, more = handle_fetch(new, ask, caller, disk)
             effects = (*effects, *more)
         return new, effects
 
@@ -278,7 +586,7 @@ class Replica:
     @staticmethod
     def recover(config: ReplicaConfig, disk: Disk, at_ms: int) -> tuple[Replica, Effects]:
         """A new cluster begins with leaders that are known; after a restart a broker asks."""
-        table = disk.table(copying.CHECKPOINT)
+        table = disk.table(CHECKPOINT)
         hw = Map((log, table[log]) for log in config.logs if log in table)
         since = Map((log, disk.log(log).end) for log in config.logs)
         if disk.table(".broker"):
@@ -289,8 +597,8 @@ class Replica:
         new = Replica(config, led=led, hw=hw, since=since)
         known: Effects = (Put(".broker", "known", True),)
         if not new.leads:
-            return new, (*known, following.build_fetch(new, disk))
+            return new, (*known, build_fetch(new, disk))
         assert config.lead is not None
         role, effects = config.lead(disk, at_ms, TakingOver(0, hw, since))
-        new, done = leading.do_effects(replace(new, role=role), effects, disk)
-        return new, (*known, *copying.note_epoch(disk, config.logs, 0), *done)
+        new, done = do_effects(replace(new, role=role), effects, disk)
+        return new, (*known, *note_epoch(disk, config.logs, 0), *done)

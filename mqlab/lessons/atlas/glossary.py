@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from ...kafka.picture.terms import MEANS
+from ...kafka.picture.words import MEANS
 from ...kernel import Text, Words, tr
 from ...registry.tables import columns
 

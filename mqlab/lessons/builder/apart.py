@@ -19,8 +19,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ..check import TooLong, limit_resources, limit_time
 from ..course.wire import Message, Wire, WireError
-from ..limits import TooLong, limit_resources, limit_time
 from .speech import SpeechError, pack, unpack
 
 STEP_S = 1.0

@@ -18,7 +18,8 @@ from functools import partial
 from typing import Any
 
 from ...explore import Budget, Search
-from ...kafka.coordinator import Coordinator, markers
+from ...kafka import coordinator
+from ...kafka.coordinator import Coordinator
 from ...kafka.coordinator.entry import Entry
 from ...kafka.messages import SendMarkers, WriteTxnMarkers
 from ...kafka.states import TxnState
@@ -41,7 +42,7 @@ class MarksOne(Coordinator):
             entry: Entry = self.entries[body.txn_id]
             less = replace(entry, partitions=entry.partitions[:1])
             half = replace(self, entries=self.entries.set(body.txn_id, less))
-            return markers.send_markers(half, body.txn_id)
+            return coordinator.send_markers(half, body.txn_id)
         return Coordinator.handle_request(self, body, caller, disk, at_ms)
 
 
@@ -52,7 +53,7 @@ class CompletesEarly(Coordinator):
         new, effects = Coordinator.handle_request(self, body, caller, disk, at_ms)
         if not isinstance(body, SendMarkers):
             return new, effects
-        sent, written = markers.write_complete(new, body.txn_id, disk, at_ms)
+        sent, written = coordinator.write_complete(new, body.txn_id, disk, at_ms)
         return replace(sent, owed=sent.owed.remove(body.txn_id)), (*effects, *written)
 
 

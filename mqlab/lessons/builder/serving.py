@@ -21,12 +21,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...kafka.config import KafkaConfig, offsets_log, txn_logs
-from ...kafka.coordinator import Coordinator, StateRecord, describe
-from ...kafka.coordinator.messages import (
+from ...kafka.coordinator import Coordinator, describe
+from ...kafka.coordinator.entry import (
     DescribeTransactions,
     DescribeTransactionsResponse,
     ListTransactions,
     ListTransactionsResponse,
+    StateRecord,
 )
 from ...kafka.errors import Error
 from ...kafka.messages import (

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from ...explore import Budget
 from ...kafka import KafkaSystem
-from ...kafka.claims.invariants import reads
+from ...kafka.claims import reads
 from ...kafka.clients.calls import Begin, Commit, SendRecord
 from ...kafka.log import COMMIT
 from ...kafka.messages import READ_COMMITTED
@@ -24,7 +24,7 @@ from ...kafka.replication import Replica, ReplicaConfig
 from ...kafka.states import PREPARED
 from ...kernel import NodeSpec, Property, Text, Words, World, tr
 from ...kernel.options import FREE
-from ...kernel.outcome import FAILED, Outcome
+from ...kernel.role import FAILED, Outcome
 from ...kernel.world import NodeState
 from ...registry import system
 from ..roles import become, put_roles

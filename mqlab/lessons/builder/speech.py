@@ -12,8 +12,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, get_type_hints
 
-from ...kafka.coordinator.entry import StateRecord
-from ...kafka.coordinator.messages import DescribeTransactions, ListTransactions
+from ...kafka.coordinator.entry import DescribeTransactions, ListTransactions, StateRecord
 from ...kafka.messages import AddOffsetsToTxn
 from ...kernel import AppendFailed
 from ...kernel.disk import MemoryDisk, MemoryLog

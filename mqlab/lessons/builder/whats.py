@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...kafka.claims.invariants import CLAIMS as KAFKA
+from ...kafka.claims import CLAIMS as KAFKA
 from ...kernel import Text
-from ...pulsar.claims.invariants import CLAIMS as PULSAR
-from ...rocketmq.claims.invariants import CLAIMS as ROCKETMQ
+from ...pulsar.claims import CLAIMS as PULSAR
+from ...rocketmq.claims import CLAIMS as ROCKETMQ
 from . import explain as coordinator_explain
 from . import sittings as coordinator_sittings
 from .check_round import explain as round_explain

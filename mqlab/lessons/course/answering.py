@@ -8,14 +8,23 @@ against the engine (`mqlab.lessons.course.judging`); a verdict never comes from 
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from ...rocketmq.application.listener import Db
-from ..foreign import find_foreign
-from ..limits import TooLong, limit_time, pause_limit
-from .wire import PLAIN, Message, Odd, Wire
+from ...kernel import Text, Words
+from ...rocketmq.application import DatabaseError, Db
+from ...rocketmq.messages import Statement
+from ..check import TooLong, limit_time, pause_limit
+from ..foreign import Elsewhere, find_foreign
+from ..kafka.systems.loop import Abortable, App, Endless, Order, PriceUnknown, Refused
+from ..rocketmq.exercises.careful import perform
+from .notebooks import Lab, LabError
+from .wire import PLAIN, Message, Odd, Wire, WireError
 
 LIMIT_S = 1.0
 
@@ -104,7 +113,7 @@ def shown(value: Any, form: Callable[[Any], str] = repr) -> str:
 
 
 #: where the exceptions of the labs are that a call may raise
-RAISING = ("mqlab.lessons.kafka.systems.loop", "mqlab.rocketmq.application.listener", "builtins")
+RAISING = ("mqlab.lessons.kafka.systems.loop", "mqlab.rocketmq.application", "builtins")
 
 
 class RemoteApp:
@@ -157,3 +166,262 @@ class RemoteMemory(MutableMapping[str, Any]):
 
 class _Left(BaseException):
     """The judge has heard enough of this run."""
+
+
+# ---- What the judge asks of an answer that lives in another process ------------------
+#
+# Each kind of answer becomes something that an exercise can check: a value, a rule of plain values,
+# a loop that calls its `app`, a listener that calls `db` and `memory`. What the student's function
+# calls is done here, on the engine; what it says is a value and no more.
+
+#: says something to the process with the answer, and returns what it says to that
+Ask = Callable[..., Message]
+CALLS = (
+    *("poll", "seek", "commit_offsets", "begin", "send", "flush"),
+    *("send_offsets", "commit", "abort", "income"),
+)
+#: what a listener may ask of `memory`
+RECALLS: dict[str, Callable[..., Any]] = {
+    "recall": lambda memory, key: memory[key],
+    "note": lambda memory, key, value: memory.__setitem__(key, value),
+    "forget": lambda memory, key: memory.__delitem__(key),
+    "keys": lambda memory: tuple(memory),
+}
+
+
+#: what may fly out of a loop, as it may in the lab itself: the process ends
+LEAVING = {kind.__name__: kind for kind in (Abortable, PriceUnknown, Refused)}
+
+
+#: in place of what a function does next: it is not what it did before
+DIFFERS: Message = (
+    "raised",
+    ("NotRepeatable", "run twice with the same answers, it did not do the same"),
+)
+
+
+class AnswerError(Exception):
+    """What a student's function raised; the name of its class is that of the original."""
+
+
+def build_answer(kind: str, value: Any, ask: Ask) -> Any:
+    """An answer as its exercise checks it; `value`: what it is if it is no function."""
+    work = Work(ask)
+    answers = {
+        "value": value,
+        "rule": partial(call_rule, ask),
+        "work": partial(run_loop, work),
+        "listener": tuple(build_listener(work, method) for method in ("execute", "check")),
+        "execute": build_listener(work, "execute"),
+    }
+    return answers[kind]
+
+
+STOPPED = Words("it was stopped after {over}: is there a loop without an end?")
+
+
+def call_rule(ask: Ask, *given: Any) -> Any:
+    """A student's function of plain values, called where it lives."""
+    return _value(ask("call", *given))
+
+
+def _value(reply: Message) -> Any:
+    """What a function returned, or what it raised, raised again."""
+    match reply:
+        case ("returned", value):
+            return value
+        case ("stub", _):
+            raise NotImplementedError
+        case ("endless", after):
+            raise Endless(STOPPED(over=after))
+        case ("raised", (str(name), words)):
+            raise (LEAVING.get(name) or type(name, (AnswerError,), {}))(words)
+    raise WireError("it said what is no answer")
+
+
+@dataclass
+class Work:
+    """A student's function, run where it lives. What it does next after which results is
+    remembered, so that a schedule asks only for what no other has asked before; a run that has
+    come to its end is run once more, and must come to the same."""
+
+    ask: Ask
+    next: dict[tuple[Message, ...], Message] = field(default_factory=dict)
+    at: tuple[Message, ...] | None = None  # how far the run that is open there has come
+
+    def run(self, begins: Message, perform: Callable[[str, Message], Message]) -> Any:
+        """Begin a run there, and perform each call that it makes; what it returns."""
+        heard: tuple[Message, ...] = (begins,)
+        while True:
+            if heard not in self.next:
+                self.next[heard] = self._advanced(heard)
+            step = self.next[heard]
+            if step[0] != "ask":
+                return _value(step)
+            heard = (*heard, perform(*step[1:]))
+
+    def _advanced(self, heard: tuple[Message, ...]) -> Message:
+        """What the function does after these results."""
+        if self.at is None or self.at != heard[:-1]:
+            step = self._replay(heard)
+        else:
+            step = self._swap(heard[-1])
+        if step[0] != "ask":
+            self.at = None
+            return step if step == self._replay(heard) else DIFFERS
+        self.at = heard
+        return step
+
+    def _replay(self, heard: tuple[Message, ...]) -> Message:
+        """What it does after these results when it is run from its first line."""
+        self.leave()
+        for count, result in enumerate(heard, 1):
+            step = self._swap(result)
+            self.at = heard[:count] if step[0] == "ask" else None
+            if step != self.next.get(heard[:count], step):
+                return DIFFERS
+        return step
+
+    def leave(self) -> None:
+        """End the run that is open there, if one is."""
+        if self.at is not None:
+            self._swap(("leave",))
+            self.at = None
+
+    def _swap(self, message: Message) -> Message:
+        return self.ask(*message)
+
+
+def run_loop(work: Work, app: App) -> None:
+    """Lab 08's loop; what it returns is of no interest."""
+    work.run(("work",), partial(_called_app, app))
+
+
+def _called_app(app: App, call: str, given: Message) -> Message:
+    """A call of the student's `app`, made on the real one."""
+    if call not in CALLS:
+        raise AttributeError(f"`app` has no call `{call}`")
+    try:
+        value = getattr(app, call)(*map(_argument, given))
+    except (Abortable, Refused) as error:
+        name = type(error).__name__
+        return "raise", (name, str(error))
+    if call == "poll":
+        return "result", tuple((order.offset, order.value) for order in value)
+    return "result", value
+
+
+def build_listener(work: Work, method: str) -> Elsewhere:
+    """One of a listener's two functions."""
+
+    def run(order: str, db: Db, memory: MutableMapping[str, Any]) -> Any:
+        try:
+            return work.run(("listen", method, order), partial(_called_db, db, memory))
+        except Endless as endless:
+            raise TooLong(str(endless)) from None
+
+    def find_foreign() -> Text | None:
+        foreign = _value(work.ask("examine", method))
+        return Text(str(foreign)) if foreign else None
+
+    return Elsewhere(run, find_foreign)
+
+
+def _called_db(db: Db, memory: MutableMapping[str, Any], call: str, given: Message) -> Message:
+    """A call of the student's `db` or `memory`, made on the real one."""
+    try:
+        if call in RECALLS:
+            return "result", RECALLS[call](memory, *given)
+        return "result", perform(db, Statement(*given))
+    except (DatabaseError, KeyError) as error:
+        return "raise", (type(error).__name__, str(error.args[0]))
+
+
+def _argument(given: Any) -> Any:
+    match given:
+        case ("an order", int(offset), str(value)):
+            return Order(offset, value)
+        case int() | str():
+            return given
+    raise TypeError(f"an argument of a call is a number or a text, not {given!r}")
+
+
+# ---- The instructor's page of a lab, read as data ------------------------------------
+#
+# `labs/instructor/NN.md` is written for people; its tables and its wrong answers are also what
+# `mqlab class` grades a sample class with. The form is in `labs/instructor/README.md`.
+
+PARTS = ("Timing", "Questions", "Graded cells", "Trouble")
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAnswer:
+    """What somebody with a certain belief writes into the cell `grade_id`."""
+
+    grade_id: str
+    belief: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`timing`, `questions`, `cells`, `trouble`: the rows of the tables, without heads."""
+
+    minutes: int
+    points: float
+    timing: tuple[Row, ...]
+    questions: tuple[Row, ...]
+    cells: tuple[Row, ...]
+    trouble: tuple[Row, ...]
+    wrong: tuple[WrongAnswer, ...]
+
+
+def page_of(lab: Lab) -> Path:
+    return lab.source.parents[1] / "instructor" / f"{lab.name[:2]}.md"
+
+
+def read_page(lab: Lab) -> Page:
+    """The page of a lab; LabError where there is none or a part is missing."""
+    path = page_of(lab)
+    if not path.exists():
+        raise LabError(f"no instructor's page for {lab.name}: write {path.name} as README.md says")
+    text = path.read_text(encoding="utf-8")
+    head = re.search(r"(?m)^\*(\d+) minutes, ([\d.]+) points\.\*", text)
+    if head is None:
+        raise LabError(f"{path.name}: below the title goes “*60 minutes, 10 points.*”")
+    parts = dict(_parts(text))
+    missing = [part for part in PARTS if part not in parts]
+    if missing:
+        raise LabError(f"{path.name}: no part “## {missing[0]}”")
+    return Page(
+        minutes=int(head[1]),
+        points=float(head[2]),
+        timing=tuple(_rows(parts["Timing"])),
+        questions=tuple(_rows(parts["Questions"])),
+        cells=tuple(_rows(parts["Graded cells"])),
+        trouble=tuple(_rows(parts["Trouble"])),
+        wrong=tuple(_wrong(parts["Graded cells"])),
+    )
+
+
+def _parts(text: str) -> Iterator[tuple[str, str]]:
+    pieces = re.split(r"(?m)^## (.+)$", text)
+    yield from zip(map(str.strip, pieces[1::2]), pieces[2::2], strict=True)
+
+
+def _rows(part: str) -> Iterator[Row]:
+    """The cells of a table's rows; "\\|" is a bar inside a cell."""
+    lines = [line for line in part.splitlines() if line.startswith("|")]
+    for line in lines[2:]:
+        cells = re.split(r"(?<!\\)\|", line.strip().strip("|"))
+        yield tuple(cell.strip().replace("\\|", "|") for cell in cells)
+
+
+def _wrong(part: str) -> Iterator[WrongAnswer]:
+    for code in re.findall(r"(?ms)^```python\n(.*?)^```", part):
+        first, _, body = code.partition("\n")
+        named = re.fullmatch(r"# ([\w-]+) · (.+)", first)
+        if named is None:
+            raise LabError(f"a wrong answer begins with “# cell · belief”, not with {first!r}")
+        yield WrongAnswer(named[1], named[2], body)

@@ -22,7 +22,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from ..limits import limit_resources
+from ..check import limit_resources
 from .answering import Answering, shown
 from .wire import Wire, WireError
 

@@ -19,7 +19,7 @@ from ...kernel import LANGUAGES
 from ..misconceptions import label_named
 from ..parsons import NOTHING_MOVED
 from ..verdict import COLON, HEADS, NOT_WRITTEN
-from .folder import Course
+from .classroom import Course
 from .notebooks import STUB, Notebook, read
 
 RIGHT = ""

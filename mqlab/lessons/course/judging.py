@@ -22,8 +22,8 @@ from functools import cache
 from typing import Any
 
 from ...kernel import spoken
-from ..limits import pause_limit
-from .asking import Ask, build_answer
+from ..check import pause_limit
+from .answering import Ask, build_answer
 from .graded import find_exercise
 from .known import Known
 from .wire import Message, Wire, WireError

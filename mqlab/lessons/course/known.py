@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .asking import Ask
+from .answering import Ask
 from .wire import Message, encode
 
 Verdict = tuple[bool, str]

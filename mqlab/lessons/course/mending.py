@@ -14,8 +14,8 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Unicode
 
+from .formgrader import find_released
 from .notebooks import Notebook, read
-from .showing import find_released
 
 
 class Mend(NbGraderPreprocessor):

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from ..misconceptions import label_chosen
 from ..questions import CALL, Question, load_questions
-from .folder import Course
-from .instructor import page_of, read_page
+from .answering import page_of, read_page
+from .classroom import Course
 from .notebooks import DAMAGE, Lab, read
 
 MOST_BYTES = 50_000_000  # of a notebook; a larger one is none of a student's making

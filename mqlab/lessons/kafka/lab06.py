@@ -17,7 +17,7 @@ from ...kernel import FAILED, Fact, FactKind, Outcome, Trace
 from ...registry import run_scenario, scenario
 from ...registry.cases.kafka import SAFEGUARD_CASES
 from ...registry.tables import columns, find_lines, list_calls, table
-from .. import recordings
+from .. import java
 from ..atlas.data_flow import data_flow
 from ..atlas.map_panel import broker_map, map_table
 from ..menus import list_kills, list_safeguards
@@ -228,7 +228,7 @@ def _steps(trace: Trace) -> Iterator[tuple[TxnState, TxnState]]:
 def read_recording(profile: str, name: str, *words: str, kafka: str = "4.3.1") -> str:
     """What a real Kafka of this version answered: the lines of a recording that hold one of
     `words` (all of them, where there are none). `profile`: "tv2", "tv2-legacy" or "tv0"."""
-    return recordings.read_recording(f"kafka-{kafka}/{profile}", name, *words)
+    return java.read_recording(f"kafka-{kafka}/{profile}", name, *words)
 
 
 def fence_a_zombie() -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...explore import Budget
 from ...kafka import KafkaSystem
-from ...kafka.claims.invariants import reads
+from ...kafka.claims import reads
 from ...kafka.coordinator.entry import StateRecord
-from ...kafka.picture.readers import describe_torn
+from ...kafka.picture.snapshot import describe_torn
 from ...kafka.picture.view import read_world
 from ...kafka.states import TxnState
 from ...kernel import Fact, Made, Property, Run, System, Text, World, tr
@@ -17,14 +17,22 @@ from ...kernel.world import NodeState
 from ...registry import system
 from ..atlas.data_flow import data_flow
 from ..check import Belief, Exercise
+from ..java import read_recording
 from ..parsons import Parsons, Piece
-from ..recordings import read_recording
 from ..steps import first
-from .batch_header import BATCH, TRANSACTIONAL_ID, header
 from .exercises.kills import ALIVE, KillExercise
-from .partition_log import partition_log
+from .partition_log import (
+    BATCH,
+    TRANSACTIONAL_ID,
+    by_hand,
+    frontiers,
+    header,
+    lag_table,
+    list_index_steps,
+    partition_log,
+    readers,
+)
 from .systems.ruled import put_rule
-from .visibility import by_hand, frontiers, lag_table, list_index_steps, readers
 
 __all__ = [
     "BATCH",

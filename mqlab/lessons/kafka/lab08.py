@@ -9,8 +9,7 @@ from dataclasses import replace
 from ...explore import Budget
 from ...kafka.clients.calls import SendRecord
 from ...kafka.group.members import GroupMetadata
-from ...kafka.log import Batch
-from ...kafka.log.batch import AbortedTxn
+from ...kafka.log import AbortedTxn, Batch
 from ...kafka.log.role import FRONTIERS
 from ...kafka.messages import OffsetFetchResponse
 from ...kafka.replication.replica import HW_MOVED
@@ -18,8 +17,8 @@ from ...kernel import Fact, FactKind, Made, Outcome, System, Trace, replay, tr
 from ...registry.cases.kafka import SAFEGUARD_CASES
 from ...registry.tables import columns, list_calls, table
 from ..atlas.map_panel import broker_map
+from ..check import plain, run_with_kill
 from ..parsons import Parsons, Piece
-from ..rehearsal import plain, run_with_kill
 from ..steps import find_red_step, first
 from .exercises.copying import BREAK, KILL, LOOP, ONE, WORKER
 from .lab06 import read_recording

@@ -13,7 +13,7 @@ from ...registry import scenario, system
 from ...registry.tables import columns, in_words
 from ..steps import first
 from .exercises.counting import CONSUME, COUNTING
-from .orders import list_orders, send_all
+from .systems import list_orders, send_all
 
 __all__ = [
     "CONSUME",

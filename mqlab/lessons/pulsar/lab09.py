@@ -22,9 +22,9 @@ from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tabulate_cases
 from ...scenario.language import ScenarioError
 from ..atlas.map_panel import broker_map
+from ..java import read_recording
 from ..menus import list_safeguards
-from ..patterns.orders import list_orders
-from ..recordings import read_recording
+from ..patterns.systems import list_orders
 from ..steps import first
 from .exercises.hiding import HIDING
 from .exercises.numbering import NUMBERING

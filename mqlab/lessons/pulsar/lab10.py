@@ -15,11 +15,10 @@ from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tabulate_cases
 from ...registry.tables import columns, list_calls
 from ..beside import put_beside
-from ..java import ask_java, open_pulsar
+from ..java import ask_java, open_pulsar, read_recording
 from ..laid import Laid
 from ..menus import list_safeguards
-from ..patterns.orders import list_orders
-from ..recordings import read_recording
+from ..patterns.systems import list_orders
 from ..steps import first
 from .exercises.acking import ACKING
 from .exercises.passing import PASSING

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from ...kernel import Property, Words, World, replace
-from ...rocketmq.claims.invariants import reads_rows
-from ...rocketmq.claims.promises import find_txns, is_open, list_working
+from ...rocketmq.claims import find_txns, is_open, list_working, reads_rows
 from ...rocketmq.picture.view import read_world
 from .systems import OrderServiceSystem
 

@@ -13,19 +13,17 @@ from ...registry.cases.rocketmq import SAFEGUARD_CASES
 from ...registry.searches import search, with_everything_on
 from ...registry.tables import find_lines, list_calls, table
 from ...rocketmq.config import HALF_TOPIC
-from ...rocketmq.log import Stored
-from ...rocketmq.log.store import COMMIT_LOG
+from ...rocketmq.log import COMMIT_LOG, Stored
 from ...rocketmq.messages import Message, SendMessage, Statement
 from ...rocketmq.states import SendStatus, TransactionType
 from ..atlas.map_panel import broker_map, map_table
-from ..java import ask_java, open_rocketmq
+from ..check import go
+from ..java import ask_java, open_rocketmq, read_recording
 from ..laid import Laid
 from ..menus import list_kills, list_safeguards
-from ..patterns.orders import list_orders
-from ..recordings import read_recording
-from ..rehearsal import go
+from ..patterns.systems import list_orders
 from ..steps import find_red_step, first
-from .deaths import die_everywhere
+from .endings import die_everywhere
 from .exercises.ending import ENDING
 from .exercises.keeping import KEEPING
 from .exercises.listener import DYING, Pair, with_listener

@@ -7,10 +7,8 @@ from functools import cache
 from ...registry.cases.rocketmq import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tabulate_cases
 from ...registry.tables import in_words, table
-from ..java import ask_java, open_rocketmq
-from ..laid import Laid
-from ..recordings import read_recording
-from ..silence import compare_silence
+from ..java import ask_java, open_rocketmq, read_recording
+from ..laid import Laid, compare_silence
 from ..steps import first
 from .asking import (
     come_back,
@@ -24,10 +22,9 @@ from .asking import (
     tabulate_registrations,
     tabulate_rollbacks,
 )
-from .endings import look_back, wait_for_checks
+from .endings import Outcomes, look_back, measure_outcomes, wait_for_checks
 from .exercises.answering import LISTENER
 from .exercises.story import STORY
-from .outcomes import Outcomes, measure_outcomes
 from .systems import COMMIT, ROLLBACK, UNKNOWN
 
 __all__ = [

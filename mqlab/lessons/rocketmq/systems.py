@@ -23,11 +23,8 @@ from typing import Annotated, Any
 from ...kernel import Disk, Effects, Event, NodeSpec, Reply, Request, Snapshot, World
 from ...kernel.options import UNWRITTEN
 from ...kernel.text import say_unknown
-from ...rocketmq import RocketMQSystem
-from ...rocketmq.application import orders
-from ...rocketmq.application.database import Database
-from ...rocketmq.application.file import OrderFile
-from ...rocketmq.application.listener import Db, Rule
+from ...rocketmq import RocketMQSystem, application
+from ...rocketmq.application import Database, Db, OrderFile, Rule
 from ...rocketmq.messages import Statement, StatementResponse
 from ...rocketmq.states import LocalTransactionState
 from .takings import count_money
@@ -67,7 +64,7 @@ def execute_catching(order: str, db: Db, memory: Memory) -> LocalTransactionStat
 
 def execute_refusing(order: str, db: Db, memory: Memory) -> LocalTransactionState:
     """An invoice whose number begins with C is a cancellation, and no order."""
-    return ROLLBACK if order.startswith("C") else orders.execute(order, db, memory)
+    return ROLLBACK if order.startswith("C") else application.execute(order, db, memory)
 
 
 #: what becomes of every third transaction in the official example
@@ -94,11 +91,11 @@ def check_example(order_id: str, db: Db, memory: Memory) -> LocalTransactionStat
 
 #: (execute, check) by name
 SERVICES: dict[str, tuple[Rule, Rule]] = {
-    "right": (orders.execute, orders.check),
-    "refusing": (execute_refusing, orders.check),
-    "hasty": (orders.execute, check_hastily),
+    "right": (application.execute, application.check),
+    "refusing": (execute_refusing, application.check),
+    "hasty": (application.execute, check_hastily),
     "memory": (execute_with_memory, check_memory),
-    "catching": (execute_catching, orders.check),
+    "catching": (execute_catching, application.check),
     "example": (execute_example, check_example),
 }
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...kernel import Money, Words, World
-from ...rocketmq.claims.promises import find_unjudged, list_left_alone
-from ...rocketmq.consumer.listening import APPLIED
-from ...rocketmq.picture.cluster import Cluster
-from ...rocketmq.picture.view import read_world
-from ..patterns.orders import find_worth
+from ...rocketmq.claims import find_unjudged, list_left_alone
+from ...rocketmq.consumer import APPLIED
+from ...rocketmq.picture.view import Cluster, read_world
+from ..patterns.systems import find_worth
 
 PAID = Words("paid, with a row")
 COUNTED = Words("counted by {group}")

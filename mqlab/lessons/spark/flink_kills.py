@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...spark.flink.table import RECORDING, Table
+from ...spark.flink.statements import RECORDING, Table
 
 
 def recorded_kills(path: Path = RECORDING) -> str:

@@ -98,10 +98,11 @@ class Bench:
 
         Raises IncomeError, whose text says what to do next.
         """
-        from ...spark import connector, crashes
+        from ...spark import crashes
+        from ...spark import topics as connector
         from ...spark.crashes import run_cell
         from ...spark.kills import Point
-        from ...spark.sink_choice import OWN
+        from ...spark.sinks import OWN
 
         ground = self._prepare(say)
         if sink == OWN:
@@ -181,7 +182,7 @@ class Bench:
         (DeleteRecords) what the job had been handed when it was killed, as a queue would that
         forgets what it has delivered. Raises IncomeError.
         """
-        from ...spark import checkpoint, crashes, job, topics
+        from ...spark import crashes, files, job, topics
         from ...spark.kills import Point
 
         if source == KEPT:
@@ -192,7 +193,7 @@ class Bench:
         with self._watching(sink, target, show):
             crashes.kill_hard(ground, target, sink, Point(point), say=say)
             self._ready()
-            ends = checkpoint.cut_of(target.checkpoint, KILLED).offsets
+            ends = files.cut_of(target.checkpoint, KILLED).offsets
             topics.delete_before(self.address, ground.source, ends)
             say(str(DELETED))
             cell = crashes.restart(ground, target, sink, Point(point))
@@ -247,7 +248,8 @@ class Bench:
         self._folder.cleanup()
 
     def _prepare(self, say: Say) -> Ground:
-        from ...spark import IncomeError, connector
+        from ...spark import IncomeError
+        from ...spark import topics as connector
         from ...spark.session import session
 
         if self._ground is None:

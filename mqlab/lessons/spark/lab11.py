@@ -6,8 +6,18 @@ from ...serve.kafka import serve
 from ...spark import Point
 from ...spark.topics import consumer, fetch_offsets
 from .broker_kill import kill_broker
-from .clocks import COMMIT_RULES, MOMENTS, compare_outputs, play_both
-from .decide import DECIDE, HALF_HOUR, KILLED, STEPS, amounts_of_batches, pounds
+from .decide import (
+    COMMIT_RULES,
+    DECIDE,
+    HALF_HOUR,
+    KILLED,
+    MOMENTS,
+    STEPS,
+    amounts_of_batches,
+    compare_outputs,
+    play_both,
+    pounds,
+)
 from .flink_kills import recorded_kills
 from .kill_bench import GONE, KEPT, Bench, bestsellers, copies
 from .levels import tabulate_levels

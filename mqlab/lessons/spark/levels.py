@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...registry.tables import columns
-from ...spark.levels import read_first
+from ...spark.pipeline import read_first
 
 
 def tabulate_levels(address: str) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
 
-from ...kafka.claims.invariants import reads
+from ...kafka.claims import reads
 from ...kafka.messages import READ_COMMITTED
 from ...kafka.picture.view import read_world
 from ...kafka.states import COMPLETED
@@ -27,7 +27,7 @@ from ...kernel import Money, Property, Run, Snapshot, Text, Words, World
 from ...kernel.options import FREE
 from ...kernel.world import NodeState
 from ...registry import run_scenario
-from ..kafka.systems.asking import AskingSystem
+from ..kafka.systems.ruled import AskingSystem
 
 MONEY = Words("money in = money out: each half hour is counted once")
 ORDERED = Words("ordered", context="money")

@@ -28,15 +28,155 @@ abort; X/Open, "Distributed Transaction Processing: The XA Specification", 1991.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...kernel import Snapshot, World, tr
-from ..commit import TM, AtomicCommit
-from .claims import COMMITS, KEPT, SAFEGUARDS, UNKEPT
+from ...kernel import FAILED, OK, Snapshot, Text, Words, World, tr
+from ...kernel.claims import Claim
+from ...kernel.world import NodeState
+from ..claims import (
+    LastWords,
+    contradicts_outcomes,
+    has_both,
+    has_everywhere,
+    read_last_words,
+    reads_disks,
+    reads_told,
+)
+from ..commit import TM, AtomicCommit, Parties
+from ..records import read_latest
 from .picture import UNGUARDED, WHYS, draw
-from .roles import Coordinator, Participant
+from .roles import ASK, COMMITTED, DECISIONS, LOG, ROLLED_BACK, Coordinator, Participant
+
+# The safeguards of two-phase commit, and what is true with all of them: not that nobody waits
+#
+# All claims but one look at disks alone: what is written there is what counts after any restart.
+
+SAFEGUARDS: dict[str, Text] = {
+    "prepared_on_disk": tr("a participant writes what it needs to commit before it votes yes"),
+    "unanimous": tr("the coordinator commits only with every vote"),
+    "decision_first": tr("the decision is on the coordinator's disk before anybody hears of it"),
+    "waits_in_doubt": tr("a participant that has voted yes does not decide by itself"),
+    "asks_again": tr("a participant in doubt asks until it hears what was decided"),
+    "presumed_abort": tr("who asks about a transaction that is not written is told to roll back"),
+}
+
+
+def read_outcomes(parties: Parties, world: World) -> LastWords:
+    """transaction → participant → the last word on that participant's disk."""
+    return read_last_words(world, ((name, LOG) for name in parties.participants))
+
+
+def has_same_outcome(parties: Parties, world: World) -> bool:
+    return not has_both(read_outcomes(parties, world), COMMITTED, ROLLED_BACK)
+
+
+def is_as_told(parties: Parties, world: World) -> bool:
+    against = {OK: ROLLED_BACK, FAILED: COMMITTED}
+    return not contradicts_outcomes(world, read_outcomes(parties, world), against)
+
+
+def is_complete(parties: Parties, world: World) -> bool:
+    outcomes = read_outcomes(parties, world)
+    return all(
+        outcomes.get(txn, {}).get(name) == COMMITTED
+        for txn, last in read_latest(world.disk(TM), DECISIONS).items()
+        if last.what == "end"
+        for name in parties.participants
+    )
+
+
+def is_decided_first(parties: Parties, world: World) -> bool:
+    written = read_latest(world.disk(TM), DECISIONS)
+    return all(
+        txn in written
+        for txn, ends in read_outcomes(parties, world).items()
+        if COMMITTED in ends.values()
+    )
+
+
+def nobody_gives_up(parties: Parties, world: World) -> bool:
+    """Everybody is up, and each participant in doubt will ask, and be told."""
+    if not all(world.nodes[name].up for name in (TM, *parties.participants)):
+        return False
+    tm, disk = world.role(TM), world.disk(TM)
+    for name in parties.participants:
+        node = world.nodes[name]
+        timers = {timer for _, timer, _ in node.timers}
+        for txn in node.roles[0].doubt:
+            if f"{ASK} {txn}" not in timers or tm.find_outcome(disk, txn) is None:
+                return False
+    return True
+
+
+def nobody_is_blocked(parties: Parties, world: World) -> bool:
+    if world.nodes[TM].up:
+        return True
+    return not any(
+        world.nodes[name].up and world.nodes[name].roles[0].doubt for name in parties.participants
+    )
+
+
+def can_commit(parties: Parties, world: World) -> bool:
+    return has_everywhere(read_outcomes(parties, world), parties.participants, COMMITTED)
+
+
+def reads_doubt(parties: Parties, name: str, node: NodeState) -> Hashable:
+    if name == "app" or not node.up:
+        return node.up
+    return node.roles[0].txns if name == TM else node.roles[0].doubt, node.disk, node.timers
+
+
+KEPT = (
+    Claim(
+        "same outcome",
+        Words("no participant commits what another rolls back"),
+        has_same_outcome,
+        reads=reads_disks,
+    ),
+    Claim(
+        "as told",
+        Words("what the application was told is what happens everywhere"),
+        is_as_told,
+        reads=reads_told,
+    ),
+    Claim(
+        "complete",
+        Words("where the coordinator forgets a commit, every participant has committed"),
+        is_complete,
+        reads=reads_disks,
+    ),
+    Claim(
+        "decided first",
+        Words("nobody commits before the decision is on disk"),
+        is_decided_first,
+        reads=reads_disks,
+    ),
+    Claim(
+        "ends",
+        Words("a participant in doubt asks, and is told"),
+        nobody_gives_up,
+        "can_always",
+        reads_doubt,
+    ),
+)
+COMMITS = Claim(
+    "commits",
+    Words("a transaction can commit everywhere"),
+    can_commit,
+    "sometimes",
+    reads_disks,
+)
+UNKEPT = (
+    Claim(
+        "never blocked",
+        Words("no participant waits for a coordinator that is down"),
+        nobody_is_blocked,
+        reads=reads_doubt,
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ from ...kernel import (
     frozen,
     replace,
 )
-from ...kernel.outcome import UNKNOWN
+from ...kernel.role import UNKNOWN
 from ..config import COORDINATOR, PulsarConfig, name_coordinator
 from ..errors import TIMEOUT, ServerError, name_exception
 from ..messages import (
@@ -67,10 +67,20 @@ from ..messages import (
     TcClientConnectResponse,
 )
 from ..states import ClientTxnState
-from . import calls, consuming, producing, transactions
-from .consumer import Consumer
-from .transactions import Transaction
-from .words import tell_client
+from . import calls, consuming, producing
+from .consuming import Consumer, tell_client
+from .producing import (
+    TIME_OUT,
+    Transaction,
+    ask_end,
+    begin,
+    begin_end,
+    end_by_id,
+    finish_begin,
+    finish_end,
+    tell_state,
+    time_out,
+)
 
 __all__ = ["Client", "ClientConfig", "Consumer", "Transaction"]
 
@@ -143,7 +153,7 @@ class Client:
             case Fired(timer=timer) if timer == OPERATION_TIMEOUT:
                 return self._give_up()
             case Fired(timer=timer):
-                return transactions.time_out(self, timer.removeprefix(transactions.TIME_OUT)), ()
+                return time_out(self, timer.removeprefix(TIME_OUT)), ()
         # The answer to what nobody waits for.
         return self, ()
 
@@ -155,7 +165,7 @@ class Client:
             return new.finish(build_failure(call, NO_TRANSACTION.format(name=name)))
         match call:
             case calls.Commit() | calls.Abort():
-                return transactions.begin_end(new, call)
+                return begin_end(new, call)
             case calls.Acknowledge():
                 return consuming.begin_acknowledge(new, call)
             case calls.SubscribeTo():
@@ -172,7 +182,7 @@ class Client:
             case calls.Close():
                 return consuming.close(new, call)
             case calls.GetState():
-                return transactions.tell_state(new, call)
+                return tell_state(new, call)
             case calls.NewTransaction():
                 return replace(new, begun=new.begun + 1).proceed()
             case calls.Reopen():
@@ -184,15 +194,15 @@ class Client:
         """The next request of the call under way: asked once more where it was lost."""
         match self.call:
             case calls.NewTransaction() as call:
-                return transactions.begin(self, call)
+                return begin(self, call)
             case calls.Send() as call:
                 return producing.proceed(self, call)
             case calls.Commit() | calls.Abort() as call:
-                return transactions.ask_end(self, call)
+                return ask_end(self, call)
             case calls.Acknowledge() as call:
                 return consuming.proceed(self, call)
             case calls.EndById() as call:
-                return transactions.end_by_id(self, call)
+                return end_by_id(self, call)
             case calls.AskAdmin(to=to, request=request):
                 return self.ask(to, request)
         return self.finish(build_failure(self.call, "a client has no such call"))
@@ -256,9 +266,9 @@ class Client:
         """The answer goes to the call that has asked."""
         match self.call:
             case calls.NewTransaction() as call:
-                return transactions.finish_begin(self, call, answer)
+                return finish_begin(self, call, answer)
             case calls.Commit() | calls.Abort() as call:
-                return transactions.finish_end(self, call, answer)
+                return finish_end(self, call, answer)
             case calls.Send() as call if isinstance(request.body, SendMessage):
                 return producing.finish_send(self, call, answer)
             case calls.Send() as call:

@@ -18,7 +18,7 @@ from ...kernel import (
     World,
     replace,
 )
-from ...kernel.outcome import Outcome
+from ...kernel.role import Outcome
 from ..client import Client, calls
 from ..errors import ServerError
 from ..messages import (
@@ -57,10 +57,8 @@ from ..messages import (
     Unsubscribe,
 )
 from ..states import MarkerType, TxnAction, TxnStatus
-from . import sentences
-from .cluster import Cluster
-from .labels import label_effect
-from .ledgers import Written, read_coordinators, read_entries
+from . import words as sentences
+from .ledgers import Cluster, Written, label_effect, read_coordinators, read_entries
 
 DECIDED = {
     TxnStatus.COMMITTING: sentences.DECIDED_COMMIT,

@@ -55,3 +55,158 @@ ONE_WRITER = Words(
     "while a producer has a partition for itself, every message that comes is its own"
 )
 COMMITS = Words("a transaction can commit")
+
+
+# One sentence why for each message and each record: what it means here, not what its line says
+# again.
+
+# ---- client → coordinator --------------------------------------------------------------
+
+CONNECT = Words(
+    "The first client that connects makes the broker load the coordinator's log; the broker's own "
+    "start does not."
+)
+NEW = Words(
+    "An id and a timeout are all that a transaction begins with; nothing is known of it in any "
+    "partition."
+)
+ADD_PARTITION = Words(
+    "The coordinator must know where to tell the end, so a partition is registered before the "
+    "first message goes there."
+)
+ADD_SUBSCRIPTION = Words(
+    "An acknowledgement becomes part of the transaction: this subscription will be told the end."
+)
+COMMIT = Words(
+    "The caller is answered after every participant: when a commit returns, all markers are "
+    "written."
+)
+ABORT = Words("An abort is told to the same participants in the same way.")
+ENDED = Words(
+    "Every participant has answered and the end is in the log; the coordinator has forgotten the "
+    "transaction."
+)
+ENDED_BADLY = Words(
+    "The transaction has ended and is forgotten, or somebody else is ending it; whether it was "
+    "committed, the answer does not say."
+)
+REFUSED = Words("Nothing was done: the client connects and asks again, or tells its application.")
+BEGUN = Words(
+    "The id holds the coordinator's number and a count of its own; it is never used again."
+)
+
+# ---- coordinator → participants --------------------------------------------------------
+
+TELL_COMMIT = Words("The decision is written, so it can be told now, to all participants at once.")
+TELL_ABORT = Words("The partition keeps the messages and learns that nobody may read them.")
+TELL_SUBSCRIPTION = Words(
+    "What this transaction has acknowledged here becomes final, or free again."
+)
+ANSWERED = Words("One participant fewer has to answer; the caller is answered after the last.")
+NOT_ANSWERED = Words(
+    "One participant could not do it: all of them are told again a second later, without limit."
+)
+
+# ---- messages --------------------------------------------------------------------------
+
+SEND_IN_TXN = Words(
+    "The message goes to its real partition at once; only the id of its transaction tells it from "
+    "others."
+)
+SEND_PLAIN = Words(
+    "A plain message is not held back by itself, but it may lie behind an open transaction."
+)
+STORED = Words("It is stored; whether it will ever be read is decided later.")
+STORED_PLAIN = Words("It is stored, and can be read as soon as nothing open lies before it.")
+SWALLOWED = Words(
+    "The broker knows this sequence number already and stores nothing; the producer hears success."
+)
+STALE = Words("The low watermark says that this transaction has ended: its message is refused.")
+OPEN = Words(
+    "A producer that wants the topic alone is let in, queued or refused; one that fences throws "
+    "the others out."
+)
+OPENED = Words(
+    "The epoch is on the disk, so the producer that had the topic before is fenced from now on."
+)
+OPENED_SHARED = Words("It shares the topic with others, or waits; no epoch was raised for it.")
+FENCED = Words(
+    "Another producer has the topic for itself, or has had it since: this one writes nothing more "
+    "here. Transactions are not fenced by it."
+)
+NOT_OPEN = Words(
+    "The topic does not know this producer (any more). A real broker closes the connection, and "
+    "the client opens its producer again."
+)
+CLOSE_PRODUCER = Words("When nobody is left, the first producer that waits gets the topic.")
+SUBSCRIBE = Words(
+    "The subscription stays when its consumers go; its cursor says where they begin to read."
+)
+SUBSCRIBED = Words(
+    "From now on the broker pushes, as far as it has permits and maxReadPosition allows."
+)
+PUSH = Words(
+    "It lies at or below maxReadPosition and no aborted transaction has written it, so it may be "
+    "sent."
+)
+ACK = Words("A plain acknowledgement counts at once, whatever a transaction has pending there.")
+ACK_IN_TXN = Words(
+    "The message is taken out of the way until the transaction ends, and given back if it aborts."
+)
+ACKED = Words(
+    "The record is safe: a restart of the broker finds the acknowledgement pending again."
+)
+CONFLICT = Words(
+    "Somebody was first: the message is acknowledged or pending already, or the subscription's "
+    "one cumulative acknowledgement is taken."
+)
+REDELIVER = Words("What the consumer holds is wanted once more; what is pending is left out.")
+SEEK = Words(
+    "The cursor moves to another place, back or ahead. Consumers are closed, and come back there."
+)
+READER = Words(
+    "A reader's subscription goes with the reader; where it begins, the reader says itself."
+)
+CLOSE = Words("The consumer goes, the subscription stays.")
+UNSUBSCRIBE = Words("The subscription goes, with its cursor and its pending acknowledgements.")
+ADMIN = Words("An operator looks or acts; no consumer or producer takes part.")
+RECOVER = Words("Until the buffer knows again what is open here, nobody is sent anything.")
+
+# ---- what is written -------------------------------------------------------------------
+
+MESSAGE_RECORD = Words(
+    "It lies among all other messages of the partition; maxReadPosition stays before the first "
+    "one of the oldest open transaction."
+)
+PLAIN_RECORD = Words("A plain message takes the next position like any other.")
+COMMIT_MARKER = Words(
+    "A marker takes a position of its own, is sent to nobody, and ends the transaction here."
+)
+ABORT_MARKER = Words(
+    "The messages stay where they are; the marker says that dispatchers leave them out."
+)
+MARKER_AGAIN = Words("The same end once more: a second marker changes nothing.")
+SNAPSHOT = Words(
+    "The buffer notes maxReadPosition and the aborted transactions, so a load need not read the "
+    "whole topic."
+)
+NEW_RECORD = Words(
+    "With this record the transaction exists; its deadline counts from here, also over restarts."
+)
+ADD_RECORD = Words("Where the end must be told survives the coordinator now.")
+DECIDED_COMMIT = Words(
+    "This is the commit: once the record is safe, the transaction will be committed, whatever "
+    "stops."
+)
+DECIDED_ABORT = Words(
+    "This is the abort: once the record is safe, the transaction cannot be committed any more."
+)
+DONE = Words("All participants have answered; the records of this transaction are deleted.")
+PENDING_RECORD = Words(
+    "The acknowledgement is written down before it is answered; the cursor does not move yet."
+)
+PENDING_COMMIT = Words("Once the record is safe, the cursor takes over what was pending.")
+PENDING_ABORT = Words(
+    "What was pending is free again. Messages that were acknowledged one by one are sent once "
+    "more; after a cumulative acknowledgement nothing is, until the client asks for it."
+)

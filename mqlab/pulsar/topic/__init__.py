@@ -36,48 +36,324 @@ from ...kernel import (
     Append,
     Appended,
     Caller,
+    CancelTimer,
     ConnectionLost,
     Disk,
     Effects,
     Event,
     Fired,
     Map,
+    Put,
     Reply,
     Request,
     Send,
+    SetTimer,
     Text,
     Words,
     frozen,
     replace,
 )
+from ...kernel.role import LogView
 from ..buffer import Buffer, recover_buffer
-from ..config import CURSORS, SNAPSHOT_LOG, TOPIC, PulsarConfig, find_subscription
+from ..config import CURSORS, MARKER_PRODUCER, SNAPSHOT_LOG, TOPIC, PulsarConfig, find_subscription
+from ..errors import ServerError
 from ..ledger import TopicView
 from ..messages import (
     Answer,
+    BufferSnapshot,
     CloseProducer,
+    CreateNamespace,
     DeleteTopic,
     EndTxnOnPartition,
+    EndTxnOnPartitionResponse,
+    EndTxnOnSubscription,
+    EndTxnOnSubscriptionResponse,
     GetLastMessageId,
+    LedgerEntry,
     OpenProducer,
+    ProducerOpened,
     RecoverBuffer,
     SendMessage,
+    SendReceipt,
     Subscribe,
+    Subscribed,
     SubscriptionRequest,
+    TxnID,
 )
-from ..states import BufferState
+from ..states import MARKER_OF, BufferState, TxnAction
 from ..subscription import Subscription
-from . import access, deletion, describing, markers, namespace, publishing, snapshots
-from .access import Access
-from .unsafe import Unsafe
+from . import access
+from . import access as describing
+from .access import Access, delete, revive, was_deleted
 
-__all__ = ["Topic", "Unsafe"]
+# ---- Entries under way: appended, and not safe yet -----------------------------------
+
+
+@frozen
+class Unsafe:
+    """An entry that was appended and is not safe yet, and who hears when it is. `caller` None:
+    nobody, for a watermark asked for it. `low_watermark`: what came with a marker. `sent`: the
+    command that brought a message (PublishContext), which need not say what the message says."""
+
+    entry: LedgerEntry
+    caller: Caller | None = None
+    low_watermark: int | None = None
+    sent: SendMessage | None = None
+
+    @property
+    def taken(self) -> LedgerEntry:
+        """The entry as the buffer takes it while the topic is loaded: in the transaction that the
+        command has named (TopicTransactionBuffer#appendBufferToTxn)."""
+        if self.sent is None or self.sent.txn == self.entry.txn:
+            return self.entry
+        return replace(self.entry, txn=self.sent.txn)
+
+
+# ---- Transaction markers (END_TXN_ON_PARTITION), and what a low watermark reveals ----
+#
+# A commit appends its marker even where the transaction has written nothing; an abort only once
+# the buffer is Ready, since before its first snapshot nothing can be open. (But what waits for that
+# very snapshot is appended afterwards, and then blocks the partition.) Then the mark that came along
+# is looked at: if the oldest open transaction has certainly ended, an abort marker is appended
+# for it, and when that one is safe the next oldest is looked at.
+#
+# Source: TopicTransactionBuffer#commitTxn, #abortTxn, #handleLowWaterMark (4.2).
+
+Result = tuple["Topic", Effects]
+
+
+def end_txn(topic: Topic, ask: EndTxnOnPartition, caller: Caller, disk: Disk) -> Result:
+    """The coordinator says how a transaction ended; a topic that was deleted has nothing to do."""
+    done = Reply(caller, EndTxnOnPartitionResponse(txn=ask.txn))
+    if not topic.exists:
+        return topic, (done,)
+    match topic.buffer.state:
+        case BufferState.INITIALIZING:
+            return replace(topic, queue=(*topic.queue, (caller, ask))), ()
+        case state if state is not BufferState.READY and ask.action is TxnAction.ABORT:
+            return topic, (done,)
+    marker = _build_marker(ask.txn, ask.action)
+    return topic.append(disk, Unsafe(marker, caller, ask.low_watermark))
+
+
+def _build_marker(txn: TxnID, action: TxnAction) -> LedgerEntry:
+    return LedgerEntry(-1, producer=MARKER_PRODUCER, txn=txn, marker=MARKER_OF[action])
+
+
+def finish_marker(topic: Topic, done: Unsafe, disk: Disk) -> Result:
+    """A marker is safe: the transaction has ended here."""
+    txn = done.entry.txn
+    assert txn is not None
+    reply: Effects = ()
+    if done.caller is not None:
+        reply = (Reply(done.caller, EndTxnOnPartitionResponse(txn=txn)),)
+    if done.low_watermark is not None:
+        marks = topic.buffer.marks.hear(txn.most, done.low_watermark)
+        topic = replace(topic, buffer=replace(topic.buffer, marks=marks))
+    new, effects = _abort_ended(topic, disk)
+    return new, (*reply, *effects)
+
+
+def _abort_ended(topic: Topic, disk: Disk) -> Result:
+    """The oldest open transaction here, if its coordinator has ended it long ago. One at a time."""
+    buffer = topic.buffer
+    if not buffer.ongoing or "low_watermark" not in topic.config.on:
+        return topic, ()
+    oldest, _ = buffer.ongoing[0]
+    busy = any(unsafe.caller is None for unsafe in topic.appends)
+    if busy or not buffer.marks.covers(oldest):
+        return topic, ()
+    return topic.append(disk, Unsafe(_build_marker(oldest, TxnAction.ABORT)))
+
+
+# ---- A partition in a namespace that does not exist ----------------------------------
+#
+# Nobody can serve it, and its lookup fails: a producer gets TopicDoesNotExistException, and a
+# coordinator that has it as a participant **tries again every second, without limit**, telling all
+# other participants as well, each of which appends one more marker each time. It ends within a
+# second of creating the namespace. (A topic that was never created, in a namespace that exists, is a
+# success at once.) Seen on running brokers 4.0.8 and 4.2.4.
+
+#: the row of the table "topic" that says that the namespace was created
+CREATED = "namespace"
+NOT_READY, NOT_FOUND = ServerError.ServiceNotReady, ServerError.TopicNotFound
+
+
+def has_namespace(config: PulsarConfig, name: str, rows: Map[str, bool]) -> bool:
+    return name not in config.missing or CREATED in rows
+
+
+def refuse(topic: Topic, body: Any, caller: Caller) -> Result:
+    """What anybody hears who asks for this partition."""
+    match body:
+        case CreateNamespace():
+            done = (Put(TOPIC, CREATED, True), Reply(caller, Answer()))
+            return replace(topic, namespace=True), done
+        case EndTxnOnPartition(txn=txn):
+            return topic, (Reply(caller, EndTxnOnPartitionResponse(NOT_READY, txn=txn)),)
+        case EndTxnOnSubscription(txn=txn, subscription=name):
+            refusal = EndTxnOnSubscriptionResponse(NOT_READY, txn=txn, subscription=name)
+            return topic, (Reply(caller, refusal),)
+        case SendMessage():
+            return topic, (Reply(caller, SendReceipt(NOT_FOUND)),)
+        case OpenProducer(partition=partition):
+            return topic, (Send(caller.name, ProducerOpened(NOT_FOUND, partition=partition)),)
+        case Subscribe(partition=partition, subscription=name):
+            answer = Subscribed(NOT_FOUND, partition=partition, subscription=name)
+            return topic, (Send(caller.name, answer),)
+    return topic, (Reply(caller, Answer(NOT_FOUND)),)
+
+
+# ---- When the buffer writes a snapshot -----------------------------------------------
+#
+# The first one before the first transactional message, which waits for it. Later after an end, when
+# maxReadPosition has advanced often enough (`snapshot_count`), and by time (`snapshot_ms`), when it
+# has advanced at all.
+#
+# Source: TopicTransactionBuffer#takeSnapshotByChangeTimes, #takeSnapshotByTimeout (4.2).
+
+#: the timer's name
+SNAPSHOT = "snapshot"
+
+
+def take_first(topic: Topic, disk: Disk) -> Result:
+    """NoSnapshot → FirstSnapshotting; until it is safe nothing can be read here."""
+    new, effects = _take(topic, disk)
+    return replace(new, buffer=replace(new.buffer, state=BufferState.FIRST_SNAPSHOTTING)), effects
+
+
+def finish_snapshots(topic: Topic, disk: Disk) -> Result:
+    """A snapshot is safe. After the first one the messages that waited for it are appended."""
+    if topic.buffer.state is not BufferState.FIRST_SNAPSHOTTING:
+        return topic, ()
+    new = replace(topic, buffer=replace(topic.buffer, state=BufferState.READY))
+    return new.serve_queue(disk)
+
+
+def take_by_count(old: Topic, new: Topic, disk: Disk) -> Result:
+    """After an end, once maxReadPosition has advanced `snapshot_count` times."""
+    finished = len(old.appends) - len(new.appends)
+    ended = any(unsafe.entry.marker is not None for unsafe in old.appends[:finished])
+    if not ended or new.buffer.changes < new.config.snapshot_count:
+        return new, ()
+    return _take(new, disk)
+
+
+def take_by_time(topic: Topic, disk: Disk) -> Result:
+    return _take(topic, disk) if topic.buffer.changes else (topic, ())
+
+
+def schedule(old: Topic, new: Topic) -> Effects:
+    """The time begins to run with the first advance; a lesson without it has no such timer."""
+    if not new.config.snapshot_ms or bool(old.buffer.changes) == bool(new.buffer.changes):
+        return ()
+    if not new.buffer.changes:
+        return (CancelTimer(SNAPSHOT),)
+    return (SetTimer(SNAPSHOT, new.config.snapshot_ms),)
+
+
+def _take(topic: Topic, disk: Disk) -> Result:
+    buffer = topic.buffer
+    base = disk.log(SNAPSHOT_LOG).end
+    snapshot = BufferSnapshot(base, buffer.max_read_position, tuple(buffer.aborts.items()))
+    new = replace(topic, buffer=replace(buffer, changes=0))
+    return new, (Append(SNAPSHOT_LOG, snapshot),)
+
+
+# ---- SEND: whose it is first, then duplicates, then the buffer, then the ledger ------
+#
+# A plain message is appended at once, in every state of the buffer. One of a transaction waits until
+# the buffer has recovered, and the very first one until the first snapshot is safe. The coordinator
+# is not asked whether there is such a transaction: only the low watermark refuses it.
+#
+# A transaction is named twice: in the command, by which the buffer goes as long as the topic is
+# loaded, and in the message itself, by which dispatchers filter what was aborted and a buffer
+# recovers. A client that leaves out the second (Pulsar's Go client 0.19.0 does) has its aborted
+# messages delivered, and those of open transactions after a load.
+#
+# Source: PersistentTopic#publishMessage, #publishTxnMessage, MessageDeduplication#isDuplicate,
+# TopicTransactionBuffer#appendBufferToTxn, #internalAppendBufferToTxn (4.2).
+
+DUP_UNKNOWN = "Cannot determine whether the message is a duplicate at this time"
+HAS_ENDED = "Transaction {txn} has been ended."
+
+
+def publish(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
+    refusal = access.find_refusal(topic, ask, caller) or _find_duplicate(topic, ask)
+    if refusal is not None:
+        return topic, (Reply(caller, refusal),)
+    if ask.txn is None:
+        return _append(topic, ask, caller, disk)
+    match topic.buffer.state:
+        case BufferState.READY:
+            return _append_in_txn(topic, ask, caller, disk)
+        case BufferState.NO_SNAPSHOT:
+            waiting = replace(topic, queue=(*topic.queue, (caller, ask)))
+            return take_first(waiting, disk)
+    return replace(topic, queue=(*topic.queue, (caller, ask))), ()
+
+
+def _find_duplicate(topic: Topic, ask: SendMessage) -> SendReceipt | None:
+    """A number that is safe already is swallowed with a receipt that names no position; of one
+    that is still under way nobody can say (MessageDupUnknownException, which reaches the client as
+    a PersistenceError). What waits for the buffer was not counted yet. Of a batch its lowest number
+    is looked at. All chunks of a message have one number, so only the last one is looked at and
+    counted."""
+    lowest = ask.sequence if ask.lowest is None else ask.lowest
+    if not topic.config.dedup or ask.is_part or lowest > topic.pushed.get(ask.producer, -1):
+        return None
+    if lowest <= topic.persisted.get(ask.producer, -1):
+        return SendReceipt(position=-1)
+    return SendReceipt(ServerError.PersistenceError, DUP_UNKNOWN)
+
+
+def _append_in_txn(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
+    assert ask.txn is not None
+    if "low_watermark" in topic.config.on and topic.buffer.marks.covers(ask.txn):
+        refusal = SendReceipt(ServerError.NotAllowedError, HAS_ENDED.format(txn=ask.txn))
+        return topic, (Reply(caller, refusal),)
+    return _append(topic, ask, caller, disk)
+
+
+def _append(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
+    metadata = ask.metadata or ask
+    entry = LedgerEntry(-1, ask.values, metadata.producer, metadata.sequence, metadata.txn)
+    pushed = topic.pushed if ask.is_part else _raise(topic.pushed, ask.producer, ask.sequence)
+    return replace(topic, pushed=pushed).append(disk, Unsafe(entry, caller, sent=ask))
+
+
+def finish_publishing(topic: Topic, done: Unsafe, disk: Disk) -> Result:
+    """A message is safe: its producer hears where it lies."""
+    sent, receipt = done.sent, SendReceipt(position=done.entry.base)
+    assert done.caller is not None and sent is not None
+    if not sent.is_part:
+        persisted = _raise(topic.persisted, sent.producer, sent.sequence)
+        topic = replace(topic, persisted=persisted)
+    return topic, (Reply(done.caller, receipt),)
+
+
+def recover_sequences(topic: Topic, log: LogView) -> Topic:
+    """The highest number of each producer, as the messages say it themselves; an abort does not
+    take it back. A chunk counts here, whichever it is: of a message of which some chunks were safe,
+    the last one is then taken for a duplicate, and the message is lost (4.2.4 does so too)."""
+    if not topic.config.dedup:
+        return topic
+    seen: Map[str, int] = Map()
+    for entry in log.read(0):
+        if entry.marker is None:
+            seen = _raise(seen, entry.producer, entry.sequence)
+    return replace(topic, pushed=seen, persisted=seen)
+
+
+def _raise(numbers: Map[str, int], producer: str, number: int) -> Map[str, int]:
+    if number <= numbers.get(producer, -1):
+        return numbers
+    return numbers.set(producer, number)
+
 
 FRONTIER = Words("maxReadPosition={max_read}")
 ENTERED = Words("buffer {state}")
 LOADED = Words("loaded, the buffer recovers")
-
-Result = tuple["Topic", Effects]
 
 
 @frozen
@@ -113,7 +389,7 @@ class Topic:
             case ConnectionLost(peer=peer, at_ms=at_ms):
                 return self._lose_client(peer, disk, at_ms)
             case Fired():
-                return snapshots.take_by_time(self, disk)
+                return take_by_time(self, disk)
         # A topic asks nobody anything, so there are no answers for it.
         return self, ()
 
@@ -126,11 +402,11 @@ class Topic:
 
     def handle_request(self, body: Any, caller: Caller, disk: Disk) -> Result:
         if not self.namespace:
-            return namespace.refuse(self, body, caller)
+            return refuse(self, body, caller)
         match body:
             case SendMessage():
-                new, effects = deletion.revive(self)
-                new, more = publishing.publish(new, body, caller, disk)
+                new, effects = revive(self)
+                new, more = publish(new, body, caller, disk)
                 return new, (*effects, *more)
             case OpenProducer():
                 return access.open_producer(self, body, caller, disk)
@@ -138,13 +414,13 @@ class Topic:
                 new, effects = access.close_producer(self, caller.name, disk)
                 return new, (Reply(caller, Answer()), *effects)
             case EndTxnOnPartition():
-                return markers.end_txn(self, body, caller, disk)
+                return end_txn(self, body, caller, disk)
             case GetLastMessageId() if self.buffer.state is BufferState.INITIALIZING:
                 return replace(self, queue=(*self.queue, (caller, body))), ()
             case RecoverBuffer():
                 return self._recover_buffer(disk)
             case DeleteTopic():
-                return deletion.delete(self, caller)
+                return delete(self, caller)
         if isinstance(body, SubscriptionRequest):
             return self._ask_subscription(body, caller, disk)
         return self, (Reply(caller, describing.answer(self, body, disk)),)
@@ -153,7 +429,7 @@ class Topic:
         """Everything of a log below `end` is safe: the topic's own, that of its snapshots, or one
         of pending acks."""
         if log == SNAPSHOT_LOG:
-            return snapshots.finish(self, disk)
+            return finish_snapshots(self, disk)
         sub = None if log == self.name else self.subs.get(find_subscription(self.name, log))
         if sub is not None:
             return self._keep(sub.name, sub.finish_append(end, self.view(disk, at_ms), disk))
@@ -163,10 +439,10 @@ class Topic:
             done = new.appends[0]
             lac = done.entry.base
             new = replace(new, appends=new.appends[1:], lac=lac, buffer=new.buffer.take(done.taken))
-            finish = publishing.finish if done.entry.marker is None else markers.finish
-            new, more = finish(new, done, disk)
+            ended = finish_publishing if done.entry.marker is None else finish_marker
+            new, more = ended(new, done, disk)
             effects = (*effects, *more)
-        new, more = snapshots.take_by_count(self, new, disk)
+        new, more = take_by_count(self, new, disk)
         return new, (*effects, *more)
 
     def append(self, disk: Disk, unsafe: Unsafe) -> Result:
@@ -191,7 +467,7 @@ class Topic:
                 new, more = new._keep(name, sub.dispatch(new.view(disk, at_ms)))
                 sent += more
             effects = tuple(sent)
-        return new, (*effects, *snapshots.schedule(self, new))
+        return new, (*effects, *schedule(self, new))
 
     # -- subscriptions -------------------------------------------------------------------
 
@@ -211,7 +487,7 @@ class Topic:
         effects: Effects = ()
         sub = self.subs.get(body.subscription)
         if sub is None and isinstance(body, Subscribe):
-            new, effects = deletion.revive(new)
+            new, effects = revive(new)
             start = -1 if body.initial_position == "Earliest" else self.lac
             start = start if body.after is None else min(body.after, self.lac)
             sub, more = self.begin_subscription(body.subscription).create(start, body.durable)
@@ -266,10 +542,10 @@ class Topic:
         itself, and until it has, nothing is dispatched."""
         log = disk.log(self.name)
         rows = disk.table(TOPIC)
-        new = replace(self, lac=log.end - 1, exists=not deletion.was_deleted(rows))
+        new = replace(self, lac=log.end - 1, exists=not was_deleted(rows))
         new = replace(new, access=Access(rows.get(access.EPOCH, -1)))
-        new = replace(new, namespace=namespace.has_namespace(self.config, self.name, rows))
-        new = publishing.recover_sequences(new, log)
+        new = replace(new, namespace=has_namespace(self.config, self.name, rows))
+        new = recover_sequences(new, log)
         effects: Effects = ()
         for name in disk.table(CURSORS):
             new, more = new._keep(name, new.begin_subscription(name).load(disk, new.lac))

@@ -24,19 +24,98 @@ PersistentTopic#incrementTopicEpoch, ServerCnx#handleProducer, #handleSend (4.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ...kernel import Caller, Disk, Effects, Map, Put, Send, Text, Words, frozen, replace
-from ..config import TOPIC
+from ...kernel import (
+    Caller,
+    Disk,
+    Effects,
+    Map,
+    Put,
+    Reply,
+    Send,
+    Text,
+    Truncate,
+    Words,
+    frozen,
+    replace,
+)
+from ..buffer import Buffer
+from ..config import CURSORS, SNAPSHOT_LOG, TOPIC
 from ..errors import ServerError
-from ..messages import OpenProducer, ProducerOpened, SendMessage, SendReceipt
-from ..states import AccessMode
-from . import deletion
+from ..messages import (
+    Ack,
+    AckPosition,
+    AckResponse,
+    Answer,
+    CreateNamespace,
+    Described,
+    EndTxnOnSubscription,
+    EndTxnOnSubscriptionResponse,
+    GetBufferStats,
+    GetLastMessageId,
+    GetPendingAckStats,
+    GetPositionStats,
+    GetTransactionInBuffer,
+    LastMessageId,
+    OpenProducer,
+    ProducerOpened,
+    SendMessage,
+    SendReceipt,
+    SubscriptionRequest,
+    TxnID,
+    Unsubscribe,
+)
+from ..states import AccessMode, BufferState, PendingAckState
 
 if TYPE_CHECKING:
+    from ..subscription import Subscription
     from . import Topic
 
+
+# ---- A topic is deleted: entries, snapshot, subscriptions with their logs ------------
+#
+# The next message or subscription makes it again, with nothing in it. Until then the end of a
+# transaction has nothing to do here, and succeeds.
+#
+# Source: PersistentTopic#deleteTopic, TopicTransactionBuffer#clearSnapshot (4.2).
+# *Left out:* that a topic in use is deleted by force only, which closes its clients; the server sees
+# to that.
+
 Result = tuple["Topic", Effects]
+
+#: the row of the table "topic" that says so
+DELETED = "deleted"
+
+
+def was_deleted(rows: Map[str, bool]) -> bool:
+    return DELETED in rows
+
+
+def revive(topic: Topic) -> Result:
+    """Somebody uses the topic: there is one again."""
+    if topic.exists:
+        return topic, ()
+    return replace(topic, exists=True), (Put(TOPIC, DELETED, None),)
+
+
+def delete(topic: Topic, caller: Caller) -> Result:
+    subscriptions: Effects = ()
+    for name, sub in topic.subs.items():
+        subscriptions = (*subscriptions, Truncate(sub.log, 0), Put(CURSORS, name, None))
+    new = type(topic)(
+        topic.config, topic.name, buffer=Buffer(BufferState.NO_SNAPSHOT), exists=False
+    )
+    forgotten = () if topic.access.epoch < 0 else (Put(TOPIC, "epoch", None),)
+    return new, (
+        Put(TOPIC, DELETED, True),
+        *forgotten,
+        *subscriptions,
+        Truncate(SNAPSHOT_LOG, 0),
+        Truncate(topic.name, 0),
+        Reply(caller, Answer()),
+    )
+
 
 #: the row of the table "topic" that holds the epoch (the property pulsar.topic.epoch of a ledger)
 EPOCH = "epoch"
@@ -86,7 +165,7 @@ class Access:
 
 
 def open_producer(topic: Topic, ask: OpenProducer, caller: Caller, disk: Disk) -> Result:
-    topic, effects = deletion.revive(topic)
+    topic, effects = revive(topic)
     topic, more = _open(topic, ask, caller.name, disk)
     return topic, (*effects, *more)
 
@@ -213,3 +292,92 @@ def tell_changes(old: Access, new: Access) -> tuple[Text, ...]:
         names = ", ".join(ask.producer for who, ask in new.waiting if who) or "–"
         texts.append(QUEUED(names=names))
     return tuple(texts)
+
+
+# ---- Administration (REST): what may be asked of a partition, and what a reader may ask
+#
+# Source: PersistentTopic#getLastDispatchablePosition, TransactionsBase, PendingAckHandleImpl#
+# checkPositionInPendingAckState (4.2).
+
+
+def answer(topic: Topic, body: Any, disk: Disk) -> Answer:
+    match body:
+        case GetLastMessageId():
+            return LastMessageId(position=_find_last(topic, disk))
+        case GetBufferStats():
+            return Described(facts=_describe_buffer(topic))
+        case GetTransactionInBuffer(txn=txn):
+            return Described(facts=_describe_txn(topic, txn))
+        case GetPendingAckStats(subscription=name) | GetPositionStats(subscription=name):
+            sub = topic.subs.get(name)
+            if sub is None:
+                return Described(ServerError.SubscriptionNotFound)
+            if isinstance(body, GetPendingAckStats):
+                return Described(facts=_describe_pending(sub))
+            state = _find_state(sub, body.position, disk)
+            return Described(facts=(("state", state),))
+        case CreateNamespace():  # REST's 409 (NamespacesBase#internalCreateNamespace)
+            return Answer(ServerError.NotAllowedError, "Namespace already exists")
+    raise TypeError(f"a partition is never sent {type(body).__name__}")
+
+
+def refuse_unknown(body: SubscriptionRequest, caller: Caller) -> Effects:
+    """There is no such subscription: a transaction ends well, an acknowledgement in one fails,
+    and for the rest nobody waits."""
+    match body:
+        case EndTxnOnSubscription(txn=txn, subscription=name):
+            return (Reply(caller, EndTxnOnSubscriptionResponse(txn=txn, subscription=name)),)
+        case Ack(txn=txn) if txn is not None:
+            return (Reply(caller, AckResponse(ServerError.SubscriptionNotFound)),)
+        case Unsubscribe():
+            return (Reply(caller, Answer(ServerError.SubscriptionNotFound)),)
+    return ()
+
+
+def _find_last(topic: Topic, disk: Disk) -> int:
+    """The last entry that a reader could be sent: no marker, and nothing aborted."""
+    view, position = topic.view(disk), topic.readable
+    while position >= 0:
+        entry = next(iter(view.log.read(position, position + 1)), None)
+        if entry is None:
+            return -1
+        if entry.marker is None and not (entry.txn is not None and view.is_aborted(entry.txn)):
+            return position
+        position -= 1
+    return position
+
+
+def _describe_buffer(topic: Topic) -> tuple[tuple[str, str], ...]:
+    buffer = topic.buffer
+    return (
+        ("state", buffer.state),
+        ("maxReadPosition", str(buffer.max_read_position)),
+        ("ongoingTxnSize", str(len(buffer.ongoing))),
+        ("totalAbortedTransactions", str(len(buffer.aborts))),
+    )
+
+
+def _describe_txn(topic: Topic, txn: TxnID) -> tuple[tuple[str, str], ...]:
+    start = topic.buffer.find_start(txn)
+    aborted = txn in topic.buffer.aborts
+    return (
+        ("startPosition", "null" if start is None else str(start)),
+        ("aborted", str(aborted).lower()),
+    )
+
+
+def _describe_pending(sub: Subscription) -> tuple[tuple[str, str], ...]:
+    """Only what was acknowledged one by one counts as ongoing."""
+    return (("state", sub.pending.state), ("ongoingTxnSize", str(len(sub.pending.of_txn))))
+
+
+def _find_state(sub: Subscription, position: AckPosition, disk: Disk) -> str:
+    if sub.pending.state is not PendingAckState.READY:
+        return "PendingAckNotReady"
+    if position.position <= sub.cursor.mark_delete:
+        return "MarkDelete"
+    entry = next(iter(disk.log(sub.partition).read(position.position, position.position + 1)), None)
+    size = 0 if entry is None else len(entry.values)
+    if position.position in sub.pending.positions and position.batch_index >= size:
+        return "InvalidPosition"
+    return "PendingAck" if sub.pending.is_pending(position) else "NotInPendingAck"

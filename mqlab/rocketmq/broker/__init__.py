@@ -29,50 +29,536 @@ TransactionalMessageCheckService, TransactionalOpBatchService (5.5.0).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ...kernel import (
+    Append,
     Appended,
     Caller,
+    CancelTimer,
     ConnectionLost,
     Disk,
     Effects,
     Event,
     Fired,
     Flush,
+    Quiet,
+    Reply,
     Request,
+    Send,
+    SetTimer,
     Text,
+    Words,
     frozen,
     replace,
 )
-from ..check.ops import OP_BATCH, Pending, write_batch
-from ..config import RocketMQConfig
+from ..check import OP_BATCH, Pending, build_committed, build_half, record_end, write_batch
+from ..config import NOT_ALLOWED_TO_SEND, TIMER_TOPIC, TRANS_GROUP, RocketMQConfig
+from ..errors import (
+    COMMIT_LOG_OFFSET_WRONG,
+    END_TOO_LARGE,
+    FLAG_WRONG,
+    GROUP_WRONG,
+    HALF_NOT_FOUND,
+    NOT_ALLOWED,
+    QUEUE_OFFSET_WRONG,
+    SEND_TOO_LARGE,
+    ResponseCode,
+)
 from ..group import (
     ConsumerSendMsgBack,
+    GetConsumerListByGroup,
+    GetConsumerListByGroupResponse,
     Members,
     Met,
+    OffsetResponse,
     Producers,
     PullMessage,
+    PullMessageResponse,
     QueryConsumerOffset,
     UpdateConsumerOffset,
     close,
+    join_group,
+    leave_groups,
+    meet,
 )
-from ..log.offsets import PERSIST, Offsets, read_offsets, write_offsets
-from ..log.store import Writer, find_undispatched
+from ..log import (
+    COMMIT_LOG,
+    PERSIST,
+    Offsets,
+    Stored,
+    Writer,
+    build_entry,
+    find_misfit,
+    find_undispatched,
+    offset_key,
+    read_offsets,
+    read_queue,
+    read_stored,
+    write_offsets,
+)
 from ..messages import (
+    CHECK_IMMUNITY,
+    NAMES,
+    PGROUP,
+    REAL_TOPIC,
+    UNIQ_KEY,
     EndTransaction,
+    EndTransactionResponse,
     HaReport,
+    HaTransfer,
+    Heartbeat,
+    HeartbeatResponse,
+    Message,
     ResumeCheckHalfMessage,
     SendBatchMessage,
+    SendBatchResponse,
     SendMessage,
+    SendMessageResponse,
 )
-from . import back, checking, delay, end, groups, pull, safety, send
+from ..states import SendStatus, TransactionType
 from . import timer as timers
-from .safety import Waiting
-from .timer import Timed
-from .words import tell_changes
+from .timer import (
+    CHECK,
+    GROUP,
+    ILLEGAL,
+    Timed,
+    deliver_level,
+    is_timed,
+    make_round,
+    plan_round,
+    put_later,
+    put_on_time,
+    read_delivery,
+    read_progress,
+    resume,
+    resume_rounds,
+    schedule,
+    schedule_all_delay,
+    schedule_level,
+    take_back,
+)
 
-__all__ = ["Broker"]
+# ---- Who is connected: heartbeats, connections that close, members of a consumer group
+#
+# Sources: ClientManageProcessor, ClientHousekeepingService, ConsumerManageProcessor (5.5.0). *Left
+# out here:* that the members of a consumer group are told when somebody comes or goes, and locks on
+# queues, which the server for real clients has.
+
+Result = tuple["Broker", Effects]
+
+
+def handle_request(broker: Broker, body: Any, caller: Caller) -> Result:
+    match body:
+        case Heartbeat():
+            return register(broker, body, caller)
+        case GetConsumerListByGroup(group=group):
+            members: tuple[str, ...] = broker.consumers.get(group, ())
+            code = ResponseCode.SUCCESS if members else ResponseCode.SYSTEM_ERROR
+            return broker, (Reply(caller, GetConsumerListByGroupResponse(code, "", members)),)
+    raise TypeError(f"a broker is never sent {type(body).__name__}")
+
+
+def register(broker: Broker, beat: Heartbeat, caller: Caller) -> Result:
+    """A client says which groups it belongs to. The answer opens the broker's own direction of
+    the connection."""
+    met = meet(broker.met, caller, (*beat.producers, *beat.consumers))
+    if met is None:
+        return broker, ()
+    producers, consumers = broker.producers, broker.consumers
+    for group in beat.producers:
+        producers = producers.register(group, caller.name)
+    for group in beat.consumers:
+        consumers = join_group(consumers, group, caller.name)
+    new = replace(broker, producers=producers, consumers=consumers, met=met)
+    return new, (Send(caller.name, HeartbeatResponse()),)
+
+
+def forget_client(broker: Broker, client: str, named: tuple[str, ...]) -> Broker:
+    """Its connection closed: it is asked no more, and its queues are for the others."""
+    producers = broker.producers.forget(client, named)
+    consumers = leave_groups(broker.consumers, client, named)
+    return replace(broker, producers=producers, consumers=consumers)
+
+
+# ---- Consumers read, and say how far they have come ----------------------------------
+#
+# A broker pushes nothing: a "push" consumer pulls, and its pull waits where there is nothing yet.
+# An offset that a group has reported is memory until the next write of the table, and a kill turns
+# the group back.
+#
+# Sources: PullMessageProcessor, ConsumerManageProcessor#queryConsumerOffset (5.5.0). *Left out
+# here:* the waiting, tags and other filters, which the server for real clients has; reading from a
+# slave.
+
+
+def pull(broker: Broker, ask: PullMessage, caller: Caller, disk: Disk) -> Result:
+    """What lies there from the offset on; an offset behind the end is moved to it."""
+    end = disk.log(ask.queue).end
+    messages = tuple(read_queue(disk, ask.queue, ask.offset, ask.most))
+    if messages:
+        next_offset = messages[-1].queue_offset + 1
+        answer = PullMessageResponse(queue=ask.queue, messages=messages, next_offset=next_offset)
+    else:
+        moved = ask.offset > end
+        code = ResponseCode.PULL_OFFSET_MOVED if moved else ResponseCode.PULL_NOT_FOUND
+        answer = PullMessageResponse(code, queue=ask.queue, next_offset=min(ask.offset, end))
+    return broker, (Reply(caller, answer),)
+
+
+def query_offset(broker: Broker, ask: QueryConsumerOffset, caller: Caller, disk: Disk) -> Result:
+    """A group that has never reported one begins at 0 where the queue still has its first message;
+    else it is told that nothing is known, and the client decides."""
+    offset = broker.offsets.get(offset_key(ask.group, ask.queue))
+    log = disk.log(ask.queue)
+    if offset is not None and offset < 0:
+        offset = None  # a client may report anything
+    if offset is None and log.start == 0 and log.end > 0:
+        offset = 0
+    if offset is None:
+        answer = OffsetResponse(ResponseCode.QUERY_NOT_FOUND, queue=ask.queue)
+    else:
+        answer = OffsetResponse(queue=ask.queue, offset=offset)
+    return broker, (Reply(caller, answer),)
+
+
+def note_offsets(old: Broker, new: Broker, disk: Disk) -> Result:
+    """After a change of the offsets in memory: they are written at the next pass, or at once."""
+    if new.offsets is old.offsets:
+        return new, ()
+    if new.config.persist_ms == 0:
+        return new, write_offsets(new.offsets, disk)
+    timer = () if new.unwritten else (SetTimer(PERSIST, new.config.persist_ms),)
+    return replace(new, unwritten=True), timer
+
+
+def update_offset(broker: Broker, ask: UpdateConsumerOffset) -> Result:
+    """The last word counts, also where it turns the group back."""
+    key = offset_key(ask.group, ask.queue)
+    if broker.offsets.get(key) == ask.offset:
+        return broker, ()
+    return replace(broker, offsets=broker.offsets.set(key, ask.offset)), ()
+
+
+# ---- Acknowledgements: when a message counts as stored, and what its sender is told --
+#
+# By default a message is acknowledged as soon as it is in the commit log, which the operating system
+# writes to the disk later (ASYNC_FLUSH) and a slave copies later. Both can be waited for. Then the
+# sender may hear one of three words that are neither yes nor no:
+#
+#     FLUSH_DISK_TIMEOUT     it was not on the disk in time
+#     FLUSH_SLAVE_TIMEOUT    the slave did not have it in time
+#     SLAVE_NOT_AVAILABLE    there is no slave to wait for, in 4.9; 5.5 waits for one all the same
+#
+# In all three **the message is stored**, and consumers may get it. A transactional producer that
+# hears one of them does not run its local transaction.
+#
+# Sources: CommitLog#asyncPutMessage, #handleDiskFlushAndHA, #handleHA, GroupCommitService,
+# DefaultHAService (4.9.8, 5.5.0). *Left out:* a slave that is connected and too far behind; reading
+# from a slave; that 5.5 stores nothing without its slaves where one of them may act as master
+# (enableSlaveActingMaster), or with a controller.
+
+ACKNOWLEDGE = "acknowledge"
+FLUSH = "flush"
+FLUSH_TIMEOUT_MS, SLAVE_TIMEOUT_MS = 5_000, 3_000
+
+
+@frozen
+class Waiting:
+    """An answer that waits until the record at `offset` is on the disk, is copied, or both."""
+
+    offset: int
+    caller: Caller
+    answer: SendMessageResponse
+    flush: bool
+    copy: bool
+
+    @property
+    def timer(self) -> str:
+        return f"{ACKNOWLEDGE} {self.offset}"
+
+
+def acknowledge(
+    broker: Broker, stored: Stored, caller: Caller, answer: SendMessageResponse
+) -> Result:
+    """Answer now, or when the message is as safe as the configuration wants it."""
+    flush, copy = broker.config.flush == "sync", broker.config.in_sync > 1
+    if copy and broker.copied is None and broker.config.release == "4.9":
+        answer, copy = _with_status(answer, SendStatus.SLAVE_NOT_AVAILABLE), False
+    if not flush and not copy:
+        return broker, (Reply(caller, answer),)
+    waiting = Waiting(stored.base, caller, answer, flush, copy)
+    timer = SetTimer(waiting.timer, FLUSH_TIMEOUT_MS if flush else SLAVE_TIMEOUT_MS)
+    return replace(broker, waiting=(*broker.waiting, waiting)), (timer,)
+
+
+def _with_status(answer: SendMessageResponse, status: SendStatus) -> SendMessageResponse:
+    return replace(answer, status=status, code=ResponseCode[status])
+
+
+def flush_now(broker: Broker, end: int) -> Result:
+    """The flush service comes round: all that is written is on the disk now."""
+    waiting = tuple(replace(w, flush=False) if w.offset < end else w for w in broker.waiting)
+    new, replies = _answer_ready(replace(broker, waiting=waiting))
+    return new, (Flush(), *replies)
+
+
+def take_report(broker: Broker, report: HaReport, caller: Caller, disk: Disk) -> Result:
+    """The slave says how far its copy goes. The first report of a connection is how it connects:
+    it is sent what it does not have yet."""
+    known, met = broker.met.get(caller.name), meet(broker.met, caller)
+    if met is None:
+        return broker, ()
+    waiting = tuple(replace(w, copy=False) if w.offset < report.end else w for w in broker.waiting)
+    new, replies = _answer_ready(replace(broker, waiting=waiting, copied=report.end, met=met))
+    if broker.copied is not None and met.get(caller.name) == known:
+        return new, replies
+    missing = tuple(disk.log(COMMIT_LOG).read(report.end))
+    return new, (*replies, Send(caller.name, HaTransfer(missing)))
+
+
+def _answer_ready(broker: Broker) -> Result:
+    ready = tuple(w for w in broker.waiting if not w.flush and not w.copy)
+    replies = tuple(e for w in ready for e in (CancelTimer(w.timer), Reply(w.caller, w.answer)))
+    left = tuple(w for w in broker.waiting if w.flush or w.copy)
+    return replace(broker, waiting=left), replies
+
+
+def give_up(broker: Broker, timer: str) -> Result:
+    """It took too long: the sender is told what was missing. If both were, the slave is named."""
+    (late,) = (w for w in broker.waiting if w.timer == timer)
+    missing = SendStatus.FLUSH_SLAVE_TIMEOUT if late.copy else SendStatus.FLUSH_DISK_TIMEOUT
+    left = tuple(w for w in broker.waiting if w is not late)
+    return replace(broker, waiting=left), (Reply(late.caller, _with_status(late.answer, missing)),)
+
+
+def copy_records(broker: Broker, effects: Effects) -> Effects:
+    """What a step has written goes to the slave, if one is connected."""
+    if broker.copied is None:
+        return ()
+    written = tuple(e.entry for e in effects if isinstance(e, Append) and e.log == COMMIT_LOG)
+    if not written:
+        return ()
+    return (Send(broker.config.slave, HaTransfer(written)),)
+
+
+def plan_flush(broker: Broker, effects: Effects) -> Effects:
+    """With ASYNC_FLUSH: the next pass of the flush service, where a lesson has one."""
+    if broker.config.flush != "async" or broker.config.flush_ms <= 0:
+        return ()
+    written = any(isinstance(e, Append) and e.log == COMMIT_LOG for e in effects)
+    return (SetTimer(FLUSH, broker.config.flush_ms),) if written else ()
+
+
+def lose_slave(broker: Broker) -> Broker:
+    """Its connection closed. Who waits for it waits on, until the time is over."""
+    return replace(broker, copied=None)
+
+
+# A message arrives. One with TRAN_MSG goes to the half topic instead of its own, one with DELAY
+# to the queue of its delay level.
+#
+# Sources: SendMessageProcessor#sendMessage, #sendBatchMessage,
+# TransactionalMessageServiceImpl#asyncPrepareMessage,
+# TransactionalMessageBridge#parseHalfMessageInner (5.5.0).
+
+_TOO_LARGE = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, SEND_TOO_LARGE)
+
+
+def store_message(
+    broker: Broker, ask: SendMessage, caller: Caller, disk: Disk, at_ms: int
+) -> Result:
+    """The property decides, not the PREPARED bit of the request."""
+    message = ask.message
+    if refusal := _find_refusal(message, broker.config):
+        return broker, (Reply(caller, refusal),)
+    if message.is_half:
+        message, timed = build_half(message, broker.config), False
+    else:
+        timed = is_timed(message, broker.config)
+        if timed and read_delivery(message, at_ms) is None:
+            refusal = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, ILLEGAL)
+            return broker, (Reply(caller, refusal),)
+        message = put_on_time(message, at_ms) if timed else put_later(message)
+    if find_misfit(message, broker.config.release):
+        return broker, (Reply(caller, _TOO_LARGE),)
+    timer = schedule_level(message, disk, broker)
+    writer = Writer(disk, at_ms, notify=broker.config.flush == "sync")
+    stored = writer.put(message)
+    if timed:
+        broker, timer = schedule(broker, stored, at_ms)
+    answer = SendMessageResponse(
+        queue_id=ask.message.queue_id,
+        queue_offset=stored.queue_offset,
+        commit_log_offset=stored.base,
+        transaction_id=_name_transaction(message, broker.config),
+    )
+    new, replies = acknowledge(broker, stored, caller, answer)
+    return new, (*writer.effects, *timer, *replies)
+
+
+def store_batch(
+    broker: Broker, ask: SendBatchMessage, caller: Caller, disk: Disk, at_ms: int
+) -> Result:
+    """All of them in one step, with one answer, when the last is as safe as it is to be. They lie
+    there at once, whatever delay they name: a store looks at the request's own properties
+    (CommitLog#asyncPutMessages), and clients batch no such message
+    (MessageBatch#generateFromList)."""
+    if refusal := _find_refusal(ask.messages[0], broker.config):
+        return broker, (Reply(caller, refusal),)
+    if any(find_misfit(message, broker.config.release) for message in ask.messages):
+        return broker, (Reply(caller, _TOO_LARGE),)
+    writer = Writer(disk, at_ms, notify=broker.config.flush == "sync")
+    stored = [writer.put(message) for message in ask.messages]
+    answer = SendBatchResponse(
+        queue_id=ask.messages[0].queue_id,
+        queue_offset=stored[0].queue_offset,
+        commit_log_offset=stored[0].base,
+        commit_log_offsets=tuple(one.base for one in stored),
+    )
+    new, replies = acknowledge(broker, stored[-1], caller, answer)
+    return new, (*writer.effects, *replies)
+
+
+def _find_refusal(message: Message, config: RocketMQConfig) -> SendMessageResponse | None:
+    timers = TIMER_TOPIC if config.release != "4.9" else ""
+    if message.topic not in NOT_ALLOWED_TO_SEND and message.topic != timers:
+        return None
+    remark = NOT_ALLOWED.format(topic=message.topic)
+    return SendMessageResponse(ResponseCode.NO_PERMISSION, remark)
+
+
+def _name_transaction(message: Message, config: RocketMQConfig) -> str:
+    """transactionId of the answer: the client's own key; 4.9 says nothing there."""
+    return "" if config.release == "4.9" else message.get(UNIQ_KEY) or ""
+
+
+# ---- EndTransaction: the half is looked up, checked, and its end written down --------
+#
+# A commit is two records: the message itself, complete, in its real topic; then the op record. They
+# are not written as one. A stop in between leaves a delivered message whose half still counts as
+# open. The other order would leave a half that counts as ended and was never delivered: that one
+# loses a message, so the real broker does it this way round.
+#
+# A rollback writes the op record only. Nothing is deleted: the half stays where it is, and a
+# COMMIT that comes later still finds it.
+#
+# Sources: EndTransactionProcessor#processRequest, #checkPrepareMessage, #endMessageTransaction,
+# #rejectCommitOrRollback (4.9.8, 5.5.0).
+
+
+def end_transaction(
+    broker: Broker, ask: EndTransaction, caller: Caller, disk: Disk, at_ms: int
+) -> Result:
+    """What an UNKNOW asks for is nothing at all, and nobody answers it."""
+    if ask.end not in NAMES:
+        return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, FLAG_WRONG)
+    if ask.end == TransactionType.NOT_TYPE:
+        return broker, ()
+    half = read_stored(disk, ask.commit_log_offset)
+    if half is None:
+        return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, HALF_NOT_FOUND)
+    if _comes_too_late(broker, ask, half, at_ms):
+        return broker, _answer(ask, caller, ResponseCode.ILLEGAL_OPERATION)
+    wrong = _find_mismatch(ask, half) if "end_validation" in broker.config.on else ""
+    if wrong:
+        return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, wrong)
+    if ask.end == TransactionType.COMMIT_TYPE:
+        if find_misfit(build_committed(half, broker.config), broker.config.release):
+            return broker, _answer(ask, caller, ResponseCode.MESSAGE_ILLEGAL, END_TOO_LARGE)
+    new, effects = _write_end(broker, ask, half, disk, at_ms)
+    return new, (*effects, *_answer(ask, caller, ResponseCode.SUCCESS))
+
+
+def _answer(ask: EndTransaction, caller: Caller, code: ResponseCode, remark: str = "") -> Effects:
+    """Clients send it one-way; an error is then known to the broker's log only."""
+    return () if ask.oneway else (Reply(caller, EndTransactionResponse(code, remark)),)
+
+
+def _comes_too_late(broker: Broker, ask: EndTransaction, half: Stored, at_ms: int) -> bool:
+    """Since 5.1.1: an end of the client's own accord, of a half with an immunity of its own that
+    has passed. The check may be under way, and its answer is to decide."""
+    config = broker.config
+    if config.release == "4.9" or ask.from_check or half.message.get(CHECK_IMMUNITY) is None:
+        return False
+    own = (half.message.immunity_s or 0) * 1_000
+    return at_ms - half.message.born_ms > max(own, config.timeout_ms)
+
+
+def _find_mismatch(ask: EndTransaction, half: Stored) -> str:
+    """Three comparisons, in this order (checkPrepareMessage)."""
+    if half.message.get(PGROUP) != ask.group:
+        return GROUP_WRONG
+    if half.queue_offset != ask.queue_offset:
+        return QUEUE_OFFSET_WRONG
+    if half.base != ask.commit_log_offset:
+        return COMMIT_LOG_OFFSET_WRONG
+    return ""
+
+
+def _write_end(broker: Broker, ask: EndTransaction, half: Stored, disk: Disk, at_ms: int) -> Result:
+    """The message, then the op record. A half that was stored in its real topic (no half topic)
+    is there already, whatever is said of it now."""
+    if half.message.get(REAL_TOPIC) is None:
+        return broker, ()
+    config, ops, since = broker.config, broker.ops, broker.ops_since or at_ms
+    writer = Writer(disk, at_ms, notify=config.flush == "sync")
+    usual = ("message", "op") if "message_before_op" in config.on else ("op", "message")
+    for part in config.order_of("end_transaction", *usual):
+        if part == "op":
+            ops = record_end(config, ops, half.queue_offset, writer, at_ms, since)
+            since = since if ops else at_ms
+        elif ask.end == TransactionType.COMMIT_TYPE:
+            writer.put(build_committed(half, config))
+    return replace(broker, ops=ops, ops_since=since), writer.effects
+
+
+# ---- What a step has changed in the broker's memory, in words ------------------------
+
+PROGRESS = Words("half offset {half}, op offset {op}")
+WAITING = Words("ends that wait for their op record: {ops}")
+NONE_WAITS = Words("ends that wait for their op record: –")
+PRODUCERS = Words("producers of {group}: {names}")
+CONSUMERS = Words("consumers of {group}: {names}")
+REPORTED = Words("{group} reads on at {queue}@{offset}")
+NOBODY = "–"
+
+
+def tell_changes(old: Broker | None, new: Broker) -> tuple[Text, ...]:
+    """After a start only how far the check service had come."""
+    if old is None:
+        return (_tell_progress(new.offsets),)
+    return tuple(_tell(old, new))
+
+
+def _tell_progress(offsets: Offsets) -> Text:
+    half, op = read_progress(offsets)
+    return PROGRESS(half=half, op=op)
+
+
+def _tell(old: Broker, new: Broker) -> Iterator[Text]:
+    if read_progress(new.offsets) != read_progress(old.offsets):
+        yield _tell_progress(new.offsets)
+    if new.ops != old.ops:
+        yield WAITING(ops=", ".join(map(str, new.ops))) if new.ops else NONE_WAITS()
+    for words, then, now in (
+        (PRODUCERS, old.producers.groups, new.producers.groups),
+        (CONSUMERS, old.consumers, new.consumers),
+    ):
+        if then is not now:
+            for group in sorted({*then, *now}):
+                if then.get(group) != now.get(group):
+                    yield words(group=group, names=", ".join(now.get(group, ())) or NOBODY)
+    if new.offsets is not old.offsets:
+        yield from _tell_reported(old.offsets, new.offsets)
+
+
+def _tell_reported(old: Offsets, new: Offsets) -> Iterator[Text]:
+    for key, offset in new.items():
+        queue, _, group = key.partition("@")
+        if group not in (TRANS_GROUP, GROUP) and old.get(key) != offset:
+            yield REPORTED(group=group, queue=queue, offset=offset)
 
 
 @frozen
@@ -99,11 +585,11 @@ class Broker:
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         new, effects = self._handle_event(event, disk)
         new.check_invariants()
-        new, noted = pull.note_offsets(self, new, disk)
+        new, noted = note_offsets(self, new, disk)
         later = (
-            *checking.plan_round(new, event, effects, disk),
-            *safety.plan_flush(new, effects),
-            *safety.copy_records(new, effects),
+            *plan_round(new, event, effects, disk),
+            *plan_flush(new, effects),
+            *copy_records(new, effects),
         )
         return new, (*effects, *noted, *later)
 
@@ -120,7 +606,7 @@ class Broker:
             case Fired(timer=timer, at_ms=at_ms):
                 return self._handle_timer(timer, disk, at_ms)
             case Appended(end=end):
-                return safety.flush_now(self, end)
+                return flush_now(self, end)
             case ConnectionLost(peer=peer):
                 return self._lose_client(peer), ()
         # What was asked of a client is one-way; nothing else comes here.
@@ -131,24 +617,24 @@ class Broker:
     ) -> tuple[Broker, Effects]:
         match body:
             case SendMessage():
-                return send.store_message(self, body, caller, disk, at_ms)
+                return store_message(self, body, caller, disk, at_ms)
             case SendBatchMessage():
-                return send.store_batch(self, body, caller, disk, at_ms)
+                return store_batch(self, body, caller, disk, at_ms)
             case EndTransaction():
-                return end.end_transaction(self, body, caller, disk, at_ms)
+                return end_transaction(self, body, caller, disk, at_ms)
             case ResumeCheckHalfMessage():
-                return checking.resume(self, body, caller, disk, at_ms)
+                return resume(self, body, caller, disk, at_ms)
             case PullMessage():
-                return pull.pull(self, body, caller, disk)
+                return pull(self, body, caller, disk)
             case QueryConsumerOffset():
-                return pull.query_offset(self, body, caller, disk)
+                return query_offset(self, body, caller, disk)
             case UpdateConsumerOffset():
-                return pull.update_offset(self, body)
+                return update_offset(self, body)
             case ConsumerSendMsgBack():
-                return back.take_back(self, body, caller, disk, at_ms)
+                return take_back(self, body, caller, disk, at_ms)
             case HaReport():
-                return safety.take_report(self, body, caller, disk)
-        return groups.handle_request(self, body, caller)
+                return take_report(self, body, caller, disk)
+        return handle_request(self, body, caller)
 
     def _lose_client(self, client: str) -> Broker:
         met, named = close(self.met, client)
@@ -156,25 +642,25 @@ class Broker:
         if named is None:
             return new
         if client == self.config.slave:
-            return safety.lose_slave(new)
-        return groups.forget_client(new, client, named)
+            return lose_slave(new)
+        return forget_client(new, client, named)
 
     def _handle_timer(self, timer: str, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
-        if timer == checking.CHECK:
-            return checking.make_round(self, disk, at_ms)
+        if timer == CHECK:
+            return make_round(self, disk, at_ms)
         if timer == OP_BATCH:
             writer = Writer(disk, at_ms)
             ops = write_batch(self.config, self.ops, writer, at_ms)
             return replace(self, ops=ops), writer.effects
         if timer == PERSIST:
             return replace(self, unwritten=False), write_offsets(self.offsets, disk)
-        if timer == safety.FLUSH:
+        if timer == FLUSH:
             return self, (Flush(),)
-        if timer.startswith(safety.ACKNOWLEDGE):
-            return safety.give_up(self, timer)
+        if timer.startswith(ACKNOWLEDGE):
+            return give_up(self, timer)
         if timer.startswith(timers.TIMED):
             return timers.deliver_second(self, timer, disk, at_ms)
-        return delay.deliver_level(self, timer, disk, at_ms)
+        return deliver_level(self, timer, disk, at_ms)
 
     def describe_changes(self, old: Broker | None) -> tuple[Text, ...]:
         return tell_changes(old, self)
@@ -185,5 +671,47 @@ class Broker:
         connected, and no op record waits."""
         new, timed = timers.schedule_all(cls(config, offsets=read_offsets(disk)), disk, at_ms)
         missing = find_undispatched(disk)
-        rounds = checking.resume_rounds(new, missing, disk, at_ms)
-        return new, (*missing, *rounds, *delay.schedule_all(new, disk, at_ms), *timed)
+        rounds = resume_rounds(new, missing, disk, at_ms)
+        return new, (*missing, *rounds, *schedule_all_delay(new, disk, at_ms), *timed)
+
+
+# ---- A slave: a copy of the commit log, and nothing more -----------------------------
+#
+# It connects to its master and says how far its copy goes; the master sends what follows, and again
+# whenever something is written. It ends no transaction and makes no check round: both are the
+# master's. When the master is gone, nobody else takes its place (a slave that *acts* as master is
+# left out, and so is the controller that would elect one).
+#
+# Sources: DefaultHAClient, DefaultHAConnection, EndTransactionProcessor (5.5.0).
+
+
+@frozen
+class Slave(Quiet):
+    config: RocketMQConfig
+
+    def step(self, event: Event, disk: Disk) -> tuple[Slave, Effects]:
+        match event:
+            case Request(body=HaTransfer(records=records)):
+                return self, self._copy(records, disk)
+            case Request(caller=caller, body=EndTransaction(oneway=oneway)):
+                refusal = EndTransactionResponse(ResponseCode.SLAVE_NOT_AVAILABLE)
+                return self, () if oneway else (Reply(caller, refusal),)
+            case ConnectionLost():
+                return self, (self._report(disk.log(COMMIT_LOG).end),)
+        # It has no timers, and asks for nothing that is answered.
+        return self, ()
+
+    def _copy(self, records: tuple[Stored, ...], disk: Disk) -> Effects:
+        """What it has already, it does not write again; nothing new: the master has said hello."""
+        end = disk.log(COMMIT_LOG).end
+        new = [stored for stored in records if stored.base >= end]
+        written = [e for s in new for e in (Append(COMMIT_LOG, s, notify=False), build_entry(s))]
+        return (*written, Flush(), self._report(new[-1].base + 1)) if new else ()
+
+    def _report(self, end: int) -> Send:
+        return Send(self.config.broker, HaReport(end))
+
+    @classmethod
+    def recover(cls, config: RocketMQConfig, disk: Disk, at_ms: int) -> tuple[Slave, Effects]:
+        new = cls(config)
+        return new, (*find_undispatched(disk), new._report(disk.log(COMMIT_LOG).end))

@@ -19,27 +19,59 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...kernel import Disk, Effects, Map, SetTimer, replace
-from ..config import TIMER_TOPIC, RocketMQConfig
-from ..log.offsets import offset_key
-from ..log.store import Stored, Writer, find_misfit, is_dispatched, read_stored, walk_queue
+from ...kernel import Append, Caller, Disk, Effects, Event, Fired, Map, Reply, SetTimer, replace
+from ..check import build_resumed, run_round
+from ..config import (
+    DELAY_LEVELS_S,
+    DLQ_PREFIX,
+    RETRY_PREFIX,
+    SCHEDULE_TOPIC,
+    TIMER_TOPIC,
+    RocketMQConfig,
+)
+from ..errors import BACK_NOT_FOUND, NOT_RESUMED, ResponseCode
+from ..group import ConsumerSendMsgBack, ConsumerSendMsgBackResponse
+from ..log import (
+    HALF_KEY,
+    HALF_QUEUE,
+    OP_KEY,
+    OP_QUEUE,
+    Offsets,
+    Stored,
+    Writer,
+    find_misfit,
+    is_dispatched,
+    list_queues,
+    offset_key,
+    read_queue,
+    read_stored,
+    walk_queue,
+)
 from ..messages import (
+    DELAY,
+    ORIGIN_MESSAGE_ID,
     REAL_QID,
     REAL_TOPIC,
+    RETRY_TOPIC,
     TIMER_DELAY_MS,
     TIMER_DELAY_SEC,
     TIMER_DELIVER_MS,
     TIMER_DEQUEUE_MS,
     TIMER_ENQUEUE_MS,
     TIMER_OUT_MS,
+    WAIT,
     Message,
+    ResumeCheckHalfMessage,
+    ResumeCheckHalfMessageResponse,
     name_queue,
     read_number,
+    split_queue,
     wrap,
 )
 
 if TYPE_CHECKING:
     from . import Broker
+
 
 Result = tuple["Broker", Effects]
 
@@ -144,3 +176,204 @@ def schedule_all(broker: Broker, disk: Disk, at_ms: int) -> Result:
             broker, timer = schedule(broker, stored, at_ms)
             effects += timer  # type: ignore[arg-type]
     return broker, tuple(effects)
+
+
+# ---- Delayed messages: eighteen fixed levels, one queue for each ---------------------
+#
+# A message with the property DELAY does not go to its topic. It goes to SCHEDULE_TOPIC_XXXX, into
+# the queue of its level, and since all messages of a queue have the same delay, the first one is
+# always the next one that is due. What is due is written once more, to its own topic. How far each
+# queue has come is an offset like a consumer's, and is written as seldom: a kill makes the service
+# deliver again what it had delivered since.
+#
+# Sources: HookUtils#handleScheduleMessage, ScheduleMessageService#messageTimeup,
+# MessageStoreConfig#messageDelayLevel (5.5.0). For a time of delivery: `timer.py`.
+
+LEVEL = "delay level"
+GROUP = "delayOffset.json"
+
+
+def put_later(message: Message) -> Message:
+    """The message as it is stored while it waits; one without a delay is stored as it is."""
+    level = message.delay_level
+    if level <= 0 or not is_dispatched(message):
+        return message
+    if level > len(DELAY_LEVELS_S):
+        level = len(DELAY_LEVELS_S)
+        message = message.put((DELAY, str(level)))
+    delayed = message.put((REAL_TOPIC, message.topic), (REAL_QID, str(message.queue_id)))
+    return replace(delayed, topic=SCHEDULE_TOPIC, queue_id=level - 1)
+
+
+def schedule_level(message: Message, disk: Disk, broker: Broker) -> Effects:
+    """A timer for its level, unless an earlier message of the level has set it."""
+    if message.topic != SCHEDULE_TOPIC:
+        return ()
+    level = message.queue_id + 1
+    if disk.log(message.queue).end > _progress(broker, message.queue):
+        return ()
+    return (SetTimer(f"{LEVEL} {level}", DELAY_LEVELS_S[level - 1] * 1_000),)
+
+
+def deliver_level(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
+    """The first message of the level is due, and whatever else has become so meanwhile."""
+    level = int(timer.rpartition(" ")[2])
+    queue = name_queue(SCHEDULE_TOPIC, level - 1)
+    start = _progress(broker, queue)
+    writer, end = Writer(disk, at_ms), start
+    again: Effects = ()
+    for stored in walk_queue(disk, queue, start):
+        if end > start and _time_left(stored, at_ms) > 0:
+            again = (SetTimer(timer, _time_left(stored, at_ms)),)
+            break
+        message, end = _restore(stored.message), end + 1
+        if not find_misfit(message, broker.config.release):
+            writer.put(message)
+    offsets = broker.offsets.set(offset_key(GROUP, queue), end)
+    return replace(broker, offsets=offsets), (*writer.effects, *again)
+
+
+def schedule_all_delay(broker: Broker, disk: Disk, at_ms: int) -> Effects:
+    """After a start: the timers of all levels in which something waits."""
+    timers: list[SetTimer] = []
+    for queue in list_queues(disk, SCHEDULE_TOPIC):
+        for stored in read_queue(disk, queue, _progress(broker, queue), 1):
+            level = split_queue(queue)[1] + 1
+            timers.append(SetTimer(f"{LEVEL} {level}", _time_left(stored, at_ms)))
+    return tuple(timers)
+
+
+def _progress(broker: Broker, queue: str) -> int:
+    offset: int = broker.offsets.get(offset_key(GROUP, queue), 0)
+    return offset
+
+
+def _time_left(stored: Stored, at_ms: int) -> int:
+    due_ms: int = stored.store_ms + DELAY_LEVELS_S[stored.message.queue_id] * 1_000
+    return max(0, due_ms - at_ms)
+
+
+def _restore(message: Message) -> Message:
+    """Its own topic and queue again; the properties stay, so that a consumer sees them."""
+    topic = message.get(REAL_TOPIC) or message.topic
+    return replace(message, topic=topic, queue_id=int(message.get(REAL_QID) or 0))
+
+
+# When the check service makes its rounds, and an operator's way back into the half topic
+#
+# Sources: TransactionalMessageCheckService, AdminBrokerProcessor#resumeCheckHalfMessage (5.5.0).
+
+CHECK = "check"
+
+
+def read_progress(offsets: Offsets) -> tuple[int, int]:
+    """Where the next round begins in the half topic and in the op topic."""
+    return offsets.get(HALF_KEY, 0), offsets.get(OP_KEY, 0)
+
+
+def make_round(broker: Broker, disk: Disk, at_ms: int) -> Result:
+    """One round; how far it came is noted last."""
+    half, op = read_progress(broker.offsets)
+    result = run_round(broker.config, disk, at_ms, half, op, broker.producers)
+    offsets = broker.offsets
+    if result.half_offset != half:
+        offsets = offsets.set(HALF_KEY, result.half_offset)
+    if result.op_offset != op:
+        offsets = offsets.set(OP_KEY, result.op_offset)
+    return replace(broker, offsets=offsets, producers=result.producers), result.effects
+
+
+def plan_round(broker: Broker, event: Event, effects: Effects, disk: Disk) -> Effects:
+    """The service's rounds come at a fixed interval, whatever there is. Here none is waited for
+    that would find nothing: the timer is set while one of the two topics has an unread end."""
+    written = any(isinstance(e, Append) and e.log in (HALF_QUEUE, OP_QUEUE) for e in effects)
+    if written or (isinstance(event, Fired) and event.timer == CHECK and _has_unread(broker, disk)):
+        return _set_timer(broker, event.at_ms)
+    return ()
+
+
+def resume_rounds(broker: Broker, missing: Effects, disk: Disk, at_ms: int) -> Effects:
+    """After a start: the next round, if there is something to read."""
+    return _set_timer(broker, at_ms) if missing or _has_unread(broker, disk) else ()
+
+
+def _has_unread(broker: Broker, disk: Disk) -> bool:
+    half, op = read_progress(broker.offsets)
+    return disk.log(HALF_QUEUE).end > half or disk.log(OP_QUEUE).end > op
+
+
+def _set_timer(broker: Broker, at_ms: int) -> Effects:
+    if "check_back" not in broker.config.on:
+        return ()
+    interval = broker.config.check_interval_ms
+    return (SetTimer(CHECK, interval - at_ms % interval),)
+
+
+def resume(
+    broker: Broker, ask: ResumeCheckHalfMessage, caller: Caller, disk: Disk, at_ms: int
+) -> Result:
+    """A half that was given up goes to the half topic again, with all its checks before it."""
+    stored = read_stored(disk, ask.commit_log_offset)
+    if stored is None:
+        refusal = ResumeCheckHalfMessageResponse(ResponseCode.SYSTEM_ERROR)
+        return broker, (Reply(caller, refusal),)
+    half, writer = build_resumed(stored), Writer(disk, at_ms)
+    if find_misfit(half, broker.config.release):
+        refusal = ResumeCheckHalfMessageResponse(ResponseCode.SYSTEM_ERROR, NOT_RESUMED)
+        return broker, (Reply(caller, refusal),)
+    writer.put(half)
+    return broker, (*writer.effects, Reply(caller, ResumeCheckHalfMessageResponse()))
+
+
+# A consumer could not process a message: it comes back later, and after 16 times no more
+#
+# The message is written once more, to the retry topic of the *group*, so that other groups do not
+# get it again, and with a delay that grows: level 3 (10 s) the first time, level 18 (2 h) the last.
+# After that it goes to the group's dead letter queue, where nobody reads it unless somebody looks.
+# The producer hears nothing of all this. **A message that can never be processed is not rolled
+# back, and its row stays.**
+#
+# Sources: AbstractSendMessageProcessor#consumerSendMsgBack, SubscriptionGroupConfig (5.5.0).
+
+#: the first delay level of a retry
+FIRST_LEVEL = 3
+
+
+def take_back(
+    broker: Broker, ask: ConsumerSendMsgBack, caller: Caller, disk: Disk, at_ms: int
+) -> Result:
+    stored = read_stored(disk, ask.commit_log_offset)
+    if stored is None:
+        remark = BACK_NOT_FOUND.format(offset=ask.commit_log_offset)
+        refusal = ConsumerSendMsgBackResponse(ResponseCode.SYSTEM_ERROR, remark)
+        return broker, (Reply(caller, refusal),)
+    copy, release = build_retry(ask, stored, broker.config), broker.config.release
+    message = put_later(copy)
+    if misfit := find_misfit(copy, release) or find_misfit(message, release):
+        refusal = ConsumerSendMsgBackResponse(ResponseCode.SYSTEM_ERROR, misfit)
+        return broker, (Reply(caller, refusal),)
+    timer = schedule_level(message, disk, broker)
+    writer = Writer(disk, at_ms)
+    writer.put(message)
+    return broker, (*writer.effects, *timer, Reply(caller, ConsumerSendMsgBackResponse()))
+
+
+def build_retry(ask: ConsumerSendMsgBack, stored: Stored, config: RocketMQConfig) -> Message:
+    """The copy for the group's retry topic, or for its dead letter queue. It keeps the sysFlag of a
+    committed message, and points to no half. `ORIGIN_MESSAGE_ID` says where the first one lies,
+    for anyone who wants to look at it; the key of the client (UNIQ_KEY) stays as it is."""
+    message, times = stored.message, stored.message.reconsume_times
+    most = config.retry_max if ask.most is None else ask.most
+    here = ask.msg_id or f"{config.broker}@{stored.base}"
+    origin = message.get(ORIGIN_MESSAGE_ID) or here
+    topic = message.get(RETRY_TOPIC) or message.topic
+    copy = replace(
+        message.put((RETRY_TOPIC, topic), (ORIGIN_MESSAGE_ID, origin), (WAIT, "false")),
+        queue_id=0,
+        reconsume_times=wrap(times + 1, 32),
+        prepared_offset=0,
+    )
+    if times >= most or ask.delay_level < 0:
+        return replace(copy.put((DELAY, "0")), topic=f"{DLQ_PREFIX}{ask.group}")
+    level = ask.delay_level or FIRST_LEVEL + times
+    return replace(copy.put((DELAY, str(level))), topic=f"{RETRY_PREFIX}{ask.group}")

@@ -2,17 +2,246 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 
-from ...kernel import Lane, Light, Property, Reader, Snapshot, Table, Text, World, replace
+from ...kernel import (
+    NOTHING,
+    Cell,
+    Frontier,
+    Got,
+    Graph,
+    GraphState,
+    Lane,
+    Light,
+    Log,
+    Map,
+    Property,
+    Reader,
+    Snapshot,
+    Table,
+    Text,
+    World,
+    replace,
+    tr,
+)
 from ...kernel.snapshot import Part, draw_part
-from . import tables, words
-from .cluster import Cluster
-from .graph import draw_graph
-from .readers import draw_readers
-from .strips import draw_strip
-from .view import Seen, read_world
+from ..broker.timer import CHECK
+from ..check import OP_BATCH, parse_op
+from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
+from ..consumer import APPLIED
+from ..group import Producers
+from ..log import HALF_QUEUE, OP_QUEUE, PERSIST, Stored, offset_key
+from ..messages import Message
+from ..states import PREVIOUS, HalfState
+from . import words
+from .view import Book, Cluster, Limits, Seen, Txn, View, list_group_queues, read_world
+
+# What is no queue, as rows of text: the database, who can be asked, what waits in memory
+#
+# table                        made from                                    key
+# database                     the database's one table                     order
+# producer group               the broker's memory, by heartbeats           client
+# op records in memory only    the broker's memory (5.1 and later)          place of the half
+# timers                       the broker's node                            timer
+
+DATABASE_COLUMNS = ("order", "row")
+GROUP_COLUMNS = ("client", "producer group", "")
+WAITING_COLUMNS = ("half @", "order")
+TIMER_COLUMNS = ("timer", "after", "")
+ALL = Limits()
+#: the broker's timers, by the settings that they follow
+SETTINGS = {
+    CHECK: "transactionCheckInterval",
+    OP_BATCH: "transactionOpBatchInterval",
+    PERSIST: "flushConsumerOffsetInterval",
+}
+
+
+def draw_rows(rows: Iterable[tuple[str, str]]) -> Table:
+    return Table(words.DATABASE_TABLE(), DATABASE_COLUMNS, tuple(sorted(rows)))
+
+
+def draw_group(producers: Producers, limits: Limits = ALL) -> Table:
+    """Everybody who has sent a heartbeat; the mark stands at the one whose turn is next."""
+    rows = []
+    for group, clients in producers.groups.items():
+        next_one = clients[producers.counter % len(clients)]
+        rows += [
+            (client, limits.cut(group), words.ASKED_NEXT().en if client == next_one else "")
+            for client in clients
+        ]
+    return Table(words.GROUP_TABLE(), GROUP_COLUMNS, tuple(rows[: limits.rows]))
+
+
+def draw_waiting(ops: Sequence[int], book: Book, limits: Limits = ALL) -> Table:
+    """Ends that are not recorded yet; a kill forgets them."""
+    rows = []
+    for place in ops[: limits.rows]:
+        txn = book.at_place(place)
+        rows.append((str(place), txn.order if txn is not None else ""))
+    return Table(words.WAITING_TABLE(), WAITING_COLUMNS, tuple(rows))
+
+
+def draw_timers(timers: Iterable[tuple[str, int]]) -> Table:
+    """The next one to run out stands first."""
+    rows = tuple((name, f"{ms / 1000:g} s", SETTINGS.get(name, "")) for name, ms in timers)
+    return Table(words.TIMERS_TABLE(), TIMER_COLUMNS, rows)
+
+
+# ---- The states of a half message, laid out on a grid; the table is that of `states.py`
+#
+#     half ───────────→ committed
+#       └→ asked ──┬──→ rolled back
+#                  └──→ discarded
+#
+# Drawn are the table's edges that lead to the right: from the half to the question, and from both
+# to an end. That a transaction which has ended once can still end otherwise is seen from the way it
+# took.
+
+PLACES = {
+    HalfState.HALF: (0, 0),
+    HalfState.ASKED: (1, 1),
+    HalfState.COMMITTED: (2, 0),
+    HalfState.ROLLED_BACK: (2, 1),
+    HalfState.DISCARDED: (2, 2),
+}
+STATES = tuple(GraphState(str(s), *place) for s, place in PLACES.items())
+ENDS = (HalfState.COMMITTED, HalfState.ROLLED_BACK, HalfState.DISCARDED)
+EDGES = tuple(
+    (str(old), str(new))
+    for new, olds in PREVIOUS.items()
+    for old in sorted(olds)
+    if PLACES[new][0] > PLACES[old][0]
+)
+
+
+def draw_graph(txns: Iterable[Txn], most: int) -> Graph:
+    """The way of the transaction that has not ended, else of the last one. `most`: how often one
+    is asked about."""
+    known = list(txns)
+    if not known:
+        return Graph(words.GRAPH_IDLE(), STATES, EDGES)
+    txn = next((t for t in known if t.state not in ENDS), known[-1])
+    title = words.GRAPH(txn=txn.name)
+    if txn.times:
+        title = words.GRAPH_ASKED(txn=txn.name, times=txn.times, most=most)
+    return Graph(title, STATES, EDGES, tuple(map(str, txn.path)), txn.name)
+
+
+# What each consumer has made of what it got: the orders it applied, and what is odd about it
+
+
+def draw_readers(seen: View) -> tuple[Reader, ...]:
+    return tuple(_draw_reader(seen, name, group) for name, group in seen.cluster.consumers)
+
+
+def _draw_reader(seen: View, name: str, group: str) -> Reader:
+    applied = seen.world.disk(name).table(APPLIED)
+    got = tuple(
+        Got("applied", order, seen.book.name_order(order))
+        for order, times in applied.items()
+        for _ in range(times)
+    )
+    return Reader(name, got, _describe_oddity(seen, group, applied))
+
+
+def _describe_oddity(seen: View, group: str, applied: Map[str, int]) -> Text:
+    """The worst that can be said of it: applied twice, given up, to come again, came twice."""
+    for order, times in applied.items():
+        if times > 1:
+            return words.APPLIED_TWICE(order=order, times=times)
+    retry, dead = list_group_queues(group)
+    for queue, describe in ((dead, words.DEAD), (retry, words.BACK)):
+        waiting = [s.message.words for s in seen.read(queue)]
+        left = [order for order in waiting if order not in applied]
+        if left:
+            return describe(order=left[-1])
+    came = [stored.message.words for stored in seen.list_passed(group)]
+    for order in applied:
+        if came.count(order) > 1:
+            return words.CAME_TWICE(order=order, times=came.count(order))
+    return NOTHING
+
+
+# Queues as strips of cells: the half topic, the op topic, what consumers read, what is parked
+#
+#     half topic      a cell for each half and each copy of it; hatched while its transaction is open
+#     op topic        a diamond for each op record, with the places in the half topic that it names
+#     a real queue    what consumers may read: committed messages, and ordinary ones
+#     discard topic   halves that were given up
+#     retry, DLQ      what consumers could not process
+#
+# Two flags move in a round of the check: the place from which it reads halves, and the place from
+# which it reads op records. On a real queue each consumer group has its flag.
+
+CHECK_CURSOR, OP_CURSOR = "check cursor", "op cursor"
+
+
+def draw_strip(seen: Seen, queue: str, name: str, groups: Collection[str]) -> Log:
+    """`groups`: whose flags stand on it. A consumer may subscribe to the half topic: then its queue
+    is drawn a second time, as a consumer sees it."""
+    held, book = seen.read(queue), seen.book
+    if (queue, name) == (HALF_QUEUE, HALF_TOPIC):
+        return draw_halves(held, book, seen.half_offset)
+    if (queue, name) == (OP_QUEUE, OP_TOPIC):
+        return draw_ops(held, book, seen.op_offset, seen.limits.label)
+    places = (Frontier(g, seen.offsets.get(offset_key(g, queue), 0)) for g in groups)
+    return draw_queue(name, held, book, tuple(places))
+
+
+def _draw_log(
+    name: str, cells: tuple[Cell, ...], frontiers: tuple[Frontier, ...], ends: str = ""
+) -> Log:
+    """A long queue is drawn from its last cells on; a flag that stands before them is not."""
+    start = cells[0].offset if cells else 0
+    return Log(name, cells, tuple(f for f in frontiers if f.at >= start), start, ends)
+
+
+def draw_halves(halves: list[Stored], book: Book, at: int) -> Log:
+    cells = tuple(draw_half(half, book.at_place(half.queue_offset)) for half in halves)
+    return _draw_log(HALF_TOPIC, cells, (Frontier(CHECK_CURSOR, at),))
+
+
+def draw_half(half: Stored, txn: Txn | None) -> Cell:
+    """A half or a copy of one. Struck through: it came to nothing."""
+    state = txn.state if txn is not None else HalfState.HALF
+    return Cell(
+        offset=half.queue_offset,
+        label=label_copy(half.message),
+        kind="copy" if half.message.check_times else "data",
+        txn=txn.name if txn is not None else "",
+        readable=state is HalfState.COMMITTED,
+        aborted=state in (HalfState.ROLLED_BACK, HalfState.DISCARDED),
+    )
+
+
+def label_copy(message: Message) -> str:
+    """Its order, and which copy it is: "A" the half itself, "A (2)" as the second check put it."""
+    times = message.check_times
+    return f"{message.words} ({times})" if times else message.words
+
+
+def draw_ops(ops: list[Stored], book: Book, at: int, label: Callable[[str], str] = str) -> Log:
+    """A record that ends several halves has the colour of the first."""
+    cells = []
+    for op in ops:
+        places = parse_op(op)
+        txn = book.at_place(places[0]) if places else None
+        name = txn.name if txn is not None else ""
+        cells.append(Cell(op.queue_offset, label(",".join(map(str, places))), "control", name))
+    return _draw_log(OP_TOPIC, tuple(cells), (Frontier(OP_CURSOR, at),), HALF_TOPIC)
+
+
+def draw_queue(
+    name: str, messages: list[Stored], book: Book, frontiers: tuple[Frontier, ...] = ()
+) -> Log:
+    """A queue that somebody reads; whatever lies in it can be read."""
+    cells = tuple(
+        Cell(stored.queue_offset, stored.message.words, txn=book.name(stored.message))
+        for stored in messages
+    )
+    return _draw_log(name, cells, frontiers)
 
 
 def draw_snapshot(cluster: Cluster, world: World, properties: tuple[Property, ...]) -> Snapshot:
@@ -25,9 +254,9 @@ def draw_snapshot(cluster: Cluster, world: World, properties: tuple[Property, ..
         lambda: tuple(Light(p.name, p.sentence, p.holds(world)) for p in properties),
         cluster.config.check_max,
     )
-    rows = tables.draw_rows(seen.rows.items())
+    rows = draw_rows(seen.rows.items())
     timers = world.nodes[cluster.config.broker].timers
-    timed = tables.draw_timers((name, ms) for _, name, ms in timers)
+    timed = draw_timers((name, ms) for _, name, ms in timers)
     return replace(drawn, tables=(rows, *drawn.tables, timed))
 
 
@@ -74,6 +303,65 @@ def _draw_tables(seen: Seen, part: Part) -> Iterator[Table]:
     """What only later releases have, or only a broker that runs, shows when it has rows."""
     if seen.broker is not None:
         producers = seen.broker.producers
-        yield part("group", "", lambda: tables.draw_group(producers, seen.limits))
+        yield part("group", "", lambda: draw_group(producers, seen.limits))
     if seen.ops:
-        yield part("waiting", "", lambda: tables.draw_waiting(seen.ops, seen.book, seen.limits))
+        yield part("waiting", "", lambda: draw_waiting(seen.ops, seen.book, seen.limits))
+
+
+# RocketMQ's own words that a picture shows, one sentence each: the source of its tooltips
+
+TERMS: tuple[tuple[Text, Text], ...] = (
+    (
+        words.BROKER(),
+        tr(
+            "The server that stores messages; it keeps no table of transactions, only three "
+            "topics that can be read side by side."
+        ),
+    ),
+    (
+        words.DATABASE(),
+        tr(
+            "The order service's own: what the processes of a producer group share, and what "
+            "outlives each of them."
+        ),
+    ),
+    (
+        Text(HALF_TOPIC),
+        tr(
+            "Where a message lies while its transaction is undecided; no consumer subscribes to it."
+        ),
+    ),
+    (
+        Text(OP_TOPIC),
+        tr("Which half messages have ended, by their places in the half topic; the halves stay."),
+    ),
+    (
+        Text(DISCARD_TOPIC),
+        tr(
+            "Where a half message is parked that was asked about as often as allowed: reported, "
+            "not rolled back."
+        ),
+    ),
+    (
+        Text(CHECK_CURSOR),
+        tr("Where the next round of the check begins to read half messages."),
+    ),
+    (
+        Text(OP_CURSOR),
+        tr("Where the next round of the check begins to read op records."),
+    ),
+    (
+        Text(HalfState.ASKED),
+        tr(
+            "A copy of the half was written at the end of the half topic, and a producer of the "
+            "group was asked about it."
+        ),
+    ),
+    (
+        Text(HalfState.DISCARDED),
+        tr(
+            "Parked after as many checks as are allowed; a commit that comes now still delivers "
+            "the message."
+        ),
+    ),
+)

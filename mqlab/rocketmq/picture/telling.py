@@ -2,17 +2,238 @@
 
 from __future__ import annotations
 
-from ...kernel import Append, Effect, Event, Put, Reply, Request, Return, Send, Telling, World
-from ...kernel.outcome import Outcome
-from ..application.database import TABLE
-from ..consumer.calls import Consume
-from ..consumer.listening import APPLIED
+from ...kernel import (
+    Append,
+    Effect,
+    Event,
+    Named,
+    Put,
+    Reply,
+    Request,
+    Return,
+    Send,
+    Telling,
+    Text,
+    Words,
+    World,
+    name_plainly,
+)
+from ...kernel.role import Outcome
+from ..application import TABLE
+from ..check import parse_op
+from ..config import DLQ_PREFIX, RETRY_PREFIX
+from ..consumer import APPLIED, Consume
+from ..group import (
+    ConsumerSendMsgBack,
+    ConsumerSendMsgBackResponse,
+    GetConsumerListByGroup,
+    PullMessage,
+    PullMessageResponse,
+    QueryConsumerOffset,
+    UpdateConsumerOffset,
+)
+from ..log import TABLE as OFFSETS
 from ..log import QueueEntry, Stored
-from ..producer.calls import End, SendInTransaction
-from .cluster import Cluster
-from .meaning import explain_answer, explain_applied, explain_record, explain_request, explain_row
-from .view import read_world
+from ..messages import (
+    UNIQ_KEY,
+    CheckTransactionState,
+    EndTransaction,
+    EndTransactionResponse,
+    HaReport,
+    HaTransfer,
+    Heartbeat,
+    HeartbeatResponse,
+    ResumeCheckHalfMessage,
+    SendMessage,
+    SendMessageResponse,
+    Statement,
+    StatementResponse,
+)
+from ..producer import End, SendInTransaction
+from ..states import SendStatus, TransactionType
+from . import words as sentences
+from .view import Book, Cluster, read_world
 from .why import Kind
+
+# What a RocketMQ fact means: its transaction, whether it may be folded, one sentence why
+#
+# To explain a message one must know which transactions there are (`Book`); everything else is in
+# the message. So the same message means the same in a lesson, which reads its whole world, and on a
+# server, which takes notes of what went by:
+#
+#     half, its answer           the transaction of its key
+#     end of a transaction       that of the half at the place it names, else of its order
+#     question, and its answer   that of the copy that was put back
+#     statement, row             that of the order
+#     record                     whose it is, and what it being durable decides
+
+ENDS: dict[int, tuple[Words, str]] = {
+    TransactionType.COMMIT_TYPE: (sentences.END_COMMIT, "COMMIT"),
+    TransactionType.ROLLBACK_TYPE: (sentences.END_ROLLBACK, "ROLLBACK"),
+    TransactionType.NOT_TYPE: (sentences.END_UNKNOW, "UNKNOW"),
+}
+FROM_CHECK: dict[int, Words] = {
+    TransactionType.COMMIT_TYPE: sentences.CHECK_COMMIT,
+    TransactionType.ROLLBACK_TYPE: sentences.CHECK_ROLLBACK,
+    TransactionType.NOT_TYPE: sentences.CHECK_UNKNOW,
+}
+STATEMENTS: dict[str, Words] = {
+    "put": sentences.STATEMENT_PUT,
+    "get": sentences.STATEMENT_GET,
+    "insert": sentences.STATEMENT_INSERT,
+    "delete": sentences.STATEMENT_DELETE,
+}
+
+
+# ---- requests --------------------------------------------------------------------------
+
+
+def explain_request(book: Book, body: object, most: int = 15) -> Telling:
+    """Of a message that leaves somebody. `most`: how often a half is asked about."""
+    match body:
+        case SendMessage(message=message) if message.is_half:
+            return Telling(
+                book.name(message), label=Text(f"half {message.words}"), why=sentences.HALF()
+            )
+        case SendMessage(message=message):
+            return Telling(label=Text(f"send {message.words}"), why=sentences.PLAIN())
+        case EndTransaction():
+            return _explain_end(book, body)
+        case CheckTransactionState(message=message):
+            label = sentences.ASKED(order=message.words, times=message.check_times, most=most)
+            return Telling(book.name(message), label=label, why=sentences.QUESTION())
+        case Statement(verb=verb, key=key):
+            return Telling(book.name_order(key), label=Text(str(body)), why=STATEMENTS[verb]())
+        case Heartbeat():
+            return Telling(fold=True, label=Text("Heartbeat"), why=sentences.HEARTBEAT())
+        case HeartbeatResponse():
+            return Telling(fold=True)
+        case ResumeCheckHalfMessage():
+            return Telling(why=sentences.RESUME())
+        case HaTransfer(records=records):
+            return Telling(fold=not records, label=Text("copy"), why=sentences.COPIED())
+        case HaReport():
+            return Telling(fold=True, why=sentences.HA_REPORT())
+    return _explain_consumer(book, body)
+
+
+def _explain_consumer(book: Book, body: object) -> Telling:
+    match body:
+        case PullMessage(queue=queue):  # of what was sent back there is rarely any
+            again = queue.startswith(RETRY_PREFIX)
+            return Telling(fold=again, label=Text(str(body)), why=sentences.PULL())
+        case ConsumerSendMsgBack(words=order):
+            label = sentences.SENT_BACK(order=order)
+            return Telling(book.name_order(order), label=label, why=sentences.SEND_BACK())
+        case UpdateConsumerOffset(queue=queue, offset=offset):
+            return Telling(label=Text(f"offset {queue}@{offset}"), why=sentences.UPDATE_OFFSET())
+        case QueryConsumerOffset() | GetConsumerListByGroup():
+            return Telling(fold=True, why=sentences.WHO_READS())
+    return Telling(fold=True)
+
+
+def _explain_end(book: Book, end: EndTransaction) -> Telling:
+    words, name = ENDS.get(end.end, (sentences.END_WRONG, str(end.end)))
+    if end.from_check:
+        words = FROM_CHECK.get(end.end, sentences.END_WRONG)
+    return Telling(find_ended(book, end), label=Text(f"{name} {end.words}".rstrip()), why=words())
+
+
+def find_ended(book: Book, end: EndTransaction) -> str:
+    """The transaction that an end is about; one that names a wrong place, by its order."""
+    txn = book.at_place(end.queue_offset)
+    if txn is not None and end.words in ("", txn.order):
+        return txn.name
+    return book.name_order(end.words)
+
+
+# ---- answers ---------------------------------------------------------------------------
+
+
+def explain_answer(book: Book, request: object, body: object) -> Telling:
+    """`request`: None where it is not at hand any more."""
+    match body:
+        case SendMessageResponse(transaction_id=key):
+            if isinstance(request, SendMessage):  # 4.9's answer does not say
+                key = request.message.get(UNIQ_KEY) or ""
+            txn = book.find(key)
+            name = txn.name if txn is not None else ""
+            ok = body.status is SendStatus.SEND_OK
+            half = sentences.HALF_STORED if ok else sentences.HALF_DOUBTFUL
+            words = half if name else sentences.PLAIN_STORED
+            return Telling(name, not name and ok, Text(str(body)), words())
+        case StatementResponse():
+            name = book.name_order(request.key) if isinstance(request, Statement) else ""
+            if not isinstance(request, Statement) or request.verb not in ("get", "insert"):
+                return Telling(name, fold=True, label=Text("ok"))
+            if request.verb == "insert":
+                return Telling(name, label=Text(str(body)), why=sentences.ROW_INSERTED())
+            label = sentences.NO_ROW() if body.value is None else Text(body.value)
+            return Telling(name, label=label, why=sentences.ROW_READ())
+        case EndTransactionResponse():
+            name = find_ended(book, request) if isinstance(request, EndTransaction) else ""
+            return Telling(name, label=Text(str(body)), why=sentences.RAW_ANSWER())
+        case PullMessageResponse(messages=messages):
+            names = {book.name(stored.message) for stored in messages}
+            name = names.pop() if len(names) == 1 else ""
+            return Telling(name, not messages, Text(str(body)), sentences.PULLED())
+        case ConsumerSendMsgBackResponse():
+            return Telling(fold=True, label=Text("ok"))
+    return Telling(fold=True)
+
+
+# ---- what is written -------------------------------------------------------------------
+
+
+def explain_record(book: Book, stored: Stored) -> Telling:
+    """Of a record of the commit log, which the book knows already."""
+    message = stored.message
+    if stored.kind == "op":
+        txns = [t for t in map(book.at_place, parse_op(stored)) if t is not None]
+        name = txns[0].name if len({t.name for t in txns}) == 1 else ""
+        return Telling(name, why=sentences.OP_RECORD())
+    name = book.name(message)
+    if stored.kind == "half":
+        words = sentences.COPY if message.check_times else sentences.HALF_RECORD
+        return Telling(name, why=words())
+    if stored.kind == "discard":
+        return Telling(name, why=sentences.PARKED())
+    return Telling(name, why=_explain_message(book, stored)())
+
+
+def _explain_message(book: Book, stored: Stored) -> Words:
+    topic = stored.message.topic
+    if stored.kind == "delayed":
+        return sentences.RETRIED if stored.message.reconsume_times else sentences.DELAYED
+    if topic.startswith(RETRY_PREFIX):
+        return sentences.COMES_AGAIN
+    if topic.startswith(DLQ_PREFIX):
+        return sentences.DEAD
+    if not book.name(stored.message):
+        return sentences.PLAIN_RECORD
+    if stored.message.transaction_type != TransactionType.COMMIT_TYPE:
+        return sentences.UNDECIDED_RECORD
+    txn = book.find_of(stored.message)
+    return (
+        sentences.DELIVERED_AGAIN if txn is not None and txn.delivered > 1 else sentences.DELIVERED
+    )
+
+
+def explain_row(book: Book, order: str, value: str | None) -> Telling:
+    """Of a row that is written, or removed (None)."""
+    if value is None:
+        return Telling(
+            book.name_order(order), label=sentences.ROW_GONE(order=order), why=sentences.REMOVED()
+        )
+    label = sentences.ROW(order=order, value=value)
+    return Telling(book.name_order(order), label=label, why=sentences.WRITTEN(), show=True)
+
+
+def explain_applied(book: Book, order: str, times: int) -> Telling:
+    """Of an order that a consumer has applied."""
+    words = sentences.APPLIED_AGAIN if times > 1 else sentences.APPLIED
+    label = sentences.APPLIES(order=order, times=times)
+    return Telling(book.name_order(order), label=label, why=words(), show=True)
 
 
 def find_kind(cluster: Cluster, name: str) -> Kind:
@@ -54,3 +275,49 @@ def annotate(
         case Return(value=Outcome(call=Consume())):
             return Telling()
     return Telling(fold=True)
+
+
+# ---- What an effect of a RocketMQ role is called where a stop tells if it had been done
+
+ANSWER = Words("the answer")
+ANSWERS = Words("answers")
+QUESTION = Words("the question about {order}")
+QUESTIONS = Words("questions")
+HALF = Words("the half message"), Words("half messages")
+COPY = (
+    Words("the copy of the half message"),
+    Words("copies of halves"),
+)
+RECORDS = {
+    "op": (Words("the op record"), Words("op records")),
+    "discard": (Words("the parked half message"), Words("parked halves")),
+    "delayed": (Words("the delayed message"), Words("delayed messages")),
+    "message": (Words("the message"), Words("messages")),
+}
+ROW = Words("the row")
+ROWS = Words("rows")
+
+
+def name_effect(effect: Effect) -> Named | None:
+    """None for what nobody would miss: a queue's entry is written again after a restart, and an
+    offset on the disk is only a little older than it could be."""
+    match effect:
+        case Append(entry=QueueEntry()) | Send(body=HeartbeatResponse()):
+            return None
+        case Append(entry=Stored() as stored):
+            return _name_record(stored)
+        case Put(table=table) if table == TABLE:
+            return Named(ROW(), ROWS())
+        case Put(table=table) if table == OFFSETS:
+            return None
+        case Send(body=CheckTransactionState(message=message)):
+            return Named(QUESTION(order=message.words), QUESTIONS())
+        case Reply():
+            return Named(ANSWER(), ANSWERS())
+    return name_plainly(effect)
+
+
+def _name_record(stored: Stored) -> Named:
+    half = COPY if stored.message.check_times else HALF
+    one, many = half if stored.kind == "half" else RECORDS[stored.kind]
+    return Named(one(), many())

@@ -8,20 +8,25 @@ from enum import Enum, auto
 from types import UnionType
 
 from ...kernel import Fact, FactKind, Outcome, Text, Words
-from ...kernel.reasons import LATE, POWER_CUT, Changes, Reasons, Timers
-from ..broker.checking import CHECK
-from ..broker.delay import LEVEL
-from ..broker.safety import ACKNOWLEDGE, FLUSH
-from ..broker.timer import TIMED
-from ..broker.words import CONSUMERS, NONE_WAITS, PRODUCERS, PROGRESS, REPORTED, WAITING
-from ..check.ops import OP_BATCH
-from ..consumer.calls import Consume
-from ..log.offsets import PERSIST
+from ...kernel.reasons import LATE, POWER_CUT, Changes, Reasons, Timers, Unguarded
+from ..broker import (
+    ACKNOWLEDGE,
+    CONSUMERS,
+    FLUSH,
+    NONE_WAITS,
+    PRODUCERS,
+    PROGRESS,
+    REPORTED,
+    WAITING,
+)
+from ..broker.timer import CHECK, LEVEL, TIMED
+from ..check import OP_BATCH
+from ..consumer import Consume
+from ..log import PERSIST
 from ..messages import EndTransaction
-from ..producer import HEARTBEAT
-from ..producer.calls import End, Resume, SendInTransaction, SendPlain
+from ..producer import HEARTBEAT, End, Resume, SendInTransaction, SendPlain
 from ..states import LocalTransactionState, SendStatus
-from . import sentences
+from . import words
 
 
 class Kind(Enum):
@@ -84,7 +89,7 @@ TIMERS: Timers = (
             "How far each group has come is written to the disk; a kill before this turns it back."
         ),
     ),
-    (HEARTBEAT, sentences.HEARTBEAT),
+    (HEARTBEAT, words.HEARTBEAT),
     (
         FLUSH,
         Words(
@@ -189,3 +194,209 @@ REASONS = Reasons(
     explain_success=_explain_success,
     explain_failure=_explain_failure,
 )
+
+
+# What is true while a safeguard is off, in the place of the sentences that rest on it
+
+UNGUARDED: Unguarded = {
+    "half_topic": (
+        (
+            words.HALF,
+            Words("the message goes to the broker first, and consumers can read it at once."),
+        ),
+        (
+            words.UNDECIDED_RECORD,
+            Words("the message lies where consumers read, decided or not."),
+        ),
+    ),
+    "op_topic": (
+        (
+            ROUND,
+            Words("a round of the check begins, and no op record says which halves have ended."),
+        ),
+        (
+            words.DELIVERED,
+            Words(
+                "the message is written into its own topic, and nothing records that its half has "
+                "ended."
+            ),
+        ),
+        (
+            words.DELIVERED_AGAIN,
+            Words("the same message is written again, for nothing says that its half has ended."),
+        ),
+        (
+            words.CHECK_ROLLBACK,
+            Words("the answer names the copy that was put back, and is recorded nowhere."),
+        ),
+        (
+            words.END_ROLLBACK,
+            Words("a rollback is sent one-way, and is recorded nowhere."),
+        ),
+    ),
+    "check_back": (
+        (
+            words.HALF_RECORD,
+            Words("it lies where no consumer reads, and nobody will ask what became of it."),
+        ),
+        (
+            words.END_COMMIT,
+            Words("the end is sent one-way, and nothing makes a lost one good."),
+        ),
+        (
+            words.END_ROLLBACK,
+            Words("a rollback is sent one-way too; without it the half would lie there for ever."),
+        ),
+        (
+            words.END_UNKNOW,
+            Words("UNKNOW decides nothing, and nobody will ask later."),
+        ),
+        (
+            words.HEARTBEAT,
+            Words("the broker knows by heartbeats whom it could ask, and asks nobody."),
+        ),
+        (
+            REGISTERED,
+            Words(
+                "each process registered here could be asked about any half of the group, and "
+                "nobody is."
+            ),
+        ),
+        (
+            STOPPED[Kind.PRODUCER],
+            Words("its memory is gone, and nobody else will be asked what became of its halves."),
+        ),
+    ),
+    "check_limit": (
+        (
+            words.COPY,
+            Words(
+                "the half is written once more with the number of checks raised, however high "
+                "that is."
+            ),
+        ),
+        (
+            words.CHECK_UNKNOW,
+            Words("the process asked cannot tell yet, and is asked again without end."),
+        ),
+    ),
+    "immunity": (
+        (
+            ROUND,
+            Words("a round of the check begins, and no half is too young to be asked about."),
+        ),
+    ),
+    "put_back": (
+        (
+            MOVED_ON,
+            Words(
+                "halves before this place are not looked at again, whether they have ended or not."
+            ),
+        ),
+        (
+            words.QUESTION,
+            Words("the half is asked about and not written again, so nobody will ask once more."),
+        ),
+        (
+            words.CHECK_COMMIT,
+            Words(
+                "the answer names the half itself, and commits as the sender's own end would have."
+            ),
+        ),
+        (
+            words.CHECK_ROLLBACK,
+            Words("the answer names the half itself, and ends it."),
+        ),
+        (
+            words.CHECK_UNKNOW,
+            Words("the process asked cannot tell yet, and nobody will ask again."),
+        ),
+    ),
+    "any_producer": (
+        (
+            words.QUESTION,
+            Words("the broker asks the producer that sent the half, and nobody else."),
+        ),
+        (
+            REGISTERED,
+            Words("each process registered here can be asked about its own halves only."),
+        ),
+        (
+            STOPPED[Kind.PRODUCER],
+            Words(
+                "its memory is gone and its connection closes: the broker can ask nobody about "
+                "its halves."
+            ),
+        ),
+    ),
+    "message_before_op": (
+        (
+            words.OP_RECORD,
+            Words(
+                "the op record is written first, and from now on the check passes over a half "
+                "whose message may never be written."
+            ),
+        ),
+    ),
+    "end_validation": (
+        (
+            words.DELIVERED,
+            Words(
+                "anyone who names a half ends it, and from here on consumers can read the message."
+            ),
+        ),
+        (
+            words.RAW_ANSWER,
+            Words("no end is refused for naming the wrong group or place."),
+        ),
+    ),
+    "half_before_execute": (
+        (
+            words.STATEMENT_PUT,
+            Words("the local transaction runs, and no half message is stored yet."),
+        ),
+        (
+            words.HALF,
+            Words("the message goes to the broker when the order may be written already."),
+        ),
+        (
+            words.HALF_STORED,
+            Words("the half is stored, and the local transaction has begun without it."),
+        ),
+        (
+            words.HALF_DOUBTFUL,
+            Words(
+                "the half is not stored as safely as was asked for, and the local transaction has "
+                "begun already."
+            ),
+        ),
+        (
+            FAILURE,
+            Words("the half was not stored, but the local transaction may have run."),
+        ),
+    ),
+    "exception_is_unknown": (
+        (
+            words.END_ROLLBACK,
+            Words("this rollback may stand for an exception, and the row may still come."),
+        ),
+    ),
+    "consumer_retry": (
+        (
+            CONSUMED,
+            Words("the turn is over, and what could not be processed is dropped."),
+        ),
+    ),
+    "idempotent_consumer": (
+        (
+            words.APPLIED,
+            Words(
+                "the consumer does its work and notes the order's key, which nobody will look up."
+            ),
+        ),
+        (
+            words.APPLIED_AGAIN,
+            Words("the same order is applied once more, for nobody looks its key up."),
+        ),
+    ),
+}

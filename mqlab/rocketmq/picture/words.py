@@ -24,7 +24,7 @@ ASKED_NEXT = Words("asked next")
 APPLIED_TWICE = Words("{order} was applied {times} times")
 CAME_TWICE = Words("{order} came {times} times, applied once")
 BACK = Words("{order} was sent back and will come again")
-DEAD = Words("{order} is in the dead letter queue")
+DEAD_LETTER = Words("{order} is in the dead letter queue")
 
 ROW_WITH_MESSAGE = Words("each committed row's message is delivered, or its half is open or parked")
 MESSAGE_WITH_ROW = Words("no message can be read whose row is not committed")
@@ -54,3 +54,133 @@ ASKS_THE_LIVING = Words("no producer is asked of which the broker has heard that
 PROGRESS_KEPT = Words("how far each group has come is on the disk, or about to be written")
 PARKED_WHEN_SPENT = Words("no half is parked before it was asked about as often as is allowed")
 COMMITS = Words("a message can be committed")
+
+
+# One sentence why for each message and each record: what it means here, not what its line says
+# again; and the short names that the chart has for them.
+
+# ---- requests and answers --------------------------------------------------------------
+
+HALF = Words(
+    "The message goes to the broker first: if it cannot be stored, the order is not written either."
+)
+PLAIN = Words(
+    "An ordinary message belongs to no transaction: consumers may read it as soon as it is stored."
+)
+END_COMMIT = Words(
+    "The end is sent one-way: nobody answers it and nothing repeats it, so a lost one is left to "
+    "the check."
+)
+END_ROLLBACK = Words(
+    "A rollback is sent one-way too; without it the half would be asked about, not delivered."
+)
+END_UNKNOW = Words("UNKNOW decides nothing: the broker writes nothing down and will ask later.")
+END_WRONG = Words("No such end exists: the broker refuses it while it reads the header.")
+CHECK_COMMIT = Words(
+    "The answer names the copy that was put back, and commits as the sender's own end would have."
+)
+CHECK_ROLLBACK = Words(
+    "The answer names the copy that was put back; with its op record the questions stop."
+)
+CHECK_UNKNOW = Words(
+    "The process asked cannot tell yet: this check is used up, and the next round asks again."
+)
+ASKED = Words("check {order} ({times} of {most})")
+QUESTION = Words(
+    "The broker asks a live producer of the group, which need not be the one that sent the half."
+)
+STATEMENT_PUT = Words(
+    "This is the local transaction: it happens in the service's own database, and RocketMQ takes "
+    "no part in it."
+)
+STATEMENT_GET = Words(
+    "The answer to a check must come from the shared database; memory is lost with its process."
+)
+STATEMENT_INSERT = Words(
+    "The row is written only if there is none. The answer is what stands there now, so of two that "
+    "insert the same row one hears of the other."
+)
+STATEMENT_DELETE = Words("The service takes its row back; the broker knows nothing of rows.")
+HEARTBEAT = Words("Only by heartbeats does the broker know whom it can ask.")
+RESUME = Words(
+    "An operator takes a parked half back into the half topic; its checks are counted again."
+)
+HALF_STORED = Words("The half is stored, so the local transaction may run now and not before.")
+HALF_DOUBTFUL = Words(
+    "The half is stored less safely than was asked for: the local transaction is not run, and the "
+    "half is rolled back."
+)
+PLAIN_STORED = Words("The message is stored; for an ordinary one that is the whole story.")
+ROW_READ = Words(
+    "A row proves that the local transaction was committed; no row proves nothing, for it may "
+    "still come."
+)
+ROW_INSERTED = Words("This is the row as it stands now, no matter who wrote it.")
+NO_ROW = Words("no row")
+RAW_ANSWER = Words(
+    "Real clients do not ask for this answer, so they never learn that an end was refused."
+)
+
+PULL = Words("A push consumer pulls: it asks for what lies behind the offset that it has reached.")
+PULLED = Words("Messages stay in the queue when they are read; only the offset moves on.")
+SENT_BACK = Words("{order} back")
+SEND_BACK = Words(
+    "The listener could not process it: the broker keeps a copy for later, and the producer hears "
+    "nothing of it."
+)
+UPDATE_OFFSET = Words(
+    "It reports how far it has come after its work, so a stop in between brings the message again."
+)
+WHO_READS = Words("The members of a group share the queues; each works out its own part.")
+COPIED = Words("The master sends its slave what follows in the commit log.")
+HA_REPORT = Words("From where the copy ends the master knows what the slave has.")
+
+# ---- records and rows ------------------------------------------------------------------
+
+HALF_RECORD = Words(
+    "It lies under another topic, to which no consumer subscribes: stored, and invisible."
+)
+COPY = Words(
+    "A log cannot be changed, so the half is written once more at its end, with the number of "
+    "checks raised; the question is about this copy."
+)
+OP_RECORD = Words(
+    "It names places in the half topic that the check may pass over; the halves themselves stay."
+)
+PARKED = Words(
+    "Nobody gave a decision in as many checks as are allowed: the half is parked here for an "
+    "operator, which is no rollback."
+)
+DELIVERED = Words(
+    "A commit writes the message once more, complete, into its own topic: from here on consumers "
+    "can read it."
+)
+DELIVERED_AGAIN = Words(
+    "The same message is written again: the broker keeps no list of what it has delivered."
+)
+UNDECIDED_RECORD = Words(
+    "Without a half topic the message lies where consumers read, decided or not."
+)
+PLAIN_RECORD = Words("Consumers may read it at once.")
+RETRIED = Words(
+    "What a consumer could not process waits in its group's retry topic and comes again."
+)
+DELAYED = Words("It waits under a topic of its own until its delay is over.")
+COMES_AGAIN = Words(
+    "The delay is over: the copy lies in the group's retry topic, which every consumer of the "
+    "group reads."
+)
+APPLIES = Words("{order} applied (×{times})")
+APPLIED = Words("The consumer does its work and notes the order's key in the same statement.")
+APPLIED_AGAIN = Words("The same order is applied once more: nobody looked it up before.")
+DEAD = Words(
+    "After all its retries the message is left here for a person; the producer's transaction is "
+    "not touched."
+)
+ROW = Words("row {order} = {value}")
+ROW_GONE = Words("row {order} removed")
+WRITTEN = Words(
+    "The row is committed and the message is not visible: until the half is committed, database "
+    "and topic disagree."
+)
+REMOVED = Words("The row is gone; what was said to the broker about it stands.")

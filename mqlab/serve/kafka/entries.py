@@ -9,8 +9,10 @@ from __future__ import annotations
 import struct
 from mmap import mmap
 
-from ...kafka.coordinator import Entry, StateRecord
-from ...kafka.group import GroupMetadata, GroupTombstone, Member, Offsets, OffsetTombstones
+from ...kafka.coordinator.entry import Entry, StateRecord
+from ...kafka.group import GroupTombstone, OffsetTombstones
+from ...kafka.group.commits import Offsets
+from ...kafka.group.members import GroupMetadata, Member
 from ...kafka.log import AbortedTxn, Batch
 from ...kafka.messages import Position
 from ...kafka.states import TxnState

@@ -14,11 +14,10 @@ from operator import attrgetter
 from typing import Any
 
 from ...kafka.config import SAFEGUARDS
-from ...kafka.coordinator import Coordinator, StateRecord
-from ...kafka.leader import Leader
-from ...kafka.leader.deletion import STARTS
-from ...kafka.log import Batch
-from ...kafka.log.batch import index_of
+from ...kafka.coordinator import Coordinator
+from ...kafka.coordinator.entry import StateRecord
+from ...kafka.leader import STARTS, Leader
+from ...kafka.log import Batch, index_of
 from ...kafka.messages import FetchResponse
 from ...kafka.states import TxnState
 from ...kernel import Disk, Effects, Reply
@@ -28,7 +27,7 @@ from .entries import ENTRIES
 from .frames import KafkaFrames
 from .front import BROKER, Broker, BrokerConfig, Gone, Topic
 from .front.internal import OFFSETS, STATE, ServedGroups, StateReader
-from .trace.observer import Observer
+from .trace import Observer
 
 Recover = Callable[..., tuple[Any, Effects]]
 #: what an outcome depends on; metadata, heartbeats and fetches pass the door

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ..control import OurControl
+from ..home import OurControl
 
 
 class OurHands(OurControl):

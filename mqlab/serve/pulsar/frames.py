@@ -14,14 +14,20 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
+from ..disk import name_of
+from ..home import BadFrame, ClientRequest, Peer, Refused
 from ..http import Exchange, HttpError, HttpRequest
-from ..logs import name_of
-from ..protocol import BadFrame, ClientRequest, Peer, Refused
 from .front.admin import write_status
-from .wire.answers import write_answer
-from .wire.asks import AdminAnswer, AdminAsk, Ask
+from .wire.answers import (
+    AdminAnswer,
+    AdminAsk,
+    Ask,
+    speaks_http,
+    write_answer,
+    write_refusal,
+    write_response,
+)
 from .wire.commands import WireError, cut_frame, decode_command
-from .wire.http import speaks_http, write_refusal, write_response
 
 #: sends without a receipt among them
 AT_ONCE = 4_096

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..control import OurControl
+from ..home import OurControl
 
 
 class OurClocks(OurControl):

@@ -26,11 +26,10 @@ from ...rocketmq.remoting import (
     name_request,
     name_response,
 )
-from ..logs import name_of
-from ..protocol import BadFrame, ClientRequest, Peer, PushAnswer
+from ..disk import name_of
+from ..home import BadFrame, ClientRequest, Peer, PushAnswer
 from .front.clients import ClientBeat
-from .wire.answers import Question, write_answer, write_host, write_question
-from .wire.asks import Ask
+from .wire.answers import Ask, Question, write_answer, write_host, write_question
 from .wire.requests import read_request
 
 #: held pulls among them: a consumer holds one for each of its queues

@@ -27,8 +27,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from ..gate import Gate, Verb
 from ..http import Exchange, HttpError, HttpRequest
-from .live import Live
-from .recorder import KEPT
+from .live import KEPT, Live
 
 log = logging.getLogger("mqlab.serve")
 

@@ -17,12 +17,136 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
-from ...kernel import Effects, Fact, Text
+from ...kernel import Caller, ConnectionLost, Effects, Event, Fact, Text, frozen
+from ...kernel.text import NOTHING
 from ...kernel.trace import diff, patch, sparse
-from .observer import Observer
-from .recorder import BYTES, KEPT, TOGETHER, Recorder, Step
+
+# What a live trace tells that is no step of a role: it has come from outside. In a step of the
+# recorder one of these stands where the role would.
+#
+# Held      a request waits at the door (`serve/gate.py`), and the step is what it would be
+# Dropped   a request was lost there, and its connection with it
+# Killed    the node has died; every role on it forgets what was not written
+
+
+@frozen
+class Held:
+    """`role`: the front as it would be."""
+
+    role: Any
+
+
+@frozen
+class Dropped:
+    """`to`: the role that the request was for, `text`: what it said."""
+
+    to: str
+    text: Text
+
+
+@frozen
+class Killed:
+    """Every connection has broken, too. `unheard`: the request that was done by then, and whose
+    answer did not leave; empty where there is none."""
+
+    unheard: Text = NOTHING
+
+
+Outside = Dropped | Killed
+
+
+# The ring of the last steps: light enough to be kept always, rich enough for a picture
+#
+# A step is kept as it came: when, which role, the role afterwards, the event, the effects. All
+# of these are values that nobody changes, so keeping them is keeping references; what they
+# mean is worked out only when somebody asks, or when a step leaves the ring.
+#
+# What is referred to may be large, and nobody else may hold it any more: a batch that was
+# refused, records of a topic that was deleted. So the ring is bounded by bytes too: a step
+# weighs what its request took on the wire, and what its effects hand out (`weigh`, which the
+# broker's home says: batches to a reader).
+
+KEPT = 10_000
+BYTES = 64 << 20  # that may be referred to by steps in the ring
+TOGETHER = 500  # steps that leave the ring at once: cheaper than one by one
+
+Step = tuple[int, str, Any, Event | None, Effects]
+
+
+class Recorder:
+    """`forget` is called with each step that nobody has asked about and that must go;
+    `weigh(effects)` says how many bytes they keep alive."""
+
+    def __init__(self, forget: Callable[[Step], None], weigh: Callable[[Effects], int]) -> None:
+        self.steps: deque[Step] = deque()
+        self.bytes = 0
+        self.forget = forget
+        self.weigh = weigh
+        self._weights: deque[int] = deque()
+
+    def record_step(
+        self, at_ms: int, name: str, new: Any, event: Event, effects: Effects, size: int = 0
+    ) -> None:
+        """`size`: of the client's request that this step handles, in bytes."""
+        self._keep((at_ms, name, new, event, effects), size + self.weigh(effects))
+
+    def record_start(self, at_ms: int, name: str, role: Any, effects: Effects) -> None:
+        """A role has started. Its appends are among what it found: they are not told."""
+        self._keep((at_ms, name, role, None, effects))
+
+    def record_end(self, at_ms: int, client: str) -> None:
+        """A client's connection has closed."""
+        self._keep((at_ms, client, None, ConnectionLost(client, at_ms), ()))
+
+    def record_outside(self, at_ms: int, name: str, what: Outside) -> None:
+        """What somebody did at the door: to a client's request, or to the node of a role."""
+        self._keep((at_ms, name, what, None, ()))
+
+    def take(self) -> Step:
+        """The oldest step, which leaves the ring."""
+        self.bytes -= self._weights.popleft()
+        return self.steps.popleft()
+
+    def clear(self) -> None:
+        """Forget everything: what the steps refer to is to be freed."""
+        while self.steps:
+            self.forget(self.take())
+
+    def _keep(self, step: Step, weight: int = 0) -> None:
+        self.steps.append(step)
+        self._weights.append(weight)
+        self.bytes += weight
+        if len(self.steps) > KEPT + TOGETHER:
+            for _ in range(TOGETHER):
+                self.forget(self.take())
+        while self.bytes > BYTES:
+            self.forget(self.take())
+
+
+# ---- Who makes a picture of steps: a broker's home brings one, and `live.py` asks it -
+
+
+class Observer(Protocol):
+    """`facts`: how many there were so far; `held`: by who has asked, the number of the fact that
+    tells of a request which waits at the door."""
+
+    facts: int
+    held: dict[Caller, int]
+
+    def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
+        """The next step; `listener` is called with each of its facts, the picture being as it was
+        just then."""
+
+    def skip(self, step: Step) -> None:
+        """A step that nobody will ever be told of: only what a later picture needs is noted.
+        It counts as one fact, so that a follower sees by the numbers that it missed some."""
+
+    def draw(self) -> Any:
+        """The Snapshot as it is now, as plain JSON values. Parts that have not changed should
+        stay the same objects: a comparison sees that at once."""
+
 
 log = logging.getLogger("mqlab.serve")
 

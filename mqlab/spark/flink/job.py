@@ -2,23 +2,192 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 import uuid
+import venv
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...places import CACHE
 from .. import feeder, topics
-from ..account import Account, judge_lines, take_account
 from ..errors import IncomeError
 from ..files import DAY, Orders, read
 from ..job import INCOME_PARTITIONS, Row, error_of, read_rows, write_minutes
 from ..orders import pounds
-from ..truth import Truth, truth_of
-from .home import Flink
-from .process import Process
-from .statements import SINKS, Job
+from ..truth import Account, Truth, judge_lines, take_account, truth_of
+from .statements import SINKS, Job, settings, statements
+
+# ---- Where Flink's own Python is, and how it is made ---------------------------------
+#
+# It cannot share Spark's environment: PyFlink 2.2 asks for a pyarrow and a protobuf that Spark's
+# Python data sources do not run on. So it has one of its own below `.cache`, from a list of packages
+# with their SHA-256; deleting it costs a minute and nothing else.
+
+FOLDER = CACHE / "flink" / "venv"
+LOCK = Path(__file__).with_name("requirements.lock")
+PYTHONS = ((3, 11), (3, 12))  # those that PyFlink 2.2 and the list of packages are for
+
+
+@dataclass(frozen=True, slots=True)
+class Flink:
+    """`python`: the interpreter that has PyFlink; `jar`: Flink's Kafka connector."""
+
+    python: Path
+    jar: Path
+
+
+def find_python(folder: Path = FOLDER) -> Path:
+    """The interpreter that has PyFlink. Raises IncomeError that says how to get it."""
+    if not _is_complete(folder):
+        raise IncomeError(
+            "PyFlink is not set up here: `mqlab income flink --setup` does it (a minute or two, "
+            "830 MB, in an environment of its own)"
+        )
+    return folder / "bin" / "python"
+
+
+def make_python(say: Callable[[str], None], folder: Path = FOLDER) -> Path:
+    """The same, made where it is not there yet. Raises IncomeError."""
+    if _is_complete(folder):
+        return find_python(folder)
+    here = sys.version_info[:2]
+    if here not in PYTHONS:
+        raise IncomeError(
+            f"PyFlink 2.2 runs on Python 3.11 and 3.12, and this is {here[0]}.{here[1]}: "
+            "`make clean`, then `make setup PYTHON=python3.12`"
+        )
+    say(f"making {folder}: PyFlink 2.2 and what it needs, 830 MB")
+    shutil.rmtree(folder, ignore_errors=True)
+    venv.create(folder, with_pip=True)
+    done = subprocess.run(
+        [folder / "bin" / "python", "-m", "pip", "install", "--quiet",
+         "--disable-pip-version-check", "--require-hashes", "--requirement", LOCK],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        raise IncomeError(
+            f"pip could not install PyFlink: {(errors or ['it did not say why'])[0]}; the same "
+            "command tries again"
+        )
+    _stamp(folder).write_text(_digest())
+    return find_python(folder)
+
+
+def _is_complete(folder: Path) -> bool:
+    stamp = _stamp(folder)
+    return stamp.is_file() and stamp.read_text() == _digest()
+
+
+def _stamp(folder: Path) -> Path:
+    """Written when all packages are in: a digest of the list they came from."""
+    return folder / "mqlab.stamp"
+
+
+def _digest() -> str:
+    return hashlib.sha256(LOCK.read_bytes()).hexdigest()
+
+
+# One run of the job in processes of its own: Flink's Python, and the JVM that it starts
+#
+# They are a process group, so that kill -9 gets both at once. What they say goes to a file in the
+# job's folder.
+
+PROGRAM = Path(__file__).with_name("program.py")
+PATIENCE_S = 600.0  # a year of orders takes half a minute
+# As for Spark (session.py): the simple compiler and the serial collector suit short runs.
+JAVA_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+
+
+class Process:
+    """A started job; `with` ends it, if it has not ended by itself. Raises IncomeError."""
+
+    def __init__(self, flink: Flink, job: Job) -> None:
+        job.folder.mkdir(parents=True, exist_ok=True)
+        self._log = job.folder / "flink.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [flink.python, "-P", PROGRAM],
+                env=os.environ | {"JVM_ARGS": JAVA_FLAGS, "FLINK_LOG_DIR": str(job.folder)},
+                stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, text=True,
+                start_new_session=True,
+            )  # fmt: skip
+        task = {"settings": settings(job), "statements": statements(job)}
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # it could not even start; wait() says why
+            self._process.stdin.write(json.dumps(task) + "\n")
+            self._process.stdin.flush()
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def kill(self) -> None:
+        """kill -9 of Python and JVM."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    @property
+    def job_s(self) -> float:
+        """Seconds from when Flink was up until the job was done, its planning included."""
+        lines = re.findall(r'^\{"up".*', self._log.read_text("utf-8"), re.MULTILINE)
+        times = json.loads(lines[-1])
+        return float(times["done"] - times["up"])
+
+    def wait(self) -> None:
+        """Until the job has finished; a killed one raises nothing.
+
+        Raises IncomeError with the job's own last words.
+        """
+        try:
+            code = self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise IncomeError(
+                f"the Flink job has not ended within {PATIENCE_S:.0f} s: is the broker still there?"
+            ) from None
+        if code not in (0, -signal.SIGKILL):
+            raise IncomeError(f"the Flink job failed: {last_words(self._log.read_text('utf-8'))}")
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+        self._process.wait()
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+
+
+def last_words(log: str) -> str:
+    """The innermost cause in a Java or Python traceback, else the last line."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (causes or lines or ["it said nothing"])[-1]
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The newest complete checkpoint below the folder: Flink writes `_metadata` last of all."""
+    complete = [path.parent for path in folder.glob("*/chk-*/_metadata")]
+    return max(complete, key=number_of, default=None)
+
+
+def number_of(checkpoint: Path | None) -> int:
+    """They count from 1, and on when a job is started again; 0 where there is none."""
+    digits = re.search(r"\d+$", checkpoint.name) if checkpoint is not None else None
+    return int(digits[0]) if digits else 0
+
 
 Say = Callable[[str], None]
 

@@ -30,12 +30,9 @@ from ..files import DAY, read, read_lines
 from ..kills import Point
 from ..orders import MINUTE_MS, minute_ms
 from ..truth import Truth, truth_of
-from .home import Flink
-from .job import Say, ends_of
-from .process import Process, last_checkpoint, number_of
+from .job import Flink, Process, Say, ends_of, last_checkpoint, number_of
 from .relay import END_TXN, PRODUCE, Relay, Trap
-from .statements import VERSION, Job
-from .table import Instant, Table, Trial
+from .statements import VERSION, Instant, Job, Table, Trial
 
 POINTS = {
     Instant.OUT: Point.OUT,

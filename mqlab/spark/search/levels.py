@@ -24,8 +24,7 @@ from ...explore.levels import Levels
 from ...explore.rows import MIX, Layout, Numbers, Rows, Words
 from . import store
 from .store import PLACES, Store, find_parent
-from .table import make_table
-from .tasks import Level, Part, Run
+from .table import Level, Part, Run, make_table
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

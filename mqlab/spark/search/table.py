@@ -3,17 +3,21 @@ and what the claims have been asked. Plain arrays, sent to all of them before ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pyspark import Broadcast
 
 from ...explore.index import Index
 from ...explore.levels import Levels
 from ...explore.news import News
-from ...explore.rows import Layout, Numbers, Rows, Words, mix
-from ...explore.steps import Neighbourhoods, mix_masked
+from ...explore.rows import MIX, Layout, Numbers, Rows, Words, mix
+from ...explore.steps import Neighbourhoods, mix_masked, spread
+from . import store
+from .store import PLACES, Store, find_parent
 
 
 @dataclass(frozen=True)
@@ -133,3 +137,208 @@ def make_table(levels: Levels, judged: News) -> Table:
 
 def _place(own: Neighbourhoods) -> Place:
     return Place(Met(own.rows, own.index), own.masks, own.groups.all)
+
+
+# ---- What a process does with some worlds of a level ---------------------------------
+#
+#     expand   the successors of a run of worlds, each to the bucket of its key
+#     settle   of the rows in a bucket, those that no level has yet: the first of equals stays
+#     number   the new worlds of a run of parents, in their order, to the disk
+#
+# Nothing is decided by when a task runs, where, or how often: settling compares orders, and a
+# task that is done again writes the same file.
+
+SLICE = 1 << 14  # worlds whose successors are looked at together
+
+
+class Block(NamedTuple):
+    """Some rows on their way. `counted`: transitions, in one block of each run of worlds."""
+
+    counted: int
+    order: Words
+    keys: Words
+    choices: NDArray[np.uint32]
+    words: list[Words]
+
+    def take(self, places: Any, counted: int = 0) -> Block:
+        words = [word[places] for word in self.words]
+        return Block(counted, self.order[places], self.keys[places], self.choices[places], words)
+
+
+def join(blocks: Iterable[tuple[int, Block]], words: int) -> Block:
+    """All rows of some blocks by their order."""
+    every = [block for _, block in blocks]
+    if not every:
+        none = np.zeros(0, np.uint64)
+        return Block(0, none, none, none.astype(np.uint32), [none] * words)
+    order = np.concatenate([block.order for block in every])
+    by = np.argsort(order)
+    columns = [np.concatenate([block.words[w] for block in every])[by] for w in range(words)]
+    keys = np.concatenate([block.keys for block in every])[by]
+    choices = np.concatenate([block.choices for block in every])[by]
+    return Block(sum(block.counted for block in every), order[by], keys, choices, columns)
+
+
+class Run(NamedTuple):
+    """Worlds with consecutive numbers from `first` on: pieces of files of the last level."""
+
+    first: int
+    pieces: list[tuple[int, int, int]]  # part, from, to
+
+
+@dataclass(frozen=True)
+class Level:
+    """One job. `layouts`: of the files of each earlier level; `runs`: the worlds whose
+    successors are found. `lasting`: every edge is kept as well."""
+
+    store: Store
+    number: int
+    layouts: list[Layout]
+    runs: list[Run]
+    buckets: int
+    lasting: bool
+    table: Broadcast[Table]
+
+    # -- the worlds of a run ----------------------------------------------------------------
+
+    def slices(self, run: Run) -> Iterator[tuple[Numbers, Words, list[Words]]]:
+        """Numbers, keys and rows in today's layout."""
+        first, layout = run.first, self.layouts[-1]
+        for part, low, high in run.pieces:
+            path = self.store.worlds(self.number - 1, part)
+            (keys,), words = store.read(path, "key", words=layout.words)
+            for at in range(low, high, SLICE):
+                end = min(at + SLICE, high)
+                rows = layout.repack([word[at:end] for word in words], self.table.value.layout)
+                yield np.arange(first, first + end - at), keys[at:end], rows
+                first += end - at
+
+    def listen(self, run: Run) -> dict[tuple[int, int], set[int]]:
+        """For each hearer of a stop, in which states it hears for the first time."""
+        table = self.table.value
+        out: dict[tuple[int, int], set[int]] = {}
+        for numbers, _, words in self.slices(run):
+            step, own = _steps(table, table.groups(words), len(numbers))
+            heard = table.heard[step]
+            for which, hearers in enumerate(table.hearers):
+                at = own[heard == which + 1]
+                for place, (part, after) in enumerate(hearers):
+                    value = table.layout.numbers(words, part)[at].view(np.int64)
+                    new = np.unique(value[after[value] < 0]).tolist()
+                    out.setdefault((which, place), set()).update(new)
+        return out
+
+    # -- the three steps of a level -----------------------------------------------------------
+
+    def expand(self, runs: Iterable[int]) -> Iterator[tuple[int, Block]]:
+        for number in runs:
+            for numbers, keys, words in self.slices(self.runs[number]):
+                whole = self._successors(numbers, keys, words)
+                bucket = (whole.keys * np.uint64(MIX) >> np.uint64(32)) % np.uint64(self.buckets)
+                for target in range(self.buckets):
+                    mine = np.flatnonzero(bucket == target)
+                    counted = 0 if target else whole.counted
+                    if len(mine) or counted:
+                        yield target, whole.take(mine, counted)
+
+    def _successors(self, numbers: Numbers, keys: Words, words: list[Words]) -> Block:
+        table = self.table.value
+        groups = table.groups(words)
+        step, own = _steps(table, groups, len(numbers))
+        rows = [w[own] + added[step] for w, added in zip(words, table.words, strict=True)]
+        keys = keys[own] + table.keys[step]
+        heard = table.heard[step]
+        for which, hearers in enumerate(table.hearers, 1):
+            at = np.flatnonzero(heard == which)
+            for part, after in hearers:
+                before = table.layout.numbers(words, part)[own[at]]
+                more = after[before.view(np.int64)].view(np.uint64) - before
+                place, shift, _ = table.layout.spots[part]
+                rows[place][at] += more << np.uint64(shift)
+                keys[at] += more * table.draws[part]
+        nth = np.arange(len(own)) - np.searchsorted(own, own) + 1
+        order = (numbers[own] << PLACES | nth).view(np.uint64)
+        counted = int(table.sums[groups].sum())
+        whole = Block(counted, order, keys, table.choices[step], rows)
+        return whole if self.lasting else whole.take(Distinct(table.layout, whole).firsts, counted)
+
+    def settle(
+        self, bucket: int, blocks: Iterable[tuple[int, Block]]
+    ) -> Iterator[tuple[int, Block]]:
+        layout = self.table.value.layout
+        whole = join(blocks, layout.words)
+        distinct = Distinct(layout, whole)
+        order = self._find_earlier(bucket, distinct, whole)
+        if self.lasting:
+            path, own = self.store.edges(self.number, bucket), find_parent(whole.order)
+            store.write(path, {"own": own, "to": order[distinct.numbers]})
+        mine = distinct.firsts
+        new = whole.take(mine[order == whole.order[mine]], whole.counted)
+        path = self.store.known(self.number, bucket)
+        store.write(path, {"key": new.keys, "order": new.order}, new.words)
+        parents = find_parent(new.order)
+        for target, run in enumerate(self.runs):
+            end = run.first + sum(high - low for _, low, high in run.pieces)
+            low, high = np.searchsorted(parents, [run.first, end])
+            if high > low or not target:
+                yield target, new.take(slice(low, high), 0 if target else new.counted)
+
+    def _find_earlier(self, bucket: int, distinct: Distinct, whole: Block) -> Words:
+        """The order of each distinct row: that of the world of an earlier level which it is, or
+        its own. Rows with equal keys are compared in full."""
+        order = whole.order[distinct.firsts]
+        keys = np.sort(whole.keys[distinct.firsts])
+        for level, layout in enumerate(self.layouts if len(keys) else []):
+            path = self.store.known(level, bucket)
+            (known,), _ = store.read(path, "key")
+            at = np.flatnonzero(keys.take(np.searchsorted(keys, known), mode="clip") == known)
+            if len(at):
+                (orders,), words = store.read(path, "order", words=layout.words)
+                rows = layout.repack([word[at] for word in words], distinct.rows.layout)
+                numbers = distinct.index.find(distinct.rows, known[at], rows)
+                same = np.flatnonzero(numbers >= 0)
+                order[numbers[same]] = orders[at[same]]
+        return order
+
+    def number_worlds(self, part: int, blocks: Iterable[tuple[int, Block]]) -> Iterator[Part]:
+        """The worlds that a run of parents leads to, in their order."""
+        table = self.table.value
+        whole = join(blocks, table.layout.words)
+        path = self.store.worlds(self.number, part)
+        columns: dict[str, NDArray[Any]] = {
+            "order": whole.order,
+            "key": whole.keys,
+            "choice": whole.choices,
+        }
+        store.write(path, columns, whole.words)
+        at = table.find_new(whole.words)
+        yield Part(part, len(whole.order), whole.counted, at, [word[at] for word in whole.words])
+
+
+class Part(NamedTuple):
+    """What is told of some new worlds: how many, the transitions counted, and those in which
+    something is met for the first time."""
+
+    part: int
+    worlds: int
+    counted: int
+    new: Numbers
+    words: list[Words]
+
+
+class Distinct:
+    """The distinct rows of a block, in its order. `numbers`: which of them each row is; `firsts`:
+    where they stand."""
+
+    def __init__(self, layout: Layout, block: Block) -> None:
+        self.rows, self.index = Rows(layout), Index()
+        for column, word in zip(self.rows.room(len(block.keys)), block.words, strict=True):
+            column[:] = word
+        self.numbers, self.firsts = self.index.add(self.rows, block.keys)
+
+
+def _steps(table: Table, groups: Numbers, worlds: int) -> tuple[Numbers, Numbers]:
+    """The steps of some worlds, and whose each is."""
+    step, ends = spread(table.counts, table.starts, groups)
+    each = len(table.places)
+    return step, np.repeat(np.arange(worlds), np.diff(ends[each - 1 :: each], prepend=0))

@@ -19,8 +19,7 @@ from mqlab.check.checker import (
 )
 from mqlab.check.history import read
 from mqlab.check.kafka import workload
-from mqlab.check.kafka.settings import Settings, SettingsError, read_settings
-from mqlab.check.kafka.workload import Workload
+from mqlab.check.kafka.workload import Settings, SettingsError, Workload, read_settings
 from mqlab.cli import main
 from mqlab.serve.kafka import serve
 

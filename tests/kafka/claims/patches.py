@@ -1,11 +1,13 @@
 """Faults of Kafka that spoil one line of the engine: see `tests/models/faults.py`."""
 
 from mqlab.explore import Budget
-from mqlab.kafka.coordinator import Coordinator, end_txn, init_producer_id, markers
+from mqlab.kafka import coordinator
+from mqlab.kafka import leader as produce
+from mqlab.kafka.coordinator import Coordinator
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import commits
-from mqlab.kafka.leader import produce
-from mqlab.kafka.log import ABORT, fetch
+from mqlab.kafka.log import ABORT
+from mqlab.kafka.log import role as fetch
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Send, replace
@@ -105,12 +107,12 @@ def answers_unwritten(patch):
 
 def commits_what_is_aborted(patch):
     """EndTxn commits, whatever was asked."""
-    change_ask(patch, end_txn, "handle", lambda ask: replace(ask, commit=True))
+    change_ask(patch, coordinator, "handle", lambda ask: replace(ask, commit=True))
 
 
 def aborts_what_is_committed(patch):
     """EndTxn aborts, whatever was asked."""
-    change_ask(patch, end_txn, "handle", lambda ask: replace(ask, commit=False))
+    change_ask(patch, coordinator, "handle", lambda ask: replace(ask, commit=False))
 
 
 def mixes_the_markers(patch):
@@ -123,7 +125,7 @@ def mixes_the_markers(patch):
             for n, s in enumerate(sends)
         )
 
-    change_result(patch, markers, "send_markers", mixed)
+    change_result(patch, coordinator, "send_markers", mixed)
 
 
 def owes_one_less(patch):
@@ -133,7 +135,7 @@ def owes_one_less(patch):
         tc, sends = said
         return replace(tc, owed=tc.owed.set(txn_id, tc.owed[txn_id][:-1])), sends[:-1]
 
-    change_result(patch, markers, "send_markers", fewer)
+    change_result(patch, coordinator, "send_markers", fewer)
 
 
 def fences_nobody(patch):
@@ -144,12 +146,12 @@ def fences_nobody(patch):
             return Error.NONE, False
         return said
 
-    change_result(patch, end_txn, "check_v2", lenient)
+    change_result(patch, coordinator, "check_v2", lenient)
 
 
 def leaves_it_open(patch):
     """A newcomer gets its epoch, and the transaction of its older self stays as it is."""
-    real = init_producer_id.handle
+    real = coordinator.init_producer_id
 
     def handle(tc, ask, caller, disk, at_ms):
         entry = tc.entries.get(ask.txn_id)
@@ -158,14 +160,14 @@ def leaves_it_open(patch):
             tc = replace(tc, entries=tc.entries.set(entry.txn_id, free))
         return real(tc, ask, caller, disk, at_ms)
 
-    patch.setattr(init_producer_id, "handle", handle)
+    patch.setattr(coordinator, "handle", handle)
     # Not asked: the claim has to find the fault by itself.
     patch.setattr(Coordinator, "check_invariants", lambda tc, txn_id: None)
 
 
 def recovers_as_aborted(patch):
     """A coordinator that finds PrepareCommit on its disk aborts."""
-    real = markers.send_markers
+    real = coordinator.send_markers
 
     def send_markers(tc, txn_id):
         tc, sends = real(tc, txn_id)
@@ -173,7 +175,7 @@ def recovers_as_aborted(patch):
             return tc, sends
         return tc, tuple(Send(s.to, replace(s.body, commit=False)) for s in sends)
 
-    patch.setattr(markers, "send_markers", send_markers)
+    patch.setattr(coordinator, "send_markers", send_markers)
 
 
 # ---- a group -------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.kafka.claims import invariants
+from mqlab.kafka import claims
 from mqlab.registry import system
 from mqlab.registry.cases.kafka import APP, BUDGET, LESSON_SYSTEMS, WHOLE, lesson_system
 from mqlab.registry.searches import exhaust, list_rows, search_all
@@ -70,4 +70,4 @@ def test_the_search_reaches_the_worlds_that_a_plain_search_reaches(line, budget)
 
 
 def test_a_claim_is_nameable_or_lit_and_what_is_not_promised_only_where_it_is_named():
-    find_nameable("kafka", invariants, "whole_read")
+    find_nameable("kafka", claims, "whole_read")

@@ -7,10 +7,11 @@ found is the fault and nothing else.
 from dataclasses import replace
 
 from mqlab.explore import Budget
-from mqlab.kafka.claims.invariants import CLAIMS, LIT
+from mqlab.kafka import coordinator
+from mqlab.kafka.claims import CLAIMS, LIT
 from mqlab.kafka.clients.calls import Commit
 from mqlab.kafka.clients.producer import Producer
-from mqlab.kafka.coordinator import Coordinator, markers
+from mqlab.kafka.coordinator import Coordinator
 from mqlab.kafka.group import GroupCoordinator, commits
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.log.partition import Partition
@@ -60,7 +61,7 @@ class EarlyMarkers(Coordinator):
         if new.state not in PREPARED:
             return tc, effects
         decided = replace(tc, entries=tc.entries.set(new.txn_id, new))
-        _, early = markers.send_markers(decided, new.txn_id)
+        _, early = coordinator.send_markers(decided, new.txn_id)
         return tc, (*early, *effects)
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from mqlab.kafka.clients.calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
-from mqlab.kafka.clients.producer import ConfigException, Producer, ProducerConfig
+from mqlab.kafka.clients.producer import Producer, ProducerConfig
+from mqlab.kafka.clients.producer.flight import ConfigException
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import (
     AddPartitionsToTxnResponse,

@@ -7,7 +7,7 @@ broker showed: fencing (TransactionsTest#testFencingOn…) and the producer that
 import pytest
 
 from mqlab.kafka.clients.calls import Abort, Begin, Commit, Init, SendOffsets
-from mqlab.kafka.clients.producer.errors import (
+from mqlab.kafka.clients.producer.flight import (
     judge_coordinator_error,
     judge_leader_error,
     name_exception,

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mqlab.kafka import SAFEGUARDS, KafkaConfig
-from mqlab.kafka.coordinator import Coordinator, Entry, Pending, StateRecord
+from mqlab.kafka.coordinator import Coordinator, Entry, Pending
+from mqlab.kafka.coordinator.entry import StateRecord
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import AddPartitionsToTxn, EndTxn, InitProducerId
 from mqlab.kafka.states import PREVIOUS, PREVIOUS_V2, TxnState

@@ -6,7 +6,7 @@ import pytest
 
 from mqlab.kafka import SAFEGUARDS, KafkaConfig
 from mqlab.kafka.coordinator import Coordinator, Entry
-from mqlab.kafka.coordinator.messages import ListTransactions
+from mqlab.kafka.coordinator.entry import ListTransactions
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import (
     EndTxn,
@@ -15,7 +15,7 @@ from mqlab.kafka.messages import (
     WriteTxnMarkersResponse,
 )
 from mqlab.kafka.replication import Leadership, Replica, ReplicaConfig
-from mqlab.kafka.replication.messages import Load
+from mqlab.kafka.replication.controller import Load
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import (
     Append,

@@ -3,10 +3,7 @@
 from mqlab.kafka import SAFEGUARDS, KafkaConfig
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import GroupCoordinator, GroupState
-from mqlab.kafka.group.messages import (
-    JoinGroup,
-    SyncGroup,
-)
+from mqlab.kafka.group.members import JoinGroup, SyncGroup
 from mqlab.kafka.messages import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,

@@ -2,10 +2,11 @@
 
 import pytest
 
-from mqlab.kafka.clients.consumer.membership import assign_ranges
+from mqlab.kafka.clients.consumer import assign_ranges
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import Group, GroupState
-from mqlab.kafka.group.messages import (
+from mqlab.kafka.group.members import (
+    PREVIOUS,
     DescribeGroup,
     Heartbeat,
     JoinedMember,
@@ -15,7 +16,6 @@ from mqlab.kafka.group.messages import (
     ListGroups,
     SyncGroup,
 )
-from mqlab.kafka.group.states import PREVIOUS
 from mqlab.kafka.messages import (
     OffsetCommit,
     Position,

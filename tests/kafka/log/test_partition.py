@@ -6,7 +6,7 @@ from mqlab.kafka import SAFEGUARDS, KafkaConfig
 from mqlab.kafka.config import java_hash, partition_for
 from mqlab.kafka.errors import Error
 from mqlab.kafka.leader import Leader
-from mqlab.kafka.log import MAX_SEQUENCE, AbortedTxn, Batch, fetch, next_sequence
+from mqlab.kafka.log import MAX_SEQUENCE, AbortedTxn, Batch, next_sequence, role
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.messages import WriteTxnMarkers
 from mqlab.kernel import Append, ConnectionLost, MemoryDisk
@@ -155,7 +155,7 @@ def test_the_search_of_the_transaction_index(bounds, pids):
     disk = MemoryDisk()
     for i, row in enumerate([(0, 0, 10, 11), (1, 5, 15, 13), (2, 18, 35, 25), (3, 32, 50, 40)]):
         disk = disk.apply(Append("t-0.txnindex", AbortedTxn(i, *row), notify=False))
-    assert [a.pid for a in fetch.collect_aborted_txns("t-0", *bounds, disk)] == pids
+    assert [a.pid for a in role.collect_aborted_txns("t-0", *bounds, disk)] == pids
 
 
 @pytest.mark.parametrize(

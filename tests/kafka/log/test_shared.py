@@ -6,9 +6,8 @@ from mqlab.kafka import SAFEGUARDS, KafkaConfig
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import GroupCoordinator
 from mqlab.kafka.leader import Leader
-from mqlab.kafka.log import Batch
-from mqlab.kafka.log.batch import index_of
-from mqlab.kafka.log.messages import DescribeProducers
+from mqlab.kafka.log import Batch, index_of
+from mqlab.kafka.log.role import DescribeProducers
 from mqlab.kafka.messages import (
     READ_COMMITTED,
     READ_UNCOMMITTED,

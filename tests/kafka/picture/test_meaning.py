@@ -8,10 +8,11 @@ from functools import partial
 import pytest
 
 from mqlab.kafka import KafkaConfig, KafkaSystem
-from mqlab.kafka.coordinator import Coordinator, Entry, StateRecord
+from mqlab.kafka.coordinator import Coordinator, Entry
+from mqlab.kafka.coordinator.entry import StateRecord
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import GroupMetadata, Offsets
-from mqlab.kafka.group.messages import Heartbeat, JoinGroup, JoinGroupResponse
+from mqlab.kafka.group.members import Heartbeat, JoinGroup, JoinGroupResponse
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.log import COMMIT, Batch
 from mqlab.kafka.log.partition import Partition
@@ -32,21 +33,21 @@ from mqlab.kafka.messages import (
     WriteTxnMarkers,
 )
 from mqlab.kafka.picture import words
-from mqlab.kafka.picture.meaning import (
+from mqlab.kafka.picture.telling import (
     Known,
+    WorldKnown,
     explain_answer,
     explain_batch,
     explain_change,
     explain_record,
     explain_request,
 )
-from mqlab.kafka.picture.telling import WorldKnown
-from mqlab.kafka.picture.transactions import Txn, add_record, name_by_turn
+from mqlab.kafka.picture.view import Txn, add_record, name_by_turn
 from mqlab.kafka.states import TxnState as S
 from mqlab.kernel import Appended, Caller, Request, Trace
 from mqlab.scenario import parse_script, perform
 from mqlab.serve.kafka.front.internal import ServedGroups
-from mqlab.serve.kafka.trace.model import Model
+from mqlab.serve.kafka.trace import Model
 
 SYSTEM = KafkaSystem(
     producers=(("app", "a"), ("other", "b")), readers=("reader",), groups=1, partitions=1

@@ -10,12 +10,11 @@ from mqlab.kafka.group import GroupCoordinator
 from mqlab.kafka.group.commits import Placed
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.messages import Position
-from mqlab.kafka.picture.graph import draw_graph
-from mqlab.kafka.picture.tables import draw_members, draw_positions, draw_states
-from mqlab.kafka.picture.transactions import Txn, add_record
+from mqlab.kafka.picture.snapshot import draw_graph, draw_members, draw_positions, draw_states
+from mqlab.kafka.picture.view import Txn, add_record
 from mqlab.kafka.states import TxnState as S
 from mqlab.kernel import Map, replace
-from mqlab.serve.trace.texts import cut
+from mqlab.serve.trace.teller import cut
 
 
 def test_states_are_sorted_by_id_and_tombstones_left_out() -> None:

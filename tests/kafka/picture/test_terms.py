@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mqlab.kafka import KafkaSystem
-from mqlab.kafka.picture.terms import TERMS
+from mqlab.kafka.picture.words import TERMS
 from mqlab.kernel.run import Run
 
 OPTIONS = {"groups": "1", "readers": "reader", "replicas": "2", "partitions": "1"}

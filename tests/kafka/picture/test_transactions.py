@@ -9,7 +9,7 @@ import pytest
 
 from mqlab.kafka.coordinator import Entry
 from mqlab.kafka.log import Batch
-from mqlab.kafka.picture.transactions import (
+from mqlab.kafka.picture.view import (
     Txn,
     add_record,
     attribute_batches,
@@ -19,7 +19,7 @@ from mqlab.kafka.picture.transactions import (
     name_by_turn,
 )
 from mqlab.kafka.states import TxnState as S
-from mqlab.serve.kafka.trace.model import IDS, TXNS, Model, StateRecord
+from mqlab.serve.kafka.trace import IDS, TXNS, Model, StateRecord
 
 COMMITTED = (S.ONGOING, S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.kafka.clients.producer.errors import ILLEGAL_STATE, Kind, Trouble
-from mqlab.kafka.group import rebalance
+from mqlab.kafka.clients.producer.flight import ILLEGAL_STATE, Kind, Trouble
+from mqlab.kafka.group import membership
 from mqlab.kafka.picture import why
-from mqlab.kafka.picture.meaning import Kind as NodeKind
+from mqlab.kafka.picture.telling import Kind as NodeKind
 from mqlab.kafka.replication.router import PAUSE
 from mqlab.kafka.states import ProducerState
 from mqlab.kernel import Fact, FactKind, Text
@@ -35,9 +35,9 @@ def test_an_error_is_the_clients_own_or_somebody_has_said_it() -> None:
 @pytest.mark.parametrize(
     ("timer", "says"),
     [
-        (rebalance.session_timer("g", "m"), "counts as gone"),
-        (rebalance.join_timer("sync/g"), "left out of the new generation"),
-        (rebalance.sync_timer("join/g"), "has not asked for its part"),
+        (membership.session_timer("g", "m"), "counts as gone"),
+        (membership.join_timer("sync/g"), "left out of the new generation"),
+        (membership.sync_timer("join/g"), "has not asked for its part"),
         (f"{PAUSE}orders-0", "looks for its leader"),
     ],
 )

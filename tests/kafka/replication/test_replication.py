@@ -7,8 +7,7 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.kafka.group import commits
 from mqlab.kafka.replication import Fence, Leadership, Replica
-from mqlab.kafka.replication.controller import start_controller
-from mqlab.kafka.replication.messages import AlterPartition, Register
+from mqlab.kafka.replication.controller import AlterPartition, Register, start_controller
 from mqlab.kernel import Call, Caller, Map, MemoryDisk, Play, Reply, Request
 from mqlab.registry import run_scenario, scenario, system
 from tests.oracle.compare import read_recordings

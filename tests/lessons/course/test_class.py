@@ -12,9 +12,8 @@ from nbgrader import utils
 
 from mqlab.cli import main
 from mqlab.lessons.course import classroom
-from mqlab.lessons.course.classroom import Mark, complaints, hold_sample, table
-from mqlab.lessons.course.folder import ClassError, Course
-from mqlab.lessons.course.instructor import page_of, read_page
+from mqlab.lessons.course.answering import page_of, read_page
+from mqlab.lessons.course.classroom import ClassError, Course, Mark, complaints, hold_sample, table
 from mqlab.lessons.course.notebooks import (
     Lab,
     LabError,

@@ -24,19 +24,19 @@ from nbgrader.apps import ZipCollectApp
 
 from mqlab.cli import main
 from mqlab.lessons.choice import RUNS
-from mqlab.lessons.course import (
-    arriving,
-    beliefs,
-    classroom,
-    copies,
-    grading,
-    judging,
-    mending,
-    package,
+from mqlab.lessons.course import arriving, beliefs, classroom, grading, judging, mending, package
+from mqlab.lessons.course import classroom as course
+from mqlab.lessons.course import package as copies
+from mqlab.lessons.course.classroom import (
+    REAL,
+    SAMPLE,
+    STUDENTS,
+    ClassError,
+    Course,
+    clear_sample,
+    create,
+    fill_in,
 )
-from mqlab.lessons.course import folder as course
-from mqlab.lessons.course.classroom import STUDENTS, fill_in
-from mqlab.lessons.course.folder import REAL, SAMPLE, ClassError, Course, clear_sample, create
 from mqlab.lessons.course.judging import Task
 from mqlab.lessons.course.notebooks import (
     Lab,

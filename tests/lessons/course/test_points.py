@@ -16,9 +16,9 @@ import mqlab.lessons.check
 import mqlab.lessons.course.judging
 from mqlab.kernel import LANGUAGES, Fact, FactKind, Text, speaking
 from mqlab.lessons.course import classroom
+from mqlab.lessons.course.answering import page_of, read_page
 from mqlab.lessons.course.graded import list_exercises
 from mqlab.lessons.course.grading import read_task
-from mqlab.lessons.course.instructor import page_of, read_page
 from mqlab.lessons.course.judging import Judge, Task
 from mqlab.lessons.course.known import Known
 from mqlab.lessons.course.notebooks import labs_in, read_source

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from mqlab.cli import main
-from mqlab.lessons.course.folder import REAL, Course, create
+from mqlab.lessons.course.classroom import REAL, Course, create
 from mqlab.lessons.course.notebooks import labs_in
 from mqlab.lessons.course.predictions import (
     Prediction,

@@ -14,7 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from mqlab.lessons.course import arriving, classroom, judging
-from mqlab.lessons.course.folder import Course
+from mqlab.lessons.course.classroom import Course
 from mqlab.lessons.course.judging import APART, SANDBOXES, WALLED, Judge, Task
 from mqlab.lessons.course.notebooks import read, text_of
 from mqlab.places import LABS, PACKAGE

@@ -15,6 +15,7 @@ from mqlab.explore import Budget, explore
 from mqlab.lessons.atlas.data_flow import data_flow, flow
 from mqlab.lessons.check import check
 from mqlab.lessons.course.notebooks import labs_in, read_source
+from mqlab.lessons.java import RECORDINGS
 from mqlab.lessons.kafka.exercises.admit import ADMIT
 from mqlab.lessons.kafka.lab06 import (
     COMMIT,
@@ -31,7 +32,6 @@ from mqlab.lessons.kafka.lab06 import (
     requests,
     transitions,
 )
-from mqlab.lessons.recordings import RECORDINGS
 from mqlab.registry import scenario, system
 from tests.lessons.atlas.boxes import find_overlaps
 

@@ -8,11 +8,19 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kafka.log import Batch
-from mqlab.lessons.kafka.batch_header import BATCH, TRANSACTIONAL_ID, header
 from mqlab.lessons.kafka.exercises.kills import ALIVE
 from mqlab.lessons.kafka.lab07 import ANSWERED, ASKED, FIRST, HALF, KILLS, LAST, whole
-from mqlab.lessons.kafka.partition_log import partition_log
-from mqlab.lessons.kafka.visibility import by_hand, frontiers, lag_table, list_index_steps, readers
+from mqlab.lessons.kafka.partition_log import (
+    BATCH,
+    TRANSACTIONAL_ID,
+    by_hand,
+    frontiers,
+    header,
+    lag_table,
+    list_index_steps,
+    partition_log,
+    readers,
+)
 from mqlab.registry import scenario, system
 from mqlab.serve.kafka.wire.records import marker, parse_batch
 

@@ -17,8 +17,7 @@ from mqlab.lessons.patterns.lab01 import (
     list_heard,
     measure_shares,
 )
-from mqlab.lessons.patterns.orders import list_orders
-from mqlab.lessons.patterns.systems.counting import RuledAccounting
+from mqlab.lessons.patterns.systems import RuledAccounting, list_orders
 from mqlab.patterns.delivery.claims import SAFEGUARDS
 from mqlab.patterns.delivery.roles import (
     Booking,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from mqlab.rocketmq.application.listener import DatabaseError
+from mqlab.rocketmq.application import DatabaseError
 from mqlab.rocketmq.states import LocalTransactionState
 
 COMMIT, ROLLBACK, UNKNOW = LocalTransactionState

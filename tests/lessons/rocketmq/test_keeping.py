@@ -11,7 +11,7 @@ from mqlab.lessons.course.points import NotYet, grade
 from mqlab.lessons.rocketmq.exercises.keeping import KEEPING, ORDER
 from mqlab.lessons.rocketmq.exercises.listener import with_listener
 from mqlab.lessons.verdict import NOT_WRITTEN
-from mqlab.rocketmq.application import orders
+from mqlab.rocketmq import application
 from mqlab.rocketmq.states import LocalTransactionState
 
 COMMIT, ROLLBACK, UNKNOW = LocalTransactionState
@@ -120,9 +120,9 @@ def test_only_execute_is_wanted() -> None:
         raise NotImplementedError
 
     assert KEEPING.check(stub).message == NOT_WRITTEN
-    assert "is no function" in KEEPING.check((keep, orders.check)).message.en
+    assert "is no function" in KEEPING.check((keep, application.check)).message.en
 
 
 def test_the_systems_that_are_tried_are_searched_to_the_end() -> None:
     for line, budget in (*KEEPING.tried, *KEEPING.unseen):
-        assert explore(with_listener(line, (keep, orders.check)), budget).complete
+        assert explore(with_listener(line, (keep, application.check)), budget).complete

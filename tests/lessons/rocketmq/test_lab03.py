@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons.course.instructor import WrongAnswer, read_page
+from mqlab.lessons.course.answering import WrongAnswer, read_page
 from mqlab.lessons.course.notebooks import labs_in
 from mqlab.lessons.course.points import NotYet, grade
-from mqlab.lessons.rocketmq.desk import ANSWERS, OrderDeskSystem, answer
+from mqlab.lessons.rocketmq.asking import ANSWERS, OrderDeskSystem, answer
 from mqlab.lessons.rocketmq.exercises.ending import ENDING
 from mqlab.lessons.rocketmq.exercises.telling import BELIEFS, STATES, TELLING
 from mqlab.lessons.rocketmq.lab03 import (

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
-from mqlab.lessons.course.instructor import WrongAnswer, read_page
+from mqlab.lessons.course.answering import WrongAnswer, read_page
 from mqlab.lessons.course.notebooks import labs_in
-from mqlab.lessons.patterns.orders import list_orders
+from mqlab.lessons.laid import compare_silence
+from mqlab.lessons.patterns.systems import list_orders
 from mqlab.lessons.rocketmq.endings import (
     Ending,
+    list_deaths,
     list_deliveries,
     list_questions,
     look_back,
+    measure_outcomes,
     wait_for_checks,
 )
 from mqlab.lessons.rocketmq.exercises.answering import ASKED, LISTENER, MESSAGES, NO_ROW
@@ -30,9 +33,7 @@ from mqlab.lessons.rocketmq.exercises.story import (
     UNASKED,
     UNKNOWN,
 )
-from mqlab.lessons.rocketmq.outcomes import list_deaths, measure_outcomes
 from mqlab.lessons.rocketmq.systems import SERVICES
-from mqlab.lessons.silence import compare_silence
 from mqlab.registry import scenario, system
 from mqlab.rocketmq.config import DELAY_LEVELS_S
 from mqlab.rocketmq.picture.view import read_world

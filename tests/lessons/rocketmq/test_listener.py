@@ -11,7 +11,7 @@ import pytest
 from mqlab.explore import explore
 from mqlab.kernel import replay
 from mqlab.lessons.course.points import NotYet, grade
-from mqlab.lessons.rocketmq.deaths import die_everywhere, run_on_file
+from mqlab.lessons.rocketmq.endings import die_everywhere, run_on_file
 from mqlab.lessons.rocketmq.exercises.listener import (
     COMMITTED,
     DYING,
@@ -211,7 +211,7 @@ def test_a_counterexample_leaves_the_same_rows_in_the_file(belief: str, tmp_path
 def test_a_database_that_forgets_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mqlab.rocketmq.application.file.OrderFile.read_rows", lambda self: {})
+    monkeypatch.setattr("mqlab.rocketmq.application.OrderFile.read_rows", lambda self: {})
     made = with_listener(DYING.format(ORDER), (execute, check))
     with pytest.raises(RuntimeError, match=r"the file holds .*, the table"):
         list(die_everywhere(made, tmp_path))

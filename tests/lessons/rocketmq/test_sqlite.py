@@ -16,8 +16,7 @@ from mqlab.kernel import Run
 from mqlab.kernel.moves import list_choices
 from mqlab.lessons.rocketmq.systems import SERVICES, OrderServiceSystem
 from mqlab.registry import system
-from mqlab.rocketmq.application.database import TABLE
-from mqlab.rocketmq.application.file import OrderFile
+from mqlab.rocketmq.application import TABLE, OrderFile
 
 LINE = "order_service producers=app:g,twin:g early=on timeout_ms=0 persist_ms=0 check_max=3"
 PROGRAMS = "'app=send-in-transaction orders-0 A; send-in-transaction orders-0 B'"

@@ -6,7 +6,7 @@ import pytest
 
 from mqlab.kernel.trace import Trace
 from mqlab.lessons.beside import put_beside
-from mqlab.lessons.spark.clocks import DECIDED, EARLY, HIDDEN, MOMENTS, NOTHING, RULE, play_both
+from mqlab.lessons.spark.decide import DECIDED, EARLY, HIDDEN, MOMENTS, NOTHING, RULE, play_both
 
 ONCE = ["a1", "a2"]
 TWICE = ["a1", "a1", "a2"]

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqlab.kafka.log import AbortedTxn
-from mqlab.kafka.log.batch import index_of as log_of
+from mqlab.kafka.log import index_of as log_of
 from mqlab.real.differences import Listed
 from mqlab.real.kafka.broker import RealKafka
 from mqlab.real.kafka.client import PROFILES, Target
 from mqlab.real.kafka.differences import TABLE
 from mqlab.real.program import Program
-from mqlab.serve.control import OurControl
+from mqlab.serve.home import OurControl
 from mqlab.serve.journal import Journal
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.home import make_home

@@ -11,13 +11,13 @@ pytest.importorskip("confluent_kafka", reason="the readers are confluent-kafka: 
 
 from mqlab.places import RECORDINGS
 from mqlab.real.kafka.differences import PAGE, TABLE, page
-from mqlab.recordings.normal import normalise
 from mqlab.recordings.recording import (
     Observation,
     Recording,
     difference,
     load,
     load_recordings,
+    normalise,
     wrong_checksums,
 )
 from tests.oracle.compare import Outcome, judge, read_recordings

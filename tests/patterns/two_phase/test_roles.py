@@ -17,7 +17,7 @@ from mqlab.kernel import (
 )
 from mqlab.patterns.commit import CommitTransaction
 from mqlab.patterns.records import read_latest
-from mqlab.patterns.two_phase.claims import SAFEGUARDS
+from mqlab.patterns.two_phase import SAFEGUARDS
 from mqlab.patterns.two_phase.roles import (
     DECISIONS,
     LOG,

@@ -2,15 +2,16 @@
 
 from mqlab.explore import Budget
 from mqlab.kernel import Append, Map, Reply, replace
+from mqlab.pulsar import coordinator, subscription
+from mqlab.pulsar import topic as publishing
+from mqlab.pulsar import topic as snapshots
 from mqlab.pulsar.buffer import Buffer
-from mqlab.pulsar.coordinator import Coordinator, ending
-from mqlab.pulsar.coordinator.meta import TxnMeta
+from mqlab.pulsar.coordinator import Coordinator, TxnMeta
 from mqlab.pulsar.ledger import Cursor
 from mqlab.pulsar.messages import EndTxnOnPartitionResponse, NewTxnResponse, SendReceipt
-from mqlab.pulsar.pending_ack.handle import PendingAck
+from mqlab.pulsar.pending_ack import PendingAck
 from mqlab.pulsar.states import MarkerType
-from mqlab.pulsar.subscription import dispatch
-from mqlab.pulsar.topic import Topic, access, publishing, snapshots
+from mqlab.pulsar.topic import Topic, access
 from mqlab.registry.cases.pulsar import GIVEN_UP, ORDER, PASS_ON, SHARED
 
 Buffer = Buffer
@@ -22,19 +23,19 @@ NOT_ASKED = lambda role, disk=None: None  # noqa: E731
 
 def sends_aborted_again(patch):
     """An aborted message is left out, but not where it is delivered again."""
-    real = dispatch._Round.handle
+    real = subscription._Round.handle
 
     def handle(this, entry):
         if entry.marker is None and entry.base in this.sub.counts:
             this.view = replace(this.view, aborts=Map())
         real(this, entry)
 
-    patch.setattr(dispatch._Round, "handle", handle)
+    patch.setattr(subscription._Round, "handle", handle)
 
 
 def sends_again_beyond_the_mark(patch):
     """What is delivered again is not kept below maxReadPosition."""
-    real = dispatch._Round.entries
+    real = subscription._Round.entries
 
     def entries(this):
         again, this.replay = this.replay, ()
@@ -42,12 +43,12 @@ def sends_again_beyond_the_mark(patch):
             yield from this.view.log.read(position, position + 1)
         yield from real(this)
 
-    patch.setattr(dispatch._Round, "entries", entries)
+    patch.setattr(subscription._Round, "entries", entries)
 
 
 def sends_acknowledged_again(patch):
     """The dispatcher does not ask whether an entry was acknowledged already."""
-    real = dispatch._Round.handle
+    real = subscription._Round.handle
 
     def handle(this, entry):
         if entry.marker is None and this.sub.cursor.is_deleted(entry.base):
@@ -55,7 +56,7 @@ def sends_acknowledged_again(patch):
         else:
             real(this, entry)
 
-    patch.setattr(dispatch._Round, "handle", handle)
+    patch.setattr(subscription._Round, "handle", handle)
 
 
 # ---- what was answered ---------------------------------------------------------------------
@@ -202,20 +203,22 @@ def forgets_subscriptions(patch):
 
 def waits_for_nobody(patch):
     """COMMITTED is logged before the participants have answered."""
-    real = ending._go_on
-    patch.setattr(ending, "_go_on", lambda tc, end, disk: real(tc, replace(end, owed=()), disk))
+    real = coordinator._go_on
+    patch.setattr(
+        coordinator, "_go_on", lambda tc, end, disk: real(tc, replace(end, owed=()), disk)
+    )
 
 
 def deletes_at_the_decision(patch):
     """The records of a transaction are deleted as soon as its end is decided."""
-    real = ending.tell_participants
+    real = coordinator.tell_participants
 
     def tell(tc, meta, caller, disk):
         tc, effects = tc.delete(meta.records)
         new, more = real(tc, meta, caller, disk)
         return new, (*effects, *more)
 
-    patch.setattr(ending, "tell_participants", tell)
+    patch.setattr(coordinator, "tell_participants", tell)
 
 
 def answers_a_begin_first(patch):

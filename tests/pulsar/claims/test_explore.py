@@ -3,7 +3,7 @@
 import pytest
 
 from mqlab.explore import Budget
-from mqlab.pulsar.claims import invariants
+from mqlab.pulsar import claims
 from mqlab.registry import system
 from mqlab.registry.cases.pulsar import GIVEN_UP, ORDER, PASS_ON, READ, SHOP
 from tests.models.nameable import find_nameable
@@ -25,7 +25,7 @@ def test_the_search_reaches_the_worlds_that_a_plain_search_reaches(line, budget)
 
 
 def test_a_claim_is_nameable_or_lit_and_what_is_not_promised_only_where_it_is_named():
-    find_nameable("pulsar", invariants, "one_marker")
+    find_nameable("pulsar", claims, "one_marker")
 
 
 def test_a_commit_must_be_reachable_where_somebody_commits():

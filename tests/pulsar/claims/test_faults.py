@@ -6,7 +6,7 @@ found is the fault and nothing else.
 
 from mqlab.explore import Budget
 from mqlab.kernel import Append, Map, Reply, Send, SetTimer, replace
-from mqlab.pulsar.claims.invariants import CLAIMS, LIT
+from mqlab.pulsar.claims import CLAIMS, LIT
 from mqlab.pulsar.coordinator import Coordinator
 from mqlab.pulsar.messages import (
     AckResponse,
@@ -64,9 +64,11 @@ class TellsOne(Coordinator):
     def step(self, event, disk):
         new, effects = Coordinator.step(self, event, disk)
         told = [e for e in effects if isinstance(e, Send)]
-        ends = tuple(
-            replace(end, owed=Map(tuple(end.owed.items())[:1])) for end in new.ends
-        ) if told[1:] else new.ends
+        ends = (
+            tuple(replace(end, owed=Map(tuple(end.owed.items())[:1])) for end in new.ends)
+            if told[1:]
+            else new.ends
+        )
         return replace(new, ends=ends), tuple(e for e in effects if e not in told[1:])
 
 

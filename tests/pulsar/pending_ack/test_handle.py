@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from mqlab.pulsar.ledger import Cursor
 from mqlab.pulsar.messages import AckPosition, TxnID
-from mqlab.pulsar.pending_ack import PendingAck
-from mqlab.pulsar.pending_ack.handle import acknowledge, acknowledge_up_to
+from mqlab.pulsar.pending_ack import PendingAck, acknowledge, acknowledge_up_to
 
 T1, T2, T3 = TxnID(0, 1), TxnID(0, 2), TxnID(0, 3)
 FRESH = Cursor()

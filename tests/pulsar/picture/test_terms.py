@@ -2,7 +2,7 @@
 
 import re
 
-from mqlab.pulsar.picture.terms import TERMS
+from mqlab.pulsar.picture.snapshot import TERMS
 from mqlab.registry import run_scenario
 
 STORY = """system pulsar clients=app

@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from mqlab.pulsar import SAFEGUARDS, PulsarConfig, PulsarSystem
-from mqlab.pulsar.system.verbs import CALLS, parse_call
+from mqlab.pulsar.system import CALLS, parse_call
 from mqlab.registry import run_scenario
 
 CONFIG = PulsarConfig(

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.rocketmq.application import orders
-from mqlab.rocketmq.application.file import OrderFile
-from mqlab.rocketmq.application.listener import Db
+from mqlab.rocketmq import application
+from mqlab.rocketmq.application import Db, OrderFile
 from mqlab.rocketmq.messages import Statement
 from tests.rocketmq.driven import drive, queue, rows
 
 DIES = """
 import os, sys
-from mqlab.rocketmq.application.file import OrderFile
-from mqlab.rocketmq.application.listener import Db
+from mqlab.rocketmq.application import OrderFile
+from mqlab.rocketmq.application import Db
 from tests.rocketmq.application.test_file import execute
 
 path, last = sys.argv[1], int(sys.argv[2])
@@ -63,7 +62,7 @@ fire broker check""",
         execute=execute,
     )
     assert file.read_rows() == rows(run)
-    answer = orders.check("o1", Db(file.run), {})
+    answer = application.check("o1", Db(file.run), {})
     assert (answer == "COMMIT_MESSAGE") is (queue(run, "orders-0") == ["o1 (1)"]) is (last >= 4)
 
 

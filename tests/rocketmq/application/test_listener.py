@@ -7,15 +7,17 @@ import random
 import pytest
 
 from mqlab.kernel import Map
-from mqlab.rocketmq.application.listener import (
+from mqlab.rocketmq.application import (
     LOST,
     DatabaseError,
     Finished,
     NotRepeatable,
+    Scripted,
     Task,
+    check,
+    execute,
     run_task,
 )
-from mqlab.rocketmq.application.orders import Scripted, check, execute
 from mqlab.rocketmq.messages import Statement
 from tests.rocketmq.driven import drive, queue, results, rows
 

@@ -18,7 +18,7 @@ from mqlab.kernel import (
     replace,
 )
 from mqlab.rocketmq.broker import Broker
-from mqlab.rocketmq.check.ops import OP_BATCH
+from mqlab.rocketmq.check import OP_BATCH
 from mqlab.rocketmq.messages import (
     CHECK_IMMUNITY,
     DELAY,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqlab.kernel import CancelTimer, MemoryDisk, SetTimer, replace
-from mqlab.rocketmq.check.ops import OP_BATCH, build_op, parse_op, record_end, write_batch
+from mqlab.rocketmq.check import OP_BATCH, build_op, parse_op, record_end, write_batch
 from mqlab.rocketmq.log import Writer
 from tests.rocketmq.driven import drive, queue
 from tests.rocketmq.queues import OP, apply_all, in_queue, make_config, put, words_in

@@ -3,17 +3,21 @@
 from mqlab.explore import Budget
 from mqlab.kernel import Reply, Send, replace
 from mqlab.registry.cases.rocketmq import ASKED, NEXT, ORDER, TWIN
-from mqlab.rocketmq.application.listener import Finished
-from mqlab.rocketmq.broker import back, delay, end, groups, pull, send
-from mqlab.rocketmq.check import halves
-from mqlab.rocketmq.check import round as rounds
+from mqlab.rocketmq import broker as end
+from mqlab.rocketmq import broker as groups
+from mqlab.rocketmq import broker as pull
+from mqlab.rocketmq import broker as send
+from mqlab.rocketmq import check, consumer
+from mqlab.rocketmq import check as rounds
+from mqlab.rocketmq import producer as checking
+from mqlab.rocketmq import producer as sending
+from mqlab.rocketmq.application import Finished
+from mqlab.rocketmq.broker import timer as back
+from mqlab.rocketmq.broker import timer as delay
 from mqlab.rocketmq.config import DLQ_PREFIX
-from mqlab.rocketmq.consumer import listening
 from mqlab.rocketmq.group import ConsumerSendMsgBackResponse
-from mqlab.rocketmq.log.offsets import OP_KEY, Offsets, offset_key
-from mqlab.rocketmq.log.store import Writer
+from mqlab.rocketmq.log import OP_KEY, Offsets, Writer, offset_key
 from mqlab.rocketmq.messages import KEYS, NAMES, name_queue
-from mqlab.rocketmq.producer import checking, sending
 from mqlab.rocketmq.states import LocalTransactionState, TransactionType
 from tests.models.faults import change_result
 
@@ -54,7 +58,7 @@ def drops_the_keys(patch):
 
 def always_the_first_queue(patch):
     """A half comes back into queue 0, wherever it was sent to."""
-    change_result(patch, halves, "restore_message", lambda m, *_: replace(m, queue_id=0))
+    change_result(patch, check, "restore_message", lambda m, *_: replace(m, queue_id=0))
 
 
 def delivers_twice(patch):
@@ -93,10 +97,10 @@ def names_the_original(patch):
     """The question names the original half, and not the copy that was put back."""
 
     def ask(this, half):
-        this.writer.put(halves.build_copy(half, half.message.check_times + 1))
+        this.writer.put(check.build_copy(half, half.message.check_times + 1))
         this.producers, client = this.producers.choose(half.message.get("PGROUP") or "")
         if client is not None:
-            this.writer.add(Send(client, halves.build_question(half, half)))
+            this.writer.add(Send(client, check.build_question(half, half)))
 
     patch.setattr(rounds._Round, "ask", ask)
 
@@ -131,13 +135,13 @@ def skips_behind_an_end(patch):
 
 def never_counts(patch):
     """A check leaves the number of checks as it was."""
-    change_result(patch, halves, "build_copy", lambda _, half, times: half.message)
+    change_result(patch, check, "build_copy", lambda _, half, times: half.message)
 
 
 def counts_two(patch):
     """A check counts for two."""
-    real = halves.build_copy
-    patch.setattr(halves, "build_copy", lambda half, times: real(half, times + 1))
+    real = check.build_copy
+    patch.setattr(check, "build_copy", lambda half, times: real(half, times + 1))
 
 
 def parks_too_soon(patch):
@@ -194,7 +198,7 @@ def forgets_its_offsets(patch):
 
 def reads_past_one(patch):
     """A consumer's offset is one further than it has come."""
-    change_result(patch, listening, "_go_through", lambda offset, *_: offset + 1)
+    change_result(patch, consumer, "_go_through", lambda offset, *_: offset + 1)
 
 
 def loses_what_comes_back(patch):

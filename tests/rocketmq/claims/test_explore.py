@@ -4,7 +4,7 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.registry import system
-from mqlab.rocketmq.claims import invariants
+from mqlab.rocketmq import claims
 from tests.models.nameable import find_nameable
 from tests.models.plain import find_same_worlds
 
@@ -27,7 +27,7 @@ def test_the_search_reaches_the_worlds_that_a_plain_search_reaches(line, budget)
 
 
 def test_a_claim_is_nameable_or_lit_and_what_is_not_promised_only_where_it_is_named():
-    find_nameable("rocketmq", invariants, "final")
+    find_nameable("rocketmq", claims, "final")
 
 
 def test_orders_that_no_row_decides_are_not_judged_by_rows():

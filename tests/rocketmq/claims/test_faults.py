@@ -7,15 +7,14 @@ found is the fault and nothing else.
 from mqlab.explore import Budget
 from mqlab.kernel import Append, Fired, Flush, Send, SetTimer, replace
 from mqlab.registry.cases.rocketmq import ASKED, ORDER, SEARCHES
-from mqlab.rocketmq.application.database import Database
+from mqlab.rocketmq.application import Database
 from mqlab.rocketmq.broker import Broker
-from mqlab.rocketmq.broker.checking import CHECK
-from mqlab.rocketmq.check.halves import restore_message
-from mqlab.rocketmq.claims.invariants import CLAIMS, LIT
+from mqlab.rocketmq.broker.timer import CHECK
+from mqlab.rocketmq.check import restore_message
+from mqlab.rocketmq.claims import CLAIMS, LIT
 from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC
 from mqlab.rocketmq.consumer import Consumer
-from mqlab.rocketmq.log import COMMIT_LOG, QueueEntry, Stored
-from mqlab.rocketmq.log.offsets import HALF_KEY
+from mqlab.rocketmq.log import COMMIT_LOG, HALF_KEY, QueueEntry, Stored
 from mqlab.rocketmq.messages import EndTransaction, SendMessageResponse
 from mqlab.rocketmq.producer import Producer
 from mqlab.rocketmq.states import TransactionType

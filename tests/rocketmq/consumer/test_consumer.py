@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqlab.kernel import MemoryDisk, replace
-from mqlab.rocketmq.broker.back import build_retry
+from mqlab.rocketmq.broker.timer import build_retry
 from mqlab.rocketmq.config import DELAY_LEVELS_S
 from mqlab.rocketmq.group import ConsumerSendMsgBack
 from mqlab.rocketmq.messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, TRAN_MSG, WAIT

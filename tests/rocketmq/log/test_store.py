@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from mqlab.kernel import MemoryDisk
-from mqlab.rocketmq.log import Writer, read_queue, read_stored
-from mqlab.rocketmq.log.store import find_undispatched, list_queues, walk_queue
+from mqlab.rocketmq.log import (
+    Writer,
+    find_undispatched,
+    list_queues,
+    read_queue,
+    read_stored,
+    walk_queue,
+)
 from mqlab.rocketmq.messages import Message
 from tests.rocketmq.driven import drive, queue
 from tests.rocketmq.queues import HALF, OP, apply_all, in_queue, put, words_in

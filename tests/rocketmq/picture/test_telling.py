@@ -11,9 +11,10 @@ from mqlab.kernel import Trace, translate
 from mqlab.kernel.run import Run
 from mqlab.registry import SYSTEMS, scenario
 from mqlab.rocketmq import RocketMQSystem
-from mqlab.rocketmq.broker.words import WAITING
-from mqlab.rocketmq.picture import sentences, why, words
-from mqlab.rocketmq.picture.terms import TERMS
+from mqlab.rocketmq.broker import WAITING
+from mqlab.rocketmq.picture import why, words
+from mqlab.rocketmq.picture import words as sentences
+from mqlab.rocketmq.picture.snapshot import TERMS
 from mqlab.scenario import load
 
 FOLDER = Path(__file__).parents[3] / "datasets" / "scenarios" / "rocketmq"

@@ -16,9 +16,8 @@ from mqlab.rocketmq.messages import (
     Message,
     Properties,
 )
-from mqlab.rocketmq.picture.graph import draw_graph
-from mqlab.rocketmq.picture.strips import draw_halves, draw_ops, draw_queue
-from mqlab.rocketmq.picture.transactions import Book, read_book
+from mqlab.rocketmq.picture.snapshot import draw_graph, draw_halves, draw_ops, draw_queue
+from mqlab.rocketmq.picture.view import Book, read_book
 from mqlab.rocketmq.states import PREVIOUS, HalfState, TransactionType
 
 S = HalfState

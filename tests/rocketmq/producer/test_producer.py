@@ -24,8 +24,7 @@ from mqlab.rocketmq.messages import (
     SendMessageResponse,
     Statement,
 )
-from mqlab.rocketmq.producer import Producer, ProducerConfig
-from mqlab.rocketmq.producer.calls import SendInTransaction
+from mqlab.rocketmq.producer import Producer, ProducerConfig, SendInTransaction
 from mqlab.rocketmq.remoting.codes import ResponseCode
 from mqlab.rocketmq.states import SendStatus, TransactionType
 from tests.rocketmq.driven import drive, queue, results, rows

@@ -10,9 +10,9 @@ import pytest
 from mqlab.registry import SYSTEMS
 from mqlab.rocketmq import SAFEGUARDS, RocketMQSystem
 from mqlab.rocketmq.log import COMMIT_LOG
-from mqlab.rocketmq.picture.transactions import read_book
+from mqlab.rocketmq.picture.view import read_book
 from mqlab.rocketmq.states import PREVIOUS, HalfState
-from mqlab.rocketmq.system.verbs import CALLS, parse_call
+from mqlab.rocketmq.system import CALLS, parse_call
 from mqlab.scenario import load
 
 QUEUES = ("orders-0",)

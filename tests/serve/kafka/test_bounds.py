@@ -20,13 +20,13 @@ from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
 from mqlab.serve.home import count_nothing
 from mqlab.serve.kafka import serve
+from mqlab.serve.kafka import trace as model
 from mqlab.serve.kafka.front import BROKER
 from mqlab.serve.kafka.home import make_home
-from mqlab.serve.kafka.trace import model
-from mqlab.serve.kafka.trace.observer import Observer
+from mqlab.serve.kafka.trace import Observer
 from mqlab.serve.kafka.wire.codec import decode
 from mqlab.serve.kafka.wire.records import Records, parse_batch
-from mqlab.serve.trace import recorder
+from mqlab.serve.trace import live as recorder
 from mqlab.serve.trace.live import Live
 from tests.serve.kafka.raw import MINUTE, Raw, batch, record, write_request
 from tests.serve.live import asked, played

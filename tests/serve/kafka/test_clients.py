@@ -11,7 +11,7 @@ from mqlab.places import RECORDINGS
 from mqlab.recordings.recording import load
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import options, serve
-from mqlab.spark.levels import read_first
+from mqlab.spark.pipeline import read_first
 from tests.serve.kafka.clients import (
     PATIENCE_S,
     TopicPartition,

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace as Fields
 
-from mqlab.kafka.group.messages import subscribed_topics
+from mqlab.kafka.group.members import subscribed_topics
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.raw import Raw

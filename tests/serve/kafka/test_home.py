@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 
-from mqlab.kafka.coordinator import Entry, StateRecord
-from mqlab.kafka.log import Batch
-from mqlab.kafka.log.batch import index_of
+from mqlab.kafka.coordinator import Entry
+from mqlab.kafka.coordinator.entry import StateRecord
+from mqlab.kafka.log import Batch, index_of
 from mqlab.kafka.messages import Fetch, FetchResponse, WriteTxnMarkers
 from mqlab.kernel import Call, Caller, Put, Reply, Send, replace
 from mqlab.serve.disk import CompactedLog

@@ -9,8 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from mqlab.kafka.coordinator import Entry, StateRecord
-from mqlab.kafka.group import GroupMetadata, GroupTombstone, Member, Offsets, OffsetTombstones
+from mqlab.kafka.coordinator import Entry
+from mqlab.kafka.coordinator.entry import StateRecord
+from mqlab.kafka.group import GroupMetadata, GroupTombstone, Offsets, OffsetTombstones
+from mqlab.kafka.group.members import Member
 from mqlab.kafka.messages import Position
 from mqlab.kafka.states import TxnState
 from mqlab.serve import RunningBroker

@@ -8,19 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.kafka.coordinator import Entry, StateRecord
-from mqlab.kafka.group import GroupMetadata, Member
+from mqlab.kafka.coordinator import Entry
+from mqlab.kafka.coordinator.entry import StateRecord
+from mqlab.kafka.group import GroupMetadata
+from mqlab.kafka.group.members import Member
 from mqlab.kafka.log import Batch
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Append, Put
 from mqlab.serve.disk import ServerDisk
+from mqlab.serve.home import keep
 from mqlab.serve.journal import Journal
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.entries import decode_effect, encode_effect
 from mqlab.serve.kafka.front.topic import Topic
 from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.wire.records import parse_batch
-from mqlab.serve.keeping import keep
 from mqlab.serve.server import Options, Server
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.raw import Raw, batch

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mqlab.serve import logs, server
+from mqlab.serve import disk, server
 from mqlab.serve.connection import Connection
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.home import make_home
@@ -42,7 +42,7 @@ def test_with_256_files_600_idle_clients_keep_nobody_out(tmp_path: Path) -> None
             assert client.create("t") == "none"
             assert client.produce("t", 0, batch([b"v"])).error_code.name == "none"
         text = broker.said("places are taken, and it was silent for longest")
-        assert "Traceback" not in text and text.count("\n") <= logs.LINES + 5
+        assert "Traceback" not in text and text.count("\n") <= disk.LINES + 5
         for one in idle:
             one.close()
 

@@ -10,7 +10,8 @@ pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 
 from kio.records.readers import read_batch
 
-from mqlab.kafka.coordinator import Entry, StateRecord
+from mqlab.kafka.coordinator import Entry
+from mqlab.kafka.coordinator.entry import StateRecord
 from mqlab.kafka.group import Offsets
 from mqlab.kafka.log import ABORT, COMMIT, AbortedTxn, Batch
 from mqlab.kafka.messages import Position
@@ -19,7 +20,7 @@ from mqlab.kernel import Append, Put, Truncate
 from mqlab.serve.journal import Journal, JournalError
 from mqlab.serve.kafka.front.topic import Topic, topic_id
 from mqlab.serve.kafka.home import make_home
-from mqlab.serve.kafka.trace.model import name_record
+from mqlab.serve.kafka.trace import name_record
 from mqlab.serve.kafka.wire.records import Records, pack_batches, parse_batch
 from tests.serve.kafka.raw import TRANSACTIONAL, batch
 

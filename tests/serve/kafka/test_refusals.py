@@ -13,13 +13,13 @@ pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 from mqlab.kafka.errors import Error
 from mqlab.kafka.unserved import NO_SUCH_CONFIGS, ONLY_VERIFICATION, UNSERVED, VERIFICATION
 from mqlab.serve import RunningBroker
+from mqlab.serve.home import BadFrame
 from mqlab.serve.kafka import serve
+from mqlab.serve.kafka.frames import find_refusals
 from mqlab.serve.kafka.front.configs import ACTING, configs_of
-from mqlab.serve.kafka.refusals import find_refusals
 from mqlab.serve.kafka.wire.answers import EndTxnResponse, ProducedPartition
 from mqlab.serve.kafka.wire.api import OFFERED
 from mqlab.serve.kafka.wire.codec import decode
-from mqlab.serve.protocol import BadFrame
 from tests.serve.kafka.raw import Raw
 from tests.serve.started import Started
 

@@ -9,9 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from mqlab.kafka import KafkaConfig
-from mqlab.kafka.claims.invariants import LIT
+from mqlab.kafka.claims import LIT
 from mqlab.kafka.config import SAFEGUARDS
-from mqlab.kafka.coordinator import Entry, StateRecord
+from mqlab.kafka.coordinator import Entry
+from mqlab.kafka.coordinator.entry import StateRecord
 from mqlab.kafka.group import GroupCoordinator, GroupMetadata
 from mqlab.kafka.log import ABORT, COMMIT, Batch
 from mqlab.kafka.log.partition import Partition
@@ -20,7 +21,7 @@ from mqlab.kernel import Text, replace
 from mqlab.kernel.trace import GLYPHS, Fact, FactKind, patch
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.trace.model import Model
+from mqlab.serve.kafka.trace import Model
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
 from tests.serve.live import asked, played
 

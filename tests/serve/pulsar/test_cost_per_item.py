@@ -11,8 +11,7 @@ import pytest
 from mqlab.kernel import Map
 from mqlab.pulsar.messages import LedgerEntry, TransactionMetadataEntry, TxnID
 from mqlab.serve.pulsar.front import FRONT
-from mqlab.serve.pulsar.trace.observer import Observer
-from mqlab.serve.pulsar.trace.picture import ROWS
+from mqlab.serve.pulsar.trace import ROWS, Observer
 from tests.serve.pulsar.raw import make_message
 from tests.serve.pulsar.test_unread import TOPIC, Wire, make_driver
 

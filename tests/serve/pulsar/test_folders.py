@@ -12,8 +12,7 @@ from mqlab.pulsar.ledger import Cursor
 from mqlab.serve.entries import Effect
 from mqlab.serve.journal import Journal, read_effects
 from mqlab.serve.pulsar import serve
-from mqlab.serve.pulsar.entries import ENTRIES, FORM, decode_effect
-from mqlab.serve.pulsar.home import make_home
+from mqlab.serve.pulsar.home import ENTRIES, FORM, decode_effect, make_home
 from tests.serve.pulsar.raw import INDIVIDUAL, Raw
 
 TOPIC = "persistent://public/default/orders"

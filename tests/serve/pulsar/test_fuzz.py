@@ -13,7 +13,7 @@ import pytest
 
 from mqlab.kernel import Caller, Request
 from mqlab.serve.driver import Driver
-from mqlab.serve.protocol import BadFrame, Hangup, Peer
+from mqlab.serve.home import BadFrame, Hangup, Peer
 from mqlab.serve.pulsar import serve
 from mqlab.serve.pulsar.options import PulsarOptions
 from mqlab.serve.pulsar.wire.answers import write_push

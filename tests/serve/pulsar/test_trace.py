@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import Map
-from mqlab.pulsar.claims.invariants import LIT
+from mqlab.pulsar.claims import LIT
 from mqlab.pulsar.config import PulsarConfig
 from mqlab.pulsar.messages import (
     AckPosition,
@@ -22,10 +22,8 @@ from mqlab.pulsar.pending_ack import PendingAck
 from mqlab.pulsar.states import MarkerType, TxnStatus
 from mqlab.pulsar.subscription import Subscription
 from mqlab.serve.pulsar import serve
-from mqlab.serve.pulsar.trace.lanes import make_lanes, name_lane
-from mqlab.serve.pulsar.trace.model import READERS, TOPICS, TXNS, Model
-from mqlab.serve.pulsar.trace.picture import Picture
-from mqlab.serve.trace.parts import MOST
+from mqlab.serve.pulsar.trace import READERS, TOPICS, TXNS, Model, Picture, make_lanes, name_lane
+from mqlab.serve.trace.teller import MOST
 from tests.serve.live import asked, played
 from tests.serve.pulsar.raw import COMMIT, Raw
 

@@ -10,7 +10,7 @@ from mqlab.serve.driver import Driver
 from mqlab.serve.pulsar.front import FRONT
 from mqlab.serve.pulsar.front.hosting import PORTION
 from mqlab.serve.pulsar.home import make_home
-from mqlab.serve.pulsar.wire.asks import Ask, Push
+from mqlab.serve.pulsar.wire.answers import Ask, Push
 from mqlab.serve.pulsar.wire.commands import cut_frame, decode_command, encode_command
 from tests.serve.pulsar.raw import make_message
 

@@ -22,7 +22,7 @@ from mqlab.rocketmq.remoting import (
     encode_json,
 )
 from mqlab.serve.driver import Driver
-from mqlab.serve.protocol import ClientRequest, Peer
+from mqlab.serve.home import ClientRequest, Peer
 from mqlab.serve.rocketmq.frames import push_command
 from mqlab.serve.rocketmq.home import make_home
 from tests.serve.many import Next, measure_all

@@ -29,7 +29,7 @@ from mqlab.rocketmq.remoting import (
     encode_properties,
 )
 from mqlab.serve.driver import Driver
-from mqlab.serve.protocol import BadFrame, Peer, PushAnswer, Refused
+from mqlab.serve.home import BadFrame, Peer, PushAnswer, Refused
 from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.frames import push_command
 from mqlab.serve.rocketmq.options import RocketMQOptions

@@ -12,8 +12,8 @@ from mqlab.rocketmq.remoting import RemotingCommand, ResponseCode
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.rocketmq.front import FRONT, Front, FrontConfig, pulling
 from mqlab.serve.rocketmq.front.clients import read_expression
-from mqlab.serve.rocketmq.wire import asks
-from mqlab.serve.rocketmq.wire.asks import Ask
+from mqlab.serve.rocketmq.wire import answers
+from mqlab.serve.rocketmq.wire.answers import Ask
 
 
 class Driven:
@@ -42,18 +42,18 @@ class Driven:
 
     def hold(self, number: int, tags: str, queue: int = 0, at: int = 0) -> None:
         wanted = read_expression("orders", tags)
-        pull = asks.PullMessage("g", "orders", queue, at, 32, None, 15_000, wanted)
+        pull = answers.PullMessage("g", "orders", queue, at, 32, None, 15_000, wanted)
         self.ask(number, pull, f"conn-{number}")
 
     def put(self, tag: str | None, queue: int = 0) -> None:
         message = Message("orders", queue, b"x")
-        self.ask(0, asks.Send("g", (message if tag is None else message.put((TAGS, tag)),)))
+        self.ask(0, answers.Send("g", (message if tag is None else message.put((TAGS, tag)),)))
 
 
 @pytest.fixture
 def driven() -> Driven:
     new = Driven()
-    new.ask(0, asks.UpdateAndCreateTopic("orders", 2, 2, 6, 0))
+    new.ask(0, answers.UpdateAndCreateTopic("orders", 2, 2, 6, 0))
     return new
 
 

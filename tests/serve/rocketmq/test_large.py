@@ -31,8 +31,7 @@ from mqlab.rocketmq.remoting import (
 from mqlab.serve import RunningBroker
 from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.front import FRONT, Front, FrontConfig
-from mqlab.serve.rocketmq.wire.answers import FrontAnswer
-from mqlab.serve.rocketmq.wire.asks import Ask
+from mqlab.serve.rocketmq.wire.answers import Ask, FrontAnswer
 from mqlab.serve.rocketmq.wire.requests import read_request
 from tests.serve.rocketmq.raw import SUCCESS, Raw
 

@@ -16,8 +16,7 @@ from mqlab.rocketmq.remoting import RequestCode, ResponseCode, decode_record, re
 from mqlab.serve import RunningBroker
 from mqlab.serve.journal import Journal
 from mqlab.serve.rocketmq import serve
-from mqlab.serve.rocketmq.front.topic import Topic
-from mqlab.serve.rocketmq.front.topics import TOPICS
+from mqlab.serve.rocketmq.front.topics import TOPICS, Topic
 from mqlab.serve.rocketmq.home import make_home
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 

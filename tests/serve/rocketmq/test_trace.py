@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import Map
-from mqlab.rocketmq.claims.invariants import SERVED
+from mqlab.rocketmq.claims import SERVED
 from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC
-from mqlab.rocketmq.log import Stored
-from mqlab.rocketmq.log.offsets import HALF_KEY
+from mqlab.rocketmq.log import HALF_KEY, Stored
 from mqlab.rocketmq.messages import TRAN_MSG, UNIQ_KEY, Message
 from mqlab.rocketmq.picture.why import ROUND
 from mqlab.rocketmq.states import TransactionType
 from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.trace.model import READERS, TXNS, Model
 from mqlab.serve.rocketmq.trace.observer import Observer
-from mqlab.serve.trace.parts import MOST
+from mqlab.serve.trace.teller import MOST
 from tests.serve.live import asked, played
 from tests.serve.rocketmq.raw import Raw
 

@@ -6,7 +6,7 @@ import pytest
 
 from mqlab import cli
 from mqlab.real import jars
-from mqlab.spark.flink import home
+from mqlab.spark.flink import job
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -46,23 +46,23 @@ def test_without_maven_and_the_jar_it_says_so(capsys, monkeypatch, tmp_path) -> 
 
 def test_without_pyflink_it_names_the_command(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jars.Jars, "find_missing", lambda self: "")
-    monkeypatch.setattr(home, "_is_complete", lambda folder: False)
+    monkeypatch.setattr(job, "_is_complete", lambda folder: False)
     assert "`mqlab income flink --setup` does it" in said(capsys, "flink")
 
 
 def test_a_sink_of_sparks_is_refused(capsys, monkeypatch, tmp_path) -> None:
-    from mqlab.cli import income_flink
+    from mqlab.cli import income
 
-    flink = home.Flink(tmp_path / "python", tmp_path / "connector.jar")
-    monkeypatch.setattr(income_flink, "_find_flink", lambda make, say: flink)
+    flink = job.Flink(tmp_path / "python", tmp_path / "connector.jar")
+    monkeypatch.setattr(income, "_find_flink", lambda make, say: flink)
     words = ("flink", "--sink", "transactions", "--bootstrap-server", "127.0.0.1:1")
     assert "Flink's Kafka sink is one of at-least-once, exactly-once" in said(capsys, *words)
 
 
 def test_a_broker_that_does_not_answer_is_named(capsys, monkeypatch, tmp_path) -> None:
-    from mqlab.cli import income_flink
+    from mqlab.cli import income
 
-    flink = home.Flink(tmp_path / "python", tmp_path / "connector.jar")
-    monkeypatch.setattr(income_flink, "_find_flink", lambda make, say: flink)
+    flink = job.Flink(tmp_path / "python", tmp_path / "connector.jar")
+    monkeypatch.setattr(income, "_find_flink", lambda make, say: flink)
     line = said(capsys, "flink", "--bootstrap-server", "127.0.0.1:1")
     assert "the broker at 127.0.0.1:1 does not answer" in line

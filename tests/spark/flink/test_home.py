@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mqlab.spark.errors import IncomeError
-from mqlab.spark.flink import home
+from mqlab.spark.flink import job
 
 
 class Pip:
@@ -19,8 +19,8 @@ class Pip:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, said: str = "") -> None:
         self.asked: list[list[Any]] = []
         self.said = said
-        monkeypatch.setattr(home.subprocess, "run", self.run)
-        monkeypatch.setattr(home.venv, "create", lambda folder, with_pip: folder.mkdir())
+        monkeypatch.setattr(job.subprocess, "run", self.run)
+        monkeypatch.setattr(job.venv, "create", lambda folder, with_pip: folder.mkdir())
 
     def run(self, command: list[Any], **_: Any) -> subprocess.CompletedProcess:
         self.asked.append(command)
@@ -29,7 +29,7 @@ class Pip:
 
 def test_without_it_the_command_that_sets_it_up_is_named(tmp_path: Path) -> None:
     with pytest.raises(IncomeError, match="not set up here: `mqlab income flink --setup`"):
-        home.find_python(tmp_path)
+        job.find_python(tmp_path)
 
 
 def test_it_is_made_once_from_packages_with_their_digests(
@@ -37,11 +37,11 @@ def test_it_is_made_once_from_packages_with_their_digests(
 ) -> None:
     pip = Pip(monkeypatch)
     folder = tmp_path / "venv"
-    python = home.make_python(lambda line: None, folder)
-    assert python == folder / "bin" / "python" == home.find_python(folder)
-    home.make_python(lambda line: None, folder)
+    python = job.make_python(lambda line: None, folder)
+    assert python == folder / "bin" / "python" == job.find_python(folder)
+    job.make_python(lambda line: None, folder)
     assert len(pip.asked) == 1
-    assert {"--require-hashes", home.LOCK} <= set(pip.asked[0])
+    assert {"--require-hashes", job.LOCK} <= set(pip.asked[0])
 
 
 def test_with_another_list_of_packages_it_is_made_anew(
@@ -49,13 +49,13 @@ def test_with_another_list_of_packages_it_is_made_anew(
 ) -> None:
     pip = Pip(monkeypatch)
     folder = tmp_path / "venv"
-    home.make_python(lambda line: None, folder)
+    job.make_python(lambda line: None, folder)
     newer = tmp_path / "newer.lock"
     newer.write_text("apache-flink==9.9\n")
-    monkeypatch.setattr(home, "LOCK", newer)
+    monkeypatch.setattr(job, "LOCK", newer)
     with pytest.raises(IncomeError, match="not set up"):
-        home.find_python(folder)
-    home.make_python(lambda line: None, folder)
+        job.find_python(folder)
+    job.make_python(lambda line: None, folder)
     assert len(pip.asked) == 2
 
 
@@ -64,9 +64,9 @@ def test_what_pip_says_is_passed_on_and_nothing_counts_as_set_up(
 ) -> None:
     Pip(monkeypatch, said="WARNING: retrying\nERROR: no such package\nERROR: at all\n")
     with pytest.raises(IncomeError, match="could not install PyFlink: ERROR: no such package;"):
-        home.make_python(lambda line: None, tmp_path / "venv")
+        job.make_python(lambda line: None, tmp_path / "venv")
     with pytest.raises(IncomeError, match="not set up"):
-        home.find_python(tmp_path / "venv")
+        job.find_python(tmp_path / "venv")
 
 
 def test_a_python_that_flink_does_not_know_is_named(
@@ -75,5 +75,5 @@ def test_a_python_that_flink_does_not_know_is_named(
     pip = Pip(monkeypatch)
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
     with pytest.raises(IncomeError, match=r"3\.11 and 3\.12, and this is 3\.14: `make clean`"):
-        home.make_python(lambda line: None, tmp_path / "venv")
+        job.make_python(lambda line: None, tmp_path / "venv")
     assert not pip.asked

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from mqlab.spark import job
-from mqlab.spark.account import judge_lines, take_account
 from mqlab.spark.feeder import records_of
 from mqlab.spark.files import read
 from mqlab.spark.flink.job import Result, Seconds
-from mqlab.spark.truth import Truth, truth_of
+from mqlab.spark.truth import Truth, judge_lines, take_account, truth_of
 
 LINE = {
     "InvoiceNo": "1", "StockCode": "A", "Description": "", "Quantity": "2",

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.spark.errors import IncomeError
-from mqlab.spark.flink.home import Flink
-from mqlab.spark.flink.process import Process, last_checkpoint, last_words, number_of
+from mqlab.spark.flink.job import Flink, Process, last_checkpoint, last_words, number_of
 from mqlab.spark.flink.statements import Job
 
 

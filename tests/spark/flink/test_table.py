@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.lessons.spark.flink_kills import recorded_kills
-from mqlab.spark.flink.table import RECORDING, Instant, Table, Trial
+from mqlab.spark.flink.statements import RECORDING, Instant, Table, Trial
 
 RIGHT = Trial("Flink 2.2.1", "exactly-once", Instant.DECIDED, "", 0, 0, 12.34)
 DOUBLED = Trial("Spark 4.3.0", "at-least-once", Instant.OUT, "+12.8 %", 17, 17, 20.0)

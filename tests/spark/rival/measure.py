@@ -24,8 +24,7 @@ from mqlab.serve.kafka import serve
 from mqlab.spark import feeder, job, topics
 from mqlab.spark.cuts import day_plan
 from mqlab.spark.files import YEAR, read, read_lines
-from mqlab.spark.flink.home import Flink, find_python
-from mqlab.spark.flink.job import ends_of, run_to_end
+from mqlab.spark.flink.job import Flink, ends_of, find_python, run_to_end
 from mqlab.spark.flink.statements import VERSION, Job
 from mqlab.spark.orders import Line
 from mqlab.spark.sinks import Target

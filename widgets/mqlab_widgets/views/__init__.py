@@ -15,13 +15,12 @@ from mqlab.kernel.text import Lang, Text, tr
 from mqlab.kernel.trace import Trace
 
 from ..scene import Scene
-from .common import ROOMY, find_previous
+from .common import HALF, ROOMY, WIDE, find_previous
 from .graphs import graphs, has_wide_graphs
 from .lights import has_long_sentences, lights, lights_small
 from .logs import has_long_names, has_long_strips, logs, logs_small
 from .money import money
 from .outcomes import outcomes
-from .plan import HALF, WIDE
 from .readers import has_long_rows, readers
 from .space_time import MOST_ROWS, measure_rows, space_time, space_time_all
 from .tables import has_wide_tables, tables

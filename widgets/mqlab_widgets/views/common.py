@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from mqlab.kernel.snapshot import Lane, Snapshot
 from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
-from ..scene import Scene
+from ..scene import Part, Scene
+from ..widths import width
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,3 +91,240 @@ def find_previous(trace: Trace, step: int) -> int:
 def draw_heading(scene: Scene, text: Text, lang: Lang) -> None:
     """The panel's title, always at the same place."""
     scene.text("heading", 0, 13, text.of(lang), "heading")
+
+
+# ---- Where everything of the space-time diagram stands: computed once for a trace ----
+#
+# A transaction is *open* on a lane from its first durable fact there to the fact that wrote
+# its control record (its marker). A lane whose log holds no control record of it, such as a
+# coordinator's, has it open until its last durable fact there, if nobody is still waiting
+# for a marker at the end of the trace. All of that is read off the Snapshots.
+
+ROW = 22
+FIRST = 64  # x of the first lane; row numbers and transaction names stand left of it
+HEAD = 46  # the lanes' names and what they are
+STAIRS = 14  # more than that, where every other name stands lower
+SLOTS = (0, 12, -12, 21, -21)  # where open transactions of one lane stand beside each other
+WIDE = 456  # what the diagram may use beside the right column in a notebook of 950 px
+HALF = 388  # the same where two runs stand beside each other
+LEAST, MOST = 41, 180  # distance of two lanes; twelve stand beside the right column
+AFTER = 0.72  # of a lane's distance: the room right of the last lane, and at least so much:
+BEHIND = 58
+MANY = 6  # more lanes than this, and those without a fact are left out
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a lane on which a transaction is open, as positions of the slider."""
+
+    key: str
+    lane: str
+    cls: str
+    slot: int
+    first: int
+    last: int
+    closed: bool
+
+
+@dataclass
+class Plan:
+    """Places of lanes, rows and spans. `rows[r]` is the position drawn in row r."""
+
+    lanes: tuple[Lane, ...]
+    x: dict[str, float]
+    pitch: float
+    stairs: bool  # if every other lane's name stands lower, because they would touch
+    width: float
+    rows: list[int]
+    row_of: list[int]  # position -> its row, or the last visible row before it
+    spans: list[Span]
+    down: list[tuple[str, int, int]]  # lane, first and last position while it is down
+    txn: list[str]  # class of each fact's transaction, by position
+    placed: dict[tuple[int, str], Part] = field(default_factory=dict)  # rows, by when they are
+    heads: dict[frozenset[str], Part] = field(default_factory=dict)  # names, by who is down
+
+    @property
+    def head(self) -> float:
+        """Where the rows begin."""
+        return HEAD + STAIRS * self.stairs
+
+    @property
+    def height(self) -> float:
+        return len(self.rows) * ROW
+
+    def alive(self, first_row: int, step: int) -> list[Span]:
+        """Spans that have begun at `step` and reach into the rows from `first_row` on."""
+        begun = bisect_right(self.spans, step, key=lambda span: span.first)
+        return [s for s in self.spans[:begun] if self.row_of[s.last] >= first_row]
+
+    def y(self, position: int) -> float:
+        """The middle of a position's row."""
+        return self.row_of[position] * ROW + ROW / 2
+
+
+@per_trace
+def plan(trace: Trace, lang: Lang, unfold: bool, wide: int = WIDE) -> Plan:
+    facts = trace.facts
+    rows = [i for i, f in enumerate(facts, 1) if unfold or not f.fold]
+    lanes = _lanes(trace)
+    pitch = _pitch(len(lanes), wide)
+    widest = max((width(lane.title.of(lang), 12, bold=True) for lane in lanes), default=0)
+    x = {lane.name: FIRST + i * pitch for i, lane in enumerate(lanes)}
+    down = _down(trace)
+    return Plan(
+        lanes=lanes,
+        x=x,
+        pitch=pitch,
+        stairs=len(lanes) > 1 and widest + 8 > pitch,
+        width=FIRST + max(0, len(lanes) - 1) * pitch + max(BEHIND, pitch * AFTER),
+        rows=rows,
+        row_of=[bisect_right(rows, p) - 1 for p in range(len(facts) + 1)],
+        spans=[s for s in _spans(trace, down) if s.lane in x],
+        down=[d for d in down if d[0] in x],
+        txn=["t0", *(colour(trace, f.txn) for f in facts)],
+    )
+
+
+def find_lanes(snapshots: Sequence[Snapshot]) -> list[Lane]:
+    """Every lane there ever is, headed as it is headed at last. One that comes later stands where
+    its Snapshot has it: before the lane that follows it there."""
+    heads: dict[str, Lane] = {}
+    order: list[str] = []
+    seen: tuple[Lane, ...] | None = None
+    for snapshot in snapshots:
+        if snapshot.lanes == seen:
+            continue
+        seen = snapshot.lanes
+        place = len(order)
+        for lane in reversed(seen):
+            if lane.name in heads:
+                place = order.index(lane.name)
+            else:
+                order.insert(place, lane.name)
+            heads[lane.name] = lane
+    return [heads[name] for name in order]
+
+
+def _lanes(trace: Trace) -> tuple[Lane, ...]:
+    """The lanes of a run; of many only those that do something."""
+    lanes = find_lanes(trace.snapshots)
+    if len(lanes) > MANY:
+        used = {name for f in trace.facts for name in (f.node, f.peer)}
+        lanes = [lane for lane in lanes if lane.name in used] or lanes
+    return tuple(lanes)
+
+
+def _pitch(lanes: int, wide: int) -> float:
+    """The distance between lanes: what they share of a diagram's width."""
+    share = min((wide - FIRST) / (lanes - 1 + AFTER), (wide - FIRST - BEHIND) / max(lanes - 1, 1))
+    return int(min(max(share, LEAST), MOST))
+
+
+def _down(trace: Trace) -> list[tuple[str, int, int]]:
+    out: list[tuple[str, int, int]] = []
+    since: dict[str, int] = {}
+    seen: tuple[Lane, ...] | None = None
+    for position, snapshot in enumerate(trace.snapshots):
+        if snapshot.lanes == seen:
+            continue
+        seen = snapshot.lanes
+        for lane in seen:
+            if not lane.up:
+                since.setdefault(lane.name, position)
+            elif lane.name in since:
+                out.append((lane.name, since.pop(lane.name), position))
+    return out + [(name, first, len(trace)) for name, first in since.items()]
+
+
+def _controls(snapshot: Snapshot, txn: str) -> int:
+    """How many control records of a transaction are in the logs (end offsets, if windowed)."""
+    return sum(
+        c.offset + 1
+        for log in snapshot.logs
+        for c in log.cells
+        if c.txn == txn and c.kind == "control"
+    )
+
+
+def _owed(trace: Trace) -> set[str]:
+    """Transactions with data, at the end, that no control record of theirs has ended: one
+    that follows in the same log, or one in a log that speaks of it."""
+    out: set[tuple[str, str]] = set()
+    logs = trace.snapshots[-1].logs
+    for log in sorted(logs, key=lambda log: bool(log.ends)):  # data before what speaks of them
+        for cell in log.cells:
+            if cell.kind != "control" and cell.txn and not log.ends:
+                out.add((cell.txn, log.name))
+            elif cell.kind == "control":
+                out.discard((cell.txn, log.ends or log.name))
+    return {txn for txn, _ in out}
+
+
+def _find_over(trace: Trace) -> set[str]:
+    """Where a picture begins in the midst of a run: the transactions that have ended by its end. Of
+    such a one the last fact alone may be left, which opens nothing."""
+    if not trace.facts or trace.facts[0].index == 1:
+        return set()
+    cells = [cell for log in trace.snapshots[-1].logs for cell in log.cells]
+    return {cell.txn for cell in cells if cell.kind == "control"}
+
+
+def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
+    owed = _owed(trace)
+    over = _find_over(trace)
+    spans: list[Span] = []
+    busy: dict[str, list[int]] = {}  # lane -> for each slot, until when it is taken
+    for stay in _stays(trace):
+        single = stay.last == stay.first and stay.txn not in over
+        ended = stay.marker or (0 if stay.txn in owed or single else stay.last)
+        until = ended or len(trace)
+        slots = busy.setdefault(stay.lane, [0] * len(SLOTS))
+        slot = next((i for i, taken in enumerate(slots) if taken <= stay.first), len(SLOTS) - 1)
+        slots[slot] = until
+        cls = colour(trace, stay.txn)
+        for a, b in _cut(stay.first, until, [d[1:] for d in down if d[0] == stay.lane]):
+            key = f"span:{stay.lane}:{stay.txn}:{a}"
+            spans.append(Span(key, stay.lane, cls, slot, a, b, closed=bool(ended) or b < until))
+    return sorted(spans, key=lambda span: span.first)
+
+
+@dataclass
+class _Stay:
+    """A transaction on a lane: its first and last durable fact, and its marker (0: none)."""
+
+    lane: str
+    txn: str
+    first: int
+    last: int
+    marker: int = 0
+
+
+def _stays(trace: Trace) -> list[_Stay]:
+    """A second marker closes nothing; data after the marker opens the transaction again."""
+    out: list[_Stay] = []
+    latest: dict[tuple[str, str], _Stay] = {}
+    for p, fact in enumerate(trace.facts, 1):
+        if fact.glyph != "▮" or not fact.txn:
+            continue
+        old, new = trace.snapshots[p - 1], trace.snapshots[p]
+        marker = old.logs != new.logs and _controls(new, fact.txn) > _controls(old, fact.txn)
+        stay = latest.get((fact.node, fact.txn))
+        if stay is None or (stay.marker and not marker):
+            stay = latest[fact.node, fact.txn] = _Stay(fact.node, fact.txn, p, p)
+            out.append(stay)
+        if not stay.marker:
+            stay.last = p
+            stay.marker = p if marker else 0
+    return out
+
+
+def _cut(first: int, last: int, holes: list[tuple[int, ...]]) -> list[tuple[int, int]]:
+    """The interval without the times at which its lane was down."""
+    pieces = []
+    for start, end in sorted(holes):
+        if start >= last or end <= first:
+            continue
+        if start > first:
+            pieces.append((first, start))
+        first = end
+    return [*pieces, (first, last)] if first < last else pieces

@@ -12,7 +12,7 @@ from mqlab.kernel.trace import Fact
 
 from ..scene import Part, Scene
 from ..widths import fit, fit_apart, halve, width
-from .plan import ROW, SLOTS, Plan
+from .common import ROW, SLOTS, Plan
 
 MID = ROW / 2
 LABEL = 11.5

@@ -7,8 +7,8 @@ from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import fit, fit_apart, width
+from .common import ROW, SLOTS, STAIRS, WIDE, Plan, plan
 from .marks import row
-from .plan import ROW, SLOTS, STAIRS, WIDE, Plan, plan
 from .window import window
 
 ROWS = 20  # rows that are seen where nobody says how many

@@ -44,11 +44,14 @@ Read on in KafkaProducer, TransactionManager, Sender, RecordAccumulator (clients
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ....kernel import (
+    FAILED,
     UNKNOWN,
     Call,
+    CancelTimer,
     ConnectionLost,
     Disk,
     Effects,
@@ -58,26 +61,584 @@ from ....kernel import (
     Outcome,
     Response,
     Return,
+    Send,
+    SetTimer,
     Text,
     Words,
     build_failure,
     build_success,
     frozen,
 )
-from ...messages import EndTxn, ProduceResponse
+from ...config import offsets_log
+from ...errors import Error
+from ...log import Batch, next_sequence
+from ...messages import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    Answer,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+    Produce,
+    ProduceResponse,
+    TxnOffsetCommit,
+)
 from ...states import ProducerState, producer_may_enter
 from ..calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
-from . import calling, flight, requests, sending
-from .calling import ProducerCall, block_call, give_up_call
-from .config import ConfigException, ProducerConfig
-from .error_states import drop_unsent
-from .errors import ILLEGAL_STATE, Kind, Trouble
-from .flight import Flight, Line, TxnRequest
-from .proceeding import introduce, proceed
+from .flight import (
+    ILLEGAL_STATE,
+    MAX_BLOCK,
+    RETRIABLE,
+    RETRY,
+    CoordinatorQuestion,
+    Flight,
+    Kind,
+    Line,
+    ProducerCall,
+    ProducerConfig,
+    Trouble,
+    TxnRequest,
+    block_call,
+    drop_unsent,
+    enter_abortable_error,
+    enter_fatal_error,
+    give_up_call,
+    judge_coordinator_error,
+    judge_leader_error,
+    name_exception,
+    return_call,
+)
 
-__all__ = ["ConfigException", "Kind", "Producer", "ProducerCall", "ProducerConfig", "Trouble"]
+# ---- Batches leave: numbered when they are first sent, oldest first, in order --------
+#
+# A batch gets its sequence number when it is first sent. Up to `max_in_flight` are with a
+# leader at a time; once one must be sent again, the others of its partition wait until it is
+# through, so a retry never overtakes and never is overtaken. (Without sequence numbers nothing
+# waits: there a retry changes the order.)
+#
+# Where an idempotent producer of librdkafka must raise its epoch, it sends nothing more until
+# nothing is under way to any partition, and then numbers everything again from 0. A batch that was
+# written, and whose answer was lost, is taken for a new one then and is there twice, be it in
+# another partition than the trouble (confluentinc/librdkafka#4953).
+#
+# Sources: Sender#sendProducerData, RecordAccumulator#shouldStopDrainBatchesForPartition
+# (clients, Kafka 4.3); rd_kafka_idemp_drain_epoch_bump, rd_kafka_handle_Produce_error
+# (librdkafka 2.16.0, seen with confluent-kafka 2.16.1).
+
+Result = tuple["Producer", Effects]
+MAX_EPOCH = 2**15 - 1
+
+
+def drain(p: Producer) -> Result:
+    """Send what may leave now, oldest first."""
+    if p.draining:
+        if any(flight.sent for flight in p.flights):
+            return p, ()
+        flights = tuple(replace(flight, number=-1) for flight in p.flights)
+        p = replace(p, flights=flights, lines=Map(), unresolved=Map(), draining=False)
+        p = raise_epoch(p)
+    effects: Effects = ()
+    for i in range(len(p.flights)):
+        if _may_leave(p, p.flights, i):
+            p, sent = _send_batch(p, i)
+            effects = (*effects, *sent)
+    return p, effects
+
+
+def raise_epoch(p: Producer) -> Producer:
+    """A producer without transactions does it by itself; at the last epoch it needs a new id."""
+    if p.epoch < MAX_EPOCH:
+        return replace(p, epoch=p.epoch + 1)
+    return replace(p.enter(ProducerState.UNINITIALIZED), pid=-1, epoch=-1)
+
+
+def _may_leave(p: Producer, flights: Sequence[Flight], i: int) -> bool:
+    flight = flights[i]
+    if flight.sent or flight.paused or not _writable(p, flight.partition):
+        return False
+    line = [f for f in flights if f.partition == flight.partition]
+    if sum(f.sent for f in line) >= p.config.max_in_flight:
+        return False
+    if not p.config.idempotent:
+        return True
+    before = line[: next(n for n, f in enumerate(line) if f is flight)]
+    if flight.number >= 0:
+        return not before
+    if any(not f.sent or is_outdated(p, f) for f in before):
+        return False
+    return flight.partition not in p.unresolved
+
+
+def _writable(p: Producer, partition: str) -> bool:
+    if p.config.transactional:
+        return partition in p.added
+    return p.pid >= 0 or not p.config.idempotent
+
+
+def is_outdated(p: Producer, flight: Flight) -> bool:
+    """Whether it was sent before its partition's numbers began again."""
+    line: Line | None = p.lines.get(flight.partition)
+    numbered = flight.number >= 0 and p.config.idempotent
+    return numbered and line is not None and flight.owner != (line.pid, line.epoch)
+
+
+def _choose_line(p: Producer, partition: str) -> Line:
+    """Where the partition's numbers stand. A new epoch is taken up only when nothing of the
+    old one is under way there."""
+    line: Line | None = p.lines.get(partition)
+    busy = any(f.partition == partition and f.number >= 0 for f in p.flights)
+    if line is None or ((line.pid, line.epoch) != (p.pid, p.epoch) and not busy):
+        return Line(p.pid, p.epoch)
+    return line
+
+
+def _send_batch(p: Producer, i: int) -> Result:
+    flight = p.flights[i]
+    line = _choose_line(p, flight.partition)
+    batch, number = flight.batch, flight.number
+    if number < 0:
+        number = line.number
+        if p.config.idempotent:
+            batch = replace(
+                batch,
+                pid=line.pid,
+                epoch=line.epoch,
+                first_seq=line.next,
+                transactional=p.config.transactional,
+            )
+        line = replace(line, next=next_sequence(line.next, batch.count))
+        p = replace(p, lines=p.lines.set(flight.partition, line))
+    elif flight.is_renumbered and p.config.idempotent:
+        number = Line(batch.pid, batch.epoch, batch.first_seq).number
+    flight = replace(flight, batch=batch, number=number, sent=True)
+    flights = (*p.flights[:i], flight, *p.flights[i + 1 :])
+    ask = Produce(batch, p.config.txn_id, 12 if p.config.v2 else 11)
+    return replace(p, flights=flights), (Send(flight.partition, ask, number),)
+
+
+# ---- What can be done next: batches that may leave, then one question to a coordinator
+#
+# A call, an answer, a batch given up: each of them may let the producer go on, and then ends
+# with `proceed`, where the order in which things are done stands in one place: batches first,
+# then partitions that must be added, then the group's offsets, then the end. Questions are asked
+# one at a time. What stands in `requests.py`, `sending.py` and `failing.py` uses this file; it
+# knows none of them.
+#
+# Sources: Sender#runOnce, TransactionManager#nextRequest, #beginCompletingTransaction,
+# #completeTransaction (clients, Kafka 4.3).
 
 _S = ProducerState
+ENDING = {_S.COMMITTING: True, _S.ABORTING: False}
+
+
+def proceed(p: Producer) -> Result:
+    """Do whatever can be done next: batches, partitions, offsets, the end."""
+    p.check_invariants()
+    p, effects = drain(p)
+    if isinstance(p.call, Flush) and not p.flights:
+        p, more = _finish_flush(p)
+    elif p.request is None:
+        p, more = _next_request(p)
+    else:
+        return p, effects
+    return p, (*effects, *more)
+
+
+def proceed_after(p: Producer, effects: Effects) -> Result:
+    """The same, behind what this step has done already."""
+    p, more = proceed(p)
+    return p, (*effects, *more)
+
+
+# ---- asking ------------------------------------------------------------------------------
+
+
+def ask_coordinator(
+    p: Producer, to: str, body: CoordinatorQuestion, then: SendOffsets | None = None
+) -> Result:
+    return replace(p, request=TxnRequest(to, body, then=then)), (Send(to, body),)
+
+
+def introduce(p: Producer) -> Result:
+    """InitProducerId: for the first time with nothing, for a bump with what one has."""
+    body = InitProducerId(p.config.txn_id, p.config.timeout_ms, p.pid, p.epoch)
+    return ask_coordinator(p, p.config.cluster.coordinator, body)
+
+
+def _next_request(p: Producer) -> Result:
+    tc, me = p.config.cluster.coordinator, (p.config.txn_id or "", p.pid, p.epoch)
+    if not p.config.transactional and p.config.idempotent and p.state is _S.UNINITIALIZED:
+        return introduce(p.enter(_S.INITIALIZING)) if p.flights else (p, ())
+    missing = _find_missing(p)
+    if missing:
+        return ask_coordinator(p, tc, AddPartitionsToTxn(*me, missing))
+    if isinstance(p.call, SendOffsets):
+        if p.config.v2:
+            return commit_offsets(p, p.call)
+        return ask_coordinator(p, tc, AddOffsetsToTxn(*me, p.call.group), then=p.call)
+    if p.state not in ENDING or p.flights:
+        return p, ()
+    if p.added:
+        return ask_coordinator(p, tc, EndTxn(*me, ENDING[p.state], p.config.v2))
+    # Nothing was sent, so the server knows of no transaction: no request.
+    return complete_transaction(p)
+
+
+def _find_missing(p: Producer) -> tuple[str, ...]:
+    """legacy: partitions that must join the transaction before anything is written there."""
+    if not p.config.transactional or p.config.v2:
+        return ()
+    wanted = {f.partition for f in p.flights if f.number < 0 and not f.stray}
+    return tuple(sorted(wanted - set(p.added)))
+
+
+def commit_offsets(p: Producer, call: SendOffsets) -> Result:
+    where = offsets_log(call.group, p.config.cluster)
+    body = TxnOffsetCommit(
+        p.config.txn_id or "",
+        call.group,
+        p.pid,
+        p.epoch,
+        call.positions,
+        call.member,
+        call.generation,
+        version=5 if p.config.v2 else 3,
+    )
+    return ask_coordinator(replace(p, added=tuple(sorted({*p.added, where}))), where, body)
+
+
+def complete_transaction(p: Producer) -> Result:
+    """The transaction is over for its producer; the markers are the coordinator's work."""
+    p = replace(p, added=(), error=None)
+    if p.bump:
+        return introduce(replace(p.enter(_S.INITIALIZING), bump=False))
+    return return_call(p.enter(_S.READY))
+
+
+def _finish_flush(p: Producer) -> Result:
+    """Without transactions, what became of the records' futures since the last flush. With
+    them the trouble stays for the next call that looks at the state: `flush` does not."""
+    if p.config.transactional:
+        return return_call(p)
+    trouble, p = p.error, replace(p, error=None)
+    if trouble is None:
+        return return_call(p)
+    return return_call(p, UNKNOWN if trouble.unknown else FAILED, trouble.exception)
+
+
+# ---- What coordinators answer, and when the same is asked again ----------------------
+#
+# Every request may be sent twice, because its answer may be lost; the coordinator recognises
+# what it has done already. While an older transaction of the same id is still being ended it
+# says CONCURRENT_TRANSACTIONS, and the client asks again after a pause.
+#
+# After an abortable error that leaves numbers in doubt a *legacy* client ends its abort with
+# InitProducerId(producer id, epoch): the epoch rises by one and all numbers begin again (KIP-360).
+# A v2 client need not: there every end raises the epoch.
+#
+# Sources: TransactionManager's …Handler#handleResponse,
+# AddPartitionsToTxnHandler#maybeOverrideRetryBackoffMs (clients, Kafka 4.3).
+
+ADD_RETRY_MS = 20  # TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
+
+
+def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
+    error = answer.error
+    if error in RETRIABLE:
+        return _ask_later(p, request, error)
+    p = replace(p, request=None)
+    if error:
+        trouble = judge_coordinator_error(request.body, error)
+        if trouble.bump and not p.config.v2:
+            p = replace(p, bump=True)
+        end = enter_fatal_error if trouble.kind is Kind.FATAL else enter_abortable_error
+        return proceed_after(*end(p, trouble))
+    match request.body:
+        case AddPartitionsToTxn(partitions=partitions):
+            return proceed(replace(p, added=tuple(sorted({*p.added, *partitions}))))
+        case AddOffsetsToTxn() if request.then is not None:
+            return commit_offsets(p, request.then)
+    match answer:
+        case InitProducerIdResponse(pid=pid, epoch=epoch):
+            return _take_producer_id(p, pid, epoch)
+        case EndTxnResponse(pid=pid, epoch=epoch):
+            if p.config.v2 and epoch >= 0 and (pid, epoch) != (p.pid, p.epoch):
+                # Numbers begin again with the new epoch, and only with a new one.
+                p = replace(p, pid=pid, epoch=epoch, lines=Map())
+            return complete_transaction(p)
+    return proceed_after(*return_call(p))
+
+
+def _take_producer_id(p: Producer, pid: int, epoch: int) -> Result:
+    p = replace(p.enter(_S.READY), pid=pid, epoch=epoch, error=None)
+    if p.config.transactional:
+        return return_call(replace(p, lines=Map()))
+    fresh = Map((name, Line(pid, epoch) if w.pid < 0 else w) for name, w in p.lines.items())
+    return proceed(replace(p, lines=fresh))
+
+
+# ---- asking again ------------------------------------------------------------------------
+
+
+def _ask_later(p: Producer, request: TxnRequest, error: Error) -> Result:
+    """Ask the same again after a pause, which is short for a transaction's first partition:
+    the one before it is about to be over."""
+    if p.state is _S.ABORTABLE_ERROR:
+        return replace(p, request=None), ()  # Only an abort is wanted now.
+    first = isinstance(request.body, AddPartitionsToTxn) and not p.added
+    short = first and error is Error.CONCURRENT_TRANSACTIONS
+    p, again = _put_back(p, request)
+    if not again:
+        return give_up_call(p)
+    pause = min(ADD_RETRY_MS, p.config.retry_ms) if short else p.config.retry_ms
+    return p, (SetTimer(RETRY, pause),)
+
+
+def _put_back(p: Producer, request: TxnRequest) -> tuple[Producer, bool]:
+    """The request unsent; whether it may be sent once more."""
+    bounded = p.config.retries is not None
+    left = p.config.retries is None or request.tries < p.config.retries
+    back = replace(request, sent=False, parked=not left, tries=request.tries + (bounded and left))
+    return replace(p, request=back), left
+
+
+def handle_lost_connection(p: Producer, peer: str) -> Result:
+    """What this coordinator was asked is asked again, or given up; after an error nobody
+    needs it any more."""
+    if p.request is None or not p.request.sent or p.request.to != peer:
+        return p, ()
+    if p.state is _S.ABORTABLE_ERROR:
+        return replace(p, request=None), ()
+    p, again = _put_back(p, p.request)
+    return resend_request(p) if again else give_up_call(p)
+
+
+def resend_request(p: Producer) -> Result:
+    """Send what waited for the retry timer."""
+    if p.request is None or p.request.sent or p.request.parked:
+        return p, ()
+    return replace(p, request=replace(p.request, sent=True)), (Send(p.request.to, p.request.body),)
+
+
+def unpark_request(p: Producer) -> Producer:
+    """The application has called again: the request has all its tries again."""
+    if p.request is None or not p.request.parked:
+        return p
+    return replace(p, request=replace(p.request, parked=False, tries=0))
+
+
+# ---- Batches that are given up, and what becomes of the numbers behind them ----------
+#
+# A leader that refuses a batch leaves no doubt: those behind it move up. A batch of which nobody
+# knows leaves a hole. A transaction can only be aborted then. A producer without transactions
+# raises its own epoch and numbers what is left again from 0, so that the leader takes it; if the
+# lost batch had been written after all and the application sends it again, it is there twice.
+#
+# Sources: Sender#failBatch, TransactionManager#handleFailedBatch, #markSequenceUnresolved,
+# #maybeResolveSequences, #bumpIdempotentProducerEpoch, TxnPartitionMap (clients, Kafka 4.3).
+
+LOST = Trouble("NetworkException", unknown=True)
+EXPIRED = Trouble("TimeoutException", unknown=True)
+NEVER_SENT = Trouble("TimeoutException")
+
+
+def remove_flight(p: Producer, flight: Flight) -> Result:
+    """Without a batch that is over, one way or the other."""
+    left = tuple(f for f in p.flights if f is not flight)
+    shared = any(f.timer == flight.timer for f in left) if p.config.delivery_timeout_ms else True
+    return replace(p, flights=left), () if shared else (CancelTimer(flight.timer),)
+
+
+def name_lost_batch(p: Producer, trouble: Trouble) -> Trouble:
+    """How a transactional producer calls a batch of which nobody knows: it can abort."""
+    if not p.config.transactional:
+        return trouble
+    return Trouble("TransactionAbortableException", bump=True)
+
+
+def fail_batch(p: Producer, flight: Flight, trouble: Trouble, refused: Error | None) -> Result:
+    """A batch is given up: `refused` by its leader, or (None) of unknown fate."""
+    p, effects = remove_flight(p, flight)
+    if not p.config.transactional:
+        return _fail_future(p, flight, trouble, refused, effects)
+    if trouble.kind is Kind.FATAL:
+        p, more = enter_fatal_error(p, trouble)
+        return p, (*effects, *more)
+    ending = p.state in (ProducerState.COMMITTING, ProducerState.ABORTING)
+    doubt = refused is None and flight.number >= 0
+    if trouble.bump and not p.config.v2 and (doubt or not ending):
+        p = replace(p, bump=True)
+    if refused is not None:
+        p = _adjust_sequences(p, flight)
+    p, more = enter_abortable_error(p, trouble)
+    return proceed_after(p, (*effects, *more))
+
+
+def _adjust_sequences(p: Producer, gone: Flight) -> Producer:
+    """The leader has refused a batch: those behind it move up by its numbers
+    (TxnPartitionMap#adjustSequencesDueToFailedBatch)."""
+    line: Line | None = p.lines.get(gone.partition)
+    if line is None or gone.owner != (line.pid, line.epoch):
+        return p
+    back = -gone.batch.count
+    flights = []
+    for f in p.flights:
+        behind = f.partition == gone.partition and f.number >= 0
+        if behind and f.owner == gone.owner and f.batch.first_seq > gone.batch.first_seq:
+            f = replace(f, batch=replace(f.batch, first_seq=next_sequence(f.batch.first_seq, back)))
+        flights.append(f)
+    line = replace(line, next=next_sequence(line.next, back))
+    return replace(p, flights=tuple(flights), lines=p.lines.set(gone.partition, line))
+
+
+def _fail_future(
+    p: Producer, flight: Flight, trouble: Trouble, refused: Error | None, effects: Effects
+) -> Result:
+    """Without transactions one record's future fails, and the next `flush` tells of it."""
+    if refused is not None:
+        trouble = Trouble(name_exception(refused))
+    p = replace(p, error=p.error or trouble)
+    if p.config.idempotent and refused is not None:
+        p = bump_epoch(p, flight.partition)
+    elif p.config.idempotent and flight.number >= 0:
+        hole = max(p.unresolved.get(flight.partition, 0), next_sequence(flight.batch.last_seq))
+        p = resolve_sequences(
+            replace(p, unresolved=p.unresolved.set(flight.partition, hole)), flight
+        )
+    return proceed_after(p, effects)
+
+
+def resolve_sequences(p: Producer, done: Flight) -> Producer:
+    """A hole in a partition's numbers is none if a later batch was taken; if nothing is under
+    way there any more and none was, the numbers begin again."""
+    partition = done.partition
+    hole: int | None = p.unresolved.get(partition)
+    if hole is None:
+        return p
+    if done.batch.first_seq >= hole:
+        return replace(p, unresolved=p.unresolved.remove(partition))
+    if any(f.partition == partition and f.number >= 0 for f in p.flights):
+        return p
+    return bump_epoch(p, partition)
+
+
+def bump_epoch(p: Producer, partition: str) -> Producer:
+    """A producer without transactions raises its own epoch. Java numbers again what waits for
+    `partition`; librdkafka everything, as soon as nothing is under way (`draining.py`)."""
+    if not p.config.v2:
+        return replace(p, draining=True)
+    flights = tuple(
+        replace(f, number=-1) if f.partition == partition and not f.sent else f for f in p.flights
+    )
+    p = replace(p, flights=flights, unresolved=p.unresolved.remove(partition))
+    p = raise_epoch(p)
+    return replace(p, lines=p.lines.set(partition, Line(p.pid, p.epoch)))
+
+
+# ---- Batches: kept until they are answered, sent again, or given up ------------------
+#
+# OUT_OF_ORDER_SEQUENCE_NUMBER is an error only for the first in line; behind it, it merely says
+# that an earlier batch is still to come. An idempotent producer of librdkafka makes no difference:
+# it raises its epoch.
+#
+# Sources: RecordAccumulator#append, Sender#completeBatch, #canRetry, TransactionManager#canRetry
+# (clients, Kafka 4.3).
+
+
+def append_record(p: Producer, call: SendRecord, stray: bool = False) -> Result:
+    """With the record in the accumulator, where delivery.timeout.ms begins; "a|b|c" are three
+    records of one batch."""
+    records = tuple(call.value.split("|"))
+    flight = Flight(call.partition, Batch(records, len(records)), stray=stray)
+    patience = p.config.delivery_timeout_ms
+    timer = (SetTimer(flight.timer, patience),) if patience else ()
+    return replace(p, flights=(*p.flights, flight)), timer
+
+
+# ---- coming back -------------------------------------------------------------------------
+
+
+def handle_answer_sending(
+    p: Producer, partition: str, number: int, answer: ProduceResponse
+) -> Result:
+    matches = [f for f in p.flights if f.sent and (f.partition, f.number) == (partition, number)]
+    if not matches:
+        return p, ()  # It was given up meanwhile.
+    flight = matches[0]
+    if answer.error in (Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER):
+        p, effects = remove_flight(p, flight)
+        return proceed_after(resolve_sequences(p, flight), effects)
+    p, again = _can_retry(p, flight, answer.error)
+    flight = next(f for f in p.flights if (f.partition, f.number) == (partition, number))
+    if again and _tries_left(p, flight):
+        p, effects = proceed(_put_back_sending(p, flight, paused=True))
+        return p, (*effects, SetTimer(RETRY, p.config.retry_ms))
+    return fail_batch(p, flight, judge_leader_error(answer.error, p.config.v2), answer.error)
+
+
+def _can_retry(p: Producer, flight: Flight, error: Error) -> tuple[Producer, bool]:
+    """Whether to send it again after this error, and the producer, perhaps in a new epoch."""
+    if error is not Error.OUT_OF_ORDER_SEQUENCE_NUMBER or not p.config.idempotent:
+        return p, error in RETRIABLE
+    if not p.config.transactional and not p.config.v2:
+        return bump_epoch(p, flight.partition), True
+    partition = flight.partition
+    first = next(f for f in p.flights if f.partition == partition)
+    known = partition not in p.unresolved
+    if known and (flight is not first or flight.is_renumbered or is_outdated(p, flight)):
+        return p, True
+    if p.config.transactional:
+        return p, False
+    if known or flight.batch.first_seq == p.unresolved[partition]:
+        return bump_epoch(p, partition), True
+    return p, True
+
+
+def _tries_left(p: Producer, flight: Flight) -> bool:
+    return p.config.retries is None or flight.tries < p.config.retries
+
+
+def _put_back_sending(p: Producer, flight: Flight, paused: bool) -> Producer:
+    """Into the line again, without its number if that is of an older epoch."""
+    tries = flight.tries + (p.config.retries is not None)
+    back = replace(flight, sent=False, paused=paused, tries=tries)
+    if is_outdated(p, flight):
+        back = replace(back, number=-1)
+    return replace(p, flights=tuple(back if f is flight else f for f in p.flights))
+
+
+def handle_lost_connection_sending(p: Producer, peer: str) -> Result:
+    """All that `peer` has not answered must be sent again, in order."""
+    effects: Effects = ()
+    for flight in [f for f in p.flights if f.sent and f.partition == peer]:
+        if flight not in p.flights:
+            continue  # It went down with one before it.
+        if _tries_left(p, flight):
+            p = _put_back_sending(p, flight, paused=False)
+        else:
+            p, more = fail_batch(p, flight, name_lost_batch(p, LOST), None)
+            effects = (*effects, *more)
+    p, more = drain(p)
+    return p, (*effects, *more)
+
+
+def resume_batches(p: Producer) -> Result:
+    """The retry timer has fired."""
+    return drain(replace(p, flights=tuple(replace(f, paused=False) for f in p.flights)))
+
+
+def expire_batches(p: Producer, timer: str) -> Result:
+    """delivery.timeout.ms has passed."""
+    effects: Effects = ()
+    for flight in [f for f in p.flights if f.timer == timer]:
+        if flight in p.flights:
+            trouble = EXPIRED if flight.number >= 0 else NEVER_SENT
+            p, more = fail_batch(p, flight, name_lost_batch(p, trouble), None)
+            effects = (*effects, *more)
+    return p, effects
+
+
 ENTERED = Words("{state}: {why}")
 BUMPED = Words("raises its own epoch to {epoch}, numbers begin at 0")
 UNDER_WAY = {
@@ -119,21 +680,21 @@ class Producer:
             case Call(body=body):
                 return self._handle_call(body)
             case Response(peer=peer, corr=corr, body=ProduceResponse() as answer):
-                return sending.handle_answer(self, peer, corr, answer)
+                return handle_answer_sending(self, peer, corr, answer)
             case Response(peer=peer, body=body) if self.request and self.request.to == peer:
-                return requests.handle_answer(self, self.request, body)
+                return handle_answer(self, self.request, body)
             case ConnectionLost(peer=peer):
-                new, effects = requests.handle_lost_connection(self, peer)
-                new, more = sending.handle_lost_connection(new, peer)
+                new, effects = handle_lost_connection(self, peer)
+                new, more = handle_lost_connection_sending(new, peer)
                 return new, (*effects, *more)
-            case Fired(timer=flight.RETRY):
-                new, effects = requests.resend_request(self)
-                new, more = sending.resume_batches(new)
+            case Fired(timer=timer) if timer == RETRY:
+                new, effects = resend_request(self)
+                new, more = resume_batches(new)
                 return new, (*effects, *more)
-            case Fired(timer=calling.MAX_BLOCK):
+            case Fired(timer=timer) if timer == MAX_BLOCK:
                 return give_up_call(self)
             case Fired(timer=timer):
-                return sending.expire_batches(self, timer)
+                return expire_batches(self, timer)
         # An answer nobody waits for any more.
         return self, ()
 
@@ -193,7 +754,7 @@ class Producer:
         when it first needs one."""
         match call:
             case SendRecord():
-                new, timer = sending.append_record(self, call)
+                new, timer = append_record(self, call)
                 new, effects = proceed(new)
                 return new, (*timer, *effects, Return(build_success(call)))
             case Flush():
@@ -202,17 +763,17 @@ class Producer:
 
     def _block_call(self, call: ProducerCall) -> tuple[Producer, Effects]:
         """Wait until it can be done; a request that was given up is sent again."""
-        new, timer = block_call(requests.unpark_request(self), call)
-        new, again = requests.resend_request(new) if new.request is not self.request else (new, ())
+        new, timer = block_call(unpark_request(self), call)
+        new, again = resend_request(new) if new.request is not self.request else (new, ())
         new, effects = proceed(new)
         return new, (*timer, *again, *effects)
 
     def _send(self, call: SendRecord) -> tuple[Producer, Effects]:
         if self.state is not _S.IN_TRANSACTION:
             why = f"no transaction in {self.state}"
-            new, timer = sending.append_record(self, call, stray=True)
+            new, timer = append_record(self, call, stray=True)
             return new, (*timer, return_illegal_state(call, why))
-        new, timer = sending.append_record(self, call)
+        new, timer = append_record(self, call)
         if self.config.v2:
             new = replace(new, added=tuple(sorted({*new.added, call.partition})))
         new, effects = proceed(new)

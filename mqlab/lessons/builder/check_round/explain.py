@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ....kernel import Run, Text, Words, World, tr
-from ....rocketmq.broker.checking import read_progress
-from ....rocketmq.claims.promises import is_lost
-from ....rocketmq.claims.records import list_records
+from ....rocketmq.broker.timer import read_progress
+from ....rocketmq.claims import is_forgotten as is_lost
+from ....rocketmq.claims import list_records
 from ....rocketmq.config import HALF_TOPIC
 from ....rocketmq.picture.view import read_world
 from ..explain import BROKEN

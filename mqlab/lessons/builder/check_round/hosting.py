@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....kernel import Disk, Effects, Event, Send, replace
+from ....rocketmq import check as stored_halves
 from ....rocketmq.broker import Broker
-from ....rocketmq.broker.checking import CHECK, read_progress
-from ....rocketmq.check import halves as stored_halves
-from ....rocketmq.check.ops import parse_op
+from ....rocketmq.broker.timer import CHECK, read_progress
+from ....rocketmq.check import parse_op
 from ....rocketmq.config import RocketMQConfig
-from ....rocketmq.log.offsets import HALF_KEY, OP_KEY
-from ....rocketmq.log.store import HALF_QUEUE, OP_QUEUE, Stored, Writer, read_queue
+from ....rocketmq.log import HALF_KEY, HALF_QUEUE, OP_KEY, OP_QUEUE, Stored, Writer, read_queue
 from ....rocketmq.messages import PGROUP
 from ...roles import recover_as
 from ..host import Broken, FunctionHost

@@ -17,10 +17,9 @@ from ....kernel.options import FREE
 from ....kernel.world import NodeState
 from ....registry import system
 from ....rocketmq import RocketMQSystem
-from ....rocketmq.broker.checking import read_progress
-from ....rocketmq.check.ops import parse_op
-from ....rocketmq.claims.invariants import reads
-from ....rocketmq.claims.records import list_records
+from ....rocketmq.broker.timer import read_progress
+from ....rocketmq.check import parse_op
+from ....rocketmq.claims import list_records, reads
 from ....rocketmq.config import HALF_TOPIC, OP_TOPIC
 from ....rocketmq.picture.view import read_world
 from ...roles import become, put_roles

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ....kernel import Run, Text, Words, World, tr
-from ....pulsar.claims.promises import list_topics
-from ....pulsar.pending_ack.records import ACK
+from ....pulsar.claims import list_topics
+from ....pulsar.pending_ack import ACK
 from ..explain import BROKEN
 from .hosting import BuiltSubscription, BuiltTopic
 from .sittings import Held, PendingAckSystem, list_held

@@ -14,8 +14,7 @@ from ....kernel import Disk, Effects, Event, Map, replace
 from ....pulsar.config import PulsarConfig
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import AckPosition, TxnID
-from ....pulsar.pending_ack import PendingAck
-from ....pulsar.pending_ack.handle import WHOLE
+from ....pulsar.pending_ack import WHOLE, PendingAck
 from ....pulsar.states import PendingAckState
 from ....pulsar.subscription import Subscription
 from ....pulsar.topic import Topic

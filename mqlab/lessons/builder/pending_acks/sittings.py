@@ -16,10 +16,9 @@ from ....kernel import Map, NodeSpec, Property, Text, Words, World, tr
 from ....kernel.options import FREE, Rules
 from ....kernel.world import NodeState
 from ....pulsar import PulsarSystem
-from ....pulsar.claims.invariants import reads_topics
-from ....pulsar.claims.promises import list_topics
+from ....pulsar.claims import list_topics, reads_topics
 from ....pulsar.messages import PendingAckEntry
-from ....pulsar.pending_ack.records import ACK, COMMIT
+from ....pulsar.pending_ack import ACK, COMMIT
 from ....pulsar.subscription import Subscription
 from ....registry import system
 from ...roles import become, put_roles

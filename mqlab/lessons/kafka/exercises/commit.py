@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from ....explore import Budget
 from ....kafka import KafkaSystem
-from ....kafka.claims.invariants import reads
+from ....kafka.claims import reads
 from ....kafka.clients.calls import Commit
 from ....kafka.messages import EndTxn
 from ....kafka.picture.view import read_world

@@ -25,8 +25,7 @@ from ....kafka.clients.calls import (
     SendRecord,
 )
 from ....kernel import FAILED, Outcome, Property, Text, Words, tr
-from ...check import Hinted
-from ...rehearsal import Rehearsal, count_calls, plain, run_with_kill, run_with_stall
+from ...check import Hinted, Rehearsal, count_calls, plain, run_with_kill, run_with_stall
 from ...verdict import NOT_WRITTEN, Verdict
 from ..systems.income import IncomeSystem, is_finished
 from ..systems.loop import App, Endless, Work

@@ -22,8 +22,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ....kafka import coordinator
 from ....kafka.config import txn_log
-from ....kafka.coordinator import Coordinator, markers
+from ....kafka.coordinator import Coordinator
 from ....kafka.coordinator.entry import Entry, to_record
 from ....kafka.messages import Answer, EndTxn, WriteTxnMarkersResponse
 from ....kafka.states import PREPARED
@@ -100,7 +101,7 @@ class PiecewiseCoordinator(Coordinator):
                     return self._answered(said, peer, disk)
             case ConnectionLost(peer=peer):
                 again = tuple(
-                    Send(peer, markers.build_marker(self, plan.entry))
+                    Send(peer, coordinator.build_marker(self, plan.entry))
                     for plan in self.plans.values()
                     if peer in (plan.owed or ())
                 )
@@ -142,7 +143,7 @@ class PiecewiseCoordinator(Coordinator):
             effects = (Reply(plan.caller, plan.answer),)
         elif piece == "markers":
             plan = replace(plan, owed=plan.entry.partitions)
-            marker = markers.build_marker(self, plan.entry)
+            marker = coordinator.build_marker(self, plan.entry)
             effects = tuple(Send(p, marker) for p in plan.entry.partitions)
         if plan.todo and not plan.waiting:
             effects = (*effects, Send(self.config.coordinator, NextPiece(txn_id)))
@@ -157,7 +158,7 @@ class PiecewiseCoordinator(Coordinator):
         entry = plan.entry
         if piece == "complete":
             version = self.config.transaction_version
-            entry = entry.enter(markers.COMPLETES[entry.state], version, partitions=())
+            entry = entry.enter(coordinator.COMPLETES[entry.state], version, partitions=())
         log = txn_log(entry.txn_id, self.config)
         base = disk.log(log).end
         effects = (Append(log, to_record(entry, base)), CancelTimer(TIMEOUT + entry.txn_id))
@@ -171,10 +172,10 @@ class PiecewiseCoordinator(Coordinator):
 
     def _answered(self, response: WriteTxnMarkersResponse, peer: str, disk: Disk) -> Result:
         txn_id, plan = response.txn_id, self.plans[response.txn_id]
-        if response.error in markers.GIVE_UP or peer not in (plan.owed or ()):
+        if response.error in coordinator.GIVE_UP or peer not in (plan.owed or ()):
             return self, ()
         if response.error:
-            return self, (Send(peer, markers.build_marker(self, plan.entry)),)
+            return self, (Send(peer, coordinator.build_marker(self, plan.entry)),)
         new = replace(plan, owed=tuple(p for p in plan.owed or () if p != peer))
         free = plan.waiting and not new.waiting and plan.writing is None
         return self._go_on(txn_id, new, disk) if free else (self._with(txn_id, new), ())

@@ -16,12 +16,11 @@ from functools import cached_property, partial
 from typing import Annotated
 
 from ....kafka import KafkaConfig, KafkaSystem
-from ....kafka.claims.invariants import reads
+from ....kafka.claims import reads
 from ....kafka.clients.calls import Poll
 from ....kafka.leader import Leader
 from ....kafka.log import COMMIT, Batch
-from ....kafka.picture.cluster import Cluster
-from ....kafka.picture.view import read_world
+from ....kafka.picture.view import Cluster, read_world
 from ....kafka.states import COMPLETED
 from ....kafka.system import GROUPS
 from ....kernel import (

@@ -22,9 +22,9 @@ from functools import cached_property, partial
 from typing import ClassVar
 
 from ....kafka import KafkaSystem
-from ....kafka.claims.invariants import reads
+from ....kafka.claims import reads
 from ....kafka.leader import Leader, LeaderRequest
-from ....kafka.log.markers import append_marker
+from ....kafka.log.partition import append_marker
 from ....kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED

@@ -18,10 +18,9 @@ from typing import Annotated, Any, ClassVar
 from ....kafka import SAFEGUARDS, KafkaConfig, KafkaSystem
 from ....kafka.leader import Leader
 from ....kafka.log import Batch, next_sequence
-from ....kafka.log.partition import Partition
-from ....kafka.log.recovery import table_of
+from ....kafka.log.partition import Partition, table_of
 from ....kafka.messages import Produce, ProduceResponse
-from ....kafka.picture.cluster import Cluster
+from ....kafka.picture.view import Cluster
 from ....kernel import (
     FAILED,
     Effect,

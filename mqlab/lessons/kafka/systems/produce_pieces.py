@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ....kafka.errors import Error
-from ....kafka.leader import Leader, LeaderRequest, produce
+from ....kafka.leader import Leader, LeaderRequest, append
 from ....kafka.log import Batch
 from ....kafka.log.partition import Partition
 from ....kafka.messages import Produce, ProduceResponse
@@ -74,7 +74,7 @@ class PiecewiseLeader(Leader):
             elif piece == "duplicate" and leader.part.find_duplicate(batch) is not None:
                 if caller is None:
                     return leader, appended
-                known, answered = produce.append(leader, ask, caller, None, disk)
+                known, answered = append(leader, ask, caller, None, disk)
                 return known, (*appended, *answered)
             elif error := _refusal(piece, leader.part, batch):
                 refused = (Reply(caller, ProduceResponse(error)),) if caller is not None else ()

@@ -13,13 +13,14 @@ All else is the role's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from ....kafka import KafkaSystem
-from ....kafka.claims.invariants import reads
+from ....kafka.claims import reads
+from ....kafka.clients.calls import Commit
 from ....kafka.config import KafkaConfig
 from ....kafka.coordinator import Coordinator
 from ....kafka.coordinator.entry import Entry
@@ -28,11 +29,28 @@ from ....kafka.leader import Leader
 from ....kafka.log import Batch
 from ....kafka.log.partition import Partition, ProducerEntry, Written
 from ....kafka.messages import AddPartitionsToTxn, EndTxn
-from ....kafka.picture.view import read_world
-from ....kernel import Disk, Effects, NodeSpec, Property, Words, World
-from ....kernel.world import Recover
+from ....kafka.picture.view import Cluster, read_world
+from ....kafka.states import COMPLETED
+from ....kernel import (
+    Disk,
+    Effects,
+    Event,
+    Lane,
+    NodeSpec,
+    Property,
+    Reply,
+    Request,
+    Snapshot,
+    Text,
+    Words,
+    World,
+)
+from ....kernel.options import Order
+from ....kernel.world import NodeState, Recover
 from ....registry import system
 from ...roles import become, put_roles, recover_as
+from .coordinator_pieces import PIECES, STEP, PiecewiseCoordinator
+from .raw_requests import hand, parse_request
 
 NO_NEEDLESS_WAIT = Words("a decided record before any undecided one does not wait")
 Rule = Callable[..., Any]
@@ -158,3 +176,192 @@ def put_rule(line: str, slot: str, rule: Rule) -> KafkaSystem:
     if type(kafka) is KafkaSystem:
         kafka = become(kafka, RuledSystem)
     return replace(kafka, rules=((slot, rule),))
+
+
+# ---- Kafka, and a client that sends a transaction coordinator whatever it is told to -
+#
+#     system asking producers=app:order-service,hand:raw
+#     run app: init, begin, send orders-0 a
+#     run hand: InitProducerId, EndTxn commit pid=0 epoch=0 v=4
+#
+# Under a producer "raw" one request is sent as it is written and its answer noted; nothing is
+# asked again. The transactional id is the first producer's, or `id=…`. With a learner's rule
+# of lab 06 (`admit`) the coordinator is watched: the first answer that does harm is a light.
+
+RAW = "raw"
+BY_HAND = Words("requests by hand")
+SENTENCES = {
+    "no stranger": Words("only the holder of the latest producer id and epoch goes on"),
+    "spared": Words("the holder is never refused for good"),
+    "goes on": Words("the holder is let in when nothing is under way"),
+    "one at a time": Words("nothing is begun while a record is being written"),
+    "told": Words("a stranger is not told to ask again"),
+    "named": Words("a refusal gives its true reason"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedCoordinator(AdmittingCoordinator):
+    """`breach`: the sentence that its first harmful answer breaks; "" for none yet."""
+
+    breach: str = ""
+
+    def step(self, event: Event, disk: Disk) -> tuple[WatchedCoordinator, Effects]:
+        new, effects = Coordinator.step(self, event, disk)
+        assert isinstance(new, WatchedCoordinator)
+        return replace(new, breach=self.breach or breach(self, event, effects)), effects
+
+
+def breach(tc: Coordinator, event: Event, effects: Effects) -> str:
+    """Which sentence the answer to a request breaks, judged by what was known before it."""
+    match event:
+        case Request(body=AddPartitionsToTxn(verify_only=False, implicit=False) as ask):
+            pass
+        case Request(body=EndTxn(v2=False) as ask):
+            pass
+        case _:
+            return ""
+    entry = tc.entries.get(ask.txn_id)
+    error = next((e.body.error for e in effects if isinstance(e, Reply)), Error.NONE)
+    # Let in, it may still be refused: by the table of states, or because nothing can begin.
+    let_in = error in (Error.NONE, Error.INVALID_TXN_STATE, Error.UNKNOWN_SERVER_ERROR)
+    wait = error is Error.CONCURRENT_TRANSACTIONS
+    busy = tc.busy(ask.txn_id)
+    if entry is not None and (entry.pid, entry.epoch) == (ask.pid, ask.epoch):
+        if let_in or wait:
+            return "" if busy is wait else "goes on" if wait else "one at a time"
+        return "spared"
+    if let_in:
+        return "no stranger"
+    if wait:
+        return "" if busy else "told"
+    same = entry is not None and entry.pid == ask.pid
+    right = Error.PRODUCER_FENCED if same else Error.INVALID_PRODUCER_ID_MAPPING
+    return "" if error is right else "named"
+
+
+@dataclass(frozen=True)
+class AskingSystem(KafkaSystem):
+    """Kafka with clients by hand; `rules` ("admit", …) puts its coordinator under watch."""
+
+    name = "asking"
+
+    @cached_property
+    def _raw(self) -> tuple[str, ...]:
+        return tuple(node for node, kind in self.producers if kind == RAW)
+
+    @cached_property
+    def _watches(self) -> bool:
+        return "admit" in dict(self.rules)
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """Without the clients by hand: no promise is about them."""
+        seen = super().cluster
+        return replace(seen, producers=tuple(p for p in seen.producers if p[0] not in self._raw))
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        roles: dict[str, Recover] = dict.fromkeys(self._raw, hand)
+        if self._watches:
+            more = {"rule": dict(self.rules)["admit"]}
+            roles[self.config.coordinator] = partial(
+                recover_as, WatchedCoordinator, Coordinator.recover, more, self.config
+            )
+        return put_roles(super().nodes(), roles)
+
+    def call(self, words: tuple[str, ...]) -> Any:
+        whose = (*self.cluster.ids, "order-service")[0]
+        request = parse_request(words, whose, self.config.coordinator, self.cluster.partitions)
+        return super().call(words) if request is None else request
+
+    def snapshot(self, world: World) -> Snapshot:
+        seen = super().snapshot(world)
+        mine = tuple(Lane(n, Text(n), BY_HAND(), world.nodes[n].up) for n in self._raw)
+        return replace(seen, lanes=(*mine, *seen.lanes))
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        kept = super()._properties
+        if not self._watches:
+            return kept
+        return (
+            *(
+                Property(name, words(), partial(self._unbroken, name), "always", self._reads)
+                for name, words in SENTENCES.items()
+            ),
+            *kept,
+        )
+
+    def _unbroken(self, name: str, world: World) -> bool:
+        tc = world.role(self.config.coordinator)
+        return not isinstance(tc, WatchedCoordinator) or tc.breach != name
+
+    def _reads(self, name: str, node: NodeState) -> Hashable:
+        return node.roles[0].breach if name == self.config.coordinator and node.up else None
+
+
+# Kafka with a coordinator whose EndTxn is in pieces, and what must be true in any order
+#
+# end_txn partitions=2 order.end_txn=prepare,reply,markers,wait,complete 'app=init; …'
+
+KEPT = Words("a commit that was answered ok is never aborted")
+SETTLED = Words("a marker that is missing is owed by somebody who knows it")
+TOLD = Words("the client gets its answer")
+
+
+@dataclass(frozen=True)
+class EndTxnSystem(KafkaSystem):
+    """`order`: of the pieces of EndTxn; Kafka's own where none is given."""
+
+    order: Order = ((STEP, PIECES),)
+
+    name = "end_txn"
+    orderable: ClassVar = {STEP: PIECES}
+    most_replicas = 1
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        whole = Coordinator.recover
+        mine = partial(recover_as, PiecewiseCoordinator, whole, {}, self.config)
+        return put_roles(super().nodes(), {self.config.coordinator: mine})
+
+    def properties(self) -> tuple[Property, ...]:
+        return (*super().properties(), *self._ends)
+
+    @cached_property
+    def _ends(self) -> tuple[Property, ...]:
+        return (
+            Property("kept", KEPT(), self._kept, "always", self._reads),
+            Property("settled", SETTLED(), self._settled, "always", self._reads),
+            Property("told", TOLD(), self._committed, "sometimes", self._reads),
+        )
+
+    def _committed(self, world: World) -> bool:
+        """Whether some application's commit has returned ok."""
+        apps = [world.nodes[name].app for name, _ in self.producers]
+        results = [result for app in apps if app is not None for result in app.results]
+        return any(isinstance(result.call, Commit) and result.ok for result in results)
+
+    def _kept(self, world: World) -> bool:
+        if not self._committed(world):
+            return True
+        txns = read_world(self.cluster, world).list_txns()
+        return all(txn.outcome != "ABORT" for txn in txns)
+
+    def _settled(self, world: World) -> bool:
+        """A coordinator that wrote Complete and has forgotten the rest tells nobody more."""
+        tc = world.role(self.config.coordinator)
+        if tc is None:
+            return True  # after its restart it may still find out
+        return not any(
+            txn is not None
+            and txn.state in COMPLETED
+            and not outcome
+            and not tc.owes(txn.txn_id, partition)
+            for partition, rows in read_world(self.cluster, world).rows.items()
+            for _, txn, outcome in rows
+        )
+
+    def _reads(self, name: str, node: NodeState) -> Hashable:
+        results = node.app.results if node.app is not None else ()
+        memory = node.roles[0].plans if name == self.config.coordinator and node.up else None
+        return results, memory, reads(self.cluster, name, node)

@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from ....kafka import KafkaSystem
-from ....kafka.claims.invariants import reads
+from ....kafka.claims import reads
 from ....kafka.messages import READ_COMMITTED
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Money, Property, Snapshot, Trace, Words, World
 from ....kernel.options import LISTED, Pairs
 from ....kernel.world import NodeState
-from ...patterns.orders import find_worth
+from ...patterns.systems import find_worth
 
 MONEY = Words("money in = money out, once nothing is under way")
 TAKEN = Words("paid by customers", context="account")

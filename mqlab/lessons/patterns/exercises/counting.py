@@ -11,7 +11,7 @@ from ....registry import system
 from ...check import Belief, Exercise, Systems, expect_word
 from ...parsons import Parsons, Piece
 from ...roles import become
-from ..systems.counting import Counting, Rule
+from ..systems import Counting, Rule
 
 TWO = "'shop=send 580538:31678; send 580539:31073'"
 KILL = Budget(kills=1, killable=("accounting",))

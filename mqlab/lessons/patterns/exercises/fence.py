@@ -11,7 +11,7 @@ from ....patterns.tcc import Tcc
 from ....registry import system
 from ....registry.cases.patterns.tcc import BREAK, LACKING, LINE, NAMED
 from ...check import Belief, Exercise, Systems, expect_word
-from ..systems.fence import ANSWERS, CANCEL, CONFIRM, REFUSE, TRY, fence_with
+from ..systems import ANSWERS, CANCEL, CONFIRM, REFUSE, TRY, fence_with
 
 Rule = Callable[..., Any]
 LAST = ("", "tried", "confirmed", "cancelled", "empty")

@@ -27,10 +27,9 @@ from ....pulsar import PulsarSystem
 from ....pulsar.config import CURSORS
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import LedgerEntry
-from ....pulsar.picture.cluster import Cluster
-from ....pulsar.picture.ledgers import read_coordinators, read_entries
+from ....pulsar.picture.ledgers import Cluster, read_coordinators, read_entries
 from ....pulsar.topic import Topic
-from ...patterns.orders import find_worth
+from ...patterns.systems import find_worth
 
 PARTITION, SUBSCRIPTION = "orders-0", "books"
 COUNTS = Words("orders that count")

@@ -34,8 +34,8 @@ from ....kernel import (
     World,
     replace,
 )
-from ....kernel.application import Program
 from ....kernel.options import FREE, LISTED
+from ....kernel.role import Program
 from ....kernel.text import say_unknown
 from ....kernel.world import NodeState
 from ....pulsar import PulsarSystem
@@ -51,7 +51,7 @@ from ....pulsar.config import CURSORS
 from ....pulsar.ledger import Cursor
 from ....pulsar.picture.ledgers import read_coordinators, read_entries
 from ....pulsar.states import SubType
-from ...patterns.orders import find_worth
+from ...patterns.systems import find_worth
 
 PIECES = ("receive", "begin", "send", "ack", "plain", "commit")
 SOURCE, SINK, GROUP = "orders-0", "income-0", "work"

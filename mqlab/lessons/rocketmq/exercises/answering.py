@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ....kernel import Fact, Map, Text, tr
-from ....rocketmq.application.database import REFUSED
+from ....rocketmq.application import REFUSED
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import CheckTransactionState
 from ....rocketmq.states import LocalTransactionState

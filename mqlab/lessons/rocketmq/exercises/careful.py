@@ -4,7 +4,7 @@
     check(order_id, db, memory)    asked later: what became of it?
 
 The engine runs such a function again from its first line whenever an answer has come
-(`mqlab.rocketmq.application.listener`), so it must do the same again. `watch` makes sure of it:
+(`mqlab.rocketmq.application`), so it must do the same again. `watch` makes sure of it:
 each run is repeated at once with the answers that it had, and whatever differs is told. It also
 stops a run that takes a second without calling anything, and one that calls `db` or `memory` for
 ever.
@@ -18,9 +18,9 @@ from functools import partial
 from typing import Any
 
 from ....kernel import Text, Words
-from ....rocketmq.application.listener import Db, Rule
+from ....rocketmq.application import Db, Rule
 from ....rocketmq.messages import Statement
-from ...limits import TooLong, limit_time
+from ...check import TooLong, limit_time
 
 LIMIT_S = 1.0
 #: a function that asks for more goes round for ever

@@ -12,8 +12,8 @@ from typing import Any
 
 from ....explore import Budget
 from ....kernel import tr
-from ....rocketmq.application import orders
-from ..deaths import Death
+from ....rocketmq import application
+from ..endings import Death
 from ..goods import goods_of, list_orders
 from .listener import DYING, ListenerBelief, ListenerExercise, Pair, Ways, take_listener
 from .placing import BELIEFS, FAULTS, ORDER
@@ -76,8 +76,8 @@ class KeepingExercise(ListenerExercise):
     """A listener of which only `execute` is asked for."""
 
     def take(self, answer: Any) -> Pair:
-        execute, _ = take_listener((answer, orders.check))
-        return execute, orders.check
+        execute, _ = take_listener((answer, application.check))
+        return execute, application.check
 
     def is_parted(self, death: Death) -> bool:
         return set(list_orders(death.rows)) != set(death.delivered)

@@ -24,22 +24,14 @@ from typing import Any
 from ....explore import Budget, explore
 from ....kernel import Fact, Map, System, Text, Words, tr
 from ....registry import system
-from ....rocketmq.application.listener import (
-    LOST,
-    Finished,
-    NotRepeatable,
-    Rule,
-    Task,
-    run_task,
-)
+from ....rocketmq.application import LOST, Finished, NotRepeatable, Rule, Task, run_task
 from ....rocketmq.messages import EndTransaction, Statement
 from ....rocketmq.states import LocalTransactionState
-from ...check import Hinted
+from ...check import Hinted, plain
 from ...foreign import find_foreign
-from ...rehearsal import plain
 from ...steps import is_kill
 from ...verdict import NOT_WRITTEN, Verdict
-from ..deaths import Death, die_everywhere
+from ..endings import Death, die_everywhere
 from ..systems import OrderServiceSystem
 from .careful import Stub, Unruly, watch
 

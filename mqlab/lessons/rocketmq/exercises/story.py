@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ....kernel import Run, Trace, tr
 from ....kernel.trace import FactKind
-from ....rocketmq.broker.checking import CHECK
+from ....rocketmq.broker.timer import CHECK
 from ....rocketmq.messages import TRAN_MSG, CheckTransactionState, SendMessage
 from ...stories import StoryExercise
 from ...verdict import Verdict

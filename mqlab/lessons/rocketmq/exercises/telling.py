@@ -14,7 +14,7 @@ from ....kernel import tr
 from ....registry import system
 from ....rocketmq.states import LocalTransactionState, SendStatus
 from ...check import Belief, Exercise, Rule, Systems, expect_word
-from ..desk import ANSWERS, NOT_KNOWN, NOT_PLACED, PLACED, OrderDeskSystem, answer
+from ..asking import ANSWERS, NOT_KNOWN, NOT_PLACED, PLACED, OrderDeskSystem, answer
 
 ORDER = "order_desk persist_ms=0 'app=send-in-transaction orders-0 580538'"
 REFUSED = "order_desk persist_ms=0 'app=send-in-transaction orders-0 C580597'"

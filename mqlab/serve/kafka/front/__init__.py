@@ -62,11 +62,11 @@ from . import (
     fetch,
     groups,
     log_bounds,
-    offsets,
     produce,
     topics,
     transactions,
 )
+from . import groups as offsets
 from .configs import Given
 from .fetch import PARTS
 from .gathering import Gathering
@@ -94,7 +94,7 @@ class BrokerConfig:
 #: how a request is begun: (broker, caller, request) → step
 BEGIN = {
     Api.FETCH: fetch.begin,
-    Api.LIST_OFFSETS: offsets.begin_list,
+    Api.LIST_OFFSETS: offsets.begin_list_offsets,
     Api.METADATA: cluster.metadata,
     Api.OFFSET_COMMIT: offsets.begin_commit,
     Api.OFFSET_FETCH: offsets.begin_fetch,
@@ -131,7 +131,7 @@ BEGIN = {
 FINISH = {
     Api.PRODUCE: produce.finish,
     Api.FETCH: fetch.finish,
-    Api.LIST_OFFSETS: offsets.finish_list,
+    Api.LIST_OFFSETS: offsets.finish_list_offsets,
     Api.DELETE_RECORDS: log_bounds.finish_delete,
     Api.OFFSET_FOR_LEADER_EPOCH: log_bounds.finish_epochs,
     Api.OFFSET_COMMIT: offsets.finish_commit,

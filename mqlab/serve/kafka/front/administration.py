@@ -10,13 +10,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from ....kafka.coordinator.messages import (
+from ....kafka.coordinator.entry import (
     DescribeTransactions,
     DescribeTransactionsResponse,
     ListTransactions,
 )
 from ....kafka.errors import Error
-from ....kafka.log.messages import DescribeProducers, DescribeProducersResponse
+from ....kafka.log.role import DescribeProducers, DescribeProducersResponse
 from ....kafka.messages import WriteTxnMarkers
 from ....kafka.states import TxnState
 from ....kernel import Caller, Effects, Reply

@@ -25,7 +25,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from ....kernel import frozen
-from ...logs import name_of
+from ...disk import name_of
 from ..wire.compression import NAMES, ZSTD
 from ..wire.validation import PRODUCER, Rules
 

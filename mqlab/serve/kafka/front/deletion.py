@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ....kafka.config import offsets_log
 from ....kafka.errors import Error
-from ....kafka.group.messages import DeleteGroup, DeleteOffsets, DeleteOffsetsResponse
+from ....kafka.group.members import DeleteGroup, DeleteOffsets, DeleteOffsetsResponse
 from ....kernel import Caller, Effects
 from ..wire.api import Ask
 from ..wire.membership import (

@@ -31,7 +31,7 @@ from ..wire.api import Ask
 from ..wire.internal import as_sent
 from .epochs import epoch_error
 from .gathering import Gathering
-from .offsets import LEVELS
+from .groups import LEVELS
 
 if TYPE_CHECKING:
     from . import Broker

@@ -8,7 +8,7 @@ such a partition from the transaction, TransactionMarkerChannelManager).
 from __future__ import annotations
 
 from ....kafka.errors import Error
-from ....kafka.log.messages import DescribeProducers, DescribeProducersResponse
+from ....kafka.log.role import DescribeProducers, DescribeProducersResponse
 from ....kafka.messages import (
     DeleteRecords,
     DeleteRecordsResponse,

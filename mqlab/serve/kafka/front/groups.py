@@ -9,13 +9,15 @@ Source: KafkaApis#handleJoinGroupRequest, #handleSyncGroupRequest, #handleHeartb
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ....kafka.config import offsets_log
 from ....kafka.errors import Error
-from ....kafka.group.messages import (
+from ....kafka.group.commits import Offsets as RecordsOf
+from ....kafka.group.members import (
     DescribeGroup,
     DescribeGroupResponse,
     Heartbeat,
@@ -24,8 +26,37 @@ from ....kafka.group.messages import (
     ListGroups,
     SyncGroup,
 )
+from ....kafka.log import Batch
+from ....kafka.messages import (
+    EARLIEST,
+    LATEST,
+    NEWEST,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    ListOffsets,
+    ListOffsetsResponse,
+    OffsetCommit,
+    OffsetFetch,
+    OffsetFetchResponse,
+    Position,
+    TxnOffsetCommit,
+)
 from ....kernel import Caller, Effects, Reply
-from ..wire.api import Ask
+from ..wire.answers import (
+    Committed,
+    CommittedPartition,
+    CommittedTopic,
+    Listed,
+    ListedPartition,
+    ListedTopic,
+    OffsetGroup,
+    OffsetPartition,
+    Offsets,
+    OffsetTopic,
+)
+from ..wire.api import Api, Ask
+from ..wire.encoding import by_topic
+from ..wire.internal import as_sent
 from ..wire.membership import (
     DescribedGroup,
     DescribedGroups,
@@ -40,9 +71,14 @@ from ..wire.membership import (
     Synced,
 )
 from ..wire.shape import LONGEST_TEXT
+from .configs import value
+from .epochs import epoch_error
+from .internal import CONFIGS, OFFSETS
+from .transactions import too_new
 
 if TYPE_CHECKING:
     from . import Broker, Gathering
+
 
 Result = tuple["Broker", Effects]
 CLASSIC = "classic"  # the one kind of group there is (GroupType)
@@ -191,3 +227,233 @@ def finish_list(broker: Broker, done: Gathering) -> ListedGroups:
 
 def _coordinator(broker: Broker, group: str) -> str:
     return offsets_log(group, broker.config.kafka)
+
+
+# ---- Offsets: where a log begins, ends or holds a time, and how far a group has come -
+#
+# Source: KafkaApis#handleListOffsetRequest, #handleOffsetCommitRequest,
+# #handleTxnOffsetCommitRequest, #handleOffsetFetchRequest (Kafka 4.3).
+
+METADATA_LIMIT = 4096  # offset.metadata.max.bytes, which counts characters all the same
+LEVELS = (0, 1)  # of isolation; a real broker stumbles over any other one
+EARLIEST_LOCAL = -4
+TIERED = (-5, -6)  # the latest that is tiered, the earliest that waits for it
+#: the first version that knows a time which is none (ListOffsetsRequest)
+SINCE = {LATEST: 1, EARLIEST: 1, NEWEST: 7, EARLIEST_LOCAL: 8, TIERED[0]: 9, TIERED[1]: 11}
+NEVER = 99
+NOWHERE = ListOffsetsResponse(-1)
+UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
+
+# ---- ListOffsets -----------------------------------------------------------------------
+
+
+def begin_list_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    level = getattr(ask.body, "isolation_level", 0)
+    isolation = READ_COMMITTED if level else READ_UNCOMMITTED
+    parts: list[tuple[str, Any]] = []
+    plan = []
+    times = Counter((t.name, p.partition_index) for t in ask.body.topics for p in t.partitions)
+    for topic in ask.body.topics:
+        row: list[tuple[int, int | ListOffsetsResponse]] = []
+        for part in {p.partition_index: p for p in topic.partitions}.values():
+            role = broker.partition(topic.name, part.partition_index)
+            # There is no tiered storage, so all of a log is local.
+            at_ms = EARLIEST if part.timestamp == EARLIEST_LOCAL else part.timestamp
+            error = _refusal(ask, part, times[topic.name, part.partition_index])
+            if role is None or error:
+                refused = ListOffsetsResponse(-1, error=error or UNKNOWN)
+                row.append((part.partition_index, refused))
+            elif at_ms in TIERED:
+                row.append((part.partition_index, NOWHERE))
+            else:
+                row.append((part.partition_index, len(parts)))
+                parts.append((role, ListOffsets(at_ms, isolation)))
+        plan.append((topic.name, tuple(row)))
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def _refusal(ask: Ask, part: Any, times: int) -> Error:
+    """What is wrong with a question about one partition, whatever is there; `times`: how often
+    the request asks about it."""
+    if getattr(ask.body, "isolation_level", 0) not in LEVELS:
+        return Error.UNKNOWN_SERVER_ERROR
+    if times > 1:
+        return Error.INVALID_REQUEST
+    if part.timestamp < 0 and ask.version < SINCE.get(part.timestamp, NEVER):
+        return Error.UNSUPPORTED_VERSION
+    return epoch_error(getattr(part, "current_leader_epoch", -1))
+
+
+def finish_list_offsets(broker: Broker, done: Gathering) -> Listed:
+    def offset_of(index: int, known: int | ListOffsetsResponse) -> ListedPartition:
+        answer: ListOffsetsResponse = done.got[known] if isinstance(known, int) else known
+        epoch = 0 if answer.offset >= 0 else -1
+        return ListedPartition(index, answer.error, answer.at_ms, answer.offset, epoch)
+
+    return Listed(
+        tuple(ListedTopic(name, tuple(offset_of(i, k) for i, k in row)) for name, row in done.plan)
+    )
+
+
+# ---- OffsetCommit, TxnOffsetCommit -----------------------------------------------------
+
+
+def begin_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """All positions go to the group's coordinator at once; what names no partition, or
+    says too much about itself, is refused on its own. From OffsetCommit v10 on topics are
+    named by their ids."""
+    body = ask.body
+    positions: list[Position] = []
+    plan = []
+    new = too_new(broker, ask)
+    for topic in body.topics:
+        name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
+        known = broker.topic(name, topic_id)
+        missing = UNKNOWN if name is not None else Error.UNKNOWN_TOPIC_ID
+        row = []
+        for part in topic.partitions:
+            role = broker.partition(known.name, part.partition_index) if known else None
+            note = part.committed_metadata or ""
+            error = Error.NONE if role is not None else missing
+            if role is not None and count_chars(note) > METADATA_LIMIT:
+                error = Error.OFFSET_METADATA_TOO_LARGE
+            if new:
+                error = Error.UNSUPPORTED_VERSION
+            if role is not None and not error:
+                epoch = getattr(part, "committed_leader_epoch", -1)
+                positions.append(Position(role, part.committed_offset, note, epoch))
+            row.append((part.partition_index, error))
+        plan.append((name or "", topic_id, tuple(row)))
+    where = offsets_log(body.group_id, broker.config.kafka)
+    if _is_too_large(broker, ask, positions):
+        unknown = Error.UNKNOWN_SERVER_ERROR
+        plan = [(n, t, tuple((i, error or unknown) for i, error in row)) for n, t, row in plan]
+        positions = []
+    parts = [(where, _commit(ask, tuple(positions)))] if positions else []
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def count_chars(text: str) -> int:
+    """As Java's String#length counts: one beyond the first 65,536 counts twice."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def _is_too_large(broker: Broker, ask: Ask, positions: list[Position]) -> bool:
+    """Whether the records of a commit, in one batch, are larger than `__consumer_offsets` allows
+    (CoordinatorRuntime#append, CoordinatorOperationExceptionHelper). Built, to be measured, only
+    where that may be."""
+    limit = int(value("max.message.bytes", CONFIGS[OFFSETS], broker.given))
+    group = ask.body.group_id
+    texts = sum(len(p.partition) + len(p.metadata) + len(group) + 64 for p in positions)
+    if 4 * texts <= limit:
+        return False
+    transactional = ask.api is Api.TXN_OFFSET_COMMIT
+    records = (RecordsOf(group, tuple(positions)),)
+    batch = Batch(records, count=len(positions), transactional=transactional)
+    return as_sent(batch, lambda name: _id_of(broker, name)).size > limit
+
+
+def _commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffsetCommit:
+    body = ask.body
+    if ask.api is Api.OFFSET_COMMIT:
+        generation = body.generation_id_or_member_epoch
+        instance = getattr(body, "group_instance_id", None)
+        return OffsetCommit(
+            body.group_id, positions, body.member_id, generation, ask.version, instance
+        )
+    return TxnOffsetCommit(
+        txn_id=body.transactional_id,
+        group=body.group_id,
+        pid=body.producer_id,
+        epoch=body.producer_epoch,
+        positions=positions,
+        member=getattr(body, "member_id", ""),
+        generation=getattr(body, "generation_id", -1),
+        version=ask.version,
+        instance=getattr(body, "group_instance_id", None),
+    )
+
+
+def finish_commit(broker: Broker, done: Gathering) -> Committed:
+    refusal = done.got[0].error if done.got else Error.NONE
+    return Committed(
+        tuple(
+            CommittedTopic(
+                name, tuple(CommittedPartition(i, error or refusal) for i, error in row), topic_id
+            )
+            for name, topic_id, row in done.plan
+        )
+    )
+
+
+# ---- OffsetFetch -------------------------------------------------------------------------
+
+
+#: of each topic asked for: its name ("" where the id is unknown), its id, the partitions
+Wanted = tuple[tuple[str, UUID | None, tuple[int, ...]], ...]
+
+
+def begin_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """Up to version 7 a request is about one group, from 8 on about several; from 10 on
+    topics are named by their ids."""
+    body = ask.body
+    groups = getattr(body, "groups", None) or ((body,) if ask.version < 8 else ())
+    stable = bool(getattr(body, "require_stable", False))
+    parts: list[tuple[str, Any]] = []
+    plan = []
+    for group in groups:
+        rows: Wanted | None = None
+        names = None
+        if group.topics is not None:
+            rows = tuple(_wanted(broker, topic) for topic in group.topics)
+            names = tuple(f"{name}-{i}" for name, _, indexes in rows for i in indexes)
+        where = offsets_log(group.group_id, broker.config.kafka)
+        parts.append((where, OffsetFetch(group.group_id, names, stable)))
+        plan.append((group.group_id, rows))
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def _wanted(broker: Broker, topic: Any) -> tuple[str, UUID | None, tuple[int, ...]]:
+    name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
+    if name is None:
+        known = broker.topic(None, topic_id)
+        name = known.name if known is not None else ""
+    return name, topic_id, tuple(topic.partition_indexes)
+
+
+def finish_fetch(broker: Broker, done: Gathering) -> Offsets:
+    groups = tuple(
+        OffsetGroup(group, (), done.got[i].error)
+        if done.got[i].error
+        else OffsetGroup(group, _topics(broker, rows, done.got[i]))
+        for i, (group, rows) in enumerate(done.plan)
+    )
+    return Offsets(groups, groups[0].topics if groups else ())
+
+
+def _topics(
+    broker: Broker, wanted: Wanted | None, answer: OffsetFetchResponse
+) -> tuple[OffsetTopic, ...]:
+    """The positions by topic: of what was asked for, or of all the group has."""
+    unstable = frozenset(answer.unstable)
+    positions = {position.partition: position for position in answer.positions}
+
+    def offset_of(topic: str, index: int) -> OffsetPartition:
+        name = f"{topic}-{index}"
+        if not topic:
+            return OffsetPartition(index, error_code=Error.UNKNOWN_TOPIC_ID)
+        if name in unstable:
+            return OffsetPartition(index, error_code=Error.UNSTABLE_OFFSET_COMMIT)
+        known = positions[name]
+        return OffsetPartition(index, known.offset, known.leader_epoch, known.metadata)
+
+    if wanted is None:
+        wanted = tuple((t, _id_of(broker, t), tuple(i)) for t, i in by_topic(positions).items())
+    return tuple(
+        OffsetTopic(t, tuple(offset_of(t, i) for i in row), given) for t, given, row in wanted
+    )
+
+
+def _id_of(broker: Broker, name: str) -> UUID | None:
+    topic = broker.topic(name)
+    return topic.uuid if topic is not None else None

@@ -11,12 +11,19 @@ Source: AutoTopicCreationManager, TransactionLogConfig, GroupCoordinatorConfig (
 from __future__ import annotations
 
 from ....kafka.config import KafkaConfig
-from ....kafka.coordinator import StateRecord
+from ....kafka.coordinator.entry import StateRecord
 from ....kafka.errors import Error
-from ....kafka.group import GroupCoordinator, GroupMetadata
+from ....kafka.group import GroupCoordinator
+from ....kafka.group.members import GroupMetadata
 from ....kafka.log import Batch
-from ....kafka.log.messages import DescribeProducers, DescribeProducersResponse
-from ....kafka.log.watching import Watchers, add_watcher, remove_watcher, wake_watchers
+from ....kafka.log.role import (
+    DescribeProducers,
+    DescribeProducersResponse,
+    Watchers,
+    add_watcher,
+    remove_watcher,
+    wake_watchers,
+)
 from ....kafka.messages import (
     EARLIEST,
     LATEST,

@@ -5,4 +5,4 @@
 61 bytes at the head of a record batch, `bodies.py` the records behind them.
 """
 
-from ... import crc  # noqa: F401  # kio is loaded there, and quickly
+from ... import disk  # noqa: F401  # kio is loaded there, and quickly

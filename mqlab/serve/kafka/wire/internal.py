@@ -21,8 +21,10 @@ from __future__ import annotations
 
 import struct
 
-from ....kafka.coordinator import Entry, StateRecord
-from ....kafka.group import GroupMetadata, GroupTombstone, Offsets, OffsetTombstones
+from ....kafka.coordinator.entry import Entry, StateRecord
+from ....kafka.group import GroupTombstone, OffsetTombstones
+from ....kafka.group.commits import Offsets
+from ....kafka.group.members import GroupMetadata
 from ....kafka.log import Batch
 from ....kafka.states import TxnState
 from ....kernel import replace

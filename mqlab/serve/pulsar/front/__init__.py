@@ -44,10 +44,12 @@ from ....kernel import (
 from ....pulsar.config import PulsarConfig
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
-from ...protocol import Hangup
-from ..wire.asks import AdminAsk, Ask, CommandAnswer
+from ...home import Hangup
+from ..wire.answers import AdminAsk, Ask, CommandAnswer
 from ..wire.commands import MAX_MESSAGE
-from . import admin, consuming, producing, schemas, seeking, topics, transactions
+from . import admin, consuming, producing, topics, transactions
+from . import consuming as seeking
+from . import producing as schemas
 from .sessions import Sessions
 
 __all__ = ["FRONT", "Front"]

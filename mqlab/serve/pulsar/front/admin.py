@@ -27,7 +27,7 @@ from ....kernel import Caller, Disk, Effects, Reply
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
 from ....pulsar.unserved import UNSERVED, WHY
-from ..wire.asks import AdminAnswer, AdminAsk
+from ..wire.answers import AdminAnswer, AdminAsk
 from . import administered, places, transacting
 from .asking import Call, Result
 from .inspecting import BROKEN, NO_CONTENT, NOT_FOUND, refuse

@@ -18,15 +18,15 @@ from ....kernel.role import LogView
 from ....pulsar.config import CURSORS
 from ....pulsar.config import TOPIC as ROWS
 from ....pulsar.messages import DeleteTopic, Seek, Unsubscribe
-from ....pulsar.topic.deletion import DELETED
-from ..wire.asks import AdminAnswer, Handed
-from . import inspecting, measuring
+from ....pulsar.topic.access import DELETED
+from ..wire.answers import AdminAnswer, Handed
+from . import inspecting, topics
 from .asking import NO_TOPIC, NUMBER, PART, TOPIC, Call, Result, name_topic
+from .consuming import find_last_before
 from .hosting import Hosted, write_close
 from .inspecting import NO_CONTENT, NOT_FOUND, OK
 from .places import BAD, CONFLICT, IN_USE, NOT_ACCEPTABLE
-from .schemas import SCHEMAS
-from .seeking import find_last_before
+from .producing import SCHEMAS
 from .topics import (
     PARTITIONED,
     TOPICS,
@@ -54,13 +54,13 @@ NO_SUB = "Subscription {name} not found for topic {topic}"
 def _internal(call: Call, *name: str) -> Result:
     return call.at_topic(
         name_topic(*name),
-        lambda h, _: AdminAnswer(OK, measuring.describe_internal(h.role, h.ledger)),
+        lambda h, _: AdminAnswer(OK, topics.describe_internal(h.role, h.ledger)),
     )
 
 
 def _stats(call: Call, *name: str) -> Result:
     return call.at_topic(
-        name_topic(*name), lambda h, disk: AdminAnswer(OK, measuring.describe_stats(h, disk))
+        name_topic(*name), lambda h, disk: AdminAnswer(OK, topics.describe_stats(h, disk))
     )
 
 

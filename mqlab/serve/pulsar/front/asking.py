@@ -12,7 +12,7 @@ from ....pulsar.config import CURSORS, name_coordinator
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import CloseConsumer, Subscribe
 from ....pulsar.states import SubType
-from ..wire.asks import AdminAnswer, AdminAsk, Handed
+from ..wire.answers import AdminAnswer, AdminAsk, Handed
 from .hosting import Hosted, Inspect, Onward, name_consumer, write_close
 from .inspecting import NOT_FOUND, refuse
 from .sessions import Sessions

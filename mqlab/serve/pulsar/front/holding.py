@@ -20,7 +20,7 @@ from ....pulsar.messages import (
     SubscriptionRequest,
     Unsubscribe,
 )
-from ....pulsar.pending_ack.handle import WHOLE, group, has
+from ....pulsar.pending_ack import WHOLE, group, has
 from ....pulsar.states import INDIVIDUAL, AckType
 from ....pulsar.subscription import Attached, Subscription
 from ....pulsar.topic import Topic

@@ -59,10 +59,10 @@ from ....pulsar.messages import (
     Unsubscribe,
 )
 from ....pulsar.states import SubType
-from ....pulsar.subscription.consumers import find_active, find_users
+from ....pulsar.subscription import find_active, find_users
 from ....pulsar.topic import Topic
-from ...protocol import Drained, Hangup, Unsent
-from ..wire.asks import Handed, Notice, Push, Receipt
+from ...home import Drained, Hangup, Unsent
+from ..wire.answers import Handed, Notice, Push, Receipt
 from . import opening
 from .noting import Notes, find_subscription
 from .opening import Opening

@@ -28,11 +28,11 @@ from ....pulsar.messages import (
     TxnID,
 )
 from ....pulsar.states import StoreState
-from ....pulsar.topic import Topic, describing
-from ..wire.asks import AdminAnswer
+from ....pulsar.topic import Topic, access
+from ..wire.answers import AdminAnswer
 from ..wire.commands import CHECKED, Payload, parse_metadata
 from .hosting import Hosted
-from .measuring import describe_cursor, describe_ledger, place
+from .topics import describe_cursor, describe_ledger, place
 
 OK, NO_CONTENT, NOT_FOUND, BROKEN, UNAVAILABLE = 200, 204, 404, 500, 503
 NO_STORE = "Transaction coordinator not found! coordinator id : {tc_id}"
@@ -48,7 +48,7 @@ def refuse(status: int, why: str) -> AdminAnswer:
 
 
 def _facts(topic: Topic, request: Any, disk: Disk) -> dict[str, Any]:
-    described = describing.answer(topic, request, disk)
+    described = access.answer(topic, request, disk)
     assert isinstance(described, Described)
     return dict(described.facts)
 

@@ -16,7 +16,7 @@ from ....pulsar.errors import ServerError
 from ....pulsar.messages import OpenProducer, ProducerOpened
 from ....pulsar.topic import Topic
 from ....pulsar.topic.access import PRESENT
-from ..wire.asks import CommandAnswer, Handed, Notice
+from ..wire.answers import CommandAnswer, Handed, Notice
 
 if TYPE_CHECKING:
     from .hosting import Hosted

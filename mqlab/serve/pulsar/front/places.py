@@ -12,7 +12,7 @@ from typing import Any
 
 from ....kernel import Caller, Disk, Put, Send
 from ....pulsar.messages import CreateNamespace
-from ..wire.asks import Handed
+from ..wire.answers import Handed
 from .asking import PART, Call, Result
 from .inspecting import NO_CONTENT, NOT_FOUND, OK
 from .topics import (

@@ -11,7 +11,7 @@ from typing import Any
 
 from ....kernel import Caller, Effects, Map, Send, frozen, replace
 from ....pulsar.messages import CloseConsumer
-from ..wire.asks import Handed
+from ..wire.answers import Handed
 from .hosting import Left
 
 

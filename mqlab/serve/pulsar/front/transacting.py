@@ -14,7 +14,7 @@ from ....kernel import Disk
 from ....pulsar.config import name_coordinator
 from ....pulsar.messages import AckPosition, EndTxn, TxnID
 from ....pulsar.states import StoreState, TxnAction
-from ..wire.asks import AdminAnswer
+from ..wire.answers import AdminAnswer
 from . import inspecting
 from .asking import NUMBER, PART, TOPIC, Call, Fill, Result, name_topic, visit
 from .hosting import Hosted, Inspect, Onward

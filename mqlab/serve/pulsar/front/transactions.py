@@ -25,7 +25,7 @@ from ....pulsar.messages import (
     TxnID,
 )
 from ....pulsar.states import TxnAction
-from ..wire.asks import Ask, Handed
+from ..wire.answers import Ask, Handed
 from ..wire.commands import signed
 from .topics import name_participants, read_name
 

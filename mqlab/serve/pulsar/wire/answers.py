@@ -7,12 +7,104 @@ is written as it is, with the number.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from ....pulsar.messages import Answer, NewTxnResponse
-from .asks import Ask, CommandAnswer, Notice, Push, Receipt
-from .commands import Payload, encode_command, signed, unsigned, write_bits
+from ....kernel import Caller, frozen, worded
+from ....pulsar.messages import Answer, NewTxnResponse, PushMessage, SendReceipt
+from ...http import Exchange, HttpError
+from .commands import Command, Payload, encode_command, signed, unsigned, write_bits
 from .proto import ERRORS
+
+# What a client asks, on its way to the front, and what only the server's own roles say
+
+Host = tuple[str, int]
+
+
+@frozen
+class Ask:
+    """A command as it came, and the address at which it has reached us."""
+
+    command: Command
+    here: Host = ("127.0.0.1", 0)
+
+    def __str__(self) -> str:
+        return self.command.name
+
+
+@worded("{method} {path}")
+class AdminAsk:
+    """A request of the admin interface, and the address at which it has reached us."""
+
+    method: str
+    path: str
+    body: bytes = b""
+    here: Host = ("127.0.0.1", 0)
+
+
+@frozen
+class Handed:
+    """What the front hands on: the role answers `caller`, who is the client, by itself. `epoch`:
+    of a consumer, where it says a new one."""
+
+    caller: Caller
+    body: Any
+    epoch: int | None = None
+
+    def __str__(self) -> str:
+        return str(self.body)
+
+
+# ---- answers of the front's own --------------------------------------------------------------
+
+
+@frozen
+class CommandAnswer(Answer):
+    """A command as an answer: its fields without the request's number."""
+
+    name: str = "SUCCESS"
+    fields: tuple[tuple[str, Any], ...] = ()
+
+
+@frozen
+class Receipt(SendReceipt):
+    """A receipt, with the ledger in which the message lies."""
+
+    ledger: int = -1
+
+
+@frozen
+class AdminAnswer:
+    """`body`: JSON, or a message's bytes. `headers`: what is said of an entry."""
+
+    status: int
+    body: Any = ""
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+# ---- pushes ----------------------------------------------------------------------------------
+
+
+@frozen
+class Push:
+    """MESSAGE, on its way to consumer `consumer_id` of a connection. `ledger`: of the topic."""
+
+    consumer_id: int
+    ledger: int
+    message: PushMessage
+    epoch: int | None = None
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+
+@worded("{name}")
+class Notice:
+    """A command that the broker sends unasked."""
+
+    name: str
+    fields: tuple[tuple[str, Any], ...] = ()
+
 
 Fields = dict[str, Any]
 #: a client's command → the answer that has room for an error
@@ -116,3 +208,27 @@ def write_push(number: int, body: Any) -> tuple[bytes, bool]:
     if push.epoch is not None:
         fields["consumer_epoch"] = push.epoch
     return encode_command("MESSAGE", fields, payload.data), False
+
+
+# The admin interface's answers as HTTP; what is the same for all servers is in `serve/http.py`
+#
+# The admin interface has no port of its own here. A frame of the binary protocol begins with its
+# size, whose first byte is 0, and a request of HTTP with a letter; so the first byte that a client
+# sends says which of the two it speaks.
+
+
+def speaks_http(buffer: bytes | bytearray) -> bool:
+    return bool(buffer) and chr(buffer[0]).isalpha()
+
+
+def write_response(exchange: Exchange, answer: AdminAnswer) -> bytes:
+    body, kind = answer.body, "application/octet-stream"
+    if not isinstance(body, bytes):
+        body, kind = b"" if body == "" else json.dumps(body).encode(), "application/json"
+    headers = [("Content-Type", kind)]
+    headers += [(f"X-Pulsar-{name}", value) for name, value in answer.headers]
+    return exchange.respond(answer.status, headers, body)
+
+
+def write_refusal(exchange: Exchange, error: HttpError) -> bytes:
+    return write_response(exchange, AdminAnswer(error.status, {"reason": str(error)}))

@@ -51,8 +51,7 @@ from ....kernel import (
 from ....rocketmq.broker import Broker
 from ....rocketmq.config import DLQ_PREFIX, RocketMQConfig
 from ....rocketmq.group import ConsumerSendMsgBack, QueryConsumerOffset
-from ....rocketmq.log import COMMIT_LOG, Stored
-from ....rocketmq.log.offsets import Offsets
+from ....rocketmq.log import COMMIT_LOG, Offsets, Stored
 from ....rocketmq.messages import (
     TAGS,
     UNIQ_KEY,
@@ -64,28 +63,19 @@ from ....rocketmq.messages import (
     ResumeCheckHalfMessage,
 )
 from ....rocketmq.remoting import ResponseCode, make_msg_id
-from ...protocol import Unsent
-from ..wire import admin as wanted
-from ..wire import asks
-from ..wire.answers import REGION, Question
-from ..wire.asks import Ask
-from . import (
-    admin,
-    offsets,
-    pulling,
-    pushing,
-    queries,
-    registry,
-    replies,
-    sending,
-    topics,
-)
+from ...home import Unsent
+from ..wire import answers
+from ..wire import answers as wanted
+from ..wire.answers import REGION, Ask, Question
+from . import admin, offsets, pulling, pushing, registry, sending, topics
+from . import admin as queries
+from . import admin as replies
 from .clients import ClientBeat, Clients
 from .held import Arrival, HeldPulls
 from .locks import Locks
 from .pulling import PULL
 from .sending import FRONT
-from .topic import CLUSTER
+from .topics import CLUSTER
 
 __all__ = ["FRONT", "Front", "FrontConfig"]
 
@@ -229,31 +219,31 @@ def hand_over(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) ->
 
 
 HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
-    asks.Send: sending.begin_send,
-    asks.SendReplyMessage: replies.push_reply,
+    answers.Send: sending.begin_send,
+    answers.SendReplyMessage: replies.push_reply,
     EndTransaction: hand_over,
     ConsumerSendMsgBack: registry.take_back,
     ResumeCheckHalfMessage: sending.resume_half,
-    asks.PullMessage: pulling.begin_pull,
+    answers.PullMessage: pulling.begin_pull,
     QueryConsumerOffset: offsets.query_offset,
-    asks.UpdateConsumerOffset: offsets.update_offset,
+    answers.UpdateConsumerOffset: offsets.update_offset,
     ClientBeat: registry.take_heartbeat,
-    asks.UnregisterClient: registry.unregister,
-    asks.CheckClientConfig: registry.accept_client,
-    asks.GetProducerConnectionList: registry.list_producers,
-    asks.GetConsumerListByGroup: registry.list_consumers,
-    asks.UpdateAndCreateSubscriptionGroup: registry.create_group,
-    asks.LockBatchMq: registry.lock_queues,
-    asks.UnlockBatchMq: registry.unlock_queues,
-    asks.GetRouteInfoByTopic: topics.answer_route,
-    asks.GetBrokerClusterInfo: topics.answer_cluster,
-    asks.UpdateAndCreateTopic: topics.create_topic,
-    asks.GetMaxOffset: offsets.answer_bound,
-    asks.GetMinOffset: offsets.answer_bound,
-    asks.GetEarliestMsgStoretime: offsets.answer_earliest,
-    asks.SearchOffsetByTimestamp: offsets.search_offset,
-    asks.QueryMessage: queries.query_messages,
-    asks.ViewMessageById: queries.view_message,
+    answers.UnregisterClient: registry.unregister,
+    answers.CheckClientConfig: registry.accept_client,
+    answers.GetProducerConnectionList: registry.list_producers,
+    answers.GetConsumerListByGroup: registry.list_consumers,
+    answers.UpdateAndCreateSubscriptionGroup: registry.create_group,
+    answers.LockBatchMq: registry.lock_queues,
+    answers.UnlockBatchMq: registry.unlock_queues,
+    answers.GetRouteInfoByTopic: topics.answer_route,
+    answers.GetBrokerClusterInfo: topics.answer_cluster,
+    answers.UpdateAndCreateTopic: topics.create_topic,
+    answers.GetMaxOffset: offsets.answer_bound,
+    answers.GetMinOffset: offsets.answer_bound,
+    answers.GetEarliestMsgStoretime: offsets.answer_earliest,
+    answers.SearchOffsetByTimestamp: offsets.search_offset,
+    answers.QueryMessage: queries.query_messages,
+    answers.ViewMessageById: queries.view_message,
     wanted.ListTopics: admin.list_topics,
     wanted.GetTopicConfig: admin.describe_topic,
     wanted.GetTopicStatsInfo: admin.answer_topic_stats,

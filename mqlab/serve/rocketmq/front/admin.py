@@ -17,22 +17,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ....kernel import Caller, Disk, Effects, Map, Put, Reply, replace
+from ....kernel import Caller, Disk, Effects, Map, Put, Reply, Send, replace
 from ....rocketmq.config import DISCARD_TOPIC, RETRY_PREFIX
-from ....rocketmq.log import COMMIT_LOG
-from ....rocketmq.log.offsets import TABLE, offset_key
-from ....rocketmq.log.store import DISPATCHED
-from ....rocketmq.messages import name_queue, split_queue
-from ....rocketmq.remoting import RequestCode, ResponseCode, encode_by_queue, encode_json
-from ..wire import admin
-from ..wire.answers import FrontAnswer
-from ..wire.asks import Ask
+from ....rocketmq.log import (
+    COMMIT_LOG,
+    DISPATCHED,
+    TABLE,
+    Stored,
+    is_readable,
+    list_queues,
+    offset_key,
+    read_stored,
+)
+from ....rocketmq.messages import KEYS, UNIQ_KEY, Message, name_queue, split_queue
+from ....rocketmq.remoting import (
+    RemotingCommand,
+    RequestCode,
+    ResponseCode,
+    encode_by_queue,
+    encode_json,
+    encode_properties,
+)
+from ..wire import answers
+from ..wire.answers import Ask, FrontAnswer, Messages, write_host
+from . import sending
 from .offsets import find_since, read_at
-from .topic import CLUSTER, SYSTEM, Topic, name_fault
-from .topics import BROKER_NAME, SYSTEM_TOPIC, TOPICS, find_topic
+from .topics import (
+    AUTO_CREATE,
+    BROKER_NAME,
+    CLUSTER,
+    SYSTEM,
+    SYSTEM_TOPIC,
+    TOPICS,
+    Topic,
+    find_topic,
+    name_fault,
+)
 
 if TYPE_CHECKING:
     from . import Front
+
 
 GROUPS = "groups"
 NOT_ONLINE = "the consumer group[{group}] not online"
@@ -58,7 +82,7 @@ def refuse(front: Front, caller: Caller, code: ResponseCode, remark: str) -> Res
 
 def list_topics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """The topics that there are; the one of halves that were given up begins with the first."""
-    body: admin.ListTopics = ask.body
+    body: answers.ListTopics = ask.body
     names: list[str] = []
     if body.cluster in (None, CLUSTER):
         names = sorted({*SYSTEM, *disk.table(TOPICS)})
@@ -69,7 +93,7 @@ def list_topics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) 
 
 def describe_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """TopicConfig; 4.9 does not know the question."""
-    body: admin.GetTopicConfig = ask.body
+    body: answers.GetTopicConfig = ask.body
     topic = find_topic(disk, body.topic)
     if front.is_older:
         remark = f" request type {int(RequestCode.GET_TOPIC_CONFIG)} not supported"
@@ -91,7 +115,7 @@ def describe_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
 
 
 def answer_topic_stats(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: admin.GetTopicStatsInfo = ask.body
+    body: answers.GetTopicStatsInfo = ask.body
     topic = find_topic(disk, body.topic)
     if topic is None:
         remark = NO_STATS_TOPIC.format(topic=body.topic)
@@ -120,7 +144,7 @@ def _list_bounds(topic: Topic, disk: Disk) -> Iterator[tuple[str, int, Any]]:
 
 def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Its queues go with it; what lies in the commit log stays, and nothing points to it."""
-    body: admin.DeleteTopic = ask.body
+    body: answers.DeleteTopic = ask.body
     if not body.broker:
         return front, (Reply(caller, FrontAnswer()),)
     wrong = name_fault(body.topic) if not body.topic.strip() else ""
@@ -149,7 +173,7 @@ def list_positions(front: Front) -> Iterator[tuple[str, str, int]]:
 
 
 def answer_progress(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: admin.GetConsumeStats = ask.body
+    body: answers.GetConsumeStats = ask.body
     known = sorted({topic for topic, group, _ in list_positions(front) if group == body.group})
     group = front.clients.find(body.group)
     subscribed = group.subscriptions if group is not None else Map()
@@ -179,7 +203,7 @@ def _list_progress(
 
 def list_readers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """The groups that have read of a topic, or have subscribed to it."""
-    body: admin.QueryTopicConsumeByWho = ask.body
+    body: answers.QueryTopicConsumeByWho = ask.body
     groups = {group for topic, group, _ in list_positions(front) if topic == body.topic}
     groups |= {
         name for name, group in front.clients.groups.items() if body.topic in group.subscriptions
@@ -207,7 +231,7 @@ def _drop_offsets(front: Front, disk: Disk, topic: str) -> Result:
 
 
 def list_members(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: admin.GetConsumerConnectionList = ask.body
+    body: answers.GetConsumerConnectionList = ask.body
     group = front.clients.find(body.group)
     if group is None:
         remark = NOT_ONLINE.format(group=body.group)
@@ -238,7 +262,7 @@ def list_all_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk:
 
 
 def reset_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: admin.ResetOffset = ask.body
+    body: answers.ResetOffset = ask.body
     if front.is_older:
         return refuse(front, caller, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, OLDER_RESET)
     topic = find_topic(disk, body.topic)
@@ -267,8 +291,115 @@ def _is_group(front: Front, group: str, disk: Disk) -> bool:
     return made or find_topic(disk, f"{RETRY_PREFIX}{group}") is not None
 
 
-def _find_target(body: admin.ResetOffset, number: int, disk: Disk) -> int:
+def _find_target(body: answers.ResetOffset, number: int, disk: Disk) -> int:
     queue = name_queue(body.topic, number)
     if body.offset is not None and body.queue_id >= 0:
         return body.offset
     return disk.log(queue).end if body.at_ms < 0 else find_since(disk, queue, body.at_ms)
+
+
+# Looking for messages: by where they lie, by a key, by the id that the client gave them
+#
+# The real broker keeps an index of keys beside the log. Here the queues of the topic are read,
+# within the time that the question names; nothing but the log itself need be kept.
+#
+# Source: QueryMessageProcessor, IndexService#queryOffset (5.5.0).
+
+MOST = 64  # maxMsgsNumBatch
+NONE_FOUND = "can not find message, maybe time range not correct"
+NOT_THERE = "can not find message by the offset, {offset}"
+
+
+def query_messages(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: answers.QueryMessage = ask.body
+    matches = sorted(find_messages(body, disk), key=lambda stored: stored.base)
+    newest = tuple(matches[-max(0, min(body.most, MOST)) :]) if body.most > 0 else ()
+    if not newest:
+        return front, (Reply(caller, FrontAnswer(ResponseCode.QUERY_NOT_FOUND, NONE_FOUND)),)
+    last = newest[-1]
+    fields = (
+        ("indexLastUpdateTimestamp", str(last.store_ms)),
+        ("indexLastUpdatePhyoffset", str(last.base)),
+    )
+    return front, (Reply(caller, Messages(fields=fields, messages=newest)),)
+
+
+def find_messages(body: answers.QueryMessage, disk: Disk) -> Iterator[Stored]:
+    for queue in list_queues(disk, body.topic):
+        for entry in disk.log(queue).read(find_since(disk, queue, body.begin_ms)):
+            stored = read_stored(disk, entry.commit_log_offset)
+            if stored is None or stored.store_ms > body.end_ms:
+                break
+            if has_key(body, stored) and is_readable(stored):
+                yield stored
+
+
+def has_key(body: answers.QueryMessage, stored: Stored) -> bool:
+    """Both kinds of keys stand in one index, which has none that is empty."""
+    message = stored.message
+    return bool(body.key) and body.key in (
+        message.get(UNIQ_KEY),
+        *(message.get(KEYS) or "").split(" "),
+    )
+
+
+def view_message(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: answers.ViewMessageById = ask.body
+    stored = read_stored(disk, body.commit_log_offset)
+    if stored is None or not is_readable(stored):
+        remark = NOT_THERE.format(offset=body.commit_log_offset)
+        return front, (Reply(caller, FrontAnswer(ResponseCode.SYSTEM_ERROR, remark)),)
+    return front, (Reply(caller, Messages(messages=(stored,))),)
+
+
+# ---- Questions and answers: a message that its sender waits for an answer to ---------
+#
+# The question is an ordinary message. It names the client that asks (REPLY_TO_CLIENT), a number of
+# the question and how long it is waited for. Its consumer answers with a message for the
+# topic of answers, and the broker pushes that to the asking client over the connection that its
+# heartbeat came by (PUSH_REPLY_MESSAGE_TO_CLIENT). A client that is gone cannot be told: then the
+# one who answered hears of it. The answer is stored as well, for the record: nobody reads it.
+#
+# *Left out:* a real broker tells the one who answered only when the client has taken the answer,
+# where the push is one-way here; and it also stores an answer that it could not push.
+# Source: ReplyMessageProcessor#processReplyMessageRequest, #pushReplyMessage,
+# ProducerManager#findChannel (5.5.0).
+
+REPLY_TO = "REPLY_TO_CLIENT"
+NOT_FOUND = "push reply message fail, channel of <{client}> not found."
+NOBODY = f"reply message properties[{REPLY_TO}] is null"
+
+
+def push_reply(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: answers.SendReplyMessage = ask.body
+    message = body.send.messages[0]
+    client = message.get(REPLY_TO)
+    if client is None:
+        return front, sending.refuse(caller, ResponseCode.SYSTEM_ERROR, NOBODY)
+    connection = front.clients.producers.get(client)
+    if connection is None:
+        remark = NOT_FOUND.format(client=client)
+        return front, sending.refuse(caller, ResponseCode.SYSTEM_ERROR, remark)
+    push = build_push(ask, body.send, message, at_ms)
+    new, effects = sending.store(front, caller, body.send, at_ms, disk)
+    return new, (Send(connection, push), *effects)
+
+
+def build_push(ask: Ask, send: answers.Send, message: Message, at_ms: int) -> RemotingCommand:
+    """ReplyMessageRequestHeader, and the answer's body."""
+    fields = {
+        "producerGroup": send.group,
+        "topic": message.topic,
+        "defaultTopic": AUTO_CREATE,
+        "defaultTopicQueueNums": str(send.queues),
+        "queueId": str(message.queue_id),
+        "sysFlag": str(int(message.sys_flag)),
+        "bornTimestamp": str(message.born_ms),
+        "flag": str(message.flag),
+        "properties": encode_properties(dict(message.properties.items())),
+        "reconsumeTimes": str(message.reconsume_times),
+        "bornHost": message.born_host,
+        "storeHost": write_host(ask.here),
+        "storeTimestamp": str(at_ms),
+    }
+    return RemotingCommand(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, fields, message.body)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....kernel import Caller, Map, frozen, replace
-from ..wire.asks import PullMessage
+from ..wire.answers import PullMessage
 from .clients import ALL, Subscription
 
 Arrival = tuple[str, str | None]  # the queue of a message that has come, and its tag

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 
 from ....kernel import Caller, Disk, Effects, Reply, Request
 from ....rocketmq.group import OffsetResponse, QueryConsumerOffset, UpdateConsumerOffset
-from ....rocketmq.log import Stored, read_queue
-from ....rocketmq.log.offsets import offset_key
+from ....rocketmq.log import Stored, offset_key, read_queue
 from ....rocketmq.messages import name_queue
 from ....rocketmq.remoting import ResponseCode
-from ..wire import asks
-from ..wire.answers import FrontAnswer
-from ..wire.asks import Ask
+from ..wire import answers
+from ..wire.answers import Ask, FrontAnswer
 from .sending import FRONT
-from .topic import group_fault
-from .topics import NO_TOPIC, find_topic
+from .topics import NO_TOPIC, find_topic, group_fault
 
 if TYPE_CHECKING:
     from . import Front
@@ -65,7 +62,7 @@ def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
 
 
 def update_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: asks.UpdateConsumerOffset = ask.body
+    body: answers.UpdateConsumerOffset = ask.body
     if group_fault(body.group, front.is_older):
         remark = NO_GROUP.format(group=body.group)
         return front, (
@@ -91,14 +88,14 @@ def note_position(front: Front, group: str, queue: str, offset: int, disk: Disk)
 
 def answer_bound(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """GET_MAX_OFFSET and GET_MIN_OFFSET; of a queue that is not there both are 0."""
-    body: asks.GetMaxOffset | asks.GetMinOffset = ask.body
+    body: answers.GetMaxOffset | answers.GetMinOffset = ask.body
     log = disk.log(name_queue(body.topic, body.queue_id))
-    at = log.end if isinstance(body, asks.GetMaxOffset) else log.start
+    at = log.end if isinstance(body, answers.GetMaxOffset) else log.start
     return front, (Reply(caller, say_number("offset", at)),)
 
 
 def answer_earliest(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: asks.GetEarliestMsgStoretime = ask.body
+    body: answers.GetEarliestMsgStoretime = ask.body
     stored = read_queue(disk, name_queue(body.topic, body.queue_id), 0, 1)
     stored_ms = stored[0].store_ms if stored else -1
     return front, (Reply(caller, say_number("timestamp", stored_ms)),)
@@ -107,7 +104,7 @@ def answer_earliest(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Di
 def search_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """The first message that was stored at that time or later. Where there is none, 5.5 says
     the end of the queue, 4.9 its last message."""
-    body: asks.SearchOffsetByTimestamp = ask.body
+    body: answers.SearchOffsetByTimestamp = ask.body
     queue = name_queue(body.topic, body.queue_id)
     at = find_since(disk, queue, body.at_ms)
     if at == disk.log(queue).end and front.is_older:

@@ -14,17 +14,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
-from ....rocketmq.log import Stored
-from ....rocketmq.log.offsets import offset_key
-from ....rocketmq.log.store import is_readable, measure, read_stored
+from ....rocketmq.log import Stored, is_readable, measure, offset_key, read_stored
 from ....rocketmq.messages import TAGS
 from ....rocketmq.remoting import ResponseCode
-from ..wire.answers import FrontAnswer, Messages
-from ..wire.asks import Ask, PullMessage
+from ..wire.answers import Ask, FrontAnswer, Messages, PullMessage
 from .clients import Subscription
 from .held import Arrival, Held
 from .offsets import find_queue, note_position
-from .topic import group_fault
+from .topics import group_fault
 
 if TYPE_CHECKING:
     from . import Front

@@ -14,12 +14,10 @@ from ....rocketmq.config import RETRY_PREFIX
 from ....rocketmq.group import ConsumerSendMsgBack, leave_group
 from ....rocketmq.messages import Heartbeat
 from ....rocketmq.remoting import ResponseCode, encode_json, make_msg_id
-from ..wire import asks
-from ..wire.answers import FrontAnswer
-from ..wire.asks import Ask
+from ..wire import answers
+from ..wire.answers import Ask, FrontAnswer
 from .clients import ClientBeat
-from .topic import group_fault
-from .topics import BROKER_NAME, create_once
+from .topics import BROKER_NAME, create_once, group_fault
 
 if TYPE_CHECKING:
     from . import Front
@@ -46,7 +44,7 @@ def take_heartbeat(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
 
 def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """A client that shuts down says so for each of its groups; its connection stays a while."""
-    body: asks.UnregisterClient = ask.body
+    body: answers.UnregisterClient = ask.body
     broker, client = front.broker, caller.name
     groups = leave_group(broker.producers.groups, body.producer, client)
     broker = replace(
@@ -65,7 +63,7 @@ def accept_client(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk
 
 def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Whom of a producer group the broker could ask just now."""
-    body: asks.GetProducerConnectionList = ask.body
+    body: answers.GetProducerConnectionList = ask.body
     there = front.broker.producers.groups.get(body.group, ())
     if not there:
         remark = NO_PRODUCER.format(group=body.group)
@@ -77,7 +75,7 @@ def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
 
 def create_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """A consumer group need not be made; who makes it may say how often its messages come back."""
-    body: asks.UpdateAndCreateSubscriptionGroup = ask.body
+    body: answers.UpdateAndCreateSubscriptionGroup = ask.body
     if wrong := group_fault(body.group, front.is_older):
         return front, (Reply(caller, FrontAnswer(ResponseCode.INVALID_PARAMETER, wrong)),)
     return front, (Put(GROUPS, body.group, body.retry_max), Reply(caller, FrontAnswer()))
@@ -98,7 +96,7 @@ def take_back(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) ->
 
 
 def list_consumers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: asks.GetConsumerListByGroup = ask.body
+    body: answers.GetConsumerListByGroup = ask.body
     ids = front.clients.list_ids(body.group)
     if not ids:
         remark = NOBODY.format(group=body.group)
@@ -107,7 +105,7 @@ def list_consumers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
 
 
 def lock_queues(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: asks.LockBatchMq = ask.body
+    body: answers.LockBatchMq = ask.body
     locks, got = front.locks.lock(body.group, body.client_id, body.queues, at_ms)
     rows: list[Any] = [
         {"brokerName": BROKER_NAME, "queueId": queue_id, "topic": topic} for topic, queue_id in got
@@ -117,6 +115,6 @@ def lock_queues(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) 
 
 
 def unlock_queues(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: asks.UnlockBatchMq = ask.body
+    body: answers.UnlockBatchMq = ask.body
     locks = front.locks.unlock(body.group, body.client_id, body.queues)
     return replace(front, locks=locks), (Reply(caller, FrontAnswer()),)

@@ -26,13 +26,11 @@ from ....rocketmq.messages import (
 )
 from ....rocketmq.remoting import ResponseCode
 from ....rocketmq.states import TransactionType
-from ..wire import asks
-from ..wire.answers import FrontAnswer
-from ..wire.asks import Ask
+from ..wire import answers
+from ..wire.answers import Ask, FrontAnswer
 from ..wire.headers import NO_NUMBER
 from .registry import GROUPS, NO_GROUP
-from .topic import WRITE, Topic, group_fault, name_fault
-from .topics import NO_TOPIC, create_itself, find_topic
+from .topics import NO_TOPIC, WRITE, Topic, create_itself, find_topic, group_fault, name_fault
 
 if TYPE_CHECKING:
     from . import Front
@@ -59,7 +57,7 @@ def begin_send(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     return store(front, caller, ask.body, at_ms, disk)
 
 
-def store(front: Front, caller: Caller, body: asks.Send, at_ms: int, disk: Disk) -> Result:
+def store(front: Front, caller: Caller, body: answers.Send, at_ms: int, disk: Disk) -> Result:
     """Take one message, or a batch; the caller is answered when they lie in the log."""
     first = body.messages[0]
     topic, made = find_topic(disk, first.topic), Effects()
@@ -91,7 +89,7 @@ def store(front: Front, caller: Caller, body: asks.Send, at_ms: int, disk: Disk)
     return new, (*made, *effects)
 
 
-def is_dead(front: Front, body: asks.Send, at_ms: int, disk: Disk) -> bool:
+def is_dead(front: Front, body: answers.Send, at_ms: int, disk: Disk) -> bool:
     """Whether a message that a client sends to a retry topic itself has come back too often, or is
     one of a group that reads in order and holds locks (#handleRetryAndDLQ)."""
     first = body.messages[0]
@@ -103,7 +101,7 @@ def is_dead(front: Front, body: asks.Send, at_ms: int, disk: Disk) -> bool:
     return first.reconsume_times > most or front.locks.any_held(group, at_ms)
 
 
-def find_fault(front: Front, body: asks.Send, topic: Topic) -> tuple[ResponseCode, str]:
+def find_fault(front: Front, body: answers.Send, topic: Topic) -> tuple[ResponseCode, str]:
     """Why these messages are not taken; no words where they are."""
     first = body.messages[0]
     if not topic.perm & WRITE or topic.write_queues < 1:

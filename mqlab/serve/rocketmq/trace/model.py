@@ -18,21 +18,16 @@ from typing import Any
 from ....kernel import Got, Lane, Map, Reader, frozen, replace
 from ....kernel.trace import plain_of
 from ....rocketmq.broker import Broker
-from ....rocketmq.broker.checking import read_progress
-from ....rocketmq.claims.invariants import CLEAN_READ, NO_HALF_LOST, SERVED
-from ....rocketmq.claims.promises import is_lost
+from ....rocketmq.broker.timer import read_progress
+from ....rocketmq.claims import CLEAN_READ, NO_HALF_LOST, SERVED
+from ....rocketmq.claims import is_forgotten as is_lost
 from ....rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
-from ....rocketmq.log import Stored
-from ....rocketmq.log.offsets import Offsets
-from ....rocketmq.log.store import DISCARD_QUEUE, HALF_QUEUE, OP_QUEUE
+from ....rocketmq.log import DISCARD_QUEUE, HALF_QUEUE, OP_QUEUE, Offsets, Stored
 from ....rocketmq.messages import KEYS, UNIQ_KEY, Message
 from ....rocketmq.picture import words
 from ....rocketmq.picture.snapshot import draw_seen
-from ....rocketmq.picture.transactions import SENT_BACK, Book, is_undecided
-from ....rocketmq.picture.view import Limits, Seen
-from ...trace.lanes import Lanes
-from ...trace.parts import LABEL, LEAST, Lights, Parts, Same, Strip, label, read_text
-from ...trace.texts import cut
+from ....rocketmq.picture.view import SENT_BACK, Book, Limits, Seen, is_undecided
+from ...trace.teller import LABEL, LEAST, Lanes, Lights, Parts, Same, Strip, cut, label, read_text
 
 BROKER = 1  # the kind of its lane, the one behind the clients
 QUEUES = 6  # queues kept besides those of transactions
@@ -66,7 +61,7 @@ class Notes(Book):
 
 @frozen
 class Progress:
-    """What the broker says of the check: see `mqlab.rocketmq.claims.promises`."""
+    """What the broker says of the check: see `mqlab.rocketmq.claims`."""
 
     half_offset: int = 0
     ops: tuple[int, ...] = ()

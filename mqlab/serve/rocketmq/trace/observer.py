@@ -32,17 +32,16 @@ from ....rocketmq.messages import (
     SendMessage,
     SendMessageResponse,
 )
-from ....rocketmq.picture.meaning import explain_answer, explain_record, explain_request
+from ....rocketmq.picture.telling import explain_answer, explain_record, explain_request
 from ....rocketmq.picture.why import Kind, explain_fact
 from ....rocketmq.picture.words import CONSUMER, PRODUCER
-from ...trace.recorder import Step
+from ...trace.live import Step
 from ...trace.teller import Teller
 from ..front import FRONT, Front
 from ..front.clients import ClientBeat
 from ..front.pulling import PULL
-from ..wire import asks
-from ..wire.answers import Messages, Question
-from ..wire.asks import Ask
+from ..wire import answers
+from ..wire.answers import Ask, Messages, Question
 from .model import Model, simplify, simplify_message
 
 SHOWN_ANSWERS = (SendMessageResponse, EndTransactionResponse)
@@ -107,9 +106,9 @@ class Observer(Teller):
                 title, what = first.group, CONSUMER
             case ClientBeat(client_id=client_id):
                 title = title or client_id
-            case asks.PullMessage(group=group) if not title:
+            case answers.PullMessage(group=group) if not title:
                 title, what = group, CONSUMER
-            case asks.Send(group=group) | EndTransaction(group=group) if what is PRODUCER:
+            case answers.Send(group=group) | EndTransaction(group=group) if what is PRODUCER:
                 title = group or title
         self.lanes.note_client(conn, title, what)
 
@@ -139,12 +138,12 @@ class Observer(Teller):
     def _read(self, body: Any) -> Any:
         """A request in the words of a lesson; None for what is not told."""
         match body:
-            case asks.Send(messages=(first, *_), group=group):
+            case answers.Send(messages=(first, *_), group=group):
                 return SendMessage(simplify_message(first), group)
             case EndTransaction(queue_offset=place):
                 txn = self.model.book.at_place(place)
                 return replace(body, words=txn.order if txn is not None else "")
-            case ConsumerSendMsgBack() | asks.UpdateAndCreateTopic():
+            case ConsumerSendMsgBack() | answers.UpdateAndCreateTopic():
                 return body
         return None
 

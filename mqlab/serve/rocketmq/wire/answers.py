@@ -8,11 +8,11 @@ client it is a number that it is given and gives back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import ip_address
 from typing import Any
 
-from ....kernel import frozen
+from ....kernel import frozen, worded
 from ....rocketmq.config import HALF_TOPIC
 from ....rocketmq.group import OffsetResponse
 from ....rocketmq.log import Stored
@@ -20,7 +20,9 @@ from ....rocketmq.messages import (
     UNIQ_KEY,
     Answer,
     CheckTransactionState,
+    Message,
     SendBatchResponse,
+    SendMessage,
     SendMessageResponse,
 )
 from ....rocketmq.remoting import (
@@ -32,7 +34,200 @@ from ....rocketmq.remoting import (
     encode_record,
     make_msg_id,
 )
-from .asks import Ask
+from ..front.clients import Subscription
+from .headers import Header
+
+# Requests of clients that the engine's roles have no word for: they are about topics, about who
+# is connected, or read what lies in the log. The server's front answers them.
+#
+# A request's class is called as its code. `topic` and `queue_id` are always the client's words.
+
+
+@frozen
+class Ask:
+    """A request as it came, what it says, and the address at which it has reached us."""
+
+    command: RemotingCommand
+    body: Any
+    here: tuple[str, int] = ("127.0.0.1", 0)
+
+    def __str__(self) -> str:
+        return str(self.body)
+
+
+# ---- name server -----------------------------------------------------------------------------
+
+
+@frozen
+class GetRouteInfoByTopic:
+    topic: str
+
+
+@frozen
+class GetBrokerClusterInfo:
+    pass
+
+
+# ---- clients ---------------------------------------------------------------------------------
+
+
+@frozen
+class UnregisterClient:
+    """A client leaves: one of its groups, or one of each kind."""
+
+    producer: str
+    consumer: str
+
+
+@frozen
+class CheckClientConfig:
+    """May this consumer filter as it wants to? Asked for anything but tags."""
+
+
+@frozen
+class GetProducerConnectionList:
+    group: str
+
+
+@frozen
+class GetConsumerListByGroup:
+    group: str
+
+
+@frozen
+class LockBatchMq:
+    """`queues`: (topic, queue id) of each."""
+
+    group: str
+    client_id: str
+    queues: tuple[tuple[str, int], ...]
+
+
+@frozen
+class UnlockBatchMq:
+    group: str
+    client_id: str
+    queues: tuple[tuple[str, int], ...]
+
+
+# ---- topics and queues -----------------------------------------------------------------------
+
+
+@worded("UpdateAndCreateTopic {topic}, {write_queues} queues")
+class UpdateAndCreateTopic:
+    topic: str
+    read_queues: int
+    write_queues: int
+    perm: int
+    sys_flag: int
+
+
+@frozen
+class UpdateAndCreateSubscriptionGroup:
+    """`retry_max`: how often a message of this group comes back."""
+
+    group: str
+    retry_max: int
+
+
+@frozen
+class GetMaxOffset:
+    topic: str
+    queue_id: int
+
+
+@frozen
+class GetMinOffset:
+    topic: str
+    queue_id: int
+
+
+@frozen
+class SearchOffsetByTimestamp:
+    topic: str
+    queue_id: int
+    at_ms: int
+
+
+@frozen
+class GetEarliestMsgStoretime:
+    topic: str
+    queue_id: int
+
+
+# ---- messages --------------------------------------------------------------------------------
+
+
+@frozen
+class Send:
+    """One message, or a batch of some for one queue. `size`: bytes of the request's body;
+    `queues`: how many a topic gets that makes itself; `head`: of a batch, the message that its
+    request describes, whose properties no message of the batch has; `most`: how often the message
+    may have come back, None: as its group says."""
+
+    group: str
+    messages: tuple[Message, ...]
+    size: int = 0
+    batch: bool = False
+    queues: int = 4
+    head: Message | None = None
+    most: int | None = None
+
+    def __str__(self) -> str:
+        more = f" and {len(self.messages) - 1} more" if self.batch else ""
+        return f"{SendMessage(self.messages[0], self.group)}{more}"
+
+
+@frozen
+class SendReplyMessage:
+    """The answer to a message that was sent as a question (`DefaultMQProducer#request`)."""
+
+    send: Send
+
+    def __str__(self) -> str:
+        return f"SendReplyMessage {self.send.messages[0]}"
+
+
+@frozen
+class PullMessage:
+    """`commit`: a position that the client wants noted, None for none; `suspend_ms`: how long it
+    may wait for a message, 0 for not at all; `subscription`: what it wants, None for what its
+    group has subscribed to, by `version`."""
+
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+    most: int
+    commit: int | None = None
+    suspend_ms: int = 0
+    subscription: Subscription | None = None
+    version: int = 0
+
+
+@frozen
+class UpdateConsumerOffset:
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+
+
+@frozen
+class QueryMessage:
+    """By a key, or by the id that the client gave the message (UNIQ_KEY)."""
+
+    topic: str
+    key: str
+    most: int
+    begin_ms: int
+    end_ms: int
+
+
+@frozen
+class ViewMessageById:
+    commit_log_offset: int
+
 
 REGION = "DefaultRegion"
 #: of a refusal that nobody has put into words (RemotingCommand#createResponseCommand)
@@ -181,3 +376,116 @@ def write_question(question: Question) -> RemotingCommand:
         fields |= {"topic": HALF_TOPIC, "bname": question.broker}
     stored = Stored(check.commit_log_offset, check.message, check.queue_offset, check.store_ms)
     return RemotingCommand(RequestCode.CHECK_TRANSACTION_STATE, fields, write_record(stored, here))
+
+
+# ---- What mqadmin asks: topics, progress of groups, who is connected -----------------
+#
+# A request's class is called as its code; `READERS` is the part of the table in `requests.py`.
+# Source: RequestCode, the request headers in org.apache.rocketmq.remoting.protocol.header (5.5.0).
+
+
+@frozen
+class ListTopics:
+    """GET_ALL_TOPIC_LIST_FROM_NAMESERVER and GET_TOPICS_BY_CLUSTER. `cluster`: None for any."""
+
+    cluster: str | None = None
+
+
+@frozen
+class GetTopicConfig:
+    topic: str
+
+
+@frozen
+class GetTopicStatsInfo:
+    topic: str
+
+
+@frozen
+class GetConsumeStats:
+    """`topic`: "" for all that the group reads."""
+
+    group: str
+    topic: str
+
+
+@frozen
+class GetConsumerConnectionList:
+    group: str
+
+
+@frozen
+class GetAllProducerInfo:
+    pass
+
+
+@frozen
+class QueryTopicConsumeByWho:
+    topic: str
+
+
+@frozen
+class ResetOffset:
+    """INVOKE_BROKER_TO_RESET_OFFSET. `queue_id`: -1 for all; `offset`: None where `at_ms` counts,
+    which is negative for the end."""
+
+    group: str
+    topic: str
+    at_ms: int
+    queue_id: int = -1
+    offset: int | None = None
+
+
+@frozen
+class DeleteTopic:
+    """`broker`: whether the broker is asked, or the name server, which is told of nothing here."""
+
+    topic: str
+    broker: bool
+
+
+# ---- from the header -------------------------------------------------------------------------
+
+
+def _reset(command: RemotingCommand, header: Header) -> ResetOffset:
+    offset = header.long("offset", -1)
+    return ResetOffset(
+        group=header.text("group"),
+        topic=header.text("topic"),
+        at_ms=header.long("timestamp", 0),
+        queue_id=header.integer("queueId", -1),
+        offset=None if offset < 0 else offset,
+    )
+
+
+def _named(kind: Callable[[str], Any], name: str, command: RemotingCommand, header: Header) -> Any:
+    return kind(header.text(name))
+
+
+def _plain_admin(kind: Callable[[], Any], command: RemotingCommand, header: Header) -> Any:
+    return kind()
+
+
+def _consume_stats(command: RemotingCommand, header: Header) -> GetConsumeStats:
+    return GetConsumeStats(header.text("consumerGroup"), header.text("topic", ""))
+
+
+def _delete(broker: bool, command: RemotingCommand, header: Header) -> DeleteTopic:
+    return DeleteTopic(header.text("topic"), broker)
+
+
+READERS: dict[int, Callable[..., Any]] = {
+    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: partial(_plain_admin, ListTopics),
+    RequestCode.GET_TOPICS_BY_CLUSTER: partial(_named, ListTopics, "cluster"),
+    RequestCode.GET_TOPIC_CONFIG: partial(_named, GetTopicConfig, "topic"),
+    RequestCode.GET_TOPIC_STATS_INFO: partial(_named, GetTopicStatsInfo, "topic"),
+    RequestCode.GET_CONSUME_STATS: _consume_stats,
+    RequestCode.GET_CONSUMER_CONNECTION_LIST: partial(
+        _named, GetConsumerConnectionList, "consumerGroup"
+    ),
+    RequestCode.GET_ALL_PRODUCER_INFO: partial(_plain_admin, GetAllProducerInfo),
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: partial(_named, QueryTopicConsumeByWho, "topic"),
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: _reset,
+    RequestCode.DELETE_TOPIC_IN_BROKER: partial(_delete, True),
+    RequestCode.DELETE_TOPIC_IN_NAMESRV: partial(_delete, False),
+}

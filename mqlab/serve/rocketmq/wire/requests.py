@@ -31,7 +31,7 @@ from ....rocketmq.remoting import (
 )
 from ....rocketmq.remoting.unserved import UNSERVED
 from ....rocketmq.states import TransactionType
-from ...protocol import Refused
+from ...home import Refused
 from ..front.clients import (
     TAG,
     ClientBeat,
@@ -41,7 +41,7 @@ from ..front.clients import (
     Subscription,
     read_expression,
 )
-from . import admin, asks
+from . import answers
 from .headers import Header, RequestError
 
 #: SendMessageRequestHeaderV2's short names of the fields that are read
@@ -86,24 +86,24 @@ def refuse(command: RemotingCommand, code: ResponseCode, remark: str) -> Refused
 # ---- messages --------------------------------------------------------------------------------
 
 
-def _send(command: RemotingCommand, header: Header, born_host: str) -> asks.Send:
+def _send(command: RemotingCommand, header: Header, born_host: str) -> answers.Send:
     return _read_send(command, header, LONG, born_host)
 
 
-def _send_v2(command: RemotingCommand, header: Header, born_host: str) -> asks.Send:
+def _send_v2(command: RemotingCommand, header: Header, born_host: str) -> answers.Send:
     return _read_send(command, header, SHORT, born_host)
 
 
-def _send_batch(command: RemotingCommand, header: Header, born_host: str) -> asks.Send:
+def _send_batch(command: RemotingCommand, header: Header, born_host: str) -> answers.Send:
     return _read_send(command, header, SHORT, born_host, batch=True)
 
 
-def _reply(command: RemotingCommand, header: Header, born_host: str) -> asks.SendReplyMessage:
-    return asks.SendReplyMessage(_send(command, header, born_host))
+def _reply(command: RemotingCommand, header: Header, born_host: str) -> answers.SendReplyMessage:
+    return answers.SendReplyMessage(_send(command, header, born_host))
 
 
-def _reply_v2(command: RemotingCommand, header: Header, born_host: str) -> asks.SendReplyMessage:
-    return asks.SendReplyMessage(_send_v2(command, header, born_host))
+def _reply_v2(command: RemotingCommand, header: Header, born_host: str) -> answers.SendReplyMessage:
+    return answers.SendReplyMessage(_send_v2(command, header, born_host))
 
 
 def _read_send(
@@ -112,7 +112,7 @@ def _read_send(
     names: dict[str, str],
     born_host: str,
     batch: bool = False,
-) -> asks.Send:
+) -> answers.Send:
     first = Message(
         topic=header.text(names["topic"]),
         queue_id=header.integer(names["queueId"]),
@@ -132,7 +132,7 @@ def _read_send(
         )
         if not messages:
             raise RequestError("a batch of no messages", ResponseCode.MESSAGE_ILLEGAL)
-    return asks.Send(
+    return answers.Send(
         group=header.text(names["producerGroup"], ""),
         messages=messages,
         size=len(command.body),
@@ -187,14 +187,14 @@ def _resume(command: RemotingCommand, header: Header) -> ResumeCheckHalfMessage:
 # ---- consumers -------------------------------------------------------------------------------
 
 
-def _pull(command: RemotingCommand, header: Header) -> asks.PullMessage:
+def _pull(command: RemotingCommand, header: Header) -> answers.PullMessage:
     flags = header.integer("sysFlag")
     topic, version = header.text("topic"), header.long("subVersion", 0)
     wanted = None
     if flags & PullSysFlag.SUBSCRIPTION:
         _only_tags(header.text("expressionType", TAG))
         wanted = read_expression(topic, header.text("subscription", "*"), version)
-    return asks.PullMessage(
+    return answers.PullMessage(
         group=header.text("consumerGroup"),
         topic=topic,
         queue_id=header.integer("queueId"),
@@ -219,8 +219,8 @@ def _query_offset(command: RemotingCommand, header: Header) -> QueryConsumerOffs
     return QueryConsumerOffset(header.text("consumerGroup"), queue)
 
 
-def _update_offset(command: RemotingCommand, header: Header) -> asks.UpdateConsumerOffset:
-    return asks.UpdateConsumerOffset(
+def _update_offset(command: RemotingCommand, header: Header) -> answers.UpdateConsumerOffset:
+    return answers.UpdateConsumerOffset(
         header.text("consumerGroup"),
         header.text("topic"),
         header.integer("queueId"),
@@ -303,29 +303,31 @@ def _subscription(row: Body) -> Subscription:
     return read_expression(row.text("topic"), row.text("subString"), row.number("subVersion"))
 
 
-def _check_client(command: RemotingCommand, header: Header) -> asks.CheckClientConfig:
+def _check_client(command: RemotingCommand, header: Header) -> answers.CheckClientConfig:
     _only_tags(_read_json(command).row("subscriptionData").text("expressionType", TAG))
-    return asks.CheckClientConfig()
+    return answers.CheckClientConfig()
 
 
-def _unregister(command: RemotingCommand, header: Header) -> asks.UnregisterClient:
-    return asks.UnregisterClient(header.text("producerGroup", ""), header.text("consumerGroup", ""))
+def _unregister(command: RemotingCommand, header: Header) -> answers.UnregisterClient:
+    return answers.UnregisterClient(
+        header.text("producerGroup", ""), header.text("consumerGroup", "")
+    )
 
 
-def _list_producers(command: RemotingCommand, header: Header) -> asks.GetProducerConnectionList:
-    return asks.GetProducerConnectionList(header.text("producerGroup"))
+def _list_producers(command: RemotingCommand, header: Header) -> answers.GetProducerConnectionList:
+    return answers.GetProducerConnectionList(header.text("producerGroup"))
 
 
-def _list_consumers(command: RemotingCommand, header: Header) -> asks.GetConsumerListByGroup:
-    return asks.GetConsumerListByGroup(header.text("consumerGroup"))
+def _list_consumers(command: RemotingCommand, header: Header) -> answers.GetConsumerListByGroup:
+    return answers.GetConsumerListByGroup(header.text("consumerGroup"))
 
 
-def _lock(command: RemotingCommand, header: Header) -> asks.LockBatchMq:
-    return asks.LockBatchMq(*_locked(command))
+def _lock(command: RemotingCommand, header: Header) -> answers.LockBatchMq:
+    return answers.LockBatchMq(*_locked(command))
 
 
-def _unlock(command: RemotingCommand, header: Header) -> asks.UnlockBatchMq:
-    return asks.UnlockBatchMq(*_locked(command))
+def _unlock(command: RemotingCommand, header: Header) -> answers.UnlockBatchMq:
+    return answers.UnlockBatchMq(*_locked(command))
 
 
 def _locked(command: RemotingCommand) -> tuple[str, str, tuple[tuple[str, int], ...]]:
@@ -339,16 +341,16 @@ def _locked(command: RemotingCommand) -> tuple[str, str, tuple[tuple[str, int], 
 # ---- topics, and what lies in the log --------------------------------------------------------
 
 
-def _route(command: RemotingCommand, header: Header) -> asks.GetRouteInfoByTopic:
-    return asks.GetRouteInfoByTopic(header.text("topic"))
+def _route(command: RemotingCommand, header: Header) -> answers.GetRouteInfoByTopic:
+    return answers.GetRouteInfoByTopic(header.text("topic"))
 
 
-def _cluster(command: RemotingCommand, header: Header) -> asks.GetBrokerClusterInfo:
-    return asks.GetBrokerClusterInfo()
+def _cluster(command: RemotingCommand, header: Header) -> answers.GetBrokerClusterInfo:
+    return answers.GetBrokerClusterInfo()
 
 
-def _create_topic(command: RemotingCommand, header: Header) -> asks.UpdateAndCreateTopic:
-    return asks.UpdateAndCreateTopic(
+def _create_topic(command: RemotingCommand, header: Header) -> answers.UpdateAndCreateTopic:
+    return answers.UpdateAndCreateTopic(
         header.text("topic"),
         header.integer("readQueueNums"),
         header.integer("writeQueueNums"),
@@ -359,32 +361,32 @@ def _create_topic(command: RemotingCommand, header: Header) -> asks.UpdateAndCre
 
 def _create_group(
     command: RemotingCommand, header: Header
-) -> asks.UpdateAndCreateSubscriptionGroup:
+) -> answers.UpdateAndCreateSubscriptionGroup:
     body = _read_json(command)
     retry_max = body.number("retryMaxTimes", 16)
-    return asks.UpdateAndCreateSubscriptionGroup(body.text("groupName"), retry_max)
+    return answers.UpdateAndCreateSubscriptionGroup(body.text("groupName"), retry_max)
 
 
-def _max_offset(command: RemotingCommand, header: Header) -> asks.GetMaxOffset:
-    return asks.GetMaxOffset(header.text("topic"), header.integer("queueId"))
+def _max_offset(command: RemotingCommand, header: Header) -> answers.GetMaxOffset:
+    return answers.GetMaxOffset(header.text("topic"), header.integer("queueId"))
 
 
-def _min_offset(command: RemotingCommand, header: Header) -> asks.GetMinOffset:
-    return asks.GetMinOffset(header.text("topic"), header.integer("queueId"))
+def _min_offset(command: RemotingCommand, header: Header) -> answers.GetMinOffset:
+    return answers.GetMinOffset(header.text("topic"), header.integer("queueId"))
 
 
-def _earliest(command: RemotingCommand, header: Header) -> asks.GetEarliestMsgStoretime:
-    return asks.GetEarliestMsgStoretime(header.text("topic"), header.integer("queueId"))
+def _earliest(command: RemotingCommand, header: Header) -> answers.GetEarliestMsgStoretime:
+    return answers.GetEarliestMsgStoretime(header.text("topic"), header.integer("queueId"))
 
 
-def _search(command: RemotingCommand, header: Header) -> asks.SearchOffsetByTimestamp:
-    return asks.SearchOffsetByTimestamp(
+def _search(command: RemotingCommand, header: Header) -> answers.SearchOffsetByTimestamp:
+    return answers.SearchOffsetByTimestamp(
         header.text("topic"), header.integer("queueId"), header.long("timestamp")
     )
 
 
-def _query_message(command: RemotingCommand, header: Header) -> asks.QueryMessage:
-    return asks.QueryMessage(
+def _query_message(command: RemotingCommand, header: Header) -> answers.QueryMessage:
+    return answers.QueryMessage(
         topic=header.text("topic"),
         key=header.text("key"),
         most=header.integer("maxNum"),
@@ -393,8 +395,8 @@ def _query_message(command: RemotingCommand, header: Header) -> asks.QueryMessag
     )
 
 
-def _view(command: RemotingCommand, header: Header) -> asks.ViewMessageById:
-    return asks.ViewMessageById(header.long("offset"))
+def _view(command: RemotingCommand, header: Header) -> answers.ViewMessageById:
+    return answers.ViewMessageById(header.long("offset"))
 
 
 READERS: dict[int, Callable[..., Any]] = {
@@ -427,7 +429,7 @@ READERS: dict[int, Callable[..., Any]] = {
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: _search,
     RequestCode.QUERY_MESSAGE: _query_message,
     RequestCode.VIEW_MESSAGE_BY_ID: _view,
-    **admin.READERS,
+    **answers.READERS,
 }
 #: readers that are told where the client is
 SENDS = (_send, _send_v2, _send_batch, _reply, _reply_v2, _heartbeat)

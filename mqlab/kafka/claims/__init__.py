@@ -1,2 +1,0 @@
-"""What is true of a correct Kafka (`invariants.py`), and what applications may rely on
-(`promises.py`)."""

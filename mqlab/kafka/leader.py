@@ -1,0 +1,365 @@
+"""The partition leader: who orders, and who says how far one may read.
+
+**Durable** are the log (data and markers in one sequence of offsets) and the index of
+aborted transactions beside it. Everything else (`log/partition.py`) is rebuilt from the log.
+
+    Produce           produce.py    verify or add, check, append; answered once replicated
+    WriteTxnMarkers   here          one control batch, one offset, the transaction is over
+    Fetch, …          ../log        up to LSO or HW, with the list of aborted transactions
+    DeleteRecords     deletion.py   the log begins later
+    (a segment rolls) ../log        what a restart need not read the whole log for
+
+*What can go wrong.* A batch may come twice (its answer was lost), out of order, from an
+older self of its producer, or after its transaction has ended. Each has its check, in the
+order of the real broker. *Invariants:* offsets only grow; LSO ≤ HW ≤ log end; a marker
+takes exactly one offset; the LSO never passes an open transaction.
+
+With several replicas this role is the leader's half only: `replication/` copies the log and
+says what is safe. *Left out:* compaction, and retention by itself.
+Read on in ReplicaManager, UnifiedLog, ProducerStateManager (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..kernel import (
+    Append,
+    Appended,
+    AppendFailed,
+    Caller,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Put,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+    Text,
+    frozen,
+    replace,
+)
+from .config import KafkaConfig
+from .errors import Error
+from .log import batch_at, partition, role
+from .log.partition import Partition, Verifying, append_marker, recover_partition, roll_segment
+from .log.role import (
+    EXPIRE,
+    DescribeProducers,
+    ReaderRequest,
+    Watchers,
+    add_ack,
+    answer_reader,
+    forget_idle,
+    schedule_expiry,
+    take_safe,
+    tell_frontiers,
+    wake_watchers,
+)
+from .messages import (
+    AddPartitionsToTxnResponse,
+    DeleteRecords,
+    DeleteRecordsResponse,
+    Fetch,
+    ListOffsets,
+    Produce,
+    ProduceResponse,
+    Unwatch,
+    Watch,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+
+# ---- DeleteRecords: the log begins later than it did ---------------------------------
+#
+# Nothing is copied: the *log start offset* moves, and what lies wholly below it may be thrown
+# away. It never passes the high watermark, and never goes back. A transaction that is open
+# below it stays open; the LSO then stands at the beginning of the batch that holds the new
+# start, because nothing before it can be read by anybody.
+#
+# **Durable** is the table `STARTS`; the disk lets go of what it no longer needs to keep. A
+# lesson's disk keeps everything, and no lesson deletes.
+#
+# Source: Partition#deleteRecordsOnLeader, UnifiedLog#maybeIncrementLogStartOffset,
+# #fetchLastStableOffsetMetadata (core and storage, Kafka 4.3).
+
+STARTS = "log starts"  # table: partition → log start offset
+TO_THE_END = -1
+
+
+def handle(
+    leader: Leader, ask: DeleteRecords, caller: Caller, disk: Disk
+) -> tuple[Leader, Effects]:
+    log, hw = disk.log(leader.name), leader.part.hw
+    start = hw if ask.offset == TO_THE_END else ask.offset
+    if not 0 <= start <= hw:
+        refused = DeleteRecordsResponse(-1, Error.OFFSET_OUT_OF_RANGE)
+        return leader, (Reply(caller, refused),)
+    if start <= log.start:
+        return leader, (Reply(caller, DeleteRecordsResponse(log.start)),)
+    part = replace(leader.part, start=batch_at(log, start))
+    done = Reply(caller, DeleteRecordsResponse(start))
+    return replace(leader, part=part), (Put(STARTS, leader.name, start), done)
+
+
+# ---- Produce: verify or add, check, append, answer -----------------------------------
+#
+# A transactional batch that would open a transaction here first makes the leader ask the
+# coordinator: a legacy client must have added the partition (else the batch is refused), a
+# v2 client's partition is added now. While that question is open a *guard* stands; a marker
+# arriving meanwhile removes it, and a batch that comes back to a removed guard is refused.
+# So nothing late can open a transaction that nobody would end (KIP-890).
+#
+# A broker reads no further request from a connection before the last one is answered. So a batch
+# waits where one of the same connection waits for the coordinator's word.
+#
+# Sources: ReplicaManager#handleProduceAppend, AddPartitionsToTxnManager,
+# UnifiedLog#analyzeAndValidateProducerState, SocketServer#Processor (Kafka 4.3).
+
+Result = tuple["Leader", Effects]
+#: the coordinator moves or loads: a producer is told something that it knows to retry
+UNAVAILABLE = frozenset(
+    {
+        Error.NOT_COORDINATOR,
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
+
+
+def handle_produce(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
+    if _is_behind(leader, caller):
+        return replace(leader, behind=(*leader.behind, (ask, caller))), ()
+    return _take(leader, ask, caller, disk)
+
+
+def _take(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
+    part, batch = leader.part, ask.batch
+    v2 = ask.version >= 12
+    if batch.transactional and ask.txn_id is None:
+        # Whether this id may be used cannot be looked up (KafkaApis#handleProduceRequest).
+        refused = ProduceResponse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return leader, (Reply(caller, refused),)
+    # Asked before the log is looked at: a duplicate that comes when its transaction has ended
+    # is refused like any other late batch, though the leader would know it again.
+    if not part.needs_guard(batch):
+        return append(leader, ask, caller, None, disk)
+    if part.is_stale(batch):
+        return leader, (Reply(caller, ProduceResponse(Error.INVALID_PRODUCER_EPOCH)),)
+    if not v2 and not (ask.verify and "verification" in part.config.on):
+        return append(leader, ask, caller, None, disk)
+    return partition.ask_coordinator(leader, ask, caller, ask.txn_id or "", batch, disk, v2=v2)
+
+
+def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
+    """The coordinator has answered."""
+    waiting: Verifying[Produce] | None = leader.verifying.get(corr)
+    if waiting is None:
+        return leader, ()
+    if error is Error.CONCURRENT_TRANSACTIONS and waiting.ask.version >= 12:
+        # The client's last transaction is still ending: spare it the error, for a while
+        # (add.partitions.to.txn.retry.backoff.ms and .max.ms).
+        config = leader.config
+        if (waiting.again + 1) * config.add_retry_ms <= config.add_retry_max_ms:
+            patient = replace(waiting, again=waiting.again + 1)
+            new = replace(leader, verifying=leader.verifying.set(corr, patient))
+            return new, (SetTimer(f"{partition.ADD}{corr}", config.add_retry_ms),)
+    leader = partition.close_question(leader, corr)
+    if error:
+        refusal = ProduceResponse(translate_error(error, waiting.ask.version))
+        return go_on(leader, (Reply(waiting.caller, refusal),), disk)
+    return go_on(*append(leader, waiting.ask, waiting.caller, waiting.guard, disk), disk)
+
+
+def _is_behind(leader: Leader, caller: Caller) -> bool:
+    """Whether a request of this connection waits, for the coordinator's word or behind one."""
+    waiting = (*(one.caller for one in leader.verifying.values()), *(c for _, c in leader.behind))
+    return any((one.name, one.conn) == (caller.name, caller.conn) for one in waiting)
+
+
+def go_on(leader: Leader, effects: Effects, disk: Disk) -> Result:
+    """Behind these effects the next requests that stood behind a question, up to one that is
+    appended: the log must have that before another one is numbered."""
+    while not any(isinstance(effect, Append) for effect in effects):
+        asking = {(one.caller.name, one.caller.conn) for one in leader.verifying.values()}
+        places = enumerate(leader.behind)
+        at = next((i for i, (_, c) in places if (c.name, c.conn) not in asking), None)
+        if at is None:
+            break
+        ask, caller = leader.behind[at]
+        leader = replace(leader, behind=(*leader.behind[:at], *leader.behind[at + 1 :]))
+        leader, more = _take(leader, ask, caller, disk)
+        effects += more
+    return leader, effects
+
+
+def ask_again(leader: Leader, timer: str) -> Result:
+    """The pause before a question is over."""
+    corr = int(timer.removeprefix(partition.ADD))
+    waiting: Verifying[Produce] | None = leader.verifying.get(corr)
+    if waiting is None:
+        return leader, ()
+    return leader, (Send(leader.config.coordinator, waiting.question, corr),)
+
+
+def translate_error(error: Error, version: int) -> Error:
+    """What a producer is told when the coordinator says no (AddPartitionsToTxnManager)."""
+    if error is Error.PRODUCER_FENCED:
+        return Error.INVALID_PRODUCER_EPOCH
+    if error in UNAVAILABLE:
+        return Error.NOT_ENOUGH_REPLICAS
+    if error is Error.CONCURRENT_TRANSACTIONS and version < 12:
+        return Error.NOT_ENOUGH_REPLICAS  # a disguise that old clients know to retry
+    if error is Error.TRANSACTION_ABORTABLE and version < 11:
+        return Error.INVALID_TXN_STATE
+    return error
+
+
+def handle_lost_coordinator(leader: Leader, disk: Disk) -> Result:
+    """The connection to the coordinator broke: all that wait may try again."""
+    refusal = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
+    leader, callers, pauses = partition.give_up_questions(leader)
+    return go_on(leader, (*pauses, *(Reply(caller, refusal) for caller in callers)), disk)
+
+
+def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:
+    part, batch = leader.part, ask.batch
+    if ask.flaw:
+        return leader, (Reply(caller, ProduceResponse(ask.flaw)),)
+    seen = part.find_duplicate(batch)
+    if seen is not None:
+        # Success, with the offset of the first time. It may not be replicated yet, though.
+        answer = ProduceResponse(Error.NONE, seen.first_offset, seen.at_ms)
+        end = seen.first_offset + batch.count
+        if end <= part.hw:
+            return leader, (Reply(caller, answer),)
+        return replace(leader, acks=add_ack(leader.acks, (end, caller, answer))), ()
+    error = part.check_data(batch, guard)
+    if error:
+        return leader, (Reply(caller, ProduceResponse(error)),)
+    log = disk.log(leader.name)
+    base = log.end
+    batch = replace(batch, base=base)
+    ack = (base + batch.count, caller, ProduceResponse(Error.NONE, base, start=log.start))
+    new = replace(leader, part=part.with_data(batch), acks=add_ack(leader.acks, ack))
+    return new, (*roll_segment(part, leader.name, disk), Append(leader.name, batch))
+
+
+#: what is sent to a partition's leader
+LeaderRequest = Produce | WriteTxnMarkers | DeleteRecords | ReaderRequest
+
+
+@frozen
+class Leader:
+    """`acks`: (end, who, answer) of appends that are not yet replicated. `verifying`:
+    batches whose transaction the coordinator is being asked about. `behind`: batches that came
+    on the connection of one of these. `watchers`: long polls."""
+
+    config: KafkaConfig
+    name: str
+    part: Partition
+    acks: tuple[tuple[int, Caller, ProduceResponse | WriteTxnMarkersResponse], ...] = ()
+    verifying: Map[int, Verifying[Produce]] = Map()
+    behind: tuple[tuple[Produce, Caller], ...] = ()
+    watchers: Watchers = Map()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
+        new, effects = self._handle_event(event, disk)
+        new.check_invariants(disk)
+        return new, (*effects, *schedule_expiry(self.config, self.part, new.part))
+
+    def check_invariants(self, disk: Disk) -> None:
+        """AssertionError where a reader could be told more than the log has."""
+        part = self.part
+        assert part.lso <= part.hw <= disk.log(self.name).end, (part.lso, part.hw)
+
+    def _handle_event(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
+        match event:
+            case Request(caller=caller, body=body, at_ms=at_ms):
+                return self.handle_request(body, caller, disk, at_ms)
+            case Appended(end=end):
+                return go_on(*self.finish_appends(end), disk)
+            case AppendFailed(error=error):
+                return self._fail_appends(error)
+            case Response(corr=corr, body=AddPartitionsToTxnResponse(error=error)):
+                return handle_verification(self, corr, error, disk)
+            case ConnectionLost(peer=peer) if peer == self.config.coordinator:
+                return handle_lost_coordinator(self, disk)
+            case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
+                return forget_idle(self, at_ms)
+            case Fired(timer=timer):
+                return ask_again(self, timer)
+        # A call, or an answer to a question that is no longer open, changes nothing here.
+        return self, ()
+
+    def _fail_appends(self, error: str) -> tuple[Leader, Effects]:
+        """This broker leads no more, or too few replicas are left: what was appended may
+        be cut off again, and nobody who waits for it is told that it is safe."""
+        refusals = tuple(Reply(c, answer.refuse(Error[error])) for _, c, answer in self.acks)
+        return replace(self, acks=()), refusals
+
+    def handle_request(
+        self, body: LeaderRequest, caller: Caller, disk: Disk, at_ms: int
+    ) -> tuple[Leader, Effects]:
+        match body:
+            case Produce():
+                return handle_produce(self, body, caller, disk)
+            case WriteTxnMarkers():
+                return self._write_marker(body, caller, disk, at_ms)
+            case Fetch() | ListOffsets() | DescribeProducers() | Watch() | Unwatch():
+                return answer_reader(self, body, caller, disk)
+            case DeleteRecords():
+                return handle(self, body, caller, disk)
+        raise TypeError(f"a partition leader is never sent {type(body).__name__}")
+
+    def _write_marker(
+        self, ask: WriteTxnMarkers, caller: Caller, disk: Disk, at_ms: int
+    ) -> tuple[Leader, Effects]:
+        error = self.part.check_marker(ask)
+        if error:
+            answer = WriteTxnMarkersResponse(ask.txn_id, ask.pid, error, ask.epoch)
+            return self, (Reply(caller, answer),)
+        part, effects, marker = append_marker(self.part, self.name, ask, disk, at_ms)
+        done = WriteTxnMarkersResponse(ask.txn_id, ask.pid, epoch=ask.epoch)
+        ack = (marker.last + 1, caller, done)
+        return replace(self, part=part, acks=add_ack(self.acks, ack)), effects
+
+    def finish_appends(self, end: int) -> tuple[Leader, Effects]:
+        """Everything below `end` is safe: the HW moves, who waited for it is answered."""
+        part = self.part.advance(end)
+        safe, acks = take_safe(self.acks, end)
+        ready = tuple(Reply(caller, answer) for _, caller, answer in safe)
+        watchers, woken = wake_watchers(self.watchers, partial(role.upper_bound, part))
+        return replace(self, part=part, acks=acks, watchers=watchers), (*ready, *woken)
+
+    def describe_changes(self, old: Leader | None) -> tuple[Text, ...]:
+        return tell_frontiers(None if old is None else old.part, self.part)
+
+    def resign(self) -> Effects:
+        """Another broker leads now: who waits here is told to look for it."""
+        refusal = ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
+        _, callers, pauses = partition.give_up_questions(self)
+        asking = tuple(
+            Reply(caller, refusal) for caller in (*callers, *(c for _, c in self.behind))
+        )
+        return (*pauses, *asking, *self._fail_appends(Error.NOT_LEADER_OR_FOLLOWER.name)[1])
+
+    @classmethod
+    def recover(
+        cls,
+        config: KafkaConfig,
+        name: str,
+        disk: Disk,
+        at_ms: int,
+        hw: int | None = None,
+        since: int | None = None,
+    ) -> tuple[Leader, Effects]:
+        """`hw`: what is known to be replicated; None: the only replica has it all. `since`:
+        what this replica has copied since it started, and still has in memory."""
+        part, effects = recover_partition(config, name, disk, hw, since)
+        return cls(config, name, part), (*effects, *schedule_expiry(config, None, part))

@@ -1,0 +1,505 @@
+"""The Kafka lesson system: each role on a node of its own.
+
+    system kafka transaction_version=2 client=v2 partitions=2 producers=app readers=reader
+
+A client is `legacy` (librdkafka) or `v2` (Java 4.x); the three real combinations with the
+cluster's transaction.version are (0, legacy), (2, legacy), (2, v2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar, Self
+
+from ..kernel import (
+    Disk,
+    Effect,
+    Effects,
+    Event,
+    Fact,
+    Map,
+    Named,
+    NodeSpec,
+    Program,
+    Property,
+    Snapshot,
+    System,
+    Telling,
+    Text,
+    World,
+)
+from ..kernel.claims import check_named, select_lights
+from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
+from ..kernel.reasons import Unguarded
+from ..kernel.usages import Usages, bare, number, one_of
+from .claims import CLAIMS, properties, replicated_claims
+from .clients.admin import AbortHanging, Admin, AdminConfig, Describe, FindHanging, List, Producers
+from .clients.calls import (
+    Abort,
+    Begin,
+    Commit,
+    CommitOffsets,
+    Committed,
+    EndOffset,
+    Flush,
+    GroupMetadata,
+    Init,
+    Lag,
+    Poll,
+    PositionOf,
+    Seek,
+    SendOffsets,
+    SendRecord,
+    Subscribe,
+    Unsubscribe,
+)
+from .clients.consumer import Consumer, ConsumerConfig
+from .clients.producer import Producer
+from .clients.producer.flight import ProducerConfig
+from .clients.worker import Worker
+from .config import SAFEGUARDS, KafkaConfig, txn_log
+from .coordinator import Coordinator
+from .group import GroupCoordinator
+from .leader import Leader
+from .messages import READ_COMMITTED, Position
+from .picture.snapshot import draw_snapshot
+from .picture.telling import annotate, find_kind, name_effect
+from .picture.view import Cluster
+from .picture.why import UNGUARDED, explain_fact
+from .picture.words import TERMS
+from .replication import Elect, Fence, Leadership, Replica, ReplicaConfig, Router, RouterConfig
+from .replication.controller import start_controller
+from .replication.replica import Lead, TakingOver
+
+# What the applications of a scenario may call: `run app: init, begin, send orders-0 a`
+
+
+def _poll(partition: str, isolation: str) -> Poll:
+    return Poll(partition, isolation or READ_COMMITTED)
+
+
+def _end_offset(partition: str, isolation: str) -> EndOffset:
+    return EndOffset(partition, isolation or READ_COMMITTED)
+
+
+def _seek(where: Position) -> Seek:
+    return Seek(where.partition, where.offset)
+
+
+def _abort_hanging(where: Position) -> AbortHanging:
+    return AbortHanging(where.partition, where.offset)
+
+
+CALLS = Usages(
+    {
+        "init": Init,
+        "begin": Begin,
+        "send TOPIC-PARTITION VALUE": SendRecord,
+        "send-offsets GROUP TOPIC-PARTITION@OFFSET … [member=M generation=N]": SendOffsets,
+        "flush": Flush,
+        "commit": Commit,
+        "abort": Abort,
+        "poll [TOPIC-PARTITION] [read_committed | read_uncommitted]": _poll,
+        "committed GROUP TOPIC-PARTITION …": Committed,
+        "subscribe GROUP TOPIC …": Subscribe,
+        "unsubscribe": Unsubscribe,
+        "commit-offsets GROUP [TOPIC-PARTITION@OFFSET …]": CommitOffsets,
+        "position TOPIC-PARTITION": PositionOf,
+        "end-offset TOPIC-PARTITION [read_committed | read_uncommitted]": _end_offset,
+        "lag TOPIC-PARTITION": Lag,
+        "seek TOPIC-PARTITION@OFFSET": _seek,
+        "group-metadata": GroupMetadata,
+        "list": List,
+        "describe TRANSACTIONAL-ID": Describe,
+        "producers TOPIC-PARTITION": Producers,
+        "find-hanging TOPIC-PARTITION": FindHanging,
+        "abort-hanging TOPIC-PARTITION@OFFSET": _abort_hanging,
+        "elect PARTITION REPLICA": Elect,
+        "fence PARTITION REPLICA": Fence,
+    }
+)
+
+
+def parse_call(
+    words: tuple[str, ...],
+    partitions: tuple[str, ...],
+    groups: tuple[str, ...],
+    led: tuple[str, ...],
+) -> Any:
+    """The call that the words of a line stand for. `partitions` may be written and read, `groups`
+    have coordinators, `led` have leaders that can be elected. Raises ValueError with advice."""
+    known = one_of("partition", partitions)
+
+    def read_position(text: str) -> Position:
+        partition, _, offset = text.partition("@")
+        at = number(offset)
+        if at is None:
+            raise ValueError(f"{text!r} is no position; expected TOPIC-PARTITION@OFFSET")
+        return Position(known(partition), at)
+
+    readers = {
+        "TOPIC-PARTITION": known,
+        "TOPIC-PARTITION@OFFSET": read_position,
+        "TOPIC": one_of("topic", list(dict.fromkeys(p.rpartition("-")[0] for p in partitions))),
+        "GROUP": bare("a group") if groups else _refuse_group,
+        "M": bare("a member"),
+        "VALUE": bare("a value"),
+        "N": _read_generation,
+        "PARTITION": one_of("partition", led),
+        "REPLICA": number,
+    }
+    return CALLS.read(words, readers)
+
+
+def _read_generation(text: str) -> int | None:
+    """-1 is none."""
+    return -1 if text == "-1" else number(text)
+
+
+def _refuse_group(name: str) -> str:
+    raise ValueError(f"this system has no group {name!r}; write groups=1 in its line")
+
+
+# ---- Which role stands on which node -------------------------------------------------
+#
+# With one replica every role is a node of its own, called by what it leads: `coordinator`,
+# `orders-0`. With several, each *copy* is one: `orders-0@1`, `orders-0@2`, `coordinator@1` …; a
+# `controller` says who leads, and clients find their way by a router.
+
+
+def client(role: Any, disk: Disk, at_ms: int) -> tuple[Any, Effects]:
+    """A client starts with nothing but its configuration."""
+    return role, ()
+
+
+def nodes(system: KafkaSystem) -> tuple[NodeSpec, ...]:
+    programs = dict(system.programs)
+    specs = [_client(system, *made, programs) for made in _producers(system, system.producers)]
+    for name, key, producer in _producers(system, system.workers):
+        worker = Worker(Consumer(_consumer(system, name)), producer)
+        specs.append(_client(system, name, key, worker, programs))
+    specs += _brokers(system) if system.replicas == 1 else _replicas(system, programs)
+    for name in system.readers:
+        consumer = Consumer(_consumer(system, name))
+        specs.append(_client(system, name, "", consumer, programs))
+    for name in system.admins:
+        admin = Admin(AdminConfig(coordinator=system.config.coordinator))
+        specs.append(_client(system, name, "", admin, programs))
+    return tuple(specs)
+
+
+def _consumer(system: KafkaSystem, name: str) -> ConsumerConfig:
+    return ConsumerConfig(cluster=system.config, name=name, partitions=system.cluster.partitions)
+
+
+def _producers(
+    system: KafkaSystem, named: tuple[tuple[str, str], ...]
+) -> list[tuple[str, str, Producer]]:
+    out = []
+    for node, txn_id in named:
+        config = producer_config(system, txn_id)
+        out.append((node, config.txn_id or "", Producer(config)))
+    return out
+
+
+def producer_config(system: KafkaSystem, txn_id: str) -> ProducerConfig:
+    """Raises ConfigException for what Java refuses to build, unless it is told not to look."""
+    return ProducerConfig(
+        cluster=system.config,
+        txn_id=None if txn_id in ("-", "plain") else txn_id,
+        client=system.client,
+        idempotent=txn_id != "plain",
+        timeout_ms=system.timeout_ms,
+        max_in_flight=system.max_in_flight,
+        retries=system.retries,
+        delivery_timeout_ms=system.delivery_timeout_ms,
+        max_block_ms=system.max_block_ms,
+        checked=system.config_check == "on",
+    )
+
+
+def _client(
+    system: KafkaSystem, name: str, key: str, role: Any, programs: dict[str, Program]
+) -> NodeSpec:
+    if system.replicas > 1:
+        brokers = system.cluster.copies(system.config.coordinator)  # they know of every leader
+        role = Router(RouterConfig(cluster=system.config, brokers=brokers, key=key), role)
+    return NodeSpec(name, ((name, partial(client, role)),), programs.get(name, ()))
+
+
+def _brokers(system: KafkaSystem) -> list[NodeSpec]:
+    config, cluster = system.config, system.cluster
+    tc = config.coordinator
+    specs = [NodeSpec(tc, ((tc, partial(Coordinator.recover, config)),))]
+    for name in cluster.partitions:
+        specs.append(NodeSpec(name, ((name, partial(Leader.recover, config, name)),)))
+    for name in cluster.groups:
+        specs.append(NodeSpec(name, ((name, partial(GroupCoordinator.recover, config, name)),)))
+    return specs
+
+
+# ---- several replicas ------------------------------------------------------------------
+
+
+def leaders_of(system: KafkaSystem) -> tuple[str, ...]:
+    """What has a leader: the coordinator's log and every partition."""
+    cluster = system.cluster
+    return (system.config.coordinator, *cluster.partitions, *cluster.groups)
+
+
+def hears(system: KafkaSystem) -> Map[str, tuple[str, ...]]:
+    """Who is told who leads a partition. The coordinator's copies hear of all, for they send
+    markers everywhere; and all hear of the coordinator, whom every leader asks."""
+    tc, copies = system.config.coordinator, system.cluster.copies
+    everywhere = tuple(c for partition in leaders_of(system) for c in copies(partition))
+    return Map(
+        (p, everywhere if p == tc else (*copies(tc), *copies(p))) for p in leaders_of(system)
+    )
+
+
+def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
+    """A new cluster begins with everybody in sync and the first replica leading."""
+    return tuple(
+        Leadership(partition, 1, 0, system.cluster.numbers(partition))
+        for partition in leaders_of(system)
+    )
+
+
+def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpec]:
+    first = first_leaders(system)
+    specs = []
+    for partition in leaders_of(system):
+        for copy in system.cluster.numbers(partition):
+            config = ReplicaConfig(
+                partition=partition,
+                number=copy,
+                logs=_logs(system, partition),
+                lead=_lead(system, partition, copy),
+                first=first,
+                loads=partition not in system.cluster.partitions,
+                min_isr=system.min_isr,
+                skip_leaderless_marker=system.config.skip_leaderless_marker,
+            )
+            me = config.me
+            specs.append(NodeSpec(me, ((me, partial(Replica.recover, config)),)))
+    start = partial(start_controller, hears(system), first)
+    specs.append(NodeSpec("controller", (("controller", start),), programs.get("controller", ())))
+    return specs
+
+
+def _logs(system: KafkaSystem, partition: str) -> tuple[str, ...]:
+    if partition != system.config.coordinator:
+        return (partition,)
+    return tuple(sorted({txn_log(i, system.config) for i in system.cluster.ids}))
+
+
+def _lead(system: KafkaSystem, partition: str, number: int) -> Lead:
+    """How the role inside a replica is recovered when it begins to lead."""
+    config = system.config
+    if partition == config.coordinator:
+        return partial(_lead_coordinator, config, number, system.replicas)
+    if partition in system.cluster.groups:
+        return partial(_lead_group, config, partition)
+    return partial(_lead_partition, config, partition)
+
+
+def _lead_coordinator(
+    config: KafkaConfig, number: int, replicas: int, disk: Disk, at_ms: int, over: TakingOver
+) -> tuple[Coordinator, Effects]:
+    return Coordinator.begin_leading(
+        config, disk, at_ms, over.epoch, first_block=number - 1, stride=replicas
+    )
+
+
+def _lead_partition(
+    config: KafkaConfig, name: str, disk: Disk, at_ms: int, over: TakingOver
+) -> tuple[Leader, Effects]:
+    return Leader.recover(config, name, disk, at_ms, over.hw.get(name, 0), over.since.get(name))
+
+
+def _lead_group(
+    config: KafkaConfig, name: str, disk: Disk, at_ms: int, over: TakingOver
+) -> tuple[GroupCoordinator, Effects]:
+    return GroupCoordinator.recover(config, name, disk, at_ms, over.hw.get(name, 0), over.epoch)
+
+
+# a role, a lane and a log each
+PARTITIONS = Most(100, "a picture has room for 100")
+INTERNAL = ("__consumer_offsets", "__transaction_state")
+GROUPS = Most(50, "a picture has room for 50")
+
+
+@dataclass(frozen=True)
+class KafkaSystem(System):
+    """`topic`: its name, or several with commas, of `partitions` each. `producers`: (node,
+    transactional id); an id of "-" is a producer without transactions, "plain" one without
+    idempotence either. Two nodes with one id are a producer and its restarted twin.
+    `workers`: (node, transactional id) of processes that consume and produce; `admins`:
+    administrators' clients. `programs`: (node, what its application does).
+
+    `replicas` of every log, of which `min_isr` must be in sync for an append; `topic_replicas` of
+    those of topics and groups, where they have fewer (0: as many). `retries`
+    None: as often as need be; `delivery_timeout_ms` and `max_block_ms` 0: for ever;
+    `config_check` "off" builds producers that Java refuses to (`max_in_flight` 6 with
+    idempotence). `rules`: what a learner writes; a lesson says into which role it goes.
+    `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
+
+    transaction_version: int = 2
+    client: str = "v2"
+    release: str = "4.3"
+    topic: Annotated[str, LISTED] = "orders"
+    partitions: Annotated[int, PARTITIONS] = 2
+    producers: Pairs = (("app", "order-service"),)
+    readers: tuple[str, ...] = ()
+    workers: Pairs = ()
+    admins: tuple[str, ...] = ()
+    groups: Annotated[int, GROUPS] = 0
+    replicas: int = 1
+    topic_replicas: int = 0
+    min_isr: int = 1
+    timeout_ms: int = 60_000
+    max_in_flight: int = 5
+    retries: int | None = None
+    delivery_timeout_ms: int = 0
+    max_block_ms: int = 0
+    config_check: str = "on"
+    segment_records: int = 0
+    skip_leaderless_marker: int = 0
+    id_expiration_ms: int = 0
+    pid_expiration_ms: int = 0
+    off: Annotated[tuple[str, ...], SORTED] = ()
+    programs: Programs = ()
+    order: Order = ()
+    rules: Rules = ()
+    claims: tuple[str, ...] = ()
+
+    name = "kafka"
+    retrying = ("retry", "add")
+    orderable: ClassVar = {"prepared": ("reply", "markers")}
+    most_replicas: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        if (self.transaction_version, self.client) not in ((0, "legacy"), (2, "legacy"), (2, "v2")):
+            raise ValueError(
+                f"no real Kafka has transaction_version={self.transaction_version} with a "
+                f"{self.client} client; use (0, legacy), (2, legacy) or (2, v2)"
+            )
+        if self.release not in ("4.2", "4.3"):
+            raise ValueError(f"release={self.release}: expected 4.2 or 4.3")
+        if not 1 <= self.replicas <= self.most_replicas:
+            several = "" if self.most_replicas > 1 else "; for several take `system kafka`"
+            expected = "1" if self.most_replicas == 1 else f"1 to {self.most_replicas}"
+            raise ValueError(f"replicas={self.replicas}: expected {expected}{several}")
+        if not 1 <= self.min_isr <= self.replicas:
+            raise ValueError(
+                f"min_isr={self.min_isr}: expected 1 to {self.replicas}, as many as there are"
+            )
+        if self.topic_replicas and not self.min_isr <= self.topic_replicas <= self.replicas:
+            raise ValueError(
+                f"topic_replicas={self.topic_replicas}: expected {self.min_isr} (min_isr) to "
+                f"{self.replicas} (replicas), or 0 for as many"
+            )
+        super().__post_init__()
+        topics = self.topic.split(",")
+        for topic in topics:
+            if topic in INTERNAL:
+                raise ValueError(f"topic={topic}: this one is Kafka's own; choose another name")
+        PARTITIONS.check("partitions of all topics", len(topics) * self.partitions)
+        if self.config_check not in ("on", "off"):
+            raise ValueError(f"config_check={self.config_check}: expected on or off")
+        for _, txn_id in (*self.producers, *self.workers):
+            producer_config(self, txn_id)  # refuses what Java would
+        if self.replicas == 1:
+            check_named(self.claims, CLAIMS)
+        else:
+            check_named(self.claims, replicated_claims(), " with several replicas")
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, str]) -> Self:
+        """As the fields say, and the client of an older cluster is a legacy one."""
+        older = {"client": "legacy"} if given.get("transaction_version") == "0" else {}
+        return super().from_options({**older, **given})
+
+    def label(self) -> Text:
+        """How a picture names the system."""
+        client = "" if self.transaction_version == 0 else f" · {self.client} client"
+        return Text(
+            f"Kafka · transaction.version {self.transaction_version}{client}{self.label_missing()}"
+        )
+
+    def terms(self) -> tuple[tuple[Text, Text], ...]:
+        return TERMS
+
+    # -- nodes ---------------------------------------------------------------------------
+
+    @cached_property
+    def config(self) -> KafkaConfig:
+        on = frozenset(SAFEGUARDS) - frozenset(self.off)
+        return KafkaConfig(
+            on=on,
+            order=self.order,
+            transaction_version=self.transaction_version,
+            offsets_partitions=max(1, self.groups),
+            release=self.release,
+            segment_records=self.segment_records,
+            id_expiration_ms=self.id_expiration_ms,
+            pid_expiration_ms=self.pid_expiration_ms,
+            skip_leaderless_marker=self.skip_leaderless_marker,
+        )
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        return Cluster(
+            config=self.config,
+            producers=tuple(
+                (node, "" if txn_id in ("-", "plain") else txn_id)
+                for node, txn_id in (*self.producers, *self.workers)
+            ),
+            partitions=tuple(
+                f"{topic}-{i}" for topic in self.topic.split(",") for i in range(self.partitions)
+            ),
+            readers=self.readers,
+            workers=tuple(node for node, _ in self.workers),
+            groups=tuple(f"__consumer_offsets-{i}" for i in range(self.groups)),
+            admins=self.admins,
+            replicas=self.replicas,
+            topic_replicas=self.topic_replicas or self.replicas,
+        )
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        return nodes(self)
+
+    # -- what a scenario may say -----------------------------------------------------------
+
+    def call(self, words: tuple[str, ...]) -> Any:
+        cluster = self.cluster
+        return parse_call(words, cluster.partitions, cluster.groups, leaders_of(self))
+
+    # -- pictures and claims ---------------------------------------------------------------
+
+    def snapshot(self, world: World) -> Snapshot:
+        lights = select_lights(self.properties(), CLAIMS, self.claims)
+        return draw_snapshot(self.cluster, world, lights)
+
+    def annotate(
+        self, world: World, role: str, event: Event | None, effect: Effect | None
+    ) -> Telling:
+        return annotate(self.cluster, world, role, event, effect)
+
+    def explain(self, fact: Fact) -> Text:
+        return explain_fact(fact, partial(find_kind, self.cluster))
+
+    def unguarded(self) -> Unguarded:
+        return UNGUARDED
+
+    def name_effect(self, role: str, effect: Effect) -> Named | None:
+        return name_effect(role, effect)
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        return properties(self.cluster, self.client, self.claims)
+
+    def safeguards(self) -> Mapping[str, Text]:
+        return SAFEGUARDS

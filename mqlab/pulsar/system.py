@@ -1,0 +1,362 @@
+"""The Pulsar lesson system: coordinators, partitions and clients, each on a node of its own.
+
+    system pulsar partitions=2 clients=app,shop
+
+A client has transactions, producers and consumers; `app` and `shop` are two processes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Annotated, Any
+
+from ..kernel import (
+    Effect,
+    Event,
+    Fact,
+    Named,
+    NodeSpec,
+    Property,
+    Snapshot,
+    System,
+    Telling,
+    Text,
+    World,
+    replace,
+)
+from ..kernel.claims import check_named, select_lights
+from ..kernel.options import LISTED, SORTED, Most, Programs
+from ..kernel.reasons import Unguarded
+from ..kernel.usages import Usages, bare, number, one_of
+from .claims import CLAIMS, properties
+from .client import Client, ClientConfig, calls
+from .client.calls import Commit
+from .config import SAFEGUARDS, PulsarConfig, name_coordinator
+from .coordinator import Coordinator
+from .messages import (
+    AckPosition,
+    AddPartitionToTxn,
+    AddSubscriptionToTxn,
+    CreateNamespace,
+    DeleteTopic,
+    GetBufferStats,
+    GetCoordinatorStats,
+    GetLastMessageId,
+    GetPendingAckStats,
+    GetPositionStats,
+    GetSlowTransactions,
+    GetTransactionInBuffer,
+    GetTransactionMetadata,
+    MessageId,
+    TxnID,
+    Unsubscribe,
+)
+from .picture.effects import name_effect
+from .picture.ledgers import Cluster
+from .picture.meaning import annotate
+from .picture.snapshot import TERMS, draw_snapshot
+from .picture.why import UNGUARDED, explain_fact, find_kind
+from .states import AccessMode, SubType, TxnAction
+from .topic import Topic
+
+# What the applications of a scenario may call: `run app: new-transaction t1, send orders-0 a`
+#
+# A transaction goes by the name that its application gave it, as t1, and to other clients and to the
+# administration by its id, as 0/1. A message's id is written orders-0@3, or orders-0@3:1 for the
+# second message of a batch.
+
+#: a request of the administration or a raw command, and the node to which it goes
+Request = tuple[str, Any]
+
+PRODUCER = "producer PARTITION [access=Shared|Exclusive|WaitForExclusive|ExclusiveWithFencing]"
+SUBSCRIBE = (
+    "subscribe PARTITION SUBSCRIPTION [type=Exclusive|Shared|Failover|Key_Shared] "
+    "[from=earliest] [queue=N] [dead_letter=PARTITION max_redeliver=N]"
+)
+
+
+def _begin(name: str, timeout: int | None = None) -> calls.NewTransaction:
+    return calls.NewTransaction(name, timeout)
+
+
+def _send(partition: str, values: tuple[str, ...], metadata: str = "yes", **options: Any) -> Any:
+    if metadata not in ("yes", "no"):
+        raise ValueError(f"metadata={metadata}: expected yes or no")
+    plain = options.get("plain", 0)
+    if plain and not (options.get("txn") and plain < len(values)):
+        raise ValueError(
+            f"plain={plain}: the first of several values, the others of a transaction, as in "
+            "send PARTITION a b txn=NAME plain=1"
+        )
+    return calls.Send(partition, values, metadata=metadata == "yes", **options)
+
+
+def _producer(partition: str, access: str = AccessMode.SHARED) -> calls.CreateProducer:
+    if access not in tuple(AccessMode):
+        raise ValueError(f"access={access}: expected {PRODUCER}")
+    return calls.CreateProducer(partition, AccessMode(access))
+
+
+def _subscribe(partition: str, name: str, **options: Any) -> calls.SubscribeTo:
+    kind, first = options.pop("type", "Exclusive"), options.pop("from", "latest")
+    if kind not in tuple(SubType) or first not in ("earliest", "latest"):
+        raise ValueError(f"type={kind} from={first}: expected {SUBSCRIBE}")
+    return calls.SubscribeTo(partition, name, SubType(kind), first.capitalize(), **options)
+
+
+def _read_all(partition: str, name: str, **options: Any) -> calls.SubscribeTo:
+    return replace(_subscribe(partition, name, **options), durable=False)
+
+
+def _acknowledge_up_to(name: str, last: Any, txn: str = "") -> calls.Acknowledge:
+    return calls.Acknowledge(name, (last,) if last else (), txn, cumulative=True)
+
+
+def _end_by_id(action: str, txn: TxnID) -> calls.EndById:
+    return calls.EndById(txn, TxnAction(action))
+
+
+# ---- what is asked of one node by REST, or by a raw command -------------------------------
+
+
+def _register(txn: TxnID, partition: str, name: str) -> Request:
+    to = name_coordinator(txn.most)
+    if name:
+        return to, AddSubscriptionToTxn(txn, ((partition, name),))
+    return to, AddPartitionToTxn(txn, (partition,))
+
+
+def _ask_about(txn: TxnID) -> Request:
+    return name_coordinator(txn.most), GetTransactionMetadata(txn)
+
+
+def _ask_coordinator(make: Callable[..., Any]) -> Callable[..., Request]:
+    return lambda number, *more: (name_coordinator(number), make(number, *more))
+
+
+def _ask_partition(make: Callable[..., Any]) -> Callable[..., Request]:
+    return lambda name, *more: (name, make(name, *more))
+
+
+def _ask_position(name: str, at: MessageId) -> Request:
+    position = AckPosition(at.position, at.batch_index)
+    return at.partition, GetPositionStats(at.partition, name, position)
+
+
+CALLS = Usages(
+    {
+        "new-transaction NAME [timeout=MS]": _begin,
+        PRODUCER: _producer,
+        "close-producer PARTITION": calls.Release,
+        "send PARTITION VALUE … [txn=NAME] [plain=N] [sequence=N] [metadata=no]": _send,
+        "commit NAME": calls.Commit,
+        "abort NAME": calls.Abort,
+        "state NAME": calls.GetState,
+        "reopen NAME": calls.Reopen,
+        "end-by-id commit|abort TC/N": _end_by_id,
+        SUBSCRIBE: _subscribe,
+        "reader PARTITION NAME [from=earliest]": _read_all,
+        "receive SUBSCRIPTION": calls.Receive,
+        "ack SUBSCRIPTION [PARTITION@POSITION …] [txn=NAME]": calls.Acknowledge,
+        "ack-cumulative SUBSCRIPTION [PARTITION@POSITION] [txn=NAME]": _acknowledge_up_to,
+        "redeliver SUBSCRIPTION": calls.RedeliverAll,
+        "close SUBSCRIPTION": calls.Close,
+        "register TC/N PARTITION [SUBSCRIPTION]": _register,
+        "transaction-metadata TC/N": _ask_about,
+        "coordinator-stats TC": _ask_coordinator(GetCoordinatorStats),
+        "slow-transactions TC MS": _ask_coordinator(GetSlowTransactions),
+        "buffer-stats PARTITION": _ask_partition(GetBufferStats),
+        "transaction-in-buffer PARTITION TC/N": _ask_partition(GetTransactionInBuffer),
+        "pending-ack-stats PARTITION SUBSCRIPTION": _ask_partition(GetPendingAckStats),
+        "position-stats SUBSCRIPTION PARTITION@POSITION": _ask_position,
+        "last-message-id PARTITION": _ask_partition(GetLastMessageId),
+        "delete-topic PARTITION": _ask_partition(DeleteTopic),
+        "unsubscribe PARTITION SUBSCRIPTION": _ask_partition(Unsubscribe),
+        "create-namespace MISSING": _ask_partition(CreateNamespace),
+    }
+)
+
+
+def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
+    """The call that the words of a line stand for; raises ValueError with advice."""
+    known, read_word = one_of("partition", config.partitions), bare("a name or a value")
+
+    def read_name(text: str) -> str | None:
+        return None if "=" in text else read_word(text)
+
+    def read_message(text: str) -> MessageId:
+        match = re.fullmatch(r"(.+)@([0-9]{1,15})(?::([0-9]{1,9}))?", text)
+        if match is None:
+            raise ValueError(f"{text!r} is no message; expected PARTITION@POSITION")
+        return MessageId(known(match[1]), int(match[2]), int(match[3] or -1))
+
+    def read_txn(text: str) -> TxnID:
+        most, _, least = text.partition("/")
+        coordinator, local = number(most), number(least)
+        if coordinator is None or local is None or coordinator >= config.coordinators:
+            numbers = ", ".join(str(n) for n in range(config.coordinators)) or "none"
+            raise ValueError(f"{text!r} is no transaction of a coordinator; those are: {numbers}")
+        return TxnID(coordinator, local)
+
+    def read_coordinator(text: str) -> int | None:
+        return None if number(text) is None else read_txn(f"{text}/0").most
+
+    readers = {
+        "PARTITION": known,
+        "MISSING": one_of("partition without a namespace", config.missing),
+        "PARTITION@POSITION": read_message,
+        "NAME": read_name,
+        "SUBSCRIPTION": read_name,
+        "VALUE": read_name,
+        "TC": read_coordinator,
+        "TC/N": read_txn,
+    }
+    call = CALLS.read(words, readers)
+    if not isinstance(call, tuple):
+        return call
+    to, request = call
+    return calls.AskAdmin(to, request, " ".join(words))
+
+
+# Which role stands on which node: each coordinator, each partition and each client is one
+
+
+def nodes(system: PulsarSystem) -> tuple[NodeSpec, ...]:
+    config = system.config
+    specs = list(_clients(system))
+    for tc_id in range(config.coordinators):
+        name = name_coordinator(tc_id)
+        specs.append(NodeSpec(name, ((name, partial(Coordinator.recover, config, tc_id)),)))
+    for name in config.partitions:
+        specs.append(NodeSpec(name, ((name, partial(Topic.recover, config, name)),)))
+    return tuple(specs)
+
+
+def _clients(system: PulsarSystem) -> list[NodeSpec]:
+    programs, specs = dict(system.programs), []
+    for name in system.clients:
+        config = ClientConfig(
+            cluster=system.config,
+            name=name,
+            timeout_ms=system.timeout_ms,
+            operation_ms=system.operation_ms,
+        )
+        role = (name, partial(Client.recover, config))
+        specs.append(NodeSpec(name, (role,), programs.get(name, ())))
+    return specs
+
+
+PARTITIONS = Most(100, "a picture has room for 100")
+COORDINATORS = Most(16, "a cluster has 16 of them")
+
+
+@dataclass(frozen=True)
+class PulsarSystem(System):
+    """`topic`: its name, or several with commas, of `partitions` each. `clients`: processes with a
+    PulsarClient. `coordinators`: 1, as in a standalone broker, as many as a cluster has, or 0,
+    where transactions are switched off, as they are by default.
+    `missing`: further partitions, whose namespace does not exist.
+
+    `timeout_ms`: of a transaction whose builder was given none; `operation_ms`: how long a client
+    waits for a coordinator. `max_active`: maxActiveTransactionsPerCoordinator. `snapshot_count`
+    and `snapshot_ms`: when a buffer writes a snapshot (0: not by time). `dedup` 1: the broker
+    knows duplicates. `batch_index_ack` 0, the default before 4.1: messages of a batch are
+    acknowledged together only.
+    `claims`: properties that a search is to check too (`invariants.CLAIMS`)."""
+
+    topic: Annotated[str, LISTED] = "orders"
+    partitions: Annotated[int, PARTITIONS] = 1
+    clients: tuple[str, ...] = ("app",)
+    coordinators: Annotated[int, COORDINATORS] = 1
+    missing: tuple[str, ...] = ()
+    timeout_ms: int = 60_000
+    operation_ms: int = 30_000
+    max_active: int = 0
+    snapshot_count: int = 1_000
+    snapshot_ms: int = 0
+    dedup: int = 0
+    batch_index_ack: int = 1
+    off: Annotated[tuple[str, ...], SORTED] = ()
+    programs: Programs = ()
+    claims: tuple[str, ...] = ()
+
+    name = "pulsar"
+    retrying = ("retry",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        PARTITIONS.check("partitions of all topics", len(self.topic.split(",")) * self.partitions)
+        for name in ("dedup", "batch_index_ack"):
+            if getattr(self, name) not in (0, 1):
+                raise ValueError(f"{name}={getattr(self, name)}: expected 0 or 1")
+        if self.snapshot_count < 1:
+            raise ValueError(f"snapshot_count={self.snapshot_count}: expected at least 1")
+        check_named(self.claims, CLAIMS)
+
+    def label(self) -> Text:
+        """How a picture names the system."""
+        return Text(f"Pulsar{self.label_missing()}")
+
+    def terms(self) -> tuple[tuple[Text, Text], ...]:
+        return TERMS
+
+    @cached_property
+    def config(self) -> PulsarConfig:
+        topics = self.topic.split(",")
+        partitions = tuple(f"{topic}-{i}" for topic in topics for i in range(self.partitions))
+        return PulsarConfig(
+            on=frozenset(SAFEGUARDS) - frozenset(self.off),
+            partitions=(*partitions, *self.missing),
+            missing=self.missing,
+            coordinators=self.coordinators,
+            max_active=self.max_active,
+            snapshot_count=self.snapshot_count,
+            snapshot_ms=self.snapshot_ms,
+            dedup=self.dedup,
+            batch_index_ack=self.batch_index_ack,
+        )
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        return Cluster(self.config, self.clients)
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        return nodes(self)
+
+    def call(self, words: tuple[str, ...]) -> Any:
+        return parse_call(words, self.config)
+
+    def snapshot(self, world: World) -> Snapshot:
+        lights = select_lights(self.properties(), CLAIMS, self.claims)
+        return draw_snapshot(self.cluster, world, lights)
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        return properties(self.cluster, self.claims, self._may_commit())
+
+    def _may_commit(self) -> bool:
+        """Whether it is left open what applications do, or one of them commits."""
+        programs = [program for _, program in self.programs]
+        lists = [program for program in programs if isinstance(program, tuple)]
+        calls = [call for program in lists for call in program]
+        return len(lists) < len(programs) or not calls or any(isinstance(c, Commit) for c in calls)
+
+    def safeguards(self) -> Mapping[str, Text]:
+        return SAFEGUARDS
+
+    def annotate(
+        self, world: World, role: str, event: Event | None, effect: Effect | None
+    ) -> Telling:
+        return annotate(self.cluster, world, role, event, effect)
+
+    def explain(self, fact: Fact) -> Text:
+        return explain_fact(fact, find_kind(self.cluster, fact.node))
+
+    def unguarded(self) -> Unguarded:
+        return UNGUARDED
+
+    def name_effect(self, role: str, effect: Effect) -> Named | None:
+        return name_effect(effect)

@@ -1,2 +1,0 @@
-"""What is true of a correct RocketMQ (`invariants.py`), and what an order service and its
-consumers may rely on (`promises.py`)."""

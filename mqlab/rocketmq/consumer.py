@@ -1,0 +1,300 @@
+"""The consumer: delivered at least once, applied once.
+
+A push consumer pulls. In each turn it finds out who else is in its group and which queues are
+its own, pulls them, hands the messages to its listener, and reports how far it has come. What the
+listener could not process it *sends back*: the broker writes a copy to the retry topic of the
+group, for later. Then, and only then, the offset moves on.
+
+The listener of these lessons applies orders to a table of its own. The consumer can be killed
+after an order was applied and before its offset was reported; a half can be committed twice; a
+message can be sent back twice. So the same order comes again, and **only who looks the order up
+before applying it applies it once**. The look-up and the change are one row, in one statement.
+
+**Durable**: the table of applied orders; in broadcasting mode the offsets too, which lie with the
+consumer then. *Memory*: positions, who is in the group. *What can go wrong:* anything above; and in
+broadcasting mode a failure is written to a log file, and the message never comes again.
+
+*Left out:* threads and batches (one message after the other here), flow control, the 5 s between
+two reports of an offset, pop consumption of 5.x.
+Read on in DefaultMQPushConsumerImpl, ConsumeMessageConcurrentlyService#processConsumeResult,
+ConsumeMessageOrderlyService, RebalanceImpl (5.5.0).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from ..kernel import (
+    Call,
+    Config,
+    ConnectionLost,
+    Disk,
+    Effect,
+    Effects,
+    Event,
+    Map,
+    Put,
+    Quiet,
+    Response,
+    Return,
+    Send,
+    build_failure,
+    build_success,
+    frozen,
+    replace,
+)
+from .config import RETRY_PREFIX, RocketMQConfig
+from .errors import ResponseCode
+from .group import (
+    ConsumerSendMsgBack,
+    ConsumerSendMsgBackResponse,
+    GetConsumerListByGroup,
+    GetConsumerListByGroupResponse,
+    OffsetResponse,
+    PullMessage,
+    PullMessageResponse,
+    QueryConsumerOffset,
+    UpdateConsumerOffset,
+    allocate_queues,
+)
+from .log import Stored
+from .messages import KEYS, Heartbeat, name_queue, split_queue
+
+# ---- What a scenario may ask of a consumer -------------------------------------------
+
+
+class Outcome(StrEnum):
+    """What a message listener comes to. Null and an exception count as `later`; `suspend` is an
+    orderly listener's SUSPEND_CURRENT_QUEUE_A_MOMENT."""
+
+    SUCCESS = "success"
+    LATER = "later"
+    SUSPEND = "suspend"
+
+
+@frozen
+class Consume:
+    """One turn of a push consumer: pull every queue it reads, and hand what came to the listener.
+    `outcome` is what the listener comes to; `only`: for these orders, for the others `success`."""
+
+    outcome: Outcome = Outcome.SUCCESS
+    only: tuple[str, ...] = ()
+
+    def of(self, order: str) -> Outcome:
+        return self.outcome if not self.only or order in self.only else Outcome.SUCCESS
+
+    def __str__(self) -> str:
+        what = "" if self.outcome is Outcome.SUCCESS else f" {self.outcome}"
+        return " ".join((f"consume{what}", *self.only))
+
+
+# The listener: what becomes of each message that came, and when its offset is acknowledged
+#
+# Sources: ConsumeMessageConcurrentlyService#processConsumeResult,
+# ConsumeMessageOrderlyService#processConsumeResult (5.5.0).
+
+Result = tuple["Consumer", Effects]
+
+#: the consumer's own table: order → how often it was applied
+APPLIED = "applied"
+
+
+class _Turn:
+    """What the listener did with the messages of one turn, one after the other."""
+
+    def __init__(self, consumer: Consumer, disk: Disk) -> None:
+        self.on = consumer.config.cluster.on
+        self.applied = disk.table(APPLIED)
+        self.effects: list[Effect] = []
+        self.back: list[ConsumerSendMsgBack] = []
+        self.outcomes: list[str] = []
+
+    def apply(self, stored: Stored) -> None:
+        """Look the order up, then apply it; without the look-up it is applied each time."""
+        order = stored.message.get(KEYS) or stored.message.words
+        times: int = self.applied.get(order, 0)
+        if times and "idempotent_consumer" in self.on:
+            self.outcomes.append(f"{order} known")
+            return
+        self.applied = self.applied.set(order, times + 1)
+        self.effects.append(Put(APPLIED, order, times + 1))
+        self.outcomes.append(order)
+
+    def fail(self, consumer: Consumer, stored: Stored) -> None:
+        """Send it back; in broadcasting mode, and without retries, it is written to a log file."""
+        config, words = consumer.config, stored.message.words
+        if config.broadcasting or "consumer_retry" not in self.on:
+            self.outcomes.append(f"{words} dropped")
+            return
+        self.back.append(ConsumerSendMsgBack(config.group, stored.base, words=words))
+        self.outcomes.append(f"{words} sent back")
+
+
+def listen(consumer: Consumer, disk: Disk) -> Result:
+    """Hand everything that came to the listener. The offset moves over a message that was sent
+    back as over one that was processed; where an orderly listener suspends its queue, it stops."""
+    assert consumer.call is not None
+    turn = _Turn(consumer, disk)
+    positions = consumer.positions
+    for pulled in consumer.pulled:
+        positions = positions.set(pulled.queue, _go_through(consumer, turn, pulled))
+    new = replace(consumer, positions=positions, outcomes=tuple(turn.outcomes))
+    new, rest = new.ask(*turn.back) if turn.back else new.finish_turn()
+    return new, (*turn.effects, *rest)
+
+
+def _go_through(consumer: Consumer, turn: _Turn, pulled: PullMessageResponse) -> int:
+    """The messages of one queue; gives the offset where the queue is to be read on."""
+    assert consumer.call is not None
+    for stored in pulled.messages:
+        match consumer.call.of(stored.message.words):
+            case Outcome.SUCCESS:
+                turn.apply(stored)
+            case Outcome.LATER:
+                turn.fail(consumer, stored)
+            case Outcome.SUSPEND:
+                turn.outcomes.append(f"{stored.message.words} suspended")
+                return stored.queue_offset
+    return max(pulled.next_offset, consumer.positions[pulled.queue])
+
+
+#: where a consumer in broadcasting mode keeps its own offsets
+LOCAL_OFFSETS = "offsets.json"
+
+
+@frozen
+class ConsumerConfig(Config):
+    """`group`: the consumer group. `queues`: of the topics it has subscribed to. `broadcasting`:
+    every member gets every message."""
+
+    cluster: RocketMQConfig = RocketMQConfig()
+    name: str = "shop"
+    group: str = "shop"
+    queues: tuple[str, ...] = ()
+    broadcasting: bool = False
+
+    @property
+    def by_topic(self) -> tuple[tuple[str, ...], ...]:
+        """The queues of each topic, and the one of the group's retry topic."""
+        topics = dict.fromkeys(split_queue(queue)[0] for queue in self.queues)
+        return (
+            *(tuple(q for q in self.queues if split_queue(q)[0] == topic) for topic in topics),
+            (name_queue(f"{RETRY_PREFIX}{self.group}", 0),),
+        )
+
+
+@frozen
+class Consumer(Quiet):
+    """`positions`: the next offset of each queue that it reads. `call`: what has not returned;
+    `in_flight`: requests without an answer; `pulled`: what came so far in this turn; `outcomes`:
+    what became of each message, for the call's result."""
+
+    config: ConsumerConfig
+    registered: bool = False
+    positions: Map[str, int] = Map()
+    call: Consume | None = None
+    in_flight: tuple[Any, ...] = ()
+    pulled: tuple[PullMessageResponse, ...] = ()
+    outcomes: tuple[str, ...] = ()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
+        match event:
+            case Call(body=Consume() as call):
+                return replace(self, call=call)._begin_turn(disk)
+            case Call(body=call):
+                why = build_failure(call, "a consumer has no such call")
+                return self, (Return(why),)
+            case Response(body=answer) if self.in_flight:
+                new = replace(self, in_flight=self.in_flight[1:])
+                return new._take_answer(answer, disk)
+            case ConnectionLost():
+                return replace(self, registered=False)._ask_again()
+        # The answer to a heartbeat, or one that nobody waits for any more.
+        return self, ()
+
+    # -- one turn ----------------------------------------------------------------------------
+
+    def _begin_turn(self, disk: Disk) -> tuple[Consumer, Effects]:
+        new, beat = self._register()
+        if self.config.broadcasting:
+            kept = disk.table(LOCAL_OFFSETS)
+            positions = Map((queue, kept.get(queue, 0)) for queue in self.config.queues)
+            new, pulls = replace(new, positions=positions)._pull()
+            return new, (*beat, *pulls)
+        new, asks = new.ask(GetConsumerListByGroup(self.config.group))
+        return new, (*beat, *asks)
+
+    def _take_answer(self, answer: Any, disk: Disk) -> tuple[Consumer, Effects]:
+        """What an answer brings; the next questions go out once all of these are answered."""
+        match answer:
+            case GetConsumerListByGroupResponse(members=members):
+                return self._take_queues(members)
+            case OffsetResponse(queue=queue, offset=offset, code=code):
+                known = code is ResponseCode.SUCCESS
+                positions = self.positions.set(queue, offset if known else 0)
+                new = replace(self, positions=positions)
+                return (new, ()) if new.in_flight else new._pull()
+            case PullMessageResponse():
+                new = replace(self, pulled=(*self.pulled, answer))
+                return (new, ()) if new.in_flight else listen(new, disk)
+            case ConsumerSendMsgBackResponse():
+                return (self, ()) if self.in_flight else self.finish_turn()
+        raise TypeError(f"a consumer never asks for a {type(answer).__name__}")
+
+    def _take_queues(self, members: tuple[str, ...]) -> tuple[Consumer, Effects]:
+        """Which queues are mine: of each topic by itself, the retry topic too. What was mine and
+        is no more is forgotten, for somebody else moves its offset now."""
+        me, config = self.config.name, self.config
+        mine = [q for queues in config.by_topic for q in allocate_queues(me, members, queues)]
+        kept = Map((q, self.positions[q]) for q in mine if q in self.positions)
+        new = replace(self, positions=kept)
+        unknown = tuple(QueryConsumerOffset(config.group, q) for q in mine if q not in kept)
+        return new.ask(*unknown) if unknown else new._pull()
+
+    def _pull(self) -> tuple[Consumer, Effects]:
+        group = self.config.group
+        if not self.positions:
+            return self.finish_turn()
+        return self.ask(*(PullMessage(group, q, at) for q, at in self.positions.items()))
+
+    def finish_turn(self) -> tuple[Consumer, Effects]:
+        """Report how far it has come, and be done with the call."""
+        before = {p.queue: p.next_offset - len(p.messages) for p in self.pulled}
+        moved = [(q, at) for q, at in self.positions.items() if before.get(q, at) != at]
+        reports: Effects
+        if self.config.broadcasting:
+            reports = tuple(Put(LOCAL_OFFSETS, queue, at) for queue, at in moved)
+        else:
+            broker, group = self.config.cluster.broker, self.config.group
+            reports = tuple(Send(broker, UpdateConsumerOffset(group, q, at)) for q, at in moved)
+        result = build_success(self.call, ", ".join(self.outcomes) or "nothing")
+        new = replace(self, call=None, pulled=(), outcomes=())
+        return new, (*reports, Return(result))
+
+    # -- the connection ----------------------------------------------------------------------
+
+    def ask(self, *bodies: Any) -> tuple[Consumer, Effects]:
+        """Questions to the broker, which answers them in order."""
+        broker = self.config.cluster.broker
+        sends = tuple(Send(broker, body) for body in bodies)
+        return replace(self, in_flight=(*self.in_flight, *bodies)), sends
+
+    def _register(self) -> tuple[Consumer, Effects]:
+        if self.registered:
+            return self, ()
+        beat = Heartbeat(consumers=(self.config.group,))
+        return replace(self, registered=True), (Send(self.config.cluster.broker, beat),)
+
+    def _ask_again(self) -> tuple[Consumer, Effects]:
+        """The connection broke: what was not answered is asked once more. A message that had been
+        taken back already comes back twice."""
+        if not self.in_flight:
+            return self, ()
+        new, beat = self._register()
+        new, asks = replace(new, in_flight=()).ask(*self.in_flight)
+        return new, (*beat, *asks)
+
+    @classmethod
+    def recover(cls, config: ConsumerConfig, disk: Disk, at_ms: int) -> tuple[Consumer, Effects]:
+        return cls(config), ()

@@ -1,0 +1,499 @@
+"""The producer: TransactionMQProducer, a half message, a local transaction, and one word.
+
+`sendMessageInTransaction` does three things, one after the other:
+
+    1. sends the message as a *half*: stored by the broker where no consumer looks
+    2. runs the local transaction, only if the half was stored without reservation (SEND_OK)
+    3. tells the broker how that ended, *one-way*: no answer, no retry
+
+What it returns says how the half was stored and what the local transaction came to. **Whether
+the broker has heard of it nobody knows**, and an exception while it is told is swallowed. What
+mends that is the check: the broker asks any live producer of the group, over the connection that
+this one opened, and `checkLocalTransaction` answers.
+
+**Durable** is nothing here but the number of the process's life, which makes message ids differ
+and lets a restarted application know which calls were made before. `memory` is what a listener
+kept in its process; it is lost with it.
+
+*What can go wrong.* The answer to the half is lost: the send is repeated, two halves lie there
+with one UNIQ_KEY, and the first is nobody's: only the check decides it. The process dies between
+half and row, between row and end. The listener raises: the state stays UNKNOW, which is no
+rollback. It returns null: to the local transaction that is UNKNOW as well, to a check it is no
+answer at all.
+
+*Left out:* several brokers and the choice among them, message batches, the send timeout (a break
+of the connection stands for it; a real client closes the connection then too).
+Read on in DefaultMQProducerImpl#sendMessageInTransaction, #endTransaction, #checkTransactionState,
+TransactionMQProducer (5.5.0).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..kernel import (
+    Call,
+    Config,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Outcome,
+    Put,
+    Quiet,
+    Request,
+    Response,
+    Return,
+    Send,
+    SetTimer,
+    build_failure,
+    build_success,
+    frozen,
+    replace,
+    worded,
+)
+from ..kernel.role import UNKNOWN
+from . import application
+from .application import LOST, Finished, Rule, Task, run_task
+from .config import RocketMQConfig
+from .errors import ResponseCode
+from .messages import (
+    CHECK_IMMUNITY,
+    DELAY,
+    KEYS,
+    PGROUP,
+    STORED,
+    TRAN_MSG,
+    UNIQ_KEY,
+    CheckTransactionState,
+    EndTransaction,
+    EndTransactionResponse,
+    Heartbeat,
+    HeartbeatResponse,
+    Message,
+    ResumeCheckHalfMessage,
+    ResumeCheckHalfMessageResponse,
+    SendMessage,
+    SendMessageResponse,
+    Statement,
+    StatementResponse,
+    split_queue,
+)
+from .states import END_OF, LocalTransactionState, SendStatus, TransactionType
+
+# ---- What an application may call on its producer, and what only a tester would ------
+
+
+@frozen
+class SendInTransaction:
+    """sendMessageInTransaction: returns when the local transaction is over. `immunity`: the
+    message's own CHECK_IMMUNITY_TIME_IN_SECONDS; `delay`: a delay level."""
+
+    queue: str
+    order: str
+    immunity: str = ""
+    delay: int = 0
+
+    def __str__(self) -> str:
+        more = f" immunity={self.immunity}" if self.immunity else ""
+        more += f" delay={self.delay}" if self.delay else ""
+        return f"send-in-transaction {self.queue} {self.order}{more}"
+
+
+@frozen
+class SendPlain:
+    """send: an ordinary message, outside any transaction"""
+
+    queue: str
+    order: str
+    delay: int = 0
+
+    def __str__(self) -> str:
+        more = f" delay={self.delay}" if self.delay else ""
+        return f"send {self.queue} {self.order}{more}"
+
+
+@frozen
+class SetListener:
+    """setTransactionListener, with a listener that only says what it is told"""
+
+    execute: str
+    checks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"listener {' '.join((self.execute, *self.checks))}"
+
+
+@frozen
+class End:
+    """A raw EndTransaction, as no client library sends it: late, twice, or with something wrong
+    in it. It waits for the answer that real clients do not ask for. `queue_offset` and
+    `commit_log_offset` None: as the broker said when the half was stored."""
+
+    end: str
+    order: str
+    group: str = ""
+    queue_offset: int | None = None
+    commit_log_offset: int | None = None
+    from_check: bool = False
+
+    def __str__(self) -> str:
+        given = (
+            ("group", self.group or None),
+            ("queue_offset", self.queue_offset),
+            ("commit_log_offset", self.commit_log_offset),
+            ("from_check", 1 if self.from_check else None),
+        )
+        more = "".join(f" {name}={value}" for name, value in given if value is not None)
+        return f"end {self.end} {self.order}{more}"
+
+
+@worded("resume {commit_log_offset}")
+class Resume:
+    """resumeCheckHalfMessage: an operator takes a parked half back"""
+
+    commit_log_offset: int
+
+
+# ---- Answering the broker's question: what became of this transaction? ---------------
+#
+# Sources: ClientRemotingProcessor#checkTransactionState, DefaultMQProducerImpl#checkTransactionState,
+# #initTransactionEnv (one thread; 5.5.0).
+
+Result = tuple["Producer", Effects]
+
+#: the number of a request to the database that this listener method made
+CHECK = 1
+
+
+def take_check(producer: Producer, ask: CheckTransactionState) -> Result:
+    """A producer of another group says nothing; else the question waits for its turn."""
+    if ask.message.get(PGROUP) != producer.config.group:
+        return producer, ()
+    task = Task(ask.message.words, ask.message.check_times, about=ask)
+    new = replace(producer, checks=(*producer.checks, task))
+    return new.run(CHECK) if len(new.checks) == 1 else (new, ())
+
+
+def answer_check(producer: Producer, task: Task, result: Finished) -> Result:
+    """The answer, one-way, with the offsets of the question: they name the copy that the broker
+    put back. Null is no answer at all: the thread fails before it sends one."""
+    new = replace(producer, checks=producer.checks[1:])
+    sent: Effects = ()
+    if result.state is not None:
+        ask: CheckTransactionState = task.about
+        answer = EndTransaction(
+            new.config.group,
+            END_OF[result.state],
+            ask.queue_offset,
+            ask.commit_log_offset,
+            from_check=True,
+            words=task.order,
+            remark=result.error,
+        )
+        sent = (Send(new.config.cluster.broker, answer),)
+    if not new.checks:
+        return new, sent
+    new, more = new.run(CHECK)
+    return new, (*sent, *more)
+
+
+# ---- sendMessageInTransaction: the half, the local transaction, the end --------------
+#
+# Sources: DefaultMQProducerImpl#sendMessageInTransaction, #endTransaction (5.5.0).
+
+#: the number of a request to the database that this listener method made
+EXECUTE = 0
+ROLLBACK = Finished(LocalTransactionState.ROLLBACK_MESSAGE)
+NO_DELAY = "MQClientException: Transactional messages do not support delayed delivery"
+
+
+def begin_send(producer: Producer, call: SendInTransaction | SendPlain, at_ms: int) -> Result:
+    in_transaction = isinstance(call, SendInTransaction)
+    if in_transaction and call.delay and producer.config.cluster.release != "4.9":
+        return producer.finish(build_failure(call, NO_DELAY))
+    message = _build_message(producer, call, at_ms)
+    new = replace(
+        producer, half=SendMessage(message, producer.config.group), sent=producer.sent + 1
+    )
+    if in_transaction and "half_before_execute" not in new.config.cluster.on:
+        return replace(new, local=Task(call.order)).run(EXECUTE)
+    return _send_half(new)
+
+
+def _build_message(producer: Producer, call: SendInTransaction | SendPlain, at_ms: int) -> Message:
+    """The message; UNIQ_KEY is given here and stays the same when the send is repeated."""
+    config = producer.config
+    topic, queue_id = split_queue(call.queue)
+    key = f"{config.name}.{producer.life}.{producer.sent + 1}"
+    message = Message(topic, queue_id, call.order, born_ms=at_ms, born_host=config.name)
+    message = message.put((UNIQ_KEY, key), (KEYS, call.order))
+    match call:
+        case SendPlain(delay=delay):
+            return message.put((DELAY, str(delay))) if delay else message
+        case SendInTransaction(immunity=immunity):  # a delay level is cleared
+            message = message.put((TRAN_MSG, "true"), (PGROUP, config.group))
+            message = message.mark(TransactionType.PREPARED_TYPE)
+            return message.put((CHECK_IMMUNITY, immunity)) if immunity else message
+
+
+def _send_half(producer: Producer) -> Result:
+    new, heartbeat = producer.use_connection()
+    new = replace(new, tries=new.tries + 1)
+    return new, (*heartbeat, Send(new.config.cluster.broker, new.half))
+
+
+def try_again(producer: Producer) -> Result:
+    """The connection broke. A send is repeated; what it had stored already is stored twice. What
+    was sent by hand is not, and a local transaction under way has nothing to do with it. After the
+    last try the client throws (DefaultMQProducerImpl#sendDefaultImpl); any try may be stored."""
+    call = producer.call
+    if isinstance(call, End | Resume):
+        return producer.finish(Outcome(call, UNKNOWN, "the connection broke"))
+    if producer.half is None or producer.tries == 0:
+        return producer, ()
+    if producer.tries >= producer.config.tries:
+        return producer.finish(Outcome(call, UNKNOWN, "MQClientException: no answer"))
+    return _send_half(producer)
+
+
+def handle_sent(producer: Producer, answer: SendMessageResponse) -> Result:
+    """The half is stored, or it is not. Only SEND_OK lets the local transaction run; of the other
+    three statuses nobody can say what a restart would leave, so it ends with ROLLBACK."""
+    call, message = producer.call, producer.half.message
+    if answer.code not in STORED:
+        why = f"MQClientException: {answer}"
+        return producer.finish(build_failure(call, why))
+    new = replace(producer, half=None, results=producer.results.set(message.words, answer))
+    if isinstance(call, SendPlain):
+        return new.finish(build_success(call, str(answer)))
+    if new.decided is not None:  # the local transaction was not made to wait
+        return _end(new, answer, new.decided)
+    if answer.status is not SendStatus.SEND_OK:
+        return _end(new, answer, ROLLBACK)
+    return replace(new, local=Task(call.order, about=answer)).run(EXECUTE)
+
+
+def finish_local(producer: Producer, result: Finished) -> Result:
+    """The local transaction is over. Null and an exception both leave the state at UNKNOW."""
+    if result.error and "exception_is_unknown" not in producer.config.cluster.on:
+        result = replace(ROLLBACK, error=result.error)
+    if result.state is None:
+        result = Finished(LocalTransactionState.UNKNOW)
+    if producer.half is not None:
+        return _send_half(replace(producer, decided=result))
+    return _end(producer, producer.results[producer.call.order], result)
+
+
+def _end(producer: Producer, answer: SendMessageResponse, result: Finished) -> Result:
+    """endTransaction, in every case, for UNKNOW too. The call returns what happened *here*."""
+    assert result.state is not None
+    call = producer.call
+    end = EndTransaction(
+        producer.config.group,
+        END_OF[result.state],
+        answer.queue_offset,
+        answer.commit_log_offset,
+        words=call.order,
+        remark=result.error,
+    )
+    new, heartbeat = producer.use_connection()
+    meaning = (answer.status, result.state)
+    new, returned = new.finish(build_success(call, f"{answer.status} {result.state}", meaning))
+    return new, (*heartbeat, Send(new.config.cluster.broker, end), *returned)
+
+
+def send_by_hand(producer: Producer, call: End | Resume) -> Result:
+    """A request that a tester or an operator makes, and whose answer is looked at."""
+    broker = producer.config.cluster.broker
+    if isinstance(call, Resume):
+        return producer, (Send(broker, ResumeCheckHalfMessage(call.commit_log_offset)),)
+    answer = producer.results.get(call.order)
+    if answer is None:
+        return producer.finish(build_failure(call, f"no half of {call.order} was sent from here"))
+    queue_offset = answer.queue_offset if call.queue_offset is None else call.queue_offset
+    offset = call.commit_log_offset
+    ask = EndTransaction(
+        call.group or producer.config.group,
+        END_OF[LocalTransactionState(call.end)],
+        queue_offset,
+        answer.commit_log_offset if offset is None else offset,
+        call.from_check,
+        oneway=call.end == LocalTransactionState.UNKNOW,
+        words=call.order,
+    )
+    if ask.oneway:  # nobody answers an UNKNOW, and who waited would wait for ever
+        new, returned = producer.finish(build_success(call))
+        return new, (Send(broker, ask), *returned)
+    return producer, (Send(broker, ask),)
+
+
+HEARTBEAT = "heartbeat"
+#: the process's own table; a name with a dot is not told
+LIVES = ".lives"
+
+
+@frozen
+class ProducerConfig(Config):
+    """`group`: the producer group. `early`: the broker knows of this producer from its start
+    (4.9 with autoCreateTopicEnable; 5.2 and later with a list of topics in its constructor);
+    else from its first send on. `execute`, `check`: the transaction listener."""
+
+    cluster: RocketMQConfig = RocketMQConfig()
+    name: str = "app"
+    group: str = "order-service"
+    early: bool = False
+    execute: Rule = application.execute
+    check: Rule = application.check
+    heartbeat_ms: int = 30_000
+    tries: int = 3
+
+
+@frozen
+class Producer(Quiet):
+    """`life`: the number of this process; `before`: how many calls earlier lives began, `begun`
+    how many this one was given. `registered`: a heartbeat went out over this connection.
+    `call`: what has not returned; `half`: the request for it; `tries`: how often that was sent.
+    `results`: what the broker said of each order's half. `local`: the local transaction at work,
+    `decided`: what it came to; `checks`: those to be answered, the first one at work (one
+    thread). `memory`: what the listener keeps in this process."""
+
+    config: ProducerConfig
+    life: int = 1
+    before: int = 0
+    begun: int = 0
+    sent: int = 0
+    registered: bool = False
+    listener: application.Scripted | None = None
+    call: Any = None
+    half: Any = None
+    tries: int = 0
+    results: Map[str, SendMessageResponse] = Map()
+    local: Task | None = None
+    decided: Finished | None = None
+    checks: tuple[Task, ...] = ()
+    memory: Map[str, Any] = Map()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Producer, Effects]:
+        match event:
+            case Call(body=call, at_ms=at_ms):
+                return self._begin_call(call, at_ms)
+            case Request(body=CheckTransactionState() as ask):
+                return take_check(self, ask)
+            case Request(body=HeartbeatResponse()):
+                return self, ()  # the broker knows this client now
+            case Response(body=SendMessageResponse() as answer) if self.half is not None:
+                return handle_sent(self, answer)
+            case Response(corr=corr, body=StatementResponse(value=value)):
+                return self._resume(corr, value)
+            case Response(
+                body=EndTransactionResponse() | ResumeCheckHalfMessageResponse() as answer
+            ):
+                failed = answer.code is not ResponseCode.SUCCESS
+                outcome = build_failure(self.call, answer) if failed else build_success(self.call)
+                return self.finish(outcome)
+            case ConnectionLost(peer=peer) if peer == self.config.cluster.database:
+                return self._lose_database()
+            case ConnectionLost():
+                return self._lose_broker()
+            case Fired():
+                return self.register()
+        # An answer that nobody waits for any more.
+        return self, ()
+
+    # -- calls ---------------------------------------------------------------------------
+
+    def _begin_call(self, call: Any, at_ms: int) -> tuple[Producer, Effects]:
+        """A process that was restarted is not asked again what an earlier life was asked: its
+        users do not repeat what they wanted, and never hear what became of it."""
+        new = replace(self, call=call, begun=self.begun + 1)
+        if new.begun <= self.before and not isinstance(call, SetListener):
+            return new.finish(Outcome(call, UNKNOWN, "the process died"))
+        counted = (Put(LIVES, "calls", max(new.begun, self.before)),)
+        new, effects = new._handle_call(call, at_ms)
+        return new, (*counted, *effects)
+
+    def _handle_call(self, call: Any, at_ms: int) -> tuple[Producer, Effects]:
+        match call:
+            case SetListener(execute=execute, checks=checks):
+                new = replace(self, listener=application.Scripted(execute, checks))
+                return new.finish(build_success(call))
+            case SendInTransaction() | SendPlain():
+                return begin_send(self, call, at_ms)
+            case End() | Resume():
+                return send_by_hand(self, call)
+        return self.finish(build_failure(call, "a producer has no such call"))
+
+    def finish(self, outcome: Outcome) -> tuple[Producer, Effects]:
+        new = replace(self, call=None, half=None, tries=0, local=None, decided=None)
+        return new, (Return(outcome),)
+
+    # -- the connection to the broker --------------------------------------------------------
+
+    def register(self) -> tuple[Producer, Effects]:
+        """Tell the broker which group is behind this connection, unless it was told."""
+        if self.registered:
+            return self, ()
+        beat = Send(self.config.cluster.broker, Heartbeat((self.config.group,)))
+        return replace(self, registered=True), (beat,)
+
+    def use_connection(self) -> tuple[Producer, Effects]:
+        """What a request does on a connection that has not registered: since 5.2 a client
+        heartbeats as soon as a connection is there; before, when its next heartbeat is due."""
+        if self.config.cluster.release != "4.9":
+            return self.register()
+        return self, () if self.registered else (SetTimer(HEARTBEAT, self.config.heartbeat_ms),)
+
+    def _lose_broker(self) -> tuple[Producer, Effects]:
+        """A new connection has not registered; the next heartbeat will, at the latest."""
+        later = (SetTimer(HEARTBEAT, self.config.heartbeat_ms),) if self.registered else ()
+        new = replace(self, registered=False)
+        new, effects = try_again(new)
+        return new, (*later, *effects)
+
+    # -- the listener ------------------------------------------------------------------------
+
+    def run(self, corr: int) -> tuple[Producer, Effects]:
+        """Run the local transaction, or the first check, up to its next statement or its end."""
+        task = self.local if corr == EXECUTE else self.checks[0]
+        assert task is not None
+        if self.listener is not None:
+            return self._take_result(corr, task, self.listener.answer(task.times))
+        rule = self.config.execute if corr == EXECUTE else self.config.check
+        task, memory, result = run_task(rule, task, self.memory)
+        new = replace(self, memory=memory)
+        if isinstance(result, Statement):
+            ask = Send(self.config.cluster.database, result, corr)
+            if corr == EXECUTE:
+                return replace(new, local=task), (ask,)
+            return replace(new, checks=(task, *self.checks[1:])), (ask,)
+        return new._take_result(corr, task, result)
+
+    def _take_result(self, corr: int, task: Task, result: Finished) -> tuple[Producer, Effects]:
+        if corr == EXECUTE:
+            return finish_local(replace(self, local=None), result)
+        return answer_check(self, task, result)
+
+    def _resume(self, corr: int, value: Any) -> tuple[Producer, Effects]:
+        """The database has answered: the function goes on."""
+        if corr == EXECUTE and self.local is not None and self.local.statement:
+            return replace(self, local=self.local.resume(value)).run(EXECUTE)
+        if corr == CHECK and self.checks and self.checks[0].statement:
+            return replace(self, checks=(self.checks[0].resume(value), *self.checks[1:])).run(CHECK)
+        return self, ()
+
+    def _lose_database(self) -> tuple[Producer, Effects]:
+        """Calls that wait for an answer get an exception instead."""
+        new, effects = self._resume(EXECUTE, LOST)
+        new, more = new._resume(CHECK, LOST)
+        return new, (*effects, *more)
+
+    @classmethod
+    def recover(cls, config: ProducerConfig, disk: Disk, at_ms: int) -> tuple[Producer, Effects]:
+        lives = disk.table(LIVES)
+        life = lives.get("life", 0) + 1
+        new = cls(config, life=life, before=lives.get("calls", 0))
+        new, effects = new.register() if config.early else (new, ())
+        return new, (Put(LIVES, "life", life), *effects)

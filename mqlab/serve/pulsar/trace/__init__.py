@@ -1,1 +1,0 @@
-"""The live trace of a Pulsar that serves."""
