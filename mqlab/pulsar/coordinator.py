@@ -86,7 +86,8 @@ from .states import ENDED, STATES_OF, StoreState, TxnAction, TxnStatus, may_ente
 # ---- Administration: what a coordinator may be asked, as the REST interface answers it
 #
 # Two names mislead: `timeout_ms` of a transaction is called timeoutAt and is a duration, and
-# slowTransactions gives those whose *configured* timeout is longer than the time that was asked for,
+# slowTransactions gives those whose *configured* timeout is longer than the time that was asked
+# for,
 # however long they have run.
 #
 # Source: TransactionsBase#getTransactionMetadata, #getSlowTransactionsByCoordinatorId,
@@ -211,7 +212,8 @@ class End:
 #     otherwise   InvalidTxnStatus; TransactionNotFound for what is forgotten
 #
 # Every participant is told in parallel: the subscriptions on which the transaction acknowledged and
-# the partitions it was going to write to. If one does not answer, or cannot, **all** of them are told
+# the partitions it was going to write to. If one does not answer, or cannot, **all** of them are
+# told
 # again a second later; those that had finished append another marker, which changes nothing.
 # Markers are idempotent, not unique.
 #
@@ -387,7 +389,8 @@ def handle_timer(tc: Coordinator, timer: str, disk: Disk) -> Result:
 #     ABORTING     it is aborted again
 #     COMMITTED …  its records should have been deleted: they are now
 #
-# A record that was too late when it was written, and that a kill kept from being deleted, is too late
+# A record that was too late when it was written, and that a kill kept from being deleted, is too
+# late
 # again, and deleted now: it is compared with the state that it expected, as it was the first time.
 #
 # Ids go on with the last one in the log, whether its transaction is known or not.

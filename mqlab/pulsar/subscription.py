@@ -83,7 +83,8 @@ from .states import INDIVIDUAL, AckType, PendingAckState, SubType, TxnAction
 
 # ---- Who consumes: consumers come and go, and the type says how they share the messages
 #
-# Exclusive: one consumer. Failover: one at a time is active, the others wait. Shared and Key_Shared:
+# Exclusive: one consumer. Failover: one at a time is active, the others wait. Shared and
+# Key_Shared:
 # all of them, and each holds the entries that it was sent and has not acknowledged.
 #
 # Sources: PersistentSubscription#addConsumerInternal, #removeConsumer,
@@ -243,7 +244,8 @@ def send_again(sub: Subscription, positions: tuple[int, ...]) -> Subscription:
 # A plain acknowledgement goes to the cursor even where an open transaction has the message pending.
 # One of a transaction is written to the log; when it is safe there, the check follows, and then the
 # answer. The consumer lets go of its messages *before* that: if one of them is refused, the others
-# of the same request are neither acknowledged nor held by anybody, and on Shared they are sent again
+# of the same request are neither acknowledged nor held by anybody, and on Shared they are sent
+# again
 # only when every consumer has gone. The end of a transaction goes through the log as well. What is
 # safe is looked at in the order of the log, so what was asked first is decided first.
 #
@@ -423,7 +425,8 @@ def _abort_ended(sub: Subscription, lac: int, disk: Disk) -> Result:
 #     3. pending for an open transaction     dropped; an abort brings it back
 #     4. all else                            sent
 #
-# So a marker and an aborted message stay in a subscription's backlog until its dispatcher reads over
+# So a marker and an aborted message stay in a subscription's backlog until its dispatcher reads
+# over
 # them. Whether a transaction was aborted is asked by its id alone, wherever the message lies.
 #
 # Sources: AbstractBaseDispatcher#filterEntriesForConsumer, PersistentDispatcherMultipleConsumers#

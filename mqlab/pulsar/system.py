@@ -64,7 +64,8 @@ from .topic import Topic
 
 # What the applications of a scenario may call: `run app: new-transaction t1, send orders-0 a`
 #
-# A transaction goes by the name that its application gave it, as t1, and to other clients and to the
+# A transaction goes by the name that its application gave it, as t1, and to other clients and to
+# the
 # administration by its id, as 0/1. A message's id is written orders-0@3, or orders-0@3:1 for the
 # second message of a batch.
 

@@ -319,7 +319,8 @@ class Database(Quiet):
 #
 # Inside the engine the table is a value on the database's disk (`database.py`). A listener that was
 # written for it runs unchanged against a file: `execute(order, Db(OrderFile(path).run), memory)`.
-# No role of the engine uses this; a lesson's database may (`mqlab/lessons/rocketmq/systems.py`), and
+# No role of the engine uses this; a lesson's database may (`mqlab/lessons/rocketmq/systems.py`),
+# and
 # tests run the same stories and schedules on both and compare the rows.
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS orders (key TEXT PRIMARY KEY, value TEXT NOT NULL)"

@@ -159,7 +159,8 @@ class Resume:
 
 # ---- Answering the broker's question: what became of this transaction? ---------------
 #
-# Sources: ClientRemotingProcessor#checkTransactionState, DefaultMQProducerImpl#checkTransactionState,
+# Sources: ClientRemotingProcessor#checkTransactionState,
+# DefaultMQProducerImpl#checkTransactionState,
 # #initTransactionEnv (one thread; 5.5.0).
 
 Result = tuple["Producer", Effects]

@@ -308,7 +308,8 @@ def say_in_one_line(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) ->
 
 # This project's own server in the hands of a program that stops and starts the broker it asks
 #
-# The recorded programs of `mqlab.real` bring no broker: they are handed one, with such a hand on it.
+# The recorded programs of `mqlab.real` bring no broker: they are handed one, with such a hand on
+# it.
 
 
 @dataclass(frozen=True, slots=True)

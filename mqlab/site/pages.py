@@ -206,7 +206,8 @@ def _anchor(heading: str) -> str:
 
 # The page for an engineer who must decide: words in Markdown, tables and pictures from runs
 #
-# Its source is a template. What it says of a run leads there: `story:NAME` to the page of a scenario,
+# Its source is a template. What it says of a run leads there: `story:NAME` to the page of a
+# scenario,
 # `way:ROLE-STAGE` to the four ways side by side with that node killed at the end of that stage, or
 # between writing and sending the decision (`unsent`).
 

@@ -112,7 +112,8 @@ def _cases(broker: str) -> dict[str, Case]:
 
 # One slot of a lecture: scenes that fill the screen, votes between them, notes and a handout
 #
-# Its source is a list of scenes. A scene is a run of the engine, cut where a fact looks like a sign;
+# Its source is a list of scenes. A scene is a run of the engine, cut where a fact looks like a
+# sign;
 # each piece has a caption written by hand. The pages lead from one to the next with Page Down.
 
 MOST_WORDS = 6

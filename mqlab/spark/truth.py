@@ -284,7 +284,8 @@ def _judge(row: Row | None, clock: Clock) -> tuple[str, str, tuple[Decimal, bool
 # Does the account balance? fed = read = counted + dead + unaccounted, counted in the topics
 #
 # *Fed* is the number of lines the file has. *Counted* comes from the rows themselves (each says how
-# many lines it sums), *dead* from the dead-letter topic, *read* from topic Order up to where the job
+# many lines it sums), *dead* from the dead-letter topic, *read* from topic Order up to where the
+# job
 # has read. What is left over was dropped without a word: orders that came after their minute was
 # closed.
 #
@@ -462,7 +463,8 @@ def reconcile(
 #
 #     lines 5,332 = counted 5,305 + cancelled 26 + rejected 0 + header 1
 #
-# The numbers are the job's: what the rows of topic Income say they sum, and what lies in topic Dead.
+# The numbers are the job's: what the rows of topic Income say they sum, and what lies in topic
+# Dead.
 # The second reading (truth.py) must find the same ones, and the same rejected lines.
 
 FIRST = 10  # rejected lines that are shown; all of them are in the file

@@ -68,7 +68,6 @@ TOP = {
 #: where a class stands whose methods are in the files beside it, and that is not its folder's own
 SPLIT = (
     "mqlab.kafka.log.role",
-    "mqlab.kafka.replication.replica",
     "mqlab.serve.pulsar.front.hosting",
     "mqlab.serve.server",
 )

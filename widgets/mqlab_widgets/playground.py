@@ -27,7 +27,8 @@ from .widget import PictureWidget, join_modules
 # What a learner may do in a picture, as plain data: by node for the buttons, and by the place in
 # the picture at which it is done.
 #
-# A *spot* is such a place: a lane's name, something that a node may do by itself, a message under way
+# A *spot* is such a place: a lane's name, something that a node may do by itself, a message under
+# way
 # (its row), the gap below a row. Each has a menu; what a choice means is said by the play.
 
 FAULTS = ("kill", "power", "break")

@@ -320,7 +320,8 @@ def find_step(trace: Trace, after: int, until: int | str | None) -> int:
 # and a request that was sent again is found here: it stands in one row with its first, which counts
 # them and names the answer that they got. Everything is one switch away: then each fact has a row.
 #
-# After a fault (a request that was lost, a node that was killed) what is sent again has a row of its
+# After a fault (a request that was lost, a node that was killed) what is sent again has a row of
+# its
 # own. A lane that is hidden takes with it what it sends and what is sent to it.
 
 Row = tuple[int, Fact]

@@ -38,9 +38,12 @@ from .notebooks import KERNEL, Notebook, read
 
 # What of a submission a teacher gets to see: text, and nothing that a browser acts on
 #
-# A notebook can hold HTML and scripts in its outputs, in its markdown, in its attachments and even in
-# its metadata, and a page of JupyterLab or of nbgrader would run them with the rights of the one who
-# reads it. `make_inert` leaves of a submission what can be read: its code, outputs as plain text, and
+# A notebook can hold HTML and scripts in its outputs, in its markdown, in its attachments and even
+# in
+# its metadata, and a page of JupyterLab or of nbgrader would run them with the rights of the one
+# who
+# reads it. `make_inert` leaves of a submission what can be read: its code, outputs as plain text,
+# and
 # what the lab itself says. Text that a student wrote between the cells is shown as comments. The
 # feedback page, which is opened from the disk, also forbids every script by its own policy.
 

@@ -282,7 +282,8 @@ run accounting: consume
 #
 # `sendMessageInTransaction` returns two words, how the half message was stored and what the local
 # transaction came to. A rule makes one answer out of them, as the last line of `createOrder` does:
-# "placed", "not placed" or "not known". The light *told* is red where a customer was told what is not
+# "placed", "not placed" or "not known". The light *told* is red where a customer was told what is
+# not
 # so: placed, and there is no row; not placed, and there is one.
 
 PLACED, NOT_PLACED, NOT_KNOWN = ANSWERS = ("placed", "not placed", "not known")

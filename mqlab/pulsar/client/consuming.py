@@ -63,7 +63,8 @@ if TYPE_CHECKING:
 # With a dead letter policy, a message that comes more often than `max_redeliver` times again is not
 # received. The consumer itself sends it to another topic and acknowledges it.
 #
-# Sources: ConsumerImpl#messageReceived, #increaseAvailablePermits, #redeliverUnacknowledgedMessages,
+# Sources: ConsumerImpl#messageReceived, #increaseAvailablePermits,
+# #redeliverUnacknowledgedMessages,
 # #processPossibleToDLQ (4.2). *Left out:* acknowledgements that are collected and sent together
 # later (grouping), chunks, retry topics, acknowledgement of batches without
 # enableBatchIndexAcknowledgment.

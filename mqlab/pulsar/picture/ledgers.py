@@ -222,7 +222,8 @@ def _find_refused(
 
 
 # What the chart writes beside a message, a record or a call: its line without what the row shows
-# anyway. A row has the name and the colour of its transaction, so the id is left out; low watermarks
+# anyway. A row has the name and the colour of its transaction, so the id is left out; low
+# watermarks
 # and an error's explanation stand in the narration.
 
 #: "in (0,1)", "of (0,1)", "(0,1)"; "lowWatermark=-1"; how a transaction acknowledged

@@ -188,12 +188,14 @@ def _describe(id: MessageId, entries: list[LedgerEntry], written: Written) -> tu
 
 # Ledgers as strips of cells: a partition's messages and markers, and the coordinator's log
 #
-#     a message       hatched above maxReadPosition; struck through where its transaction was aborted
+#     a message       hatched above maxReadPosition; struck through where its transaction was
+# aborted
 #     a marker        a diamond: C of a commit, A of an abort
 #     a record        of a coordinator's log, in the colour of its transaction: →C and →A are the
 #                     decision; diamonds C and A say that everybody has answered
 #
-# On a partition stands a flag for maxReadPosition, up to which consumers may be sent what lies there.
+# On a partition stands a flag for maxReadPosition, up to which consumers may be sent what lies
+# there.
 # Each durable subscription has a row of its own (`acknowledged.py`).
 
 MAX_READ = "maxReadPosition"

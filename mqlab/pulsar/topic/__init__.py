@@ -113,7 +113,8 @@ class Unsafe:
 #
 # A commit appends its marker even where the transaction has written nothing; an abort only once
 # the buffer is Ready, since before its first snapshot nothing can be open. (But what waits for that
-# very snapshot is appended afterwards, and then blocks the partition.) Then the mark that came along
+# very snapshot is appended afterwards, and then blocks the partition.) Then the mark that came
+# along
 # is looked at: if the oldest open transaction has certainly ended, an abort marker is appended
 # for it, and when that one is safe the next oldest is looked at.
 #
@@ -171,7 +172,8 @@ def _abort_ended(topic: Topic, disk: Disk) -> Result:
 # Nobody can serve it, and its lookup fails: a producer gets TopicDoesNotExistException, and a
 # coordinator that has it as a participant **tries again every second, without limit**, telling all
 # other participants as well, each of which appends one more marker each time. It ends within a
-# second of creating the namespace. (A topic that was never created, in a namespace that exists, is a
+# second of creating the namespace. (A topic that was never created, in a namespace that exists, is
+# a
 # success at once.) Seen on running brokers 4.0.8 and 4.2.4.
 
 #: the row of the table "topic" that says that the namespace was created
@@ -262,7 +264,8 @@ def _take(topic: Topic, disk: Disk) -> Result:
 
 # ---- SEND: whose it is first, then duplicates, then the buffer, then the ledger ------
 #
-# A plain message is appended at once, in every state of the buffer. One of a transaction waits until
+# A plain message is appended at once, in every state of the buffer. One of a transaction waits
+# until
 # the buffer has recovered, and the very first one until the first snapshot is safe. The coordinator
 # is not asked whether there is such a transaction: only the low watermark refuses it.
 #

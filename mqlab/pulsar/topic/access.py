@@ -79,7 +79,8 @@ if TYPE_CHECKING:
 # transaction has nothing to do here, and succeeds.
 #
 # Source: PersistentTopic#deleteTopic, TopicTransactionBuffer#clearSnapshot (4.2).
-# *Left out:* that a topic in use is deleted by force only, which closes its clients; the server sees
+# *Left out:* that a topic in use is deleted by force only, which closes its clients; the server
+# sees
 # to that.
 
 Result = tuple["Topic", Effects]

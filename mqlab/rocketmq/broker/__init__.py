@@ -243,7 +243,8 @@ def update_offset(broker: Broker, ask: UpdateConsumerOffset) -> Result:
 
 # ---- Acknowledgements: when a message counts as stored, and what its sender is told --
 #
-# By default a message is acknowledged as soon as it is in the commit log, which the operating system
+# By default a message is acknowledged as soon as it is in the commit log, which the operating
+# system
 # writes to the disk later (ASYNC_FLUSH) and a slave copies later. Both can be waited for. Then the
 # sender may hear one of three words that are neither yes nor no:
 #

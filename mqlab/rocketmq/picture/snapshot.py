@@ -166,7 +166,8 @@ def _describe_oddity(seen: View, group: str, applied: Map[str, int]) -> Text:
 
 # Queues as strips of cells: the half topic, the op topic, what consumers read, what is parked
 #
-#     half topic      a cell for each half and each copy of it; hatched while its transaction is open
+#     half topic      a cell for each half and each copy of it; hatched while its transaction is
+# open
 #     op topic        a diamond for each op record, with the places in the half topic that it names
 #     a real queue    what consumers may read: committed messages, and ordinary ones
 #     discard topic   halves that were given up

@@ -52,11 +52,13 @@ def cut(name: str) -> str:
 # A server hears of connections, people know programs, and a program has several connections, one
 # after the other and two at a time. So a lane is a client's, called as the client calls itself, and
 # all its connections are drawn there. Connections of one client share its work: one asks the
-# coordinator, another sends records. Where two that are open ask for the same, there are two programs
+# coordinator, another sends records. Where two that are open ask for the same, there are two
+# programs
 # of one name, such as a producer and the zombie before it, and each has a lane.
 #
 # The broker says which kinds of roles there are, from left to right behind the clients, and how
-# a role's lane is headed. A place is given to the first one that comes, and taken only from one that
+# a role's lane is headed. A place is given to the first one that comes, and taken only from one
+# that
 # has been silent for long, so that the picture does not flicker when more are at work than there is
 # room for.
 

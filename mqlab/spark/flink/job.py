@@ -31,7 +31,8 @@ from .statements import SINKS, Job, settings, statements
 # ---- Where Flink's own Python is, and how it is made ---------------------------------
 #
 # It cannot share Spark's environment: PyFlink 2.2 asks for a pyarrow and a protobuf that Spark's
-# Python data sources do not run on. So it has one of its own below `.cache`, from a list of packages
+# Python data sources do not run on. So it has one of its own below `.cache`, from a list of
+# packages
 # with their SHA-256; deleting it costs a minute and nothing else.
 
 FOLDER = CACHE / "flink" / "venv"

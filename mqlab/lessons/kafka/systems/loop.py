@@ -211,7 +211,8 @@ class Loop:
 #
 # A value is the number of an order, whose customer owes its price once. *Money in = money out*: a
 # reader of committed data is shown no order's charge twice, and every charge whose commit was
-# acknowledged, once its coordinator counts the transaction as complete. Clients by hand may take part
+# acknowledged, once its coordinator counts the transaction as complete. Clients by hand may take
+# part
 # (`asking`).
 
 MONEY = Words("money in = money out: each order is charged once")

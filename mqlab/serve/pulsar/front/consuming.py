@@ -243,7 +243,8 @@ def _write_id(ledger: int, entry: int, **more: int) -> dict[str, int]:
 #
 # The message that is named is the next one to be received; the ends of the numbers stand for those
 # of the topic. A moment is that of publishing, as producers have written it. The broker closes the
-# subscription's consumers, and then answers; their clients subscribe again and begin there. A reader
+# subscription's consumers, and then answers; their clients subscribe again and begin there. A
+# reader
 # says itself, with its next SUBSCRIBE, where that is.
 #
 # Source: ServerCnx#handleSeek, PersistentSubscription#resetCursor, PersistentMessageFinder (4.2).

@@ -199,10 +199,12 @@ def exists(disk: Disk, name: str) -> bool:
 
 # ---- Ledgers and topics in numbers: internalStats and stats --------------------------
 #
-# What a real broker says of bookies, rates, throttling, offloading and replication is not here, since
+# What a real broker says of bookies, rates, throttling, offloading and replication is not here,
+# since
 # there is none of it: fields that would be guessed are left out.
 #
-# Source: ManagedLedgerImpl#getManagedLedgerInternalStats, PersistentTopic#getInternalStats, #getStats
+# Source: ManagedLedgerImpl#getManagedLedgerInternalStats, PersistentTopic#getInternalStats,
+# #getStats
 # (4.2).
 
 Facts = dict[str, Any]
