@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-
-pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
-
 from mqlab_widgets import Follow
 
 from mqlab.serve.kafka import serve

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import pytest
 
-pytest.importorskip("kio", reason="Kafka's raw requests need kio: run `make setup`")
-
 from mqlab.brokers import list_brokers
 from mqlab.cli import main
 from mqlab.real.jars import find_java

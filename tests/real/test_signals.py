@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("kio", reason="Kafka's raw requests need kio: run `make setup`")
-
 #: a process that stands for the broker's: it says nothing and never ends by itself
 PROGRAM = """
 import signal, sys

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
-
 from mqlab.kernel import Append, Put
 from mqlab.serve.driver import Driver
 from mqlab.serve.entries import Effect

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
-
 from mqlab.kernel import (
     Append,
     Call,

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
-
 from mqlab.kernel import replace
 from mqlab.serve import gate
 from mqlab.serve.connection import Connection

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("google.protobuf", reason="Pulsar's server needs protobuf: run `make setup`")
-
 from mqlab.serve import RunningBroker
 from mqlab.serve import http as parser
 from mqlab.serve.http import Exchange, HttpError, HttpRequest

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
-
 from mqlab.brokers import list_brokers
 from mqlab.cli import main
 from mqlab.serve.home import Home

@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kio", reason="Kafka's server needs kio: run `make setup`")
-pytest.importorskip("google.protobuf", reason="Pulsar's server needs protobuf: run `make setup`")
-
 from mqlab.kernel import Put
 from mqlab.serve.frames import OLDER, write_head
 from mqlab.serve.home import Home

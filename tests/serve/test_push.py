@@ -18,8 +18,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
-
 from mqlab.kernel import ConnectionLost, Response, replace
 from mqlab.serve import connection, server
 from mqlab.serve.home import Drained, Home, Unsent

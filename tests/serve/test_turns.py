@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
-
 from mqlab.serve import driver
 from mqlab.serve.connection import Connection
 from mqlab.serve.server import Options, Server

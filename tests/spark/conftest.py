@@ -25,7 +25,6 @@ def broker_address() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def spark() -> Any:
     """The job's own session; it ends with the process."""
-    pytest.importorskip("pyspark")
     pytest.importorskip("confluent_kafka")
     from mqlab.spark.session import session
 

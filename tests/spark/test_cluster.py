@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark")
 pytest.importorskip("confluent_kafka")
 if not (shutil.which("java") and Path("/proc/self/task").is_dir()):
     pytest.skip("a Spark cluster needs Java, its deaths Linux's /proc", allow_module_level=True)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import random
 
-import pytest
-
-pytest.importorskip("pyarrow")
-
 import pyarrow as pa
+import pytest
 
 from mqlab.spark.columns import encode_rows, judge
 from mqlab.spark.files import DAY, read, read_lines

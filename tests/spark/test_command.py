@@ -7,12 +7,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("pyarrow")
-
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from mqlab.cli import main
 from tests.spark.test_dirty import HEAD, A, B, C, row, table

@@ -22,7 +22,6 @@ def test_checksums_hold() -> None:
 
 @pytest.fixture(scope="module")
 def year() -> list:
-    pytest.importorskip("pyarrow")
     return read_lines(YEAR)
 
 

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import pytest
 
-pytest.importorskip("pyarrow")
 pytest.importorskip("confluent_kafka")
 
 import pyarrow as pa

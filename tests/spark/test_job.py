@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from mqlab.serve.kafka import serve
 from mqlab.spark import IncomeError, income
 from mqlab.spark.files import DAY, read, read_lines
 from mqlab.spark.orders import MINUTE_MS, pounds
@@ -384,7 +385,6 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_broker_dies_and_the_job_says_what_to_do(spark: Any, tmp_path: Path) -> None:
     """kill -9 of our own server after a batch; started again, the job goes on and is exact."""
-    serve = pytest.importorskip("mqlab.serve.kafka").serve
     lines = read_lines(DAY)[:1000]
     with serve(data_dir=tmp_path / "broker") as broker:
 
@@ -404,7 +404,6 @@ def test_the_broker_dies_and_the_job_says_what_to_do(spark: Any, tmp_path: Path)
 def test_an_empty_broker_is_not_the_one_the_checkpoint_knows(
     broker_address: str, spark: Any, tmp_path: Path
 ) -> None:
-    serve = pytest.importorskip("mqlab.serve.kafka").serve
     lines = read_lines(DAY)[:20]
     income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=60)
     with serve() as other, pytest.raises(IncomeError, match="give the broker it ran against"):

@@ -174,7 +174,6 @@ def test_a_quotation_mark_in_the_last_line_or_the_head_is_named(tmp_path) -> Non
 
 
 def test_a_broken_parquet_file_says_what_to_do(tmp_path) -> None:
-    pytest.importorskip("pyarrow")
     (tmp_path / "orders.parquet").write_bytes(b"PAR1 and then nothing")
     with pytest.raises(IncomeError, match=r"cannot be read as Parquet .* download it again"):
         read_lines(tmp_path / "orders.parquet")

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark")
 pytest.importorskip("confluent_kafka")
 if not shutil.which("java"):
     pytest.skip("Spark needs Java", allow_module_level=True)

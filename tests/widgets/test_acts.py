@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
-
 from mqlab_widgets import Playground
 
 from mqlab.registry import continue_scenario

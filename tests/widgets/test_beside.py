@@ -7,9 +7,6 @@ import zlib
 from typing import Any
 
 import pytest
-
-pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
-
 from mqlab_widgets import Playground
 from mqlab_widgets.comparison import compare, find_fork
 

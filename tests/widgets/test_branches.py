@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
-
 from mqlab.kernel import Play
 from mqlab.registry import system
 

@@ -277,7 +277,6 @@ def test_axe_finds_nothing_in_the_page(page: Any, tmp_path: Path) -> None:
 
 
 def test_axe_finds_nothing_in_the_widgets(page: Any) -> None:
-    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Playground
 
     ground = Playground(FakePlay())
@@ -288,7 +287,6 @@ def test_axe_finds_nothing_in_the_widgets(page: Any) -> None:
 
 
 def test_a_playground_in_the_browser(page: Any) -> None:
-    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Playground
 
     ground = Playground(FakePlay())
@@ -337,7 +335,6 @@ CLIPPED = """(el) => {
 
 
 def test_a_prediction_is_locked_played_to_its_moment_and_then_judged(page: Any) -> None:
-    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Predict
 
     ask = Predict(
@@ -380,7 +377,6 @@ def test_a_prediction_is_locked_played_to_its_moment_and_then_judged(page: Any) 
 
 
 def test_what_answers_comes_into_sight_once_and_a_chosen_tab_stays(page: Any) -> None:
-    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Predict
 
     page.set_viewport_size({"width": 560, "height": 500})
@@ -400,7 +396,6 @@ def test_what_answers_comes_into_sight_once_and_a_chosen_tab_stays(page: Any) ->
 
 
 def test_a_moment_that_is_folded_is_unfolded(page: Any) -> None:
-    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Predict
 
     folded = next(i for i, fact in enumerate(sample().facts, 1) if fact.fold)
@@ -415,7 +410,6 @@ def test_a_moment_that_is_folded_is_unfolded(page: Any) -> None:
 
 
 def test_what_was_answered_before_is_there_at_once(page: Any) -> None:
-    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Predict
 
     ask = Predict(
@@ -431,7 +425,6 @@ def test_what_was_answered_before_is_there_at_once(page: Any) -> None:
 @pytest.mark.parametrize("kind", ["predict", "playground", "explorer"])
 def test_a_widget_that_is_asked_for_before_it_is_filled_waits(page: Any, kind: str) -> None:
     """On a busy machine the notebook draws it between its opening and its first message."""
-    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Explorer, Playground, Predict
 
     made = {
@@ -445,7 +438,6 @@ def test_a_widget_that_is_asked_for_before_it_is_filled_waits(page: Any, kind: s
 
 
 def test_a_question_without_a_run(page: Any) -> None:
-    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Predict
 
     ask = Predict("Is a timeout a no?", ["yes", "no: it is unknown"], 1)
@@ -460,7 +452,6 @@ def test_a_question_without_a_run(page: Any) -> None:
 
 
 def test_following_goes_on_but_leaves_who_looks_back_where_they_are(page: Any) -> None:
-    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Follow
 
     from .test_widgets import serving

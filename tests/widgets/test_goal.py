@@ -6,9 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-
-pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
-
 from mqlab_widgets import Playground
 from mqlab_widgets.goal import Goal, list_faults
 

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
-
 from mqlab_widgets.payload import build
 
 from .decode import decode

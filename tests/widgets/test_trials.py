@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
-pytest.importorskip("ipywidgets")
-
 from mqlab_widgets import Trials
 
 from mqlab.kernel import Money, Text

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-pytest.importorskip("ipywidgets")
-
 from ipywidgets import Checkbox
 from mqlab_widgets import trials, vary
 

@@ -12,6 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from mqlab_widgets import Follow, Playground, Predict
+from mqlab_widgets.follow import Tail
+from traitlets import TraitError
 
 from mqlab.kernel.text import Text
 from mqlab.kernel.trace import Trace
@@ -19,12 +22,6 @@ from mqlab.lab import scenario
 
 from .fake import FakePlay
 from .sample import long_trace, sample
-
-pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
-
-from mqlab_widgets import Follow, Playground, Predict
-from mqlab_widgets.follow import Tail
-from traitlets import TraitError
 
 
 def shown(widget: Any) -> dict[str, Any]:

@@ -197,7 +197,6 @@ def run_lesson() -> Trace:
 
 def run_server() -> Trace:
     """The same requests, sent by hand on three connections."""
-    pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
     from mqlab.serve.kafka import serve
     from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
     from tests.serve.live import asked, played

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs confluent-kafka: run `make setup`")
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 
 from mqlab.lessons.kafka import released
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
-
 from mqlab.cli import main
 from mqlab.real.kafka.differences import TABLE, page
 from tests.oracle.kafka.oracle import KAFKA

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
-
 from mqlab.cli import main
 from mqlab.real.kafka.jars import JARS
 from mqlab.real.program import RealBrokerError

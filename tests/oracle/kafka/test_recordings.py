@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 pytest.importorskip("confluent_kafka", reason="the readers are confluent-kafka: run `make setup`")
 
 from mqlab.places import RECORDINGS

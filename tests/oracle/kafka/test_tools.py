@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
-
 from mqlab.real.differences import find_listed
 from mqlab.real.kafka.differences import TABLE
 from mqlab.recordings.recording import Observation

@@ -170,7 +170,6 @@ EVERY = [
 @pytest.fixture(scope="module")
 def outcomes(asked: set[str]) -> dict[str, Outcome]:
     """The programs that need no Java, each run against our server once, as both releases."""
-    pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
     chosen = [(one, profile) for one, profile in EVERY if f"{profile}/{one.name}" in asked]
     found = [
         judge(came, RECORDED, OurHost().listed) for came in run_all(ROCKETMQ, chosen, OurHost())

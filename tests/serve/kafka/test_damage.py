@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
-
 from mqlab.cli import main
 from mqlab.kafka.log import Batch
 from mqlab.kernel import Append, Put

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
-
 from mqlab.kafka.coordinator import Entry
 from mqlab.kafka.coordinator.entry import StateRecord
 from mqlab.kafka.log import Batch, index_of

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
-
 from kio.records.readers import read_batch
 
 from mqlab.kafka.coordinator import Entry

@@ -8,8 +8,6 @@ from types import SimpleNamespace as Row
 
 import pytest
 
-pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
-
 from mqlab.kafka.errors import Error
 from mqlab.kafka.unserved import NO_SUCH_CONFIGS, ONLY_VERIFICATION, UNSERVED, VERIFICATION
 from mqlab.serve import RunningBroker

@@ -7,9 +7,6 @@ import zlib
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip("pyarrow", reason="compressions need pyarrow: run `make setup`")
-
 from kio.records.readers import read_batch
 
 from mqlab.kafka.errors import Error

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("google.protobuf", reason="Pulsar's server needs protobuf: run `make setup`")
-
 from mqlab.serve import RunningBroker
 from mqlab.serve.pulsar import serve
 from tests.serve.pulsar.raw import Raw
