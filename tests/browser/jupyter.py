@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mqlab.cli.lab_server import free_port
 from tests.widgets.test_browser import settle
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +24,12 @@ SETTINGS = {
     "@jupyterlab/notebook-extension/tracker.jupyterlab-settings": {"windowingMode": "none"},
     "@jupyterlab/apputils-extension/notification.jupyterlab-settings": {"fetchNews": "false"},
 }
+
+
+def any_port() -> int:
+    """One that the system has just given, so that no two of those who ask for one at once get it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 @contextmanager
@@ -37,8 +43,7 @@ def jupyterlab(folder: Path) -> Iterator[str]:
         path = settings / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values), "utf-8")
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    port, token = free_port(8900 + 10 * worker), secrets.token_urlsafe(16)
+    port, token = any_port(), secrets.token_urlsafe(16)
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}",
         f"--ServerApp.root_dir={labs}", "--allow-root", "--expose-app-in-browser",

@@ -21,6 +21,8 @@ from mqlab.lessons.course.classroom import fill_in
 from mqlab.lessons.course.notebooks import read, text_of
 from tests.lessons.course.test_course import WRONG, hand_in, write_lab
 
+from .jupyter import any_port
+
 pytestmark = pytest.mark.needs("chromium")
 
 PICTURES = Path(__file__).parents[2] / ".cache" / "test" / "pictures"
@@ -29,7 +31,7 @@ PICTURES = Path(__file__).parents[2] / ".cache" / "test" / "pictures"
 @contextmanager
 def mqlab(*words: str) -> Iterator[str]:
     """A command that becomes JupyterLab; the address it prints."""
-    command = [sys.executable, "-m", "mqlab", *words, "--no-browser", "--port", "8930"]
+    command = [sys.executable, "-m", "mqlab", *words, "--no-browser", "--port", str(any_port())]
     with TemporaryDirectory() as workspaces:  # or JupyterLab opens what the last run left open
         server = subprocess.Popen(
             command,

@@ -62,7 +62,7 @@ def test_a_started_broker_ends_with_its_command(
     assert lives(pid) and folder.is_dir() and folder.is_relative_to(tmp_path)
     command.stdout.readline()  # it is ready
     command.send_signal(number)
-    _, complaints = command.communicate(timeout=60)
+    _, complaints = command.communicate(timeout=600)
     assert (command.returncode, complaints) == (128 + number, "mqlab: stopped\n")
     assert not lives(pid) and list(tmp_path.iterdir()) == []
 

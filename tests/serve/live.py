@@ -12,7 +12,7 @@ from mqlab.serve import RunningBroker
 
 def asked(broker: RunningBroker, after: int = 0, last: int = 0) -> list[Any]:
     url = f"{broker.trace_url}/trace?after={after}&last={last}"
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=600) as answer:
         return [json.loads(line) for line in answer]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mqlab.serve.process import READY
 
-PATIENCE_S = 30
+PATIENCE_S = 600
 
 
 class Started:

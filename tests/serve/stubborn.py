@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from mqlab.serve import RunningBroker
 
 KILLS = 20
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 class Stubborn(threading.Thread):

@@ -151,7 +151,7 @@ def fill(pattern: str) -> str:
 
 
 def ask(address: str, method: str, path: str, headers: dict[str, str]) -> tuple[int, str]:
-    connection = http.client.HTTPConnection(address, timeout=60)
+    connection = http.client.HTTPConnection(address, timeout=600)
     connection.putrequest(method, path, skip_host="Host" in headers)
     for name, value in headers.items():
         connection.putheader(name, value)
@@ -214,7 +214,7 @@ def pulsar() -> Iterator[RunningBroker]:
 def exchange_bytes(address: str, data: bytes) -> bytes:
     """All that comes until the server closes."""
     host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=60) as line:
+    with socket.create_connection((host, int(port)), timeout=600) as line:
         line.sendall(data)
         told = b""
         while part := line.recv(65_536):

@@ -25,7 +25,7 @@ from mqlab.serve.process import READY
 from mqlab.serve.server import Options, Server
 from tests.serve.toy import LENGTH, LIMIT, TOY, OrderedFrames, pack, push
 
-PATIENCE_S = 30
+PATIENCE_S = 600
 Story = Callable[[Server, Callable[[], Awaitable["Client"]]], Awaitable[None]]
 
 

@@ -291,9 +291,9 @@ def test_the_money_is_shown_while_a_job_runs(monkeypatch: pytest.MonkeyPatch) ->
         return found
 
     with watching.watch_money(read, 10_000, shown.put):
-        assert shown.get(timeout=60).seen == 400
+        assert shown.get(timeout=600).seen == 400
         answers.append(rows_of(4000, 6000))
-        while shown.get(timeout=60).seen != 1000:
+        while shown.get(timeout=600).seen != 1000:
             pass
     many = shown.qsize()
     assert not any(thread.name == "money" for thread in threading.enumerate())

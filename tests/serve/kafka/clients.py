@@ -14,7 +14,7 @@ confluent_kafka = pytest.importorskip(
 from confluent_kafka import Consumer, Producer, TopicPartition  # noqa: E402
 from confluent_kafka.admin import AdminClient, NewTopic  # noqa: E402
 
-PATIENCE_S = 60
+PATIENCE_S = 600
 QUIET = {"log_level": 0}
 
 

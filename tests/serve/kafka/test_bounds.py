@@ -169,7 +169,7 @@ def test_a_client_with_a_long_and_hostile_name_is_cut_short() -> None:
 
 def status(broker: RunningBroker, target: str, **headers: str) -> int:
     host, _, port = broker.trace_url.removeprefix("http://").partition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    connection = http.client.HTTPConnection(host, int(port), timeout=600)
     connection.putrequest("GET", target, skip_host="Host" in headers)
     for name, value in headers.items():
         connection.putheader(name, value)

@@ -16,7 +16,7 @@ from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
 from tests.serve.stubborn import KILLS, Stubborn, kill_under_load
 
 TOPIC, PARTITIONS = "t", 2
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 class Worker(Stubborn):

@@ -125,7 +125,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
 
 def mqlab(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "mqlab", "serve", "kafka", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 def test_a_port_in_use_is_said_in_one_line(broker: object) -> None:

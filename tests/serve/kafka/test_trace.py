@@ -282,7 +282,7 @@ def test_only_this_machine_may_ask(
     broker: RunningBroker, method: str, target: str, host: str, status: int
 ) -> None:
     address = broker.trace_url.removeprefix("http://")
-    connection = http.client.HTTPConnection(address, timeout=60)
+    connection = http.client.HTTPConnection(address, timeout=600)
     connection.putrequest(method, target, skip_host=True)
     if host:
         connection.putheader("Host", host)

@@ -19,7 +19,7 @@ from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, bits, make_message
 ASSIGN = "persistent://pulsar/system/transaction_coordinator_assign-partition-0"
 V2, TXN = "/admin/v2", "/admin/v3/transactions"
 END = "4102444800000"  # a moment that is far away
-PATIENCE_S = 30.0
+PATIENCE_S = 600
 
 
 class Told:

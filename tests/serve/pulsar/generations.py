@@ -24,7 +24,7 @@ from tests.oracle.fetched import build_go
 
 pytestmark = pytest.mark.needs("java")
 STORY = Path(__file__).parent / "story"
-PATIENCE_S = 120
+PATIENCE_S = 600
 CLIENTS = jars.Jars(
     product="Pulsar's Java client",
     versions=("2.11.4", "3.0.7", "4.0.8"),

@@ -26,7 +26,7 @@ pytestmark = [
     ),
 ]
 ORDERS = ["a", "b", "c", "d", "e", "f"]
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 class Follower(threading.Thread):

@@ -20,7 +20,7 @@ from mqlab.serve.pulsar.wire.commands import (
 )
 from mqlab.serve.pulsar.wire.proto import MessageMetadata
 
-PATIENCE_S = 120.0
+PATIENCE_S = 600
 SHARED = 1
 COMMIT, ABORT = 0, 1
 INDIVIDUAL = 0

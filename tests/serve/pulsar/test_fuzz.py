@@ -165,13 +165,16 @@ def test_thousands_of_frames_beside_transactions() -> None:
         worker = threading.Thread(target=lambda: failure.extend(finish(broker.address, others)))
         worker.start()
         disturb(broker.address, random.Random(1))
-        worker.join(120)
-        assert not worker.is_alive() and failure == [] and len(others) < TRANSACTIONS / 10
+        worker.join()
+        assert failure == [] and len(others) < TRANSACTIONS / 10
         with Raw(broker.address) as client:
             client.subscribe("mine")
             expected = [str(i) for i in range(TRANSACTIONS) if i % 10 != 9 and i not in others]
-            got = [text for text in client.receive(TRANSACTIONS, 3.0) if int(text) not in others]
-            assert got == expected
+            got = list[str]()
+            while len(got) < len(expected) and (came := client.receive(1)):
+                got += [text for text in came if int(text) not in others]
+            more = client.receive(TRANSACTIONS, 0.5)
+            assert [*got, *(text for text in more if int(text) not in others)] == expected
 
 
 def test_no_role_and_no_answer_fails_at_whatever_a_client_sends() -> None:

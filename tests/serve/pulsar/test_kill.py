@@ -15,7 +15,7 @@ from tests.serve.stubborn import KILLS, Stubborn, kill_under_load
 DEFAULT = "persistent://public/default/"
 TOPICS = (f"{DEFAULT}orders", f"{DEFAULT}payments")
 GROUP = "workers"
-PATIENCE_S = 60
+PATIENCE_S = 600
 LAST = "the last one"
 TODO = len(TOPICS)  # a worker's producer of orders; 0 and 1 are those that pass them on
 

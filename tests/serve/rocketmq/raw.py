@@ -23,7 +23,7 @@ from mqlab.rocketmq.remoting import (
     read_msg_id,
 )
 
-PATIENCE_S = 120.0
+PATIENCE_S = 600
 SUCCESS = ResponseCode.SUCCESS
 #: SendMessageRequestHeaderV2's short names
 SHORT = {"group": "a", "topic": "b", "queues": "d", "queue": "e", "flags": "f", "born": "g"}

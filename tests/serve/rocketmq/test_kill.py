@@ -16,7 +16,7 @@ from tests.serve.stubborn import KILLS, Stubborn, kill_under_load
 
 TOPIC, GROUP = "orders", "order-service"
 COMMIT, ROLLBACK = 8, 12
-PATIENCE_S, INTERVAL_MS, SILENCE_S = 60, 600, 2.0
+PATIENCE_S, INTERVAL_MS, SILENCE_S = 600, 600, 2.0
 #: between two halves of a producer: a round's questions shall be answered long before the next
 REST_S = 0.03
 
