@@ -4,8 +4,8 @@ room (`<broker>/room.py`):
     ORACLE                            its `Oracle`
     VERSION                           the one that is compared where none is named
     choose_levels(args)               the levels wanted; () for all
-    real_host(args), our_host(args)   where programs run
-    write_page()                      the page of differences
+    RealHost(version), OurHost()      where programs run
+    PAGE, page()                      the page of differences, and its text
     open_priced(version)              a broker whose transactions are counted
 """
 
@@ -37,7 +37,7 @@ def record(args: argparse.Namespace) -> int:
     """Recordings of the real broker; one that came to no end keeps its old file."""
     room, failed = room_of(args.broker), 0
     every = select_programs(room.ORACLE, args.scenarios, room.choose_levels(args))
-    for program, profile, seen in run_all(room.ORACLE, every, room.real_host(args)):
+    for program, profile, seen in run_all(room.ORACLE, every, room.RealHost(args.version)):
         if isinstance(seen, Exception):
             failed += 1
             print(f"FAILED     {profile}/{program.name}: {type(seen).__name__}: {seen}", flush=True)
@@ -52,7 +52,7 @@ def compare(args: argparse.Namespace) -> int:
     """Exit code 0: nothing unexpected."""
     room = room_of(args.broker)
     known = read_recordings(room.ORACLE, args.version)
-    host = room.real_host(args) if args.real else room.our_host(args)
+    host = room.RealHost(args.version) if args.real else room.OurHost()
     outcomes = []
     every = select_programs(room.ORACLE, args.scenarios, room.choose_levels(args))
     if args.version != room.VERSION:  # of another version there is only what differs
@@ -64,7 +64,7 @@ def compare(args: argparse.Namespace) -> int:
             print(outcomes[-1].beside, flush=True)
     print(summarise(outcomes))
     if args.page:
-        room.write_page()
+        room.PAGE.write_text(room.page(), "utf-8")
     return int(any(outcome.verdict == "DIFFERENT" for outcome in outcomes))
 
 

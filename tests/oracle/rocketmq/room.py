@@ -24,25 +24,6 @@ def choose_levels(args: argparse.Namespace) -> tuple[int, ...]:
     return (named.level,)
 
 
-def real_host(args: argparse.Namespace) -> RealHost:
-    return RealHost(args.version)
-
-
-def our_host(args: argparse.Namespace) -> OurHost:
-    return OurHost()
-
-
-def write_page() -> None:
-    PAGE.write_text(page(), "utf-8")
-
-
 __all__ = [
-    "ORACLE",
-    "OurHost",
-    "VERSION",
-    "choose_levels",
-    "open_priced",
-    "our_host",
-    "real_host",
-    "write_page",
-]
+    "ORACLE", "PAGE", "VERSION", "OurHost", "RealHost", "choose_levels", "open_priced", "page",
+]  # fmt: skip
