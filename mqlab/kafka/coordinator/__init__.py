@@ -99,7 +99,7 @@ from .entry import (
 Result = tuple["Coordinator", Effects]
 
 
-def handle(
+def add_partitions(
     tc: Coordinator, ask: AddPartitionsToTxn, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
     error = tc.check_add(ask)
@@ -596,11 +596,11 @@ class Coordinator:
             case InitProducerId():
                 return init_producer_id(self, body, caller, disk, at_ms)
             case AddPartitionsToTxn():
-                return handle(self, body, caller, disk, at_ms)
+                return add_partitions(self, body, caller, disk, at_ms)
             case AddOffsetsToTxn(txn_id=txn_id, pid=pid, epoch=epoch, group=group):
                 where = (offsets_log(group, self.config),)
                 ask = AddPartitionsToTxn(txn_id, pid, epoch, where)
-                return handle(self, ask, caller, disk, at_ms)
+                return add_partitions(self, ask, caller, disk, at_ms)
             case EndTxn():
                 return end_txn(self, body, caller, disk, at_ms)
             case ListTransactions():

@@ -107,12 +107,12 @@ def answers_unwritten(patch):
 
 def commits_what_is_aborted(patch):
     """EndTxn commits, whatever was asked."""
-    change_ask(patch, coordinator, "handle", lambda ask: replace(ask, commit=True))
+    change_ask(patch, coordinator, "end_txn", lambda ask: replace(ask, commit=True))
 
 
 def aborts_what_is_committed(patch):
     """EndTxn aborts, whatever was asked."""
-    change_ask(patch, coordinator, "handle", lambda ask: replace(ask, commit=False))
+    change_ask(patch, coordinator, "end_txn", lambda ask: replace(ask, commit=False))
 
 
 def mixes_the_markers(patch):
