@@ -21,7 +21,7 @@ Pictures
     Fold                a text that is opened by a click, for what repeats a picture
     columns(rows)       a table as text
     speak("zh")         pictures, questions and messages in Chinese; `speak("en")` in English
-    say("en", "中文")   a label of your own in the language that is spoken
+    say("{n} orders", n=2)   a label in the language that is spoken, if the labs' catalogue has it
     glossary(word)      the words of the course
     met("07")           what people get wrong that this lab refutes, folded
 

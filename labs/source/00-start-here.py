@@ -76,7 +76,6 @@ from mqlab.lessons.lab00 import (
 # %% jupyter={"source_hidden": true}
 lossy = scenario("""
 # An order and its money, without a transaction
-#zh 一个订单和它的货款，不用事务
 system shop producers=order-service:plain
 kill order-service when=Produce#1 after=1
 run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
@@ -154,7 +153,6 @@ Player(
 # %% jupyter={"source_hidden": true}
 safe = scenario("""
 # An order and its money, in a transaction
-#zh 一个订单和它的货款，放在事务里
 system shop
 kill order-service when=Produce#1 after=1
 run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
@@ -342,7 +340,7 @@ plain = (
 )
 broken = explore(system(plain), one_kill).counterexamples["money"]
 count = len(broken.schedule)
-print(say(f"without a transaction the light can turn red after {count} choices:", f"没有事务，{count} 个选择之后指示灯就会变红："))
+print(say("without a transaction the light can turn red after {count} choices:", count=count))
 for fact in broken.trace():
     if not fact.fold:
         print("  ", fact.line(width=13))
@@ -354,12 +352,12 @@ kill order-service when=Produce#1 after=1
 run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
 restart order-service
 """)
-print(say("without a transaction, when the order service has done its work again:", "没有事务，订单服务又把工作做了一遍："))
+print(say("without a transaction, when the order service has done its work again:"))
 print(balances(again))
 whole = "shop 'order-service=init; begin; send accounts-0 C-316.78; send accounts-1 S+316.78; commit'"
 verdict = explore(system(whole), Budget(kills=1))
-print(say("\nwith one, every schedule with one kill of any process was tried:", "\n有事务，任一进程被杀一次的所有执行顺序都试过："), verdict.complete)
-print(say("the light can turn red:", "指示灯会变红："), "money" in verdict.counterexamples)
+print(say("\nwith one, every schedule with one kill of any process was tried:"), verdict.complete)
+print(say("the light can turn red:"), "money" in verdict.counterexamples)
 
 # %% [markdown]
 # Nothing rare is needed: the order service sends and dies, and its record arrives. Doing the work again makes
@@ -386,7 +384,6 @@ print(say("the light can turn red:", "指示灯会变红："), "money" in verdic
 # %%
 away = scenario("""
 # The reader is away while the producer goes on
-#zh 读者不在，生产者照样继续
 system shop producers=order-service:plain readers=accounting
 kill accounting
 run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
@@ -445,8 +442,8 @@ Player(away, step=back)
 abort = first(safe, "PrepareAbort")
 print("A ", safe.facts[abort - 1].line(width=11))
 red = find_red_step(lossy, "money")
-print("C ", say(f"the light: red from step {red} without a transaction,", f"指示灯：没有事务时，从第 {red} 步起变红，"), end=" ")
-print(say("red with one too", "有事务也变红") if find_red_step(safe, "money") else say("never with one", "有事务则从不变红"))
+print("C ", say("the light: red from step {red} without a transaction,", red=red), end=" ")
+print(say("red with one too") if find_red_step(safe, "money") else say("never with one"))
 for reader in safe.snapshot(undecided).readers:
     print("I ", f"{reader.name:<17}", " ".join(g.label for g in reader.got) or "nothing")
 
@@ -461,8 +458,7 @@ for reader in safe.snapshot(undecided).readers:
 # %% jupyter={"source_hidden": true}
 def stop_broker(how):
     return scenario(f"""
-    # The order is committed, then a broker is stopped: {how}
-    #zh 订单提交之后，一台 broker 停下：{how}
+    # {say("The order is committed, then a broker is stopped: {how}", how=how)}
     system shop
     run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit
     {how} accounts-0
@@ -476,8 +472,8 @@ Predict("00-power-cut", trace=cut, step=first(cut, "power cut") - 1)
 # %% tags=["nbval-check-output"]
 for how in ("kill", "power-cut"):
     red = find_red_step(stop_broker(how), "money")
-    lost = say("the committed order is lost in part", "已提交的订单丢了一部分")
-    print(f"{how:<9} ", lost if red else say("the committed order is still there", "已提交的订单还在"))
+    lost = say("the committed order is lost in part")
+    print(f"{how:<9} ", lost if red else say("the committed order is still there"))
     print(balances(stop_broker(how)), "\n")
 
 # %% [markdown]
@@ -509,7 +505,6 @@ for how in ("kill", "power-cut"):
 # %%
 base = scenario("""
 # Eventually consistent: the coordinator is away between two markers
-#zh 最终一致：协调者在两条控制消息之间停机
 system shop producers=order-service,billing:plain
 kill coordinator when=WriteTxnMarkers#1 after=1
 run order-service: init, begin, send accounts-0 C-316.78, send accounts-1 S+316.78, commit

@@ -288,7 +288,6 @@ print(compare_promises(faults))
 # %% jupyter={"source_hidden": true}
 commit_first = scenario("""
 # Accounting commits first, and is killed
-#zh 记账方先提交，然后被杀
 system delivery off=one_write commit=before
 run shop: send 580538:31678, send 580539:31073
 kill accounting when=580538 after=0
@@ -312,7 +311,6 @@ Predict("01-commit-first", trace=commit_first, step=first(commit_first, "killed"
 # %% jupyter={"source_hidden": true}
 rewound = scenario("""
 # Accounting has committed both orders, and goes back
-#zh 两个订单都已提交，记账方往回退
 system delivery off=one_write
 run shop: send 580538:31678, send 580539:31073
 run accounting: seek 0
@@ -330,7 +328,6 @@ Predict("01-rewind", trace=rewound, step=first(rewound, "seek 0"))
 # %% tags=["nbval-check-output"]
 known = scenario("""
 # The same with a position in the books
-#zh 同样的回退，但位置存在账本里
 system delivery
 run shop: send 580538:31678, send 580539:31073
 run accounting: seek 0
@@ -355,7 +352,6 @@ for name, run in {"position in the queue": rewound, "position in the books": kno
 # %%
 slow = scenario("""
 # The acknowledgement is only slow
-#zh 确认只是来得慢
 system delivery off=recognise
 hold shop→queue ⇒Publish#1
 run shop: send 580538:31678
@@ -399,9 +395,9 @@ print(columns([("messages", *PROMISES), *rows]))
 
 # %% jupyter={"source_hidden": true}
 lines = {
-    say("at most once: lost", "至多一次：丢失"): [measured["at most once", x].lost for x in LOSSES],
-    say("at least once: twice", "至少一次：两次"): [measured["at least once", x].doubled for x in LOSSES],
-    say("exactly once: either", "精确一次：两者之一"): [
+    say("at most once: lost"): [measured["at most once", x].lost for x in LOSSES],
+    say("at least once: twice"): [measured["at least once", x].doubled for x in LOSSES],
+    say("exactly once: either"): [
         measured["exactly once", x].lost + measured["exactly once", x].doubled for x in LOSSES
     ],
 }
@@ -415,8 +411,8 @@ go.Figure(
         "colorway": ["#d97706", "#b91c1c", "#1a7f37"],
         "height": 300,
         "margin": {"t": 50, "b": 50},
-        "title": say("Share of 240 orders that went wrong", "240 个订单中出错的比例"),
-        "xaxis": {"title": say("share of messages lost", "消息丢失的比例"), "tickformat": ".0%"},
+        "title": say("Share of 240 orders that went wrong"),
+        "xaxis": {"title": say("share of messages lost"), "tickformat": ".0%"},
         "yaxis": {"range": [0, 0.6], "tickformat": ".0%"},
     },
 )
@@ -440,8 +436,8 @@ go.Figure(
 def draw_shares(loss=0.1, slowest_ms=10):
     shares = [measure_shares(promise, loss, slowest_ms) for promise in PROMISES]
     return {
-        say("lost", "丢失"): [share.lost / share.orders for share in shares],
-        say("counted twice", "计入两次"): [share.doubled / share.orders for share in shares],
+        say("lost"): [share.lost / share.orders for share in shares],
+        say("counted twice"): [share.doubled / share.orders for share in shares],
     }
 
 
@@ -455,15 +451,15 @@ chart = go.FigureWidget(
         "colorway": ["#d97706", "#b91c1c"],
         "height": 300,
         "margin": {"t": 50, "b": 40},
-        "title": say("Share of 240 orders", "240 个订单中的比例"),
+        "title": say("Share of 240 orders"),
         "yaxis": {"range": [0, 1], "tickformat": ".0%"},
     },
 )
 how = {"continuous_update": False, "style": {"description_width": "8em"}}
 loss = ipywidgets.FloatSlider(0.1, min=0, max=0.5, step=0.05, **how)
 delay = ipywidgets.IntSlider(10, min=10, max=200, step=10, **how)
-loss.description = say("messages lost", "消息丢失率")
-delay.description = say("slowest, in ms", "最慢（ms）")
+loss.description = say("messages lost")
+delay.description = say("slowest, in ms")
 
 
 def redraw(_):
@@ -491,7 +487,7 @@ ipywidgets.VBox([loss, delay, chart])
 
 # %%
 least = f"delivery {PROMISES['at least once']} 'shop=send 580538:31678'"
-Playground(continue_scenario(f"# At least once\n#zh 至少一次\nsystem {least}"), goal="counted once")
+Playground(continue_scenario(f"# At least once\nsystem {least}"), goal="counted once")
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who is needed for exactly once?
@@ -561,7 +557,6 @@ Explorer(acknowledged_early, Budget(kills=1, killable=("queue",)))
 # %% tags=["nbval-check-output"]
 service_only = scenario("""
 # Stored once, counted twice
-#zh 保存一次，记账两次
 system delivery off=one_write
 run shop: send 580538:31678
 lose shop→queue ⇒Publish#1
@@ -662,7 +657,6 @@ check(CONSUME, order)
 # %% tags=["nbval-check-output"]
 kafka = scenario("""
 # The same lost acknowledgement in Kafka
-#zh 同样的确认丢失，发生在 Kafka 里
 system payments
 run order-service: send payments-0 580538, send payments-0 580539, flush
 lose order-service→payments-0 ⇒Produce#2

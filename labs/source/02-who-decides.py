@@ -130,7 +130,6 @@ check(EFFECTS, effects)
 # %% jupyter={"source_hidden": true}
 blocked = scenario("""
 # The coordinator is killed when both have voted
-#zh 双方都投了票之后，协调者被杀
 system two_phase participants=orders,stock
 kill tm when=commit after=0
 run app: commit T1
@@ -290,8 +289,8 @@ for careful in (False, True):
 # %%
 ONE_STOP = Budget(kills=1, killable=("tm",), retries=1)
 for name, line in {
-    say("somebody waits for a coordinator that is down", "有参与者在等宕机的协调者"): "two_phase claims=never_blocked",
-    say("somebody in doubt decides alone", "存疑的参与者自己作决定"): "two_phase off=waits_in_doubt",
+    say("somebody waits for a coordinator that is down"): "two_phase claims=never_blocked",
+    say("somebody in doubt decides alone"): "two_phase off=waits_in_doubt",
 }.items():
     verdict = explore(system(f"{line} 'app=commit T1'"), ONE_STOP)
     print(f"{name}: {describe_red(verdict)}")
@@ -323,9 +322,9 @@ Player(helped, step=find_red_step(helped, "same outcome"))
 # %% tags=["nbval-check-output"]
 PARTIES = ("tm", "orders", "stock")
 for name, line, budget in [
-    (say("two stop for good", "两个进程停下，不再回来"), "three_phase", Budget(kills=2, killable=PARTIES, restartable=())),
+    (say("two stop for good"), "three_phase", Budget(kills=2, killable=PARTIES, restartable=())),
     (
-        say("two connections break, nobody stops", "断开两条连接，没有进程停下"),
+        say("two connections break, nobody stops"),
         "three_phase participants=orders claims=survives_a_partition",
         Budget(breaks=2),
     ),
@@ -343,7 +342,6 @@ for name, line, budget in [
 # %% jupyter={"source_hidden": true}
 parted = scenario("""
 # The network is cut: coordinator and orders here, stock there
-#zh 网络断开：协调者和 orders 在一边，stock 在另一边
 system three_phase participants=orders,stock claims=survives_a_partition
 hold tm→stock PreCommit
 run app: commit T1
@@ -374,15 +372,15 @@ Predict(
 
 # %% tags=["nbval-check-output"]
 for name, text in {
-    say("two-phase commit", "两阶段提交"): "system two_phase\npartition app,tm,orders | stock\nrun app: commit T1",
-    say("message transaction", "消息事务"): (
+    say("two-phase commit"): "system two_phase\npartition app,tm,orders | stock\nrun app: commit T1",
+    say("message transaction"): (
         "system message_transaction\npartition app,shop | queue,warehouse\nrun app: order T1"
     ),
 }.items():
     cut, healed = scenario(f"# A cut\n{text}"), scenario(f"# A cut, healed\n{text}\nheal")
-    then, later = list_told(cut) or say("no answer", "没有应答"), list_told(healed)
-    print(say(f"{name}: during the cut {then}, after it {later}", f"{name}：切断期间 {then}，恢复之后 {later}"))
-    print(say("  on disk during the cut:", "  切断期间磁盘上："), [len(log.cells) for log in cut.snapshot(-1).logs])
+    then, later = list_told(cut) or say("no answer"), list_told(healed)
+    print(say("{name}: during the cut {then}, after it {later}", name=name, then=then, later=later))
+    print(say("  on disk during the cut:"), [len(log.cells) for log in cut.snapshot(-1).logs])
 
 # %% [markdown]
 # Two-phase commit is *CP*: it gives no answer, and nothing disagrees. The message transaction is *AP*: the app
@@ -418,7 +416,6 @@ for name, text in {
 # %%
 order = scenario("""
 # An order by TCC
-#zh 用 TCC 完成的一个订单
 system tcc services=stock,money claims=whole_order
 run app: order T1
 """)
@@ -510,7 +507,7 @@ check(FENCE, fence)
 
 # %%
 late = "message_transaction claims=consistent_at_once 'app=order T1'"
-Playground(continue_scenario(f"# A message transaction\n#zh 消息事务\nsystem {late}"), goal="consistent at once")
+Playground(continue_scenario(f"# A message transaction\nsystem {late}"), goal="consistent at once")
 
 # %% [markdown]
 # The two are consistent *eventually*, not at once. And nobody asks the warehouse beforehand. If it can never

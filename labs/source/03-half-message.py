@@ -99,7 +99,6 @@ from mqlab.lessons.rocketmq.lab03 import (
 # %% jupyter={"source_hidden": true}
 parted = scenario("""
 # The row, then the message, and a crash in between
-#zh 先写行，再发消息，在两者之间宕机
 system order_service consumers=warehouse off=half_before_execute
 kill app when=SendMessage#1 after=0
 run app: send-in-transaction orders-0 580538
@@ -134,7 +133,6 @@ Player(
 # %% jupyter={"source_hidden": true}
 CALM = """
 # A row and a message
-#zh 一行和一条消息
 system order_service service=refusing consumers=warehouse
 run app: send-in-transaction orders-0 580538
 at 3000
@@ -284,7 +282,7 @@ print()
 print(list_calls(taken, "app"))
 print()
 with sqlite3.connect(file) as database:
-    print(say("in the file:", "文件里："), dict(database.execute("SELECT key, value FROM orders")))
+    print(say("in the file:"), dict(database.execute("SELECT key, value FROM orders")))
 
 # %% [markdown]
 # `SEND_OK` is the broker's word, and the cancellation gets it too. The other word is the listener's.
@@ -337,7 +335,6 @@ print(read_recording("rocketmq-5.5.0/5.5", "committed-properties", "Pull", "sysF
 # %% jupyter={"source_hidden": true}
 spied = scenario("""
 # Somebody subscribes to the half topic
-#zh 有人订阅了半消息主题
 system order_service topic=orders,RMQ_SYS_TRANS_HALF_TOPIC consumers=spy
 hold app→db Statement
 run app: send-in-transaction orders-0 580538
@@ -401,7 +398,6 @@ print(read_recording("rocketmq-5.5.0/5.5", "topic-type", "normal-0", "transactio
 # %% jupyter={"source_hidden": true}
 one_copy = scenario("""
 # Two copies are wanted, and there is no second node
-#zh 要求两份副本，却没有第二个节点
 system order_service release=4.9 in_sync=2
 run app: send-in-transaction orders-0 580538
 """)
@@ -434,7 +430,6 @@ print(tabulate_statuses())
 # %% jupyter={"source_hidden": true}
 broken = scenario("""
 # The connection to the database breaks
-#zh 与数据库的连接断开
 system order_service consumers=warehouse
 lose app→db ⇒Statement#1
 run app: send-in-transaction orders-0 580538
@@ -538,7 +533,6 @@ print(tabulate_deaths(SERVICE))
 # %% jupyter={"source_hidden": true}
 end_lost = scenario("""
 # The end is lost on its way
-#zh 结束请求在途中丢失
 system order_service consumers=warehouse
 lose app→broker EndTransaction#1
 run app: send-in-transaction orders-0 580538
@@ -637,7 +631,6 @@ check(ENDING, order)
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 twice = scenario("""
 # The broker is killed between the message and its op record
-#zh broker 在写消息与写 op 记录之间被杀掉
 system order_service release=4.9 consumers=warehouse persist_ms=0 timeout_ms=0
 kill broker when=message#1 after=2
 run app: send-in-transaction orders-0 580538
@@ -674,7 +667,6 @@ Predict("03-records", trace=calm, step=first(calm, "ends that wait"))
 # %% jupyter={"source_hidden": true}
 refused = scenario("""
 # A cancellation is rolled back
-#zh 取消单被回滚
 system order_service service=refusing consumers=warehouse
 run app: send-in-transaction orders-0 C580597
 at 3000
@@ -732,7 +724,6 @@ print("\nthe first end is slow:\n" + list_commit_log(LATE))
 # %% jupyter={"source_hidden": true}
 fails = scenario("""
 # The warehouse cannot process the order
-#zh 仓库处理不了这个订单
 system order_service consumers=warehouse
 run app: send-in-transaction orders-0 580538
 run warehouse: consume later
@@ -763,7 +754,7 @@ Predict("03-consumer-fails", trace=fails, step=first(fails, "message 580538"))
 
 # %%
 unsafe = "order_service off=half_before_execute 'app=send-in-transaction orders-0 580538'"
-Playground(continue_scenario(f"# The row first\n#zh 先写行\nsystem {unsafe}"), goal="row with message")
+Playground(continue_scenario(f"# The row first\nsystem {unsafe}"), goal="row with message")
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which safeguard is necessary?
@@ -804,7 +795,6 @@ Playground(continue_scenario(f"# The row first\n#zh 先写行\nsystem {unsafe}")
 # %%
 STORY = """
 # An order, with what was chosen
-#zh 一个订单，按所选的条件执行
 system order_service consumers=warehouse
 off {off}
 {kill}

@@ -103,7 +103,6 @@ from mqlab.lessons.rocketmq.lab04 import (
 # %% jupyter={"source_hidden": true}
 end_lost = scenario("""
 # The end of a transaction is lost on its way
-#zh 一个事务的结束请求在途中丢失
 system order_service consumers=accounting
 lose app→broker EndTransaction#1
 run app: send-in-transaction orders-0 580538
@@ -344,7 +343,6 @@ print(tabulate_first_questions())
 # %% jupyter={"source_hidden": true}
 sender_dies = scenario("""
 # The sender dies, and another process of its group is there
-#zh 发送者死了，同组的另一个进程还在
 system order_service producers=app:order-service,twin:order-service early=on \
     consumers=accounting
 kill app when=EndTransaction#1
@@ -414,7 +412,6 @@ print(tabulate_answerers())
 # %% jupyter={"source_hidden": true}
 hasty = """
 # No row is taken for a rollback, and the row comes later
-#zh 没有行就当作回滚，而行后来才到
 system order_service service=hasty producers=app:order-service,twin:order-service early=on \
     consumers=accounting
 hold twin→db Statement#1
@@ -438,7 +435,7 @@ Predict(
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 lost_too = f"lose twin→broker EndTransaction#1\n{row_comes}"
-ends = {say("its COMMIT arrives", "COMMIT 到达"): row_comes, say("it is lost", "COMMIT 丢失"): lost_too}
+ends = {say("its COMMIT arrives"): row_comes, say("it is lost"): lost_too}
 for name, then in ends.items():
     print(f"{name:18}: {look_back(hasty.format(then=then))}")
 
@@ -474,7 +471,6 @@ Predict("04-how-often")
 # %%
 asked_15 = scenario(f"""
 # Every check is answered UNKNOW
-#zh 每次回查都回答 UNKNOW
 system order_service early=on
 run app: listener UNKNOW UNKNOW, send-in-transaction orders-0 580538
 {wait_for_checks(16)}
@@ -609,7 +605,6 @@ die_in_java()
 # %% jupyter={"source_hidden": true}
 late = scenario("""
 # An end that is overtaken by a check
-#zh 回查赶在结束请求之前
 system order_service producers=app:order-service,twin:order-service early=on consumers=accounting
 hold twin→broker EndTransaction#1
 run twin: send-in-transaction orders-0 580538
@@ -641,7 +636,6 @@ print(tabulate_duplicates())
 # %%
 play = continue_scenario("""
 # The row is written
-#zh 行已写入
 system order_service producers=app:order-service,twin:order-service early=on timeout_ms=0 persist_ms=0 \
     claims=delivered_once
 hold twin→broker EndTransaction#1
@@ -744,9 +738,9 @@ go.Figure(
         "colorway": ["#b91c1c", "#d97706", "#1a7f37"],
         "height": 300,
         "margin": {"t": 50, "b": 50},
-        "title": say("Orders with a row whose message comes", "有行的订单中消息到达的比例"),
+        "title": say("Orders with a row whose message comes"),
         "xaxis": {
-            "title": say("share of messages to the broker that are lost", "发给 broker 的消息丢失的比例"),
+            "title": say("share of messages to the broker that are lost"),
             "tickformat": ".0%",
         },
         "yaxis": {"range": [0.5, 1.02], "tickformat": ".0%"},
@@ -776,12 +770,12 @@ how = {"continuous_update": False, "style": {"description_width": "9em"}}
 loss = ipywidgets.FloatSlider(0.1, min=0, max=0.4, step=0.05, **how)
 death = ipywidgets.FloatSlider(0.2, min=0, max=1, step=0.1, **how)
 checks = ipywidgets.IntSlider(15, min=1, max=15, **how)
-loss.description = say("messages lost", "消息丢失率")
-death.description = say("process killed", "进程被杀")
-checks.description = say("checks allowed", "允许的回查次数")
+loss.description = say("messages lost")
+death.description = say("process killed")
+checks.description = say("checks allowed")
 sliders = (loss, death, checks)
 counted = count_ends(*(slider.value for slider in sliders))
-ways = [say("without check-back", "没有回查"), say("with check-back", "有回查")]
+ways = [say("without check-back"), say("with check-back")]
 chart = go.FigureWidget(
     [
         go.Bar(name=in_words(name), x=ways, y=heights)
@@ -793,7 +787,7 @@ chart = go.FigureWidget(
         "barmode": "stack",
         "height": 300,
         "margin": {"t": 50, "b": 40},
-        "title": say("What became of 120 orders", "120 个订单的结局"),
+        "title": say("What became of 120 orders"),
     },
 )
 
@@ -864,12 +858,12 @@ Explorer(article, Budget(breaks=1))
 verdict = explore(article, Budget(breaks=1))
 (broken,) = verdict.counterexamples.values()
 name, count = broken.property, len(broken.schedule)
-print(say(f"the article's: “{name}” breaks in {count} choices:", f"文章的做法：“{name}”经过 {count} 个选择就不成立："))
+print(say("the article's: “{name}” breaks in {count} choices:", name=name, count=count))
 for fact in list(broken.trace())[-9:]:
     if not fact.fold:
         print("  ", fact.line(width=8))
 calm = explore(system("order_service 'app=send-in-transaction orders-0 580538'"), Budget(breaks=1))
-print(say("without the catch:", "不捕获异常："), ", ".join(calm.counterexamples) or say("nothing breaks", "全部成立"))
+print(say("without the catch:"), ", ".join(calm.counterexamples) or say("nothing breaks"))
 
 # %% [markdown]
 # The connection breaks while the insert is under way. The insert still arrives; only its answer cannot. The

@@ -85,7 +85,6 @@ from mqlab.lessons.kafka.lab05 import (
 # %% jupyter={"source_hidden": true}
 twice = scenario("""
 # The answer is lost, and the order service sends again
-#zh 应答丢失，订单服务又发一次
 system payments producers=order-service:plain
 run order-service: send payments-0 580538, send payments-0 580539, flush
 lose order-service→payments-0 ⇒Produce#2
@@ -126,7 +125,6 @@ assert put(put({})) == put({})
 
 once = scenario("""
 # The answer is lost, and the retry is recognised
-#zh 应答丢失，重试认出来了
 system payments
 run order-service: send payments-0 580538, send payments-0 580539, flush
 lose order-service→payments-0 ⇒Produce#2
@@ -326,7 +324,6 @@ Player(run, step=first(run, "killed") - 1)
 # %% jupyter={"source_hidden": true}
 cut = scenario("""
 # The power of the only leader is cut between two payments
-#zh 两笔付款之间，唯一的 leader 断电
 system payments
 run order-service: send payments-0 580538, flush, send payments-0 580539, flush
 power-cut payments-0 when=580539 after=0
@@ -351,7 +348,6 @@ Predict("05-empty-log", trace=cut, step=first(cut, "power cut"))
 # %% jupyter={"source_hidden": true}
 files = scenario("""
 # A leader writes down what it knows of producers
-#zh leader 把它知道的生产者状态写下来
 system payments producers=hand:raw segment_records=3
 run hand: produce payments-0 p1|p2|p3 seq=0, produce payments-0 p4 seq=3, produce payments-0 p5 seq=4
 run hand: produce payments-0 q1|q2 seq=0 pid=8
@@ -389,7 +385,6 @@ print(snapshot_files(files))
 # %% jupyter={"source_hidden": true}
 restarted = scenario("""
 # The application starts over
-#zh 应用从头再来
 system payments
 run order-service: send payments-0 580538, send payments-0 580539, flush
 kill order-service
@@ -408,21 +403,19 @@ Predict("05-new-session", trace=restarted, step=first(restarted, "killed"))
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 streams = scenario("""
 # Who counts what
-#zh 谁在给什么计数
 system payments partitions=2 producers=north:-,south:-
 run north: send payments-0 n1, send payments-1 n2, send payments-0 n3, flush
 run south: send payments-0 s1, flush
 """)
 both = scenario("""
 # One payment, two partitions
-#zh 一笔付款，两个分区
 system payments partitions=2
 run order-service: send payments-0 580538, send payments-1 580538, flush
 """)
 for title, run in {
-    say("the order service was started again", "订单服务重新启动过"): restarted,
-    say("two instances, two partitions", "两个实例，两个分区"): streams,
-    say("the same payment to two partitions", "同一笔付款发到两个分区"): both,
+    say("the order service was started again"): restarted,
+    say("two instances, two partitions"): streams,
+    say("the same payment to two partitions"): both,
 }.items():
     print(f"{title}: {', '.join(count_payments(run).splitlines())}")
     if run is not both:
@@ -456,8 +449,7 @@ for title, run in {
 def lose_answers(batches, option=""):
     sends = ", ".join(f"send payments-0 p{n + 1}" for n in range(batches))
     return f"""
-    # {batches} batches under way, and all answers lost
-    #zh {batches} 个批次在途，应答全部丢失
+    # {say("{batches} batches under way, and all answers lost", batches=batches)}
     system payments max_in_flight={batches} {option}
     hold order-service→payments-0 ⇒Produce#1
     run order-service: {sends}, flush
@@ -538,7 +530,6 @@ plain = "payments producers=order-service:plain 'order-service=send payments-0 5
 Playground(
     continue_scenario(f"""
     # The order service, without numbers
-    #zh 不编号的订单服务
     system {plain}
     """),
     goal="money",
@@ -603,7 +594,7 @@ Explorer(system(numbered), one_kill)
 
 # %%
 dies = shortest["the leader is killed once"]["money"].trace()
-title = say("The leader owes two answers and dies", "首领欠着两个应答时死掉")
+title = say("The leader owes two answers and dies")
 Player(dies, step=first(dies, "epoch to 1"), title=title)
 
 # %% [markdown] tags=["deeper"]

@@ -92,7 +92,6 @@ from mqlab.lessons.kafka.lab06 import (
 # %%
 unfenced = scenario("""
 # Two instances of the order service, and nobody is fenced
-#zh 订单服务的两个实例，谁也没有被隔离
 system charges partitions=1 producers=old:order-service,new:order-service off=epoch_fencing
 run old: init
 run new: init, begin, send charges-0 580538, commit
@@ -121,7 +120,6 @@ Player(unfenced, step=find_red_step(unfenced, "money"))
 # %% jupyter={"source_hidden": true}
 fenced = scenario("""
 # A new instance starts while the old one has a transaction open
-#zh 旧实例的事务还没有结束，新实例就启动了
 system charges client=legacy partitions=1 producers=old:order-service,new:order-service
 run old: init, begin, send charges-0 580538
 run new: init
@@ -282,7 +280,6 @@ print(answers(scenario(AFTER_A_FENCE), "zombie"))
 # %% jupyter={"source_hidden": true}
 random_ids = scenario("""
 # Each instance makes up an id
-#zh 每个实例各编一个 id
 system charges partitions=1 producers=old:pay-7f3a,new:pay-91c2
 run old: init, begin, send charges-0 580538
 run new: init, begin, send charges-0 580538, commit
@@ -420,7 +417,6 @@ print(answers(hanging, "admin"))
 ADD = "AddPartitionsToTxn charges-0 pid=0 epoch=0, "
 LATE = """
 # A record of the first transaction is late
-#zh 第一个事务的一条记录迟到
 system charges partitions=1 producers=app:order-service,hand:raw {kafka}
 run hand: InitProducerId
 run hand: {add}Produce charges-0 early pid=0 epoch=0 seq=0{p}, EndTxn abort pid=0 epoch=0{e}
@@ -481,7 +477,6 @@ for off in ("", " off=sequence_check"):
 # %% jupyter={"source_hidden": true}
 silent = scenario("""
 # The answer to a commit is late
-#zh 提交的应答迟到
 system charges partitions=1 max_block_ms=60000
 hold app→coordinator ⇒EndTxn
 run app: init, begin, send charges-0 580538, commit
@@ -493,8 +488,8 @@ run app: commit
 Predict("06-commit-times-out", trace=silent, step=first(silent, "commit: unknown"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(say("the answer that is late:", "迟到的应答："), list_calls(silent), sep="\n")
-print(say("readers, while the application is told “unknown”:", "应用得到“unknown”时的读者："))
+print(say("the answer that is late:"), list_calls(silent), sep="\n")
+print(say("readers, while the application is told “unknown”:"))
 print(list_reads(silent, first(silent, "commit: unknown")))
 
 # %% [markdown]
@@ -511,7 +506,6 @@ print(list_reads(silent, first(silent, "commit: unknown")))
 # %% jupyter={"source_hidden": true}
 clock = scenario("""
 # An application that takes its time
-#zh 一个慢吞吞的应用
 system charges partitions=1
 at 1000
 run app: init, begin
@@ -569,7 +563,6 @@ print(table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 # %% jupyter={"source_hidden": true}
 failover = scenario("""
 # The coordinator dies between two markers, and another broker takes over
-#zh 协调者在两条控制消息之间宕机，另一个 broker 接手
 system charges partitions=2 replicas=2
 run app: init, begin, send charges-0 580538, flush, send charges-1 580539, commit
 kill coordinator@1 when=WriteTxnMarkers#1 after=1
@@ -649,7 +642,6 @@ print(read_recording("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "
 # %% jupyter={"source_hidden": true}
 LEADERLESS = """
 # A partition is without a leader at commit
-#zh 提交时有个分区没有 leader
 system charges partitions=1 replicas=2 admins=admin {defect}
 run app: init, begin, send charges-0 580538, flush
 run controller: fence charges-0 2, fence charges-0 1
@@ -693,7 +685,6 @@ print(read_recording("tv2", "leaderless-marker", *words))
 # %% jupyter={"source_hidden": true}
 back_to_back = scenario("""
 # Two transactions of one producer, back to back
-#zh 一个生产者的两个事务，一个紧接一个
 system charges partitions=1
 hold coordinator→charges-0 WriteTxnMarkers
 run app: init, begin, send charges-0 580538, commit
@@ -708,7 +699,7 @@ Predict("06-back-to-back", trace=back_to_back, step=first(back_to_back, "Produce
 print("back to back:", find_lines(back_to_back, "CONCURRENT").strip("⋮\n"))
 print()
 print(costs([(1, 1), (1, 10), (4, 1), (4, 10)]))
-print(say("\nthe log of the first run:", "\n第一次执行的日志："), " ".join(f"{r[0]}(ep{r[4]})" for r in records(fenced)))
+print(say("\nthe log of the first run:"), " ".join(f"{r[0]}(ep{r[4]})" for r in records(fenced)))
 print(latest(fenced))
 
 # %% [markdown]
@@ -809,7 +800,6 @@ check(UNANSWERED, kill)
 # %%
 STORY = """
 # Two charges in one transaction, with what was chosen
-#zh 一个事务里的两笔收款，按所选的条件
 system charges partitions=2 {kafka}
 off {off}
 {kill}

@@ -94,7 +94,6 @@ from mqlab.lessons.kafka.lab07 import (
 # %%
 torn = scenario("""
 # The coordinator dies between an order and its payment
-#zh 协调者在订单和付款之间宕机
 system orders producers=app:order-service,billing readers=reader
 run app: init, begin, send orders-0 580538
 run billing: init, begin, send orders-0 invoice
@@ -302,7 +301,6 @@ data_flow()
 # %% jupyter={"source_hidden": true}
 behind = scenario("""
 # Three producers, and one of them takes its time
-#zh 三个生产者，其中一个慢吞吞
 system kafka partitions=2 producers=slow,plain:plain,fast readers=reader
 run slow: init, begin, send orders-0 s
 run plain: send orders-0 p, send orders-1 q, flush
@@ -319,7 +317,7 @@ Predict(
 readers(behind, -1)
 for fact in behind:
     if fact.text.en.endswith("commit: ok"):
-        print(say(f"{fact.node} has committed, while slow is still open", f"{fact.node} 已经提交，slow 还没有结束"))
+        print(say("{node} has committed, while slow is still open", node=fact.node))
 frontiers(behind, -1)
 
 # %% [markdown]
@@ -346,7 +344,6 @@ frontiers(behind, -1)
 # %% jupyter={"source_hidden": true}
 ends = scenario("""
 # Two records and a commit
-#zh 两条记录和一次提交
 system kafka partitions=1
 run app: init, begin, send orders-0 a, send orders-0 b, commit
 """)
@@ -368,9 +365,9 @@ WRITTEN = "system kafka partitions=1 replicas={n}\nrun app: init, begin, send or
 for stop in ("kill", "power-cut"):
     alone = scenario(WRITTEN.format(n=1) + f"{stop} orders-0\nrestart orders-0")
     pair = scenario(WRITTEN.format(n=2) + f"{stop} orders-0@1\nrun controller: fence orders-0 1")
-    for copies, run in ((say("one copy ", "一份副本"), alone), (say("two copies", "两份副本"), pair)):
-        got = " ".join(g.label for g in run.snapshot(-1).readers[0].got) or say("nothing", "无")
-        print(f"{stop:<10} {copies:<11}", say("an acknowledged commit is read as:", "得到确认的提交，读到的是："), got)
+    for copies, run in ((say("one copy "), alone), (say("two copies"), pair)):
+        got = " ".join(g.label for g in run.snapshot(-1).readers[0].got) or say("nothing")
+        print(f"{stop:<10} {copies:<11}", say("an acknowledged commit is read as:"), got)
 
 # %% [markdown]
 # HW had passed `a` and `b` before the commit, as the first lines show. The marker is one more record, so HW
@@ -402,7 +399,6 @@ for stop in ("kill", "power-cut"):
 # %% jupyter={"source_hidden": true}
 commit = scenario("""
 # Two records, a commit, and a reader that goes on asking
-#zh 两条记录，一次提交，还有一个不断询问的读者
 system kafka partitions=1 readers=reader
 run app: init, begin, send orders-0 a, send orders-0 b, commit
 run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
@@ -444,7 +440,6 @@ print(lag_table(commit))
 # %% jupyter={"source_hidden": true}
 MIXED = """
 # Plain, aborted and committed records side by side
-#zh 普通的、已中止的和已提交的记录混在一起
 system kafka partitions=1 producers=n:plain,x,c readers=reader,other
 run x: init
 run c: init
@@ -489,11 +484,11 @@ print(list_index_steps(mixed_run))
 # 下一个单元拆开 librdkafka 写到 Kafka 4.3.1 的一个批次。事务型生产者有三个名字：事务 ID（transactional id）、生产者 ID、epoch。随批次传送的是哪一个？
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
-print(say("the head of a real batch:", "一个真实批次的头部："))
+print(say("the head of a real batch:"))
 for name, value in header().items():
     print(f"  {name:<18} {value}")
 size, is_in = len(BATCH), TRANSACTIONAL_ID.encode() in BATCH
-print(say(f"its transactional id is in its {size} bytes: {is_in}", f"它的 {size} 字节里有事务 ID：{is_in}"))
+print(say("its transactional id is in its {size} bytes: {is_in}", size=size, is_in=is_in))
 
 # %% [markdown]
 # The head holds the producer id, the epoch and one bit for *transactional*. The transactional id is in no
@@ -518,7 +513,6 @@ print(say(f"its transactional id is in its {size} bytes: {is_in}", f"它的 {siz
 # %% jupyter={"source_hidden": true}
 undecided = """
 # A record of an open transaction
-#zh 未结束的事务的一条记录
 system kafka partitions=1 readers=reader
 run app: init, begin, send orders-0 a, flush
 """
@@ -530,7 +524,7 @@ undecided_log = partition_log(undecided, "orders-0")
 for level in ("read_committed", "read_uncommitted"):
     print(f"{level:<16} sees {' '.join(undecided_log.read(0, level)) or 'nothing'}")
 aborted_log = partition_log(undecided + "run app: abort", "orders-0")
-print(say("after the abort a is still in the log:", "中止之后，a 还在日志里："), [b.words for b in aborted_log.batches if not b.control])
+print(say("after the abort a is still in the log:"), [b.words for b in aborted_log.batches if not b.control])
 print("read_committed sees", aborted_log.read(0))
 print()
 print(read_recording("kafka-4.3.1/tv2", "default-levels", "Java", "librdkafka"))
@@ -648,13 +642,13 @@ Explorer(searched, kills, (whole(searched), *claims))
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 shortest = explore(searched, kills, (whole(searched),)).counterexamples["whole"]
 count = len(shortest.schedule)
-print(say(f"half of it, in {count} choices; the last of them:", f"只读到一半，经过 {count} 个选择；最后几个："))
+print(say("half of it, in {count} choices; the last of them:", count=count))
 for fact in list(shortest.trace())[-4:]:
     print("  ", fact.line(width=11))
 verdict = explore(searched, kills)
-found = list(verdict.counterexamples) or say("none", "没有")
-print(say("two outcomes, dirty or aborted reads:", "两种结局、脏读、读到已中止的记录："), found, say("in all schedules", "（所有执行顺序）"))
-print(say("looked at all of them:", "全部看过："), verdict.complete)
+found = list(verdict.counterexamples) or say("none")
+print(say("two outcomes, dirty or aborted reads:"), found, say("in all schedules"))
+print(say("looked at all of them:"), verdict.complete)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which safeguard is necessary?
@@ -700,7 +694,7 @@ for name, words, budget, promise, anomaly in cases:
 # P1 和 G1a 是文献里的名称。P1 出自对 ANSI SQL 隔离级别的批评，就是*脏读*（dirty read）：读到还没有决定的记录。G1a 是 Adya 起的名字，就是*读到已中止的写*（aborted read）：读到从来不曾成立的记录。没有持久的决定，事务就可能在一个分区提交，在另一个分区中止，这叫*结局分裂*（fractured outcome）：连原子性也没有了。把最后一次执行逐步走下去，直到订单和付款再也不可能一致。在引子里，半个订单只是时间问题；在这里，*金额*变红之后就一直是红的。
 
 # %%
-title = say("Markers before the decision", "控制消息先于决定")
+title = say("Markers before the decision")
 Player(verdict.counterexamples["money"].trace(), title=title)
 
 # %% [markdown] tags=["deeper"]

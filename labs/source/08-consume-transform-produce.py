@@ -93,7 +93,6 @@ from mqlab.lessons.kafka.lab08 import (
 # %% jupyter={"source_hidden": true}
 apart = scenario("""
 # Output and position are committed apart
-#zh 输出和偏移量分开提交
 system income
 kill worker when=OffsetCommit#1 after=0
 run worker: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, commit, commit-offsets accounting
@@ -128,7 +127,6 @@ Predict("08-apart", trace=apart, step=dead)
 # %%
 together = scenario("""
 # Output and position in one transaction
-#zh 输出和偏移量在同一个事务里
 system income
 kill worker when=EndTxn#1 after=0
 run worker: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send-offsets accounting orders-0@1, commit
@@ -278,7 +276,6 @@ print(count_orders(together))
 # %% jupyter={"source_hidden": true}
 pending = scenario("""
 # A position that is pending
-#zh 待定的偏移量
 system income readers=reader
 run worker: init, begin, send income-0 580538+31678, send-offsets accounting orders-0@1
 run reader: committed accounting orders-0
@@ -320,7 +317,6 @@ print(read_recording("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetC
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 later = scenario("""
 # A plain commit, written after the pending one
-#zh 写在待定偏移量之后的普通提交
 system income readers=reader
 run worker: init, begin, send-offsets accounting orders-0@7
 run reader: commit-offsets accounting orders-0@3
@@ -353,7 +349,6 @@ print(offsets(later))
 # %% jupyter={"source_hidden": true}
 aborted = scenario("""
 # After an abort
-#zh 中止之后
 system income
 run worker: init, subscribe accounting orders, poll, begin, send income-0 580538+31678
 run worker: send-offsets accounting orders-0@1, abort, position orders-0, poll
@@ -392,7 +387,6 @@ print(list_calls(aborted))
 # %% jupyter={"source_hidden": true}
 ZOMBIE = """
 # One falls silent, two takes over
-#zh one 没了动静，two 接替它
 system income workers=one,two{off}
 run one: init, subscribe accounting orders, poll, begin, send income-0 580538+31678
 fire __consumer_offsets-0 session/accounting/one-1
@@ -440,7 +434,6 @@ print(read_recording("tv2", "group-generation-fencing", "TxnOffsetCommit", "Join
 # %% jupyter={"source_hidden": true}
 stalled = scenario("""
 # A silent worker that has sent its position
-#zh 已发出偏移量却没了动静的工作进程
 system income workers=one,two
 run one: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send-offsets accounting orders-0@1
 fire __consumer_offsets-0 session/accounting/one-1
@@ -589,7 +582,7 @@ for work in (position_last, position_first, in_one_transaction):
 
 # %%
 example = shortest[position_last, "counted once"].trace()
-title = say("The shortest kill that counts twice", "计入两次的最短一次 kill")
+title = say("The shortest kill that counts twice")
 Player(example, step=first(example, "killed"), title=title)
 
 # %% [markdown]
@@ -633,7 +626,7 @@ for name, example in verdict.counterexamples.items():
 
 # %%
 zombie = found["generation_fencing"].trace()
-Player(zombie, title=say("Without generation fencing", "没有 generation 隔离"))
+Player(zombie, title=say("Without generation fencing"))
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: write the loop
@@ -830,7 +823,6 @@ print(table("fault | idempotent producer, position apart | read, compute, save i
 # %% jupyter={"source_hidden": true}
 stages = scenario("""
 # Two stages, and a kill in the first
-#zh 两级处理，第一级被杀
 system income outputs=income,ledger workers=first,second
 kill first when=EndTxn#1 after=0
 run first: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send-offsets accounting orders-0@1, commit
@@ -913,7 +905,6 @@ for topic in ("income", "ledger"):
 # %% jupyter={"source_hidden": true}
 BANK = """
 # {title}
-#zh {chinese}
 system income topic=loans orders=Ada:900000 outputs=credits workers=desk
 kill desk when={last_call}#1 after=0
 run desk: init, subscribe lending loans, poll, begin, send credits-0 Ada=900000, {end}
@@ -922,16 +913,14 @@ restart desk
 """
 granted_twice = scenario(
     BANK.format(
-        title="A bank that commits the credit and the position apart",
-        chinese="放款和偏移量分开提交的银行",
+        title=say("A bank that commits the credit and the position apart"),
         last_call="OffsetCommit",
         end="commit, commit-offsets lending",
     )
 )
 granted_once = scenario(
     BANK.format(
-        title="A bank that commits the credit and the position together",
-        chinese="放款和偏移量一起提交的银行",
+        title=say("A bank that commits the credit and the position together"),
         last_call="EndTxn",
         end="send-offsets lending loans-0@1, commit",
     )

@@ -86,7 +86,6 @@ from mqlab.lessons.pulsar.lab09 import (
 # %%
 waiting = scenario("""
 # One open transaction, and two orders without any
-#zh 一个未结束的事务，两个不用事务的订单
 system books clients=app,web,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1
@@ -170,7 +169,6 @@ Player(waiting, step=first(waiting, "receive books: ok nothing"))
 # %% jupyter={"source_hidden": true}
 TWO_ENDS = """
 # A commit and an abort
-#zh 一次提交和一次中止
 system books clients=app,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1, send payments-0 paid-580538 txn=t1
@@ -417,7 +415,6 @@ Predict("09-buffer")
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 OPEN = """
 # An open transaction between other orders
-#zh 夹在其他订单之间的未结束事务
 system pulsar clients=app,web,accounting
 run accounting: subscribe orders-0 books from=earliest
 run web: send orders-0 580539
@@ -449,7 +446,6 @@ for then in ("", ", commit t1"):
 # %% jupyter={"source_hidden": true}
 order_of_two = scenario("""
 # t1 begins first, and t2 writes first
-#zh t1 先开始，t2 先写入
 system books topic=orders clients=app,web,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1
@@ -475,7 +471,7 @@ go.Figure(
             line={"shape": "hv", "dash": dash},
         )
         for name, place, dash in [
-            (say("last position", "最后位置"), 1, "dot"),
+            (say("last position"), 1, "dot"),
             ("maxReadPosition", 2, "solid"),
         ]
     ],
@@ -484,9 +480,9 @@ go.Figure(
         "colorway": ["#7c3aed", "#1a7f37"],
         "height": 280,
         "margin": {"t": 50, "b": 60},
-        "title": say("What is written, and what may be read", "写入了什么，可以读到哪里"),
-        "xaxis": {"title": say("entry of orders-0", "orders-0 的条目")},
-        "yaxis": {"title": say("position", "位置"), "dtick": 1},
+        "title": say("What is written, and what may be read"),
+        "xaxis": {"title": say("entry of orders-0")},
+        "yaxis": {"title": say("position"), "dtick": 1},
     },
 )
 
@@ -536,7 +532,6 @@ print(columns(rows))
 # %% jupyter={"source_hidden": true}
 half_way = scenario("""
 # The marker for the payment is slow
-#zh 付款的控制消息来得慢
 system books clients=app,accounting
 run accounting: subscribe orders-0 books from=earliest
 run accounting: subscribe payments-0 bank from=earliest
@@ -630,7 +625,6 @@ ways = [f"subscribe orders-0 books from=earliest type={one}" for one in TYPES]
 for way in (*ways, "reader orders-0 books from=earliest"):
     got = receive_all(f"""
 # Before the commit
-#zh 提交之前
 system pulsar clients=app,accounting
 run accounting: {way}
 run app: send orders-0 580538, new-transaction t1, send orders-0 580539 txn=t1
@@ -668,7 +662,6 @@ print(read_recording("pulsar-4.2.4/4.2", "entries-with-flags", "log"))
 # %% jupyter={"source_hidden": true}
 LOADED = """
 # A load, with one transaction open and one aborted
-#zh 一次加载：一个事务未结束，一个已中止
 system books topic=orders clients=app,web,accounting {snapshots}
 run accounting: subscribe orders-0 books from=earliest
 run web: new-transaction t1, send orders-0 580539 txn=t1, abort t1
@@ -754,7 +747,6 @@ check(RECOVERY, recover)
 # %%
 decided = scenario("""
 # The coordinator is killed when it has decided
-#zh 协调者作出决定后被杀
 system books topic=orders clients=app,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1
@@ -793,7 +785,6 @@ for fact in decided:
 # %%
 play = continue_scenario("""
 # The decision is written
-#zh 决定已经写下
 system books topic=orders clients=app,accounting claims=one_marker
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1
@@ -819,7 +810,6 @@ Playground(play, goal="one marker")
 # %% jupyter={"source_hidden": true}
 FROZEN = """
 # A participant that cannot be reached
-#zh 连不上的参与方
 system books topic=orders missing=elsewhere-0 clients=app,admin,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1 timeout=3000, send orders-0 580538 txn=t1
@@ -882,7 +872,6 @@ Predict("09-silence")
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 SILENT = """
 # The application dies
-#zh 应用死掉
 system pulsar clients=app,web,other,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1
@@ -933,7 +922,6 @@ print(read_recording("pulsar-4.2.4/4.2", "kill-and-nobody-comes", *SAID))
 RESTART = "kill orders-0\nkill tc-0\nrestart orders-0\nrestart tc-0"
 LATE = """
 # A message that comes after its transaction has ended
-#zh 事务结束之后才到的消息
 system books topic=orders clients=app,web,accounting,other timeout_ms=600000
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1
@@ -1035,7 +1023,6 @@ check(HIDING, story)
 # %% jupyter={"source_hidden": true}
 STORY = """
 # Aborted, open, and a load
-#zh 一个已中止，一个未结束，一次加载
 system books topic=orders clients=app,web,accounting
 off {off}
 run accounting: subscribe orders-0 books from=earliest

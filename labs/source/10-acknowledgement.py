@@ -98,7 +98,6 @@ print(*(f"{order.number}: £{order.pence / 100}" for order in orders), f"togethe
 printer = scenario(
     """
 # The printer is out of paper
-#zh 打印机没纸了
 system billing clients=shop,worker
 run worker: subscribe orders-0 billing
 run shop: send orders-0 580538, send orders-0 580539, send orders-0 580540
@@ -288,7 +287,6 @@ redeliver_to_java()
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 STAGES = """
 # The records of an acknowledgement
-#zh 一次确认写下的记录
 system billing clients=shop,worker
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538, send orders-0 580539, send orders-0 580540
@@ -341,7 +339,6 @@ print(columns([("written by", "in which log", "the record"), *list_records(STAGE
 exclusive = scenario(
     """
 # One of four is acknowledged, and the transaction aborts
-#zh 确认四个中的一个，事务中止
 system billing clients=shop,worker
 run worker: subscribe orders-0 billing
 run shop: send orders-0 580538, send orders-0 580539, send orders-0 580540, send orders-0 580541
@@ -397,7 +394,6 @@ print(compare_types())
 conflict = scenario(
     """
 # Two transactions acknowledge one message
-#zh 两个事务确认同一条消息
 system billing clients=shop,worker,twin
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538
@@ -476,7 +472,6 @@ print(columns([("", "the second acknowledgement"), *rows]))
 plain = scenario(
     """
 # A plain acknowledgement of a pending message
-#zh 对待定的消息作普通确认
 system billing clients=shop,worker
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538
@@ -576,7 +571,6 @@ check(ACKING, may_ack)
 # %% jupyter={"source_hidden": true}
 DIES = """
 # Something dies
-#zh 有一方死掉
 system billing clients=shop,worker,twin
 run worker: subscribe orders-0 billing type={type}
 run shop: send orders-0 580538, send orders-0 580539, send orders-0 580540
@@ -666,7 +660,6 @@ print(columns(rows))
 # %% jupyter={"source_hidden": true}
 LEFT_OPEN = """
 # Client and coordinator die with a transaction open
-#zh 事务还没有结束，客户端和协调者都死了
 system billing clients=shop,worker,twin
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538
@@ -713,7 +706,6 @@ print(columns(rows))
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 FROZEN = """
 # A commit that does not end
-#zh 结束不了的提交
 system pulsar missing=gone-0 clients=shop,worker,twin
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538
@@ -754,7 +746,6 @@ print(list_calls(scenario(FROZEN), "twin"))
 # %% jupyter={"source_hidden": true}
 TWO = """
 # One transaction in two subscriptions
-#zh 一个事务，两个订阅
 system billing clients=shop,worker,audit
 run worker: subscribe orders-0 billing type=Shared, subscribe orders-0 stock type=Shared
 run shop: send orders-0 580538
@@ -813,7 +804,6 @@ print(columns([("log", "records"), *list_pending_logs(TWO)]))
 # %% jupyter={"source_hidden": true}
 DEAD = """
 # An order that cannot be billed
-#zh 开不了账单的订单
 system billing topic=orders,dead clients=shop,worker,clerk
 run clerk: subscribe dead-0 letters
 run worker: subscribe orders-0 billing type={type} dead_letter=dead-0 max_redeliver=1
@@ -1007,7 +997,6 @@ print(compare_with_kafka())
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 BLOCKED = scenario("""
 # An open transaction that *sends* to orders
-#zh 未结束的事务向 orders *发送*消息
 system pulsar clients=shop,till,worker
 run worker: subscribe orders-0 billing type=Shared
 run till: new-transaction t1, send orders-0 580538 txn=t1
@@ -1065,7 +1054,6 @@ Playground(Play(play.system, play.choices, play.title), goal="passed on")
 # %% jupyter={"source_hidden": true}
 STORY = """
 # Two workers, an abort, and a restart of the broker
-#zh 两个工作进程，一次中止，broker 重启一次
 system pulsar clients=shop,worker,twin
 off {off}
 run worker: subscribe orders-0 billing type=Shared

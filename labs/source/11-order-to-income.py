@@ -120,7 +120,6 @@ Predict(
     "11-one-transaction",
     trace=scenario("""
 # One transaction per batch; the job dies after the commit and starts again
-#zh 每批一个事务；作业在提交之后死掉，再重新启动
 system sink producers=job:income-job,again:income-job owed=12:30=1621 last=again calls=4
 run job: init, begin, send income-0 12:30=1621, commit
 kill job
@@ -311,8 +310,8 @@ import plotly.graph_objects as go
 
 chart = go.Figure(go.Bar(x=[row.minute for row in day.rows], y=[row.pounds for row in day.rows]))
 chart.update_layout(
-    title=say("Income per minute, 2011-12-05 (UTC)", "每分钟收入，2011-12-05（UTC）"),
-    xaxis_title=say("minute", "分钟"),
+    title=say("Income per minute, 2011-12-05 (UTC)"),
+    xaxis_title=say("minute"),
     yaxis_title="£",
     template="plotly_white",
     height=320,
@@ -742,7 +741,6 @@ Predict(
     "11-pre-commit",
     trace=scenario("""
 # Pre-commit, then the checkpoint; killed before the commit
-#zh 先预提交，再写检查点；在提交之前遭到 kill
 system sink producers=job:income-job,again:income-job owed=13:00=4667 last=again calls=1
 run job: init, begin, send income-0 13:00=4667
 kill job
@@ -856,18 +854,15 @@ print(recorded_kills())
 rows, times = hook.rows, copies(hook.rows)
 wall = go.Figure()
 bars = [
-    (1, say("counted once", "计入一次"), "#0072b2"),
-    (2, say("counted twice", "计入两次"), "#d55e00"),
+    (1, say("counted once"), "#0072b2"),
+    (2, say("counted twice"), "#d55e00"),
 ]
 for which, name, colour in bars:
     part = {row.minute: row.pounds * which for row in rows if times[row.minute] == which}
     wall.add_bar(x=list(part), y=list(part.values()), name=name, marker_color=colour)
 wall.update_layout(
-    title=say(
-        "Income per minute as a screen shows it, 2011-12-05 (UTC)",
-        "屏幕显示的每分钟收入，2011-12-05（UTC）",
-    ),
-    xaxis_title=say("minute", "分钟"),
+    title=say("Income per minute as a screen shows it, 2011-12-05 (UTC)"),
+    xaxis_title=say("minute"),
     yaxis_title="£",
     template="plotly_white",
     height=320,
@@ -885,7 +880,7 @@ wall
 # %% tags=["nbval-check-output"]
 once = {row.minute: row for row in rows}.values()
 print(sum(n == 2 for n in times.values()), "of", len(times), "minutes show twice their income")
-print(say("the five bestsellers are the same:", "销量前五名相同："), bestsellers(rows) == bestsellers(once))
+print(say("the five bestsellers are the same:"), bestsellers(rows) == bestsellers(once))
 print(*bestsellers(rows), sep="; ")
 
 # %% [markdown]

@@ -53,9 +53,11 @@ def speaking(lang: Lang) -> Iterator[None]:
         speak(before)
 
 
-def say(english: str, chinese: str) -> str:
-    """One of both, in the language that is spoken: for a label in a cell of a notebook."""
-    return Text(english, chinese).of()
+def say(english: str, /, **values: object) -> str:
+    """A label in a cell of a notebook, in the language that is spoken; with `values` it is a
+    template. The labs' catalogue has its Chinese."""
+    said = Text(english, translate(english, domain="labs")).of()
+    return said.format(**values) if values else said
 
 
 def pick(entry: Any, lang: Lang | None = None, domain: str = "mqlab") -> Any:

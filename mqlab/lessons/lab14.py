@@ -36,7 +36,6 @@ __all__ = [
 REPORT = LABS / "reports" / "kafka-lost-marker" / "REPORT.md"
 KILLED = """\
 # {title.en}
-#zh {title.zh}
 system rocketmq {release} check_interval_ms=7000
 run app: send-in-transaction orders-0 o1
 ---

@@ -141,16 +141,12 @@ def _let_go() -> None:
 
 def write_comments(case: Case, choices: int) -> list[str]:
     """What stands above the run of a case, as comments of a scenario: what happens, and the claim
-    that breaks after so many choices; in English, then in Chinese."""
+    that breaks after so many choices."""
     missing = f"Without {case.off}: " if case.off else "With everything on: "
-    lacking = f"没有 {case.off}：" if case.off else "保护措施全开："
     return [
         f"# {missing}{case.title.en}.",
-        f"#zh {lacking}{case.title.zh}",
         f"# {case.anomaly.en[0].upper()}{case.anomaly.en[1:]}: “{case.broken}” breaks, in no fewer",
         f"# than {choices} choices ({case.budget}).",
-        f"#zh {case.anomaly.zh}：“{case.broken}”不成立，最短的执行有 {choices} 个选择",
-        f"#zh （{case.budget.text.zh}）。",
     ]
 
 

@@ -22,19 +22,18 @@ import difflib
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from ..kernel import LANGUAGES, Run, Text
 from .language import (
-    CHINESE,
     DASHES,
     Line,
     Registry,
     Script,
     make_system,
     parse_script,
-    read_comment,
+    read_comments,
 )
 from .runner import Performance, perform_lines
 
@@ -233,13 +232,12 @@ def _read_comments(block: Block) -> tuple[list[Text], bool]:
     lines = [line.strip() for line in block.source.splitlines() if line.strip()]
     heads = [i for i, line in enumerate(lines, 1) if line.startswith("system ")]
     lines = lines[max(heads, default=0) :]
-    comments = [line for line in lines if line.startswith("#")]
-    english = [read_comment(line) for line in comments if not line.startswith(CHINESE)]
-    chinese = [read_comment(line) for line in comments if line.startswith(CHINESE)]
+    groups = groupby(lines, lambda line: line.startswith("#"))
+    told = [read_comments(group) for is_comment, group in groups if is_comment]
     silent = ("#", "off ", "do ", "hold ", "lose ", "late ")
     commands = [line for line in lines if not line.startswith(silent) and " when=" not in line]
-    if comments:
-        return [Text(" ".join(english), "".join(chinese))], True
+    if told:
+        return [Text(" ".join(t.en for t in told), "".join(t.zh for t in told))], True
     return list(map(Text, commands)), False
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..kernel import System, Text
+from ..kernel.catalogue import translate
 from ..kernel.text import say_unknown, shorten
 from ..kernel.usages import number as count
 
 Registry = Mapping[str, type[System]]
 
 DASHES = "---"  # between commands and the narration of what they cause
-CHINESE = "#zh"  # a comment that begins so says in Chinese what those around it say
 
 #: each command as it is written
 COMMANDS = {
@@ -74,24 +74,23 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Script:
     """`comments`: the lines before the first command, without their #; the first is the
-    title. `chinese`: the same of the lines that begin with #zh. `system`: the system line with
-    its `off` lines folded in. `parts`: of which lines, by their numbers, that was made."""
+    title. `system`: the system line with its `off` lines folded in. `parts`: of which lines, by
+    their numbers, that was made."""
 
     comments: tuple[str, ...]
-    chinese: tuple[str, ...]
     system: str
     lines: tuple[Line, ...]
     parts: tuple[tuple[int, str], ...] = ()
 
     @property
     def title(self) -> Text:
-        english, chinese = ((*comments, "")[0] for comments in (self.comments, self.chinese))
-        return Text(english.rstrip("."), chinese.rstrip("。"))
+        said = read_comments(self.comments[:1])
+        return Text(said.en.rstrip("."), said.zh.rstrip("。"))
 
     @property
     def story(self) -> Text:
         """What is told below the title."""
-        return Text(" ".join(self.comments[1:]), "".join(self.chinese[1:]))
+        return read_comments(self.comments[1:])
 
 
 class ScenarioError(ValueError):
@@ -102,7 +101,6 @@ def parse_script(text: str) -> Script:
     """The commands of a scenario; narration (from dashes to the next blank line) is passed
     over. Raises ScenarioError with the line's number and what to write instead."""
     comments: list[str] = []
-    chinese: list[str] = []
     parts: list[tuple[int, str]] = []
     lines: list[Line] = []
     telling = False
@@ -113,7 +111,7 @@ def parse_script(text: str) -> Script:
             continue
         if line.startswith("#"):
             if not parts:
-                (chinese if line.startswith(CHINESE) else comments).append(read_comment(line))
+                comments.append(line.lstrip("# "))
             continue
         if not line:
             continue
@@ -132,7 +130,7 @@ def parse_script(text: str) -> Script:
     [(_, line), *more] = parts
     if more:
         line += " off=" + ",".join(text.removeprefix("off=") for _, text in more)
-    return Script(tuple(comments), tuple(chinese), line, tuple(lines), tuple(parts))
+    return Script(tuple(comments), line, tuple(lines), tuple(parts))
 
 
 def _part(number: int, word: str, rest: str, later: bool) -> str:
@@ -146,9 +144,11 @@ def _part(number: int, word: str, rest: str, later: bool) -> str:
     return rest.strip()
 
 
-def read_comment(line: str) -> str:
-    """The words of a comment, in whichever language."""
-    return line.removeprefix(CHINESE).lstrip("# ")
+def read_comments(lines: Iterable[str]) -> Text:
+    """What comments that stand together say. The catalogues have the Chinese of the project's own;
+    anybody else's are said as they are written."""
+    english = " ".join(line.lstrip("# ") for line in lines)
+    return Text(english, translate(english, domain="labs") or translate(english))
 
 
 def _line(number: int, command: str, rest: str) -> Line:

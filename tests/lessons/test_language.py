@@ -35,8 +35,7 @@ from mqlab.places import LABS
 from tests.lessons.course.sample_lab import SAMPLE
 
 RUN = """
-# One record
-#zh 一条记录
+# A rollback
 system kafka partitions=1 readers=reader
 run app: init, begin, send orders-0 a, commit
 run reader: poll orders-0
@@ -72,9 +71,9 @@ def test_a_picture_and_a_question_are_in_the_language_that_is_spoken() -> None:
     with speaking("zh"):
         player = Player(run)
         asked = Predict("What?", options=["a", "b"], answer=1, trace=run, step=2)
-        assert (player.look.lang, player.title) == ("zh", "一条记录")
+        assert (player.look.lang, player.title) == ("zh", "一次回滚")
         assert asked.ui["lang"] == "zh"
-    assert (Player(run).look.lang, Player(run).title) == ("en", "One record")
+    assert (Player(run).look.lang, Player(run).title) == ("en", "A rollback")
     assert run.narrate() == scenario(RUN).narrate(), "what a program compares is English"
 
 

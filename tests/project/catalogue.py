@@ -11,17 +11,22 @@ PO files opens them.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from itertools import groupby, takewhile
+from string import Formatter
 from typing import Any
 
 from babel.messages import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
+from mqlab import __version__
 from mqlab.kernel.catalogue import find_catalogue
+from mqlab.scenario.golden import DASHES, split_blocks
 
 from .sources import ROOT, list_committed, relative
 
@@ -44,10 +49,16 @@ TABLES = {
     },
 }  # fmt: skip
 JINJA = {"trimmed": "true", "trim_blocks": "true", "lstrip_blocks": "true"}
-TEMPLATES = ROOT / "labs" / "site"
+TEMPLATES, LABS = ROOT / "labs" / "site", ROOT / "labs" / "source"
+#: a scenario begins with its title, and has a system line
+STORY = re.compile(r"\s*# .*\n(?s:.*?)^ *system ", re.MULTILINE)
+PUT_IN = re.compile(r"\{.*\}")
 #: contexts of texts that a program looks up by what they are: cells of tables, names of beliefs,
 #: titles of documents and what pages take out of a run
 LOOKED_UP = ("cell", "belief", "page")
+
+#: fields for what only English has: the ending of a plural, the noun for a number
+ENGLISH = {"s", "noun"}
 
 Message = tuple[str, str]  # English, context
 
@@ -80,6 +91,53 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
                     for one in [text] if isinstance(text, str) else text or ():
                         if one:
                             yield relative(path), (one, "")
+        for path in sorted(LABS.glob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                match node:
+                    case ast.Call(ast.Name("say"), [ast.Constant(str() as text)]):
+                        yield relative(path), (text, "")
+        for name, story in list_stories():
+            for text in _list_comments(story):
+                yield name, (text, "")
+
+
+def list_stories() -> Iterator[tuple[str, str]]:
+    """Every scenario: the files, and what stands in code, with `{…}` for what it puts in."""
+    for path in list_committed():
+        name = relative(path)
+        if path.suffix == ".scn":
+            yield name, path.read_text("utf-8")
+        elif path.suffix == ".py" and name.startswith(("mqlab/", "labs/source/")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if STORY.match(text := _write_text(node)):
+                    yield name, text
+
+
+def _write_text(node: ast.AST) -> str:
+    match node:
+        case ast.Constant(str() as text):
+            return text
+        case ast.JoinedStr(parts):
+            return "".join(map(_write_text, parts))
+        case ast.FormattedValue(value):
+            return f"{{{ast.unparse(value)}}}"
+    return ""
+
+
+def _list_comments(story: str) -> Iterator[str]:
+    """The title of a scenario, what stands below it, and each comment between its commands: what
+    the reader of scenarios looks up. A line that is put in whole comes in its Chinese."""
+    source = f"\n{DASHES}\n".join(block.source for block in split_blocks(story))
+    lines = [line.strip() for line in source.splitlines() if line.strip()]
+    title, *head = takewhile(lambda line: line.startswith("#"), lines)
+    groups = [[title], head]
+    for is_comment, group in groupby(lines[1 + len(head) :], lambda line: line.startswith("#")):
+        if is_comment:
+            groups.append(list(group))
+    for group in groups:
+        text = " ".join(line.lstrip("# ") for line in group)
+        if text and not PUT_IN.fullmatch(text):
+            yield text
 
 
 def _list_said(tree: ast.AST) -> Iterator[Message]:
@@ -142,7 +200,7 @@ def read_catalogue(domain: str) -> Catalog:
 def renew(domain: str) -> Catalog:
     """The catalogue, in step with the sources."""
     catalogue, said = read_catalogue(domain), Catalog(locale="zh")
-    for (text, context), files in sorted(collect(domain).items()):
+    for (text, context), files in collect(domain).items():
         said.add(text, locations=[(name, 0) for name in sorted(files)], context=context or None)
     for message in catalogue:
         if message.context in LOOKED_UP:
@@ -153,8 +211,27 @@ def renew(domain: str) -> Catalog:
 
 
 def write(domain: str, catalogue: Catalog) -> None:
+    """The labs' in the order in which they are read, the program's by the alphabet. `msgfmt` and
+    editors compare the fields of what is marked as a template, and not each brace or percent."""
+    catalogue.project, catalogue.version = "mqlab", __version__
+    catalogue.last_translator = "the authors of mqlab"
+    catalogue.language_team, catalogue.msgid_bugs_address = "Chinese (Simplified)", ""
+    for message in catalogue:
+        if not any(name.endswith(".html") for name, _ in message.locations):
+            message.flags.discard("python-format")
+        if not is_template(message.id):
+            message.flags.discard("python-brace-format")
     with find_catalogue(domain).open("wb") as file:
-        write_po(file, catalogue, width=100, include_lineno=False, sort_output=True)
+        write_po(file, catalogue, 100, include_lineno=False, sort_output=domain == "mqlab")
+
+
+def is_template(text: str) -> bool:
+    """Whether its fields are there in both languages, and its braces are no part of the text."""
+    try:
+        names = [name for _, name, _, _ in Formatter().parse(text) if name]
+    except ValueError:
+        return False
+    return all(name.isidentifier() and name not in ENGLISH for name in names)
 
 
 def list_untranslated(catalogue: Catalog) -> list[str]:

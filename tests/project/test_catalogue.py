@@ -11,7 +11,17 @@ from babel.messages import Catalog
 
 from mqlab.kernel import Words, catalogue, speaking, tr, translate
 
-from .catalogue import LOOKED_UP, TABLES, collect, list_constants, list_untranslated, read_catalogue
+from .catalogue import (
+    ENGLISH,
+    LOOKED_UP,
+    TABLES,
+    collect,
+    list_constants,
+    list_untranslated,
+    read_catalogue,
+)
+from .chinese import ENGLISH as ENGLISH_SENTENCE
+from .chinese import compare, without_code
 
 DOMAINS = sorted(TABLES)
 
@@ -30,6 +40,18 @@ def test_all_that_is_said_has_its_chinese_and_nothing_else_has(domain: str) -> N
     assert sorted(gone) == [], "no longer said: run `make po`"
     assert list_untranslated(known) == [], "without Chinese, or with that of an older English"
     assert not known.obsolete
+    assert "ADDRESS" not in str(known.mime_headers), "whom Babel does not know"
+
+
+def test_the_labs_and_their_stories_say_the_same_in_chinese() -> None:
+    """What has no sentence, as a line of code or the name of a test, may stand as it is."""
+    wrong = [
+        f"{str(one.id)[:50]}: {line}"
+        for one in read_catalogue("labs")
+        if one.id and ENGLISH_SENTENCE.search(without_code(one.id))
+        for line in compare(one.id, one.string)
+    ]
+    assert wrong == []
 
 
 #: cells that a program puts together
@@ -48,10 +70,6 @@ def test_what_is_looked_up_stands_in_a_source(domain: str) -> None:
         if one.context in ("cell", "belief") and one.id not in list_constants() | COMPOSED
     ]  # fmt: skip
     assert alone == []
-
-
-#: fields for what only English has: the ending of a plural, the noun for a number
-ENGLISH = {"s", "noun"}
 
 
 def list_fields(template: str) -> list[str]:

@@ -15,8 +15,7 @@ import pytest
 from mqlab.kernel import pick, speaking, translate
 from mqlab.lessons import lab13
 from mqlab.lessons.course.notebooks import is_twin, labs_in, translated_copy
-from mqlab.scenario import parse_script
-from mqlab.scenario.golden import split_blocks
+from mqlab.scenario import golden, parse_script
 
 from .chinese import CJK, ENGLISH, compare
 from .sources import list_committed
@@ -25,8 +24,6 @@ ROOT = Path(__file__).parents[2]
 LABS = labs_in(ROOT / "labs")
 QUESTIONS = sorted((ROOT / "mqlab" / "lessons" / "questions").glob("*.toml"))
 SCENARIOS = ROOT / "datasets" / "scenarios"
-#: what stands above the first command: of the whole story
-HEAD = re.compile(r"(?ms)\A.*^system [^\n]*")
 
 
 @pytest.mark.parametrize("lab", LABS, ids=[lab.name[:2] for lab in LABS])
@@ -97,33 +94,17 @@ def _list_asked(question: dict[str, Any]) -> Iterator[str]:
         yield from (option["says"], option["why"])
 
 
-@pytest.mark.parametrize("broker", sorted(p.name for p in SCENARIOS.iterdir() if p.is_dir()))
-def test_each_story_is_told_in_chinese(broker):
-    """Its title, and what stands below the title; a line of it that begins with #zh."""
-    wrong = []
-    for path in sorted((SCENARIOS / broker).rglob("*.scn")):
-        script = parse_script(path.read_text("utf-8"))
-        for what, told in ("title", script.title), ("story", script.story):
-            if told.en and not told.zh:
-                wrong.append(f"{path.name}: no {what} in Chinese")
-            elif told.en:
-                wrong += [f"{path.name}: {line}" for line in compare(told.en, told.zh)]
-    # where the story is the name of a test alone, there is nothing to translate
-    assert [line for line in wrong if not line.endswith("there is no Chinese in it")] == []
-
-
-@pytest.mark.parametrize("broker", sorted(p.name for p in SCENARIOS.iterdir() if p.is_dir()))
-def test_each_caption_of_a_story_has_its_chinese(broker):
-    wrong, count = [], 0
-    for path in sorted((SCENARIOS / broker).rglob("*.scn")):
-        for block in split_blocks(path.read_text("utf-8")):
-            told = HEAD.sub("", block.source).splitlines()
-            english = " ".join(line[1:].strip() for line in told if re.match("#(?!zh)", line))
-            chinese = "".join(line[3:].strip() for line in told if line.startswith("#zh"))
-            count += bool(english)
-            if english or chinese:
-                wrong += [f"{path.name}: {line}" for line in compare(english, chinese)]
-    assert count > 0 and wrong == []
+def test_each_story_is_told_in_chinese():
+    """Its title, what stands below the title, and what is told of each of its parts."""
+    told = []
+    for path in sorted(SCENARIOS.rglob("*.scn")):
+        text = path.read_text("utf-8")
+        script = parse_script(text)
+        told += [script.title, script.story]
+        for comments, by_hand in map(golden._read_comments, golden.split_blocks(text)):
+            told += comments if by_hand else []
+    assert len(told) > 1_000
+    assert [one.en for one in told if one.en and not one.zh] == []
 
 
 #: two words of English in a row

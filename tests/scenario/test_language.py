@@ -71,11 +71,11 @@ def test_comments_before_the_first_command_are_the_story():
     assert run(f"# A title.\n{HEAD}{RUN}").title.en == "A title"
 
 
-def test_a_story_is_told_in_chinese_by_comments_of_their_own():
-    told = "# A title.\n#zh 标题。\n# One.\n#zh 一。\n# Two.\n#zh 二。\n"
-    script = parse_script(f"{told}{HEAD}{RUN}")
-    assert (script.title, script.story) == (Text("A title", "标题"), Text("One. Two.", "一。二。"))
-    assert parse_script(f"# A title.\n{HEAD}{RUN}").title.of("zh") == "A title"
+def test_the_projects_own_story_is_told_in_chinese_and_any_other_as_it_is_written():
+    script = parse_script(f"# A rollback\n# The twin commits.\n# He says\n# so.\n{HEAD}{RUN}")
+    assert script.title == Text("A rollback", "一次回滚")
+    assert script.story == Text("The twin commits. He says so.")
+    assert parse_script(f"# 标题\n{HEAD}{RUN}").title.of("en") == "标题"
 
 
 def test_safeguards_are_switched_off_by_lines_of_their_own():

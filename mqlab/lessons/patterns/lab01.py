@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ...kernel import Trace
+from ...kernel import Text, Trace, translate
 from ...kernel.simulate import Timing, simulate_world
 from ...patterns.delivery.claims import list_booked
 from ...registry import scenario, system
@@ -37,8 +37,6 @@ PROMISES = {
     "at least once": "off=one_write,recognise",
     "exactly once": "",
 }
-#: promise → its name in Chinese, for the titles of pictures
-NAMES_ZH = {"at most once": "至多一次", "at least once": "至少一次", "exactly once": "精确一次"}
 CALM = Timing(call_ms=60)
 
 
@@ -46,9 +44,9 @@ def deliver(promise: str, faults: str = "", many: int = 2) -> Trace:
     """The day's first orders on their way under a promise, with the lines of a scenario as
     faults."""
     sends = ", ".join(send_all(many).split("; "))
-    title = f"# {promise.capitalize()}\n#zh {NAMES_ZH[promise]}"
     line = f"system delivery {PROMISES[promise]}"
-    return scenario("\n".join((title, line, f"run shop: {sends}", faults)))
+    trace = scenario("\n".join((line, f"run shop: {sends}", faults)))
+    return replace(trace, title=Text(promise.capitalize(), translate(promise, "cell")))
 
 
 def count_orders(trace: Trace) -> dict[str, tuple[int, int]]:

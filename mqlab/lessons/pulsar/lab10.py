@@ -111,7 +111,6 @@ def list_pending_logs(story: str) -> list[tuple[str, str]]:
 
 ABORTED = """
 # One of four is acknowledged, and the transaction aborts
-#zh 确认四个中的一个，事务中止
 system pulsar clients=shop,worker
 run worker: subscribe orders-0 billing type={type}
 run shop: send orders-0 580538, send orders-0 580539, send orders-0 580540, send orders-0 580541
@@ -141,7 +140,6 @@ def compare_types() -> str:
 
 WHO = """
 # Who may acknowledge what?
-#zh 谁可以确认什么？
 system pulsar clients=shop,worker
 run worker: subscribe orders-0 billing type={type}
 run shop: send orders-0 580538, send orders-0 580539
@@ -162,14 +160,12 @@ def answer_second(sub_type: str, one: str, other: str) -> str:
 #: a worker that acknowledges without its transaction: where the search of the lab begins
 ALONE = """
 # A worker acknowledges plainly
-#zh 工作进程作普通确认
 system passing pieces=receive,begin,send,plain,commit
 hold worker→orders-0 Subscribe#1
 run shop: send orders-0 580538
 """
 PASS_ON = """
 # An order is passed on
-#zh 转交一个订单
 system passing clients=shop,worker,books
 run books: subscribe income-0 books
 run worker: subscribe orders-0 work type=Shared
@@ -180,7 +176,6 @@ run worker: receive work
 """
 ZOMBIE = """
 # Two workers pass the same order on
-#zh 两个工作进程转交同一个订单
 system passing clients=shop,worker,twin,books
 run books: subscribe income-0 books
 run worker: subscribe orders-0 work type=Shared
@@ -194,7 +189,6 @@ run books: receive books
 """
 FENCED = """
 # Its twin wants the topic for itself
-#zh twin 要独占主题
 system passing clients=shop,worker,twin,books
 run books: subscribe income-0 books
 run worker: subscribe orders-0 work type=Shared, producer income-0 access=Exclusive
@@ -209,7 +203,6 @@ run books: receive books
 """
 REPEATED = """
 # The answer to a send is lost, and the client sends once more
-#zh 发送的应答丢了，客户端再发一次
 system pulsar dedup={dedup}
 do run app send orders-0 580538
 do call app
@@ -286,7 +279,6 @@ def tabulate_searches() -> str:
 
 THREE = list_orders(3)
 KAFKA = f"""# In Kafka
-#zh 在 Kafka 里
 system income orders={",".join(f"{one.number}:{one.pence}" for one in THREE)} readers=reader
 run worker: init, subscribe accounting orders, poll
 ---
@@ -303,7 +295,6 @@ run worker: subscribe accounting orders, poll
 ---
 """
 PULSAR = f"""# In Pulsar
-#zh 在 Pulsar 里
 system pulsar topic=orders,income clients=shop,worker,twin
 run worker: subscribe orders-0 accounting type=Shared
 run shop: {", ".join(f"send orders-0 {one.number}" for one in THREE)}

@@ -88,7 +88,6 @@ def tabulate_answerers() -> str:
 
 NOBODY = f"""
 # The service is back at once
-#zh 服务立刻又回来了
 system order_service {{version}} check_max=2
 kill app when=EndTransaction#1
 run app: send-in-transaction orders-0 {ORDER}

@@ -422,7 +422,6 @@ COMMIT_RULES = {RULE: ("", ""), EARLY: ("off commit_after_checkpoint", "off read
 
 #: one order before the barrier, one behind it; in the other job, one before the batch, one after
 BARRIERS = """# As in Flink
-#zh 像 Flink 那样
 system barriers sources=s1 rows=2
 {off}
 hold jm→s1 Deploy#1
@@ -436,7 +435,6 @@ do fire jm
 do jm>s1
 """
 BATCHES = """# As in Spark
-#zh 像 Spark 那样
 system micro_batches sources=s1 rows=2
 {off}
 do s1.

@@ -9,9 +9,11 @@ sink_runs.py. `Bench.kill` (kill_bench.py) kills the real job; a test holds thes
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mqlab_widgets import Player
 
-from ...kernel import Trace
+from ...kernel import Trace, Words, tr
 from ...registry import run_scenario
 from .decide import HALF_HOUR, KILLED, list_owed, records_of
 
@@ -23,15 +25,7 @@ OUT, COMMITTED, NOTED = (
     "after commits/3",
 )
 KILL_MOMENTS = (OUT, COMMITTED, NOTED)
-#: the titles of the runs in Chinese
-IN_CHINESE = {
-    PLAIN: "不用事务",
-    TRANSACTION: "每批一个事务",
-    NUMBERED: "每批一个事务，带着批次的编号",
-    OUT: "所有行已发出、接收端提交之前",
-    COMMITTED: "接收端提交之后、commits/3 写下之前",
-    NOTED: "commits/3 写下之后",
-}
+TITLE = Words("{sink}; killed: {killed}")
 
 
 def play_sink(sink: str = TRANSACTION, killed: str = COMMITTED) -> Player:
@@ -50,8 +44,6 @@ def trace_of(sink: str, killed: str) -> Trace:
     first, calls = ("", 2 * len(left)) if sink == PLAIN else ("init, ", 1 + 3 * len(left))
     kind = "plain" if sink == PLAIN else "income-job"
     lines = [
-        f"# {sink}; killed: {killed}",
-        f"#zh {IN_CHINESE[sink]}；kill 的时刻：{IN_CHINESE[killed]}",
         f"system sink producers=job:{kind},again:{kind} owed={','.join(list_owed(KILLED))} "
         f"last=again calls={calls}",
         f"run job: {first}{_write(sink, batch, ended=killed != OUT)}",
@@ -62,7 +54,8 @@ def trace_of(sink: str, killed: str) -> Trace:
     if first and killed == OUT:
         lines.append("fire again")  # it asks again, once the old transaction is aborted
     lines += [f"run again: {_write(sink, record)}" for record in left]
-    return run_scenario("\n".join(lines)).trace
+    title = TITLE(sink=tr(sink, "cell"), killed=tr(killed, "cell"))
+    return replace(run_scenario("\n".join(lines)).trace, title=title)
 
 
 def _write(sink: str, record: str, ended: bool = True) -> str:

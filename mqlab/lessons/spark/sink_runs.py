@@ -113,7 +113,6 @@ def play_lives(lives: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], wh
     made = 1 + sum(2 + len(records) for records in lives[-1])
     lines = [
         f"# {why.en}",
-        f"#zh {why.zh}",
         f"system sink producers={','.join(f'{name}:income-job' for name in names)} "
         f"owed={','.join(owed)} last={names[-1]} calls={made}",
     ]

@@ -119,7 +119,6 @@ class Death:
             "\n".join(
                 [
                     f"# {self.title.en}",
-                    f"#zh {self.title.zh}",
                     "system sink producers=job:income-job,hand:raw,again:income-job "
                     f"owed={','.join(list_owed(first))} last=again calls={1 + 3 * len(again)}",
                     "run job: init",

@@ -56,7 +56,6 @@ ASKED = (
 #: the sender dies before its row; what is told shows in the last round
 NO_ROW = f"""
 # No row will ever come
-#zh 再也不会有行
 system {ASKED.format(1)}
 kill app when=Statement#1 after=0
 run app: send-in-transaction orders-0 {ORDER}
@@ -65,7 +64,6 @@ fire broker check
 """
 REFUSED_BEFORE = f"""
 # The refusal is lost on its way to the broker
-#zh 拒绝在去往 broker 的途中丢失
 system {ASKED.format(2)}
 kill app when=Statement#1 after=0
 lose twin→broker EndTransaction#1
