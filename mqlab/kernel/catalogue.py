@@ -11,6 +11,7 @@ from __future__ import annotations
 import gettext
 import io
 import os
+import re
 import tempfile
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -40,6 +41,27 @@ def translate(english: str, context: str = "", domain: str = "mqlab") -> str:
     if not english:  # gettext answers with the catalogue's head
         return ""
     return catalogue.pgettext(context, english) if context else catalogue.gettext(english)
+
+
+#: of Markdown: a fenced block of code, or what ends with a blank line
+PARAGRAPH = re.compile(r"(?ms)^```.*?^```$|^[^\n].*?(?=\n\n|\Z)")
+#: where a paragraph goes on in its next line, which begins no item, row or heading
+WRAPPED = re.compile(r"\n *(?!\s|[-*] |[|>#<]|```|\d+\. )")
+
+
+def translate_text(text: str, domain: str) -> str:
+    """A long text, paragraph by paragraph; what the catalogue lacks stays as it is."""
+    return PARAGRAPH.sub(lambda one: translate(_unwrap(one[0]), "", domain) or one[0], text)
+
+
+def list_paragraphs(text: str) -> list[str]:
+    """What `translate_text` looks up: paragraphs, each in one line but for code, lists, tables."""
+    return list(map(_unwrap, PARAGRAPH.findall(text)))
+
+
+def _unwrap(paragraph: str) -> str:
+    is_code = paragraph.startswith(("```", "    "))
+    return paragraph if is_code else WRAPPED.sub(" ", paragraph)
 
 
 def find_catalogue(domain: str) -> Path:

@@ -166,10 +166,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
     """`mqlab labs open` of a lab in two languages; the folder of the copies."""
     labs, copies = tmp_path / "labs", tmp_path / "my-labs"
     (labs / "source").mkdir(parents=True)
-    head, _, rest = SAMPLE.partition("\n\n# %%")
-    twin = '# %% [markdown] lang="zh"\n# # 实验 07 · 标记\n'
-    source = labs / "source" / "07-second.py"
-    source.write_text(f"{head}\n\n{twin}\n# %%{rest}", "utf-8")
+    (labs / "source" / "07-second.py").write_text(SAMPLE, "utf-8")
     for lab in labs_in(labs):
         notebooks.build(lab, print, student_only=True, force=False)
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
@@ -186,11 +183,21 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
 
 def test_copies_have_the_language_asked_for_and_keep_it(opened: Open) -> None:
     copy = opened("--lang", "zh")
-    assert read(copy).cells[0].source.startswith("# 实验 07")
+    texts = [cell.source for cell in read(copy).cells if cell.cell_type == "markdown"]
+    assert "## 现在你知道了什么" in texts and texts[0].startswith("# Markers"), "not translated"
     opened()
     assert read_language(read(copy)) == "zh", "nobody asked for another"
     opened("--lang", "en")
     assert read_language(read(copy)) == "en"
+
+
+def test_a_copy_is_made_again_when_its_chinese_has_changed(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = opened("--lang", "zh").read_bytes()
+    assert opened("--lang", "zh").read_bytes() == first
+    monkeypatch.setattr(notebooks, "translate_text", lambda text, domain: "改了")
+    assert read(opened("--lang", "zh")).cells[0].source == "改了"
 
 
 def test_a_folder_without_sources_has_its_own_language_only(opened: Open) -> None:

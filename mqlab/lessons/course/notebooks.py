@@ -1,8 +1,7 @@
 """From one readable source to the two notebooks of a lab.
 
 A lab is written once, in `labs/source/NN-name.py`: jupytext's percent format, one cell after
-each `# %%`, so that a change reads as a change. A cell of text is followed by its twin in Chinese,
-`# %% [markdown] lang="zh"`; a cell of code stands once. Two copies are derived and committed:
+each `# %%`, so that a change reads as a change. Two copies are derived and committed:
 
 - `labs/NN-name.ipynb`, the student's: solutions and hidden tests taken out by nbgrader itself,
   no outputs;
@@ -11,7 +10,7 @@ each `# %%`, so that a change reads as a change. A cell of text is followed by i
   shows them), as text; all others come again when their cells run.
 
 The student's copy in Chinese, whose kernel speaks Chinese, is made when somebody asks for it
-(`copies.py`).
+(`copies.py`): the labs' catalogue has its cells of text, a paragraph each.
 
 Both are functions of the source (cell ids from its contents, outputs without addresses and
 random names): building again without a change gives no difference. A student copy in which
@@ -47,6 +46,7 @@ from nbgrader.nbgraderformat import SchemaTooOldError, ValidationError
 from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
 from ...kernel import Lang
+from ...kernel.catalogue import translate_text
 from .ways import fold_deeper_parts
 
 Notebook = nbformat.NotebookNode
@@ -62,7 +62,6 @@ DAMAGE = (
     nbformat.ValidationError,
 )
 
-IN_CHINESE = 'lang="zh"'
 SPEAK = 'from mqlab.lab import speak\n\nspeak("zh")  # 图、问题和消息都用中文'
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 HANGS_S = 1800  # a cell that has not ended by then never will; a slow one has, on a busy machine
@@ -106,10 +105,6 @@ class Lab:
         return self.source.parents[1] / f"{self.name}.ipynb"
 
     @property
-    def is_translated(self) -> bool:
-        return IN_CHINESE in self.source.read_text(encoding="utf-8")
-
-    @property
     def solution(self) -> Path:
         return self.source.parents[1] / "solutions" / f"{self.name}.ipynb"
 
@@ -133,7 +128,10 @@ def read_source(lab: Lab, lang: Lang = "en") -> Notebook:
     """The whole lab as nbgrader's source version in one language, not yet executed."""
     text = lab.source.read_text(encoding="utf-8")
     notebook = jupytext.reads(text, fmt="py:percent")
-    notebook.cells = list(pick_language(notebook.cells, lang))
+    if lang == "zh":
+        notebook.cells = list(_put_into_chinese(notebook.cells))
+        text += "".join(cell.source for cell in notebook.cells)
+    notebook.cells = [cell for cell in notebook.cells if not is_twin(cell)]
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.metadata = nbformat.from_dict(
         {
@@ -153,18 +151,19 @@ def read_source(lab: Lab, lang: Lang = "en") -> Notebook:
     return notebook
 
 
-def pick_language(cells: Sequence[Notebook], lang: Lang) -> Iterator[Notebook]:
-    """The cells of one language: in Chinese a text has the words of its twin, where it has one, and
-    before the first cell of code stands one that has the kernel speak Chinese."""
-    is_told = lang == "en"
+def _put_into_chinese(cells: Sequence[Notebook]) -> Iterator[Notebook]:
+    """Texts in Chinese, and before the first cell of code one that has the kernel speak it."""
+    is_told = False
     for cell, following in zip(cells, [*cells[1:], None], strict=True):
         if is_twin(cell):
             continue
+        if following is not None and is_twin(following):
+            cell.source = following.source
         if cell.cell_type == "code" and not is_told:
             is_told = True
             yield new_code_cell(SPEAK, metadata={"jupyter": {"source_hidden": True}})
-        if lang == "zh" and following is not None and is_twin(following):
-            cell.source = following.source
+        if cell.cell_type == "markdown":
+            cell.source = translate_text(cell.source, "labs")
         yield cell
 
 
@@ -436,9 +435,9 @@ def _is_fresh(lab: Lab) -> bool:
         return False
 
 
-def digest_source(lab: Lab) -> str:
-    """What a copy notes of the source that it was made from."""
-    return _digest(lab.source.read_text(encoding="utf-8"))
+def digest_source(lab: Lab, lang: Lang = "en") -> str:
+    """What a copy in this language notes of what it was made from."""
+    return str(read_source(lab, lang).metadata["mqlab"]["source"])
 
 
 def _digest_of_cells(notebook: Notebook) -> str:

@@ -141,7 +141,7 @@ class Original:
     def origin(self) -> object:
         """As `_origin` of a copy. Raises one of DAMAGE where the notebook cannot be read."""
         if self.made is not None:
-            return digest_source(self.made), self.lang
+            return digest_source(self.made, self.lang), self.lang
         return _origin(read(self.notebook))
 
     def write(self, copy: Path) -> None:
@@ -181,10 +181,10 @@ def find_language(folder: Path) -> Lang | None:
 
 
 def list_originals(labs: Path, lang: Lang) -> Iterator[Original]:
-    """The labs of a folder, each in this language where its source is there and told in it."""
+    """The labs of a folder, each in this language where its source is there."""
     for notebook in notebooks_in(labs):
         lab = Lab(labs / "source" / f"{notebook.stem}.py")
-        is_made = lang != "en" and lab.source.exists() and lab.is_translated
+        is_made = lang != "en" and lab.source.exists()
         yield Original(notebook, lang, lab if is_made else None)
 
 
