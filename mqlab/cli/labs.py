@@ -142,12 +142,16 @@ def _copy(folder: Path, args: argparse.Namespace) -> int:
 
 
 def _open(folder: Path, args: argparse.Namespace) -> int:
+    from mqlab.lessons.course import copies
+
     from .lab_server import open_lab
 
     if (folder / "source").is_dir() and (IS_CLONE or folder != LABS.resolve()):
         # The committed copies are used as they are; only what a source made stale is built.
         _build(folder, argparse.Namespace(labs=[], student=True, force=False))
     if args.teacher:
+        if (lang := find_language(args)) != "en":
+            copies.lay_out(folder, folder / lang, print, lang)
         return open_lab(folder, args.port, browser=not args.no_browser)
     _copy(folder, args)
     return open_lab(args.copies.resolve(), args.port, browser=not args.no_browser)

@@ -60,16 +60,18 @@ def say(english: str, /, **values: object) -> str:
     return said.format(**values) if values else said
 
 
-def pick(entry: Any, lang: Lang | None = None, domain: str = "mqlab") -> Any:
-    """What a file of tables and lists says, in one language; what the catalogue of its domain does
-    not have stays as it is."""
-    if isinstance(entry, list):
-        return [pick(one, lang, domain) for one in entry]
-    if isinstance(entry, dict):
-        return {key: pick(value, lang, domain) for key, value in entry.items()}
-    if not isinstance(entry, str) or (lang or spoken()) == "en":
-        return entry
-    return translate(entry, "", domain) or entry
+def pick(entry: Any, said: Collection[str], lang: Lang | None = None, domain: str = "mqlab") -> Any:
+    """A file's tables and lists with what stands under the keys `said` in one language; what the
+    catalogue of the domain does not have stays as it is."""
+
+    def choose(entry: Any, is_said: bool) -> Any:
+        if isinstance(entry, list):
+            return [choose(one, is_said) for one in entry]
+        if isinstance(entry, dict):
+            return {key: choose(value, key in said) for key, value in entry.items()}
+        return (is_said and isinstance(entry, str) and translate(entry, "", domain)) or entry
+
+    return entry if (lang or spoken()) == "en" else choose(entry, False)
 
 
 @frozen

@@ -116,6 +116,7 @@ def _cases(broker: str) -> dict[str, Case]:
 # sign;
 # each piece has a caption written by hand. The pages lead from one to the next with Page Down.
 
+SAID = ("title", "before", "ask", "options", "notes", "caption")  # in the language that is spoken
 MOST_WORDS = 6
 """Of a caption in English: it is read while the picture moves."""
 SOURCE = LABS / "lecture" / "lecture.toml"
@@ -143,7 +144,7 @@ def read_scenes(source: Path = SOURCE) -> tuple[Mapping[str, Any], tuple[Scene, 
     """What the source says of the whole, and its scenes, each of them run. ValueError for a caption
     that is too long, and for a sign that no fact of the run looks like."""
     lecture = tomllib.loads(source.read_text("utf-8"))
-    return pick(lecture, domain="labs"), tuple(map(_read, lecture["scenes"]))
+    return pick(lecture, SAID, domain="labs"), tuple(map(_read, lecture["scenes"]))
 
 
 def write_lecture(write: Write) -> int:
@@ -175,7 +176,7 @@ def _lead_to(name: str) -> Text:
 
 
 def _read(both: Mapping[str, Any]) -> Scene:
-    scene = pick(both, domain="labs")
+    scene = pick(both, SAID, domain="labs")
     trace = _run(scene)
     return Scene(
         _read_text(both, "title"), scene["minutes"], scene["notes"], scene.get("ask", ""),

@@ -89,9 +89,10 @@ def test_what_the_catalogue_lacks_is_asked_in_english() -> None:
 
 
 def test_a_table_says_one_language_at_all_depths() -> None:
-    told = {"a": "ordered", "b": [{"c": "recording", "d": 3}, "x"]}
-    assert pick(told, "zh") == {"a": "已订购", "b": [{"c": "录制", "d": 3}, "x"]}
-    assert pick(told, "en") == told
+    told = {"a": "ordered", "id": "ordered", "b": [{"c": "recording", "d": 3}, "x"]}
+    chinese = {"a": "已订购", "id": "ordered", "b": [{"c": "录制", "d": 3}, "x"]}
+    assert pick(told, ("a", "b", "c"), "zh") == chinese
+    assert pick(told, ("a", "b", "c"), "en") == told
 
 
 def test_a_verdict_names_the_belief_in_both_languages_and_a_class_counts_it() -> None:
@@ -189,6 +190,12 @@ def test_copies_have_the_language_asked_for_and_keep_it(opened: Open) -> None:
     assert read_language(read(copy)) == "zh", "nobody asked for another"
     opened("--lang", "en")
     assert read_language(read(copy)) == "en"
+
+
+def test_a_teacher_who_reads_chinese_finds_the_labs_in_it_beside_the_english(opened: Open) -> None:
+    labs = opened("--teacher", "--lang", "zh").parents[1] / "labs"
+    assert read_language(read(labs / "zh" / "07-second.ipynb")) == "zh"
+    assert read_language(read(labs / "07-second.ipynb")) == "en"
 
 
 def test_a_copy_is_made_again_when_its_chinese_has_changed(

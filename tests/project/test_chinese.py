@@ -16,6 +16,7 @@ from mqlab.kernel import pick, speaking, translate
 from mqlab.lessons import lab13
 from mqlab.lessons.course.notebooks import is_twin, labs_in, translated_copy
 from mqlab.scenario import golden, parse_script
+from mqlab.site.stories import SAID as TOLD
 
 from .chinese import CJK, ENGLISH, compare
 from .sources import list_committed
@@ -175,7 +176,7 @@ def test_the_slips_are_found(text):
 
 def test_the_lecture_says_the_same_in_chinese():
     told = tomllib.loads((ROOT / "labs" / "lecture" / "lecture.toml").read_text("utf-8"))
-    english, chinese = (list(_list_shown(pick(told, lang, "labs"))) for lang in ("en", "zh"))
+    english, chinese = (list(_list_shown(pick(told, TOLD, lang, "labs"))) for lang in ("en", "zh"))
     assert len(english) == len(chinese)
     wrong = [line for pair in zip(english, chinese, strict=True) for line in compare(*pair)]
     assert wrong == []

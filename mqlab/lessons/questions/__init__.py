@@ -35,6 +35,7 @@ from mqlab.kernel import Lang, pick, spoken
 
 KEYS = {"question", "options", "until", "shows"}
 OPTION_KEYS = {"says", "why", "right"}
+SAID = ("question", "says", "why")  # in the language that is spoken
 
 #: the call in a notebook's cell: the name, and what was kept of an answer
 CALL = re.compile(
@@ -98,7 +99,7 @@ def _question(name: str, given: dict[str, Any], lang: Lang) -> Question:
     right = [place for place, one in enumerate(options) if one.get("right")]
     if len(right) != 1 or not all(one.get("says") and one.get("why") for one in options):
         raise ValueError(f"{name}: each option says something and why; one of them is right")
-    texts = pick(given, lang)
+    texts = pick(given, SAID, lang)
     return Question(
         name,
         texts["question"],
