@@ -6,7 +6,7 @@ from textwrap import fill
 
 from mqlab_widgets import Compare, Player
 
-from ..kernel import Trace, spoken, tr
+from ..kernel import Trace, spoken, tr, translate
 from ..places import LABS, SCENARIOS
 from ..real.kafka.differences import IGNORED
 from ..registry import scenario
@@ -51,21 +51,6 @@ fire broker check
 OLDER = KILLED.format(title=tr("4.9 writes an op record at once"), release="release=4.9")
 NEWER = KILLED.format(title=tr("5.5 keeps op records in memory"), release="release=5.5")
 RECORDING = tr("recording")
-#: `IGNORED` in Chinese, by what it is about
-IN_CHINESE = {
-    "producer ids": "生产者 ID：按程序遇到的先后改为 P、Q、R……：broker 每次分出一段，共 1,000 个，"
-    "重启之后另起一段",
-    "timestamps": "时间戳：略去，除非是程序自己设定的",
-    "names": "名字：主题、组、事务 ID 和成员的名字都是程序自己取的；实际发送时，每次执行都加上前缀，"
-    "使各个程序互不干扰",
-    "the number of CONCURRENT_TRANSACTIONS": "CONCURRENT_TRANSACTIONS 的次数：同一个问题会一直问到"
-    "应答变为别的，只记下最后那个；如果要看的就是第一个应答，程序会记下它",
-    "PrepareAbort or CompleteAbort": "PrepareAbort 或 CompleteAbort：紧跟在隔离时的第一个 "
-    "InitProducerId 之后，两者都对，控制消息可能比问题更快；程序会等到第二个",
-    "the order of partitions": "分区的顺序：broker 返回的列表都先排序",
-    "the time until a timeout abort": "距超时中止的时间：不记录，定期检查什么时候来就什么时候来",
-    "error messages in words": "错误的文字说明：只记下错误的名字",
-}
 
 
 def play_file(story: str, recorded: str = "") -> Player:
@@ -108,9 +93,10 @@ def list_told() -> str:
 
 def list_ignored() -> str:
     """In what two answers may differ without being different, and why."""
+    told = [f"{what}: {why}" for what, why in IGNORED]
     if spoken() == "zh":
-        return "\n".join(IN_CHINESE[what] for what, _ in IGNORED)
-    return "\n".join(fill(f"{what}: {why}", 88, subsequent_indent="    ") for what, why in IGNORED)
+        return "\n".join(translate(one, "page") or one for one in told)
+    return "\n".join(fill(one, 88, subsequent_indent="    ") for one in told)
 
 
 def read_report() -> str:
