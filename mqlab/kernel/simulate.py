@@ -91,7 +91,7 @@ def simulate(
     possible at its time raises ValueError.
     """
     run = Run(system, title)
-    _advance(run, random.Random(seed), until_ms, sorted(faults), timing)
+    advance(run, random.Random(seed), until_ms, sorted(faults), timing)
     return run.trace
 
 
@@ -100,14 +100,15 @@ def simulate_world(
 ) -> World:
     """The world in which the same run ends, without the telling."""
     run = Untold(system, initial(system))
-    _advance(run, random.Random(seed), until_ms, sorted(faults), timing)
+    advance(run, random.Random(seed), until_ms, sorted(faults), timing)
     return run.world
 
 
-def _advance(
+def advance(
     run: Moving, dice: random.Random, until_ms: int, pending: list[tuple[int, str]], timing: Timing
 ) -> None:
-    """Do what is due, the earliest first."""
+    """Let time move a run: what is due is done, the earliest first, until nothing is left to do or
+    `until_ms` has passed."""
     due: dict[str, float] = {}
     timers = _first_timers(run.world)
     now = 0.0

@@ -20,6 +20,7 @@ HEADS = {True: tr("right"), False: tr("not yet")}
 COLON = tr(": ")
 BELIEF = Words(" (The belief behind it: {belief}.)")
 EXAMPLE = tr("the shortest run that shows it, where it shows:")
+A_RUN = tr("a run that shows it, where it shows:")
 #: facts of a run that are printed around the telling one
 BEFORE, AFTER = 4, 2
 
@@ -29,7 +30,8 @@ class Verdict:
     """`misconception`: the belief behind a wrong answer in a few words, where one is known.
     `schedule` (with `system`): the shortest run that refutes the answer, or shows that it is
     right; none where no run is needed. `light`: the promise that breaks in it. `tells`:
-    whether a step is the telling one, where no light goes red."""
+    whether a step is the telling one, where no light goes red. `shortest`: whether no shorter
+    run would do."""
 
     ok: bool
     message: Text
@@ -38,6 +40,7 @@ class Verdict:
     system: System | None = None
     light: str = ""
     tells: Tells | None = None
+    shortest: bool = True
 
     def trace(self) -> Trace | None:
         """The run; None where there is none."""
@@ -76,8 +79,8 @@ class Verdict:
         trace = self.trace()
         if trace is not None and not self.ok:
             shown = [f for f in trace.facts if not f.fold or f.index == self.step]
-            at = next(i for i, fact in enumerate(shown) if fact.index == self.step)
-            lines.append(str(EXAMPLE))
+            at = next((i for i, fact in enumerate(shown) if fact.index == self.step), 0)
+            lines.append(str(EXAMPLE if self.shortest else A_RUN))
             for fact in shown[max(0, at - BEFORE) : at + AFTER + 1]:
                 lines.append(f"{'▶' if fact.index == self.step else ' '} {fact.line(spoken())}")
         return "\n".join(lines)

@@ -5,20 +5,24 @@ What is told is the claim that breaks, what the run shows of it (`explain`), and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from ...explore import Counterexample, Search
 from ...kernel import Play, Snapshot, Text, Trace, Words, tr
+from ...kernel.moves import Moved, initial
+from ...kernel.simulate import Timing, Untold, advance
 from ..check import Hinted
 from ..verdict import NOT_WRITTEN, Verdict
 from .host import BuildError, read_file
-from .trial import Trial
+from .trial import DOWN_MS, Timed, Trial
 from .whats import COORDINATOR, What, find_what
 
-MOST_STATES = 100_000  # of a trial; a right coordinator has a few thousand
+MOST_STATES = 200_000  # of a trial; a right coordinator has half as many in the largest
 SLICE_S = 0.1
 HOLDS = Words("{trials} trials, {states:,} states, and nothing breaks (sitting {sitting})")
 TOO_MANY = Words("it has more than {most:,} states: what in its state grows for ever?")
@@ -85,6 +89,8 @@ def check_source(
 def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
     """Search one system until something breaks. The run is played while the host still answers."""
     system = what.arrange(trial, host.recover)
+    if trial.timed is not None:
+        return run_trial(trial, trial.timed, system, what)
     search = Search(system, replace(trial.budget, states=MOST_STATES))
     always = {i for i, claim in enumerate(search.properties) if claim.kind == "always"}
     while search.advance(SLICE_S) and not always & search.found.keys():
@@ -97,7 +103,10 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
         # The last world that was found is one of those in which nothing more can happen.
         schedule = search.schedule(search.states - 1)
         says = what.explain_missing(system, schedule, verdict.missing[0])
-        card = Card(False, says, "", schedule, system, states=search.states, trial=trial.name)
+        card = Card(
+            False, says, "", schedule, system,
+            states=search.states, trial=trial.name, shortest=False,
+        )  # fmt: skip
         card.trace()
         return card
     if not verdict.complete:
@@ -106,11 +115,75 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
     return Card(True, Text(trial.name), states=search.states, trial=trial.name)
 
 
+def run_trial(trial: Trial, timed: Timed, system: Any, what: What) -> Card:
+    """Run one system in simulated time, once from each seed. The coordinator hears no time, as in a
+    search: so the run is its choices, and can be played again. What must stay reachable, or must
+    be reached, holds at the end."""
+    steps, timing = 0, Timing(call_ms=timed.call_ms)
+    stops = [(at, f"kill {what.restart}") for at in timed.kills]
+    starts = [(at + DOWN_MS, f"restart {what.restart}") for at in timed.kills]
+    for seed in range(timed.seeds):
+        run = Watched(system, initial(system))
+        with suppress(Breaks):
+            advance(run, Random(seed), timed.until_ms, sorted(stops + starts), timing)
+        steps += len(run.choices)
+        late = [one for one in system.properties() if one.kind != "always"]
+        claim = run.broken or next((one.name for one in late if not one.holds(run.world)), "")
+        if claim:
+            return _show_run(trial, claim, tuple(run.choices), system, steps, what)
+    return Card(True, Text(trial.name), states=steps, trial=trial.name)
+
+
+class Breaks(Exception):
+    """A claim is broken: the run ends here."""
+
+
+@dataclass
+class Watched(Untold):
+    """A run in simulated time, and its choices. Breaks in the first world where a claim does."""
+
+    broken: str = ""
+    choices: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._always = [one for one in self.system.properties() if one.kind == "always"]
+
+    def do(self, choice: str, at_ms: int = 0) -> list[Moved]:
+        moved = super().do(choice)
+        self.choices.append(choice)
+        worlds = (move.world for move in moved)
+        broken = (one.name for world in worlds for one in self._always if not one.holds(world))
+        self.broken = next(broken, "")
+        if self.broken:
+            raise Breaks
+        return moved
+
+
+def _show_run(
+    trial: Trial, claim: str, schedule: tuple[str, ...], system: Any, states: int, what: What
+) -> Card:
+    kind = next(one.kind for one in system.properties() if one.name == claim)
+    tell = what.explain_missing if kind == "sometimes" else what.explain
+    says = tell(system, schedule, claim)
+    light = "" if kind == "sometimes" else claim
+    lost = len(schedule) if kind == "can_always" else 0
+    card = Card(
+        False, says, light, schedule, _light(system, claim, what), light,
+        states=states, trial=trial.name, lost=lost, shortest=False,
+    )  # fmt: skip
+    card.trace()
+    return card
+
+
+def _light(system: Any, claim: str, what: What) -> Any:
+    """The system with a light for this claim, where a line may name it."""
+    key = claim.replace(" ", "_")
+    return replace(system, claims=(key,)) if key in what.claims else system
+
+
 def _show(trial: Trial, example: Counterexample, system: Any, states: int, what: What) -> Card:
     """The run in words and as a trace, with a light for the claim that breaks in it."""
-    key, schedule = example.property.replace(" ", "_"), example.schedule
-    shown = replace(system, claims=(key,)) if key in what.claims else system
-    lost = 0
+    schedule, shown, lost = example.schedule, _light(system, example.property, what), 0
     if example.claim.kind == "can_always":  # no way leads to anything good: it is shown to its end
         play = Play(shown, schedule)
         lost = len(play.trace)
@@ -123,7 +196,7 @@ def _show(trial: Trial, example: Counterexample, system: Any, states: int, what:
     says = what.explain(shown, schedule, example.property)
     card = Card(
         False, says, example.property, schedule, shown, example.property,
-        states=states, trial=trial.name, lost=lost,
+        states=states, trial=trial.name, lost=lost, shortest=not lost,
     )  # fmt: skip
     card.trace()
     return card

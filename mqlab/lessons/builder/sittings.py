@@ -23,17 +23,21 @@ from ...kafka.picture.view import read_world
 from ...kafka.replication import Replica, ReplicaConfig
 from ...kafka.states import PREPARED
 from ...kernel import NodeSpec, Property, Text, Words, World, tr
-from ...kernel.options import FREE
+from ...kernel.options import FREE, UNWRITTEN
 from ...kernel.role import FAILED, Outcome
 from ...kernel.world import NodeState
 from ...registry import system
 from ..roles import become, put_roles
-from .trial import Trial
+from .trial import Timed, Trial
 
 RUNS = Words("the coordinator's code runs on")
 TOLD = Words("each commit can be answered with ok")
 PROMISED = Words("a commit that was answered with ok is decided")
 REFUSED = Words("a commit that was refused is never read")
+SERVED = Words("no call of an application is refused")
+RETURNS = Words("each call of an application can still return")
+ENDED = Words("no transaction stays open")
+KEPT = Words("readers get what was committed with ok, and nothing else")
 DELIVERED = Words("every decision can still reach its partitions")
 TC = "coordinator"
 COORDINATOR = (TC,)
@@ -44,6 +48,24 @@ ABORT = "'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commi
 AGAIN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; abort'"
 THEN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; commit'"
 OPEN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b'"
+THREE = "'app=init; begin; send orders-0 a; send orders-1 b; send orders-2 c; commit'"
+NEXT = (
+    "'app=init; begin; send orders-0 a; send orders-1 b; commit; begin; send orders-1 c; commit'"
+)
+ENDS = "'app=init; begin; send orders-0 a; abort'"
+TORN = (
+    "'app=init; begin; send orders-0 a; send orders-1 b; commit; begin; send orders-0 c; abort'"
+)
+OLDS = "'app=init; begin; send orders-0 a; send orders-1 b; abort; begin; send orders-1 c; commit'"
+LEFT = "'app=init; begin; send orders-0 a; flush; send orders-1 b; flush'"
+SHOPS = "init; begin; send orders-0 b; commit"
+#: each leaves a transaction open: its first, one after a commit, one after an abort
+GONE = (
+    "producers=app:order-service,shop:cart,till:billing "
+    "'app=init; begin; send orders-0 a; send orders-1 b; flush' "
+    "'shop=init; begin; send orders-0 c; commit; begin; send orders-1 d; flush' "
+    "'till=init; begin; send orders-1 e; abort; begin; send orders-0 f; flush'"
+)
 MOVE = "'controller=elect coordinator 2'"
 TWIN = "producers=app:order-service,twin:order-service 'twin=init; begin; send orders-0 c; commit'"
 
@@ -51,9 +73,11 @@ TWIN = "producers=app:order-service,twin:order-service 'twin=init; begin; send o
 @dataclass(frozen=True)
 class BuildSystem(KafkaSystem):
     """Kafka whose coordinator starts with the function in `rules`. `dropped`: claims that are not
-    asked yet. A world in which the code has broken has the light `runs` red."""
+    asked yet. `timed`: it runs in simulated time, to an end at which nobody may wait. A world in
+    which the code has broken has the light `runs` red."""
 
     dropped: Annotated[tuple[str, ...], FREE] = ()
+    timed: Annotated[bool, UNWRITTEN] = False
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         start = partial(dict(self.rules)[TC], self.config)
@@ -71,8 +95,14 @@ class BuildSystem(KafkaSystem):
             Property("told", TOLD(), self._told, "sometimes", self._reads),
             Property("promised", PROMISED(), self._promised, "always", self._reads),
             Property("refused", REFUSED(), self._refused, "always", self._reads),
+            Property("served", SERVED(), self._served, "always", self._reads),
             Property("delivered", DELIVERED(), self._delivered, "can_always", self._reads),
+            Property("returns", RETURNS(), self._returns, "can_always", self._reads_waits),
         )
+        if self.timed:
+            ended = Property("ended", ENDED(), self._ended, "can_always", self._reads)
+            kept = Property("kept", KEPT(), self._kept, "can_always", self._reads)
+            mine = (*mine, ended, kept)
         every = (*mine, *(self._narrow(one) for one in super()._properties))
         return tuple(one for one in every if one.name not in self.dropped)
 
@@ -116,18 +146,41 @@ class BuildSystem(KafkaSystem):
             if commit.status == FAILED
             for value in sent
         }
+        return not any(value in refused for value in self._list_read(world))
+
+    def _list_read(self, world: World) -> Iterator[str]:
+        """What readers with read_committed get."""
         seen = read_world(self.cluster, world)
-        return not any(
-            value in refused
-            for partition in self.cluster.partitions
-            for batch, _ in seen.list_readable(partition, READ_COMMITTED)
-            for value in batch.records
-        )
+        for partition in self.cluster.partitions:
+            for batch, _ in seen.list_readable(partition, READ_COMMITTED):
+                yield from batch.records
 
     def _delivered(self, world: World) -> bool:
         up = all(node.up for node in world.nodes.values())
         seen = read_world(self.cluster, world)
         return up and not any(txn.state in PREPARED for txn in seen.list_txns())
+
+    def _served(self, world: World) -> bool:
+        apps = (world.nodes[name].app for name, _ in self.producers)
+        return not any(one.status == FAILED for app in apps if app for one in app.results)
+
+    def _returns(self, world: World) -> bool:
+        """A search bounds how often timers fire, so while a client or a leader has set one that
+        counts as one that asks again; in simulated time it has asked."""
+        nodes, copies = world.nodes, self.cluster.copies(TC)
+        if not all(node.up for node in nodes.values()):
+            return False
+        waits = any(node.app is not None and node.app.waiting for node in nodes.values())
+        asks = any(node.timers for name, node in nodes.items() if name not in copies)
+        return not waits or (asks and not self.timed)
+
+    def _ended(self, world: World) -> bool:
+        parts = read_world(self.cluster, world).parts
+        return not any(part.open for part in parts.values())
+
+    def _kept(self, world: World) -> bool:
+        told = (value for commit, sent in self._commits(world) if commit.ok for value in sent)
+        return sorted(told) == sorted(self._list_read(world))
 
     def _narrow(self, claim: Property) -> Property:
         """With replicas the engine's claims look at whole nodes, for any of them may lead; these
@@ -152,6 +205,10 @@ class BuildSystem(KafkaSystem):
         return node.up, called, _find_broken(node), self._sees(name, node)
 
 
+    def _reads_waits(self, name: str, node: NodeState) -> Hashable:
+        return node.up, node.app is not None and node.app.waiting, bool(node.timers)
+
+
 def _find_broken(node: NodeState) -> str:
     role = node.roles[0] if node.up else None
     broken: str = getattr(role.role if isinstance(role, Replica) else role, "broken", "")
@@ -170,44 +227,99 @@ def _lead_by(start: Callable[..., Any], spec: NodeSpec) -> NodeSpec:
 
 def arrange(trial: Trial, recover: Callable[..., Any]) -> BuildSystem:
     """Kafka as the trial says it, with a coordinator that starts so."""
-    kafka = become(system(f"kafka {trial.line}"), BuildSystem, dropped=trial.dropped)
+    timed = trial.timed is not None
+    kafka = become(system(f"kafka {trial.line}"), BuildSystem, dropped=trial.dropped, timed=timed)
     return replace(kafka, rules=((TC, recover),))
 
 
 PLAIN = ("ends",)
-UNREACHED = ("told", "commits", "read back")
+PERHAPS = ("served",)  # who is fenced, or too slow, is refused
+UNREACHED = ("told", "commits", "read back", *PERHAPS)
+#: they tell transactions apart by their epochs
+EPOCHS = ("as asked", "decided as asked", "closed everywhere", "promised")
+UNCOMMITTED = (*PLAIN, "told", "commits", "read back")
+ALONE = (*PLAIN, "delivered", "returns")
 OLD = "off=epoch_bump"
 OLDER = "client=legacy"  # librdkafka's requests, on a cluster of today
 KILL = Budget(kills=1, killable=COORDINATOR, retries=1)
 LAST = Budget(kills=1, killable=COORDINATOR, restartable=())  # who is killed does not come back
+SLOW = Budget(timers=1)
+DIES = Budget(kills=1, killable=COORDINATOR, timers=1)
+ONCE = Budget(retries=0)
+AGED = "partitions=1 'app=init; begin; send orders-0 a; flush'"
+LEADS = "replicas=2 topic_replicas=1"
+SHORT = "timeout_ms=30000"
+SHOP = "producers=app:order-service,shop:cart"  # the two have one log
+THREE_IDS = "partitions=3 producers=app:order-service,shop:cart,till:billing"
+#: without an epoch for each end, what a producer sends next may still fall into what it has ended
+EACH = (
+    f"{THREE_IDS} 'app=init; begin; send orders-0 a; send orders-1 b; send orders-2 c; commit' "
+    "'shop=init; begin; send orders-0 d; send orders-2 e; abort' "
+    "'till=init; begin; send orders-2 f; flush; send orders-1 g; commit'"
+)
+MANY = (
+    f"{THREE_IDS} "
+    "'app=init; begin; send orders-0 a; send orders-1 b; commit; begin; send orders-1 c; commit; "
+    "begin; send orders-0 d; abort; begin; send orders-2 e; commit' "
+    "'shop=init; begin; send orders-0 f; abort; begin; send orders-0 g; send orders-2 h; commit; "
+    "begin; send orders-0 i; commit' "
+    "'till=init; begin; send orders-2 j; send orders-1 k; send orders-0 l; commit; "
+    "begin; send orders-1 m; abort'"
+)
+BUSY = Timed(10_000, seeds=3)
+STOPS = Timed(20_000, seeds=4, kills=(9, 60, 111, 163, 214, 266, 319, 371, 430))
+FEW = Timed(20_000, seeds=4, kills=(21, 75, 133, 190))
 SITTINGS: dict[int, tuple[Trial, ...]] = {
     1: (
         Trial("one after the other", f"{OLD} {TWO}", Budget(retries=1), PLAIN),
         Trial("two at once", f"{OLD} {BOTH}", Budget(retries=1), PLAIN),
-        Trial("abort, then commit", f"{OLD} partitions=1 {ABORT}", Budget(retries=1), PLAIN),
-        Trial("a last answer", f"{OLD} partitions=1 {ONE}", LAST, (*PLAIN, "delivered")),
+        Trial("three partitions", f"{OLD} partitions=3 {THREE}", ONCE, PLAIN),
+        Trial("abort, then commit", f"{OLD} partitions=1 {ABORT}", Budget(retries=1),
+              (*PLAIN, *PERHAPS)),
+        Trial("two ids", f"{OLD} partitions=1 {SHOP} {ONE} 'shop={SHOPS}'", ONCE, PLAIN),
+        Trial("a last answer", f"{OLD} partitions=1 {ONE}", LAST, ALONE),
+        Trial("a last answer, two partitions", f"{OLD} {BOTH}", LAST, ALONE),
+        Trial("many at once", f"{OLD} {EACH}", timed=BUSY),
     ),
     2: (
         Trial("a kill", f"{OLD} partitions=1 {ONE}", KILL, PLAIN),
+        Trial("a kill, an abort", f"{OLD} partitions=1 {ENDS}", KILL, UNCOMMITTED),
         Trial("a kill, two partitions", f"{OLD} {TWO}", replace(KILL, retries=0), PLAIN),
+        Trial("two kills", f"{OLD} partitions=1 {ONE}", replace(KILL, kills=2), PLAIN),
+        Trial("many at once, and kills", f"{OLD} {EACH}", timed=FEW),
     ),
     3: (
-        Trial("late messages", f"partitions=1 {AGAIN}", Budget(breaks=1), ("ends",)),
-        Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(), ("ends",)),
-        Trial("another leads", f"{OLD} partitions=1 replicas=2 topic_replicas=1 {OPEN} {MOVE}"),
+        Trial("late messages", f"partitions=1 {AGAIN}", Budget(breaks=1), (*PLAIN, *PERHAPS)),
+        Trial("late messages, two partitions", TORN, Budget(breaks=1), (*PLAIN, *PERHAPS)),
+        Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(), (*PLAIN, *PERHAPS)),
+        Trial("a kill, then another end", f"partitions=1 {AGAIN}", KILL, PLAIN),
+        Trial("commit, then commit", NEXT, Budget(retries=1), PLAIN),
+        Trial("another leads", f"{OLD} partitions=1 {LEADS} {OPEN} {MOVE}"),
+        Trial("another leads, two partitions", f"{OLD} {LEADS} {TWO} {MOVE}"),
+        Trial("many, each end an epoch", MANY, timed=STOPS),
     ),
     4: (
-        Trial("abandoned", "partitions=1 'app=init; begin; send orders-0 a; flush'",
-              Budget(timers=1), UNREACHED),
-        Trial("abandoned, and killed", "partitions=1 'app=init; begin; send orders-0 a; flush'",
-              Budget(kills=1, killable=COORDINATOR, timers=1), UNREACHED),
-        Trial("too slow", f"partitions=1 {ONE}", Budget(timers=2)),
-        Trial("lost, and too slow", f"partitions=1 {ONE}", Budget(breaks=1, timers=1)),
-        Trial("killed, and too slow", f"partitions=1 {ONE}",
-              Budget(kills=1, killable=COORDINATOR, timers=1)),
+        Trial("abandoned", AGED, SLOW, UNREACHED),
+        Trial("abandoned, and killed", AGED, DIES, UNREACHED),
+        Trial("the second abandoned", f"partitions=1 {OPEN}", DIES, UNREACHED),
+        Trial("two partitions, abandoned", f"partitions=2 {LEFT}", SLOW, UNREACHED),
+        Trial("too slow", f"partitions=1 {ONE}", Budget(timers=2), PERHAPS),
+        Trial("lost, and too slow", f"partitions=1 {ONE}", Budget(breaks=1, timers=1), PERHAPS),
+        Trial("killed, and too slow", f"partitions=1 {ONE}", DIES, PERHAPS),
+        Trial("slow, but in time", f"{SHORT} {MANY}", timed=Timed(300_000, 2, 7_000)),
+        Trial("never again", f"{SHORT} {GONE}", dropped=UNREACHED, timed=Timed(75_000, 2, 9_000)),
+        Trial("never again, and killed", f"{SHORT} {GONE}", dropped=UNREACHED,
+              timed=Timed(75_000, 2, 9_000, (20_000,))),
+        Trial("many, with timers", MANY, timed=STOPS),
     ),
     5: (
         Trial("an older client", f"{OLDER} partitions=1 {THEN}", Budget(retries=1), PLAIN),
+        Trial("an older client, an abort", f"{OLDER} {OLDS}", Budget(retries=1), PLAIN),
         Trial("an older client, a kill", f"{OLDER} partitions=1 {ONE}", KILL, PLAIN),
+        Trial("an older client, a kill, an abort", f"{OLDER} partitions=1 {ENDS}", KILL,
+              UNCOMMITTED),
+        Trial("older twins", f"{OLDER} partitions=1 {TWIN} {ONE}", Budget(), (*PLAIN, *PERHAPS)),
+        Trial("an older client, abandoned", f"{OLDER} {AGED}", SLOW, UNREACHED),
+        Trial("many older ones", f"{OLDER} {MANY}", dropped=EPOCHS, timed=STOPS),
     ),
 }  # fmt: skip
