@@ -1,80 +1,31 @@
-"""What a run shows of a coordinator, in words: the claim that breaks, and where to look."""
+"""What a run shows of a coordinator, in words: the claim that breaks, and what its own file did.
+
+A reason is looked up in the run: the effects of the file, the event in whose step each was, the
+records, the markers. Where nothing is found that explains the claim, the facts alone are said.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
-from ...kafka.clients.calls import Abort
-from ...kafka.coordinator.entry import Entry
+from ...kafka.claims.invariants import is_decided
+from ...kafka.coordinator import TIMEOUT
 from ...kafka.errors import Error
-from ...kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
-from ...kafka.picture.view import View, read_world
-from ...kafka.states import COMPLETED, PREPARED, TxnState
-from ...kernel import Run, Text, Words, parse, tr
-from .sittings import TC, BuildSystem
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """A run that was played to its end: its choices, its last world, and what the log holds."""
-
-    run: Run
-    seen: View
-    entries: tuple[Entry, ...]
-
-    @property
-    def killed(self) -> bool:
-        return any("kill" in str(one) for one in self.run.choices)
-
-    @property
-    def answered_first(self) -> bool:
-        """Whether an answer has arrived whose step was not done to its end."""
-        return any(parse(one).answers for one in self.run.choices)
-
-    @property
-    def timed(self) -> bool:
-        """Whether a timer of the coordinator has run out."""
-        return any(str(one).startswith(f"fire {TC}") for one in self.run.choices)
-
-    @property
-    def moved(self) -> bool:
-        """Whether another coordinator was elected."""
-        return "call controller" in map(str, self.run.choices)
-
-    @property
-    def broke(self) -> bool:
-        return any(str(one).startswith("break") for one in self.run.choices)
-
-    @property
-    def refusals(self) -> list[str]:
-        """The errors with which leaders have answered markers."""
-        bodies = [fact.body for fact in self.run.trace]
-        answers = [one for one in bodies if isinstance(one, WriteTxnMarkersResponse)]
-        return [one.error.name for one in answers if one.error]
-
-    @property
-    def last(self) -> Entry | None:
-        return self.entries[-1] if self.entries else None
-
-    @property
-    def unmarked(self) -> list[str]:
-        """The partitions with a record of a decided transaction, and no marker for it."""
-        return [
-            partition
-            for partition, rows in self.seen.rows.items()
-            if any(txn is not None and not outcome for _, txn, outcome in rows)
-        ]
-
-
-def play(system: BuildSystem, schedule: tuple[str, ...]) -> Evidence:
-    run = Run(system)
-    for choice in schedule:
-        run.do(choice)
-    disk = run.world.disk(system.cluster.leader(run.world, TC))
-    logs = disk.logs("__transaction_state")
-    entries = tuple(record.entry for log in logs for record in disk.log(log).read(0))
-    return Evidence(run, read_world(system.cluster, run.world), entries)
-
+from ...kafka.messages import EndTxn, InitProducerId
+from ...kafka.states import PREPARED, TxnState
+from ...kernel import (
+    CancelTimer,
+    ConnectionLost,
+    Fired,
+    Request,
+    Response,
+    SetTimer,
+    Text,
+    Words,
+    tr,
+)
+from .evidence import NOBODY, Evidence, explain_outcome, explain_wait, find_refused, play
+from .sittings import BuildSystem
 
 BREAKS = Words("the coordinator's code breaks: {broken}")
 BROKEN = Words("“{sentence}” is broken: {why}")
@@ -85,10 +36,10 @@ def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
     """Why the claim does not hold at the end of this run."""
     evidence = play(system, schedule)
     broken = system.find_broken(evidence.run.world)
-    if claim == "runs":
+    if claim == "runs" or broken:
         return BREAKS(broken=broken)
     sentence = next(one.sentence for one in system.properties() if one.name == claim)
-    return BROKEN(sentence=sentence, why=REASONS.get(claim, _explain_outcome)(evidence))
+    return BROKEN(sentence=sentence, why=REASONS.get(claim, explain_outcome)(evidence))
 
 
 def explain_missing(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
@@ -96,67 +47,97 @@ def explain_missing(system: BuildSystem, schedule: tuple[str, ...], claim: str) 
     evidence = play(system, schedule)
     if broken := system.find_broken(evidence.run.world):
         return BREAKS(broken=broken)
-    return NOTHING_GOOD(why=_explain_missing(evidence, claim))
+    return NOTHING_GOOD(why=find_refused(evidence) or explain_wait(evidence))
 
 
-def _explain_missing(evidence: Evidence, claim: str) -> Text:
-    last = evidence.last
-    if last is None:
-        return tr("InitProducerId has no answer that the producer can go on with")
-    if last.state is TxnState.EMPTY:
-        if len({entry.state for entry in evidence.entries}) == 1 and any(
-            evidence.seen.rows.values()
-        ):
-            return UNWRITTEN
-        return tr("a leader asks with AddPartitionsToTxn and is not told that it may go on")
-    if last.state is TxnState.ONGOING and claim == "told":
-        return tr("the log stays Ongoing: is each AddPartitionsToTxn answered, and EndTxn decided?")
-    if last.state in PREPARED and claim == "told":
-        return UNTOLD(state=last.state)
-    if claim == "told" and last.state in COMPLETED:
-        return tr(
-            "the client is refused after its first end; an older client (`EndTxn.v2` is False) "
-            "goes on with the epoch that it has, so its end keeps it, and so does the marker"
-        )
-    return _explain_stuck(evidence)
+# ---- who was refused -------------------------------------------------------------------
 
-
-UNWRITTEN = tr(
-    "AddPartitionsToTxn is answered and the log still says Empty: its record says Ongoing, with "
-    "all partitions so far, and EndTxn then ends that"
+UNREAD = tr(
+    "after the restart it does not know the producer that the log has: `recover` reads "
+    "`entries_of(disk)`"
 )
-UNTOLD = Words("the decision {state} is safe, and the client is not told")
-FENCED = Error.TRANSACTION_COORDINATOR_FENCED.name
+
+
+HASTY = Words(
+    "{request} is answered in the step that writes its record, which is not safe yet: answer when "
+    "`Appended` came"
+)
+
+
+def _explain_refused_call(evidence: Evidence) -> Text:
+    if evidence.hasty:
+        return HASTY(request=evidence.hasty)
+    if evidence.moved:
+        return HAD_ALONE(state=evidence.states or tr("none"))
+    if evidence.answered_first:
+        return TOO_SOON(states=evidence.states)
+    unknown = evidence.list_errors()[-1:] == [Error.INVALID_PRODUCER_ID_MAPPING.name]
+    if evidence.killed and unknown and evidence.entries:
+        return UNREAD
+    return find_refused(evidence) or explain_outcome(evidence)
+
+
+# ---- a decision that does not reach its end --------------------------------------------
+
+FENCED = Error.TRANSACTION_COORDINATOR_FENCED
 REFUSES = Words("the leader refuses the marker with {error}")
 NEXT_EPOCH = Words(
-    "{refuses}: the marker of an end carries the next epoch, one above that of the records"
+    "{refuses}: it carried epoch {epoch}, and the log has records with epoch {known}. The marker of "
+    "an end carries the next epoch, one above that of the records"
 )
 ITS_EPOCH = Words(
     "{refuses}: it has a marker with a higher `coordinator_epoch`. Each marker carries the `epoch` "
     "that `recover` was given, and no other"
 )
+OTHER_PID = Words("{refuses}: it carried pid {pid} and epoch {epoch}")
 LOST_AGAIN = Words(
     "after the restart {missing} never gets its marker: `recover` finds the decision in the log "
     "and owes every marker again"
 )
 UNSENT = Words("no marker goes to {missing}: one is owed to each partition of the transaction")
+LOST = tr(
+    "a connection broke with a marker or its answer on it: after ConnectionLost each "
+    "marker that is still owed to that partition is sent again"
+)
+ANSWERED = tr("all partitions have their marker, and no Complete record is written")
+SENT = Words("a marker went to {missing}, which has none, and none is sent again")
 
 
 def _explain_stuck(evidence: Evidence) -> Text:
-    """A decision that does not reach its end."""
-    missing = ", ".join(evidence.unmarked)
-    if evidence.refusals:
-        why = ITS_EPOCH if evidence.refusals[-1] == FENCED else NEXT_EPOCH
-        return why(refuses=REFUSES(error=evidence.refusals[-1]))
-    if evidence.broke:
-        return tr(
-            "a connection broke with a marker or its answer on it: after ConnectionLost each "
-            "marker that is still owed to that partition is sent again"
-        )
+    decided = [entry for entry in evidence.latest.values() if entry.state in PREPARED]
+    if evidence.refused:
+        return _explain_refused_marker(evidence)
+    steps = evidence.done[evidence.start :]
+    lost = [one.event.peer for one in steps if isinstance(one.event, ConnectionLost)]
+    told = {one.event.peer for one in steps if isinstance(one.event, Response)}
+    owed = [one for entry in decided for one in entry.partitions if one not in told]
+    if set(lost) & set(owed):
+        return LOST
+    missing = evidence.unmarked or owed
     if not missing:
-        return tr("all partitions have their marker, and no Complete record is written")
-    return (LOST_AGAIN if evidence.killed else UNSENT)(missing=missing)
+        return ANSWERED
+    sent = {effect.to for _, effect in evidence.list_markers(evidence.start)}
+    names = ", ".join(missing)
+    if set(missing) & sent:
+        return SENT(missing=names)
+    return (LOST_AGAIN if evidence.killed else UNSENT)(missing=names)
 
+
+def _explain_refused_marker(evidence: Evidence) -> Text:
+    last = evidence.refused[-1]
+    refuses = REFUSES(error=last.error.name)
+    if last.error is FENCED:
+        return ITS_EPOCH(refuses=refuses)
+    sent = [effect.body for _, effect in evidence.list_markers()]
+    marker = sent[-1]
+    rows = [batch for rows in evidence.seen.rows.values() for batch, _, _ in rows]
+    known = max((one.epoch for one in rows if one.pid == marker.pid), default=-1)
+    if marker.epoch <= known:
+        return NEXT_EPOCH(refuses=refuses, epoch=marker.epoch, known=known)
+    return OTHER_PID(refuses=refuses, pid=marker.pid, epoch=marker.epoch)
+
+
+# ---- a transaction that is complete, and open in a partition ---------------------------
 
 NEVER_HELD = Words("no record of the log ever held {lost}")
 FORGOTTEN = Words(
@@ -165,44 +146,47 @@ FORGOTTEN = Words(
     "that are there"
 )
 TOO_EARLY = Words(
-    "the log says {state}, and the answer of {missing} is missing: Complete is written when every "
+    "the log says {states}, and {missing} has no marker: Complete is written when every "
     "partition has answered"
 )
 
 
 def _explain_open(evidence: Evidence) -> Text:
-    """A transaction that is complete for the coordinator, and open in a partition."""
     missing = evidence.unmarked
-    known = [set(entry.partitions) for entry in evidence.entries]
-    named = set().union(*known)
+    named = {name for entry in evidence.entries for name in entry.partitions}
     if evidence.killed and not evidence.entries:
         return tr("the log is empty after a restart")
     if not set(missing) <= named:
         return NEVER_HELD(lost=", ".join(sorted(set(missing) - named)))
-    decided = [entry for entry in evidence.entries if entry.state in PREPARED]
-    if decided and not set(missing) <= set(decided[-1].partitions):
+    decided = {name for one in evidence.entries if one.state in PREPARED for name in one.partitions}
+    if decided and not set(missing) <= decided:
         return FORGOTTEN(missing=", ".join(missing))
-    if evidence.refusals:
-        return REFUSES(error=evidence.refusals[-1])
-    return TOO_EARLY(state=evidence.entries[-1].state, missing=", ".join(missing))
+    if evidence.refused:
+        return REFUSES(error=evidence.refused[-1].error.name)
+    return TOO_EARLY(states=evidence.states, missing=", ".join(missing))
 
+
+# ---- a marker without its decision -----------------------------------------------------
 
 UNDECIDED = Words(
     "after the restart a marker {kind} leaves although the log is Ongoing: what is not decided "
     "stays open, for its producer may still commit"
 )
+OTHERWISE = Words("a marker says {kind}, and the log has decided {outcome}: it says {states}")
+EARLY = tr("a marker is in a partition before the decision is safe: send it when `Appended` came")
 
 
 def _explain_early(evidence: Evidence) -> Text:
-    """A marker without its decision."""
-    if evidence.killed:
-        kinds = [batch.control for rows in evidence.seen.rows.values() for batch, _, _ in rows]
-        return UNDECIDED(kind=max(kinds))
+    wrong = [row for rows in evidence.seen.rows.values() for row in rows if not is_decided(row)]
+    batch, txn, _ = wrong[0]
+    if txn is not None and txn.outcome:
+        return OTHERWISE(kind=batch.control, outcome=txn.outcome, states=evidence.states)
     if evidence.moved:
         return _explain_late(evidence)
-    return tr(
-        "a marker is in a partition before the decision is safe: send it when `Appended` came"
-    )
+    sent = [step for step, effect in evidence.list_markers() if effect.body.pid == batch.pid]
+    if sent and sent[-1].event is None and batch.control:
+        return UNDECIDED(kind=batch.control)
+    return EARLY
 
 
 LATE = Words(
@@ -214,12 +198,8 @@ LATE = Words(
 
 def _explain_late(evidence: Evidence) -> Text:
     """A marker of a coordinator that leads no more."""
-    epochs = {
-        fact.node: fact.body.coordinator_epoch
-        for fact in evidence.run.trace
-        if isinstance(fact.body, WriteTxnMarkers)
-    }
-    if FENCED in evidence.refusals:
+    epochs = {one.node: effect.body.coordinator_epoch for one, effect in evidence.list_markers()}
+    if any(one.error is FENCED for one in evidence.refused):
         return tr(
             "a leader has refused the older coordinator's marker, and the marker came again with a "
             "higher epoch: TRANSACTION_COORDINATOR_FENCED says that another one leads, so send "
@@ -230,8 +210,17 @@ def _explain_late(evidence: Evidence) -> Text:
             "a marker is in a partition, and the coordinator that leads now does not have the "
             "decision: a record is safe when `Appended` came, and only then a marker leaves"
         )
-    old, new = epochs.values()
+    old, new = list(epochs.values())[:2]
     return LATE(old=old, new=new)
+
+
+# ---- what nobody has asked for ---------------------------------------------------------
+
+STALE = Words(
+    "an EndTxn with epoch {asked} is taken where the log has epoch {known}: refuse it with "
+    "PRODUCER_FENCED"
+)
+ASKED_LATE = tr("what was sent earlier ends a later transaction: each end gives the next epoch")
 
 
 def _explain_epoch(evidence: Evidence) -> Text:
@@ -242,95 +231,143 @@ def _explain_epoch(evidence: Evidence) -> Text:
 
 
 def _explain_asked(evidence: Evidence) -> Text:
-    """A commit that nobody has asked for."""
-    decided = [entry for entry in evidence.entries if entry.state in PREPARED]
-    epochs = [entry.epoch for entry in evidence.entries if entry.state is TxnState.EMPTY]
-    if evidence.timed:
-        return tr(
-            "the timer has run out and the coordinator commits: nobody asked for that, so abort"
-        )
-    producers = evidence.seen.cluster.producers
-    apps = [evidence.run.world.nodes[name].app for name, _ in producers]
-    programs = [(one.program, len(one.results)) for one in apps if one is not None and one.waiting]
-    if any(isinstance(calls, tuple) and calls[done] == Abort() for calls, done in programs):
-        return tr("the application has asked for an abort, and the log says PrepareCommit")
-    if len(decided) == 1 and evidence.run.choices and "InitProducerId" in _last_request(evidence):
-        return tr("a new producer came, and what its older self left open is committed: abort it")
-    if len(set(epochs)) < len(epochs):
+    """A commit that nobody has asked for: who has made the coordinator decide it?"""
+    cause = evidence.find_cause(TxnState.PREPARE_COMMIT)
+    if cause is None:
+        return explain_outcome(evidence)
+    match cause.event:
+        case None:
+            return tr(
+                "after the restart the coordinator commits what nobody has asked it to commit"
+            )
+        case Fired():
+            return tr(
+                "the timer has run out and the coordinator commits: nobody asked for that, so abort"
+            )
+        case Request(body=InitProducerId()):
+            return tr(
+                "a new producer came, and what its older self left open is committed: abort it"
+            )
+        case Request(body=EndTxn(commit=False)):
+            return tr("the application has asked for an abort, and the log says PrepareCommit")
+    shared = _find_shared_epoch(evidence)
+    if shared:
         return tr("two producers have one epoch: InitProducerId gives the next one each time")
-    if evidence.killed:
-        return tr("after the restart the coordinator commits what nobody has asked it to commit")
-    return tr("what was sent earlier ends a later transaction: each end gives the next epoch")
+    match cause.event:
+        case Request(body=EndTxn(txn_id=txn_id, epoch=asked)):
+            before = [one for one in evidence.entries if one.txn_id == txn_id]
+            known = [one.epoch for one in before if one.state is TxnState.ONGOING]
+            if known and known[-1] != asked:
+                return STALE(asked=asked, known=known[-1])
+    return ASKED_LATE
 
 
-def _last_request(evidence: Evidence) -> str:
-    requests = [str(fact.body) for fact in evidence.run.trace if type(fact.body).__name__ in ASKED]
-    return requests[-1] if requests else ""
+def _find_shared_epoch(evidence: Evidence) -> bool:
+    """Whether two producers of one id were given one epoch."""
+    given = [(one.txn_id, one.epoch) for one in evidence.entries if one.state is TxnState.EMPTY]
+    return len(set(given)) < len(given)
 
 
-ASKED = ("InitProducerId", "EndTxn", "AddPartitionsToTxn")
+# ---- what a client was told ------------------------------------------------------------
+
 KEPT = Words(
-    "the client was told ok, and the log says {state}: an EndTxn that comes again gets ok only "
+    "the client was told ok, and the log says {states}: an EndTxn that comes again gets ok only "
     "where the log has the end that it asks for"
 )
-
-
 HAD_ALONE = Words(
     "the client was told ok, and the last record of the coordinator that leads now is {state}: the "
     "older one alone had the decision. Answer when `Appended` came: only then each copy that may "
     "lead has the record"
 )
-
-
 TOO_SOON = Words(
-    "the answer had left when the coordinator was killed, and the log says {state}: the decision "
+    "the answer had left when the coordinator was killed, and the log says {states}: the decision "
     "was still to be written. Answer when `Appended` came"
 )
 
 
 def _explain_promise(evidence: Evidence) -> Text:
     if evidence.moved:
-        return HAD_ALONE(state=evidence.last.state if evidence.last else tr("none"))
+        return HAD_ALONE(state=evidence.states or tr("none"))
     if evidence.answered_first:
-        return TOO_SOON(state=evidence.entries[-1].state)
-    return KEPT(state=evidence.entries[-1].state)
+        return TOO_SOON(states=evidence.states)
+    return KEPT(states=evidence.states)
+
+
+AFTER_ALL = tr(
+    "the timer has run out behind the end, and the coordinator wrote another end: what "
+    "is not Ongoing any more has no timeout"
+)
+TWICE = tr(
+    "the answer to EndTxn was lost, the client asked again and was refused, and readers see "
+    "what it had sent: the same EndTxn again gets the same answer"
+)
 
 
 def _explain_refusal(evidence: Evidence) -> Text:
-    if evidence.timed:
-        return tr(
-            "the timer has run out behind the end, and the coordinator wrote another end: what "
-            "is not Ongoing any more has no timeout"
-        )
-    return tr(
-        "the answer to EndTxn was lost, the client asked again and was refused, and readers see "
-        "what it had sent: the same EndTxn again gets the same answer"
+    began = [one.event for one in evidence.done if one.effect is None]
+    asked = [one.body for one in began if isinstance(one, Request)]
+    ends = [one for one in asked if isinstance(one, EndTxn)]
+    late = evidence.find_cause(TxnState.PREPARE_ABORT)
+    if late is not None and isinstance(late.event, Fired):
+        return AFTER_ALL
+    if len(set(ends)) < len(ends):
+        return TWICE
+    return _explain_refused_call(evidence)
+
+
+READ_WRONG = Words("committed with ok: {told}; read: {read}; the log says {states}")
+
+
+def _explain_kept(evidence: Evidence) -> Text:
+    told, read = evidence.system.compare_read(evidence.run.world)
+    none = str(NOBODY)
+    return READ_WRONG(
+        told=", ".join(told) or none, read=", ".join(read) or none, states=evidence.states
     )
+
+
+# ---- what stays open -------------------------------------------------------------------
+
+NO_TIMER = Words(
+    "its application has gone, and nobody ends the transaction of {txn_id}: set a timer when it "
+    "begins"
+)
+NO_TIMER_AGAIN = tr(
+    "the timer was lost with the coordinator: `recover` sets it again for what is Ongoing"
+)
+CANCELLED = Words("{txn_id} is Ongoing, and its timer was cancelled")
+RAN_OUT = Words(
+    "the timer of {txn_id} has run out, and it is still Ongoing: nothing was written for it, and "
+    "the timer was not set again"
+)
+NOT_YET = Words("{txn_id} is Ongoing, and its timer of {ms} ms has not run out in this run")
 
 
 def _explain_end(evidence: Evidence) -> Text:
-    if evidence.killed:
-        return tr(
-            "the timer was lost with the coordinator: `recover` sets it again for what is Ongoing"
-        )
-    if evidence.refusals:
-        return _explain_stuck(evidence)
-    return tr(
-        "its application has gone, and nobody ends the transaction: set a timer when it begins"
-    )
+    for txn_id, entry in evidence.latest.items():
+        if entry.state is TxnState.ONGOING:
+            return _explain_timer(evidence, txn_id)
+    return _explain_stuck(evidence)
 
 
-LOG_SAYS = Words("The log says {states}")
-UNENDED = Words("The log says {states}, and the end is still to come")
+def _explain_timer(evidence: Evidence, txn_id: str) -> Text:
+    """What has become of the timer of a transaction that is open."""
+    name, fate = TIMEOUT + txn_id, None
+    for one in evidence.done[evidence.start :]:
+        match one.effect or one.event:
+            case SetTimer(timer=timer) | CancelTimer(timer=timer) | Fired(timer=timer):
+                fate = (one.effect or one.event) if timer == name else fate
+    match fate:
+        case None:
+            return NO_TIMER_AGAIN if evidence.killed else NO_TIMER(txn_id=txn_id)
+        case CancelTimer():
+            return CANCELLED(txn_id=txn_id)
+        case SetTimer(after_ms=ms):
+            return NOT_YET(txn_id=txn_id, ms=ms)
+    return RAN_OUT(txn_id=txn_id)
 
 
-def _explain_outcome(evidence: Evidence) -> Text:
-    states = ", ".join(str(entry.state) for entry in evidence.entries)
-    ended = evidence.entries and evidence.entries[-1].state in COMPLETED
-    return (LOG_SAYS if ended else UNENDED)(states=states)
-
-
-REASONS = {
+REASONS: dict[str, Callable[[Evidence], Text]] = {
     "delivered": _explain_stuck,
     "closed everywhere": _explain_open,
     "decided first": _explain_early,
@@ -339,5 +376,9 @@ REASONS = {
     "decided as asked": _explain_asked,
     "promised": _explain_promise,
     "refused": _explain_refusal,
+    "served": _explain_refused_call,
+    "returns": explain_wait,
     "ends": _explain_end,
+    "ended": _explain_end,
+    "kept": _explain_kept,
 }

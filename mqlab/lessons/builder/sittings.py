@@ -49,13 +49,9 @@ AGAIN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; abor
 THEN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; commit'"
 OPEN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b'"
 THREE = "'app=init; begin; send orders-0 a; send orders-1 b; send orders-2 c; commit'"
-NEXT = (
-    "'app=init; begin; send orders-0 a; send orders-1 b; commit; begin; send orders-1 c; commit'"
-)
+NEXT = "'app=init; begin; send orders-0 a; send orders-1 b; commit; begin; send orders-1 c; commit'"
 ENDS = "'app=init; begin; send orders-0 a; abort'"
-TORN = (
-    "'app=init; begin; send orders-0 a; send orders-1 b; commit; begin; send orders-0 c; abort'"
-)
+TORN = "'app=init; begin; send orders-0 a; send orders-1 b; commit; begin; send orders-0 c; abort'"
 OLDS = "'app=init; begin; send orders-0 a; send orders-1 b; abort; begin; send orders-1 c; commit'"
 LEFT = "'app=init; begin; send orders-0 a; flush; send orders-1 b; flush'"
 SHOPS = "init; begin; send orders-0 b; commit"
@@ -90,7 +86,7 @@ class BuildSystem(KafkaSystem):
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
-        mine = (
+        mine: tuple[Property, ...] = (
             Property("runs", RUNS(), self._runs, "always", self._reads),
             Property("told", TOLD(), self._told, "sometimes", self._reads),
             Property("promised", PROMISED(), self._promised, "always", self._reads),
@@ -179,8 +175,13 @@ class BuildSystem(KafkaSystem):
         return not any(part.open for part in parts.values())
 
     def _kept(self, world: World) -> bool:
+        told, read = self.compare_read(world)
+        return told == read
+
+    def compare_read(self, world: World) -> tuple[list[str], list[str]]:
+        """The values that applications were told are committed, and those that readers get."""
         told = (value for commit, sent in self._commits(world) if commit.ok for value in sent)
-        return sorted(told) == sorted(self._list_read(world))
+        return sorted(told), sorted(self._list_read(world))
 
     def _narrow(self, claim: Property) -> Property:
         """With replicas the engine's claims look at whole nodes, for any of them may lead; these
@@ -203,7 +204,6 @@ class BuildSystem(KafkaSystem):
     def _reads(self, name: str, node: NodeState) -> Hashable:
         called = (node.app.results, node.app.waiting) if node.app is not None else ()
         return node.up, called, _find_broken(node), self._sees(name, node)
-
 
     def _reads_waits(self, name: str, node: NodeState) -> Hashable:
         return node.up, node.app is not None and node.app.waiting, bool(node.timers)

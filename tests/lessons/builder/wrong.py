@@ -76,7 +76,7 @@ WRONG = (
         "the answer may leave before the record",
         1,
         "a last answer",
-        "the answer had left when the coordinator was killed, and the log says Ongoing",
+        "InitProducerId is answered in the step that writes its record",
         PENDING,
         "first = (Reply(caller, answer),) if caller else ()\n"
         "        pending = self.pending.set(key, Pending(new, None, None))\n"
@@ -121,7 +121,7 @@ WRONG = (
         "a marker that was sent was written",
         1,
         "one after the other",
-        "the answer of orders-0, orders-1 is missing",
+        "and orders-0, orders-1 has no marker",
         MARKS,
         "(lambda it: (it[0], (*reply, *(new.mark(txn_id, one) for one in entry.partitions), "
         "*it[1])))(new.complete(txn_id, disk))[1]",
@@ -146,7 +146,7 @@ WRONG = (
         "a request may be left without an answer",
         1,
         "one after the other",
-        "is each AddPartitionsToTxn answered",
+        "orders-0 has asked with AddPartitionsToTxn, and no step answers it",
         "return self.write(new, disk, caller, AddPartitionsToTxnResponse())",
         "return self.write(new, disk)",
     ),
@@ -178,7 +178,7 @@ WRONG = (
         "memory survives",
         2,
         "a kill",
-        "`recover` finds the decision in the log",
+        "`recover` reads `entries_of(disk)`",
         "entries = entries_of(disk)",
         "entries = Map()",
     ),
@@ -319,7 +319,7 @@ WRONG = (
         "the order within a step is enough",
         3,
         "another leads",
-        "and the last record of the coordinator that leads now is Ongoing",
+        "InitProducerId is answered in the step that writes its record",
         PENDING,
         "kept = replace(self, pending=self.pending.set(key, Pending(new)))\n"
         "        return kept, (record, *((Reply(caller, answer),) if caller else ()))",
