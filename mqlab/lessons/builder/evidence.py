@@ -12,7 +12,7 @@ from ...kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ...kafka.picture.view import View, read_world
 from ...kafka.states import COMPLETED, TxnState
 from ...kernel import Append, Effect, Event, Reply, Request, Run, Send, Text, Words, parse, tr
-from ...kernel.outcome import FAILED
+from ...kernel.role import FAILED
 from .sittings import TC, BuildSystem
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...kafka.claims.invariants import is_decided
+from ...kafka.claims import is_decided
 from ...kafka.coordinator import TIMEOUT
 from ...kafka.errors import Error
 from ...kafka.messages import EndTxn, InitProducerId

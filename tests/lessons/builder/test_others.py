@@ -10,14 +10,18 @@ from mqlab.cli import main
 from mqlab.lessons.builder.checking import IT_WORKS, check_source, search_trial
 from mqlab.lessons.builder.host import BuildError
 from mqlab.lessons.builder.whats import CHECK_ROUND, PENDING_ACKS, WHATS, What, find_what
+from tests.lessons.builder.mutants import mutate
 from tests.lessons.builder.wrong import LABS, Wrong
-from tests.lessons.builder.wrong_others import ACKS, ROUNDS
+from tests.lessons.builder.wrong_others import ACKS, EQUAL, ROUNDS
 
 OTHERS = (CHECK_ROUND, PENDING_ACKS)
 
 
 def read(what: What, name: str) -> str:
     return (LABS / what.name.replace("-", "_") / f"{name}.py").read_text("utf-8")
+
+
+MUTANTS = [(what, *one) for what in OTHERS for one in mutate(read(what, "sitting-2"))]
 
 
 @pytest.mark.parametrize("sitting", [1, 2])
@@ -42,6 +46,18 @@ def test_a_wrong_one_hears_its_own_sentence(wrong: Wrong):
     assert not card.ok and wrong.says in card.message.en, card
     # the run is there although its process has ended
     assert card.trace().facts[card.step - 1].text.en
+
+
+@pytest.mark.spread("mqlab/lessons/builder", "tests/lessons/builder")
+@pytest.mark.parametrize(
+    ("what", "says", "source"), MUTANTS, ids=[f"{one[0].name} {one[1]}" for one in MUTANTS]
+)
+def test_a_mutant_is_refuted_unless_it_does_the_same(what: What, says: str, source: str):
+    try:
+        refuted = not check_source(source, 2, what).ok
+    except BuildError:
+        refuted = True
+    assert refuted == (says not in EQUAL)
 
 
 @pytest.mark.parametrize("what", OTHERS, ids=lambda what: what.name)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from ....kernel import Run, Text, Words, World, tr
 from ....rocketmq.broker.timer import read_progress
 from ....rocketmq.claims import is_forgotten as is_lost
-from ....rocketmq.claims import list_records
-from ....rocketmq.config import HALF_TOPIC
 from ....rocketmq.picture.view import read_world
 from ..explain import BROKEN
+from .hosting import read_round
 from .sittings import CheckRoundSystem
 
 BREAKS = Words("the check round breaks: {broken}")
 LEFT = Words("The half of {txn} at {at} has no end, and the half offset is {offset}: {why}")
-SPENT = Words(
-    "A half was put back with {spent} checks, and {most} are allowed: it is parked then, and "
-    "nobody asks any more"
-)
+IS_YOUNG = tr("it is young, and a round ends at the first young one and stays before it")
 TO_PARK = Words("it was asked about {times} times and is dropped, where it is to be parked")
+NOT_PUT_BACK = tr(
+    "a question leaves nothing to find; before a round passes over it, it puts it back"
+)
+PASSED_OVER = tr("no op record of this round names it, and the round does nothing about it")
 TO_THE_END = tr("Play the run to its end")
 
 
@@ -28,7 +28,7 @@ def explain(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> 
     if broken:
         return BREAKS(broken=broken)
     sentence = next(one.sentence for one in system.properties() if one.name == claim)
-    return BROKEN(sentence=sentence, why=_explain(system, world, claim))
+    return BROKEN(sentence=sentence, why=_explain(system, schedule, world, claim))
 
 
 def explain_missing(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> Text:
@@ -50,32 +50,35 @@ def play(system: CheckRoundSystem, schedule: tuple[str, ...]) -> World:
     return run.world
 
 
-def _explain(system: CheckRoundSystem, world: World, claim: str) -> Text:
+def _explain(system: CheckRoundSystem, schedule: tuple[str, ...], world: World, claim: str) -> Text:
     seen = read_world(system.cluster, world)
     half_at, op_at = read_progress(seen.offsets)
     lost = [txn for txn in seen.book.txns.values() if is_lost(seen, txn)]
     if claim in ("no half lost", "row with message") and lost:
-        txn = lost[0]
-        why = _explain_lost(system, txn.times)
-        return LEFT(txn=txn.name, at=max(txn.halves), offset=half_at, why=why)
-    if claim == "ends":
-        spent = max(
-            one.message.check_times
-            for one in list_records(system.cluster, world)
-            if one.message.topic == HALF_TOPIC
-        )
-        return SPENT(spent=spent, most=system.check_max)
+        at = max(lost[0].halves)
+        why = _explain_lost(system, schedule, at)
+        return LEFT(txn=lost[0].name, at=at, offset=half_at, why=why)
     if claim not in REASONS:
         return TO_THE_END
     return REASONS[claim](half=half_at, op=op_at, most=system.check_max)
 
 
-def _explain_lost(system: CheckRoundSystem, times: int) -> Text:
-    if times >= system.check_max:
-        return TO_PARK(times=times)
-    if system.timeout_ms:
-        return tr("it is young, and a round ends at the first young one and stays before it")
-    return tr("a question leaves nothing to find; before a round passes over it, it puts it back")
+def _explain_lost(system: CheckRoundSystem, schedule: tuple[str, ...], at: int) -> Text:
+    """By what the last round was given, and what it did."""
+    before = play(system, schedule[:-1])
+    broker = before.role(system.config.broker)
+    if broker is None:
+        return TO_THE_END
+    seen = read_round(broker, before.disk(system.config.broker))
+    half = next((half for half in seen.halves if half.offset == at), None)
+    if half is None:
+        return TO_THE_END
+    if half.times >= seen.check_max:
+        return TO_PARK(times=half.times)
+    if half.young:
+        return IS_YOUNG
+    actions, _, _ = broker.host.ask(seen)
+    return NOT_PUT_BACK if any(action.half == at for action in actions) else PASSED_OVER
 
 
 REASONS = {
@@ -83,13 +86,9 @@ REASONS = {
         "A half is put back although an op record before it says that it has ended: read all op "
         "records of the round before you ask"
     ),
-    "names the copy": Words(
-        "The question names a half that is passed over, and its answer would end that one: put "
-        "the half back first, then ask, so that the question names the copy"
-    ),
-    "young": Words(
-        "A half is asked about while its producer is still at work: at the first young one the "
-        "round ends, and its offset stays there"
+    "spent": Words(
+        "A half was put back with more than {most} checks: it was asked about so often, and is "
+        "parked then; nobody asks any more"
     ),
     "needed": Words(
         "The op offset is {op}, the half offset {half}: an op record before that names a half "

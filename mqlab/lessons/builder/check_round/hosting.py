@@ -35,8 +35,9 @@ class RoundHost(FunctionHost):
     needs = ("check",)
 
     def recover(self, config: RocketMQConfig, disk: Disk, at_ms: int) -> tuple[Any, Effects]:
-        """The broker after a start."""
-        return recover_as(BuiltBroker, Broker.recover, {"host": self}, config, disk, at_ms)
+        """The broker after a start, which takes longer than a half is young."""
+        more = {"host": self, "aged": disk.log(HALF_QUEUE).end}
+        return recover_as(BuiltBroker, Broker.recover, more, config, disk, at_ms)
 
     def ask(self, seen: Round) -> tuple[Actions, int, int]:
         """What the function makes of a round; Broken where that cannot be."""
@@ -49,9 +50,12 @@ class RoundHost(FunctionHost):
 
 @dataclass(frozen=True, slots=True)
 class BuiltBroker(Broker):
-    """`broken`: why its round does no more; empty while it does."""
+    """`broken`: why its round does no more; empty while it does. `aged`: halves before this place
+    of the half topic are old. A search has no clock, and there are 30 s between two rounds: what a
+    round has met is older than transactionTimeOut, 6 s, in the next one."""
 
     broken: str = ""
+    aged: int = 0
     host: RoundHost = field(compare=False, repr=False, kw_only=True)
 
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
@@ -68,7 +72,7 @@ class BuiltBroker(Broker):
 
 def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
     """One round; how far it came is noted last."""
-    seen = read_round(broker, disk, at_ms)
+    seen = read_round(broker, disk)
     actions, half_to, op_to = broker.host.ask(seen)
     stored = {one.queue_offset: one for one in read_queue(disk, HALF_QUEUE, seen.half_offset)}
     copies: dict[int, Stored] = {}
@@ -91,10 +95,11 @@ def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Eff
         offsets = offsets.set(HALF_KEY, half_to)
     if op_to != seen.op_offset:
         offsets = offsets.set(OP_KEY, op_to)
-    return replace(broker, offsets=offsets, producers=producers), writer.effects
+    aged = disk.log(HALF_QUEUE).end
+    return replace(broker, offsets=offsets, producers=producers, aged=aged), writer.effects
 
 
-def read_round(broker: Broker, disk: Disk, at_ms: int) -> Round:
+def read_round(broker: BuiltBroker, disk: Disk) -> Round:
     """What lies in both topics behind where the last round stopped."""
     half_at, op_at = read_progress(broker.offsets)
     return Round(
@@ -102,17 +107,17 @@ def read_round(broker: Broker, disk: Disk, at_ms: int) -> Round:
         op_at,
         broker.config.check_max,
         tuple(
-            Half(one.queue_offset, one.message.check_times, is_young(broker.config, one, at_ms))
+            Half(one.queue_offset, one.message.check_times, is_young(broker, one))
             for one in read_queue(disk, HALF_QUEUE, half_at)
         ),
         tuple(Op(one.queue_offset, parse_op(one)) for one in read_queue(disk, OP_QUEUE, op_at)),
     )
 
 
-def is_young(config: RocketMQConfig, half: Stored, at_ms: int) -> bool:
-    """Whether transactionTimeOut has not passed; at exactly that age 5.5 still calls it young."""
-    age, timeout = at_ms - half.message.born_ms, config.timeout_ms
-    return bool(timeout) and (age < timeout or (age == timeout and config.release != "4.9"))
+def is_young(broker: BuiltBroker, half: Stored) -> bool:
+    """Whether transactionTimeOut has not passed; a copy is as old as its half."""
+    new = half.queue_offset >= broker.aged and not half.message.check_times
+    return new and broker.config.timeout_ms > 0
 
 
 def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
@@ -124,6 +129,7 @@ def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
             raise Broken(f"{action!r:.80} is no action: those are PutBack, Ask and Park")
         if action.half not in halves:
             raise Broken(f"{action} names no half of this round")
+    _check_actions(seen, actions)
     for name, at, start, count in (
         ("half_offset", half_to, seen.half_offset, len(seen.halves)),
         ("op_offset", op_to, seen.op_offset, len(seen.ops)),
@@ -137,6 +143,47 @@ def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
             f"op record {late.offset} names only halves that are passed, and the op offset stays "
             "before it: every round reads it again, and the op topic grows for ever"
         )
+
+
+def _check_actions(seen: Round, actions: Actions) -> None:
+    """A half that is old and has not ended is put back and then asked about; or it is parked."""
+    ended = {half for op in seen.ops for half in op.ends}
+    for half in seen.halves:
+        mine = [action for action in actions if action.half == half.offset]
+        kinds = [type(action) for action in mine]
+        twice = next((one for one in mine if mine.count(one) > 1), None)
+        if twice is not None:
+            raise Broken(f"{twice} is done twice in one round")
+        if Park in kinds and len(kinds) > 1:
+            raise Broken(
+                f"half {half.offset} is parked and {_name(kinds)} in one round: it is parked when "
+                "no question is left"
+            )
+        if Park in kinds and half.offset in ended:
+            raise Broken(
+                f"half {half.offset} is parked, and an op record of this round says that it has "
+                "ended: it is passed over"
+            )
+        if kinds == [Ask, PutBack]:
+            raise Broken(
+                f"{mine[0]} comes before {mine[1]}, so the question names a half that is passed "
+                "over, and its answer would end that one: put the half back first, then ask, so "
+                "that the question names the copy"
+            )
+        if kinds == [PutBack]:
+            raise Broken(
+                f"{mine[0]} is done without Ask({half.offset}): `PutBack` only writes a copy, which "
+                "counts as one more check; `Ask` is the question"
+            )
+        if kinds and half.young and Park not in kinds:
+            raise Broken(
+                f"half {half.offset} is asked about while it is young, and its producer still at "
+                "work: the round ends there, and its offset stays there"
+            )
+
+
+def _name(kinds: list[type]) -> str:
+    return "put back" if PutBack in kinds else "asked about"
 
 
 def _check_stop(seen: Round, stop: Half | None, actions: Actions) -> None:

@@ -1,7 +1,8 @@
 """The systems that a check round must survive: RocketMQ with one function replaced.
 
 Producers, the database and everything else of the broker are the engine's, and so are the claims
-but two: nobody is asked about a young half, and the op offset passes no record that is needed.
+but two: nobody is asked more often than is allowed, and the op offset passes no record that is
+needed. What can be seen of one round alone, its host looks at (`hosting.check_round`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ...roles import become, put_roles
 from ..trial import Trial
 
 RUNS = Words("the round's code runs on")
-YOUNG = Words("nobody is asked about a half that is young")
+SPENT = Words("nobody is asked about a half more often than check_max says")
 NEEDED = Words("an op record is passed when all its halves are")
 
 
@@ -48,7 +49,7 @@ class CheckRoundSystem(RocketMQSystem):
     def _properties(self) -> tuple[Property, ...]:
         mine = (
             Property("runs", RUNS(), self._runs, "always", self._reads),
-            Property("young", YOUNG(), self._young, "always", self._reads),
+            Property("spent", SPENT(), self._spent, "always", self._reads),
             Property("needed", NEEDED(), self._needed, "always", self._reads),
         )
         every = (*mine, *super()._properties)
@@ -57,10 +58,9 @@ class CheckRoundSystem(RocketMQSystem):
     def _runs(self, world: World) -> bool:
         return not getattr(world.role(self.config.broker), "broken", "")
 
-    def _young(self, world: World) -> bool:
+    def _spent(self, world: World) -> bool:
         return not any(
-            stored.message.check_times
-            and stored.store_ms - stored.message.born_ms < self.config.timeout_ms
+            stored.message.check_times > self.check_max
             for stored in list_records(self.cluster, world)
             if stored.message.topic == HALF_TOPIC
         )
@@ -86,26 +86,48 @@ def arrange(trial: Trial, recover: Callable[..., Any]) -> CheckRoundSystem:
     return replace(rocketmq, rules=(("round", recover),))
 
 
-#: a search has no clock: with a timeout of 0 each half is old enough, else none ever is
-OLD = "timeout_ms=0 persist_ms=0 check_max=2"
-YOUNG_LINE = "persist_ms=0 check_max=2"
+#: with a timeout of 0 no half is ever young, else each is until a round has met it
+OLD = "timeout_ms=0 persist_ms=0"
+YOUNG = "persist_ms=0 check_max=2"
+TWICE = f"{OLD} check_max=2"
+SYNC = "release=4.9"  # an end has its op record at once
 A, B, C = (f"send-in-transaction orders-0 {order}" for order in "ABC")
 NOBODY = "listener UNKNOW UNKNOW"
 LATER = "listener UNKNOW COMMIT_MESSAGE"
+LAST = "listener UNKNOW UNKNOW COMMIT_MESSAGE"
 NOW = "listener COMMIT_MESSAGE COMMIT_MESSAGE"
+LATE_END = "end COMMIT_MESSAGE A"
 BROKER = ("broker",)
 SITTINGS: dict[int, tuple[Trial, ...]] = {
     1: (
-        Trial("an end is late", f"{OLD} 'app={A}'", Budget(timers=1)),
-        Trial("ended before", f"{OLD} release=4.9 'app={NOW}; {A}; {B}'", Budget(timers=2)),
-        Trial("only the check can commit", f"{OLD} 'app={LATER}; {A}'", Budget(timers=3)),
-        Trial("two in a row", f"{OLD} 'app={LATER}; {A}; {B}'", Budget(timers=1)),
-        Trial("nobody knows", f"{OLD} 'app={NOBODY}; {A}'", Budget(timers=4), ("commits",)),
+        Trial("an end is late", f"{TWICE} 'app={A}'", Budget(timers=1)),
+        Trial("ended before", f"{TWICE} {SYNC} 'app={NOW}; {A}; {B}'", Budget(timers=2)),
+        Trial("only the check can commit", f"{TWICE} 'app={LATER}; {A}'", Budget(timers=3)),
+        Trial("two in a row", f"{TWICE} 'app={LATER}; {A}; {B}'", Budget(timers=1)),
+        Trial("nobody knows", f"{TWICE} 'app={NOBODY}; {A}'", Budget(timers=4), ("commits",)),
+        Trial("the last answer", f"{TWICE} 'app={LAST}; {A}'", Budget(timers=4)),
+        Trial("asked once", f"{OLD} check_max=1 'app={LAST}; {A}'", Budget(timers=3), ("commits",)),
+        Trial("asked three times", f"{OLD} check_max=3 'app={NOBODY}; {A}'", Budget(timers=5),
+              ("commits",)),
+        Trial("two to the end", f"{TWICE} 'app={NOBODY}; {A}; {B}'", Budget(timers=4),
+              ("commits",)),
+        Trial("three, and no end", f"{TWICE} 'app={NOBODY}; {A}; {B}; {C}'", Budget(timers=3),
+              ("commits",)),
+        Trial("one of three has ended",
+              f"{OLD} check_max=1 {SYNC} 'app={NOBODY}; {A}; {NOW}; {B}; {NOBODY}; {C}'",
+              Budget(timers=3)),
     ),
     2: (
-        Trial("a young one", f"{YOUNG_LINE} 'app={NOBODY}; {A}; {NOW}; {B}'", Budget(timers=2)),
-        Trial("an op record for two", f"{YOUNG_LINE} 'app={NOW}; {A}; {NOBODY}; {B}; {NOW}; {C}'",
+        Trial("a young one", f"{YOUNG} 'app={NOBODY}; {A}; {NOW}; {B}'", Budget(timers=2)),
+        Trial("a young one behind a copy", f"{YOUNG} 'app={LATER}; {A}; {B}'", Budget(timers=3)),
+        Trial("an op record for two", f"{YOUNG} 'app={NOW}; {A}; {NOBODY}; {B}; {NOW}; {C}'",
               Budget(timers=3)),
-        Trial("a kill", f"{OLD} 'app={A}'", Budget(kills=1, timers=2, killable=BROKER)),
+        Trial("ends in another order", f"{YOUNG} {SYNC} 'app={NOBODY}; {A}; {B}; {NOW}; {C}; "
+              f"{LATE_END}'", Budget(timers=2)),
+        Trial("an op record in another order", f"{YOUNG} 'app={NOBODY}; {A}; {B}; {NOW}; {C}; "
+              f"{LATE_END}'", Budget(timers=3)),
+        Trial("a kill", f"{TWICE} 'app={A}'", Budget(kills=1, timers=2, killable=BROKER)),
+        Trial("a kill, two halves", f"{YOUNG} 'app={LATER}; {A}; {B}'",
+              Budget(kills=1, timers=2, killable=BROKER)),
     ),
 }  # fmt: skip

@@ -6,14 +6,29 @@ from ....kernel import Run, Text, Words, World, tr
 from ....pulsar.claims import list_topics
 from ....pulsar.pending_ack import ACK
 from ..explain import BROKEN
-from .hosting import BuiltSubscription, BuiltTopic
-from .sittings import Held, PendingAckSystem, list_held
+from .hosting import BuiltTopic, list_acked
+from .sittings import Held, Load, PendingAckSystem, find_unowed, list_held, list_loads
 
 BREAKS = Words("the code of the pending acks breaks: {broken}")
 NOTHING_DONE = tr("no run commits anything")
 UNLIKE = Words(
-    "The subscription holds {held}, and a load would find {loaded}: each record of the log is "
-    "taken as it was the first time, refusals, too"
+    "By its log the subscription holds {granted}, and a load finds {loaded}: each record of the "
+    "log is taken as it was the first time, refusals, too"
+)
+NOT_GIVEN = Words(
+    "A load now does not give the cursor message {at}, which a transaction has committed: a kill "
+    "may come before the cursor's row, so `load` gives what each commit in the log had"
+)
+TOO_MUCH = Words(
+    "A load now gives the cursor message {at}, which no transaction in the log has committed"
+)
+NOT_COMMITTED = Words(
+    "Message {at} is acknowledged for good, and {txn}, which has it, has not committed: a commit "
+    "gives the cursor what its own transaction had"
+)
+NOBODYS = Words(
+    "Message {at} is acknowledged for good, and nobody has acknowledged it: no transaction that "
+    "has committed had it"
 )
 ENDED = Words(
     "{has} has ended, and still holds message {at}: an end, either one, lets go of all that the "
@@ -68,28 +83,34 @@ def find_broken(system: PendingAckSystem, world: World) -> str:
     for topic in list_topics(system.cluster, world):
         if isinstance(topic, BuiltTopic) and topic.broken:
             return topic.broken
-        for sub in topic.subs.values():
-            fresh = topic.begin_subscription(sub.name)
-            assert isinstance(fresh, BuiltSubscription)
-            pending, _ = fresh.replay_log(sub.cursor, world.disk(topic.name), topic.lac)
-            if broken := getattr(pending, "broken", ""):
-                return str(broken)
-    return ""
+    return next((load.broken for load in list_loads(system, world) if load.broken), "")
 
 
 def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:
-    for sub, held, granted in list_held(system, world):
-        if claim == "granted":
-            records = world.disk(sub.partition).log(sub.log).read(0)
-            ended = {str(one.txn) for one in records if one.op != ACK}
-            acked = {at for at in held if sub.cursor.is_deleted(at)}
-            return _explain_difference(held, granted, acked, ended)
-        if claim == "pending kept":
-            topic = world.role(sub.partition)
-            fresh = topic.begin_subscription(sub.name)
-            pending, _ = fresh.replay_log(sub.cursor, world.disk(topic.name), topic.lac)
-            return UNLIKE(held=_name(held), loaded=_name(getattr(pending, "held", held)))
+    match claim:
+        case "granted":
+            for sub, held, granted in list_held(system, world):
+                if held != granted:
+                    records = world.disk(sub.partition).log(sub.log).read(0)
+                    ended = {str(one.txn) for one in records if one.op != ACK}
+                    acked = {at for at in held if sub.cursor.is_deleted(at)}
+                    return _explain_difference(held, granted, acked, ended)
+        case "loaded":
+            for load in list_loads(system, world):
+                if not load.is_right:
+                    return _explain_load(load)
+        case "for good":
+            for at, txn in find_unowed(system, world).items():
+                return NOT_COMMITTED(at=at, txn=txn) if txn else NOBODYS(at=at)
     return TO_THE_END
+
+
+def _explain_load(load: Load) -> Text:
+    if load.held != load.granted:
+        return UNLIKE(granted=_name(load.granted), loaded=_name(load.held))
+    given, due = set(list_acked(load.cursor)), set(list_acked(load.done))
+    missing = due - given
+    return NOT_GIVEN(at=min(missing)) if missing else TOO_MUCH(at=min(given - due))
 
 
 def _explain_difference(held: Held, granted: Held, acked: set[int], ended: set[str]) -> Text:
@@ -122,8 +143,8 @@ REASONS = {
         "A message is held by nobody, acknowledged by nobody, and will not be delivered: `abort` "
         "gives the messages that the transaction had, and they are delivered again"
     ),
-    "acked is let go": tr(
-        "A consumer is sent a message that is acknowledged: `abort` gives the messages of its own "
-        "transaction, and no others"
+    "answered": tr(
+        "A transaction was told ok for a message that was taken, by another one or by itself: "
+        "`may_acknowledge` is False then"
     ),
 }

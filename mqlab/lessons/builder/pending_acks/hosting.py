@@ -88,6 +88,7 @@ class BuiltPendingAck(PendingAck):
 
     def abort(self, txn: TxnID) -> tuple[BuiltPendingAck, tuple[int, ...]]:
         held, messages = check_two("abort", self.host.call("abort", self.held, str(txn)))
+        check_freed(self.held, str(txn), messages)
         return self.put(held), messages
 
     def clear_deleted(self, cursor: Cursor, acked: Iterable[AckPosition]) -> BuiltPendingAck:
@@ -174,3 +175,16 @@ def check_two(name: str, pair: Any) -> tuple[Any, tuple[int, ...]]:
     if any(type(at) is not int or at < 0 for at in pair[1]):
         raise Broken(f"`{name}` gives {pair[1]!r:.80}, and messages are positions")
     return pair
+
+
+def check_freed(held: Map[int, str], txn: str, messages: tuple[int, ...]) -> None:
+    """Broken where an abort would deliver again what its transaction did not have."""
+    for place, at in enumerate(messages):
+        holder = held.get(at, "nobody")
+        if holder != txn:
+            raise Broken(
+                f"`abort` of {txn} gives message {at}, which {holder} holds: it gives what its "
+                "own transaction had, and nothing else"
+            )
+        if at in messages[:place]:
+            raise Broken(f"`abort` of {txn} gives message {at} twice: it is delivered twice")
