@@ -207,6 +207,7 @@ read_laid("kafka-4.3.1/tv2/leaderless-marker")
 #
 # It answers True if an acknowledged commit is lost, and False as long as it may still become visible. The first
 # line below is the loss that you have seen. For points there is one more, among more than 250 moments without one.
+# Some moments are asked a second time, with another answer to the last commit.
 
 # %% [markdown] lang="zh"
 # `CompleteCommit` 说每条控制消息都已写好，所以不会再有人去写。`LSO=0` 说分区还在等一条。控制消息要发出时，分区没有 leader，协调者就把它丢掉了（KAFKA-20734）。所以，引子里的图对这个版本来说是真的。
@@ -220,7 +221,7 @@ read_laid("kafka-4.3.1/tv2/leaderless-marker")
 # | `hw`、`lso` | 分区的高水位和最后稳定偏移量 |
 # | `open_since` | 如果分区认为这个生产者有事务尚未结束，就是该事务的第一个偏移量；没有则是 −1 |
 #
-# 得到确认的提交如果已经丢失，规则返回 True；只要还可能变为可见，就返回 False。下面第一行就是你见过的那次丢失。计分时还会遇到一次丢失，混在 250 多个没有丢失的时刻里。
+# 得到确认的提交如果已经丢失，规则返回 True；只要还可能变为可见，就返回 False。下面第一行就是你见过的那次丢失。计分时还会遇到一次丢失，混在 250 多个没有丢失的时刻里。有些时刻会换一个上次提交的应答，再问一遍。
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_told())

@@ -2,13 +2,15 @@
 
 The rule is asked at every moment of the recordings of real Kafkas at which the frontiers of a
 partition were looked at, about each producer whose state the coordinator had told by then. It must
-accuse the broker in two recordings (KAFKA-20734) and in no other.
+accuse the broker in two recordings (KAFKA-20734) and in no other. Two things no recording has, so
+some moments are asked a second time with another answer to the last commit: an open transaction
+of a producer that has committed one before, and a loss of which the client was never told ok.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from ..kernel import Text, Words, tr
@@ -26,6 +28,7 @@ Given = tuple[str, str, int, int, int]
 FOUND = Words("{count} moments, and it accuses where it should")
 MISSES = Words("{name}: lost({given}) misses the loss")
 ACCUSES = Words("{name}: lost({given}) accuses a broker that did nothing wrong")
+UNTOLD = Words("{name}: lost({given}) finds a lost commit, and no commit was acknowledged")
 BECAUSE = Words("{head}. {message}")
 
 
@@ -92,14 +95,25 @@ def look(recording: Recording) -> list[Moment]:
     return moments
 
 
+def turn(moment: Moment) -> Iterator[Moment]:
+    """The same moment, had the client heard something else of its last commit."""
+    commit, state, _, _, open_since = moment.given
+    if moment.lost:
+        for other in ("", "CONCURRENT_TRANSACTIONS"):
+            yield replace(moment, given=(other, *moment.given[1:]), lost=False)
+    elif state == "Ongoing" and open_since >= 0 and not commit:
+        yield replace(moment, given=("ok", *moment.given[1:]))
+
+
 @cache
 def list_moments(graded: bool = False) -> tuple[Moment, ...]:
     """Those of 4.3.1 with today's protocol; `graded`: those of every other recording too, and of
     the other loss. The loss that a learner knows comes first."""
     paths = sorted(RECORDINGS.glob("kafka-*/*/*.json"))
     wanted = [p for p in paths if graded or (_is_of_today(p.parts) and p.stem != LOST_IN[1])]
-    moments = [moment for path in wanted for moment in look(load(path))]
-    return tuple(sorted(moments, key=lambda one: (not one.lost, one.name)))
+    told = [moment for path in wanted for moment in look(load(path))]
+    told.sort(key=lambda one: (not one.lost, one.name))
+    return (*told, *(other for one in told for other in turn(one)))
 
 
 def _is_of_today(parts: tuple[str, ...]) -> bool:
@@ -134,7 +148,10 @@ class Lost(Hinted):
             None,
         )
         arguments = ", ".join(map(repr, moment.given))
-        head = (MISSES if moment.lost else ACCUSES)(name=moment.name, given=arguments)
+        untold = (
+            UNTOLD if moment.given[0] != "ok" and moment.given[1] == "CompleteCommit" else ACCUSES
+        )
+        head = (MISSES if moment.lost else untold)(name=moment.name, given=arguments)
         if belief is None:
             return Verdict(False, head)
         return Verdict(False, BECAUSE(head=head, message=belief.message), belief.name)
@@ -174,6 +191,24 @@ BELIEFS = (
         "an open transaction is a fault",
         tr("Its producer may still end it, or a timeout will. Who has been promised anything?"),
         lambda commit, state, hw, lso, open_since: open_since >= 0,
+    ),
+    Belief(
+        "what is open after an ok is lost",
+        tr(
+            "The coordinator says Ongoing: the commit that was told ok is over, and this is the "
+            "producer's next transaction, which it may still commit"
+        ),
+        lambda commit, state, hw, lso, open_since: (
+            commit == "ok" and "Prepare" not in state and open_since >= 0
+        ),
+    ),
+    Belief(
+        "completed and open is lost, whatever the client heard",
+        tr(
+            "The partition waits for ever here, too. Yet the client never heard ok, so nobody has "
+            "promised it anything: which argument says that?"
+        ),
+        lambda commit, state, hw, lso, open_since: state == "CompleteCommit" and open_since >= 0,
     ),
     Belief(
         "what holds readers back is mine",
