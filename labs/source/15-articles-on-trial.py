@@ -92,13 +92,14 @@ half_marks = "status, mark-first, end-harmless, asks-on"
 # %% [markdown]
 # **Run: each mark opens its run.**
 #
-# Choose one of your marks in the menu. The line above it says whether the sentence stands, and the run opens
-# at the step that tells. *Which process would have had to act otherwise?*
+# The next cell locks your marks, so be sure of them first: it says of these, and of no other sentence, what the
+# engine says. Choose one in the menu. The line above it says whether the sentence stands, and the run opens at the
+# step that tells. *Which process would have had to act otherwise?*
 
 # %% [markdown] lang="zh"
 # **执行：每个圈出的句子都打开一次执行。**
 #
-# 在菜单里选一个你圈出的句子。菜单上方那一行说明这句话是否成立，执行则停在看得出对错的那一步。*要让这句话成立，哪个进程的做法必须不一样？*
+# 下一个单元会锁定你圈出的句子，所以请先想清楚：它只说引擎怎样看这几句，别的句子一概不说。在菜单里选一个你圈出的句子。菜单上方那一行说明这句话是否成立，执行则停在看得出对错的那一步。*要让这句话成立，哪个进程的做法必须不一样？*
 
 # %%
 open_marks(HALF, half_marks)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import partial
 from html import escape
 from typing import Any
 
+from IPython import get_ipython
 from IPython.display import display
 from ipywidgets import HTML, Dropdown
 from mqlab_widgets import Player, vary
 
 from ..kernel import Words, tr
 from ..registry.tables import columns
-from .articles import FOLDER, PASSAGES, NoSentence, Passage, Sentence, split_marks
+from .articles import ALL, FOLDER, PASSAGES, NoSentence, Passage, Sentence, split_marks
 from .misconceptions import met
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
 
 HALF, CONTROL, PENDING = (PASSAGES[name] for name in ("half", "control", "pending"))
 UNMARKED = tr("Nothing is marked yet.")
+THESE = Words("these marks are locked, and no others are opened: {marks}")
 STANDS, REFUTED = tr("This stands"), tr("This is refuted")
 TOLD = Words("“{says}” <b>{verdict}</b>: {tells}.")
 #: what stands in article_rows.toml, and above the table of it
@@ -34,19 +37,33 @@ HEAD = (
     tr("row"), tr("in"), tr("what is said"),
     tr("verdict"), tr("lab"),
 )  # fmt: skip
+#: the marks of each passage whose verdicts were shown
+_LOCKED: dict[str, str] = {}
 #: letter of an article, verdict, what it says, the lab that shows it
 Row = tuple[str, str, str, str]
 
 
-def open_marks(passage: Passage, marks: str) -> None:
+def open_marks(passage: Passage, marks: str, locked: str = "") -> None:
     """A menu of what was marked; each opens its run at the step that tells, below a sentence. What
-    stands opens in the same way, so that one sees why."""
+    stands opens in the same way, so that one sees why. The first marks are locked: the others of
+    this passage are not opened, in this kernel or in a later one, for which the cell keeps them
+    as `locked`."""
     try:
         sentences = {name: passage.find(name) for name in split_marks(marks)}
+        marked = set(sentences)
+        if kept := split_marks(locked or _LOCKED.get(passage.name, "")):
+            sentences = {name: passage.find(name) for name in kept}
     except NoSentence as error:
         return print(f"{error}.")
     if not sentences:
         return print(UNMARKED)
+    if len(sentences) == len(passage.sentences):
+        return print(f"{ALL}.")
+    _LOCKED[passage.name] = ", ".join(sentences)
+    if not locked:
+        _write_lock(_LOCKED[passage.name])
+    if sentences.keys() != marked:
+        print(f"{THESE(marks=_LOCKED[passage.name])}.")
     menu, words = Dropdown(options=list(sentences)), HTML()
 
     def show_words(_: object = None) -> None:
@@ -57,6 +74,18 @@ def open_marks(passage: Passage, marks: str) -> None:
     show: Any = display  # IPython does not say its type
     show(words)
     vary(partial(_open, passage), mark=menu)
+
+
+def _write_lock(marks: str) -> None:
+    """Put the locked marks into the cell that is being run, where there is one."""
+    shell = get_ipython()
+    if not hasattr(shell, "get_parent"):
+        return
+    code = shell.get_parent().get("content", {}).get("code", "")
+    call = re.search(r"open_marks\([^()]*(?=\))", code)
+    if call is not None:
+        text = f'{call[0]}, locked="{marks}"'
+        shell.set_next_input(code[: call.start()] + text + code[call.end() :], replace=True)
 
 
 def _describe(passage: Passage, sentence: Sentence) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mqlab.kernel import speaking
+from mqlab.lessons import lab15
 from mqlab.lessons.articles import PASSAGES, Passage, Sentence
 from mqlab.lessons.course.notebooks import labs_in
 from mqlab.lessons.lab15 import find_met, list_rows, open_marks, tabulate_others
@@ -112,6 +113,46 @@ def test_each_row_is_in_a_passage_or_named_with_a_lab() -> None:
         assert not list(compare(says, chinese[number][2]))
         assert chinese[number] == (letters, verdict, chinese[number][2], lab)
         assert (number in here) is (f"\n{number} " not in others), number
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab15, "_LOCKED", {})
+
+
+class Shell:
+    """A kernel that runs this cell."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def get_parent(self) -> dict[str, dict[str, str]]:
+        return {"content": {"code": self.code}}
+
+    def set_next_input(self, code: str, replace: bool) -> None:
+        assert replace
+        self.code = code
+
+
+def test_the_first_marks_are_locked_and_no_other_verdict_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Shell("open_marks(HALF, half_marks)")
+    monkeypatch.setattr(lab15, "get_ipython", lambda: shell)
+    every = ", ".join(one.name for one in HALF.sentences)
+    open_marks(HALF, every)
+    assert capsys.readouterr().out.startswith("all are marked, which says nothing")
+    open_marks(HALF, "half-first")
+    assert "This stands</b>" in capsys.readouterr().out
+    assert shell.code == 'open_marks(HALF, half_marks, locked="half-first")'
+    for marks, kept in (("status", {}), ("status", {"locked": "half-first"})):
+        open_marks(HALF, marks, **kept)
+        out = capsys.readouterr().out
+        assert "these marks are locked, and no others are opened: half-first." in out
+        assert "This is refuted" not in out and "This stands</b>" in out
+    monkeypatch.setattr(lab15, "_LOCKED", {})  # another kernel, and the cell that was kept
+    open_marks(HALF, "status", locked="half-first")
+    assert "This is refuted" not in capsys.readouterr().out
 
 
 def test_marks_open_in_a_menu(capsys: pytest.CaptureFixture[str]) -> None:
