@@ -37,6 +37,7 @@ from mqlab.lessons.lab13 import (
     PAGE,
     ROUND_PAGE,
     check_mine,
+    play_mine,
     read_begin,
     read_right,
     serve,
@@ -141,6 +142,17 @@ print(read_begin())
 # ```
 #
 # 有两条提示可看：`print(IT_WORKS.hint(1))`，然后 `print(IT_WORKS.hint(2))`。检查给出*正确*之后，把整个文件粘贴到引号之间。
+
+# %% [markdown]
+# Drive it by hand: below, your file *is* the coordinator. Choose what happens next, kill it in the middle, undo. An
+# exception shows your own line. `play_mine(1, system="kafka partitions=1 'app=init; begin; send orders-0 a; abort'")`
+# plays another story; in a terminal it is `mqlab build play`. `mqlab build check --system LINE --kills 1` searches it.
+
+# %% [markdown] lang="zh"
+# 亲手推动它：在下面，你的文件*就是*协调者。选择接下来发生什么，在中途杀掉它，再撤销。出现异常时会显示你自己的那一行。`play_mine(1, system="kafka partitions=1 'app=init; begin; send orders-0 a; abort'")` 播放另一个故事；在终端里是 `mqlab build play`。`mqlab build check --system LINE --kills 1` 搜索它。
+
+# %%
+play_mine(1)
 
 # %% nbgrader={"solution": true, "grade_id": "coordinator-1"}
 # All of coordinator.py, when sitting 1 is right.

@@ -1,15 +1,27 @@
-"""`mqlab build`: a part of a broker that you write yourself, and its check."""
+"""`mqlab build`: a part of a broker that you write yourself, its check, and its playground."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..kernel import escape_unseen
+from ..explore import Budget, explore
+from ..kernel import escape_unseen, speak
+from ..kernel.play import Token, decode
+from ..kernel.text import say_unknown
 from ..places import LABS
+from ..scenario.language import ScenarioError
+from . import searching as search
+from .alone import PageServer
 from .errors import UserError
+from .lab_server import has_screen
 from .labs import COPIES
+from .language import add_language
 
 HELP = "write a part of a broker yourself, and have every run of it searched"
 #: in Kafka, RocketMQ and Pulsar; "-" is "_" in the names of files
@@ -23,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check = actions.add_parser(
         "check", help="right, or the shortest run that breaks it; exit code 1 where one does"
     )
-    for action in (new, check):
+    play = actions.add_parser("play", help="drive it by hand: a playground in the browser")
+    for action in (new, check, play):
         action.add_argument("file", nargs="?", type=Path, metavar="FILE",
                             help="yours (my-labs/coordinator.py, or as --what says); what it is, "
                             "a check reads in it")  # fmt: skip
@@ -34,14 +47,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                             help="of a coordinator: 1 it works, 2 it dies, 3 it is not alone, "
                             "4 nobody comes back, 5 older clients; of the others: 1 and 2 (1); "
                             "a check asks the earlier ones too")  # fmt: skip
+    for action in (check, play):
+        action.add_argument("--system", metavar="LINE", help="in a system of your own, such as "
+                            "\"kafka partitions=1 'app=init; begin; send orders-0 a; "
+                            "commit'\"")  # fmt: skip
     check.add_argument("--view", type=Path, metavar="PAGE", help="where the run is written as a "
                        "page (beside FILE, named .html)")  # fmt: skip
+    search.add_bounds(check.add_argument_group("what may happen in the system of --system"))
+    play.add_argument("--run", metavar="TOKEN", help="begin behind the run that a check has found")
+    play.add_argument("--port", type=int, default=0, help="of the page (default: any)")
+    play.add_argument("--no-browser", action="store_true", help="do not open the page")
+    add_language(play, "the page")
 
 
 def run(args: argparse.Namespace) -> int:
     folder = args.what.replace("-", "_")
     args.file = args.file or COPIES / f"{folder}.py"
-    return {"new": _new, "check": _check}[args.action](args)
+    return {"new": _new, "check": _check, "play": _play}[args.action](args)
 
 
 def _new(args: argparse.Namespace) -> int:
@@ -79,6 +101,13 @@ def load_coordinator(path: Path) -> Any:
 
 
 def _check(args: argparse.Namespace) -> int:
+    given = search.read_bounds(args)
+    if args.system is not None:
+        bounds = Budget(**given, states=args.states or search.STATES)
+        memory = args.memory * search.MB if args.memory else search.spare_memory()
+        return search_own(args.file, args.system, bounds, memory, args.view, args.sitting)
+    if given or args.states or args.memory:
+        raise UserError("bounds are of a system of your own: name it with --system LINE")
     from ..lessons.builder.checking import check_file
     from ..lessons.builder.host import BuildError
 
@@ -95,3 +124,89 @@ def _check(args: argparse.Namespace) -> int:
         player.save(page)
         print(f"the run is in {page}, open at step {card.step}")
     return 1
+
+
+@contextmanager
+def _open_own(path: Path) -> Iterator[tuple[Any, Any]]:
+    """What the file is, and its process. UserError where it cannot be loaded."""
+    from ..lessons.builder.host import BuildError, read_file
+    from ..lessons.builder.whats import find_what
+
+    try:
+        source = read_file(path)
+        what = find_what(source)
+        with what.host(source) as host:
+            yield what, host
+    except BuildError as error:
+        raise UserError(escape_unseen(str(error))) from error
+
+
+def search_own(
+    path: Path, line: str, bounds: Budget, memory: int | None, page: Path | None, sitting: int = 0
+) -> int:
+    """Search a system in which the code of a file plays its part: 1 where a claim breaks. With a
+    sitting, claims that no trial up to it asks are left out."""
+    from ..lessons.builder.checking import NO_SITTING
+
+    with _open_own(path) as (what, host):
+        if sitting and sitting not in what.sittings:
+            raise UserError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
+        unasked = what.list_unasked(sitting) if sitting else ()
+        try:
+            model = what.arrange_line(line, host.recover, unasked)
+        except (ScenarioError, ValueError) as error:
+            raise UserError(str(error)) from error
+        nodes = sorted(spec.name for spec in model.nodes())
+        for name in (*(bounds.killable or ()), *(bounds.restartable or ())):
+            if name not in nodes:
+                raise UserError(say_unknown("node", name, nodes))
+        print(f"system {model.line()}, with {path}", flush=True)
+        verdict = explore(model, bounds, None, search.choose_progress(), memory)
+        search.clear_line()
+        print("\n".join(map(escape_unseen, str(verdict).splitlines())))
+        if unasked:
+            print(f"not asked up to sitting {sitting}: {', '.join(unasked)}")
+        for names, example in search.group_runs(verdict.counterexamples):
+            shows = f"to play on: mqlab build play {shlex.quote(str(path))} --run"
+            search.print_run("shortest counterexample to", names, example, shows)
+            why = what.explain(example.system, example.schedule, example.property)
+            print(escape_unseen(str(why)))
+        if page is not None:
+            search.view(list(verdict.counterexamples.values()), page)
+        return 0 if verdict.ok else 1
+
+
+def _play(args: argparse.Namespace) -> int:
+    """A page that plays the file in its system until Ctrl-C."""
+    from ..lessons.builder.byhand import ByHand
+
+    speak(args.lang)
+    run = _read_run(args.run) if args.run else None
+    line = run.line if run else args.system or ""
+    hand = ByHand(args.file, line, args.sitting, run.choices if run else ())
+    try:
+        playground, says = hand.begin()
+        if playground is None:
+            raise UserError(escape_unseen(says.of(args.lang)))
+        with PageServer(hand.begin, args.lang, args.port) as server:
+            print(f"{args.file} is played at {server.address}\nCtrl-C ends it.", flush=True)
+            if not args.no_browser and has_screen():
+                webbrowser.open(server.address)
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()
+    except (ScenarioError, ValueError) as error:
+        raise UserError(str(error)) from error
+    except OSError as error:
+        raise UserError(
+            f"port {args.port}: {error.strerror}; take another, or 0 for any"
+        ) from error
+    finally:
+        hand.close()
+    return 0
+
+
+def _read_run(token: str) -> Token:
+    try:
+        return decode(token)
+    except ValueError as error:
+        raise UserError(str(error)) from error

@@ -5,24 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..brokers import list_brokers
 from ..explore import Budget, Counterexample, Verdict, explore
-from ..explore.budget import MOST, available
 from ..explore.search import Further
 from ..explore.swarm import Swarm, swarm
 from ..explore.symmetry import explore_equal
 from ..explore.verdict import say_idle
-from ..kernel.play import encode
 from ..kernel.system import System
 from ..kernel.text import say_unknown
 from ..places import TO_INSTALL
@@ -38,19 +35,29 @@ from ..registry.searches import (
 )
 from ..scenario.language import ScenarioError
 from .errors import UserError
+from .searching import (
+    MB,
+    STATES,
+    add_bounds,
+    choose_progress,
+    clear_line,
+    group_runs,
+    print_run,
+    read_bounds,
+    read_number,
+    spare_memory,
+    view,
+)
 
 if TYPE_CHECKING:
     from ..explore.shelf import Shelf
 
 HELP = "search every schedule of a system within a budget of faults"
-BOUNDS = ("kills", "power_cuts", "breaks", "timers", "retries", "killable", "restartable")
 EPILOG = (
     "Exit code: 1 where a claim is violated or what must be reachable is never reached, also with "
     "--off and --claim, where that is what one expects; 0 where nothing was found, within the "
     "bounds that are printed; 2 for bad usage. --safeguards: 0 where every anomaly was found."
 )
-MB = 1_000_000
-STATES = 1_000_000
 ON_DISK = 1_000_000_000
 MANY = 10_000  # states from which the memory of one of them can be told
 
@@ -90,35 +97,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --safeguards: which claims break only where two of them are missing, minutes",
     )
     parser.add_argument(
+        "--coordinator",
+        metavar="FILE",
+        type=Path,
+        help="with the coordinator that you wrote (`mqlab build`) in place of the engine's",
+    )
+    parser.add_argument(
         "--table", action="store_true", help="`BROKER --table`: all lesson systems, searched"
     )
-    _add_bounds(parser)
+    add_bounds(parser)
+    _add_ways(parser)
     parser.add_argument("--view", metavar="PAGE", help="write the counterexample as a page")
 
 
-def _add_bounds(parser: argparse.ArgumentParser) -> None:
-    """How far a search goes, and where what it finds is kept."""
-    parser.add_argument("--kills", type=_count, help="processes killed, at most")
-    parser.add_argument("--power-cuts", type=_count, help="machines that lose power")
-    parser.add_argument("--breaks", type=_count, help="broken connections")
-    parser.add_argument("--timers", type=_count, help="timers that run out")
-    parser.add_argument(
-        "--retries", type=_count, help="how often each timer that only asks again may run out"
-    )
-    parser.add_argument("--killable", type=_names, help="which nodes may stop: coordinator,app")
-    parser.add_argument("--restartable", type=_names, help="which of them may start again")
-    parser.add_argument(
-        "--states", type=_some, help=f"give up after so many (of a single system: {STATES:,})"
-    )
-    parser.add_argument(
-        "--memory",
-        type=_some,
-        metavar="MB",
-        help="give up when the search has taken so much (three quarters of what is free)",
-    )
+def _add_ways(parser: argparse.ArgumentParser) -> None:
+    """How it is searched, and where what it finds is kept."""
     parser.add_argument(
         "--swarm",
-        type=_some,
+        type=read_number,
         metavar="N",
         help="N random schedules with the seeds 0 to N-1, where a search would never end",
     )
@@ -146,7 +142,7 @@ def _add_bounds(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0: nothing found; 1: a claim is violated, or something is never reached."""
-    memory = args.memory * MB if args.memory else _spare_memory()
+    memory = args.memory * MB if args.memory else spare_memory()
     if args.resume:
         return _resume(args, memory)
     if not args.system:
@@ -155,6 +151,8 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("--pairs are of safeguards: mqlab explore kafka --safeguards --pairs")
     if args.spark and (args.safeguards or args.table):
         raise UserError("Spark searches one system at a time: leave out --safeguards and --table")
+    if args.coordinator:
+        return _search_own(args, memory)
     if args.safeguards or args.table:
         return _search_lesson(args, memory)
     quick = choose_quick(args)
@@ -176,6 +174,18 @@ def run(args: argparse.Namespace) -> int:
     return _search(model, bounds, args, memory, args.disk)
 
 
+def _search_own(args: argparse.Namespace, memory: int | None) -> int:
+    """One system, in memory, with somebody's own coordinator: its states are nobody's to read."""
+    from .build import search_own
+
+    for name in ("safeguards", "table", "claim", "disk", "spark", "swarm", "symmetry"):
+        if getattr(args, name):
+            raise UserError(f"your own coordinator is searched in memory: leave out --{name}")
+    line, bounds = choose_system(args)
+    page = Path(args.view) if args.view else None
+    return search_own(args.coordinator, line, bounds, memory, page)
+
+
 def _search_both(
     model: System, bounds: Budget, args: argparse.Namespace, memory: int | None
 ) -> int:
@@ -187,8 +197,8 @@ def _search_both(
     try:
         for symmetry in (True, False):
             search = explore_equal if symmetry else explore
-            one = search(model, bounds, None, _choose_progress(), memory)
-            _clear_line()
+            one = search(model, bounds, None, choose_progress(), memory)
+            clear_line()
             names = f"{', '.join(model.symmetric)} equal" if symmetry else "each node by itself"
             print(f"{names}:\n{one}", flush=True)
             verdicts.append(one)
@@ -213,7 +223,7 @@ def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
             walks = swarm(model, bounds, range(args.swarm))
     except ValueError as error:
         raise UserError(str(error)) from error
-    _clear_line()
+    clear_line()
     print(walks)
     if idle := say_idle(model).en:
         print(idle)
@@ -257,7 +267,7 @@ def _resume(args: argparse.Namespace, memory: int | None) -> int:
     """A search that is on disk says itself what it searches."""
     from ..explore.described import Damaged, read_search
 
-    if args.system or args.disk or args.off or args.claim or _given(args):
+    if args.system or args.disk or args.off or args.claim or args.coordinator or read_bounds(args):
         raise UserError("a folder knows its system and bounds: `mqlab explore --resume DIR`")
     try:
         line, bounds = read_search(Path(args.resume))
@@ -276,14 +286,14 @@ def _search(
     try:
         with _open_spark(args) as further:
             shelf = _open_shelf(Path(disk), model, bounds) if disk and not further else None
-            verdict = explore(model, bounds, None, _choose_progress(), memory, shelf, further)
+            verdict = explore(model, bounds, None, choose_progress(), memory, shelf, further)
     except OverflowError as error:
         raise UserError(f"{error}: take a smaller system, or smaller bounds") from error
     except OSError as error:
         if not disk:
             raise
         raise UserError(f"{disk}: {error.strerror}") from error
-    _clear_line()
+    clear_line()
     print(verdict)
     figures = (
         f"{verdict.seconds:.1f} s, {verdict.states / max(verdict.seconds, 1e-9):,.0f} states/s"
@@ -320,10 +330,10 @@ def _print_verdicts(verdicts: list[Verdict], args: argparse.Namespace) -> int:
 
 
 def _print_runs(head: str, shortest: dict[str, Counterexample], args: argparse.Namespace) -> int:
-    for names, example in _grouped(shortest):
-        _print_run(head, names, example)
+    for names, example in group_runs(shortest):
+        print_run(head, names, example)
     if args.view:
-        _view(list(shortest.values()), Path(args.view))
+        view(list(shortest.values()), Path(args.view))
     return 1 if shortest else 0
 
 
@@ -341,11 +351,11 @@ def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
         return _search_all(searches.systems, args, memory, workers=1)
     try:
         write = pairs if args.pairs else table
-        text = write(searches, progress=_choose_progress())
+        text = write(searches, progress=choose_progress())
     except LookupError as error:
         print(f"{error.args[0]}")
         return 1
-    _clear_line()
+    clear_line()
     print(text)
     return 0
 
@@ -373,7 +383,7 @@ def _search_all(
 
 def choose_quick(args: argparse.Namespace) -> tuple[Searched, ...]:
     """The systems of the plain form, `mqlab explore NAME`; none where anything else is asked."""
-    other = args.off or args.claim or args.disk or _other(args) or _given(args)
+    other = args.off or args.claim or args.disk or _other(args) or read_bounds(args)
     if other or len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         return ()
     return searches_of(args.system[0]).quick
@@ -384,22 +394,11 @@ def _other(args: argparse.Namespace) -> bool:
     return bool(args.swarm or args.spark or args.symmetry)
 
 
-def _given(args: argparse.Namespace) -> dict[str, Any]:
-    """The bounds that were given on the command line."""
-    return {name: getattr(args, name) for name in BOUNDS if getattr(args, name) is not None}
-
-
-def _spare_memory() -> int | None:
-    """Three quarters of what is free, so that the search ends before the machine does."""
-    free = available()
-    return None if free is None else free * 3 // 4
-
-
 def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
     """The system line and its bounds. A bare name of a broker is its lesson system or, without
     one safeguard, the smallest system that needs it; both have bounds of their own, which hold
     as long as none is given."""
-    given = _given(args)
+    given = read_bounds(args)
     states = args.states or (ON_DISK if args.disk else STATES)
     line = shlex.join(args.system) if len(args.system) > 1 else args.system[0]
     searched = _lesson(line, args.off, args.claim)
@@ -425,69 +424,3 @@ def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
     if case is None and len(off) == 1:
         case = searches.safeguards.get(off[0])
     return lesson if case is None else Searched(case.name, case.line, case.budget)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) > MOST:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 0 to {MOST}")
-    return int(text)
-
-
-def _some(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected 1, 2, 3 …")
-    return int(text)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, text.split(",")))
-
-
-def _choose_progress() -> Callable[[int, int], None] | None:
-    return _progress() if sys.stderr.isatty() else None
-
-
-def _clear_line() -> None:
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def _progress() -> Callable[[int, int], None]:
-    started = time.perf_counter()
-
-    def show(states: int, depth: int) -> None:
-        rate = states / max(time.perf_counter() - started, 1e-9)
-        text = f"{states:,} states, depth {depth}, {rate:,.0f} states/s (Ctrl-C ends the search)"
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-    return show
-
-
-def _grouped(examples: dict[str, Counterexample]) -> list[tuple[list[str], Counterexample]]:
-    """Each run that was found, the shortest first, with everything it breaks."""
-    runs: dict[tuple[str, ...], list[str]] = {}
-    for name, example in sorted(examples.items(), key=lambda pair: len(pair[1].schedule)):
-        runs.setdefault((example.system.line(), *example.schedule), []).append(name)
-    return [(names, examples[names[0]]) for names in runs.values()]
-
-
-def _print_run(head: str, names: list[str], example: Counterexample) -> None:
-    trace = example.trace()
-    claims = ", ".join(f"“{name}”" for name in names)
-    print(f"\n{head} {claims}, in\nsystem {example.system.line()}\n{trace}")
-    print(f"\nthe same run, to see: mqlab open {encode(example.system, trace)}")
-
-
-def _view(examples: list[Counterexample], page: Path) -> None:
-    """The shortest of them, opened at its last fact."""
-    if not examples:
-        print(f"nothing was found, so {page} is not written")
-        return
-    from mqlab_widgets import Player
-
-    example = min(examples, key=lambda e: len(e.schedule))
-    try:
-        Player(example.trace(), title=example.property).save(page)
-    except (ValueError, OSError) as error:
-        raise UserError(f"--view {page}: {error}") from error
-    print(f"wrote {page}")

@@ -61,7 +61,7 @@ def _become_server(
         "ServerApp.ip": HOST,
         "ServerApp.port": free,
         "ServerApp.port_retries": 0,
-        "ServerApp.open_browser": browser and _has_screen(),
+        "ServerApp.open_browser": browser and has_screen(),
         "ServerApp.answer_yes": True,  # Ctrl-C ends it; the notebooks are saved as one goes
         "ServerApp.allow_root": True,  # in a container one is root
         ("LabApp" if module == LAB else "ServerApp") + ".default_url": page,
@@ -95,7 +95,7 @@ def _first_page(folder: Path) -> str:
     return f"/tree/{first.name}" if first else ""
 
 
-def _has_screen() -> bool:
+def has_screen() -> bool:
     """Without one Python would open a browser for the terminal in the middle of the log."""
     if sys.platform in ("darwin", "win32"):
         return True

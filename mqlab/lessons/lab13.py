@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ..kernel import Text
 from ..places import LABS
 from ..serve.kafka import serve
 from .builder import api
+from .builder.byhand import begin
 from .builder.check_round import api as round_api
 from .builder.checking import IT_DIES, IT_WORKS, NOBODY_COMES_BACK, NOT_ALONE, check_source
-from .builder.host import BuildError
+from .builder.host import BuildError, FileHost
 from .builder.lights import LIGHTS
 from .builder.pending_acks import api as acks_api
 from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from mqlab_widgets import Playground
 
 __all__ = [
     "ACKS_PAGE",
@@ -26,12 +31,15 @@ __all__ = [
     "PAGE",
     "ROUND_PAGE",
     "check_mine",
+    "play_mine",
     "read_begin",
     "read_mine",
     "read_right",
     "serve",
 ]
 COORDINATOR = "coordinator.py"
+#: the process of each file that is played, by its name: a cell that is run again ends the old one
+_played: dict[str, FileHost] = {}
 
 
 def _read_page(page: ModuleType) -> Text:
@@ -65,3 +73,19 @@ def check_mine(sitting: int = 1, file: str = COORDINATOR) -> Verdict:
         return check_source(read_mine(file), sitting)
     except BuildError as error:
         return Verdict(False, Text(str(error)))
+
+
+def play_mine(sitting: int = 1, file: str = COORDINATOR, system: str = "") -> Playground | Verdict:
+    """The file beside the notebook by hand: a playground of its part in the system that the line
+    describes, in that of the sitting's first trial where none does. ValueError for what is no
+    system line."""
+    from mqlab_widgets import Playground
+
+    try:
+        play, host = begin(read_mine(file), system, sitting)
+    except BuildError as error:
+        return Verdict(False, Text(str(error)))
+    if file in _played:
+        _played[file].close()
+    _played[file] = host
+    return Playground(play)

@@ -21,11 +21,13 @@ from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from ...kafka.config import KafkaConfig, txn_log, txn_logs
-from ...kafka.coordinator import next_epoch
-from ...kafka.coordinator.entry import Entry, StateRecord
+from ...kafka.config import KafkaConfig, offsets_log, txn_log, txn_logs
+from ...kafka.coordinator import Coordinator, next_epoch
+from ...kafka.coordinator.describe import describe_transaction, list_transactions
+from ...kafka.coordinator.entry import DescribeTransactions, Entry, ListTransactions, StateRecord
 from ...kafka.errors import Error
 from ...kafka.messages import (
+    AddOffsetsToTxn,
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     Answer,
@@ -49,6 +51,7 @@ from ...kernel import (
     Request,
     Send,
     SetTimer,
+    Text,
     Words,
 )
 from ...kernel.disk import MemoryDisk, MemoryLog
@@ -57,6 +60,7 @@ from ..course.wire import Message, WireError, decode_line, encode
 from .apart import Kept
 from .api import entries_of
 from .speech import SpeechError, pack, unpack
+from .trial import say_death
 
 APART = (sys.executable, "-I", "-m", "mqlab.lessons.builder.apart")
 #: what a file may import: the page, and what is pure in the standard library
@@ -202,6 +206,9 @@ class Hosted(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
         return self.host.take(self, event, disk)
 
+    def describe_changes(self, old: Hosted | None) -> tuple[Text, ...]:
+        return say_death(old, self)
+
     def hear(self, event: Event) -> Hosted:
         """Who asks, waits from now on."""
         if not isinstance(event, Request) or type(event.body) not in ANSWERS:
@@ -216,13 +223,18 @@ class Hosted(Quiet):
 
 
 class Host(FileHost):
-    """The process with the coordinator of `source`. BuildError where that cannot be loaded."""
+    """The process with the coordinator of `source`. BuildError where that cannot be loaded.
+
+    `config`: of the coordinator that began last. A consumer's position is a partition like any
+    other, so AddOffsetsToTxn reaches the file as AddPartitionsToTxn. What an administrator asks is
+    answered from the log, as the engine's own does."""
 
     noun = "a coordinator"
     page = "mqlab.lessons.builder.api"
     file = "coordinator.py"
     kind = "Coordinator"
     needs = ("step", "recover")
+    config = KafkaConfig()
 
     def __init__(self, source: str) -> None:
         self._known: dict[Any, tuple[Hosted, Effects]] = {}
@@ -242,7 +254,7 @@ class Host(FileHost):
     def lead(
         self, config: KafkaConfig, disk: Disk, at_ms: int, epoch: int
     ) -> tuple[Hosted, Effects]:
-        seen = keep_logs(disk)
+        self.config, seen = config, keep_logs(disk)
         key = (config, seen, at_ms, epoch)
         if key not in self._known:
             reply = self._ask("recover", pack(config), pack(seen), at_ms, epoch)
@@ -254,15 +266,37 @@ class Host(FileHost):
         """One step. What is broken does nothing, and nobody wakes it."""
         if role.broken:
             return role, ()
-        seen = keep_logs(disk)
+        if said := self.describe(event, disk):
+            return role, said
+        event, seen = self.translate(event), keep_logs(disk)
         key = (role, event, seen)
         if key not in self._known:
             reply = self._ask("step", role.number, pack(event), pack(seen))
             before = role.hear(event)
             if isinstance(event, Appended):
                 before = replace(before, entries=entries_of(seen))
-            self._known[key] = self._understand(reply, before, seen, KafkaConfig())
+            self._known[key] = self._understand(reply, before, seen, self.config)
         return self._known[key]
+
+    def describe(self, event: Event, disk: Disk) -> Effects:
+        """The answer to an administrator; nothing for any other event."""
+        if not isinstance(event, Request):
+            return ()
+        match event.body:
+            case ListTransactions() as ask:
+                seen = Coordinator(self.config, entries=entries_of(disk))
+                return (Reply(event.caller, list_transactions(seen, ask, event.at_ms)),)
+            case DescribeTransactions() as ask:
+                seen = Coordinator(self.config, entries=entries_of(disk))
+                return (Reply(event.caller, describe_transaction(seen, ask)),)
+        return ()
+
+    def translate(self, event: Event) -> Event:
+        """What the file is given of an event."""
+        if not isinstance(event, Request) or not isinstance(event.body, AddOffsetsToTxn):
+            return event
+        ask, where = event.body, offsets_log(event.body.group, self.config)
+        return replace(event, body=AddPartitionsToTxn(ask.txn_id, ask.pid, ask.epoch, (where,)))
 
     def _understand(
         self, reply: Message, before: Hosted, disk: Disk, config: KafkaConfig

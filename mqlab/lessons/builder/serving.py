@@ -4,10 +4,8 @@ The server starts it in place of the engine's, in a process of its own as in a s
 Kafka client of this machine commits through it. Two things differ from a search:
 
 * A search comes back to each state, a server never does: only the newest one is kept there.
-* Real clients ask more than the lab does. A consumer's position is a partition like any other, so
-  AddOffsetsToTxn reaches the coordinator as AddPartitionsToTxn. A producer without transactions
-  asks for an id only, and gets one far from the coordinator's. What an administrator asks is
-  answered from the log.
+* Real clients ask more than the lab does. A producer without transactions asks for an id only, and
+  gets one far from the coordinator's. What an administrator asks is answered from the log.
 
 A coordinator whose code breaks says so once, on the server's standard error, and answers each
 request with UNKNOWN_SERVER_ERROR from then on. What is in the log stays: mend the file, and start
@@ -20,22 +18,12 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from ...kafka.config import KafkaConfig, offsets_log, txn_logs
-from ...kafka.coordinator import Coordinator, describe
+from ...kafka.config import KafkaConfig, txn_logs
 from ...kafka.coordinator.entry import (
-    DescribeTransactions,
-    DescribeTransactionsResponse,
-    ListTransactions,
-    ListTransactionsResponse,
     StateRecord,
 )
 from ...kafka.errors import Error
-from ...kafka.messages import (
-    AddOffsetsToTxn,
-    AddPartitionsToTxn,
-    InitProducerId,
-    InitProducerIdResponse,
-)
+from ...kafka.messages import InitProducerId, InitProducerIdResponse
 from ...kernel import Disk, Effects, Event, Map, Reply, Request, escape_unseen, replace
 from ...kernel.disk import MemoryDisk, MemoryLog
 from .api import entries_of
@@ -53,9 +41,8 @@ def read_coordinator(path: Path) -> Recover:
 
 
 class ServedHost(Host):
-    """The process of a coordinator that is served; `config`: the server's."""
+    """The process of a coordinator that is served."""
 
-    config = KafkaConfig()
     last_pid = -1  # of those for producers without transactions
 
     def lead(
@@ -68,16 +55,13 @@ class ServedHost(Host):
 
     def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
         if isinstance(event, Request):
-            if isinstance(event.body, ListTransactions | DescribeTransactions):
-                return role, (Reply(event.caller, self._describe(event, disk)),)
+            if said := self.describe(event, disk):
+                return role, said
             if isinstance(event.body, InitProducerId) and event.body.txn_id is None:
                 return role, (Reply(event.caller, self._introduce(event.at_ms)),)
-            if isinstance(event.body, AddOffsetsToTxn):
-                event = replace(event, body=self._add_partition(event.body))
-            if role.broken:
-                return role, (refuse(event),)
+        event = self.translate(event)
         if role.broken:
-            return role, ()
+            return role, (refuse(event),) if isinstance(event, Request) else ()
         seen = latest(disk)
         reply = self._ask("serve", role.number, pack(event), pack(seen))
         before = replace(role.hear(event), entries=entries_of(seen))
@@ -99,19 +83,6 @@ class ServedHost(Host):
         """The clock keeps ids apart that were given before a restart and after it."""
         self.last_pid = max(self.last_pid + 1, at_ms * 1_000)
         return InitProducerIdResponse(pid=self.last_pid, epoch=0)
-
-    def _add_partition(self, ask: AddOffsetsToTxn) -> AddPartitionsToTxn:
-        where = (offsets_log(ask.group, self.config),)
-        return AddPartitionsToTxn(ask.txn_id, ask.pid, ask.epoch, where)
-
-    def _describe(
-        self, event: Request, disk: Disk
-    ) -> ListTransactionsResponse | DescribeTransactionsResponse:
-        """As the engine's own, from what is in the log."""
-        tc = Coordinator(self.config, entries=entries_of(latest(disk)))
-        if isinstance(event.body, ListTransactions):
-            return describe.list_transactions(tc, event.body, event.at_ms)
-        return describe.describe_transaction(tc, event.body)
 
 
 def refuse(event: Request) -> Reply:

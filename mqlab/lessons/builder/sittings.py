@@ -23,12 +23,12 @@ from ...kafka.picture.view import read_world
 from ...kafka.replication import Replica, ReplicaConfig
 from ...kafka.states import PREPARED
 from ...kernel import NodeSpec, Property, Text, Words, World, tr
-from ...kernel.options import FREE, UNWRITTEN
+from ...kernel.options import UNWRITTEN
 from ...kernel.role import FAILED, Outcome
 from ...kernel.world import NodeState
 from ...registry import system
 from ..roles import become, put_roles
-from .trial import Timed, Trial
+from .trial import Built, Timed, Trial, find_broken
 
 RUNS = Words("the coordinator's code runs on")
 TOLD = Words("each commit can be answered with ok")
@@ -67,12 +67,12 @@ TWIN = "producers=app:order-service,twin:order-service 'twin=init; begin; send o
 
 
 @dataclass(frozen=True)
-class BuildSystem(KafkaSystem):
+class BuildSystem(Built, KafkaSystem):
     """Kafka whose coordinator starts with the function in `rules`. `dropped`: claims that are not
     asked yet. `timed`: it runs in simulated time, to an end at which nobody may wait. A world in
     which the code has broken has the light `runs` red."""
 
-    dropped: Annotated[tuple[str, ...], FREE] = ()
+    dropped: Annotated[tuple[str, ...], UNWRITTEN] = ()
     timed: Annotated[bool, UNWRITTEN] = False
 
     def nodes(self) -> tuple[NodeSpec, ...]:
@@ -104,7 +104,7 @@ class BuildSystem(KafkaSystem):
 
     def find_broken(self, world: World) -> str:
         """Why the code does no more, on any of its nodes; "" while it does."""
-        broken = (_find_broken(world.nodes[copy]) for copy in self.cluster.copies(TC))
+        broken = (find_broken(world.nodes[copy]) for copy in self.cluster.copies(TC))
         return next(filter(None, broken), "")
 
     def _runs(self, world: World) -> bool:
@@ -203,16 +203,10 @@ class BuildSystem(KafkaSystem):
 
     def _reads(self, name: str, node: NodeState) -> Hashable:
         called = (node.app.results, node.app.waiting) if node.app is not None else ()
-        return node.up, called, _find_broken(node), self._sees(name, node)
+        return node.up, called, find_broken(node), self._sees(name, node)
 
     def _reads_waits(self, name: str, node: NodeState) -> Hashable:
         return node.up, node.app is not None and node.app.waiting, bool(node.timers)
-
-
-def _find_broken(node: NodeState) -> str:
-    role = node.roles[0] if node.up else None
-    broken: str = getattr(role.role if isinstance(role, Replica) else role, "broken", "")
-    return broken
 
 
 def _lead_by(start: Callable[..., Any], spec: NodeSpec) -> NodeSpec:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ...explore import Budget
+from ...kernel import Effect, Event, Fact, Snapshot, Text, Words, World
+from ...kernel.system import Telling
+from ...kernel.world import NodeState
 
 
 @dataclass(frozen=True)
@@ -33,3 +37,54 @@ class Trial:
     budget: Budget = Budget()
     dropped: tuple[str, ...] = ()
     timed: Timed | None = None
+
+
+BREAKS = Words("your code breaks: {why}")
+BROKEN = Words("your code has broken off")
+DIES = Words(
+    "An exception ends the process. Undo goes back to before it; a kill and a restart begin again "
+    "with what is on disk."
+)
+
+
+class Built:
+    """A system some of whose roles are a learner's: a node whose code has broken is drawn as one
+    that has died, and the step that broke it is not folded. Its light `runs` says why."""
+
+    def annotate(
+        self, world: World, role: str, event: Event | None, effect: Effect | None
+    ) -> Telling:
+        telling: Telling = super().annotate(world, role, event, effect)  # type: ignore[misc]
+        if effect is not None or not find_broken(world.nodes.get(role)):
+            return telling
+        return replace(telling, fold=False, show=True, label=BROKEN(), why=DIES())
+
+    def explain(self, fact: Fact) -> Text:
+        told: Text = super().explain(fact)  # type: ignore[misc]
+        return DIES() if BREAKS.has_made(fact.text) else told
+
+    def snapshot(self, world: World) -> Snapshot:
+        shown: Snapshot = super().snapshot(world)  # type: ignore[misc]
+        why = {lane.name: find_broken(world.nodes.get(lane.name)) for lane in shown.lanes}
+        broken = next(filter(None, why.values()), "")
+        if not broken:
+            return shown
+        lanes = (replace(lane, up=False) if why[lane.name] else lane for lane in shown.lanes)
+        lights = (
+            replace(light, sentence=BREAKS(why=broken)) if light.name == "runs" else light
+            for light in shown.lights
+        )
+        return replace(shown, lanes=tuple(lanes), lights=tuple(lights))
+
+
+def say_death(old: Any, new: Any) -> tuple[Text, ...]:
+    """Why the code of a role does no more since `old`, or since a start (None)."""
+    died = new.broken and not getattr(old, "broken", "")
+    return (BREAKS(why=new.broken),) if died else ()
+
+
+def find_broken(node: NodeState | None) -> str:
+    """Why a node's code does no more; "" while it does, and where there is no such node."""
+    role = node.roles[0] if node is not None and node.up else None
+    broken: str = getattr(getattr(role, "role", role), "broken", "")
+    return broken

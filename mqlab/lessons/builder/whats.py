@@ -7,11 +7,11 @@ files in `labs/`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...kafka.claims import CLAIMS as KAFKA
-from ...kernel import Text
+from ...kernel import Text, Words
 from ...pulsar.claims import CLAIMS as PULSAR
 from ...rocketmq.claims import CLAIMS as ROCKETMQ
 from . import explain as coordinator_explain
@@ -25,16 +25,18 @@ from .pending_acks import sittings as acks_sittings
 from .pending_acks.hosting import AckHost
 from .trial import Trial
 
+OF_ANOTHER = Words("`{name}` is no system of this file, which is {noun}: begin with `{broker}`")
 Explain = Callable[[Any, tuple[str, ...], str], Text]
 
 
 @dataclass(frozen=True)
 class What:
-    """`name`: as in a command; `host`: the process of its file; `arrange`: a trial's system with
-    what that process starts; `sittings`: by number; `claims`: those that a system line may name;
-    `restart`: the node whose return shows where a run leads."""
+    """`name`: as in a command; `broker`: whose part it is; `host`: the process of its file;
+    `arrange`: a trial's system with what that process starts; `sittings`: by number; `claims`:
+    those that a system line may name; `restart`: the node whose return shows where a run leads."""
 
     name: str
+    broker: str
     host: type[FileHost]
     arrange: Callable[[Trial, Callable[..., Any]], Any]
     sittings: Mapping[int, tuple[Trial, ...]]
@@ -47,9 +49,32 @@ class What:
         """Those of a sitting and of all before it. KeyError where there is no such sitting."""
         return tuple(trial for number in range(1, sitting + 1) for trial in self.sittings[number])
 
+    def list_unasked(self, sitting: int) -> tuple[str, ...]:
+        """The claims that no trial up to this sitting's asks."""
+        first, *others = self.list_trials(sitting)
+        return tuple(name for name in first.dropped if all(name in t.dropped for t in others))
+
+    def arrange_line(self, line: str, start: Callable[..., Any], dropped: tuple[str, ...]) -> Any:
+        """A system of somebody's own choice, with what the file's process starts: `line` may begin
+        with the broker's name. ValueError for another's, and for what is no system line."""
+        name, _, rest = line.strip().partition(" ")
+        if "=" in name or not name:
+            rest = line
+        elif name != self.broker:
+            raise ValueError(str(OF_ANOTHER(name=name, noun=self.host.noun, broker=self.broker)))
+        return self.arrange(Trial("", rest, dropped=dropped), start)
+
+    def arrange_play(self, line: str, start: Callable[..., Any]) -> Any:
+        """The same, to be played. Its picture has no light for what must stay reachable: of that a
+        single moment tells nothing."""
+        system = self.arrange_line(line, start, ())
+        lasting = (one.name for one in system.properties() if one.kind == "can_always")
+        return replace(system, dropped=tuple(lasting))
+
 
 COORDINATOR = What(
     "coordinator",
+    "kafka",
     Host,
     coordinator_sittings.arrange,
     coordinator_sittings.SITTINGS,
@@ -60,6 +85,7 @@ COORDINATOR = What(
 )
 CHECK_ROUND = What(
     "check-round",
+    "rocketmq",
     RoundHost,
     round_sittings.arrange,
     round_sittings.SITTINGS,
@@ -70,6 +96,7 @@ CHECK_ROUND = What(
 )
 PENDING_ACKS = What(
     "pending-acks",
+    "pulsar",
     AckHost,
     acks_sittings.arrange,
     acks_sittings.SITTINGS,

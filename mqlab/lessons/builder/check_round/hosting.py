@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....kernel import Disk, Effects, Event, Send, replace
+from ....kernel import Disk, Effects, Event, Send, Text, replace
 from ....rocketmq import check as stored_halves
 from ....rocketmq.broker import Broker
 from ....rocketmq.broker.timer import CHECK, read_progress
@@ -20,6 +20,7 @@ from ....rocketmq.log import HALF_KEY, HALF_QUEUE, OP_KEY, OP_QUEUE, Stored, Wri
 from ....rocketmq.messages import PGROUP
 from ...roles import recover_as
 from ..host import Broken, FunctionHost
+from ..trial import say_death
 from .api import Ask, Half, Op, Park, PutBack, Round
 
 ACTIONS = (Ask, Park, PutBack)
@@ -60,6 +61,9 @@ class BuiltBroker(Broker):
 
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         return (self, ()) if self.broken else Broker.step(self, event, disk)
+
+    def describe_changes(self, old: Broker | None) -> tuple[Text, ...]:
+        return say_death(old, self) or Broker.describe_changes(self, old)
 
     def _handle_timer(self, timer: str, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
         if timer != CHECK:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from ....explore import Budget
 from ....kernel import NodeSpec, Property, Text, Words, World, tr
-from ....kernel.options import FREE
+from ....kernel.options import UNWRITTEN
 from ....kernel.world import NodeState
 from ....registry import system
 from ....rocketmq import RocketMQSystem
@@ -24,7 +24,7 @@ from ....rocketmq.claims import list_records, reads
 from ....rocketmq.config import HALF_TOPIC, OP_TOPIC
 from ....rocketmq.picture.view import read_world
 from ...roles import become, put_roles
-from ..trial import Trial
+from ..trial import Built, Trial, find_broken
 
 RUNS = Words("the round's code runs on")
 SPENT = Words("nobody is asked about a half more often than check_max says")
@@ -32,11 +32,11 @@ NEEDED = Words("an op record is passed when all its halves are")
 
 
 @dataclass(frozen=True)
-class CheckRoundSystem(RocketMQSystem):
+class CheckRoundSystem(Built, RocketMQSystem):
     """RocketMQ whose broker starts with the function in `rules`. `dropped`: claims that are not
     asked. A world in which the code has broken has the light `runs` red."""
 
-    dropped: Annotated[tuple[str, ...], FREE] = ()
+    dropped: Annotated[tuple[str, ...], UNWRITTEN] = ()
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         start = partial(dict(self.rules)["round"], self.config)
@@ -56,7 +56,7 @@ class CheckRoundSystem(RocketMQSystem):
         return tuple(one for one in every if one.name not in self.dropped)
 
     def _runs(self, world: World) -> bool:
-        return not getattr(world.role(self.config.broker), "broken", "")
+        return not find_broken(world.nodes[self.config.broker])
 
     def _spent(self, world: World) -> bool:
         return not any(
@@ -75,9 +75,7 @@ class CheckRoundSystem(RocketMQSystem):
         )
 
     def _reads(self, name: str, node: NodeState) -> Hashable:
-        broker = name == self.config.broker and node.up
-        broken = getattr(node.roles[0], "broken", "") if broker else ""
-        return broken, reads(self.cluster, name, node)
+        return find_broken(node), reads(self.cluster, name, node)
 
 
 def arrange(trial: Trial, recover: Callable[..., Any]) -> CheckRoundSystem:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....kernel import Disk, Effects, Event, Map, replace
+from ....kernel import Disk, Effects, Event, Map, Text, replace
 from ....pulsar.config import PulsarConfig
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import AckPosition, TxnID
@@ -20,6 +20,7 @@ from ....pulsar.subscription import Subscription
 from ....pulsar.topic import Topic
 from ...pulsar.systems.ruled import parse
 from ..host import Broken, FunctionHost
+from ..trial import say_death
 from .api import Record
 
 REFUSED = "{txn} is refused by your `may_acknowledge`"
@@ -131,6 +132,9 @@ class BuiltTopic(Topic):
         """Why it does no more."""
         loads = (getattr(sub.pending, "broken", "") for sub in self.subs.values())
         return self.failed or "".join(loads)
+
+    def describe_changes(self, old: Topic | None) -> tuple[Text, ...]:
+        return say_death(old, self) or Topic.describe_changes(self, old)
 
     def begin_subscription(self, name: str) -> Subscription:
         pending = BuiltPendingAck(host=self.host)

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from ....explore import Budget
 from ....kernel import Map, NodeSpec, Property, Text, Words, World, tr
-from ....kernel.options import FREE, Rules
+from ....kernel.options import UNWRITTEN, Rules
 from ....kernel.role import Outcome
 from ....kernel.world import NodeState
 from ....pulsar import PulsarSystem
@@ -26,7 +26,7 @@ from ....pulsar.pending_ack import ACK, COMMIT
 from ....pulsar.subscription import Subscription
 from ....registry import system
 from ...roles import become, put_roles
-from ..trial import Trial
+from ..trial import Built, Trial, find_broken
 from .hosting import BuiltPendingAck, list_acked
 
 RUNS = Words("the code of the pending acks runs on")
@@ -39,12 +39,12 @@ ANSWERED = Words("an acknowledgement that was answered with ok was granted")
 
 
 @dataclass(frozen=True)
-class PendingAckSystem(PulsarSystem):
+class PendingAckSystem(Built, PulsarSystem):
     """Pulsar whose partitions start with the function in `rules`. `dropped`: claims that are not
     asked. A world in which the code has broken has the light `runs` red."""
 
     rules: Rules = ()
-    dropped: Annotated[tuple[str, ...], FREE] = ()
+    dropped: Annotated[tuple[str, ...], UNWRITTEN] = ()
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         start = partial(dict(self.rules)["pending"], self.config)
@@ -67,7 +67,7 @@ class PendingAckSystem(PulsarSystem):
         return tuple(one for one in every if one.name not in self.dropped)
 
     def _runs(self, world: World) -> bool:
-        return not any(getattr(topic, "broken", "") for topic in list_topics(self.cluster, world))
+        return not any(find_broken(world.nodes[name]) for name in self.config.partitions)
 
     def _granted(self, world: World) -> bool:
         return all(held == granted for _, held, granted in list_held(self, world))
@@ -89,9 +89,7 @@ class PendingAckSystem(PulsarSystem):
         return answered <= sum(granted.requests for _, granted in list_subs(self, world))
 
     def _reads(self, name: str, node: NodeState) -> Hashable:
-        topic = name in self.config.partitions and node.up
-        broken = getattr(node.roles[0], "broken", "") if topic else ""
-        return broken, reads_topics(self.cluster, name, node)
+        return find_broken(node), reads_topics(self.cluster, name, node)
 
     def _reads_calls(self, name: str, node: NodeState) -> Hashable:
         return list_results(node) if name in self.clients else self._reads(name, node)

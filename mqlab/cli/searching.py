@@ -1,0 +1,123 @@
+"""What the searches of the command line share: bounds, progress, and the runs that were found."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..explore import Counterexample
+from ..explore.budget import MOST, available
+from ..kernel import escape_unseen
+from ..kernel.play import encode
+from .errors import UserError
+
+BOUNDS = ("kills", "power_cuts", "breaks", "timers", "retries", "killable", "restartable")
+MB = 1_000_000
+STATES = 1_000_000
+
+
+def add_bounds(parser: argparse._ActionsContainer) -> None:
+    """How far a search goes."""
+    parser.add_argument("--kills", type=_count, help="processes killed, at most")
+    parser.add_argument("--power-cuts", type=_count, help="machines that lose power")
+    parser.add_argument("--breaks", type=_count, help="broken connections")
+    parser.add_argument("--timers", type=_count, help="timers that run out")
+    parser.add_argument(
+        "--retries", type=_count, help="how often each timer that only asks again may run out"
+    )
+    parser.add_argument("--killable", type=_names, help="which nodes may stop: coordinator,app")
+    parser.add_argument("--restartable", type=_names, help="which of them may start again")
+    parser.add_argument(
+        "--states", type=read_number, help=f"give up after so many (of a single system: {STATES:,})"
+    )
+    parser.add_argument(
+        "--memory",
+        type=read_number,
+        metavar="MB",
+        help="give up when the search has taken so much (three quarters of what is free)",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 0 to {MOST}")
+    return int(text)
+
+
+def read_number(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected 1, 2, 3 …")
+    return int(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
+def read_bounds(args: argparse.Namespace) -> dict[str, Any]:
+    """The bounds that were given on the command line."""
+    return {name: getattr(args, name) for name in BOUNDS if getattr(args, name) is not None}
+
+
+def spare_memory() -> int | None:
+    """Three quarters of what is free, so that the search ends before the machine does."""
+    free = available()
+    return None if free is None else free * 3 // 4
+
+
+def choose_progress() -> Callable[[int, int], None] | None:
+    return _progress() if sys.stderr.isatty() else None
+
+
+def _progress() -> Callable[[int, int], None]:
+    started = time.perf_counter()
+
+    def show(states: int, depth: int) -> None:
+        rate = states / max(time.perf_counter() - started, 1e-9)
+        text = f"{states:,} states, depth {depth}, {rate:,.0f} states/s (Ctrl-C ends the search)"
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def clear_line() -> None:
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def group_runs(examples: dict[str, Counterexample]) -> list[tuple[list[str], Counterexample]]:
+    """Each run that was found, the shortest first, with everything it breaks."""
+    runs: dict[tuple[str, ...], list[str]] = {}
+    for name, example in sorted(examples.items(), key=lambda pair: len(pair[1].schedule)):
+        runs.setdefault((example.system.line(), *example.schedule), []).append(name)
+    return [(names, examples[names[0]]) for names in runs.values()]
+
+
+def print_run(
+    head: str, names: list[str], example: Counterexample, shows: str = "to see: mqlab open"
+) -> None:
+    """`shows`: what the run is for, and the command that is given its token."""
+    trace = example.trace()
+    claims = ", ".join(f"“{name}”" for name in names)
+    told = "\n".join(map(escape_unseen, str(trace).splitlines()))
+    print(f"\n{head} {claims}, in\nsystem {example.system.line()}\n{told}")
+    print(f"\nthe same run, {shows} {encode(example.system, trace)}")
+
+
+def view(examples: list[Counterexample], page: Path) -> None:
+    """The shortest of them, opened at its last fact."""
+    if not examples:
+        print(f"nothing was found, so {page} is not written")
+        return
+    from mqlab_widgets import Player
+
+    example = min(examples, key=lambda e: len(e.schedule))
+    try:
+        Player(example.trace(), title=example.property).save(page)
+    except (ValueError, OSError) as error:
+        raise UserError(f"--view {page}: {error}") from error
+    print(f"wrote {page}")

@@ -1,0 +1,87 @@
+"""A learner's file in a system of her own choice, to be played choice by choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...kernel import Play, Text, Words
+from .checking import NO_SITTING
+from .host import BuildError, FileHost, read_file
+from .whats import find_what
+
+if TYPE_CHECKING:
+    from mqlab_widgets import Playground
+
+SAYS = Words(
+    "{file} plays its part. Save a change and load this page again: the same run, as your code "
+    "does it then."
+)
+SHORTER = Words(
+    "Of the {all} choices of this run the first {left} are possible with {file} as it is now."
+)
+MEND = Words("{why}. Mend {file}, save it, and load this page again.")
+
+
+def begin(
+    source: str, line: str = "", sitting: int = 1, choices: Sequence[str] = ()
+) -> tuple[Play, FileHost]:
+    """A play of the system `line`, or of the first trial of a sitting, whose part the file in
+    `source` plays; after as many of the `choices` as are possible with it. The process of the file
+    is the caller's to end.
+
+    BuildError where the file cannot be loaded; ValueError for what is no system line, and where
+    there is no such sitting."""
+    what = find_what(source)
+    if sitting not in what.sittings:
+        raise ValueError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
+    host: Any = what.host(source)
+    try:
+        system = what.arrange_play(line or what.sittings[sitting][0].line, host.recover)
+        play = Play(system)
+    except BaseException:
+        host.close()
+        raise
+    with suppress(ValueError):
+        for choice in choices:
+            play.do(choice)
+    return play, host
+
+
+class ByHand:
+    """A file that is played while it is written: with each `begin` it is read again, and the
+    choices that were made so far are made again. `line`, `sitting`: as above; `choices`: the
+    first."""
+
+    def __init__(self, path: Path, line: str, sitting: int, choices: Sequence[str] = ()) -> None:
+        self.path, self.line, self.sitting = path, line, sitting
+        self._choices = tuple(choices)
+        self._play: Play | None = None
+        self._host: FileHost | None = None
+
+    def begin(self) -> tuple[Playground | None, Text]:
+        """The playground, and what is to be said of it; None where the file cannot be played now.
+        ValueError as above."""
+        from mqlab_widgets import Playground
+
+        if self._play is not None:
+            self._choices = self._play.choices
+        file = self.path.name
+        try:
+            play, host = begin(read_file(self.path), self.line, self.sitting, self._choices)
+        except BuildError as error:
+            return None, MEND(why=str(error), file=file)
+        self.close()
+        self._play, self._host = play, host
+        count, done = len(self._choices), len(play.choices)
+        says = SAYS(file=file)
+        if done < count:
+            says = SHORTER(all=count, left=done, file=file)
+        return Playground(play), says
+
+    def close(self) -> None:
+        """End the process of the file."""
+        if self._host is not None:
+            self._host.close()
