@@ -10,6 +10,8 @@ explain    what a run shows of a coordinator, in words
 whats      the coordinator, and the two below: what a file may be
 checking   right, or the shortest run that breaks it, in words
 serving    a coordinator's process in `mqlab serve kafka`, for real clients
+clients    what released clients see of it while it is killed
+byhand     the file in a playground
 lights     the exercise in which learners write the properties
 
     check_round/    RocketMQ's check round, one function

@@ -1,0 +1,73 @@
+"""After the search: a coordinator that released clients use while it is killed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("confluent_kafka", reason="needs confluent-kafka: run `make setup`")
+
+from mqlab.cli import main
+from mqlab.kernel import Text
+from mqlab.lessons.builder import clients
+from mqlab.lessons.builder.clients import ask_clients
+from mqlab.lessons.verdict import Verdict
+from tests.lessons.builder.wrong import FILES
+
+OWED = "owed = Map((e.txn_id, e.partitions) for e in entries.values() if e.state in COMPLETE)"
+PID = "1 + max(pids, default=-1)"
+pytestmark = pytest.mark.spread("mqlab/lessons/builder", "mqlab/serve", "tests/lessons/builder")
+
+
+@pytest.mark.parametrize("sitting", [3, 4, 5])
+def test_a_right_one_passes(sitting: int):
+    verdict = ask_clients(FILES / f"sitting-{sitting}.py", sitting)
+    assert verdict.ok and "all 5 transactions" in verdict.message.en, verdict
+
+
+@pytest.mark.parametrize(
+    ("sitting", "right", "wrong", "says"),
+    [
+        (5, PID, "0", "none of its messages is there"),  # one pid for all ids
+        (4, PID, "0", "an old epoch"),
+        (5, OWED, "owed = Map()", "CONCURRENT_TRANSACTIONS"),  # a start owes no marker
+    ],
+)
+def test_a_wrong_one_is_refuted(tmp_path: Path, sitting: int, right: str, wrong: str, says: str):
+    source = (FILES / f"sitting-{sitting}.py").read_text("utf-8")
+    assert right in source
+    mine = tmp_path / "coordinator.py"
+    mine.write_text(source.replace(right, wrong), "utf-8")
+    verdict = ask_clients(mine, sitting)
+    assert not verdict.ok and says in verdict.message.en, verdict
+
+
+def test_who_cannot_be_asked_says_so_and_the_check_goes_on(monkeypatch: pytest.MonkeyPatch):
+    right = FILES / "sitting-5.py"
+
+    def wait(*_: object) -> None:
+        raise clients.Unanswered("orders: init_transactions: timed out")
+
+    monkeypatch.setattr(clients, "tell", wait)
+    verdict = ask_clients(right, 5)
+    assert verdict.ok and "say nothing of it: orders: init_transactions" in verdict.message.en
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    verdict = ask_clients(right, 5)
+    assert verdict.ok and "confluent-kafka is missing" in verdict.message.en
+
+
+def test_the_command_asks_them_from_sitting_3_on(monkeypatch: pytest.MonkeyPatch, capsys):
+    asked = []
+
+    def refuse(path: Path, sitting: int) -> Verdict:
+        asked.append(sitting)
+        return Verdict(False, Text("they lost it"))
+
+    monkeypatch.setattr(clients, "ask_clients", refuse)
+    assert main(["build", "check", str(FILES / "sitting-2.py"), "--sitting", "2"]) == 0
+    assert main(["build", "check", str(FILES / "sitting-3.py"), "--sitting", "3"]) == 1
+    rounds = FILES.parent / "check_round" / "sitting-2.py"
+    assert main(["build", "check", str(rounds), "--sitting", "2"]) == 0
+    assert asked == [3] and "they lost it" in capsys.readouterr().out
