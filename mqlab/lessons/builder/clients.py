@@ -132,7 +132,7 @@ class Story:
         """A reader with read_committed, to the last stable offset of each partition."""
         from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
-        ends = {}
+        ends: dict[str, int] = {}
         consumer = Consumer({"bootstrap.servers": self.broker.address, "group.id": "reader",
                              "enable.partition.eof": True})  # fmt: skip
         self.note(Assign, "reader", isolation="read_committed")
