@@ -4,12 +4,12 @@
 # *460 minutes, or a short way of 15* · Kafka 4.3, `transaction.version` 2
 #
 # **In one paragraph.** You write a *transaction coordinator* (事务协调者) that takes the place of Kafka's. Leaders,
-# producers and their retries are the engine's. After each change a check searches *every* run of your file: it
-# is right, or you get the shortest run that breaks it. The file grows in four
+# producers and their retries are the engine's. After each change a check tries your file: it searches every run
+# within the bounds of each trial, and then plays long ones. Either no trial breaks it, or you get a run that does. The file grows in four
 # sittings; a fifth lets real clients commit through it.
 #
-# **The short way:** Hook, Predict, Read, Sitting 1, What you know now. It leads to the first check; the file
-# itself takes longer than that. The other parts are folded under headings that begin with *Deeper*. A
+# **The short way:** Hook, Predict, Read, What you know now. It leads to the first check of a file that is not
+# written yet; sitting 1 begins the writing. The other parts are folded under headings that begin with *Deeper*. A
 # click on *cells hidden* below a heading opens its part.
 #
 # **You need** lab 06 for the order of a commit, and lab 07 for markers.
@@ -19,9 +19,9 @@
 #
 # *460 分钟，短路线约 15 分钟* · Kafka 4.3，`transaction.version` 2
 #
-# **一段话概括**：你来写一个*事务协调者*（transaction coordinator），代替 Kafka 自己的那一个。首领副本（leader）、生产者和各种重试都由引擎负责。每改一次，检查器就把你的文件的*所有*执行搜索一遍：要么文件是对的，要么你会拿到让它出错的最短执行。文件分四节写完；第五节让真实的客户端通过它提交事务。
+# **一段话概括**：你来写一个*事务协调者*（transaction coordinator），代替 Kafka 自己的那一个。首领副本（leader）、生产者和各种重试都由引擎负责。每改一次，检查器就把你的文件试验一遍：先在每项试验的限度内搜索所有执行，再做几次较长的执行。要么哪项试验都没有出错，要么你会拿到一次让它出错的执行。文件分四节写完；第五节让真实的客户端通过它提交事务。
 #
-# **短路线**：引子、预测、阅读、第 1 节、现在你知道了什么。这条路走到第一次检查为止，写完文件本身需要更久。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
+# **短路线**：引子、预测、阅读、现在你知道了什么。这条路走到第一次检查为止，那时文件还没写；从第 1 节起才动手写。其余部分都折叠在以*深入*开头的标题下面，点击标题下的 *cells hidden* 就能展开。
 #
 # **你需要**知道实验 06 讲的提交顺序，以及实验 07 讲的控制消息（marker）。
 
@@ -98,9 +98,36 @@ print(PAGE)
 print(read_begin())
 
 # %% [markdown]
-# ## Sitting 1: it works
+# ## What you know now
 #
-# *60 to 90 minutes.* One transaction over two partitions, and nobody dies. Write what is missing:
+# A coordinator is a table, a log and a list of who is owed what. It answers when a record is *safe*, not when it
+# is written; and between the decision and the last marker there is nothing left to decide, only work.
+#
+# The short way ends here. The file to begin with only introduces producers: the sittings below write the rest.
+# The next lab asks whether all of this is true of a real broker:
+# [lab 14](14-the-real-thing.ipynb).
+
+# %% [markdown] lang="zh"
+# ## 现在你知道了什么
+#
+# 协调者就是一张表、一份日志，再加一份清单，记着还欠谁什么。记录*安全*了，它才应答，而不是一写下就应答；从作出决定到最后一条控制消息写好，再没有什么要决定，只剩下要做的事。
+#
+# 短路线到此结束。起始文件只会登记生产者，其余的由下面各节来写。下一个实验要问，这一切在真实的 broker 上是否也成立：[实验 14](14-the-real-thing.ipynb)。
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+from mqlab.lab import met
+
+met("13")
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: sitting 1, it works
+
+# %% [markdown] lang="zh"
+# ## 深入：第 1 节，它能用
+
+# %% [markdown]
+# *60 to 90 minutes.* One transaction for each producer, over several partitions, and nobody comes back from a
+# kill. Write what is missing:
 #
 # 1. `AddPartitionsToTxn`: the state becomes Ongoing, with all partitions that were added so far.
 # 2. `EndTxn`: PrepareCommit or PrepareAbort, which is the decision.
@@ -122,9 +149,7 @@ print(read_begin())
 # the whole file between the quotes.
 
 # %% [markdown] lang="zh"
-# ## 第 1 节：它能用
-#
-# *60 到 90 分钟。* 一个事务跨两个分区，没有进程会被杀。请补上缺少的部分：
+# *60 到 90 分钟。* 每个生产者一个事务，跨几个分区；没有进程会在被杀之后回来。请补上缺少的部分：
 #
 # 1. `AddPartitionsToTxn`：状态变为 Ongoing，带上到此为止加入的所有分区。
 # 2. `EndTxn`：PrepareCommit 或 PrepareAbort，这就是决定。
@@ -171,28 +196,6 @@ from mqlab.lessons.course.points import grade
 grade("coordinator 1", mine)
 ### END HIDDEN TESTS
 check(IT_WORKS, mine)
-
-# %% [markdown]
-# ## What you know now
-#
-# A coordinator is a table, a log and a list of who is owed what. It answers when a record is *safe*, not when it
-# is written; and between the decision and the last marker there is nothing left to decide, only work.
-#
-# The short way ends here. Your coordinator forgets everything when it dies, and believes each producer: the
-# sittings below mend that. The next lab asks whether all of this is true of a real broker:
-# [lab 14](14-the-real-thing.ipynb).
-
-# %% [markdown] lang="zh"
-# ## 现在你知道了什么
-#
-# 协调者就是一张表、一份日志，再加一份清单，记着还欠谁什么。记录*安全*了，它才应答，而不是一写下就应答；从作出决定到最后一条控制消息写好，再没有什么要决定，只剩下要做的事。
-#
-# 短路线到此结束。你的协调者一死就什么都忘了，而且哪个生产者的话都信：这两点由下面各节来补上。下一个实验要问，这一切在真实的 broker 上是否也成立：[实验 14](14-the-real-thing.ipynb)。
-
-# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-from mqlab.lab import met
-
-met("13")
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: sitting 2, it dies

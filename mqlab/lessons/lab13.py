@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
+from enum import Enum
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..kernel import Text
+from ..kernel import Text, Words
 from ..places import LABS
 from ..serve.kafka import serve
 from .builder import api
@@ -48,7 +50,27 @@ def _read_page(page: ModuleType) -> Text:
     return Text(str(page.__doc__), chinese.read_text("utf-8"))
 
 
+FIELDS = Words("what each holds, and the value that a field has where you give none:")
+
+
+def _list_fields() -> str:
+    """The classes that come in and go out, each as one calls it."""
+    shown = [
+        f"{kind.__name__}({', '.join(f'{field}' for field in map(_show_field, fields(kind)))})"
+        for kind in api.SHOWN
+    ]
+    return "\n".join(f"    {line}" for line in shown)
+
+
+def _show_field(field: Any) -> str:
+    if field.default is MISSING:
+        return str(field.name)
+    default = field.default
+    return f"{field.name}={default.name if isinstance(default, Enum) else repr(default)}"
+
+
 PAGE, ROUND_PAGE, ACKS_PAGE = map(_read_page, (api, round_api, acks_api))
+PAGE = Text(*(f"{PAGE.of(one)}\n{FIELDS().of(one)}\n\n{_list_fields()}" for one in ("en", "zh")))
 
 
 def read_begin(file: str = COORDINATOR) -> str:

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from mqlab.cli import main
-from mqlab.cli.explore import _progress, add_arguments, choose_system
+from mqlab.cli.explore import add_arguments, choose_system
+from mqlab.cli.searching import _progress
 from mqlab.registry import open_run
 from mqlab.registry.cases.kafka import BUDGET, SAFEGUARD_CASES, lesson_system
 from mqlab.registry.searches import Searched, Searches
@@ -68,7 +69,7 @@ def test_an_interrupt_ends_the_search_and_what_was_found_is_told(capsys, monkeyp
 
         return tell
 
-    monkeypatch.setattr("mqlab.cli.explore._progress", interrupt)
+    monkeypatch.setattr("mqlab.cli.searching._progress", interrupt)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert main(["explore", "kafka", "--kills", "2", "--breaks", "2", "--timers", "2"]) == 0
     assert "not exhaustive: " in capsys.readouterr().out

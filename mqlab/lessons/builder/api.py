@@ -120,6 +120,15 @@ __all__ = [
 ]
 
 
+#: those whose fields the page lists
+SHOWN = (
+    Request, Appended, Response, ConnectionLost, Fired,
+    InitProducerId, InitProducerIdResponse, AddPartitionsToTxn, AddPartitionsToTxnResponse,
+    EndTxn, EndTxnResponse, WriteTxnMarkers, WriteTxnMarkersResponse,
+    Entry, Pending, Reply, Send, SetTimer, CancelTimer,
+)  # fmt: skip
+
+
 def append(entry: Entry, disk: Disk, config: KafkaConfig) -> Append:
     """The effect that writes what is now known of a transactional id behind all other records of
     its partition of `__transaction_state`. `Appended(log, end)` follows with `end` one above the

@@ -108,7 +108,7 @@ class Evidence:
         for one in self.done:
             if one.effect is None:
                 step = []
-            safe = isinstance(one.effect, Reply) and bool(one.effect.body.error)
+            safe = isinstance(one.effect, Reply) and getattr(one.effect.body, "error", True)
             step += [] if safe else [type(one.effect)]
             if Reply in step and Append in step and isinstance(one.event, Request):
                 return type(one.event.body).__name__

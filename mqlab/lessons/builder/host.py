@@ -151,6 +151,11 @@ class FileHost:
     def __exit__(self, *given: object) -> None:
         self.close()
 
+    @property
+    def asked(self) -> int:
+        """How many different questions it has answered."""
+        return 0
+
     def close(self) -> None:
         self._process.end()
 
@@ -240,6 +245,10 @@ class Host(FileHost):
         self._known: dict[Any, tuple[Hosted, Effects]] = {}
         super().__init__(source)
 
+    @property
+    def asked(self) -> int:
+        return len(self._known)
+
     def recover(
         self, config: KafkaConfig, disk: Disk, at_ms: int, epoch: int | None = None
     ) -> tuple[Hosted, Effects]:
@@ -307,8 +316,10 @@ class Host(FileHost):
                     effects: Effects = unpack(packed)
                     check_effects(effects, disk, config)
                     return replace(before, number=number, waiting=answer(before, effects)), effects
-                except (SpeechError, KeyError, TypeError, ValueError) as error:
+                except SpeechError as error:
                     why = str(error)
+                except Exception as error:  # what it says is no value of the engine's
+                    why = f"an effect cannot be read: {type(error).__name__}: {error}"
             case ("failed", str(words)):
                 why = words
             case _:

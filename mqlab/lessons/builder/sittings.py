@@ -262,7 +262,7 @@ MANY = (
 )
 BUSY = Timed(10_000, seeds=3)
 STOPS = Timed(20_000, seeds=4, kills=(9, 60, 111, 163, 214, 266, 319, 371, 430))
-FEW = Timed(20_000, seeds=4, kills=(21, 75, 133, 190))
+FEW = Timed(20_000, seeds=3, kills=(45, 133))
 SITTINGS: dict[int, tuple[Trial, ...]] = {
     1: (
         Trial("one after the other", f"{OLD} {TWO}", Budget(retries=1), PLAIN),
