@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +29,10 @@ HELP = "write a part of a broker yourself, and have every run of it searched"
 WHATS = ("coordinator", "check-round", "pending-acks")
 SITTINGS = (1, 2, 3, 4, 5)
 CLIENTS = 3  # the sitting from which released clients are asked too
+UNWALLED = (
+    "this machine lets no program be walled in (Linux with `unshare`, user namespaces or root): "
+    "the file can read and write what you can"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -111,7 +116,10 @@ def _check(args: argparse.Namespace) -> int:
         raise UserError("bounds are of a system of your own: name it with --system LINE")
     from ..lessons.builder.checking import check_file
     from ..lessons.builder.host import BuildError
+    from ..lessons.course.judging import WALLED, find_sandbox
 
+    if find_sandbox() not in WALLED:
+        print(UNWALLED, file=sys.stderr)
     try:
         card = check_file(args.file, args.sitting)
     except BuildError as error:

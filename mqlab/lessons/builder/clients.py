@@ -43,7 +43,7 @@ from ...kernel import FactKind, Words
 from ...places import TO_INSTALL
 from ...serve.kafka import serve
 from ...serve.process import BrokerError, RunningBroker
-from ...serve.trace.recorder import KEPT
+from ...serve.trace.live import KEPT
 from ..verdict import Verdict
 
 PATIENCE_S = 60.0  # for one call; a machine that is busy takes its time

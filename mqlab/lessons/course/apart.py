@@ -17,11 +17,13 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from ... import places
 from ..check import limit_resources
 from .answering import Answering, shown
 from .wire import Wire, WireError
@@ -62,6 +64,7 @@ def main() -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a cell writes past Python goes to the log
     limit_resources(MOST_MEMORY)
+    places.LABS = Path.cwd() / "labs"  # no function of ours reads an answer where no wall hides it
     shell = build_shell()
     wire.say("ready")
     while True:

@@ -43,6 +43,10 @@ UNWALLED = (
     "this machine lets no program be walled in (Linux with `unshare`, user namespaces or root): an "
     "answer that is graded can read and write your files, this course among them"
 )
+FAILED = (
+    "not yet: the judge itself failed at this answer, and judged the others: {kind}: {error}. "
+    "Please report it with the answer"
+)
 NETWORK = ", and use the network"
 IN_A_CONTAINER = "; to prevent it run the answers in a container (labs/instructor/README.md)"
 # All that a grading process is told of this one: where programs are and how text is written.
@@ -174,7 +178,12 @@ class Judge:
         talk = _Talk(wire, self._hear)
 
         def search(ask: Ask) -> tuple[bool, str]:
-            verdict = exercise.check(build_answer(kind, value, ask), graded=True)
+            try:
+                verdict = exercise.check(build_answer(kind, value, ask), graded=True)
+            except GradingError:
+                raise
+            except Exception as error:  # it costs this answer, and no other one of the notebook
+                return False, FAILED.format(kind=type(error).__name__, error=error)
             return verdict.ok, str(verdict)
 
         # Of a function the text has its address in it, which each process places elsewhere.

@@ -10,6 +10,8 @@ from mqlab.cli import main
 from mqlab.lessons.builder.checking import IT_WORKS, check_source, search_trial
 from mqlab.lessons.builder.host import BuildError
 from mqlab.lessons.builder.whats import CHECK_ROUND, PENDING_ACKS, WHATS, What, find_what
+from mqlab.lessons.course import judging
+from mqlab.lessons.course.judging import WALLED
 from tests.lessons.builder.mutants import mutate
 from tests.lessons.builder.wrong import LABS, Wrong
 from tests.lessons.builder.wrong_others import ACKS, EQUAL, ROUNDS
@@ -151,3 +153,13 @@ def test_the_command_writes_and_checks_each(name: str, tmp_path: Path, capsys):
     assert main(["build", "check", str(mine)]) == 1
     assert "the shortest run" in capsys.readouterr().out
     assert "<html" in mine.with_suffix(".html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("walls", [(), WALLED[0]])
+def test_where_nothing_is_walled_in_one_line_says_so(walls, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(judging, "find_sandbox", lambda: walls)
+    mine = tmp_path / "mine.py"
+    mine.write_text("no python", "utf-8")
+    assert main(["build", "check", str(mine)]) == 2
+    said = capsys.readouterr().err
+    assert ("the file can read and write what you can" in said) is (not walls)

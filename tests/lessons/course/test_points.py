@@ -15,11 +15,12 @@ import mqlab.kernel.run
 import mqlab.lessons.check
 import mqlab.lessons.course.judging
 from mqlab.kernel import LANGUAGES, Fact, FactKind, Text, speaking
+from mqlab.lessons.builder.checking import Building
 from mqlab.lessons.course import classroom
 from mqlab.lessons.course.answering import page_of, read_page
 from mqlab.lessons.course.graded import list_exercises
 from mqlab.lessons.course.grading import read_task
-from mqlab.lessons.course.judging import Judge, Task
+from mqlab.lessons.course.judging import APART, Judge, Task
 from mqlab.lessons.course.known import Known
 from mqlab.lessons.course.notebooks import labs_in, read_source
 from mqlab.lessons.course.points import NotYet, grade
@@ -417,3 +418,22 @@ def test_a_value_comes_through_the_wire_as_it_is(value: Any) -> None:
 
 def test_the_unseen_cases_are_not_those_of_the_lab() -> None:
     assert not set(DECIDE.pairs) & set(DECIDE.unseen)
+
+
+def test_an_exercise_that_fails_costs_its_own_answer_only(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*given: object, **how: object) -> Verdict:
+        raise StopIteration("no light")
+
+    monkeypatch.setattr(Building, "check", fail)
+    failed = judge.judge(Task("coordinator 2", "it", ("it = 'text'",)))
+    assert not failed.ok and "StopIteration: no light" in failed.says
+    assert judge.judge(Task("lso", "lso", (RIGHT,))).ok
+
+
+def test_no_function_of_ours_reads_a_right_file_where_no_wall_hides_it() -> None:
+    reads = "from mqlab.lessons.lab13 import read_right\nit = read_right(1)"
+    with Judge(APART) as judge:
+        result = judge.judge(Task("coordinator 1", "it", (reads,)))
+    assert not result.ok and "FileNotFoundError" in result.says
