@@ -1,57 +1,25 @@
 """Released clients and a coordinator that is killed: what a search cannot ask, since its clients
 are the engine's.
 
-confluent-kafka writes one story through `mqlab serve kafka --coordinator FILE` and reads it back
-with read_committed; `mqlab.check` judges the history. Nothing of the verdict is measured in time. A
-client that is told to ask again, and again, is refused for good when nothing else has happened on
-the server between `MANY` such answers; one that hears nothing in `PATIENCE_S` says nothing of the
-file. A kill tells nothing of an answer that left before its record was safe: the server writes both
-in one turn, and only a search looks in between.
-
-The story: two ids write to both partitions at once, one commits and one aborts. The server is
-killed when a commit has been answered, its markers still under way (`PACE_MS`), and again while a
-transaction is open. At last each id is introduced once more. That answer comes when all that the
-id had begun has ended, so what the readers then have is all that they will ever have.
+confluent-kafka tells a story (`mqlab.check.kafka.story`) through `mqlab serve kafka --coordinator
+FILE` and reads it back with read_committed; `mqlab.check` judges the history. No verdict depends on
+time: clients that hear nothing say nothing of the file. A kill tells nothing of an answer that left
+before its record was safe: the server writes both in one turn, and only a search looks in between.
 """
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-from urllib.request import ProxyHandler, build_opener
 
 from ...check.checker import Report, check
-from ...check.history import (
-    ABORT,
-    ABORTED,
-    COMMIT,
-    COMMITTED,
-    Assign,
-    Drained,
-    End,
-    Ended,
-    Event,
-    Read,
-    Send,
-)
-from ...kernel import FactKind, Words
+from ...kernel import Words
 from ...places import TO_INSTALL
 from ...serve.kafka import serve
-from ...serve.process import BrokerError, RunningBroker
-from ...serve.trace.live import KEPT
+from ...serve.process import BrokerError
 from ..verdict import Verdict
 
-PATIENCE_S = 60.0  # for one call; a machine that is busy takes its time
-CALL_S = 6.0  # until a client that waits looks what the server does
-MANY = 10
-AGAIN = "CONCURRENT_TRANSACTIONS"
 PACE_MS = 200  # between coordinator and leaders, so that a kill comes in between
-TOPICS = ("payments", "invoices")
 OLDER = 5  # the sitting from which librdkafka's EndTxn is understood
 KILLS = 2
 MISSING = Words("released clients were not asked: confluent-kafka is missing ({install})")
@@ -62,181 +30,11 @@ GOOD = Words("released clients read back all {committed} transactions that were 
              "{kills} kills of the server")  # fmt: skip
 
 
-class Unanswered(Exception):
-    """A client has waited for too long; the message says for what."""
-
-
-class Refused(Exception):
-    """A client can do no more, although no other had its id; the message says what it was told."""
-
-
-class Story:
-    """The clients of one server, and the history that they write. `older`: whether the coordinator
-    knows that librdkafka's EndTxn keeps the epoch; else a client is good for one transaction."""
-
-    def __init__(self, broker: RunningBroker, older: bool) -> None:
-        from confluent_kafka import KafkaException, Producer
-
-        self._failure, self._producer = KafkaException, Producer
-        self.broker, self.older = broker, older
-        self.history: list[Event] = []
-        self._open = build_opener(ProxyHandler({})).open  # no proxy reaches this machine
-        self._clock, self._txns = count(1), count()
-
-    def note(self, event: type[Event], process: str, **values: Any) -> None:
-        self.history.append(event(time=next(self._clock), process=process, **values))
-
-    def introduce(self, txn_id: str) -> Client:
-        return Client(self, txn_id)
-
-    def retry(self, what: str, call: Callable[[float], object]) -> None:
-        """The call, again as long as its error says that this may help. Unanswered, Refused;
-        KafkaException where the client asks for an abort."""
-        end = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                call(CALL_S)
-                return
-            except self._failure as error:
-                cause = error.args[0]
-                if cause.txn_requires_abort():
-                    raise
-                if cause.fatal():
-                    raise Refused(f"{what}: {cause.str()}") from error
-                if (times := self.count_refusals()) >= MANY:
-                    raise Refused(
-                        f"{what}: {AGAIN}, {times} times, and nothing else happens"
-                    ) from None
-                if not cause.retriable() or time.monotonic() > end:
-                    raise Unanswered(f"{what}: {cause.str()}") from error
-
-    def count_refusals(self) -> int:
-        """How often the server has last said that one must ask again, with nothing in between."""
-        with self._open(f"{self.broker.trace_url}/trace?after=0&last={KEPT}") as lines:
-            facts = [json.loads(line).get("fact") for line in lines]
-        times = 0
-        for fact in reversed([fact for fact in facts if fact is not None]):
-            if fact["kind"] not in (FactKind.SEND, FactKind.REPLY):
-                break
-            if fact["kind"] == FactKind.REPLY and fact["text"] != AGAIN:
-                break
-            times += fact["kind"] == FactKind.REPLY
-        return times
-
-    def crash(self) -> None:
-        """kill -9, and a start with what is on disk."""
-        self.broker.kill()
-        self.broker.restart()
-
-    def read_back(self) -> None:
-        """A reader with read_committed, to the last stable offset of each partition."""
-        from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
-
-        ends: dict[str, int] = {}
-        consumer = Consumer({"bootstrap.servers": self.broker.address, "group.id": "reader",
-                             "enable.partition.eof": True})  # fmt: skip
-        self.note(Assign, "reader", isolation="read_committed")
-        consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in TOPICS])
-        end = time.monotonic() + PATIENCE_S
-        while len(ends) < len(TOPICS):
-            message = consumer.poll(1)
-            if time.monotonic() > end:
-                raise Unanswered("a reader did not come to the end")
-            if message is None:
-                continue
-            topic, at, error = str(message.topic()), message.offset() or 0, message.error()
-            if error is None:
-                value = (message.value() or b"").decode()
-                self.note(Read, "reader", topic=topic, partition=0, offset=at, value=value)
-            elif error.code() == KafkaError._PARTITION_EOF:
-                ends[topic] = at
-        consumer.close()
-        for topic, at in ends.items():
-            self.note(Drained, "reader", topic=topic, partition=0, end=at)
-
-
-class Client:
-    """A producer of a transactional id. Unanswered, Refused where it is not introduced."""
-
-    def __init__(self, story: Story, txn_id: str) -> None:
-        self.story = story
-        self.producer = story._producer({
-            "bootstrap.servers": story.broker.address, "transactional.id": txn_id, "linger.ms": 0,
-            "transaction.timeout.ms": 600_000, "log_level": 0,
-        })  # fmt: skip
-        self.txn_id = txn_id
-        self.name = f"{txn_id}-{next(story._txns)}"
-        story.retry(f"{txn_id}: init_transactions", self.producer.init_transactions)
-
-    def go_on(self) -> Client:
-        """Who writes the next transaction of this id."""
-        return self if self.story.older else self.story.introduce(self.txn_id)
-
-    def begin(self) -> None:
-        """A transaction with a message in each partition; they are in the log."""
-        self.txn = f"{self.name}.{next(self.story._txns)}"
-        try:
-            self.producer.begin_transaction()
-            for topic in TOPICS:
-                sent: dict[str, Any] = {
-                    "topic": topic,
-                    "partition": 0,
-                    "value": f"{self.txn} {topic}",
-                }
-                self.story.note(Send, self.name, txn=self.txn, **sent)
-                self.producer.produce(**sent)
-            left = self.producer.flush(PATIENCE_S)
-        except self.story._failure as error:
-            kind = Refused if error.args[0].fatal() else Unanswered
-            raise kind(f"{self.txn}: {error.args[0].str()}") from error
-        if left:
-            raise Unanswered(f"{self.txn}: a message was not acknowledged")
-
-    def end(self, how: str = COMMIT) -> None:
-        self.story.note(End, self.name, txn=self.txn, how=how)
-        outcome, error = self._end(how)
-        self.story.note(Ended, self.name, txn=self.txn, outcome=outcome, error=error)
-
-    def _end(self, how: str) -> tuple[str, str]:
-        abort = self.producer.abort_transaction
-        if how == ABORT:
-            self.story.retry(f"{self.txn}: abort", abort)
-            return ABORTED, ""
-        try:
-            self.story.retry(f"{self.txn}: commit", self.producer.commit_transaction)
-            return COMMITTED, ""
-        except self.story._failure as error:
-            self.story.retry(f"{self.txn}: abort", abort)
-            return ABORTED, error.args[0].str()
-
-
-def tell(story: Story) -> None:
-    """What the clients do. Unanswered, Refused where one of them cannot go on."""
-    one, other = story.introduce("orders"), story.introduce("billing")
-    for client in (one, other):
-        client.begin()
-    one.end()
-    other.end(ABORT)
-    one = one.go_on()
-    one.begin()
-    one.end()
-    story.crash()
-    other = other.go_on()
-    other.begin()
-    story.crash()
-    other.end()
-    for txn_id in ("orders", "billing"):
-        client = story.introduce(txn_id)
-        client.begin()
-        client.end()
-    for txn_id in ("orders", "billing"):
-        story.introduce(txn_id)
-    story.read_back()
-
-
 def judge(path: Path, older: bool) -> Report:
     """What the clients of the coordinator in a file saw. Unanswered, Refused; ImportError where
     confluent-kafka is missing; BrokerError where no server can be started."""
+    from ...check.kafka.story import Story, tell
+
     with (
         TemporaryDirectory(prefix="mqlab-clients-") as folder,
         serve(coordinator=path, data_dir=folder, pace_ms=PACE_MS) as broker,
@@ -249,6 +47,8 @@ def judge(path: Path, older: bool) -> Report:
 def ask_clients(path: Path, sitting: int) -> Verdict:
     """Judge a coordinator that a search has found right by what released clients see. Where they
     cannot be asked the verdict is right, and says so."""
+    from ...check.kafka.story import Refused, Unanswered
+
     try:
         report = judge(path, older=sitting >= OLDER)
     except ImportError:

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs confluent-kafka: run `make setup`")
 
+from mqlab.check.kafka import story
 from mqlab.cli import main
 from mqlab.kernel import Text
 from mqlab.lessons.builder import clients
@@ -48,9 +49,9 @@ def test_who_cannot_be_asked_says_so_and_the_check_goes_on(monkeypatch: pytest.M
     right = FILES / "sitting-5.py"
 
     def wait(*_: object) -> None:
-        raise clients.Unanswered("orders: init_transactions: timed out")
+        raise story.Unanswered("orders: init_transactions: timed out")
 
-    monkeypatch.setattr(clients, "tell", wait)
+    monkeypatch.setattr(story, "tell", wait)
     verdict = ask_clients(right, 5)
     assert verdict.ok and "say nothing of it: orders: init_transactions" in verdict.message.en
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
