@@ -152,7 +152,7 @@ def _describe_oddity(seen: View, group: str, applied: Map[str, int]) -> Text:
         if times > 1:
             return words.APPLIED_TWICE(order=order, times=times)
     retry, dead = list_group_queues(group)
-    for queue, describe in ((dead, words.DEAD), (retry, words.BACK)):
+    for queue, describe in ((dead, words.DEAD_LETTER), (retry, words.BACK)):
         waiting = [s.message.words for s in seen.read(queue)]
         left = [order for order in waiting if order not in applied]
         if left:
