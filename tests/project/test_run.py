@@ -97,6 +97,7 @@ def test_what_failed_runs_once_more_by_itself_and_what_fails_twice_fails(
     monkeypatch.setattr(run, "OUT", tmp_path)
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_story.py").write_text(STORY)
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:nbval\n")
     command = run._pytest("kafka", "tests")
     result = run.run("kafka", command)
     assert (result.passed, result.failed) == (2, 4), "a fault of a test and of its fixture are two"
@@ -175,7 +176,7 @@ def repository(tmp_path: Path) -> Path:
         subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
 
     (folder / "test_it.py").write_text(SPREAD)
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers = spread\n")
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:nbval\nmarkers = spread\n")
     git("init")
     git("add", ".")
     git("commit", "-m", "one")
