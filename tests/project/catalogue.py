@@ -93,8 +93,6 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
                         if one:
                             yield relative(path), (one, "")
         for path in sorted(LABS.glob("*.py")):
-            if path.name >= "13":
-                continue  # they carry their Chinese beside the English still
             for cell in jupytext.read(path, fmt="py:percent").cells:
                 for text in list_paragraphs(cell.source if cell.cell_type == "markdown" else ""):
                     yield relative(path), (text, "")

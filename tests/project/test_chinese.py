@@ -14,7 +14,7 @@ import pytest
 
 from mqlab.kernel import pick, speaking, translate
 from mqlab.lessons import lab13
-from mqlab.lessons.course.notebooks import is_twin, labs_in, translated_copy
+from mqlab.lessons.course.notebooks import labs_in, translated_copy
 from mqlab.scenario import golden, parse_script
 from mqlab.site.stories import SAID as TOLD
 
@@ -25,21 +25,6 @@ ROOT = Path(__file__).parents[2]
 LABS = labs_in(ROOT / "labs")
 QUESTIONS = sorted((ROOT / "mqlab" / "lessons" / "questions").glob("*.toml"))
 SCENARIOS = ROOT / "datasets" / "scenarios"
-
-
-@pytest.mark.parametrize("lab", LABS[13:], ids=[lab.name[:2] for lab in LABS[13:]])
-def test_each_text_of_a_lab_has_its_twin(lab):
-    cells = jupytext.reads(lab.source.read_text("utf-8"), fmt="py:percent").cells
-    wrong = []
-    for cell, after in zip(cells, [*cells[1:], None], strict=True):
-        if cell.cell_type != "markdown" or is_twin(cell):
-            continue
-        first = cell.source.partition("\n")[0][:50]
-        if after is None or not is_twin(after):
-            wrong.append(f"“{first}” has no twin")
-        else:
-            wrong += [f"“{first}”: {line}" for line in compare(cell.source, after.source)]
-    assert wrong == []
 
 
 def test_a_copy_in_chinese_speaks_it_before_anything_is_drawn():

@@ -131,7 +131,6 @@ def read_source(lab: Lab, lang: Lang = "en") -> Notebook:
     if lang == "zh":
         notebook.cells = list(_put_into_chinese(notebook.cells))
         text += "".join(cell.source for cell in notebook.cells)
-    notebook.cells = [cell for cell in notebook.cells if not is_twin(cell)]
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.metadata = nbformat.from_dict(
         {
@@ -154,22 +153,13 @@ def read_source(lab: Lab, lang: Lang = "en") -> Notebook:
 def _put_into_chinese(cells: Sequence[Notebook]) -> Iterator[Notebook]:
     """Texts in Chinese, and before the first cell of code one that has the kernel speak it."""
     is_told = False
-    for cell, following in zip(cells, [*cells[1:], None], strict=True):
-        if is_twin(cell):
-            continue
-        if following is not None and is_twin(following):
-            cell.source = following.source
+    for cell in cells:
         if cell.cell_type == "code" and not is_told:
             is_told = True
             yield new_code_cell(SPEAK, metadata={"jupyter": {"source_hidden": True}})
         if cell.cell_type == "markdown":
             cell.source = translate_text(cell.source, "labs")
         yield cell
-
-
-def is_twin(cell: Notebook) -> bool:
-    """Whether a cell of a source says in Chinese what the one before it says."""
-    return bool(cell.metadata.get("lang") == "zh")
 
 
 def _complete(given: dict[str, Any]) -> dict[str, Any]:
