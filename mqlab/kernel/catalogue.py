@@ -51,15 +51,11 @@ WRAPPED = re.compile(r"\n *(?!\s|[-*] |[|>#<]|```|\d+\. )")
 
 def translate_text(text: str, domain: str) -> str:
     """A long text, paragraph by paragraph; what the catalogue lacks stays as it is."""
-    return PARAGRAPH.sub(lambda one: translate(_unwrap(one[0]), "", domain) or one[0], text)
+    return PARAGRAPH.sub(lambda one: translate(unwrap(one[0]), "", domain) or one[0], text)
 
 
-def list_paragraphs(text: str) -> list[str]:
-    """What `translate_text` looks up: paragraphs, each in one line but for code, lists, tables."""
-    return list(map(_unwrap, PARAGRAPH.findall(text)))
-
-
-def _unwrap(paragraph: str) -> str:
+def unwrap(paragraph: str) -> str:
+    """As a catalogue has it: in one line, but for code, lists and tables."""
     is_code = paragraph.startswith(("```", "    "))
     return paragraph if is_code else WRAPPED.sub(" ", paragraph)
 

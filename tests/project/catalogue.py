@@ -26,7 +26,7 @@ from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
 from mqlab import __version__
-from mqlab.kernel.catalogue import find_catalogue, list_paragraphs
+from mqlab.kernel.catalogue import PARAGRAPH, find_catalogue, unwrap
 from mqlab.scenario.golden import DASHES, split_blocks
 
 from .sources import ROOT, list_committed, relative
@@ -94,8 +94,9 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
                             yield relative(path), (one, "")
         for path in sorted(LABS.glob("*.py")):
             for cell in jupytext.read(path, fmt="py:percent").cells:
-                for text in list_paragraphs(cell.source if cell.cell_type == "markdown" else ""):
-                    yield relative(path), (text, "")
+                if cell.cell_type == "markdown":
+                    for text in PARAGRAPH.findall(cell.source):
+                        yield relative(path), (unwrap(text), "")
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 match node:
                     case ast.Call(ast.Name("say"), [ast.Constant(str() as text)]):
@@ -134,11 +135,8 @@ def _list_comments(story: str) -> Iterator[str]:
     source = f"\n{DASHES}\n".join(block.source for block in split_blocks(story))
     lines = [line.strip() for line in source.splitlines() if line.strip()]
     title, *head = takewhile(lambda line: line.startswith("#"), lines)
-    groups = [[title], head]
-    for is_comment, group in groupby(lines[1 + len(head) :], lambda line: line.startswith("#")):
-        if is_comment:
-            groups.append(list(group))
-    for group in groups:
+    groups = groupby(lines[1 + len(head) :], lambda line: line.startswith("#"))
+    for group in ([title], head, *(list(told) for is_comment, told in groups if is_comment)):
         text = " ".join(line.lstrip("# ") for line in group)
         if text and not PUT_IN.fullmatch(text):
             yield text

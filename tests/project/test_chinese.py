@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import jupytext
 import pytest
 
-from mqlab.kernel import speaking, translate
+from mqlab.kernel import speaking
 from mqlab.lessons import lab13
 from mqlab.lessons.course.notebooks import labs_in, translated_copy
 from mqlab.scenario import golden, parse_script
@@ -27,7 +25,6 @@ from .sources import list_committed
 
 ROOT = Path(__file__).parents[2]
 LABS = labs_in(ROOT / "labs")
-QUESTIONS = sorted((ROOT / "mqlab" / "lessons" / "questions").glob("*.toml"))
 SCENARIOS = ROOT / "datasets" / "scenarios"
 
 
@@ -66,22 +63,6 @@ def _list_texts(node: ast.AST) -> Iterator[str]:
         case _:
             for one in ast.iter_child_nodes(node):
                 yield from _list_texts(one)
-
-
-@pytest.mark.parametrize("path", QUESTIONS, ids=[path.stem for path in QUESTIONS])
-def test_each_question_is_asked_in_chinese(path):
-    wrong = []
-    for name, question in tomllib.loads(path.read_text("utf-8")).items():
-        for english in _list_asked(question):
-            chinese = translate(english)
-            wrong += [f"{name}: “{english[:50]}”: {line}" for line in compare(english, chinese)]
-    assert wrong == []
-
-
-def _list_asked(question: dict[str, Any]) -> Iterator[str]:
-    yield question["question"]
-    for option in question["options"]:
-        yield from (option["says"], option["why"])
 
 
 def test_each_story_is_told_in_chinese():
