@@ -14,10 +14,6 @@ from mqlab.kernel import speaking
 from mqlab.lessons import lab13
 from mqlab.lessons.course.notebooks import labs_in, translated_copy
 from mqlab.scenario import golden, parse_script
-<<<<<<< HEAD
-from mqlab.site.stories import SAID as TOLD
-=======
->>>>>>> 1ee3d870 (Tests of the Chinese read the catalogues; two that repeat them go)
 
 from .catalogue import TABLES, read_catalogue
 from .chinese import CJK, ENGLISH, compare
@@ -139,28 +135,6 @@ def test_the_slips_are_found(text):
     assert not SLIPS.search("会计入两次，财务汇总，一步一步")
 
 
-<<<<<<< HEAD
-def test_the_lecture_says_the_same_in_chinese():
-    told = tomllib.loads((ROOT / "labs" / "lecture" / "lecture.toml").read_text("utf-8"))
-    english, chinese = (list(_list_shown(pick(told, TOLD, lang, "labs"))) for lang in ("en", "zh"))
-    assert len(english) == len(chinese)
-    wrong = [line for pair in zip(english, chinese, strict=True) for line in compare(*pair)]
-    assert wrong == []
-
-
-def _list_shown(told: dict[str, Any]) -> Iterator[str]:
-    """What people read of a lecture. An answer that stands as it is in both languages, such as a
-    name, has no Chinese."""
-    yield from (told["title"], told["before"])
-    for scene in told["scenes"]:
-        yield from (scene["title"], scene["notes"])
-        if "ask" in scene:
-            yield from (scene["ask"], *(one for one in scene["options"] if one != "ok"))
-        yield from (one["caption"] for one in scene["captions"])
-
-
-=======
->>>>>>> 1ee3d870 (Tests of the Chinese read the catalogues; two that repeat them go)
 @pytest.mark.parametrize("name", ["PAGE", "ROUND_PAGE", "ACKS_PAGE"])
 def test_a_page_for_those_who_write_a_role_says_the_same_in_chinese(name):
     page = getattr(lab13, name)
