@@ -142,8 +142,7 @@ def _copy(folder: Path, args: argparse.Namespace) -> int:
 
 
 def _open(folder: Path, args: argparse.Namespace) -> int:
-    from mqlab.lessons.course import copies
-
+    from ..lessons.course import package
     from .lab_server import open_lab
 
     if (folder / "source").is_dir() and (IS_CLONE or folder != LABS.resolve()):
@@ -151,7 +150,7 @@ def _open(folder: Path, args: argparse.Namespace) -> int:
         _build(folder, argparse.Namespace(labs=[], student=True, force=False))
     if args.teacher:
         if (lang := find_language(args)) != "en":
-            copies.lay_out(folder, folder / lang, print, lang)
+            package.lay_out(folder, folder / lang, print, lang)
         return open_lab(folder, args.port, browser=not args.no_browser)
     _copy(folder, args)
     return open_lab(args.copies.resolve(), args.port, browser=not args.no_browser)

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..kernel import Text, Words
+from ..kernel import LANGUAGES, Text, Words
 from ..places import LABS
 from ..serve.kafka import serve
 from .builder import api
@@ -70,7 +70,8 @@ def _show_field(field: Any) -> str:
 
 
 PAGE, ROUND_PAGE, ACKS_PAGE = map(_read_page, (api, round_api, acks_api))
-PAGE = Text(*(f"{PAGE.of(one)}\n{FIELDS().of(one)}\n\n{_list_fields()}" for one in ("en", "zh")))
+EN, ZH = (f"{PAGE.of(one)}\n{FIELDS().of(one)}\n\n{_list_fields()}" for one in LANGUAGES)
+PAGE = Text(EN, ZH)
 
 
 def read_begin(file: str = COORDINATOR) -> str:
