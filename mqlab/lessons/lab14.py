@@ -15,7 +15,7 @@ from ..serve.kafka import serve
 from .beside import put_beside
 from .excuses import EXCUSES
 from .laid import ask_both, read_laid
-from .lost import LOST, RUN, list_moments
+from .lost import LOST, RUN, list_recorded
 from .steps import first
 
 __all__ = [
@@ -80,7 +80,7 @@ def list_told() -> str:
     """What the rule is told: a moment of each kind in which readers wait or a commit is complete,
     the loss first."""
     kinds: dict[tuple[object, ...], tuple[str, ...]] = {}
-    for one in list_moments():
+    for one in list_recorded():
         commit, state, hw, lso, open_since = one.given
         kind = commit == "ok", state, lso < hw, open_since >= 0
         if lso == hw and state != "CompleteCommit":

@@ -106,13 +106,18 @@ def turn(moment: Moment) -> Iterator[Moment]:
 
 
 @cache
-def list_moments(graded: bool = False) -> tuple[Moment, ...]:
+def list_recorded(graded: bool = False) -> tuple[Moment, ...]:
     """Those of 4.3.1 with today's protocol; `graded`: those of every other recording too, and of
     the other loss. The loss that a learner knows comes first."""
     paths = sorted(RECORDINGS.glob("kafka-*/*/*.json"))
     wanted = [p for p in paths if graded or (_is_of_today(p.parts) and p.stem != LOST_IN[1])]
-    told = [moment for path in wanted for moment in look(load(path))]
-    told.sort(key=lambda one: (not one.lost, one.name))
+    moments = [moment for path in wanted for moment in look(load(path))]
+    return tuple(sorted(moments, key=lambda one: (not one.lost, one.name)))
+
+
+def list_moments(graded: bool = False) -> tuple[Moment, ...]:
+    """Those that were recorded, and behind them those that are asked a second time."""
+    told = list_recorded(graded)
     return (*told, *(other for one in told for other in turn(one)))
 
 
