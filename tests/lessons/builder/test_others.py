@@ -14,7 +14,8 @@ from mqlab.lessons.course import judging
 from mqlab.lessons.course.judging import WALLED
 from tests.lessons.builder.mutants import mutate
 from tests.lessons.builder.wrong import LABS, Wrong
-from tests.lessons.builder.wrong_others import ACKS, EQUAL, ROUNDS
+from tests.lessons.builder.wrong_acks import ACKS
+from tests.lessons.builder.wrong_others import EQUAL, ROUNDS
 
 OTHERS = (CHECK_ROUND, PENDING_ACKS)
 
