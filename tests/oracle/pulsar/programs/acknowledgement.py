@@ -349,3 +349,27 @@ def key_shared(lab: Lab, admin: Admin) -> None:
     lab.receive(worker, 1)
     lab.silent(worker)
     admin.cursor(ORDERS, BILLING)
+
+
+@program("ack-pair-one-plainly-too", "MLPendingAckReplyCallBack#handleMetadataEntry")
+def ack_pair_one_plainly_too(lab: Lab, admin: Admin) -> None:
+    """A transaction acknowledges two messages in one request, and the second of them is then
+    acknowledged plainly, too. When the topic is loaded again the whole request is refused, because
+    of the second message: the first one comes again, though its transaction commits."""
+    worker, got = filled(lab, "abc")
+    txn = lab.begin("worker")
+    lab.ack(worker, *got[:2], txn=txn)
+    lab.ack(worker, got[1])
+    admin.pending(ORDERS, BILLING)
+    admin.cursor(ORDERS, BILLING)
+    admin.unload(ORDERS)
+    worker = consume_again(lab, worker)
+    lab.receive(worker, 1)
+    lab.silent(worker)
+    admin.pending(ORDERS, BILLING)
+    lab.commit(txn)
+    admin.pending(ORDERS, BILLING)
+    admin.cursor(ORDERS, BILLING)
+    lab.redeliver(worker)
+    lab.receive(worker, 1)
+    lab.silent(worker)
