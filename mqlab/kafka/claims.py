@@ -34,7 +34,7 @@ from .states import COMPLETED, PREPARED, TxnState
 
 # What an application may rely on, as properties over a world: its calls against the logs
 #
-# The claims of `invariants.py` ask whether the brokers agree with each other. These ask what
+# The claims of the brokers (below) ask whether the brokers agree with each other. These ask what
 # the application asked for, what it was told, and what a reader is then given. A claim about
 # an application is about its present run: a client that was killed has forgotten its calls.
 

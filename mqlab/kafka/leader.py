@@ -3,10 +3,10 @@
 **Durable** are the log (data and markers in one sequence of offsets) and the index of
 aborted transactions beside it. Everything else (`log/partition.py`) is rebuilt from the log.
 
-    Produce           produce.py    verify or add, check, append; answered once replicated
+    Produce           here          verify or add, check, append; answered once replicated
     WriteTxnMarkers   here          one control batch, one offset, the transaction is over
     Fetch, …          ../log        up to LSO or HW, with the list of aborted transactions
-    DeleteRecords     deletion.py   the log begins later
+    DeleteRecords     here          the log begins later
     (a segment rolls) ../log        what a restart need not read the whole log for
 
 *What can go wrong.* A batch may come twice (its answer was lost), out of order, from an

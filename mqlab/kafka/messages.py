@@ -1,9 +1,9 @@
 """The messages of a transaction: what producers, consumers, coordinators and partition leaders
 say to each other. Field names follow the protocol's.
 
-Messages that only one room handles are there: `coordinator/messages.py` and `log/messages.py`
-(an administrator's questions), `group/messages.py` (who is in a group), `replication/messages.py`
-(who leads).
+Messages that only one room handles are there: `coordinator/describe.py` and `log/role.py`
+(an administrator's questions), `group/members.py` (who is in a group),
+`replication/controller.py` (who leads).
 
 A partition is written "topic-0", as Kafka's own tools print it. Where the version of a
 request changes what the broker does, the message carries it; everything else about

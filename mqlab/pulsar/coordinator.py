@@ -9,13 +9,13 @@ ended, its records are deleted by a cursor, and **it is forgotten**: a client th
 then, a second commit among them, hears TransactionNotFound. **In memory** are the live
 transactions.
 
-    TcClientConnect        loading.py    the first one loads the log: not the broker's start
+    TcClientConnect        here          the first one loads the log: not the broker's start
     NewTxn                 here          an id, one higher than the last
     AddPartitionToTxn …    here          where the end will have to be told
-    EndTxn                 ending.py     decided in the log, then told to every participant,
+    EndTxn                 here          decided in the log, then told to every participant,
                                          then logged as done, and only then answered
-    (its time is over)     timing.py     aborted, if it is still open
-    getTransactionMetadata describe.py   an administrator asks
+    (its time is over)     here          aborted, if it is still open
+    getTransactionMetadata here          an administrator asks
 
 *What can go wrong.* The coordinator dies after COMMITTING was logged: the next load ends the
 transaction again, and a participant that had finished gets a second marker. A participant does

@@ -317,7 +317,7 @@ class Database(Quiet):
 
 # ---- The order service's table in an SQLite file, for a process that is really killed
 #
-# Inside the engine the table is a value on the database's disk (`database.py`). A listener that was
+# Inside the engine the table is a value on the database's disk (`Database`). A listener that was
 # written for it runs unchanged against a file: `execute(order, Db(OrderFile(path).run), memory)`.
 # No role of the engine uses this; a lesson's database may (`mqlab/lessons/rocketmq/systems.py`),
 # and

@@ -16,7 +16,7 @@ From this follow most surprises of RocketMQ's transactions:
 - after `transactionCheckMax` checks the half is parked in TRANS_CHECK_MAX_TIME_TOPIC. That is no
   rollback: a late COMMIT still commits it
 
-*Durable* are the two queues and the two offsets, these with a delay (`log/offsets.py`).
+*Durable* are the two queues and the two offsets, these with a delay (`log.py`).
 *Invariants:* a round examines each half at most once; it writes its offsets last, so that a round
 which was cut short is done again, with a second copy of what it had put back.
 

@@ -1,4 +1,4 @@
-"""One client's connection: bytes in, frames out; the protocol says how (`protocol.py`).
+"""One client's connection: bytes in, frames out; the protocol says how (`home.py`, `Frames`).
 
 A connection is *muted* while as many of its requests are under way as its protocol allows:
 the next frame is looked at when an answer has been given. With one at a time, as in Kafka's

@@ -14,10 +14,10 @@ depends on the broker it asks a `Home`, a value made of plain functions, which
     entries     how an effect becomes bytes of the journal, and is made from them again
     observe     who makes the live trace's picture of what the roles do
     held        the messages whose requests the door can hold, by name (`serve/gate.py`);
-                its observer then knows what comes from outside (`trace/outside.py`)
+                its observer then knows what comes from outside (`trace/live.py`)
     weigh       bytes that effects hand out and the live trace therefore keeps alive
 
-`protocol.py` says what a connection may do: several requests under way, pushes.
+`Frames` says what a connection may do: several requests under way, pushes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One order line: how it travels, what it is worth, and why some lines are not orders.
 
 A line travels as a JSON object of the eight published columns, all of them text, as they stand in
-the file; only times are written in one form (dates.py). Nothing is cleaned on the way in: the
+the file; only times are written in one form (`find_form`). Nothing is cleaned on the way in: the
 feeder does not judge, the job does.
 
 Money is an integer, in tenths of a penny, because four real prices are £0.001. Floating point

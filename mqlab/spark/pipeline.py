@@ -12,7 +12,7 @@ copy of a row hides behind the first.
 
 The watermark may follow with no delay because every batch ends at one minute in all partitions
 (cuts.py). An order that comes later than that is dropped by Spark without a word, so each row
-says how many lines it sums and reconcile.py counts the rest.
+says how many lines it sums and `reconcile` (truth.py) counts the rest.
 """
 
 from __future__ import annotations

@@ -23,11 +23,11 @@ by itself; what is written twice is for the sink to prevent.
    The last rule turns a lost checkpoint, which would otherwise skip or double silently, into an
    error. Every batch commits a transaction, one without rows too, so the numbers have no gaps.
 
-4. TwoPhase (two_phase.py): pre-commit, checkpoint, commit, as Flink's; sinks into a database are
-   in databases.py.
+4. TwoPhase: pre-commit, checkpoint, commit, as Flink's; sinks into a database are
+   in `DATABASES`.
 
 5. SparksOwn: `format("kafka")`, Spark's own sink, beside the others for comparison. It needs
-   Spark's Kafka connector (connector.py) and is at least once.
+   Spark's Kafka connector (topics.py) and is at least once.
 
 The progress record travels as the metadata of the group's offsets
 (`send_offsets_to_transaction`), on every partition of topic Order: it is found again with one
@@ -580,6 +580,6 @@ SINKS: dict[str, type[Sink]] = {
     "transactions": Transactions,
     "exactly-once": ExactlyOnce,
 }
-OWN = "Spark's own"  # needs its connector (connector.py)
+OWN = "Spark's own"  # needs its connector (topics.py)
 TWO_PHASE = "two-phase"
 EVERY: dict[str, type[Sink]] = {**SINKS, **DATABASES, OWN: SparksOwn, TWO_PHASE: TwoPhase}

@@ -136,7 +136,7 @@ class Stage {
     return columns > 1 ? Math.ceil(box.querySelectorAll(":scope > .mqlab").length / columns) : 1;
   }
 
-  /** The height of the menus that say what is played (variation.py): the output before this one,
+  /** The height of the menus that say what is played (trials.py): the output before this one,
    *  which may come to life after it. */
   menus() {
     const output = this.host.closest(".jp-OutputArea-child");

@@ -2,7 +2,7 @@
 
     calls.py    what an application may call
     producer/   numbers batches, keeps them until they are answered, brackets transactions
-    consumer/   reads, filters aborted data, is a member of a group
+    consumer.py reads, filters aborted data, is a member of a group
     worker.py   both in one process: consume, transform, produce
     admin.py    an administrator: finds hanging transactions and ends them
 

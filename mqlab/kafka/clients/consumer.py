@@ -1,7 +1,7 @@
 """The consumer: half of read_committed is its work.
 
 The broker cuts a fetch at the LSO and says which transactions in it were aborted; the
-*client* skips their batches, steps over markers, and keeps its position (`fetching.py`).
+*client* skips their batches, steps over markers, and keeps its position (`filter_readable`).
 Nothing is ever pushed to a consumer, and no mode buffers: what must not be read yet is
 simply not sent.
 
@@ -10,7 +10,7 @@ have a position well above the last record it was given. **A position is memory*
 aborted transaction drops the offsets that were to be committed with it, and leaves the
 position where it is. Going back (`seek`) is the application's work.
 
-With `subscribe` it becomes a member of a group (`membership.py`): who else is in it decides
+With `subscribe` it becomes a member of a group (`join_group`): who else is in it decides
 which partitions it reads, and a generation number says how fresh that is.
 
 *Left out:* automatic commits, pausing, cooperative rebalancing, several topics' metadata.

@@ -5,14 +5,14 @@ A group belongs to partition abs(hash) mod N of `__consumer_offsets`; the leader
 partition is its coordinator, so this role is a partition leader too: the same log, the
 same producer state, the same markers.
 
-    JoinGroup       join.py        a member comes, or comes back: a rebalance
-    SyncGroup       sync.py        its leader assigns; safe in the log, then handed out
-    Heartbeat, …    sessions.py    who is silent is no member any more
-    OffsetCommit    commits.py     positions, plain or pending in a transaction
-    DeleteGroups, … deletion.py    what an administrator has forgotten
-    ListGroups, …   describe.py    an administrator asks
-    (all of these)  dispatch.py    which request goes to which file
-    (generations)   rebalance.py, members.py; the states are a table in states.py
+    JoinGroup       membership.py  a member comes, or comes back: a rebalance
+    SyncGroup       membership.py  its leader assigns; safe in the log, then handed out
+    Heartbeat, …    membership.py  who is silent is no member any more
+    OffsetCommit    commits.py     committed offsets, plain or pending in a transaction
+    DeleteGroups, … here           what an administrator has forgotten
+    ListGroups, …   here           an administrator asks
+    (all of these)  here           which request is answered by what (`handle_request`)
+    (generations)   members.py     a group and its members, and the table of its states
 
 **Durable** are offset records and one record per generation (who is in it, who reads what).
 **In memory**: sessions, who waits for an answer, ids given out. After a restart a stable

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 #                                               any more
 #     complete_join       CompletingRebalance   the generation's number goes up, the leader is
 #                                               told who is in it
-#     (sync.py)           Stable                what the leader gave is safe in the log, and
+#     (SyncGroup)         Stable                what the leader gave is safe in the log, and
 #                                               handed out
 #
 # The number is the point: what a member of an older generation still wants to do can be

@@ -12,17 +12,14 @@ lead partitions: the leader of a topic's partition (`kafka/leader`) and the grou
 which leads one of `__consumer_offsets` (`kafka/group`). What they share is in this room, and
 neither imports the other.
 
-    batch.py         what is written, the numbers in its header, the index of aborted transactions
-    partition.py     in memory: who writes, what is open, HW and LSO
-    verification.py  before a transaction opens here its coordinator is asked
-    markers.py       a transaction ends here
-    fetch.py         what readers get, and where the log begins and ends for them
-    watching.py      who waits for more
-    recovery.py      from the disk back to memory, and the snapshots that make it short
-    role.py          what both roles do alike: they answer readers, and forget idle producers
-    messages.py      what an administrator asks about a partition's producers
+    here             what is written, the numbers in its header, the index of aborted transactions
+    partition.py     in memory: who writes, what is open, HW and LSO; from the disk back to memory,
+                     and the snapshots that make it short; transaction markers; before a
+                     transaction opens here its coordinator is asked
+    role.py          what both roles do alike: what readers get, who waits for more, idle producers
+                     are forgotten, an administrator asks about producers
 
-This module gives only what a log holds: everything in Kafka may import it.
+This file holds only what a log holds: everything in Kafka may import it.
 """
 
 from __future__ import annotations

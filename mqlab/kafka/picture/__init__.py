@@ -5,20 +5,19 @@ their frontiers, what readers get, tables, the coordinator's graph, lights. The 
 what the step means: its transaction, whether it may be folded, one sentence why. A view draws
 both and knows no broker (see `mqlab/kernel/snapshot.py`).
 
-Read first `transactions.py`, since every other file asks it: no role of Kafka knows a "T1"; which
-record belongs to which transaction is worked out here, from `__transaction_state`. Then
-`meaning.py`, which is the Telling, one `match` a kind of message. The rest is a file a part:
+Read first `view.py`, since every other file asks it: no role of Kafka knows a "T1"; which
+record belongs to which transaction is worked out there, from `__transaction_state`. Then
+`telling.py`, which is the Telling, one `match` a kind of message. A file each:
 
-    words.py      every sentence, in both languages
-    why.py        one sentence why for each kind of step    errors.py   and for each error
-    effects.py    what an effect is called where a stop tells if it was done (a lesson only)
-    terms.py      the words that a picture shows, a sentence each: tooltips and glossary
-    tables.py     `__transaction_state`, `.txnindex`, `__consumer_offsets`, members
-    graph.py      the state graph, and which transaction it shows
-    cluster.py    the names of a lesson's cluster, and who leads what
-    view.py       what is drawn (`Seen`); a lesson's world read once: batches with transactions
-    strips.py     logs as cells            readers.py   what either isolation level gets
-    snapshot.py   all of that as a Snapshot  telling.py   `Known` to meaning, from a world
+    view.py       the names of a lesson's cluster, and who leads what; what is drawn (`Seen`);
+                  a lesson's world read once: batches with transactions
+    telling.py    what a step means (`Known`: what must be known for it); what an effect is called
+                  where a stop tells if it was done (a lesson only)
+    snapshot.py   logs as cells, what either isolation level gets, the state graph; as tables:
+                  `__transaction_state`, `.txnindex`, `__consumer_offsets`, members
+    why.py        one sentence why for each kind of step
+    words.py      sentences for each message and error; the words that a picture shows, a sentence
+                  each: tooltips and glossary
 
 A lesson's whole world can be looked at. A running server has no world:
 `mqlab/serve/kafka/trace.py` takes notes of its steps in bounded memory, and is `Seen` and

@@ -1,4 +1,7 @@
-"""A lesson's facts explained: what `meaning.py` must know is read off the whole world."""
+"""What each message, record and change of Kafka means: a transaction, a sentence why (`Telling`).
+
+`Known` is what must be known for that; a lesson's is read off the whole world (`WorldKnown`).
+"""
 
 from __future__ import annotations
 

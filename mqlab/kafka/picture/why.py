@@ -1,6 +1,6 @@
 """One sentence why for each kind of step: what it means here, not what its line says again.
 
-Where a transaction, an offset or an error must be named, the sentence comes from `meaning.py`.
+Where a transaction, an offset or an error must be named, the sentence comes from `telling.py`.
 Everything else that a learner sees finds its sentence in these tables, by the kind of the fact
 and by the message, the timer, the outcome or the state that it is about.
 """

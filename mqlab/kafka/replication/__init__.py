@@ -1,10 +1,8 @@
 """Replication: several copies of a log, one leader, and what "safe" means then.
 
-    replica.py      a broker's copy: leads (the role inside decides) or follows (copies)
-    leading.py      what the role inside appends is offered to followers; the high watermark
-    following.py    fetch, cut off what the leader never had, append
-    copying.py      where two copies part, and what one lacks
-    refusals.py     what somebody is told who asks a copy that does not lead
+    replica.py      a broker's copy: leads (the role inside decides; what it appends is offered to
+                    followers; the high watermark) or follows (fetches, cuts off what the leader
+                    never had, appends)
     controller.py   says who leads what and which copies are in sync
     router.py       a client's way to the present leader
 

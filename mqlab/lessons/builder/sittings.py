@@ -135,7 +135,7 @@ class BuildSystem(Built, KafkaSystem):
         return acknowledged <= sum(txn.outcome == COMMIT for txn in txns)
 
     def _refused(self, world: World) -> bool:
-        """As `failed` is told apart from `unknown` (`kernel/outcome.py`)."""
+        """As `failed` is told apart from `unknown` (`Outcome` in `kernel/role.py`)."""
         refused = {
             value
             for commit, sent in self._commits(world)

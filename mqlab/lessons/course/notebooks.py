@@ -10,7 +10,7 @@ each `# %%`, so that a change reads as a change. Two copies are derived and comm
   shows them), as text; all others come again when their cells run.
 
 The student's copy in Chinese, whose kernel speaks Chinese, is made when somebody asks for it
-(`copies.py`): the labs' catalogue has its cells of text, a paragraph each.
+(`package.py`): the labs' catalogue has its cells of text, a paragraph each.
 
 Both are functions of the source (cell ids from its contents, outputs without addresses and
 random names): building again without a change gives no difference. A student copy in which

@@ -4,10 +4,10 @@ A transaction is an id that a coordinator gave. Before it writes to a partition 
 subscription for the first time, the client tells the coordinator so: those are the participants
 that will hear of the end. Everything else goes straight to the partition, with the id on it.
 
-    transactions.py  newTransaction, commit, abort; the states of the client's own
-    producing.py     open and close a producer, register the partition, send
-    consuming.py     subscribe, receive, register the subscription, acknowledge
-    consumer.py      a consumer's queue, its permits, what is not acknowledged
+    producing.py  newTransaction, commit, abort, and the states of the client's own; open and
+                  close a producer, register the partition, send
+    consuming.py  subscribe, receive, register the subscription, acknowledge; a consumer's queue,
+                  its permits, what is not acknowledged
 
 **Nothing here is durable**, and there is no name by which a restarted client could take up its
 transactions: what it had open is left to the coordinator's timeout, and what it held comes again

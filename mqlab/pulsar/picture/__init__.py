@@ -5,15 +5,13 @@ A view draws a *Snapshot* (what there is after a step) and knows no broker; see
 that is down still shows its messages, and what is known in memory only, as maxReadPosition, is not
 drawn then.
 
-    words.py         names of what is drawn, and the claims
-    cluster.py       the names of a lesson's cluster
-    ledgers.py       decisions, messages and markers, as the disks tell them
-    strips.py        ledgers as cells, with maxReadPosition
-    acknowledged.py  rows below them: what each subscription has acknowledged
-    tables.py        coordinators, buffers, pending acknowledgements
-    graph.py         the states of a transaction
-    readers.py       what consumers were sent and have not acknowledged
-    snapshot.py      all of that as a Snapshot
-    labels.py        short names of messages and records
-    terms.py         Pulsar's words in all of that, with a sentence each
+    ledgers.py    the names of a lesson's cluster; decisions, messages and markers, as the disks
+                  tell them; rows below a ledger: what each subscription has acknowledged
+    snapshot.py   ledgers as cells, with maxReadPosition; the states of a transaction; what
+                  consumers were sent and have not acknowledged; as tables: coordinators, buffers,
+                  pending acknowledgements
+    meaning.py    what each message and record means: its transaction, a sentence why
+    why.py        one sentence why for stops, timers, calls, changes in memory
+    effects.py    what an effect is called where a stop tells if it was done
+    words.py      sentences for messages and records; names of what is drawn, a sentence each
 """

@@ -196,7 +196,7 @@ def _describe(id: MessageId, entries: list[LedgerEntry], written: Written) -> tu
 #
 # On a partition stands a flag for maxReadPosition, up to which consumers may be sent what lies
 # there.
-# Each durable subscription has a row of its own (`acknowledged.py`).
+# Each durable subscription has a row of its own (`draw_subscription`).
 
 MAX_READ = "maxReadPosition"
 #: records by their operation or, of an UPDATE, by the state that it enters

@@ -3,14 +3,14 @@
 The owner of a partition appends to its ledger, keeps its transaction buffer and serves its
 subscriptions. In the broker these are objects that call each other; so they are one role here.
 
-    SendMessage            publishing.py   plain or in a transaction; answered once it is safe
+    SendMessage            here            plain or in a transaction; answered once it is safe
     OpenProducer, …        access.py       whether a producer shares the topic; the topic epoch
-    EndTxnOnPartition      markers.py      one marker, also where nothing was written
-    (a watermark comes)    markers.py      what ended long ago and blocks this partition is aborted
-    (it is time)           snapshots.py    what a load need not read the whole topic for
+    EndTxnOnPartition      here            one marker, also where nothing was written
+    (a watermark comes)    here            what ended long ago and blocks this partition is aborted
+    (it is time)           here            what a load need not read the whole topic for
     Subscribe, Ack, …      ../subscription with a view of how far one may read
-    GetLastMessageId, …    describing.py   what a reader could be sent; what an administrator asks
-    DeleteTopic            deletion.py     all of it goes
+    GetLastMessageId, …    access.py       what a reader could be sent; what an administrator asks
+    DeleteTopic            access.py       all of it goes
 
 **Durable** are the entries, the buffer's snapshots, the topic epoch and, for each subscription, a
 cursor and a log of pending acks. **In memory** are what the buffer knows, who is connected, and

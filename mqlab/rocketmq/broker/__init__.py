@@ -5,15 +5,16 @@ topic; its end is a second message (the real one) and a record in a third topic.
 to know how a transaction stands has to read them. So nothing forbids to end a transaction twice,
 or with ROLLBACK first and COMMIT later: the message is delivered each time that COMMIT is said.
 
-    send.py       a message arrives; a half goes to the half topic
-    end.py        EndTransaction: look the half up, check it, write the message, record the end
-    checking.py   when the check service makes its rounds (what a round does: `check/`)
-    pull.py       consumers read, and report how far they have come
-    back.py       what they could not process comes back by the retry topic, or is given up
-    delay.py      delayed messages, by levels; timer.py: messages for a time of delivery
-    groups.py     who is connected
-    safety.py     when a message counts as stored: on the disk, on a slave
-    slave.py      a copy of the commit log
+    Heartbeat, …             here       who is connected
+    PullMessage, …           here       consumers read, and report how far they have come
+    SendMessage              here       a message arrives; a half goes to the half topic
+    (acknowledgements)       here       when a message counts as stored: on the disk, on a slave
+    EndTransaction           here       look the half up, check it, write the message, record the end
+    (rounds of the check)    timer.py   when they are made (what a round does: `check.py`)
+    ConsumerSendMsgBack      timer.py   what consumers could not process comes back by the retry
+                                        topic, or is given up
+    (delayed, timed)         timer.py   messages by levels of delay, and for a time of delivery
+    `Slave`                  here       a copy of the commit log
 
 *Durable*: the commit log. *Memory*: op records that wait to be written (5.1 and later), offsets
 since they were last written, who is connected. *What can go wrong:* the broker dies between the

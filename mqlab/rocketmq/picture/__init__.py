@@ -5,18 +5,17 @@ their cursors, tables, the graph of a half message, lights. The *Telling* is wha
 its transaction, whether it may be folded, one sentence why. A view draws both and knows no broker
 (see `mqlab/kernel/snapshot.py`).
 
-Read first `transactions.py`, since every other file asks it: the broker itself keeps no state for
-a transaction, so what became of one is worked out here, from the records of the commit log. Then
-`meaning.py`, which is the Telling, one `match` a kind of message. The rest is a file a part:
+Read first `view.py`, since every other file asks it: the broker itself keeps no state for
+a transaction, so what became of one is worked out there, from the records of the commit log. Then
+`telling.py`, which is the Telling, one `match` a kind of message. A file each:
 
-    words.py      names of what is drawn             terms.py     one sentence for each of them
-    sentences.py  one sentence a kind of message     why.py       and for stops, timers, calls
-    effects.py    what an effect is called in a stop
-    graph.py      the states of a half message       strips.py    queues as cells, cursors as flags
-    tables.py     the database, who can be asked, op records in memory, timers
-    readers.py    what each consumer has applied
-    cluster.py    the names of a lesson's cluster    view.py      a lesson's world read once
-    snapshot.py   all of that as a Snapshot          telling.py   a world's facts, by meaning.py
+    view.py       the names of a lesson's cluster; a lesson's world read once
+    telling.py    what a step means; what an effect is called in a stop
+    snapshot.py   queues as cells, cursors as flags; the states of a half message; what each
+                  consumer has applied; as tables: the database, who can be asked, op records in
+                  memory, timers
+    why.py        one sentence why for stops, timers, calls
+    words.py      one sentence a kind of message; names of what is drawn, a sentence each
 
 A lesson's whole world can be looked at. A running server has no world: it takes notes of the
 records that went by (`mqlab/serve/rocketmq/trace/model.py`), which are a `Seen` of `view.py` as a

@@ -1,4 +1,7 @@
-"""A lesson's facts explained: what `meaning.py` must know is read off the whole world."""
+"""What each message, record and row of RocketMQ means: a transaction, a sentence why (`Telling`).
+
+What must be known for that is a `Book`; a lesson's facts are explained by `annotate`.
+"""
 
 from __future__ import annotations
 

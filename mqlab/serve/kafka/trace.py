@@ -3,7 +3,7 @@
 A lesson's world keeps every log, so its picture is read off the world. A server cannot look
 back, so it takes notes: the last batches of every partition, the transaction each belongs to, the
 latest transactions of the latest ids. They are `Seen` to `kafka/picture/snapshot.py`, which draws
-them, and `Known` to `kafka/picture/meaning.py`, which says what a message means: as in a lesson.
+them, and `Known` to `kafka/picture/telling.py`, which says what a message means: as in a lesson.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Breadth first with a job of Spark for each level.
 
     the driver     runs handlers and claims, sends what is known of them to all (table.py)
-    a job          successors, those that are new, their numbers (tasks.py)
+    a job          successors, those that are new, their numbers (table.py)
     the driver     is handed the worlds in which something is met for the first time
 
 So Python's part of the search is done once, here, and in the sequence of a search in memory: the

@@ -1,15 +1,14 @@
 """The transactional producer: the client's own state machine.
 
-    config.py        what may be configured, and what Java refuses
-    flight.py        a batch under way, a partition's numbers, an open question
-    calling.py       a call blocks, and what the application hears in the end
-    proceeding.py    what can be done next: batches, partitions, offsets, the end
-    draining.py      batches leave, numbered
-    sending.py       what leaders answer: done, again, or given up
-    failing.py       batches given up, and the numbers behind them
-    requests.py      what coordinators answer, and asking again
-    errors.py        what each error means: again, abort, or over
-    error_states.py  only an abort is left, or nothing
+    proceed               what can be done next: batches, partitions, offsets, the end
+    drain                 batches leave, numbered
+    append_record, …      batches are kept; what leaders answer: done, again, or given up
+    fail_batch, …         batches given up, and the numbers behind them
+    handle_answer, …      what coordinators answer, and asking again
+    `Producer`            which call, answer or timer goes to which of these
+
+What these take and give is in `flight.py`: a batch under way, a partition's numbers, an open
+question, the configuration, what each error means.
 
 A producer numbers its batches partition by partition, keeps up to five of them under way
 and sends each again until it is answered: that is safe because the leader recognises what
@@ -22,7 +21,7 @@ the partition by itself, and every end gives a new epoch, at which the sequence 
 again at 0. Exceptions are named as Java names them, for both. (Java before 4.0 sends the same
 requests as librdkafka, but a leader's INVALID_PRODUCER_EPOCH is abortable for it from 2.8 on,
 KIP-588, and fatal for librdkafka: it is not played here.) Without transactions the two differ in
-what they number again after an error: v2 one partition, legacy all of them (`draining.py`).
+what they number again after an error: v2 one partition, legacy all of them (`_choose_line`).
 
 *States* (`states.PRODUCER_PREVIOUS`): UNINITIALIZED → INITIALIZING → READY → IN_TRANSACTION →
 COMMITTING or ABORTING → READY. A call that the state does not allow is an
@@ -222,8 +221,7 @@ def _send_batch(p: Producer, i: int) -> Result:
 # A call, an answer, a batch given up: each of them may let the producer go on, and then ends
 # with `proceed`, where the order in which things are done stands in one place: batches first,
 # then partitions that must be added, then the group's offsets, then the end. Questions are asked
-# one at a time. What stands in `requests.py`, `sending.py` and `failing.py` uses this file; it
-# knows none of them.
+# one at a time.
 #
 # Sources: Sender#runOnce, TransactionManager#nextRequest, #beginCompletingTransaction,
 # #completeTransaction (clients, Kafka 4.3).
@@ -525,7 +523,7 @@ def resolve_sequences(p: Producer, done: Flight) -> Producer:
 
 def bump_epoch(p: Producer, partition: str) -> Producer:
     """A producer without transactions raises its own epoch. Java numbers again what waits for
-    `partition`; librdkafka everything, as soon as nothing is under way (`draining.py`)."""
+    `partition`; librdkafka everything, as soon as nothing is under way (`drain`)."""
     if not p.config.v2:
         return replace(p, draining=True)
     flights = tuple(

@@ -1,7 +1,7 @@
 """Lab 03's rule: what may a customer be told when `sendMessageInTransaction` has returned?
 
 `answer(send_status, local_state)` says "placed", "not placed" or "not known". It is put into the
-order desk (`lessons/rocketmq/desk.py`) and tried with an order, with a cancellation that is
+order desk (`OrderDeskSystem`) and tried with an order, with a cancellation that is
 refused, with a broken connection, and with a broker that lacks its second copy.
 """
 

@@ -7,9 +7,9 @@ answers and words them as the version of the request wants them.
 
     produce.py        Produce                    a batch a partition, looked at before it is sent
     fetch.py          Fetch                      the long poll: read, watch, read again
-    offsets.py        ListOffsets, OffsetCommit, OffsetFetch, TxnOffsetCommit
     transactions.py   InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn
-    groups.py         JoinGroup, SyncGroup, Heartbeat, LeaveGroup; groups listed, described
+    groups.py         JoinGroup, SyncGroup, Heartbeat, LeaveGroup; groups listed, described;
+                      ListOffsets, OffsetCommit, OffsetFetch, TxnOffsetCommit
     deletion.py       DeleteGroups, OffsetDelete
     administration.py transactions and producers listed, described; WriteTxnMarkers
     cluster.py        ApiVersions, Metadata, FindCoordinator

@@ -7,15 +7,13 @@ lesson does without: it knows where topics are, who is connected and under which
 
     hosting.py       a role on the server's one disk, asked by clients
     sessions.py      the producers and consumers of each connection
-    topics.py        names, lookups, how topics come to be
-    producing.py     producers and their messages
-    consuming.py     consumers and their acknowledgements
-    seeking.py       a subscription moves to another place
-    schemas.py       what the producers of a topic say its messages are
+    topics.py        names, lookups, how topics come to be; ledgers and topics in numbers
+    producing.py     producers and their messages; schemas: what its messages are said to be
+    consuming.py     consumers and their acknowledgements; a subscription moves to another place
     transactions.py  what a coordinator is asked
     admin.py         the admin interface, by HTTP at the same address, with its parts: asking.py,
                      administered.py, places.py, transacting.py
-    inspecting.py, measuring.py, noting.py   what an administrator is told of a role
+    inspecting.py, noting.py   what an administrator is told of a role
 
 **Durable** are the tables of topics.py and the names given to producers; **memory** is who is
 connected. *What can go wrong:* a client leaves while a request is under way; what it asked for

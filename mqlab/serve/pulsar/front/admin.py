@@ -1,14 +1,14 @@
 """The admin interface: what an operator asks and does by HTTP, at the address of the broker itself.
 
 A real broker has a second port for it (webServicePort). Here is the part of it with which one
-debugs transactions; `unserved.py` lists what is known and not served. What it changes goes the same
+debugs transactions; `mqlab/pulsar/unserved.py` lists what is known and not served. What it changes goes the same
 way as what a client changes: it asks the same roles.
 
     admin.py            which path is answered by what, and how an answer is found
     administered.py     topics and subscriptions
     places.py           namespaces, coordinators
     transacting.py      transactions
-    inspecting.py, measuring.py   what is told of a role
+    inspecting.py       what is told of a role; in numbers: topics.py
 
 A role answers by itself, read as it stands (`Inspect`); where several know a part of an answer, one
 sends the question on to the next (`visit`).

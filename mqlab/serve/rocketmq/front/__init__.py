@@ -10,12 +10,11 @@ broker's question about a transaction goes out over that very connection.
     topics.py     routes, and topics that are made or make themselves
     registry.py   heartbeats, members of groups, locks; clients.py and locks.py hold them
     sending.py    what is looked at before a message is stored; batches
-    replies.py    questions and answers between clients
     pulling.py    the long poll; held.py: the pulls that wait
     pushing.py    pushes that a client could not take yet
     offsets.py    how far groups have come, where queues begin and end
-    queries.py    messages by key and by id
-    admin.py      what mqadmin asks and changes
+    admin.py      what mqadmin asks and changes; messages by key and by id; questions and answers
+                  between clients
 
 **Durable** are the tables `topics` and `groups`, the commit log and what the broker says of
 offsets. **Memory** is who is connected, who waits, who holds a lock.
