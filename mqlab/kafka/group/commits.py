@@ -20,8 +20,13 @@ from typing import TYPE_CHECKING, Any
 from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace, worded
 from ..errors import Error
 from ..log import COMMIT, Batch
-from ..log import partition as verification
-from ..log.partition import Verifying, append_marker
+from ..log.partition import (
+    Verifying,
+    append_marker,
+    ask_coordinator,
+    close_question,
+    give_up_questions,
+)
 from ..log.role import add_ack, take_safe
 from ..messages import (
     OffsetCommit,
@@ -118,7 +123,7 @@ def commit_in_transaction(
     v2 = ask.version >= 5
     if not v2 and "verification" not in gc.config.on:
         return _append_verified(gc, ask, caller, None, disk)
-    return verification.ask_coordinator(gc, ask, caller, ask.txn_id, batch, disk, v2=v2)
+    return ask_coordinator(gc, ask, caller, ask.txn_id, batch, disk, v2=v2)
 
 
 def handle_verification(gc: GroupCoordinator, corr: int, error: Error, disk: Disk) -> Result:
@@ -126,7 +131,7 @@ def handle_verification(gc: GroupCoordinator, corr: int, error: Error, disk: Dis
     waiting: Verifying[TxnOffsetCommit] | None = gc.verifying.get(corr)
     if waiting is None:
         return gc, ()
-    gc = verification.close_question(gc, corr)
+    gc = close_question(gc, corr)
     if error:
         refusal = OffsetCommitResponse(_translate_error(error, waiting.ask.version))
         return gc, (Reply(waiting.caller, refusal),)
@@ -136,7 +141,7 @@ def handle_verification(gc: GroupCoordinator, corr: int, error: Error, disk: Dis
 def handle_lost_coordinator(gc: GroupCoordinator) -> Result:
     """The connection to the transaction coordinator broke: the same request again."""
     retry = OffsetCommitResponse(Error.COORDINATOR_LOAD_IN_PROGRESS)
-    gc, callers, pauses = verification.give_up_questions(gc)
+    gc, callers, pauses = give_up_questions(gc)
     return gc, (*pauses, *(Reply(caller, retry) for caller in callers))
 
 

@@ -14,7 +14,6 @@ from ...kernel.reasons import POWER_CUT, Changes, Reasons, Timers, Unguarded
 from .. import coordinator
 from ..clients.consumer import HEARTBEAT
 from ..clients.producer import BUMPED, ENTERED, flight
-from ..clients.producer import flight as errors
 from ..clients.producer.flight import MAX_BLOCK
 from ..coordinator import OWES, SWEEP, TIMEOUT
 from ..coordinator.entry import DescribeTransactions, ListTransactions
@@ -260,17 +259,17 @@ CHANGES: Changes = {
 
 #: what a failed call means, by what the client knows of the error
 FAILURES: Mapping[object, Words] = {
-    errors.ILLEGAL_STATE: Words(
+    flight.ILLEGAL_STATE: Words(
         "The client refuses by itself and asks nobody: its state does not allow this call."
     ),
     Error.CONCURRENT_TRANSACTIONS: Words(
         "The last transaction of this id has not quite ended; asked again later, it may begin."
     ),
-    errors.Kind.FATAL: Words(
+    flight.Kind.FATAL: Words(
         "This call is refused, and the producer can do nothing more: another one has its name, or "
         "its numbers are unknown. What an earlier try of it did still counts."
     ),
-    errors.Kind.ABORTABLE: Words(
+    flight.Kind.ABORTABLE: Words(
         "This call is refused, and the transaction cannot commit any more; the producer may abort "
         "it and go on."
     ),

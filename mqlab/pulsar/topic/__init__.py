@@ -83,7 +83,6 @@ from ..messages import (
 from ..states import MARKER_OF, BufferState, TxnAction
 from ..subscription import Subscription
 from . import access
-from . import access as describing
 from .access import Access, delete, revive, was_deleted
 
 # ---- Entries under way: appended, and not safe yet -----------------------------------
@@ -426,7 +425,7 @@ class Topic:
                 return delete(self, caller)
         if isinstance(body, SubscriptionRequest):
             return self._ask_subscription(body, caller, disk)
-        return self, (Reply(caller, describing.answer(self, body, disk)),)
+        return self, (Reply(caller, access.answer(self, body, disk)),)
 
     def _finish_append(self, log: str, end: int, disk: Disk, at_ms: int) -> Result:
         """Everything of a log below `end` is safe: the topic's own, that of its snapshots, or one
@@ -496,7 +495,7 @@ class Topic:
             sub, more = self.begin_subscription(body.subscription).create(start, body.durable)
             effects = (*effects, *more)
         if sub is None:
-            return self, describing.refuse_unknown(body, caller)
+            return self, access.refuse_unknown(body, caller)
         new, more = new._keep(
             body.subscription, sub.handle_request(body, caller, new.view(disk), disk)
         )

@@ -9,7 +9,7 @@ or with ROLLBACK first and COMMIT later: the message is delivered each time that
     PullMessage, …           here       consumers read, and report how far they have come
     SendMessage              here       a message arrives; a half goes to the half topic
     (acknowledgements)       here       when a message counts as stored: on the disk, on a slave
-    EndTransaction           here       look the half up, check it, write the message, record the end
+    EndTransaction           here       look the half up, check it, write message and end
     (rounds of the check)    timer.py   when they are made (what a round does: `check.py`)
     ConsumerSendMsgBack      timer.py   what consumers could not process comes back by the retry
                                         topic, or is given up
@@ -136,8 +136,8 @@ from .timer import (
     resume,
     resume_rounds,
     schedule,
-    schedule_all_delay,
     schedule_level,
+    schedule_levels,
     take_back,
 )
 
@@ -674,7 +674,7 @@ class Broker:
         new, timed = timers.schedule_all(cls(config, offsets=read_offsets(disk)), disk, at_ms)
         missing = find_undispatched(disk)
         rounds = resume_rounds(new, missing, disk, at_ms)
-        return new, (*missing, *rounds, *schedule_all_delay(new, disk, at_ms), *timed)
+        return new, (*missing, *rounds, *schedule_levels(new, disk, at_ms), *timed)
 
 
 # ---- A slave: a copy of the commit log, and nothing more -----------------------------

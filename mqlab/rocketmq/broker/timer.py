@@ -1,9 +1,11 @@
-"""Timed messages: delivered at any time up to three days ahead, to the second (since 5.0).
+"""Timed messages, and what else a broker does later: delayed messages by levels, rounds of the
+check, retries of what consumers gave back.
 
-A message with one of the properties TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS goes to
-rmq_sys_wheel_timer. The time of its delivery is rounded to a whole second (TIMER_OUT_MS), and all
-messages of one second are delivered together, a second later: so never before the time that was
-asked for, and up to two seconds after it. What is due is written once more, to its own topic.
+A timed message (since 5.0) is delivered at any time up to three days ahead, to the second. With one
+of the properties TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS it goes to rmq_sys_wheel_timer.
+The time of its delivery is rounded to a whole second (TIMER_OUT_MS), and all messages of one second
+are delivered together, a second later: so never before the time that was asked for, and up to two
+seconds after it. What is due is written once more, to its own topic.
 
 *Durable*: the messages, and, as seldom as a consumer's offset, the last second that was
 delivered; a kill makes the service deliver again what it had delivered since. *Memory*: which
@@ -233,7 +235,7 @@ def deliver_level(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
     return replace(broker, offsets=offsets), (*writer.effects, *again)
 
 
-def schedule_all_delay(broker: Broker, disk: Disk, at_ms: int) -> Effects:
+def schedule_levels(broker: Broker, disk: Disk, at_ms: int) -> Effects:
     """After a start: the timers of all levels in which something waits."""
     timers: list[SetTimer] = []
     for queue in list_queues(disk, SCHEDULE_TOPIC):

@@ -21,7 +21,7 @@ the partition by itself, and every end gives a new epoch, at which the sequence 
 again at 0. Exceptions are named as Java names them, for both. (Java before 4.0 sends the same
 requests as librdkafka, but a leader's INVALID_PRODUCER_EPOCH is abortable for it from 2.8 on,
 KIP-588, and fatal for librdkafka: it is not played here.) Without transactions the two differ in
-what they number again after an error: v2 one partition, legacy all of them (`_choose_line`).
+what they number again after an error: v2 one partition, legacy all of them (`bump_epoch`).
 
 *States* (`states.PRODUCER_PREVIOUS`): UNINITIALIZED → INITIALIZING → READY → IN_TRANSACTION →
 COMMITTING or ABORTING → READY. A call that the state does not allow is an
@@ -401,7 +401,7 @@ def _put_back(p: Producer, request: TxnRequest) -> tuple[Producer, bool]:
     return replace(p, request=back), left
 
 
-def handle_lost_connection(p: Producer, peer: str) -> Result:
+def handle_lost_coordinator(p: Producer, peer: str) -> Result:
     """What this coordinator was asked is asked again, or given up; after an error nobody
     needs it any more."""
     if p.request is None or not p.request.sent or p.request.to != peer:
@@ -557,7 +557,7 @@ def append_record(p: Producer, call: SendRecord, stray: bool = False) -> Result:
 # ---- coming back -------------------------------------------------------------------------
 
 
-def handle_answer_sending(
+def handle_produce_answer(
     p: Producer, partition: str, number: int, answer: ProduceResponse
 ) -> Result:
     matches = [f for f in p.flights if f.sent and (f.partition, f.number) == (partition, number)]
@@ -570,7 +570,7 @@ def handle_answer_sending(
     p, again = _can_retry(p, flight, answer.error)
     flight = next(f for f in p.flights if (f.partition, f.number) == (partition, number))
     if again and _tries_left(p, flight):
-        p, effects = proceed(_put_back_sending(p, flight, paused=True))
+        p, effects = proceed(_put_batch_back(p, flight, paused=True))
         return p, (*effects, SetTimer(RETRY, p.config.retry_ms))
     return fail_batch(p, flight, judge_leader_error(answer.error, p.config.v2), answer.error)
 
@@ -597,7 +597,7 @@ def _tries_left(p: Producer, flight: Flight) -> bool:
     return p.config.retries is None or flight.tries < p.config.retries
 
 
-def _put_back_sending(p: Producer, flight: Flight, paused: bool) -> Producer:
+def _put_batch_back(p: Producer, flight: Flight, paused: bool) -> Producer:
     """Into the line again, without its number if that is of an older epoch."""
     tries = flight.tries + (p.config.retries is not None)
     back = replace(flight, sent=False, paused=paused, tries=tries)
@@ -606,14 +606,14 @@ def _put_back_sending(p: Producer, flight: Flight, paused: bool) -> Producer:
     return replace(p, flights=tuple(back if f is flight else f for f in p.flights))
 
 
-def handle_lost_connection_sending(p: Producer, peer: str) -> Result:
+def handle_lost_leader(p: Producer, peer: str) -> Result:
     """All that `peer` has not answered must be sent again, in order."""
     effects: Effects = ()
     for flight in [f for f in p.flights if f.sent and f.partition == peer]:
         if flight not in p.flights:
             continue  # It went down with one before it.
         if _tries_left(p, flight):
-            p = _put_back_sending(p, flight, paused=False)
+            p = _put_batch_back(p, flight, paused=False)
         else:
             p, more = fail_batch(p, flight, name_lost_batch(p, LOST), None)
             effects = (*effects, *more)
@@ -678,12 +678,12 @@ class Producer:
             case Call(body=body):
                 return self._handle_call(body)
             case Response(peer=peer, corr=corr, body=ProduceResponse() as answer):
-                return handle_answer_sending(self, peer, corr, answer)
+                return handle_produce_answer(self, peer, corr, answer)
             case Response(peer=peer, body=body) if self.request and self.request.to == peer:
                 return handle_answer(self, self.request, body)
             case ConnectionLost(peer=peer):
-                new, effects = handle_lost_connection(self, peer)
-                new, more = handle_lost_connection_sending(new, peer)
+                new, effects = handle_lost_coordinator(self, peer)
+                new, more = handle_lost_leader(new, peer)
                 return new, (*effects, *more)
             case Fired(timer=timer) if timer == RETRY:
                 new, effects = resend_request(self)

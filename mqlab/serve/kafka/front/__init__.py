@@ -66,7 +66,6 @@ from . import (
     topics,
     transactions,
 )
-from . import groups as offsets
 from .configs import Given
 from .fetch import PARTS
 from .gathering import Gathering
@@ -94,10 +93,10 @@ class BrokerConfig:
 #: how a request is begun: (broker, caller, request) → step
 BEGIN = {
     Api.FETCH: fetch.begin,
-    Api.LIST_OFFSETS: offsets.begin_list_offsets,
+    Api.LIST_OFFSETS: groups.begin_list_offsets,
     Api.METADATA: cluster.metadata,
-    Api.OFFSET_COMMIT: offsets.begin_commit,
-    Api.OFFSET_FETCH: offsets.begin_fetch,
+    Api.OFFSET_COMMIT: groups.begin_offset_commit,
+    Api.OFFSET_FETCH: groups.begin_offset_fetch,
     Api.FIND_COORDINATOR: cluster.find_coordinator,
     Api.JOIN_GROUP: groups.begin_join,
     Api.HEARTBEAT: groups.begin_heartbeat,
@@ -116,7 +115,7 @@ BEGIN = {
     Api.ADD_OFFSETS_TO_TXN: transactions.begin_add_offsets,
     Api.END_TXN: transactions.begin_end,
     Api.WRITE_TXN_MARKERS: administration.begin_markers,
-    Api.TXN_OFFSET_COMMIT: offsets.begin_commit,
+    Api.TXN_OFFSET_COMMIT: groups.begin_offset_commit,
     Api.DESCRIBE_CONFIGS: describing.describe_configs,
     Api.INCREMENTAL_ALTER_CONFIGS: altering.alter_configs,
     Api.DELETE_GROUPS: deletion.begin_groups,
@@ -131,11 +130,11 @@ BEGIN = {
 FINISH = {
     Api.PRODUCE: produce.finish,
     Api.FETCH: fetch.finish,
-    Api.LIST_OFFSETS: offsets.finish_list_offsets,
+    Api.LIST_OFFSETS: groups.finish_list_offsets,
     Api.DELETE_RECORDS: log_bounds.finish_delete,
     Api.OFFSET_FOR_LEADER_EPOCH: log_bounds.finish_epochs,
-    Api.OFFSET_COMMIT: offsets.finish_commit,
-    Api.OFFSET_FETCH: offsets.finish_fetch,
+    Api.OFFSET_COMMIT: groups.finish_offset_commit,
+    Api.OFFSET_FETCH: groups.finish_offset_fetch,
     Api.JOIN_GROUP: groups.finish_join,
     Api.HEARTBEAT: groups.finish_heartbeat,
     Api.LEAVE_GROUP: groups.finish_leave,
@@ -147,7 +146,7 @@ FINISH = {
     Api.ADD_OFFSETS_TO_TXN: transactions.finish_add_offsets,
     Api.END_TXN: transactions.finish_end,
     Api.WRITE_TXN_MARKERS: administration.finish_markers,
-    Api.TXN_OFFSET_COMMIT: offsets.finish_commit,
+    Api.TXN_OFFSET_COMMIT: groups.finish_offset_commit,
     Api.DELETE_GROUPS: deletion.finish_groups,
     Api.OFFSET_DELETE: deletion.finish_offsets,
     Api.DESCRIBE_PRODUCERS: administration.finish_producers,

@@ -1,4 +1,5 @@
-"""The requests of a group's members, told on to its coordinator.
+"""Consumer groups: requests of members, told on to their coordinator; committed offsets; where
+a log begins and ends (ListOffsets).
 
 What members tell each other through the coordinator are bytes here; nobody on this side
 looks into them.
@@ -298,7 +299,7 @@ def finish_list_offsets(broker: Broker, done: Gathering) -> Listed:
 # ---- OffsetCommit, TxnOffsetCommit -----------------------------------------------------
 
 
-def begin_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+def begin_offset_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """All positions go to the group's coordinator at once; what names no partition, or
     says too much about itself, is refused on its own. From OffsetCommit v10 on topics are
     named by their ids."""
@@ -374,7 +375,7 @@ def _commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffs
     )
 
 
-def finish_commit(broker: Broker, done: Gathering) -> Committed:
+def finish_offset_commit(broker: Broker, done: Gathering) -> Committed:
     refusal = done.got[0].error if done.got else Error.NONE
     return Committed(
         tuple(
@@ -393,7 +394,7 @@ def finish_commit(broker: Broker, done: Gathering) -> Committed:
 Wanted = tuple[tuple[str, UUID | None, tuple[int, ...]], ...]
 
 
-def begin_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+def begin_offset_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """Up to version 7 a request is about one group, from 8 on about several; from 10 on
     topics are named by their ids."""
     body = ask.body
@@ -421,7 +422,7 @@ def _wanted(broker: Broker, topic: Any) -> tuple[str, UUID | None, tuple[int, ..
     return name, topic_id, tuple(topic.partition_indexes)
 
 
-def finish_fetch(broker: Broker, done: Gathering) -> Offsets:
+def finish_offset_fetch(broker: Broker, done: Gathering) -> Offsets:
     groups = tuple(
         OffsetGroup(group, (), done.got[i].error)
         if done.got[i].error

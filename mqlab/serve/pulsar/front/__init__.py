@@ -46,8 +46,6 @@ from ...home import Hangup
 from ..wire.answers import AdminAsk, Ask, CommandAnswer
 from ..wire.commands import MAX_MESSAGE
 from . import admin, consuming, producing, topics, transactions
-from . import consuming as seeking
-from . import producing as schemas
 from .sessions import Sessions
 
 __all__ = ["FRONT", "Front"]
@@ -131,8 +129,8 @@ HANDLERS: dict[str, Handler] = {
     "PARTITIONED_METADATA": topics.answer_partitions,
     "LOOKUP": topics.answer_lookup,
     "GET_TOPICS_OF_NAMESPACE": topics.answer_names,
-    "GET_SCHEMA": schemas.answer_schema,
-    "GET_OR_CREATE_SCHEMA": schemas.name_schema,
+    "GET_SCHEMA": producing.answer_schema,
+    "GET_OR_CREATE_SCHEMA": producing.name_schema,
     "PRODUCER": producing.create_producer,
     "SEND": producing.send,
     "CLOSE_PRODUCER": producing.close_producer,
@@ -143,7 +141,7 @@ HANDLERS: dict[str, Handler] = {
     "UNSUBSCRIBE": consuming.unsubscribe,
     "CLOSE_CONSUMER": consuming.close_consumer,
     "GET_LAST_MESSAGE_ID": consuming.get_last_message_id,
-    "SEEK": seeking.seek,
+    "SEEK": consuming.seek,
     "TC_CLIENT_CONNECT_REQUEST": transactions.connect,
     "NEW_TXN": transactions.begin,
     "ADD_PARTITION_TO_TXN": transactions.add_partitions,

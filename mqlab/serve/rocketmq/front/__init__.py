@@ -67,8 +67,6 @@ from ..wire import answers
 from ..wire import answers as wanted
 from ..wire.answers import REGION, Ask, Question
 from . import admin, offsets, pulling, pushing, registry, sending, topics
-from . import admin as queries
-from . import admin as replies
 from .clients import ClientBeat, Clients
 from .held import Arrival, HeldPulls
 from .locks import Locks
@@ -219,7 +217,7 @@ def hand_over(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) ->
 
 HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
     answers.Send: sending.begin_send,
-    answers.SendReplyMessage: replies.push_reply,
+    answers.SendReplyMessage: admin.push_reply,
     EndTransaction: hand_over,
     ConsumerSendMsgBack: registry.take_back,
     ResumeCheckHalfMessage: sending.resume_half,
@@ -241,8 +239,8 @@ HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
     answers.GetMinOffset: offsets.answer_bound,
     answers.GetEarliestMsgStoretime: offsets.answer_earliest,
     answers.SearchOffsetByTimestamp: offsets.search_offset,
-    answers.QueryMessage: queries.query_messages,
-    answers.ViewMessageById: queries.view_message,
+    answers.QueryMessage: admin.query_messages,
+    answers.ViewMessageById: admin.view_message,
     wanted.ListTopics: admin.list_topics,
     wanted.GetTopicConfig: admin.describe_topic,
     wanted.GetTopicStatsInfo: admin.answer_topic_stats,
