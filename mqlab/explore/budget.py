@@ -1,4 +1,4 @@
-"""What a search may do to a system: the bounds are part of every verdict."""
+"""Budget: what a search may do to a system, as part of every verdict; and its memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A released Java client at this project's own server, beside what the same program was told by a
-real broker.
+"""Java clients, as released, at this project's own server, beside what the same program was told
+by a real broker.
 
 The programs are those that were recorded (`tests/oracle`), so the lines can be laid side by side.
 The client needs a clone, Java 17 and its jars; where they are not at hand, the recording stands

@@ -1,4 +1,4 @@
-"""Recordings: what a broker let a program see, one observation a line.
+"""Recordings: what a broker let a program see, one observation a line; normalisation.
 
     datasets/recordings/kafka-4.3.1/tv2/basic-commit.json
 

@@ -1,4 +1,5 @@
-"""What the broker's records say about each other, and whom its check may ask.
+"""What is true of a correct RocketMQ, as properties over a world: what the broker's records say
+about each other, whom its check may ask, what consumers apply.
 
 Ends and copies are read off the commit log, in which every record has its place: so a claim can
 say what was written first. What a producer was asked it keeps until it has answered.

@@ -1,4 +1,4 @@
-"""The few things the job asks of a broker, each with an end: nothing here waits for ever.
+"""Topics: the few things the job asks of a broker, each with an end: nothing waits for ever.
 
 Only the public Kafka protocol through confluent-kafka, and of it only a small part: topics are
 created and listed, records produced (idempotently or in a transaction), consumed by `assign()`

@@ -1,4 +1,4 @@
-"""The same answer a second time, by other code: without Spark, without a broker, in decimals.
+"""Reconciliation: the same answer a second time, by other code, without Spark and in decimals.
 
 It shares nothing with the first reading and the job but the shop's rules (orders.py has them in
 words): CSV is read by Arrow's reader and not Python's, Parquet by Spark's and not Arrow's; numbers

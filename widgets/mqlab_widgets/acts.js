@@ -1,6 +1,7 @@
 // Acting in the picture: spots over the diagram, each with a small menu of what can be done there.
 // Follows player.js and widget.js in one module, whose names it uses. Where a spot is follows from
-// the elements that Python drew; what it offers, and in which words, is said by Python (playground.py).
+// the elements that Python drew; what it offers, and in which words, is said by Python
+// (playground.py).
 
 const GAP_SIZE = [30, 14]; // px of the place between two rows at which a node may die
 const SIGN = 16; // px of the sign of something that a node may do by itself

@@ -1,4 +1,5 @@
-"""`Trials`: an experiment with choices, a button that runs it, and a table that grows.
+"""`Trials`: an experiment with choices, a button that runs it, and a table that grows; `vary`:
+switches for a story.
 
 The experiment is any function `run(*choices, say)`: it calls `say` with a line whenever it has
 got further, and gives the cells of its row. With `money=True` it is also given `show`, to be called

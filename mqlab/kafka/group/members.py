@@ -2,7 +2,7 @@
 of it that is durable.
 
 Everything here is a value that answers questions; who is told what, and when, is said in
-`membership.py`. At the end stand the messages of membership and the table of a group's states.
+`membership.py`. The messages of membership and the table of a group's states stand here too.
 
 Sources: ClassicGroup, ClassicGroupMember, GroupMetadataValue (Kafka 4.3).
 """

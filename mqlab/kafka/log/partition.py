@@ -1,6 +1,7 @@
-"""A partition as its leader knows it: who writes, which transactions are open, how far one
-may read. Leader and group coordinator share it; it answers questions and takes notes, and
-never sends anything.
+"""Producer state of a partition, as its leader knows it: who writes, which transactions are
+open, how far one may read. Leader and group coordinator share it; `Partition` answers questions
+and takes notes, and never sends anything. Below it: snapshots and recovery, transaction markers,
+and the question to a coordinator before a transaction opens here.
 
 Everything here is rebuilt from the log, so nothing here is durable.
 

@@ -1,4 +1,5 @@
-"""What the functions of this room need of a role that leads a partition.
+"""Fetch, and what else both roles that lead a partition do alike: waiting readers, idle producers,
+an administrator's questions about producers.
 
 `PartitionRole` is no base class: a leader and a group coordinator have these fields anyway,
 and whatever is done for both takes either and gives the same kind back.

@@ -1,4 +1,4 @@
-"""A class of the course, held with nbgrader itself: released, answered, collected, graded.
+"""A class of the course, held with nbgrader itself: made, released, collected, graded.
 
 `teach` makes a course for real students, or adds to one; `grade` collects and grades what they
 handed in. `hold_sample` does in a folder of its own what happens over a term, so that one can see

@@ -1,4 +1,5 @@
-"""What students get: the project with the released labs, without anything that answers them.
+"""What students get: the project with the released labs, without anything that answers them; and
+a student's own copies of the labs.
 
 One zip: unpacked, `make lab` in it sets everything up and opens the labs, as in a clone. It holds
 neither the labs' sources nor solutions nor instructor's pages nor tests. An installed mqlab makes

@@ -1,4 +1,5 @@
-"""One partition's disk after a run, asked as its leader would be asked.
+"""A partition's log after a run, asked as its leader would be asked; what readers see of it, as
+tables; one real batch.
 
 For experiments on what is in the log, what travels, and what a client makes of it: the same
 functions that the leader and the consumer use, without a network between them.

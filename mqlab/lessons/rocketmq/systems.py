@@ -2,9 +2,10 @@
 
     system order_service service=hasty        a listener by its name in `SERVICES`
 
-In a search and in a scenario the database is a table on a node's disk (`mqlab/rocketmq/application.py`),
-a value like all others, so that a million worlds can hold it. With `file` each statement is
-executed on an SQLite file as well, and what a listener reads comes from there:
+In a search and in a scenario the database is a table on a node's disk
+(`mqlab/rocketmq/application.py`), a value like all others, so that a million worlds can hold it.
+With `file` each statement is executed on an SQLite file as well, and what a listener reads comes
+from there:
 
     Play(replace(system("order_service"), file="orders.db"))
 

@@ -1,4 +1,4 @@
-"""What an application asks of its consumers, and what the broker pushes to them.
+"""Consumers: what an application asks of them, and what the broker pushes to them.
 
 An acknowledgement in a transaction registers its subscription with the coordinator first, once,
 and then waits for the broker's word; a plain one is not answered. A conflict spoils the

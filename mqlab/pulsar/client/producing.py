@@ -1,4 +1,6 @@
-"""Sending: the partition is registered with the transaction first, once, and then written to.
+"""Transactions and producers, as their client sees them.
+
+To send: the partition is registered with the transaction first, once, and then written to.
 
 The answer to a send says that the entry is durable. It says nothing of the transaction: a send is
 done before its commit, and long before anybody can read it. What the broker has not answered when

@@ -1,4 +1,4 @@
-"""What the pictures say about Pulsar, in both languages."""
+"""Sentences: what the pictures say about Pulsar, its messages, records and claims."""
 
 from __future__ import annotations
 

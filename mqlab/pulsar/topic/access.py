@@ -1,4 +1,6 @@
-"""Producers that want a topic for themselves, and the topic epoch that fences those before them.
+"""Producer access modes, with the topic epoch that fences; then deletion and administration.
+
+How a producer shares its topic:
 
     Shared                  many at once; nobody else may have the topic for itself
     Exclusive               alone, or refused where there is any other producer

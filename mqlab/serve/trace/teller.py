@@ -1,5 +1,5 @@
-"""What observers share: steps and facts are counted, and a fact is told only of participants that
-have a lane, its words made only where somebody listens."""
+"""What observers share: lanes, parts of a picture, a fact's words. Steps and facts are counted, and
+a fact is told only of participants that have a lane, its words made only where somebody listens."""
 
 from __future__ import annotations
 

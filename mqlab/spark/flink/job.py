@@ -1,4 +1,4 @@
-"""Order → income per minute with Flink, from a file of orders to a checked result."""
+"""Order → income per minute with Flink, from a file of orders to a checked result; its setup."""
 
 from __future__ import annotations
 

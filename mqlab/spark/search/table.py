@@ -1,5 +1,5 @@
-"""What every process needs of the search: which neighbourhoods there are, what each choice adds,
-and what the claims have been asked. Plain arrays, sent to all of them before each level."""
+"""Tasks of a search, and the table that each needs: which neighbourhoods there are, what each
+choice adds, what the claims have been asked. Plain arrays, sent to all before each level."""
 
 from __future__ import annotations
 

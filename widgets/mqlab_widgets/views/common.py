@@ -1,4 +1,5 @@
-"""What several panels need: a cache for each trace, colours of transactions, the step before."""
+"""What several panels need: a cache for each trace, colours of transactions, the step before, and
+the plan of the space-time diagram."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What a producer keeps of its work: batches under way, how a partition is numbered, and
-the one question that is open at a coordinator."""
+"""Batches under way, and what else a producer's functions take and give: how a partition is
+numbered, the one question that is open at a coordinator, the call that blocks, the configuration,
+what each error means, the error states."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The admin interface: what an operator asks and does by HTTP, at the address of the broker itself.
 
 A real broker has a second port for it (webServicePort). Here is the part of it with which one
-debugs transactions; `mqlab/pulsar/unserved.py` lists what is known and not served. What it changes goes the same
-way as what a client changes: it asks the same roles.
+debugs transactions; `mqlab/pulsar/unserved.py` lists what is known and not served. What it changes
+goes the same way as what a client changes: it asks the same roles.
 
     admin.py            which path is answered by what, and how an answer is found
     administered.py     topics and subscriptions

@@ -1,4 +1,4 @@
-"""Consumers: what they ask of their subscriptions.
+"""Consumers: what they ask of their subscriptions; seek.
 
 A client numbers its consumers; here each is found by its connection and that number. Ids of
 messages become the engine's positions, which is what an entry's id is within a topic's one ledger;

@@ -1,4 +1,4 @@
-"""Producers, and what they send.
+"""Producers, what they send, and the schemas of it.
 
 A producer has a name, which is its own on its topic as long as it is connected; one that brings
 none is given one. A message is looked at before it reaches its topic: the checksum has to fit, and

@@ -1,4 +1,4 @@
-"""Topics: their names, where they are, and how they come to be.
+"""Topics: their names, where they are, how they come to be; their ledgers in numbers.
 
 Everything is here, so a lookup leads back to where it was asked. A topic makes itself when somebody
 produces to it or subscribes; a namespace does not, and without one there is no topic. A partition

@@ -1,4 +1,5 @@
-"""What mqadmin is told of topics and groups, and what it may change: positions and topics.
+"""Administration: what mqadmin is told of topics and groups, and what it may change: positions
+and topics. Beside it look-ups of messages by key and id, and messages that wait for an answer.
 
 Everything is read from what is there: the log, the offsets, the connections. What is not counted
 here (messages handed out per second) is left out of an answer rather than made up; mqadmin then
