@@ -2,8 +2,9 @@
 
 Beside it stand a zip of the packages that a playground and a search need, the notebook's widgets as
 modules, and the stories to begin with. `labs/site/play` has the page's own sources: `play.js` is
-the page, `worker.js` runs Python in a thread of its own, in which `rooms.py` answers the page and
-`bridge.py` stands for the packages on which the notebook's widgets are built.
+the page, `worker.js` runs Python in a thread of its own, in which `labs/site/play/rooms.py` answers
+the page and `labs/site/play/bridge.py` stands for the packages on which the notebook's widgets are
+built.
 """
 
 from __future__ import annotations

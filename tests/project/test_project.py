@@ -6,7 +6,8 @@ import re
 import shutil
 import subprocess
 import tomllib
-from pathlib import Path
+from collections.abc import Collection
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -119,6 +120,42 @@ def test_links_of_the_page_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     targets = re.findall(r"\]\(([^)#:]+)\)", text)
     assert [one for one in targets if not ((ROOT / page).parent / one).exists()] == []
+
+
+#: files that are somebody else's: an example's, nbgrader's, and those that a student makes
+NOT_OURS = re.compile(
+    r"(my-.*|(.*/)?(NN-name|labNN|nbgrader_config)|begin|coordinator|check_round|pending_acks)\.py"
+)
+
+
+def list_unknown(name: str, text: str, files: Collection[str]) -> list[str]:
+    """Modules that the text of file `name` names, and that lie neither in its folder nor in one
+    above it nor anywhere below."""
+    above = [f"{folder.as_posix()}/".removeprefix("./") for folder in PurePosixPath(name).parents]
+    named = re.findall(r"(?<![\w*.>/-])((?:[\w-]+/)*[\w-]+\.py)\b", text)
+    return [
+        one
+        for one in dict.fromkeys(named)
+        if not NOT_OURS.fullmatch(one)
+        and not any(folder + one in files for folder in above)
+        and not any(file.startswith(above[0]) and file.endswith(f"/{one}") for file in files)
+    ]
+
+
+def test_modules_that_are_named_are_there() -> None:
+    files = dict.fromkeys(relative(path) for path in list_committed())
+    ours = [one for one in files if re.match(r"(mqlab|widgets)/.*\.(py|js|md)$", one)]
+    unknown = {
+        name: list_unknown(name, (ROOT / name).read_text("utf-8"), files)
+        for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", *ours)
+    }
+    assert {name: found for name, found in unknown.items() if found} == {}
+
+
+def test_the_rule_of_named_modules_itself() -> None:
+    files = ("a/b/c.py", "a/d.py", "a/b/e/f.py", "g/h.py")
+    text = "c.py, b/c.py, `f.py` and d.py; g/h.py; not h.py nor e.py, but my-labs/x.py, *_pb2.py"
+    assert list_unknown("a/b/c.py", text, files) == ["h.py", "e.py"]
 
 
 def test_the_architecture_is_short_and_begins_with_one_request() -> None:
