@@ -37,7 +37,7 @@ class Purpose:
 
 #: The final aims are 82,000 and 58,000.
 MOST_PROGRAM = 86_070
-MOST_TESTS = 62_500
+MOST_TESTS = 62_520
 
 PROGRAM = (
     Purpose("broker pictures", 4_010, "views, words and reasons of three brokers",
@@ -88,7 +88,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_620, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 47_880, "all other tests",
+    Purpose("tests", 47_900, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)
@@ -186,8 +186,9 @@ def test_code_is_neither_blank_nor_comment_nor_docstring(suffix: str, text: str,
 
 def test_the_tree_stays_small() -> None:
     """Without git's own; 0.9 MB of it is README's film. What a command makes is not committed: the
-    labs in Chinese, and what cells put out that nobody compares."""
-    assert sum(path.stat().st_size for path in list_committed()) < 19_400_000
+    labs in Chinese, and what cells put out that nobody compares. 1.6 MB are the catalogues, whose
+    keys are the English of the labs once more."""
+    assert sum(path.stat().st_size for path in list_committed()) < 20_000_000
 
 
 if __name__ == "__main__":
