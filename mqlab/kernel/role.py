@@ -36,7 +36,7 @@ class Caller:
     corr: int = 0
 
 
-# ---- events ---------------------------------------------------------------------------
+# ---- events --------------------------------------------------------------------------
 
 
 @frozen
@@ -104,7 +104,7 @@ class Call:
 Event = Request | Response | Appended | AppendFailed | Fired | ConnectionLost | Call
 
 
-# ---- effects --------------------------------------------------------------------------
+# ---- effects -------------------------------------------------------------------------
 
 
 @frozen
@@ -182,7 +182,7 @@ Effect = Send | Reply | Append | Put | Truncate | Flush | SetTimer | CancelTimer
 Effects = tuple[Effect, ...]
 
 
-# ---- the disk, and the role -----------------------------------------------------------
+# ---- the disk, and the role ----------------------------------------------------------
 
 
 class LogView(Protocol):

@@ -68,7 +68,7 @@ def write_answer(prediction: Predict) -> bool:
     return True
 
 
-# Kafka's recorded programs, run again now: against this project's own server, or a real broker
+# ---- Kafka's recorded programs, run again now: against this project's own server, or a real broker
 #
 # It stands apart because it needs kio and sockets, which a browser's Python has not; what has been
 # recorded can be read there all the same (`laid`).

@@ -389,7 +389,7 @@ def name_kind(move: Moved) -> str:
     return ""
 
 
-# The places in a run at which a node can be killed, each as a line of a scenario and in words
+# ---- The places in a run at which a node can be killed, each as a line of a scenario and in words
 #
 # A step is named by what it emits: `kill coordinator when=WriteTxnMarkers#1 after=1` strikes in the
 # step of the coordinator that sends its first WriteTxnMarkers, when one effect of that step is

@@ -172,7 +172,7 @@ def keep_on(
     return frozenset(known) - frozenset(off)
 
 
-# ---- roles -----------------------------------------------------------------------------------
+# ---- roles ---------------------------------------------------------------------------
 
 
 @frozen
@@ -199,7 +199,7 @@ class Change:
 NO_CHANGE = Change()
 
 
-# ---- the home --------------------------------------------------------------------------------
+# ---- the home ------------------------------------------------------------------------
 
 
 def count_nothing(effects: Effects) -> int:
@@ -256,7 +256,7 @@ def put(home: Home, disk: ServerDisk, effect: Put) -> tuple[Change, int]:
     return change, freed
 
 
-# What one server has room for: connections, and bytes of requests that are not whole yet
+# ---- What one server has room for: connections, and bytes of requests that are not whole yet
 #
 # Each connection is an open file, of which the system allows so many. Some must be left over: for
 # the journal, for the live trace, and for those that the event loop accepts in one go before
@@ -306,7 +306,7 @@ def say_in_one_line(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) ->
         loop.default_exception_handler(context)
 
 
-# This project's own server in the hands of a program that stops and starts the broker it asks
+# ---- This project's own server in the hands of a program that stops and starts the broker it asks
 #
 # The recorded programs of `mqlab.real` bring no broker: they are handed one, with such a hand on
 # it.

@@ -38,7 +38,7 @@ from .lite import write_labs
 from .play import VERSION, write_play
 from .stories import Story, list_stories, write_lecture
 
-# The pages' templates, and what they say in the language that is spoken (`labs/locale`)
+# ---- The pages' templates, and what they say in the language that is spoken (`labs/locale`)
 #
 # Templates mark their words as gettext's do (`{% trans %}`, `_("…")`), so one template makes the
 # page of either language.
@@ -204,7 +204,7 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-# The page for an engineer who must decide: words in Markdown, tables and pictures from runs
+# ---- The page for an engineer who must decide: words in Markdown, tables and pictures from runs
 #
 # Its source is a template. What it says of a run leads there: `story:NAME` to the page of a
 # scenario,

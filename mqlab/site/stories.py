@@ -110,7 +110,7 @@ def _cases(broker: str) -> dict[str, Case]:
     return {case.name.replace("_", "-"): case for case in searches_of(broker).cases}
 
 
-# One slot of a lecture: scenes that fill the screen, votes between them, notes and a handout
+# ---- One slot of a lecture: scenes that fill the screen, votes between them, notes and a handout
 #
 # Its source is a list of scenes. A scene is a run of the engine, cut where a fact looks like a
 # sign;

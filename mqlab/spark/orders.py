@@ -164,7 +164,7 @@ def pounds(tenths: int) -> str:
     return f"{'-' if tenths < 0 else ''}£{whole:,}.{decimals}"
 
 
-# The forms of time that files of orders come with, written as `2011-12-05 08:38:00`, UTC
+# ---- The forms of time that files of orders come with, written as `2011-12-05 08:38:00`, UTC
 #
 #     2011-12-05 08:38:00   2011-12-05T08:38Z   2011/12/05 8:38   2011-12-05 17:38:00+09:00
 #     12/5/2011 8:38        5.12.2011 08:38:00

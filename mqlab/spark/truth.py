@@ -281,7 +281,7 @@ def _judge(row: Row | None, clock: Clock) -> tuple[str, str, tuple[Decimal, bool
     return invoice, clock(date), _amount(quantity, price)
 
 
-# Does the account balance? fed = read = counted + dead + unaccounted, counted in the topics
+# ---- Does the account balance? fed = read = counted + dead + unaccounted, counted in the topics
 #
 # *Fed* is the number of lines the file has. *Counted* comes from the rows themselves (each says how
 # many lines it sums), *dead* from the dead-letter topic, *read* from topic Order up to where the
@@ -459,7 +459,7 @@ def reconcile(
     return Reconciliation(fed, must.read, counted, dead, must.late, must.open, must.missing)
 
 
-# Where every line of the file is: counted, cancelled, rejected, or the head; read twice
+# ---- Where every line of the file is: counted, cancelled, rejected, or the head; read twice
 #
 #     lines 5,332 = counted 5,305 + cancelled 26 + rejected 0 + header 1
 #

@@ -150,7 +150,7 @@ def check_request(tc: Coordinator, ask: AddPartitionsToTxn) -> Error:
     return Error.NONE
 
 
-# Transaction markers (WriteTxnMarkers): telling every partition how a transaction ended
+# ---- Transaction markers (WriteTxnMarkers): telling every partition how a transaction ended
 #
 # One WriteTxnMarkers a partition; each partition that has answered is crossed off; when
 # none is left the Complete record is written. A coordinator that recovers an id in

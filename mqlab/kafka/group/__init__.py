@@ -221,7 +221,7 @@ def _tombstones(group: str, partitions: tuple[str, ...]) -> tuple[OffsetTombston
     return (OffsetTombstones(group, partitions),) if partitions else ()
 
 
-# ---- what a tombstone does -------------------------------------------------------------
+# ---- what a tombstone does -----------------------------------------------------------
 
 
 def apply_offset_tombstones(

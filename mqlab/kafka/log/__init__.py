@@ -97,7 +97,7 @@ def batch_at(log: LogView, offset: int) -> int:
     return held.base if held is not None else offset
 
 
-# ---- the transaction index ------------------------------------------------------------
+# ---- the transaction index -----------------------------------------------------------
 
 
 def index_of(partition: str) -> str:

@@ -325,7 +325,7 @@ class Partition:
 #
 # Source: ProducerStateManager#truncateAndReload, UnifiedLog#rebuildProducerState (Kafka 4.3).
 
-# ---- snapshots ------------------------------------------------------------------------
+# ---- snapshots -----------------------------------------------------------------------
 
 
 @worded("pid={pid} epoch={epoch} lastSequence={last_seq}")
@@ -423,7 +423,7 @@ def _producer(entry: SnapshotEntry) -> ProducerEntry:
     return ProducerEntry(entry.epoch, window, entry.txn_first, entry.coordinator_epoch, entry.at_ms)
 
 
-# ---- recovery -------------------------------------------------------------------------
+# ---- recovery ------------------------------------------------------------------------
 
 
 def recover_partition(
@@ -481,7 +481,7 @@ def append_marker(
     return part, (*roll, Append(name, marker), *entry), marker
 
 
-# Before a batch opens a transaction on a partition, the transaction coordinator is asked
+# ---- Before a batch opens a transaction on a partition, the transaction coordinator is asked
 #
 # Leader and group coordinator do the same thing here (KIP-890): a *guard* is set up on the
 # partition, the question leaves, and the request waits under a number. The answer comes back

@@ -160,7 +160,7 @@ def _find_since(batch: Batch, at_ms: int) -> ListOffsetsResponse:
     return ListOffsetsResponse(batch.base + place, stamp)
 
 
-# Who waits for a log to grow: long polls, and acknowledgements (`acks`) of appends not yet safe
+# ---- Waiting for a log to grow: long polls, and acknowledgements (`acks`) not yet safe
 #
 # A reader that found too little asks to be told when there is more than it was given; the
 # answer comes with the append that makes it so, or at once if it has happened meanwhile. The
@@ -279,7 +279,7 @@ class PartitionRole(Protocol):
 
 R = TypeVar("R", bound=PartitionRole)
 
-# ---- readers --------------------------------------------------------------------------
+# ---- readers -------------------------------------------------------------------------
 
 ReaderRequest = Fetch | ListOffsets | DescribeProducers | Watch | Unwatch
 
@@ -309,7 +309,7 @@ def answer_reader(role: R, body: ReaderRequest, caller: Caller, disk: Disk) -> t
             return replace(role, watchers=left), ()
 
 
-# ---- idle producers -------------------------------------------------------------------
+# ---- idle producers ------------------------------------------------------------------
 
 EXPIRE = "expire producers"
 
@@ -336,7 +336,7 @@ def forget_idle(role: R, at_ms: int) -> tuple[R, Effects]:
     return replace(role, part=part), schedule_expiry(role.config, None, part)
 
 
-# ---- in words -------------------------------------------------------------------------
+# ---- in words ------------------------------------------------------------------------
 
 FRONTIERS = Words("HW={hw} LSO={lso}")
 RECOVERED = Words("recovered, HW={hw} LSO={lso}")

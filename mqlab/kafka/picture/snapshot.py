@@ -39,7 +39,7 @@ from ..states import COMPLETED, PREVIOUS, TxnState
 from . import words
 from .view import Cluster, Given, Row, Seen, Txn, read_world
 
-# The coordinator's state graph: the transition table of `states.py`, laid out on a grid
+# ---- The coordinator's state graph: the transition table of `states.py`, laid out on a grid
 #
 #     Empty → Ongoing → PrepareCommit → CompleteCommit
 #                       PrepareAbort  → CompleteAbort
@@ -195,7 +195,7 @@ def describe_wait(seen: Seen) -> Text:
     return NOTHING
 
 
-# The internal tables of Kafka, as rows of text: which columns they have and what stands there
+# ---- The internal tables of Kafka, as rows of text: which columns they have and what stands there
 #
 # A lesson's world is small and trusted, so its tables are whole. A server keeps thousands of
 # positions, under names that strangers chose: it gives `most` (rows of a kind, the last ones are

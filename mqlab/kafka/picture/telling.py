@@ -59,7 +59,7 @@ from . import words
 from .view import Cluster, Txn, find_current, find_last, name_by_turn, read_transactions, read_world
 from .words import explain_error
 
-# What a Kafka fact means: its transaction, whether it may be folded, one sentence why
+# ---- What a Kafka fact means: its transaction, whether it may be folded, one sentence why
 #
 # A lesson has a whole world to look at, a server only notes of what went by. What they must know
 # to understand a message is little, and stands in `Known`; everything else is in the message. So
@@ -111,7 +111,7 @@ class Known(Protocol):
         """What the participant of this name is; who is no broker is a client."""
 
 
-# ---- requests --------------------------------------------------------------------------
+# ---- requests ------------------------------------------------------------------------
 
 
 def explain_request(known: Known, sender: str, body: object) -> Telling:
@@ -158,7 +158,7 @@ def _partition(role: str) -> str:
     return role.partition("@")[0]
 
 
-# ---- answers ---------------------------------------------------------------------------
+# ---- answers -------------------------------------------------------------------------
 
 
 def explain_answer(
@@ -207,7 +207,7 @@ def _name_txn(known: Known, request: object, txn_id: str) -> str:
     return find_last(mine, epoch)
 
 
-# ---- what is written, what has moved -----------------------------------------------------
+# ---- what is written, what has moved -------------------------------------------------
 
 
 def explain_record(known: Known, entry: Entry) -> Telling:

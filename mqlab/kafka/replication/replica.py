@@ -302,7 +302,7 @@ def _address(r: Replica, partition: str) -> str:
     return known.role if known is not None else partition
 
 
-# ---- followers -------------------------------------------------------------------------
+# ---- followers -----------------------------------------------------------------------
 
 
 def answer_parked(r: Replica, disk: Ahead | Disk, effects: Effects) -> Result:

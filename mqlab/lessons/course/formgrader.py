@@ -36,7 +36,7 @@ from traitlets.config import Config
 from .arriving import Collect, Extract, OnlyFiles
 from .notebooks import KERNEL, Notebook, read
 
-# What of a submission a teacher gets to see: text, and nothing that a browser acts on
+# ---- What of a submission a teacher gets to see: text, and nothing that a browser acts on
 #
 # A notebook can hold HTML and scripts in its outputs, in its markdown, in its attachments and even
 # in

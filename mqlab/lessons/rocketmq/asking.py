@@ -23,7 +23,7 @@ from ...rocketmq.producer import SendInTransaction
 from .endings import ORDER, list_deliveries, list_questions, look_back, wait_for_checks
 from .systems import OrderServiceSystem
 
-# ---- when, and whom ----------------------------------------------------------------------
+# ---- when, and whom ------------------------------------------------------------------
 
 SECONDS = (0, 23, 24, 25, 29)
 LOST_AT = f"""
@@ -115,7 +115,7 @@ def tabulate_registrations() -> str:
     return table("the producer | questions | what is left", rows)
 
 
-# ---- how often ---------------------------------------------------------------------------
+# ---- how often -----------------------------------------------------------------------
 
 UNKNOWN = f"""
 # Every check is answered UNKNOW
@@ -144,7 +144,7 @@ def describe_limit() -> str:
     return "\n".join((*lines, *(f"{name}: {messages} message" for name, messages in later)))
 
 
-# ---- how it ends -------------------------------------------------------------------------
+# ---- how it ends ---------------------------------------------------------------------
 
 ROLLBACK = (
     "# A rollback\nsystem order_service early=on {off}\n{lose}\n"
@@ -218,7 +218,7 @@ def tabulate_duplicates() -> str:
     return table("why | messages | counted | counted if accounting looks the order up first", rows)
 
 
-# ---- the consumer ------------------------------------------------------------------------
+# ---- the consumer --------------------------------------------------------------------
 
 BROADCAST = f"""
 # In broadcasting mode
@@ -275,7 +275,7 @@ run accounting: consume
     return "\n".join(lines)
 
 
-# The order desk: an order service that tells its customers what became of their orders
+# ---- The order desk: an order service that tells its customers what became of their orders
 #
 #     system order_desk 'app=send-in-transaction orders-0 580538'
 #

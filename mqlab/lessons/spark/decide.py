@@ -402,7 +402,7 @@ STEPS = Steps(
 GRADED = {"steps": (STEPS, "value"), "decide": (DECIDE, "rule")}
 
 
-# Lab 11: Flink's order of the steps beside Spark's, on one clock, with the same crash
+# ---- Lab 11: Flink's order of the steps beside Spark's, on one clock, with the same crash
 #
 # Both jobs read the same two orders, and in both the process dies that writes to the store: Flink's
 # sink task, Spark's driver. Each step towards the output is a moment of its own, so the two stand

@@ -50,7 +50,7 @@ from ..records import read_latest
 from .picture import UNGUARDED, WHYS, draw
 from .roles import ASK, COMMITTED, DECISIONS, LOG, ROLLED_BACK, Coordinator, Participant
 
-# The safeguards of two-phase commit, and what is true with all of them: not that nobody waits
+# ---- The safeguards of two-phase commit, and what is true with all of them: not that nobody waits
 #
 # All claims but one look at disks alone: what is written there is what counts after any restart.
 

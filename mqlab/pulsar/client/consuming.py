@@ -201,7 +201,7 @@ Result = tuple["Client", Effects]
 CONNECT = "ConnectException"
 
 
-# ---- subscribe, receive, redeliver, close ----------------------------------------------------
+# ---- subscribe, receive, redeliver, close --------------------------------------------
 
 
 def subscribe(client: Client, call: SubscribeTo) -> Result:
@@ -263,7 +263,7 @@ def close(client: Client, call: Close) -> Result:
     return client, (*effects, *returned)
 
 
-# ---- what the broker pushes ------------------------------------------------------------------
+# ---- what the broker pushes ----------------------------------------------------------
 
 
 def take_push(client: Client, message: PushMessage) -> Result:
@@ -307,7 +307,7 @@ def reconnect(client: Client, partition: str) -> Result:
     return client, tuple(effects)
 
 
-# ---- acknowledge -----------------------------------------------------------------------------
+# ---- acknowledge ---------------------------------------------------------------------
 
 
 def begin_acknowledge(client: Client, call: Acknowledge) -> Result:

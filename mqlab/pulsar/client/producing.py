@@ -83,7 +83,7 @@ class Transaction:
         return replace(self, state=state)
 
 
-# ---- newTransaction ------------------------------------------------------------------------
+# ---- newTransaction ------------------------------------------------------------------
 
 
 def begin(client: Client, call: NewTransaction) -> Result:
@@ -113,7 +113,7 @@ def time_out(client: Client, name: str) -> Client:
     return client.keep(name, txn.enter(_S.TIME_OUT))
 
 
-# ---- commit and abort ----------------------------------------------------------------------
+# ---- commit and abort ----------------------------------------------------------------
 
 
 def find_action(txn: Transaction, call: Commit | Abort) -> TxnAction:
@@ -168,7 +168,7 @@ def tell_state(client: Client, call: GetState) -> Result:
 ONE_EACH = "a client has one producer for {partition} here: close-producer {partition} first"
 
 
-# ---- a producer ------------------------------------------------------------------------------
+# ---- a producer ----------------------------------------------------------------------
 
 
 def open_producer(client: Client, call: CreateProducer) -> Result:
@@ -218,7 +218,7 @@ def reconnect(client: Client, partition: str) -> Effects:
     return ()
 
 
-# ---- a message -------------------------------------------------------------------------------
+# ---- a message -----------------------------------------------------------------------
 
 
 def proceed(client: Client, call: Send) -> Result:

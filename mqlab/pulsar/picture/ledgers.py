@@ -125,7 +125,7 @@ def has_ended(entries: list[LedgerEntry], message: LedgerEntry) -> bool:
     )
 
 
-# What each durable subscription has acknowledged of a partition: a row below the strip
+# ---- What each durable subscription has acknowledged of a partition: a row below the strip
 #
 #     filled          acknowledged for good: the cursor has it
 #     outlined, T1    pending: T1 has acknowledged it and is open

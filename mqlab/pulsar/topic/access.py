@@ -164,7 +164,7 @@ class Access:
         return ask.topic_epoch is not None and ask.topic_epoch < self.epoch
 
 
-# ---- a producer comes ------------------------------------------------------------------------
+# ---- a producer comes ----------------------------------------------------------------
 
 
 def open_producer(topic: Topic, ask: OpenProducer, caller: Caller, disk: Disk) -> Result:
@@ -235,7 +235,7 @@ def _grant(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
     return _keep(topic, alone), (Put(TOPIC, EPOCH, epoch), _tell(topic, who, epoch))
 
 
-# ---- a producer goes -------------------------------------------------------------------------
+# ---- a producer goes -----------------------------------------------------------------
 
 
 def close_producer(topic: Topic, who: str, disk: Disk) -> Result:
@@ -259,7 +259,7 @@ def close_producer(topic: Topic, who: str, disk: Disk) -> Result:
     return topic, effects
 
 
-# ---- its messages ----------------------------------------------------------------------------
+# ---- its messages --------------------------------------------------------------------
 
 
 def find_refusal(topic: Topic, ask: SendMessage, caller: Caller) -> SendReceipt | None:

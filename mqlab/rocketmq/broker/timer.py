@@ -261,7 +261,7 @@ def _restore(message: Message) -> Message:
     return replace(message, topic=topic, queue_id=int(message.get(REAL_QID) or 0))
 
 
-# When the check service makes its rounds, and an operator's way back into the half topic
+# ---- When the check service makes its rounds, and an operator's way back into the half topic
 #
 # Sources: TransactionalMessageCheckService, AdminBrokerProcessor#resumeCheckHalfMessage (5.5.0).
 
@@ -327,7 +327,7 @@ def resume(
     return broker, (*writer.effects, Reply(caller, ResumeCheckHalfMessageResponse()))
 
 
-# A consumer could not process a message: it comes back later, and after 16 times no more
+# ---- A consumer could not process a message: it comes back later, and after 16 times no more
 #
 # The message is written once more, to the retry topic of the *group*, so that other groups do not
 # get it again, and with a delay that grows: level 3 (10 s) the first time, level 18 (2 h) the last.

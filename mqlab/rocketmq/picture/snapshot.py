@@ -37,7 +37,7 @@ from ..states import PREVIOUS, HalfState
 from . import words
 from .view import Book, Cluster, Limits, Seen, Txn, View, list_group_queues, read_world
 
-# What is no queue, as rows of text: the database, who can be asked, what waits in memory
+# ---- What is no queue, as rows of text: the database, who can be asked, what waits in memory
 #
 # table                        made from                                    key
 # database                     the database's one table                     order
@@ -164,7 +164,7 @@ def _describe_oddity(seen: View, group: str, applied: Map[str, int]) -> Text:
     return NOTHING
 
 
-# Queues as strips of cells: the half topic, the op topic, what consumers read, what is parked
+# ---- Queues as strips of cells: the half topic, the op topic, what consumers read, what is parked
 #
 #     half topic      a cell for each half and each copy of it; hatched while its transaction is
 # open

@@ -58,7 +58,7 @@ from . import words as sentences
 from .view import Book, Cluster, read_world
 from .why import Kind
 
-# What a RocketMQ fact means: its transaction, whether it may be folded, one sentence why
+# ---- What a RocketMQ fact means: its transaction, whether it may be folded, one sentence why
 #
 # To explain a message one must know which transactions there are (`Book`); everything else is in
 # the message. So the same message means the same in a lesson, which reads its whole world, and on a
@@ -88,7 +88,7 @@ STATEMENTS: dict[str, Words] = {
 }
 
 
-# ---- requests --------------------------------------------------------------------------
+# ---- requests ------------------------------------------------------------------------
 
 
 def explain_request(book: Book, body: object, most: int = 15) -> Telling:
@@ -150,7 +150,7 @@ def find_ended(book: Book, end: EndTransaction) -> str:
     return book.name_order(end.words)
 
 
-# ---- answers ---------------------------------------------------------------------------
+# ---- answers -------------------------------------------------------------------------
 
 
 def explain_answer(book: Book, request: object, body: object) -> Telling:
@@ -185,7 +185,7 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
     return Telling(fold=True)
 
 
-# ---- what is written -------------------------------------------------------------------
+# ---- what is written -----------------------------------------------------------------
 
 
 def explain_record(book: Book, stored: Stored) -> Telling:

@@ -58,7 +58,7 @@ class Cluster:
         return tuple(dict.fromkeys(group for _, group in self.consumers))
 
 
-# Which transaction is which, and how each stands: read off the records, for pictures and claims
+# ---- Which transaction is which, and how each stands: read off the records -----------
 #
 # The broker does not know. It keeps no table of transactions; what became of one follows from what
 # lies in the half topic, the op topic, the topic of parked messages and the topic that consumers

@@ -19,7 +19,7 @@ from ..home import BadFrame, ClientRequest, Peer
 from .wire.api import Api
 from .wire.codec import decode, encode, frame_limit
 
-# What is a refusal among Kafka's answers, and how a request is named in the server's log
+# ---- What is a refusal among Kafka's answers, and how a request is named in the server's log
 #
 # Answers that only mean "in a moment" are no refusals.
 

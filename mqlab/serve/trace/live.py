@@ -57,7 +57,7 @@ class Killed:
 Outside = Dropped | Killed
 
 
-# The ring of the last steps: light enough to be kept always, rich enough for a picture
+# ---- The ring of the last steps: light enough to be kept always, rich enough for a picture
 #
 # A step is kept as it came: when, which role, the role afterwards, the event, the effects. All
 # of these are values that nobody changes, so keeping them is keeping references; what they

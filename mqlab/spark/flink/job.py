@@ -100,7 +100,7 @@ def _digest() -> str:
     return hashlib.sha256(LOCK.read_bytes()).hexdigest()
 
 
-# One run of the job in processes of its own: Flink's Python, and the JVM that it starts
+# ---- One run of the job in processes of its own: Flink's Python, and the JVM that it starts
 #
 # They are a process group, so that kill -9 gets both at once. What they say goes to a file in the
 # job's folder.

@@ -249,7 +249,7 @@ def proceed_after(p: Producer, effects: Effects) -> Result:
     return p, (*effects, *more)
 
 
-# ---- asking ------------------------------------------------------------------------------
+# ---- asking --------------------------------------------------------------------------
 
 
 def ask_coordinator(
@@ -376,7 +376,7 @@ def _take_producer_id(p: Producer, pid: int, epoch: int) -> Result:
     return proceed(replace(p, lines=fresh))
 
 
-# ---- asking again ------------------------------------------------------------------------
+# ---- asking again --------------------------------------------------------------------
 
 
 def _ask_later(p: Producer, request: TxnRequest, error: Error) -> Result:
@@ -554,7 +554,7 @@ def append_record(p: Producer, call: SendRecord, stray: bool = False) -> Result:
     return replace(p, flights=(*p.flights, flight)), timer
 
 
-# ---- coming back -------------------------------------------------------------------------
+# ---- coming back ---------------------------------------------------------------------
 
 
 def handle_produce_answer(

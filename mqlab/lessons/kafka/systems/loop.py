@@ -204,7 +204,7 @@ class Loop:
             raise Endless(ENDLESS(over=over)) from None
 
 
-# The money of orders: Kafka, whose topic holds one charge an order, and one more light
+# ---- The money of orders: Kafka, whose topic holds one charge an order, and one more light
 #
 #     system charges partitions=1 producers=old:order-service,new:order-service
 #     run old: init, begin, send charges-0 580538, commit

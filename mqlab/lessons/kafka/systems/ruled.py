@@ -300,7 +300,7 @@ class AskingSystem(KafkaSystem):
         return node.roles[0].breach if name == self.config.coordinator and node.up else None
 
 
-# Kafka with a coordinator whose EndTxn is in pieces, and what must be true in any order
+# ---- Kafka with a coordinator whose EndTxn is in pieces, and what must be true in any order
 #
 # end_txn partitions=2 order.end_txn=prepare,reply,markers,wait,complete 'app=init; …'
 

@@ -245,7 +245,7 @@ NEVER = 99
 NOWHERE = ListOffsetsResponse(-1)
 UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
-# ---- ListOffsets -----------------------------------------------------------------------
+# ---- ListOffsets ---------------------------------------------------------------------
 
 
 def begin_list_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
@@ -296,7 +296,7 @@ def finish_list_offsets(broker: Broker, done: Gathering) -> Listed:
     )
 
 
-# ---- OffsetCommit, TxnOffsetCommit -----------------------------------------------------
+# ---- OffsetCommit, TxnOffsetCommit ---------------------------------------------------
 
 
 def begin_offset_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
@@ -387,7 +387,7 @@ def finish_offset_commit(broker: Broker, done: Gathering) -> Committed:
     )
 
 
-# ---- OffsetFetch -------------------------------------------------------------------------
+# ---- OffsetFetch ---------------------------------------------------------------------
 
 
 #: of each topic asked for: its name ("" where the id is unknown), its id, the partitions

@@ -46,7 +46,7 @@ STATUS = {
 }
 
 
-# ---- __transaction_state ---------------------------------------------------------------
+# ---- __transaction_state -------------------------------------------------------------
 
 
 def transaction(record: StateRecord, flexible: bool) -> Pair:
@@ -81,7 +81,7 @@ def _neighbours(entry: Entry) -> bytes:
     return tags(*fields)
 
 
-# ---- __consumer_offsets ----------------------------------------------------------------
+# ---- __consumer_offsets --------------------------------------------------------------
 
 
 def group_records(record: object, at_ms: int, topic_id: TopicId) -> list[Pair]:
@@ -138,7 +138,7 @@ def _group(record: GroupMetadata, at_ms: int) -> bytes:
     return head + _int(len(record.members)) + members
 
 
-# ---- batches ---------------------------------------------------------------------------
+# ---- batches -------------------------------------------------------------------------
 
 
 def as_sent(batch: Batch, topic_id: TopicId) -> Batch:

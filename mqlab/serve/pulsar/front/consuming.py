@@ -122,7 +122,7 @@ def give_permits(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     return front, (_hand(consumer, caller, Flow(consumer.topic, consumer.subscription, permits)),)
 
 
-# ---- acknowledgements ----------------------------------------------------------------------
+# ---- acknowledgements ----------------------------------------------------------------
 
 
 def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
@@ -188,7 +188,7 @@ def redeliver(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     return front, (_hand(consumer, caller, body, _read_epoch(consumer, command)),)
 
 
-# ---- the end, and what is last -------------------------------------------------------------
+# ---- the end, and what is last -------------------------------------------------------
 
 
 def close_consumer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:

@@ -117,7 +117,7 @@ def add_consumers(disk: Disk, topic: str, command: Any, idle: bool) -> Effects:
     return add_schema(disk, topic, command.schema)[1]
 
 
-# ---- what clients ask ----------------------------------------------------------------------
+# ---- what clients ask ----------------------------------------------------------------
 
 
 def name_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:

@@ -65,7 +65,7 @@ class Refusal(Exception):
         self.answer = Answer(error, message)
 
 
-# ---- names ---------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------
 
 
 def read_name(text: str) -> str:
@@ -96,7 +96,7 @@ def check_namespace(disk: Disk, name: str) -> None:
         raise Refusal(ServerError.TopicNotFound, why)
 
 
-# ---- how a topic comes to be ---------------------------------------------------------------
+# ---- how a topic comes to be ---------------------------------------------------------
 
 
 def find_row(disk: Disk, name: str) -> TopicRow | None:
@@ -143,7 +143,7 @@ def place_id(row: TopicRow, ledger: int, entry: int) -> int:
     return signed(entry) if not ahead else (ahead << 63) + max(signed(entry), 0)
 
 
-# ---- what clients ask ----------------------------------------------------------------------
+# ---- what clients ask ----------------------------------------------------------------
 
 
 def answer_partitions(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
@@ -215,7 +215,7 @@ def place(ledger: int, position: int) -> str:
     return f"{ledger}:{position}"
 
 
-# ---- ledgers ---------------------------------------------------------------------------------
+# ---- ledgers -------------------------------------------------------------------------
 
 
 def describe_ledger(ledger: int, entries: int, cursors: Facts) -> Facts:
@@ -261,7 +261,7 @@ def _next(sub: Subscription) -> int:
     return max(sub.read, sub.cursor.mark_delete + 1)
 
 
-# ---- statistics ------------------------------------------------------------------------------
+# ---- statistics ----------------------------------------------------------------------
 
 
 def describe_stats(hosted: Hosted, disk: Disk) -> Facts:

@@ -55,7 +55,7 @@ class Handed:
         return str(self.body)
 
 
-# ---- answers of the front's own --------------------------------------------------------------
+# ---- answers of the front's own ------------------------------------------------------
 
 
 @frozen
@@ -82,7 +82,7 @@ class AdminAnswer:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-# ---- pushes ----------------------------------------------------------------------------------
+# ---- pushes --------------------------------------------------------------------------
 
 
 @frozen
@@ -182,7 +182,7 @@ def _write_receipt(body: Any, answer: Receipt) -> bytes:
     return encode_command("SEND_RECEIPT", {**fields, "message_id": place})
 
 
-# ---- pushes --------------------------------------------------------------------------------
+# ---- pushes --------------------------------------------------------------------------
 
 
 def write_push(number: int, body: Any) -> tuple[bytes, bool]:
@@ -210,7 +210,7 @@ def write_push(number: int, body: Any) -> tuple[bytes, bool]:
     return encode_command("MESSAGE", fields, payload.data), False
 
 
-# The admin interface's answers as HTTP; what is the same for all servers is in `serve/http.py`
+# ---- The admin interface's answers as HTTP; what is the same for all servers is in `serve/http.py`
 #
 # The admin interface has no port of its own here. A frame of the binary protocol begins with its
 # size, whose first byte is 0, and a request of HTTP with a letter; so the first byte that a client

@@ -78,7 +78,7 @@ def refuse(front: Front, caller: Caller, code: ResponseCode, remark: str) -> Res
     return front, (Reply(caller, FrontAnswer(code, remark)),)
 
 
-# ---- topics ----------------------------------------------------------------------------------
+# ---- topics --------------------------------------------------------------------------
 
 
 def list_topics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
@@ -162,7 +162,7 @@ def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     return new, (*gone, known, Put(TOPICS, body.topic, None), Reply(caller, FrontAnswer()))
 
 
-# ---- groups ----------------------------------------------------------------------------------
+# ---- groups --------------------------------------------------------------------------
 
 
 def list_positions(front: Front) -> Iterator[tuple[str, str, int]]:
@@ -228,7 +228,7 @@ def _drop_offsets(front: Front, disk: Disk, topic: str) -> Result:
     return new, tuple(Put(TABLE, key, None) for key in keys if key in disk.table(TABLE))
 
 
-# ---- connections -----------------------------------------------------------------------------
+# ---- connections ---------------------------------------------------------------------
 
 
 def list_members(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
@@ -259,7 +259,7 @@ def list_all_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk:
     return say(front, caller, encode_json({"data": data}))
 
 
-# ---- positions -------------------------------------------------------------------------------
+# ---- positions -----------------------------------------------------------------------
 
 
 def reset_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
@@ -299,7 +299,7 @@ def _find_target(body: answers.ResetOffset, number: int, disk: Disk) -> int:
     return disk.log(queue).end if body.at_ms < 0 else find_since(disk, queue, body.at_ms)
 
 
-# Looking for messages: by where they lie, by a key, by the id that the client gave them
+# ---- Looking for messages: by where they lie, by a key, by the id that the client gave them
 #
 # The real broker keeps an index of keys beside the log. Here the queues of the topic are read,
 # within the time that the question names; nothing but the log itself need be kept.

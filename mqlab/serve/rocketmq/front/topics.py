@@ -158,7 +158,7 @@ def create_once(disk: Disk, name: str, queues: int = 1) -> Effects:
     return (Put(TOPICS, name, Topic(name, queues, queues)),)
 
 
-# ---- requests --------------------------------------------------------------------------------
+# ---- requests ------------------------------------------------------------------------
 
 
 def answer_route(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:

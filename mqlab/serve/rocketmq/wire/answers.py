@@ -55,7 +55,7 @@ class Ask:
         return str(self.body)
 
 
-# ---- name server -----------------------------------------------------------------------------
+# ---- name server ---------------------------------------------------------------------
 
 
 @frozen
@@ -68,7 +68,7 @@ class GetBrokerClusterInfo:
     pass
 
 
-# ---- clients ---------------------------------------------------------------------------------
+# ---- clients -------------------------------------------------------------------------
 
 
 @frozen
@@ -110,7 +110,7 @@ class UnlockBatchMq:
     queues: tuple[tuple[str, int], ...]
 
 
-# ---- topics and queues -----------------------------------------------------------------------
+# ---- topics and queues ---------------------------------------------------------------
 
 
 @worded("UpdateAndCreateTopic {topic}, {write_queues} queues")
@@ -155,7 +155,7 @@ class GetEarliestMsgStoretime:
     queue_id: int
 
 
-# ---- messages --------------------------------------------------------------------------------
+# ---- messages ------------------------------------------------------------------------
 
 
 @frozen
@@ -265,7 +265,7 @@ class Question:
         return str(self.check)
 
 
-# ---- words of one answer ---------------------------------------------------------------------
+# ---- words of one answer -------------------------------------------------------------
 
 
 def write_answer(ask: Ask, answer: Any, here: Host) -> RemotingCommand:
@@ -322,7 +322,7 @@ WRITERS: dict[type, Callable[..., Parts]] = {
 }
 
 
-# ---- records ---------------------------------------------------------------------------------
+# ---- records -------------------------------------------------------------------------
 
 
 def write_record(stored: Stored, here: Host) -> bytes:
@@ -444,7 +444,7 @@ class DeleteTopic:
     broker: bool
 
 
-# ---- from the header -------------------------------------------------------------------------
+# ---- from the header -----------------------------------------------------------------
 
 
 def _reset(command: RemotingCommand, header: Header) -> ResetOffset:
