@@ -161,5 +161,5 @@ def test_each_class_in_several_files_is_one() -> None:
 def test_the_rule_of_circles_itself() -> None:
     assert find_circle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
     assert find_circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) in (["b", "c", "b"], ["c", "b", "c"])
-    assert is_split("mqlab.kafka.leader", "mqlab.kafka.leader")
+    assert is_split("mqlab.kafka.group.commits", "mqlab.kafka.group")
     assert not is_split("mqlab.kernel.options", "mqlab.kernel.system")
