@@ -1,7 +1,7 @@
 """The first playground: one payment in two messages, and everything that may happen to it.
 
 A shop's order service books a payment with two records: the customer's account loses the money,
-the shop's account gets it. Whoever plays decides what happens next, and where the service stops.
+the shop's account gets it. The player decides what happens next, and where the service stops.
 Only what an outsider would notice is a choice: a message leaves or arrives, the service stops and
 is started again, the broker decides or has waited long enough. What lies between (handshakes,
 writes to a disk, answers) is done at once, in a fixed order. So the tree of choices is small

@@ -1,5 +1,5 @@
-// The first playground: one payment, and whoever looks at it decides what happens next. It needs
-// no kernel: every state that can be reached is in its data. Text only ever becomes textContent.
+// The first playground: one payment, of which the reader decides what happens next. It needs no
+// kernel: every state that can be reached is in its data. Text only ever becomes textContent.
 
 const LOST = 3, TWICE = 4; // what a state means, as in mqlab/lessons/payment.py
 const STEP = 22; // px between two dots of the tree
