@@ -268,6 +268,20 @@ def _find_shared_epoch(evidence: Evidence) -> bool:
     return len(set(given)) < len(given)
 
 
+SHARED = Words(
+    "{ids} have pid {pid}: a new transactional id gets one that is neither in `entries` nor in "
+    "a record that is not safe yet (`pending`)"
+)
+
+
+def _explain_shared(evidence: Evidence) -> Text:
+    """The ids that have one pid."""
+    pids = [entry.pid for entry in evidence.latest.values()]
+    twice = next(pid for pid in pids if pids.count(pid) > 1)
+    ids = [txn_id for txn_id, entry in evidence.latest.items() if entry.pid == twice]
+    return SHARED(ids=", ".join(ids), pid=twice)
+
+
 # ---- what a client was told ------------------------------------------------------------
 
 KEPT = Words(
@@ -377,6 +391,7 @@ REASONS: dict[str, Callable[[Evidence], Text]] = {
     "promised": _explain_promise,
     "refused": _explain_refusal,
     "served": _explain_refused_call,
+    "told apart": _explain_shared,
     "returns": explain_wait,
     "ends": _explain_end,
     "ended": _explain_end,

@@ -28,6 +28,7 @@ from ...kernel.role import FAILED, Outcome
 from ...kernel.world import NodeState
 from ...registry import system
 from ..roles import become, put_roles
+from .api import entries_of
 from .trial import Built, Timed, Trial, find_broken
 
 RUNS = Words("the coordinator's code runs on")
@@ -39,6 +40,7 @@ RETURNS = Words("each call of an application can still return")
 ENDED = Words("no transaction stays open")
 KEPT = Words("readers get what was committed with ok, and nothing else")
 DELIVERED = Words("every decision can still reach its partitions")
+TOLD_APART = Words("no two transactional ids have one producer id")
 TC = "coordinator"
 COORDINATOR = (TC,)
 ONE = "'app=init; begin; send orders-0 a; commit'"
@@ -92,6 +94,7 @@ class BuildSystem(Built, KafkaSystem):
             Property("promised", PROMISED(), self._promised, "always", self._reads),
             Property("refused", REFUSED(), self._refused, "always", self._reads),
             Property("served", SERVED(), self._served, "always", self._reads),
+            Property("told apart", TOLD_APART(), self._told_apart, "always", self._reads),
             Property("delivered", DELIVERED(), self._delivered, "can_always", self._reads),
             Property("returns", RETURNS(), self._returns, "can_always", self._reads_waits),
         )
@@ -159,6 +162,10 @@ class BuildSystem(Built, KafkaSystem):
     def _served(self, world: World) -> bool:
         apps = (world.nodes[name].app for name, _ in self.producers)
         return not any(one.status == FAILED for app in apps if app for one in app.results)
+
+    def _told_apart(self, world: World) -> bool:
+        entries = entries_of(world.disk(self.cluster.leader(world, TC))).values()
+        return len({entry.pid for entry in entries}) == len(entries)
 
     def _returns(self, world: World) -> bool:
         """A search bounds how often timers fire, so while a client or a leader has set one that
@@ -244,7 +251,8 @@ AGED = "partitions=1 'app=init; begin; send orders-0 a; flush'"
 LEADS = "replicas=2 topic_replicas=1"
 SHORT = "timeout_ms=30000"
 SHOP = "producers=app:order-service,shop:cart"  # the two have one log
-THREE_IDS = "partitions=3 producers=app:order-service,shop:cart,till:billing"
+IDS = "producers=app:order-service,shop:cart,till:billing"
+THREE_IDS = f"partitions=3 {IDS}"
 #: without an epoch for each end, what a producer sends next may still fall into what it has ended
 EACH = (
     f"{THREE_IDS} 'app=init; begin; send orders-0 a; send orders-1 b; send orders-2 c; commit' "
@@ -262,7 +270,8 @@ MANY = (
 )
 BUSY = Timed(10_000, seeds=3)
 STOPS = Timed(20_000, seeds=4, kills=(9, 60, 111, 163, 214, 266, 319, 371, 430))
-FEW = Timed(20_000, seeds=3, kills=(45, 133))
+#: the first kill comes while two ids are prepared
+FEW = Timed(20_000, seeds=3, kills=(64, 133))
 SITTINGS: dict[int, tuple[Trial, ...]] = {
     1: (
         Trial("one after the other", f"{OLD} {TWO}", Budget(retries=1), PLAIN),
@@ -271,6 +280,8 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         Trial("abort, then commit", f"{OLD} partitions=1 {ABORT}", Budget(retries=1),
               (*PLAIN, *PERHAPS)),
         Trial("two ids", f"{OLD} partitions=1 {SHOP} {ONE} 'shop={SHOPS}'", ONCE, PLAIN),
+        Trial("three newcomers", f"{OLD} partitions=1 {IDS} app=init shop=init till=init", ONCE,
+              UNCOMMITTED),
         Trial("a last answer", f"{OLD} partitions=1 {ONE}", LAST, ALONE),
         Trial("a last answer, two partitions", f"{OLD} {BOTH}", LAST, ALONE),
         Trial("many at once", f"{OLD} {EACH}", timed=BUSY),

@@ -83,6 +83,14 @@ WRONG = (
         "        return replace(self, pending=pending), (*first, record)",
     ),
     Wrong(
+        "one newcomer waits at a time",
+        1,
+        "three newcomers",
+        "have pid 1: a new transactional id gets one that is neither in `entries` nor",
+        "pids += [pending.entry.pid for pending in self.pending.values()]",
+        "pids += [one.entry.pid for one in tuple(self.pending.values())[:1]]",
+    ),
+    Wrong(
         "two requests never overlap",
         1,
         "two at once",
@@ -189,6 +197,14 @@ WRONG = (
         "owes every marker again",
         RECOVERED,
         "return new, ()",
+    ),
+    Wrong(
+        "one decision at a time is owed",
+        2,
+        "many at once, and kills",
+        "after the restart orders-1 never gets its marker",
+        RECOVERED,
+        RECOVERED.replace("owed.items()", "tuple(owed.items())[:1]"),
     ),
     Wrong(
         "what was open is lost with the coordinator",
