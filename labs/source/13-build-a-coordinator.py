@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 13 · Build a coordinator
 #
-# *460 minutes, or a short way of 15* · Kafka 4.3, `transaction.version` 2
+# *460 minutes, or a short way of 5* · Kafka 4.3, `transaction.version` 2
 #
 # **In one paragraph.** You write a *transaction coordinator* (事务协调者) that takes the place of Kafka's. Leaders,
 # producers and their retries are the engine's. After each change a check tries your file: it searches every run

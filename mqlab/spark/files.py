@@ -15,14 +15,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TextIO
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from ..places import DATASETS
 from .cuts import Cut
 from .errors import IncomeError, need
 from .orders import COLUMNS, REJECTED, ROW, Line, find_form
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DAY = DATASETS / "orders-2011-12-05.csv"
 YEAR = DATASETS / "orders-year.parquet"
