@@ -55,9 +55,11 @@ def test_a_sittings_points_are_for_its_own_trials(sitting, monkeypatch: pytest.M
 
 
 def test_what_an_earlier_sitting_finds_costs_no_later_point():
-    # It fails in sitting 1, where two requests overlap.
-    partitions = "partitions=added)"
-    source = right(4).replace(partitions, "partitions=ask.partitions)")
+    # It fails in sitting 1, where three newcomers are there at once.
+    waits = "pending.entry.pid for pending in self.pending.values()"
+    first = waits.replace("self.pending.values()", "tuple(self.pending.values())[:1]")
+    assert waits in right(4)
+    source = right(4).replace(waits, first)
     assert not GRADED["coordinator 1"][0].check(source).ok
     assert GRADED["coordinator 4"][0].check(source).ok
 
@@ -70,6 +72,11 @@ def test_a_wrong_one_hears_its_own_sentence(wrong: Wrong):
     assert not card.ok and wrong.says in card.message.en, card
     # the run is there although its process has ended
     assert card.step == 0 or card.trace().facts[card.step - 1].text.en
+
+
+def test_the_file_to_begin_with_gives_newcomers_a_pid_each():
+    with Host(ROLE) as host:
+        assert search_trial(TRIALS["three newcomers"], host).ok
 
 
 def test_a_browser_without_processes_judges_the_same(monkeypatch: pytest.MonkeyPatch):
@@ -96,7 +103,10 @@ def test_each_claim_that_a_wrong_one_breaks_is_a_light_of_its_run():
 @pytest.mark.parametrize(
     ("belief", "loses"),
     [
-        ("memory survives", "killed: the answer had left, the marker to orders-0 had not left"),
+        (
+            "a restart owes nothing",
+            "killed: the answer had left, the marker to orders-0 had not left",
+        ),
         ("a coordinator numbers itself, downwards", "commit marker @1"),
     ],
 )
@@ -175,6 +185,31 @@ def test_what_it_does_wrong_is_said_and_harms_nobody(line):
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return Coordinator(config), ()", "next(iter(())); return Coordinator(config), ()"),
+        ("return Coordinator(config), ()", "raise ValueError('mine')"),
+        (STEP, f"    def __post_init__(self):\n        next(iter(()))\n\n{STEP}"),
+        (STEP, f"    @property\n    def mine(self):\n        next(iter(()))\n\n{STEP}"
+               "        self.mine\n"),
+        (STEP, f"{STEP}        next(iter(()))\n"),
+    ],
+    ids=["StopIteration in recover", "recover", "constructor", "property", "step"],
+)  # fmt: skip
+def test_an_exception_shows_its_own_line_wherever_it_flies(old: str, new: str):
+    assert ROLE.count(old) == 1
+    source = ROLE.replace(old, new)
+    (line,) = (
+        at for at, row in enumerate(source.splitlines(), 1)
+        if "next(iter(()))" in row or "raise " in row
+    )  # fmt: skip
+    card = check_source(source)
+    name = "ValueError" if "raise" in new else "StopIteration"
+    assert not card.ok and f"it raised {name} (line {line})" in card.message.en, card
+    assert card.trace() is not None
+
+
+@pytest.mark.parametrize(
     ("source", "says"),
     [
         ("x = (", "the file is no Python"),
@@ -241,7 +276,7 @@ def test_the_command_writes_a_file_once_and_checks_it(tmp_path: Path, capsys):
     )
     assert main(["build", "check", str(mine)]) == 1
     out = capsys.readouterr().out
-    assert "a leader asks with AddPartitionsToTxn" in out and "the shortest run" in out
+    assert "orders-0 has asked with AddPartitionsToTxn, and no step answers it" in out
     assert "<html" in mine.with_suffix(".html").read_text("utf-8")
     mine.write_text(right(1), "utf-8")
     assert main(["build", "check", str(mine)]) == 0
