@@ -50,8 +50,8 @@ class What:
         return tuple(trial for number in range(1, sitting + 1) for trial in self.sittings[number])
 
     def list_unasked(self, sitting: int) -> tuple[str, ...]:
-        """The claims that no trial up to this sitting's asks."""
-        first, *others = self.list_trials(sitting)
+        """The claims that no search up to this sitting's asks."""
+        first, *others = (one for one in self.list_trials(sitting) if one.timed is None)
         return tuple(name for name in first.dropped if all(name in t.dropped for t in others))
 
     def arrange_line(self, line: str, start: Callable[..., Any], dropped: tuple[str, ...]) -> Any:
