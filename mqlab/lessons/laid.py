@@ -144,12 +144,12 @@ def ask_both(
     the recording. `engine`: a server that runs already; `real`: start a real Kafka in place of
     the recordings (Java 17; its jars come by Maven, 45 MB, the first time). RealBrokerError where
     that cannot be."""
-    from . import predict  # with kio, which a browser's Python has not
+    from . import asking  # with kio, which a browser's Python has not
 
-    programs = predict.find_programs(scenarios)
-    ours = predict.ask_engine(programs, engine)
+    programs = asking.find_programs(scenarios)
+    ours = asking.ask_engine(programs, engine)
     if real:
-        theirs = predict.ask_real(programs, VERSION)
+        theirs = asking.ask_real(programs, VERSION)
     else:
         folder = RECORDINGS / f"kafka-{VERSION}"
         theirs = [load(folder / p.profiles[0] / f"{p.name}.json") for p in programs]

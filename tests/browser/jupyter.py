@@ -27,7 +27,7 @@ SETTINGS = {
 
 
 def any_port() -> int:
-    """One that the system has just given, so that no two of those who ask for one at once get it."""
+    """One that the system has just given, so that no two who ask at once get the same."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 

@@ -213,7 +213,7 @@ def renew(domain: str) -> Catalog:
 
 
 def write(domain: str, catalogue: Catalog) -> None:
-    """The labs' in the order in which they are read, the program's in alphabetical order. `msgfmt` and
+    """The labs' as they are read, the program's in alphabetical order. `msgfmt` and
     editors compare the fields of what is marked as a template, and not each brace or percent."""
     catalogue.project, catalogue.version = "mqlab", __version__
     catalogue.last_translator = "the authors of mqlab"

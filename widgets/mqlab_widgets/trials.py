@@ -17,7 +17,7 @@ from typing import Any
 import ipywidgets as w
 from IPython.display import display
 
-from .still import MoneyBar
+from .money_bar import MoneyBar
 
 Say = Callable[[str], None]
 Run = Callable[..., Sequence[str]]

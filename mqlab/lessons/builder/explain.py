@@ -82,7 +82,8 @@ def _explain_refused_call(evidence: Evidence) -> Text:
 FENCED = Error.TRANSACTION_COORDINATOR_FENCED
 REFUSES = Words("the leader refuses the marker with {error}")
 NEXT_EPOCH = Words(
-    "{refuses}: it carried epoch {epoch}, and the log has records with epoch {known}. The marker of "
+    "{refuses}: it carried epoch {epoch}, and the log has records with epoch {known}. The marker "
+    "of "
     "an end carries the next epoch, one above that of the records"
 )
 ITS_EPOCH = Words(

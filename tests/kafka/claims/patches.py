@@ -160,7 +160,7 @@ def leaves_it_open(patch):
             tc = replace(tc, entries=tc.entries.set(entry.txn_id, free))
         return real(tc, ask, caller, disk, at_ms)
 
-    patch.setattr(coordinator, "handle", handle)
+    patch.setattr(coordinator, "init_producer_id", handle)
     # Not asked: the claim has to find the fault by itself.
     patch.setattr(Coordinator, "check_invariants", lambda tc, txn_id: None)
 

@@ -210,7 +210,8 @@ ACKS = (
         "two ends in the log",
         "A load now gives the cursor message 1, which no transaction in the log has committed",
         "                held, _ = abort(held, record.txn)",
-        "                held, done = abort(held, record.txn)\n                again = (*again, *done)",
+        "                held, done = abort(held, record.txn)\n"
+        "                again = (*again, *done)",
     ),
     Acks(
         "a load commits what is open",

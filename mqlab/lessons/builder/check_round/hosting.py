@@ -176,7 +176,8 @@ def _check_actions(seen: Round, actions: Actions) -> None:
             )
         if kinds == [PutBack]:
             raise Broken(
-                f"{mine[0]} is done without Ask({half.offset}): `PutBack` only writes a copy, which "
+                f"{mine[0]} is done without Ask({half.offset}): `PutBack` only writes a copy, "
+                "which "
                 "counts as one more check; `Ask` is the question"
             )
         if kinds and half.young and Park not in kinds:

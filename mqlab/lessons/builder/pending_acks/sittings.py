@@ -33,7 +33,8 @@ RUNS = Words("the code of the pending acks runs on")
 GRANTED = Words("a transaction holds what it acknowledged until it ends")
 LOADS = Words("a load finds what is held, and has nothing to add to the cursor")
 FOR_GOOD = Words(
-    "acknowledged for good is what a transaction has committed, or what was acknowledged without one"
+    "acknowledged for good is what a transaction has committed, or what was acknowledged without "
+    "one"
 )
 ANSWERED = Words("an acknowledgement that was answered with ok was granted")
 
