@@ -36,7 +36,7 @@ class Purpose:
 
 
 #: The final aims are 82,000 and 58,000.
-MOST_PROGRAM = 86_090
+MOST_PROGRAM = 86_100
 MOST_TESTS = 62_570
 
 PROGRAM = (
