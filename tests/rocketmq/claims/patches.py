@@ -207,7 +207,7 @@ def loses_what_comes_back(patch):
     def take_back(broker, ask, caller, *_):
         return broker, (Reply(caller, ConsumerSendMsgBackResponse()),)
 
-    patch.setattr(back, "take_back", take_back)
+    patch.setattr(end, "take_back", take_back)
 
 
 def loses_dead_letters(patch):
@@ -233,7 +233,7 @@ def forgets_the_delayed(patch):
         key = offset_key(delay.GROUP, queue)
         return replace(broker, offsets=broker.offsets.set(key, disk.log(queue).end)), ()
 
-    patch.setattr(delay, "deliver_level", deliver_level)
+    patch.setattr(end, "deliver_level", deliver_level)
 
 
 PLAIN = f"rocketmq persist_ms=0 {ORDER}"
