@@ -75,6 +75,7 @@ def test_what_a_story_says_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file.parent.mkdir(parents=True)
     file.write_text(hostile + calls, "utf-8")
     monkeypatch.setattr(stories, "SCENARIOS", tmp_path / "from")
+    monkeypatch.setattr(pages, "write_lecture", lambda write: 0)  # its scenes are stories, too
     folder = write_site(tmp_path / "to", (file,)).folder
     for page in (folder / "gallery.html", folder / "stories/kafka/hostile.html"):
         text = page.read_text("utf-8")

@@ -222,7 +222,7 @@ class Lights(Hinted):
                 system = Broken(NOTHING, trial).system()
                 if (schedule := _find_dark(system, trial.budget, ask)) is not None:
                     # The run stops halfway, where a promise about its end says nothing.
-                    shown = replace(system, dropped=(*system.dropped, "delivered"))
+                    shown = replace(system, dropped=(*system.dropped, "delivered", "returns"))
                     return Verdict(False, TOO_DARK, "", schedule, shown)
             missed = [
                 one for one in cases if _find_dark(one.system(), one.trial.budget, ask) is None
