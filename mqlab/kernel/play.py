@@ -75,14 +75,14 @@ class Token:
             return NOTHING
         end: Text = UNSAID
         if self.narration:
-            same = self.narration == _hash(trace)
+            same = self.narration == trace.hash_lines()
             end = AS_BEFORE if same else OTHERWISE(then=self.facts, now=len(trace))
         return CHANGED(n=len(self.choices), end=end)
 
 
 def encode(system: System, trace: Trace) -> str:
     """The token of a run of this system: URL-safe text."""
-    held = [system.line(), list(trace.choices), digest(system), len(trace), _hash(trace)]
+    held = [system.line(), list(trace.choices), digest(system), len(trace), trace.hash_lines()]
     body = json.dumps(held, ensure_ascii=False)
     return base64.urlsafe_b64encode(zlib.compress(body.encode(), 9)).decode().rstrip("=")
 
@@ -103,11 +103,6 @@ def decode(token: str) -> Token:
                 case [int(facts), str(narration)]:
                     return Token(line, tuple(choices), made, facts, narration)
     raise ValueError(NO_TOKEN)
-
-
-def _hash(trace: Trace) -> str:
-    lines = "\n".join(fact.line() for fact in trace.facts)
-    return hashlib.sha256(lines.encode()).hexdigest()[:8]
 
 
 def digest(system: System) -> str:

@@ -15,6 +15,7 @@ several kinds.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from collections.abc import Iterator
@@ -155,6 +156,11 @@ class Trace:
     def snapshot(self, position: int) -> Snapshot:
         """The Snapshot at a position, 0 … len(trace); a negative one counts from the end."""
         return self.snapshots[position]
+
+    def hash_lines(self) -> str:
+        """Eight hex digits of the English narration, by which a token tells the same run."""
+        lines = "\n".join(fact.line() for fact in self.facts)
+        return hashlib.sha256(lines.encode()).hexdigest()[:8]
 
     def narrate(self, lang: Lang = "en") -> str:
         """One fact a line, columns aligned."""

@@ -1,9 +1,9 @@
 """Floor 7: lessons. What is taught, how it is checked, and how a course is made of it.
 
-    check        what a learner wrote, judged over every schedule
+    check        what a learner wrote, judged over every schedule, or by rehearsals: runs in a
+                 fixed order with one fault
     parsons      pieces of a protocol step, to be put in order
-    rehearsal    one run of a system in a fixed order, with one fault
-    verdict, limits   what a check says, how long it may take
+    verdict      what a check says, how long it may take
     steps        the step of a run at which something happens
     foreign      what a learner's function may not use: clocks, chance, variables of its own
     lab00        what the first lab's cells import
