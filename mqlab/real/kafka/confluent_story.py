@@ -51,14 +51,15 @@ def consumer(group: str, **more: Any) -> Any:
     given = {key.replace("_", "."): value for key, value in more.items()}
     return ck.Consumer(
         {
-            "bootstrap.servers": ADDRESS, "group.id": PREFIX + group, "enable.auto.commit": False,
-            "auto.offset.reset": "earliest", "enable.partition.eof": True, **given,
+            "bootstrap.servers": ADDRESS, "group.id": PREFIX + group, "client.id": PREFIX + group,
+            "enable.auto.commit": False, "auto.offset.reset": "earliest",
+            "enable.partition.eof": True, **given,
         }
     )  # fmt: skip
 
 
 def read(isolation: str) -> str:
-    reader = consumer("nobody", isolation_level=isolation)
+    reader = consumer("accounting", isolation_level=isolation)
     reader.assign([ck.TopicPartition(ORDERS, 0, 0)])
     messages = []
     while True:
