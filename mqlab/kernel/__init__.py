@@ -69,6 +69,7 @@ from .snapshot import (
     Table,
 )
 from .stops import Named, name_plainly
+from .story import Stage
 from .system import Property, System, Telling
 from .text import (
     LANGUAGES,
@@ -97,8 +98,8 @@ __all__ = [
     "LANGUAGES", "Gap", "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Made", "Map",
     "MemoryDisk", "Money", "Named", "NodeSpec", "Option", "Outcome", "Play", "Program",
     "Progress", "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response",
-    "Return", "Run", "Send", "SetTimer", "Single", "Snapshot", "Stretch", "System", "Table",
-    "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
+    "Return", "Run", "Send", "SetTimer", "Single", "Snapshot", "Stage", "Stretch", "System",
+    "Table", "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
     "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "pick", "replace",
     "replay",
     "say", "shorten", "simulate", "speak", "speaking", "spoken", "tr", "translate", "worded",

@@ -29,6 +29,7 @@ from .role import (
 )
 from .snapshot import Light, Snapshot
 from .stops import describe_stop
+from .story import tell
 from .system import Property, System
 from .text import Lang, Text, Words
 from .trace import GLYPHS, Fact, FactKind, Trace
@@ -129,10 +130,14 @@ class Run:
         if len(self.facts) == MOST_FACTS:
             raise ValueError(TOO_LONG)
         why = telling.why if telling.why.en else self.system.explain(fact)
-        why = say_unguarded(why, getattr(self.system, "off", ()), self.system.unguarded())
+        off, unguarded = getattr(self.system, "off", ()), self.system.unguarded()
+        why = say_unguarded(why, off, unguarded)
         label = telling.label
         if fact.kind is FactKind.LATE and label.en:
             label = COMES_LATE(what=label)
+        new = self.system.snapshot(move.world)
+        record = self.system.name_record(telling.record)
+        story = tell(fact, telling.story, new.lanes, txn=telling.txn, what=record, why=why)
         self.facts.append(
             replace(
                 fact,
@@ -142,9 +147,10 @@ class Run:
                 fold=(fact.fold and not telling.show) or telling.fold,
                 label=label,
                 why=why,
+                stage=telling.stage or "",
+                story=say_unguarded(story, off, unguarded),
             )
         )
-        new = self.system.snapshot(move.world)
         if self.system.judged_between_steps:
             self.snapshots.append(self._unjudged(new))
         else:

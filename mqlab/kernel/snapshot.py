@@ -16,12 +16,15 @@ from .text import NOTHING, Text
 
 @frozen
 class Lane:
-    """A participant of the space-time diagram. `name` is the role's address."""
+    """A participant of the space-time diagram. `name` is the role's address. `part`: of what it is
+    a part for somebody who sees it from outside, such as a broker; NOTHING for what stands for
+    itself."""
 
     name: str
     title: Text
     subtitle: Text = NOTHING
     up: bool = True
+    part: Text = NOTHING
 
 
 @frozen
@@ -103,12 +106,14 @@ class Got:
 @frozen
 class Reader:
     """What one isolation level or subscription gets now; `note` says what is odd. `log`: what it
-    reads, where it reads one log only; readers of one name are told apart by it."""
+    reads, where it reads one log only; readers of one name are told apart by it. `plain`: what it
+    is, for somebody who does not know the name."""
 
     name: str
     got: tuple[Got, ...] = ()
     note: Text = NOTHING
     log: str = ""
+    plain: Text = NOTHING
 
 
 @frozen

@@ -13,6 +13,7 @@ from .reasons import Unguarded
 from .role import Effect, Event
 from .snapshot import Snapshot
 from .stops import Named, name_plainly
+from .story import Stage, Story
 from .text import NOTHING, Text
 from .trace import Fact
 from .world import NodeState, World
@@ -22,7 +23,8 @@ from .world import NodeState, World
 class Telling:
     """What a system adds to a fact: its transaction, whether it may be folded, a short
     label for the chart and one sentence why. `hide`: bookkeeping that is not told at all; `show`:
-    no bookkeeping, though facts of its kind are (a row of an application's own table)."""
+    no bookkeeping, though facts of its kind are (a row of an application's own table). `stage`
+    and `story`: see `story.py`; `record`: what is written or read here, as its log labels it."""
 
     txn: str = ""
     fold: bool = False
@@ -30,6 +32,9 @@ class Telling:
     why: Text = NOTHING
     hide: bool = False
     show: bool = False
+    stage: Stage | None = None
+    story: Story | None = None
+    record: Text = NOTHING
 
 
 def _whole(name: str, node: NodeState) -> Hashable:
@@ -105,6 +110,10 @@ class System(Written):
     def explain(self, fact: Fact) -> Text:
         """One sentence why, of a fact for which `annotate` has none."""
         return NOTHING
+
+    def name_record(self, label: Text) -> Text:
+        """What a record is for somebody who does not know how the application writes it down."""
+        return label
 
     def unguarded(self) -> Unguarded:
         """Which sentences why rest on a safeguard, and what is true while it is off."""

@@ -85,7 +85,8 @@ class Fact:
     `label` the short form for the chart (`text` where empty); `txn` the transaction it
     belongs to ("T1"); `fold`: teaches nothing here; `why`: one sentence; `at_ms` the
     simulated time; `evidence`: what the line rests on, "model" or "recorded on V" or
-    "contradicts many articles".
+    "contradicts many articles". `stage`: which of its six stages the transaction begins here;
+    `story`: the step for somebody who knows no protocol (see `story.py`).
 
     `kind` says what it is, and `body` is the thing itself: the message, the entry on the disk,
     the value that a call returned, the request that had nothing to do, a timer's name, the
@@ -108,6 +109,8 @@ class Fact:
     why: Text = NOTHING
     at_ms: int = 0
     evidence: Text = MODEL
+    stage: str = ""
+    story: Text = NOTHING
     kind: FactKind = FactKind.UNKNOWN
     body: object = field(default=None, compare=False, repr=False)
     plain: Fact | None = field(default=None, compare=False, repr=False)

@@ -23,6 +23,7 @@ from ..kernel import (
     Program,
     Property,
     Snapshot,
+    Stage,
     System,
     Telling,
     Text,
@@ -55,6 +56,9 @@ class Model(System):
     readers: ClassVar[Mapping[str, Reader]] = {}
     #: why a step happens, by the name of its message, record or timer (see `picture.explain`)
     whys: ClassVar[Mapping[str, Words]] = {}
+    #: which of these an outsider would notice, and which begin a stage of a transaction
+    told: ClassVar[tuple[str, ...]] = ()
+    stages: ClassVar[Mapping[str, Stage]] = {}
     #: what is true in the place of these sentences while a safeguard is off
     unguards: ClassVar[Unguarded] = {}
 
@@ -98,7 +102,7 @@ class Model(System):
     def annotate(
         self, world: World, role: str, event: Event | None, effect: Effect | None
     ) -> Telling:
-        return explain(self, self.whys, world, role, event, effect)
+        return explain(self, self.whys, self.told, self.stages, world, role, event, effect)
 
     def explain(self, fact: Fact) -> Text:
         return explain_fault(fact)

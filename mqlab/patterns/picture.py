@@ -3,12 +3,14 @@
 A step is explained by the name of what it does: a message by its class (or the `key` it gives
 itself), a record by its first word, a timer by the first word of its name. What changes memory
 only is `change`, with the name of the message that did it. A model lists its sentences under these
-names, in its `picture.py`; what it lists no sentence for teaches nothing here, and is folded.
+names, in its `picture.py`, which of them an outsider would notice (`TOLD`), and with which a
+transaction comes to its next stage (`STAGES`). What it lists no sentence for teaches nothing here,
+and is folded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from ..kernel import (
     NOTHING,
@@ -26,6 +28,7 @@ from ..kernel import (
     Request,
     Return,
     Send,
+    Stage,
     System,
     Telling,
     Text,
@@ -42,6 +45,7 @@ BROKEN = Words(
     "What was under way may be lost, or arrive all the same; the sender cannot tell which."
 )
 RETURNED = Words("What the application is told.")
+AT_NODE = Words("{node}: {why}")
 
 
 # ---- lanes and strips ------------------------------------------------------------------
@@ -80,6 +84,8 @@ def draw_strip(
 def explain(
     system: System,
     whys: Mapping[str, Words],
+    told: Collection[str],
+    stages: Mapping[str, Stage],
     world: World,
     role: str,
     event: Event | None,
@@ -88,8 +94,16 @@ def explain(
     """What a step of a model means; a step without a sentence is folded."""
     thing = _thing(effect)
     if thing is not None:
-        why = whys.get(f"{name_of(thing)} by {role}") or whys.get(name_of(thing))
-        return Telling(_txn(thing), fold=why is None, why=_say(why, thing))
+        names = (f"{name_of(thing)} by {role}", name_of(thing))
+        key = next((name for name in names if name in whys), "")
+        why = whys.get(key)
+        return Telling(
+            _txn(thing),
+            fold=why is None,
+            why=_say(why, thing),
+            stage=stages.get(key),
+            story=AT_NODE if key in told else None,
+        )
     match effect, event:
         case Return(value=value), _:
             return Telling(_txn(getattr(value, "call", None)), why=RETURNED())

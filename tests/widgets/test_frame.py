@@ -186,7 +186,7 @@ def test_a_tab_that_is_a_little_too_low_takes_it_from_the_space_between_panels(
     page: Any, tmp_path: Path
 ) -> None:
     """Lab 13's graph of states was 10 px too low, for its tables are lower still."""
-    tables = (Table(Text("Log"), ("id",), ()),)
+    tables = (Table(Text("Log"), ("id",), (("1",),)),)
     trace = sample()
     trace = replace(trace, snapshots=tuple(replace(s, tables=tables) for s in trace.snapshots))
     open_page(page, tmp_path, Player(trace, step=21))

@@ -3,7 +3,7 @@
 const GAP = 18, BETWEEN = 12; // px between columns, and between panels of a column
 const TABS = 35; // px: a row of tabs, its line and its margin
 const LEFT_LEAST = 300; // px of the diagram beside the right column; it then scrolls sideways
-const ROWS_LEAST = 5; // of a diagram above the outcome
+const ROWS_LEAST = 4; // of a diagram above the outcome
 const TAB_LEAST = 100; // px of a panel behind a tab below the pinned ones
 
 /** The arrangement that shows the most: in the room that panels want, else in what two columns

@@ -106,6 +106,7 @@ class Beside {
   follow() {
     const { player, twin } = this;
     if (!this.on || player.step < 0) return;
+    if (twin.level !== player.level) twin.choose(player.level);
     if (twin.unfolded !== player.unfolded) {
       twin.unfolded = player.unfolded;
       twin.arrange();

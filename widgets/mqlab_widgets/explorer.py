@@ -39,7 +39,7 @@ from .search_words import (
 from .style import page_css
 from .widget import PictureWidget, join_modules
 
-KNOWN = ("budget", "properties", "title", "lang", "scale", "panels")
+KNOWN = ("budget", "properties", "title", "lang", "scale", "panels", "level")
 SLICE_S = 0.1
 TELL_S = 0.25  # between two reports to the browser
 
@@ -66,10 +66,11 @@ class Explorer(PictureWidget):
         lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
+        level: str = "everything",
         **unknown: object,
     ) -> None:
         refuse("Explorer", unknown, KNOWN)
-        self._look = Look.of(title, lang, scale, panels)
+        self._look = Look.of(title, lang, scale, panels, level)
         lang = self._look.lang
         self._asked_for = (system, budget, properties)
         self._phase = "ready"

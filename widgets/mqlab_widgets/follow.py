@@ -38,7 +38,7 @@ from .widget import PictureWidget, join_modules
 
 ROWS = 120  # shown: every fact that is news, of the latest transactions
 KEPT = 1_000  # facts of a server that are at hand, whether they are shown or not
-KNOWN = ("hold", "title", "lang", "scale", "panels", "every_s")
+KNOWN = ("hold", "title", "lang", "scale", "panels", "level", "every_s")
 
 # What comes of an address where nobody, or somebody else, answers.
 NO_TRACE = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
@@ -181,6 +181,7 @@ class Follow(PictureWidget):
         lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
+        level: str = "everything",
         every_s: float = 0.5,
         **unknown: object,
     ) -> None:
@@ -196,7 +197,7 @@ class Follow(PictureWidget):
         if hold:
             self.door.hold(*([] if hold is True else hold))
             self._holds = True
-        self._look = Look.of(title, lang, scale, PANELS if panels is None else panels)
+        self._look = Look.of(title, lang, scale, PANELS if panels is None else panels, level)
         self._every_s = max(every_s, 0.5)
         self._tail = Tail()
         self._lock = threading.Lock()

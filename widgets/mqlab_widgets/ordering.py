@@ -22,7 +22,7 @@ from .player import Player
 from .style import page_css
 from .widget import SET_BY_READER, PictureWidget, join_modules
 
-KNOWN = ("title", "lang", "scale", "panels")
+KNOWN = ("title", "lang", "scale", "panels", "level")
 
 WORDS = {
     "pool": tr("Pieces"),
@@ -94,10 +94,11 @@ class Ordering(PictureWidget):
         lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
+        level: str = "everything",
         **unknown: object,
     ) -> None:
         refuse("Ordering", unknown, KNOWN)
-        self._look = Look.of(title, lang, scale, panels)
+        self._look = Look.of(title, lang, scale, panels, level)
         self.exercise = exercise
         self.verdict: Judged | None = None
         self._cell = cell

@@ -10,18 +10,21 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from mqlab.kernel.text import Lang, spoken, tr
+from mqlab.kernel.text import Lang, Words, spoken, tr
 from mqlab.kernel.trace import Fact, Trace
 
 from .legend import SHAPES, explain_evidence, find_kind, list_signs, list_terms
 from .lives import encode
 from .scene import Scene
-from .views import HALF, MOST_ROWS, PANELS, WIDE, Panel
+from .views import HALF, LEVELS, MOST_ROWS, PANELS, WIDE, Level, Panel, has_story, say_money
 
 HERE = Path(__file__).parent
 
 WINDOW = 200
 """Facts that a picture of something that goes on holds; earlier ones are left out."""
+
+JOIN = Words("{story} {why}")
+"""What a step means comes before how it works."""
 
 LONG = 1_000
 """Facts above which no panel is drawn twice for more room: the page of a long run stays small."""
@@ -65,6 +68,7 @@ WORDS = {
     "whole": tr("Whole window (f)"),
     "part": tr("Leave the whole window (f, Escape)"),
     "legend": tr("Legend (?)"),
+    "levels": tr("How much is shown"),
 }
 
 
@@ -97,6 +101,7 @@ class Look:
     lang: Lang = "en"
     scale: float = 1.0
     panels: tuple[str, ...] | None = None
+    level: Level = "everything"
     half: bool = False  # beside another run
 
     @property
@@ -106,7 +111,11 @@ class Look:
 
     @staticmethod
     def of(
-        title: str | None, lang: Lang | None, scale: float, panels: Sequence[str] | None
+        title: str | None,
+        lang: Lang | None,
+        scale: float,
+        panels: Sequence[str] | None,
+        level: str = "everything",
     ) -> Look:
         """Checked here, so that a mistake is reported where it was made. A `lang` of None is the
         one that this process speaks."""
@@ -117,7 +126,10 @@ class Look:
             raise ValueError(f"scale={scale!r}: 1 is normal, 1.5 suits a projector, 4 is the most")
         named = None if panels is None else tuple(SHORT.get(name, name) for name in panels)
         _check_panels(named or ())
-        return Look(title, lang, scale, named)
+        for known in LEVELS:
+            if known == level:
+                return Look(title, lang, scale, named, known)
+        raise ValueError(f"level={level!r}: there are {', '.join(LEVELS)}")
 
     def heading(self, trace: Trace) -> str:
         return trace.title.of(self.lang) if self.title is None else self.title
@@ -131,6 +143,13 @@ class Look:
             and (len(trace) <= LONG or not name.endswith("/wide"))
             and panel.shows(trace)
         ]
+
+    def find_levels(self, name: str) -> tuple[Level, ...]:
+        """The levels at which a panel is there: what is asked for by its name is at both of the
+        protocol's."""
+        levels = PANELS[name].levels
+        named = self.panels is not None and levels == ("everything",)
+        return ("protocol", "everything") if named else levels
 
     def _wants(self, name: str, on_request: bool) -> bool:
         return not on_request if self.panels is None else name in self.panels
@@ -170,6 +189,8 @@ def build(
         "title": look.heading(trace),
         "system": "" if look.calm else trace.label.of(look.lang) or trace.system,
         "calm": look.calm,
+        "level": look.level if has_story(trace) or look.level != "story" else "protocol",
+        "levels": [[level, LEVELS[level].of(look.lang)] for level in list_levels(trace)],
         "lang": look.lang,
         "scale": look.scale,
         "step": step,
@@ -179,9 +200,18 @@ def build(
         "terms": list_terms(trace, look.lang),
         "evidence": explain_evidence(look.lang),
         "words": words(look.lang),
-        "panels": {name: describe(name, trace, look.lang, wide, sizes[name]) for name in names},
+        "panels": {
+            name: describe(name, trace, look.lang, wide, sizes[name])
+            | {"levels": look.find_levels(name)}
+            for name in names
+        },
     }
     return data
+
+
+def list_levels(trace: Trace) -> list[Level]:
+    """A run of a system that tells no story has none."""
+    return [level for level in LEVELS if level != "story" or has_story(trace)]
 
 
 def draw_steps(
@@ -218,6 +248,7 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
     """The narration, and what the slider marks: what is durable, crashes, broken invariants."""
     out: list[dict[str, Any]] = []
     broken = sum(not light.ok for light in trace.snapshots[0].lights)
+    told = 0
     for i, fact in enumerate(trace.facts, 1):
         now = sum(not light.ok for light in trace.snapshots[i].lights)
         entry: dict[str, Any] = {
@@ -232,6 +263,10 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
             entry["red"] = red
         if fact.fold:
             entry["fold"] = 1
+        if fact.story.en:
+            money = say_money(trace.snapshots[told].money, trace.snapshots[i].money, lang)
+            entry["story"], entry["money"], told = fact.story.of(lang), money, i
+            entry["why"] = JOIN(story=fact.story, why=entry["why"]).of(lang)
         broken = now
         out.append(entry)
     return out

@@ -71,6 +71,8 @@ class Player {
     this.system = make("span", { className: "chip" });
     this.evidence = make("span", { className: "chip" });
     this.place = make("span");
+    this.levels = make("span", { className: "levels" });
+    this.levels.setAttribute("role", "group");
     this.foldButton = make("button",
       { type: "button", className: "link", onclick: () => this.fold() });
     this.stage = new Stage(this.host, this.id, {});
@@ -100,7 +102,7 @@ class Player {
     this.host.replaceChildren(
       make("div", { className: "top" }, this.title,
         make("span", { className: "rest" }, this.evidence, this.system),
-        make("span", { className: "count" }, this.place, this.foldButton),
+        make("span", { className: "count" }, this.place, this.foldButton), this.levels,
         this.legend.button, button("whole", () => this.enlarge())),
       this.body);
     this.buttons.play.classList.add("main");
@@ -135,6 +137,7 @@ class Player {
     this.slider.max = this.end;
     this.stage.words = words;
     this.legend.load(meta.legend ?? [], words);
+    this.loadLevels(meta);
     this.panels = data.panels.map((lives) => this.panel(lives, meta));
     this.folded = meta.facts.filter((fact) => fact.fold).length;
     this.foldButton.hidden = !this.folded;
@@ -145,6 +148,46 @@ class Player {
     this.wish = null;
     const first = Math.max(0, Math.min(step, this.end, this.limit));
     if (this.stage.was) this.draw(first); else this.go(first); // it may not be in the page yet
+  }
+
+  /** The switch of how much is shown; a reader's choice outlives a payload that has it. */
+  loadLevels({ levels, level, words }) {
+    const known = levels.map(([name]) => name);
+    if (!known.includes(this.level)) this.level = known.includes(level) ? level : "everything";
+    this.levels.setAttribute("aria-label", words.levels);
+    this.levels.title = words.levels;
+    this.levels.replaceChildren(...levels.map(([name, textContent]) => {
+      const button = make("button", { type: "button", textContent,
+        onclick: () => this.choose(name) });
+      button.dataset.level = name;
+      return button;
+    }));
+    this.pressLevel();
+  }
+
+  pressLevel() {
+    for (const button of this.levels.children) {
+      button.setAttribute("aria-pressed", button.dataset.level === this.level);
+    }
+    this.host.dataset.level = this.level;
+  }
+
+  /** Another level of the same moment. */
+  choose(level) {
+    this.level = level;
+    this.pressLevel();
+    this.saidAt = -1;
+    this.arrange();
+    this.drawTicks();
+    this.draw(this.current);
+  }
+
+  /** What is said of a position: at the level of the story its sentence, or the one before it. */
+  tell(step) {
+    const { facts } = this.data.meta;
+    if (this.level !== "story") return facts[step - 1];
+    const told = facts.slice(0, step).findLast(({ story }) => story);
+    return told && { ...told, line: told.story, why: told.money };
   }
 
   /** A button for the same run in the other language, which is unpacked when it is asked for. */
@@ -171,13 +214,14 @@ class Player {
 
   /** A panel with its place: what the stage arranges. */
   panel(lives, meta) {
-    const { size, side, tab, pinned, yields, rows } = meta.panels[lives.name];
+    const { size, side, tab, pinned, yields, rows, levels } = meta.panels[lives.name];
     const [base, variant] = lives.name.split("/");
     const panel = new Panel(lives, this.data.shapes, meta.panels[lives.name], meta.scale);
     panel.svg.dataset.panel = base;
-    const shows = meta.facts.map((fact) => variant === "all" || !fact.fold);
+    const shows = meta.facts.map((fact) =>
+      (variant === "story" ? Boolean(fact.story) : variant === "all" || !fact.fold));
     return {
-      base, variant, side, tab, pinned, yields, panel, el: panel.svg, visible: true,
+      base, variant, levels, side, tab, pinned, yields, panel, el: panel.svg, visible: true,
       width: size[0] * meta.scale, height: size[1] * meta.scale,
       rows: rows && new Rows(panel, rows, shows),
     };
@@ -194,7 +238,8 @@ class Player {
    *  them are measured in one layout, before the panels get what it leaves. */
   keepRoom() {
     if (this.say.clientWidth === this.saidAt) return;
-    const { facts, words } = this.data.meta;
+    const { words } = this.data.meta;
+    const facts = this.data.meta.facts.map((_, i) => this.tell(i + 1)).filter(Boolean);
     const long = [({ line }) => line.length, ({ why }) => why.length,
       ({ line, why }) => line.length + why.length];
     const said = new Set(long.flatMap((length) =>
@@ -213,11 +258,13 @@ class Player {
   /** Of two variants only the one that is wanted; the stage knows what room there is and takes the
    *  small or the wide one. */
   arrange() {
-    const both = new Set(this.panels.filter((p) => p.variant === "all").map((p) => p.base));
-    const shown = this.panels.filter(({ base, variant }) => !SIZES.includes(variant)
-      && (!both.has(base) || (variant === "all") === this.unfolded));
+    const there = this.panels.filter(({ levels }) => levels.includes(this.level));
+    const both = new Set(there.filter((p) => p.variant === "all").map((p) => p.base));
+    const unfolded = this.unfolded && this.level !== "protocol";
+    const shown = there.filter(({ base, variant }) => !SIZES.includes(variant)
+      && (!both.has(base) || (variant === "all") === unfolded));
     for (const panel of shown) for (const size of SIZES) {
-      panel[size] = this.panels.find((p) => p.variant === size && p.base === panel.base);
+      panel[size] = there.find((p) => p.variant === size && p.base === panel.base);
     }
     this.stage.show(shown, this.data.meta.scale);
   }
@@ -232,6 +279,7 @@ class Player {
     // Where ticks would touch each other only crashes are worth one.
     const dense = facts.length > 150;
     facts.forEach((fact, i) => {
+      if (this.level === "story" && !fact.story) return;
       if (fact.mark === "crash") d.crash += `M${i + 1} 3v14`;
       else if (dense || fact.fold) return;
       else if (fact.mark === "durable") d.tall += `M${i + 1} 4v12`;
@@ -260,7 +308,8 @@ class Player {
       if (wish === null || this.waits) return; // another payload came first, or must come
       this.wish = null;
       this.draw(wish);
-      if (wish > before && wish <= this.after(before)) this.stage.carry();
+      const near = wish > before && wish <= this.after(before);
+      if (near && this.level !== "story") this.stage.carry();
     });
   }
 
@@ -269,22 +318,25 @@ class Player {
     this.step = step;
     this.stage.seek(step, this.before(step));
     const { facts, words, evidence } = this.data.meta;
-    const fact = facts[step - 1];
+    const fact = facts[step - 1], told = this.tell(step), simple = this.level === "story";
     const total = facts.length ? facts[facts.length - 1].index : 0;
     const number = fact ? fact.index : facts.length ? facts[0].index - 1 : 0;
     this.place.textContent = words.place.replace("{n}", number).replace("{of}", total);
     const folding = this.unfolded ? words.fold : words.folded;
     this.foldButton.textContent = folding.replace("{n}", this.folded);
+    this.foldButton.hidden = !this.folded || this.level !== "everything";
+    this.place.hidden = simple;
     this.foldButton.setAttribute("aria-expanded", this.unfolded);
     this.slider.value = step;
-    this.slider.setAttribute("aria-valuetext", fact ? `${fact.index}: ${fact.line}` : words.start);
+    const heard = told && (simple ? told.line : `${told.index}: ${told.line}`);
+    this.slider.setAttribute("aria-valuetext", heard || words.start);
     this.done.setAttribute("d", `M0 10H${step}`);
-    say(this.line, fact ? fact.line : words.start);
-    say(this.why, fact ? fact.why : this.end ? words.begin : words.empty);
+    say(this.line, told ? told.line : words.start);
+    say(this.why, told ? told.why : step ? "" : this.end ? words.begin : words.empty);
     const alarm = fact?.red ? words.red.replace("{what}", fact.red) : "";
     say(this.alarm, alarm);
     this.evidence.textContent = fact ? `${words.evidence}${fact.evidence}` : "";
-    this.evidence.hidden = !fact || this.data.meta.calm;
+    this.evidence.hidden = !fact || this.data.meta.calm || this.level !== "everything";
     this.evidence.title = fact ? evidence[fact.kind] : "";
     this.evidence.dataset.kind = fact ? fact.kind : "";
     const stop = Math.min(this.end, this.limit);
@@ -322,7 +374,11 @@ class Player {
   /** The number of the current fact, which a window that moved on may still hold. */
   get index() { return this.data.meta.facts[this.current - 1]?.index; }
 
-  hides(step) { return !this.unfolded && this.data.meta.facts[step - 1]?.fold; }
+  hides(step) {
+    const fact = this.data.meta.facts[step - 1];
+    if (this.level === "story") return fact && !fact.story;
+    return (!this.unfolded || this.level === "protocol") && fact?.fold;
+  }
 
   /** Bring the panel of this name into sight. */
   show(base) { this.stage.open(base); }

@@ -24,7 +24,7 @@ from .scene import xml
 from .still import caption, folded_words, narrated, still
 from .style import css, font_css, page_css
 
-KNOWN = ("step", "title", "lang", "scale", "panels")
+KNOWN = ("step", "title", "lang", "scale", "panels", "level")
 BOTH = 500
 """Facts up to which a page holds its runs in both languages: 10 to 60 kB more."""
 FILES = ("panel.js", "arrange.js", "frame.js", "legend.js", "player.js", "mount.js")
@@ -38,7 +38,8 @@ class Player:
     `panels`: the panels to show, default all that have content: "diagram", "readers", "logs",
     "money", "lights", "graphs", "tables". A lab's pictures grow with its text: the first show
     `panels=("diagram", "readers")`, and each panel comes when the text first speaks of it. A
-    picture of at most two panels has no chips.
+    picture of at most two panels has no chips. `level`: at which a reader finds it, "story",
+    "protocol" or "everything"; a switch leads to the others.
     """
 
     def __init__(
@@ -50,10 +51,11 @@ class Player:
         lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
+        level: str = "everything",
         **unknown: object,
     ) -> None:
         refuse("Player", unknown, KNOWN)
-        self.look = Look.of(title, lang, scale, panels)
+        self.look = Look.of(title, lang, scale, panels, level)
         self.trace = trace
         self.step = position(trace, step)
 
@@ -67,6 +69,7 @@ class Player:
             lang=look.lang,
             scale=look.scale,
             panels=look.panels,
+            level=look.level,
         )
 
     @cached_property

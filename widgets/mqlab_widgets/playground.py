@@ -239,7 +239,7 @@ def _rows(visited: Sequence[Choices]) -> dict[Choices, int]:
     return rows
 
 
-KNOWN = ("goal", "title", "lang", "scale", "panels")
+KNOWN = ("goal", "title", "lang", "scale", "panels", "level")
 
 WORDS = {
     "undo": tr("undo"),
@@ -313,10 +313,11 @@ class Playground(PictureWidget):
         lang: Lang | None = None,
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
+        level: str = "everything",
         **unknown: object,
     ) -> None:
         refuse("Playground", unknown, KNOWN)
-        self._look = Look.of(title, lang, scale, panels)
+        self._look = Look.of(title, lang, scale, panels, level)
         self.play = play
         self.goal = Goal(play, goal) if goal is not None else None
         if self.goal is not None:

@@ -29,7 +29,7 @@ from .widget import SET_BY_READER, PictureWidget, find_running_cell, join_module
 
 KNOWN = (
     *("trace", "step", "until", "shows", "name", "chosen", "revealed", "told"),
-    *("title", "lang", "scale", "panels"),
+    *("title", "lang", "scale", "panels", "level"),
 )
 NOW = "now"
 
@@ -86,6 +86,7 @@ class Predict(PictureWidget):
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
         told: Sequence[str] | None = None,
+        level: str = "everything",
         **unknown: object,
     ) -> None:
         refuse("Predict", unknown, KNOWN)
@@ -102,7 +103,7 @@ class Predict(PictureWidget):
         self._lang: Lang = lang
         self._run = None
         if trace is not None:
-            looks = Look.of(title, lang, scale, panels), Look.of(title, lang, scale, told)
+            looks = [Look.of(title, lang, scale, which, level) for which in (panels, told)]
             self._run = AskedRun.of(trace, position(trace, step), until, shows, *looks)
         self.name, self._cell = name, find_running_cell()
         super().__init__()

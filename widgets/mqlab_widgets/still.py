@@ -12,7 +12,7 @@ from types import MappingProxyType
 from mqlab.kernel.text import Lang, Words
 from mqlab.kernel.trace import Trace
 
-from .payload import WINDOW, WORDS, Look, chip, facts
+from .payload import WINDOW, WORDS, Look, chip, facts, list_levels
 from .scene import Scene, xml
 from .style import svg_css
 from .views import PANELS
@@ -76,7 +76,9 @@ def stills(trace: Trace, steps: Sequence[int], look: Look, theme: str = "") -> I
 def _scenes(trace: Trace, step: int, look: Look) -> list[tuple[str, Scene]]:
     """The panels of one position, each drawn."""
     unfold = bool(step) and trace.facts[step - 1].fold
-    names = _variant(look.names(trace), unfold)
+    level = look.level if look.level in list_levels(trace) else "protocol"
+    shown = [name for name in look.names(trace) if level in look.find_levels(name)]
+    names = _variant(shown, unfold)
     return [(name, PANELS[name].view(trace, step, lang=look.lang)) for name in names]
 
 
@@ -136,7 +138,7 @@ def folded_words(trace: Trace, step: int, look: Look, future: bool = True) -> st
 
 def _variant(names: list[str], unfold: bool) -> list[str]:
     """Of the variants of each panel, the one to show: an image has all the room that it wants."""
-    order = ("all", "") if unfold else ("wide", "")
+    order = ("story", "all", "") if unfold else ("story", "wide", "")
     variants = {tuple(name.partition("/")[::2]) for name in names}
     bases = dict.fromkeys(_base(name) for name in names)
     chosen = [(base, next(v for v in order if (base, v) in variants)) for base in bases]

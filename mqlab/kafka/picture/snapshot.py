@@ -26,6 +26,7 @@ from ...kernel import (
 )
 from ...kernel.claims import keep_answers
 from ...kernel.snapshot import Part, draw_part
+from ...kernel.story import BROKER
 from ..config import txn_log
 from ..coordinator.entry import Entry
 from ..group import GroupCoordinator
@@ -140,7 +141,8 @@ def draw_readers(seen: Seen) -> tuple[Reader, ...]:
 def draw_committed_reader(seen: Seen) -> Reader:
     given = seen.list_given(READ_COMMITTED)
     note = describe_torn(seen, given) or describe_wait(seen)
-    return Reader(READ_COMMITTED, _draw_given(given, seen.limits.cells), note)
+    got = _draw_given(given, seen.limits.cells)
+    return Reader(READ_COMMITTED, got, note, plain=words.ANY_COMMITTED())
 
 
 def draw_uncommitted_reader(seen: Seen) -> Reader:
@@ -151,7 +153,8 @@ def draw_uncommitted_reader(seen: Seen) -> Reader:
             note = words.ABORTED_READ(txn=txn.name)
         elif not txn.outcome and not note.en:
             note = words.UNDECIDED(txn=txn.name)
-    return Reader(READ_UNCOMMITTED, _draw_given(given, seen.limits.cells), note)
+    got = _draw_given(given, seen.limits.cells)
+    return Reader(READ_UNCOMMITTED, got, note, plain=words.ANY_READER())
 
 
 def _draw_given(given: Given, most: int) -> tuple[Got, ...]:
@@ -336,7 +339,11 @@ def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
     below += [(admin, words.ADMIN()) for admin in cluster.admins]
     if cluster.replicas > 1:
         below.append(("controller", words.CONTROLLER()))
-    return tuple(Lane(name, Text(name), what, world.nodes[name].up) for name, what in below)
+    outside = {*dict(cluster.producers), *cluster.readers, *cluster.admins}
+    return tuple(
+        Lane(name, Text(name), what, world.nodes[name].up, NOTHING if name in outside else BROKER)
+        for name, what in below
+    )
 
 
 def _copies(cluster: Cluster, world: World, name: str, leads: Text) -> list[tuple[str, Text]]:

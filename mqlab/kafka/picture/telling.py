@@ -16,17 +16,22 @@ from ...kernel import (
     Effect,
     Event,
     Named,
+    Outcome,
     Reply,
     Request,
     Return,
     Send,
+    Stage,
     Telling,
     Text,
     Words,
     World,
     frozen,
     name_plainly,
+    replace,
 )
+from ...kernel.story import TOLD_YES
+from ..clients.calls import Abort, Commit, Flush, Poll
 from ..coordinator.entry import Entry, StateRecord
 from ..errors import Error
 from ..group.commits import Offsets
@@ -37,7 +42,7 @@ from ..group.members import (
     SyncGroupResponse,
     describe_assignment,
 )
-from ..log import AbortedTxn, Batch
+from ..log import ABORT, AbortedTxn, Batch
 from ..log.partition import Partition
 from ..messages import (
     AddOffsetsToTxn,
@@ -84,6 +89,18 @@ WHY_STATE = {
     TxnState.COMPLETE_ABORT: words.WHY_COMPLETE,
     TxnState.DEAD: words.WHY_DEAD,
 }
+STAGES: dict[TxnState, tuple[Stage, Words | None]] = {
+    TxnState.ONGOING: (Stage.RESERVE, None),
+    TxnState.PREPARE_COMMIT: (Stage.DECIDE, words.TOLD_COMMIT),
+    TxnState.PREPARE_ABORT: (Stage.DECIDE, words.TOLD_ABORT),
+    TxnState.COMPLETE_COMMIT: (Stage.FORGET, None),
+    TxnState.COMPLETE_ABORT: (Stage.FORGET, None),
+}
+
+
+A_RECORD = Words("a record")
+RETURNS = {Commit: TOLD_YES, Abort: TOLD_YES, Flush: TOLD_YES}
+"""What an application is told at the end of its work."""
 
 
 class Kind(Enum):
@@ -134,7 +151,8 @@ def explain_request(known: Known, sender: str, body: object) -> Telling:
             name = find_last(known.list_txns(txn_id), epoch)
             return Telling(name, label=Text(f"EndTxn {outcome(commit)}"))
         case WriteTxnMarkers(txn_id=txn_id):
-            return Telling(find_last(known.list_txns(txn_id)), label=Text("WriteTxnMarkers"))
+            name = find_last(known.list_txns(txn_id))
+            return Telling(name, label=Text("WriteTxnMarkers"), stage=Stage.PUBLISH)
         case InitProducerId(txn_id=txn_id):
             again = not txn_id or not known.is_first(txn_id)
             return Telling(fold=again, label=Text("InitProducerId"))
@@ -174,7 +192,14 @@ def explain_answer(
     name = _name_txn(known, request, txn_id)
     error: Error = getattr(body, "error", Error.NONE)
     if error:
-        return Telling(name, is_expected(error, sender), Text(error.name), explain_error(error))
+        fenced = error in (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
+        return Telling(
+            name,
+            is_expected(error, sender),
+            Text(error.name),
+            explain_error(error),
+            story=words.TOLD_FENCED if fenced else None,
+        )
     match body:
         case EndTxnResponse():
             return Telling(name, label=Text("ok"), why=words.WHY_ANSWERED())
@@ -215,39 +240,56 @@ def explain_record(known: Known, entry: Entry) -> Telling:
     if entry.state is TxnState.EMPTY:
         return Telling(fold=not known.is_first(entry.txn_id), why=words.WHY_EMPTY())
     name = find_last(known.list_txns(entry.txn_id))
-    return Telling(name, why=WHY_STATE[entry.state](txn=name))
+    stage, story = STAGES.get(entry.state, (None, None))
+    return Telling(name, why=WHY_STATE[entry.state](txn=name), stage=stage, story=story)
 
 
 def explain_batch(name: str, batch: Batch) -> Telling:
     """Of a batch or marker of this transaction ("" for none) that is in the log now."""
-    return Telling(name, why=_find_reason(batch)())
+    why, story = _find_reason(batch)
+    stage = Stage.WRITE if batch.transactional and not batch.control else None
+    return Telling(name, why=why(), stage=stage, story=story, record=_say_records(batch))
 
 
-def _find_reason(batch: Batch) -> Words:
+def _say_records(batch: Batch) -> Text:
+    return Text(batch.words) if isinstance(batch.records, tuple) else A_RECORD()
+
+
+def _find_reason(batch: Batch) -> tuple[Words, Words | None]:
+    """The sentence why, and the story."""
     if batch.control:
-        return words.WHY_MARKER
+        return words.WHY_MARKER, None
     record = batch.records[0] if isinstance(batch.records, tuple) and batch.records else None
     if isinstance(record, GroupMetadata):
-        return words.WHY_GENERATION
+        return words.WHY_GENERATION, words.TOLD_SHARED
     if isinstance(record, Offsets):
-        return words.WHY_PENDING if batch.transactional else words.WHY_OFFSETS
-    return words.WHY_DATA
+        if batch.transactional:
+            return words.WHY_PENDING, words.TOLD_POSITION
+        return words.WHY_OFFSETS, words.TOLD_COUNTED
+    return words.WHY_DATA, words.TOLD_WRITTEN if batch.transactional else None
 
 
 def explain_change(
-    known: Known, event: Event | None, part: Partition | None, newest: Batch | None
+    known: Known, event: Event | None, part: Partition | None, newest: Batch | None, name: str = ""
 ) -> Telling:
     """Of something that has changed in a role's memory at this event. `part`: of a partition's
-    leader; `newest`: the batch that the event is about. A marker that is safe is what lets
-    readers go on; stops, timers and calls stand for themselves."""
+    leader; `newest`: the batch that the event is about, and `name` its transaction. A marker that
+    is safe is what lets readers go on; stops, timers and calls stand for themselves."""
     if isinstance(event, Request):
         if isinstance(event.body, FetchReplica):
             return Telling()  # what a follower's fetch has moved
         return explain_request(known, event.caller.name, event.body)
     if not isinstance(event, Appended) or part is None:
         return Telling()
-    marker = newest is not None and bool(newest.control)
-    return Telling(fold=not marker, why=words.WHY_LSO(lso=part.read_limit, hw=part.hw))
+    why = words.WHY_LSO(lso=part.read_limit, hw=part.hw)
+    if newest is None or not newest.control:
+        plain = newest is not None and _find_reason(newest)[0] is words.WHY_DATA
+        if newest is None or newest.transactional or not plain:
+            return Telling(fold=True, why=why)
+        record = _say_records(newest)
+        return Telling(fold=True, why=why, story=words.TOLD_PLAIN, record=record)
+    story = words.TOLD_SKIPPED if newest.control == ABORT else words.TOLD_SHOWN
+    return Telling(name, why=why, stage=Stage.SHOW, story=story)
 
 
 @frozen
@@ -294,26 +336,43 @@ def annotate(
         case Append(entry=StateRecord(entry=entry)):
             return explain_record(known, entry)
         case Append(log=log, entry=Batch() as batch):
-            rows = read_world(cluster, world).rows.get(log, [])
-            txn = next((t for b, t, _ in rows if b.base == batch.base), None)
-            return explain_batch(txn.name if txn else "", batch)
+            telling = explain_batch(_find_txn(cluster, world, log, batch), batch)
+            if cluster.leader(world, log) != role:
+                return replace(telling, stage=None, story=None)
+            if cluster.replicas > 1 and not telling.story and not batch.control:
+                return replace(telling, story=words.TOLD_PLAIN)
+            return telling
         case Send(body=body):
             return explain_request(known, role, body)
         case Reply(caller=caller, body=body):
             request = event.body if isinstance(event, Request) else None
             txn_id = dict(cluster.producers).get(caller.name, "")
             return explain_answer(known, role, request, body, txn_id)
+        case Return(value=Outcome(call=call, status="ok", detail=detail)):
+            story, read = RETURNS.get(type(call)), NOTHING
+            if isinstance(call, Poll) and detail:
+                story, read = words.TOLD_READ, Text(detail)
+            return Telling(fold=True, story=story, record=read)
         case Return(value=value):
             return Telling(fold=getattr(value, "ok", True))
     return Telling(fold=True)
 
 
 def _change(known: WorldKnown, world: World, role: str, event: Event | None) -> Telling:
-    part, newest = None, None
+    part, newest, name = None, None, ""
     if isinstance(event, Appended) and role in known.cluster.partitions:
         part = world.role(role).part
         newest = next(iter(world.disk(role).log(role).read(event.end - 1)), None)
-    return explain_change(known, event, part, newest)
+        if newest is not None and newest.control:
+            name = _find_txn(known.cluster, world, role, newest)
+    return explain_change(known, event, part, newest, name)
+
+
+def _find_txn(cluster: Cluster, world: World, log: str, batch: Batch) -> str:
+    """Whose batch it is; "" for nobody's."""
+    rows = read_world(cluster, world).rows.get(log, [])
+    txn = next((txn for row, txn, _ in rows if row.base == batch.base), None)
+    return txn.name if txn else ""
 
 
 # ---- What an effect of a Kafka role is called where a stop tells if it had been done -

@@ -377,6 +377,10 @@ UNGUARDED: Unguarded = {
     ),
     "lso": (
         (
+            words.TOLD_WRITTEN,
+            Words("readers of committed data get it, decided or not."),
+        ),
+        (
             words.WHY_DATA,
             Words(
                 "it is in the log at once, and readers of committed data need not wait for the "
@@ -400,6 +404,10 @@ UNGUARDED: Unguarded = {
         ),
     ),
     "aborted_index": (
+        (
+            words.TOLD_SKIPPED,
+            Words("readers of committed data are shown what was aborted."),
+        ),
         (
             words.WHY_LSO,
             Words(
@@ -432,6 +440,8 @@ UNGUARDED: Unguarded = {
             Words("a partition is told whether the decision is in the log or not."),
         ),
         (words.WHY_PREPARE_COMMIT, DECIDED_BEHIND),
+        (words.TOLD_COMMIT, DECIDED_BEHIND),
+        (words.TOLD_ABORT, DECIDED_BEHIND),
         (words.WHY_PREPARE_ABORT, DECIDED_BEHIND),
         (
             RECOVERED[Kind.COORDINATOR],

@@ -78,6 +78,23 @@ ENDS = Words("every transaction can still end")
 WHOLE_READ = Words("a reader gets all of a committed transaction or nothing of it")
 
 
+# ---- the story: the same for somebody who knows no protocol
+
+ANY_COMMITTED = Words("committed data only")
+ANY_READER = Words("everything")
+TOLD_WRITTEN = Words("The log {at} holds {what}. It is not decided yet.")
+TOLD_PLAIN = Words("The log {at} holds {what}, and all readers get it.")
+TOLD_POSITION = Words("{node} notes how far has been read. It is not decided yet if that counts.")
+TOLD_SHARED = Words("{node} notes who reads what from now on.")
+TOLD_COUNTED = Words("{node} notes how far has been read.")
+TOLD_COMMIT = Words("The broker decides: {txn} counts, all of it, whatever dies now.")
+TOLD_ABORT = Words("The broker decides: nothing of {txn} counts.")
+TOLD_SHOWN = Words("Readers get what {txn} wrote in the log {at}.")
+TOLD_SKIPPED = Words("Readers of committed data are not shown what {txn} wrote in the log {at}.")
+TOLD_FENCED = Words("The broker turns {peer} away: a newer one works under its name.")
+TOLD_READ = Words("{node} has read {what}.")
+
+
 # Kafka's own words that a picture shows, one sentence each: the source of its tooltips, and of
 # the glossary's entries about Kafka (`mqlab/lessons/atlas/glossary.py`).
 

@@ -42,7 +42,7 @@ from ...kernel.claims import Claim
 from ...kernel.options import Most
 from ..model import Model
 from .claims import ARRIVES, COMMITS, KEPT, SAFEGUARDS, UNKEPT
-from .picture import UNGUARDED, WHYS, draw
+from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
 from .roles import JM, SINK, SUM, JobConfig, JobManager, Operator, Sink, Source
 
 
@@ -66,6 +66,8 @@ class Barriers(Model):
     kept = (*KEPT, ARRIVES, COMMITS)
     unkept = UNKEPT
     whys = WHYS
+    told = TOLD
+    stages = STAGES
     unguards = UNGUARDED
 
     @cached_property

@@ -12,6 +12,7 @@ from ...kernel import (
     Log,
     Reader,
     Snapshot,
+    Stage,
     Table,
     Text,
     Words,
@@ -73,6 +74,16 @@ WHYS = {
         "From a channel that is gone. It will be read again, so it must not count now."
     ),
     "late Barrier": Words("From a channel that is gone: it says nothing now."),
+}
+
+TOLD = ("pending", "completed", "committed", "aborted", "expired", "Deploy")
+STAGES = {
+    "Trigger": Stage.RESERVE,
+    "pending": Stage.WRITE,
+    "completed": Stage.DECIDE,
+    "Complete": Stage.PUBLISH,
+    "committed": Stage.SHOW,
+    "aborted": Stage.SHOW,
 }
 
 UNGUARDED: Unguarded = {

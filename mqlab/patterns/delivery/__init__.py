@@ -34,7 +34,7 @@ from ...kernel.options import Order
 from ...kernel.usages import number
 from ..model import Model
 from .claims import CLAIMS, SAFEGUARDS
-from .picture import UNGUARDED, WHYS, draw_world, explain_repeat
+from .picture import TOLD, UNGUARDED, WHYS, draw_world, explain_repeat
 from .roles import (
     ACCOUNTING,
     AFTER,
@@ -85,6 +85,7 @@ class DeliverySystem(Model):
     guards: ClassVar = SAFEGUARDS
     kept: ClassVar = CLAIMS
     whys: ClassVar = WHYS
+    told = TOLD
     unguards: ClassVar = UNGUARDED
 
     def __post_init__(self) -> None:

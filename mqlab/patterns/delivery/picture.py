@@ -41,6 +41,8 @@ WHYS = {
     "change": Words("The shop does not send again: whether this arrives is luck now."),
 }
 
+TOLD = ("Message", "PublishResponse", "Write", "Commit", "Booking")
+
 UNGUARDED: Unguarded = {
     "send_again": (
         (

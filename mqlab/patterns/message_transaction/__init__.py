@@ -37,7 +37,7 @@ from ...kernel.options import Most
 from ..client import Client
 from ..model import Model
 from .claims import APPLIES, ARRIVES, KEPT, QUEUE, SAFEGUARDS, SHOP, UNKEPT, WAREHOUSE
-from .picture import UNGUARDED, WHYS, draw
+from .picture import TOLD, UNGUARDED, WHYS, draw
 from .roles import Consumer, PlaceOrder, Queue, Shop
 
 
@@ -60,6 +60,7 @@ class MessageTransaction(Model):
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = WHYS
+    told = TOLD
     unguards = UNGUARDED
 
     def nodes(self) -> tuple[NodeSpec, ...]:

@@ -67,6 +67,8 @@ WHYS = {
     ),
 }
 
+TOLD = ("ordered", "answer ok", "answer failed", "message", "applied", "acked")
+
 UNGUARDED: Unguarded = {
     "outbox": (
         (

@@ -41,7 +41,7 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.options import Most
 from ..model import Model
 from .claims import KEPT, SAFEGUARDS, UNKEPT
-from .picture import UNGUARDED, WHYS, draw
+from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
 from .roles import DRIVER, SINK, Driver, Partition, QueryConfig, Store
 
 
@@ -64,6 +64,8 @@ class MicroBatches(Model):
     kept = KEPT
     unkept = UNKEPT
     whys = WHYS
+    told = TOLD
+    stages = STAGES
     unguards = UNGUARDED
 
     @cached_property

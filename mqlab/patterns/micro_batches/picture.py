@@ -14,6 +14,7 @@ from ...kernel import (
     Log,
     Reader,
     Snapshot,
+    Stage,
     Table,
     Text,
     Words,
@@ -75,6 +76,14 @@ WHYS = {
     "late Commit": Words(
         "From a process that is dead by now: it counts only if no newer one has fenced it."
     ),
+}
+
+TOLD = ("order", "offsets", "pending", "seen", "committed", "aborted", "commits")
+STAGES = {
+    "offsets": Stage.RESERVE,
+    "pending": Stage.WRITE,
+    "committed": Stage.DECIDE,
+    "commits": Stage.FORGET,
 }
 
 UNGUARDED: Unguarded = {

@@ -44,7 +44,7 @@ from ...kernel.options import Most
 from ..client import Client
 from ..model import Model
 from .claims import APPLIES, BROKER, KEPT, REACHES, RELAY, SAFEGUARDS, SECOND, SHOP, UNKEPT
-from .picture import UNGUARDED, WHYS, draw
+from .picture import TOLD, UNGUARDED, WHYS, draw
 from .roles import ORDERS, SHIPMENTS, Broker, Consumer, PlaceOrder, Relay, Shop
 
 
@@ -72,6 +72,7 @@ class Outbox(Model):
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = WHYS
+    told = TOLD
     unguards = UNGUARDED
 
     def __post_init__(self) -> None:

@@ -75,6 +75,8 @@ WHYS = {
     "stop broker": Words("Orders are still taken; their messages wait in the outbox."),
 }
 
+TOLD = ("ordered", "answer ok", "answer failed", "message", "sent", "applied", "acked")
+
 UNGUARDED: Unguarded = {
     "row_with_message": (
         (

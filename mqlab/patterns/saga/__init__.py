@@ -33,7 +33,7 @@ from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
 from .claims import ENDS_WELL, KEPT, ORCHESTRATOR, SAFEGUARDS, UNKEPT
-from .picture import UNGUARDED, WHYS, draw
+from .picture import TOLD, UNGUARDED, WHYS, draw
 from .roles import Orchestrator, Service, StartSaga
 
 
@@ -57,6 +57,7 @@ class SagaSystem(Model):
     unkept = UNKEPT
     calls: ClassVar = {"start SAGA": StartSaga}
     whys = WHYS
+    told = TOLD
     unguards = UNGUARDED
 
     def __post_init__(self) -> None:

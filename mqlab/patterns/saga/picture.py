@@ -47,6 +47,8 @@ WHYS = {
     "stop saga": Words("A half saga stays as it is, for all to see, until it is back."),
 }
 
+TOLD = ("begun", "done", "step refused", "undo", "undone", "answer ok", "answer failed")
+
 UNGUARDED: Unguarded = {
     "saga_log": (
         (

@@ -36,7 +36,7 @@ from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
 from .claims import CONFIRMS, KEPT, SAFEGUARDS, TM, UNKEPT
-from .picture import UNGUARDED, WHYS, draw
+from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
 from .roles import Coordinator, PlaceOrder, Service
 
 
@@ -61,6 +61,8 @@ class Tcc(Model):
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = WHYS
+    told = TOLD
+    stages = STAGES
     unguards = UNGUARDED
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from ...kernel import (
     GraphState,
     Reader,
     Snapshot,
+    Stage,
     Table,
     Text,
     Words,
@@ -54,6 +55,28 @@ WHYS = {
     "stop tm": Words(
         "What is reserved stays so until it is back; but no database holds a lock for it."
     ),
+}
+
+TOLD = (
+    "tried",
+    "not reserved",
+    "confirm",
+    "cancel",
+    "confirmed",
+    "cancelled",
+    "answer ok",
+    "answer failed",
+)
+STAGES = {
+    "begun": Stage.RESERVE,
+    "tried": Stage.WRITE,
+    "confirm": Stage.DECIDE,
+    "cancel": Stage.DECIDE,
+    "Confirm": Stage.PUBLISH,
+    "Cancel": Stage.PUBLISH,
+    "confirmed": Stage.SHOW,
+    "cancelled": Stage.SHOW,
+    "end": Stage.FORGET,
 }
 
 UNGUARDED: Unguarded = {

@@ -38,7 +38,7 @@ from typing import Any
 from ...kernel import Snapshot, World, tr
 from ..commit import TM, AtomicCommit
 from .claims import COMMITS, KEPT, SAFEGUARDS, UNKEPT
-from .picture import UNGUARDED, WHYS, draw
+from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
 from .roles import Coordinator, Participant
 
 
@@ -58,6 +58,8 @@ class ThreePhase(AtomicCommit):
     kept = (*KEPT, COMMITS)
     unkept = UNKEPT
     whys = WHYS
+    told = TOLD
+    stages = STAGES
     unguards = UNGUARDED
 
     def recover_coordinator(self) -> Any:

@@ -9,6 +9,7 @@ from ...kernel import (
     GraphState,
     Reader,
     Snapshot,
+    Stage,
     Table,
     Text,
     Words,
@@ -60,6 +61,17 @@ WHYS = {
     "stop tm": Words(
         "The nodes that watch it hear that the connection broke, and take that for a stop."
     ),
+}
+
+TOLD = ("uncertain", "precommitted", "committed", "aborted", "answer ok", "answer failed")
+STAGES = {
+    "CanCommit": Stage.RESERVE,
+    "uncertain": Stage.WRITE,
+    "precommitted": Stage.DECIDE,
+    "DoCommit": Stage.PUBLISH,
+    "Abort": Stage.PUBLISH,
+    "committed": Stage.SHOW,
+    "aborted": Stage.SHOW,
 }
 
 UNGUARDED: Unguarded = {

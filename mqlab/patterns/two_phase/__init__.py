@@ -47,7 +47,7 @@ from ..claims import (
 )
 from ..commit import TM, AtomicCommit, Parties
 from ..records import read_latest
-from .picture import UNGUARDED, WHYS, draw
+from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
 from .roles import ASK, COMMITTED, DECISIONS, LOG, ROLLED_BACK, Coordinator, Participant
 
 # ---- The safeguards of two-phase commit, and what is true with all of them: not that nobody waits
@@ -195,6 +195,8 @@ class TwoPhase(AtomicCommit):
     kept = (*KEPT, COMMITS)
     unkept = UNKEPT
     whys = WHYS
+    told = TOLD
+    stages = STAGES
     unguards = UNGUARDED
 
     @property

@@ -13,6 +13,7 @@ from ...kernel import (
     GraphState,
     Reader,
     Snapshot,
+    Stage,
     Table,
     Text,
     Words,
@@ -69,6 +70,18 @@ WHYS = {
     ),
     "recovery tm": Words("It reads its decisions: what is not there was never told to anybody."),
 }  # fmt: skip
+
+TOLD = ("prepared", "commit", "committed", "rolled_back", "Inquire", "answer ok", "answer failed")
+STAGES = {
+    "Prepare": Stage.RESERVE,
+    "prepared": Stage.WRITE,
+    "commit": Stage.DECIDE,
+    "Commit": Stage.PUBLISH,
+    "Rollback": Stage.PUBLISH,
+    "committed": Stage.SHOW,
+    "rolled_back": Stage.SHOW,
+    "end": Stage.FORGET,
+}
 
 UNGUARDED: Unguarded = {
     "prepared_on_disk": (

@@ -13,12 +13,16 @@ from ...kernel import (
     Reply,
     Return,
     Send,
+    Stage,
     Telling,
+    Text,
     Words,
     World,
     replace,
 )
 from ...kernel.role import Outcome
+from ...kernel.story import TOLD_YES
+from ...kernel.text import NOTHING
 from ..client import Client, calls
 from ..errors import ServerError
 from ..messages import (
@@ -69,6 +73,16 @@ PENDING = {
     "COMMIT": sentences.PENDING_COMMIT,
     "ABORT": sentences.PENDING_ABORT,
 }
+DECIDES: dict[TxnStatus | None, tuple[Stage, Words | None]] = {
+    None: (Stage.RESERVE, None),
+    TxnStatus.COMMITTING: (Stage.DECIDE, sentences.TOLD_COMMIT),
+    TxnStatus.ABORTING: (Stage.DECIDE, sentences.TOLD_ABORT),
+}
+TOLD_PENDING = {
+    "ACK": (Stage.WRITE, sentences.TOLD_PENDING),
+    "COMMIT": (Stage.SHOW, sentences.TOLD_TAKEN),
+    "ABORT": (Stage.SHOW, sentences.TOLD_GIVEN_BACK),
+}
 #: requests that mean the same whatever they carry
 REQUESTS: dict[type, Words] = {
     TcClientConnect: sentences.CONNECT,
@@ -96,10 +110,20 @@ def annotate(
     memory, or what came before both. `world` is as the fact has left it."""
     written = read_coordinators(cluster, world)
     match effect:
-        case Return(value=Outcome(call=call)):
+        case Return(value=Outcome(call=call) as outcome):
             name = written.name(_find_own(world.role(role), call))
-            label = label_effect(effect, name)
-            return Telling(name, fold=isinstance(call, calls.AskAdmin), label=label)
+            label, story, read = label_effect(effect, name), None, NOTHING
+            if outcome.ok and isinstance(call, (calls.Commit, calls.Abort)):
+                story = TOLD_YES
+            elif outcome.ok and isinstance(call, calls.Receive) and outcome.meaning:
+                story, read = sentences.TOLD_READ, Text(outcome.detail)
+            return Telling(
+                name,
+                fold=isinstance(call, calls.AskAdmin),
+                label=label,
+                story=story,
+                record=read,
+            )
     return explain(written, partial(read_entries, world, role), event, effect)
 
 
@@ -128,9 +152,12 @@ def _explain_effect(
         case Append(entry=BufferSnapshot()):
             return Telling(why=sentences.SNAPSHOT())
         case Append(entry=TransactionMetadataEntry() as record):
-            return Telling(written.name(record.txn), why=_explain_record(record)())
+            stage, story = DECIDES.get(record.status, (Stage.FORGET, None))
+            why = _explain_record(record)()
+            return Telling(written.name(record.txn), why=why, stage=stage, story=story)
         case Append(entry=PendingAckEntry() as record):
-            return Telling(written.name(record.txn), why=PENDING[record.op]())
+            why, (stage, story) = PENDING[record.op](), TOLD_PENDING[record.op]
+            return Telling(written.name(record.txn), why=why, stage=stage, story=story)
         case Put():
             return Telling(fold=True)
         case Send(body=body):
@@ -165,13 +192,19 @@ def _explain_entry(
 ) -> Telling:
     name = written.name(entry.txn)
     if entry.marker is None:
-        words = sentences.MESSAGE_RECORD if entry.txn is not None else sentences.PLAIN_RECORD
-        return Telling(name, why=words())
+        record = Text(", ".join(map(str, entry.values)))
+        if entry.txn is None:
+            why, story = sentences.PLAIN_RECORD(), sentences.TOLD_PLAIN
+            return Telling(name, why=why, story=story, record=record)
+        why, story = sentences.MESSAGE_RECORD(), sentences.TOLD_WRITTEN
+        return Telling(name, why=why, stage=Stage.WRITE, story=story, record=record)
     before = (other for other in entries() if other.base < entry.base)
     if any(other.marker is not None and other.txn == entry.txn for other in before):
         return Telling(name, why=sentences.MARKER_AGAIN())
     commits = entry.marker is MarkerType.TXN_COMMIT
-    return Telling(name, why=(sentences.COMMIT_MARKER if commits else sentences.ABORT_MARKER)())
+    why = (sentences.COMMIT_MARKER if commits else sentences.ABORT_MARKER)()
+    story = sentences.TOLD_SHOWN if commits else sentences.TOLD_SKIPPED
+    return Telling(name, why=why, stage=Stage.SHOW, story=story)
 
 
 def _explain_record(record: TransactionMetadataEntry) -> Words:
@@ -191,7 +224,8 @@ def _explain_request(body: object, written: Written) -> Telling:
             return Telling(name, why=(sentences.COMMIT if commits else sentences.ABORT)())
         case EndTxnOnPartition(action=action):
             commits = action is TxnAction.COMMIT
-            return Telling(name, why=(sentences.TELL_COMMIT if commits else sentences.TELL_ABORT)())
+            why = (sentences.TELL_COMMIT if commits else sentences.TELL_ABORT)()
+            return Telling(name, why=why, stage=Stage.PUBLISH)
         case SendMessage(txn=txn):
             words = sentences.SEND_PLAIN if txn is None else sentences.SEND_IN_TXN
             return Telling(name, why=words())
@@ -218,7 +252,7 @@ def _explain_answer(request: object, body: object, written: Written) -> Telling:
         case AckResponse() if body.ok:
             return Telling(name, why=sentences.ACKED())
         case AckResponse(error=ServerError.TransactionConflict):
-            return Telling(name, why=sentences.CONFLICT())
+            return Telling(name, why=sentences.CONFLICT(), story=sentences.TOLD_CONFLICT)
         case EndTxnOnPartitionResponse() | EndTxnOnSubscriptionResponse():
             words = sentences.ANSWERED if body.ok else sentences.NOT_ANSWERED
             return Telling(name, why=words())

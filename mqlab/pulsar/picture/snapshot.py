@@ -26,6 +26,7 @@ from ...kernel import (
     World,
     tr,
 )
+from ...kernel.story import BROKER
 from ..client import Client, Consumer
 from ..config import name_coordinator, name_transaction_log
 from ..coordinator import TxnMeta
@@ -320,7 +321,13 @@ def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
         (cluster.partitions, words.PARTITION()),
     )
     return tuple(
-        Lane(name, Text(name), title, world.nodes[name].up)
+        Lane(
+            name,
+            Text(name),
+            title,
+            world.nodes[name].up,
+            NOTHING if names is cluster.clients else BROKER,
+        )
         for names, title in kinds
         for name in names
     )

@@ -162,6 +162,10 @@ FORGOTTEN = Words("this is written down, and a coordinator that starts again doe
 UNGUARDED: Unguarded = {
     "max_read_position": (
         (
+            words.TOLD_WRITTEN,
+            Words("consumers are sent it, decided or not."),
+        ),
+        (
             MAX_READ_MOVED,
             Words("the position is kept, and consumers are sent what lies above it as well."),
         ),
@@ -188,6 +192,10 @@ UNGUARDED: Unguarded = {
     ),
     "filter_aborted": (
         (
+            words.TOLD_SKIPPED,
+            Words("consumers are given what was aborted."),
+        ),
+        (
             words.ABORT_MARKER,
             Words("the messages stay where they are, and dispatchers send them like all others."),
         ),
@@ -201,6 +209,8 @@ UNGUARDED: Unguarded = {
         ),
     ),
     "decision_before_markers": (
+        (words.TOLD_COMMIT, TOLD_FIRST),
+        (words.TOLD_ABORT, TOLD_FIRST),
         (words.TELL_COMMIT, TOLD_FIRST),
         (words.TELL_ABORT, TOLD_FIRST),
         (words.TELL_SUBSCRIPTION, TOLD_FIRST),
@@ -344,6 +354,10 @@ UNGUARDED: Unguarded = {
         ),
     ),
     "redeliver_aborted": (
+        (
+            words.TOLD_GIVEN_BACK,
+            Words("what was taken is free again, and nothing is sent once more."),
+        ),
         (
             words.ACK_IN_TXN,
             Words("the message is taken out of the way, and an abort does not send it again."),

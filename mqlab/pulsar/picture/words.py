@@ -210,3 +210,17 @@ PENDING_ABORT = Words(
     "What was pending is free again. Messages that were acknowledged one by one are sent once "
     "more; after a cumulative acknowledgement nothing is, until the client asks for it."
 )
+
+# ---- the story: the same for somebody who knows no protocol ----------------------------
+
+TOLD_WRITTEN = Words("{at} holds {what}. It is not decided yet.")
+TOLD_PLAIN = Words("{at} holds {what}. Consumers get it once all before it is decided.")
+TOLD_COMMIT = Words("The broker decides: {txn} counts.")
+TOLD_ABORT = Words("The broker decides: nothing of {txn} counts.")
+TOLD_SHOWN = Words("Consumers of {at} get what {txn} wrote there.")
+TOLD_SKIPPED = Words("Consumers of {at} are not given what {txn} wrote there.")
+TOLD_PENDING = Words("{txn} has taken a message. It is not decided yet if that counts.")
+TOLD_TAKEN = Words("What {txn} has taken counts as done.")
+TOLD_GIVEN_BACK = Words("What {txn} had taken is free again.")
+TOLD_CONFLICT = Words("{peer} is refused: another transaction has taken the message.")
+TOLD_READ = Words("{node} has got {what}.")

@@ -26,6 +26,7 @@ from ...kernel import (
     tr,
 )
 from ...kernel.snapshot import Part, draw_part
+from ...kernel.story import BROKER
 from ..broker.timer import CHECK
 from ..check import OP_BATCH, parse_op
 from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
@@ -292,7 +293,11 @@ def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
     if cluster.slave:
         named.append((config.slave, words.BROKER(), words.SLAVE()))
     named += [(name, Text(name), words.CONSUMER()) for name, _ in cluster.consumers]
-    return tuple(Lane(name, title, sub, world.nodes[name].up) for name, title, sub in named)
+    brokers = (config.broker, config.slave)
+    return tuple(
+        Lane(name, title, sub, world.nodes[name].up, BROKER if name in brokers else NOTHING)
+        for name, title, sub in named
+    )
 
 
 def _producer_title(cluster: Cluster, group: str) -> Text:

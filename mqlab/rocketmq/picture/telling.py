@@ -15,6 +15,7 @@ from ...kernel import (
     Request,
     Return,
     Send,
+    Stage,
     Telling,
     Text,
     Words,
@@ -22,6 +23,7 @@ from ...kernel import (
     name_plainly,
 )
 from ...kernel.role import Outcome
+from ...kernel.story import TOLD_YES
 from ..application import TABLE
 from ..check import parse_op
 from ..config import DLQ_PREFIX, RETRY_PREFIX
@@ -75,6 +77,18 @@ ENDS: dict[int, tuple[Words, str]] = {
     TransactionType.ROLLBACK_TYPE: (sentences.END_ROLLBACK, "ROLLBACK"),
     TransactionType.NOT_TYPE: (sentences.END_UNKNOW, "UNKNOW"),
 }
+TOLD_ENDS: dict[int, Words] = {
+    TransactionType.COMMIT_TYPE: sentences.TOLD_COMMIT,
+    TransactionType.ROLLBACK_TYPE: sentences.TOLD_ROLLBACK,
+    TransactionType.NOT_TYPE: sentences.TOLD_UNKNOW,
+}
+TOLD_MESSAGES: dict[Words, Words] = {
+    sentences.DEAD: sentences.TOLD_DEAD,
+    sentences.PLAIN_RECORD: sentences.TOLD_SHOWN,
+    sentences.UNDECIDED_RECORD: sentences.TOLD_UNDECIDED,
+    sentences.DELIVERED: sentences.TOLD_SHOWN,
+    sentences.DELIVERED_AGAIN: sentences.TOLD_AGAIN,
+}
 FROM_CHECK: dict[int, Words] = {
     TransactionType.COMMIT_TYPE: sentences.CHECK_COMMIT,
     TransactionType.ROLLBACK_TYPE: sentences.CHECK_ROLLBACK,
@@ -104,7 +118,13 @@ def explain_request(book: Book, body: object, most: int = 15) -> Telling:
             return _explain_end(book, body)
         case CheckTransactionState(message=message):
             label = sentences.ASKED(order=message.words, times=message.check_times, most=most)
-            return Telling(book.name(message), label=label, why=sentences.QUESTION())
+            return Telling(
+                book.name(message),
+                label=label,
+                why=sentences.QUESTION(),
+                story=sentences.TOLD_QUESTION,
+                record=Text(message.words),
+            )
         case Statement(verb=verb, key=key):
             return Telling(book.name_order(key), label=Text(str(body)), why=STATEMENTS[verb]())
         case Heartbeat():
@@ -139,7 +159,14 @@ def _explain_end(book: Book, end: EndTransaction) -> Telling:
     words, name = ENDS.get(end.end, (sentences.END_WRONG, str(end.end)))
     if end.from_check:
         words = FROM_CHECK.get(end.end, sentences.END_WRONG)
-    return Telling(find_ended(book, end), label=Text(f"{name} {end.words}".rstrip()), why=words())
+    return Telling(
+        find_ended(book, end),
+        label=Text(f"{name} {end.words}".rstrip()),
+        why=words(),
+        stage=Stage.PUBLISH,
+        story=TOLD_ENDS.get(end.end),
+        record=Text(end.words),
+    )
 
 
 def find_ended(book: Book, end: EndTransaction) -> str:
@@ -194,14 +221,25 @@ def explain_record(book: Book, stored: Stored) -> Telling:
     if stored.kind == "op":
         txns = [t for t in map(book.at_place, parse_op(stored)) if t is not None]
         name = txns[0].name if len({t.name for t in txns}) == 1 else ""
-        return Telling(name, why=sentences.OP_RECORD())
-    name = book.name(message)
+        return Telling(name, why=sentences.OP_RECORD(), stage=Stage.FORGET)
+    name, record = book.name(message), Text(message.words)
+    if stored.kind == "half" and message.check_times:
+        return Telling(name, why=sentences.COPY())
     if stored.kind == "half":
-        words = sentences.COPY if message.check_times else sentences.HALF_RECORD
-        return Telling(name, why=words())
+        why, story = sentences.HALF_RECORD(), sentences.TOLD_HALF
+        return Telling(name, why=why, stage=Stage.RESERVE, story=story, record=record)
     if stored.kind == "discard":
-        return Telling(name, why=sentences.PARKED())
-    return Telling(name, why=_explain_message(book, stored)())
+        why, story = sentences.PARKED(), sentences.TOLD_PARKED
+        return Telling(name, why=why, story=story, record=record)
+    words = _explain_message(book, stored)
+    shown = words in (sentences.DELIVERED, sentences.DELIVERED_AGAIN)
+    return Telling(
+        name,
+        why=words(),
+        stage=Stage.SHOW if shown else None,
+        story=TOLD_MESSAGES.get(words),
+        record=record,
+    )
 
 
 def _explain_message(book: Book, stored: Stored) -> Words:
@@ -226,17 +264,34 @@ def explain_row(book: Book, order: str, value: str | None) -> Telling:
     """Of a row that is written, or removed (None)."""
     if value is None:
         return Telling(
-            book.name_order(order), label=sentences.ROW_GONE(order=order), why=sentences.REMOVED()
+            book.name_order(order),
+            label=sentences.ROW_GONE(order=order),
+            why=sentences.REMOVED(),
+            story=sentences.TOLD_NO_ROW,
+            record=Text(order),
         )
-    label = sentences.ROW(order=order, value=value)
-    return Telling(book.name_order(order), label=label, why=sentences.WRITTEN(), show=True)
+    return Telling(
+        book.name_order(order),
+        label=sentences.ROW(order=order, value=value),
+        why=sentences.WRITTEN(),
+        show=True,
+        stage=Stage.DECIDE,
+        story=sentences.TOLD_ROW,
+        record=Text(order),
+    )
 
 
 def explain_applied(book: Book, order: str, times: int) -> Telling:
     """Of an order that a consumer has applied."""
-    words = sentences.APPLIED_AGAIN if times > 1 else sentences.APPLIED
-    label = sentences.APPLIES(order=order, times=times)
-    return Telling(book.name_order(order), label=label, why=words(), show=True)
+    again = times > 1
+    return Telling(
+        book.name_order(order),
+        label=sentences.APPLIES(order=order, times=times),
+        why=(sentences.APPLIED_AGAIN if again else sentences.APPLIED)(),
+        show=True,
+        story=sentences.TOLD_APPLIED_AGAIN if again else sentences.TOLD_APPLIED,
+        record=Text(order),
+    )
 
 
 def find_kind(cluster: Cluster, name: str) -> Kind:
@@ -273,8 +328,8 @@ def annotate(
             return explain_request(book, body, cluster.config.check_max)
         case Reply(body=body):
             return explain_answer(book, event.body if isinstance(event, Request) else None, body)
-        case Return(value=Outcome(call=SendInTransaction() | End() as call)):
-            return Telling(book.name_order(call.order))
+        case Return(value=Outcome(call=SendInTransaction() | End() as call) as outcome):
+            return Telling(book.name_order(call.order), story=TOLD_YES if outcome.ok else None)
         case Return(value=Outcome(call=Consume())):
             return Telling()
     return Telling(fold=True)

@@ -201,6 +201,10 @@ REASONS = Reasons(
 UNGUARDED: Unguarded = {
     "half_topic": (
         (
+            words.TOLD_HALF,
+            Words("the message is where consumers read, decided or not."),
+        ),
+        (
             words.HALF,
             Words("the message goes to the broker first, and consumers can read it at once."),
         ),

@@ -184,3 +184,20 @@ WRITTEN = Words(
     "and topic disagree."
 )
 REMOVED = Words("The row is gone; what was said to the broker about it stands.")
+
+# ---- the story: the same for somebody who knows no protocol ----------------------------
+
+TOLD_HALF = Words("The broker holds {what} and shows it to nobody yet.")
+TOLD_UNDECIDED = Words("{what} is where consumers read. It is not decided yet.")
+TOLD_ROW = Words("{node} holds order {what}. That is the decision.")
+TOLD_NO_ROW = Words("{node} has removed order {what}.")
+TOLD_COMMIT = Words("{node} tells the broker: {what} counts.")
+TOLD_ROLLBACK = Words("{node} tells the broker: {what} does not count.")
+TOLD_UNKNOW = Words("{node} tells the broker: {what} is not decided yet.")
+TOLD_QUESTION = Words("The broker asks {peer} what has become of {what}.")
+TOLD_SHOWN = Words("{what} is in its topic: consumers get it.")
+TOLD_AGAIN = Words("{what} is in its topic once more: consumers get it again.")
+TOLD_PARKED = Words("The broker asks no more: {what} is put aside, and nobody gets it.")
+TOLD_DEAD = Words("{what} has failed too often. It is put aside for a person.")
+TOLD_APPLIED = Words("{node} has done its work for {what}.")
+TOLD_APPLIED_AGAIN = Words("{node} has done its work for {what} once more.")

@@ -575,10 +575,11 @@ class Observer(Teller):
         return explain_batch(self.model.find_txn(log, entry.base), entry)
 
     def _explain_change(self, name: str, event: Event) -> Telling:
-        model, part, newest = self.model, None, None
+        model, part, newest, txn = self.model, None, None, ""
         if isinstance(event, Appended) and model.find_kind(name) is Kind.PARTITION:
             part, newest = model.find_part(name), model.find_batch(name, event.end)
-        return explain_change(model, event, part, newest)
+            txn = model.find_txn(name, newest.base) if newest is not None else ""
+        return explain_change(model, event, part, newest, txn)
 
 
 def find_name(body: object) -> str:

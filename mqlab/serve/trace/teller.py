@@ -26,6 +26,7 @@ from ...kernel import (
 )
 from ...kernel.claims import Claim
 from ...kernel.run import RECOVERED, TIMER, describe_effect, new_fact
+from ...kernel.story import BROKER, FAULTS, tell
 from ...kernel.text import NOTHING
 from ...kernel.trace import plain_of
 from .live import Dropped, Killed, Outside
@@ -207,7 +208,8 @@ class Lanes:
             what = self.clients[name]()
             lanes.append(Lane(name, Text(name), what if self._up(name) else HAS_LEFT(what=what)))
         for kind in range(1, len(self.most) + 1):
-            lanes += [self.head(kind, name) for name in self.list_names(kind)]
+            heads = (self.head(kind, name) for name in self.list_names(kind))
+            lanes += [replace(head, part=BROKER) for head in heads]
         return tuple(lanes)
 
 
@@ -285,10 +287,16 @@ class Teller:
                     txn=telling.txn,
                     fold=fact.fold or telling.fold,
                     label=clip(telling.label),
-                    why=clip(self._say_why(fact, telling)),
+                    why=clip(why := self._say_why(fact, telling)),
+                    stage=telling.stage or "",
+                    story=clip(self._tell(fact, telling, why)),
                     at_ms=self._at_ms,
                 )
             )
+
+    def _tell(self, fact: Fact, telling: Telling, why: Text) -> Text:
+        lanes = self.lanes.draw() if telling.story or fact.kind in FAULTS else ()
+        return tell(fact, telling.story, lanes, txn=telling.txn, what=telling.record, why=why)
 
     def _add_recovery(self, name: str, role: Any) -> None:
         for text in role.describe_changes(None) or (RECOVERED(),):

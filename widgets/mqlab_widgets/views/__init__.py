@@ -9,7 +9,7 @@ grows with the step (`per_trace` and `lru_cache` keep what stays the same).
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from mqlab.kernel.text import Lang, Text, tr
 from mqlab.kernel.trace import Trace
@@ -19,14 +19,24 @@ from .common import HALF, ROOMY, WIDE, find_previous
 from .graphs import graphs, has_wide_graphs
 from .lights import has_long_sentences, lights, lights_small
 from .logs import has_long_names, has_long_strips, logs, logs_small
-from .money import money
+from .money import money, say_money
 from .outcomes import outcomes
-from .readers import has_long_rows, readers
+from .readers import has_long_rows, readers, readers_story
 from .space_time import MOST_ROWS, measure_rows, space_time, space_time_all
-from .tables import has_wide_tables, tables
+from .story import has_story, measure_story, space_time_story
+from .tables import has_rows, has_wide_tables, tables
 from .window import window
 
 View = Callable[..., Scene]
+Level = Literal["story", "protocol", "everything"]
+LEVELS: dict[Level, Text] = {
+    "story": tr("Story"),
+    "protocol": tr("Protocol"),
+    "everything": tr("Everything"),
+}
+"""How much of a run is shown: what people notice; messages, states and logs; and what is folded,
+tables, lights and evidence, too."""
+UNDER_THE_STORY: tuple[Level, ...] = ("protocol", "everything")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +49,8 @@ class Panel:
     it draws and how wide it may be, and `rows` tells the browser how to crop and scroll them.
     One drawn `on_request` appears only where it is named.
     `NAME/all` stands instead of NAME when nothing is folded, `NAME/small` where room is short,
-    `NAME/wide` where there is more than two columns need.
+    `NAME/wide` where there is more than two columns need, `NAME/story` at that level.
+    `levels`: at which it is shown.
     `part`: the one part of a Snapshot that the view draws, as it is and as it was before; where
     both are what they were a step ago, so is the picture. "" for a view that reads more.
     It appears `when` a trace is so, without that where a Snapshot has any of its `part`.
@@ -55,6 +66,7 @@ class Panel:
     yields: bool = False
     on_request: bool = False
     rows: Callable[[Trace, Lang, int], dict[str, Any]] | None = None
+    levels: tuple[Level, ...] = UNDER_THE_STORY
 
     def shows(self, trace: Trace) -> bool:
         """If a trace has any of it."""
@@ -92,6 +104,20 @@ ALWAYS_TRUE = Panel(
     tr("Always true"),
     "lights",
     pinned=True,
+    levels=("everything",),
+)
+
+
+def has_told_readers(trace: Trace) -> bool:
+    return has_story(trace) and READERS.shows(trace)
+
+
+READERS = Panel(
+    readers,
+    tr("What a reader gets now"),
+    tr("Readers"),
+    "readers",
+    pinned=True,
 )
 
 PANELS: dict[str, Panel] = {
@@ -103,6 +129,15 @@ PANELS: dict[str, Panel] = {
         when=lambda t: any(f.fold for f in t.facts),
         rows=partial(measure_rows, unfold=True),
     ),
+    "space-time/story": replace(
+        DIAGRAM,
+        view=space_time_story,
+        title=tr("What happens"),
+        tab=tr("Story"),
+        when=has_story,
+        rows=measure_story,
+        levels=("story",),
+    ),
     "logs": ON_DISK,
     "logs/small": replace(ON_DISK, view=logs_small, when=has_long_names),
     "outcomes": Panel(
@@ -113,13 +148,8 @@ PANELS: dict[str, Panel] = {
         pinned=True,
         on_request=True,
     ),
-    "readers": Panel(
-        readers,
-        tr("What a reader gets now"),
-        tr("Readers"),
-        "readers",
-        pinned=True,
-    ),
+    "readers": READERS,
+    "readers/story": replace(READERS, view=readers_story, when=has_told_readers, levels=("story",)),
     "money": Panel(
         money,
         tr("Money"),
@@ -127,11 +157,14 @@ PANELS: dict[str, Panel] = {
         when=lambda t: any(s.money is not None for s in t.snapshots),
         pinned=True,
         yields=True,
+        levels=("story", *UNDER_THE_STORY),
     ),
     "lights": ALWAYS_TRUE,
     "lights/small": replace(ALWAYS_TRUE, view=lights_small),
     "graphs": Panel(graphs, tr("Where the transaction is"), tr("States"), "graphs"),
-    "tables": Panel(tables, tr("Inside the broker"), tr("Tables"), "tables"),
+    "tables": Panel(
+        tables, tr("Inside the broker"), tr("Tables"), "tables", has_rows, levels=("everything",)
+    ),
 }
 
 WIDER: dict[str, Callable[[Trace], bool]] = {
@@ -150,6 +183,7 @@ PANELS |= {
 }
 
 __all__ = [
-    "HALF", "MOST_ROWS", "PANELS", "WIDE", "Panel", "View", "graphs", "lights", "logs", "money",
-    "outcomes", "readers", "space_time", "space_time_all", "tables", "window",
+    "HALF", "LEVELS", "MOST_ROWS", "PANELS", "WIDE", "Level", "Panel", "View", "graphs",
+    "has_story", "lights", "logs", "money", "outcomes", "readers", "say_money", "space_time",
+    "space_time_all", "tables", "window",
 ]  # fmt: skip

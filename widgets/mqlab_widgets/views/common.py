@@ -104,6 +104,7 @@ def draw_heading(scene: Scene, text: Text, lang: Lang) -> None:
 ROW = 22
 FIRST = 64  # x of the first lane; row numbers and transaction names stand left of it
 HEAD = 46  # the lanes' names and what they are
+BAR = 22  # the bar of stages above them
 STAIRS = 14  # more than that, where every other name stands lower
 SLOTS = (0, 12, -12, 21, -21)  # where open transactions of one lane stand beside each other
 WIDE = 456  # what the diagram may use beside the right column in a notebook of 950 px
@@ -141,17 +142,25 @@ class Plan:
     spans: list[Span]
     down: list[tuple[str, int, int]]  # lane, first and last position while it is down
     txn: list[str]  # class of each fact's transaction, by position
+    bar: bool  # if the bar of stages stands above the names
+    row: float = ROW  # px of a row
+    draw_row: Callable[[Trace, int, Plan, Lang], Part] | None = None  # None: a fact's own
     placed: dict[tuple[int, str], Part] = field(default_factory=dict)  # rows, by when they are
     heads: dict[frozenset[str], Part] = field(default_factory=dict)  # names, by who is down
 
     @property
     def head(self) -> float:
         """Where the rows begin."""
-        return HEAD + STAIRS * self.stairs
+        return self.top + HEAD + STAIRS * self.stairs
+
+    @property
+    def top(self) -> float:
+        """Where the names begin."""
+        return BAR * self.bar
 
     @property
     def height(self) -> float:
-        return len(self.rows) * ROW
+        return len(self.rows) * self.row
 
     def alive(self, first_row: int, step: int) -> list[Span]:
         """Spans that have begun at `step` and reach into the rows from `first_row` on."""
@@ -160,18 +169,23 @@ class Plan:
 
     def y(self, position: int) -> float:
         """The middle of a position's row."""
-        return self.row_of[position] * ROW + ROW / 2
+        return (self.row_of[position] + 0.5) * self.row
 
 
 @per_trace
-def plan(trace: Trace, lang: Lang, unfold: bool, wide: int = WIDE) -> Plan:
+def plan(
+    trace: Trace,
+    lang: Lang,
+    unfold: bool,
+    wide: int = WIDE,
+) -> Plan:
     facts = trace.facts
     rows = [i for i, f in enumerate(facts, 1) if unfold or not f.fold]
     lanes = _lanes(trace)
     pitch = _pitch(len(lanes), wide)
     widest = max((width(lane.title.of(lang), 12, bold=True) for lane in lanes), default=0)
     x = {lane.name: FIRST + i * pitch for i, lane in enumerate(lanes)}
-    down = _down(trace)
+    down = find_down(trace)
     return Plan(
         lanes=lanes,
         x=x,
@@ -183,6 +197,7 @@ def plan(trace: Trace, lang: Lang, unfold: bool, wide: int = WIDE) -> Plan:
         spans=[s for s in _spans(trace, down) if s.lane in x],
         down=[d for d in down if d[0] in x],
         txn=["t0", *(colour(trace, f.txn) for f in facts)],
+        bar=any(fact.stage for fact in facts),
     )
 
 
@@ -221,7 +236,7 @@ def _pitch(lanes: int, wide: int) -> float:
     return int(min(max(share, LEAST), MOST))
 
 
-def _down(trace: Trace) -> list[tuple[str, int, int]]:
+def find_down(trace: Trace) -> list[tuple[str, int, int]]:
     out: list[tuple[str, int, int]] = []
     since: dict[str, int] = {}
     seen: tuple[Lane, ...] | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mqlab.kernel.text import Lang
-from mqlab.kernel.trace import Fact
+from mqlab.kernel.trace import Fact, Trace
 
 from ..scene import Part, Scene
 from ..widths import fit, fit_apart, halve, width
@@ -33,8 +33,9 @@ def place_number(index: int) -> float:
     return max(NUMBER, width(str(index), SIZE))
 
 
-def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
+def row(trace: Trace, position: int, plan: Plan, lang: Lang) -> Part:
     """The row of a fact; its caller puts it in place and says if it is past, now or future."""
+    fact = trace.facts[position - 1]
     here, there = plan.x.get(fact.node), plan.x.get(fact.peer)
     x = None if here is None else _slot_x(plan, fact, position, here)
     return _row(fact, position, here, there, x, plan.txn[position], plan.width, lang)
@@ -66,7 +67,7 @@ def _row(
     elif there is not None and there != here and fact.glyph in "→⇥⇒✗":
         _message(scene, key, fact.glyph, here, there, text, cls, total)
     else:
-        _mark(scene, key, fact, slot, cls)
+        draw_mark(scene, key, fact, slot, cls)
         _beside(scene, key, max(slot, here), text, _tone(fact.glyph), total, min(slot, here))
     return scene.seal()
 
@@ -88,6 +89,14 @@ def _tone(glyph: str) -> str:
 def _message(
     scene: Scene, key: str, glyph: str, x1: float, x2: float, text: str, cls: str, total: float
 ) -> None:
+    tail, tip = draw_arrow(scene, key, glyph, x1, x2, cls)
+    _on_line(scene, key, tail, tip, text, _tone(glyph), total)
+
+
+def draw_arrow(
+    scene: Scene, key: str, glyph: str, x1: float, x2: float, cls: str
+) -> tuple[float, float]:
+    """A message between two lanes; where it begins and ends."""
     way = 1 if x2 > x1 else -1
     tail, tip = x1 + GAP * way, x2 - GAP * way
     if glyph == "✗":
@@ -104,7 +113,7 @@ def _message(
             scene.path(
                 f"head:{key}", f"M{tip:g} {MID:g}L{back:g} {MID - 5.5:g}V{MID + 5.5:g}Z", "head"
             )
-    _on_line(scene, key, tail, tip, text, _tone(glyph), total)
+    return tail, tip
 
 
 def _on_line(
@@ -166,7 +175,7 @@ def _label(scene: Scene, key: str, x: float, lines: list[str], cls: str, before:
         scene.text(name, x, y + i * LEADING, line, cls + " two" * two)
 
 
-def _mark(scene: Scene, key: str, fact: Fact, x: float, cls: str) -> None:
+def draw_mark(scene: Scene, key: str, fact: Fact, x: float, cls: str) -> None:
     mark = f"mark:{key}"
     match fact.glyph:
         case "▮":

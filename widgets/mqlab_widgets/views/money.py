@@ -83,6 +83,26 @@ def _judge(now: Money, wrong: bool, lang: Lang) -> str:
     return " · ".join(sums) or WAS_WRONG.of(lang)
 
 
+SO_FAR = Words("{owed}: {due}. {shown}: {seen}.")
+LOST = Words("{owed}: {due}. {shown}: {seen}. Nobody will bring the {sum} that is missing.")
+TOO_MUCH = Words("{owed}: {due}. {shown}: {seen}. That is {sum} too much.")
+
+
+def say_money(before: Money | None, now: Money | None, lang: Lang) -> str:
+    """What has become of the money since, in a sentence; nothing where all is as it was."""
+    if now is None or now == before:
+        return ""
+    words = LOST if now.missing else TOO_MUCH if now.extra else SO_FAR
+    said = words(
+        shown=now.shown,
+        owed=now.owed,
+        seen=format_amount(now.seen, now),
+        due=format_amount(now.due, now),
+        sum=format_amount(now.missing or now.extra, now),
+    )
+    return ". ".join(part[:1].upper() + part[1:] for part in said.of(lang).split(". "))
+
+
 def _bar(scene: Scene, now: Money, most: float, wrong: bool) -> float:
     """What is there, up to what is due; what lies between the two sums; the mark, whose place
     is given back."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mqlab.kernel.snapshot import Got, Reader
-from mqlab.kernel.text import Lang, tr
+from mqlab.kernel.text import NOTHING, Lang, tr
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
@@ -18,6 +18,7 @@ TITLE = tr("What a reader gets now")
 NOTHING_YET = tr("nothing yet")
 NAMES = 150  # px for names, where records need the rest
 NOBODY = tr("nobody reads at this step")
+ANYBODY = tr("every reader")
 LINE, CHIP, NOTE = 24, 20, 15
 
 
@@ -27,6 +28,27 @@ class _Places:
     y: dict[str, float]
     height: float
     names: dict[str, str]  # as they fit
+
+
+def readers_story(trace: Trace, step: int, lang: Lang = "en") -> Scene:
+    """By what they are, for somebody who does not know their names."""
+    return readers(_call_plainly(trace, lang), step, lang)
+
+
+@per_trace
+def _call_plainly(trace: Trace, lang: Lang) -> Trace:
+    """Readers by what they are; one for all of them, where they get the same at every step."""
+    kinds = {reader.plain.of(lang) for s in trace.snapshots for reader in s.readers}
+    same = len(kinds) > 1 and all(
+        len({reader.got for reader in s.readers if reader.plain.en}) <= 1 for s in trace.snapshots
+    )
+
+    def call(some: tuple[Reader, ...]) -> tuple[Reader, ...]:
+        called = (replace(r, name=r.plain.of(lang) or r.name, plain=NOTHING) for r in some)
+        return (replace(some[0], name=ANYBODY.of(lang), note=NOTHING),) if same else tuple(called)
+
+    snapshots = tuple(replace(s, readers=call(s.readers)) for s in trace.snapshots)
+    return replace(trace, snapshots=snapshots)
 
 
 def readers(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene:

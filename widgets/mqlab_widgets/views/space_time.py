@@ -9,6 +9,7 @@ from ..scene import Part, Scene
 from ..widths import fit, fit_apart, width
 from .common import ROW, SLOTS, STAIRS, WIDE, Plan, plan
 from .marks import row
+from .stages import draw_stages
 from .window import window
 
 ROWS = 20  # rows that are seen where nobody says how many
@@ -23,26 +24,28 @@ def space_time(
     trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS, wide: int = WIDE
 ) -> Scene:
     """With folded facts left out; their number stands between the rows."""
-    return _draw(plan(trace, lang, False, wide), trace, step, lang, rows)
+    return draw_diagram(plan(trace, lang, False, wide), trace, step, lang, rows)
 
 
 def space_time_all(
     trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS, wide: int = WIDE
 ) -> Scene:
     """Every fact has a row."""
-    return _draw(plan(trace, lang, True, wide), trace, step, lang, rows)
+    return draw_diagram(plan(trace, lang, True, wide), trace, step, lang, rows)
 
 
-def _draw(p: Plan, trace: Trace, step: int, lang: Lang, rows: int) -> Scene:
+def draw_diagram(p: Plan, trace: Trace, step: int, lang: Lang, rows: int) -> Scene:
     """The names of the lanes and below them the viewport `view`, in which the group `world`
     scrolls. A browser crops the one and moves the other itself (see `measure_rows`)."""
-    seen = min(rows, max(len(p.rows), 1)) * ROW + 2 * EDGE
+    seen = min(rows, max(len(p.rows), 1)) * p.row + 2 * EDGE
     scene = Scene(p.width, p.head - EDGE + seen)
     view = window(max(p.row_of[step], 0), rows, max(len(p.rows), 1))
     with scene.viewport("view", 0, p.head - EDGE, p.width, seen):
-        with scene.group("world", "scroll", at=(0, EDGE - view.start * ROW)):
+        with scene.group("world", "scroll", at=(0, EDGE - view.start * p.row)):
             _ground(scene, p, step, trace)
             _rows(scene, trace, p, step, lang, view)
+    if p.bar:
+        draw_stages(scene, trace, step, lang, p.width)
     _header(scene, trace, p, step, lang)
     return scene
 
@@ -57,12 +60,12 @@ def measure_rows(trace: Trace, lang: Lang, wide: int, unfold: bool) -> dict[str,
 def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
     """The band of the current row, lifelines, open transactions."""
     now = p.row_of[step]
-    exact = now >= 0 and p.rows[now] == step
+    exact = now >= 0 and (p.rows[now] == step or p.draw_row)
     if exact:
-        scene.rect("band", 0.5, now * ROW + 0.5, p.width - 1, ROW - 1, "band", rx=5)
+        scene.rect("band", 0.5, now * p.row + 0.5, p.width - 1, p.row - 1, "band", rx=5)
     elif step:
         # The fact is folded: it stands between two rows, and so does the band.
-        scene.rect("band", 0.5, (now + 1) * ROW - 3, p.width - 1, 6, "band", rx=3)
+        scene.rect("band", 0.5, (now + 1) * p.row - 3, p.width - 1, 6, "band", rx=3)
     for lane in p.lanes:
         scene.line(f"life:{lane.name}", p.x[lane.name], 0, p.x[lane.name], p.height, "life")
     for name, first, last in p.down:
@@ -73,9 +76,9 @@ def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
         x = p.x[span.lane] + SLOTS[span.slot]
         w = 10 if span.slot == 0 else 6
         top = p.y(span.first)
-        bottom = p.y(span.last) if step >= span.last and span.closed else (now + 1) * ROW
+        bottom = p.y(span.last) if step >= span.last and span.closed else (now + 1) * p.row
         scene.rect(span.key, x - w / 2, top, w, max(bottom - top, 1), f"span {span.cls}", rx=3)
-    below = (now + 1) * ROW + (0 if exact or not step else 3)
+    below = (now + 1) * p.row + (0 if exact or not step else 3)
     # As tall as all rows: while it slides, nothing below it may flash up. The viewport crops it.
     scene.rect("veil", 0, below, p.width, p.height + 4, "veil")
 
@@ -94,8 +97,10 @@ def _place(trace: Trace, p: Plan, r: int, when: str, lang: Lang) -> Part:
     """A row where it stands, and before it how many facts are folded away."""
     scene = Scene()
     position = p.rows[r]
-    part = row(trace.facts[position - 1], position, p, lang)
-    scene.group_of(f"row:{position}", part, f"row {when}", at=(0, r * ROW))
+    part = (p.draw_row or row)(trace, position, p, lang)
+    scene.group_of(f"row:{position}", part, f"row {when}", at=(0, r * p.row))
+    if p.draw_row:
+        return scene.seal()
     hidden = position - (p.rows[r - 1] if r else 0) - 1
     if hidden:
         cls = "fold future" if when == "future" else "fold"
@@ -108,7 +113,8 @@ def _header(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang) -> None:
     down = frozenset(lane.name for lane in trace.snapshot(step).lanes if not lane.up)
     if down not in p.heads:
         p.heads[down] = _names(p, down, lang)
-    scene.use(p.heads[down])
+    with scene.group("heads", at=(0, p.top)):
+        scene.use(p.heads[down])
 
 
 def _fit_whole(what: str, room: float) -> str:

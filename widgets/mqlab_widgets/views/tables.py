@@ -45,6 +45,11 @@ def tables(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Sce
     return scene
 
 
+def has_rows(trace: Trace) -> bool:
+    return any(table.rows for snapshot in trace.snapshots for table in snapshot.tables)
+
+
+@per_trace
 def has_wide_tables(trace: Trace) -> bool:
     """If a column has to give way where room is short."""
     return _places(trace, RIGHT) != _places(trace, ROOMY)

@@ -46,6 +46,7 @@ from ....kernel import (
 )
 from ....kernel.options import LISTED, Pairs
 from ....kernel.role import Disk
+from ....kernel.story import BROKER as PART
 from ....kernel.usages import one_of
 from ....kernel.world import NodeState
 from ....registry.tables import columns
@@ -166,7 +167,7 @@ class PaymentsSystem(KafkaSystem):
         """Between producers and leaders the broker of ids, where somebody asks it."""
         if not any(kind == "-" for _, kind in self.producers):
             return drawn
-        broker = Lane(BROKER, Text(BROKER), GIVES_IDS(), world.nodes[BROKER].up)
+        broker = Lane(BROKER, Text(BROKER), GIVES_IDS(), world.nodes[BROKER].up, PART)
         many = len(self.producers)
         return (*drawn[:many], broker, *drawn[many:])
 

@@ -22,7 +22,7 @@ from ....kafka.claims import reads
 from ....kafka.messages import READ_COMMITTED
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
-from ....kernel import Money, Property, Snapshot, Trace, Words, World
+from ....kernel import Money, Property, Snapshot, Text, Trace, Words, World
 from ....kernel.options import LISTED, Pairs
 from ....kernel.world import NodeState
 from ...patterns.systems import find_worth
@@ -30,6 +30,10 @@ from ...patterns.systems import find_worth
 MONEY = Words("money in = money out, once nothing is under way")
 TAKEN = Words("paid by customers", context="account")
 GIVEN = Words("given to the shop")
+BOOKED = {
+    "C": Words("the customer's payment of {sum}"),
+    "S": Words("the shop's income of {sum}"),
+}
 PRICE = 500
 """In pence: what everything costs in this story whose record names no amount."""
 ACCOUNTS = {"C": "customer", "S": "shop"}
@@ -94,6 +98,19 @@ class ShopSystem(KafkaSystem):
             for amount in self.list_amounts(b.words)
         ]
         return -sum(min(a, 0) for a in amounts), sum(max(a, 0) for a in amounts)
+
+    def name_record(self, label: Text) -> Text:
+        """Each booking in plain words."""
+        booked = bookings(label.en)
+        if not booked:
+            return label
+        said = [
+            BOOKED[account](sum=f"£{abs(pence) / 100:,.2f}")
+            if account in BOOKED
+            else Text(f"{account} {pence / 100:+,.2f}")
+            for account, pence in booked
+        ]
+        return Text(", ".join(text.en for text in said), "、".join(text.of("zh") for text in said))
 
     def list_amounts(self, words: str) -> list[int]:
         """What records take (below zero) and give, in pence."""

@@ -1,0 +1,84 @@
+"""A run for somebody who knows no protocol: one plain sentence for each step that matters to
+people, and how far a transaction has come.
+
+Whatever the broker, a transaction passes six stages; each record or message that begins one says
+so (`Telling.stage`). What a sentence says comes from the fact itself, its kind and its body. A
+broker or a model gives the sentences about its own messages and records (`Telling.story`); what is
+the same everywhere, a process that dies or an application that is told nothing, is said here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+
+from .role import FAILED, UNKNOWN, Outcome
+from .snapshot import Lane
+from .text import NOTHING, Text, Words, tr
+from .trace import Fact, FactKind
+
+
+class Stage(StrEnum):
+    """How far a transaction has come, in this order."""
+
+    RESERVE = "reserve"
+    WRITE = "write"
+    DECIDE = "decide"
+    PUBLISH = "publish"
+    SHOW = "make visible"
+    FORGET = "forget"
+
+
+STAGE_NAMES: dict[str, Text] = {
+    Stage.RESERVE: tr("reserve"),
+    Stage.WRITE: tr("write"),
+    Stage.DECIDE: tr("decide"),
+    Stage.PUBLISH: tr("publish"),
+    Stage.SHOW: tr("make visible"),
+    Stage.FORGET: tr("forget"),
+}
+
+FAULTS = {
+    FactKind.KILL: Words("{node} dies. What it had only in memory is gone."),
+    FactKind.POWER_CUT: Words("The power of {node} fails. What was not yet on its disk is gone."),
+    FactKind.RECOVERY: Words("{node} is started again. It knows what is on its disk."),
+    FactKind.BREAK: Words("The connection between {node} and {peer} breaks."),
+    FactKind.LATE: Words("What {node} had sent before arrives only now."),
+}
+NO_ANSWER = Words("{node} gets no answer: it cannot know whether it has happened.")
+TOLD_NO = Words("{node} is told that it has not worked.")
+TOLD_YES = Words("{node} is told that it is done.")
+
+PART = Words("{part} ({name})")
+BROKER = tr("broker")
+"""What its coordinators, leaders and logs are parts of."""
+
+#: a sentence that still lacks who does it. It is called with `node` and `peer`, who are named as an
+#: outsider knows them, with `at`, the node's own name, with `txn`, with `what`, the record, and
+#: with `why`, the step's own sentence why
+Story = Callable[..., Text]
+
+
+def tell(
+    fact: Fact,
+    story: Story | None,
+    lanes: Iterable[Lane],
+    **values: object,
+) -> Text:
+    """The sentence of a fact; nothing where an outsider would notice nothing. `values`: what else
+    the story speaks of."""
+    story = story or FAULTS.get(fact.kind)
+    if story is None and fact.kind is FactKind.RETURN and isinstance(fact.body, Outcome):
+        story = {UNKNOWN: NO_ANSWER, FAILED: TOLD_NO}.get(fact.body.status)
+    if story is None:
+        return NOTHING
+    names = {lane.name: call(lane) for lane in lanes}
+    node, peer = (names.get(name, Text(name)) for name in (fact.node, fact.peer))
+    return story(node=node, peer=peer, at=fact.node, **values)
+
+
+def call(lane: Lane) -> Text:
+    """What an outsider calls a participant."""
+    if not lane.part.en or lane.part == lane.title:
+        return lane.title
+    return PART(part=lane.part, name=lane.title)

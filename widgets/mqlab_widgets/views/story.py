@@ -1,0 +1,115 @@
+"""The story: the diagram for somebody who knows no protocol.
+
+A lane for each participant that an outsider knows: the customer's service, the broker with all
+that it consists of, the readers. A row for each step that matters to people, with a sentence
+(`Fact.story`). Where readers get something else than before, an arrow leads to them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import replace
+
+from mqlab.kernel.snapshot import Lane
+from mqlab.kernel.text import NOTHING, Lang, tr
+from mqlab.kernel.trace import Trace
+
+from ..scene import Part, Scene
+from ..widths import width, wrap
+from .common import Plan, colour, find_down, find_lanes, per_trace
+from .marks import MID, draw_arrow, draw_mark
+from .space_time import EDGE, MOST_ROWS, draw_diagram
+
+ROW, LINES, LEADING = 37, 2, 15
+SIZE = 12
+FIRST, PITCH, LAST = 30, 58, 26  # px: to the first lane, between lanes, after the last one
+READERS = "\0readers"  # no node has this name
+READER = Lane(READERS, tr("readers"))
+
+
+def space_time_story(
+    trace: Trace, step: int, lang: Lang = "en", rows: int = 12, wide: int = 456
+) -> Scene:
+    return draw_diagram(_plan(trace, lang, wide), trace, step, lang, rows)
+
+
+def measure_story(trace: Trace, lang: Lang, wide: int) -> dict[str, float]:
+    """As `measure_rows` does for the diagram."""
+    p = _plan(trace, lang, wide)
+    return {"head": p.head, "row": ROW, "edge": EDGE, "count": len(p.rows), "most": MOST_ROWS}
+
+
+@per_trace
+def has_story(trace: Trace) -> bool:
+    return any(fact.story.en for fact in trace.facts)
+
+
+@per_trace
+def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
+    lanes, stands_for = _find_outsiders(trace)
+    pitch = min(PITCH, (wide * 0.45 - FIRST) / max(len(lanes) - 1, 1))
+    at = {lane.name: FIRST + i * pitch for i, lane in enumerate(lanes)}
+    x = at | {name: at[part] for name, part in stands_for.items()}
+    rows = [i for i, fact in enumerate(trace.facts, 1) if fact.story.en]
+    return Plan(
+        lanes=lanes,
+        x=x,
+        pitch=pitch,
+        stairs=len(lanes) > 1
+        and max(width(lane.title.of(lang), 12, bold=True) for lane in lanes) + 8 > pitch,
+        width=wide,
+        rows=rows,
+        row_of=[bisect_right(rows, p) - 1 for p in range(len(trace) + 1)],
+        spans=[],
+        down=[d for d in find_down(trace) if d[0] in at],
+        txn=["t0", *(colour(trace, fact.txn) for fact in trace.facts)],
+        bar=any(fact.stage for fact in trace.facts),
+        row=ROW,
+        draw_row=_draw_row,
+    )
+
+
+def _find_outsiders(trace: Trace) -> tuple[tuple[Lane, ...], dict[str, str]]:
+    """The lanes, and for each participant that is a part of something the lane of that."""
+    lanes: dict[str, Lane] = {}
+    stands_for: dict[str, str] = {}
+    used = {name for fact in trace.facts if fact.story.en for name in (fact.node, fact.peer)}
+    for lane in find_lanes(trace.snapshots):
+        if lane.part.en:
+            stands_for[lane.name] = f"\0{lane.part.en}"
+            lanes.setdefault(stands_for[lane.name], Lane(stands_for[lane.name], lane.part))
+        elif lane.name in used:
+            lanes[lane.name] = replace(lane, subtitle=NOTHING)
+    if stands_for and any(snapshot.readers for snapshot in trace.snapshots):
+        lanes[READERS] = READER
+    return tuple(lanes.values()), stands_for
+
+
+def _draw_row(trace: Trace, position: int, p: Plan, lang: Lang) -> Part:
+    fact, key, cls = trace.facts[position - 1], f"{position}", p.txn[position]
+    scene = Scene()
+    scene.rect(f"hit:{key}", 0, 0, p.width, ROW, "hit")
+    here, there = p.x.get(fact.node), p.x.get(fact.peer)
+    if here is not None and _gives(trace, position) and READERS in p.x:
+        draw_arrow(scene, key, "→", here, p.x[READERS], cls)
+    elif here is not None and there is not None and here != there and fact.glyph in "→⇥⇒✗":
+        draw_arrow(scene, key, fact.glyph, here, there, cls)
+    elif here is not None:
+        draw_mark(scene, key, fact, here, cls)
+    left = max(p.x.values(), default=0) + LAST
+    said = fact.story.of(lang)
+    tone = "lab bad" if fact.glyph == "✗" else "lab"
+    for i, line in enumerate(wrap(said, p.width - left - 4, SIZE, LINES, bold="bad" in tone)):
+        name = f"lab:{key}" + f":{i}" * (i > 0)
+        scene.text(name, left, MID + 5 + i * LEADING, line, f"{tone} story")
+    scene.title(f"full:{key}", said)
+    return scene.seal()
+
+
+def _gives(trace: Trace, position: int) -> bool:
+    """If this step of the broker gives readers something."""
+    old = {reader.name: reader.got for reader in trace.snapshot(position - 1).readers}
+    return trace.facts[position - 1].node not in old and any(
+        len(reader.got) > len(old.get(reader.name, ()))
+        for reader in trace.snapshot(position).readers
+    )
