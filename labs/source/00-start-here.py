@@ -1,24 +1,28 @@
 # %% [markdown]
 # # Lab 00 · One order, three brokers: what can go wrong?
 #
-# *45 minutes, or a short way of 25* · the engine plays Kafka 4.3; facts of RocketMQ 5.x and Pulsar 4.x
-# stand beside it
+# *45 minutes, or a short way of 25*
 #
-# **In one paragraph.** A message queue lets two services talk without waiting for each other. Sooner
-# or later one of them dies in the middle of its work, and then a customer has paid and the shop may have
-# received nothing. In this lab you kill a shop's order service between two messages and see who has lost
-# what. You do the same to an order service that uses a transaction. Then you write the kill that a
-# transaction does not help against.
+# A customer pays £316.78. The shop's order service sends two messages: one takes the money from the
+# customer's account, the other gives it to the shop's. Press *Shift+Enter* twice. Then it is your turn:
+# **make the £316.78 disappear.**
+
+# %% jupyter={"source_hidden": true}
+from mqlab.lessons.lab00 import payment
+
+payment()
+
+# %% [markdown]
+# When the money is lost, press *in a transaction* and try again. Something else can still go wrong there.
+#
+# A *message queue*, or *broker*, keeps messages between the services that write them and the services that
+# read them. This course plays three of them: the engine plays Kafka 4.3, and facts about RocketMQ 5.x and
+# Pulsar 4.x are beside it.
 #
 # **The short way:** Hook, Run, The same with a transaction, Book it twice, Map, What you know now. The other
 # parts are folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens
-# its part. Each of them can be done on its own day. A part may use what stands above it: *Run All Above
-# Selected Cell* in the menu *Run* runs that first. *Shift+Enter* runs the cell that is selected and goes to
-# the next one.
-#
-# **You need** nothing but these three words. A *message queue*, or *broker*, keeps messages between the
-# services that write them and the services that read them. A *record* is one message in its log. A
-# *partition* is one log of a topic.
+# its part, and each can be done on its own day. Where a part needs what is above it, *Run All Above Selected
+# Cell* in the menu *Run* runs that first.
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -44,16 +48,14 @@ from mqlab.lessons.lab00 import (
 )
 
 # %% [markdown]
-# ## Hook: who has the £316.78?
+# ## Hook: and if it simply does it again?
 #
-# Every lab of this course is an episode of one story. A British gift shop sells over the web. A customer's
-# order, number 580538, costs £316.78, and the shop's **order service** books the money with two records:
-# `C-316.78` into the log of the customer's account (`accounts-0`), and `S+316.78` into the log of the shop's
-# own account (`accounts-1`). The sum of both logs must be 0: **money in = money out**.
+# Every lab is an episode of one story. A British gift shop sells over the web; order 580538 costs £316.78.
+# You have seen what happens when its **order service** dies after the first message, `C-316.78`, which takes
+# the money from the customer. The second, `S+316.78`, would give it to the shop and never leaves.
 #
-# Here the order service uses no transaction, and it is killed when the first record has left. Choose an
-# answer, lock it, and press *Run*. Two readers stand beside the picture. What their names mean follows with
-# the transaction; without one both get the same.
+# Now the service is started again and does all its work once more. Who has paid what in the end? Choose an
+# answer, lock it, and press *Run*.
 
 # %% jupyter={"source_hidden": true}
 lossy = scenario("""
@@ -61,47 +63,40 @@ lossy = scenario("""
 system shop producers=order-service:plain
 kill order-service when=Produce#1 after=1
 run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
+restart order-service
 """)
 calm = ("diagram", "readers")
-Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
+Predict(
+    "00-done-again",
+    trace=lossy,
+    step=first(lossy, "recovered"),
+    panels=calm,
+    told=(*calm, "money"),
+    level="story",
+)
 
 # %% [markdown]
 # ## Run
 #
-# This is the whole run. Step through it with the arrow keys or the slider. Time runs downwards, and each
-# process has its own line. The word below its name is its part: a *producer* writes records, and the
-# *leader* of a log stores them.
+# This is the same run at the level *Protocol*. The switch above a picture leads from the *Story* to the
+# *Protocol* and to *Everything*, and the moment stays. Step through the run with the arrow keys.
 #
-# | in the picture | in text | what has happened |
-# |---|---|---|
-# | an arrow | → | a message has left; `Produce` carries a record |
-# | a dashed arrow | ⇒ | an answer has left |
-# | an arrow of dots and dashes | ⇥ | a message arrives although its sender is gone |
-# | a filled block | ▮ | a record was written to the log of this process, where a restart finds it; a power cut may still take it; `@0` is its place there, the *offset* |
-# | a hollow diamond | ⇨ | the process has changed something in its memory, here how far one may read |
-# | a red cross | ✗ | a process was killed, or a connection broke |
-# | a hollow circle | ↻ | a process was started again and has recovered what it knows from its disk |
-# | a pointing hand | ☞ | the application calls something, or gets its result |
+# Each log has a line of its own here. The word below a name is its part: a *producer* writes records, and the
+# *leader* of a log stores them. An arrow is a message, a filled block a record that was written, a red cross
+# a kill; `?` explains all signs.
 #
-# The picture has grown. It shows the log of each account, and below the logs are lights. The first one is
-# *money in = money out*. It judges what is left **once nothing is under way**: while the order service is at
-# work or an account is down, it keeps its colour. *Money* beside it says the same in pounds: the mark is the
-# amount paid by customers, the bar the amount given to the shop. The picture opens at the step where the
-# light turns red. Why there, and not where the service is killed?
+# *Money* has a mark for what customers have paid and a bar for what the shop has got. It turns red at the
+# step at which the picture opens. Why there, and not where the service is killed?
 
 # %%
-Player(
-    lossy,
-    step=find_red_step(lossy, "money"),
-    panels=("diagram", "readers", "logs", "lights", "money"),
-)
+Player(lossy, step=find_red_step(lossy, "money"), level="protocol")
 
 # %% [markdown]
 # ## The same with a transaction
 #
 # Now the order service says which records belong together. It calls `init` once, then `begin`, the two
-# sends, and `commit`. A broker, the **coordinator**, keeps the state of its transaction. The order service
-# is killed at the same moment as before. Later it is started again.
+# sends, and `commit`. A part of the broker, the **coordinator**, keeps the state of its transaction. The
+# order service is killed at the same moment as before. Later it is started again.
 #
 # A reader chooses its *isolation level*. **read_uncommitted** shows it every record in the log.
 # **read_committed** shows it only records whose transaction has been committed, and records that belong to
@@ -117,20 +112,25 @@ restart order-service
 fire order-service
 """)
 undecided = first(safe, "recovered")
-Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "graphs", "tables"])
+Predict(
+    "00-started-again",
+    trace=safe,
+    step=undecided,
+    panels=("diagram", "graphs"),
+    level="protocol",
+)
 
 # %% [markdown]
-# Play the run to its end. In each log stand two flags: readers may read up to **HW**, the *high
-# watermark*, and readers of committed data up to **LSO**, the *last stable offset*. A new sign, a clock, says
-# that a timer has fired: the service had to wait a moment and asks again. `EndTxn` is its request to commit.
-# `epoch` rises whenever the service starts and whenever a transaction ends, and `seq` numbers its records in
-# each log.
+# Play the run to its end as a story. The bar above the names has the six stages of a transaction. Then go
+# back to *The broker decides: T2 counts* and choose *Protocol*. Two flags are in each log: readers may read
+# up to **HW**, the *high watermark*, and readers of committed data up to **LSO**, the *last stable offset*.
+# What happens to them when the decision reaches a log?
 
 # %%
-Player(safe, step=undecided)
+Player(safe, step=undecided, level="story")
 
 # %% [markdown]
-# The first `C-316.78` stays in the log. The coordinator *aborted* its transaction when the order service came
+# The first `C-316.78` stays in the log, struck out. The coordinator *aborted* its transaction when the order service came
 # back and called `init` under the same name. A reader of committed data never sees that record. A reader of
 # uncommitted data has seen it and is not told, so its sum is £316.78 too low. Then the order service did its
 # work again, and the order is booked once.
@@ -209,9 +209,8 @@ check(BOOKED_TWICE, kill)
 # ## Deeper: was this bad luck?
 
 # %% [markdown]
-# The first kill of this lab may look like a moment that hardly ever comes. And what would the order service
-# without a transaction do when it is started again? The next cell asks both questions, in the notation that
-# all labs use:
+# The first kill of this lab may look like a moment that hardly ever comes. The next cell asks for the
+# shortest way to it, in the notation that all labs use:
 #
 # | line | what it says |
 # |---|---|
@@ -223,8 +222,23 @@ check(BOOKED_TWICE, kill)
 #
 # `explore` needs the application within the system line. It tries **every** schedule: again and again it
 # *chooses* which of the possible events happens next, until it has tried all choices.
-# A `Budget` says what may go wrong; here one process may be killed, and only the order service. Its
-# `counterexamples` hold, for each light, the run with the fewest choices that turns it red.
+# A `Budget` says what may go wrong; here one process may be killed, and only the order service.
+#
+# At the level *Everything* a picture has *lights*, sentences that must always be true. *Money in = money out*
+# is one of them. It judges what is left once nothing is under way: while the order service is at work or an
+# account is down, it keeps its colour. `counterexamples` hold, for each light, the run with the fewest choices
+# that turns it red. In text each step has a sign:
+#
+# | in text | in the picture | what has happened |
+# |---|---|---|
+# | → | an arrow | a message has left; `Produce` carries a record |
+# | ⇒ | a dashed arrow | an answer has left |
+# | ⇥ | an arrow of dots and dashes | a message arrives although its sender is gone |
+# | ▮ | a filled block | a record was written to the log of this process, where a restart finds it; a power cut may still take it; `@0` is its place there, the *offset* |
+# | ⇨ | a hollow diamond | the process has changed something in its memory, here how far one may read |
+# | ✗ | a red cross | a process was killed, or a connection broke |
+# | ↻ | a hollow circle | a process was started again and has recovered what it knows from its disk |
+# | ☞ | a pointing hand | the application calls something, or gets its result |
 
 # %% tags=["nbval-check-output"]
 one_kill = Budget(kills=1, killable=("order-service",))
@@ -240,14 +254,8 @@ for fact in broken.trace():
         print("  ", fact.line(width=13))
 
 # %% tags=["nbval-check-output"]
-again = scenario("""
-system shop producers=order-service:plain
-kill order-service when=Produce#1 after=1
-run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
-restart order-service
-""")
 print(say("without a transaction, when the order service has done its work again:"))
-print(balances(again))
+print(balances(lossy))
 whole = "shop 'order-service=init; begin; send accounts-0 C-316.78; send accounts-1 S+316.78; commit'"
 verdict = explore(system(whole), Budget(kills=1))
 print(say("\nwith one, every schedule with one kill of any process was tried:"), verdict.complete)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mqlab_widgets.payment import Payment
+
 from ..kafka.clients.calls import Init
 from ..kafka.log import Batch
 from ..kernel import FactKind, Outcome, Trace
@@ -9,6 +11,7 @@ from .atlas.map_panel import broker_map, broker_maps, map_table
 from .atlas.timeline import timeline
 from .kafka.exercises.booked_twice import BOOKED_TWICE
 from .kafka.systems.shop import balances
+from .payment import read_payment
 from .steps import find_red_step, first
 
 __all__ = [
@@ -20,8 +23,14 @@ __all__ = [
     "first",
     "map_table",
     "find_red_step",
+    "payment",
     "timeline",
 ]
+
+
+def payment() -> Payment:
+    """The first playground."""
+    return Payment(read_payment())
 
 
 def cost(trace: Trace) -> tuple[int, int, int, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import Mapping
+from html import escape
 from typing import Any
-
-import anywidget
-import traitlets
 
 from mqlab.kernel.text import Text, tr
 
@@ -38,6 +38,7 @@ WORDS: dict[str, Any] = {
     "paid": tr("paid £{sum}"),
     "got": tr("received £{sum}"),
     "lacks": [tr("£{sum} not there yet"), tr("£{sum} has disappeared")],
+    "trust": tr("Run this cell: what it shows is played, and comes to life where it is run."),
     "run": tr("Let it run"),
     "undo": tr("Undo"),
     "again": tr("Begin again"),
@@ -76,17 +77,27 @@ def _say(words: Any) -> Any:
     return [_say(value) for value in words]
 
 
-class Payment(anywidget.AnyWidget):
-    """One payment under the learner's hand. It goes on where the kernel does not."""
-
-    _esm = (HERE / "payment.js").read_text("utf-8") + (
-        "export default { render: ({ model, el }) => mountPayment(el, model.get('data')) };\n"
-    )
-    _css = font_css() + (HERE / "payment.css").read_text("utf-8")
-    data = traitlets.Dict().tag(sync=True)
+class Payment:
+    """One payment under the learner's hand, as HTML that plays without a kernel, also after save
+    and reopen."""
 
     def __init__(self, tree: Mapping[str, Any]) -> None:
-        super().__init__(data=build_payment(tree))
+        self.data = build_payment(tree)
+
+    def _repr_html_(self) -> str:
+        name = f"payment-{secrets.token_hex(6)}"
+        data = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
+        script = f'{read("payment.js")}mountPayment(document.getElementById("{name}"), {data});'
+        safe = script.replace("</", "<\\/")
+        return (
+            f"<style>{font_css()}{read('payment.css')}</style>"
+            f'<div id="{name}">{escape(self.data["words"]["trust"])}</div>'
+            f"<script>(() => {{{safe}\n}})();</script>"
+        )
 
     def __repr__(self) -> str:
-        return str(WORDS["tasks"]["plain"])
+        return str(self.data["words"]["tasks"]["plain"])
+
+
+def read(name: str) -> str:
+    return (HERE / name).read_text("utf-8")
