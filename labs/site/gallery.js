@@ -12,7 +12,7 @@ function search() {
     const { dataset } = card;
     card.hidden = !(asked.every((word) => dataset.words.includes(word))
       && (!broker || dataset.broker === broker)
-      && (!anomaly || dataset.anomaly === anomaly)
+      && (!anomaly || dataset.anomaly.split(", ").includes(anomaly))
       && (!safeguard || dataset.safeguard.split(" ").includes(safeguard)));
     count += !card.hidden;
   }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mqlab_widgets.style import font_css
 
-from ..kernel import Trace
+from ..kernel import Fact, Trace
 from . import doctor
 from .errors import UserError
 from .language import add_language
@@ -48,6 +48,10 @@ def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--panels", metavar="A,B", help="only these, such as space-time,logs,readers"
     )
+    parser.add_argument(
+        "--level", choices=("story", "protocol", "everything"), default="everything",
+        help="how much is shown: what people notice; messages, states and logs; or everything",
+    )  # fmt: skip
     parser.add_argument("--scale", type=float, metavar="X", help="1.5 for larger letters")
     add_language(parser, "the picture")
     parser.add_argument("--theme", choices=("light", "dark"), help="whatever a reader's own is")
@@ -157,7 +161,9 @@ def _player(trace: Trace, args: argparse.Namespace, step: int, default_scale: fl
     scale = default_scale if args.scale is None else args.scale
     panels = args.panels.split(",") if args.panels else None
     try:
-        return Player(trace, step=step, lang=args.lang, scale=scale, panels=panels)
+        return Player(
+            trace, step=step, lang=args.lang, scale=scale, panels=panels, level=args.level
+        )
     except ValueError as error:
         raise UserError(f"{error}") from error
 
@@ -174,7 +180,10 @@ def _number(text: str, trace: Trace) -> int:
 def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
     from mqlab_widgets.still import stills
 
-    steps = [n for n in _range(args.step, trace) if not n or not trace.facts[n - 1].fold]
+    def is_seen(fact: Fact) -> bool:
+        return bool(fact.story.en) if args.level == "story" else not fact.fold
+
+    steps = [n for n in _range(args.step, trace) if not n or is_seen(trace.facts[n - 1])]
     if len(steps) > MOST_FRAMES:
         raise UserError(
             f"{len(steps)} steps are too long for a .gif, which may have {MOST_FRAMES}: name some "
@@ -211,7 +220,7 @@ def _time(trace: Trace, step: int, steps: list[int]) -> int:
     """How long a frame is seen: as long as it takes to read its sentence."""
 
     fact = trace.facts[step - 1] if step else None
-    letters = len(fact.why.en) if fact else 0
+    letters = len(fact.why.en or fact.story.en) if fact else 0
     return PACE_MS + LETTER_MS * letters + (LAST_MS if step == steps[-1] else 0)
 
 

@@ -107,13 +107,14 @@ class Got:
 class Reader:
     """What one isolation level or subscription gets now; `note` says what is odd. `log`: what it
     reads, where it reads one log only; readers of one name are told apart by it. `plain`: what it
-    is, for somebody who does not know the name."""
+    is, for somebody who does not know the name. `half`: it holds a part of a transaction now."""
 
     name: str
     got: tuple[Got, ...] = ()
     note: Text = NOTHING
     log: str = ""
     plain: Text = NOTHING
+    half: bool = False
 
 
 @frozen

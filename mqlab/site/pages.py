@@ -78,10 +78,10 @@ def other_than(lang: Lang) -> Lang:
 
 
 def find_source(path: Path) -> Path:
-    """The file beside `path` that says the same in the language that is spoken, `NAME.zh.md` beside
-    `NAME.md`; itself where there is none."""
-    twin = path.with_suffix(f".{spoken()}{path.suffix}")
-    return twin if twin.is_file() else path
+    """The file beside `path` that says the same in the language that is spoken, `NAME.zh.md` or
+    `zh/NAME.md` beside `NAME.md`; itself where there is none."""
+    twins = (path.with_suffix(f".{spoken()}{path.suffix}"), path.parent / spoken() / path.name)
+    return next((twin for twin in twins if twin.is_file()), path)
 
 
 # The project's own pages as pages of the site: Markdown, whose links lead from one to another
@@ -108,6 +108,12 @@ DOCUMENTS = {
     "labs/instructor/hub.md": ("hub", "A class on a JupyterHub: image, machine, grading"),
 }
 
+#: pages for who teaches a lab: they are listed under Teach
+FOR_TEACHERS = {
+    f"labs/instructor/{path.name}": (f"instructor-{path.stem}", "")
+    for path in sorted((LABS / "instructor").glob("[01][0-9].md"))
+}
+
 IMAGES = {"en": "../images", "zh": "../../images"}
 """Where the pages of a language find the files of labs/images."""
 
@@ -124,7 +130,7 @@ class Document:
 
 def list_documents() -> Iterator[Document]:
     """Each document of this clone, rendered. HTML that stands in one is shown as text."""
-    for source, (name, about) in DOCUMENTS.items():
+    for source, (name, about) in (DOCUMENTS | FOR_TEACHERS).items():
         markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         english = markdown.parse((ROOT / source).read_text("utf-8"))
         tokens = markdown.parse(find_source(ROOT / source).read_text("utf-8"))
@@ -194,9 +200,11 @@ def _lead(address: str, source: str) -> str:
         return ""
     there = posixpath.normpath(posixpath.join(posixpath.dirname(source), path)) if path else source
     there = there.replace(".zh.md", ".md")  # whose page is in the language that is spoken
-    if there not in DOCUMENTS:
+    there = there.replace("instructor/zh/", "instructor/")
+    known = DOCUMENTS | FOR_TEACHERS
+    if there not in known:
         return ""
-    return f"{DOCUMENTS[there][0]}.html" + (f"#{place}" if place else "")
+    return f"{known[there][0]}.html" + (f"#{place}" if place else "")
 
 
 def _anchor(heading: str) -> str:
@@ -267,7 +275,7 @@ def _name(role: str, moment: str) -> str:
 
 def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Beside:
     runs, ends = zip(*map(_perform, texts), strict=True)
-    players = [Player(with_evidence(run.trace, ""), step=0) for run in runs]
+    players = [Player(with_evidence(run.trace, ""), step=0, level="story") for run in runs]
     compare = Compare(players, list(zip(*ends, strict=True)), at)
     picture = f'<div class="runs">{host("", compare.payload, "h2", "picture")}</div>'
     return Beside(name, title, picture, compare.narration())
@@ -457,8 +465,8 @@ class _Pages:
             },
             "learn.html": {"labs": list(_list_labs())},
             "choose.html": {"choice": render_choice()},
-            "teach.html": {},
-            "read.html": {"documents": documents},
+            "teach.html": {"documents": [one for one in documents if not one.about]},
+            "read.html": {"documents": [one for one in documents if one.about]},
             "licences.html": {},
         }
         if self.known["pyodide"]:
@@ -471,7 +479,7 @@ class _Pages:
             self.page(f"ways/{beside.name}.html", "ways.html", {"beside": beside})
         write_lecture(self.page)
         for before, story, after in _with_neighbours(stories):
-            player = Player(story.trace, step=0)
+            player = Player(story.trace, step=0, level="story")
             shown = {
                 "story": story, "before": before, "after": after,
                 "alike": _alike(story, stories), "narration": player.narration(),
@@ -524,8 +532,9 @@ def _list_labs() -> Iterator[dict[str, str]]:
 
 def _facets(stories: Sequence[Story]) -> dict[str, list[Any]]:
     """What one can choose by, each with the values there are."""
+    named = {one.en: one for story in stories for one in story.anomalies}
     return {
-        "anomaly": sorted({one.anomaly for one in stories if one.anomaly.en}, key=lambda a: a.en),
+        "anomaly": [named[name] for name in sorted(named)],
         "safeguard": sorted({name for story in stories for name in story.safeguards}),
     }
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from mqlab_widgets.player import read_modules
 from mqlab_widgets.style import HERE
 
+from ..kernel import LANGUAGES
 from ..kernel.catalogue import read_catalogue
 from ..places import CACHE, LABS, PACKAGE
 from .stories import Story
@@ -80,8 +81,14 @@ def write_play(folder: Path, archive: Path, stories: Sequence[Story]) -> None:
         module = read_modules("widget.js", *files)
         (folder / name).write_text(f"{module}\nexport {{ Player, unpack }};\n", "utf-8")
     shutil.copyfile(HERE / "explorer.css", folder / "explorer.css")
-    commands = {story.name: story.commands for story in stories}
-    (folder / "stories.json").write_text(json.dumps(commands, ensure_ascii=False), "utf-8")
+    told = {
+        story.name: {
+            "commands": story.commands,
+            **{lang: story.title.of(lang) for lang in LANGUAGES},
+        }
+        for story in stories
+    }
+    (folder / "stories.json").write_text(json.dumps(told, ensure_ascii=False), "utf-8")
     for name in ("play.css", "play.js", "worker.js"):
         shutil.copyfile(SOURCES / name, folder / name)
 

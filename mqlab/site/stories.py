@@ -64,6 +64,14 @@ class Story:
         return Text(english, chinese)
 
     @property
+    def anomalies(self) -> tuple[Text, ...]:
+        """The same one by one."""
+        if not self.anomaly.en:
+            return ()
+        chinese = re.split("[，、]", self.anomaly.of("zh"))
+        return tuple(map(Text, self.anomaly.en.split(", "), chinese))
+
+    @property
     def safeguards(self) -> tuple[str, ...]:
         """Those that are off."""
         words = self.golden.script.system.split()

@@ -101,7 +101,9 @@ def test_an_earlier_site_is_replaced(tmp_path: Path) -> None:
 def test_anomalies_and_safeguards_are_found(site: Path) -> None:
     told = next(one for one in stories.list_stories((stories.SCENARIOS / f"{STORY[8:-5]}.scn",)))
     assert (told.broker, told.safeguards) == ("kafka", ("lso",))
-    assert told.anomaly and f'data-anomaly="{told.anomaly}"' in (site / "gallery.html").read_text()
+    assert (
+        told.anomaly and f'data-anomaly="{told.anomaly.en}"' in (site / "gallery.html").read_text()
+    )
 
 
 def test_markup_and_far_links_of_a_document_are_words(

@@ -9,7 +9,8 @@ const TAB_LEAST = 100; // px of a panel behind a tab below the pinned ones
 /** The arrangement that shows the most: in the room that panels want, else in what two columns
  *  need, else small, else with panels behind tabs that yield. What room is left goes to what is
  *  cut. */
-function arrangeBest(all, width, height, words, half) {
+function arrangeBest(given, width, height, words, half) {
+  const all = given.map((panel) => (panel.rows && panel.width > width && panel.small) || panel);
   const roomy = all.map((panel) => panel.wide ?? panel);
   const small = all.map((panel) => panel.small ?? panel);
   const yielding = small.map((panel) => (panel.yields ? { ...panel, pinned: false } : panel));

@@ -15,6 +15,7 @@ const BRING_IN_MS = [0, 60, 200, 500]; // after a display is drawn
 const CLOSER = 4; // px of each space between panels that a tab may take for what it would cut
 const NOTHING = { height: 0 }; // stands for what is yet to be measured
 const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
+const HEAD_MOST = 200; // px above a picture up to which both are seen at once
 
 /** What scrolls around an element, if anything smaller than the window does. */
 function scroller(host) {
@@ -89,7 +90,9 @@ class Stage {
       this.around = around;
     }
     if (this.fills) return innerHeight;
-    return around ? around.clientHeight : innerHeight - PAGE_EDGE;
+    if (around) return around.clientHeight;
+    const above = this.host.getBoundingClientRect().top + scrollY;
+    return innerHeight - (above < HEAD_MOST ? Math.max(above, PAGE_EDGE) : PAGE_EDGE);
   }
 
   /** Arrange the panels again if the room is another than before. */

@@ -189,7 +189,7 @@ def build(
         "title": look.heading(trace),
         "system": "" if look.calm else trace.label.of(look.lang) or trace.system,
         "calm": look.calm,
-        "level": look.level if has_story(trace) or look.level != "story" else "protocol",
+        "level": look.level if look.level in list_levels(trace) else "protocol",
         "levels": [[level, LEVELS[level].of(look.lang)] for level in list_levels(trace)],
         "lang": look.lang,
         "scale": look.scale,
@@ -212,6 +212,16 @@ def build(
 def list_levels(trace: Trace) -> list[Level]:
     """A run of a system that tells no story has none."""
     return [level for level in LEVELS if level != "story" or has_story(trace)]
+
+
+def is_told(trace: Trace, look: Look) -> bool:
+    """If a run is shown as a story."""
+    return look.level == "story" and has_story(trace)
+
+
+def find_told(trace: Trace, step: int) -> int:
+    """The last step of the story up to a position; 0 for none."""
+    return next((i for i in range(step, 0, -1) if trace.facts[i - 1].story.en), 0)
 
 
 def draw_steps(

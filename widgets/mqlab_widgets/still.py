@@ -12,7 +12,7 @@ from types import MappingProxyType
 from mqlab.kernel.text import Lang, Words
 from mqlab.kernel.trace import Trace
 
-from .payload import WINDOW, WORDS, Look, chip, facts, list_levels
+from .payload import WINDOW, WORDS, Look, chip, facts, find_told, is_told, list_levels
 from .scene import Scene, xml
 from .style import svg_css
 from .views import PANELS
@@ -48,7 +48,7 @@ def still(
     pictures, bottom = _columns(drawn, left)
     frame = Scene()
     _top(frame, trace, step, look, total)
-    height = _bottom(frame, trace, step, look.lang, total, bottom, bool(room))
+    height = _bottom(frame, trace, step, look, total, bottom, bool(room))
     body = pictures + "".join(node.svg() for node in frame.nodes)
     name = "mqlab" if future else "mqlab veiled"
     own = _OWN + (f".mqlab{{color-scheme:{theme}}}" if theme else "")
@@ -110,6 +110,10 @@ def caption(trace: Trace, step: int, look: Look) -> str:
     title, lang = look.heading(trace), look.lang
     if not step:
         return f"{title}: {WORDS['start'].of(lang)}" if title else WORDS["start"].of(lang)
+    if is_told(trace, look):
+        at = find_told(trace, step)
+        told = trace.facts[at - 1].story.of(lang) if at else WORDS["start"].of(lang)
+        return ". ".join(part.rstrip(".") for part in (title, told) if part)
     fact = trace.facts[step - 1]
     parts = [title, f"{_place(trace, step, lang)}: {fact.line(lang)}", fact.why.of(lang)]
     return ". ".join(part.rstrip(".") for part in parts if part)
@@ -166,7 +170,9 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
     title, lang = look.heading(trace), look.lang
     place = _place(trace, step, lang) if len(trace) else ""
     folded = sum(f.fold for f in trace.facts)
-    if folded:
+    if is_told(trace, look):
+        place = ""
+    elif folded:
         place += " · " + WORDS["folded"].of(lang).format(n=folded)
     scene.text("place", total - EDGE, 33, place, "note end")
     room = total - 2 * EDGE - width(place, 11) - 30
@@ -180,7 +186,7 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
     else:
         scene.text("title", EDGE, 34, title, "title")
     x = EDGE + wide + (20 if title else 0)
-    chips = [] if look.calm else [trace.label.of(lang) or trace.system]
+    chips = [] if look.calm or is_told(trace, look) else [trace.label.of(lang) or trace.system]
     if step and chips:
         chips.append(WORDS["evidence"].of(lang) + chip(trace.facts[step - 1], lang))
     own = width(chips[-1], 11) + 32 if step and chips else 0  # the step's chip is kept whole
@@ -195,7 +201,7 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
 
 
 def _bottom(
-    scene: Scene, trace: Trace, step: int, lang: Lang, total: float, y: float, always: bool
+    scene: Scene, trace: Trace, step: int, look: Look, total: float, y: float, always: bool
 ) -> float:
     """A rail with the steps, the narrated line and the sentence why; returns the height, which
     is `always` that of a long sentence, or of this one."""
@@ -204,17 +210,26 @@ def _bottom(
     unit = (end - start) / max(len(trace), 1)
     scene.line("rail", start, middle, end, middle, "rail")
     scene.line("done", start, middle, start + step * unit, middle, "done")
-    for i, entry in enumerate(facts(trace, lang), 1):
+    lang, story = look.lang, is_told(trace, look)
+    entries = facts(trace, lang)
+    for i, entry in enumerate(entries, 1):
+        if story and "story" not in entry:
+            continue
         if entry["mark"] == "crash" or (entry["mark"] and len(trace) <= 150):
             crash = entry["mark"] == "crash"
             x, up = start + i * unit, 7 if crash else 5
             scene.line(f"tick{i}", x, middle - up, x, middle + up, "crashed" if crash else "tick")
     scene.circle("knob", start + step * unit, middle, 7.5, "knob")
-    fact = trace.facts[step - 1] if step else None
-    narrated = fact.line(lang) if fact else WORDS["start"].of(lang)
+    at = find_told(trace, step) if story else step
+    entry = entries[at - 1] if at else {}
+    said = entry.get("story" if story else "line", WORDS["start"].of(lang))
     x, room = end + 40, total - EDGE - end - 40
-    scene.text("said", x, y + 24, fit(narrated, room, LINE_SIZE, mono=True), "said")
-    lines = wrap(fact.why.of(lang), room, WHY_SIZE, WHY_LINES) if fact else []
+    if story:
+        scene.text("said", x, y + 24, fit(said, room, WHY_SIZE, bold=True), "strong")
+    else:
+        scene.text("said", x, y + 24, fit(said, room, LINE_SIZE, mono=True), "said")
+    why = trace.facts[at - 1].why.of(lang) if at and not story else entry.get("money", "")
+    lines = wrap(why, room, WHY_SIZE, WHY_LINES)
     for i, line in enumerate(lines):
         scene.text(f"why{i}", x, y + 42 + i * 16, line, "why")
     return y + 46 + max(len(lines), WHY_LINES if always else 1) * 16

@@ -142,13 +142,14 @@ const groups = Object.groupBy(Object.keys(stories), (name) => name.split("/")[0]
 for (const [label, names] of Object.entries(groups)) {
   const group = document.createElement("optgroup");
   group.label = label;
-  group.append(...names.map((name) => new Option(name.slice(label.length + 1), name)));
+  const { lang } = document.documentElement;
+  group.append(...names.map((name) => new Option(stories[name][lang], name)));
   list.append(group);
 }
 
 function take(name) {
   list.value = name;
-  box.value = stories[name];
+  box.value = stories[name].commands;
   ask("tell", box.value);
 }
 

@@ -62,7 +62,7 @@ def show(asked: dict[str, Any], send: bridge.Send) -> None:
     match asked["do"]:
         case "tell":
             run = run_scenario(text)
-            player = Player(run.trace, step=0)
+            player = Player(run.trace, step=0, level="story")
             send("words", player.narration())
             send("told", deflate(player.payload))
             send("token", encode(run.system, run.trace))

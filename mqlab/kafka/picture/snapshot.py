@@ -140,9 +140,9 @@ def draw_readers(seen: Seen) -> tuple[Reader, ...]:
 
 def draw_committed_reader(seen: Seen) -> Reader:
     given = seen.list_given(READ_COMMITTED)
-    note = describe_torn(seen, given) or describe_wait(seen)
-    got = _draw_given(given, seen.limits.cells)
-    return Reader(READ_COMMITTED, got, note, plain=words.ANY_COMMITTED())
+    torn = describe_torn(seen, given)
+    got, note = _draw_given(given, seen.limits.cells), torn or describe_wait(seen)
+    return Reader(READ_COMMITTED, got, note, plain=words.ANY_COMMITTED(), half=torn is not None)
 
 
 def draw_uncommitted_reader(seen: Seen) -> Reader:

@@ -23,8 +23,8 @@ INDEX_TABLE = Words(".txnindex: aborted transactions")
 OFFSETS_TABLE = Words("__consumer_offsets")
 MEMBERS_TABLE = Words("groups and their members")
 
-TORN = Words("part of {txn}: torn until {where} has its marker")
-WAITS = Words("{where} waits at its LSO behind {txn}")
+TORN = Words("half of {txn}: {where} does not show its part yet")
+WAITS = Words("{where} waits until {txn} is decided")
 UNDECIDED = Words("{txn} is not decided yet")
 ABORTED_READ = Words("{txn} was aborted")
 

@@ -199,4 +199,4 @@ def _draw_reader(parties: Parties, world: World) -> Reader:
         if effects[place] > 0
     )
     half = ", ".join(txn for txn, effects in counts.items() if len({*effects}) > 1)
-    return Reader("orders", got, HALF(txn=half) if half else NOTHING)
+    return Reader("orders", got, HALF(txn=half) if half else NOTHING, half=bool(half))

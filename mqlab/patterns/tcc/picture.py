@@ -261,4 +261,6 @@ def _draw_reader(parties: Parties, world: World) -> Reader:
     )
     showing = sorted({one.log for one in got})
     torn = 0 < len(showing) < len(parties.services)
-    return Reader("orders", got, HALF(names=", ".join(showing)) if torn else NOTHING)
+    return Reader(
+        "orders", got, HALF(names=", ".join(showing)) if torn else NOTHING, half=bool(torn)
+    )

@@ -23,7 +23,13 @@ from .money import money, say_money
 from .outcomes import outcomes
 from .readers import has_long_rows, readers, readers_story
 from .space_time import MOST_ROWS, measure_rows, space_time, space_time_all
-from .story import has_story, measure_story, space_time_story
+from .story import (
+    has_story,
+    measure_narrow,
+    measure_story,
+    space_time_narrow,
+    space_time_story,
+)
 from .tables import has_rows, has_wide_tables, tables
 from .window import window
 
@@ -136,6 +142,15 @@ PANELS: dict[str, Panel] = {
         tab=tr("Story"),
         when=has_story,
         rows=measure_story,
+        levels=("story",),
+    ),
+    "space-time/small": replace(
+        DIAGRAM,
+        view=space_time_narrow,
+        title=tr("What happens"),
+        tab=tr("Story"),
+        when=has_story,
+        rows=measure_narrow,
         levels=("story",),
     ),
     "logs": ON_DISK,

@@ -20,6 +20,7 @@ NAMES = 150  # px for names, where records need the rest
 NOBODY = tr("nobody reads at this step")
 ANYBODY = tr("every reader")
 LINE, CHIP, NOTE = 24, 20, 15
+LAMP = 12  # px: an amber light before the note of a reader that holds half of something
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +159,10 @@ def _note(reader: Reader, end: float, lang: Lang, room: int) -> tuple[list[str],
     note = reader.note.of(lang)
     if not note:
         return [], 0
-    if width(note, 11) <= room - end - 6:
+    lamp = LAMP * reader.half
+    if width(note, 11) <= room - end - 6 - lamp:
         return [note], 0
-    lines = wrap(note, room - 4, 11, 2)
+    lines = wrap(note, room - 4 - lamp, 11, 2)
     return lines, len(lines)
 
 
@@ -196,5 +198,9 @@ def _reader(
     lines, below = _note(reader, end, lang, room)
     for i, line in enumerate(lines):
         left, y = (0.0, 15.0 + NOTE * (i + 1) + 4) if below else (end + 6, 15.0)
-        scene.text(f"note:{name}:{i}", left, y, line, "note")
+        if reader.half:
+            left += LAMP
+        if reader.half and not i:
+            scene.circle(f"lamp:{name}", left - LAMP / 2 - 1, y - 4, 4, "lamp half")
+        scene.text(f"note:{name}:{i}", left, y, line, "note half" if reader.half else "note")
     return scene.seal()

@@ -20,11 +20,12 @@ from .common import Plan, colour, find_down, find_lanes, per_trace
 from .marks import MID, draw_arrow, draw_mark
 from .space_time import EDGE, MOST_ROWS, draw_diagram
 
-ROW, LINES, LEADING = 37, 2, 15
+ROW, LINES, LEADING = 37, 2, 15  # px and lines; a narrow row has one line more
 SIZE = 12
 FIRST, PITCH, LAST = 30, 58, 26  # px: to the first lane, between lanes, after the last one
+NARROW = 336  # px: all that a telephone has
 READERS = "\0readers"  # no node has this name
-READER = Lane(READERS, tr("readers"))
+READER = Lane(READERS, tr("any reader"))
 
 
 def space_time_story(
@@ -33,10 +34,21 @@ def space_time_story(
     return draw_diagram(_plan(trace, lang, wide), trace, step, lang, rows)
 
 
+def space_time_narrow(
+    trace: Trace, step: int, lang: Lang = "en", rows: int = 12, wide: int = 456
+) -> Scene:
+    """For a telephone."""
+    return space_time_story(trace, step, lang, rows, min(wide, NARROW))
+
+
+def measure_narrow(trace: Trace, lang: Lang, wide: int) -> dict[str, float]:
+    return measure_story(trace, lang, min(wide, NARROW))
+
+
 def measure_story(trace: Trace, lang: Lang, wide: int) -> dict[str, float]:
     """As `measure_rows` does for the diagram."""
     p = _plan(trace, lang, wide)
-    return {"head": p.head, "row": ROW, "edge": EDGE, "count": len(p.rows), "most": MOST_ROWS}
+    return {"head": p.head, "row": p.row, "edge": EDGE, "count": len(p.rows), "most": MOST_ROWS}
 
 
 @per_trace
@@ -47,7 +59,7 @@ def has_story(trace: Trace) -> bool:
 @per_trace
 def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
     lanes, stands_for = _find_outsiders(trace)
-    pitch = min(PITCH, (wide * 0.45 - FIRST) / max(len(lanes) - 1, 1))
+    pitch = min(PITCH, (wide * 0.42 - FIRST) / max(len(lanes) - 1, 1))
     at = {lane.name: FIRST + i * pitch for i, lane in enumerate(lanes)}
     x = at | {name: at[part] for name, part in stands_for.items()}
     rows = [i for i, fact in enumerate(trace.facts, 1) if fact.story.en]
@@ -64,7 +76,7 @@ def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
         down=[d for d in find_down(trace) if d[0] in at],
         txn=["t0", *(colour(trace, fact.txn) for fact in trace.facts)],
         bar=any(fact.stage for fact in trace.facts),
-        row=ROW,
+        row=ROW + (wide <= NARROW) * LEADING,
         draw_row=_draw_row,
     )
 
@@ -88,7 +100,7 @@ def _find_outsiders(trace: Trace) -> tuple[tuple[Lane, ...], dict[str, str]]:
 def _draw_row(trace: Trace, position: int, p: Plan, lang: Lang) -> Part:
     fact, key, cls = trace.facts[position - 1], f"{position}", p.txn[position]
     scene = Scene()
-    scene.rect(f"hit:{key}", 0, 0, p.width, ROW, "hit")
+    scene.rect(f"hit:{key}", 0, 0, p.width, p.row, "hit")
     here, there = p.x.get(fact.node), p.x.get(fact.peer)
     if here is not None and _gives(trace, position) and READERS in p.x:
         draw_arrow(scene, key, "→", here, p.x[READERS], cls)
@@ -99,7 +111,8 @@ def _draw_row(trace: Trace, position: int, p: Plan, lang: Lang) -> Part:
     left = max(p.x.values(), default=0) + LAST
     said = fact.story.of(lang)
     tone = "lab bad" if fact.glyph == "✗" else "lab"
-    for i, line in enumerate(wrap(said, p.width - left - 4, SIZE, LINES, bold="bad" in tone)):
+    lines = LINES + (p.row > ROW)
+    for i, line in enumerate(wrap(said, p.width - left - 4, SIZE, lines, bold="bad" in tone)):
         name = f"lab:{key}" + f":{i}" * (i > 0)
         scene.text(name, left, MID + 5 + i * LEADING, line, f"{tone} story")
     scene.title(f"full:{key}", said)
