@@ -53,6 +53,9 @@ PART = Words("{part} ({name})")
 BROKER = tr("broker")
 """What its coordinators, leaders and logs are parts of."""
 
+LONG = 14
+"""Letters of a name that says nothing to an outsider."""
+
 #: a sentence that still lacks who does it. It is called with `node` and `peer`, who are named as an
 #: outsider knows them, with `at`, the node's own name, with `txn`, with `what`, the record, and
 #: with `why`, the step's own sentence why
@@ -81,4 +84,6 @@ def call(lane: Lane) -> Text:
     """What an outsider calls a participant."""
     if not lane.part.en or lane.part == lane.title:
         return lane.title
+    if len(lane.name) > LONG:
+        return lane.part
     return PART(part=lane.part, name=lane.title)

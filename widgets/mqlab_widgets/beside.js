@@ -49,6 +49,8 @@ class Beside {
 
   start(data) {
     this.twin = new Player(this.host, data, true);
+    this.twin.levels.remove();
+    this.player.buttons.speed.after(this.player.levels); // one switch for all
     this.host.tabIndex = -1;
     // A playground has its futures there.
     if (!this.compared.places) {

@@ -25,6 +25,8 @@ WINDOW = 200
 
 JOIN = Words("{story} {why}")
 """What a step means comes before how it works."""
+MOST_SAID = {"en": 160, "zh": 80}
+"""Letters of both: two lines, which captions have in any case."""
 
 LONG = 1_000
 """Facts above which no panel is drawn twice for more room: the page of a long run stays small."""
@@ -276,7 +278,9 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
         if fact.story.en:
             money = say_money(trace.snapshots[told].money, trace.snapshots[i].money, lang)
             entry["story"], entry["money"], told = fact.story.of(lang), money, i
-            entry["why"] = JOIN(story=fact.story, why=entry["why"]).of(lang)
+            joined = JOIN(story=fact.story, why=entry["why"]).of(lang)
+            if len(joined) <= MOST_SAID[lang]:
+                entry["why"] = joined
         broken = now
         out.append(entry)
     return out

@@ -16,7 +16,7 @@ from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import width, wrap
-from .common import Plan, colour, find_down, find_lanes, per_trace
+from .common import WIDE, Plan, colour, find_down, find_lanes, per_trace
 from .marks import MID, draw_arrow, draw_mark
 from .space_time import EDGE, MOST_ROWS, draw_diagram
 
@@ -29,13 +29,13 @@ READER = Lane(READERS, tr("any reader"))
 
 
 def space_time_story(
-    trace: Trace, step: int, lang: Lang = "en", rows: int = 12, wide: int = 456
+    trace: Trace, step: int, lang: Lang = "en", rows: int = 12, wide: int = WIDE
 ) -> Scene:
     return draw_diagram(_plan(trace, lang, wide), trace, step, lang, rows)
 
 
 def space_time_narrow(
-    trace: Trace, step: int, lang: Lang = "en", rows: int = 12, wide: int = 456
+    trace: Trace, step: int, lang: Lang = "en", rows: int = 12, wide: int = WIDE
 ) -> Scene:
     """For a telephone."""
     return space_time_story(trace, step, lang, rows, min(wide, NARROW))
@@ -76,7 +76,7 @@ def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
         down=[d for d in find_down(trace) if d[0] in at],
         txn=["t0", *(colour(trace, fact.txn) for fact in trace.facts)],
         bar=any(fact.stage for fact in trace.facts),
-        row=ROW + (wide <= NARROW) * LEADING,
+        row=ROW + (wide < WIDE) * LEADING,
         draw_row=_draw_row,
     )
 
