@@ -24,7 +24,7 @@ WINDOW = 200
 """Facts that a picture of something that goes on holds; earlier ones are left out."""
 
 JOIN = Words("{story} {why}")
-"""What a step means comes before how it works."""
+"""Where money moves, what a step means comes before how it works."""
 MOST_SAID = {"en": 160, "zh": 80}
 """Letters of both: two lines, which captions have in any case."""
 
@@ -279,7 +279,7 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
             money = say_money(trace.snapshots[told].money, trace.snapshots[i].money, lang)
             entry["story"], entry["money"], told = fact.story.of(lang), money, i
             joined = JOIN(story=fact.story, why=entry["why"]).of(lang)
-            if len(joined) <= MOST_SAID[lang]:
+            if money and len(joined) <= MOST_SAID[lang]:
                 entry["why"] = joined
         broken = now
         out.append(entry)

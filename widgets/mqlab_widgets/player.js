@@ -156,9 +156,11 @@ class Player {
     if (!known.includes(this.level)) this.level = known.includes(level) ? level : "everything";
     this.levels.setAttribute("aria-label", words.levels);
     this.levels.title = words.levels;
-    this.levels.replaceChildren(...levels.map(([name, textContent]) => {
-      const button = make("button", { type: "button", textContent,
-        onclick: () => this.choose(name) });
+    this.levels.replaceChildren(...levels.map(([name, text]) => {
+      const [first] = text, rest = make("span", { textContent: text.slice(first.length) });
+      const button = make("button", { type: "button", title: text,
+        onclick: () => this.choose(name) }, first, rest);
+      button.setAttribute("aria-label", text);
       button.dataset.level = name;
       return button;
     }));
