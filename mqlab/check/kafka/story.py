@@ -125,7 +125,7 @@ class Story:
 
         ends: dict[str, int] = {}
         consumer = Consumer({"bootstrap.servers": self.broker.address, "group.id": "reader",
-                             "enable.partition.eof": True})  # fmt: skip
+                             "enable.partition.eof": True, "fetch.wait.max.ms": 10})  # fmt: skip
         self.note(Assign, "reader", isolation="read_committed")
         consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in TOPICS])
         end = time.monotonic() + PATIENCE_S
@@ -153,7 +153,7 @@ class Client:
         self.story = story
         self.producer = story._producer({
             "bootstrap.servers": story.broker.address, "transactional.id": txn_id, "linger.ms": 0,
-            "transaction.timeout.ms": 600_000, "log_level": 0,
+            "transaction.timeout.ms": 600_000, "reconnect.backoff.max.ms": 250, "log_level": 0,
         })  # fmt: skip
         self.txn_id = txn_id
         self.name = f"{txn_id}-{next(story._txns)}"

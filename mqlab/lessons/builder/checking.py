@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from ...explore import Counterexample, Search
-from ...kernel import Play, Snapshot, Text, Trace, Words, tr
+from ...kernel import Play, Snapshot, Text, Trace, Words, World, tr
 from ...kernel.moves import Moved, initial
 from ...kernel.simulate import Timing, Untold, advance
 from ..check import Hinted
@@ -162,14 +162,26 @@ class Watched(Untold):
         self._always = [one for one in self.system.properties() if one.kind == "always"]
 
     def do(self, choice: str, at_ms: int = 0) -> list[Moved]:
+        before = self.world
         moved = super().do(choice)
         self.choices.append(choice)
-        worlds = (move.world for move in moved)
-        broken = (one.name for world in worlds for one in self._always if not one.holds(world))
-        self.broken = next(broken, "")
-        if self.broken:
-            raise Breaks
+        for after in (move.world for move in moved):
+            self.broken = self._find_broken(before, after)
+            if self.broken:
+                raise Breaks
+            before = after
         return moved
+
+    def _find_broken(self, before: World, after: World) -> str:
+        """The first claim that holds before and not after. One that reads the same of each node is
+        not asked again."""
+        pairs = ((name, before.nodes[name], node) for name, node in after.nodes.items())
+        changed = [(name, old, new) for name, old, new in pairs if old is not new]
+        for one in self._always:
+            news = any(one.reads(name, old) != one.reads(name, new) for name, old, new in changed)
+            if news and not one.holds(after):
+                return one.name
+        return ""
 
 
 def _show_run(

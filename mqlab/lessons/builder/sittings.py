@@ -272,6 +272,8 @@ BUSY = Timed(10_000, seeds=3)
 STOPS = Timed(20_000, seeds=4, kills=(9, 60, 111, 163, 214, 266, 319, 371, 430))
 #: the first kill comes while two ids are prepared
 FEW = Timed(20_000, seeds=3, kills=(64, 133))
+#: of two sittings: what is new in the later one may break the earlier one's
+MANY_ENDS = Trial("many, each end an epoch", MANY, timed=STOPS)
 SITTINGS: dict[int, tuple[Trial, ...]] = {
     1: (
         Trial("one after the other", f"{OLD} {TWO}", Budget(retries=1), PLAIN),
@@ -301,7 +303,7 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         Trial("commit, then commit", NEXT, Budget(retries=1), PLAIN),
         Trial("another leads", f"{OLD} partitions=1 {LEADS} {OPEN} {MOVE}"),
         Trial("another leads, two partitions", f"{OLD} {LEADS} {TWO} {MOVE}"),
-        Trial("many, each end an epoch", MANY, timed=STOPS),
+        MANY_ENDS,
     ),
     4: (
         Trial("abandoned", AGED, SLOW, UNREACHED),
@@ -315,7 +317,7 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         Trial("never again", f"{SHORT} {GONE}", dropped=UNREACHED, timed=Timed(75_000, 2, 9_000)),
         Trial("never again, and killed", f"{SHORT} {GONE}", dropped=UNREACHED,
               timed=Timed(75_000, 2, 9_000, (20_000,))),
-        Trial("many, with timers", MANY, timed=STOPS),
+        MANY_ENDS,
     ),
     5: (
         Trial("an older client", f"{OLDER} partitions=1 {THEN}", Budget(retries=1), PLAIN),

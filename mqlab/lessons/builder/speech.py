@@ -39,21 +39,21 @@ class SpeechError(Exception):
 
 def pack(value: Any) -> Any:
     """A value as the wire takes it: texts, numbers, tuples, and dictionaries of one pair."""
+    if type(value) in (str, int, bool, type(None)):  # most are: a search packs many
+        return value
     if isinstance(value, Enum):
         return {type(value).__name__: value.name}
     if isinstance(value, api.Map):
-        return {"Map": tuple((pack(key), pack(one)) for key, one in value.items())}
+        return {"Map": tuple([(pack(key), pack(one)) for key, one in value.items()])}
     if isinstance(value, tuple | list):
-        return tuple(map(pack, value))
+        return tuple([pack(one) for one in value])
     if isinstance(value, frozenset):
         return {"frozenset": tuple(sorted(value))}
     if is_dataclass(value) and not isinstance(value, type):
         kind = type(value).__name__
         if KINDS.get(kind) is not type(value):
             raise SpeechError(f"{kind} is nothing that such a file says")
-        return {kind: tuple(pack(getattr(value, one.name)) for one in fields(value))}
-    if type(value) in (str, int, bool, type(None)):
-        return value
+        return {kind: tuple([pack(getattr(value, name)) for name, _ in _plain_fields(kind)])}
     raise SpeechError(f"{value!r} is a {type(value).__name__}, which no message holds")
 
 

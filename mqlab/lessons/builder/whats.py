@@ -46,8 +46,10 @@ class What:
     explain_missing: Explain
 
     def list_trials(self, sitting: int) -> tuple[Trial, ...]:
-        """Those of a sitting and of all before it. KeyError where there is no such sitting."""
-        return tuple(trial for number in range(1, sitting + 1) for trial in self.sittings[number])
+        """Those of a sitting and of all before it, each once. KeyError where there is no such
+        sitting."""
+        numbers = range(1, sitting + 1)
+        return tuple(dict.fromkeys(trial for number in numbers for trial in self.sittings[number]))
 
     def list_unasked(self, sitting: int) -> tuple[str, ...]:
         """The claims that no search up to this sitting's asks."""
