@@ -21,7 +21,8 @@ from .clients.calls import Abort, Begin, Commit, Committed, SendOffsets, SendRec
 from .clients.producer import Producer
 from .clients.worker import Worker
 from .config import offsets_log
-from .coordinator import TIMEOUT, Coordinator
+from .coordinator import Coordinator
+from .coordinator.entry import TIMEOUT
 from .group.commits import Offsets
 from .group.members import GroupMetadata
 from .log import COMMIT, Batch

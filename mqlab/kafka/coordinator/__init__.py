@@ -78,6 +78,7 @@ from ..states import COMPLETED, PREPARED, TxnState, may_enter
 from . import describe
 from .entry import (
     EXHAUSTED,
+    TIMEOUT,
     CoordinatorRequest,
     DescribeTransactions,
     Entry,
@@ -544,7 +545,6 @@ def _keep_entry(tc: Coordinator, old: Entry, new: Entry) -> Entry:
 
 RECOVERED = Words("recovered")
 OWES = Words("recovered {state}, owes markers to {partitions}")
-TIMEOUT = "timeout "
 
 
 @frozen

@@ -22,6 +22,8 @@ from ..states import TxnState, may_enter
 
 #: 32767 is never given to a client: it is kept for fencing and ending.
 EXHAUSTED = 32_766
+#: before a transactional id, the name of its timer
+TIMEOUT = "timeout "
 
 
 @frozen

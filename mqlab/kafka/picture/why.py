@@ -15,8 +15,8 @@ from .. import coordinator
 from ..clients.consumer import HEARTBEAT
 from ..clients.producer import BUMPED, ENTERED, flight
 from ..clients.producer.flight import MAX_BLOCK
-from ..coordinator import OWES, SWEEP, TIMEOUT
-from ..coordinator.entry import DescribeTransactions, ListTransactions
+from ..coordinator import OWES, SWEEP
+from ..coordinator.entry import TIMEOUT, DescribeTransactions, ListTransactions
 from ..errors import Error
 from ..group import NOW, membership
 from ..group.members import GroupState, JoinGroup, LeaveGroup, SyncGroup

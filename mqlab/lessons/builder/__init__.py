@@ -1,7 +1,8 @@
 """What a learner writes in place of a part of a broker, searched as the broker's own is.
 
 api        what `my-labs/coordinator.py` imports; the page to read first
-apart      the process in which a learner's file runs, and nothing else does
+closed     how the process of a learner's file begins: without a broker, and without files
+apart      what it does: a learner's file runs in it, and nothing else does
 speech     how events, effects, disks and values travel to it and back
 host       that process: of a file of functions, and of a coordinator, which is a role of the engine
 trial      a system that a file is searched in

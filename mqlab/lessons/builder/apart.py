@@ -1,6 +1,6 @@
 """The process that runs a learner's file, and nothing else.
 
-    python -I -m mqlab.lessons.builder.apart
+    python -I -m mqlab.lessons.builder.closed
 
 It is told the text of the file, then what to do with it. Of a coordinator it keeps each state that
 this was ever in, under a number, and says only that number and the effects: so the engine's process
@@ -138,12 +138,13 @@ def explain(error: BaseException, file: str) -> str:
     return f"it raised {type(error).__name__}{where}: {what}".removesuffix(": ")
 
 
-def main() -> int:
-    """Answer until nobody asks any more."""
+def main(close: Callable[[], None]) -> int:
+    """Answer until nobody asks any more. `close`: what is done before a file is heard of."""
     wire = Wire(os.dup(0), os.dup(1))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what the file prints goes to the log
     limit_resources(MOST_MEMORY)
+    close()
     kept = Kept()
     wire.say("ready")
     while True:
@@ -152,7 +153,3 @@ def main() -> int:
         except WireError:
             return 0
         wire.say(*kept.answer(request))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -52,8 +52,7 @@ AddOffsetsToTxn, exhausted epochs, and producer ids in blocks.
 from __future__ import annotations
 
 from ...kafka.config import KafkaConfig, txn_log, txn_logs
-from ...kafka.coordinator import TIMEOUT
-from ...kafka.coordinator.entry import Entry, Pending, to_record
+from ...kafka.coordinator.entry import TIMEOUT, Entry, Pending, to_record
 from ...kafka.errors import Error
 from ...kafka.messages import (
     AddPartitionsToTxn,

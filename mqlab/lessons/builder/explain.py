@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...kafka.claims import is_decided
-from ...kafka.coordinator import TIMEOUT
+from ...kafka.coordinator.entry import TIMEOUT
 from ...kafka.errors import Error
 from ...kafka.messages import EndTxn, InitProducerId
 from ...kafka.states import PREPARED, TxnState

@@ -62,7 +62,7 @@ from .api import entries_of
 from .speech import SpeechError, pack, unpack
 from .trial import say_death
 
-APART = (sys.executable, "-I", "-m", "mqlab.lessons.builder.apart")
+APART = (sys.executable, "-I", "-m", "mqlab.lessons.builder.closed")
 #: what a file may import: the page, and what is pure in the standard library
 IMPORTS = ("__future__", "collections", "dataclasses", "enum", "functools", "itertools", "typing")
 ANSWERS: Mapping[type, type[Answer]] = {

@@ -15,6 +15,7 @@ from mqlab.kernel.disk import MemoryDisk
 from mqlab.lessons.builder import sittings
 from mqlab.lessons.builder.apart import STEP_S
 from mqlab.lessons.builder.checking import GRADED, Building, Card, check_source, search_trial
+from mqlab.lessons.builder.closed import ask_version
 from mqlab.lessons.builder.host import BuildError, Host, Inside
 from mqlab.lessons.builder.speech import KINDS, SpeechError, pack, unpack
 from mqlab.lessons.builder.whats import COORDINATOR
@@ -182,6 +183,33 @@ def test_what_it_does_wrong_is_said_and_harms_nobody(line):
     source = ROLE.replace(STEP, f"{STEP}        {line}\n", 1)
     verdict = Building(1, ()).check(source)
     assert not verdict.ok and HARM[line] in verdict.message.en, verdict
+
+
+#: before the class, what looks for a right one or for a file; `s` is `sys`, `i` is `__import__`
+FINDS = {
+    "s.modules['mqlab.kafka.coordinator'].Coordinator": "has no attribute 'Coordinator'",
+    "i('mqlab.kafka').system": "has no attribute 'system'",
+    "[o for o in i('gc').get_objects() if getattr(o, '__name__', '') == 'Coordinator'][0]": "Index",
+}
+CLOSED = {
+    "i('mqlab.kafka.system')": "Permission denied",
+    "i('mqlab.rocketmq.broker')": "Permission denied",
+    "open(s.modules['mqlab'].__file__)": "Permission denied",
+    "open('mine', 'w')": "Permission denied",
+    "i('os').listdir('/')": "Permission denied",
+    "i('os').truncate(s.modules['mqlab'].__file__, 0)": "Permission denied",
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"), [*FINDS.items(), *(CLOSED.items() if ask_version() > 2 else ())]
+)
+def test_it_finds_no_right_one_and_no_file_where_no_wall_is_either(line, says, monkeypatch):
+    monkeypatch.setattr("mqlab.lessons.builder.host.find_sandbox", lambda: ())
+    looks = f"from typing import sys as s\ni = __import__\n{line}\nraise ValueError('found')\n"
+    with pytest.raises(BuildError, match=r".") as raised:
+        check_source(ROLE.replace("@frozen", f"{looks}@frozen", 1))
+    assert says in str(raised.value)
 
 
 @pytest.mark.parametrize(

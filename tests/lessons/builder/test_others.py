@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
+from mqlab.lessons.builder import closed
 from mqlab.lessons.builder.checking import IT_WORKS, check_source, search_trial
 from mqlab.lessons.builder.host import BuildError
 from mqlab.lessons.builder.whats import CHECK_ROUND, PENDING_ACKS, WHATS, What, find_what
@@ -156,11 +157,14 @@ def test_the_command_writes_and_checks_each(name: str, tmp_path: Path, capsys):
     assert "<html" in mine.with_suffix(".html").read_text("utf-8")
 
 
-@pytest.mark.parametrize("walls", [(), WALLED[0]])
-def test_where_nothing_is_walled_in_one_line_says_so(walls, tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize(("walls", "landlock"), [((), 0), (WALLED[0], -1), ((), 1)])
+def test_where_nothing_is_walled_in_one_line_says_so(
+    walls, landlock, tmp_path, capsys, monkeypatch
+):
     monkeypatch.setattr(judging, "find_sandbox", lambda: walls)
+    monkeypatch.setattr(closed, "ask_version", lambda: landlock)
     mine = tmp_path / "mine.py"
     mine.write_text("no python", "utf-8")
     assert main(["build", "check", str(mine)]) == 2
     said = capsys.readouterr().err
-    assert ("the file can read and write what you can" in said) is (not walls)
+    assert ("the file can read and write what you can" in said) is (not walls and landlock <= 0)
