@@ -5,8 +5,10 @@
 For each answer to be judged the judge sends the sources of the cells it depends on and its name. A
 child is forked, so that no answer stands in another's way; it runs the cells, says what they have
 printed, and then answers what the judge asks (`mqlab.lessons.course.answering`). The process knows
-no course, no gradebook, no student, no exercise and no verdict. See `mqlab.lessons.course.judging`,
-which asks, and labs/instructor, which says how to put it into a container.
+no course, no gradebook, no student, no exercise and no verdict: an exercise that is imported here
+is withheld, and with it the right answer that it holds and finds. See
+`mqlab.lessons.course.judging`, which asks, and labs/instructor, which says how to put it into a
+container.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -30,6 +34,8 @@ from .wire import Wire, WireError
 
 MOST_PRINTED = 20_000  # characters of a cell
 MOST_MEMORY = 4_000_000_000  # bytes
+#: functions that answer an exercise, outside of its module
+ALSO = {"mqlab.spark.sinks": ("decide", "resume")}
 
 
 class Printed:
@@ -58,6 +64,49 @@ class Printed:
         return f"{kept}\n… {left:,} more characters were printed and are left out" if left else kept
 
 
+class Withheld:
+    """In the place of an exercise: whatever a cell asks of it, it says nothing. What somebody has
+    put in order stays so."""
+
+    def arrange(self, order: Sequence[str] = (), **look: object) -> SimpleNamespace:
+        return SimpleNamespace(order=tuple(order))
+
+    def __getattr__(self, name: str) -> Withheld:
+        return self
+
+    def __call__(self, *given: object, **named: object) -> Withheld:
+        return self
+
+
+class Withholding(SourceFileLoader):
+    """Loads a module of ours without what is the judge's alone. As a finder it is asked first."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target) if name.startswith("mqlab.") else None
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = Withholding(name, spec.loader.path)
+        return spec
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        withhold(module)
+
+
+def withhold(module: ModuleType) -> None:
+    """Take the exercises out of a module that has some, and its own answers, whose names begin
+    with `right`."""
+    graded = vars(module).get("GRADED", {})
+    exercises = [exercise for exercise, _ in graded.values()]
+    for name, value in list(vars(module).items()):
+        answers = bool(graded) and name.lower().startswith("right")
+        if answers or any(value is one for one in exercises):
+            setattr(module, name, Withheld())
+    for name in ALSO.get(module.__name__, ()):
+        setattr(module, name, Withheld())
+    graded.clear()
+
+
 def main() -> int:
     """Take one answer after the other until the judge ends."""
     wire = Wire(os.dup(0), os.dup(1))
@@ -65,6 +114,7 @@ def main() -> int:
     os.dup2(2, 1)  # what a cell writes past Python goes to the log
     limit_resources(MOST_MEMORY)
     places.LABS = Path.cwd() / "labs"  # no function of ours reads an answer where no wall hides it
+    sys.meta_path.insert(0, Withholding)
     shell = build_shell()
     wire.say("ready")
     while True:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -437,3 +439,46 @@ def test_no_function_of_ours_reads_a_right_file_where_no_wall_hides_it() -> None
     with Judge(APART) as judge:
         result = judge.judge(Task("coordinator 1", "it", (reads,)))
     assert not result.ok and "FileNotFoundError" in result.says
+
+
+ANSWERS = {
+    "consume": (
+        "from mqlab.lessons.patterns.exercises import counting\n"
+        "it = next(iter(counting.GRADED['consume'][0].right))"
+    ),
+    "steps": (
+        "from itertools import permutations\nfrom mqlab.lessons.spark.decide import STEPS\n"
+        "it = next(one for one in permutations(('write', 'progress')) if STEPS.check(one).ok)"
+    ),
+    "resume": "from mqlab.lessons.spark.two_phase import right_answer as it",
+    "decide": "from mqlab.spark.sinks import decide as it",
+    "admit": "from mqlab.lessons.kafka.exercises.admit import right as it",
+    "fence": "import mqlab.lessons.patterns.exercises.fence as own\nit = own.right",
+    "excuses": (
+        "from mqlab.lessons.excuses import RIGHT\n"
+        "it = '\\n'.join(f'{asked}: {reason}' for asked, reason in RIGHT.items())"
+    ),
+}
+
+
+@pytest.mark.parametrize("exercise", ANSWERS)
+def test_no_answer_is_to_be_had_from_a_function_of_ours(judge: Judge, exercise: str) -> None:
+    assert not judge.judge(Task(exercise, "it", (ANSWERS[exercise],))).ok
+
+
+def test_what_answers_an_exercise_is_withheld_wherever_it_is_graded() -> None:
+    """Each module with exercises, as the process with the answers imports it."""
+    code = """
+import importlib, sys
+from mqlab.lessons.course import apart
+from mqlab.lessons.course.graded import list_exercises
+sys.meta_path.insert(0, apart.Withholding)
+early = [name for name in sys.modules if hasattr(sys.modules[name], "GRADED")]
+assert not early, early
+for name in sorted({*list_exercises().values()}):
+    module = importlib.import_module(f"mqlab.lessons.{name}")
+    own = {one: value for one, value in vars(module).items() if one.lower()[:5] == "right"}
+    assert module.GRADED == {}, name
+    assert {type(value) for value in own.values()} <= {apart.Withheld}, own
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
