@@ -34,7 +34,7 @@ class Coordinator:
         known = [*self.entries.values(), *(waits.entry for waits in self.pending.values())]
         pid = 1 + max((entry.pid for entry in known), default=-1)  # no two ids have one
         entry = self.entries.get(ask.txn_id) or Entry(ask.txn_id, pid, -1)
-        new = replace(entry, epoch=entry.epoch + 1, timeout_ms=ask.timeout_ms)
+        new = replace(entry, state=TxnState.EMPTY, epoch=entry.epoch + 1, timeout_ms=ask.timeout_ms)
         return self.write(new, disk, caller, InitProducerIdResponse(pid=new.pid, epoch=new.epoch))
 
     def write(self, new: Entry, disk: Disk, caller: Caller | None = None, answer=None):

@@ -126,27 +126,18 @@ def _check(args: argparse.Namespace) -> int:
         raise UserError(escape_unseen(str(error))) from error
     print("\n".join(map(escape_unseen, str(card).splitlines())))
     if card.ok:
-        return _ask_clients(args)
+        from ..lessons.builder.clients import ask_clients
+
+        verdict = ask_clients(args.file, args.sitting)
+        if verdict.message.en:
+            print(escape_unseen(str(verdict)))
+        return 0 if verdict.ok else 1
     player = card.player()
     if player is not None:
         page = args.view or args.file.with_suffix(".html")
         player.save(page)
         print(f"the run is in {page}, open at step {card.step}")
     return 1
-
-
-def _ask_clients(args: argparse.Namespace) -> int:
-    """What released clients say of a coordinator of the sittings 3 to 5, after the search."""
-    from ..lessons.builder.host import read_file
-    from ..lessons.builder.whats import COORDINATOR, find_what
-
-    if args.sitting < CLIENTS or find_what(read_file(args.file)) is not COORDINATOR:
-        return 0
-    from ..lessons.builder.clients import ask_clients
-
-    verdict = ask_clients(args.file, args.sitting)
-    print(escape_unseen(str(verdict)))
-    return 0 if verdict.ok else 1
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +15,7 @@ from .builder import api
 from .builder.byhand import begin
 from .builder.check_round import api as round_api
 from .builder.checking import IT_DIES, IT_WORKS, NOBODY_COMES_BACK, NOT_ALONE, check_source
+from .builder.clients import ask_clients
 from .builder.host import BuildError, FileHost
 from .builder.lights import LIGHTS
 from .builder.pending_acks import api as acks_api
@@ -90,12 +91,23 @@ def read_right(sitting: int) -> str:
     return (LABS / "coordinator" / f"sitting-{sitting}.py").read_text("utf-8")
 
 
-def check_mine(sitting: int = 1, file: str = COORDINATOR) -> Verdict:
-    """Search every run of the file beside the notebook, in the trials up to this sitting's."""
+SEEN = Words("{searched}; {seen}")
+
+
+def check_mine(sitting: int = 1, file: str = COORDINATOR, clients: bool = True) -> Verdict:
+    """Search every run of the file beside the notebook, in the trials up to this sitting's. From
+    sitting 3 on, a coordinator that no trial breaks is used by released `clients` too."""
     try:
-        return check_source(read_mine(file), sitting)
+        card = check_source(read_mine(file), sitting)
     except BuildError as error:
         return Verdict(False, Text(str(error)))
+    if not card.ok or not clients:
+        return card
+    seen = ask_clients(Path(file), sitting)
+    if not seen.message.en:
+        return card
+    message = SEEN(searched=card.message, seen=seen.message) if seen.ok else seen.message
+    return replace(card, ok=seen.ok, message=message)
 
 
 def play_mine(sitting: int = 1, file: str = COORDINATOR, system: str = "") -> Playground | Verdict:

@@ -32,7 +32,8 @@ in place of lists.
     EndTxn                producer   EndTxnResponse               the decision is safe
 
 An answer's first field is an `Error`, `Error.NONE` where all is well. To CONCURRENT_TRANSACTIONS a
-client or leader asks again later; PRODUCER_FENCED ends a producer for good.
+client or leader asks again later. INVALID_TXN_STATE refuses a commit where nothing is Ongoing.
+PRODUCER_FENCED ends a producer for good.
 
 From sitting 3 on the log has a copy on a second node. A newer coordinator may begin there, with
 `recover`, while the older one still believes that it leads.
@@ -119,12 +120,11 @@ __all__ = [
 ]
 
 
-#: those whose fields the page lists
+#: those whose fields the page lists; of the others it says them above
 SHOWN = (
-    Request, Appended, Response, ConnectionLost, Fired,
     InitProducerId, InitProducerIdResponse, AddPartitionsToTxn, AddPartitionsToTxnResponse,
     EndTxn, EndTxnResponse, WriteTxnMarkers, WriteTxnMarkersResponse,
-    Entry, Pending, Reply, Send, SetTimer, CancelTimer,
+    Entry, Pending,
 )  # fmt: skip
 
 

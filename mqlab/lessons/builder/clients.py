@@ -13,13 +13,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ...check.checker import Report, check
-from ...kernel import Words
+from ...kernel import NOTHING, Words
 from ...places import TO_INSTALL
 from ...serve.kafka import serve
 from ...serve.process import BrokerError
 from ..verdict import Verdict
+from .host import read_file
+from .whats import COORDINATOR, find_what
 
 PACE_MS = 200  # between coordinator and leaders, so that a kill comes in between
+FIRST = 3  # the sitting from which they are asked
 OLDER = 5  # the sitting from which librdkafka's EndTxn is understood
 KILLS = 2
 MISSING = Words("released clients were not asked: confluent-kafka is missing ({install})")
@@ -33,6 +36,8 @@ GOOD = Words("released clients read back all {committed} transactions that were 
 def judge(path: Path, older: bool) -> Report:
     """What the clients of the coordinator in a file saw. Unanswered, Refused; ImportError where
     confluent-kafka is missing; BrokerError where no server can be started."""
+    import confluent_kafka  # noqa: F401 (no server is started without it)
+
     from ...check.kafka.story import Story, tell
 
     with (
@@ -46,7 +51,10 @@ def judge(path: Path, older: bool) -> Report:
 
 def ask_clients(path: Path, sitting: int) -> Verdict:
     """Judge a coordinator that a search has found right by what released clients see. Where they
-    cannot be asked the verdict is right, and says so."""
+    cannot be asked the verdict is right, and says so; it says nothing where they are not asked: in
+    the sittings before `FIRST`, and of a file that is no coordinator."""
+    if sitting < FIRST or find_what(read_file(path)) is not COORDINATOR:
+        return Verdict(True, NOTHING)
     from ...check.kafka.story import Refused, Unanswered
 
     try:

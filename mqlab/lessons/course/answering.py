@@ -385,7 +385,7 @@ def page_of(lab: Lab) -> Path:
 
 def read_page(lab: Lab) -> Page:
     """The page of a lab; LabError where there is none or a part is missing."""
-    from .notebooks import LabError  # and Jupyter with it, which who only judges does not wait for
+    from .notebooks import LabError  # with Jupyter, for which nobody waits who only judges
 
     path = page_of(lab)
     if not path.exists():
@@ -427,5 +427,7 @@ def _wrong(part: str) -> Iterator[WrongAnswer]:
         first, _, body = code.partition("\n")
         named = re.fullmatch(r"# ([\w-]+) · (.+)", first)
         if named is None:
+            from .notebooks import LabError
+
             raise LabError(f"a wrong answer begins with “# cell · belief”, not with {first!r}")
         yield WrongAnswer(named[1], named[2], body)

@@ -83,7 +83,7 @@ RECORDED = "11-order-to-income"
 CLIENT = re.compile(r"(?m)^(?:from|import) confluent_kafka\b|\b(?:serve|ask_both)\(")
 
 MOST_LINES = 15  # of text that a cell prints in sight: more is a picture, or its text, folded
-MOST_PRINTED = 270  # lines that all cells of a lab print
+MOST_PRINTED = 240  # lines that all cells of a lab print
 
 
 class LabError(Exception):

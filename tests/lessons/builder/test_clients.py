@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,12 +10,12 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs confluent-kafka: run `make setup`")
 
+from mqlab.check.checker import Report
 from mqlab.check.kafka import story
 from mqlab.cli import main
-from mqlab.kernel import Text
 from mqlab.lessons.builder import clients
 from mqlab.lessons.builder.clients import ask_clients
-from mqlab.lessons.verdict import Verdict
+from mqlab.lessons.lab13 import check_mine
 from tests.lessons.builder.wrong import FILES
 
 OWED = "owed = Map((e.txn_id, e.partitions) for e in entries.values() if e.state in COMPLETE)"
@@ -59,16 +60,41 @@ def test_who_cannot_be_asked_says_so_and_the_check_goes_on(monkeypatch: pytest.M
     assert verdict.ok and "confluent-kafka is missing" in verdict.message.en
 
 
-def test_the_command_asks_them_from_sitting_3_on(monkeypatch: pytest.MonkeyPatch, capsys):
-    asked = []
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Clients that find every coordinator wrong; whether each was asked with older ones."""
+    found: list[bool] = []
 
-    def refuse(path: Path, sitting: int) -> Verdict:
-        asked.append(sitting)
-        return Verdict(False, Text("they lost it"))
+    def refuse(path: Path, older: bool) -> Report:
+        found.append(older)
+        raise story.Refused("they lost it")
 
-    monkeypatch.setattr(clients, "ask_clients", refuse)
+    monkeypatch.setattr(clients, "judge", refuse)
+    return found
+
+
+def test_the_command_asks_them_from_sitting_3_on(asked: list[bool], capsys):
     assert main(["build", "check", str(FILES / "sitting-2.py"), "--sitting", "2"]) == 0
     assert main(["build", "check", str(FILES / "sitting-3.py"), "--sitting", "3"]) == 1
     rounds = FILES.parent / "check_round" / "sitting-2.py"
     assert main(["build", "check", str(rounds), "--sitting", "2"]) == 0
-    assert asked == [3] and "they lost it" in capsys.readouterr().out
+    assert asked == [False] and "they lost it" in capsys.readouterr().out
+
+
+def test_the_cell_of_the_lab_asks_them_too(asked: list[bool], tmp_path: Path, monkeypatch):
+    mine = tmp_path / "coordinator.py"
+    shutil.copy(FILES / "sitting-3.py", mine)
+    assert check_mine(2, str(mine)).ok and check_mine(3, str(mine), clients=False).ok
+    assert not asked
+    verdict = check_mine(3, str(mine))
+    assert not verdict.ok and "they lost it" in verdict.message.en and asked == [False]
+    mine.write_text("x = 1", "utf-8")
+    assert not check_mine(3, str(mine)).ok and len(asked) == 1
+
+
+def test_the_cell_says_so_where_they_cannot_be_asked(tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    monkeypatch.setattr(clients, "serve", None)  # no server is started for nobody
+    verdict = check_mine(3, str(FILES / "sitting-3.py"))
+    said = verdict.message.en
+    assert verdict.ok and "nothing breaks" in said and "confluent-kafka is missing" in said
