@@ -23,6 +23,7 @@ from .trial import DOWN_MS, Timed, Trial
 from .whats import COORDINATOR, What, find_what
 
 MOST_STATES = 200_000  # of a trial; a right coordinator has half as many in the largest
+MOST_CHOICES = 700  # of a run in simulated time; a right coordinator makes half as many
 MOST_ASKED = 20_000  # different questions of a file; a right coordinator is asked 3,000
 SLICE_S = 0.1
 HOLDS = Words("{trials} trials, {states:,} states, and nothing breaks (sitting {sitting}): {names}")
@@ -153,7 +154,8 @@ class Breaks(Exception):
 
 @dataclass
 class Watched(Untold):
-    """A run in simulated time, and its choices. Breaks in the first world where a claim does."""
+    """A run in simulated time, and its choices. Breaks in the first world where a claim does, and
+    behind `MOST_CHOICES`: who asks for ever is asked no further."""
 
     broken: str = ""
     choices: list[str] = field(default_factory=list)
@@ -170,6 +172,8 @@ class Watched(Untold):
             if self.broken:
                 raise Breaks
             before = after
+        if len(self.choices) == MOST_CHOICES:
+            raise Breaks
         return moved
 
     def _find_broken(self, before: World, after: World) -> str:

@@ -37,7 +37,7 @@ from ...kafka.messages import (
     InitProducerIdResponse,
     WriteTxnMarkers,
 )
-from ...kafka.states import may_enter
+from ...kafka.states import COMPLETED, TxnState, may_enter
 from ...kernel import (
     Append,
     Appended,
@@ -387,7 +387,16 @@ def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
         if record.base != end:
             raise SpeechError(f"a record for offset {record.base} is written, where {end} is next")
         written[log] = end + 1
-        new, old = record.entry.state, states.get(record.entry.txn_id)
+        entry, old = record.entry, states.get(record.entry.txn_id)
+        new = entry.state
+        if min(entry.pid, entry.epoch) < 0:
+            raise SpeechError(f"it writes pid {entry.pid}, epoch {entry.epoch}: both begin at 0")
+        if new in COMPLETED and entry.partitions:
+            raise SpeechError(f"it writes {new} with partitions: what has ended has none")
+        if old is None and new is not TxnState.EMPTY:
+            raise SpeechError(f"it writes {new} of a new id: its first record says Empty")
         if old is not None and not may_enter(new, old, config.transaction_version):
-            raise SpeechError(f"it writes {new} behind {old}: no transaction goes that way")
-        states[record.entry.txn_id] = new
+            commits = new is TxnState.PREPARE_COMMIT
+            only = "; only what is Ongoing is committed" if commits else ""
+            raise SpeechError(f"it writes {new} behind {old}: no transaction goes that way{only}")
+        states[entry.txn_id] = new

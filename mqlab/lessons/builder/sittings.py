@@ -56,7 +56,6 @@ ENDS = "'app=init; begin; send orders-0 a; abort'"
 TORN = "'app=init; begin; send orders-0 a; send orders-1 b; commit; begin; send orders-0 c; abort'"
 OLDS = "'app=init; begin; send orders-0 a; send orders-1 b; abort; begin; send orders-1 c; commit'"
 LEFT = "'app=init; begin; send orders-0 a; flush; send orders-1 b; flush'"
-SHOPS = "init; begin; send orders-0 b; commit"
 #: each leaves a transaction open: its first, one after a commit, one after an abort
 GONE = (
     "producers=app:order-service,shop:cart,till:billing "
@@ -66,6 +65,8 @@ GONE = (
 )
 MOVE = "'controller=elect coordinator 2'"
 TWIN = "producers=app:order-service,twin:order-service 'twin=init; begin; send orders-0 c; commit'"
+HEIR = "producers=app:order-service,twin:order-service twin=init"
+FLUSHED = "'app=init; begin; send orders-0 a; flush; commit'"
 
 
 @dataclass(frozen=True)
@@ -281,7 +282,7 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         Trial("three partitions", f"{OLD} partitions=3 {THREE}", ONCE, PLAIN),
         Trial("abort, then commit", f"{OLD} partitions=1 {ABORT}", Budget(retries=1),
               (*PLAIN, *PERHAPS)),
-        Trial("two ids", f"{OLD} partitions=1 {SHOP} {ONE} 'shop={SHOPS}'", ONCE, PLAIN),
+        Trial("two ids", f"{OLD} {SHOP} {BOTH} shop=init", ONCE, PLAIN),
         Trial("three newcomers", f"{OLD} partitions=1 {IDS} app=init shop=init till=init", ONCE,
               UNCOMMITTED),
         Trial("a last answer", f"{OLD} partitions=1 {ONE}", LAST, ALONE),
@@ -298,7 +299,9 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
     3: (
         Trial("late messages", f"partitions=1 {AGAIN}", Budget(breaks=1), (*PLAIN, *PERHAPS)),
         Trial("late messages, two partitions", TORN, Budget(breaks=1), (*PLAIN, *PERHAPS)),
-        Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(), (*PLAIN, *PERHAPS)),
+        Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(retries=2), (*PLAIN, *PERHAPS)),
+        Trial("a twin, before the commit", f"partitions=1 {HEIR} {FLUSHED}",
+              dropped=(*UNCOMMITTED, *PERHAPS), timed=Timed(20_000, 6, 100)),
         Trial("a kill, then another end", f"partitions=1 {AGAIN}", KILL, PLAIN),
         Trial("commit, then commit", NEXT, Budget(retries=1), PLAIN),
         Trial("another leads", f"{OLD} partitions=1 {LEADS} {OPEN} {MOVE}"),
@@ -327,6 +330,6 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
               UNCOMMITTED),
         Trial("older twins", f"{OLDER} partitions=1 {TWIN} {ONE}", Budget(), (*PLAIN, *PERHAPS)),
         Trial("an older client, abandoned", f"{OLDER} {AGED}", SLOW, UNREACHED),
-        Trial("many older ones", f"{OLDER} {MANY}", dropped=EPOCHS, timed=STOPS),
+        Trial("many older ones", f"{OLDER} {MANY}", dropped=EPOCHS, timed=replace(STOPS, seeds=2)),
     ),
 }  # fmt: skip

@@ -6,8 +6,10 @@ import ast
 
 import pytest
 
+from mqlab.lessons.builder.checking import check_source
+from mqlab.lessons.builder.host import BuildError
 from tests.lessons.builder.mutants import mutate
-from tests.lessons.builder.wrong import LABS
+from tests.lessons.builder.wrong import EQUAL, FILES, LABS, MISSED
 
 RULE = """
 def may(held, messages, txn):
@@ -17,6 +19,44 @@ def may(held, messages, txn):
         return held, (1, 2)
     return held.remove(txn), ()
 """
+
+SITTINGS = (1, 2, 3, 4, 5)
+MANY = 18  # mutants of each sitting's file that are judged
+
+
+def choose() -> list[tuple[int, str, str]]:
+    """The sitting, what was done to its file, and the text: as far from each other as the list of
+    all allows, so that they are of every part and of every kind; in each file others."""
+    chosen = []
+    for sitting in SITTINGS:
+        mutants = mutate((FILES / f"sitting-{sitting}.py").read_text("utf-8"))
+        first = (sitting - 1) / len(SITTINGS)
+        places = [int((first + at) * len(mutants) / MANY) for at in range(MANY)]
+        chosen += [(sitting, *mutants[place]) for place in places]
+    return chosen
+
+
+CHOSEN = choose()
+
+
+@pytest.mark.spread("mqlab/lessons/builder", "tests/lessons/builder")
+@pytest.mark.parametrize(
+    ("sitting", "says", "source"), CHOSEN, ids=[f"{one[0]} {one[1]}" for one in CHOSEN]
+)
+def test_a_coordinators_mutant_is_refuted_unless_it_does_the_same(
+    sitting: int, says: str, source: str
+):
+    try:
+        refuted = not check_source(source, sitting).ok
+    except BuildError:
+        refuted = True
+    assert refuted == ((sitting, says) not in EQUAL | MISSED)
+
+
+def test_nearly_all_that_do_something_else_are_refuted():
+    others = {one[:2] for one in CHOSEN} - EQUAL.keys()
+    assert len(CHOSEN) == len(others) + len(EQUAL) and len(others) >= 60
+    assert MISSED.keys() < others and len(MISSED) <= 0.05 * len(others)
 
 
 def test_a_mutant_has_one_fault_and_says_where():

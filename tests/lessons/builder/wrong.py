@@ -406,3 +406,56 @@ WRONG = (
         "version = 2  #",
     ),
 )
+
+# ---- mutants that do what the right file does (`test_mutants.py`) ----------------------
+
+ORDER = "nobody can tell: a kill between the two loses the answer or the marker, which come again"
+EMPTY = "no client ends a transaction without a partition"
+STRANGER = "no client asks with an id that the log does not have, and an id keeps its pid"
+ALONE = "in this sitting an id is introduced once"
+PATIENT = "no connection breaks in this sitting"
+ONCE = "an answer that comes is for a marker that is owed: those of a broken connection are lost"
+SAME_EPOCH = "in this sitting an end keeps the epoch, and the client does not look"
+PID = "nobody asks for the pid with which the first id begins"
+RESET = "a timer of what is not Ongoing does nothing, and the next transaction sets it anew"
+VERIFIED = "no client writes where it has not added, and a late message is known by its sequence"
+#: by sitting and what was done: why nobody can tell
+EQUAL = {
+    (1, "line 56: `self.entries.get(ask.txn_id) or new` → `(new)`"): ALONE,
+    (1, "line 61: `new.pid` → `(entry.pid)`"): "an id keeps its pid",
+    (1, "line 69: `entry.state is TxnState.ONGOING and adde ... entry.partitions` → `False`"):
+        "the same record once more",
+    (1, "line 124: `(*reply, *(new.mark(txn_id, partition) f ... try.partitions))` → "
+        "`((*(new.mark(txn_id, partition) for part ... tions), *reply))`"): ORDER,
+    (2, "line 47: `( self.mark(txn_id, peer) for txn_id, le ... f peer in left )` → "
+        "`((self.mark(txn_id, peer) for txn_id, le ... f peer in left))`"): PATIENT,
+    (2, "line 61: `entry.state is TxnState.ONGOING` → `False`"): ALONE,
+    (2, "line 64: `entry.epoch` → `(new.epoch)`"): ALONE,
+    (2, "line 83: `EndTxnResponse(pid=entry.pid, epoch=entry.epoch)` → "
+        "`(EndTxnResponse(pid=entry.pid))`"): SAME_EPOCH,
+    (2, "line 92: `entry is None or entry.pid != ask.pid` → "
+        "`(entry is None and entry.pid != ask.pid)`"): STRANGER,
+    (2, "line 130: `(*reply, *completed)` → `((*completed, *reply))`"): EMPTY,
+    (2, "line 140: `partition not in owed or said.epoch != e ... ch or said.error` → "
+        "`(partition not in owed and said.epoch != ...  and said.error)`"): ONCE,
+    (3, "line 60: `1` → `(0)`"): PID,
+    (3, "line 97: `entry is None or entry.pid != ask.pid` → "
+        "`(entry is None and entry.pid != ask.pid)`"): STRANGER,
+    (3, "line 136: `(*reply, *completed)` → `()`"): EMPTY,
+    (4, "line 91: `not error and entry.state is not TxnStat ... G and ask.commit` → `False`"):
+        "with an epoch for each end no client commits what is not Ongoing",
+    (4, "line 124: `new.state is TxnState.ONGOING and not was_open` → `(not was_open)`"): RESET,
+    (4, "line 146: `(*reply, *completed)` → `((*completed, *reply))`"): EMPTY,
+    (4, "line 157: `partition not in owed or said.epoch != e ... ch or said.error` → "
+        "`(partition not in owed or said.epoch != entry.epoch)`"):
+        "who is refused leads no more, so what it writes then is cut off",
+    (5, "line 74: `ask.partitions` → `(entry.partitions)`"): VERIFIED,
+    (5, "line 79: `TxnState.ONGOING` → `(TxnState.EMPTY)`"): "the same record once more",
+    (5, "line 118: `0` → `(1)`"): "a leader takes every version below 2 for one",
+    (5, "line 150: `(*reply, *completed)` → `((*reply,))`"): EMPTY,
+}  # fmt: skip
+#: those that do something else, and no trial finds it
+MISSED = {
+    (5, "line 128: `new.state is TxnState.ONGOING and not was_open` → `True`"):
+        "the timeout begins anew with each partition, and a claim knows no clock",
+}  # fmt: skip
