@@ -417,7 +417,7 @@ PATIENT = "no connection breaks in this sitting"
 ONCE = "an answer that comes is for a marker that is owed: those of a broken connection are lost"
 SAME_EPOCH = "in this sitting an end keeps the epoch, and the client does not look"
 PID = "nobody asks for the pid with which the first id begins"
-RESET = "a timer of what is not Ongoing does nothing, and the next transaction sets it anew"
+RESET = "a timer of what is not Ongoing does nothing, and the next transaction sets it again"
 VERIFIED = "no client writes where it has not added, and a late message is known by its sequence"
 #: by sitting and what was done: why nobody can tell
 EQUAL = {
@@ -457,5 +457,5 @@ EQUAL = {
 #: those that do something else, and no trial finds it
 MISSED = {
     (5, "line 128: `new.state is TxnState.ONGOING and not was_open` → `True`"):
-        "the timeout begins anew with each partition, and a claim knows no clock",
+        "the timeout begins again with each partition, and a claim knows no clock",
 }  # fmt: skip
