@@ -30,3 +30,11 @@ def played(lines: list[Any]) -> Trace:
             "changes": [line["change"] for line in facts],
         }
     )
+
+
+def list_texts(value: Any) -> list[str]:
+    """All texts in a JSON value, however deep; `str(value)` would write out what is unseen."""
+    if isinstance(value, str):
+        return [value]
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in inside for text in list_texts(one)]

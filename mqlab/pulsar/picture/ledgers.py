@@ -73,16 +73,18 @@ DECIDED = (TxnStatus.COMMITTING, TxnStatus.ABORTING)
 
 @frozen
 class Written:
-    """`begun`: every transaction that has an id. `decisions`: COMMITTING or ABORTING, by
-    transaction; `done`: those that are logged as COMMITTED or ABORTED."""
+    """`begun`: every transaction that has an id, of a server the latest; `before`: how many there
+    were before them. `decisions`: COMMITTING or ABORTING, by transaction; `done`: those that are
+    logged as COMMITTED or ABORTED."""
 
     begun: tuple[TxnID, ...]
     decisions: dict[TxnID, TxnStatus] = field(default_factory=dict)
     done: dict[TxnID, TxnStatus] = field(default_factory=dict)
+    before: int = 0
 
     def name(self, txn: TxnID | None) -> str:
         """What a picture calls it: T1, T2 … in the order in which they began, "" for none."""
-        return f"T{self.begun.index(txn) + 1}" if txn in self.begun else ""
+        return f"T{self.before + self.begun.index(txn) + 1}" if txn in self.begun else ""
 
     def has_committed(self, txn: TxnID) -> bool:
         """Whether its commit is decided."""

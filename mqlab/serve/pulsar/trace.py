@@ -23,13 +23,12 @@ from ...kernel import (
     Reply,
     Request,
     Send,
-    Table,
     Telling,
     Text,
-    frozen,
+    escape_unseen,
     replace,
 )
-from ...kernel.trace import plain_of as plain
+from ...kernel.trace import plain_of
 from ...pulsar.claims import CLEAN_READ, LIT, ONE_HOLDER, TOLD_TO_ALL, has_one_holder
 from ...pulsar.config import COORDINATOR as PREFIX
 from ...pulsar.coordinator import Coordinator, TxnMeta
@@ -55,14 +54,7 @@ from ...pulsar.messages import (
 from ...pulsar.picture import words
 from ...pulsar.picture.ledgers import DECIDED, Written, draw_subscription
 from ...pulsar.picture.meaning import explain
-from ...pulsar.picture.snapshot import (
-    draw_buffers,
-    draw_graph,
-    draw_ledger,
-    draw_pending,
-    draw_records,
-    draw_transactions,
-)
+from ...pulsar.picture.snapshot import Limits, Seen, draw_seen
 from ...pulsar.picture.why import explain_fact
 from ...pulsar.states import ENDED, MarkerType, TxnStatus
 from ...pulsar.subscription import Subscription
@@ -79,10 +71,6 @@ DEFAULT = "persistent://public/default/"
 TAKEN = re.compile(rf"{PREFIX}|conn-|disk$")
 
 
-def make_lanes() -> Lanes:
-    return Lanes(MOST, find_kind, head_lane)
-
-
 def find_kind(name: str) -> int:
     return COORDINATOR if name.startswith(PREFIX) else TOPIC
 
@@ -93,9 +81,9 @@ def name_shortly(topic: str) -> str:
 
 
 def name_lane(name: str) -> str:
-    """The same, unless a part of the broker is called so."""
+    """The same, unless a part of the broker is called so; with nothing unseen in it."""
     short = name_shortly(name)
-    return name if TAKEN.match(short) else short
+    return escape_unseen(name if TAKEN.match(short) else short)
 
 
 def head_lane(kind: int, name: str) -> Lane:
@@ -117,33 +105,30 @@ TXNS = 64  # transactions kept
 READERS = 4  # consumers whose messages are kept
 TOGETHER = 8  # messages of a batch that are told
 PLACES = 64  # topics of a transaction whose markers are watched
+SUBSCRIPTIONS = 4  # of a topic, that are shown
 
 
-@frozen
-class LastWritten(Written):
-    """The latest transactions. `before`: how many there were before the first of them."""
-
-    before: int = 0
-
-    def name(self, txn: TxnID | None) -> str:
-        known = txn in self.begun
-        return f"T{self.before + self.begun.index(txn) + 1}" if known and txn is not None else ""
-
-
-class Model:
+class Model(Seen):
     """`strips`: by topic, that which was written to last at the end; `records`: by coordinator;
-    `readers`: by consumer, what it was sent. `changes` counts records and messages sent.
-    `unmarked`: of a transaction, the topics that it wrote to and that have no commit marker yet.
-    Transactions that have left the notes are judged no more."""
+    `readers`: by consumer, what it was sent. `roles`: the engine's, after the step that was taken
+    last; `lanes`: who is drawn. `changes` counts records and messages sent. `unmarked`: of a
+    transaction, the topics that it wrote to and that have no commit marker yet. Transactions that
+    have left the notes are judged no more."""
+
+    limits = Limits(rows=10, cut=lambda name: cut(name_shortly(name)))
 
     def __init__(self) -> None:
+        self.lanes = Lanes(MOST, find_kind, head_lane)
+        self.roles: dict[str, Any] = {}
         self.strips: dict[str, Strip[LedgerEntry]] = {}
         self.records: dict[str, Strip[TransactionMetadataEntry]] = {}
         self.readers: dict[str, deque[Got]] = {}
-        self.written = LastWritten(())
+        self.written = Written(())
         self.changes = 0
         self.lights = Lights(LIT)
         self.unmarked: dict[TxnID, set[str]] = {}
+        self._part = Parts(self._version).draw
+        self._subs: dict[str, tuple[Same, list[Subscription]]] = {}
 
     def note_entry(self, topic: str, entry: LedgerEntry) -> None:
         """An entry of a topic, as `simplify` has left it."""
@@ -204,6 +189,90 @@ class Model:
             del self.readers[name]
             self.changes += 1
 
+    # -- what is drawn ---------------------------------------------------------------------------
+
+    def draw(self) -> Any:
+        """The Snapshot as it is now, as plain JSON values; lights last: logs judge them."""
+        draws = self.lanes.draw, self._draw_readers, self.lights.draw
+        return plain_of(draw_seen(self, *draws, self._part))
+
+    def _version(self, what: str, of: str) -> Hashable:
+        """Of a part of the Snapshot. Which cells of a topic can be read, its buffer says."""
+        match what:
+            case "lanes":
+                return self.lanes.changes
+            case "log":
+                return self._strip(of).changes, self.changes, self._see(self.find_role(of))
+            case "readers" | "graphs":
+                return self.changes
+            case "lights":
+                return len(self.lights.red)
+            case "transactions":
+                txns = (Same(tc.txns) for tc in self.find_roles(self.coordinators))
+                return self.changes, tuple(txns)
+        return self.changes, tuple(map(self._see, self.find_roles(self.partitions)))
+
+    def _see(self, role: Any) -> Hashable:
+        """What of a topic is drawn."""
+        if not isinstance(role, Topic):
+            return None
+        return Same(role.buffer), role.lac, Same(role.subs), Same(role.access)
+
+    @property
+    def partitions(self) -> list[str]:  # type: ignore[override]
+        return sorted(self.strips)
+
+    @property
+    def coordinators(self) -> list[str]:  # type: ignore[override]
+        """Those that have written something since, or have a lane."""
+        return sorted({*self.records, *self.lanes.list_names(COORDINATOR)})
+
+    def find_role(self, name: str) -> Any:
+        return self.roles.get(name)
+
+    def read(self, name: str) -> list[Any]:
+        return list(self._strip(name).cells)
+
+    def _strip(self, name: str) -> Strip[Any]:
+        return self.strips.get(name) or self.records.get(name) or Strip()
+
+    def draw_progress(self, partition: str) -> tuple[Progress, ...]:
+        """Who was refused is not looked up in a subscription's log."""
+        topic, entries = self.find_role(partition), self.strips[partition].cells
+        if topic is None:
+            return ()
+        durable = (sub for sub in self.list_subs(topic) if sub.durable)
+        strip = range(entries[0].base, topic.lac + 1)
+        return tuple(
+            draw_subscription(cut(sub.name), sub.cursor, sub.pending, (), self.written, strip)
+            for sub in islice(durable, SUBSCRIPTIONS)
+        )
+
+    def list_subs(self, topic: Topic) -> list[Subscription]:
+        """Listed again when one of them has changed; then who holds a message there is judged."""
+        version, (old, before) = Same(topic.subs), self._subs.get(topic.name, (None, []))
+        if version == old:
+            return before
+        subs, held = topic.subs.values(), {id(sub.pending) for sub in before}
+        new = (sub for sub in subs if id(sub.pending) not in held)
+        self.lights.judge(ONE_HOLDER, all(map(has_one_holder, new)))
+        self._subs = {name: kept for name, kept in self._subs.items() if name in self.roles}
+        self._subs[topic.name] = (version, subs)
+        return subs
+
+    def list_live(self, tc: Coordinator) -> list[TxnMeta]:
+        """Of many, those that began last and have a name."""
+        if len(tc.txns) <= TXNS:
+            return tc.txns.values()
+        return [tc.txns[txn] for txn in self.written.begun if txn in tc.txns]
+
+    def _draw_readers(self) -> tuple[Reader, ...]:
+        """By the subscription, then the connection."""
+        return tuple(
+            Reader(cut(" · ".join(consumer.split("/", 1)[::-1])), tuple(got))
+            for consumer, got in self.readers.items()
+        )
+
 
 # ---- what is told, in a few characters ---------------------------------------------------------
 
@@ -232,139 +301,6 @@ def _shorten_places(where: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str]
     return tuple((name_shortly(topic), name) for topic, name in where)
 
 
-# The live Snapshot, as plain JSON values, of which only what has changed is made again
-
-ROWS = 10  # of a table
-SUBSCRIPTIONS = 4  # of a topic, that are shown
-
-
-class Picture:
-    """`now()` is the Snapshot of the model and the lanes as they are. `roles`: the engine's roles
-    after the step that was taken last, by name."""
-
-    def __init__(self, model: Model, lanes: Lanes) -> None:
-        self.model = model
-        self.lanes = lanes
-        self._judged: dict[str, list[Subscription]] = {}
-        self.roles: dict[str, Any] = {}
-        self._part = Parts().make
-        self._subs: dict[str, tuple[Same, list[Subscription]]] = {}
-
-    def now(self) -> dict[str, Any]:
-        model, part = self.model, self._part
-        names = sorted(model.strips)
-        topics = [self.roles[name] for name in names if name in self.roles]
-        logs = [part(f"log {n}", self._version(n), partial(self._topic, n)) for n in names] + [
-            part(f"log {n}", (strip.changes, model.changes), partial(self._records, n))
-            for n, strip in sorted(model.records.items())
-        ]
-        seen: tuple[Hashable, ...] = (model.changes, *map(self._see, topics))
-        return {
-            "lanes": part("lanes", self.lanes.changes, lambda: plain(self.lanes.draw())),
-            "logs": part("logs", tuple(map(id, logs)), lambda: logs),
-            "readers": part("readers", model.changes, self._readers),
-            "graphs": part("graph", model.changes, lambda: plain((draw_graph(model.written),))),
-            "lights": part(
-                "lights", (seen, len(model.lights.red)), partial(self.draw_lights, topics)
-            ),
-            "tables": part("tables", (seen, *self._txns()), partial(self._tables, topics)),
-        }
-
-    # -- parts -------------------------------------------------------------------------------
-
-    def _version(self, name: str) -> Hashable:
-        """Which cells can be read, and which belong to what was aborted, the buffer says."""
-        topic: Topic | None = self.roles.get(name)
-        return (self.model.strips[name].changes, self.model.changes, self._see(topic))
-
-    def _see(self, topic: Topic | None) -> Hashable:
-        """What of a topic is drawn."""
-        return None if topic is None else (Same(topic.buffer), topic.lac, Same(topic.subs))
-
-    def _list_subs(self, topic: Topic) -> list[Subscription]:
-        """Its subscriptions, listed again when one of them has changed."""
-        version, (old, subs) = Same(topic.subs), self._subs.get(topic.name, (None, []))
-        if version != old:
-            subs = topic.subs.values()
-            self._subs = {name: kept for name, kept in self._subs.items() if name in self.roles}
-            self._subs[topic.name] = (version, subs)
-        return subs
-
-    def draw_lights(self, topics: list[Topic]) -> Any:
-        """Who holds a pending message is looked up where a subscription has changed."""
-        for topic in topics:
-            before, subs = self._judged.get(topic.name, []), self._list_subs(topic)
-            if subs is not before:
-                held = {id(sub.pending) for sub in before}
-                new = (sub for sub in subs if id(sub.pending) not in held)
-                self.model.lights.judge(ONE_HOLDER, all(map(has_one_holder, new)))
-        self._judged = {topic.name: self._list_subs(topic) for topic in topics}
-        return plain(self.model.lights.draw())
-
-    def _topic(self, name: str) -> Any:
-        topic: Topic | None = self.roles.get(name)
-        entries = list(self.model.strips[name].cells)
-        rows: tuple[Progress, ...] = ()
-        if topic is not None:
-            durable = (sub for sub in self._list_subs(topic) if sub.durable)
-            strip = range(entries[0].base if entries else 0, topic.lac + 1)
-            rows = tuple(self._subscription(sub, strip) for sub in islice(durable, SUBSCRIPTIONS))
-        return plain(draw_ledger(cut(name_shortly(name)), entries, topic, self.model.written, rows))
-
-    def _subscription(self, sub: Subscription, strip: range) -> Progress:
-        """Who was refused is not looked up in its log."""
-        written = self.model.written
-        return draw_subscription(cut(sub.name), sub.cursor, sub.pending, (), written, strip)
-
-    def _records(self, name: str) -> Any:
-        records = list(self.model.records[name].cells)
-        return plain(draw_records(int(name.rpartition("-")[2]), records, self.model.written))
-
-    def _readers(self) -> Any:
-        rows = []
-        for consumer, got in self.model.readers.items():
-            conn, _, subscription = consumer.partition("/")
-            rows.append(Reader(cut(f"{subscription} · {conn}"), tuple(got)))
-        return plain(tuple(rows))
-
-    def _coordinators(self) -> list[Coordinator]:
-        names = self.lanes.list_names(COORDINATOR)
-        return [self.roles[name] for name in names if name in self.roles]
-
-    def _txns(self) -> tuple[Hashable, ...]:
-        return tuple(Same(tc.txns) for tc in self._coordinators())
-
-    def _live(self, tc: Coordinator) -> list[TxnMeta]:
-        """Of many, those that began last and have a name."""
-        if len(tc.txns) <= TXNS:
-            return tc.txns.values()
-        return [tc.txns[txn] for txn in self.model.written.begun if txn in tc.txns]
-
-    def _tables(self, topics: list[Topic]) -> list[Any]:
-        written = self.model.written
-        short = [replace(topic, name=cut(name_shortly(topic.name))) for topic in topics]
-        always = [
-            draw_transactions(
-                (meta for tc in self._coordinators() for meta in self._live(tc)[:ROWS]), written
-            ),
-            draw_buffers(short, written, ROWS),
-        ]
-        subs = (
-            (cut(name_shortly(topic.name)), sub)
-            for topic in topics
-            for sub in self._list_subs(topic)
-            if sub.pending.of_txn or sub.pending.slot
-        )
-        pending = draw_pending(islice(subs, ROWS), written, ROWS)
-        return [plain(_clip_rows(t)) for t in (*always, *([pending] if pending.rows else []))]
-
-
-def _clip_rows(table: Table) -> Table:
-    """The first rows, whose cells may hold names that a client chose."""
-    rows = tuple(tuple(cut(cell) for cell in row) for row in table.rows[:ROWS])
-    return replace(table, rows=rows)
-
-
 # ---- From steps to facts: what a lesson's `Run` tells, told of a server that goes on -
 #
 # The front is glass: what a client asks of a coordinator or a topic is told as sent to it, and an
@@ -379,10 +315,9 @@ SHOWN = (
 
 class Observer(Teller):
     def __init__(self, started_ms: int, log: Callable[[str], Any]) -> None:
-        super().__init__(make_lanes(), started_ms)
         self.model = Model()
-        self.picture = Picture(self.model, self.lanes)
-        self.draw = self.picture.now
+        super().__init__(self.model.lanes, started_ms)
+        self.draw = self.model.draw
 
     def explain(self, fact: Fact) -> Text:
         if fact.node in self.lanes.clients:
@@ -418,7 +353,7 @@ class Observer(Teller):
         elif name == FRONT:
             self._seen(event)
         elif isinstance(new, Hosted):
-            self.picture.roles[name] = new.role
+            self.model.roles[name] = new.role
             for effect in effects if event is not None else ():
                 self._note(name, effect)
 
@@ -441,7 +376,7 @@ class Observer(Teller):
     def _hosted(
         self, name: str, new: Hosted, event: Event | None, effects: tuple[Effect, ...]
     ) -> None:
-        old, self.picture.roles[name] = self.picture.roles.get(name), new.role
+        old, self.model.roles[name] = self.model.roles.get(name), new.role
         if event is None:
             self._recovered(name, new)
             return
@@ -493,12 +428,10 @@ class Observer(Teller):
     def _add_effect(self, node: str, peer: str, event: Event, effect: Effect) -> None:
         request = _find_body(event)
         inner = replace(event, body=request) if isinstance(event, Request) else event
-        meaning = partial(explain, self.model.written, partial(self._entries, node), inner, effect)
+        meaning = partial(
+            explain, self.model.written, partial(self.model.read, node), inner, effect
+        )
         self._fact(node, peer, effect, meaning)
-
-    def _entries(self, topic: str) -> list[LedgerEntry]:
-        strip = self.model.strips.get(topic)
-        return list(strip.cells) if strip is not None else []
 
 
 def _find_body(event: Event) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from mqlab.kernel import Map
 from mqlab.pulsar.messages import LedgerEntry, TransactionMetadataEntry, TxnID
 from mqlab.serve.pulsar.front import FRONT
-from mqlab.serve.pulsar.trace import ROWS, Observer
+from mqlab.serve.pulsar.trace import Model, Observer
 from tests.serve.pulsar.raw import make_message
 from tests.serve.pulsar.test_unread import TOPIC, Wire, make_driver
 
@@ -128,7 +128,7 @@ def test_a_picture_of_many_transactions(monkeypatch: pytest.MonkeyPatch) -> None
         wire.tell("NEW_TXN", txn_ttl_millis=600_000, tc_id=0, request_id=2)
         record = TransactionMetadataEntry(9 * count, "NEW", TxnID(0, count))
         observer.model.note_record("tc-0", record)
-        observer.picture.roles["tc-0"] = driver.roles["tc-0"].role
+        observer.model.roles["tc-0"] = driver.roles["tc-0"].role
         cost = counted.during(observer.draw)
         return cost, observer.draw()
 
@@ -136,5 +136,5 @@ def test_a_picture_of_many_transactions(monkeypatch: pytest.MonkeyPatch) -> None
     more, snapshot = draw(MANY)
     assert more <= few
     rows = [table["rows"] for table in snapshot["tables"]]
-    assert len(rows) == 3 and all(0 < len(some) <= ROWS for some in rows), rows
+    assert len(rows) == 3 and all(0 < len(some) <= Model.limits.rows for some in rows), rows
     assert max(len(cell) for some in rows for row in some for cell in row) < 200
