@@ -249,7 +249,8 @@ def _send_half(producer: Producer) -> Result:
 def try_again(producer: Producer) -> Result:
     """The connection broke. A send is repeated; what it had stored already is stored twice. What
     was sent by hand is not, and a local transaction under way has nothing to do with it. After the
-    last try the client throws (DefaultMQProducerImpl#sendDefaultImpl); any try may be stored."""
+    last try the client throws (DefaultMQProducerImpl#sendDefaultImpl); any try may be stored (all
+    three in the recording java-answers-lost)."""
     call = producer.call
     if isinstance(call, End | Resume):
         return producer.finish(Outcome(call, UNKNOWN, "the connection broke"))

@@ -9,12 +9,16 @@ says so, since a check comes only with a round.
 
 from __future__ import annotations
 
+import socket
+import socketserver
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mqlab.real.rocketmq.jars import JARS
 from mqlab.real.stories import JAVA_FLAGS
+from mqlab.rocketmq.remoting import decode_command
 
 from ..beside import Beside
 from .client import SETTLE_S, Lab
@@ -33,12 +37,14 @@ def launch(lab: Lab, source: Path = SOURCE) -> list[str]:
 
 class Story:
     """Lines "who, call, result" become observations of the lab. `command`: what tells it, by
-    default `Listener.java`."""
+    default `Listener.java`; `name_server`: which it asks, by default the lab's."""
 
-    def __init__(self, lab: Lab, task: str, command: Sequence[str] = ()) -> None:
+    def __init__(
+        self, lab: Lab, task: str, command: Sequence[str] = (), name_server: str = ""
+    ) -> None:
         self._lab = lab
         command = command or launch(lab)
-        given = (lab.target.name_server, lab.prefix, task)
+        given = (name_server or lab.target.name_server, lab.prefix, task)
         self._app = Beside(f"{Path(command[-1]).name} {task}", [*command, *given])
 
     def __enter__(self) -> Story:
@@ -65,3 +71,58 @@ class Story:
             return False
         self._lab.note(parts[0], "broker", parts[1], parts[2])
         return True
+
+
+# ---- a way on which answers are lost -------------------------------------------------------------
+
+Change = Callable[[bytes], bytes]
+
+
+@contextmanager
+def lose_answers(lab: Lab) -> Iterator[str]:
+    """The address of a name server whose clients hear nothing of their sends: the connection breaks
+    when the answer comes, which says that the message is stored."""
+    broker, names = lab.target.address, lab.target.name_server
+    with (
+        _relay(broker, lambda frame: b"" if _says_stored(frame) else frame) as near,
+        _relay(names, lambda frame: frame.replace(broker.encode(), near.encode())) as near_names,
+    ):
+        yield near_names
+
+
+def _says_stored(frame: bytes) -> bool:
+    said = decode_command(frame)
+    return said.is_response and "msgId" in said.fields
+
+
+@contextmanager
+def _relay(far: str, change: Change) -> Iterator[str]:
+    """An address where `far` answers, as `change` leaves each frame; it breaks where nothing is
+    left."""
+    host, _, port = far.rpartition(":")
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with socket.create_connection((host, int(port))) as there:
+                back = threading.Thread(target=_carry, args=(there, self.request, change))
+                back.start()
+                _carry(self.request, there, bytes)
+                back.join()
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def _carry(source: socket.socket, sink: socket.socket, change: Change) -> None:
+    with suppress(OSError), source.makefile("rb") as frames:
+        while size := frames.read(4):
+            frame = change(frames.read(int.from_bytes(size)))
+            if not frame:
+                break
+            sink.sendall(len(frame).to_bytes(4) + frame)
+    for end in (source, sink):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)

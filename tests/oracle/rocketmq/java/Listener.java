@@ -6,6 +6,7 @@
 //     status      a send status that is not SEND_OK, from a master without its slave
 //     delay       a transactional message with a delay level
 //     no-answer   the local transaction returns null; the check returns null, throws, commits
+//     lost        no answer to a send arrives; the checks commit
 //     idle        a producer that has sent nothing: does the broker know of it?
 
 import java.util.ArrayDeque;
@@ -65,11 +66,14 @@ public class Listener {
         TransactionMQProducer producer = new TransactionMQProducer(prefix + "order-service");
         producer.setNamesrvAddr(args[0]);
         producer.setSendMsgTimeout(60_000); // of a machine that has much else to do
+        producer.setHeartbeatBrokerInterval(1_000); // by which it is known again after a break
         Told listener = new Told(
             task.equals("throws") ? "throws" : task.equals("no-answer") ? "null" : "COMMIT_MESSAGE",
-            task.equals("no-answer")
-                ? new String[] {"null", "throws", "COMMIT_MESSAGE"}
-                : new String[] {"COMMIT_MESSAGE"});
+            switch (task) {
+                case "no-answer" -> new String[] {"null", "throws", "COMMIT_MESSAGE"};
+                case "lost" -> new String[] {"COMMIT_MESSAGE", "COMMIT_MESSAGE", "COMMIT_MESSAGE"};
+                default -> new String[] {"COMMIT_MESSAGE"};
+            });
         producer.setTransactionListener(listener);
         producer.start();
         if (!task.equals("idle")) {
@@ -93,7 +97,9 @@ public class Listener {
             String half = result.getQueueOffset() >= 0 ? " @" + result.getQueueOffset() : "";
             tell(call, result.getSendStatus() + half + " " + result.getLocalTransactionState());
         } catch (MQClientException refused) {
-            tell(call, refused.getClass().getSimpleName() + " " + refused.getErrorMessage());
+            Throwable cause = refused.getCause();
+            String because = cause == null ? "" : ": " + cause.getMessage().split(",")[0];
+            tell(call, refused.getClass().getSimpleName() + " " + refused.getErrorMessage() + because);
         }
     }
 

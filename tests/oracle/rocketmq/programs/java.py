@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mqlab.rocketmq.remoting import RequestCode, ResponseCode
 
 from ..client import Lab
-from ..stories import Story
+from ..stories import Story, lose_answers
 from . import JAVA, program
 
 KNOWN_S = 20.0  # 4.9's heartbeat comes a second after its start, on a machine that is idle
@@ -50,6 +52,31 @@ def java_no_answer(lab: Lab) -> None:
         lab.log("half", 4)
         lab.log("op", 1)
         lab.log("orders", 1)
+
+
+@program(
+    "java-answers-lost",
+    "DefaultMQProducerImpl.sendDefaultImpl: retryTimesWhenSendFailed",
+    profiles=("5.5",),
+    needs=(JAVA,),
+)
+def java_answers_lost(lab: Lab) -> None:
+    """The connection breaks before each answer. After three tries the call fails, and the local
+    transaction is not run; three halves are stored, so all three are asked about and delivered."""
+    lab.topic("orders")
+    with lose_answers(lab) as names, Story(lab, "lost", name_server=names) as app:
+        app.note_until("sent")
+        lab.log("half", 3)
+        lab.wait_until(lambda: is_known(lab), KNOWN_S)
+        lab.round()
+        app.note_next(3)
+        lab.write_ops()
+        before = len(lab.notes)
+        lab.log("orders", 3)
+    # Several threads of the broker ask and hear the ends, so any of the copies may come first.
+    lab.notes[before:] = [
+        replace(o, answered=o.answered.partition(" of half")[0]) for o in lab.notes[before:]
+    ]
 
 
 @program(
