@@ -15,6 +15,12 @@ ALL = (1, 2, 3)
 V2_AND_0 = ("tv2", "tv0")
 
 
+def _coordinate_elsewhere(lab: Lab) -> None:
+    """So that no other broker becomes A's coordinator, with another epoch, when broker 3 stops."""
+    while lab.locate_coordinator("A") == 3:
+        lab.prefix += "x"  # another name on the wire, another partition, another broker
+
+
 def _moved(lab: Lab, txn_id: str, gently: bool) -> int:
     """Stop the broker that coordinates this id; the number of the one that stopped."""
     node = lab.locate_coordinator(txn_id)
@@ -91,6 +97,7 @@ def not_coordinator(lab: Lab) -> None:
 )
 def min_insync(lab: Lab) -> None:
     """One replica too few: records are refused, an end is answered and its markers wait."""
+    _coordinate_elsewhere(lab)
     app = start_producer(lab, "A", on=(1, 2, 3), min_insync_replicas="3")
     app.send("orders-0", "a")
     lab.target.control.stop(3)
@@ -122,8 +129,7 @@ def min_insync(lab: Lab) -> None:
 def lso_needs_hw(lab: Lab) -> None:
     """The follower stands still: the marker is in the leader's log, but not below the high
     watermark, so the transaction still counts as undecided."""
-    while lab.locate_coordinator("A") == 3:
-        lab.prefix += "x"  # another name on the wire, another partition, another broker
+    _coordinate_elsewhere(lab)
     app = start_producer(lab, "A", on=(1, 3))
     app.send("orders-0", "a")
     lab.log("orders-0", end=1)
