@@ -10,7 +10,7 @@ from functools import partial
 from ..client import SETTLE_S, Lab
 from ..stories import CLIENT_STORIES, FIELDS, Story, launch
 from . import JAVA, program
-from .java import is_known
+from .java import wait_until_known
 
 #: story → the classes of the client that it is about
 BY_THEMSELVES = {
@@ -39,7 +39,7 @@ def java_transactions(lab: Lab) -> None:
     committed."""
     with Story(lab, "transactions", launch(lab, CLIENT_STORIES)) as client:
         client.note_until("sent")
-        lab.wait_until(lambda: is_known(lab, "transactions-producer"))
+        wait_until_known(lab, "transactions-producer")
         lab.write_ops()
         lab.round(noted=False)
         client.note_until("asked")
@@ -55,7 +55,7 @@ def every_field(codec: str, lab: Lab) -> None:
         lab.topic(topic)
     with Story(lab, codec, launch(lab, FIELDS)) as client:
         client.note_until("sent")
-        lab.wait_until(lambda: is_known(lab))
+        wait_until_known(lab)
         time.sleep(SETTLE_S)  # a message is there before its op record
         lab.write_ops()
         lab.round(noted=False)
@@ -76,6 +76,6 @@ def java_heir(lab: Lab) -> None:
         client.note_next(1)
     with Story(lab, "heir", launch(lab, CLIENT_STORIES)) as client:
         client.note_until("ready")
-        lab.wait_until(lambda: is_known(lab, "heirs-producer"))
+        wait_until_known(lab, "heirs-producer")
         lab.round(noted=False)
         client.note_until("end")

@@ -15,7 +15,7 @@ from ...beside import Beside
 from ..client import BROKER, LOG, Lab
 from ..example import MESSAGE, PACKAGE, REFUSAL, RESULT, VERSION, hear_all, hear_some, run_example
 from . import JAVA, program
-from .java import is_known
+from .java import wait_until_known
 
 TOPIC = "TopicTest"
 SENT, QUEUES = 128, 4
@@ -45,7 +45,7 @@ def java_example(given: Lab) -> None:
         for number, match in enumerate(hear_all(app, RESULT, HALVES)):
             question = f"SendMessage half {TRANSACTIONS} {number}"
             lab.note("app", BROKER, question, f"{match[1]} @{match[3]}")
-        lab.wait_until(lambda: is_known(lab, GROUP))
+        wait_until_known(lab, GROUP)
         lab.round()
         lab.wait_until(lambda: len(_list_ended(lab)) >= 6)
         lab.note(LOG, "op", "halves that ended", _list_ended(lab))

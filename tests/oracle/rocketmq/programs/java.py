@@ -13,12 +13,16 @@ from . import JAVA, program
 KNOWN_S = 20.0  # 4.9's heartbeat comes a second after its start, on a machine that is idle
 
 
-def is_known(lab: Lab, group: str = "order-service") -> bool:
-    """Whether the broker has a producer of this group to ask."""
-    answer = lab.ask(
-        RequestCode.GET_PRODUCER_CONNECTION_LIST, producerGroup=lab.wire(group), sdkVersion=0
-    )
-    return answer.code == ResponseCode.SUCCESS
+def wait_until_known(lab: Lab, group: str = "order-service") -> bool:
+    """Whether the broker has a producer of this group to ask, at last."""
+
+    def is_known() -> bool:
+        answer = lab.ask(
+            RequestCode.GET_PRODUCER_CONNECTION_LIST, producerGroup=lab.wire(group), sdkVersion=0
+        )
+        return answer.code == ResponseCode.SUCCESS
+
+    return lab.wait_until(is_known, KNOWN_S)
 
 
 @program("java-throws", "DefaultMQProducerImpl.sendMessageInTransaction", needs=(JAVA,))
@@ -28,7 +32,7 @@ def java_throws(lab: Lab) -> None:
     with Story(lab, "throws") as app:
         app.note_until("sent")
         lab.log("orders", 0)
-        lab.wait_until(lambda: is_known(lab))
+        wait_until_known(lab)
         lab.round()
         app.note_next(1)
         lab.write_ops()
@@ -44,7 +48,7 @@ def java_no_answer(lab: Lab) -> None:
     lab.topic("orders")
     with Story(lab, "no-answer") as app:
         app.note_until("sent")
-        lab.wait_until(lambda: is_known(lab))
+        wait_until_known(lab)
         for noted in (True, True, False):
             lab.round(noted=noted)
             app.note_next(1)
@@ -67,7 +71,7 @@ def java_answers_lost(lab: Lab) -> None:
     with lose_answers(lab) as names, Story(lab, "lost", name_server=names) as app:
         app.note_until("sent")
         lab.log("half", 3)
-        lab.wait_until(lambda: is_known(lab), KNOWN_S)
+        wait_until_known(lab)
         lab.round()
         app.note_next(3)
         lab.write_ops()
@@ -116,5 +120,5 @@ def java_idle(lab: Lab) -> None:
     lab.topic("orders")
     with Story(lab, "idle") as app:
         app.note_until("sent")
-        known = lab.wait_until(lambda: is_known(lab), KNOWN_S)
+        known = wait_until_known(lab)
         lab.note("operator", "broker", "GetProducerConnectionList", "known" if known else "unknown")

@@ -8,7 +8,7 @@ from ..client import Lab
 from ..libraries import LIBRARIES, Library
 from ..stories import Story
 from . import JAVA, LIBRARY, program
-from .java import is_known
+from .java import wait_until_known
 
 
 def play_library(library: Library, lab: Lab) -> None:
@@ -18,7 +18,7 @@ def play_library(library: Library, lab: Lab) -> None:
     lab.clients[library.name] = library.version
     with Story(lab, "orders", command) as app:
         app.note_until("sent")
-        lab.wait_until(lambda: is_known(lab))
+        wait_until_known(lab)
         lab.write_ops()
         lab.round()
         app.note_until("end")
