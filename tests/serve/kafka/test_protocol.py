@@ -1,4 +1,6 @@
-"""What a version of a request changes: raw requests, as other clients than librdkafka speak."""
+"""What a version of a request changes: raw requests, as other clients than librdkafka speak. Most
+of it is recorded of a real broker (`tests/oracle/kafka`: fencing, verification, sequences, lookups);
+here is what no recording asks."""
 
 from __future__ import annotations
 
@@ -43,95 +45,6 @@ def test_v2_adds_partitions_itself_and_bumps_the_epoch(broker: RunningBroker, to
         assert (got.high_watermark, got.last_stable_offset) == (5, 5)
         assert [(a.producer_id, a.first_offset) for a in got.aborted_transactions] == [(pid, 3)]
         assert client.fetch(topic, 0, committed=False).aborted_transactions is None
-
-
-def test_a_legacy_client_keeps_its_epoch(broker: RunningBroker, topic: str) -> None:
-    with Raw(broker.address) as client:
-        pid, _ = ready(client, topic)
-        for seq in range(3):
-            assert client.add(topic, pid, 0, (topic, 0)) == ["none"]
-            told = client.produce(topic, 0, data(pid, 0, seq), topic)
-            assert told.base_offset == 2 * seq
-            assert client.end(topic, pid, 0, commit=True).error_code.name == "none"
-
-
-def test_what_was_not_added_is_refused_in_the_words_of_the_version(
-    broker: RunningBroker, topic: str
-) -> None:
-    with Raw(broker.address) as client:
-        pid, _ = ready(client, topic)
-        told = client.produce(topic, 0, data(pid, 0, 0), topic, version=11)
-        assert told.error_code.name == "transaction_abortable"
-        told = client.produce(topic, 0, data(pid, 0, 0), topic, version=10)
-        assert told.error_code.name == "invalid_txn_state"
-        assert client.offset(topic, -1).offset == 0
-
-
-def test_adding_is_all_or_nothing(broker: RunningBroker, topic: str) -> None:
-    with Raw(broker.address) as client:
-        pid, _ = ready(client, topic)
-        errors = client.add(topic, pid, 0, (topic, 0), (topic, 7), ("no-such-topic", 0))
-        missing = "unknown_topic_or_partition"
-        assert errors == ["operation_not_attempted", missing, missing]
-        told = client.produce(topic, 0, data(pid, 0, 0), topic, version=11)
-        assert told.error_code.name == "transaction_abortable"
-
-
-def test_a_fenced_producer_hears_it_in_the_words_of_the_version(
-    broker: RunningBroker, topic: str
-) -> None:
-    with Raw(broker.address) as client:
-        pid, _ = ready(client, topic)
-        assert client.init(topic).producer_epoch == 1
-        for version, error in ((1, "invalid_producer_epoch"), (2, "producer_fenced")):
-            assert client.end(topic, pid, 0, True, version).error_code.name == error
-            assert client.add(topic, pid, 0, (topic, 0), version=version) == [error]
-        for version, error in ((3, "invalid_producer_epoch"), (4, "producer_fenced")):
-            assert client.init(topic, version, pid, 7).error_code.name == error
-
-
-def test_duplicates_are_known_and_gaps_refused(broker: RunningBroker, topic: str) -> None:
-    with Raw(broker.address) as client:
-        assert client.create(topic) == "none"
-        pid = client.init(None).producer_id
-        for seq in range(6):
-            assert client.produce(topic, 0, batch([b"v"], pid, 0, seq)).base_offset == seq
-        assert client.produce(topic, 0, batch([b"v"], pid, 0, 3)).base_offset == 3
-        for seq in (0, 9):  # beyond the five that are remembered; a gap
-            told = client.produce(topic, 0, batch([b"v"], pid, 0, seq))
-            assert told.error_code.name == "out_of_order_sequence_number"
-        assert client.offset(topic, -1).offset == 6
-
-
-def test_offsets_by_time(broker: RunningBroker, topic: str) -> None:
-    """The first record stamped at or after a time, inside its batch; stamps may go back."""
-    with Raw(broker.address) as client:
-        assert client.create(topic) == "none"
-        client.produce(topic, 0, batch([b"a", b"b", b"c"], stamps=[0, 100, 200]))
-        client.produce(topic, 0, batch([b"d", b"e"], stamps=[50, 60]))
-        client.produce(topic, 0, batch([b"f"], stamps=[300]))
-        for at_ms, offset, stamp in (
-            (0, 0, 1000),
-            (1001, 1, 1100),
-            (1100, 1, 1100),
-            (1200, 2, 1200),
-            (1201, 5, 1300),
-            (1301, -1, -1),
-            (-2, 0, -1),
-            (-1, 6, -1),
-            (-3, 5, 1300),
-        ):
-            found = client.offset(topic, at_ms)
-            assert (found.offset, found.timestamp) == (offset, stamp), at_ms
-        assert client.offset(topic, 0, index=4).error_code.name == "unknown_topic_or_partition"
-
-
-def test_what_is_undecided_is_not_found_by_time(broker: RunningBroker, topic: str) -> None:
-    with Raw(broker.address) as client:
-        pid, _ = ready(client, topic)
-        client.produce(topic, 0, data(pid, 0, 0), topic, version=12)
-        assert client.offset(topic, 1000).offset == -1
-        assert client.offset(topic, 1000, committed=False).offset == 0
 
 
 def test_a_long_poll_ends_when_there_is_something(broker: RunningBroker, topic: str) -> None:

@@ -183,7 +183,7 @@ CASES: dict[str, Case] = {
     "GET_PRODUCER_CONNECTION_LIST, members": partial(
         list_connections, RequestCode.GET_PRODUCER_CONNECTION_LIST, "producerGroup", "p0"
     ),
-    "GET_ALL_PRODUCER_INFO": list_producers,
+    "GET_ALL_PRODUCER_INFO, members": list_producers,
     "QUERY_TOPIC_CONSUME_BY_WHO, groups": list_readers,
     "GET_CONSUME_STATS, queues": partial(
         ask_of_queues, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "g0"}

@@ -48,7 +48,7 @@ CASES: dict[str, Prepare] = {
     "DescribeProducers": groups.describe_producers,
     "WriteTxnMarkers": groups.markers,
     "FindCoordinator": groups.find_coordinators,
-    "LeaveGroup": groups.leave,
+    "LeaveGroup, members": groups.leave,
     "JoinGroup, protocols": groups.join_with_protocols,
     "SyncGroup": groups.sync,
 }
