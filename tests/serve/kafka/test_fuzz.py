@@ -7,7 +7,6 @@ decoder that believes an array's length once ended the whole process.
 from __future__ import annotations
 
 import random
-import struct
 import threading
 from types import SimpleNamespace as Part
 
@@ -17,6 +16,7 @@ from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import read
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, build_fetch, write_request
+from tests.serve.mutation import change_bytes
 
 pytestmark = pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/kafka")
 
@@ -83,24 +83,6 @@ SEEDS = [
 ]  # fmt: skip
 
 
-def mutated(mischief: random.Random, frame: bytes) -> bytes:
-    body = bytearray(frame[4:])
-    for _ in range(mischief.choice((0, 1, 1, 2, 5))):
-        at = mischief.randrange(len(body))
-        match mischief.randrange(5):
-            case 0 | 1:
-                body[at] = mischief.randrange(256)
-            case 2:
-                number = mischief.choice((-1, -2, 2**31 - 1, -(2**31), 0, 1 << 20))
-                body[at : at + 4] = struct.pack(">i", number)
-            case 3:
-                del body[at : at + mischief.randrange(1, 8)]
-            case 4:
-                body[at:at] = mischief.randbytes(mischief.randrange(1, 8))
-        body = body if len(body) > 8 else body + bytes(9)
-    return struct.pack(">i", len(body)) + bytes(body)
-
-
 def test_ten_thousand_frames_beside_a_thousand_transactions() -> None:
     """Nearly right frames on one connection after the other; a client beside them finishes
     all its transactions, and exactly what it committed is read."""
@@ -120,7 +102,7 @@ def disturb(address: str, mischief: random.Random) -> None:
     client = Raw(address)
     for _ in range(FRAMES):
         try:
-            client.send(mutated(mischief, mischief.choice(SEEDS)))
+            client.send(change_bytes(mischief, mischief.choice(SEEDS), (0, 1, 1, 2, 5)))
             if mischief.random() < 0.05:
                 raise ConnectionError
         except ConnectionError:  # it was closed on us, or we have had enough of it

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import struct
 import threading
 from typing import Any
 
@@ -18,6 +17,7 @@ from mqlab.serve.pulsar import serve
 from mqlab.serve.pulsar.options import PulsarOptions
 from mqlab.serve.pulsar.wire.answers import write_push
 from mqlab.serve.pulsar.wire.commands import encode_command
+from tests.serve.mutation import change_bytes
 from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, make_message
 
 pytestmark = pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/pulsar")
@@ -101,22 +101,7 @@ def mutate(mischief: random.Random) -> bytes:
         count = mischief.choice((0, 1, 3, -1, (1 << 31) - 1))
         more = {"num_messages_in_batch": count} if mischief.random() < 0.5 else {}
         message = make_message(b"some text", **more)
-    return _change_bytes(mischief, encode_command(name, fields, message))
-
-
-def _change_bytes(mischief: random.Random, frame: bytes) -> bytes:
-    data = bytearray(frame[4:])
-    for _ in range(mischief.choice((0, 0, 0, 1, 3))):
-        at = mischief.randrange(len(data))
-        match mischief.randrange(3):
-            case 0:
-                data[at] = mischief.randrange(256)
-            case 1:
-                del data[at : at + mischief.randrange(1, 8)]
-            case 2:
-                data[at:at] = mischief.randbytes(mischief.randrange(1, 8))
-        data = data if len(data) > 8 else data + bytes(9)
-    return struct.pack(">I", len(data)) + bytes(data)
+    return change_bytes(mischief, encode_command(name, fields, message), (0, 0, 0, 1, 3))
 
 
 def disturb(address: str, mischief: random.Random) -> None:

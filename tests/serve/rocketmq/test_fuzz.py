@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
-import struct
 import threading
 import time
 from typing import Any
@@ -33,6 +32,7 @@ from mqlab.serve.home import BadFrame, Peer, PushAnswer, Refused
 from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.frames import push_command
 from mqlab.serve.rocketmq.options import RocketMQOptions
+from tests.serve.mutation import change_bytes
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 
 pytestmark = pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/rocketmq")
@@ -110,25 +110,7 @@ def mutated(mischief: random.Random) -> bytes:
         mischief.choice((code, code, code, 4242)), fields, body, mischief.randrange(9), int(flag),
         serialize_type=kind,
     )  # fmt: skip
-    return _with_other_bytes(mischief, encode_command(command))
-
-
-def _with_other_bytes(mischief: random.Random, frame: bytes) -> bytes:
-    data = bytearray(frame[4:])
-    for _ in range(mischief.choice((0, 0, 1, 3))):
-        at = mischief.randrange(len(data))
-        match mischief.randrange(4):
-            case 0:
-                data[at] = mischief.randrange(256)
-            case 1:
-                number = mischief.choice((-1, 2**31 - 1, -(2**31), 0, 1 << 20))
-                data[at : at + 4] = struct.pack(">i", number)
-            case 2:
-                del data[at : at + mischief.randrange(1, 8)]
-            case 3:
-                data[at:at] = mischief.randbytes(mischief.randrange(1, 8))
-        data = data if len(data) > 8 else data + bytes(9)
-    return struct.pack(">i", len(data)) + bytes(data)
+    return change_bytes(mischief, encode_command(command), (0, 0, 1, 3))
 
 
 def disturb(address: str, mischief: random.Random) -> None:
