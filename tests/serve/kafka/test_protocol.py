@@ -1,6 +1,6 @@
 """What a version of a request changes: raw requests, as other clients than librdkafka speak. Most
-of it is recorded of a real broker (`tests/oracle/kafka`: fencing, verification, sequences, lookups);
-here is what no recording asks."""
+of it is recorded of a real broker (`tests/oracle/kafka`: fencing, verification, sequences,
+lookups); here is what no recording asks."""
 
 from __future__ import annotations
 
