@@ -84,7 +84,9 @@ ANY_COMMITTED = Words("committed data only")
 ANY_READER = Words("everything")
 TOLD_WRITTEN = Words("The log {at} holds {what}. It is not decided yet.")
 TOLD_PLAIN = Words("The log {at} holds {what}, and all readers get it.")
-TOLD_POSITION = Words("The broker notes how far has been read. It is not decided yet if that counts.")
+TOLD_POSITION = Words(
+    "The broker notes how far has been read. It is not decided yet if that counts."
+)
 TOLD_SHARED = Words("The broker notes who reads what from now on.")
 TOLD_COUNTED = Words("The broker notes how far has been read.")
 TOLD_COMMIT = Words("The broker decides: {txn} counts, all of it, whatever dies now.")

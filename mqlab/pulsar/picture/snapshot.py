@@ -31,3 +31,453 @@ from ...kernel import (
     tr,
 )
 from ...kernel.snapshot import Part, draw_part
+from ...kernel.story import BROKER
+from ..client import Client, Consumer
+from ..config import COORDINATOR, name_transaction_log
+from ..coordinator import Coordinator, TxnMeta
+from ..messages import LedgerEntry, MessageId, TransactionMetadataEntry, TxnID
+from ..pending_ack import PendingAck
+from ..states import ENDED, PREVIOUS, MarkerType, TxnStatus
+from ..subscription import Subscription
+from ..topic import Topic
+from . import words
+from .ledgers import Cluster, Written, draw_subscriptions, read_coordinators
+
+# ---- What is drawn: of a lesson a world, of a server the notes of its last steps
+#
+# The notes are `mqlab/serve/pulsar/trace.py`.
+
+
+@frozen
+class Limits:
+    """How much is drawn. `rows`: the first ones of a table, and of what a cell lists; None: all.
+    `cut` makes a name short that a stranger chose, and shows what is unseen in it."""
+
+    rows: int | None = None
+    cut: Callable[[str], str] = str
+
+
+class Seen:
+    """What a picture draws, as far as all have it in common. `written`: what coordinators have
+    written; `partitions`, `coordinators`: whose logs are drawn, in their order."""
+
+    __slots__ = ()
+    limits = Limits()
+    written: Written
+    partitions: Sequence[str]
+    coordinators: Sequence[str]
+
+    def find_role(self, name: str) -> Any:
+        """None while nobody plays it."""
+        raise NotImplementedError
+
+    def find_roles(self, names: Iterable[str]) -> list[Any]:
+        return [role for role in map(self.find_role, names) if role is not None]
+
+    def read(self, name: str) -> Sequence[Any]:
+        """What lies in the ledger of a partition, or in the log of a coordinator."""
+        raise NotImplementedError
+
+    def draw_progress(self, partition: str) -> tuple[Progress, ...]:
+        """What each subscription has acknowledged."""
+        raise NotImplementedError
+
+    def list_subs(self, topic: Topic) -> list[Subscription]:
+        return topic.subs.values()
+
+    def list_live(self, tc: Coordinator) -> list[TxnMeta]:
+        """The transactions that a coordinator knows."""
+        return tc.txns.values()
+
+
+@frozen
+class View(Seen):
+    cluster: Cluster
+    world: World
+    written: Written
+    partitions: tuple[str, ...]
+    coordinators: tuple[str, ...]
+
+    def find_role(self, name: str) -> Any:
+        return self.world.role(name)
+
+    def read(self, name: str) -> list[Any]:
+        log = _name_log(name) if name in self.coordinators else name
+        return list(self.world.disk(name).log(log).read(0))
+
+    def draw_progress(self, partition: str) -> tuple[Progress, ...]:
+        return draw_subscriptions(self.cluster, self.world, partition, self.written)
+
+
+def _name_log(coordinator: str) -> str:
+    return name_transaction_log(int(coordinator.removeprefix(COORDINATOR)))
+
+
+# ---- What is no log, as rows of text -------------------------------------------------
+#
+# table                    made from                                       key
+# transactions             the coordinators' memory                        transaction
+# transaction buffers      each partition's memory                         partition
+# pending acknowledgements each subscription's memory                      subscription
+# producers                each partition's memory, the epoch from its disk partition
+# timers                   the coordinators' nodes                         timer
+
+TXN_COLUMNS = ("transaction", "id", "status", "participants")
+BUFFER_COLUMNS = ("partition", "state", "ongoing", "aborts", "max read")
+PENDING_COLUMNS = ("subscription", "pending", "by")
+PRODUCER_COLUMNS = ("partition", "topic epoch", "alone", "waiting")
+TIMER_COLUMNS = ("timer", "after")
+
+
+def draw_transactions(seen: Seen) -> Table:
+    """What coordinators know; a transaction that has ended is forgotten."""
+    live = (meta for tc in seen.find_roles(seen.coordinators) for meta in seen.list_live(tc))
+    rows = []
+    for meta in islice(live, seen.limits.rows):
+        where = ", ".join("/".join(filter(None, who)) for who in meta.participants)
+        rows.append((seen.written.name(meta.txn), str(meta.txn), str(meta.status), where))
+    return _draw_table(seen, words.TXN_TABLE(), TXN_COLUMNS, rows)
+
+
+def draw_buffers(seen: Seen) -> Table:
+    written, most = seen.written, seen.limits.rows
+    rows = []
+    for topic in seen.find_roles(seen.partitions):
+        buffer = topic.buffer
+        ongoing = ", ".join(f"{written.name(txn)}@{at}" for txn, at in buffer.ongoing[:most])
+        aborts = ", ".join(written.name(txn) for txn in _pick(buffer.aborts, written, most))
+        rows.append((topic.name, str(buffer.state), ongoing, aborts, str(topic.readable)))
+    return _draw_table(seen, words.BUFFER_TABLE(), BUFFER_COLUMNS, rows)
+
+
+def _pick(txns: Map[TxnID, Any], written: Written, most: int | None) -> Iterable[TxnID]:
+    """Of many, the last ones whose name is known."""
+    if most is None or len(txns) <= most:
+        return txns
+    return [txn for txn in written.begun if txn in txns][-most:]
+
+
+def draw_pending(seen: Seen) -> Table:
+    """One by one, and the one cumulative slot: ≤ its position."""
+    rows = (
+        (f"{topic.name}/{sub.name}", *held)
+        for topic in seen.find_roles(seen.partitions)
+        for sub in seen.list_subs(topic)
+        for held in _list_held(sub.pending, seen.written, seen.limits.rows)
+    )
+    return _draw_table(seen, words.PENDING_TABLE(), PENDING_COLUMNS, rows)
+
+
+def _list_held(pending: PendingAck, written: Written, most: int | None) -> list[tuple[str, str]]:
+    shown = pending.of_txn[:most]
+    held = [(", ".join(map(str, at[:most])), written.name(txn)) for txn, at in shown]
+    if pending.slot is not None:
+        txn, position = pending.slot
+        held.append((f"≤ {position}", written.name(txn)))
+    return held
+
+
+def draw_producers(seen: Seen) -> Table:
+    """Of partitions that somebody wanted for himself."""
+    rows = []
+    for topic in seen.find_roles(seen.partitions):
+        access = topic.access
+        if access.epoch >= 0 or access.waiting:
+            alone = access.writer if access.alone else ""
+            waiting = (ask.producer for who, ask in access.waiting if who)
+            epoch = str(access.epoch) if access.epoch >= 0 else ""
+            rows.append((topic.name, epoch, alone, ", ".join(islice(waiting, seen.limits.rows))))
+    return _draw_table(seen, words.PRODUCER_TABLE(), PRODUCER_COLUMNS, rows)
+
+
+def _draw_table(
+    seen: Seen, name: Text, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]
+) -> Table:
+    shown = islice(rows, seen.limits.rows)
+    return Table(name, columns, tuple(tuple(map(seen.limits.cut, row)) for row in shown))
+
+
+def draw_timers(cluster: Cluster, world: World) -> Table:
+    """The next one to run out stands first."""
+    rows = tuple(
+        (name, f"{ms / 1000:g} s")
+        for node in cluster.coordinators
+        for _, name, ms in world.nodes[node].timers
+    )
+    return Table(words.TIMERS_TABLE(), TIMER_COLUMNS, rows)
+
+
+# The states of a transaction at its coordinator, laid out on a grid; the table is that of
+# `states.py`.
+#
+#     OPEN ──┬──→ COMMITTING ──→ COMMITTED
+#            └──→ ABORTING ────→ ABORTED
+
+PLACES = {
+    TxnStatus.OPEN: (0, 0),
+    TxnStatus.COMMITTING: (1, 0),
+    TxnStatus.COMMITTED: (2, 0),
+    TxnStatus.ABORTING: (1, 1),
+    TxnStatus.ABORTED: (2, 1),
+}
+STATES = tuple(GraphState(str(state), *place) for state, place in PLACES.items())
+EDGES = tuple(
+    (str(old), str(new)) for new, olds in PREVIOUS.items() for old in sorted(olds) if old != new
+)
+
+
+def draw_graph(written: Written) -> Graph:
+    """The way of the transaction that has not ended, else of the last one."""
+    if not written.begun:
+        return Graph(words.GRAPH_IDLE(), STATES, EDGES)
+    txn = next((t for t in written.begun if t not in written.done), written.begun[-1])
+    path = [TxnStatus.OPEN]
+    path += [way[txn] for way in (written.decisions, written.done) if txn in way]
+    name = written.name(txn)
+    return Graph(words.GRAPH(txn=name, id=txn), STATES, EDGES, tuple(map(str, path)), name)
+
+
+# What each consumer has now: what it was sent, whether its application has received it or not, and
+# what it has not acknowledged.
+
+
+def draw_readers(seen: View) -> tuple[Reader, ...]:
+    out = []
+    for name in seen.cluster.clients:
+        client: Client | None = seen.find_role(name)
+        for consumer in client.consumers if client is not None else ():
+            out.append(_draw_consumer(seen, name, consumer))
+    return tuple(out)
+
+
+def _draw_consumer(seen: View, name: str, consumer: Consumer) -> Reader:
+    entries = seen.read(consumer.partition)
+    queued = [push.message_id for push in consumer.queue]
+    got = tuple(
+        Got(consumer.partition, *_describe(id, entries, seen.written))
+        for id in (*consumer.received, *queued)
+        if id.position < len(entries)
+    )
+    note = words.IN_QUEUE(count=len(queued)) if queued else NOTHING
+    return Reader(f"{consumer.subscription} · {name}", got, note, consumer.partition)
+
+
+def _describe(id: MessageId, entries: list[LedgerEntry], written: Written) -> tuple[str, str]:
+    entry = entries[id.position]
+    values = entry.values if id.batch_index < 0 else entry.values[id.batch_index :][:1]
+    return ",".join(map(str, values)), written.name(entry.txn)
+
+
+# ---- Ledgers as strips of cells: a partition's messages and markers, and the coordinator's log
+#
+#     a message       hatched above maxReadPosition; struck through where its transaction was
+# aborted
+#     a marker        a diamond: C of a commit, A of an abort
+#     a record        of a coordinator's log, in the colour of its transaction: →C and →A are the
+#                     decision; diamonds C and A say that everybody has answered
+#
+# On a partition stands a flag for maxReadPosition, up to which consumers may be sent what lies
+# there.
+# Each durable subscription has a row of its own (`draw_subscription`).
+
+MAX_READ = "maxReadPosition"
+#: records by their operation or, of an UPDATE, by the state that it enters
+SHORT = {
+    "NEW": "new",
+    "ADD_PARTITION": "part",
+    "ADD_SUBSCRIPTION": "sub",
+    TxnStatus.COMMITTING: "→C",
+    TxnStatus.COMMITTED: "C",
+    TxnStatus.ABORTING: "→A",
+    TxnStatus.ABORTED: "A",
+}
+SIGNS = {MarkerType.TXN_COMMIT: "C", MarkerType.TXN_ABORT: "A"}
+
+
+def draw_partition(seen: Seen, name: str) -> Log:
+    """A lesson's whole ledger, or the end of a server's: a flag that stands before it is not
+    drawn."""
+    entries, topic = seen.read(name), seen.find_role(name)
+    cells = tuple(draw_entry(entry, topic, seen.written) for entry in entries)
+    start = entries[0].base if entries else 0
+    flags: tuple[Frontier, ...] = ()
+    if topic is not None and topic.readable + 1 >= start:
+        flags = (Frontier(MAX_READ, topic.readable + 1, inclusive=True),)
+    rows = seen.draw_progress(name)
+    return Log(seen.limits.cut(name), cells, flags, start, progress=rows)
+
+
+def draw_entry(entry: LedgerEntry, topic: Topic | None, written: Written) -> Cell:
+    name = written.name(entry.txn)
+    if entry.marker is not None:
+        return Cell(entry.base, SIGNS[entry.marker], "control", name)
+    aborted = entry.txn is not None and topic is not None and entry.txn in topic.buffer.aborts
+    return Cell(
+        entry.base,
+        ",".join(map(str, entry.values)),
+        txn=name,
+        readable=topic is not None and entry.base <= topic.readable and not aborted,
+        aborted=aborted,
+    )
+
+
+def draw_records(seen: Seen, coordinator: str) -> Log:
+    """The coordinator's log; the last records of a server's."""
+    records = seen.read(coordinator)
+    cells = tuple(draw_record(record, seen.written) for record in records)
+    start = records[0].base if records else 0
+    return Log(_name_log(coordinator), cells, start=start)
+
+
+def draw_record(record: TransactionMetadataEntry, written: Written) -> Cell:
+    return Cell(record.base, _label(record), _shape(record), written.name(record.txn))
+
+
+def _shape(record: TransactionMetadataEntry) -> str:
+    """Square until the transaction has ended, so that its span on the lane ends there too."""
+    return "control" if record.status in ENDED else "data"
+
+
+def _label(record: TransactionMetadataEntry) -> str:
+    return SHORT[record.op] if record.status is None else SHORT[record.status]
+
+
+def draw_snapshot(cluster: Cluster, world: World, properties: tuple[Property, ...]) -> Snapshot:
+    """A lesson's, with the timers, which a server does not see."""
+    written = read_coordinators(cluster, world)
+    seen = View(cluster, world, written, cluster.partitions, cluster.coordinators)
+    drawn = draw_seen(
+        seen,
+        lambda: _draw_lanes(cluster, world),
+        lambda: draw_readers(seen),
+        lambda: tuple(Light(p.name, p.sentence, p.holds(world)) for p in properties),
+    )
+    timers = draw_timers(cluster, world)
+    return replace(drawn, tables=(*drawn.tables, timers)) if timers.rows else drawn
+
+
+def draw_seen(
+    seen: Seen,
+    draw_lanes: Callable[[], tuple[Lane, ...]],
+    draw_readers: Callable[[], tuple[Reader, ...]],
+    draw_lights: Callable[[], tuple[Light, ...]],
+    part: Part = draw_part,
+) -> Snapshot:
+    """A lesson's, or a server's."""
+    logs = [part("log", name, partial(draw_partition, seen, name)) for name in seen.partitions]
+    logs += [part("log", name, partial(draw_records, seen, name)) for name in seen.coordinators]
+    return Snapshot(
+        lanes=part("lanes", "", draw_lanes),
+        logs=tuple(logs),
+        readers=part("readers", "", draw_readers),
+        graphs=part("graphs", "", lambda: (draw_graph(seen.written),)),
+        tables=tuple(_draw_tables(seen, part)),
+        lights=part("lights", "", draw_lights),
+    )
+
+
+def _draw_tables(seen: Seen, part: Part) -> Iterator[Table]:
+    """Those that are empty most of the time show when they have rows."""
+    yield part("transactions", "", partial(draw_transactions, seen))
+    yield part("buffers", "", partial(draw_buffers, seen))
+    for what, draw in (("pending", draw_pending), ("producers", draw_producers)):
+        yield from part(what, "", partial(_list_filled, draw, seen))
+
+
+def _list_filled(draw: Callable[[Seen], Table], seen: Seen) -> tuple[Table, ...]:
+    table = draw(seen)
+    return (table,) if table.rows else ()
+
+
+def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
+    """Clients, coordinators, partitions."""
+    kinds = (
+        (cluster.clients, words.CLIENT()),
+        (cluster.coordinators, words.COORDINATOR()),
+        (cluster.partitions, words.PARTITION()),
+    )
+    return tuple(
+        Lane(
+            name,
+            Text(name),
+            title,
+            world.nodes[name].up,
+            NOTHING if names is cluster.clients else BROKER,
+        )
+        for names, title in kinds
+        for name in names
+    )
+
+
+# Pulsar's own words that a picture shows, one sentence each: the source of its tooltips
+
+TERMS: tuple[tuple[Text, Text], ...] = (
+    (
+        words.COORDINATOR(),
+        tr(
+            "Gives out transaction ids, logs the decision and tells every participant; which "
+            "coordinator it is, the first half of an id says."
+        ),
+    ),
+    (
+        words.PARTITION(),
+        tr(
+            "Keeps the messages of a topic, its transaction buffer, and the cursor and the pending "
+            "acknowledgements of each subscription."
+        ),
+    ),
+    (
+        Text(MAX_READ),
+        tr(
+            "Behind the last entry that consumers may be sent: the one before the first message of "
+            "the oldest open transaction."
+        ),
+    ),
+    (
+        Text(name_transaction_log(0)),
+        tr(
+            "The coordinator's log: what transactions there are, who takes part, what was decided; "
+            "no messages."
+        ),
+    ),
+    (
+        words.BUFFER_TABLE(),
+        tr(
+            "What a partition knows of transactions; no message is in a buffer, all of them lie in "
+            "the topic."
+        ),
+    ),
+    (
+        Text("ongoing"),
+        tr("Open transactions, each with the position of its first message here."),
+    ),
+    (
+        Text("aborts"),
+        tr("Aborted transactions, whose messages the dispatcher leaves out."),
+    ),
+    (
+        words.PENDING_TABLE(),
+        tr(
+            "What open transactions have acknowledged in a subscription: final with their commit, "
+            "free again with their abort."
+        ),
+    ),
+    (
+        Text("topic epoch"),
+        tr(
+            "How often a producer has got the topic for itself; one that knows an older epoch "
+            "writes here no more."
+        ),
+    ),
+    (
+        Text(TxnStatus.COMMITTING),
+        tr(
+            "The commit is in the log and stands, whatever stops; not every participant has "
+            "answered."
+        ),
+    ),
+    (
+        Text(TxnStatus.ABORTING),
+        tr("The abort is in the log and stands; not every participant has answered."),
+    ),
+)
