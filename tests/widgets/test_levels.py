@@ -100,7 +100,10 @@ def panels(page: Any) -> set[str]:  # noqa: F811
 
 
 @pytest.mark.needs("chromium")
-def test_a_switch_changes_what_is_shown_and_keeps_the_moment(page: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_a_switch_changes_what_is_shown_and_keeps_the_moment(
+    page: Any,  # noqa: F811
+    tmp_path: Path,
+) -> None:
     open_page(page, tmp_path, Player(scenario(SAFE), step=23, level="story"))
     assert panels(page) == {"space-time", "readers", "money"}
     line = page.locator(".say .line")
