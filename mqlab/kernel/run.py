@@ -147,7 +147,7 @@ class Run:
                 fold=(fact.fold and not telling.show) or telling.fold,
                 label=label,
                 why=why,
-                stage=telling.stage or "",
+                stage=str(telling.stage or ""),
                 story=say_unguarded(story, off, unguarded),
             )
         )

@@ -116,6 +116,7 @@ def test_markup_and_far_links_of_a_document_are_words(
     (tmp_path / "B.md").write_text("# B\n\n## Its part\n\n[back](A.md)\n")
     monkeypatch.setattr(pages, "ROOT", tmp_path)
     monkeypatch.setattr(pages, "DOCUMENTS", {"A.md": ("a", "first"), "B.md": ("b", "second")})
+    monkeypatch.setattr(pages, "FOR_TEACHERS", {})
     a, b = pages.list_documents()
     assert a.title == "A b" and "&lt;script&gt;" in a.html
     assert Links(a.html).found == ["b.html#its-part"] and 'id="its-part"' in b.html

@@ -111,7 +111,7 @@ def test_two_futures_share_a_slider_and_differences_are_marked(page: Any) -> Non
         assert lane["x"] + lane["width"] <= inside["x"] + inside["width"], "the last lane is whole"
     marked = "(host) => [...host.querySelectorAll('text.differs')].map((el) => el.textContent)"
     assert any("half of T1:" in text for text in left.evaluate(marked))
-    assert any("waits at its LSO" in text for text in right.evaluate(marked))
+    assert any("waits until T1" in text for text in right.evaluate(marked))
     assert "orders-0" not in left.evaluate(marked), "what both say is not marked"
     assert axe(page, "#widget") == []
     page.get_by_role("button", name="one picture").click()

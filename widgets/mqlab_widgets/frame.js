@@ -92,7 +92,8 @@ class Stage {
     if (this.fills) return innerHeight;
     if (around) return around.clientHeight;
     const above = this.host.getBoundingClientRect().top + scrollY;
-    return innerHeight - (above < HEAD_MOST ? Math.max(above, PAGE_EDGE) : PAGE_EDGE);
+    const isBelowHead = this.host.dataset.heading === "h1" && above < HEAD_MOST;
+    return innerHeight - Math.max(isBelowHead ? above : 0, PAGE_EDGE);
   }
 
   /** Arrange the panels again if the room is another than before. */

@@ -70,6 +70,7 @@ class Player {
     this.title = make(heading, { className: "title", id: `${this.id}-title` });
     this.system = make("span", { className: "chip" });
     this.evidence = make("span", { className: "chip" });
+    this.evidence.setAttribute("role", "note");
     this.place = make("span");
     this.levels = make("span", { className: "levels" });
     this.levels.setAttribute("role", "group");
@@ -337,7 +338,8 @@ class Player {
     say(this.why, told ? told.why : step ? "" : this.end ? words.begin : words.empty);
     const alarm = fact?.red ? words.red.replace("{what}", fact.red) : "";
     say(this.alarm, alarm);
-    this.evidence.textContent = fact ? `${words.evidence}${fact.evidence}` : "";
+    this.evidence.textContent = fact ? fact.evidence : "";
+    this.evidence.setAttribute("aria-label", fact ? `${words.evidence}${fact.evidence}` : "");
     this.evidence.hidden = !fact || this.data.meta.calm || this.level !== "everything";
     this.evidence.title = fact ? evidence[fact.kind] : "";
     this.evidence.dataset.kind = fact ? fact.kind : "";

@@ -288,7 +288,7 @@ class Teller:
                     fold=fact.fold or telling.fold,
                     label=clip(telling.label),
                     why=clip(why := self._say_why(fact, telling)),
-                    stage=telling.stage or "",
+                    stage=str(telling.stage or ""),
                     story=clip(self._tell(fact, telling, why)),
                     at_ms=self._at_ms,
                 )
