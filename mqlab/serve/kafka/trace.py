@@ -422,6 +422,9 @@ class Observer(Teller):
     def _say_why(self, fact: Fact, telling: Telling) -> Text:
         return say_unguarded(super()._say_why(fact, telling), self.off, UNGUARDED)
 
+    def _tell(self, fact: Fact, telling: Telling, why: Text) -> Text:
+        return say_unguarded(super()._tell(fact, telling, why), self.off, UNGUARDED)
+
     def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
         """The next step; its facts are counted, and told where somebody listens."""
         at_ms, name, new, event, effects = step

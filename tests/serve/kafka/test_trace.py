@@ -110,6 +110,8 @@ def test_a_step_says_what_is_true_while_a_safeguard_is_off(topic: str) -> None:
         trace = played(asked(open_to_all, last=10_000))
     said = {fact.why.en for fact in trace if fact.text.en == "1 record @0"}
     assert len(said) == 1 and said.pop().startswith("lso is off: ")
+    told = {fact.story.en for fact in trace if fact.text.en == "1 record @0"}
+    assert told == {"lso is off: readers of committed data get it, decided or not."}
 
 
 @pytest.mark.parametrize(
