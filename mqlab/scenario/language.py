@@ -40,6 +40,10 @@ _AFTER = re.compile(r"after=([0-9]{1,6})$")
 _ANSWERS = re.compile(r"answers=([^\s,]+(?:,[^\s,]+)*)$")
 
 
+#: How the line of a scenario's question begins.
+ASKS = "#?"
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """`src→dst Kind#n`; `answer`: the reply to it (which travels from dst to src)."""
@@ -75,12 +79,19 @@ class Line:
 class Script:
     """`comments`: the lines before the first command, without their #; the first is the
     title. `system`: the system line with its `off` lines folded in. `parts`: of which lines, by
-    their numbers, that was made."""
+    their numbers, that was made. `asked`: what a reader may guess before seeing it (a line `#?`);
+    the title answers it."""
 
     comments: tuple[str, ...]
     system: str
     lines: tuple[Line, ...]
     parts: tuple[tuple[int, str], ...] = ()
+    asked: str = ""
+
+    @property
+    def question(self) -> Text:
+        """`asked`, or the title where the file asks nothing."""
+        return read_comments((self.asked,)) if self.asked else self.title
 
     @property
     def title(self) -> Text:
@@ -101,6 +112,7 @@ def parse_script(text: str) -> Script:
     """The commands of a scenario; narration (from dashes to the next blank line) is passed
     over. Raises ScenarioError with the line's number and what to write instead."""
     comments: list[str] = []
+    asked = ""
     parts: list[tuple[int, str]] = []
     lines: list[Line] = []
     telling = False
@@ -110,7 +122,9 @@ def parse_script(text: str) -> Script:
         if telling:
             continue
         if line.startswith("#"):
-            if not parts:
+            if line.startswith(ASKS) and not parts:
+                asked = line.removeprefix(ASKS).strip()
+            elif not parts:
                 comments.append(line.lstrip("# "))
             continue
         if not line:
@@ -130,7 +144,7 @@ def parse_script(text: str) -> Script:
     [(_, line), *more] = parts
     if more:
         line += " off=" + ",".join(text.removeprefix("off=") for _, text in more)
-    return Script(tuple(comments), line, tuple(lines), tuple(parts))
+    return Script(tuple(comments), line, tuple(lines), tuple(parts), asked)
 
 
 def _part(number: int, word: str, rest: str, later: bool) -> str:

@@ -6,7 +6,7 @@ import posixpath
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -479,7 +479,8 @@ class _Pages:
             self.page(f"ways/{beside.name}.html", "ways.html", {"beside": beside})
         write_lecture(self.page)
         for before, story, after in _with_neighbours(stories):
-            player = Player(story.trace, step=0, level="story")
+            trace = replace(story.trace, title=story.question)
+            player = Player(trace, step=0, level="story")
             shown = {
                 "story": story, "before": before, "after": after,
                 "alike": _alike(story, stories), "narration": player.narration(),

@@ -84,7 +84,7 @@ def write_play(folder: Path, archive: Path, stories: Sequence[Story]) -> None:
     told = {
         story.name: {
             "commands": story.commands,
-            **{lang: story.title.of(lang) for lang in LANGUAGES},
+            **{lang: story.question.of(lang) for lang in LANGUAGES},
         }
         for story in stories
     }

@@ -44,6 +44,11 @@ class Story:
         return self.golden.script.title
 
     @property
+    def question(self) -> Text:
+        """What its page asks, and its title answers."""
+        return self.golden.script.question
+
+    @property
     def commands(self) -> str:
         """The file without its narration: what one would write."""
         return "\n".join(block.source.strip() for block in self.golden.blocks) + "\n"
@@ -97,7 +102,7 @@ class Story:
     def words(self) -> str:
         """All that a search looks through, in small letters."""
         names = (self.name, self.golden.script.system)
-        texts = (self.title, self.text, self.anomaly)
+        texts = (self.question, self.title, self.text, self.anomaly)
         both = (text.of(lang) for text in texts for lang in LANGUAGES)
         return " ".join((*names, *both)).lower()
 

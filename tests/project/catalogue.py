@@ -28,6 +28,7 @@ from jinja2.ext import babel_extract
 from mqlab import __version__
 from mqlab.kernel.catalogue import PARAGRAPH, find_catalogue, unwrap
 from mqlab.scenario.golden import DASHES, split_blocks
+from mqlab.scenario.language import ASKS
 
 from .sources import ROOT, list_committed, relative
 
@@ -136,8 +137,11 @@ def _list_comments(story: str) -> Iterator[str]:
     lines = [line.strip() for line in source.splitlines() if line.strip()]
     title, *head = takewhile(lambda line: line.startswith("#"), lines)
     groups = groupby(lines[1 + len(head) :], lambda line: line.startswith("#"))
-    for group in ([title], head, *(list(told) for is_comment, told in groups if is_comment)):
-        text = " ".join(line.lstrip("# ") for line in group)
+    asked = [line for line in head if line.startswith(ASKS)]
+    head = [line for line in head if line not in asked]
+    told = (list(told) for is_comment, told in groups if is_comment)
+    for group in ([title], asked, head, *told):
+        text = " ".join(line.removeprefix(ASKS).lstrip("# ") for line in group)
         if text and not PUT_IN.fullmatch(text):
             yield text
 

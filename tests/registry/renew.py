@@ -15,6 +15,7 @@ from pathlib import Path
 
 from mqlab.brokers import list_brokers
 from mqlab.registry.searches import Case, exhaust, script, search, searches_of, with_everything_on
+from mqlab.scenario.language import ASKS
 
 ROOT = Path(__file__).parents[2]
 #: each has `tests/registry/<broker>/small.py`
@@ -51,6 +52,13 @@ def counts(broker: str) -> dict[str, int]:
     return {name.strip(): int(number.replace(",", "")) for name, number in pairs}
 
 
+def write_case(path: Path, case: Case) -> str:
+    """The case's run as its file has it: the question was written there by hand, and stays."""
+    title, *rest = script(case, search(case)).splitlines(keepends=True)
+    old = path.read_text("utf-8").splitlines(keepends=True) if path.exists() else []
+    return "".join((title, *(line for line in old if line.startswith(ASKS)), *rest))
+
+
 def write(path: Path, text: str) -> None:
     old = path.read_text("utf-8") if path.exists() else ""
     if old == text:
@@ -68,7 +76,8 @@ def main() -> None:
     args = parser.parse_args()
     searches, states = searches_of(args.broker), counts(args.broker)
     for case in searches.cases:
-        write(path_of(args.broker, case), script(case, search(case)))
+        path = path_of(args.broker, case)
+        write(path, write_case(path, case))
     for name, case in searches.safeguards.items():
         states[f"{name} on"] = with_everything_on(case).states
     wanted = [s for s in searches.systems if args.lesson is not None and args.lesson in s.name]

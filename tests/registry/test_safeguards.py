@@ -19,13 +19,12 @@ from mqlab.registry.searches import (
     exhaust,
     list_pairs,
     pairs,
-    script,
     search,
     searches_of,
     with_everything_on,
 )
 from mqlab.scenario import load
-from tests.registry.renew import BROKERS, counts, folder_of, path_of, small_of
+from tests.registry.renew import BROKERS, counts, folder_of, path_of, small_of, write_case
 
 SEARCHES = {broker: searches_of(broker) for broker in BROKERS}
 
@@ -57,7 +56,7 @@ def test_every_safeguard_has_its_case(broker):
 @every(lambda searches: searches.cases)
 def test_the_shortest_run_is_as_committed_and_its_light_is_red(broker, case):
     path = path_of(broker, case)
-    assert script(case, search(case)) == path.read_text("utf-8")
+    assert write_case(path, case) == path.read_text("utf-8")
     run = load(path, SYSTEMS).run
     assert case.broken in [light.name for light in run.snapshots[-1].lights if not light.ok]
     before = run.snapshots[0].lights

@@ -71,6 +71,12 @@ def test_comments_before_the_first_command_are_the_story():
     assert run(f"# A title.\n{HEAD}{RUN}").title.en == "A title"
 
 
+def test_the_question_is_apart_from_the_story():
+    script = parse_script(f"# A title.\n#? What will be?\n# More.\n{HEAD}{RUN}")
+    assert (script.question, script.story) == (Text("What will be?"), Text("More."))
+    assert parse_script(f"# A title.\n{HEAD}{RUN}").question.en == "A title"
+
+
 def test_the_projects_own_story_is_told_in_chinese_and_any_other_as_it_is_written():
     script = parse_script(f"# A rollback\n# The twin commits.\n# He says\n# so.\n{HEAD}{RUN}")
     assert script.title == Text("A rollback", "一次回滚")
