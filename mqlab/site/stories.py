@@ -14,7 +14,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from mqlab_widgets import Player
 from mqlab_widgets.lecture import Lecture
-from mqlab_widgets.legend import SHAPES, find_kind
+from mqlab_widgets.legend import EVIDENCE, find_kind
 
 from ..brokers import list_brokers
 from ..kernel import LANGUAGES, Text, Trace, pick, spoken, translate
@@ -91,12 +91,13 @@ class Story:
     def evidence(self) -> list[tuple[int, str]]:
         """How many of its steps a real broker has shown, and how many the model alone."""
         kinds = Counter(map(find_kind, self.trace.facts))
-        return [(kinds[kind], kind) for kind in SHAPES if kinds[kind]]
+        named = ((kind, re.split("[:：]", str(text))[0]) for kind, text in EVIDENCE.items())
+        return [(kinds[kind], name) for kind, name in named if kinds[kind]]
 
     @property
     def recorded(self) -> bool:
         """Whether a real broker has shown any of its steps."""
-        return any(kind == "recorded" for _, kind in self.evidence)
+        return any(find_kind(fact) == "recorded" for fact in self.trace.facts)
 
     @property
     def words(self) -> str:

@@ -381,6 +381,28 @@ def test_a_story_steps_by_keys(page: Any, address: str) -> None:
 
 
 @pytest.mark.needs("chromium")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_story_asks_and_shows_what_has_happened_and_nothing_more(
+    page: Any, address: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{address}stories/kafka/undecided-not-visible.html")
+    page.wait_for_selector(".mqlab[data-step='0']")
+    for seen in range(4):
+        said = page.locator(".mqlab .story:visible").all_text_contents()
+        rows = page.locator(".mqlab [class~=row]:visible:has(.story)")
+        assert rows.count() == seen, said
+        if seen:  # and it stands inside its frame
+            frame = page.locator("svg[data-panel=space-time]").bounding_box()
+            assert rows.first.bounding_box()["y"] >= frame["y"]
+        page.keyboard.press("ArrowRight")
+        page.evaluate(SETTLED)
+    assert not page.locator("details .lead").first.is_visible()
+    page.get_by_text("The answer").click()
+    assert page.locator("details .lead").first.is_visible()
+
+
+@pytest.mark.needs("chromium")
 @pytest.mark.parametrize("path", [STORY, "ways/keeper-3.html"])
 def test_a_page_leads_to_its_twin_at_the_same_step(page: Any, address: str, path: str) -> None:
     page.goto(address + path)

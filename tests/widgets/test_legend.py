@@ -9,12 +9,15 @@ from dataclasses import replace
 
 import pytest
 from mqlab_widgets import Player
-from mqlab_widgets.legend import EVIDENCE, MONEY_SIGNS, READER_SIGNS, SIGNS, list_signs
+from mqlab_widgets.legend import AGAIN, EVIDENCE, MONEY_SIGNS, READER_SIGNS, SIGNS, list_signs
 from mqlab_widgets.views import PANELS
 
 from mqlab.kernel.snapshot import Cell, Log, Progress, Snapshot, Stretch
 from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
+from mqlab.places import SCENARIOS
+from mqlab.registry import SYSTEMS
+from mqlab.scenario import load
 from tests.widgets.sample import sample
 
 CHINESE = re.compile(r"[一-鿿]")
@@ -38,6 +41,7 @@ def test_every_sentence_is_in_both_languages() -> None:
         *SIGNS.values(),
         *MONEY_SIGNS.values(),
         *READER_SIGNS.values(),
+        *AGAIN.values(),
         *EVIDENCE.values(),
     ):
         assert re.search(r"[a-z]{3}", text.en) and CHINESE.search(text.zh), text
@@ -79,3 +83,11 @@ def classes(trace: Trace) -> list[str]:
                 scene = panel.view(trace, step)
                 svg += "".join(node.svg() for node in scene.nodes)
     return re.findall(r'class="([^"]*)"', svg)
+
+
+def test_a_record_that_a_reader_is_given_again_has_its_sign() -> None:
+    run = load(SCENARIOS / "kafka/idempotence-plain-retry.scn", SYSTEMS).run.trace
+    once, twice = (reader.got for step in (0, -1) for reader in run.snapshot(step).readers[:1])
+    assert [got.label for got in twice].count("b") == 2 and not once
+    assert "again" in classes(run) and "again" in dict(list_signs(run, "en"))
+    assert "again" not in classes(sample()) and "again" not in dict(list_signs(sample(), "en"))

@@ -14,6 +14,7 @@ from mqlab_widgets.scene import Node, Scene
 from mqlab_widgets.style import font_of
 from mqlab_widgets.views import PANELS
 from mqlab_widgets.views.common import ROOMY, find_previous, plan
+from mqlab_widgets.views.story import LARGE
 from mqlab_widgets.widths import fit, width, wrap
 
 from mqlab.cli.run import open_scenario
@@ -69,10 +70,12 @@ def test_a_roomy_panel_cuts_nothing_and_is_no_taller(story: str) -> None:
     drawn = [name for name in Player(trace).look.names(trace) if name.endswith("/wide")]
     assert drawn
     for name in drawn:
+        is_story = "story" in PANELS[name].levels
+        wide, stem = (LARGE, "space-time/story") if is_story else (ROOMY, name[: -len("/wide")])
         for step in range(len(trace) + 1):
             roomy = PANELS[name].view(trace, step)
-            short = PANELS[name.partition("/")[0]].view(trace, step)
-            assert roomy.width == ROOMY and roomy.height <= short.height
+            short = PANELS[stem].view(trace, step)
+            assert roomy.width == wide and roomy.height <= short.height
             said = [node.text for node in flat(roomy).values() if node.tag == "text"]
             assert not [text for text in said if "…" in text or text.startswith("+")], name
 

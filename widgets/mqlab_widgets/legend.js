@@ -24,6 +24,8 @@ const SIGNS = {
   struck: ["t1", BOX, "record", "M11 10H29", "struck"],
   money: ["", "M2 6h36v9h-36z", "money"],
   due: ["", "M2 6h36v9h-36z", "ghost", "M26 2v17", "due"],
+  again: ["t1", "M8 4h24v12h-24z", "record t1", "M6.5 2.5h27v15h-27z", "again",
+    "M9.5 5.5h21v9h-21z", "again"],
   passed: ["flag f2", "M2 7h24v6h-24z", "passed", "M28 3V17", "pole", "M28 3l-7 3.5l7 3.5z",
     "cloth"],
   taken: ["t1", "M4 4h32v12h-32z", "taken"],

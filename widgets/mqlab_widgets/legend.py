@@ -11,6 +11,7 @@ from mqlab.kernel.text import Lang, Text, tr
 from mqlab.kernel.trace import Fact, Trace
 
 from .views.logs import flag_colours
+from .views.readers import find_again
 
 SIGNS: dict[str, Text] = {
     "sent": tr("a message leaves; its head shows where it goes"),
@@ -61,6 +62,9 @@ READER_SIGNS: dict[str, Text] = {
     "refused": tr("red cross: another transaction asked for it too and was refused"),
 }
 
+#: of runs in which a reader is given a record twice
+AGAIN = {"again": tr("two red lines around a record: this reader was given the same one before")}
+
 #: what a step rests on, by the kind of its evidence: told by shape and words, colour repeats it
 SHAPES = {"recorded": "●", "model": "○", "contradicts": "≠"}
 EVIDENCE: dict[str, Text] = {
@@ -86,6 +90,9 @@ def list_signs(trace: Trace, lang: Lang) -> list[list[str]]:
     signs = SIGNS | (MONEY_SIGNS if any(s.money is not None for s in trace.snapshots) else {})
     if any(log.progress for s in trace.snapshots for log in s.logs):
         signs |= READER_SIGNS
+    given = {reader.got for snapshot in trace.snapshots for reader in snapshot.readers}
+    if any(map(find_again, given)):
+        signs |= AGAIN
     rows = [[sign, text.of(lang)] for sign, text in signs.items()]
     for name, colour in flag_colours(trace).items():
         meaning = means.get(name)

@@ -222,7 +222,7 @@ class Player {
     const panel = new Panel(lives, this.data.shapes, meta.panels[lives.name], meta.scale);
     panel.svg.dataset.panel = base;
     const shows = meta.facts.map((fact) =>
-      (variant === "story" ? Boolean(fact.story) : variant === "all" || !fact.fold));
+      (levels.includes("story") ? Boolean(fact.story) : variant === "all" || !fact.fold));
     return {
       base, variant, levels, side, tab, pinned, yields, panel, el: panel.svg, visible: true,
       width: size[0] * meta.scale, height: size[1] * meta.scale,

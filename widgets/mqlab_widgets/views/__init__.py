@@ -23,13 +23,7 @@ from .money import money, say_money
 from .outcomes import outcomes
 from .readers import has_long_rows, readers, readers_story
 from .space_time import MOST_ROWS, measure_rows, space_time, space_time_all
-from .story import (
-    has_story,
-    measure_narrow,
-    measure_story,
-    space_time_narrow,
-    space_time_story,
-)
+from .story import LARGE, NARROW, has_story, measure_story, space_time_story
 from .tables import has_rows, has_wide_tables, tables
 from .window import window
 
@@ -97,6 +91,23 @@ DIAGRAM = Panel(
     pinned=True,
     rows=partial(measure_rows, unfold=False),
 )
+STORY = replace(
+    DIAGRAM,
+    view=space_time_story,
+    title=tr("What happens"),
+    tab=tr("Story"),
+    when=has_story,
+    rows=measure_story,
+    levels=("story",),
+)
+
+
+def fit_story(room: int) -> Panel:
+    """The story for a room of so many px."""
+    rows = partial(measure_story, room=room)
+    return replace(STORY, view=partial(space_time_story, room=room), rows=rows)
+
+
 ON_DISK = Panel(
     logs,
     tr("What is on disk, and who may read it"),
@@ -135,24 +146,9 @@ PANELS: dict[str, Panel] = {
         when=lambda t: any(f.fold for f in t.facts),
         rows=partial(measure_rows, unfold=True),
     ),
-    "space-time/story": replace(
-        DIAGRAM,
-        view=space_time_story,
-        title=tr("What happens"),
-        tab=tr("Story"),
-        when=has_story,
-        rows=measure_story,
-        levels=("story",),
-    ),
-    "space-time/small": replace(
-        DIAGRAM,
-        view=space_time_narrow,
-        title=tr("What happens"),
-        tab=tr("Story"),
-        when=has_story,
-        rows=measure_narrow,
-        levels=("story",),
-    ),
+    "space-time/story": STORY,
+    "space-time/small": fit_story(NARROW),
+    "space-time/wide": fit_story(LARGE),
     "logs": ON_DISK,
     "logs/small": replace(ON_DISK, view=logs_small, when=has_long_names),
     "outcomes": Panel(

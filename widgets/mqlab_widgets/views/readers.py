@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mqlab.kernel.snapshot import Got, Reader
-from mqlab.kernel.text import NOTHING, Lang, tr
+from mqlab.kernel.text import NOTHING, Lang, Words, tr
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
@@ -17,6 +17,7 @@ from .common import RIGHT, ROOMY, colour, draw_heading, find_previous, per_trace
 TITLE = tr("What a reader gets now")
 NOTHING_YET = tr("nothing yet")
 NAMES = 150  # px for names, where records need the rest
+TWICE = Words("{record}, again")
 NOBODY = tr("nobody reads at this step")
 ANYBODY = tr("every reader")
 LINE, CHIP, NOTE = 24, 20, 15
@@ -88,6 +89,13 @@ def _shared(trace: Trace) -> frozenset[str]:
     for reader in {r: None for s in trace.snapshots for r in s.readers}:
         logs.setdefault(reader.name, set()).add(reader.log)
     return frozenset(name for name, read in logs.items() if len(read) > 1)
+
+
+def find_again(got: tuple[Got, ...]) -> set[int]:
+    """The places of the records that their reader was given before, from the same log."""
+    first: dict[tuple[str, str], int] = {}
+    places = enumerate((one.log, one.label) for one in got)
+    return {i for i, record in places if first.setdefault(record, i) < i}
 
 
 @per_trace
@@ -183,6 +191,7 @@ def _reader(
     if shown != name:
         scene.title(f"full:{name}", name)
     chips, end = _chips(reader.got, x, room)
+    again = find_again(reader.got)
     if chips and chips[0][0] > 0:
         scene.text(f"more:{name}", x, 15, f"+{chips[0][0]}", "offset start")
     if not chips and not reader.note.en:
@@ -190,11 +199,17 @@ def _reader(
     for i, at, wide in chips:
         got = reader.got[i]
         fresh = " fresh" if i >= old else ""
+        said = f"{got.log}: {got.label}"
         with scene.group(f"got:{name}:{i}", f"cell {classes[i]}{fresh}", at=(round(at, 1), 0)):
             scene.rect(f"box:{name}:{i}", 0.5, 0.5, wide - 1, CHIP - 1, "record", rx=4)
+            if i in again:
+                said = TWICE(record=said).of(lang)
+                for edge in (-1, 2):
+                    sides = wide - 2 * edge, CHIP - 2 * edge
+                    scene.rect(f"again:{name}:{i}:{edge}", edge, edge, *sides, "again", rx=4)
             label = fit(got.label, wide - 8, 11.5, bold=True)
             scene.text(f"text:{name}:{i}", wide / 2, 14, label, "cell-text")
-            scene.title(f"title:{name}:{i}", f"{got.log}: {got.label}")
+            scene.title(f"title:{name}:{i}", said)
     lines, below = _note(reader, end, lang, room)
     for i, line in enumerate(lines):
         left, y = (0.0, 15.0 + NOTE * (i + 1) + 4) if below else (end + 6, 15.0)

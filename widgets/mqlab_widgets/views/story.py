@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 from mqlab.kernel.snapshot import Lane
 from mqlab.kernel.text import NOTHING, Lang, tr
@@ -23,31 +24,27 @@ from .space_time import EDGE, MOST_ROWS, draw_diagram
 ROW, LINES, LEADING = 37, 2, 15  # px and lines; a narrow row has one line more
 SIZE = 12
 FIRST, PITCH, LAST = 30, 58, 26  # px: to the first lane, between lanes, after the last one
-NARROW = 336  # px: all that a telephone has
+SHARE, AIR = 0.42, 14  # of the width that lanes may take; px between two names
+NARROW, LARGE = 336, 640  # px: what a telephone has; what long sentences want
 READERS = "\0readers"  # no node has this name
 READER = Lane(READERS, tr("any reader"))
 
 
 def space_time_story(
-    trace: Trace, step: int, lang: Lang = "en", rows: int = 12, wide: int = WIDE
+    trace: Trace,
+    step: int,
+    lang: Lang = "en",
+    rows: int = 12,
+    wide: int = WIDE,
+    room: int = 0,
 ) -> Scene:
-    return draw_diagram(_plan(trace, lang, wide), trace, step, lang, rows)
+    """`room`: px, where it is for another room than `wide`."""
+    return draw_diagram(_plan(trace, lang, room or wide), trace, step, lang, rows)
 
 
-def space_time_narrow(
-    trace: Trace, step: int, lang: Lang = "en", rows: int = 12, wide: int = WIDE
-) -> Scene:
-    """For a telephone."""
-    return space_time_story(trace, step, lang, rows, min(wide, NARROW))
-
-
-def measure_narrow(trace: Trace, lang: Lang, wide: int) -> dict[str, float]:
-    return measure_story(trace, lang, min(wide, NARROW))
-
-
-def measure_story(trace: Trace, lang: Lang, wide: int) -> dict[str, float]:
+def measure_story(trace: Trace, lang: Lang, wide: int, room: int = 0) -> dict[str, float]:
     """As `measure_rows` does for the diagram."""
-    p = _plan(trace, lang, wide)
+    p = _plan(trace, lang, room or wide)
     return {"head": p.head, "row": p.row, "edge": EDGE, "count": len(p.rows), "most": MOST_ROWS}
 
 
@@ -59,16 +56,20 @@ def has_story(trace: Trace) -> bool:
 @per_trace
 def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
     lanes, stands_for = _find_outsiders(trace)
-    pitch = min(PITCH, (wide * 0.42 - FIRST) / max(len(lanes) - 1, 1))
-    at = {lane.name: FIRST + i * pitch for i, lane in enumerate(lanes)}
+    names = [width(lane.title.of(lang), 12, bold=True) for lane in lanes]
+    gaps = [max(PITCH, (one + two) / 2 + AIR) for one, two in pairwise(names)]
+    first, room = max([FIRST, *(name / 2 for name in names[:1])]), wide * SHARE
+    stairs = first + sum(gaps) > room
+    if stairs:
+        first, gaps = FIRST, [min(PITCH, (room - FIRST) / len(gaps))] * len(gaps)
+    at = dict(zip((lane.name for lane in lanes), accumulate(gaps, initial=first), strict=False))
     x = at | {name: at[part] for name, part in stands_for.items()}
     rows = [i for i, fact in enumerate(trace.facts, 1) if fact.story.en]
     return Plan(
         lanes=lanes,
         x=x,
-        pitch=pitch,
-        stairs=len(lanes) > 1
-        and max(width(lane.title.of(lang), 12, bold=True) for lane in lanes) + 8 > pitch,
+        pitch=min([PITCH, *gaps]),
+        stairs=stairs,
         width=wide,
         rows=rows,
         row_of=[bisect_right(rows, p) - 1 for p in range(len(trace) + 1)],
