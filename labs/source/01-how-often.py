@@ -65,7 +65,7 @@ from mqlab.lessons.patterns.lab01 import (
 
 # %% jupyter={"source_hidden": true}
 answer_lost = deliver("at least once", "lose shop→queue ⇒Publish#2")
-Predict("01-silence", trace=answer_lost, step=first(answer_lost, "connection broken"))
+Predict("01-silence", trace=answer_lost, step=first(answer_lost, "connection broken"), level="story")
 
 # %% [markdown]
 # ## Run

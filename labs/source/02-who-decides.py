@@ -106,7 +106,7 @@ kill tm when=commit after=0
 run app: commit T1
 fire orders ask T1
 """)
-Predict("02-blocked", trace=blocked, step=first(blocked, "killed"))
+Predict("02-blocked", trace=blocked, step=first(blocked, "killed"), level="story")
 
 # %% [markdown]
 # ## Run

@@ -83,7 +83,10 @@ restart app
 run warehouse: consume
 """)
 Player(
-    parted, step=find_red_step(parted, "row with message"), panels=["space-time", "money", "tables", "lights"]
+    parted,
+    step=find_red_step(parted, "row with message"),
+    panels=["space-time", "money", "tables", "lights"],
+    level="story",
 )
 
 # %% [markdown]
@@ -109,7 +112,7 @@ fire broker op batch
 run warehouse: consume
 """
 calm = scenario(CALM, recorded="commit")
-Predict("03-first-step", trace=calm, step=1, panels=["space-time", "lights"])
+Predict("03-first-step", trace=calm, step=1, panels=["space-time", "lights"], level="protocol")
 
 # %% [markdown]
 # ## Run

@@ -100,7 +100,7 @@ run accounting: consume
 
 # %% jupyter={"source_hidden": true}
 lost = first(end_lost, "connection broken")
-Predict("04-end-lost", trace=end_lost, step=lost, panels=["space-time", "logs"])
+Predict("04-end-lost", trace=end_lost, step=lost, panels=["space-time", "logs"], level="protocol")
 
 # %% [markdown]
 # ## Run

@@ -66,7 +66,7 @@ system payments producers=order-service:plain
 run order-service: send payments-0 580538, send payments-0 580539, flush
 lose order-service→payments-0 ⇒Produce#2
 """)
-Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"))
+Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"), level="protocol")
 
 # %% [markdown]
 # ## Run

@@ -79,7 +79,7 @@ run old: init
 run new: init, begin, send charges-0 580538, commit
 run old: begin, send charges-0 580538, commit
 """)
-Player(unfenced, step=find_red_step(unfenced, "money"))
+Player(unfenced, step=find_red_step(unfenced, "money"), level="story")
 
 # %% [markdown]
 # Every call returned `ok`, and a reader of committed data books order 580538 twice. Neither transaction is
@@ -101,7 +101,7 @@ fire new retry
 run new: begin, send charges-0 580538, commit
 run old: commit
 """, recorded="init-during-ongoing")
-Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTIONS") - 2)
+Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTIONS") - 2, level="protocol")
 
 # %% [markdown]
 # The request behind `initTransactions()` is InitProducerId. The new instance's first one is answered

@@ -77,7 +77,7 @@ fire __consumer_offsets-0 session/accounting/worker-1
 restart worker
 """)
 dead = first(apart, "killed")
-Predict("08-apart", trace=apart, step=dead)
+Predict("08-apart", trace=apart, step=dead, level="protocol")
 
 # %% [markdown]
 # Every transaction was whole, every call returned ok, and £316.78 have become £633.56. If amounts are added

@@ -84,7 +84,7 @@ run accounting: receive books
 # orders have been sent. Choose an answer and lock it; then the run goes on.
 
 # %% jupyter={"source_hidden": true}
-Predict("09-where", trace=waiting, step=first(waiting, "ADD_PARTITION (0,0) orders-0"))
+Predict("09-where", trace=waiting, step=first(waiting, "ADD_PARTITION (0,0) orders-0"), level="protocol")
 
 # %% jupyter={"source_hidden": true}
 Predict("09-open-hides", trace=waiting, step=first(waiting, "580540: ok"))

@@ -96,7 +96,7 @@ run worker: receive billing
 # lock it; then the run goes on.
 
 # %% jupyter={"source_hidden": true}
-Predict("10-abort", trace=printer, step=first(printer, "orders-0@2 txn=t1: ok"))
+Predict("10-abort", trace=printer, step=first(printer, "orders-0@2 txn=t1: ok"), level="protocol")
 
 # %% [markdown]
 # ## Run

@@ -29,7 +29,7 @@ from .role import (
 )
 from .snapshot import Light, Snapshot
 from .stops import describe_stop
-from .story import tell
+from .story import SOME, tell
 from .system import Property, System
 from .text import Lang, Text, Words
 from .trace import GLYPHS, Fact, FactKind, Trace
@@ -137,7 +137,7 @@ class Run:
             label = COMES_LATE(what=label)
         new = self.system.snapshot(move.world)
         record = self.system.name_record(telling.record)
-        story = tell(fact, telling.story, new.lanes, txn=telling.txn, what=record, why=why)
+        story = tell(fact, telling.story, new.lanes, txn=telling.txn or SOME, what=record, why=why)
         self.facts.append(
             replace(
                 fact,

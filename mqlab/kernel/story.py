@@ -53,6 +53,9 @@ PART = Words("{part} ({name})")
 BROKER = tr("broker")
 """What its coordinators, leaders and logs are parts of."""
 
+SOME = tr("a transaction")
+"""One that no fact names, as of a producer that was replaced and is not fenced."""
+
 LONG = 14
 """Letters of a name that says nothing to an outsider."""
 

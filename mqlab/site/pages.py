@@ -222,6 +222,7 @@ def _anchor(heading: str) -> str:
 SOURCE = LABS / "choose" / "choose.md"
 LINK = re.compile(r"\b(story|way):([\w/-]+)")
 NO_KILL = "none"
+TOLD_LEAST = 4  # sentences of a story that is worth opening as one
 PICTURE = "<!-- the four ways -->"
 LINKED = "<!-- linked -->"
 RECORDED = "<!-- recorded -->"
@@ -480,7 +481,8 @@ class _Pages:
         write_lecture(self.page)
         for before, story, after in _with_neighbours(stories):
             trace = replace(story.trace, title=story.question)
-            player = Player(trace, step=0, level="story")
+            told = sum(bool(fact.story.en) for fact in trace)
+            player = Player(trace, step=0, level="story" if told >= TOLD_LEAST else "protocol")
             shown = {
                 "story": story, "before": before, "after": after,
                 "alike": _alike(story, stories), "narration": player.narration(),

@@ -43,9 +43,17 @@ def test_every_story_is_told_without_words_of_the_protocol(broker: str) -> None:
         assert said or not trace.facts, path.name
         for fact in trace:
             assert not PROTOCOL.search(fact.story.en), (path.name, fact.story.en)
+            assert "  " not in fact.story.en, "nobody is without a name"
             assert bool(fact.story.en) <= bool(re.search("[一-鿿]", fact.story.of("zh")))
             if fact.kind in (FactKind.KILL, FactKind.POWER_CUT, FactKind.RECOVERY):
                 assert fact.story.en, "a stop is a part of every story"
+
+
+def test_a_transaction_that_no_fact_names_is_a_transaction() -> None:
+    """Its producer was replaced, and nobody fences it."""
+    run = ROOT / "kafka/counterexamples/epoch-fencing.scn"
+    said = told(run_scenario(run.read_text("utf-8")).trace)
+    assert "Readers get what a transaction wrote in the log orders-0." in said
 
 
 def test_an_order_in_a_transaction_passes_all_stages_in_their_order() -> None:
