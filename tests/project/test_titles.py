@@ -3,6 +3,7 @@ the gallery and on its page, and the title answers it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,18 @@ def test_a_title_does_not_break_off(broker: str) -> None:
         if (after and after[0][:1].islower()) or title.count("(") != title.count(")"):
             broken[path.name] = title
     assert broken == {}
+
+
+def test_every_story_asks_before_it_is_played() -> None:
+    """A question of its own, short, in both languages, which does not say its own answer."""
+    asked = {}
+    for path in sorted(SCENARIOS.rglob("*.scn")):
+        script = parse_script(path.read_text("utf-8"))
+        question, title = script.question, script.title
+        name = path.relative_to(SCENARIOS).as_posix()
+        assert script.asked and question.en.endswith("?") and question.zh.endswith("？"), name
+        assert len(question.en.split()) <= 16 and len(question.en) <= 92, name
+        assert title.en.lower() not in question.en.lower() and title.zh not in question.zh, name
+        asked[name] = question
+    for texts in ([one.en for one in asked.values()], [one.zh for one in asked.values()]):
+        assert [text for text, times in Counter(texts).items() if times > 1] == []
