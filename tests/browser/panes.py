@@ -17,7 +17,7 @@ DISPLAYS = """() => [...document.querySelectorAll(".jp-OutputArea-output .mqlab"
 
 FAULTS = """(display, atOnce) => {
   const before = display.closest(".jp-OutputArea-child").previousElementSibling;
-  const menus = atOnce && before?.querySelector(".mqlab-vary");
+  const menus = atOnce && before?.querySelector(".mqlab-vary, .mqlab-verdict");
   (menus || display).scrollIntoView({ block: "start" });
   const pane = display.closest(".jp-WindowedPanel-outer").getBoundingClientRect();
   const out = [];

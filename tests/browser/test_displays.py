@@ -28,7 +28,7 @@ TREES = Path(__file__).with_name("trees")
 PLACE = """(el) => {
   const pane = el.closest(".jp-WindowedPanel-outer").getBoundingClientRect();
   const output = el.closest(".jp-OutputArea-child");
-  const menus = output.previousElementSibling?.querySelector(".mqlab-vary");
+  const menus = output.previousElementSibling?.querySelector(".mqlab-vary, .mqlab-verdict");
   const { bottom } = el.getBoundingClientRect(), { top } = (menus ?? el).getBoundingClientRect();
   return [Math.round(top - pane.top), Math.round(pane.bottom - bottom)];
 }"""

@@ -25,6 +25,15 @@ RUN = """async (id) => {
   content.activeCellIndex = content.widgets.findIndex((cell) => cell.model.id === id);
   await jupyterapp.commands.execute('notebook:run-cell');
 }"""
+#: as Shift+Enter does
+GO_ON = RUN.replace("run-cell'", "run-cell-and-select-next'")
+#: whether a verdict and the picture below it are both in the pane
+TOGETHER = """(el) => {
+  const pane = el.closest(".jp-WindowedPanel-outer").getBoundingClientRect();
+  const said = el.closest(".jp-OutputArea").querySelector(".mqlab-verdict");
+  return said.getBoundingClientRect().top >= pane.top
+    && el.getBoundingClientRect().bottom <= pane.bottom;
+}"""
 #: faster than the kernel answers: all the moves are in its queue before the cell is
 DOWN_AND_RUN = f"""async ([key, times, id]) => {{
   for (let i = 0; i < times; i++) {{
@@ -73,7 +82,7 @@ def test_what_is_moved_stands_in_the_cell_and_is_graded(lab: Any) -> None:
         pieces.locator(f"li[data-key={key}] [data-action=add]").click()
     wrong = 'order = PRODUCE.arrange(["answer", "duplicate", "fence", "sequence", "append"])'
     assert page.evaluate(SOURCE, "order") == wrong
-    page.evaluate(RUN, "order-test")
+    page.evaluate(GO_ON, "order-test")
     said = page.evaluate(OUTPUT, "order-test")
     assert said.count("was told ok before its batch was in the log") == 1
     assert errors(page) == []
@@ -82,7 +91,7 @@ def test_what_is_moved_stands_in_the_cell_and_is_graded(lab: Any) -> None:
     page.wait_for_function("(el) => el.mqlab?.step >= 0", arg=player.element_handle())
     step = player.evaluate("(el) => [el.mqlab.step, el.mqlab.end]")
     assert 0 < step[0] <= step[1]
-    player.scroll_into_view_if_needed()
+    page.wait_for_function(TOGETHER, arg=player.element_handle())
     shoot(page, "verdict")
     page.evaluate(DOWN_AND_RUN, ["answer", 4, "order-test"])
     assert page.evaluate(SOURCE, "order") == "order = PRODUCE.arrange({})".format(

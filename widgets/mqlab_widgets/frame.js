@@ -12,6 +12,7 @@ const AIR = 24; // px above what comes into the pane
 const DESCRIBE_MS = 250; // after the last step
 const PARCEL = { ms: 250, high: 18, line: 15, ends: 14 }; // what travels along an arrow, in px
 const BRING_IN_MS = [0, 60, 200, 500]; // after a display is drawn
+const LEADS = ".mqlab-vary, .mqlab-verdict"; // menus that say what is played; what a run shows
 const CLOSER = 4; // px of each space between panels that a tab may take for what it would cut
 const NOTHING = { height: 0 }; // stands for what is yet to be measured
 const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
@@ -44,7 +45,7 @@ function moveIn(host) {
   const pane = scroller(host), next = host.closest(".jp-Cell")?.nextElementSibling;
   if (!pane || !next?.classList.contains("jp-mod-active")) return;
   const output = host.closest(".jp-OutputArea-child");
-  const menus = output?.previousElementSibling?.querySelector(".mqlab-vary");
+  const menus = output?.previousElementSibling?.querySelector(LEADS);
   const { top } = (menus ?? host).getBoundingClientRect();
   const { bottom } = host.getBoundingClientRect();
   const seen = pane.getBoundingClientRect();
@@ -140,14 +141,14 @@ class Stage {
     return columns > 1 ? Math.ceil(box.querySelectorAll(":scope > .mqlab").length / columns) : 1;
   }
 
-  /** The height of the menus that say what is played (trials.py): the output before this one,
-   *  which may come to life after it. */
+  /** The height of what belongs to the picture: the output before it (LEADS), which may come to
+   *  life after it. */
   menus() {
     const output = this.host.closest(".jp-OutputArea-child");
     const before = output?.previousElementSibling;
     if (!before) return 0;
     if (before !== this.watched) this.watch.observe(this.watched = before);
-    if (!before.querySelector(".mqlab-vary")) return 0;
+    if (!before.querySelector(LEADS)) return 0;
     return Math.ceil(output.getBoundingClientRect().top - before.getBoundingClientRect().top);
   }
 

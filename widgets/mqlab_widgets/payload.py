@@ -61,7 +61,7 @@ WORDS = {
     "fold": tr("fold {n} again"),
     "red": tr("No longer true: {what}"),
     "start": tr("before the first step"),
-    "begin": tr("Press the right arrow to begin."),
+    "begin": tr("Press ▶, or click the picture and use the arrow keys."),
     "empty": tr("Nothing has happened yet."),
     "evidence": tr("this step: "),
     "now": tr("What stands now"),
