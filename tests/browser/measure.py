@@ -1,4 +1,5 @@
-"""How long a learner waits for the first diagram, against the barest widget there is.
+"""How long a learner waits for the first diagram, and for a choice in a playground, against the
+barest widgets there are.
 
 Not a test: times depend on the machine. `make bench` prints what `measure` returns; by hand:
 `python -m tests.browser.measure 5`. Each time the kernel is a new one, in which the first cell has
@@ -15,10 +16,10 @@ from typing import Any
 
 import nbformat
 
-from .jupyter import jupyterlab, notebook
+from .jupyter import jupyterlab, notebook, run_all
 
 READY = """import ipywidgets
-from mqlab.lab import Player, scenario
+from mqlab.lab import Player, Playground, continue_scenario, scenario
 trace = scenario('''
 # One transaction
 system kafka partitions=1 producers=app:order-service
@@ -30,6 +31,29 @@ SHOWN = {
     SLIDER: ".jp-OutputArea .widget-slider .noUi-handle",
     DIAGRAM: ".jp-OutputArea .mqlab[data-step] .row",
 }
+#: A slider whose value comes back from the kernel in a label, and a playground.
+ECHO = """moved, said = ipywidgets.IntSlider(), ipywidgets.Label()
+moved.observe(lambda change: setattr(said, 'value', str(change.new)), 'value')
+ipywidgets.VBox([moved, said])"""
+GROUND = """Playground(continue_scenario('''
+system kafka partitions=1 "app=init; begin; send orders-0 a; commit"
+'''))"""
+CHOICES = 5
+# Milliseconds until what the kernel has answered is seen: the slider moved, the first choice made.
+ANSWER = {
+    ECHO: """[".widget-vbox .noUi-handle",
+      (el) => el.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true })),
+      (el) => el.closest(".widget-vbox").querySelector(".widget-label:last-child").textContent]""",
+    GROUND: """[".mqlab:has(.act)", (el) => el.querySelector(".act button").click(),
+      (el) => el.dataset.step]""",
+}
+ASK = """async () => {{
+  const [where, act, read] = {};
+  const el = document.querySelector(where), before = read(el), start = performance.now();
+  act(el);
+  while (read(el) === before) await new Promise(requestAnimationFrame);
+  return performance.now() - start;
+}}"""
 # Milliseconds from Shift+Enter in a new kernel to what is seen.
 WAIT = """async ([index, shown]) => {
   const { content, sessionContext } = jupyterapp.shell.currentWidget;
@@ -52,7 +76,8 @@ WAIT = """async ([index, shown]) => {
 def measure(rounds: int, browser: Any) -> dict[str, float]:
     """Medians in ms, and their ratio."""
     with TemporaryDirectory() as folder, jupyterlab(Path(folder)) as address:
-        cells = [nbformat.v4.new_code_cell(source) for source in (READY, *SHOWN)]
+        sources = (READY, *SHOWN, *ANSWER)
+        cells = [nbformat.v4.new_code_cell(source) for source in sources]
         path = Path(folder) / "labs" / "first.ipynb"
         kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
         nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
@@ -61,11 +86,18 @@ def measure(rounds: int, browser: Any) -> dict[str, float]:
             for _ in range(rounds):
                 for index, (source, shown) in enumerate(SHOWN.items(), 1):
                     times[source].append(page.evaluate(WAIT, [index, shown]))
-    slider, diagram = (statistics.median(times[source]) for source in SHOWN)
+            run_all(page)
+            for source, how in ANSWER.items():
+                page.wait_for_selector(".mqlab .act button")
+                times[source] = [page.evaluate(ASK.format(how)) for _ in range(CHOICES)]
+    slider, diagram, echo, choice = (statistics.median(found) for found in times.values())
     return {
         "slider_ms": round(slider),
         "first_diagram_ms": round(diagram),
         "first_diagram_per_slider": round(diagram / slider, 2),
+        "slider_answered_ms": round(echo),
+        "choice_answered_ms": round(choice),
+        "choice_per_slider": round(choice / echo, 2),
     }
 
 

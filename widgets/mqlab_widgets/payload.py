@@ -221,11 +221,6 @@ def is_told(trace: Trace, look: Look) -> bool:
     return look.level == "story" and has_story(trace)
 
 
-def find_told(trace: Trace, step: int) -> int:
-    """The last step of the story up to a position; 0 for none."""
-    return next((i for i in range(step, 0, -1) if trace.facts[i - 1].story.en), 0)
-
-
 def draw_steps(
     panel: Panel, trace: Trace, lang: Lang, wide: int = WIDE, first: int = 0
 ) -> Iterator[Scene]:

@@ -12,10 +12,10 @@ from types import MappingProxyType
 from mqlab.kernel.text import Lang, Words
 from mqlab.kernel.trace import Trace
 
-from .payload import WINDOW, WORDS, Look, chip, facts, find_told, is_told, list_levels
+from .payload import WINDOW, WORDS, Look, chip, facts, is_told, list_levels
 from .scene import Scene, xml
 from .style import svg_css
-from .views import PANELS
+from .views import PANELS, find_told
 from .widths import fit, width, wrap
 
 EDGE, GUTTER, TOP = 24, 38, 62

@@ -23,7 +23,7 @@ from .money import money, say_money
 from .outcomes import outcomes
 from .readers import has_long_rows, readers, readers_story
 from .space_time import MOST_ROWS, measure_rows, space_time, space_time_all
-from .story import LARGE, NARROW, has_story, measure_story, space_time_story
+from .story import LARGE, NARROW, find_told, has_story, measure_story, space_time_story
 from .tables import has_rows, has_wide_tables, tables
 from .window import window
 
@@ -76,6 +76,8 @@ class Panel:
 
     def find_parts(self, trace: Trace, step: int) -> tuple[Any, Any] | None:
         """All that this panel draws at a step; None where that is not known."""
+        if self.rows and self.levels == ("story",):
+            return find_told(trace, step), None
         if not self.part:
             return None
         now, before = trace.snapshot(step), trace.snapshot(find_previous(trace, step))
@@ -194,7 +196,7 @@ PANELS |= {
 }
 
 __all__ = [
-    "HALF", "LEVELS", "MOST_ROWS", "PANELS", "WIDE", "Level", "Panel", "View", "graphs",
-    "has_story", "lights", "logs", "money", "outcomes", "readers", "say_money", "space_time",
-    "space_time_all", "tables", "window",
+    "HALF", "LEVELS", "MOST_ROWS", "PANELS", "WIDE", "Level", "Panel", "View", "find_told",
+    "graphs", "has_story", "lights", "logs", "money", "outcomes", "readers", "say_money",
+    "space_time", "space_time_all", "tables", "window",
 ]  # fmt: skip

@@ -38,14 +38,19 @@ def space_time_story(
     wide: int = WIDE,
     room: int = 0,
 ) -> Scene:
-    """`room`: px, where it is for another room than `wide`."""
-    return draw_diagram(_plan(trace, lang, room or wide), trace, step, lang, rows)
+    """The last sentence up to the step. `room`: px, where it is for another room than `wide`."""
+    return draw_diagram(_plan(trace, lang, room or wide), trace, find_told(trace, step), lang, rows)
 
 
 def measure_story(trace: Trace, lang: Lang, wide: int, room: int = 0) -> dict[str, float]:
     """As `measure_rows` does for the diagram."""
     p = _plan(trace, lang, room or wide)
     return {"head": p.head, "row": p.row, "edge": EDGE, "count": len(p.rows), "most": MOST_ROWS}
+
+
+def find_told(trace: Trace, step: int) -> int:
+    """The last step of the story up to a position; 0 for none."""
+    return next((i for i in range(step, 0, -1) if trace.facts[i - 1].story.en), 0)
 
 
 @per_trace
