@@ -43,42 +43,78 @@ ONE_STOP = Budget(kills=1, killable=(SERVICE,))
 SEEN = (Produce, EndTxn, WriteTxnMarkers)  # requests whose arrival an outsider would notice
 TO = {"accounts-0": "customer", "accounts-1": "shop", COORDINATOR: "broker"}
 
-SENDS = Words("The service sends “{what}”.")
-ARRIVES = Words("“{what}” arrives.")
-LATE = Words("“{what}” arrives, though its sender has stopped.")
-TAKE, GIVE, COMMIT = tr("customer −£316.78"), tr("shop +£316.78"), tr("commit")
-#: what may happen → how it is said, its kind, at whom it happens
-MOVES: dict[str, tuple[Text, str, str]] = {
-    "send customer": (SENDS(what=TAKE), "call", "service"),
-    "send shop": (SENDS(what=GIVE), "call", "service"),
-    "send commit": (SENDS(what=COMMIT), "call", "service"),
-    "customer": (ARRIVES(what=TAKE), "arrive", "customer"),
-    "shop": (ARRIVES(what=GIVE), "arrive", "shop"),
-    "broker": (tr("“commit” arrives. The broker decides: both count."), "arrive", "broker"),
-    "late customer": (LATE(what=TAKE), "arrive", "customer"),
-    "late shop": (LATE(what=GIVE), "arrive", "shop"),
-    "late broker": (LATE(what=COMMIT), "arrive", "broker"),
-    "customer counts": (tr("The customer's account hears: it counts."), "hear", "customer"),
-    "shop counts": (tr("The shop's account hears: it counts."), "hear", "shop"),
-    "customer void": (tr("The customer's account hears: it is void."), "hear", "customer"),
-    "shop void": (tr("The shop's account hears: it is void."), "hear", "shop"),
-    "wait": (tr("The broker gives up waiting for the service: both are void."), "wait", "broker"),
-    "stop": (tr("The service stops."), "stop", "service"),
-    "start": (tr("The service is started again. It remembers nothing."), "start", "service"),
-}
+SENDS = Words("The service sends “{what}”."), Words("Send “{what}”")
+ARRIVES = Words("“{what}” arrives."), Words("Deliver “{what}”")
+LATE = (
+    Words("“{what}” arrives, though its sender has stopped."),
+    Words("Deliver “{what}”, though its sender has stopped"),
+)
+TAKE, GIVE, COMMIT = tr("customer \u2212\u2060£316.78"), tr("shop +£316.78"), tr("commit")
+
+
+def _name_both(both: tuple[Words, Words], what: Text) -> tuple[Text, Text]:
+    return both[0](what=what), both[1](what=what)
+
+
+#: what may happen → how it is said, the button that lets it happen, its kind, at whom it happens
+MOVES: dict[str, tuple[Text, Text, str, str]] = {
+    "send customer": (*_name_both(SENDS, TAKE), "call", "service"),
+    "send shop": (*_name_both(SENDS, GIVE), "call", "service"),
+    "send commit": (*_name_both(SENDS, COMMIT), "call", "service"),
+    "customer": (*_name_both(ARRIVES, TAKE), "arrive", "customer"),
+    "shop": (*_name_both(ARRIVES, GIVE), "arrive", "shop"),
+    "broker": (
+        tr("“commit” arrives. The broker decides: both count."), ARRIVES[1](what=COMMIT),
+        "arrive", "broker",
+    ),
+    "late customer": (*_name_both(LATE, TAKE), "arrive", "customer"),
+    "late shop": (*_name_both(LATE, GIVE), "arrive", "shop"),
+    "late broker": (*_name_both(LATE, COMMIT), "arrive", "broker"),
+    "customer counts": (
+        tr("The customer's account hears: it counts."),
+        tr("Tell the customer's account: it counts"), "hear", "customer",
+    ),
+    "shop counts": (
+        tr("The shop's account hears: it counts."), tr("Tell the shop's account: it counts"),
+        "hear", "shop",
+    ),
+    "customer void": (
+        tr("The customer's account hears: it is void."),
+        tr("Tell the customer's account: it is void"), "hear", "customer",
+    ),
+    "shop void": (
+        tr("The shop's account hears: it is void."), tr("Tell the shop's account: it is void"),
+        "hear", "shop",
+    ),
+    "wait": (
+        tr("The broker gives up waiting for the service: both are void."),
+        tr("Let the broker give up waiting"), "wait", "broker",
+    ),
+    "stop": (tr("The service stops."), tr("Stop it here"), "stop", "service"),
+    "start": (
+        tr("The service is started again. It remembers nothing."), tr("Start it again"),
+        "start", "service",
+    ),
+}  # fmt: skip
 MEANS = {
     "nothing": tr("Nothing is paid yet."),
     "written": tr("It is written. No reader sees it before the broker has decided."),
     "half": tr("Half of the payment can be read. The rest may still come."),
-    "lost": tr("The customer has paid. The shop has not got it, and nobody will finish it."),
+    "lost": tr(
+        "The customer has paid. The shop has not got it, and nobody remembers that it is owed."
+    ),
     "twice": tr("The customer has paid twice."),
     "paid": tr("The customer has paid £316.78, and the shop has it."),
+    "short": tr("The customer has paid twice, and the shop has got it once."),
+    "void": tr("Nobody has paid, and nothing is lost."),
 }
 NAMES, MARKS = list(MOVES), list(MEANS)
+DECIDED = ("Commit", "Abort")
 
 State = list[Any]
 """What is drawn: whether the service is up (0, 1); of each account its records, as 0 (readable),
-1 (not yet) or 2 (never); what the customer has paid and the shop has got, as a reader of committed
+1 (not yet) or 2 (never); what the broker has decided, as 0 (both count), 1 (both are void) or 2
+(nothing yet); what the customer has paid and the shop has got, as a reader of committed
 data adds it up, in pence; the number of what it means in `MARKS`; the moves, each the number of
 its name in `NAMES` and that of the state after it."""
 
@@ -172,17 +208,26 @@ def _draw(run: Run, moves: list[list[int]]) -> State:
         if log.name in TO
     ]
     paid, got = sums = _add_up(snapshot)
-    done = not any(MOVES[NAMES[name]][1] in ("call", "arrive", "hear") for name, _ in moves)
+    done = not any(MOVES[NAMES[name]][2] not in ("stop", "start") for name, _ in moves)
     written = any(1 in log for log in logs)
     if done and not written and paid > got:
-        mark = "lost"
+        mark = "short" if got else "lost"
     elif paid == got == 2 * PRICE:
         mark = "twice"
     elif paid != got:
         mark = "half"
+    elif paid:
+        mark = "written" if written else "paid"
     else:
-        mark = "written" if written else "paid" if paid else "nothing"
-    return [int(run.world.nodes[SERVICE].up), *logs, *sums, MARKS.index(mark), moves]
+        mark = "written" if written else "void" if done else "nothing"
+    decided = next((i for i, end in enumerate(DECIDED) if _find_state(snapshot).endswith(end)), 2)
+    up = int(run.world.nodes[SERVICE].up)
+    return [up, *logs, decided, *sums, MARKS.index(mark), moves]
+
+
+def _find_state(snapshot: Snapshot) -> str:
+    """The coordinator's state of the newest transaction; "" where there is none."""
+    return next((graph.path[-1] for graph in snapshot.graphs if graph.path), "")
 
 
 def _add_up(snapshot: Snapshot) -> tuple[int, int]:
@@ -223,7 +268,7 @@ def read_payment() -> dict[str, Any]:
     systems = {name: {"states": found[name]} for name in LINES}
     for name, mark in (("plain", "lost"), ("transaction", "twice")):
         systems[name] |= {"aim": MARKS.index(mark), "least": find_shortest(found[name], mark)}
-    moves = [[text.of(), kind, whose] for text, kind, whose in MOVES.values()]
+    moves = [[said.of(), act.of(), kind, whose] for said, act, kind, whose in MOVES.values()]
     means = [text.of() for text in MEANS.values()]
     return {"systems": systems, "searched": found["searched"], "moves": moves, "means": means}
 

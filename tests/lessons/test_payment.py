@@ -40,14 +40,15 @@ def test_what_is_drawn_is_what_a_replay_of_the_run_shows(name: str, grown: Grown
     """`replay` and the system's own money know nothing of the playground's tree."""
     states, ways = grown[name]
     for number in range(0, len(states), 7):
-        up, customer, shop, paid, got, mark, moves = states[number]
+        up, customer, shop, _, paid, got, mark, moves = states[number]
         snapshot = replay(system(LINES[name]), ways[number]).snapshots[-1]
         assert snapshot.money is not None
         assert (snapshot.money.due, snapshot.money.seen) == (paid, got)
         lane = next(lane for lane in snapshot.lanes if lane.name == payment.SERVICE)
         assert lane.up == bool(up)
-        if MARKS[mark] == "lost":
+        if MARKS[mark] in ("lost", "short"):
             assert snapshot.money.missing == paid - got > 0
+            assert (MARKS[mark] == "short") == (got > 0)
         records = [sum(c.kind == "data" for c in log.cells) for log in snapshot.logs[:2]]
         assert records == [len(customer), len(shop)]
         ended = [NAMES[move] for move, _ in moves]
@@ -57,7 +58,7 @@ def test_what_is_drawn_is_what_a_replay_of_the_run_shows(name: str, grown: Grown
 
 def test_every_record_is_one_of_the_payment(grown: Grown) -> None:
     for states, _ in grown.values():
-        for _, customer, shop, paid, got, _, _ in states:
+        for _, customer, shop, _, paid, got, _, _ in states:
             assert (paid, got) == (customer.count(0) * PRICE, shop.count(0) * PRICE)
 
 
@@ -66,9 +67,21 @@ def test_each_move_can_be_made_and_is_said_in_both_languages(grown: Grown) -> No
         NAMES[move] for states, _ in grown.values() for *_, ms in states for move, _ in ms
     )
     assert set(made) == set(MOVES)
-    for text, _, _ in MOVES.values():
+    for said, act, _, _ in MOVES.values():
         with speaking("zh"):
-            assert text.of() != text.en
+            assert said.of() != said.en and act.of() != act.en
+
+
+def test_what_the_broker_has_decided_is_what_the_moves_say(grown: Grown) -> None:
+    states, _ = grown["transaction"]
+    says = {"broker": 0, "wait": 1, "customer counts": 0, "shop void": 1}
+    made: Counter[str] = Counter()
+    for *_, moves in states:
+        for number, to in moves:
+            if (name := NAMES[number]) in says:
+                assert states[to][3] == says[name]
+                made[name] += 1
+    assert made.keys() == says.keys() and states[0][3] == 2
 
 
 def test_a_search_that_finds_a_loss_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

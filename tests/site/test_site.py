@@ -159,12 +159,12 @@ def test_money_disappears_in_two_clicks_and_the_first_is_in_sight(
 ) -> None:
     page = browser.new_page(viewport={"width": width, "height": 800 if width > 400 else 844})
     page.goto(f"{address}index.html")
-    for name in ("Stop it here", "“customer −£316.78” arrives."):
+    for name in ("Stop it here", "Deliver “customer"):
         box = page.get_by_role("button", name=name).bounding_box()
         assert box["y"] + box["height"] <= page.viewport_size["height"]
     page.get_by_role("button", name="Stop it here").click()
-    page.get_by_role("button", name="“customer −£316.78” arrives, though").click()
-    assert page.text_content(".payment .won").startswith("You made £316.78 disappear in 2 choices.")
+    page.get_by_role("button", name="though its sender has stopped").click()
+    assert page.text_content(".payment .won").startswith("You made £316.78 disappear in 2 steps.")
     assert "£316.78 has disappeared" in page.text_content(".payment .sum")
     assert page.locator(".payment circle").count() == 3
     page.get_by_role("button", name="Undo").click()
@@ -172,6 +172,10 @@ def test_money_disappears_in_two_clicks_and_the_first_is_in_sight(
     assert page.locator(".payment circle").count() == 4, "the other future is still there"
     page.locator(".payment circle.bad").click()
     assert page.locator(".payment .told li").count() == 2
+    page.get_by_role("button", name="Start it again").click()
+    page.get_by_role("button", name="Let it run").click()
+    assert "has got it once" in page.text_content(".payment .meaning")
+    assert page.get_by_role("button", name="Let it run").is_disabled()
     page.close()
 
 
@@ -180,14 +184,23 @@ def test_a_transaction_loses_nothing_and_pays_twice_by_keyboard(page: Any, addre
     page.goto(f"{address}index.html")
     page.get_by_role("button", name="in a transaction").focus()
     page.keyboard.press("Enter")
-    assert "{" not in page.text_content(".payment .result")
-    for name in ("Let it run", "Stop it here", "Start it again", "Let it run"):
+    assert page.text_content(".payment .task").startswith("Make the £316.78 disappear")
+    assert page.text_content(".payment .result") == "", "nothing is said before it is tried"
+    for name in ("Stop it here", "Let it run"):
         page.get_by_role("button", name=name).focus()
         page.keyboard.press("Enter")
         focused = page.evaluate("document.activeElement.closest('.payment') !== null")
         assert focused, "the focus is not lost"
-        if name == "Let it run" and page.locator(".payment .stop").count() == 0:
-            page.get_by_role("button", name="Undo").press("Enter")
+    assert page.text_content(".payment .meaning") == "Nobody has paid, and nothing is lost."
+    assert "both are void" in page.text_content(".payment .broker")
+    assert "21,915" in page.text_content(".payment .result")
+    assert page.text_content(".payment .task") == "Now make the customer pay twice."
+    page.get_by_role("button", name="Begin again").click()
+    page.get_by_role("button", name="Let it run").press("Enter")
+    while not page.locator(".payment .stop").count():
+        page.get_by_role("button", name="Undo").press("Enter")
+    for name in ("Stop it here", "Start it again", "Let it run"):
+        page.get_by_role("button", name=name).press("Enter")
     assert page.text_content(".payment .meaning") == "The customer has paid twice."
     assert page.text_content(".payment .sum").count("£633.56") == 2
 

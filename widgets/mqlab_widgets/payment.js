@@ -1,13 +1,13 @@
 // The first playground: one payment, of which the reader decides what happens next. It needs no
 // kernel: every state that can be reached is in its data. Text only ever becomes textContent.
 
-const LOST = 3, TWICE = 4; // what a state means, as in mqlab/lessons/payment.py
+const LOST = 3, BAD = [LOST, 4, 6]; // what a state means, as in mqlab/lessons/payment.py
 const STEP = 22; // px between two dots of the tree
 
 /** Draws the playground into `root`, and again after each choice. */
 function mountPayment(root, { systems, searched, moves, means, words }) {
   let name, tree, way; // `way`: the nodes of the tree from its root to where one is
-  const won = new Set();
+  const won = new Set(), ended = new Set();
 
   function element(tag, fields, ...children) {
     const made = Object.assign(document.createElement(tag), fields);
@@ -16,10 +16,12 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
   }
   const press = (textContent, className, onclick) =>
     element("button", { type: "button", textContent, className, onclick });
+  const tool = (text, there, onclick) => Object.assign(press(text, "", onclick), { disabled: !there });
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
   const pounds = (pence) => (pence / 100).toFixed(2);
   const state = () => systems[name].states[way.at(-1).to];
-  const isBad = (mark) => mark === LOST || mark === TWICE;
+  const isBad = (mark) => BAD.includes(mark);
+  const isCalm = ([move]) => ["call", "arrive", "hear", "wait"].includes(moves[move][2]);
 
   function choose(system) {
     name = system;
@@ -31,7 +33,8 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
     const from = way.at(-1);
     if (!from.children.has(move)) from.children.set(move, { move, to, children: new Map() });
     way = [...way, from.children.get(move)];
-    if (state()[5] === systems[name].aim) won.add(name);
+    if (state()[6] === systems[name].aim) won.add(name);
+    if (!state()[7].some(isCalm)) ended.add(name);
   }
 
   function go(nodes) {
@@ -41,27 +44,25 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
 
   /** All that happens by itself, without a fault. */
   function letRun() {
-    const calm = ([move]) => ["call", "arrive", "hear"].includes(moves[move][1]);
-    for (let next; (next = state()[6].find(calm));) step(next);
-    draw();
+    for (let next; (next = state()[7].find(isCalm));) step(next);
+    draw(true);
   }
 
-  function draw() {
+  /** `acted`: what was just reached comes into sight. */
+  function draw(acted = false) {
     const focused = root.contains(document.activeElement) ? document.activeElement : null;
-    const [up, customer, shop, paid, got, mark, ahead] = state();
+    const [up, customer, shop, decided, paid, got, mark, ahead] = state();
     const place = (at, ...inside) => element("section", { className: `card ${at}` },
       element("h3", { textContent: words.places[at] }), ...inside);
-    const choices = (at) => ahead.filter(([move]) => moves[move][2] === at).map((next) => {
-      const [text, kind] = moves[next[0]];
-      return press(words.acts[kind] ?? text, kind, () => { step(next); draw(); });
+    const choices = (at) => ahead.filter(([move]) => moves[move][3] === at).map((next) => {
+      const [, act, kind] = moves[next[0]];
+      return press(act, kind, () => { step(next); draw(true); });
     });
     const arrivals = (at) => element("div", { className: "way" }, ...choices(at));
     const account = (at, records) => place(at, element("ul", {}, ...records.map((seen) =>
       element("li", { className: ["seen", "unseen", "void"][seen] },
         element("b", { textContent: words.amounts[at] }), ` ${words.seen[seen]}`))));
-    const records = [...customer, ...shop];
-    const decided = records.includes(0) ? 0 : records.includes(2) ? 1 : 2;
-    const sum = pounds(paid - got), lost = mark === LOST;
+    const sum = pounds(paid - got), lost = isBad(mark);
     const lacks = paid > got ? fill(words.lacks[Number(lost)], { sum }) : "";
     const meaning = element("p", { textContent: means[mark],
       className: `meaning ${isBad(mark) ? "bad" : ""}` });
@@ -73,7 +74,8 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
           made.ariaPressed = String(one === name);
           return made;
         })),
-      element("h2", { className: "task", textContent: words.tasks[name] }),
+      element("h2", { className: "task",
+        textContent: words.tasks[name !== "plain" && ended.has(name) ? "after" : name] }),
       element("div", { className: `board ${name}` },
         place("service", element("p", { className: up ? "" : "bad",
           textContent: words.service[up] }), ...choices("service")),
@@ -86,19 +88,22 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
         element("span", { textContent: fill(words.paid, { sum: pounds(paid) }) }),
         element("span", { textContent: fill(words.got, { sum: pounds(got) }) }),
         element("b", { className: lost ? "bad" : "open", textContent: lacks })),
-      element("div", { className: "tools" }, press(words.run, "", letRun),
-        press(words.undo, "", () => go(way.slice(0, Math.max(1, way.length - 1)))),
-        press(words.again, "", () => go([tree]))),
+      element("div", { className: "tools" }, tool(words.run, ahead.some(isCalm), letRun),
+        tool(words.undo, way.length > 1, () => go(way.slice(0, -1))),
+        tool(words.again, way.length > 1, () => go([tree]))),
       tell(mark), drawTree(),
       element("ol", { className: "told", ariaLabel: words.told }, ...way.slice(1).map(({ move }) =>
         element("li", { textContent: moves[move][0] }))));
     if (focused) keepFocus(focused);
+    const reached = acted && (root.querySelector(".won") ?? (isBad(mark) && meaning));
+    if (reached) reached.scrollIntoView({ block: "nearest" });
   }
 
   /** The focus stays on the same button, or goes to the first thing that may happen now. */
   function keepFocus({ textContent }) {
     const buttons = [...root.querySelectorAll("button")];
-    const same = buttons.find((one) => textContent && one.textContent === textContent);
+    const same = buttons.find((one) => !one.disabled && textContent
+      && one.textContent === textContent);
     (same ?? root.querySelector(".board button") ?? buttons.at(-1)).focus();
   }
 
@@ -111,9 +116,12 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
     const say = (text, className = "") =>
       box.append(element("p", { className, textContent: fill(text, made) }));
     if (mark === aim) say(words.won[name], "won");
-    else if (name === "transaction") say(words.searched);
+    else if (name === "transaction" && ended.has(name)) say(words.searched);
     if (name === "plain" && won.has(name)) {
-      box.append(press(words.next, "next", () => choose("transaction")));
+      box.append(press(words.next, "next", () => {
+        choose("transaction");
+        root.querySelector(".task").scrollIntoView({ block: "nearest" });
+      }));
     }
     return box;
   }
@@ -137,8 +145,8 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
         lines.push(svg("path", { d: `M${x} ${y}V${at * STEP + STEP / 2}H${x + STEP}` }));
         place([...path, child], at);
       }
-      const node = path.at(-1), mark = systems[name].states[node.to][5];
-      const [said, kind] = moves[node.move] ?? [words.begin, ""];
+      const node = path.at(-1), mark = systems[name].states[node.to][6];
+      const [said, , kind] = moves[node.move] ?? [words.begin, "", ""];
       const text = `${path.length - 1}. ${said}`;
       const dot = svg("circle", { cx: x, cy: y, r: 7, tabindex: 0, role: "button",
         "aria-label": `${text} ${means[mark]}`,

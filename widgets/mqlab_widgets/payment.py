@@ -17,7 +17,8 @@ WORDS: dict[str, Any] = {
     "systems": {"plain": tr("two messages"), "transaction": tr("in a transaction")},
     "tasks": {
         "plain": tr("Make the £316.78 disappear."),
-        "transaction": tr("Now make the customer pay twice."),
+        "transaction": tr("Make the £316.78 disappear, now in a transaction."),
+        "after": tr("Now make the customer pay twice."),
     },
     "places": {
         "service": tr("The shop's order service"),
@@ -26,9 +27,8 @@ WORDS: dict[str, Any] = {
         "broker": tr("The broker"),
     },
     "service": [tr("has stopped"), tr("is at work")],
-    "acts": {"stop": tr("Stop it here"), "start": tr("Start it again")},
     "amounts": {"customer": tr("−£316.78"), "shop": tr("+£316.78")},
-    "seen": [tr("can be read"), tr("not to be read yet"), tr("void: never read")],
+    "seen": [tr("counts"), tr("does not count yet"), tr("void: never counts")],
     "decided": [
         tr("It has decided: both count."),
         tr("It has decided: both are void."),
@@ -45,18 +45,19 @@ WORDS: dict[str, Any] = {
     "begin": tr("the beginning"),
     "tree": tr("futures that you have tried"),
     "told": tr("what has happened"),
-    "next": tr("Try the same with a transaction"),
+    "next": tr("Try the same in a transaction"),
     "searched": tr(
-        "The money cannot disappear here: every order of events with one stop of the service was "
-        "searched, {searched} states, and it is lost in none. Something else can still go wrong."
+        "However you play, the money cannot disappear here. Every order of events with one stop of "
+        "the service was searched, {searched} situations, and it is lost in none. But the customer "
+        "can pay twice: find out how."
     ),
     "won": {
         "plain": tr(
-            "You made £316.78 disappear in {made} choices. The shortest way has {least}. Each "
+            "You made £316.78 disappear in {made} steps. The shortest way has {least}. Each "
             "message was sent as it should be; nothing says that they belong together."
         ),
         "transaction": tr(
-            "Paid twice, in {made} choices. The transaction made two messages one. The service did "
+            "Paid twice, in {made} steps. The transaction made two messages one. The service did "
             "its work twice, and a transaction does not know that it is the same work."
         ),
     },
