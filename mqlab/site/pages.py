@@ -307,7 +307,7 @@ def _fill(source: Path, lang: Lang) -> str:
 @cache
 def _count_recorded() -> tuple[int, int]:
     """How many stories the page leads to, and how many of them have a recorded step."""
-    stories = [story.recorded for story in list_stories(list_linked())]
+    stories = [story.recorded > 0 for story in list_stories(list_linked())]
     return len(stories), sum(stories)
 
 
@@ -462,7 +462,7 @@ class _Pages:
             "gallery.html": {
                 "stories": stories,
                 "facets": _facets(stories),
-                "recorded": sum(story.recorded for story in stories),
+                "recorded": sum(story.recorded > 0 for story in stories),
             },
             "learn.html": {"labs": list(_list_labs())},
             "choose.html": {"choice": render_choice()},
@@ -480,9 +480,7 @@ class _Pages:
             self.page(f"ways/{beside.name}.html", "ways.html", {"beside": beside})
         write_lecture(self.page)
         for before, story, after in _with_neighbours(stories):
-            trace = replace(story.trace, title=story.question)
-            told = sum(bool(fact.story.en) for fact in trace)
-            player = Player(trace, step=0, level="story" if told >= TOLD_LEAST else "protocol")
+            player = _tell(story)
             shown = {
                 "story": story, "before": before, "after": after,
                 "alike": _alike(story, stories), "narration": player.narration(),
@@ -502,6 +500,18 @@ class _Pages:
         if not isinstance(shown, str):
             shown = self.templates.get_template(template).render({**self.known, **ways, **shown})
         path.write_text(shown, "utf-8")
+
+
+def _tell(story: Story) -> Player:
+    """The player of a story: it asks, begins at the first sentence and ends with the answer."""
+    trace = replace(story.trace, title=story.question)
+    told = [fact.index for fact in trace if fact.story.en]
+    if len(told) < TOLD_LEAST:
+        return Player(trace, step=0, level="protocol")
+    player = Player(trace, step=told[0], level="story")
+    last = player.payload["meta"]["facts"][told[-1] - 1]
+    last["money"] = f"{last['money']} {story.title}.".strip()
+    return player
 
 
 def _write_shared(folder: Path) -> None:

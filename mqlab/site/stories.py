@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from mqlab_widgets import Player
 from mqlab_widgets.lecture import Lecture
-from mqlab_widgets.legend import EVIDENCE, find_kind
+from mqlab_widgets.legend import find_kind
 
 from ..brokers import list_brokers
 from ..kernel import LANGUAGES, Text, Trace, pick, spoken, translate
@@ -88,16 +87,9 @@ class Story:
         return with_evidence(self.golden.run.trace, self.golden.path.stem)
 
     @property
-    def evidence(self) -> list[tuple[int, str]]:
-        """How many of its steps a real broker has shown, and how many the model alone."""
-        kinds = Counter(map(find_kind, self.trace.facts))
-        named = ((kind, re.split("[:：]", str(text))[0]) for kind, text in EVIDENCE.items())
-        return [(kinds[kind], name) for kind, name in named if kinds[kind]]
-
-    @property
-    def recorded(self) -> bool:
-        """Whether a real broker has shown any of its steps."""
-        return any(find_kind(fact) == "recorded" for fact in self.trace.facts)
+    def recorded(self) -> int:
+        """How many of its steps a real broker has shown."""
+        return sum(find_kind(fact) == "recorded" for fact in self.trace.facts)
 
     @property
     def words(self) -> str:
