@@ -8,6 +8,7 @@ from collections import Counter
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
+from textwrap import fill, indent
 
 from ..kernel import escape_unseen
 from ..kernel.text import Lang, shorten
@@ -30,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help=f"{NAMED}, or folders of them")
     parser.add_argument("--rewrite", action="store_true", help="write what this engine narrates")
     parser.add_argument("--print", action="store_true", dest="show", help="print the narration")
+    parser.add_argument(
+        "--explain", action="store_true", help="print it with the reason of each step below"
+    )
     add_language(parser, "the narration")
 
 
@@ -40,22 +44,26 @@ def run(args: argparse.Namespace) -> int:
     paths = list(scenario_files(args.files))
     for path in paths:
         golden = open_scenario(path)
-        if args.show:
-            _print_narration(golden, args.lang)
+        if args.show or args.explain:
+            _print_narration(golden, args.lang, args.explain)
         else:
             counts[_print_golden(golden, args)] += 1
         for sentence in golden.done.idle:
             vain = True
             print(f"{path}: {sentence}", file=sys.stderr)
-    if not args.show:
+    if not (args.show or args.explain):
         new = f", {counts['new']} new" if counts["new"] else ""
         print(f"{counts['equal']} of {len(paths)} scenarios equal{new}")
     return 1 if counts["DIFFERENT"] or vain else 0
 
 
-def _print_narration(golden: Golden, lang: Lang) -> None:
-    """What happened, and what still waits."""
-    print(golden.run.narrate(lang))
+def _print_narration(golden: Golden, lang: Lang, explain: bool = False) -> None:
+    """What happened, perhaps with the reasons, and what still waits."""
+    lines = golden.run.narrate(lang).splitlines()
+    for line, fact in zip(lines, golden.run.facts, strict=True):
+        print(line)
+        if explain and (why := fact.why.of(lang)):
+            print(indent(fill(why, 88), " " * 8))
     if waits := golden.done.waits.of(lang):
         print(escape_unseen(waits))
 

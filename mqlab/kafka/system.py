@@ -473,6 +473,9 @@ class KafkaSystem(System):
 
     # -- what a scenario may say -----------------------------------------------------------
 
+    def usages(self) -> Usages:
+        return CALLS
+
     def call(self, words: tuple[str, ...]) -> Any:
         cluster = self.cluster
         return parse_call(words, cluster.partitions, cluster.groups, leaders_of(self))

@@ -9,6 +9,7 @@ pasted.
     store.              store's next event of its own (Appended, a message to itself)
     fire store          store's next timer runs out;  `fire store retry` names one
     break app store     the connection breaks;  `lose app>store` loses its oldest request too
+    drop app>store      the process of store throws the oldest request away; nothing breaks
     kill store          the process dies between two steps;  `power store`: a power cut
     restart store       a stopped node starts;  `restart store kill=1`: it is stopped again
                           after the first effect of its recovery
@@ -28,7 +29,7 @@ from .maps import frozen
 
 @frozen
 class Choice:
-    """`kind` is one of call, request, response, local, fire, break, lose, kill, power,
+    """`kind` is one of call, request, response, local, fire, break, lose, drop, kill, power,
     restart. `a` is the node or client role, `b` the server role, a timer's name where one
     is named. `stop`: after how many effects the node stops (-1: it does not), by `how`;
     `answers`: the clients whom its answers under way still reach, in alphabetical order."""
@@ -62,8 +63,8 @@ class Choice:
                 text += f"+{self.index}" if self.index else ""
             case "local":
                 text = f"{self.a}."
-            case "lose":
-                text = f"lose {self.a}>{self.b}"
+            case "lose" | "drop":
+                text = f"{self.kind} {self.a}>{self.b}"
             case _:
                 text = f"{self.kind} {self.a} {self.b}".rstrip()
         text += f" {self.how}={self.stop}" if self.stop >= 0 else ""
@@ -75,7 +76,7 @@ _MESSAGE = re.compile(
 )
 _ANSWERS = re.compile(r"(?P<stop>.*?)\s+answers=(?P<clients>\S+)")
 _STOP = re.compile(r"(?P<rest>.*?)\s+(?P<how>kill|power)=(?P<n>\d+)")
-_WORDS = ("call", "fire", "break", "lose", "kill", "power", "restart")
+_WORDS = ("call", "fire", "break", "lose", "drop", "kill", "power", "restart")
 
 
 def parse(text: str) -> Choice:
@@ -98,8 +99,8 @@ def parse(text: str) -> Choice:
     if len(words) > 1 and words[0] == "fire":
         return Choice("fire", words[1], " ".join(words[2:]))
     if len(words) in (2, 3) and words[0] in _WORDS:
-        if words[0] == "lose" and (m := _MESSAGE.fullmatch(words[1])):
-            return Choice("lose", m["a"], m["b"])
+        if words[0] in ("lose", "drop") and (m := _MESSAGE.fullmatch(words[1])):
+            return Choice(words[0], m["a"], m["b"])
         return Choice(words[0], words[1], words[2] if len(words) == 3 else "")
     raise ValueError(
         f"{text!r} is no choice: expected `call NODE`, `A>B`, `A<B`, `NODE.`, `fire NODE`, "

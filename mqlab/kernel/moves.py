@@ -43,7 +43,7 @@ class Moved(NamedTuple):
     role: str
     event: Event | None
     stage: Stage | None
-    what: str = "step"  # step | stop | power | recover | break | heard (by the other end)
+    what: str = "step"  # step | stop | power | recover | break | drop | heard (by the other end)
     late: bool = False
     done: int = 0  # of a stop inside a step: effects done,
     planned: tuple[Effect, ...] = ()  # and the effects the whole step would have had
@@ -134,7 +134,7 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
 
     Raises ValueError when the choice is not possible in this world.
     """
-    if choice.kind in ("break", "lose"):
+    if choice.kind in ("break", "lose", "drop"):
         for name in (choice.a, choice.b):
             if name not in homes(system):
                 raise ValueError(say_unknown("node", name, homes(system)))
@@ -147,10 +147,14 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
             return _break_both(system, world, choice.a, choice.b, at_ms)
         case "run":
             return [_given(system, world, choice.a, choice.b)]
-        case "lose":
-            wire = ("q", choice.a, choice.b, current(system, world, choice.a, choice.b))
-            _, world = _take(system, world, wire, 0)
-            return _break_both(system, world, choice.a, choice.b, at_ms)
+        case "lose" | "drop":
+            conn = current(system, world, choice.a, choice.b)
+            note, world = _take(system, world, ("q", choice.a, choice.b, conn), 0)
+            if choice.kind == "lose":
+                return _break_both(system, world, choice.a, choice.b, at_ms)
+            event = Request(Caller(choice.a, conn, note.corr), note.body, at_ms)
+            node, _ = homes(system)[choice.b]
+            return [Moved(world, node, choice.b, event, None, "drop")]
     return _step(system, world, choice, at_ms)
 
 

@@ -39,7 +39,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, get_origin, get_type
 from .maps import frozen
 from .role import Program
 from .text import Text, say_unknown, shorten
-from .usages import number
+from .usages import Usages, number
 from .world import NodeSpec
 
 Pairs = tuple[tuple[str, str], ...]
@@ -93,6 +93,10 @@ class Written:
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         raise NotImplementedError
+
+    def usages(self) -> Usages:
+        """What an application may call."""
+        return Usages({})
 
     def call(self, words: tuple[str, ...]) -> Any:
         """A verb of a `run app: …` line as a call; raises ValueError with advice."""

@@ -23,6 +23,9 @@ POWER_CUT = Words(
     "A power cut takes more than memory: what was written but not flushed is gone as well."
 )
 UNKNOWN_OUTCOME = Words("It may have happened or not; a careful application assumes neither.")
+DROPPED = Words(
+    "It has arrived, and the process has no room or no thread for it; who sent it hears nothing."
+)
 LATE = Words(
     "It was sent before the connection broke and arrives only now; nothing in it says how old it "
     "is."
@@ -61,6 +64,8 @@ class Reasons(Generic[K]):
                 return self._explain_change(fact.body)
             case FactKind.RETURN if isinstance(fact.body, Outcome):
                 return self._explain_outcome(fact.body)
+            case FactKind.DROP:
+                return DROPPED()
         return self.alone[fact.kind]() if fact.kind in self.alone else NOTHING
 
     def _explain_outcome(self, outcome: Outcome) -> Text:

@@ -37,6 +37,7 @@ from .world import World
 
 RECOVERED = Words("recovered")
 BROKEN = Words("connection broken")
+DROPPED = Words("thrown away: {what}")
 COMES_LATE = Words("{what} (late)")
 SENT_BEFORE = Words("{what} (sent before, arrives now)")
 IDLE = Words("{what}: nothing to do")
@@ -89,11 +90,11 @@ class Run:
         )
         return twin
 
-    def do(self, choice: Choice | str, at_ms: int = 0) -> list[Moved]:
+    def do(self, choice: Choice | str, at_ms: int = 0, ahead_ms: int = 0) -> list[Moved]:
         """Make one choice and tell its facts; ValueError where it is not possible, and where there
-        are more than MOST_FACTS of them."""
+        are more than MOST_FACTS of them. `ahead_ms`: of the clock of the node that it is about."""
         choice = parse(choice) if isinstance(choice, str) else choice
-        moved = apply(self.system, self.world, choice, at_ms)
+        moved = apply(self.system, self.world, choice, at_ms + ahead_ms)
         self.steps += 1
         before = self.world
         start = len(self.facts)
@@ -203,6 +204,10 @@ class Run:
         elif move.what == "break":
             assert isinstance(move.event, ConnectionLost)
             yield new_fact(FactKind.BREAK, move.role, BROKEN(), move.event.peer)
+        elif move.what == "drop":
+            assert isinstance(move.event, Request)
+            body, peer = move.event.body, move.event.caller.name
+            yield new_fact(FactKind.DROP, move.role, DROPPED(what=put_in_words(body)), peer, body)
         elif move.stage is not None and move.stage.effect is None:
             yield from self._began(move, before)
         elif move.stage is not None and move.stage.effect is not None:

@@ -51,6 +51,7 @@ class FactKind(StrEnum):
     KILL = "kill"
     POWER_CUT = "power cut"
     BREAK = "break"
+    DROP = "drop"
     CLOSE = "close"
     IDLE = "idle"
     UNKNOWN = "unknown"  # of a trace that was saved before facts had kinds
@@ -71,6 +72,7 @@ GLYPHS = {
     FactKind.KILL: "✗",
     FactKind.POWER_CUT: "✗",
     FactKind.BREAK: "✗",
+    FactKind.DROP: "✗",
     FactKind.CLOSE: "·",
     FactKind.IDLE: "·",
 }

@@ -85,8 +85,11 @@ class Model(System):
         """What the application at a node calls."""
         return dict(self.programs).get(node, ())
 
+    def usages(self) -> Usages:
+        return Usages(self.calls)
+
     def call(self, words: tuple[str, ...]) -> Any:
-        return Usages(self.calls).read(words, self.readers)
+        return self.usages().read(words, self.readers)
 
     # -- pictures and claims ---------------------------------------------------------------
 

@@ -36,6 +36,7 @@ from ..kernel import (
     World,
 )
 from ..kernel.moves import current
+from ..kernel.reasons import DROPPED
 from .records import Record
 
 LATE = Words("It was sent on a connection that has broken since; it arrives all the same.")
@@ -132,6 +133,7 @@ def explain_fault(fact: Fact) -> Text:
 #: what a fault means in every model
 FAULTS = {
     FactKind.BREAK: BROKEN,
+    FactKind.DROP: DROPPED,
     FactKind.RECOVERY: RECOVERED,
     FactKind.KILL: STOPPED,
     FactKind.POWER_CUT: STOPPED,

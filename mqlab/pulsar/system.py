@@ -327,6 +327,9 @@ class PulsarSystem(System):
     def nodes(self) -> tuple[NodeSpec, ...]:
         return nodes(self)
 
+    def usages(self) -> Usages:
+        return CALLS
+
     def call(self, words: tuple[str, ...]) -> Any:
         return parse_call(words, self.config)
 

@@ -258,6 +258,9 @@ class RocketMQSystem(System):
     def nodes(self) -> tuple[NodeSpec, ...]:
         return nodes(self)
 
+    def usages(self) -> Usages:
+        return CALLS
+
     def call(self, words: tuple[str, ...]) -> Any:
         return parse_call(words, self.config.topics)
 

@@ -13,22 +13,9 @@ A blank line ends a narration, and more commands may follow, with dashes and a n
 their own: so each command stands above what it caused.
 
 Every line runs until nothing is left to do, oldest message first. A line that names a
-message or a step is armed before the first line runs, wherever it stands:
-
-    hold MESSAGE         it waits (and what follows on its connection) until  release MESSAGE
-    lose MESSAGE         the connection breaks and it is lost
-    late MESSAGE         the connection breaks; the request arrives at  release MESSAGE
-    kill NODE when=KIND#N after=K     in the step (or the recovery) that emits its N-th KIND,
-                                      after K effects
-    power-cut NODE when=…             the same, and what was not flushed is lost
-    kill NODE … answers=CLIENT        what NODE has answered CLIENT and is under way still arrives;
-                                      without it, it is lost
-
-MESSAGE is `from→to Kind#n` (the n-th Kind from one to the other), or `from→to ⇒Kind#n` for
-the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`
-(`restart NODE kill=K`: it is stopped again after K effects of its recovery), `break A B`,
-`partition A,B | C`, `heal`, `fire NODE timer`, `at MS`. `off SAFEGUARD` belongs to the system.
-`do CHOICE` is one choice of a schedule, and nothing runs after it: so a counterexample is kept.
+message or a step is armed before the first line runs, wherever it stands. `language.COMMANDS` says
+which commands there are, for errors, the guide (datasets/scenarios/README.md) and a first file
+(`mqlab scenario new`). `off SAFEGUARD` belongs to the system.
 """
 
 from .golden import Caption, Golden, load, perform_in_blocks, rewrite, write_in_blocks

@@ -234,7 +234,7 @@ def _read_comments(block: Block) -> tuple[list[Text], bool]:
     lines = lines[max(heads, default=0) :]
     groups = groupby(lines, lambda line: line.startswith("#"))
     told = [read_comments(group) for is_comment, group in groups if is_comment]
-    silent = ("#", "off ", "do ", "hold ", "lose ", "late ")
+    silent = ("#", "off ", "do ", "hold ", "lose ", "late ", "drop ")
     commands = [line for line in lines if not line.startswith(silent) and " when=" not in line]
     if told:
         return [Text(" ".join(t.en for t in told), "".join(t.zh for t in told))], True

@@ -9,30 +9,85 @@ from dataclasses import dataclass
 
 from ..kernel import System, Text
 from ..kernel.catalogue import translate
-from ..kernel.text import say_unknown, shorten
+from ..kernel.text import say_unknown, shorten, tr
 from ..kernel.usages import number as count
 
 Registry = Mapping[str, type[System]]
 
 DASHES = "---"  # between commands and the narration of what they cause
 
-#: each command as it is written
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`usages`: how it is written. `does`: what happens then, for the guide and a first file."""
+
+    usages: tuple[str, ...]
+    does: Text
+
+    def __str__(self) -> str:
+        return "` or `".join(self.usages)
+
+
+_ANY_STOP = "NODE when=Kind#n after=K answers=CLIENT"
 COMMANDS = {
-    "run": "run NODE: call, call …",
-    "hold": "hold from→to Kind#n",
-    "release": "release from→to Kind#n",
-    "lose": "lose from→to Kind#n",
-    "late": "late from→to Kind#n",
-    "kill": "kill NODE` or `kill NODE when=Kind#n after=K answers=CLIENT",
-    "power-cut": "power-cut NODE` or `power-cut NODE when=Kind#n after=K answers=CLIENT",
-    "restart": "restart NODE` or `restart NODE kill=K",
-    "break": "break A B",
-    "partition": "partition A,B | C",
-    "heal": "heal",
-    "fire": "fire NODE` or `fire NODE TIMER",
-    "at": "at MILLISECONDS",
-    "do": "do CHOICE",
+    "run": Command(("run NODE: call, call …",), tr("an application calls its client")),
+    "kill": Command(
+        ("kill NODE", f"kill {_ANY_STOP}"),
+        tr("the process dies: its memory is gone, its disk is kept"),
+    ),
+    "power-cut": Command(
+        ("power-cut NODE", f"power-cut {_ANY_STOP}"),
+        tr("the same, and what was not flushed to the disk is lost"),
+    ),
+    "restart": Command(
+        ("restart NODE", "restart NODE kill=K"),
+        tr("it starts and recovers from its disk; K: it is killed again after K effects of that"),
+    ),
+    "break": Command(
+        ("break A B",),
+        tr("the connection from A to B breaks; what is under way on it is lost"),
+    ),
+    "partition": Command(
+        ("partition A,B | C",), tr("messages between the two groups wait until `heal`")
+    ),
+    "heal": Command(("heal",), tr("the network is whole again")),
+    "fire": Command(
+        ("fire NODE", "fire NODE TIMER"),
+        tr("a timer runs out: time passes only where a line says so"),
+    ),
+    "at": Command(
+        ("at MILLISECONDS",), tr("what follows happens at this time, in milliseconds")
+    ),
+    "clock": Command(
+        ("clock NODE +1h", "clock NODE -200ms"),
+        tr("from here on the clock of NODE is ahead, or behind; units: ms, s, m, h, d"),
+    ),
+    "hold": Command(
+        ("hold from→to Kind#n",),
+        tr("it waits, and with it all that follows on its connection, until `release`"),
+    ),
+    "release": Command(("release from→to Kind#n",), tr("what was held or late arrives")),
+    "late": Command(
+        ("late from→to Kind#n",),
+        tr(
+            "its connection breaks, the client goes on with a new one, and the old request "
+            "arrives at `release`"
+        ),
+    ),
+    "lose": Command(
+        ("lose from→to Kind#n",),
+        tr("its connection breaks and it is lost; `fire NODE retry` lets the client ask again"),
+    ),
+    "drop": Command(
+        ("drop from→to Kind#n",),
+        tr("the process that gets the request throws it away; no connection breaks"),
+    ),
+    "do": Command(("do CHOICE",), tr("one choice of a schedule, and nothing runs after it")),
 }
+#: commands about a message; all but `release` wait for it from the beginning
+OF_MESSAGES = ("hold", "release", "lose", "late", "drop")
+_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_AHEAD = re.compile(r"([+-])([0-9]{1,9})(ms|s|m|h|d)")
 _MESSAGE = re.compile(r"(\S+?)\s*(?:→|->)\s*(\S+)\s+(⇒|=>)?\s*(\w+)(?:#([0-9]{1,6}))?$")
 _WHEN = re.compile(r"when=(⇒|=>)?(\w+)(?:#([0-9]{1,6}))?$")
 _AGAIN = re.compile(r"(kill|power)=[0-9]{1,6}")
@@ -57,7 +112,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One command. `message` for hold, release, lose, late; `kind`, `n`, `after` for a
+    """One command. `message` for those `OF_MESSAGES`; `kind`, `n`, `after` for a
     stop inside a step; `answers`: the clients whom answers of a node that stops still reach;
     `words` for the rest."""
 
@@ -72,7 +127,7 @@ class Line:
 
     @property
     def armed(self) -> bool:
-        return self.command in ("hold", "lose", "late") or bool(self.kind)
+        return (self.command in OF_MESSAGES and self.command != "release") or bool(self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +224,16 @@ def _line(number: int, command: str, rest: str) -> Line:
     refused = ScenarioError(
         f"line {number}: expected `{COMMANDS[command]}`, not {shorten(rest, 60)!r}"
     )
-    if command in ("hold", "release", "lose", "late"):
+    if command in OF_MESSAGES:
         m = _MESSAGE.match(rest)
         if not m:
             raise refused
         src, dst, answer, kind, n = m.groups()
+        if command == "drop" and answer:
+            raise ScenarioError(
+                f"line {number}: a process throws away requests only, not {rest!r}; an answer is "
+                f"lost with its connection: `lose {rest}`"
+            )
         message = Message(src, dst, kind, int(n or 1), bool(answer))
         return Line(number, command, message=message)
     if command == "do":
@@ -200,10 +260,17 @@ def _line(number: int, command: str, rest: str) -> Line:
         "heal": not words,
         "fire": words,
         "at": count(rest) is not None,
+        "clock": len(words) == 2 and _AHEAD.fullmatch(words[1]),
     }
     if not fits.get(command, len(words) == 1):
         raise refused
     return Line(number, command, words)
+
+
+def read_ahead(word: str) -> int:
+    """`+1h` or `-200ms` in milliseconds."""
+    sign, many, unit = _AHEAD.fullmatch(word).groups()  # type: ignore[union-attr]
+    return int(f"{sign}{many}") * _UNITS[unit]
 
 
 def _stop(number: int, command: str, words: tuple[str, ...]) -> Line | None:

@@ -27,7 +27,7 @@ from ..kernel.moves import Moved, apply, homes
 from ..kernel.run import put_in_words
 from ..kernel.stops import describe_stop
 from ..kernel.text import say_unknown
-from .language import Line, Message, ScenarioError, Script
+from .language import Line, Message, ScenarioError, Script, read_ahead
 
 # What still waits when a run is over, and for what: calls without an answer, and messages that
 # nobody takes. A closing line of the command, not of the narration, which files keep.
@@ -119,6 +119,7 @@ class _Driver:
         self.system = system
         self.run = Run(system, script.title)
         self.at_ms = 0
+        self.ahead: dict[str, int] = {}  # by how many milliseconds a node's clock is
         self.armed = [line for line in script.lines if line.armed]
         self.queue: list[Waiting] = []
         self.seen: Counter[tuple[str, str, str, bool]] = Counter()
@@ -138,6 +139,8 @@ class _Driver:
             names = (line.message.src, line.message.dst)
         elif line.kind or line.command == "break":
             names = line.words
+        elif line.command == "clock":
+            names = line.words[:1]
         elif line.command == "partition":
             names = tuple(" ".join(line.words).replace("|", " ").replace(",", " ").split())
         known = list(dict.fromkeys((*self.run.world.nodes, *homes(self.system))))
@@ -177,6 +180,8 @@ class _Driver:
                 self.cut = []
             case "at":
                 self.at_ms = int(line.words[0])
+            case "clock":
+                self.ahead[line.words[0]] = read_ahead(line.words[1])
         self._quiesce()
 
     def _release(self, line: Line) -> None:
@@ -283,6 +288,10 @@ class _Driver:
         choice = waiting.choice
         for armed in self.armed:
             if armed.message is not None and armed.message == waiting.message:
+                if armed.command == "drop":
+                    self.armed.remove(armed)
+                    self._do(Choice("drop", choice.a, choice.b))
+                    return
                 if armed.command == "lose":
                     self.armed.remove(armed)
                     lost = choice.kind == "request"
@@ -298,7 +307,8 @@ class _Driver:
         """The choice, stopped where an armed kill strikes the step it brings about."""
         if not any(armed.kind for armed in self.armed):
             return choice
-        stages = apply(self.system, self.run.world, choice, self.at_ms)
+        now_ms = self.at_ms + self._ahead_of(choice)
+        stages = apply(self.system, self.run.world, choice, now_ms)
         node = stages[0].node
         counts = Counter(kind for m in stages if (kind := name_kind(m)))
         for armed in [a for a in self.armed if a.kind and a.words == (node,)]:
@@ -319,11 +329,16 @@ class _Driver:
     # -- doing and noticing --------------------------------------------------------------
 
     def _do(self, choice: Choice) -> None:
-        moved = self.run.do(choice, self.at_ms)
+        moved = self.run.do(choice, self.at_ms, self._ahead_of(choice))
         for move in moved:
             if kind := name_kind(move):
                 self.emitted[move.node, kind] += 1
             self._notice(move.world)
+
+    def _ahead_of(self, choice: Choice) -> int:
+        """What the clock says of the node that the choice lets do something."""
+        role = choice.b if choice.kind == "request" else choice.a
+        return self.ahead.get(homes(self.system).get(role, (role, 0))[0], 0)
 
     def _notice(self, now: World) -> None:
         """Bring the queue up to date: what is new goes to its end, what is gone leaves."""

@@ -1,0 +1,118 @@
+"""`mqlab scenario new SYSTEM`: a first file, whose comments hold every word of its language."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import fields
+from inspect import isclass
+from pathlib import Path
+from textwrap import wrap
+
+from ..kernel import System
+from ..kernel.options import Programs, written_fields
+from ..kernel.text import Lang, say_unknown, tr
+from ..kernel.usages import Usage
+from ..places import SCENARIOS
+from ..registry import SYSTEMS
+from ..scenario.golden import split_blocks
+from ..scenario.language import COMMANDS
+from .errors import UserError
+from .language import add_language
+
+HELP = "begin a scenario: a first file with all its words as comments"
+
+TITLE = tr("What the operator saw, in one line")
+OPTIONS = tr("Options of the line `system`, with what holds without them:")
+CALLS = tr("What an application may call (`run NODE: call, call …`):")
+LINES = tr("What else a line may say; Kind is a word of the narration, ⇒Kind the answer to it:")
+GUARDS = tr("Safeguards, each switched off by a line `off NAME` below the system:")
+WIDE = 30
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=("new",), help="what to do")
+    parser.add_argument("system", help="kafka, rocketmq, pulsar, or a model, as two_phase")
+    parser.add_argument("file", nargs="?", type=Path, help="written there; else it is printed")
+    add_language(parser, "the comments")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.system not in SYSTEMS:
+        raise UserError(say_unknown("system", args.system, sorted(SYSTEMS)))
+    text = "\n".join(write_first(args.system, args.lang)) + "\n"
+    if args.file is None:
+        print(text, end="")
+        return 0
+    try:
+        with args.file.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UserError(f"{args.file} is not written: {error.strerror}; name a new one") from error
+    print(f"{args.file}: mqlab run {args.file}")
+    return 0
+
+
+def write_first(name: str, lang: Lang) -> Iterator[str]:
+    """The lines of a first file: a run that works, then every word there is, as comments."""
+    system = SYSTEMS[name]()
+    yield f"# {TITLE.of(lang)}"
+    yield from find_example(name)
+    usages = [(one.text, _first_sentence(one)) for one in system.usages().by_verb.values()]
+    commands = [
+        (usage, one.does.of(lang) if usage == one.usages[-1] else "")
+        for one in COMMANDS.values()
+        for usage in one.usages
+    ]
+    guards = [(key, said.of(lang)) for key, said in system.safeguards().items()]
+    parts = ((OPTIONS, list_options(system)), (CALLS, usages), (LINES, commands), (GUARDS, guards))
+    for head, rows in parts:
+        told = [line for word, does in rows for line in _lay_out(word, does)]
+        if told:
+            yield from ("", f"# {head.of(lang)}", *told)
+
+
+def find_example(name: str) -> list[str]:
+    """The commands of a committed story of this system: a commit where there is one, a short one."""
+    found = [(True, f"system {name}")]
+    for path in SCENARIOS.rglob("*.scn"):
+        blocks = split_blocks(path.read_text("utf-8"))
+        lines = [line for block in blocks for line in block.source.splitlines()]
+        code = [line for line in lines if line.strip() and not line.startswith("#")]
+        if code[0].split()[1] == name and not any(line.startswith("do ") for line in code):
+            found.append((not path.stem.endswith("commit"), "\n".join(code)))
+    return min(found[1:] or found, key=lambda one: (one[0], len(one[1]), one[1]))[1].splitlines()
+
+
+def list_options(system: System) -> Iterator[tuple[str, str]]:
+    """Each option as a line has it, with its default."""
+    defaults = {field.name: field.default for field in fields(system)}
+    for field in written_fields(type(system)):
+        default = defaults[field.name]
+        if field.kind == Programs:
+            yield "CLIENT='call; call'", ""
+        elif isinstance(default, tuple):
+            yield f"{field.name}=…", ",".join(":".join(dict.fromkeys(one)) if isinstance(one, tuple)
+                                              else one for one in default)  # fmt: skip
+        else:
+            yield f"{field.name}={'…' if default is None else default}", ""
+
+
+def _first_sentence(usage: Usage) -> str:
+    """What the call's class says of itself."""
+    said = (usage.make.__doc__ or "") if isclass(usage.make) else ""
+    if said.startswith(f"{usage.make.__name__}("):
+        return ""  # a dataclass without a docstring
+    return " ".join(said.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+
+
+def _lay_out(word: str, does: str) -> Iterator[str]:
+    """Word and sentence in two columns of a comment."""
+    if not does:
+        yield f"#   {word}"
+        return
+    lines = wrap(does, 66)
+    if len(word) >= WIDE:
+        yield f"#   {word}"
+        word = ""
+    yield from (f"#   {word if not n else '':<{WIDE}}{line}" for n, line in enumerate(lines))
