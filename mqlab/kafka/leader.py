@@ -7,6 +7,7 @@ aborted transactions beside it. Everything else (`log/partition.py`) is rebuilt 
     WriteTxnMarkers   here          one control batch, one offset, the transaction is over
     Fetch, …          ../log        up to LSO or HW, with the list of aborted transactions
     DeleteRecords     here          the log begins later
+    DeleteTopic, …    here          nothing is left; a topic of that name may come again
     (a segment rolls) ../log        what a restart need not read the whole log for
 
 *What can go wrong.* A batch may come twice (its answer was lost), out of order, from an
@@ -35,22 +36,25 @@ from ..kernel import (
     Fired,
     Map,
     Put,
+    Quiet,
     Reply,
     Request,
     Response,
     Send,
     SetTimer,
     Text,
+    Truncate,
     frozen,
     replace,
 )
 from .config import KafkaConfig
 from .errors import Error
-from .log import batch_at, partition, role
+from .log import batch_at, index_of, partition, role
 from .log.partition import Partition, Verifying, append_marker, recover_partition, roll_segment
 from .log.role import (
     EXPIRE,
     DescribeProducers,
+    DescribeProducersResponse,
     ReaderRequest,
     Watchers,
     add_ack,
@@ -63,12 +67,17 @@ from .log.role import (
 )
 from .messages import (
     AddPartitionsToTxnResponse,
+    CreateTopic,
     DeleteRecords,
     DeleteRecordsResponse,
+    DeleteTopic,
     Fetch,
+    FetchResponse,
     ListOffsets,
+    ListOffsetsResponse,
     Produce,
     ProduceResponse,
+    TopicResponse,
     Unwatch,
     Watch,
     WriteTxnMarkers,
@@ -88,6 +97,7 @@ from .messages import (
 # Source: Partition#deleteRecordsOnLeader, UnifiedLog#maybeIncrementLogStartOffset,
 # #fetchLastStableOffsetMetadata (core and storage, Kafka 4.3).
 
+Result = tuple["Leader", Effects]
 STARTS = "log starts"  # table: partition → log start offset
 TO_THE_END = -1
 
@@ -107,6 +117,62 @@ def handle(
     return replace(leader, part=part), (Put(STARTS, leader.name, start), done)
 
 
+# ---- A topic that is deleted, and perhaps created again -------------------------------
+#
+# Who still has to do with a partition that is no more must get an answer. A coordinator that owes it
+# a marker is told that all is well: the transaction is over there, with everything else. Where a
+# topic of the same name is there again by then, the marker goes to that one: nobody looks whether it
+# is the same topic (KAFKA-5202).
+#
+# **Durable** is the table `DELETED`. Sources: TransactionMarkerChannelManager
+# #addTxnMarkersToBrokerQueue, ReplicaManager#stopPartitions, LogManager#asyncDelete (Kafka 4.3).
+
+DELETED = "deleted topics"  # table: partition → True
+GONE = Error.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def answer_gone(body: object, caller: Caller) -> Effects:
+    """Of a partition that is no more, or never was."""
+    match body:
+        case WriteTxnMarkers(txn_id=txn_id, pid=pid, epoch=epoch):
+            return (Reply(caller, WriteTxnMarkersResponse(txn_id, pid, epoch=epoch)),)
+        case Produce():
+            return (Reply(caller, ProduceResponse(GONE)),)
+        case Fetch():
+            return (Reply(caller, FetchResponse(GONE)),)
+        case DeleteRecords():
+            return (Reply(caller, DeleteRecordsResponse(-1, GONE)),)
+        case DescribeProducers():
+            return (Reply(caller, DescribeProducersResponse(error=GONE)),)
+        case ListOffsets():
+            return (Reply(caller, ListOffsetsResponse(-1, error=GONE)),)
+        case DeleteTopic():
+            return (Reply(caller, TopicResponse(GONE)),)
+    return ()  # a long poll or the end of one: its timer answers the client
+
+
+@frozen
+class Gone(Quiet):
+    """In the place of a leader that there is not."""
+
+    def step(self, event: Event, disk: Disk) -> tuple[Gone, Effects]:
+        # An answer, an append or a timer of the leader that was: nothing is left to do.
+        asked = isinstance(event, Request)
+        return self, answer_gone(event.body, event.caller) if asked else ()
+
+
+def delete_topic(leader: Leader, caller: Caller, disk: Disk) -> Result:
+    """All that waits here is told so, and the disk is empty."""
+    name = leader.name
+    tables = (STARTS, partition.table_of(name))
+    rows = [(table, key) for table in tables for key in disk.table(table)]
+    kept = tuple(Put(table, key, None) for table, key in rows if table != STARTS or key == name)
+    logs = (Truncate(name, 0), Truncate(index_of(name), 0))
+    new = Leader(leader.config, name, Partition(leader.config), gone=True)
+    told = (*leader.resign(GONE), Reply(caller, TopicResponse()))
+    return new, (*logs, *kept, Put(DELETED, name, True), *told)
+
+
 # ---- Produce: verify or add, check, append, answer -----------------------------------
 #
 # A transactional batch that would open a transaction here first makes the leader ask the
@@ -121,7 +187,6 @@ def handle(
 # Sources: ReplicaManager#handleProduceAppend, AddPartitionsToTxnManager,
 # UnifiedLog#analyzeAndValidateProducerState, SocketServer#Processor (Kafka 4.3).
 
-Result = tuple["Leader", Effects]
 #: the coordinator moves or loads: a producer is told something that it knows to retry
 UNAVAILABLE = frozenset(
     {
@@ -229,8 +294,9 @@ def handle_lost_coordinator(leader: Leader, disk: Disk) -> Result:
 
 def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:
     part, batch = leader.part, ask.batch
-    if ask.flaw:
-        return leader, (Reply(caller, ProduceResponse(ask.flaw)),)
+    flaw, most = ask.flaw, leader.config.max_message_bytes
+    if flaw or (most and batch.size > most):
+        return leader, (Reply(caller, ProduceResponse(flaw or Error.MESSAGE_TOO_LARGE)),)
     seen = part.find_duplicate(batch)
     if seen is not None:
         # Success, with the offset of the first time. It may not be replicated yet, though.
@@ -251,14 +317,16 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
 
 
 #: what is sent to a partition's leader
-LeaderRequest = Produce | WriteTxnMarkers | DeleteRecords | ReaderRequest
+LeaderRequest = (
+    Produce | WriteTxnMarkers | DeleteRecords | DeleteTopic | CreateTopic | ReaderRequest
+)
 
 
 @frozen
 class Leader:
     """`acks`: (end, who, answer) of appends that are not yet replicated. `verifying`:
     batches whose transaction the coordinator is being asked about. `behind`: batches that came
-    on the connection of one of these. `watchers`: long polls."""
+    on the connection of one of these. `watchers`: long polls. `gone`: its topic was deleted."""
 
     config: KafkaConfig
     name: str
@@ -267,6 +335,7 @@ class Leader:
     verifying: Map[int, Verifying[Produce]] = Map()
     behind: tuple[tuple[Produce, Caller], ...] = ()
     watchers: Watchers = Map()
+    gone: bool = False
 
     def step(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         new, effects = self._handle_event(event, disk)
@@ -307,6 +376,15 @@ class Leader:
         self, body: LeaderRequest, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Leader, Effects]:
         match body:
+            case CreateTopic() if not self.gone:
+                return self, (Reply(caller, TopicResponse(Error.TOPIC_ALREADY_EXISTS)),)
+            case CreateTopic():
+                done = (Put(DELETED, self.name, None), Reply(caller, TopicResponse()))
+                return replace(self, gone=False), done
+            case _ if self.gone:
+                return self, answer_gone(body, caller)
+            case DeleteTopic():
+                return delete_topic(self, caller, disk)
             case Produce():
                 return handle_produce(self, body, caller, disk)
             case WriteTxnMarkers():
@@ -340,14 +418,14 @@ class Leader:
     def describe_changes(self, old: Leader | None) -> tuple[Text, ...]:
         return tell_frontiers(None if old is None else old.part, self.part)
 
-    def resign(self) -> Effects:
-        """Another broker leads now: who waits here is told to look for it."""
-        refusal = ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
+    def resign(self, error: Error = Error.NOT_LEADER_OR_FOLLOWER) -> Effects:
+        """Another broker leads now, or nobody: who waits here is told."""
+        refusal = ProduceResponse(error)
         _, callers, pauses = partition.give_up_questions(self)
         asking = tuple(
             Reply(caller, refusal) for caller in (*callers, *(c for _, c in self.behind))
         )
-        return (*pauses, *asking, *self._fail_appends(Error.NOT_LEADER_OR_FOLLOWER.name)[1])
+        return (*pauses, *asking, *self._fail_appends(error.name)[1])
 
     @classmethod
     def recover(
@@ -362,4 +440,5 @@ class Leader:
         """`hw`: what is known to be replicated; None: the only replica has it all. `since`:
         what this replica has copied since it started, and still has in memory."""
         part, effects = recover_partition(config, name, disk, hw, since)
-        return cls(config, name, part), (*effects, *schedule_expiry(config, None, part))
+        gone = name in disk.table(DELETED)
+        return cls(config, name, part, gone=gone), (*effects, *schedule_expiry(config, None, part))

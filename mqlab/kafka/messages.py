@@ -290,6 +290,21 @@ class DeleteRecordsResponse:
         return self.error.words if self.error else f"ok @{self.low_watermark}"
 
 
+@worded("DeleteTopic")
+class DeleteTopic:
+    """The partition is no more: its log, its index, and all that its leader knows."""
+
+
+@worded("CreateTopic")
+class CreateTopic:
+    """There is a partition of this name again, and it is empty."""
+
+
+@frozen
+class TopicResponse(Answer):
+    """To both."""
+
+
 LATEST = -1
 EARLIEST = -2
 NEWEST = -3

@@ -8,7 +8,7 @@ cluster's transaction.version are (0, legacy), (2, legacy), (2, v2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Self
@@ -35,7 +35,22 @@ from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ..kernel.reasons import Unguarded
 from ..kernel.usages import Usages, bare, number, one_of
 from .claims import CLAIMS, properties, replicated_claims
-from .clients.admin import AbortHanging, Admin, AdminConfig, Describe, FindHanging, List, Producers
+from .clients.admin import (
+    AbortHanging,
+    Admin,
+    AdminConfig,
+    ChangeTopic,
+    DeleteOneGroup,
+    DeletePositions,
+    DeleteTo,
+    Describe,
+    FindHanging,
+    List,
+    Producers,
+)
+from .clients.admin import (
+    Fence as FenceProducers,
+)
 from .clients.calls import (
     Abort,
     Begin,
@@ -92,17 +107,48 @@ def _abort_hanging(where: Position) -> AbortHanging:
     return AbortHanging(where.partition, where.offset)
 
 
+#: max.request.size: the Java client refuses more by itself, and librdkafka little less
+MOST_BYTES = 1_000_000
+
+
+def _send(partition: str, value: str, **options: Any) -> SendRecord:
+    if (size := options.get("bytes", 0)) > MOST_BYTES:
+        raise ValueError(
+            f"bytes={size}: a client sends {MOST_BYTES:,} at most; for one that its broker refuses "
+            "write max_message_bytes=1000 in the system line"
+        )
+    return SendRecord(partition, value, **options)
+
+
+def _committed(group: str, partitions: tuple[str, ...], require_stable: str = "yes") -> Committed:
+    if require_stable not in ("yes", "no"):
+        raise ValueError(f"require_stable={require_stable}: expected yes or no")
+    return Committed(group, partitions, require_stable == "yes")
+
+
+def _change_topic(verb: str) -> Callable[[tuple[str, ...]], ChangeTopic]:
+    return lambda partitions: ChangeTopic(verb, partitions[0].rpartition("-")[0], partitions)
+
+
+def _delete_to(where: Position) -> DeleteTo:
+    return DeleteTo(where.partition, where.offset)
+
+
+def _terminate(txn_id: str) -> FenceProducers:
+    return FenceProducers(txn_id, "force-terminate-transaction")
+
+
 CALLS = Usages(
     {
         "init": Init,
         "begin": Begin,
-        "send TOPIC-PARTITION VALUE": SendRecord,
+        "send TOPIC-PARTITION VALUE [key=KEY headers=NAME:VALUE bytes=N]": _send,
         "send-offsets GROUP TOPIC-PARTITION@OFFSET … [member=M generation=N]": SendOffsets,
         "flush": Flush,
         "commit": Commit,
         "abort": Abort,
         "poll [TOPIC-PARTITION] [read_committed | read_uncommitted]": _poll,
-        "committed GROUP TOPIC-PARTITION …": Committed,
+        "committed GROUP TOPIC-PARTITION … [require_stable=no]": _committed,
         "subscribe GROUP TOPIC …": Subscribe,
         "unsubscribe": Unsubscribe,
         "commit-offsets GROUP [TOPIC-PARTITION@OFFSET …]": CommitOffsets,
@@ -116,6 +162,13 @@ CALLS = Usages(
         "producers TOPIC-PARTITION": Producers,
         "find-hanging TOPIC-PARTITION": FindHanging,
         "abort-hanging TOPIC-PARTITION@OFFSET": _abort_hanging,
+        "fence-producers TRANSACTIONAL-ID": FenceProducers,
+        "force-terminate-transaction TRANSACTIONAL-ID": _terminate,
+        "delete-topic TOPIC-NAME": _change_topic("delete-topic"),
+        "create-topic TOPIC-NAME": _change_topic("create-topic"),
+        "delete-records TOPIC-PARTITION@OFFSET": _delete_to,
+        "delete-group GROUP": DeleteOneGroup,
+        "delete-offsets GROUP TOPIC-PARTITION …": DeletePositions,
         "elect PARTITION REPLICA": Elect,
         "fence PARTITION REPLICA": Fence,
     }
@@ -139,13 +192,23 @@ def parse_call(
             raise ValueError(f"{text!r} is no position; expected TOPIC-PARTITION@OFFSET")
         return Position(known(partition), at)
 
+    topics = list(dict.fromkeys(p.rpartition("-")[0] for p in partitions))
+    is_topic = one_of("topic", topics)
+
+    def read_partitions(topic: str) -> tuple[str, ...]:
+        topic = is_topic(topic)
+        return tuple(p for p in partitions if p.rpartition("-")[0] == topic)
+
     readers = {
         "TOPIC-PARTITION": known,
         "TOPIC-PARTITION@OFFSET": read_position,
-        "TOPIC": one_of("topic", list(dict.fromkeys(p.rpartition("-")[0] for p in partitions))),
+        "TOPIC": is_topic,
+        "TOPIC-NAME": read_partitions,
         "GROUP": bare("a group") if groups else _refuse_group,
         "M": bare("a member"),
         "VALUE": bare("a value"),
+        "KEY": bare("a key"),
+        "NAME:VALUE": bare("a header"),
         "N": _read_generation,
         "PARTITION": one_of("partition", led),
         "REPLICA": number,
@@ -185,7 +248,7 @@ def nodes(system: KafkaSystem) -> tuple[NodeSpec, ...]:
         consumer = Consumer(_consumer(system, name))
         specs.append(_client(system, name, "", consumer, programs))
     for name in system.admins:
-        admin = Admin(AdminConfig(coordinator=system.config.coordinator))
+        admin = Admin(AdminConfig(cluster=system.config))
         specs.append(_client(system, name, "", admin, programs))
     return tuple(specs)
 
@@ -343,7 +406,7 @@ class KafkaSystem(System):
     those of topics and groups, where they have fewer (0: as many). `retries`
     None: as often as need be; `delivery_timeout_ms` and `max_block_ms` 0: for ever;
     `config_check` "off" builds producers that Java refuses to (`max_in_flight` 6 with
-    idempotence). `rules`: what a learner writes; a lesson says into which role it goes.
+    idempotence). `max_message_bytes`: of a batch that a topic takes. `rules`: what a learner writes; a lesson says into which role it goes.
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     transaction_version: int = 2
@@ -369,6 +432,7 @@ class KafkaSystem(System):
     skip_leaderless_marker: int = 0
     id_expiration_ms: int = 0
     pid_expiration_ms: int = 0
+    max_message_bytes: int = 1_048_588
     off: Annotated[tuple[str, ...], SORTED] = ()
     programs: Programs = ()
     order: Order = ()
@@ -446,6 +510,7 @@ class KafkaSystem(System):
             segment_records=self.segment_records,
             id_expiration_ms=self.id_expiration_ms,
             pid_expiration_ms=self.pid_expiration_ms,
+            max_message_bytes=self.max_message_bytes,
             skip_leaderless_marker=self.skip_leaderless_marker,
         )
 

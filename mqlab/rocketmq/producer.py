@@ -29,6 +29,7 @@ TransactionMQProducer (5.5.0).
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..kernel import (
@@ -81,6 +82,7 @@ from .messages import (
     StatementResponse,
     split_queue,
 )
+from .remoting.properties import decode_properties, encode_properties
 from .states import END_OF, LocalTransactionState, SendStatus, TransactionType
 
 # ---- What an application may call on its producer, and what only a tester would ------
@@ -89,16 +91,18 @@ from .states import END_OF, LocalTransactionState, SendStatus, TransactionType
 @frozen
 class SendInTransaction:
     """sendMessageInTransaction: returns when the local transaction is over. `immunity`: the
-    message's own CHECK_IMMUNITY_TIME_IN_SECONDS; `delay`: a delay level."""
+    message's own CHECK_IMMUNITY_TIME_IN_SECONDS; `delay`: a delay level; `property`: of its
+    application's own (`read_property`)."""
 
     queue: str
     order: str
     immunity: str = ""
     delay: int = 0
+    property: str = ""
 
     def __str__(self) -> str:
-        more = f" immunity={self.immunity}" if self.immunity else ""
-        more += f" delay={self.delay}" if self.delay else ""
+        given = (("immunity", self.immunity), ("delay", self.delay), ("property", self.property))
+        more = "".join(f" {name}={value}" for name, value in given if value)
         return f"send-in-transaction {self.queue} {self.order}{more}"
 
 
@@ -109,10 +113,26 @@ class SendPlain:
     queue: str
     order: str
     delay: int = 0
+    property: str = ""
 
     def __str__(self) -> str:
-        more = f" delay={self.delay}" if self.delay else ""
+        given = (("delay", self.delay), ("property", self.property))
+        more = "".join(f" {name}={value}" for name, value in given if value)
         return f"send {self.queue} {self.order}{more}"
+
+
+_PROPERTY = re.compile(r"([^:]+):(.+?)(?:\*([0-9]{1,6}))?")
+
+
+def read_property(text: str) -> tuple[str, str] | None:
+    """putUserProperty(NAME, VALUE) of `NAME:VALUE`: `note:x*32600` is that many x, and `\\x01` one
+    character by its number. None for anything else."""
+    match = _PROPERTY.fullmatch(text)
+    if match is None:
+        return None
+    name, value, times = match.groups()
+    value = re.sub(r"\\x([0-9a-f]{2})", lambda code: chr(int(code[1], 16)), value)
+    return name, value * int(times or 1)
 
 
 @frozen
@@ -231,6 +251,8 @@ def _build_message(producer: Producer, call: SendInTransaction | SendPlain, at_m
     key = f"{config.name}.{producer.life}.{producer.sent + 1}"
     message = Message(topic, queue_id, call.order, born_ms=at_ms, born_host=config.name)
     message = message.put((UNIQ_KEY, key), (KEYS, call.order))
+    if own := read_property(call.property):
+        message = _travel(message.put(own))
     match call:
         case SendPlain(delay=delay):
             return message.put((DELAY, str(delay))) if delay else message
@@ -238,6 +260,13 @@ def _build_message(producer: Producer, call: SendInTransaction | SendPlain, at_m
             message = message.put((TRAN_MSG, "true"), (PGROUP, config.group))
             message = message.mark(TransactionType.PREPARED_TYPE)
             return message.put((CHECK_IMMUNITY, immunity)) if immunity else message
+
+
+def _travel(message: Message) -> Message:
+    """As the broker reads it: all properties are one text with two control characters between
+    them, and nobody keeps these out of a value."""
+    text = encode_properties(message.properties)
+    return replace(message, properties=Map(decode_properties(text).items()))
 
 
 def _send_half(producer: Producer) -> Result:

@@ -29,6 +29,7 @@ from ..kernel import (
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ..kernel.reasons import Unguarded
+from ..kernel.text import shorten
 from ..kernel.usages import Usages, bare, number, one_of
 from . import application
 from .application import ANSWERS, Database
@@ -48,6 +49,7 @@ from .producer import (
     SendInTransaction,
     SendPlain,
     SetListener,
+    read_property,
 )
 from .states import LocalTransactionState
 
@@ -68,14 +70,23 @@ def _end(state: str, order: str, from_check: int = 0, **options: Any) -> End:
 
 CALLS = Usages(
     {
-        "send-in-transaction TOPIC-QUEUE ORDER [immunity=SECONDS] [delay=LEVEL]": SendInTransaction,
-        "send TOPIC-QUEUE ORDER [delay=LEVEL]": SendPlain,
+        "send-in-transaction TOPIC-QUEUE ORDER [immunity=SECONDS delay=LEVEL property=NAME:VALUE]": SendInTransaction,
+        "send TOPIC-QUEUE ORDER [delay=LEVEL property=NAME:VALUE]": SendPlain,
         "listener EXECUTE CHECK …, each one of " + ", ".join(ANSWERS): SetListener,
         "end STATE ORDER [group=G] [queue_offset=N] [commit_log_offset=N] [from_check=1]": _end,
         "resume COMMIT-LOG-OFFSET": Resume,
         "consume [later | suspend] [ORDER …]": _consume,
     }
 )
+
+
+def _read_property(text: str) -> str:
+    if read_property(text) is None:
+        said = shorten(text, 40)
+        raise ValueError(
+            f"{said!r} is no property; expected NAME:VALUE, as note:hello or note:x*32600"
+        )
+    return text
 
 
 def parse_call(words: tuple[str, ...], queues: tuple[str, ...]) -> Any:
@@ -87,6 +98,7 @@ def parse_call(words: tuple[str, ...], queues: tuple[str, ...]) -> Any:
         "CHECK": one_of("answer", ANSWERS),
         "STATE": one_of("state", tuple(LocalTransactionState)),
         "COMMIT-LOG-OFFSET": number,
+        "NAME:VALUE": _read_property,
     }
     return CALLS.read(words, readers)
 

@@ -55,9 +55,7 @@ COMMANDS = {
         ("fire NODE", "fire NODE TIMER"),
         tr("a timer runs out: time passes only where a line says so"),
     ),
-    "at": Command(
-        ("at MILLISECONDS",), tr("what follows happens at this time, in milliseconds")
-    ),
+    "at": Command(("at MILLISECONDS",), tr("what follows happens at this time, in milliseconds")),
     "clock": Command(
         ("clock NODE +1h", "clock NODE -200ms"),
         tr("from here on the clock of NODE is ahead, or behind; units: ms, s, m, h, d"),

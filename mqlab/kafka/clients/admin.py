@@ -8,8 +8,11 @@ they contain (ListTransactions, DescribeTransactions); what only the first knows
 older than any transaction may become, hangs. The end of it is an ABORT marker that the
 administrator has the leader write (WriteTxnMarkers with no transactional id).
 
+Topics and groups can be deleted while a transaction still has to do with them. Here a partition's
+leader is told so itself; a real controller writes it down, and brokers hear of it.
+
 Sources: TransactionsCommand.FindHangingTransactionsCommand, AbortTransactionHandler,
-DescribeProducersHandler (tools and clients, Kafka 4.3), KIP-664.
+DescribeProducersHandler, FenceProducersHandler (tools and clients, Kafka 4.3), KIP-664, KIP-1062.
 """
 
 from __future__ import annotations
@@ -23,16 +26,19 @@ from ...kernel import (
     Disk,
     Effects,
     Event,
+    Fired,
     Outcome,
     Quiet,
     Response,
     Return,
     Send,
+    SetTimer,
     build_failure,
     build_success,
     frozen,
     worded,
 )
+from ..config import KafkaConfig, offsets_log
 from ..coordinator.entry import (
     DescribeTransactions,
     DescribeTransactionsResponse,
@@ -41,8 +47,17 @@ from ..coordinator.entry import (
     ListTransactionsResponse,
 )
 from ..errors import Error
+from ..group.members import DeleteGroup, DeleteOffsets
 from ..log.role import ActiveProducer, DescribeProducers, DescribeProducersResponse
-from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse
+from ..messages import (
+    CreateTopic,
+    DeleteRecords,
+    DeleteTopic,
+    InitProducerId,
+    OffsetFetch,
+    WriteTxnMarkers,
+)
+from .calls import Committed
 
 # ---- calls -----------------------------------------------------------------------------
 
@@ -77,22 +92,75 @@ class AbortHanging:
     first: int
 
 
-AdminCall = List | Describe | Producers | FindHanging | AbortHanging
+@frozen
+class Fence:
+    """fenceProducers: nobody who has this transactional id can go on with it"""
+
+    txn_id: str
+    verb: str = "fence-producers"
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.txn_id}"
+
+
+@worded("{verb} {topic}")
+class ChangeTopic:
+    """deleteTopics or createTopics, in the middle of whatever goes on"""
+
+    verb: str
+    topic: str
+    partitions: tuple[str, ...]
+
+
+@worded("delete-records {partition}@{offset}")
+class DeleteTo:
+    """deleteRecords: all before this offset"""
+
+    partition: str
+    offset: int
+
+
+@worded("delete-group {group}")
+class DeleteOneGroup:
+    """deleteConsumerGroups: one that nobody is in"""
+
+    group: str
+
+
+@worded("delete-offsets {group} {partitions}")
+class DeletePositions:
+    """deleteConsumerGroupOffsets, of topics that nobody in the group reads"""
+
+    group: str
+    partitions: tuple[str, ...]
+
+
+AdminCall = (
+    List | Describe | Producers | FindHanging | AbortHanging | Committed
+    | Fence | ChangeTopic | DeleteTo | DeleteOneGroup | DeletePositions
+)  # fmt: skip
+RETRY = "retry"
 
 
 @frozen
 class AdminConfig(Config):
-    coordinator: str = "coordinator"
+    cluster: KafkaConfig = KafkaConfig()
+    retry_ms: int = 100
+
+    @property
+    def coordinator(self) -> str:
+        return self.cluster.coordinator
 
 
 @frozen
 class Admin(Quiet):
-    """An administrator's client: one call at a time, each one or two requests. `open`:
-    what the partition has said, `known`: the coordinator's list, while a search goes on."""
+    """An administrator's client: one call at a time, of one request after the other (`todo`).
+    `open`: what the partition has said, `known`: the coordinator's list, while a search goes on."""
 
     config: AdminConfig
     call: AdminCall | None = None
     request: Send | None = None
+    todo: tuple[Send, ...] = ()
     open: tuple[ActiveProducer, ...] = ()
     known: tuple[Listed, ...] = ()
 
@@ -102,7 +170,7 @@ class Admin(Quiet):
                 return self._handle_call(call)
             case Response(body=body) if self.call is not None:
                 return self._handle_answer(self.call, body)
-            case ConnectionLost() if self.request is not None:
+            case ConnectionLost() | Fired(timer="retry") if self.request is not None:
                 return self, (self.request,)
         # An answer to a call that is over.
         return self, ()
@@ -117,7 +185,25 @@ class Admin(Quiet):
                 return self._ask(call, partition, DescribeProducers())
             case AbortHanging(partition=partition):
                 return self._ask(call, partition, DescribeProducers())
+            case Fence(txn_id=txn_id):
+                return self._ask(call, self.config.coordinator, InitProducerId(txn_id))
+            case ChangeTopic(verb=verb, partitions=partitions):
+                body = DeleteTopic() if verb == "delete-topic" else CreateTopic()
+                first, *rest = partitions
+                new = replace(self, todo=tuple(Send(partition, body) for partition in rest))
+                return new._ask(call, first, body)
+            case DeleteTo(partition=partition, offset=offset):
+                return self._ask(call, partition, DeleteRecords(offset))
+            case Committed(group=group, partitions=named):
+                return self._ask(call, self._where(group), OffsetFetch(group, named, False))
+            case DeleteOneGroup(group=group):
+                return self._ask(call, self._where(group), DeleteGroup(group))
+            case DeletePositions(group=group, partitions=named):
+                return self._ask(call, self._where(group), DeleteOffsets(group, named))
         return self, (Return(build_failure(call, "an administrator has no such call")),)
+
+    def _where(self, group: str) -> str:
+        return offsets_log(group, self.config.cluster)
 
     def _ask(self, call: AdminCall, to: str, body: object) -> tuple[Admin, Effects]:
         send = Send(to, body)
@@ -139,8 +225,15 @@ class Admin(Quiet):
             case AbortHanging(), DescribeProducersResponse(producers=producers):
                 return self._abort_hanging(call, producers)
         error: Error = getattr(answer, "error", Error.NONE)
-        detail = "" if isinstance(answer, WriteTxnMarkersResponse) else str(answer)
-        return self._return(build_failure(call, error) if error else build_success(call, detail))
+        if isinstance(call, Fence) and error is Error.CONCURRENT_TRANSACTIONS:
+            return self, (SetTimer(RETRY, self.config.retry_ms),)
+        if error:
+            return self._return(build_failure(call, error))
+        if self.todo:
+            first, *rest = self.todo
+            return replace(self, todo=tuple(rest))._ask(call, first.to, first.body)
+        detail = str(answer).removeprefix(Error.NONE.words).lstrip()
+        return self._return(build_success(call, detail))
 
     def _strike_out(
         self, call: FindHanging, answer: DescribeTransactionsResponse | None

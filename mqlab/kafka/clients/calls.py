@@ -20,12 +20,21 @@ class Begin:
     """beginTransaction: local, no request is sent"""
 
 
-@worded("send {partition} {value}")
+@frozen
 class SendRecord:
-    """send: returns at once, the batch is under way"""
+    """send: returns at once, the batch is under way. `key`, `headers` (name:value) and `bytes`, its
+    size, are written to the log with the value, which alone is shown"""
 
     partition: str
     value: str
+    key: str = ""
+    headers: str = ""
+    bytes: int = 0
+
+    def __str__(self) -> str:
+        given = (("key", self.key), ("headers", self.headers), ("bytes", self.bytes))
+        more = "".join(f" {name}={value}" for name, value in given if value)
+        return f"send {self.partition} {self.value}{more}"
 
 
 @frozen
@@ -104,13 +113,16 @@ class CommitOffsets:
 
 @frozen
 class Committed:
-    """committed: the group's positions, once no transaction holds them"""
+    """committed: the group's positions, once no transaction holds them; without `require_stable`,
+    as an administrator asks, whatever counts just now"""
 
     group: str
     partitions: tuple[str, ...]
+    require_stable: bool = True
 
     def __str__(self) -> str:
-        return f"committed {self.group} {braces(self.partitions)}"
+        more = "" if self.require_stable else " require_stable=no"
+        return f"committed {self.group} {braces(self.partitions)}{more}"
 
 
 @worded("position {partition}")

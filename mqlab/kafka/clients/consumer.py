@@ -441,9 +441,9 @@ class Consumer(Quiet):
                 return leave_group(self, call)
             case CommitOffsets():
                 return self._commit(call)
-            case Committed(group=group, partitions=partitions):
+            case Committed(group=group, partitions=partitions, require_stable=stable):
                 where = offsets_log(group, self.config.cluster)
-                return self.send_requests(Send(where, OffsetFetch(group, partitions)))
+                return self.send_requests(Send(where, OffsetFetch(group, partitions, stable)))
             case EndOffset(partition=partition, isolation=isolation):
                 return self.send_requests(Send(partition, ListOffsets(LATEST, isolation)))
             case PositionOf(partition=partition):

@@ -16,7 +16,7 @@ from typing import Any
 from ...kafka.config import SAFEGUARDS
 from ...kafka.coordinator import Coordinator
 from ...kafka.coordinator.entry import StateRecord
-from ...kafka.leader import STARTS, Leader
+from ...kafka.leader import STARTS, Gone, Leader
 from ...kafka.log import Batch, index_of
 from ...kafka.messages import FetchResponse
 from ...kafka.states import TxnState
@@ -25,7 +25,7 @@ from ..disk import Compaction, Keeping, ServerDisk
 from ..home import NO_CHANGE, Change, Home, Start
 from .entries import ENTRIES
 from .frames import KafkaFrames
-from .front import BROKER, Broker, BrokerConfig, Gone, Topic
+from .front import BROKER, Broker, BrokerConfig, Topic
 from .front.internal import OFFSETS, STATE, ServedGroups, StateReader
 from .trace import Observer
 

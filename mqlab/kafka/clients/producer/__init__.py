@@ -137,12 +137,23 @@ def drain(p: Producer) -> Result:
         flights = tuple(replace(flight, number=-1) for flight in p.flights)
         p = replace(p, flights=flights, lines=Map(), unresolved=Map(), draining=False)
         p = raise_epoch(p)
+    if p.config.transactional and any(
+        f.number < 0 and f.partition in p.unresolved and f.partition in p.added for f in p.flights
+    ):
+        return _miss_numbers(p)
     effects: Effects = ()
     for i in range(len(p.flights)):
         if _may_leave(p, p.flights, i):
             p, sent = _send_batch(p, i)
             effects = (*effects, *sent)
     return p, effects
+
+
+def _miss_numbers(p: Producer) -> Result:
+    """librdkafka does not take back the numbers of a batch that was refused for its size, and
+    notices so before it sends the next one to that partition: "skipped sequence numbers"."""
+    trouble = Trouble("OutOfOrderSequenceException", bump=True)
+    return enter_abortable_error(replace(p, bump=True, unresolved=Map()), trouble)
 
 
 def raise_epoch(p: Producer) -> Producer:
@@ -465,9 +476,12 @@ def fail_batch(p: Producer, flight: Flight, trouble: Trouble, refused: Error | N
         return p, (*effects, *more)
     ending = p.state in (ProducerState.COMMITTING, ProducerState.ABORTING)
     doubt = refused is None and flight.number >= 0
-    if trouble.bump and not p.config.v2 and (doubt or not ending):
+    if refused is Error.MESSAGE_TOO_LARGE and not p.config.v2:
+        hole = next_sequence(flight.batch.last_seq)
+        p = replace(p, unresolved=p.unresolved.set(flight.partition, hole))
+    elif trouble.bump and not p.config.v2 and (doubt or not ending):
         p = replace(p, bump=True)
-    if refused is not None:
+    if refused is not None and flight.partition not in p.unresolved:
         p = _adjust_sequences(p, flight)
     p, more = enter_abortable_error(p, trouble)
     return proceed_after(p, (*effects, *more))
@@ -512,7 +526,7 @@ def resolve_sequences(p: Producer, done: Flight) -> Producer:
     way there any more and none was, the numbers begin again."""
     partition = done.partition
     hole: int | None = p.unresolved.get(partition)
-    if hole is None:
+    if hole is None or p.config.transactional:
         return p
     if done.batch.first_seq >= hole:
         return replace(p, unresolved=p.unresolved.remove(partition))
@@ -548,7 +562,7 @@ def append_record(p: Producer, call: SendRecord, stray: bool = False) -> Result:
     """With the record in the accumulator, where delivery.timeout.ms begins; "a|b|c" are three
     records of one batch."""
     records = tuple(call.value.split("|"))
-    flight = Flight(call.partition, Batch(records, len(records)), stray=stray)
+    flight = Flight(call.partition, Batch(records, len(records), size=call.bytes), stray=stray)
     patience = p.config.delivery_timeout_ms
     timer = (SetTimer(flight.timer, patience),) if patience else ()
     return replace(p, flights=(*p.flights, flight)), timer

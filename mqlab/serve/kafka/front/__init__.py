@@ -69,11 +69,10 @@ from . import (
 from .configs import Given
 from .fetch import PARTS
 from .gathering import Gathering
-from .gone import Gone
 from .internal import internal_topic
 from .topic import INTERNAL, Topic
 
-__all__ = ["BROKER", "PARTS", "Broker", "BrokerConfig", "Gathering", "Gone", "Topic"]
+__all__ = ["BROKER", "PARTS", "Broker", "BrokerConfig", "Gathering", "Topic"]
 
 BROKER = "broker"
 NOTHING: Map[int, bool] = Map()
