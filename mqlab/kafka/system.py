@@ -53,6 +53,7 @@ from .clients.admin import (
 )
 from .clients.calls import (
     Abort,
+    AskEpoch,
     Begin,
     Commit,
     CommitOffsets,
@@ -141,6 +142,7 @@ def _terminate(txn_id: str) -> FenceProducers:
 CALLS = Usages(
     {
         "init": Init,
+        "init-producer-id": AskEpoch,
         "begin": Begin,
         "send TOPIC-PARTITION VALUE [key=KEY headers=NAME:VALUE bytes=N]": _send,
         "send-offsets GROUP TOPIC-PARTITION@OFFSET … [member=M generation=N]": SendOffsets,

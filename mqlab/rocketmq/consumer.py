@@ -27,22 +27,26 @@ from typing import Any
 
 from ..kernel import (
     Call,
+    CancelTimer,
     Config,
     ConnectionLost,
     Disk,
     Effect,
     Effects,
     Event,
+    Fired,
     Map,
     Put,
     Quiet,
     Response,
     Return,
     Send,
+    SetTimer,
     build_failure,
     build_success,
     frozen,
     replace,
+    worded,
 )
 from .config import RETRY_PREFIX, RocketMQConfig
 from .errors import ResponseCode
@@ -66,11 +70,12 @@ from .messages import KEYS, Heartbeat, name_queue, split_queue
 
 class Outcome(StrEnum):
     """What a message listener comes to. Null and an exception count as `later`; `suspend` is an
-    orderly listener's SUSPEND_CURRENT_QUEUE_A_MOMENT."""
+    orderly listener's SUSPEND_CURRENT_QUEUE_A_MOMENT; `working`: it has not come to anything yet."""
 
     SUCCESS = "success"
     LATER = "later"
     SUSPEND = "suspend"
+    WORKING = "working"
 
 
 @frozen
@@ -87,6 +92,13 @@ class Consume:
     def __str__(self) -> str:
         what = "" if self.outcome is Outcome.SUCCESS else f" {self.outcome}"
         return " ".join((f"consume{what}", *self.only))
+
+
+@worded("done {order}")
+class Done:
+    """The listener that is still working on this order comes to success."""
+
+    order: str
 
 
 # The listener: what becomes of each message that came, and when its offset is acknowledged
@@ -109,6 +121,7 @@ class _Turn:
         self.effects: list[Effect] = []
         self.back: list[ConsumerSendMsgBack] = []
         self.outcomes: list[str] = []
+        self.working: list[tuple[str, Stored]] = []
 
     def apply(self, stored: Stored) -> None:
         """Look the order up, then apply it; without the look-up it is applied each time."""
@@ -139,9 +152,50 @@ def listen(consumer: Consumer, disk: Disk) -> Result:
     positions = consumer.positions
     for pulled in consumer.pulled:
         positions = positions.set(pulled.queue, _go_through(consumer, turn, pulled))
-    new = replace(consumer, positions=positions, outcomes=tuple(turn.outcomes))
+    working = (*consumer.working, *turn.working)
+    new = replace(consumer, positions=positions, outcomes=tuple(turn.outcomes), working=working)
     new, rest = new.ask(*turn.back) if turn.back else new.finish_turn()
-    return new, (*turn.effects, *rest)
+    begins = working and not consumer.working
+    timer = (SetTimer(CLEAN, consumer.config.consume_timeout_ms),) if begins else ()
+    return new, (*turn.effects, *timer, *rest)
+
+
+# ---- Work that takes long: consumeTimeout ---------------------------------------------
+#
+# Every 15 minutes, or what consumeTimeout says, a consumer looks through what its listeners have
+# not finished, and sends back what takes longer than that: level 3, 10 s. The listener is not
+# stopped. It goes on, and what it comes to in the end counts for the business all the same.
+#
+# Sources: ConsumeMessageConcurrentlyService#cleanExpireMsg, ProcessQueue#cleanExpiredMsg (5.5.0).
+
+CLEAN = "clean expired"
+LEVEL = 3
+
+
+def clean_expired(consumer: Consumer) -> Result:
+    """All that is being worked on is sent back; its offset is reported when that is answered."""
+    group = consumer.config.group
+    back = tuple(
+        ConsumerSendMsgBack(group, stored.base, delay_level=LEVEL, words=stored.message.words)
+        for _, stored in consumer.working
+    )
+    given = tuple(stored.base for _, stored in consumer.working)
+    return replace(consumer, given_back=(*consumer.given_back, *given)).ask(*back)
+
+
+def finish_work(consumer: Consumer, call: Done, disk: Disk) -> Result:
+    """The listener returns, minutes later; whether its message was sent back it does not know."""
+    found = [one for one in consumer.working if one[1].message.words == call.order]
+    if not found:
+        why = f"nobody works on {call.order}"
+        return consumer, (Return(build_failure(call, why)),)
+    turn = _Turn(consumer, disk)
+    turn.apply(found[0][1])
+    left = tuple(one for one in consumer.working if one is not found[0])
+    quiet = () if left else (CancelTimer(CLEAN),)
+    new, reports = replace(consumer, working=left).report(found[0][0])
+    done = Return(build_success(call, ", ".join(turn.outcomes)))
+    return new, (*turn.effects, *quiet, *reports, done)
 
 
 def _go_through(consumer: Consumer, turn: _Turn, pulled: PullMessageResponse) -> int:
@@ -153,6 +207,9 @@ def _go_through(consumer: Consumer, turn: _Turn, pulled: PullMessageResponse) ->
                 turn.apply(stored)
             case Outcome.LATER:
                 turn.fail(consumer, stored)
+            case Outcome.WORKING:
+                turn.working.append((pulled.queue, stored))
+                turn.outcomes.append(f"{stored.message.words} worked on")
             case Outcome.SUSPEND:
                 turn.outcomes.append(f"{stored.message.words} suspended")
                 return stored.queue_offset
@@ -173,6 +230,7 @@ class ConsumerConfig(Config):
     group: str = "shop"
     queues: tuple[str, ...] = ()
     broadcasting: bool = False
+    consume_timeout_ms: int = 900_000
 
     @property
     def by_topic(self) -> tuple[tuple[str, ...], ...]:
@@ -188,7 +246,8 @@ class ConsumerConfig(Config):
 class Consumer(Quiet):
     """`positions`: the next offset of each queue that it reads. `call`: what has not returned;
     `in_flight`: requests without an answer; `pulled`: what came so far in this turn; `outcomes`:
-    what became of each message, for the call's result."""
+    what became of each message, for the call's result. `working`: (queue, message) that a listener
+    has not finished, `given_back`: where those lie that were sent back meanwhile."""
 
     config: ConsumerConfig
     registered: bool = False
@@ -197,11 +256,17 @@ class Consumer(Quiet):
     in_flight: tuple[Any, ...] = ()
     pulled: tuple[PullMessageResponse, ...] = ()
     outcomes: tuple[str, ...] = ()
+    working: tuple[tuple[str, Stored], ...] = ()
+    given_back: tuple[int, ...] = ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
         match event:
             case Call(body=Consume() as call):
                 return replace(self, call=call)._begin_turn(disk)
+            case Call(body=Done() as call):
+                return finish_work(self, call, disk)
+            case Fired(timer=timer) if timer == CLEAN:
+                return clean_expired(self)
             case Call(body=call):
                 why = build_failure(call, "a consumer has no such call")
                 return self, (Return(why),)
@@ -239,7 +304,9 @@ class Consumer(Quiet):
                 new = replace(self, pulled=(*self.pulled, answer))
                 return (new, ()) if new.in_flight else listen(new, disk)
             case ConsumerSendMsgBackResponse():
-                return (self, ()) if self.in_flight else self.finish_turn()
+                if self.in_flight:
+                    return self, ()
+                return self.report() if self.call is None else self.finish_turn()
         raise TypeError(f"a consumer never asks for a {type(answer).__name__}")
 
     def _take_queues(self, members: tuple[str, ...]) -> tuple[Consumer, Effects]:
@@ -261,7 +328,8 @@ class Consumer(Quiet):
     def finish_turn(self) -> tuple[Consumer, Effects]:
         """Report how far it has come, and be done with the call."""
         before = {p.queue: p.next_offset - len(p.messages) for p in self.pulled}
-        moved = [(q, at) for q, at in self.positions.items() if before.get(q, at) != at]
+        far = {queue: self.reaches(queue) for queue in self.positions}
+        moved = [(q, at) for q, at in far.items() if before.get(q, at) != at]
         reports: Effects
         if self.config.broadcasting:
             reports = tuple(Put(LOCAL_OFFSETS, queue, at) for queue, at in moved)
@@ -271,6 +339,23 @@ class Consumer(Quiet):
         result = build_success(self.call, ", ".join(self.outcomes) or "nothing")
         new = replace(self, call=None, pulled=(), outcomes=())
         return new, (*reports, Return(result))
+
+    def reaches(self, queue: str) -> int:
+        """How far the group is in a queue: up to the first message that is still worked on, and was
+        not sent back."""
+        held = [
+            stored.queue_offset
+            for at, stored in self.working
+            if at == queue and stored.base not in self.given_back
+        ]
+        return min([self.positions.get(queue, 0), *held])
+
+    def report(self, only: str = "") -> tuple[Consumer, Effects]:
+        """The offsets of these queues, outside of a turn."""
+        broker, group = self.config.cluster.broker, self.config.group
+        queues = dict.fromkeys(queue for queue, _ in self.working) if not only else (only,)
+        sends = (Send(broker, UpdateConsumerOffset(group, q, self.reaches(q))) for q in queues)
+        return self, tuple(sends)
 
     # -- the connection ----------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ from .application import ANSWERS, Database
 from .broker import Broker, Slave
 from .claims import CLAIMS, properties
 from .config import SAFEGUARDS, RocketMQConfig
-from .consumer import Consume, Consumer, ConsumerConfig, Outcome
+from .consumer import Consume, Consumer, ConsumerConfig, Done, Outcome
 from .picture.snapshot import TERMS, draw_snapshot
 from .picture.telling import annotate, find_kind, name_effect
 from .picture.view import Cluster
@@ -75,7 +75,8 @@ CALLS = Usages(
         "listener EXECUTE CHECK …, each one of " + ", ".join(ANSWERS): SetListener,
         "end STATE ORDER [group=G] [queue_offset=N] [commit_log_offset=N] [from_check=1]": _end,
         "resume COMMIT-LOG-OFFSET": Resume,
-        "consume [later | suspend] [ORDER …]": _consume,
+        "consume [later | suspend | working] [ORDER …]": _consume,
+        "done ORDER": Done,
     }
 )
 
@@ -143,6 +144,7 @@ def _consumers(system: RocketMQSystem) -> list[NodeSpec]:
             group=group,
             queues=system.config.topics,
             broadcasting=system.model == "broadcasting",
+            consume_timeout_ms=system.consume_timeout_ms,
         )
         role = (name, partial(Consumer.recover, config))
         specs.append(NodeSpec(name, (role,), programs.get(name, ())))
@@ -168,7 +170,8 @@ class RocketMQSystem(System):
     broker knows of a producer before it has sent anything (a list of topics in its constructor);
     4.9 always does.
 
-    Times in milliseconds: transactionTimeOut, transactionCheckInterval,
+    Times in milliseconds: consumeTimeout (after which a message that a listener still works on is
+    sent back), transactionTimeOut, transactionCheckInterval,
     transactionOpBatchInterval, and how often offsets are written (0: at once). `check_max`:
     transactionCheckMax. `same_round` 1: a half that is put back is seen by the same round.
 
@@ -188,6 +191,7 @@ class RocketMQSystem(System):
     consumers: Pairs = ()
     model: str = "clustering"
     retry_max: int = 16
+    consume_timeout_ms: int = 900_000
     early: str = "off"
     timeout_ms: int = 6_000
     check_interval_ms: int = 30_000

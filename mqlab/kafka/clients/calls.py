@@ -15,6 +15,12 @@ class Init:
     """initTransactions"""
 
 
+@worded("init-producer-id")
+class AskEpoch:
+    """InitProducerId in the middle of a transaction: no method, but what a client may do by itself
+    (confluentinc/librdkafka#3575). It goes on with the epoch that it is given"""
+
+
 @worded("begin")
 class Begin:
     """beginTransaction: local, no request is sent"""

@@ -21,7 +21,7 @@ from ..broker import (
 )
 from ..broker.timer import CHECK, LEVEL, TIMED
 from ..check import OP_BATCH
-from ..consumer import Consume
+from ..consumer import CLEAN, Consume
 from ..log import PERSIST
 from ..messages import EndTransaction
 from ..producer import HEARTBEAT, End, Resume, SendInTransaction, SendPlain
@@ -90,6 +90,10 @@ TIMERS: Timers = (
         ),
     ),
     (HEARTBEAT, words.HEARTBEAT),
+    (
+        CLEAN,
+        Words("What a listener has not finished in consumeTimeout goes back; it is not stopped."),
+    ),
     (
         FLUSH,
         Words(

@@ -42,7 +42,7 @@ def test_a_call_is_written_as_it_is_read(words):
      ("listener UNKNOWN UNKNOW", "no answer 'UNKNOWN'; did you mean UNKNOW?"),
      ("end PERHAPS o1", "no state 'PERHAPS'; there are: COMMIT_MESSAGE, "),
      ("end UNKNOW o1 queue_offset=x", "queue_offset=x: expected a whole number"),
-     ("dance", "no call 'dance'; there are: send-in-transaction, send, "),
+     ("jump", "no call 'jump'; there are: send-in-transaction, send, "),
      ("consum", "no call 'consum'; did you mean consume?")],
 )  # fmt: skip
 def test_what_is_no_call_is_told_what_would_be(words, why):

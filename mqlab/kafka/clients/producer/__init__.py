@@ -84,7 +84,7 @@ from ...messages import (
     TxnOffsetCommit,
 )
 from ...states import ProducerState, producer_may_enter
-from ..calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
+from ..calls import Abort, AskEpoch, Begin, Commit, Flush, Init, SendOffsets, SendRecord
 from .flight import (
     ILLEGAL_STATE,
     MAX_BLOCK,
@@ -380,6 +380,8 @@ def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
 
 
 def _take_producer_id(p: Producer, pid: int, epoch: int) -> Result:
+    if isinstance(p.call, AskEpoch):  # it takes the transaction for the one that it has begun
+        return proceed_after(*return_call(replace(p, pid=pid, epoch=epoch, lines=Map())))
     p = replace(p.enter(_S.READY), pid=pid, epoch=epoch, error=None)
     if p.config.transactional:
         return return_call(replace(p, lines=Map()))
@@ -729,6 +731,8 @@ class Producer:
                 return self._send(call)
             case SendOffsets() if self.state is _S.IN_TRANSACTION:
                 return self._block_call(call)
+            case AskEpoch() if self.state is _S.IN_TRANSACTION and self.request is None:
+                return introduce(replace(self, call=call))
             case SendOffsets():
                 return self, (return_illegal_state(call, f"no transaction in {self.state}"),)
         target = UNDER_WAY.get(type(call))
