@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..kernel import System, Text
 from ..kernel.catalogue import translate
@@ -13,6 +13,11 @@ from ..kernel.text import say_unknown, shorten, tr
 from ..kernel.usages import number as count
 
 Registry = Mapping[str, type[System]]
+
+#: what the comments of an incident say in lines of their own, as `# report: KAFKA-5202`: the public
+#: report, which releases it concerns and where it is mended, how it comes about, the run of what
+#: would have helped, a question with its answers (the first is right) and the fact that shows it
+HEAD = re.compile(r"#+ *(report|versions|mended|mechanism|helped|ask|answers|shown): +(.+)")
 
 DASHES = "---"  # between commands and the narration of what they cause
 
@@ -133,13 +138,14 @@ class Script:
     """`comments`: the lines before the first command, without their #; the first is the
     title. `system`: the system line with its `off` lines folded in. `parts`: of which lines, by
     their numbers, that was made. `asked`: what a reader may guess before seeing it (a line `#?`);
-    the title answers it."""
+    the title answers it. `head`: what an incident's comments say by name (`HEAD`)."""
 
     comments: tuple[str, ...]
     system: str
     lines: tuple[Line, ...]
     parts: tuple[tuple[int, str], ...] = ()
     asked: str = ""
+    head: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def question(self) -> Text:
@@ -168,6 +174,7 @@ def parse_script(text: str) -> Script:
     asked = ""
     parts: list[tuple[int, str]] = []
     lines: list[Line] = []
+    head: dict[str, str] = {}
     telling = False
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip()
@@ -177,6 +184,10 @@ def parse_script(text: str) -> Script:
         if line.startswith("#"):
             if line.startswith(ASKS) and not parts:
                 asked = line.removeprefix(ASKS).strip()
+            elif not parts and (said := HEAD.fullmatch(line)):
+                if said[1] in head:
+                    raise ScenarioError(f"line {number}: `{said[1]}:` is there twice; write it once")
+                head[said[1]] = said[2]
             elif not parts:
                 comments.append(line.lstrip("# "))
             continue
@@ -197,7 +208,7 @@ def parse_script(text: str) -> Script:
     [(_, line), *more] = parts
     if more:
         line += " off=" + ",".join(text.removeprefix("off=") for _, text in more)
-    return Script(tuple(comments), line, tuple(lines), tuple(parts), asked)
+    return Script(tuple(comments), line, tuple(lines), tuple(parts), asked, head)
 
 
 def _part(number: int, word: str, rest: str, later: bool) -> str:

@@ -28,7 +28,7 @@ from jinja2.ext import babel_extract
 from mqlab import __version__
 from mqlab.kernel.catalogue import PARAGRAPH, find_catalogue, unwrap
 from mqlab.scenario.golden import DASHES, split_blocks
-from mqlab.scenario.language import ASKS
+from mqlab.scenario.language import ASKS, HEAD
 
 from .sources import ROOT, list_committed, relative
 
@@ -135,6 +135,10 @@ def _list_comments(story: str) -> Iterator[str]:
     the reader of scenarios looks up. A line that is put in whole comes in its Chinese."""
     source = f"\n{DASHES}\n".join(block.source for block in split_blocks(story))
     lines = [line.strip() for line in source.splitlines() if line.strip()]
+    heads = {said[1]: said[2] for line in lines if (said := HEAD.fullmatch(line))}
+    yield from (heads[key] for key in ("mechanism", "ask") if key in heads)
+    yield from heads.get("answers", "").split(" | ") if "answers" in heads else ()
+    lines = [line for line in lines if not HEAD.fullmatch(line)]
     title, *head = takewhile(lambda line: line.startswith("#"), lines)
     groups = groupby(lines[1 + len(head) :], lambda line: line.startswith("#"))
     asked = [line for line in head if line.startswith(ASKS)]

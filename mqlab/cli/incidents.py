@@ -1,0 +1,108 @@
+"""`mqlab incidents [WORDS]`: what has really happened to people, as scenarios; searched by what an
+operator saw, by broker, release and mechanism.
+
+An incident is a scenario whose comments name a public report (`scenario/language.py`, HEAD).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from textwrap import fill
+
+from ..kernel import Text, Words
+from ..kernel.catalogue import translate
+from ..kernel.text import LANGUAGES, Lang, tr
+from ..places import SCENARIOS
+from ..scenario import Script, parse_script
+from .errors import UserError
+from .language import add_language
+
+HELP = "incidents that were reported in public, as runs: search them by symptom, broker, release"
+
+NOT_MENDED = tr("not mended")
+MENDED = Words("mended in {release}")
+SEE = Words("see it:  {command}")
+HELPED = Words("what would have helped:  {command}")
+ASK = Words("Before you run it: {question}")
+SEVERAL = Words("{n} incidents; more words find fewer, and one is told in full")
+
+
+@dataclass(frozen=True)
+class Incident:
+    """`name`: of its scenario, below datasets/scenarios."""
+
+    name: str
+    script: Script
+
+    def said(self, key: str) -> Text:
+        """What the head says under this key."""
+        english = self.script.head.get(key, "")
+        return Text(english, translate(english, domain="labs"))
+
+    @property
+    def system(self) -> str:
+        return self.script.system.split()[0]
+
+    @cached_property
+    def words(self) -> str:
+        """All that a search looks through, in small letters."""
+        texts = (self.script.title, self.script.story, self.said("mechanism"))
+        plain = (self.name, self.system, *self.script.head.values())
+        return " ".join((*plain, *(t.of(lang) for t in texts for lang in LANGUAGES))).lower()
+
+    @property
+    def answers(self) -> tuple[Text, ...]:
+        """Of its question, in alphabetical order: the right one stands first in the file."""
+        options = sorted(filter(None, self.script.head.get("answers", "").split(" | ")))
+        return tuple(Text(one, translate(one, domain="labs")) for one in options)
+
+
+def list_incidents() -> Iterator[Incident]:
+    """All scenarios that tell a public report; the incidents' own folder first."""
+    paths = sorted(SCENARIOS.rglob("*.scn"), key=lambda p: (p.parent.name != "incidents", p))
+    for path in paths:
+        text = path.read_text("utf-8")
+        if "# report: " in text:
+            name = path.relative_to(SCENARIOS).with_suffix("").as_posix()
+            yield Incident(name, parse_script(text))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "For example: mqlab incidents commit ok gone; mqlab incidents rocketmq 5.5"
+    parser.add_argument("words", nargs="*", help="all of them must be there")
+    add_language(parser, "the incidents")
+
+
+def run(args: argparse.Namespace) -> int:
+    wanted = [word.lower() for word in args.words]
+    found = [one for one in list_incidents() if all(word in one.words for word in wanted)]
+    if not found:
+        raise UserError(
+            f"no incident has all of: {' '.join(args.words)}; `mqlab incidents` lists them"
+        )
+    for one in found:
+        print("\n".join(tell(one, args.lang, whole=len(found) == 1)), end="\n\n")
+    if len(found) > 1:
+        print(SEVERAL(n=len(found)).of(args.lang))
+    return 0
+
+
+def tell(one: Incident, lang: Lang, whole: bool) -> Iterator[str]:
+    """An incident in lines; the `whole`: with its story and a question."""
+    script, head = one.script, one.script.head
+    mended = head.get("mended", "no")
+    yield script.title.of(lang)
+    state = NOT_MENDED if mended == "no" else MENDED(release=mended)
+    yield "  " + " · ".join((one.system, head["report"], head["versions"], state.of(lang)))
+    yield f"  {one.said('mechanism').of(lang)}"
+    if whole:
+        yield fill(script.story.of(lang), 92, initial_indent="  ", subsequent_indent="  ")
+        yield "  " + ASK(question=one.said("ask").of(lang)).of(lang)
+        yield from (f"    – {answer.of(lang)}" for answer in one.answers)
+    yield "  " + SEE(command=f"mqlab run {one.name} --explain").of(lang)
+    if helped := head.get("helped"):
+        yield "  " + HELPED(command=f"mqlab run {Path(one.name).parent / helped} --explain").of(lang)
