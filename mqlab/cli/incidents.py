@@ -105,4 +105,5 @@ def tell(one: Incident, lang: Lang, whole: bool) -> Iterator[str]:
         yield from (f"    – {answer.of(lang)}" for answer in one.answers)
     yield "  " + SEE(command=f"mqlab run {one.name} --explain").of(lang)
     if helped := head.get("helped"):
-        yield "  " + HELPED(command=f"mqlab run {Path(one.name).parent / helped} --explain").of(lang)
+        path = Path(one.name).parent / helped
+        yield "  " + HELPED(command=f"mqlab run {path} --explain").of(lang)

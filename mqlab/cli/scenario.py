@@ -73,7 +73,7 @@ def write_first(name: str, lang: Lang) -> Iterator[str]:
 
 
 def find_example(name: str) -> list[str]:
-    """The commands of a committed story of this system: a commit where there is one, a short one."""
+    """The commands of a committed story of this system: a commit, and a short one, if there is."""
     found = [(True, f"system {name}")]
     for path in SCENARIOS.rglob("*.scn"):
         blocks = split_blocks(path.read_text("utf-8"))

@@ -47,6 +47,7 @@ from ..kernel import (
     frozen,
     replace,
 )
+from ..kernel.disk import LOG_STARTS
 from .config import KafkaConfig
 from .errors import Error
 from .log import batch_at, index_of, partition, role
@@ -91,14 +92,13 @@ from .messages import (
 # below it stays open; the LSO then stands at the beginning of the batch that holds the new
 # start, because nothing before it can be read by anybody.
 #
-# **Durable** is the table `STARTS`; the disk lets go of what it no longer needs to keep. A
-# lesson's disk keeps everything, and no lesson deletes.
+# **Durable** is the table `STARTS`; the disk lets go of what it no longer needs to keep.
 #
 # Source: Partition#deleteRecordsOnLeader, UnifiedLog#maybeIncrementLogStartOffset,
 # #fetchLastStableOffsetMetadata (core and storage, Kafka 4.3).
 
 Result = tuple["Leader", Effects]
-STARTS = "log starts"  # table: partition → log start offset
+STARTS = LOG_STARTS  # table: partition → log start offset
 TO_THE_END = -1
 
 
@@ -119,10 +119,10 @@ def handle(
 
 # ---- A topic that is deleted, and perhaps created again -------------------------------
 #
-# Who still has to do with a partition that is no more must get an answer. A coordinator that owes it
-# a marker is told that all is well: the transaction is over there, with everything else. Where a
-# topic of the same name is there again by then, the marker goes to that one: nobody looks whether it
-# is the same topic (KAFKA-5202).
+# Who still has to do with a partition that is no more must get an answer. A coordinator that owes
+# it a marker is told that all is well: the transaction is over there, with everything else. Where a
+# topic of the same name is there again by then, the marker goes to that one: nobody looks whether
+# it is the same topic (KAFKA-5202).
 #
 # **Durable** is the table `DELETED`. Sources: TransactionMarkerChannelManager
 # #addTxnMarkersToBrokerQueue, ReplicaManager#stopPartitions, LogManager#asyncDelete (Kafka 4.3).

@@ -142,13 +142,13 @@ def _terminate(txn_id: str) -> FenceProducers:
 CALLS = Usages(
     {
         "init": Init,
-        "init-producer-id": AskEpoch,
         "begin": Begin,
-        "send TOPIC-PARTITION VALUE [key=KEY headers=NAME:VALUE bytes=N]": _send,
+        "send TOPIC-PARTITION VALUE [key=KEY headers=NAME:VALUE bytes=BYTES]": _send,
         "send-offsets GROUP TOPIC-PARTITION@OFFSET … [member=M generation=N]": SendOffsets,
         "flush": Flush,
         "commit": Commit,
         "abort": Abort,
+        "init-producer-id": AskEpoch,
         "poll [TOPIC-PARTITION] [read_committed | read_uncommitted]": _poll,
         "committed GROUP TOPIC-PARTITION … [require_stable=no]": _committed,
         "subscribe GROUP TOPIC …": Subscribe,
@@ -408,7 +408,8 @@ class KafkaSystem(System):
     those of topics and groups, where they have fewer (0: as many). `retries`
     None: as often as need be; `delivery_timeout_ms` and `max_block_ms` 0: for ever;
     `config_check` "off" builds producers that Java refuses to (`max_in_flight` 6 with
-    idempotence). `max_message_bytes`: of a batch that a topic takes. `rules`: what a learner writes; a lesson says into which role it goes.
+    idempotence). `max_message_bytes`: of a batch that a topic takes. `rules`: what a learner
+    writes; a lesson says into which role it goes.
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     transaction_version: int = 2

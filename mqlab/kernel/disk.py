@@ -57,6 +57,8 @@ class MemoryLog:
                 yield entry
 
 
+#: a table that says where logs begin that begin later than they did: log → its first offset
+LOG_STARTS = "log starts"
 EMPTY_LOG = MemoryLog()
 EMPTY_TABLE: Map[Any, Any] = Map()
 
@@ -101,11 +103,19 @@ class MemoryDisk:
             case Put(table=name, key=key, value=value):
                 table = self.table(name)
                 table = table.remove(key) if value is None else table.set(key, value)
-                return replace(self, tables=self.tables.set(name, table))
+                new = replace(self, tables=self.tables.set(name, table))
+                return new._begin_later(key, value or 0) if name == LOG_STARTS else new
             case Flush():
                 kept_logs = ((n, replace(g, flushed=len(g.entries))) for n, g in self.kept.items())
                 return MemoryDisk(Map(kept_logs), self.tables, self.tables)
         return self
+
+    def _begin_later(self, name: str, start: int) -> MemoryDisk:
+        """Without the entries that lie wholly before `start`."""
+        log = self.log(name)
+        kept = tuple(e for e in log.entries if e.last >= start)
+        flushed = max(0, log.flushed - len(log.entries) + len(kept))
+        return self._with(name, MemoryLog(kept, flushed, start))
 
     def _with(self, name: str, log: MemoryLog) -> MemoryDisk:
         return replace(self, kept=self.kept.set(name, log))

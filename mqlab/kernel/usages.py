@@ -24,7 +24,7 @@ Reader = Callable[[str], Any]
 
 PIECE = re.compile(r"\[[^]]*\]|\S+(?: …)?")
 #: kinds that are whole numbers
-NUMBERS = ("N", "MS", "LEVEL", "1")
+NUMBERS = ("N", "MS", "BYTES", "LEVEL", "1")
 FORBIDDEN = set("{},;'\"")
 DIGITS = 15
 

@@ -70,7 +70,7 @@ from .messages import KEYS, Heartbeat, name_queue, split_queue
 
 class Outcome(StrEnum):
     """What a message listener comes to. Null and an exception count as `later`; `suspend` is an
-    orderly listener's SUSPEND_CURRENT_QUEUE_A_MOMENT; `working`: it has not come to anything yet."""
+    orderly listener's SUSPEND_CURRENT_QUEUE_A_MOMENT; `working`: it is not over yet."""
 
     SUCCESS = "success"
     LATER = "later"

@@ -70,7 +70,8 @@ def _end(state: str, order: str, from_check: int = 0, **options: Any) -> End:
 
 CALLS = Usages(
     {
-        "send-in-transaction TOPIC-QUEUE ORDER [immunity=SECONDS delay=LEVEL property=NAME:VALUE]": SendInTransaction,
+        "send-in-transaction TOPIC-QUEUE ORDER "
+        "[immunity=SECONDS delay=LEVEL property=NAME:VALUE]": SendInTransaction,
         "send TOPIC-QUEUE ORDER [delay=LEVEL property=NAME:VALUE]": SendPlain,
         "listener EXECUTE CHECK …, each one of " + ", ".join(ANSWERS): SetListener,
         "end STATE ORDER [group=G] [queue_offset=N] [commit_log_offset=N] [from_check=1]": _end,

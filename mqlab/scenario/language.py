@@ -186,7 +186,8 @@ def parse_script(text: str) -> Script:
                 asked = line.removeprefix(ASKS).strip()
             elif not parts and (said := HEAD.fullmatch(line)):
                 if said[1] in head:
-                    raise ScenarioError(f"line {number}: `{said[1]}:` is there twice; write it once")
+                    twice = f"`{said[1]}:` is there twice; write it once"
+                    raise ScenarioError(f"line {number}: {twice}")
                 head[said[1]] = said[2]
             elif not parts:
                 comments.append(line.lstrip("# "))

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
+from mqlab.kernel.options import Programs, written_fields
+from mqlab.registry import SYSTEMS
+from mqlab.scenario.language import COMMANDS
 
 SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios" / "kafka"
 
@@ -159,3 +162,34 @@ def test_a_scenario_prints_no_escape_sequence(scenario, capsys):
     said = capsys.readouterr().out
     assert "\x1b" not in said and "\u202e" not in said
     assert "\\x1b[2Ja\\u202eb" in said
+
+
+def test_run_explains_each_step(scenario, capsys):
+    assert main(["run", "--explain", str(scenario)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    at = next(i for i, line in enumerate(said) if "PrepareCommit" in line)
+    assert said[at + 1].startswith("        The decision: ")
+    assert main(["run", "--explain", "--lang", "zh", str(scenario)]) == 0
+    assert "决定" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("system", ["kafka", "rocketmq", "pulsar", "two_phase", "outbox"])
+def test_a_first_file_runs_and_names_every_word(system, tmp_path, capsys):
+    file = tmp_path / "first.scn"
+    assert main(["scenario", "new", system, str(file)]) == 0
+    assert main(["run", str(file)]) == 0
+    text = file.read_text("utf-8")
+    made = SYSTEMS[system]()
+    words = [usage.text for usage in made.usages().by_verb.values()]
+    words += [usage for one in COMMANDS.values() for usage in one.usages]
+    words += [f"{field.name}=" for field in written_fields(type(made)) if field.kind != Programs]
+    words += made.safeguards()
+    assert [word for word in words if f"#   {word}" not in text] == []
+    capsys.readouterr()
+    assert main(["scenario", "new", system, str(file)]) == 2
+    assert "is not written: File exists; name a new one" in capsys.readouterr().err
+
+
+def test_a_first_file_of_nothing(capsys):
+    assert main(["scenario", "new", "kafak"]) == 2
+    assert "no system 'kafak'; did you mean kafka?" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from mqlab.scenario import parse_script, perform, system_of
 from mqlab.scenario.golden import Block, count_facts
 from mqlab.scenario.language import Message, ScenarioError
 from mqlab.scenario.runner import Performance
-from tests.kernel.toy import Toy
+from tests.kernel.toy import Store, Toy
 
 HEAD = "system toy\n"
 RUN = "run app: keep a, keep b\n"
@@ -103,6 +103,28 @@ def test_a_held_message_waits_and_so_does_what_follows_on_its_connection():
     assert "app ☞   keep b: ok @1" in lines(hold), "other connections are not held"
     freed = lines(hold + "release store→mirror Copy")
     assert [line for line in freed if line in copies] == copies
+
+
+def test_a_dropped_request_is_thrown_away_and_no_connection_breaks():
+    dropped = lines(HEAD + "drop app→store Keep\nrun app: keep a\n")
+    assert "store ✗ app  thrown away: keep a" in dropped
+    assert not [line for line in dropped if "connection broken" in line]
+    assert parse_script(HEAD + "drop app→store Keep#2").lines[0].armed
+
+
+def test_a_clock_is_a_nodes_own():
+    ticks = []
+
+    def noted(self, event, disk):
+        ticks.append((type(self).__name__, event.at_ms))
+        return step(self, event, disk)
+
+    step, Store.step = Store.step, noted
+    try:
+        run(HEAD + "at 1000\nclock store +2s\nrun app: keep a\nclock store -1m\nrun app: keep b")
+    finally:
+        Store.step = step
+    assert {at for _, at in ticks} == {3_000, -59_000}
 
 
 def test_the_second_of_its_kind_is_held_when_it_is_named():

@@ -62,6 +62,17 @@ def test_the_blocks_of_the_page_are_scenes_with_captions(tmp_path):
     assert golden.captions[-1].end == len(golden.run.facts)
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"run", "do"}))
+def test_a_command_is_explained_in_the_words_of_its_table(name, lang):
+    """The same words are in a first file (`mqlab scenario new`) and in errors."""
+    page = PAGE if lang == "en" else PAGE.with_suffix(".zh.md")
+    usages = [usage for usage in COMMANDS[name].usages if "answers=" not in usage]
+    usage = {"en": " or ", "zh": " 或 "}[lang].join(f"`{one}`" for one in usages)
+    row = f"| {usage.replace('|', chr(92) + '|')} | {COMMANDS[name].does.of(lang)} |"
+    assert row in page.read_text("utf-8").splitlines()
+
+
 def test_the_page_explains_every_command():
     code = " ".join(re.findall(r"`[^`\n]+`|(?ms:^```scn\n.*?^```$)", TEXT))
     assert [c for c in (*COMMANDS, "system", "off") if not re.search(rf"\b{c}\b", code)] == []

@@ -56,6 +56,7 @@ from ..messages import (
     InitProducerId,
     OffsetFetch,
     WriteTxnMarkers,
+    braces,
 )
 from .calls import Committed
 
@@ -127,12 +128,15 @@ class DeleteOneGroup:
     group: str
 
 
-@worded("delete-offsets {group} {partitions}")
+@frozen
 class DeletePositions:
     """deleteConsumerGroupOffsets, of topics that nobody in the group reads"""
 
     group: str
     partitions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"delete-offsets {self.group} {braces(self.partitions)}"
 
 
 AdminCall = (

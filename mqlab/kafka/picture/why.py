@@ -19,13 +19,23 @@ from ..coordinator import OWES, SWEEP
 from ..coordinator.entry import TIMEOUT, DescribeTransactions, ListTransactions
 from ..errors import Error
 from ..group import NOW, membership
-from ..group.members import GroupState, JoinGroup, LeaveGroup, SyncGroup
+from ..group.members import (
+    DeleteGroup,
+    DeleteOffsets,
+    GroupState,
+    JoinGroup,
+    LeaveGroup,
+    SyncGroup,
+)
 from ..log.partition import ADD
 from ..log.role import EXPIRE, FRONTIERS, DescribeProducers
 from ..messages import (
     READ_COMMITTED,
     AddOffsetsToTxn,
     AddPartitionsToTxn,
+    CreateTopic,
+    DeleteRecords,
+    DeleteTopic,
     EndTxn,
     Fetch,
     InitProducerId,
@@ -79,6 +89,11 @@ REQUESTS: dict[type, Words] = {
     ListOffsets: Words(
         "Where a log ends depends on who asks: at the LSO for committed data, else at the HW."
     ),
+    DeleteTopic: Words("Whoever has a transaction open in this topic is not asked, and not told."),
+    CreateTopic: Words("It has the name of the one that was deleted, and nothing else of it."),
+    DeleteRecords: Words("What lies before this offset goes, be it decided or not."),
+    DeleteGroup: Words("A group and all its positions go, if nobody is in it."),
+    DeleteOffsets: Words("The group forgets how far it has read these partitions."),
     ListTransactions: Words(
         "The coordinator can name only what it knows; a hanging transaction is not among it."
     ),

@@ -243,6 +243,19 @@ RULES: dict[Error, Words] = {
     Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Words(
         "It is in the leader's log, but too few copies hold it: nobody promises that it stays."
     ),
+    Error.MESSAGE_TOO_LARGE: Words(
+        "The batch is larger than max.message.bytes of its topic: it will never be taken."
+    ),
+    Error.UNKNOWN_TOPIC_OR_PARTITION: Words(
+        "There is no such partition now; a producer asks again, for it may come."
+    ),
+    Error.TOPIC_ALREADY_EXISTS: Words("A topic of this name is there: delete it first."),
+    Error.OFFSET_OUT_OF_RANGE: Words("The log does not reach that far: nothing is deleted."),
+    Error.GROUP_ID_NOT_FOUND: Words("The coordinator of this name knows no such group."),
+    Error.NON_EMPTY_GROUP: Words("Somebody is in the group: only an empty one may be deleted."),
+    Error.GROUP_SUBSCRIBED_TO_TOPIC: Words(
+        "Somebody in the group reads this topic: a position in use may not be deleted."
+    ),
     Error.REBALANCE_IN_PROGRESS: Words(
         "The group shares its partitions out again: every member must join again first."
     ),

@@ -1,0 +1,86 @@
+"""Incidents: each names a public report, shows what it says, and asks what its run answers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mqlab.cli import incidents, main
+from mqlab.cli.incidents import Incident
+from mqlab.places import SCENARIOS
+from mqlab.registry import SYSTEMS
+from mqlab.scenario import Golden, load
+from mqlab.scenario.language import HEAD
+
+ALL = list(incidents.list_incidents())
+REPORT = re.compile(r"[A-Z]+-\d+|[\w.-]+/[\w.-]+#\d+")
+
+
+def squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def story(name: str) -> Golden:
+    return load(SCENARIOS / f"{name}.scn", SYSTEMS)
+
+
+@pytest.mark.parametrize("one", ALL, ids=[one.name for one in ALL])
+def test_an_incident_is_told_whole(one: Incident) -> None:
+    head = one.script.head
+    assert set(head) - {"helped"} == {
+        "report", "versions", "mended", "mechanism", "ask", "answers", "shown",
+    }  # fmt: skip
+    assert all(REPORT.fullmatch(report) for report in head["report"].split(", "))
+    assert len({a.en for a in one.answers}) == 3 and all(a.zh for a in one.answers)
+    assert one.said("ask").zh and one.said("mechanism").zh and one.script.story.zh
+    facts = {squeeze(line) for line in story(one.name).run.narrate().splitlines()}
+    assert squeeze(head["shown"]) in facts
+
+
+@pytest.mark.parametrize("one", [a for a in ALL if "helped" in a.script.head], ids=lambda a: a.name)
+def test_what_would_have_helped_is_another_run_of_the_same_system(one: Incident) -> None:
+    wrong = story(one.name)
+    helped = story(f"{one.name.rpartition('/')[0]}/{one.script.head['helped']}")
+    assert helped.script.system.split()[0] == one.system
+    ends = [[str(f.body) for f in run.facts if f.kind == "return"][-1]
+            for run in (wrong.run, helped.run)]  # fmt: skip
+    assert ends[0] != ends[1] or wrong.run.narrate() != helped.run.narrate()
+    assert helped.done.idle == () and "still waits" not in helped.done.waits.en
+
+
+def test_each_file_of_the_folder_is_an_incident_or_what_helps_in_one() -> None:
+    named = {one.script.head.get("helped") for one in ALL}
+    told = {one.name.rpartition("/")[2] for one in ALL}
+    assert {path.stem for path in (SCENARIOS / "incidents").glob("*.scn")} <= named | told
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["commit", "half", "gone"], "deleted-in-mid-transaction"),
+        (["KAFKA-20357"], "fenced-without-a-second-instance"),
+        (["lag", "minus"], "lag-minus-three"),
+        (["rocketmq", "clock"], "a-clock-one-hour-ahead"),
+        (["librdkafka", "1.6.1"], "half-a-transaction"),
+        (["组", "陌生"], "the-stranger-in-the-group"),
+    ],
+)
+def test_they_are_found_by_symptom_report_broker_version_and_mechanism(words, found, capsys):
+    assert main(["incidents", *words, "--lang", "en"]) == 0
+    said = capsys.readouterr().out
+    assert f"mqlab run incidents/{found} --explain" in said and "Before you run it: " in said
+    assert said.count("see it:") == 1
+
+
+def test_all_are_listed_and_none_is_told_so(capsys) -> None:
+    assert main(["incidents", "--lang", "zh"]) == 0
+    assert capsys.readouterr().out.count("mqlab run ") >= len(ALL)
+    assert main(["incidents", "no", "such", "thing"]) == 2
+    assert "no incident has all of: no such thing" in capsys.readouterr().err
+
+
+def test_the_lines_of_the_head_are_no_part_of_the_story() -> None:
+    one = next(one for one in ALL if one.name.endswith("lag-minus-three"))
+    assert not any(HEAD.fullmatch(f"# {line}") for line in one.script.comments)
+    assert "report" not in one.script.story.en
