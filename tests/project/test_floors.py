@@ -107,6 +107,7 @@ WIDE_TESTS = {
     "tests/explore/test_command.py",
     "tests/scenario/test_bad_input.py",
     "tests/scenario/test_commands.py",
+    "tests/scenario/test_incidents.py",
     "tests/scenario/test_goldens.py",
     "tests/scenario/test_page.py",
     "tests/scenario/test_view.py",

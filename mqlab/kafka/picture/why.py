@@ -89,7 +89,9 @@ REQUESTS: dict[type, Words] = {
     ListOffsets: Words(
         "Where a log ends depends on who asks: at the LSO for committed data, else at the HW."
     ),
-    DeleteTopic: Words("Whoever has a transaction open in this topic is not asked, and not told."),
+    DeleteTopic: Words(
+        "A producer with a transaction open in this topic is not asked, and not told."
+    ),
     CreateTopic: Words("It has the name of the one that was deleted, and nothing else of it."),
     DeleteRecords: Words("What lies before this offset goes, be it decided or not."),
     DeleteGroup: Words("A group and all its positions go, if nobody is in it."),
