@@ -16,7 +16,7 @@ from textwrap import fill
 from ..kernel import Text, Words
 from ..kernel.catalogue import translate
 from ..kernel.text import LANGUAGES, Lang, tr
-from ..places import SCENARIOS
+from ..places import RECORDINGS, SCENARIOS
 from ..scenario import Script, parse_script
 from .errors import UserError
 from .language import add_language
@@ -28,6 +28,7 @@ MENDED = Words("mended in {release}")
 SEE = Words("see it:  {command}")
 HELPED = Words("what would have helped:  {command}")
 ASK = Words("Before you run it: {question}")
+RECORDED = Words("recorded on the released broker: {where}")
 SEVERAL = Words("{n} incidents; more words find fewer, and one is told in full")
 
 
@@ -46,6 +47,13 @@ class Incident:
     @property
     def system(self) -> str:
         return self.script.system.split()[0]
+
+    @property
+    def recordings(self) -> list[str]:
+        """Where a real broker was recorded to do the same, as kafka-4.3.1/tv2."""
+        stem = self.script.head.get("recorded", Path(self.name).name)
+        paths = (*RECORDINGS.rglob(f"{stem}.json"), *RECORDINGS.rglob(f"scn-{stem}.json"))
+        return sorted(path.parent.relative_to(RECORDINGS).as_posix() for path in paths)
 
     @cached_property
     def words(self) -> str:
@@ -99,6 +107,8 @@ def tell(one: Incident, lang: Lang, whole: bool) -> Iterator[str]:
     state = NOT_MENDED if mended == "no" else MENDED(release=mended)
     yield "  " + " · ".join((one.system, head["report"], head["versions"], state.of(lang)))
     yield f"  {one.said('mechanism').of(lang)}"
+    if one.recordings:
+        yield "  " + RECORDED(where=", ".join(one.recordings)).of(lang)
     if whole:
         yield fill(script.story.of(lang), 92, initial_indent="  ", subsequent_indent="  ")
         yield "  " + ASK(question=one.said("ask").of(lang)).of(lang)

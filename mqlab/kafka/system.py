@@ -65,6 +65,7 @@ from .clients.calls import (
     Lag,
     Poll,
     PositionOf,
+    ResumeTransaction,
     Seek,
     SendOffsets,
     SendRecord,
@@ -149,6 +150,7 @@ CALLS = Usages(
         "commit": Commit,
         "abort": Abort,
         "init-producer-id": AskEpoch,
+        "resume-transaction PID EPOCH": ResumeTransaction,
         "poll [TOPIC-PARTITION] [read_committed | read_uncommitted]": _poll,
         "committed GROUP TOPIC-PARTITION … [require_stable=no]": _committed,
         "subscribe GROUP TOPIC …": Subscribe,
@@ -213,6 +215,8 @@ def parse_call(
         "NAME:VALUE": bare("a header"),
         "N": _read_generation,
         "PARTITION": one_of("partition", led),
+        "PID": number,
+        "EPOCH": number,
         "REPLICA": number,
     }
     return CALLS.read(words, readers)

@@ -342,15 +342,19 @@ def send_by_hand(producer: Producer, call: End | Resume) -> Result:
     if isinstance(call, Resume):
         return producer, (Send(broker, ResumeCheckHalfMessage(call.commit_log_offset)),)
     answer = producer.results.get(call.order)
-    if answer is None:
-        return producer.finish(build_failure(call, f"no half of {call.order} was sent from here"))
-    queue_offset = answer.queue_offset if call.queue_offset is None else call.queue_offset
-    offset = call.commit_log_offset
+    queue_offset, offset = call.queue_offset, call.commit_log_offset
+    if answer is None and (queue_offset is None or offset is None):
+        why = f"no half of {call.order} was sent from here: give queue_offset= commit_log_offset="
+        return producer.finish(build_failure(call, why))
+    if answer is not None:
+        queue_offset = answer.queue_offset if queue_offset is None else queue_offset
+        offset = answer.commit_log_offset if offset is None else offset
+    assert queue_offset is not None and offset is not None
     ask = EndTransaction(
         call.group or producer.config.group,
         END_OF[LocalTransactionState(call.end)],
         queue_offset,
-        answer.commit_log_offset if offset is None else offset,
+        offset,
         call.from_check,
         oneway=call.end == LocalTransactionState.UNKNOW,
         words=call.order,

@@ -228,7 +228,8 @@ class Admin(Quiet):
                 return self._strike_out(call, answer)
             case AbortHanging(), DescribeProducersResponse(producers=producers):
                 return self._abort_hanging(call, producers)
-        error: Error = getattr(answer, "error", Error.NONE)
+        errors = (getattr(answer, "error", Error.NONE), *getattr(answer, "errors", ()))
+        error = next(filter(None, errors), Error.NONE)
         if isinstance(call, Fence) and error is Error.CONCURRENT_TRANSACTIONS:
             return self, (SetTimer(RETRY, self.config.retry_ms),)
         if error:

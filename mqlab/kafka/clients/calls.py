@@ -21,6 +21,15 @@ class AskEpoch:
     (confluentinc/librdkafka#3575). It goes on with the epoch that it is given"""
 
 
+@worded("resume-transaction {pid} {epoch}")
+class ResumeTransaction:
+    """what Flink does to a producer of its own after a restart: it is given the id and epoch with
+    which another one has written, as if that transaction were its own; only an end is left to do"""
+
+    pid: int
+    epoch: int
+
+
 @worded("begin")
 class Begin:
     """beginTransaction: local, no request is sent"""

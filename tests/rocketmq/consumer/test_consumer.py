@@ -182,3 +182,29 @@ at 10000
 fire broker delay level 3""")
     assert results(run, "shop") == ["ok o1 sent back"]
     assert queue(run, "%RETRY%shop-0") == ["o1", "o1"], "taken back twice"
+
+
+# -- work that takes longer than consumeTimeout -------------------------------------------
+
+
+def test_an_offset_waits_for_the_listener_and_not_for_those_behind():
+    run = drive(f"{SYSTEM}\n{SEND}\nrun shop: consume working o1\nkill shop\nrestart shop")
+    assert results(run, "shop") == ["ok o1 worked on, o2 known"], "o1 holds the offset"
+    run = drive(f"{SYSTEM}\n{SEND}\nrun shop: consume working o1, done o1, done o1, consume")
+    assert results(run, "shop")[1:] == ["ok o1", "failed nobody works on o1", "ok nothing"]
+    assert rows(run, "shop", "applied") == {"o1": 1, "o2": 1}
+
+
+@pytest.mark.parametrize(("off", "times"), [("", 1), (" off=idempotent_consumer", 2)])
+def test_what_takes_too_long_is_sent_back_and_finished_twice(off, times):
+    run = drive(f"""{SYSTEM}{off}
+run app: send orders-0 o1
+run shop: consume working
+fire shop clean expired
+at 10000
+fire broker delay level 3
+run shop: consume, done o1""")
+    assert results(run, "shop")[1:] == ["ok o1", "ok o1 known" if times == 1 else "ok o1"]
+    assert rows(run, "shop", "applied") == {"o1": times}
+    offsets = [str(f.text) for f in run.facts if "UpdateConsumerOffset" in f.text.en]
+    assert offsets[0] == "UpdateConsumerOffset shop orders-0@1", "only once it was sent back"

@@ -24,7 +24,7 @@ from mqlab.rocketmq.messages import (
     SendMessageResponse,
     Statement,
 )
-from mqlab.rocketmq.producer import Producer, ProducerConfig, SendInTransaction
+from mqlab.rocketmq.producer import Producer, ProducerConfig, SendInTransaction, read_property
 from mqlab.rocketmq.remoting.codes import ResponseCode
 from mqlab.rocketmq.states import SendStatus, TransactionType
 from tests.rocketmq.driven import drive, queue, results, rows
@@ -252,7 +252,9 @@ run app: send orders-0 b""")
 
 def test_an_end_by_hand_needs_a_half_from_here():
     run = drive(f"{BASE}\nrun app: end COMMIT_MESSAGE o9")
-    assert results(run) == ["failed no half of o9 was sent from here"]
+    assert results(run) == [
+        "failed no half of o9 was sent from here: give queue_offset= commit_log_offset="
+    ]
 
 
 def test_a_parked_half_can_be_taken_back():
@@ -348,3 +350,33 @@ def test_a_slave_that_comes_by_another_connection_is_sent_what_it_lacks():
     new, effects = report(broker, 1, 0)
     assert [len(e.body.records) for e in effects] == [1]
     assert new.step(ConnectionLost("slave", 0), disk)[0].copied == 0, "the news is about 0"
+
+
+# -- properties of an application's own, and ends of another's ------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("note:hi", ("note", "hi")), ("note:x*3", ("note", "xxx")), ("a:b:c", ("a", "b:c")),
+     (r"note:a\x02KEYS\x01b", ("note", "a\x02KEYS\x01b")), ("note", None), (":x", None)],
+)  # fmt: skip
+def test_a_property_is_a_name_and_a_value(text, read):
+    assert read_property(text) == read
+
+
+def test_a_control_character_ends_a_property():
+    run = drive(r"""system rocketmq
+run app: send orders-0 o1 property=note:a\x02KEYS\x01zero, send orders-0 o2 property=note:a""")
+    kept = [stored.message for stored in run.world.disk("broker").log("commitlog").entries]
+    assert [m.get("KEYS") for m in kept] == ["zero", "o2"] and kept[0].get("note") == "a"
+
+
+def test_another_process_ends_a_half_by_its_offsets():
+    run = drive("""system rocketmq producers=app:order-service,twin:order-service consumers=shop
+run app: listener UNKNOW UNKNOW, send-in-transaction orders-0 o1
+run twin: end COMMIT_MESSAGE o1 queue_offset=0
+run twin: end COMMIT_MESSAGE o1 queue_offset=0 commit_log_offset=0
+run shop: consume""")
+    first, second = results(run, "twin")
+    assert "give queue_offset= commit_log_offset=" in first and second == "ok"
+    assert results(run, "shop") == ["ok o1"]

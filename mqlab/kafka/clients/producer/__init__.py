@@ -84,7 +84,17 @@ from ...messages import (
     TxnOffsetCommit,
 )
 from ...states import ProducerState, producer_may_enter
-from ..calls import Abort, AskEpoch, Begin, Commit, Flush, Init, SendOffsets, SendRecord
+from ..calls import (
+    Abort,
+    AskEpoch,
+    Begin,
+    Commit,
+    Flush,
+    Init,
+    ResumeTransaction,
+    SendOffsets,
+    SendRecord,
+)
 from .flight import (
     ILLEGAL_STATE,
     MAX_BLOCK,
@@ -731,8 +741,15 @@ class Producer:
                 return self._send(call)
             case SendOffsets() if self.state is _S.IN_TRANSACTION:
                 return self._block_call(call)
-            case AskEpoch() if self.state is _S.IN_TRANSACTION and self.request is None:
+            case AskEpoch() if self.state is _S.IN_TRANSACTION and self.request is not None:
+                return self, (return_illegal_state(call, "a request is under way, flush first"),)
+            case AskEpoch() if self.state is _S.IN_TRANSACTION:
                 return introduce(replace(self, call=call))
+            case ResumeTransaction(pid=pid, epoch=epoch) if self.state is _S.UNINITIALIZED:
+                # FlinkKafkaInternalProducer#resumeTransaction: these transitions, by reflection
+                new = self.enter(_S.INITIALIZING).enter(_S.READY).enter(_S.IN_TRANSACTION)
+                resumed = replace(new, pid=pid, epoch=epoch, added=("resumed",))
+                return resumed, (Return(build_success(call)),)
             case SendOffsets():
                 return self, (return_illegal_state(call, f"no transaction in {self.state}"),)
         target = UNDER_WAY.get(type(call))

@@ -26,7 +26,17 @@ from ...errors import Error
 from ...log import Batch
 from ...messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, TxnOffsetCommit
 from ...states import ProducerState, producer_may_enter
-from ..calls import Abort, AskEpoch, Begin, Commit, Flush, Init, SendOffsets, SendRecord
+from ..calls import (
+    Abort,
+    AskEpoch,
+    Begin,
+    Commit,
+    Flush,
+    Init,
+    ResumeTransaction,
+    SendOffsets,
+    SendRecord,
+)
 
 if TYPE_CHECKING:
     from . import Producer
@@ -42,7 +52,9 @@ if TYPE_CHECKING:
 
 Result = tuple["Producer", Effects]
 #: what an application may call; Flush looks at no state
-ProducerCall = Init | AskEpoch | Begin | SendRecord | SendOffsets | Flush | Commit | Abort
+ProducerCall = (
+    Init | AskEpoch | ResumeTransaction | Begin | SendRecord | SendOffsets | Flush | Commit | Abort
+)
 MAX_BLOCK = "max.block"
 
 

@@ -42,12 +42,15 @@ from mqlab.scenario.language import Registry, Script
 from ..admin import commit_plain
 from . import program
 
-STORIES = SCENARIOS / "kafka"
+FOLDERS = ("kafka", "incidents")
 HARMLESS = {"run", "hold", "release", "lose", "late", "break", "fire", "at"}
 STOPS = {"kill", "power-cut", "restart"}  # of a client
+#: what is read here depends on a marker that only a story can hold back
+RACES = ("committed-and-not-there-yet", "committed-and-not-there-yet-helped")
 SOON_MS = 1_000  # until a transaction of a story with timers times out
 UNTOUCHED = ("replicas", "off", "workers", "admins", "segment_records", "skip_leaderless_marker",
-             "id_expiration_ms", "pid_expiration_ms", "order", "rules", "release")  # fmt: skip
+             "id_expiration_ms", "pid_expiration_ms", "order", "rules", "release",
+             "max_message_bytes")  # fmt: skip
 KINDS = (
     InitProducerId,
     AddPartitionsToTxn,
@@ -104,10 +107,13 @@ def _clients(system: KafkaSystem) -> set[str]:
 @cache
 def stories() -> dict[str, tuple[Path, Script]]:
     """Every scenario that can be replayed, by name; none where the tests are not installed."""
-    scripts = {
-        path: parse_script(path.read_text("utf-8")) for path in sorted(STORIES.glob("*.scn"))
+    paths = [path for name in FOLDERS for path in sorted((SCENARIOS / name).glob("*.scn"))]
+    scripts = {path: parse_script(path.read_text("utf-8")) for path in paths}
+    return {
+        path.stem: (path, script)
+        for path, script in scripts.items()
+        if path.stem not in RACES and replayable(script)
     }
-    return {path.stem: (path, script) for path, script in scripts.items() if replayable(script)}
 
 
 def questions(golden: Golden) -> list[Question]:
