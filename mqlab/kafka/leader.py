@@ -157,8 +157,7 @@ class Gone(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[Gone, Effects]:
         # An answer, an append or a timer of the leader that was: nothing is left to do.
-        asked = isinstance(event, Request)
-        return self, answer_gone(event.body, event.caller) if asked else ()
+        return self, answer_gone(event.body, event.caller) if isinstance(event, Request) else ()
 
 
 def delete_topic(leader: Leader, caller: Caller, disk: Disk) -> Result:

@@ -6,7 +6,8 @@
 A usage begins with its verb. Then come its arguments: `KIND` is one word, `KIND …` one or more,
 which are given as a tuple, `this|that` one of these words. In brackets stands what may be missing:
 an argument (then "" or an empty tuple is given), or options (`[txn=NAME sequence=N]`). What stands
-behind a comma is for people only. Where a usage has no options, a word with = is a word as others.
+behind a comma is for people only. A word with = is a word as others where a usage has no options,
+or none of that name and no argument `KIND …`.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Usage:
 
     def read(self, words: Words, readers: Mapping[str, Reader]) -> Any:
         """The call; None where these words are none. Raises ValueError."""
-        named = [word for word in words if self.options and "=" in word]
+        named = [word for word in words if self._is_option(word)]
         shares = self._share_out([word for word in words if word not in named])
         if shares is None:
             return None
@@ -82,6 +83,12 @@ class Usage:
             for name, text in given.items()
         }
         return None if None in options.values() else self.make(*values, **options)
+
+    def _is_option(self, word: str) -> bool:
+        """A word with = is one; where no argument takes all that follows, only with a known name."""
+        name, equals, _ = word.partition("=")
+        several = any(argument.many for argument in self.arguments)
+        return bool(self.options and equals) and (several or name in self.options)
 
     def _share_out(self, words: list[str]) -> list[list[str]] | None:
         """The words of each argument; None where there are too many or too few."""

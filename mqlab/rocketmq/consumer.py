@@ -348,7 +348,8 @@ class Consumer(Quiet):
             for at, stored in self.working
             if at == queue and stored.base not in self.given_back
         ]
-        return min([self.positions.get(queue, 0), *held])
+        position: int = self.positions.get(queue, 0)
+        return min([position, *held])
 
     def report(self, only: str = "") -> tuple[Consumer, Effects]:
         """The offsets of these queues, outside of a turn."""

@@ -265,7 +265,7 @@ def _build_message(producer: Producer, call: SendInTransaction | SendPlain, at_m
 def _travel(message: Message) -> Message:
     """As the broker reads it: all properties are one text with two control characters between
     them, and nobody keeps these out of a value."""
-    text = encode_properties(message.properties)
+    text = encode_properties(dict(message.properties.items()))
     return replace(message, properties=Map(decode_properties(text).items()))
 
 

@@ -17,6 +17,7 @@ USAGES = Usages(
     {
         "stop": keep,
         "turn [by=QUARTERS]": keep,
+        "name WORD [by=QUARTERS]": keep,
         "put BOX VALUE … [wait=MS to=BOX] [note=TEXT]": keep,
         "open [BOX] [wide | narrow]": keep,
         "give left|right LEVEL": keep,
@@ -30,6 +31,9 @@ READERS = {"BOX": one_of("box", ("red", "blue")), "VALUE": bare("a value"), "QUA
     ("line", "given"),
     [
         ("stop", ({},)),
+        ("turn by=1", ({"by": 1},)),
+        ("name 12=3 by=1", ("12=3", {"by": 1})),
+        ("name to=red", ("to=red", {})),
         ("put red a b", ("red", ("a", "b"), {})),
         ("put to=blue red wait=5 a note=", ("red", ("a",), {"to": "blue", "wait": 5, "note": ""})),
         ("turn by=2", ({"by": 2},)),
@@ -48,7 +52,7 @@ def test_the_words_of_a_line_are_arguments_and_options(line: str, given: tuple[A
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("dance", "no call 'dance'; there are: stop, turn, put, open, give, list"),
+        ("dance", "no call 'dance'; there are: stop, turn, name, put, open, give, list"),
         ("trun by=2", "no call 'trun'; did you mean turn?"),
         ("put bleu a", "no box 'bleu'; did you mean blue?"),
         (f"put red a wait={'9' * 16}", "wait=9999999999999999: expected a whole number"),

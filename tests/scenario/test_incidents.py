@@ -73,14 +73,16 @@ def test_each_file_of_the_folder_is_an_incident_or_what_helps_in_one() -> None:
         (["组", "陌生"], "the-stranger-in-the-group"),
     ],
 )
-def test_they_are_found_by_symptom_report_broker_version_and_mechanism(words, found, capsys):
+def test_they_are_found_by_symptom_report_broker_version_and_mechanism(
+    words: list[str], found: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["incidents", *words, "--lang", "en"]) == 0
     said = capsys.readouterr().out
     assert f"mqlab run incidents/{found} --explain" in said and "Before you run it: " in said
     assert said.count("see it:") == 1
 
 
-def test_all_are_listed_and_none_is_told_so(capsys) -> None:
+def test_all_are_listed_and_none_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["incidents", "--lang", "zh"]) == 0
     assert capsys.readouterr().out.count("mqlab run ") >= len(ALL)
     assert main(["incidents", "no", "such", "rabbit"]) == 2

@@ -19,7 +19,9 @@ def drive(text: str) -> Run:
 
 def results(run: Run, node: str) -> list[str]:
     """What its calls returned."""
-    return [outcome.result for outcome in run.world.nodes[node].app.results]
+    app = run.world.nodes[node].app
+    assert app is not None
+    return [outcome.result for outcome in app.results]
 
 
 def log(run: Run, name: str = "orders-0") -> list[str]:
@@ -115,6 +117,7 @@ run app: init, begin, send orders-0 big bytes=1001, flush, abort
 run app: begin, send orders-0 b bytes=1000, commit
 {end}run app: begin, send orders-0 c, commit""")
     app = run.world.nodes["app"].app
+    assert app is not None
     told = [o.result for o in app.results if str(o.call) == "commit"]
     assert results(run, "app")[3] == "failed RecordTooLargeException, abortable"
     assert told == commits
