@@ -85,7 +85,7 @@ class Usage:
         return None if None in options.values() else self.make(*values, **options)
 
     def _is_option(self, word: str) -> bool:
-        """A word with = is one; where no argument takes all that follows, only with a known name."""
+        """A word with =; where no argument takes all that follows, with a known name only."""
         name, equals, _ = word.partition("=")
         several = any(argument.many for argument in self.arguments)
         return bool(self.options and equals) and (several or name in self.options)

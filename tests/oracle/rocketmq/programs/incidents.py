@@ -1,4 +1,4 @@
-"""What was reported in public, asked of a broker; the stories are in datasets/scenarios/incidents."""
+"""Public reports, asked of a broker; the stories are in datasets/scenarios/incidents."""
 
 from __future__ import annotations
 
