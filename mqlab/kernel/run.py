@@ -207,7 +207,7 @@ class Run:
         elif move.what == "drop":
             assert isinstance(move.event, Request)
             body, peer = move.event.body, move.event.caller.name
-            yield new_fact(FactKind.DROP, move.role, DROPPED(what=put_in_words(body)), peer, body)
+            yield new_fact(FactKind.DROP, peer, DROPPED(what=put_in_words(body)), move.role, body)
         elif move.stage is not None and move.stage.effect is None:
             yield from self._began(move, before)
         elif move.stage is not None and move.stage.effect is not None:

@@ -43,7 +43,7 @@ FAULTS = {
     FactKind.POWER_CUT: Words("The power of {node} fails. What was not yet on its disk is gone."),
     FactKind.RECOVERY: Words("{node} is started again. It knows what is on its disk."),
     FactKind.BREAK: Words("The connection between {node} and {peer} breaks."),
-    FactKind.DROP: Words("{node} throws away what {peer} has sent, and nobody is told."),
+    FactKind.DROP: Words("{peer} throws away what {node} has sent, and nobody is told."),
     FactKind.LATE: Words("What {node} had sent before arrives only now."),
 }
 NO_ANSWER = Words("{node} gets no answer: it cannot know whether it has happened.")

@@ -136,7 +136,7 @@ def test_an_answer_that_is_a_message_of_its_own_is_told_as_an_answer():
         ),
         (("break asker keeper",), (), (FactKind.BREAK, "✗", "asker", None)),
         (("kill keeper",), (), (FactKind.KILL, "✗", "keeper", None)),
-        (("call asker", "drop asker>keeper"), ("a",), (FactKind.DROP, "✗", "keeper", Keep("a"))),
+        (("call asker", "drop asker>keeper"), ("a",), (FactKind.DROP, "✗", "asker", Keep("a"))),
         (("power keeper",), (), (FactKind.POWER_CUT, "✗", "keeper", None)),
         (
             ("call asker", "asker>keeper power=1"),

@@ -107,7 +107,7 @@ def test_a_held_message_waits_and_so_does_what_follows_on_its_connection():
 
 def test_a_dropped_request_is_thrown_away_and_no_connection_breaks():
     dropped = lines(HEAD + "drop app→store Keep\nrun app: keep a\n")
-    assert "store ✗ app  thrown away: keep a" in dropped
+    assert "app ✗ store  thrown away: keep a" in dropped
     assert not [line for line in dropped if "connection broken" in line]
     assert parse_script(HEAD + "drop app→store Keep#2").lines[0].armed
 
