@@ -27,7 +27,8 @@ class KafkaConfig(Config):
     idle transactional id (at its coordinator) and an idle producer id (on a partition) are
     forgotten; 0: never, which keeps a lesson free of timers that no lesson waits for. Kafka:
     7 days, looked at every hour; 1 day, looked at every 10 minutes.
-    `max_message_bytes`: max.message.bytes of a lesson's topics; 0: somebody else looks at it.
+    `max_message_bytes`, `max_ahead_ms`: max.message.bytes and message.timestamp.after.max.ms of a
+    lesson's topics; 0: somebody else looks at it.
     `release`: "4.2" or "4.3", where the two differ. `skip_leaderless_marker`: what 4.3.1 and
     4.4.0 do: a partition that has no leader just now is taken for deleted, and gets no marker."""
 
@@ -35,6 +36,7 @@ class KafkaConfig(Config):
     release: str = "4.3"
     skip_leaderless_marker: int = 0
     max_message_bytes: int = 0
+    max_ahead_ms: int = 0
     coordinator: str = "coordinator"
     txn_partitions: int = 50
     offsets_partitions: int = 1

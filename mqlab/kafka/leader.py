@@ -385,6 +385,9 @@ class Leader:
             case DeleteTopic():
                 return delete_topic(self, caller, disk)
             case Produce():
+                ahead, most = body.batch.at_ms - at_ms, self.config.max_ahead_ms
+                if most and ahead > most:  # ValidationResult of LogValidator#validateTimestamp
+                    body = replace(body, flaw=Error.INVALID_TIMESTAMP)
                 return handle_produce(self, body, caller, disk)
             case WriteTxnMarkers():
                 return self._write_marker(body, caller, disk, at_ms)

@@ -412,7 +412,8 @@ class KafkaSystem(System):
     those of topics and groups, where they have fewer (0: as many). `retries`
     None: as often as need be; `delivery_timeout_ms` and `max_block_ms` 0: for ever;
     `config_check` "off" builds producers that Java refuses to (`max_in_flight` 6 with
-    idempotence). `max_message_bytes`: of a batch that a topic takes. `rules`: what a learner
+    idempotence). `max_message_bytes`: of a batch that a topic takes; `max_ahead_ms`: how far its
+    stamp may be ahead of the broker's clock. `rules`: what a learner
     writes; a lesson says into which role it goes.
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
@@ -440,6 +441,7 @@ class KafkaSystem(System):
     id_expiration_ms: int = 0
     pid_expiration_ms: int = 0
     max_message_bytes: int = 1_048_588
+    max_ahead_ms: int = 3_600_000
     off: Annotated[tuple[str, ...], SORTED] = ()
     programs: Programs = ()
     order: Order = ()
@@ -518,6 +520,7 @@ class KafkaSystem(System):
             id_expiration_ms=self.id_expiration_ms,
             pid_expiration_ms=self.pid_expiration_ms,
             max_message_bytes=self.max_message_bytes,
+            max_ahead_ms=self.max_ahead_ms,
             skip_leaderless_marker=self.skip_leaderless_marker,
         )
 

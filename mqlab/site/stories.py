@@ -94,7 +94,7 @@ class Story:
     @property
     def words(self) -> str:
         """All that a search looks through, in small letters."""
-        names = (self.name, self.golden.script.system)
+        names = (self.name, self.golden.script.system, *self.golden.script.head.values())
         texts = (self.question, self.title, self.text, self.anomaly)
         both = (text.of(lang) for text in texts for lang in LANGUAGES)
         return " ".join((*names, *both)).lower()

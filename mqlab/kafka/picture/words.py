@@ -246,6 +246,9 @@ RULES: dict[Error, Words] = {
     Error.MESSAGE_TOO_LARGE: Words(
         "The batch is larger than max.message.bytes of its topic: it will never be taken."
     ),
+    Error.INVALID_TIMESTAMP: Words(
+        "Its stamp is further ahead of the broker's clock than message.timestamp.after.max.ms."
+    ),
     Error.UNKNOWN_TOPIC_OR_PARTITION: Words(
         "There is no such partition now; a producer asks again, for it may come."
     ),

@@ -574,7 +574,8 @@ def append_record(p: Producer, call: SendRecord, stray: bool = False) -> Result:
     """With the record in the accumulator, where delivery.timeout.ms begins; "a|b|c" are three
     records of one batch."""
     records = tuple(call.value.split("|"))
-    flight = Flight(call.partition, Batch(records, len(records), size=call.bytes), stray=stray)
+    batch = Batch(records, len(records), size=call.bytes, at_ms=p.at_ms)
+    flight = Flight(call.partition, batch, stray=stray)
     patience = p.config.delivery_timeout_ms
     timer = (SetTimer(flight.timer, patience),) if patience else ()
     return replace(p, flights=(*p.flights, flight)), timer
@@ -682,7 +683,8 @@ class Producer:
     timed out, and what became of it since. `error`: why the state is an error; without
     transactions, why a record's future failed. `bump`: the epoch must be raised after the
     abort (KIP-360). `unresolved`: after a batch of unknown fate, the next sequence number.
-    `draining`: the epoch is raised when no batch is under way (librdkafka)."""
+    `draining`: the epoch is raised when no batch is under way (librdkafka). `at_ms`: its clock, as
+    of the last call: what a record is stamped with."""
 
     config: ProducerConfig
     state: ProducerState = _S.UNINITIALIZED
@@ -698,11 +700,12 @@ class Producer:
     bump: bool = False
     unresolved: Map[str, int] = Map()
     draining: bool = False
+    at_ms: int = 0
 
     def step(self, event: Event, disk: Disk) -> tuple[Producer, Effects]:
         match event:
-            case Call(body=body):
-                return self._handle_call(body)
+            case Call(body=body, at_ms=at_ms):
+                return replace(self, at_ms=at_ms)._handle_call(body)
             case Response(peer=peer, corr=corr, body=ProduceResponse() as answer):
                 return handle_produce_answer(self, peer, corr, answer)
             case Response(peer=peer, body=body) if self.request and self.request.to == peer:

@@ -50,7 +50,7 @@ RACES = ("committed-and-not-there-yet", "committed-and-not-there-yet-helped")
 SOON_MS = 1_000  # until a transaction of a story with timers times out
 UNTOUCHED = ("replicas", "off", "workers", "admins", "segment_records", "skip_leaderless_marker",
              "id_expiration_ms", "pid_expiration_ms", "order", "rules", "release",
-             "max_message_bytes")  # fmt: skip
+             "max_message_bytes", "max_ahead_ms")  # fmt: skip
 KINDS = (
     InitProducerId,
     AddPartitionsToTxn,
