@@ -127,7 +127,7 @@ def handle(
 # **Durable** is the table `DELETED`. Sources: TransactionMarkerChannelManager
 # #addTxnMarkersToBrokerQueue, ReplicaManager#stopPartitions, LogManager#asyncDelete (Kafka 4.3).
 
-DELETED = "deleted topics"  # table: partition → True
+DELETED = "deleted topics"  # table: partition → whether it is gone
 GONE = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -378,7 +378,7 @@ class Leader:
             case CreateTopic() if not self.gone:
                 return self, (Reply(caller, TopicResponse(Error.TOPIC_ALREADY_EXISTS)),)
             case CreateTopic():
-                done = (Put(DELETED, self.name, None), Reply(caller, TopicResponse()))
+                done = (Put(DELETED, self.name, False), Reply(caller, TopicResponse()))
                 return replace(self, gone=False), done
             case _ if self.gone:
                 return self, answer_gone(body, caller)
@@ -438,9 +438,11 @@ class Leader:
         at_ms: int,
         hw: int | None = None,
         since: int | None = None,
+        spare: bool = False,
     ) -> tuple[Leader, Effects]:
         """`hw`: what is known to be replicated; None: the only replica has it all. `since`:
-        what this replica has copied since it started, and still has in memory."""
+        what this replica has copied since it started, and still has in memory. `spare`: there is no
+        such partition before somebody creates it."""
         part, effects = recover_partition(config, name, disk, hw, since)
-        gone = name in disk.table(DELETED)
+        gone = disk.table(DELETED).get(name, spare)
         return cls(config, name, part, gone=gone), (*effects, *schedule_expiry(config, None, part))

@@ -170,6 +170,7 @@ CALLS = Usages(
         "force-terminate-transaction TRANSACTIONAL-ID": _terminate,
         "delete-topic TOPIC-NAME": _change_topic("delete-topic"),
         "create-topic TOPIC-NAME": _change_topic("create-topic"),
+        "create-partitions TOPIC-WITH-SPARE": _change_topic("create-partitions"),
         "delete-records TOPIC-PARTITION@OFFSET": _delete_to,
         "delete-group GROUP": DeleteOneGroup,
         "delete-offsets GROUP TOPIC-PARTITION …": DeletePositions,
@@ -184,9 +185,11 @@ def parse_call(
     partitions: tuple[str, ...],
     groups: tuple[str, ...],
     led: tuple[str, ...],
+    spares: tuple[str, ...] = (),
 ) -> Any:
     """The call that the words of a line stand for. `partitions` may be written and read, `groups`
-    have coordinators, `led` have leaders that can be elected. Raises ValueError with advice."""
+    have coordinators, `led` have leaders that can be elected; `spares` are those that there are not
+    at first. Raises ValueError with advice."""
     known = one_of("partition", partitions)
 
     def read_position(text: str) -> Position:
@@ -199,15 +202,24 @@ def parse_call(
     topics = list(dict.fromkeys(p.rpartition("-")[0] for p in partitions))
     is_topic = one_of("topic", topics)
 
-    def read_partitions(topic: str) -> tuple[str, ...]:
+    def read_partitions(topic: str, of: tuple[str, ...] = partitions) -> tuple[str, ...]:
         topic = is_topic(topic)
-        return tuple(p for p in partitions if p.rpartition("-")[0] == topic)
+        return tuple(p for p in of if p.rpartition("-")[0] == topic)
+
+    def read_spares(topic: str) -> tuple[str, ...]:
+        if not spares:
+            raise ValueError(f"{topic} has no further partitions; write spare=1 in the system line")
+        return read_partitions(topic, spares)
+
+    def read_present(topic: str) -> tuple[str, ...]:
+        return read_partitions(topic, tuple(p for p in partitions if p not in spares))
 
     readers = {
         "TOPIC-PARTITION": known,
         "TOPIC-PARTITION@OFFSET": read_position,
         "TOPIC": is_topic,
-        "TOPIC-NAME": read_partitions,
+        "TOPIC-NAME": read_present,
+        "TOPIC-WITH-SPARE": read_spares,
         "GROUP": bare("a group") if groups else _refuse_group,
         "M": bare("a member"),
         "VALUE": bare("a value"),
@@ -260,7 +272,8 @@ def nodes(system: KafkaSystem) -> tuple[NodeSpec, ...]:
 
 
 def _consumer(system: KafkaSystem, name: str) -> ConsumerConfig:
-    return ConsumerConfig(cluster=system.config, name=name, partitions=system.cluster.partitions)
+    known = tuple(name for name in system.cluster.partitions if name not in system.spares)
+    return ConsumerConfig(cluster=system.config, name=name, partitions=known)
 
 
 def _producers(
@@ -303,7 +316,8 @@ def _brokers(system: KafkaSystem) -> list[NodeSpec]:
     tc = config.coordinator
     specs = [NodeSpec(tc, ((tc, partial(Coordinator.recover, config)),))]
     for name in cluster.partitions:
-        specs.append(NodeSpec(name, ((name, partial(Leader.recover, config, name)),)))
+        recover = partial(Leader.recover, config, name, spare=name in system.spares)
+        specs.append(NodeSpec(name, ((name, recover),)))
     for name in cluster.groups:
         specs.append(NodeSpec(name, ((name, partial(GroupCoordinator.recover, config, name)),)))
     return specs
@@ -402,7 +416,8 @@ GROUPS = Most(50, "a picture has room for 50")
 
 @dataclass(frozen=True)
 class KafkaSystem(System):
-    """`topic`: its name, or several with commas, of `partitions` each. `producers`: (node,
+    """`topic`: its name, or several with commas, of `partitions` each; as many as `spare` more
+    come with `create-partitions`, and members of a group do not look for them. `producers`: (node,
     transactional id); an id of "-" is a producer without transactions, "plain" one without
     idempotence either. Two nodes with one id are a producer and its restarted twin.
     `workers`: (node, transactional id) of processes that consume and produce; `admins`:
@@ -422,6 +437,7 @@ class KafkaSystem(System):
     release: str = "4.3"
     topic: Annotated[str, LISTED] = "orders"
     partitions: Annotated[int, PARTITIONS] = 2
+    spare: Annotated[int, PARTITIONS] = 0
     producers: Pairs = (("app", "order-service"),)
     readers: tuple[str, ...] = ()
     workers: Pairs = ()
@@ -479,7 +495,9 @@ class KafkaSystem(System):
         for topic in topics:
             if topic in INTERNAL:
                 raise ValueError(f"topic={topic}: this one is Kafka's own; choose another name")
-        PARTITIONS.check("partitions of all topics", len(topics) * self.partitions)
+        PARTITIONS.check("partitions of all topics", len(topics) * (self.partitions + self.spare))
+        if self.spare and self.replicas > 1:
+            raise ValueError(f"spare={self.spare}: expected 0 with several replicas")
         if self.config_check not in ("on", "off"):
             raise ValueError(f"config_check={self.config_check}: expected on or off")
         for _, txn_id in (*self.producers, *self.workers):
@@ -524,6 +542,12 @@ class KafkaSystem(System):
             skip_leaderless_marker=self.skip_leaderless_marker,
         )
 
+    @property
+    def spares(self) -> tuple[str, ...]:
+        """The partitions that there are not at first."""
+        last = range(self.partitions, self.partitions + self.spare)
+        return tuple(f"{topic}-{i}" for topic in self.topic.split(",") for i in last)
+
     @cached_property
     def cluster(self) -> Cluster:
         return Cluster(
@@ -533,7 +557,9 @@ class KafkaSystem(System):
                 for node, txn_id in (*self.producers, *self.workers)
             ),
             partitions=tuple(
-                f"{topic}-{i}" for topic in self.topic.split(",") for i in range(self.partitions)
+                f"{topic}-{i}"
+                for topic in self.topic.split(",")
+                for i in range(self.partitions + self.spare)
             ),
             readers=self.readers,
             workers=tuple(node for node, _ in self.workers),
@@ -553,7 +579,8 @@ class KafkaSystem(System):
 
     def call(self, words: tuple[str, ...]) -> Any:
         cluster = self.cluster
-        return parse_call(words, cluster.partitions, cluster.groups, leaders_of(self))
+        led = leaders_of(self)
+        return parse_call(words, cluster.partitions, cluster.groups, led, self.spares)
 
     # -- pictures and claims ---------------------------------------------------------------
 

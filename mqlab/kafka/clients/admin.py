@@ -106,7 +106,7 @@ class Fence:
 
 @worded("{verb} {topic}")
 class ChangeTopic:
-    """deleteTopics or createTopics, in the middle of whatever goes on"""
+    """deleteTopics, createTopics or createPartitions, in the middle of whatever goes on"""
 
     verb: str
     topic: str
@@ -232,6 +232,8 @@ class Admin(Quiet):
         error = next(filter(None, errors), Error.NONE)
         if isinstance(call, Fence) and error is Error.CONCURRENT_TRANSACTIONS:
             return self, (SetTimer(RETRY, self.config.retry_ms),)
+        if error and getattr(call, "verb", "") == "create-partitions":
+            error = Error.INVALID_PARTITIONS  # what a controller says
         if error:
             return self._return(build_failure(call, error))
         if self.todo:

@@ -150,3 +150,16 @@ run new: resume-transaction 0 {epoch}, commit
 run reader: poll orders-0""")
     assert results(run, "new")[0] == "ok" and results(run, "new")[1].startswith(ends)
     assert results(run, "reader") == ["ok a" if ends == "ok" else "ok nothing"]
+
+
+@pytest.mark.parametrize("restart", ["", "kill orders-1\nrestart orders-1\n"])
+def test_a_partition_comes_in_the_middle_and_is_committed_too(restart: str) -> None:
+    run = drive(f"""{HEAD} spare=1
+run app: init, begin, send orders-0 a, send orders-1 b
+{restart}run admin: create-partitions orders
+{restart}fire app retry
+run app: commit
+run reader: subscribe g orders, poll, poll orders-1
+run admin: create-partitions orders, delete-topic orders""")
+    assert results(run, "app")[-1] == "ok" and results(run, "reader")[1:] == ["ok a", "ok b"]
+    assert results(run, "admin") == ["ok", "failed INVALID_PARTITIONS", "ok"]
