@@ -27,7 +27,7 @@ NAMED = "a .scn file, or the name of a story, as kafka/torn-read"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = f"How to write a scenario: {PAGE}, with examples to copy."
+    parser.epilog = f"How to write one: {PAGE}; to begin one: mqlab scenario new kafka."
     parser.add_argument("files", nargs="+", metavar="FILE", help=f"{NAMED}, or folders of them")
     parser.add_argument("--rewrite", action="store_true", help="write what this engine narrates")
     parser.add_argument("--print", action="store_true", dest="show", help="print the narration")

@@ -54,7 +54,7 @@ Result = tuple["Producer", Effects]
 #: what an application may call; Flush looks at no state
 ProducerCall = (
     Init | AskEpoch | ResumeTransaction | Begin | SendRecord | SendOffsets | Flush | Commit | Abort
-)
+)  # fmt: skip
 MAX_BLOCK = "max.block"
 
 
