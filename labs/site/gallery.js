@@ -26,8 +26,13 @@ function remember() {
   history.replaceState(null, "", given.length ? `#${new URLSearchParams(given)}` : "#");
 }
 
-const given = new URLSearchParams(location.hash.slice(1));
-for (const name of FIELDS) form.elements[name].value = given.get(name) ?? "";
+function read() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  for (const name of FIELDS) form.elements[name].value = given.get(name) ?? "";
+  search();
+}
+
 form.addEventListener("input", () => { search(); remember(); });
 form.addEventListener("submit", (event) => event.preventDefault());
-search();
+addEventListener("hashchange", read);
+read();

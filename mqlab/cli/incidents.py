@@ -111,7 +111,7 @@ def tell(one: Incident, lang: Lang, whole: bool) -> Iterator[str]:
         yield "  " + RECORDED(where=", ".join(one.recordings)).of(lang)
     if whole:
         yield fill(script.story.of(lang), 92, initial_indent="  ", subsequent_indent="  ")
-        yield "  " + ASK(question=one.said("ask").of(lang)).of(lang)
+        yield "  " + ASK(question=one.script.question.of(lang)).of(lang)
         yield from (f"    – {answer.of(lang)}" for answer in one.answers)
     yield "  " + SEE(command=f"mqlab run {one.name} --explain").of(lang)
     if helped := head.get("helped"):

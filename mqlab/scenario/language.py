@@ -18,9 +18,7 @@ Registry = Mapping[str, type[System]]
 #: report, which releases it concerns and where it is mended, how it comes about, the run of what
 #: would have helped, a question with its answers (the first is right), the fact that shows it, and
 #: the recording of a real broker where that has another name than the scenario
-HEAD = re.compile(
-    r"#+ *(report|versions|mended|mechanism|helped|ask|answers|shown|recorded): +(.+)"
-)
+HEAD = re.compile(r"#+ *(report|versions|mended|mechanism|helped|answers|shown|recorded): +(.+)")
 
 DASHES = "---"  # between commands and the narration of what they cause
 

@@ -222,6 +222,14 @@ def _anchor(heading: str) -> str:
 SOURCE = LABS / "choose" / "choose.md"
 LINK = re.compile(r"\b(story|way):([\w/-]+)")
 NO_KILL = "none"
+FIRST = (
+    "patterns/delivery-at-most-once",
+    "patterns/delivery-count-first",
+    "kafka/lab06-random-ids",
+    "rocketmq/late-commit-delivers-twice",
+    "pulsar/open-transaction-blocks-plain",
+)
+"""Stories that need no word of a broker."""
 TOLD_LEAST = 4  # sentences of a story that is worth opening as one
 PICTURE = "<!-- the four ways -->"
 LINKED = "<!-- linked -->"
@@ -461,6 +469,7 @@ class _Pages:
             "index.html": {"payment": build_payment(read_payment())},
             "gallery.html": {
                 "stories": stories,
+                "first": [story for name in FIRST for story in stories if story.name == name],
                 "facets": _facets(stories),
                 "recorded": sum(story.recorded > 0 for story in stories),
             },
@@ -481,8 +490,10 @@ class _Pages:
         write_lecture(self.page)
         for before, story, after in _with_neighbours(stories):
             player = _tell(story)
+            helped = f"incidents/{story.golden.script.head.get('helped', '')}"
             shown = {
                 "story": story, "before": before, "after": after,
+                "helped": next((one for one in stories if one.name == helped), None),
                 "alike": _alike(story, stories), "narration": player.narration(),
                 "picture": host("", player.payload, "h1", "picture"),
             }  # fmt: skip

@@ -136,7 +136,7 @@ def _list_comments(story: str) -> Iterator[str]:
     source = f"\n{DASHES}\n".join(block.source for block in split_blocks(story))
     lines = [line.strip() for line in source.splitlines() if line.strip()]
     heads = {said[1]: said[2] for line in lines if (said := HEAD.fullmatch(line))}
-    yield from (heads[key] for key in ("mechanism", "ask") if key in heads)
+    yield from filter(None, [heads.get("mechanism")])
     yield from heads.get("answers", "").split(" | ") if "answers" in heads else ()
     lines = [line for line in lines if not HEAD.fullmatch(line)]
     title, *head = takewhile(lambda line: line.startswith("#"), lines)

@@ -29,14 +29,14 @@ def story(name: str) -> Golden:
 def test_an_incident_is_told_whole(one: Incident) -> None:
     head = one.script.head
     assert set(head) - {"helped", "recorded"} == {
-        "report", "versions", "mended", "mechanism", "ask", "answers", "shown",
+        "report", "versions", "mended", "mechanism", "answers", "shown",
     }  # fmt: skip
     assert all(REPORT.fullmatch(report) for report in head["report"].split(", "))
     assert len({a.en for a in one.answers}) == 3 and all(
         a.zh or a.en.isdigit() for a in one.answers
     )
     assert (
-        one.said("ask").zh
+        one.script.question.zh
         and one.said("mechanism").zh
         and bool(one.script.story.en) == bool(one.script.story.zh)
     )
