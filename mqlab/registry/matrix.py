@@ -1,12 +1,12 @@
 """Way × anomaly: what each of four ways makes impossible, and what proves it.
 
-    impossible          no run within bounds that were exhausted
-    possible            a run that shows it, the shortest one or a story
-    only without X      the safeguard X forbids it: found with X off, exhausted with X on
-    only with X         found with the option X, exhausted with another value of it
-    excluded with X     it is forbidden where the client asks for X, and happens where not
-    not covered         it is about what is outside of the way's transaction; the words say what
-    no such thing       the way has nothing that it could happen to; the words say why
+    ✓ impossible (searched)  no run within bounds that were exhausted
+    ✗ possible               a run that shows it, the shortest one or a story
+    ▣ only if X is off       the safeguard X forbids it: found with X off, exhausted with X on
+    ◐ only with X            found with the option X, exhausted with another value of it
+    ◐ excluded with X        it is forbidden where the client asks for X, and happens where not
+    ○ not covered            it is about what is outside of the transaction; the words say what
+    – no such thing          the way has nothing that it could happen to; the words say why
 
 What a verdict covers stands in its cell, with runs that lie beyond. A cell without its proofs
 cannot be made, so it cannot be printed. `prove` does every proof again.
@@ -28,15 +28,34 @@ from . import SYSTEMS, system
 from .searches import Case, exhaust, search, searches_of, with_everything_on
 from .tables import columns, in_words
 
-IMPOSSIBLE = tr("impossible")
+IMPOSSIBLE = tr("impossible (searched)")
 POSSIBLE = tr("possible")
-ONLY_WITHOUT = tr("only without {}")
+ONLY_WITHOUT = tr("only if {} is off")
 ONLY_WITH = tr("only with {}")
 ONLY_IF_ASKED = tr("excluded with {}")
 NOT_COVERED = tr("not covered")
 NO_SUCH_THING = tr("no such thing")
 
-BEYOND = tr("beyond that: ")
+#: verdict → its sign, and its sentence in the list of reasons
+SIGNS = {
+    IMPOSSIBLE: "✓", POSSIBLE: "✗", ONLY_WITHOUT: "▣", ONLY_WITH: "◐", ONLY_IF_ASKED: "◐",
+    NOT_COVERED: "○", NO_SUCH_THING: "–",
+}  # fmt: skip
+SAID = {
+    IMPOSSIBLE: Words("{way}: it is impossible. Searches of all orders of events found none."),
+    POSSIBLE: Words("{way}: it can happen{what}."),
+    ONLY_WITHOUT: Words("{way}: it happens only if {off} is off. A search with it on found none."),
+    ONLY_WITH: Words("{way}: it happens only with {what}."),
+    ONLY_IF_ASKED: Words("{way}: it cannot happen with {what}, and can without."),
+    NOT_COVERED: Words("{way}: its transaction does not cover this, so it can happen."),
+    NO_SUCH_THING: Words("{way}: there is nothing that it could happen to."),
+}
+WHEN = Words(", if {what}")
+COVERS = Words("This is about {what} only.")
+SHOWS = Words("A run: {sentence}")
+BEYOND = Words("A run beyond that: {sentence}")
+RECORDED = Words("A real broker was recorded to do so: {path}")
+FULL_STOP = Text(".", "。")
 
 #: in the order of the table
 WAYS = ("kafka", "rocketmq", "pulsar", "outbox")
@@ -226,10 +245,18 @@ class Cell:
             raise ValueError(f"nothing proves “{self.verdict.en}”")
 
     @property
+    def off(self) -> str:
+        """The first safeguard that has to be off for it; "" for none."""
+        return next((p.case.off for p in self.proofs if isinstance(p, Found) and p.case.off), "")
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.verdict]
+
+    @property
     def outcome(self) -> Text:
         """The verdict with its condition."""
-        off = [p.case.off for p in self.proofs if isinstance(p, Found) and p.case.off]
-        with_what = Text(off[0], off[0]) if self.verdict == ONLY_WITHOUT else self.condition
+        with_what = Text(self.off, self.off) if self.verdict == ONLY_WITHOUT else self.condition
         english = self.verdict.en.format(with_what.en)
         chinese = self.verdict.of("zh").format(with_what.of("zh"))
         if self.verdict == POSSIBLE and self.condition.en:
@@ -251,25 +278,46 @@ Matrix = dict[str, dict[str, Cell]]
 def tabulate(matrix: Matrix, ways: Sequence[str] = WAYS) -> str:
     """The table as text: a row for each anomaly."""
     rows: list[tuple[str, ...]] = [("anomaly", *ways)]
-    rows += [(anomaly, *(str(matrix[way][anomaly].label) for way in ways)) for anomaly in ANOMALIES]
+    rows += [
+        (anomaly, *(f"{cell.sign} {cell.label}" for cell in (matrix[way][anomaly] for way in ways)))
+        for anomaly in ANOMALIES
+    ]
     return columns(rows)
 
 
 def list_reasons(matrix: Matrix, ways: Iterable[str] = WAYS) -> Iterator[str]:
-    """Behind each cell: its words, its proofs and the commands that show them."""
+    """Behind each cell, in sentences: its verdict, why, and its runs with the commands that show
+    them."""
     for anomaly in ANOMALIES:
         yield f"\n{in_words(anomaly)}"
         for way in ways:
             cell = matrix[way][anomaly]
-            yield f"  {way}: {cell.label}"
+            yield f"  {cell.sign} {_say(way, cell)}"
             if cell.words.en:
                 yield f"    {cell.words}"
             for proof in (*cell.proofs, *cell.beyond):
-                said = BEYOND.of() if proof in cell.beyond else ""
-                yield f"    {said}{proof.sentence}"
+                sentence = _end(str(proof.sentence))
+                if isinstance(proof, Found | Told):
+                    words = BEYOND if proof in cell.beyond else SHOWS
+                    sentence = str(words(sentence=sentence))
+                yield f"    {sentence}"
                 yield f"      {proof.command}"
             if cell.recorded:
-                yield f"    recorded: datasets/recordings/{cell.recorded}.json"
+                yield f"    {RECORDED(path=f'datasets/recordings/{cell.recorded}.json')}"
+
+
+def _say(way: str, cell: Cell) -> str:
+    what = cell.condition
+    if cell.verdict == POSSIBLE:
+        what = WHEN(what=what) if what.en else what
+    said = str(SAID[cell.verdict](way=way, what=what, off=cell.off))
+    return f"{said} {COVERS(what=cell.covers)}" if cell.covers.en else said
+
+
+def _end(sentence: str) -> str:
+    """With a capital letter and a full stop."""
+    stop = "" if sentence[-1] in ".。" else FULL_STOP.of()
+    return sentence[0].upper() + sentence[1:] + stop
 
 
 def prove(matrix: Matrix, say: Callable[[str], None]) -> list[str]:

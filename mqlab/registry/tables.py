@@ -17,7 +17,7 @@ PIECE = re.compile(rf"\s*(?:[“（《]*(?![{CLOSING}])[{CJK}]|{WORD})[{CLOSING}
 #: cells that are made of others
 CELLS = (
     Words("{}, until told"), Words("{}, until seen"), Words("{}, until forgotten"),
-    Words("only without {}"), Words("{} choices"), Words("{} counted {}×"),
+    Words("{} choices"), Words("{} counted {}×"),
     Words("{} lost, {} twice"), Words("{} lost"),
     Words("commit marker of {}"), Words("abort marker of {}"),
 )  # fmt: skip

@@ -54,6 +54,8 @@ def _no_such(words: Text) -> Cell:
     return Cell(NO_SUCH_THING, words=words)
 
 
+NOBODY_ANSWERS = tr("nobody of the group answers")
+BETWEEN_MARKERS = tr("a reader comes between two markers")
 OPEN_IS_ABORTED = tr(
     "Nobody is asked about an open transaction: it is aborted when its time is over."
 )
@@ -128,7 +130,7 @@ KAFKA = {
             "with aborted_index off."
         ),
     ),
-    "torn read": _possible(Found("kafka", "torn-read")),
+    "torn read": _possible(Found("kafka", "torn-read"), condition=BETWEEN_MARKERS),
     "zombie write": FENCED_BY_ID,
     "zombie commit": FENCED_BY_ID,
     "orphaned half message": _no_such(OPEN_IS_ABORTED),
@@ -136,7 +138,7 @@ KAFKA = {
         "kafka",
         "verification",
         "transaction_timeout",
-        covers=tr("every partition has its leader"),
+        covers=tr("partitions that have a leader"),
         beyond=(Told("kafka/leaderless-marker"),),
         words=tr("4.3.1 and 4.4.0 drop a marker while its partition has no leader (KAFKA-20734)."),
     ),
@@ -163,7 +165,9 @@ ROCKETMQ = {
             "may take it."
         ),
     ),
-    "duplicate": _possible(Found("rocketmq", "late-end")),
+    "duplicate": _possible(
+        Found("rocketmq", "late-end"), condition=tr("a check overtakes the end")
+    ),
     "dirty read": _only_without("rocketmq", "half_topic"),
     "aborted read": _possible(
         Found("rocketmq", "rollback-then-commit"),
@@ -173,16 +177,20 @@ ROCKETMQ = {
     "torn read": _no_such(tr("A transaction is one message, so there is no part of it.")),
     "zombie write": EQUAL_SENDERS,
     "zombie commit": EQUAL_SENDERS,
-    "orphaned half message": _possible(Found("rocketmq", "nobody-answers")),
+    "orphaned half message": _possible(
+        Found("rocketmq", "nobody-answers"), condition=NOBODY_ANSWERS
+    ),
     "hanging transaction": _only_without("rocketmq", "check_limit"),
     "conflict of acknowledgements": ACK_OUTSIDE,
-    "row without message": _possible(Found("rocketmq", "nobody-answers")),
+    "row without message": _possible(Found("rocketmq", "nobody-answers"), condition=NOBODY_ANSWERS),
     "message without row": _only_without("rocketmq", "end_validation", "half_topic"),
 }
 
 PULSAR = {
     "lost write": _possible(
-        Found("pulsar", "stale-write"), Told("pulsar/late-write-hides-committed")
+        Found("pulsar", "stale-write"),
+        Told("pulsar/late-write-hides-committed"),
+        condition=tr("a late message comes after a reload"),
     ),
     "duplicate": _only_with(
         "pulsar",
@@ -196,7 +204,7 @@ PULSAR = {
     ),
     "dirty read": _only_without("pulsar", "max_read_position"),
     "aborted read": _only_without("pulsar", "filter_aborted"),
-    "torn read": _possible(Told("pulsar/seen-in-one-topic-first")),
+    "torn read": _possible(Told("pulsar/seen-in-one-topic-first"), condition=BETWEEN_MARKERS),
     "zombie write": Cell(
         ONLY_IF_ASKED,
         (Found("pulsar", "zombie"), Told("pulsar/fencing-stops-sends")),
@@ -206,11 +214,14 @@ PULSAR = {
     ),
     "zombie commit": _possible(
         Found("pulsar", "zombie"),
+        condition=tr("it was sent before the fence"),
         words=tr("Fencing stops sends, no commit: what was sent before the fence still commits."),
         recorded="pulsar-4.2.4/4.2/fencing-stops-sends",
     ),
     "orphaned half message": _no_such(OPEN_IS_ABORTED),
-    "hanging transaction": _possible(Found("pulsar", "late-send")),
+    "hanging transaction": _possible(
+        Found("pulsar", "late-send"), condition=tr("a message comes after the abort")
+    ),
     "conflict of acknowledgements": _only_without("pulsar", "pending_ack_conflict"),
     "row without message": ROW_OUTSIDE,
     "message without row": ROW_OUTSIDE,
@@ -226,7 +237,9 @@ OUTBOX = {
     ),
     "dirty read": Cell(IMPOSSIBLE, (Holds("patterns", "no message without row", STOPPED),)),
     "aborted read": Cell(IMPOSSIBLE, (Holds("patterns", "no message without row", STOPPED),)),
-    "torn read": _possible(Found("patterns", "row-before-message")),
+    "torn read": _possible(
+        Found("patterns", "row-before-message"), condition=tr("the relay has not sent yet")
+    ),
     "zombie write": _no_such(
         tr("A relay that was taken for dead publishes what the outbox holds, and nothing else.")
     ),
