@@ -13,15 +13,17 @@ from ..registry import SYSTEMS, with_evidence
 from ..scenario import perform_in_blocks
 
 
-def put_beside(*stories: str, at: int = 0, lang: Lang | None = None) -> Compare:
-    """`at`: after how many blocks the picture opens, at the last row that is not folded. A run is
-    headed by its first comment. Raises ValueError where one story has more blocks than the
-    others."""
+def put_beside(
+    *stories: str, at: int = 0, lang: Lang | None = None, level: str = "everything"
+) -> Compare:
+    """`at`: after how many blocks the picture opens, at the last row that is not folded; `level`:
+    at which it is found. A run is headed by its first comment. Raises ValueError where one story
+    has more blocks than the others."""
     runs, ends = zip(*(perform_in_blocks(text, SYSTEMS) for text in stories), strict=True)
     counts = [len(one) for one in ends]
     if len(set(counts)) > 1:
         raise ValueError(
             f"{' beside '.join(map(str, counts))} blocks: a block of one is a block of the others"
         )
-    players = [Player(with_evidence(run.trace, ""), step=0, lang=lang) for run in runs]
+    players = [Player(with_evidence(run.trace, ""), step=0, lang=lang, level=level) for run in runs]
     return Compare(players, list(zip(*ends, strict=True)), at)
