@@ -11,7 +11,7 @@ addEventListener("DOMContentLoaded", () => {
   twin.addEventListener("click", () => {
     keep(twin.hreflang);
     const step = document.querySelector(".mqlab")?.dataset.step;
-    twin.hash = step ? `#step=${step}` : location.hash;
+    twin.hash = step && !document.getElementById("ask") ? `#step=${step}` : location.hash;
   });
   if (chosen === null && here === "en" && wanted === "zh") location.replace(twin.href + location.hash);
 });

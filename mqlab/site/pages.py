@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 import shutil
@@ -24,6 +25,7 @@ from .. import __version__
 from ..brokers import list_brokers
 from ..kernel import LANGUAGES, Lang, Run, Text, speaking, spoken, tr
 from ..kernel import translate as look_up
+from ..lessons.decision import ask_questions, list_rules, list_ways
 from ..lessons.payment import read_payment
 from ..places import LABS, ROOT, SCENARIOS
 from ..recordings.costs import load_costs
@@ -284,7 +286,9 @@ def _name(role: str, moment: str) -> str:
 
 def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Beside:
     runs, ends = zip(*map(_perform, texts), strict=True)
-    players = [Player(with_evidence(run.trace, ""), step=0, level="story") for run in runs]
+    traces = (with_evidence(run.trace, "") for run in runs)
+    # a little smaller: at 1440 px two stand in a row, each with its diagram beside its readers
+    players = [Player(trace, step=0, level="story", scale=0.88) for trace in traces]
     compare = Compare(players, list(zip(*ends, strict=True)), at)
     picture = f'<div class="runs">{host("", compare.payload, "h2", "picture")}</div>'
     return Beside(name, title, picture, compare.narration())
@@ -309,6 +313,7 @@ def _fill(source: Path, lang: Lang) -> str:
         bulk=_bulk,
         real=_real,
         anomalies=_anomalies,
+        ask=_ask,
     )
 
 
@@ -322,6 +327,21 @@ def _count_recorded() -> tuple[int, int]:
 def _lead_choose(match: re.Match[str]) -> str:
     folder = "stories" if match[1] == "story" else "ways"
     return f"{folder}/{match[2]}.html"
+
+
+def _ask() -> str:
+    """The six questions as a form, the advice of each rule, and the facts of each way. A script
+    shows those that fit (`labs/site/choose.js`); without it all of them stand there."""
+    rules = [{"when": rule.when, "way": rule.way} for rule in list_rules()]
+    said = [rule.tell(_link) for rule in list_rules()]
+    shown = {"questions": ask_questions().values(), "rules": json.dumps(rules), "said": said}
+    ways = {name: "\n".join(way.tell(_link)) for name, way in list_ways().items()}
+    template = open_templates().get_template("ask.html")
+    return template.render(shown, ways=ways, titles=list_ways())
+
+
+def _link(story: str, title: str) -> str:
+    return f"[{title}](story:{story})"
 
 
 def _kills(role: str) -> str:
@@ -378,6 +398,7 @@ def _cell(cell: Cell) -> str:
             name = proof.case.name.replace("_", "-")
             said = f"[{said}](story:{proof.broker}/counterexamples/{name})"
             break
+    said = f'<b class="sign" data-sign="{cell.sign}">{cell.sign}</b> {said}'
     for beyond in cell.beyond[:1]:
         covers = f"[{cell.covers}](story:{beyond.story})"
         said += Text(f" ({covers})", f"（{covers}）").of()
@@ -404,7 +425,7 @@ def _translate_if(words: str) -> str:
 
 TITLES = {"en": r"(?m)^# # Lab \d+ · (.+)$", "zh": r"(?m)^# # 实验 \d+ · (.+)$"}
 SHARED = (
-    "site.css", "site.js", "gallery.js", "first.css", "lecture.css", "lecture.js",
+    "site.css", "site.js", "gallery.js", "choose.js", "first.css", "lecture.css", "lecture.js",
     "language.js",
 )  # fmt: skip
 

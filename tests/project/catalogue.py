@@ -42,6 +42,9 @@ TABLES = {
         "mqlab/lessons/articles.toml": {"says", "tells", "about"},
         "mqlab/lessons/article_rows.toml": {"says"},
         "mqlab/lessons/choice.toml": {"says"},
+        "mqlab/lessons/decision.toml": {
+            "says", "title", "price", "does", "limits", "versions", "processes", "watch", "not_for",
+        },
         "mqlab/lessons/atlas/glossary.toml": {"means"},
     },
     "labs": {

@@ -61,7 +61,7 @@ KNOW_NO_BROKER = (
     "mqlab_widgets",
 )
 #: the commands that are about lessons; the others run where no lesson is
-LESSON_COMMANDS = ("mqlab.cli.labs", "mqlab.cli.class", "mqlab.cli.build")
+LESSON_COMMANDS = ("mqlab.cli.labs", "mqlab.cli.class", "mqlab.cli.build", "mqlab.cli.choose")
 
 # What the floors above may import besides, always inside an extra of pyproject.toml. An entry
 # more is a decision: the package then cannot run where that library is missing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import itertools
 import json
 import re
 import zlib
@@ -16,6 +17,7 @@ import pytest
 
 from mqlab.cli import main
 from mqlab.kernel import speaking
+from mqlab.lessons.decision import ask_questions, decide, list_rules, write_answers
 from mqlab.places import LABS
 from mqlab.site import figure, pages, play, stories, write_site
 from tests.site.conftest import Links, serve_folder
@@ -254,16 +256,17 @@ def test_every_verdict_of_the_choice_leads_to_a_run_or_is_that_there_is_none(sit
     text = (site / "choose.html").read_text("utf-8")
     cells = re.findall(r"<td>(.*?)</td>", text)
     for verdict in (
-        "possible",
+        "possible: a reader comes between two markers",
         "excluded with ExclusiveWithFencing",
-        "only without inbox",
+        "only if inbox is off",
         "only with a legacy client",
         "retries within one session",
         "not covered",
     ):
-        assert verdict not in cells or verdict == "not covered"
         assert any(f">{verdict}</a>" in cell for cell in cells), verdict
-    assert "impossible" in cells and "no such thing" in cells
+    assert any("○</b> not covered" in cell for cell in cells)
+    assert any("✓</b> impossible (searched)" in cell for cell in cells)
+    assert any("–</b> no such thing" in cell for cell in cells)
     moments = (*range(1, 7), "unsent")
     ways = {f"ways/{role}-{moment}.html" for role in ("sender", "keeper") for moment in moments}
     assert ways <= set(Links(text).found)
@@ -335,6 +338,62 @@ def test_a_claim_that_leads_nowhere_is_refused(
     monkeypatch.setattr(pages, "SOURCE", source)
     with pytest.raises(FileNotFoundError, match=r"no-such-story\.scn, which is not there"):
         pages.list_linked()
+
+
+#: gives the form these answers, one after the other: which rule is shown, and which way is open
+ASKED = """(all) => all.map((answers) => {
+  const form = document.getElementById("ask");
+  for (const [name, given] of Object.entries(answers)) form.elements[name].value = given;
+  form.dispatchEvent(new Event("input"));
+  const rules = [...document.querySelectorAll("[data-rule]")];
+  const open = [...document.querySelectorAll("details[data-way][open]")];
+  return [rules.flatMap((one, i) => one.hidden ? [] : [i]), open.map((one) => one.dataset.way)];
+})"""
+
+
+@pytest.mark.needs("chromium")
+def test_the_page_decides_as_the_table_does_and_its_address_keeps_the_answers(
+    page: Any, address: str
+) -> None:
+    names = list(ask_questions())
+    every = itertools.product(*(one.options for one in ask_questions().values()))
+    all_answers = [dict(zip(names, chosen, strict=True)) for chosen in every]
+    page.goto(f"{address}choose.html#{write_answers(all_answers[700])}")
+    rules = list_rules()
+    expected = [decide(answers) for answers in all_answers]
+    shown = page.locator("[data-rule]:visible")
+    said = str(expected[700].says)
+    assert shown.count() == 1 and said[:60] in " ".join(shown.inner_text().split())
+    assert page.evaluate(ASKED, all_answers) == [
+        [[rules.index(one)], [one.way]] for one in expected
+    ]
+    page.select_option("[name=beside]", "row")
+    assert "#beside=row&reader=" in page.url
+    page.wait_for_selector(".runs .mqlab[data-step]")
+    page.click("a.twin")
+    page.wait_for_selector("html[lang=zh] [data-rule]:visible")
+    assert "#beside=row&reader=" in page.url and page.input_value("[name=beside]") == "row"
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize(("width", "columns"), [(1440, 2), (1920, 4)])
+def test_four_runs_have_arrows_beside_each_other(
+    page: Any, address: str, width: int, columns: int
+) -> None:
+    """And where two stand in a row, what readers get beside the arrows; logs at the next level."""
+    page.set_viewport_size({"width": width, "height": 900})
+    for path in ("ways/keeper-3.html", "choose.html"):
+        page.goto(address + path)
+        page.wait_for_selector(".runs .mqlab:nth-of-type(4)[data-step]")
+        page.evaluate(SETTLED)
+        boxes = [one.bounding_box() for one in page.locator(".runs .mqlab").all()]
+        assert len({round(one["x"]) for one in boxes}) == columns
+        assert page.locator(".runs svg[data-panel=space-time]:visible").count() == 4
+        if columns == 2:
+            assert page.locator(".runs svg[data-panel=readers]:visible").count() == 4
+    page.locator(".runs [data-level=protocol]").first.click()
+    page.evaluate(SETTLED)
+    assert page.locator(".runs .mqlab [role=tab]", has_text="On disk").count() > 0
 
 
 @pytest.mark.needs("chromium")
