@@ -22,12 +22,14 @@ from mqlab.lessons.lab12 import (
     CHOICE,
     MOMENTS,
     RUNS,
+    advise_me,
     compare_anomalies,
     compare_prices,
     compare_stages,
     die_after_deciding,
     first,
     kill_ways,
+    list_menus,
     list_runs,
     play_run,
 )
@@ -36,19 +38,18 @@ from mqlab.lessons.lab12 import (
 # ## Hook: do you need a broker's transaction at all?
 #
 # An order is paid. The shop writes a row into its database. Stock and accounting must hear of it, and a
-# follow-up goes to a second topic. Before you compare brokers, ask three questions:
-#
-# 1. **What must happen together?** A row and a message; what was read and what is written; several messages;
-#    or nothing.
-# 2. **Who can tell that something came again?** A consumer that stores each order by its number can. A sum
-#    cannot.
-# 3. **Who decides, and what does silence mean?** Your database, or a coordinator. Ask the sender, or abort.
-#
-# If nothing must happen together, and each consumer knows an order by its number, a plain message that is
-# sent until it is acknowledged is enough.
+# follow-up goes to a second topic. Before you compare ways to do that, think of something smaller:
 
 # %% jupyter={"source_hidden": true}
 Predict("12-need")
+
+# %% [markdown]
+# Now answer six questions about a system of your own. Below stands what follows: a way, its price, its settings
+# with the run that hurts without each, and the clients in your language. *Change one answer at a time: which of
+# them change the advice?*
+
+# %%
+vary(advise_me, **list_menus())
 
 # %% [markdown]
 # ## Predict
@@ -61,16 +62,23 @@ Predict("12-need")
 # %% jupyter={"source_hidden": true}
 pulsar = die_after_deciding("pulsar")
 seen = ("diagram", "readers", "lights")
-Predict("12-told", trace=pulsar, step=first(pulsar, "killed"), panels=seen, told=seen)
+Predict(
+    "12-told",
+    trace=pulsar,
+    step=first(pulsar, "killed"),
+    panels=seen,
+    told=seen,
+    level="story",
+)
 
 # %% [markdown]
 # ## Run: one order, four ways, one clock
 #
 # The four pictures are one clock: **reserve → write → decide → publish the decision → make visible → forget**.
-# They open at the end. Drag the slider of the first one. The line below it says what Kafka is doing: `Ongoing`
-# reserves, `T1 @0` is the write, `PrepareCommit` decides, a `commit marker` publishes the decision, `T1; commit`
-# is visible, and `CompleteCommit` forgets. *Ask at each stage: who could read the order now, and what does the
-# caller know?*
+# They open at the end, at the level *Story*. Drag the slider of the first one. *Ask at each stage: who could read
+# the order now, and what does the caller know?* At the level *Protocol* the line below it says what Kafka is
+# doing: `Ongoing` reserves, `T1 @0` is the write, `PrepareCommit` decides, a `commit marker` publishes the
+# decision, `T1; commit` is visible, and `CompleteCommit` forgets.
 
 # %%
 kill_ways()
@@ -213,12 +221,12 @@ print(compare_anomalies("pulsar"))
 print(compare_anomalies("rocketmq", "outbox"))
 
 # %% [markdown]
-# *Impossible* is a search that ended. *Possible* is a run. *Only without X* is both: a run with a safeguard
-# off, and a search with it on. *Only with X* is both too: a run with an option, and a search without it. *Excluded
-# with X* depends on what the client asks for. *Not covered* is about something outside of the transaction, so it can
-# happen. Words in brackets say what a cell covers: Kafka's *duplicate* is about the retries of one session, and lab
-# 05 shows two runs beyond it. `mqlab matrix --reasons` names all runs and searches, and `mqlab matrix --check` does
-# them again.
+# The sign says it first. ✓ *impossible* is a search that ended. ✗ *possible* is a run. ▣ *only if X is off* is
+# both: a run with a safeguard off, and a search with it on. ◐ *only with X* is both too: a run with an option, and
+# a search without it; ◐ *excluded with X* depends on what the client asks for. ○ *not covered* is about something
+# outside of the transaction, so it can happen. Words in brackets say what a cell covers: Kafka's *duplicate* is
+# about the retries of one session, and lab 05 shows two runs beyond it. `mqlab matrix --reasons` names all runs
+# and searches, and `mqlab matrix --check` does them again.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what provides A, C, I and D?
@@ -262,36 +270,6 @@ print(compare_anomalies("rocketmq", "outbox"))
 #
 # **Kafka's share groups** (KIP-932) acknowledge messages one by one, as Pulsar does. In 4.2 these
 # acknowledgements are outside of transactions, so for the fan-out above they are `plain`.
-
-# %% [markdown] tags=["deeper"]
-# ## Deeper: who can use it?
-
-# %% [markdown]
-# A way is of use only where your language has a client that does it. These libraries were driven against the
-# released brokers:
-#
-# | broker | client | what it does |
-# |---|---|---|
-# | Kafka | Java 4.x | all of it, a new epoch with each transaction (KIP-890); reads uncommitted data by default |
-# | Kafka | confluent-kafka 2.16 (librdkafka) | transactions in the older form, in which the epoch stays; not idempotent by default outside of transactions; reads committed data by default |
-# | Kafka | kafka-python 3.0 | transactions in the older form |
-# | RocketMQ | Java (remoting) | all of it, the check listener too |
-# | RocketMQ | rocketmq-python-client 5.1 (gRPC) | one half per transaction, with a checker |
-# | Pulsar | Java | all of it |
-# | Pulsar | Go 0.19 | transactions without cumulative acknowledgements; aborted messages are delivered |
-# | Pulsar | Python, Node.js | no transactions |
-# | outbox | each database | a table, a relay, and an inbox table at each consumer |
-
-# %% [markdown] tags=["deeper"]
-# ## Deeper: what should one watch?
-
-# %% [markdown]
-# | way | what grows when it is stuck | who shows it |
-# |---|---|---|
-# | Kafka | the LSO lag (end of the log minus LSO), and the age of the oldest open transaction | `AdminClient.list_offsets` with READ_UNCOMMITTED minus the same with READ_COMMITTED; `kafka-transactions.sh describe-producers`, `find-hanging` |
-# | RocketMQ | halves that are asked again and again; then messages in `TRANS_CHECK_MAX_TIME_TOPIC` | `mqadmin topicStatus` |
-# | Pulsar | maxReadPosition stands still; transactions that nobody ends | `pulsar-admin transactions transaction-buffer-stats`; `slow-transactions` names those whose *timeout* is long |
-# | outbox | rows without a mark, and the age of the oldest | one SELECT in your own database |
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which beliefs did these runs refute?

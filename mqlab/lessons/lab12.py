@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+from IPython.display import Markdown
 from mqlab_widgets import Compare, Player
 
 from ..kernel import Trace, tr
@@ -15,15 +17,18 @@ from ..registry.tables import columns
 from ..registry.ways import MOMENTS, STAGES, find_stage, tabulate_kills
 from .beside import put_beside
 from .choice import CHOICE, RUNS
+from .decision import advise, ask_questions, lead_to_command
 from .steps import first
 
 __all__ = [
     "CHOICE",
     "RUNS",
     "MOMENTS",
+    "advise_me",
     "die_after_deciding",
     "first",
     "kill_ways",
+    "list_menus",
     "list_runs",
     "play_run",
     "compare_anomalies",
@@ -37,13 +42,28 @@ SAFEGUARD = re.compile("^(Without .+?|With everything on): |^(没有 .+?|保护�
 HEADS = tr("run"), tr("what happens")
 
 
+def list_menus() -> dict[str, list[tuple[str, str]]]:
+    """The six questions, each with its answers in words."""
+    return {
+        str(one.says): [(str(words), name) for name, words in one.options.items()]
+        for one in ask_questions().values()
+    }
+
+
+def advise_me(**answers: str) -> Any:
+    """What follows from answers to the six questions, in their order."""
+    given = dict(zip(ask_questions(), answers.values(), strict=True))
+    show: Any = Markdown  # IPython does not say its type
+    return show(advise(given, lead_to_command))
+
+
 def kill_ways(moment: str = "", role: str = "keeper") -> Compare:
     """The four ways on one clock, open at their end; with a moment of `MOMENTS`, each with a kill
     there. `role`: "sender" or "keeper" dies. ValueError for a moment that there is not."""
     if not moment:
-        return put_beside(*(way.text for way in ORDER.values()), at=len(STAGES) + 1)
+        return put_beside(*(way.text for way in ORDER.values()), at=len(STAGES) + 1, level="story")
     killed = (way.kill_at(moment, role) for way in ORDER.values())
-    return put_beside(*killed, at=find_stage(moment) + 1)
+    return put_beside(*killed, at=find_stage(moment) + 1, level="story")
 
 
 def compare_stages(role: str) -> str:
