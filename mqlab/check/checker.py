@@ -29,6 +29,7 @@ from .history import (
     End,
     Ended,
     Event,
+    Init,
     Read,
     Send,
 )
@@ -41,6 +42,7 @@ Place = tuple[str, int, int]
 LOST, TORN, DUPLICATE = "lost", "torn", "duplicate"
 ABORTED_READ, DIRTY_READ, UNKNOWN_VALUE = "aborted read", "dirty read", "unknown value"
 REORDERED, NON_MONOTONIC, DIVERGENT = "reordered", "non-monotonic read", "divergent"
+ZOMBIE = "zombie commit"
 ANOMALIES = (
     LOST,
     TORN,
@@ -51,6 +53,7 @@ ANOMALIES = (
     NON_MONOTONIC,
     DIVERGENT,
     UNKNOWN_VALUE,
+    ZOMBIE,
 )
 
 
@@ -112,6 +115,8 @@ class Notes:
         self.at_last: dict[Partition, dict[str, Read]] = {}  # what the last to drain it was given
         self.cut_off: dict[Partition, tuple[Read, Drained]] = {}
         self.isolations: set[str] = set()
+        self.inits: dict[str, list[Init]] = defaultdict(list)  # of each identity
+        self.identities: dict[str, Init] = {}  # of each process
         self.counts: Counter[str] = Counter()
         self._last: dict[tuple[str, str, int], Read] = {}
         self._given: dict[tuple[str, str, int], dict[str, Read]] = {}
@@ -128,6 +133,9 @@ class Notes:
 
     def _note(self, event: Event) -> None:
         match event:
+            case Init(process=process, identity=identity):
+                self.inits[identity].append(event)
+                self.identities[process] = event
             case Send(txn=name, value=value):
                 if value in self.sent:
                     self.twice.append((self.sent[value], event))
@@ -188,6 +196,7 @@ def check(history: Iterable[Event], allowed: Collection[str] = ()) -> Report:
         *_find_reordered(notes),
         *_find_steps_back(notes),
         *_find_unknown(notes),
+        *_find_zombies(notes),
     )
     counts = Counter(txn.outcome for txn in notes.txns.values())
     judged = tuple(one for one in findings if one.anomaly not in allowed)
@@ -302,6 +311,19 @@ def _find_unknown(notes: Notes) -> Iterator[Finding]:
     for value, reads in notes.reads.items():
         if value not in notes.sent:
             yield Finding(UNKNOWN_VALUE, f"{value} was read, and nobody has sent it", (reads[0],))
+
+
+def _find_zombies(notes: Notes) -> Iterator[Finding]:
+    """Who has taken an identity over has fenced the one before it, whose commit is then refused."""
+    for txn in notes.txns.values():
+        if txn.outcome != COMMITTED or txn.end is None:
+            continue
+        mine = notes.identities.get(txn.end.process)
+        for heir in notes.inits[mine.identity] if mine else ():
+            if mine.time < heir.time < txn.end.time and heir.process != mine.process:
+                sentence = f"{txn.name} was committed after {heir.process} took its identity over"
+                yield Finding(ZOMBIE, sentence, _lines(heir, txn.end, txn.ended))
+                break
 
 
 def _list_undecided(notes: Notes) -> Iterator[str]:

@@ -40,6 +40,12 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Init(Event):
+    identity: str = ""
+    name: ClassVar[str] = "init"
+
+
+@dataclass(frozen=True, slots=True)
 class Send(Event):
     txn: str = ""
     topic: str = ""
@@ -89,7 +95,7 @@ class Drained(Event):
 
 
 EVENTS: dict[str, type[Event]] = {
-    event.name: event for event in (Send, End, Ended, Assign, Read, Drained)
+    event.name: event for event in (Init, Send, End, Ended, Assign, Read, Drained)
 }
 
 

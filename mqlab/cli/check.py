@@ -106,12 +106,13 @@ def run_kafka(args: argparse.Namespace) -> int:
         finally:
             load.keep(path)
             print(f"the history is in {path}")
-        errors = load.read_errors()
+        errors, tried = load.read_errors(), [*load.tell_tried()]
     report, denied = check_file(path), find_denied(errors)
     if not report.counts.get("send"):
         last = errors.splitlines()[-1] if errors else "they were given no time"
         raise UserError(denied or f"the writers could not write: {last}")
     status = print_report(report)
+    print(*tried, sep="\n")
     if not drained:
         why = denied or "not everything could be read to the end, the cluster did not answer"
         _end_early(why, status)

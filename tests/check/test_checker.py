@@ -16,9 +16,10 @@ from mqlab.check.checker import (
     REORDERED,
     TORN,
     UNKNOWN_VALUE,
+    ZOMBIE,
     check,
 )
-from mqlab.check.history import Assign, Drained, End, Ended, Read, Send
+from mqlab.check.history import Assign, Drained, End, Ended, Init, Read, Send
 
 
 class Told:
@@ -40,6 +41,9 @@ class Told:
         self._add(End, process, txn=txn, how=how)
         if outcome:
             self._add(Ended, process, txn=txn, outcome=outcome, error="")
+
+    def init(self, process, identity="id"):
+        self._add(Init, process, identity=identity)
 
     def read(self, *values, process="r", at=None):
         """Each value in the partition of its last digit, at offset `at` or its own."""
@@ -298,3 +302,23 @@ def test_a_finding_shows_its_lines(told):
     (finding,) = check(told.events).findings
     assert [event.name for event in finding.events] == ["send", "ended", "read"]
     assert [event.line for event in finding.events] == [2, 4, 5]
+
+
+@pytest.mark.parametrize("outcome", ["committed", "aborted", "unknown"])
+@pytest.mark.parametrize("asked", ["before", "after"])
+@pytest.mark.parametrize("heir", ["twin", "w", "stranger"])
+def test_a_commit_that_is_asked_for_after_somebody_took_over_is_a_zombies(
+    told, heir, asked, outcome
+):
+    """Not where the same process begins again, and not where the other one has another identity."""
+    told.init("w")
+    told.send("A", "a1/0")
+    if asked == "before":
+        told._add(End, "w", txn="A", how="commit")
+    told.init(heir, "id" if heir != "stranger" else "other")
+    if asked == "after":
+        told._add(End, "w", txn="A", how="commit")
+    told._add(Ended, "w", txn="A", outcome=outcome, error="")
+    told.drain()
+    is_zombie = (heir, asked, outcome) == ("twin", "after", "committed")
+    assert (ZOMBIE in told.found()) == is_zombie

@@ -2,10 +2,13 @@
 
 Faults come in turn, at times that the seed decides:
 
+    pause    a writer is stopped, another one is started with its transactional id, and when that
+             has taken over the first goes on as a zombie (not on Windows, which cannot stop a
+             process)
     kill     a writer is killed (-9) and started again with the same transactional id
-    pause    a writer is stopped, another one is started with its transactional id, and the first
-             goes on as a zombie (not on Windows, which cannot stop a process)
     reader   the reader is killed and a new one starts from the first offset
+
+Besides, writers cut their own connections (`writer.py`).
 
 It writes to topics that it makes itself. Nothing else of the cluster is touched.
 """
@@ -19,6 +22,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -87,6 +91,19 @@ GRACE_S = 15.0
 DRAIN_S = 60.0
 TIMEOUT_MS = 10_000  # of a transaction that nobody ends
 FAULT_S = (1.0, 3.0)  # between two faults, from … to …
+ZOMBIE, CUTS = "zombie", "cut"
+TOLD = {
+    ZOMBIE: "a writer went on beside its successor",
+    "kill": "a writer was killed",
+    "reader": "a reader was killed",
+    CUTS: "a connection was cut under a writer, so that answers are lost",
+}
+NEVER = (
+    "restarts and failovers of brokers, power cuts, consumer groups and their positions, "
+    f"transactions longer than {TIMEOUT_MS // 1000} s, more than {WRITERS} writers"
+)
+BACKOFF_MS = 200  # at most, before a writer whose connection was cut connects again
+HEIR_RESTS_S = 1.0  # before its first transaction, so that a zombie meets nothing but the fence
 PAUSE_S = 0.02  # between two transactions of a writer
 
 
@@ -119,8 +136,10 @@ class Workload:
     seed: int = 0
     say: Callable[[str], None] = print
     names: Names = field(default_factory=lambda: Names(uuid.uuid4().hex[:8]))
+    tried: Counter[str] = field(default_factory=Counter)
     _incarnations: Iterator[int] = field(default_factory=count)
     _readers: Iterator[int] = field(default_factory=count)
+    _newest: dict[int, str] = field(default_factory=dict)
 
     def prepare(self) -> None:
         """Make the topics; ClusterError where that cannot be done."""
@@ -207,7 +226,11 @@ class Workload:
     # ---- processes ---------------------------------------------------------------------
 
     def _list_faults(self) -> list[str]:
-        return ["kill", "pause", "reader"] if hasattr(signal, "SIGSTOP") else ["kill", "reader"]
+        return (
+            ["pause", "kill", "pause", "reader"]
+            if hasattr(signal, "SIGSTOP")
+            else ["kill", "reader"]
+        )
 
     def _inflict(
         self,
@@ -216,6 +239,7 @@ class Workload:
         writers: dict[int, subprocess.Popen[str]],
         others: list[subprocess.Popen[str]],
     ) -> None:
+        self.tried[fault] += 1
         match fault:
             case "kill":
                 writers[number].kill()
@@ -223,15 +247,42 @@ class Workload:
                 writers[number] = self._start_writer(number)
             case "pause":
                 zombie = writers[number]
+                has_begun = self._wait_for(number, '"init"')
+                self._wait_for(number, '"ended"', last=True)  # between two transactions
                 zombie.send_signal(signal.SIGSTOP)
                 others.append(zombie)
-                writers[number] = self._start_writer(number)
-                time.sleep(FAULT_S[0])
+                writers[number] = self._start_writer(number, HEIR_RESTS_S)
+                if self._wait_for(number, '"init"') and has_begun:
+                    self.tried[ZOMBIE] += 1
                 zombie.send_signal(signal.SIGCONT)
             case "reader":
                 others[0].kill()
                 others[0].wait()
                 others[0] = self._start_reader()
+
+    def _wait_for(self, number: int, event: str, last: bool = False) -> bool:
+        """Whether the newest writer of this number notes such an event in time; `last`: and nothing
+        behind it."""
+        path = self.folder / f"{self._newest[number]}.jsonl"
+        until = time.monotonic() + ANSWER_S
+        while time.monotonic() < until:
+            noted = path.read_text("utf-8").splitlines() if path.exists() else []
+            if any(event in line for line in (noted[-1:] if last else noted)):
+                return True
+            time.sleep(0.002)
+        return False
+
+    def tell_tried(self) -> Iterator[str]:
+        """What was done to the cluster's clients, and what no run of this workload does."""
+        files = self.folder.glob(f"*{writer.CUT}")
+        cuts = sum(len(one.read_text("utf-8").split()) for one in files)
+        done = {name: self.tried[name] for name in (ZOMBIE, "kill", "reader")} | {CUTS: cuts}
+        told = ", ".join(f"{TOLD[name]} {n}×" for name, n in done.items() if n)
+        yield f"tried: {told or 'nothing'}"
+        missing = [TOLD[name] for name, n in done.items() if not n]
+        if missing:
+            yield f"not tried, too short or not possible here: {', '.join(missing)}"
+        yield f"never tried by this command: {NEVER}"
 
     def _keep_alive(self, writers: dict[int, subprocess.Popen[str]], until: float) -> None:
         """Wait, and start a writer again that has ended by itself, but where a right is missing."""
@@ -242,8 +293,8 @@ class Workload:
                     writers[number] = self._start_writer(number)
             time.sleep(0.05)
 
-    def _start_writer(self, number: int) -> subprocess.Popen[str]:
-        process = f"w{number}.{next(self._incarnations)}"
+    def _start_writer(self, number: int, rest_s: float = 0.0) -> subprocess.Popen[str]:
+        process = self._newest[number] = f"w{number}.{next(self._incarnations)}"
         job = writer.Job(
             process,
             str(self.folder / f"{process}.jsonl"),
@@ -252,6 +303,7 @@ class Workload:
             PARTITIONS,
             self.seed,
             PAUSE_S,
+            rest_s,
         )
         return self._start("writer", job.to_json(), ends_with_input=True)
 
@@ -285,6 +337,7 @@ class Workload:
         own = {
             "transactional.id": self.names.transactional_id(number),
             "transaction.timeout.ms": TIMEOUT_MS,
+            "reconnect.backoff.max.ms": BACKOFF_MS,
         }
         return {**own, **self._common(), **self.settings.producer}
 

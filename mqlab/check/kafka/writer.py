@@ -1,4 +1,5 @@
-"""One writer: transactions of several partitions, four of five committed, one aborted.
+"""One writer: transactions of several partitions, four of five committed, one aborted. In one of
+five it cuts its own connections when messages are under way, so that some answers are lost.
 
 A process of its own (`python -m mqlab.check.kafka.writer`, its job as JSON on standard input), so
 that it can be killed in any moment. It ends in an orderly way when its input ends. Each message is
@@ -9,9 +10,13 @@ says is never less than what the cluster may have heard.
 from __future__ import annotations
 
 import json
+import os
 import random
+import socket
+import stat
 import sys
 import threading
+import time
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
@@ -19,9 +24,10 @@ from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 
-from ..history import ABORT, ABORTED, COMMIT, COMMITTED, UNKNOWN, End, Ended, Send, Writer
+from ..history import ABORT, ABORTED, COMMIT, COMMITTED, UNKNOWN, End, Ended, Init, Send, Writer
 
 TOOL = "mqlab check kafka"
+CUT = ".cut"  # what the file of a process is called that says when its connections were cut
 PATIENCE_S = 10
 #: how Kafka's names of errors end that say that a right is missing
 DENIED = "AUTHORIZATION_FAILED"
@@ -30,13 +36,17 @@ FENCED = 3
 ABORTS = 5  # one transaction of so many is aborted
 FLUSHES = 5  # one of so many is ended at once; the others stand in the log, open, for a while
 HOLD_S = 0.1
+STOPPED_S = 0.3  # longer than a pause ever takes
+CUTS = 5  # in one transaction of so many connections are cut
+CUT_S = (0.0045, 0.0075)  # from … to … behind the messages, which librdkafka sends after 5 ms
+FILES = 1024  # descriptors that are looked at
 MORE = 3  # messages behind the first of each partition, at most
 
 
 @dataclass(frozen=True)
 class Job:
     """`process`: its name in the history, which `values` begin with; `pause_s`: between two
-    transactions."""
+    transactions; `rest_s`: before the first."""
 
     process: str
     history: str
@@ -45,6 +55,7 @@ class Job:
     partitions: int
     seed: int
     pause_s: float
+    rest_s: float = 0.0
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -62,11 +73,16 @@ def main() -> int:
     producer = Producer(job.config)
     try:
         _retry(lambda: producer.init_transactions(PATIENCE_S), over)
+        history.write(Init, identity=job.config["transactional.id"])
+        over.wait(job.rest_s)
+        stopped = False
         for number in count():
             if over.is_set():
                 return 0
-            _write_one(job, number, producer, history, over)
+            _write_one(job, number, producer, history, over, stopped)
+            began = time.monotonic()
             over.wait(job.pause_s)
+            stopped = time.monotonic() - began > STOPPED_S
     except Refused as error:
         print(f"{job.process}: {error}", file=sys.stderr)
         return FENCED
@@ -79,19 +95,23 @@ def _watch_input(over: threading.Event) -> None:
 
 
 def _write_one(
-    job: Job, number: int, producer: Producer, history: Writer, over: threading.Event
+    job: Job, number: int, producer: Producer, history: Writer, over: threading.Event, stopped: bool
 ) -> None:
+    """`stopped`: somebody may have taken over meanwhile; then it asks to commit, undisturbed."""
     chance = random.Random(f"{job.seed} {job.process} {number}")
     txn = f"{job.process}.{number}"
     where = [(topic, at) for topic in job.topics for at in range(job.partitions)]
     places = chance.sample(where, chance.randint(2, len(where)))
     places += chance.choices(places, k=chance.randint(0, MORE))  # an order that can be lost
-    how = ABORT if chance.randrange(ABORTS) == 0 else COMMIT
+    how = ABORT if chance.randrange(ABORTS) == 0 and not stopped else COMMIT
     producer.begin_transaction()
     for index, (topic, partition) in enumerate(places):
         value = f"{txn}/{index}"
         history.write(Send, txn=txn, topic=topic, partition=partition, value=value)
         producer.produce(topic, value.encode(), partition=partition)
+    if chance.randrange(CUTS) == 0 and not stopped:
+        over.wait(chance.uniform(*CUT_S))
+        _note_cut(job, cut_connections())
     if chance.randrange(FLUSHES):
         producer.flush(PATIENCE_S)  # an abort would throw away what has not left
         over.wait(chance.uniform(0, HOLD_S))
@@ -100,6 +120,30 @@ def _write_one(
     history.write(Ended, txn=txn, outcome=outcome, error=error)
     if outcome == UNKNOWN or DENIED in error:
         raise Refused(error)
+
+
+def cut_connections() -> int:
+    """Shut this process's TCP connections down, whatever is on its way there; how many. On Windows
+    a library's sockets are no files: none."""
+    cut = 0
+    for number in range(FILES) if os.name == "posix" else ():
+        try:
+            if not stat.S_ISSOCK(os.fstat(number).st_mode):
+                continue
+            with socket.socket(fileno=os.dup(number)) as one:
+                if one.family in (socket.AF_INET, socket.AF_INET6):
+                    one.shutdown(socket.SHUT_RDWR)
+                    cut += 1
+        except OSError:
+            continue  # closed, or not connected yet
+    return cut
+
+
+def _note_cut(job: Job, cut: int) -> None:
+    """Beside the history, which knows nothing of connections."""
+    if cut:
+        with Path(job.history).with_suffix(CUT).open("a", encoding="utf-8") as file:
+            file.write(f"{cut}\n")
 
 
 def _end(producer: Producer, how: str, over: threading.Event) -> tuple[str, str]:

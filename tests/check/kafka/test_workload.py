@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -15,6 +18,7 @@ from mqlab.check.checker import (
     NON_MONOTONIC,
     REORDERED,
     TORN,
+    ZOMBIE,
     check,
 )
 from mqlab.check.history import read
@@ -76,9 +80,11 @@ def test_a_whole_server_passes(tmp_path, capsys):
     with serve() as broker:
         status, report, events = run(broker.address, tmp_path)
     assert (status, report.findings) == (0, ())
-    assert report.counts["committed"] > 10 and report.counts["aborted"] > 2
+    assert report.counts["committed"] > 10 and report.counts["aborted"]
     out = capsys.readouterr().out
     assert "kill" in out and "pause" in out and "found nothing" in out
+    assert re.search(r"tried: a writer went on beside its successor \d+×, a writer was killed", out)
+    assert "a connection was cut under a writer" in out and "never tried by this command:" in out
     topics = {event.topic for event in events if event.name == "send"}
     assert len(topics) == 2 and all(topic.startswith("mqlab-check-") for topic in topics)
     assert {event.process for event in events if event.name == "drained"} == {"last reader"}
@@ -86,7 +92,10 @@ def test_a_whole_server_passes(tmp_path, capsys):
     assert len({event.process for event in events if event.name == "send"}) > len(restarted)
 
 
-@pytest.mark.parametrize(("off", "anomaly"), [("lso", DIRTY_READ), ("aborted_index", ABORTED_READ)])
+OFF = [("lso", DIRTY_READ), ("aborted_index", ABORTED_READ), ("epoch_fencing", ZOMBIE)]
+
+
+@pytest.mark.parametrize(("off", "anomaly"), OFF)
 def test_a_broken_server_is_found_out(tmp_path, capsys, off, anomaly):
     with serve(off=(off,)) as broker:
         status, report, _ = run(broker.address, tmp_path)
@@ -127,6 +136,32 @@ def test_a_write_whose_answer_is_lost_comes_twice_only_without_sequence_numbers(
     assert (status, {one.anomaly for one in report.findings}) == (
         (1, {DUPLICATE}) if off else (0, set())
     )
+
+
+CUT = """
+import socket
+from mqlab.check.kafka.writer import cut_connections
+with socket.create_server(("127.0.0.1", 0)) as server:
+    one = socket.create_connection(server.getsockname())
+    other, _ = server.accept()
+    print(cut_connections(), one.recv(1), other.recv(1))
+"""
+
+
+def test_a_writer_cuts_its_own_connections():
+    said = subprocess.run([sys.executable, "-c", CUT], capture_output=True, text=True, timeout=60)
+    assert said.stdout.split()[1:] == ["b''", "b''"] and int(said.stdout.split()[0]) >= 2
+
+
+def test_what_there_was_no_time_for_is_said(tmp_path):
+    load = Workload("127.0.0.1:1", Settings(), tmp_path, seconds=1)
+    done, missing, never = load.tell_tried()
+    assert done == "tried: nothing" and "too short" in missing and "beside its successor" in missing
+    (tmp_path / "w0.0.cut").write_text("2\n1\n")
+    load.tried["kill"] = 3
+    done, missing, never = load.tell_tried()
+    assert "a writer was killed 3×" in done and "answers are lost 2×" in done
+    assert "killed" not in missing.partition("a reader")[0] and "failovers" in never
 
 
 def test_a_users_own_settings_reach_the_clients(tmp_path, capsys):
