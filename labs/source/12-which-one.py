@@ -218,7 +218,10 @@ print(compare_anomalies("kafka"))
 print(compare_anomalies("pulsar"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(compare_anomalies("rocketmq", "outbox"))
+print(compare_anomalies("rocketmq"))
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(compare_anomalies("outbox"))
 
 # %% [markdown]
 # The sign says it first. ✓ *impossible* is a search that ended. ✗ *possible* is a run. ▣ *only if X is off* is

@@ -319,7 +319,9 @@ def _find_zombies(notes: Notes) -> Iterator[Finding]:
         if txn.outcome != COMMITTED or txn.end is None:
             continue
         mine = notes.identities.get(txn.end.process)
-        for heir in notes.inits[mine.identity] if mine else ():
+        if mine is None:
+            continue
+        for heir in notes.inits[mine.identity]:
             if mine.time < heir.time < txn.end.time and heir.process != mine.process:
                 sentence = f"{txn.name} was committed after {heir.process} took its identity over"
                 yield Finding(ZOMBIE, sentence, _lines(heir, txn.end, txn.ended))

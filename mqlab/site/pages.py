@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mqlab_widgets import Compare, Player
+from mqlab_widgets.comparison import OUTCOME
 from mqlab_widgets.payment import build_payment
 from mqlab_widgets.player import host, read_modules
 from mqlab_widgets.style import HERE, page_css
@@ -287,8 +288,10 @@ def _name(role: str, moment: str) -> str:
 def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Beside:
     runs, ends = zip(*map(_perform, texts), strict=True)
     traces = (with_evidence(run.trace, "") for run in runs)
-    # a little smaller: at 1440 px two stand in a row, each with its diagram beside its readers
-    players = [Player(trace, step=0, level="story", scale=0.88) for trace in traces]
+    # a page has room for the diagrams too; a little smaller, at 1440 px two stand in a row, each
+    # with its readers beside it
+    look: dict[str, Any] = {"level": "story", "scale": 0.88, "panels": ("space-time", *OUTCOME)}
+    players = [Player(trace, step=0, **look) for trace in traces]
     compare = Compare(players, list(zip(*ends, strict=True)), at)
     picture = f'<div class="runs">{host("", compare.payload, "h2", "picture")}</div>'
     return Beside(name, title, picture, compare.narration())

@@ -67,7 +67,7 @@ def find_fork(one: tuple[str, ...], other: tuple[str, ...]) -> int:
 CLOCK = tr("One clock: what stands side by side happens at the same time.")
 FILES = ("beside.js", "acts.css")
 #: what there is room for in three or four columns: what came of a run
-OUTCOME = ("space-time", "logs", "readers", "money", "tables")
+OUTCOME = ("logs", "readers", "money", "tables")
 Moment = tuple[int, ...]
 #: for each position of one run, that of another
 Places = tuple[int, ...]
