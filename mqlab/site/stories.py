@@ -170,8 +170,9 @@ def write_lecture(write: Write) -> int:
         "markdown": MarkdownIt().render,
     }  # fmt: skip
     write(f"lecture/{INDEX}", "lecture.html", shown)
-    write("lecture/handout.html", "handout.html", shown)
-    return len(steps) + 2
+    for name, answers in ("handout", False), ("handout-answers", True):
+        write(f"lecture/{name}.html", "handout.html", {**shown, "answers": answers})
+    return len(steps) + 3
 
 
 def _lead_to(name: str) -> Text:

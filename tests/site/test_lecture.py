@@ -41,7 +41,7 @@ def test_a_caption_stands_over_a_step_that_one_sees(scene):
 
 
 def test_any_part_of_a_committed_transaction_may_be_read():
-    scene = find_scene("Half of it")
+    scene = find_scene("A commit that")
     assert scene.options[scene.answer - 1] == "any part of it"
     (end, _), *_ = reversed(scene.cuts)
     assert list_got(scene, end, "read_committed") == ["a"]
@@ -66,7 +66,7 @@ def test_pulsars_client_hears_an_exception_and_the_order_is_there():
 
 
 def test_a_row_whose_mark_was_never_sent_is_published_twice_and_applied_once():
-    scene = find_scene("An outbox")
+    scene = find_scene("The relay of an outbox")
     assert scene.options[scene.answer - 1] == "once"
     killed = next(fact.index for fact in scene.trace if fact.kind == "kill")
     before = [fact.line("en") for fact in scene.trace.facts[:killed]]

@@ -311,6 +311,10 @@ def test_a_lecture_leads_from_page_to_page_and_its_handout_tells_no_answer(site:
     handout = (site / "lecture" / "handout.html").read_text("utf-8")
     assert all(option in handout for scene in votes for option in map(escape, scene.options))
     assert not [cap for scene in votes for _, cap in scene.cuts if escape(cap.en) in handout]
+    told = (site / "lecture" / "handout-answers.html").read_text("utf-8")
+    right = [escape(scene.options[scene.answer - 1]) for scene in votes]
+    assert re.findall("<b>✓ (.*?)</b>", told) == right and "✓" not in handout
+    assert all(escape(cap.en) in told for scene in scenes for _, cap in scene.cuts)
 
 
 @pytest.mark.parametrize(
