@@ -147,6 +147,8 @@ def cited_stories() -> list[str]:
     )
     for text in texts:
         told |= set(re.findall(r'\bstory(?: ?= ?"|:)([\w/-]+)', text.read_text("utf-8")))
+    decision = (ROOT / "mqlab" / "lessons" / "decision.toml").read_text("utf-8")
+    told |= set(re.findall(r'\brun = "([\w/-]+)"', decision))
     return sorted(told)
 
 
