@@ -7,14 +7,13 @@ project's server the same and compares every line, with the same tool.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
+from mqlab.lessons.decision import list_ways
 from mqlab.places import RECORDINGS
 from mqlab.recordings.recording import load
 
-PAGE = Path(__file__).parents[2] / "labs" / "choose" / "choose.md"
 #: the command on the page → recording, what was asked there, what must be in the answer
 TRIED = {
     "kafka-transactions.sh describe-producers": (
@@ -57,9 +56,9 @@ TRIED = {
 
 
 def find_commands() -> set[str]:
-    """Those in code on the page's section of what to watch."""
-    section = PAGE.read_text("utf-8").split("## 6. What must you watch?")[1].split("\n## ")[0]
-    return set(re.findall(r"`([^`]+)`", section))
+    """Those in code in what to watch of each way."""
+    said = " ".join(one.en for way in list_ways().values() for one in way.lists["watch"])
+    return set(re.findall(r"`([^`]+)`", said))
 
 
 def test_every_command_of_the_page_was_tried():
