@@ -79,7 +79,7 @@ Predict(
 # ## Run
 #
 # This is the same run at the level *Protocol*. The switch above a picture leads from the *Story* to the
-# *Protocol* and to *Everything*, and the moment stays. Step through the run with the arrow keys.
+# *Protocol* and to *Everything*, and the moment stays. Click the picture, then step with the arrow keys.
 #
 # Each log has a line of its own here. The word below a name is its part: a *producer* writes records, and the
 # *leader* of a log stores them. An arrow is a message, a filled block a record that was written, a red cross

@@ -30,8 +30,8 @@
 # producer.send(new Message("orders", …)); // 2. the message
 # ```
 #
-# Here the process is killed between the two. Step with the arrow keys. *Money* sets what customers have paid
-# (the mark) against what the warehouse has counted (the bar).
+# Here the process is killed between the two. Click the picture and step with the arrow keys. *Money* sets
+# what customers have paid (the mark) against what the warehouse has counted (the bar).
 
 # %% jupyter={"source_hidden": true}
 import sqlite3

@@ -24,7 +24,7 @@
 # Both run the same program, in Java
 # `initTransactions(); beginTransaction(); send(…); commitTransaction();`. The light *money* watches that
 # money in = money out: each order is charged once. One safeguard of Kafka is switched off here
-# (`off=epoch_fencing`). Step with the arrow keys.
+# (`off=epoch_fencing`). Click the picture, then step with the arrow keys.
 
 # %% jupyter={"source_hidden": true}
 from IPython.display import display

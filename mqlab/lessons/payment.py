@@ -46,8 +46,8 @@ TO = {"accounts-0": "customer", "accounts-1": "shop", COORDINATOR: "broker"}
 SENDS = Words("The service sends “{what}”."), Words("Send “{what}”")
 ARRIVES = Words("“{what}” arrives."), Words("Deliver “{what}”")
 LATE = (
-    Words("“{what}” arrives, though its sender has stopped."),
-    Words("Deliver “{what}”, though its sender has stopped"),
+    Words("“{what}” arrives, though its sender stopped."),
+    Words("Deliver “{what}”, though its sender stopped"),
 )
 TAKE, GIVE, COMMIT = tr("customer \u2212\u2060£316.78"), tr("shop +£316.78"), tr("commit")
 
@@ -87,7 +87,7 @@ MOVES: dict[str, tuple[Text, Text, str, str]] = {
         "hear", "shop",
     ),
     "wait": (
-        tr("The broker gives up waiting for the service: both are void."),
+        tr("The broker gives up waiting for the service: nothing of it counts."),
         tr("Let the broker give up waiting"), "wait", "broker",
     ),
     "stop": (tr("The service stops."), tr("Stop it here"), "stop", "service"),
@@ -107,9 +107,10 @@ MEANS = {
     "paid": tr("The customer has paid £316.78, and the shop has it."),
     "short": tr("The customer has paid twice, and the shop has got it once."),
     "void": tr("Nobody has paid, and nothing is lost."),
+    "decided": tr("The broker has decided. Not every account has heard it yet."),
 }
 NAMES, MARKS = list(MOVES), list(MEANS)
-DECIDED = ("Commit", "Abort")
+DECIDED, UNDECIDED = ("Commit", "Abort"), 2
 
 State = list[Any]
 """What is drawn: whether the service is up (0, 1); of each account its records, as 0 (readable),
@@ -208,6 +209,8 @@ def _draw(run: Run, moves: list[list[int]]) -> State:
         if log.name in TO
     ]
     paid, got = sums = _add_up(snapshot)
+    state = next((graph.path[-1] for graph in snapshot.graphs if graph.path), "")
+    decided = next((i for i, end in enumerate(DECIDED) if state.endswith(end)), UNDECIDED)
     done = not any(MOVES[NAMES[name]][2] not in ("stop", "start") for name, _ in moves)
     written = any(1 in log for log in logs)
     if done and not written and paid > got:
@@ -216,18 +219,12 @@ def _draw(run: Run, moves: list[list[int]]) -> State:
         mark = "twice"
     elif paid != got:
         mark = "half"
-    elif paid:
-        mark = "written" if written else "paid"
+    elif written:
+        mark = "written" if decided == UNDECIDED else "decided"
     else:
-        mark = "written" if written else "void" if done else "nothing"
-    decided = next((i for i, end in enumerate(DECIDED) if _find_state(snapshot).endswith(end)), 2)
+        mark = "paid" if paid else "void" if done else "nothing"
     up = int(run.world.nodes[SERVICE].up)
     return [up, *logs, decided, *sums, MARKS.index(mark), moves]
-
-
-def _find_state(snapshot: Snapshot) -> str:
-    """The coordinator's state of the newest transaction; "" where there is none."""
-    return next((graph.path[-1] for graph in snapshot.graphs if graph.path), "")
 
 
 def _add_up(snapshot: Snapshot) -> tuple[int, int]:

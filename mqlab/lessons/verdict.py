@@ -113,7 +113,8 @@ class Verdict:
         colour = "light-dark(#1a7f37,#4cc26b)" if self.ok else "light-dark(#b35900,#f0a04b)"
         words = re.sub("`([^`]+)`", r"<code>\1</code>", escape(rest))
         html = (
-            f'<p class="mqlab-verdict" style="margin:.3em 0"><b style="color:{colour}">{head[0].upper()}{head[1:]}</b>'
+            f'<p class="mqlab-verdict" style="margin:.3em 0"><b style="color:{colour}">'
+            f"{head[0].upper()}{head[1:]}</b>"
             f"{words}</p>"
         )
         show({"text/plain": self.sentence, "text/html": html}, raw=True)

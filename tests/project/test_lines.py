@@ -68,7 +68,7 @@ PROGRAM = (
             "mqlab/serve/*"),
     Purpose("real brokers", 2_900, "how they are started, and what was recorded of them",
             "mqlab/real/* mqlab/recordings/*"),
-    Purpose("widgets", 8_630, "the player and what it draws",
+    Purpose("widgets", 8_640, "the player and what it draws",
             "widgets/*"),
     Purpose("spark", 4_290, "the income job, its source, sinks and crashes; Flink",
             "mqlab/spark/*"),

@@ -1,5 +1,5 @@
-"""A scenario's first comment is its title above pictures: one line, whole. Its line `#?` is asked in
-the gallery and on its page, and the title answers it."""
+"""A scenario's first comment is its title above pictures: one line, whole. Its line `#?` is asked
+in the gallery and on its page, and the title answers it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
   }
   const press = (textContent, className, onclick) =>
     element("button", { type: "button", textContent, className, onclick });
-  const tool = (text, there, onclick) => Object.assign(press(text, "", onclick), { disabled: !there });
+  const tool = (text, there, onclick) =>
+    Object.assign(press(text, "", onclick), { disabled: !there });
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
   const pounds = (pence) => (pence / 100).toFixed(2);
   const state = () => systems[name].states[way.at(-1).to];
@@ -48,8 +49,9 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
     draw(true);
   }
 
-  /** `acted`: what was just reached comes into sight. */
+  /** `acted`: what was just reached comes into sight. A cell that is run again goes on here. */
   function draw(acted = false) {
+    window.mqlabPayment = [name, way.slice(1).map(({ move, to }) => [move, to])];
     const focused = root.contains(document.activeElement) ? document.activeElement : null;
     const [up, customer, shop, decided, paid, got, mark, ahead] = state();
     const place = (at, ...inside) => element("section", { className: `card ${at}` },
@@ -164,5 +166,8 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
   }
 
   root.classList.add("payment");
-  choose("plain");
+  const [before = "plain", made = []] = window.mqlabPayment ?? [];
+  choose(before);
+  made.forEach(step);
+  if (made.length) draw();
 }

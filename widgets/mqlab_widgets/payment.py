@@ -31,7 +31,7 @@ WORDS: dict[str, Any] = {
     "seen": [tr("counts"), tr("does not count yet"), tr("void: never counts")],
     "decided": [
         tr("It has decided: both count."),
-        tr("It has decided: both are void."),
+        tr("It has decided: nothing of it counts."),
         tr("It has decided nothing yet."),
     ],
     "reader": tr("Accounting adds up what it can read:"),
