@@ -29,7 +29,7 @@ from .role import (
 )
 from .snapshot import Light, Snapshot
 from .stops import describe_stop
-from .story import SOME, tell
+from .story import SOME, tell, tell_again
 from .system import Property, System
 from .text import Lang, Text, Words
 from .trace import GLYPHS, Fact, FactKind, Trace
@@ -149,7 +149,7 @@ class Run:
                 label=label,
                 why=why,
                 stage=str(telling.stage or ""),
-                story=say_unguarded(story, off, unguarded),
+                story=tell_again(say_unguarded(story, off, unguarded), record, fact, self.facts),
             )
         )
         if self.system.judged_between_steps:

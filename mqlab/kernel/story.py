@@ -9,7 +9,7 @@ the same everywhere, a process that dies or an application that is told nothing,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
 from .role import FAILED, UNKNOWN, Outcome
@@ -54,6 +54,11 @@ PART = Words("{part} ({name})")
 BROKER = tr("broker")
 """What its coordinators, leaders and logs are parts of."""
 
+TWICE = Words("{story} It was there before.")
+ASKED_AGAIN = Words("{node} has heard no answer, and sends the same again.")
+RECENT = 50
+"""Facts among which a request that is repeated, and the break between, are looked for."""
+
 SOME = tr("a transaction")
 """One that no fact names, as of a producer that was replaced and is not fenced."""
 
@@ -82,6 +87,24 @@ def tell(
     names = {lane.name: call(lane) for lane in lanes}
     node, peer = (names.get(name, Text(name)) for name in (fact.node, fact.peer))
     return story(node=node, peer=peer, at=fact.node, **values)
+
+
+def tell_again(story: Text, record: Text, fact: Fact, before: Sequence[Fact]) -> Text:
+    """The sentence where the same has happened before: a record is there already, or a request is
+    repeated after the connection broke. `before`: the facts so far."""
+    is_kept = fact.kind in (FactKind.APPEND, FactKind.CHANGE)
+    if is_kept and record.en and record.en in story.en:
+        there = any(one.node == fact.node and one.story.en.startswith(story.en) for one in before)
+        return TWICE(story=story) if there else story
+    if story.en or fact.kind is not FactKind.SEND:
+        return story
+    ends, near = {fact.node, fact.peer}, before[-RECENT:]
+    broken = [i for i, one in enumerate(near)
+              if one.kind is FactKind.BREAK and {one.node, one.peer} == ends]  # fmt: skip
+    sent = (fact.kind, fact.node, fact.peer, fact.body)
+    asked = near[: broken[-1]] if broken else ()
+    repeats = any((one.kind, one.node, one.peer, one.body) == sent for one in asked)
+    return ASKED_AGAIN(node=fact.node) if repeats else story
 
 
 def call(lane: Lane) -> Text:

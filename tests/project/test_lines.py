@@ -43,7 +43,7 @@ PROGRAM = (
     Purpose("broker pictures", 4_310, "views, words and reasons of three brokers",
             "mqlab/*/picture/* mqlab/kafka/*words.py mqlab/rocketmq/*words.py "
             "mqlab/pulsar/*words.py"),
-    Purpose("kernel, models", 26_430, "three brokers, nine classical models, search, scenarios",
+    Purpose("kernel, models", 26_450, "three brokers, nine classical models, search, scenarios",
             "mqlab/kernel/* mqlab/kafka/* mqlab/rocketmq/* mqlab/pulsar/* "
             "mqlab/patterns/* mqlab/explore/* mqlab/scenario/*"),
     Purpose("lessons: questions", 2_100, "sixteen labs",
@@ -88,7 +88,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_790, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 48_840, "all other tests",
+    Purpose("tests", 48_850, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)

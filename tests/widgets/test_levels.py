@@ -56,6 +56,19 @@ def test_a_transaction_that_no_fact_names_is_a_transaction() -> None:
     assert "Readers get what a transaction wrote in the log orders-0." in said
 
 
+def test_a_request_that_is_repeated_and_a_record_that_is_there_twice_are_told() -> None:
+    def retell(name: str) -> list[str]:
+        return told(run_scenario((ROOT / f"kafka/{name}.scn").read_text("utf-8")).trace)
+
+    again, there = "app has heard no answer, and sends the same again.", "It was there before."
+    twice, once = retell("idempotence-plain-retry"), retell("idempotence-retry")
+    assert twice.count(again) == once.count(again) == 1
+    assert [line for line in twice if there in line] == [
+        f"The log orders-0 holds b, and all readers get it. {there}"
+    ]
+    assert not [line for line in (*once, *retell("group-zombie")) if there in line]
+
+
 def test_an_order_in_a_transaction_passes_all_stages_in_their_order() -> None:
     ways: dict[str, list[str]] = {}
     trace = scenario(SAFE)
