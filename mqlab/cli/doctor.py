@@ -164,7 +164,8 @@ PROBES: tuple[tuple[str, str, Callable[[], str], str, bool], ...] = (
         "driver",
         "the browser's driver",
         driver,
-        "the browser tests need it; it lacks a library; Debian: apt-get install libatomic1",
+        "the browser tests need it; pip install playwright; on a small Debian also: apt-get "
+        "install libatomic1",
         True,
     ),
     (
