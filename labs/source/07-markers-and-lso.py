@@ -93,13 +93,7 @@ half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader"
 # then the run goes on.
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "07-commit-returned",
-    trace=torn,
-    step=answered,
-    panels=["space-time", "graphs", "tables"],
-    level="protocol",
-)
+Predict("07-commit-returned", trace=torn, step=answered, panels=["diagram", "graphs", "tables"], level="protocol")
 
 # %% [markdown]
 # ## Run
