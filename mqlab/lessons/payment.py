@@ -108,6 +108,7 @@ MEANS = {
     "short": tr("The customer has paid twice, and the shop has got it once."),
     "void": tr("Nobody has paid, and nothing is lost."),
     "decided": tr("The broker has decided. Not every account has heard it yet."),
+    "again": tr("The service has begun again. It knows nothing of the first payment."),
 }
 NAMES, MARKS = list(MOVES), list(MEANS)
 DECIDED, UNDECIDED = ("Commit", "Abort"), 2
@@ -146,7 +147,7 @@ def grow(name: str) -> tuple[list[State], list[tuple[str, ...]]]:
                 numbers[key] = len(numbers)
                 queue.append((then, *after))
             moves.append([NAMES.index(move), numbers[key]])
-        states.append(_draw(run, moves))
+        states.append(_draw(run, moves, starts > 0))
         ways.append(tuple(run.choices))
     return states, ways
 
@@ -201,7 +202,7 @@ def _name(built: ShopSystem, run: Run, choice: Choice) -> str:
     return f"late {TO[choice.b]}" if late else TO[choice.b]
 
 
-def _draw(run: Run, moves: list[list[int]]) -> State:
+def _draw(run: Run, moves: list[list[int]], is_second: bool) -> State:
     snapshot = run.snapshots[-1]
     logs = [
         [2 if cell.aborted else 1 - cell.readable for cell in log.cells if cell.kind == "data"]
@@ -218,7 +219,7 @@ def _draw(run: Run, moves: list[list[int]]) -> State:
     elif paid == got == 2 * PRICE:
         mark = "twice"
     elif paid != got:
-        mark = "half"
+        mark = "again" if is_second and not state else "half"
     elif written:
         mark = "written" if decided == UNDECIDED else "decided"
     else:

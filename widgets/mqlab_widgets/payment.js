@@ -96,6 +96,9 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
       tell(mark), drawTree(),
       element("ol", { className: "told", ariaLabel: words.told }, ...way.slice(1).map(({ move }) =>
         element("li", { textContent: moves[move][0] }))));
+    const told = root.querySelector(".told");
+    told.tabIndex = 0; // it scrolls
+    told.scrollTop = told.scrollHeight;
     if (focused) keepFocus(focused);
     const reached = acted && (root.querySelector(".won") ?? (isBad(mark) && meaning));
     if (reached) reached.scrollIntoView({ block: "nearest" });

@@ -37,7 +37,7 @@ WORDS: dict[str, Any] = {
     "reader": tr("Accounting adds up what it can read:"),
     "paid": tr("paid £{sum}"),
     "got": tr("received £{sum}"),
-    "lacks": [tr("£{sum} not there yet"), tr("£{sum} has disappeared")],
+    "lacks": [tr("£{sum} missing so far"), tr("£{sum} has disappeared")],
     "trust": tr("Run this cell: what it shows is played, and comes to life where it is run."),
     "run": tr("Let it run"),
     "undo": tr("Undo"),
@@ -47,18 +47,19 @@ WORDS: dict[str, Any] = {
     "told": tr("what has happened"),
     "next": tr("Try the same in a transaction"),
     "searched": tr(
-        "However you play, the money cannot disappear here. Every order of events with one stop of "
-        "the service was searched, {searched} situations, and it is lost in none. But the customer "
-        "can pay twice: find out how."
+        "However you play, the money cannot disappear here: every order of events with one stop of "
+        "the service was tried, {searched} situations, and it is lost in none. But the customer "
+        "can pay twice. Begin again, and find out how."
     ),
     "won": {
         "plain": tr(
-            "You made £316.78 disappear in {made} steps. The shortest way has {least}. Each "
-            "message was sent as it should be; nothing says that they belong together."
+            "You made £316.78 disappear in {made} steps. The shortest way has {least}. Nothing "
+            "says that the two messages belong together, so nobody misses the second."
         ),
         "transaction": tr(
             "Paid twice, in {made} steps. The transaction made two messages one. The service did "
-            "its work twice, and a transaction does not know that it is the same work."
+            "its work twice, and a transaction does not know that it is the same work. What helps "
+            "is a number on each payment, and an account that takes each number once."
         ),
     },
 }
