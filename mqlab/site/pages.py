@@ -226,11 +226,11 @@ SOURCE = LABS / "choose" / "choose.md"
 LINK = re.compile(r"\b(story|way):([\w/-]+)")
 NO_KILL = "none"
 FIRST = (
-    "patterns/delivery-at-most-once",
-    "patterns/delivery-count-first",
-    "kafka/lab06-random-ids",
+    "kafka/produce-answer-lost",
+    "kafka/coordinator-killed-between-markers",
     "rocketmq/late-commit-delivers-twice",
     "pulsar/open-transaction-blocks-plain",
+    "patterns/outbox-shop-killed",
 )
 """Stories that need no word of a broker."""
 TOLD_LEAST = 4  # sentences of a story that is worth opening as one
