@@ -17,6 +17,7 @@ from mqlab_widgets.legend import find_kind
 
 from ..brokers import list_brokers
 from ..kernel import LANGUAGES, Text, Trace, pick, spoken, translate
+from ..kernel.snapshot import Lane
 from ..places import LABS, SCENARIOS
 from ..registry import SYSTEMS, find_owner, scenario, with_evidence
 from ..registry.cases.prices import ORDER
@@ -90,6 +91,12 @@ class Story:
     def recorded(self) -> int:
         """How many of its steps a real broker has shown."""
         return sum(find_kind(fact) == "recorded" for fact in self.trace.facts)
+
+    @property
+    def outsiders(self) -> list[Lane]:
+        """Who is there besides the parts of a broker."""
+        lanes = self.trace.snapshots[-1].lanes
+        return [lane for lane in lanes if not lane.part.en]
 
     @property
     def words(self) -> str:
