@@ -24,7 +24,7 @@ OFFSETS_TABLE = Words("__consumer_offsets")
 MEMBERS_TABLE = Words("groups and their members")
 
 TORN = Words("half of {txn}: {where} does not show its part yet")
-WAITS = Words("{where} waits until {txn} is decided")
+WAITS = Words("{where} waits until {txn} ends here")
 UNDECIDED = Words("{txn} is not decided yet")
 ABORTED_READ = Words("{txn} was aborted")
 

@@ -161,7 +161,7 @@ def test_it_says_who_holds_a_reader_up_and_who_is_torn() -> None:
     for name in ("t-0", "t-1"):
         model.roles[name] = SimpleNamespace(part=Partition(config, hw=2, open=((0, 7),)))
     notes = [Text.from_json(reader["note"]).en for reader in model.draw()["readers"]]
-    assert notes == ["t-0 waits until T1 is decided", "T1 is not decided yet"]
+    assert notes == ["t-0 waits until T1 ends here", "T1 is not decided yet"]
     decided = replace(entry, state=TxnState.PREPARE_COMMIT)
     model.note_append("__transaction_state-0", StateRecord(1, decided))
     model.note_append("t-1", Batch((), 1, 1, 7, 0, -1, True, COMMIT))
