@@ -16,6 +16,11 @@ function search() {
       && (!safeguard || dataset.safeguard.split(" ").includes(safeguard)));
     count += !card.hidden;
   }
+  const asking = [...new FormData(form).values()].some(Boolean);
+  for (const group of document.querySelectorAll(".group")) {
+    group.hidden = !group.querySelector("li:not([hidden])");
+    group.open = asking;
+  }
   const { one, more } = document.getElementById("found").dataset;
   document.getElementById("found").textContent = count === 1 ? one : more.replace("#", count);
   document.getElementById("nothing").hidden = count > 0;

@@ -14,11 +14,13 @@ from ..kernel.usages import number as count
 
 Registry = Mapping[str, type[System]]
 
-#: what the comments of an incident say in lines of their own, as `# report: KAFKA-5202`: the public
-#: report, which releases it concerns and where it is mended, how it comes about, the run of what
+#: what the comments of an incident say in lines of their own, as `# report: KAFKA-5202`: what kind of
+#: thing was seen (lost, half, twice, waits, refused, numbers), the public report, which releases it concerns and where it is mended, how it comes about, the run of what
 #: would have helped, a question with its answers (the first is right), the fact that shows it, and
 #: the recording of a real broker where that has another name than the scenario
-HEAD = re.compile(r"#+ *(report|versions|mended|mechanism|helped|answers|shown|recorded): +(.+)")
+HEAD = re.compile(
+    r"#+ *(symptom|report|versions|mended|mechanism|helped|answers|shown|recorded): +(.+)"
+)
 
 DASHES = "---"  # between commands and the narration of what they cause
 

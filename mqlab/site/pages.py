@@ -24,7 +24,7 @@ from mqlab_widgets.style import HERE, page_css
 
 from .. import __version__
 from ..brokers import list_brokers
-from ..kernel import LANGUAGES, Lang, Run, Text, speaking, spoken, tr
+from ..kernel import LANGUAGES, Lang, Run, Text, Words, speaking, spoken, tr
 from ..kernel import translate as look_up
 from ..lessons.decision import ask_questions, list_rules, list_ways
 from ..lessons.payment import read_payment
@@ -492,11 +492,12 @@ class _Pages:
         top: dict[str, dict[str, Any]] = {
             "index.html": {"payment": build_payment(read_payment())},
             "gallery.html": {
-                "stories": stories,
+                "groups": _group(stories),
                 "first": [story for name in FIRST for story in stories if story.name == name],
                 "facets": _facets(stories),
                 "recorded": sum(story.recorded > 0 for story in stories),
             },
+            "incidents.html": {"symptoms": list(_list_symptoms(stories))},
             "learn.html": {"labs": list(_list_labs())},
             "choose.html": {"choice": render_choice()},
             "teach.html": {"documents": [one for one in documents if not one.about]},
@@ -514,7 +515,9 @@ class _Pages:
         write_lecture(self.page)
         for before, story, after in _with_neighbours(stories):
             player = _tell(story)
-            helped = f"incidents/{story.golden.script.head.get('helped', '')}"
+            helped = posixpath.join(
+                posixpath.dirname(story.name), story.golden.script.head.get("helped", "")
+            )
             shown = {
                 "story": story, "before": before, "after": after,
                 "helped": next((one for one in stories if one.name == helped), None),
@@ -585,6 +588,48 @@ def _facets(stories: Sequence[Story]) -> dict[str, list[Any]]:
         "anomaly": [named[name] for name in sorted(named)],
         "safeguard": sorted({name for story in stories for name in story.safeguards}),
     }
+
+
+SYMPTOMS = {
+    "lost": tr("Something is lost"),
+    "half": tr("A transaction is read in part, or not as it ended"),
+    "twice": tr("Something is there twice"),
+    "waits": tr("Something waits without an end, or is late"),
+    "refused": tr("A client is refused, and cannot go on"),
+    "numbers": tr("A number looks wrong"),
+}
+"""What an operator sees first, by the word in the head of an incident."""
+REPORTED = tr("What people have reported in public")
+WITHOUT = Words("{broker}, without a safeguard")
+
+
+def _list_symptoms(stories: Sequence[Story]) -> Iterator[tuple[Text, list[Story]]]:
+    """The incidents by what was seen; of each symptom those that there are."""
+    for symptom, title in SYMPTOMS.items():
+        if found := [one for one in stories if one.golden.script.head.get("symptom") == symptom]:
+            yield title, found
+
+
+def _group(stories: Sequence[Story]) -> dict[str, list[Story]]:
+    """The stories in groups that one can take in, by the title of each."""
+    groups: dict[str, list[Story]] = {}
+
+    def place(story: Story) -> tuple[bool, str, bool]:
+        return not story.name.startswith("incidents/"), story.broker, _lacks(story)
+
+    for story in sorted(stories, key=place):
+        title = translate(list_brokers()[story.broker].title)
+        if story.name.startswith("incidents/"):
+            title = str(REPORTED)
+        elif _lacks(story):
+            title = str(WITHOUT(broker=title))
+        groups.setdefault(title[:1].upper() + title[1:], []).append(story)
+    return groups
+
+
+def _lacks(story: Story) -> bool:
+    """Whether it is the shortest run without a safeguard."""
+    return "/counterexamples/" in story.name
 
 
 def _with_neighbours(

@@ -18,7 +18,8 @@ import pytest
 from mqlab.cli import main
 from mqlab.kernel import speaking
 from mqlab.lessons.decision import ask_questions, decide, list_rules, write_answers
-from mqlab.places import LABS
+from mqlab.places import LABS, SCENARIOS
+from mqlab.scenario import parse_script
 from mqlab.site import figure, pages, play, stories, write_site
 from tests.site.conftest import Links, serve_folder
 
@@ -214,12 +215,30 @@ def test_the_first_playground_speaks_chinese(page: Any, address: str) -> None:
     assert "£316.78" in text and not re.search("[A-Za-z]{3}", text.replace("broker", ""))
 
 
+def test_each_incident_is_on_the_page_of_symptoms_once(tmp_path: Path) -> None:
+    heads = {
+        path.relative_to(SCENARIOS): parse_script(path.read_text("utf-8")).head
+        for path in SCENARIOS.rglob("*.scn")
+    }
+    told = sorted(path for path, head in heads.items() if "report" in head)
+    assert {heads[path]["symptom"] for path in told} == set(pages.SYMPTOMS)
+    two = [path for path in told if path.parent.name == "incidents"][:2]
+    write_site(tmp_path, tuple(SCENARIOS / path for path in two))
+    text = (tmp_path / "incidents.html").read_text("utf-8")
+    links = [one for one in Links(text).found if one.startswith("stories/")]
+    assert sorted(links) == sorted(f"stories/{path.with_suffix('')}.html" for path in two)
+
+
 @pytest.mark.needs("chromium")
 def test_a_search_finds_by_word_and_choice_and_its_address_keeps_it(
     page: Any, address: str
 ) -> None:
     page.goto(f"{address}gallery.html")
-    every = page.locator(".cards li:visible").count()
+    shown = page.locator(".cards li:visible")
+    assert shown.count() == 0, "groups are folded until one asks"
+    page.locator(".group").first.locator("summary").click()
+    first = shown.count()
+    assert 0 < first < page.locator(".cards li").count()
     page.select_option("[name=safeguard]", "lso")
     assert page.locator(".cards li:visible").count() == 1
     assert page.text_content("#found") == "1 story"
@@ -229,7 +248,7 @@ def test_a_search_finds_by_word_and_choice_and_its_address_keeps_it(
     assert page.locator("#nothing").is_visible()
     page.fill("[name=words]", "")
     page.select_option("[name=safeguard]", "")
-    assert page.locator(".cards li:visible").count() == every
+    assert shown.count() == 0 and page.locator(".group:visible").count() > 1
 
 
 @pytest.mark.needs("chromium")
@@ -238,7 +257,7 @@ def test_a_search_finds_chinese_words(page: Any, address: str, lang: str) -> Non
     """On the pages of both languages, by all words that are asked for, also behind a wide blank."""
     page.goto(f"{address}{lang}gallery.html")
     shown = page.locator(".cards li:visible")
-    every = shown.count()
+    every = page.locator(".cards li").count()
     page.fill("[name=words]", "控制消息")
     named = shown.count()
     assert 0 < named < every
@@ -512,6 +531,7 @@ def test_a_search_stays_in_the_other_language(page: Any, address: str) -> None:
     [
         "index.html",
         "gallery.html",
+        "incidents.html",
         "choose.html",
         "ways/keeper-3.html",
         "read.html",
