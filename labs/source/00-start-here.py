@@ -83,7 +83,8 @@ Predict(
 #
 # Each log has a line of its own here. The word below a name is its part: a *producer* writes records, and the
 # *leader* of a log stores them. An arrow is a message, a filled block a record that was written, a red cross
-# a kill; `?` explains all signs.
+# a kill; `?` explains all signs. Two flags in a log, HW and LSO, say how far it may be read: here always to its
+# end. They matter once there is a transaction.
 #
 # *Money* has a mark for what customers have paid and a bar for what the shop has got. It turns red at the
 # step at which the picture opens. Why there, and not where the service is killed?
@@ -116,8 +117,8 @@ Predict(
     "00-started-again",
     trace=safe,
     step=undecided,
-    panels=("diagram", "graphs"),
-    level="protocol",
+    panels=("diagram",),
+    level="story",
 )
 
 # %% [markdown]
