@@ -336,6 +336,8 @@ class Player {
     this.done.setAttribute("d", `M0 10H${step}`);
     say(this.line, told ? told.line : words.start);
     say(this.why, told ? told.why : step ? "" : this.end ? words.begin : words.empty);
+    const first = simple ? this.line : this.why; // what it means comes before how it is called
+    if (this.say.firstChild !== first) this.say.prepend(first);
     const alarm = fact?.red ? words.red.replace("{what}", fact.red) : "";
     say(this.alarm, alarm);
     this.evidence.textContent = fact ? fact.evidence : "";

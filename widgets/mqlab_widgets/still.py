@@ -224,12 +224,14 @@ def _bottom(
     entry = entries[at - 1] if at else {}
     said = entry.get("story" if story else "line", WORDS["start"].of(lang))
     x, room = end + 40, total - EDGE - end - 40
+    why = entry.get("money", "") if story else entry.get("why", "")
+    lines = wrap(why, room, WHY_SIZE, WHY_LINES)
+    # A story says first what happens; elsewhere the name of the fact follows what it means.
+    first, at_said = (42, 24) if story or not lines else (24, 24 + 16 * len(lines))
     if story:
         scene.text("said", x, y + 24, fit(said, room, WHY_SIZE, bold=True), "strong")
     else:
-        scene.text("said", x, y + 24, fit(said, room, LINE_SIZE, mono=True), "said")
-    why = trace.facts[at - 1].why.of(lang) if at and not story else entry.get("money", "")
-    lines = wrap(why, room, WHY_SIZE, WHY_LINES)
+        scene.text("said", x, y + at_said, fit(said, room, LINE_SIZE, mono=True), "said")
     for i, line in enumerate(lines):
-        scene.text(f"why{i}", x, y + 42 + i * 16, line, "why")
+        scene.text(f"why{i}", x, y + first + i * 16, line, "why" if story else "")
     return y + 46 + max(len(lines), WHY_LINES if always else 1) * 16
