@@ -515,6 +515,18 @@ def test_a_page_leads_to_its_twin_at_the_same_step(page: Any, address: str, path
 
 
 @pytest.mark.needs("chromium")
+@pytest.mark.parametrize(("wide", "scale"), [(390, "1"), (1280, "1.2")])
+def test_letters_of_a_story_grow_where_there_is_room(
+    wide: int, scale: str, page: Any, address: str
+) -> None:
+    page.set_viewport_size({"width": wide, "height": 800})
+    page.goto(f"{address}{STORY}")
+    page.wait_for_selector(".mqlab[data-step]")
+    found = page.evaluate("document.querySelector('.mqlab').style.getPropertyValue('--scale')")
+    assert found == scale
+
+
+@pytest.mark.needs("chromium")
 def test_a_search_stays_in_the_other_language(page: Any, address: str) -> None:
     page.goto(f"{address}gallery.html")
     page.fill("[name=words]", "控制消息")

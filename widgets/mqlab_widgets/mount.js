@@ -34,9 +34,11 @@ async function bringFont(css, player) {
   player.keepRoom();
 }
 
-/** Play the payload that stands inside `host`, in place of the still. */
-async function mount(host) {
+/** Play the payload that stands inside `host`, in place of the still; a page with much room may
+ *  ask for larger letters. */
+async function mount(host, larger = 1) {
   const data = await unpack(readBytes(host.querySelector("script.payload").textContent.trim()));
+  data.meta.scale *= larger;
   const [font, twin] = ["font", "twin"]
     .map((name) => host.querySelector(`script.${name}`)?.textContent);
   const player = new Player(host, data);
