@@ -60,7 +60,7 @@ CHANGES = (
     (r'("(?:\w*[pP]roducerId|\w+TimestampMs)"):\d+', r"\1:#"),
 )
 PARTITIONS = re.compile(r"[^\s,]+-\d+(?:,[^\s,]+-\d+)+")
-OBJECTS = re.compile(r"(?<=\})(?=\{)")
+OBJECTS = re.compile(r"(?<=\})(?=\{|Processed a total)")
 Keep = Callable[[str], bool]
 
 

@@ -22,6 +22,7 @@ from ..wire.answers import (
     InitProducerIdResponse,
 )
 from ..wire.api import Api, Ask
+from .internal import STATE
 from .topic import INTERNAL
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def begin_init(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effect
         pid=getattr(body, "producer_id", -1),
         epoch=getattr(body, "producer_epoch", -1),
     )
+    if request.txn_id:  # a client that has not looked for the coordinator finds its log, too
+        broker = broker.with_internal(STATE)
     return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
 
 

@@ -7,7 +7,9 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.apache.kafka.common.utils.Exit;
 
 /**
@@ -20,6 +22,7 @@ import org.apache.kafka.common.utils.Exit;
  */
 public class Tools {
   static int exited;
+  static final List<Runnable> atExit = new ArrayList<>();
 
   public static void main(String[] args) throws Exception {
     var commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -27,6 +30,7 @@ public class Tools {
     InputStream before = System.in;
     Exit.setExitProcedure((code, message) -> exit(code));
     Exit.setHaltProcedure((code, message) -> exit(code));
+    Exit.setShutdownHookAdder((name, hook) -> atExit.add(hook));
     for (String line; (line = commands.readLine()) != null; ) {
       String[] parts = line.split("\t", -1);
       var said = new ByteArrayOutputStream();
@@ -37,6 +41,8 @@ public class Tools {
           new ByteArrayInputStream(
               parts[0].replace("\\n", "\n").getBytes(StandardCharsets.UTF_8)));
       int code = run(parts[1], Arrays.copyOfRange(parts, 2, parts.length));
+      atExit.forEach(Runnable::run); // a producer sends what it still holds when its process ends
+      atExit.clear();
       System.setIn(before);
       said.toString(StandardCharsets.UTF_8).lines().forEach(each -> answers.println("\t" + each));
       answers.println(code);

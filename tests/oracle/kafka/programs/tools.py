@@ -197,7 +197,7 @@ def look(tools: Tools) -> None:
     log = "org.apache.kafka.tools.consumer.TransactionLogMessageFormatter"
     tools(
         CONSUMER,
-        f"--topic __transaction_state --from-beginning --timeout-ms 5000 --formatter {log}",
+        f"--topic __transaction_state --from-beginning {WAIT} --formatter {log}",
         ordered=True,
         keep=lambda line: '"transactionalId":"A"' in line,
     )
