@@ -133,7 +133,9 @@ def run_trial(trial: Trial, timed: Timed, system: Any, what: What) -> Card:
     """Run one system in simulated time, once from each seed. The coordinator hears no time, as in a
     search: so the run is its choices, and can be played again. What must stay reachable, or must
     be reached, holds at the end."""
-    steps, timing = 0, Timing(call_ms=timed.call_ms)
+    steps, asked = 0, system.cluster.partitions if timed.loss else ()
+    lossy = tuple((what.restart, name) for name in asked)
+    timing = Timing(call_ms=timed.call_ms, loss=timed.loss, lossy=lossy)
     stops = [(at, f"kill {what.restart}") for at in timed.kills]
     starts = [(at + DOWN_MS, f"restart {what.restart}") for at in timed.kills]
     for seed in range(timed.seeds):

@@ -306,6 +306,7 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         Trial("commit, then commit", NEXT, Budget(retries=1), PLAIN),
         Trial("another leads", f"{OLD} partitions=1 {LEADS} {OPEN} {MOVE}"),
         Trial("another leads, two partitions", f"{OLD} {LEADS} {TWO} {MOVE}"),
+        Trial("many, and connections break", MANY, timed=Timed(20_000, seeds=3, loss=0.1)),
         MANY_ENDS,
     ),
     4: (

@@ -15,12 +15,14 @@ from ...kernel.world import NodeState
 class Timed:
     """Runs in simulated time in place of a search, one from each of `seeds`: to `until_ms`, while
     an application makes its next call within `call_ms`. The node of the learner's file is killed
-    at each time of `kills` (milliseconds), and starts again `DOWN_MS` later."""
+    at each time of `kills` (milliseconds), and starts again `DOWN_MS` later. A connection from this
+    node to a server that it asks breaks at a message with the probability `loss`."""
 
     until_ms: int
     seeds: int = 1
     call_ms: float = 1
     kills: tuple[int, ...] = ()
+    loss: float = 0
 
 
 DOWN_MS = 40

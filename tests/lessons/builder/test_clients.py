@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -20,6 +21,8 @@ from tests.lessons.builder.wrong import FILES
 
 OWED = "owed = Map((e.txn_id, e.partitions) for e in entries.values() if e.state in COMPLETE)"
 PID = "1 + max(pids, default=-1)"
+#: which of the two ids suffers depends on who is served first
+SHARED = "none of its messages is there|an old epoch"
 pytestmark = pytest.mark.spread("mqlab/lessons/builder", "mqlab/serve", "tests/lessons/builder")
 
 
@@ -32,8 +35,8 @@ def test_a_right_one_passes(sitting: int):
 @pytest.mark.parametrize(
     ("sitting", "right", "wrong", "says"),
     [
-        (5, PID, "0", "none of its messages is there"),  # one pid for all ids
-        (4, PID, "0", "an old epoch"),
+        (5, PID, "0", SHARED),  # one pid for all ids
+        (4, PID, "0", SHARED),
         (5, OWED, "owed = Map()", "CONCURRENT_TRANSACTIONS"),  # a start owes no marker
     ],
 )
@@ -43,7 +46,7 @@ def test_a_wrong_one_is_refuted(tmp_path: Path, sitting: int, right: str, wrong:
     mine = tmp_path / "coordinator.py"
     mine.write_text(source.replace(right, wrong), "utf-8")
     verdict = ask_clients(mine, sitting)
-    assert not verdict.ok and says in verdict.message.en, verdict
+    assert not verdict.ok and re.search(says, verdict.message.en), verdict
 
 
 def test_who_cannot_be_asked_says_so_and_the_check_goes_on(monkeypatch: pytest.MonkeyPatch):

@@ -289,6 +289,14 @@ WRONG = (
         "",
     ),
     Wrong(
+        "a lost connection has lost what one id owes",
+        3,
+        "many, and connections break",
+        "app waits, and was told CONCURRENT_TRANSACTIONS last",
+        "if peer in left\n                )",
+        "if peer in left\n                )[:1]",
+    ),
+    Wrong(
         "a coordinator is known by its log",
         3,
         "another leads",
