@@ -58,7 +58,8 @@ class Mqadmin:
         source = SOURCE.with_name("Admin.java")
         command = ["java", *JAVA_FLAGS, *QUIET, "-cp", find_class_path(), str(source)]
         self._app = Beside("mqadmin", command)
-        self.run("clusterList")  # the first command waits for Java, and may run out of its time
+        # The first command waits for Java; a broker registers again where it could not at its start.
+        lab.wait_until(lambda: any("broker-a" in line for line in self.run("clusterList")), 60)
 
     def __enter__(self) -> Mqadmin:
         return self
