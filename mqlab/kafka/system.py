@@ -521,7 +521,7 @@ class KafkaSystem(System):
         )
 
     def terms(self) -> tuple[tuple[Text, Text], ...]:
-        return TERMS
+        return tuple(TERMS.items())
 
     # -- nodes ---------------------------------------------------------------------------
 

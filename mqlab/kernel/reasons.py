@@ -31,8 +31,8 @@ LATE = Words(
     "is."
 )
 
-#: (how a timer's name begins, the sentence): the first that fits counts
-Timers = tuple[tuple[str, Words], ...]
+#: how a timer's name begins → the sentence; the first that fits counts
+Timers = Mapping[str, Words]
 #: the template of a change, or that and the state which it tells of → the sentence
 Changes = Mapping[Words | tuple[Words, str], Words]
 
@@ -84,13 +84,13 @@ class Reasons(Generic[K]):
 
 
 def find_by_name(timers: Timers, name: str) -> Text:
-    return next((why() for head, why in timers if name.startswith(head)), NOTHING)
+    return next((why() for head, why in timers.items() if name.startswith(head)), NOTHING)
 
 
 # ---- while a safeguard is off ----------------------------------------------------------
 
-#: safeguard → (a sentence that rests on it, what is true while it is off) …
-Unguarded = Mapping[str, tuple[tuple[Words, Words], ...]]
+#: safeguard → a sentence that rests on it → what is true while it is off
+Unguarded = Mapping[str, Mapping[Words, Words]]
 
 
 IS_OFF = Words("{name} is off: {without}")
@@ -102,7 +102,7 @@ def say_unguarded(why: Text, off: Collection[str], unguarded: Unguarded) -> Text
     sentences = [
         IS_OFF(name=name, without=without())
         for name in off
-        for usual, without in unguarded.get(name, ())
+        for usual, without in unguarded.get(name, {}).items()
         if usual.has_made(why)
     ]
     if not sentences:

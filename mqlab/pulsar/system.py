@@ -302,7 +302,7 @@ class PulsarSystem(System):
         return Text(f"Pulsar{self.label_missing()}")
 
     def terms(self) -> tuple[tuple[Text, Text], ...]:
-        return TERMS
+        return tuple(TERMS.items())
 
     @cached_property
     def config(self) -> PulsarConfig:

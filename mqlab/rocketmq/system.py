@@ -240,7 +240,7 @@ class RocketMQSystem(System):
         return Text(f"RocketMQ {self.release}{self.label_missing()}")
 
     def terms(self) -> tuple[tuple[Text, Text], ...]:
-        return TERMS
+        return tuple(TERMS.items())
 
     @property
     def registers_early(self) -> bool:

@@ -24,7 +24,7 @@ UP_TO = Words("Read up to {lso}; the end is {hw}.", "读到 {lso}；末尾是 {h
 REASONS = Reasons(
     stopped={"store": STOPPED},
     recovered={},
-    timers=(("retry a", GOOD), ("retry ", AGAIN)),
+    timers={"retry a": GOOD, "retry ": AGAIN},
     changes={MOVED: GOOD, (ENTERED, "open"): AGAIN, (ENTERED, "closed"): BAD},
     alone={FactKind.POWER_CUT: POWER_CUT},
     explain_success=lambda outcome: GOOD() if outcome.ok else NOTHING,
@@ -67,7 +67,7 @@ def test_an_error_says_itself_what_it_means() -> None:
 
 
 def test_while_a_safeguard_is_off_its_sentences_are_replaced() -> None:
-    table = {"lso": ((UP_TO, Words("all is read.", "全部读到。")),)}
+    table = {"lso": {UP_TO: Words("all is read.", "全部读到。")}}
     filled = UP_TO(lso=3, hw=5)
     assert say_unguarded(filled, ("lso",), table) == Text(
         "lso is off: all is read.", "lso 已关闭：全部读到。"
@@ -78,7 +78,7 @@ def test_while_a_safeguard_is_off_its_sentences_are_replaced() -> None:
 
 
 def test_a_step_to_which_several_safeguards_matter_names_them_all() -> None:
-    table = {name: ((AGAIN, Words(f"no {name}.", f"没有 {name}。")),) for name in ("a", "b", "c")}
+    table = {name: {AGAIN: Words(f"no {name}.", f"没有 {name}。")} for name in ("a", "b", "c")}
     assert say_unguarded(AGAIN(), ("a", "c"), table) == Text(
         "a is off: no a. c is off: no c.", "a 已关闭：没有 a。c 已关闭：没有 c。"
     )

@@ -153,7 +153,7 @@ def test_every_safeguard_says_what_is_true_without_it(broker: str) -> None:
     system = SYSTEMS[broker]()
     assert system.unguarded().keys() == system.safeguards().keys()
     for rows in system.unguarded().values():
-        for _, without in rows:
+        for without in rows.values():
             assert re.match(r"[a-zU].*\.$", without.en), without
             assert re.match(".*[一-鿿].*。$", translate(without.en)), without
 
@@ -164,5 +164,5 @@ def test_a_run_without_a_safeguard_says_so_and_claims_nothing_that_rests_on_it(p
     said = [fact.why for fact in run.trace if not fact.fold]
     for off in run.system.off:
         assert any(f"{off} is off" in why.en and f"{off} 已关闭" in why.zh for why in said)
-        for usual, _ in run.system.unguarded()[off]:
+        for usual in run.system.unguarded()[off]:
             assert not [why.en for why in said if usual.has_made(why)]

@@ -208,37 +208,37 @@ SESSION_OVER = Words(
     "No heartbeat for session.timeout.ms: the member counts as gone, whether it is or not."
 )
 
-TIMERS: Timers = (
-    (flight.RETRY, Words("No good answer has come: the same question is asked again.")),
-    (coordinator.AGAIN, Words("A partition has not answered: its marker is sent until it does.")),
-    (coordinator.APPEND_AGAIN, Words(
+TIMERS: Timers = {
+    flight.RETRY: Words("No good answer has come: the same question is asked again."),
+    coordinator.AGAIN: Words("A partition has not answered: its marker is sent until it does."),
+    coordinator.APPEND_AGAIN: Words(
         "Too few copies were in sync to keep the record safe: the coordinator writes it again."
-    )),
-    (ADD, Words("The coordinator has not answered the leader's question: it asks once more.")),
-    (PAUSE, Words("Nobody led the partition: the client looks for its leader once more.")),
-    (flight.DELIVERY, Words(
+    ),
+    ADD: Words("The coordinator has not answered the leader's question: it asks once more."),
+    PAUSE: Words("Nobody led the partition: the client looks for its leader once more."),
+    flight.DELIVERY: Words(
         "delivery.timeout.ms has passed: the producer gives the record up, although it may be "
         "stored."
-    )),
-    (MAX_BLOCK, Words(
+    ),
+    MAX_BLOCK: Words(
         "max.block.ms has passed: the call stops waiting, but what it asked for may still happen."
-    )),
-    (SWEEP, Words(
+    ),
+    SWEEP: Words(
         "An id unused for transactional.id.expiration.ms is forgotten with all it protected."
-    )),
-    (EXPIRE, Words(
+    ),
+    EXPIRE: Words(
         "A producer silent for producer.id.expiration.ms is forgotten: a repeat of its records "
         "would be new."
-    )),
-    (TIMEOUT, Words(
+    ),
+    TIMEOUT: Words(
         "A transaction open for longer than transaction.timeout.ms is aborted by its coordinator: "
         "readers would wait behind it."
-    )),
-    (HEARTBEAT, Words("A member that says nothing for too long would lose its partitions.")),
-    (membership.SESSION, SESSION_OVER),
-    (membership.JOIN, Words("Who has not joined by now is left out of the new generation.")),
-    (membership.SYNC, Words("Who has not asked for its part by now is left out of the group.")),
-)  # fmt: skip
+    ),
+    HEARTBEAT: Words("A member that says nothing for too long would lose its partitions."),
+    membership.SESSION: SESSION_OVER,
+    membership.JOIN: Words("Who has not joined by now is left out of the new generation."),
+    membership.SYNC: Words("Who has not asked for its part by now is left out of the group."),
+}
 
 STABLE = Words("Everybody knows its part; only members of this generation may commit positions.")
 REPLICATED_UP_TO = Words(
@@ -272,7 +272,7 @@ CHANGES: Changes = {
         "accept that."
     ),
     **dict.fromkeys((LEADS, FOLLOWS, NOBODY_LEADS), CONTROLLED),
-}  # fmt: skip
+}
 
 #: what a failed call means, by what the client knows of the error
 FAILURES: Mapping[object, Words] = {
@@ -290,7 +290,7 @@ FAILURES: Mapping[object, Words] = {
         "This call is refused, and the transaction cannot commit any more; the producer may abort "
         "it and go on."
     ),
-}  # fmt: skip
+}
 FAILURE = Words(
     "This call is refused, and the application gets the error. It can go on in another way."
 )
@@ -346,192 +346,116 @@ DECIDED_BEHIND = Words(
     "the decision is written, but partitions may have been told another one before."
 )
 UNGUARDED: Unguarded = {
-    "epoch_fencing": (
-        (
-            words.WHY_EMPTY,
-            Words(
-                "the producer has its id and epoch, and a producer with an older epoch is served "
-                "all the same."
-            ),
+    "epoch_fencing": {
+        words.WHY_EMPTY: Words(
+            "the producer has its id and epoch, and a producer with an older epoch is served "
+            "all the same."
         ),
-        (
-            INIT_TXN,
-            Words(
-                "a producer asks for its id and epoch first, and one that held the name before "
-                "goes on all the same."
-            ),
+        INIT_TXN: Words(
+            "a producer asks for its id and epoch first, and one that held the name before "
+            "goes on all the same."
         ),
-        (
-            LATE,
-            Words(
-                "it left before the connection broke and arrives only now, and nobody looks at "
-                "its epoch."
-            ),
+        LATE: Words(
+            "it left before the connection broke and arrives only now, and nobody looks at "
+            "its epoch."
         ),
-    ),
-    "sequence_check": (
-        (
-            PRODUCE_NUMBERED,
-            Words("producer id, epoch and sequence number travel along, and nobody compares them."),
+    },
+    "sequence_check": {
+        PRODUCE_NUMBERED: Words(
+            "producer id, epoch and sequence number travel along, and nobody compares them."
         ),
-        (
-            INIT_PLAIN,
-            Words(
-                "a producer gets a number nobody has had, and no leader recognises a repeat by it."
-            ),
+        INIT_PLAIN: Words(
+            "a producer gets a number nobody has had, and no leader recognises a repeat by it."
         ),
-        (
-            LATE,
-            Words(
-                "it left before the connection broke and arrives only now, and nobody looks at "
-                "its sequence numbers."
-            ),
+        LATE: Words(
+            "it left before the connection broke and arrives only now, and nobody looks at "
+            "its sequence numbers."
         ),
-        (
-            words.WHY_DATA,
-            Words("it is in the log at once, even if the same record lies there already."),
+        words.WHY_DATA: Words(
+            "it is in the log at once, even if the same record lies there already."
         ),
-    ),
-    "lso": (
-        (
-            words.TOLD_WRITTEN,
-            Words("readers of committed data get it, decided or not."),
+    },
+    "lso": {
+        words.TOLD_WRITTEN: Words("readers of committed data get it, decided or not."),
+        words.WHY_DATA: Words(
+            "it is in the log at once, and readers of committed data need not wait for the "
+            "decision."
         ),
-        (
-            words.WHY_DATA,
-            Words(
-                "it is in the log at once, and readers of committed data need not wait for the "
-                "decision."
-            ),
+        words.WHY_LSO: Words("read_committed reads up to the high watermark, as everybody does."),
+        words.WHY_FETCHED: Words("what lies below the high watermark is read, decided or not."),
+        FETCH_COMMITTED: Words(
+            "a reader of committed data gets what lies below the high watermark, decided or not."
         ),
-        (
-            words.WHY_LSO,
-            Words("read_committed reads up to the high watermark, as everybody does."),
+    },
+    "aborted_index": {
+        words.TOLD_SKIPPED: Words("readers of committed data are shown what was aborted."),
+        words.WHY_LSO: Words(
+            "read_committed reads up to the LSO, and nothing tells it which records were aborted."
         ),
-        (
-            words.WHY_FETCHED,
-            Words("what lies below the high watermark is read, decided or not."),
+        words.WHY_FETCHED: Words(
+            "the records come without the list of aborted transactions, so a reader takes all "
+            "of them for committed."
         ),
-        (
-            FETCH_COMMITTED,
-            Words(
-                "a reader of committed data gets what lies below the high watermark, decided or "
-                "not."
-            ),
+    },
+    "prepare_before_markers": {
+        REQUESTS[EndTxn]: Words(
+            "the client asks for the end, and partitions are told before anything is written down."
         ),
-    ),
-    "aborted_index": (
-        (
-            words.TOLD_SKIPPED,
-            Words("readers of committed data are shown what was aborted."),
+        words.WHY_ANSWERED: Words(
+            "the client is answered without waiting for a decision in the log."
         ),
-        (
-            words.WHY_LSO,
-            Words(
-                "read_committed reads up to the LSO, and nothing tells it which records were "
-                "aborted."
-            ),
+        REQUESTS[WriteTxnMarkers]: Words(
+            "a partition is told whether the decision is in the log or not."
         ),
-        (
-            words.WHY_FETCHED,
-            Words(
-                "the records come without the list of aborted transactions, so a reader takes all "
-                "of them for committed."
-            ),
+        words.WHY_PREPARE_COMMIT: DECIDED_BEHIND,
+        words.TOLD_COMMIT: DECIDED_BEHIND,
+        words.TOLD_ABORT: DECIDED_BEHIND,
+        words.WHY_PREPARE_ABORT: DECIDED_BEHIND,
+        RECOVERED[Kind.COORDINATOR]: Words(
+            "it knows what its log says, and not which markers it has sent without writing "
+            "that down."
         ),
-    ),
-    "prepare_before_markers": (
-        (
-            REQUESTS[EndTxn],
-            Words(
-                "the client asks for the end, and partitions are told before anything is written "
-                "down."
-            ),
+    },
+    "transaction_timeout": {
+        words.WHY_ONGOING: Words(
+            "the coordinator now knows where it will owe markers, and no clock runs."
         ),
-        (
-            words.WHY_ANSWERED,
-            Words("the client is answered without waiting for a decision in the log."),
+    },
+    "verification": {
+        words.WHY_DATA: Words(
+            "it is in the log at once; of an old client's record nobody asks whether its "
+            "transaction is open."
         ),
-        (
-            REQUESTS[WriteTxnMarkers],
-            Words("a partition is told whether the decision is in the log or not."),
+    },
+    "epoch_bump": {
+        words.WHY_ANSWERED: Words(
+            "the client is answered and keeps its epoch, so a late record of this transaction "
+            "looks like one of the next."
         ),
-        (words.WHY_PREPARE_COMMIT, DECIDED_BEHIND),
-        (words.TOLD_COMMIT, DECIDED_BEHIND),
-        (words.TOLD_ABORT, DECIDED_BEHIND),
-        (words.WHY_PREPARE_ABORT, DECIDED_BEHIND),
-        (
-            RECOVERED[Kind.COORDINATOR],
-            Words(
-                "it knows what its log says, and not which markers it has sent without writing "
-                "that down."
-            ),
+        LATE: Words(
+            "it left before the connection broke and arrives only now, with an epoch that is "
+            "still good."
         ),
-    ),
-    "transaction_timeout": (
-        (
-            words.WHY_ONGOING,
-            Words("the coordinator now knows where it will owe markers, and no clock runs."),
+    },
+    "offsets_in_transaction": {
+        REQUESTS[TxnOffsetCommit]: Words(
+            "how far the group has read is sent within the transaction, and counts at once."
         ),
-    ),
-    "verification": (
-        (
-            words.WHY_DATA,
-            Words(
-                "it is in the log at once; of an old client's record nobody asks whether its "
-                "transaction is open."
-            ),
+        words.WHY_PENDING: Words(
+            "these positions count at once, whatever becomes of the transaction."
         ),
-    ),
-    "epoch_bump": (
-        (
-            words.WHY_ANSWERED,
-            Words(
-                "the client is answered and keeps its epoch, so a late record of this transaction "
-                "looks like one of the next."
-            ),
+    },
+    "generation_fencing": {
+        words.WHY_GENERATION: Words(
+            "a generation: who is in the group and what each reads; others may commit all the same."
         ),
-        (
-            LATE,
-            Words(
-                "it left before the connection broke and arrives only now, with an epoch that is "
-                "still good."
-            ),
+        STABLE: Words(
+            "everybody knows its part, and members of older generations may commit as well."
         ),
-    ),
-    "offsets_in_transaction": (
-        (
-            REQUESTS[TxnOffsetCommit],
-            Words("how far the group has read is sent within the transaction, and counts at once."),
+        REQUESTS[SyncGroup]: Words(
+            "one member shares the partitions out, and who is left out may still commit."
         ),
-        (
-            words.WHY_PENDING,
-            Words("these positions count at once, whatever becomes of the transaction."),
-        ),
-    ),
-    "generation_fencing": (
-        (
-            words.WHY_GENERATION,
-            Words(
-                "a generation: who is in the group and what each reads; others may commit all the "
-                "same."
-            ),
-        ),
-        (
-            STABLE,
-            Words("everybody knows its part, and members of older generations may commit as well."),
-        ),
-        (
-            REQUESTS[SyncGroup],
-            Words("one member shares the partitions out, and who is left out may still commit."),
-        ),
-        (
-            words.WHY_PENDING,
-            Words("positions as part of the transaction, no matter who sent them."),
-        ),
-        (
-            words.WHY_OFFSETS,
-            Words("these positions count at once, no matter who sent them."),
-        ),
-    ),
+        words.WHY_PENDING: Words("positions as part of the transaction, no matter who sent them."),
+        words.WHY_OFFSETS: Words("these positions count at once, no matter who sent them."),
+    },
 }

@@ -100,93 +100,48 @@ TOLD_READ = Words("{node} has read {what}.")
 # Kafka's own words that a picture shows, one sentence each: the source of its tooltips, and of
 # the glossary's entries about Kafka (`mqlab/lessons/atlas/glossary.py`).
 
-TERMS: tuple[tuple[Text, Text], ...] = (
-    (
-        Text("coordinator"),
-        tr("The broker that keeps a transaction's state and decides it; it sends the markers."),
+TERMS: dict[Text, Text] = {
+    Text("coordinator"): tr(
+        "The broker that keeps a transaction's state and decides it; it sends the markers."
     ),
-    (
-        GROUP(),
-        tr("The broker that keeps a consumer group's members and its committed positions."),
+    GROUP(): tr("The broker that keeps a consumer group's members and its committed positions."),
+    LEADER(): tr("The broker that all clients write to and read from for one partition."),
+    FOLLOWER(): tr("A broker that copies a partition from its leader and may lead it next."),
+    tr("marker"): tr(
+        "A record that says how a transaction ended here; the broker writes it, and it takes "
+        "an offset."
     ),
-    (
-        LEADER(),
-        tr("The broker that all clients write to and read from for one partition."),
+    Text("HW"): tr(
+        "The end of what all in-sync replicas hold; it says nothing about transactions."
     ),
-    (
-        FOLLOWER(),
-        tr("A broker that copies a partition from its leader and may lead it next."),
+    Text("LSO"): tr("Everything below it is decided; readers of committed data stop here."),
+    Text(READ_COMMITTED): tr("Reading only what is decided and was not aborted."),
+    Text(READ_UNCOMMITTED): tr("Reading everything up to the high watermark, decided or not."),
+    Text("transactionalId"): tr(
+        "The lasting name of a producer, not of one transaction; one that comes back with it "
+        "shuts out its predecessor."
     ),
-    (
-        tr("marker"),
-        tr(
-            "A record that says how a transaction ended here; the broker writes it, and it takes "
-            "an offset."
-        ),
+    Text("pid"): tr(
+        "The producer id: the number that the coordinator gives a producer; each of its "
+        "records carries it."
     ),
-    (
-        Text("HW"),
-        tr("The end of what all in-sync replicas hold; it says nothing about transactions."),
+    Text("epoch"): tr(
+        "Rises when a producer begins again or is aborted by its coordinator, with "
+        "transaction.version 2 and a v2 client at every end; older ones are refused."
     ),
-    (
-        Text("LSO"),
-        tr("Everything below it is decided; readers of committed data stop here."),
+    Text("PrepareCommit"): tr("The decision to commit is on disk; markers are still owed."),
+    Text("PrepareAbort"): tr("The decision to abort is on disk; markers are still owed."),
+    STATE_TABLE(): tr(
+        "The coordinator's own log: the newest record of each transactional id says where "
+        "its transaction is."
     ),
-    (
-        Text(READ_COMMITTED),
-        tr("Reading only what is decided and was not aborted."),
+    INDEX_TABLE(): tr(
+        "A partition's list of aborted transactions; with it a reader skips their records."
     ),
-    (
-        Text(READ_UNCOMMITTED),
-        tr("Reading everything up to the high watermark, decided or not."),
-    ),
-    (
-        Text("transactionalId"),
-        tr(
-            "The lasting name of a producer, not of one transaction; one that comes back with it "
-            "shuts out its predecessor."
-        ),
-    ),
-    (
-        Text("pid"),
-        tr(
-            "The producer id: the number that the coordinator gives a producer; each of its "
-            "records carries it."
-        ),
-    ),
-    (
-        Text("epoch"),
-        tr(
-            "Rises when a producer begins again or is aborted by its coordinator, with "
-            "transaction.version 2 and a v2 client at every end; older ones are refused."
-        ),
-    ),
-    (
-        Text("PrepareCommit"),
-        tr("The decision to commit is on disk; markers are still owed."),
-    ),
-    (
-        Text("PrepareAbort"),
-        tr("The decision to abort is on disk; markers are still owed."),
-    ),
-    (
-        STATE_TABLE(),
-        tr(
-            "The coordinator's own log: the newest record of each transactional id says where "
-            "its transaction is."
-        ),
-    ),
-    (
-        INDEX_TABLE(),
-        tr("A partition's list of aborted transactions; with it a reader skips their records."),
-    ),
-    (
-        OFFSETS_TABLE(),
-        tr("The log in which a group coordinator keeps how far each group has read."),
-    ),
-)
+    OFFSETS_TABLE(): tr("The log in which a group coordinator keeps how far each group has read."),
+}
 #: the sentence of a term, by its English name
-MEANS = {name.en: means for name, means in TERMS}
+MEANS = {name.en: means for name, means in TERMS.items()}
 
 
 # What an error means to the one who gets it: the rule that refused, one sentence each

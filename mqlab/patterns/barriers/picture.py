@@ -87,85 +87,51 @@ STAGES = {
 }
 
 UNGUARDED: Unguarded = {
-    "alignment": (
-        (
-            WHYS["Barrier"],
-            Words("between two records; but some of those after it may be counted before it."),
+    "alignment": {
+        WHYS["Barrier"]: Words(
+            "between two records; but some of those after it may be counted before it."
         ),
-        (
-            WHYS["change Barrier"],
-            Words(
-                "its records do not wait, so the picture may hold some that come after the barrier."
-            ),
+        WHYS["change Barrier"]: Words(
+            "its records do not wait, so the picture may hold some that come after the barrier."
         ),
-    ),
-    "pre_commit": (
-        (
-            WHYS["Acknowledge"],
-            Words("this task's part of the picture; the sink has not written its output."),
+    },
+    "pre_commit": {
+        WHYS["Acknowledge"]: Words(
+            "this task's part of the picture; the sink has not written its output."
         ),
-        (
-            WHYS["completed"],
-            Words("from now on this is where a restart begins, but its output is in memory only."),
+        WHYS["completed"]: Words(
+            "from now on this is where a restart begins, but its output is in memory only."
         ),
-        (
-            WHYS["Complete"],
-            Words("the sink is to write its output only now."),
+        WHYS["Complete"]: Words("the sink is to write its output only now."),
+    },
+    "commit_after_checkpoint": {
+        WHYS["pending"]: Words("the output is on disk, and is committed at once."),
+        WHYS["committed"]: Words(
+            "readers see it now, although its checkpoint may never be complete."
         ),
-    ),
-    "commit_after_checkpoint": (
-        (
-            WHYS["pending"],
-            Words("the output is on disk, and is committed at once."),
+        WHYS["Complete"]: Words("the checkpoint is complete; the sink has committed before."),
+    },
+    "complete_on_disk": {
+        WHYS["Complete"]: Words("the sink may commit, although the checkpoint is not on disk yet."),
+        WHYS["completed"]: Words(
+            "this is where a restart begins, but the sink heard of it before it was written."
         ),
-        (
-            WHYS["committed"],
-            Words("readers see it now, although its checkpoint may never be complete."),
+    },
+    "recover_and_commit": {
+        WHYS["Deploy"]: Words(
+            "everybody begins again from the same picture, and pending output of it stays pending."
         ),
-        (
-            WHYS["Complete"],
-            Words("the checkpoint is complete; the sink has committed before."),
+        WHYS["completed"]: Words(
+            "this is where a restart begins, but after a restart nobody commits its output."
         ),
-    ),
-    "complete_on_disk": (
-        (
-            WHYS["Complete"],
-            Words("the sink may commit, although the checkpoint is not on disk yet."),
+    },
+    "attempt_fencing": {
+        WHYS["DeployResponse"]: Words("ready; what an earlier attempt sends is still accepted."),
+        WHYS["late Row"]: Words(
+            "from a channel that is gone; it counts now, and again when it is read again."
         ),
-        (
-            WHYS["completed"],
-            Words(
-                "this is where a restart begins, but the sink heard of it before it was written."
-            ),
-        ),
-    ),
-    "recover_and_commit": (
-        (
-            WHYS["Deploy"],
-            Words(
-                "everybody begins again from the same picture, and pending output of it stays "
-                "pending."
-            ),
-        ),
-        (
-            WHYS["completed"],
-            Words("this is where a restart begins, but after a restart nobody commits its output."),
-        ),
-    ),
-    "attempt_fencing": (
-        (
-            WHYS["DeployResponse"],
-            Words("ready; what an earlier attempt sends is still accepted."),
-        ),
-        (
-            WHYS["late Row"],
-            Words("from a channel that is gone; it counts now, and again when it is read again."),
-        ),
-        (
-            WHYS["late Barrier"],
-            Words("from a channel that is gone; it still counts."),
-        ),
-    ),
+        WHYS["late Barrier"]: Words("from a channel that is gone; it still counts."),
+    },
 }
 
 PLACES = {"triggered": (0, 0), "completed": (1, 0), "output seen": (2, 0), "void": (1, 1)}

@@ -44,41 +44,28 @@ WHYS = {
 TOLD = ("Message", "PublishResponse", "Write", "Commit", "Booking")
 
 UNGUARDED: Unguarded = {
-    "send_again": (
-        (
-            WHYS["Publish"],
-            Words("whether it arrives the shop cannot see, and it will not send it again."),
+    "send_again": {
+        WHYS["Publish"]: Words(
+            "whether it arrives the shop cannot see, and it will not send it again."
         ),
-    ),
-    "append_first": (
-        (
-            WHYS["PublishResponse"],
-            Words("the order is acknowledged, and may be in memory only."),
+    },
+    "append_first": {
+        WHYS["PublishResponse"]: Words("the order is acknowledged, and may be in memory only."),
+        WHYS["Message"]: Words("the order is in the log only now, after it was acknowledged."),
+    },
+    "recognise": {
+        WHYS["Message"]: Words(
+            "the order is in the queue; nothing checks whether it was there before."
         ),
-        (
-            WHYS["Message"],
-            Words("the order is in the log only now, after it was acknowledged."),
+    },
+    "one_write": {
+        WHYS["Booking"]: Words(
+            "the amount is in the books; the position is not in the same write."
         ),
-    ),
-    "recognise": (
-        (
-            WHYS["Message"],
-            Words("the order is in the queue; nothing checks whether it was there before."),
+        WHYS["Commit"]: Words(
+            "accounting goes on from here after a crash, whether or not the amount is in the books."
         ),
-    ),
-    "one_write": (
-        (
-            WHYS["Booking"],
-            Words("the amount is in the books; the position is not in the same write."),
-        ),
-        (
-            WHYS["Commit"],
-            Words(
-                "accounting goes on from here after a crash, whether or not the amount is in "
-                "the books."
-            ),
-        ),
-    ),
+    },
 }
 
 COLUMNS = ("order", "amount", "queue", "books")

@@ -70,40 +70,24 @@ WHYS = {
 TOLD = ("ordered", "answer ok", "answer failed", "message", "applied", "acked")
 
 UNGUARDED: Unguarded = {
-    "outbox": (
-        (
-            WHYS["ordered"],
-            Words("the order is written, and its message is only in memory."),
+    "outbox": {
+        WHYS["ordered"]: Words("the order is written, and its message is only in memory."),
+        WHYS["stop shop"]: Words("the order is written, and its message is gone with the memory."),
+    },
+    "publish_again": {
+        WHYS["Publish"]: Words(
+            "the message is sent once: if the connection breaks, it is not sent again."
         ),
-        (
-            WHYS["stop shop"],
-            Words("the order is written, and its message is gone with the memory."),
-        ),
-    ),
-    "publish_again": (
-        (
-            WHYS["Publish"],
-            Words("the message is sent once: if the connection breaks, it is not sent again."),
-        ),
-    ),
-    "redelivery": (
-        (
-            WHYS["PollResponse"],
-            Words("given, and crossed out at once: it is not given again."),
-        ),
-    ),
-    "acknowledge_last": (
-        (
-            WHYS["Acknowledge"],
-            Words("it is acknowledged before it is applied."),
-        ),
-    ),
-    "applies_once": (
-        (
-            WHYS["applied"],
-            Words("the effect is written, and nothing says that it has been done."),
-        ),
-    ),
+    },
+    "redelivery": {
+        WHYS["PollResponse"]: Words("given, and crossed out at once: it is not given again."),
+    },
+    "acknowledge_last": {
+        WHYS["Acknowledge"]: Words("it is acknowledged before it is applied."),
+    },
+    "applies_once": {
+        WHYS["applied"]: Words("the effect is written, and nothing says that it has been done."),
+    },
 }
 
 WAY = ("ordered", "in the queue", "applied", "acknowledged")

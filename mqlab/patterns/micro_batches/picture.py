@@ -87,89 +87,55 @@ STAGES = {
 }
 
 UNGUARDED: Unguarded = {
-    "offsets_first": (
-        (
-            WHYS["offsets"],
-            Words(
-                "offsets/N is written when the batch is over; an earlier run may have had other "
-                "orders."
-            ),
+    "offsets_first": {
+        WHYS["offsets"]: Words(
+            "offsets/N is written when the batch is over; an earlier run may have had other orders."
         ),
-        (
-            WHYS["CommitResponse"],
-            Words("the checkpoint knows nothing of this batch yet, not even its orders."),
+        WHYS["CommitResponse"]: Words(
+            "the checkpoint knows nothing of this batch yet, not even its orders."
         ),
-        (
-            WHYS["recovery driver"],
-            Words(
-                "a batch that was running may be in neither log; it is planned again, perhaps "
-                "with more orders."
-            ),
+        WHYS["recovery driver"]: Words(
+            "a batch that was running may be in neither log; it is planned again, perhaps "
+            "with more orders."
         ),
-    ),
-    "one_transaction": (
-        (
-            WHYS["Write"],
-            Words("the rows are written by themselves, the progress record later."),
+    },
+    "one_transaction": {
+        WHYS["Write"]: Words("the rows are written by themselves, the progress record later."),
+        WHYS["WriteResponse"]: Words(
+            "readers see the rows already; the progress record is missing."
         ),
-        (
-            WHYS["WriteResponse"],
-            Words("readers see the rows already; the progress record is missing."),
+        WHYS["Commit"]: Words("the rows are there: now the progress record."),
+        WHYS["committed"]: Words("the progress record, which comes after the rows."),
+        WHYS["late Write"]: Words(
+            "from a process that is dead by now; unless it is fenced, readers see its rows at once."
         ),
-        (
-            WHYS["Commit"],
-            Words("the rows are there: now the progress record."),
+    },
+    "reads_progress": {
+        WHYS["InitProducerResponse"]: Words(
+            "the progress record is in this answer, and the driver does not look at it."
         ),
-        (
-            WHYS["committed"],
-            Words("the progress record, which comes after the rows."),
+        WHYS["Write"]: Words("the rows are written, even if they are in the output already."),
+    },
+    "producer_fencing": {
+        WHYS["InitProducer"]: Words(
+            "this run gets a new epoch, but an earlier process can still change the output."
         ),
-        (
-            WHYS["late Write"],
-            Words(
-                "from a process that is dead by now; unless it is fenced, readers see its rows "
-                "at once."
-            ),
+        WHYS["late Write"]: Words(
+            "from a process that is dead by now, and accepted: its rows can be in twice."
         ),
-    ),
-    "reads_progress": (
-        (
-            WHYS["InitProducerResponse"],
-            Words("the progress record is in this answer, and the driver does not look at it."),
+        WHYS["late Commit"]: Words(
+            "from a process that is dead by now, and accepted: it still decides."
         ),
-        (
-            WHYS["Write"],
-            Words("the rows are written, even if they are in the output already."),
+    },
+    "commits_last": {
+        WHYS["commits"]: Words(
+            "commits/N says that the batch is done, although the sink may not have it."
         ),
-    ),
-    "producer_fencing": (
-        (
-            WHYS["InitProducer"],
-            Words("this run gets a new epoch, but an earlier process can still change the output."),
+        WHYS["CommitResponse"]: Words("the checkpoint had this batch as done before the sink did."),
+        WHYS["recovery driver"]: Words(
+            "a batch that commits has is not run again, even if the sink never got it."
         ),
-        (
-            WHYS["late Write"],
-            Words("from a process that is dead by now, and accepted: its rows can be in twice."),
-        ),
-        (
-            WHYS["late Commit"],
-            Words("from a process that is dead by now, and accepted: it still decides."),
-        ),
-    ),
-    "commits_last": (
-        (
-            WHYS["commits"],
-            Words("commits/N says that the batch is done, although the sink may not have it."),
-        ),
-        (
-            WHYS["CommitResponse"],
-            Words("the checkpoint had this batch as done before the sink did."),
-        ),
-        (
-            WHYS["recovery driver"],
-            Words("a batch that commits has is not run again, even if the sink never got it."),
-        ),
-    ),
+    },
 }
 
 WAY = ("planned", "output seen", "done")

@@ -78,64 +78,39 @@ WHYS = {
 TOLD = ("ordered", "answer ok", "answer failed", "message", "sent", "applied", "acked")
 
 UNGUARDED: Unguarded = {
-    "row_with_message": (
-        (
-            WHYS["ordered"],
-            Words("the order is written by itself, and the row of its message in a second write."),
+    "row_with_message": {
+        WHYS["ordered"]: Words(
+            "the order is written by itself, and the row of its message in a second write."
         ),
-        (
-            WHYS["stop shop"],
-            Words(
-                "an order may be there without the row of its message; then nobody publishes it."
-            ),
+        WHYS["stop shop"]: Words(
+            "an order may be there without the row of its message; then nobody publishes it."
         ),
-    ),
-    "marks_each_row": (
-        (
-            WHYS["OutboxRow"],
-            Words("the first row after the number that the relay remembers."),
+    },
+    "marks_each_row": {
+        WHYS["OutboxRow"]: Words("the first row after the number that the relay remembers."),
+        WHYS["commit"]: Words(
+            "the transaction commits now; a relay that remembers one number may have passed "
+            "its row."
         ),
-        (
-            WHYS["commit"],
-            Words(
-                "the transaction commits now; a relay that remembers one number may have passed "
-                "its row."
-            ),
+    },
+    "marked_when_stored": {
+        WHYS["MarkSent"]: Words(
+            "the row is marked before the broker has its message; a relay that is killed now "
+            "never publishes it."
         ),
-    ),
-    "marked_when_stored": (
-        (
-            WHYS["MarkSent"],
-            Words(
-                "the row is marked before the broker has its message; a relay that is killed now "
-                "never publishes it."
-            ),
+        WHYS["stop relay"]: Words("what it has marked and not published is lost."),
+    },
+    "inbox": {
+        WHYS["applied"]: Words("the effect is written, and nothing tells a repetition by its id."),
+    },
+    "id_of_the_row": {
+        WHYS["applied"]: Words(
+            "the effect is written with the place in the topic; a repetition has another one."
         ),
-        (
-            WHYS["stop relay"],
-            Words("what it has marked and not published is lost."),
-        ),
-    ),
-    "inbox": (
-        (
-            WHYS["applied"],
-            Words("the effect is written, and nothing tells a repetition by its id."),
-        ),
-    ),
-    "id_of_the_row": (
-        (
-            WHYS["applied"],
-            Words(
-                "the effect is written with the place in the topic; a repetition has another one."
-            ),
-        ),
-    ),
-    "effect_before_ack": (
-        (
-            WHYS["Acknowledge"],
-            Words("the position moves before the effect is written."),
-        ),
-    ),
+    },
+    "effect_before_ack": {
+        WHYS["Acknowledge"]: Words("the position moves before the effect is written."),
+    },
 }
 
 WAY = ("committed", "published", "applied", "marked")

@@ -50,90 +50,60 @@ WHYS = {
 TOLD = ("begun", "done", "step refused", "undo", "undone", "answer ok", "answer failed")
 
 UNGUARDED: Unguarded = {
-    "saga_log": (
-        (
-            WHYS["Do"],
-            Words(
-                "the next step is requested, and nothing is written: a restart forgets the saga."
-            ),
+    "saga_log": {
+        WHYS["Do"]: Words(
+            "the next step is requested, and nothing is written: a restart forgets the saga."
         ),
-        (
-            WHYS["stop saga"],
-            Words(
-                "a half saga stays as it is for ever: after the restart the orchestrator knows "
-                "nothing of it."
-            ),
+        WHYS["stop saga"]: Words(
+            "a half saga stays as it is for ever: after the restart the orchestrator knows "
+            "nothing of it."
         ),
-    ),
-    "compensation": (
-        (
-            WHYS["step refused"],
-            Words("it cannot be done, and what was done before stays."),
+    },
+    "compensation": {
+        WHYS["step refused"]: Words("it cannot be done, and what was done before stays."),
+        WHYS["end"]: Words("the saga is over, even if only a part of it is done."),
+        WHYS["answer failed"]: Words(
+            "the saga has failed, and the steps that were done stay in effect."
         ),
-        (
-            WHYS["end"],
-            Words("the saga is over, even if only a part of it is done."),
+    },
+    "step_again": {
+        WHYS["Do"]: Words(
+            "the next step is requested once, and never again if the connection breaks."
         ),
-        (
-            WHYS["answer failed"],
-            Words("the saga has failed, and the steps that were done stay in effect."),
+        WHYS["Undo"]: Words(
+            "the compensation is requested once, and never again if the connection breaks."
         ),
-    ),
-    "step_again": (
-        (
-            WHYS["Do"],
-            Words("the next step is requested once, and never again if the connection breaks."),
+        WHYS["late Do"]: Words(
+            "the connection has broken, so the answer to this step will reach nobody."
         ),
-        (
-            WHYS["Undo"],
-            Words("the compensation is requested once, and never again if the connection breaks."),
+    },
+    "idempotent_step": {
+        WHYS["done"]: Words("the step is carried out, even if it was carried out before."),
+        WHYS["step done"]: Words(
+            "the step was carried out for this request, whatever was there before."
         ),
-        (
-            WHYS["late Do"],
-            Words("the connection has broken, so the answer to this step will reach nobody."),
+    },
+    "idempotent_undo": {
+        WHYS["undone"]: Words(
+            "the compensation is carried out, even if it was carried out before."
         ),
-    ),
-    "idempotent_step": (
-        (
-            WHYS["done"],
-            Words("the step is carried out, even if it was carried out before."),
+        WHYS["UndoResponse"]: Words(
+            "the step was undone for this request, whatever was there before."
         ),
-        (
-            WHYS["step done"],
-            Words("the step was carried out for this request, whatever was there before."),
+    },
+    "undone_stays_undone": {
+        WHYS["done"]: Words("the step is in effect, even if it was undone before."),
+        WHYS["late Do"]: Words(
+            "the step is done even if its compensation has been here before it."
         ),
-    ),
-    "idempotent_undo": (
-        (
-            WHYS["undone"],
-            Words("the compensation is carried out, even if it was carried out before."),
+        WHYS["end"]: Words(
+            "all of it is done, or all of it is undone; but a late request can still do a "
+            "step again."
         ),
-        (
-            WHYS["UndoResponse"],
-            Words("the step was undone for this request, whatever was there before."),
+        WHYS["answer failed"]: Words(
+            "every step that was done is undone, but a late request can still do one again."
         ),
-    ),
-    "undone_stays_undone": (
-        (
-            WHYS["done"],
-            Words("the step is in effect, even if it was undone before."),
-        ),
-        (
-            WHYS["late Do"],
-            Words("the step is done even if its compensation has been here before it."),
-        ),
-        (
-            WHYS["end"],
-            Words(
-                "all of it is done, or all of it is undone; but a late request can still do a "
-                "step again."
-            ),
-        ),
-        (
-            WHYS["answer failed"],
-            Words("every step that was done is undone, but a late request can still do one again."),
-        ),
-    ),
+    },
 }
 
 STATES = (

@@ -80,115 +80,65 @@ STAGES = {
 }
 
 UNGUARDED: Unguarded = {
-    "begun_on_disk": (
-        (
-            WHYS["Try"],
-            Words(
-                "check, and set one piece aside; the coordinator's disk does not know of this "
-                "order."
-            ),
+    "begun_on_disk": {
+        WHYS["Try"]: Words(
+            "check, and set one piece aside; the coordinator's disk does not know of this order."
         ),
-        (
-            WHYS["late Try"],
-            Words(
-                "a Try that was given up arrives all the same, and perhaps no Cancel will "
-                "follow it."
-            ),
+        WHYS["late Try"]: Words(
+            "a Try that was given up arrives all the same, and perhaps no Cancel will follow it."
         ),
-        (
-            WHYS["stop tm"],
-            Words(
-                "what is reserved may stay so for ever: a restart forgets every order that is "
-                "not decided."
-            ),
+        WHYS["stop tm"]: Words(
+            "what is reserved may stay so for ever: a restart forgets every order that is "
+            "not decided."
         ),
-    ),
-    "decision_on_disk": (
-        (
-            WHYS["confirm"],
-            Words("the decision is written after Confirm has left."),
+    },
+    "decision_on_disk": {
+        WHYS["confirm"]: Words("the decision is written after Confirm has left."),
+        WHYS["cancel"]: Words("the decision is written after Cancel has left."),
+        WHYS["answer ok"]: Words(
+            "the application is told before the decision is written: after a restart it may "
+            "be another."
         ),
-        (
-            WHYS["cancel"],
-            Words("the decision is written after Cancel has left."),
+        WHYS["Confirm"]: Words(
+            "use what you have reserved, although the decision may not be on disk yet."
         ),
-        (
-            WHYS["answer ok"],
-            Words(
-                "the application is told before the decision is written: after a restart it may "
-                "be another."
-            ),
+        WHYS["Cancel"]: Words(
+            "give back what you have reserved, although the decision may not be on disk yet."
         ),
-        (
-            WHYS["Confirm"],
-            Words("use what you have reserved, although the decision may not be on disk yet."),
+    },
+    "until_acknowledged": {
+        WHYS["Confirm"]: Words(
+            "use what you have reserved; if the connection breaks, this is not sent again."
         ),
-        (
-            WHYS["Cancel"],
-            Words(
-                "give back what you have reserved, although the decision may not be on disk yet."
-            ),
+        WHYS["Cancel"]: Words(
+            "give back what you have reserved; if the connection breaks, this is not sent again."
         ),
-    ),
-    "until_acknowledged": (
-        (
-            WHYS["Confirm"],
-            Words("use what you have reserved; if the connection breaks, this is not sent again."),
+    },
+    "idempotent_confirm": {
+        WHYS["confirmed"]: Words("a piece is used, even if this order was confirmed before."),
+    },
+    "idempotent_cancel": {
+        WHYS["cancelled"]: Words("a piece is given back, even if this order was cancelled before."),
+    },
+    "empty_cancel": {
+        WHYS["Cancel"]: Words("give back a piece, even if you have reserved nothing."),
+        WHYS["cancelled"]: Words(
+            "a piece is given back, even if nothing was reserved for this order."
         ),
-        (
-            WHYS["Cancel"],
-            Words(
-                "give back what you have reserved; if the connection breaks, this is not sent "
-                "again."
-            ),
+    },
+    "suspended_try": {
+        WHYS["tried"]: Words(
+            "reserved, even if the Cancel has been here before: then nobody gives it back."
         ),
-    ),
-    "idempotent_confirm": (
-        (
-            WHYS["confirmed"],
-            Words("a piece is used, even if this order was confirmed before."),
+        WHYS["reserved"]: Words("a piece is reserved, although the order may be over."),
+        WHYS["late Try"]: Words(
+            "a Try that was given up is carried out, even if its Cancel has been here before it."
         ),
-    ),
-    "idempotent_cancel": (
-        (
-            WHYS["cancelled"],
-            Words("a piece is given back, even if this order was cancelled before."),
+        WHYS["empty"]: Words(
+            "its Try has not come: nothing goes back, and a Try that comes later will "
+            "reserve a piece."
         ),
-    ),
-    "empty_cancel": (
-        (
-            WHYS["Cancel"],
-            Words("give back a piece, even if you have reserved nothing."),
-        ),
-        (
-            WHYS["cancelled"],
-            Words("a piece is given back, even if nothing was reserved for this order."),
-        ),
-    ),
-    "suspended_try": (
-        (
-            WHYS["tried"],
-            Words("reserved, even if the Cancel has been here before: then nobody gives it back."),
-        ),
-        (
-            WHYS["reserved"],
-            Words("a piece is reserved, although the order may be over."),
-        ),
-        (
-            WHYS["late Try"],
-            Words(
-                "a Try that was given up is carried out, even if its Cancel has been here "
-                "before it."
-            ),
-        ),
-        (
-            WHYS["empty"],
-            Words(
-                "its Try has not come: nothing goes back, and a Try that comes later will "
-                "reserve a piece."
-            ),
-        ),
-    ),
+    },
 }
 
 STATES = tuple(

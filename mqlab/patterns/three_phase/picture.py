@@ -75,95 +75,60 @@ STAGES = {
 }
 
 UNGUARDED: Unguarded = {
-    "third_phase": (
-        (
-            WHYS["committed"],
-            Words("here it is committed, while others may still be uncertain."),
+    "third_phase": {
+        WHYS["committed"]: Words("here it is committed, while others may still be uncertain."),
+        WHYS["DoCommit"]: Words(
+            "the commit is sent right after the votes, so others may still be uncertain."
         ),
-        (
-            WHYS["DoCommit"],
-            Words("the commit is sent right after the votes, so others may still be uncertain."),
+        WHYS["Abort"]: Words(
+            "nobody has received a PreCommit, but somebody may have committed all the same."
         ),
-        (
-            WHYS["Abort"],
-            Words("nobody has received a PreCommit, but somebody may have committed all the same."),
+    },
+    "acknowledged_precommit": {
+        WHYS["PreCommit"]: Words(
+            "all have voted yes; the coordinator commits without waiting for an acknowledgement."
         ),
-    ),
-    "acknowledged_precommit": (
-        (
-            WHYS["PreCommit"],
-            Words(
-                "all have voted yes; the coordinator commits without waiting for an "
-                "acknowledgement."
-            ),
+        WHYS["DoCommit"]: Words(
+            "the commit is sent although a participant may still be uncertain."
         ),
-        (
-            WHYS["DoCommit"],
-            Words("the commit is sent although a participant may still be uncertain."),
+        WHYS["Abort"]: Words(
+            "nobody that was asked has received a PreCommit, but the coordinator may have "
+            "committed."
         ),
-        (
-            WHYS["Abort"],
-            Words(
-                "nobody that was asked has received a PreCommit, but the coordinator may have "
-                "committed."
-            ),
+    },
+    "asks_before_deciding": {
+        WHYS["change"]: Words(
+            "the coordinator is gone, and this participant decides without asking the others."
         ),
-    ),
-    "asks_before_deciding": (
-        (
-            WHYS["change"],
-            Words(
-                "the coordinator is gone, and this participant decides without asking the others."
-            ),
+        WHYS["precommitted"]: Words(
+            "all have voted yes, but one that is uncertain may already have aborted by itself."
         ),
-        (
-            WHYS["precommitted"],
-            Words(
-                "all have voted yes, but one that is uncertain may already have aborted by itself."
-            ),
+        WHYS["DoCommit"]: Words(
+            "the new leader decides by its own state alone, so another may have aborted."
         ),
-        (
-            WHYS["DoCommit"],
-            Words("the new leader decides by its own state alone, so another may have aborted."),
+        WHYS["Abort"]: Words(
+            "the new leader decides by its own state alone, so another may have committed."
         ),
-        (
-            WHYS["Abort"],
-            Words("the new leader decides by its own state alone, so another may have committed."),
+    },
+    "levels_before_commit": {
+        WHYS["committed"]: Words(
+            "here it is committed; after a takeover, others may still be uncertain."
         ),
-    ),
-    "levels_before_commit": (
-        (
-            WHYS["committed"],
-            Words("here it is committed; after a takeover, others may still be uncertain."),
+        WHYS["DoCommit"]: Words("a new leader commits even while others are uncertain."),
+    },
+    "obeys_the_latest": {
+        WHYS["AskStateResponse"]: Words(
+            "it says how far it is, and still obeys those that come before the one who asked."
         ),
-        (
-            WHYS["DoCommit"],
-            Words("a new leader commits even while others are uncertain."),
+        WHYS["precommitted"]: Words(
+            "an old PreCommit is obeyed, although the new leader may already have aborted."
         ),
-    ),
-    "obeys_the_latest": (
-        (
-            WHYS["AskStateResponse"],
-            Words(
-                "it says how far it is, and still obeys those that come before the one who asked."
-            ),
+        WHYS["DoCommit"]: Words("all have voted yes, but an earlier leader may have aborted."),
+        WHYS["Abort"]: Words(
+            "nobody that answered has received a PreCommit, but an old one that arrives "
+            "later is obeyed."
         ),
-        (
-            WHYS["precommitted"],
-            Words("an old PreCommit is obeyed, although the new leader may already have aborted."),
-        ),
-        (
-            WHYS["DoCommit"],
-            Words("all have voted yes, but an earlier leader may have aborted."),
-        ),
-        (
-            WHYS["Abort"],
-            Words(
-                "nobody that answered has received a PreCommit, but an old one that arrives "
-                "later is obeyed."
-            ),
-        ),
-    ),
+    },
 }
 
 PLACES = {

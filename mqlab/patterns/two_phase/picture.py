@@ -84,65 +84,38 @@ STAGES = {
 }
 
 UNGUARDED: Unguarded = {
-    "prepared_on_disk": (
-        (
-            WHYS["vote yes"],
-            Words("the promise is in memory only: a restart forgets it."),
+    "prepared_on_disk": {
+        WHYS["vote yes"]: Words("the promise is in memory only: a restart forgets it."),
+    },
+    "unanimous": {
+        WHYS["votes"]: Words("a vote has not come in time, and is taken for yes."),
+        WHYS["Commit"]: Words("phase two: the decision is written, and not every vote was yes."),
+    },
+    "decision_first": {
+        WHYS["answer ok"]: Words("the application is told before the decision is written."),
+        WHYS["Commit"]: Words(
+            "phase two: every vote was yes, and the decision is not written yet."
         ),
-    ),
-    "unanimous": (
-        (
-            WHYS["votes"],
-            Words("a vote has not come in time, and is taken for yes."),
+        WHYS["told rollback"]: Words("no record of a commit, though there may have been one."),
+    },
+    "waits_in_doubt": {
+        WHYS["vote yes"]: Words("it has promised to commit, and may still decide by itself."),
+        WHYS["ask"]: Words("still in doubt, and it decides alone."),
+    },
+    "asks_again": {
+        WHYS["vote yes"]: Words(
+            "it may not decide by itself, and if the answer does not come it asks nobody."
         ),
-        (
-            WHYS["Commit"],
-            Words("phase two: the decision is written, and not every vote was yes."),
+    },
+    "presumed_abort": {
+        WHYS["Rollback"]: Words(
+            "one vote is missing or was no. Nothing is written, and no record is no answer."
         ),
-    ),
-    "decision_first": (
-        (
-            WHYS["answer ok"],
-            Words("the application is told before the decision is written."),
+        WHYS["stop tm"]: Words(
+            "a participant that has voted yes must wait, and where nothing is written it "
+            "waits for ever."
         ),
-        (
-            WHYS["Commit"],
-            Words("phase two: every vote was yes, and the decision is not written yet."),
-        ),
-        (
-            WHYS["told rollback"],
-            Words("no record of a commit, though there may have been one."),
-        ),
-    ),
-    "waits_in_doubt": (
-        (
-            WHYS["vote yes"],
-            Words("it has promised to commit, and may still decide by itself."),
-        ),
-        (
-            WHYS["ask"],
-            Words("still in doubt, and it decides alone."),
-        ),
-    ),
-    "asks_again": (
-        (
-            WHYS["vote yes"],
-            Words("it may not decide by itself, and if the answer does not come it asks nobody."),
-        ),
-    ),
-    "presumed_abort": (
-        (
-            WHYS["Rollback"],
-            Words("one vote is missing or was no. Nothing is written, and no record is no answer."),
-        ),
-        (
-            WHYS["stop tm"],
-            Words(
-                "a participant that has voted yes must wait, and where nothing is written it "
-                "waits for ever."
-            ),
-        ),
-    ),
+    },
 }
 
 PLACES = {

@@ -47,28 +47,15 @@ BROKEN = Words(
     "Requests under way may still arrive, answers never do; the client asks again on a new "
     "connection."
 )
-TIMERS: Timers = (
-    (
-        f"{TIMEOUT}(",
-        Words("The deadline has passed: a transaction that is still open is aborted."),
+TIMERS: Timers = {
+    f"{TIMEOUT}(": Words("The deadline has passed: a transaction that is still open is aborted."),
+    TIME_OUT: Words("The client's own timer: it gives the transaction up, and tells nobody."),
+    RETRY: Words("A participant had not answered: all of them are told once more."),
+    SNAPSHOT: Words("maxReadPosition has moved since the last snapshot."),
+    OPERATION_TIMEOUT: Words(
+        "No answer came in time: what became of the request, the client does not know."
     ),
-    (
-        TIME_OUT,
-        Words("The client's own timer: it gives the transaction up, and tells nobody."),
-    ),
-    (
-        RETRY,
-        Words("A participant had not answered: all of them are told once more."),
-    ),
-    (
-        SNAPSHOT,
-        Words("maxReadPosition has moved since the last snapshot."),
-    ),
-    (
-        OPERATION_TIMEOUT,
-        Words("No answer came in time: what became of the request, the client does not know."),
-    ),
-)
+}
 MAX_READ_MOVED = Words(
     "maxReadPosition is the entry before the oldest open transaction's first, else the "
     "last one; no consumer is sent anything above it."
@@ -103,18 +90,12 @@ ACKNOWLEDGED = Words(
     "In a transaction the broker answers an acknowledgement when its record is safe; a plain one "
     "gets no answer."
 )
-RETURNED: tuple[tuple[type, Words], ...] = (
-    (calls.Commit, COMMITTED),
-    (
-        calls.Send,
-        Words("The message is stored, which says nothing of its transaction."),
-    ),
-    (
-        calls.Receive,
-        Words("It takes what the broker has sent ahead, and asks it for nothing."),
-    ),
-    (calls.Acknowledge, ACKNOWLEDGED),
-)
+RETURNED: dict[type, Words] = {
+    calls.Commit: COMMITTED,
+    calls.Send: Words("The message is stored, which says nothing of its transaction."),
+    calls.Receive: Words("It takes what the broker has sent ahead, and asks it for nothing."),
+    calls.Acknowledge: ACKNOWLEDGED,
+}
 GOES_ON = Words("The application goes on.")
 FAILURE = Words(
     "The application hears an exception and must decide what it means for its transaction."
@@ -136,7 +117,9 @@ def explain_fact(fact: Fact, kind: str) -> Text:
 
 
 def _explain_success(outcome: Outcome) -> Text:
-    return next((why() for call, why in RETURNED if isinstance(outcome.call, call)), GOES_ON())
+    return next(
+        (why() for call, why in RETURNED.items() if isinstance(outcome.call, call)), GOES_ON()
+    )
 
 
 REASONS = Reasons(
@@ -160,211 +143,128 @@ REASONS = Reasons(
 TOLD_FIRST = Words("the end is told to all participants, and nothing in the log says it yet.")
 FORGOTTEN = Words("this is written down, and a coordinator that starts again does not read it.")
 UNGUARDED: Unguarded = {
-    "max_read_position": (
-        (
-            words.TOLD_WRITTEN,
-            Words("consumers are sent it, decided or not."),
+    "max_read_position": {
+        words.TOLD_WRITTEN: Words("consumers are sent it, decided or not."),
+        MAX_READ_MOVED: Words(
+            "the position is kept, and consumers are sent what lies above it as well."
         ),
-        (
-            MAX_READ_MOVED,
-            Words("the position is kept, and consumers are sent what lies above it as well."),
+        words.PUSH: Words("it is sent although its transaction may still be open."),
+        words.SUBSCRIBED: Words("the broker pushes all that is stored, as far as it has permits."),
+        words.STORED: Words("it is stored and can be read at once, decided or not."),
+        words.STORED_PLAIN: Words("it is stored and can be read at once, whatever lies before it."),
+        words.RECOVER: Words("consumers are served before the buffer knows what is open here."),
+    },
+    "filter_aborted": {
+        words.TOLD_SKIPPED: Words("consumers are given what was aborted."),
+        words.ABORT_MARKER: Words(
+            "the messages stay where they are, and dispatchers send them like all others."
         ),
-        (
-            words.PUSH,
-            Words("it is sent although its transaction may still be open."),
+        words.TELL_ABORT: Words(
+            "the partition learns of the abort and sends the messages all the same."
         ),
-        (
-            words.SUBSCRIBED,
-            Words("the broker pushes all that is stored, as far as it has permits."),
+        words.PUSH: Words("whatever lies at or below maxReadPosition is sent, aborted or not."),
+    },
+    "decision_before_markers": {
+        words.TOLD_COMMIT: TOLD_FIRST,
+        words.TOLD_ABORT: TOLD_FIRST,
+        words.TELL_COMMIT: TOLD_FIRST,
+        words.TELL_ABORT: TOLD_FIRST,
+        words.TELL_SUBSCRIPTION: TOLD_FIRST,
+    },
+    "retry_until_answered": {
+        BROKEN: Words(
+            "no answer comes on this connection, and a coordinator that waits for one does "
+            "not tell the end again."
         ),
-        (
-            words.STORED,
-            Words("it is stored and can be read at once, decided or not."),
+        words.NOT_ANSWERED: Words("one participant could not do it, and nobody tells it again."),
+        words.DONE: Words("the end counts as told, whether every participant has answered or not."),
+        words.ENDED: Words("the end is in the log, whether every participant has answered or not."),
+        words.COMMIT: Words(
+            "the caller is answered even where a participant did not hear of the commit."
         ),
-        (
-            words.STORED_PLAIN,
-            Words("it is stored and can be read at once, whatever lies before it."),
+        COMMITTED: Words("the commit has returned, and a participant may have no marker."),
+        words.DECIDED_COMMIT: Words(
+            "the commit is decided, but a participant that misses it never hears of it."
         ),
-        (
-            words.RECOVER,
-            Words("consumers are served before the buffer knows what is open here."),
+    },
+    "replay_log": {
+        STOPPED["coordinator"]: Words(
+            "the log stays, and nobody will read it: what is open here stays open."
         ),
-    ),
-    "filter_aborted": (
-        (
-            words.TOLD_SKIPPED,
-            Words("consumers are given what was aborted."),
+        RECOVERED["coordinator"]: Words(
+            "nothing is loaded, and the client that connects first brings nothing back."
         ),
-        (
-            words.ABORT_MARKER,
-            Words("the messages stay where they are, and dispatchers send them like all others."),
+        LOG_READ: Words("the coordinator is ready, and knows nothing of what its log holds."),
+        words.CONNECT: Words(
+            "the first client that connects makes the broker load the coordinator, without "
+            "what its log says."
         ),
-        (
-            words.TELL_ABORT,
-            Words("the partition learns of the abort and sends the messages all the same."),
+        words.NEW_RECORD: FORGOTTEN,
+        words.ADD_RECORD: FORGOTTEN,
+        words.DECIDED_COMMIT: FORGOTTEN,
+        words.DECIDED_ABORT: FORGOTTEN,
+    },
+    "replay_topic": {
+        RECOVERED["partition"]: Words(
+            "it reads its cursors, its pending acknowledgements and the last snapshot, and "
+            "nothing of what the topic holds after it."
         ),
-        (
-            words.PUSH,
-            Words("whatever lies at or below maxReadPosition is sent, aborted or not."),
+        words.RECOVER: Words("the buffer takes what its snapshot says for all there is."),
+        MAX_READ_MOVED: Words(
+            "a buffer that was loaded again knows of nothing open behind its snapshot, so "
+            "maxReadPosition may pass it."
         ),
-    ),
-    "decision_before_markers": (
-        (words.TOLD_COMMIT, TOLD_FIRST),
-        (words.TOLD_ABORT, TOLD_FIRST),
-        (words.TELL_COMMIT, TOLD_FIRST),
-        (words.TELL_ABORT, TOLD_FIRST),
-        (words.TELL_SUBSCRIPTION, TOLD_FIRST),
-    ),
-    "retry_until_answered": (
-        (
-            BROKEN,
-            Words(
-                "no answer comes on this connection, and a coordinator that waits for one does "
-                "not tell the end again."
-            ),
+    },
+    "transaction_timeout": {
+        words.NEW_RECORD: Words(
+            "with this record the transaction exists, and no deadline will end it."
         ),
-        (
-            words.NOT_ANSWERED,
-            Words("one participant could not do it, and nobody tells it again."),
+        STOPPED["client"]: Words(
+            "its transactions and its queues are gone, and nothing ends what was open."
         ),
-        (
-            words.DONE,
-            Words("the end counts as told, whether every participant has answered or not."),
+    },
+    "low_watermark": {
+        words.MESSAGE_RECORD: Words(
+            "it is stored, and nobody asks whether its transaction has ended long ago."
         ),
-        (
-            words.ENDED,
-            Words("the end is in the log, whether every participant has answered or not."),
+    },
+    "pending_ack_conflict": {
+        words.PENDING_RECORD: Words(
+            "it is written down and counts, no matter who has acknowledged the same before."
         ),
-        (
-            words.COMMIT,
-            Words("the caller is answered even where a participant did not hear of the commit."),
+    },
+    "pending_ack_log": {
+        words.ACKED: Words(
+            "it is answered from memory, and a restart of the broker knows nothing of it."
         ),
-        (
-            COMMITTED,
-            Words("the commit has returned, and a participant may have no marker."),
+        ACKNOWLEDGED: Words("what a transaction has acknowledged is in memory only."),
+        STOPPED["partition"]: Words(
+            "messages, markers and cursors stay; pending acknowledgements are gone, and so is "
+            "what the buffer knew."
         ),
-        (
-            words.DECIDED_COMMIT,
-            Words("the commit is decided, but a participant that misses it never hears of it."),
+        RECOVERED["partition"]: Words(
+            "it reads its cursors and finds nothing pending; the buffer recovers from its "
+            "snapshot and from what the topic holds after it."
         ),
-    ),
-    "replay_log": (
-        (
-            STOPPED["coordinator"],
-            Words("the log stays, and nobody will read it: what is open here stays open."),
+    },
+    "pending_ack_filter": {
+        words.ACK_IN_TXN: Words(
+            "the transaction acknowledges the message, and it is delivered all the same."
         ),
-        (
-            RECOVERED["coordinator"],
-            Words("nothing is loaded, and the client that connects first brings nothing back."),
+        words.REDELIVER: Words(
+            "what the consumer holds is wanted once more, and what is pending is sent too."
         ),
-        (
-            LOG_READ,
-            Words("the coordinator is ready, and knows nothing of what its log holds."),
+        words.PUSH: Words("it is sent even where an open transaction has acknowledged it."),
+    },
+    "redeliver_aborted": {
+        words.TOLD_GIVEN_BACK: Words(
+            "what was taken is free again, and nothing is sent once more."
         ),
-        (
-            words.CONNECT,
-            Words(
-                "the first client that connects makes the broker load the coordinator, without "
-                "what its log says."
-            ),
+        words.ACK_IN_TXN: Words(
+            "the message is taken out of the way, and an abort does not send it again."
         ),
-        (words.NEW_RECORD, FORGOTTEN),
-        (words.ADD_RECORD, FORGOTTEN),
-        (words.DECIDED_COMMIT, FORGOTTEN),
-        (words.DECIDED_ABORT, FORGOTTEN),
-    ),
-    "replay_topic": (
-        (
-            RECOVERED["partition"],
-            Words(
-                "it reads its cursors, its pending acknowledgements and the last snapshot, and "
-                "nothing of what the topic holds after it."
-            ),
+        words.PENDING_ABORT: Words(
+            "what was pending is free again, and nothing is sent once more."
         ),
-        (
-            words.RECOVER,
-            Words("the buffer takes what its snapshot says for all there is."),
-        ),
-        (
-            MAX_READ_MOVED,
-            Words(
-                "a buffer that was loaded again knows of nothing open behind its snapshot, so "
-                "maxReadPosition may pass it."
-            ),
-        ),
-    ),
-    "transaction_timeout": (
-        (
-            words.NEW_RECORD,
-            Words("with this record the transaction exists, and no deadline will end it."),
-        ),
-        (
-            STOPPED["client"],
-            Words("its transactions and its queues are gone, and nothing ends what was open."),
-        ),
-    ),
-    "low_watermark": (
-        (
-            words.MESSAGE_RECORD,
-            Words("it is stored, and nobody asks whether its transaction has ended long ago."),
-        ),
-    ),
-    "pending_ack_conflict": (
-        (
-            words.PENDING_RECORD,
-            Words("it is written down and counts, no matter who has acknowledged the same before."),
-        ),
-    ),
-    "pending_ack_log": (
-        (
-            words.ACKED,
-            Words("it is answered from memory, and a restart of the broker knows nothing of it."),
-        ),
-        (
-            ACKNOWLEDGED,
-            Words("what a transaction has acknowledged is in memory only."),
-        ),
-        (
-            STOPPED["partition"],
-            Words(
-                "messages, markers and cursors stay; pending acknowledgements are gone, and so is "
-                "what the buffer knew."
-            ),
-        ),
-        (
-            RECOVERED["partition"],
-            Words(
-                "it reads its cursors and finds nothing pending; the buffer recovers from its "
-                "snapshot and from what the topic holds after it."
-            ),
-        ),
-    ),
-    "pending_ack_filter": (
-        (
-            words.ACK_IN_TXN,
-            Words("the transaction acknowledges the message, and it is delivered all the same."),
-        ),
-        (
-            words.REDELIVER,
-            Words("what the consumer holds is wanted once more, and what is pending is sent too."),
-        ),
-        (
-            words.PUSH,
-            Words("it is sent even where an open transaction has acknowledged it."),
-        ),
-    ),
-    "redeliver_aborted": (
-        (
-            words.TOLD_GIVEN_BACK,
-            Words("what was taken is free again, and nothing is sent once more."),
-        ),
-        (
-            words.ACK_IN_TXN,
-            Words("the message is taken out of the way, and an abort does not send it again."),
-        ),
-        (
-            words.PENDING_ABORT,
-            Words("what was pending is free again, and nothing is sent once more."),
-        ),
-    ),
+    },
 }

@@ -77,49 +77,30 @@ BROKEN = Words(
     "Requests under way may still arrive, answers never do; one-way messages are not sent again."
 )
 ROUND = Words("A round of the check begins: it looks at every half that no op record names.")
-TIMERS: Timers = (
-    (CHECK, ROUND),
-    (
-        OP_BATCH,
-        Words("Ends that have waited in memory are written down together."),
+TIMERS: Timers = {
+    CHECK: ROUND,
+    OP_BATCH: Words("Ends that have waited in memory are written down together."),
+    PERSIST: Words(
+        "How far each group has come is written to the disk; a kill before this turns it back."
     ),
-    (
-        PERSIST,
-        Words(
-            "How far each group has come is written to the disk; a kill before this turns it back."
-        ),
+    HEARTBEAT: words.HEARTBEAT,
+    CLEAN: Words(
+        "What a listener has not finished in consumeTimeout goes back; it is not stopped."
     ),
-    (HEARTBEAT, words.HEARTBEAT),
-    (
-        CLEAN,
-        Words("What a listener has not finished in consumeTimeout goes back; it is not stopped."),
+    FLUSH: Words(
+        "Messages reach the disk some time after they were acknowledged; a power cut takes the "
+        "rest."
     ),
-    (
-        FLUSH,
-        Words(
-            "Messages reach the disk some time after they were acknowledged; a power cut takes the "
-            "rest."
-        ),
+    ACKNOWLEDGE: Words(
+        "The disk or the slave has not answered in time: the message is stored, but the sender "
+        "is told that it is not safe."
     ),
-    (
-        ACKNOWLEDGE,
-        Words(
-            "The disk or the slave has not answered in time: the message is stored, but the sender "
-            "is told that it is not safe."
-        ),
+    LEVEL: Words("A delay is over: what waited is written once more, to its own topic."),
+    TIMED: Words(
+        "The time that the sender has asked for has come: what waited is written once more, to "
+        "its own topic."
     ),
-    (
-        LEVEL,
-        Words("A delay is over: what waited is written once more, to its own topic."),
-    ),
-    (
-        TIMED,
-        Words(
-            "The time that the sender has asked for has come: what waited is written once more, to "
-            "its own topic."
-        ),
-    ),
-)
+}
 REGISTERED = Words(
     "Each process registered here can be asked about any half of the group, and nobody else."
 )
@@ -203,208 +184,119 @@ REASONS = Reasons(
 # What is true while a safeguard is off, in the place of the sentences that rest on it
 
 UNGUARDED: Unguarded = {
-    "half_topic": (
-        (
-            words.TOLD_HALF,
-            Words("the message is where consumers read, decided or not."),
+    "half_topic": {
+        words.TOLD_HALF: Words("the message is where consumers read, decided or not."),
+        words.HALF: Words(
+            "the message goes to the broker first, and consumers can read it at once."
         ),
-        (
-            words.HALF,
-            Words("the message goes to the broker first, and consumers can read it at once."),
+        words.UNDECIDED_RECORD: Words("the message lies where consumers read, decided or not."),
+    },
+    "op_topic": {
+        ROUND: Words("a round of the check begins, and no op record says which halves have ended."),
+        words.DELIVERED: Words(
+            "the message is written into its own topic, and nothing records that its half has "
+            "ended."
         ),
-        (
-            words.UNDECIDED_RECORD,
-            Words("the message lies where consumers read, decided or not."),
+        words.DELIVERED_AGAIN: Words(
+            "the same message is written again, for nothing says that its half has ended."
         ),
-    ),
-    "op_topic": (
-        (
-            ROUND,
-            Words("a round of the check begins, and no op record says which halves have ended."),
+        words.CHECK_ROLLBACK: Words(
+            "the answer names the copy that was put back, and is recorded nowhere."
         ),
-        (
-            words.DELIVERED,
-            Words(
-                "the message is written into its own topic, and nothing records that its half has "
-                "ended."
-            ),
+        words.END_ROLLBACK: Words("a rollback is sent one-way, and is recorded nowhere."),
+    },
+    "check_back": {
+        words.HALF_RECORD: Words(
+            "it lies where no consumer reads, and nobody will ask what became of it."
         ),
-        (
-            words.DELIVERED_AGAIN,
-            Words("the same message is written again, for nothing says that its half has ended."),
+        words.END_COMMIT: Words("the end is sent one-way, and nothing makes a lost one good."),
+        words.END_ROLLBACK: Words(
+            "a rollback is sent one-way too; without it the half would lie there for ever."
         ),
-        (
-            words.CHECK_ROLLBACK,
-            Words("the answer names the copy that was put back, and is recorded nowhere."),
+        words.END_UNKNOW: Words("UNKNOW decides nothing, and nobody will ask later."),
+        words.HEARTBEAT: Words(
+            "the broker knows by heartbeats whom it could ask, and asks nobody."
         ),
-        (
-            words.END_ROLLBACK,
-            Words("a rollback is sent one-way, and is recorded nowhere."),
+        REGISTERED: Words(
+            "each process registered here could be asked about any half of the group, and "
+            "nobody is."
         ),
-    ),
-    "check_back": (
-        (
-            words.HALF_RECORD,
-            Words("it lies where no consumer reads, and nobody will ask what became of it."),
+        STOPPED[Kind.PRODUCER]: Words(
+            "its memory is gone, and nobody else will be asked what became of its halves."
         ),
-        (
-            words.END_COMMIT,
-            Words("the end is sent one-way, and nothing makes a lost one good."),
+    },
+    "check_limit": {
+        words.COPY: Words(
+            "the half is written once more with the number of checks raised, however high that is."
         ),
-        (
-            words.END_ROLLBACK,
-            Words("a rollback is sent one-way too; without it the half would lie there for ever."),
+        words.CHECK_UNKNOW: Words(
+            "the process asked cannot tell yet, and is asked again without end."
         ),
-        (
-            words.END_UNKNOW,
-            Words("UNKNOW decides nothing, and nobody will ask later."),
+    },
+    "immunity": {
+        ROUND: Words("a round of the check begins, and no half is too young to be asked about."),
+    },
+    "put_back": {
+        MOVED_ON: Words(
+            "halves before this place are not looked at again, whether they have ended or not."
         ),
-        (
-            words.HEARTBEAT,
-            Words("the broker knows by heartbeats whom it could ask, and asks nobody."),
+        words.QUESTION: Words(
+            "the half is asked about and not written again, so nobody will ask once more."
         ),
-        (
-            REGISTERED,
-            Words(
-                "each process registered here could be asked about any half of the group, and "
-                "nobody is."
-            ),
+        words.CHECK_COMMIT: Words(
+            "the answer names the half itself, and commits as the sender's own end would have."
         ),
-        (
-            STOPPED[Kind.PRODUCER],
-            Words("its memory is gone, and nobody else will be asked what became of its halves."),
+        words.CHECK_ROLLBACK: Words("the answer names the half itself, and ends it."),
+        words.CHECK_UNKNOW: Words("the process asked cannot tell yet, and nobody will ask again."),
+    },
+    "any_producer": {
+        words.QUESTION: Words("the broker asks the producer that sent the half, and nobody else."),
+        REGISTERED: Words("each process registered here can be asked about its own halves only."),
+        STOPPED[Kind.PRODUCER]: Words(
+            "its memory is gone and its connection closes: the broker can ask nobody about "
+            "its halves."
         ),
-    ),
-    "check_limit": (
-        (
-            words.COPY,
-            Words(
-                "the half is written once more with the number of checks raised, however high "
-                "that is."
-            ),
+    },
+    "message_before_op": {
+        words.OP_RECORD: Words(
+            "the op record is written first, and from now on the check passes over a half "
+            "whose message may never be written."
         ),
-        (
-            words.CHECK_UNKNOW,
-            Words("the process asked cannot tell yet, and is asked again without end."),
+    },
+    "end_validation": {
+        words.DELIVERED: Words(
+            "anyone who names a half ends it, and from here on consumers can read the message."
         ),
-    ),
-    "immunity": (
-        (
-            ROUND,
-            Words("a round of the check begins, and no half is too young to be asked about."),
+        words.RAW_ANSWER: Words("no end is refused for naming the wrong group or place."),
+    },
+    "half_before_execute": {
+        words.STATEMENT_PUT: Words(
+            "the local transaction runs, and no half message is stored yet."
         ),
-    ),
-    "put_back": (
-        (
-            MOVED_ON,
-            Words(
-                "halves before this place are not looked at again, whether they have ended or not."
-            ),
+        words.HALF: Words("the message goes to the broker when the order may be written already."),
+        words.HALF_STORED: Words(
+            "the half is stored, and the local transaction has begun without it."
         ),
-        (
-            words.QUESTION,
-            Words("the half is asked about and not written again, so nobody will ask once more."),
+        words.HALF_DOUBTFUL: Words(
+            "the half is not stored as safely as was asked for, and the local transaction has "
+            "begun already."
         ),
-        (
-            words.CHECK_COMMIT,
-            Words(
-                "the answer names the half itself, and commits as the sender's own end would have."
-            ),
+        FAILURE: Words("the half was not stored, but the local transaction may have run."),
+    },
+    "exception_is_unknown": {
+        words.END_ROLLBACK: Words(
+            "this rollback may stand for an exception, and the row may still come."
         ),
-        (
-            words.CHECK_ROLLBACK,
-            Words("the answer names the half itself, and ends it."),
+    },
+    "consumer_retry": {
+        CONSUMED: Words("the turn is over, and what could not be processed is dropped."),
+    },
+    "idempotent_consumer": {
+        words.APPLIED: Words(
+            "the consumer does its work and notes the order's key, which nobody will look up."
         ),
-        (
-            words.CHECK_UNKNOW,
-            Words("the process asked cannot tell yet, and nobody will ask again."),
+        words.APPLIED_AGAIN: Words(
+            "the same order is applied once more, for nobody looks its key up."
         ),
-    ),
-    "any_producer": (
-        (
-            words.QUESTION,
-            Words("the broker asks the producer that sent the half, and nobody else."),
-        ),
-        (
-            REGISTERED,
-            Words("each process registered here can be asked about its own halves only."),
-        ),
-        (
-            STOPPED[Kind.PRODUCER],
-            Words(
-                "its memory is gone and its connection closes: the broker can ask nobody about "
-                "its halves."
-            ),
-        ),
-    ),
-    "message_before_op": (
-        (
-            words.OP_RECORD,
-            Words(
-                "the op record is written first, and from now on the check passes over a half "
-                "whose message may never be written."
-            ),
-        ),
-    ),
-    "end_validation": (
-        (
-            words.DELIVERED,
-            Words(
-                "anyone who names a half ends it, and from here on consumers can read the message."
-            ),
-        ),
-        (
-            words.RAW_ANSWER,
-            Words("no end is refused for naming the wrong group or place."),
-        ),
-    ),
-    "half_before_execute": (
-        (
-            words.STATEMENT_PUT,
-            Words("the local transaction runs, and no half message is stored yet."),
-        ),
-        (
-            words.HALF,
-            Words("the message goes to the broker when the order may be written already."),
-        ),
-        (
-            words.HALF_STORED,
-            Words("the half is stored, and the local transaction has begun without it."),
-        ),
-        (
-            words.HALF_DOUBTFUL,
-            Words(
-                "the half is not stored as safely as was asked for, and the local transaction has "
-                "begun already."
-            ),
-        ),
-        (
-            FAILURE,
-            Words("the half was not stored, but the local transaction may have run."),
-        ),
-    ),
-    "exception_is_unknown": (
-        (
-            words.END_ROLLBACK,
-            Words("this rollback may stand for an exception, and the row may still come."),
-        ),
-    ),
-    "consumer_retry": (
-        (
-            CONSUMED,
-            Words("the turn is over, and what could not be processed is dropped."),
-        ),
-    ),
-    "idempotent_consumer": (
-        (
-            words.APPLIED,
-            Words(
-                "the consumer does its work and notes the order's key, which nobody will look up."
-            ),
-        ),
-        (
-            words.APPLIED_AGAIN,
-            Words("the same order is applied once more, for nobody looks its key up."),
-        ),
-    ),
+    },
 }

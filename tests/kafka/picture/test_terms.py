@@ -13,7 +13,7 @@ ELSEWHERE = {"marker", ".txnindex: aborted transactions"}  # said in facts; empt
 
 
 def test_every_word_has_one_sentence_in_both_languages() -> None:
-    for name, means in TERMS:
+    for name, means in TERMS.items():
         assert re.fullmatch(r"[A-Z][^.]*(transaction\.version 2[^.]*)?\.", means.en), name
         assert re.search(r"[一-鿿]", means.zh) and means.zh.endswith("。"), name
 
@@ -29,4 +29,4 @@ def test_every_word_stands_in_the_picture_as_it_is_written_there() -> None:
         names |= {reader.name for reader in snapshot.readers}
         names |= {column for table in snapshot.tables for column in table.columns}
         names |= {state.name for graph in snapshot.graphs for state in graph.states}
-    assert {name.en for name, _ in TERMS} - names == ELSEWHERE
+    assert {name.en for name in TERMS} - names == ELSEWHERE

@@ -36,7 +36,7 @@ def test_every_visible_step_says_why_in_both_languages(path: Path) -> None:
 
 
 def test_every_word_has_one_sentence_in_both_languages() -> None:
-    for name, means in TERMS:
+    for name, means in TERMS.items():
         assert re.fullmatch(r"[A-Z][^.]*\.", means.en), name
         assert re.search(r"[一-鿿]", means.zh) and means.zh.endswith("。"), name
 
@@ -47,7 +47,7 @@ def test_every_word_stands_in_the_picture_as_it_is_written_there() -> None:
     names |= {lane.subtitle.en for lane in snapshot.lanes if lane.subtitle}
     names |= {frontier.name for log in snapshot.logs for frontier in log.frontiers}
     names |= {state.name for graph in snapshot.graphs for state in graph.states}
-    assert {name.en for name, _ in TERMS} - names == ELSEWHERE
+    assert {name.en for name in TERMS} - names == ELSEWHERE
 
 
 def test_all_that_is_said_is_said_in_chinese_too() -> None:
