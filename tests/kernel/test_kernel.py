@@ -1,35 +1,49 @@
 """The kernel's own parts: maps, disks, choices, applications, tokens, play, simulate."""
 
+from __future__ import annotations
+
 import base64
 import json
 import random
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mqlab import kernel
 from mqlab.kernel import (
+    FAILED,
+    UNKNOWN,
     Append,
     Choice,
+    Fact,
+    FactKind,
     Flush,
     Map,
     MemoryDisk,
     Money,
+    Outcome,
     Play,
     Put,
+    Run,
     Trace,
     Truncate,
+    build_failure,
+    build_success,
+    escape_unseen,
     parse,
     replay,
     simulate,
 )
 from mqlab.kernel import play as tokens
+from mqlab.kernel.play import decode
 from mqlab.kernel.role import AppState
+from mqlab.kernel.simulate import Timing, simulate_world
 from mqlab.kernel.text import NOTHING, Text, Words
 from mqlab.kernel.trace import diff, patch
-from tests.kernel.toy import TORN, Toy, make_toy
+from tests.kernel.toy import TORN, Toy, kept, make_toy
 
 HALF = "killed: KeepResponse had left, Copy had not left"
 ONE, TWO = make_toy("keep a"), make_toy("keep a", "keep b")
@@ -341,3 +355,268 @@ def test_every_simulated_run_is_a_schedule_that_replays():
     trace = simulated(3)
     again = replay(TWO, trace.choices)
     assert [f.text for f in again.facts] == [f.text for f in trace.facts]
+
+
+# ---- A node that is started may be stopped again after any effect of its recovery; a schedule and
+#
+# a play mean the same by it.
+
+RECOVERY_TWO = make_toy("keep a", "keep b")
+ONE_KEPT = ("call app", "app>store", "store.", "app<store")
+STOPPED = (*ONE_KEPT, *ONE_KEPT, "kill store")  # it will send both copies again
+
+
+def lines(trace):
+    return [fact.line() for fact in trace]
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("kill=0", "killed: 0 of 2 messages Copy had left"),
+        ("kill=1", "killed: 1 of 2 messages Copy had left"),
+        ("power=1", "power cut: 1 of 2 messages Copy had left"),
+        ("kill=2", "killed: 2 of 2 messages Copy had left"),
+    ],
+)
+def test_a_schedule_and_a_play_are_the_same_run(how, words):
+    choices = (*STOPPED, f"restart store {how}")
+    trace = replay(RECOVERY_TWO, choices)
+    play = Play(RECOVERY_TWO, STOPPED)
+    assert {option.choice: option.effects for option in play.options()}["restart store"] == 2
+    play.do(choices[-1])
+    assert lines(play.trace) == lines(trace)
+    copies = ["store → mirror  copy a", "store → mirror  copy b"][: int(how[-1])]
+    assert lines(trace)[len(replay(RECOVERY_TWO, STOPPED)) :] == [
+        "store ↻   safe up to 2",
+        *copies,
+        f"store ✗   {words}",
+    ]
+
+
+def test_what_left_before_the_stop_is_under_way_and_the_next_start_recovers_all():
+    play = Play(RECOVERY_TWO, (*STOPPED, "restart store kill=1"))
+    assert "store>mirror#1" in {option.choice for option in play.options()}
+    assert "store>mirror#2" not in {option.choice for option in play.options()}
+    play.do("restart store")
+    assert lines(play.trace)[-2:] == ["store → mirror  copy a", "store → mirror  copy b"]
+
+
+@pytest.mark.parametrize(("how", "safe"), [("kill", 2), ("power", 0)])
+def test_a_log_that_was_not_flushed_survives_the_process_and_not_the_power(how, safe):
+    trace = replay(RECOVERY_TWO, (*STOPPED[:-1], f"{how} store", "restart store"))
+    assert f"store ↻   safe up to {safe}" in lines(trace)
+
+
+@pytest.mark.parametrize(
+    ("last", "copies"),
+    [
+        (("store>mirror kill=1",), {"a": 0}),  # written, and the process is gone
+        (("store>mirror power=1",), {}),  # written and not flushed
+        (("store>mirror", "power mirror"), {"a": 0}),
+    ],
+)
+def test_what_was_flushed_survives_a_power_cut(last, copies):
+    run = Run(RECOVERY_TWO)
+    for choice in (*ONE_KEPT, *last):
+        run.do(choice)
+    assert dict(run.world.disk("mirror").table("copies").items()) == copies
+
+
+# ---- Timed runs over a network that is told: loss, delay, and how quickly an application calls
+
+TEN = make_toy(*(f"keep {name}" for name in "abcdefghij"))
+LOSSY = Timing(loss=0.4)
+
+
+def kinds(trace):
+    return [fact.kind for fact in trace]
+
+
+def test_without_loss_no_connection_breaks():
+    assert FactKind.BREAK not in kinds(simulate(TEN, 1))
+
+
+def test_what_is_lost_is_lost_with_its_connection_and_asked_for_again():
+    trace = simulate(TEN, 1, timing=LOSSY)
+    assert kinds(trace).count(FactKind.BREAK) > 3
+    assert kinds(trace).count(FactKind.RETURN) == 10
+
+
+def test_a_lost_request_is_a_choice_of_its_own_and_so_is_a_lost_answer():
+    lost = [choice for seed in range(4) for choice in simulate(TEN, seed, timing=LOSSY).choices]
+    assert "lose app>store" in lost and "break app store" in lost
+
+
+def test_only_the_named_way_loses():
+    mirrored = make_toy(*(f"keep {name}" for name in "abcdefghij"))
+    everywhere = simulate(mirrored, 1, timing=LOSSY).choices
+    lost = {choice for choice in everywhere if choice.startswith(("lose", "break"))}
+    elsewhere = Timing(loss=0.4, lossy=(("store", "app"),))
+    assert lost
+    assert simulate(mirrored, 1, timing=elsewhere).choices == simulate(mirrored, 1).choices
+    here = Timing(loss=0.4, lossy=(("app", "store"),))
+    named = simulate(mirrored, 1, timing=here).choices
+    assert {c for c in named if c.startswith(("lose", "break"))} <= {
+        "lose app>store",
+        "break app store",
+    }
+
+
+def test_a_run_with_losses_is_a_schedule_that_replays():
+    trace = simulate(TEN, 2, timing=LOSSY)
+    assert replay(TEN, trace.choices).narrate() == trace.narrate()
+
+
+def test_the_world_without_the_telling_is_the_one_the_told_run_ends_in():
+    for seed in range(5):
+        told = simulate(TEN, seed, timing=LOSSY, faults=[(50, "kill store"), (90, "restart store")])
+        world = simulate_world(
+            TEN, seed, timing=LOSSY, faults=[(50, "kill store"), (90, "restart store")]
+        )
+        assert TEN.snapshot(world) == told.snapshot(-1)
+        assert sorted(kept(TEN, world)) == list("abcdefghij")
+
+
+def test_slow_messages_take_their_time():
+    def length(slowest_ms):
+        return simulate(TEN, 1, timing=Timing(slowest_ms=slowest_ms)).facts[-1].at_ms
+
+    assert length(200) > 5 * length(10)
+
+
+def test_an_application_that_takes_its_time_calls_later():
+    calm, quick = (
+        simulate(TEN, 1, timing=Timing(call_ms=call_ms)).facts[-1].at_ms for call_ms in (500, 1)
+    )
+    assert calm > quick + 500
+
+
+@pytest.mark.parametrize("loss", [0.1, 0.6])
+def test_a_share_of_the_messages_is_lost(loss):
+    """Of many deliveries about so many are losses; at random, so the bounds are wide."""
+    choices = [c for s in range(12) for c in simulate(TEN, s, timing=Timing(loss=loss)).choices]
+    lost = sum(c.startswith(("lose ", "break ")) for c in choices)
+    arrived = sum(c.startswith(("app>store", "app<store")) for c in choices)
+    assert loss - 0.1 < lost / (lost + arrived) < loss + 0.1
+
+
+# ---- An outcome keeps the call itself: its words are for people, its fields for claims
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomePut:
+    key: str
+    value: int
+
+    def __str__(self):
+        return f"put {self.key} {self.value}"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words", "ok"),
+    [
+        (build_success(OutcomePut("a", 1)), "put a 1: ok", True),
+        (build_success(OutcomePut("a", 1), "@7"), "put a 1: ok @7", True),
+        (build_failure(OutcomePut("a", 1), KeyError("a")), "put a 1: failed 'a'", False),
+        (Outcome(OutcomePut("a", 1), UNKNOWN), "put a 1: unknown", False),
+        (build_success("init"), "init: ok", True),
+    ],
+)
+def test_an_outcome_in_words(outcome, words, ok):
+    assert (str(outcome), outcome.ok) == (words, ok)
+
+
+def test_the_call_is_kept_and_compared_as_itself():
+    assert build_failure(OutcomePut("a", 1), "full").call == OutcomePut("a", 1)
+    assert build_failure(OutcomePut("a", 1), "full").status == FAILED
+    assert (
+        build_success(OutcomePut("a", 1))
+        == build_success(OutcomePut("a", 1))
+        != build_success(OutcomePut("a", 2))
+    )
+    assert hash(build_success(OutcomePut("a", 1))) == hash(build_success(OutcomePut("a", 1)))
+    assert build_success("put a 1") != build_success(
+        OutcomePut("a", 1)
+    )  # the same words, another call
+
+
+# ---- What somebody else wrote: traces and tokens that are damaged or hostile ---------
+
+TRACE = replay(make_toy("keep a"), (*TORN, "restart store"))
+
+
+def damaged(change: str) -> Any:
+    plain: dict[str, Any] = TRACE.to_json()
+    if change == "a list":
+        return [plain]
+    if change == "no facts":
+        del plain["facts"]
+    if change == "fewer changes":
+        plain["changes"].pop()
+    if change == "a number as text":
+        plain["facts"][3]["text"] = 7
+    if change == "a text as number":
+        plain["facts"][3]["index"] = "3"
+    if change == "a huge list":
+        plain["changes"][0]["logs"] = {"#": 10**9}
+    if change == "an unknown field":
+        plain["facts"][3]["colour"] = "red"
+    if change == "a change of nothing":
+        plain["changes"][1] = {"lanes": {"70": {"title": {"=": "x"}}}}
+    if change == "null":
+        plain["start"] = None
+    return plain
+
+
+CHANGES = [
+    "a list", "no facts", "fewer changes", "a number as text", "a text as number", "a huge list",
+    "an unknown field", "a change of nothing", "null",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_damaged_trace_is_refused(change: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(damaged(change)), "utf-8")
+    with pytest.raises(ValueError):
+        Trace.load(path)
+
+
+def test_a_file_nested_too_deeply_is_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("[" * 100_000, "utf-8")
+    with pytest.raises(ValueError):
+        Trace.load(tmp_path / "run.json")
+
+
+def test_an_undamaged_trace_is_read() -> None:
+    assert Trace.from_json(damaged("")).facts == TRACE.facts
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, 7, [], ["toy"], ["toy", [], "d", 4], ["toy", "ab", "d"], ["toy", [1], "d"],
+     ["toy", [], "d", "4", "t"], ["toy", [], "d", 4, 5], ["toy", [], "d", 4, "t", 6]],
+)  # fmt: skip
+def test_a_token_of_another_shape_is_refused(value: Any) -> None:
+    token = base64.urlsafe_b64encode(zlib.compress(json.dumps(value).encode())).decode()
+    with pytest.raises(ValueError, match="this is not a token: paste the whole text"):
+        decode(token)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("a\nb\tc", "a\\x0ab\\x09c"),
+        ("\u202eevil\u2066", "\\u202eevil\\u2066"),
+        ("\u2028\x9b\ud800", "\\u2028\\x9b\\ud800"),
+        ("order-1 → 订单 £5 é", "order-1 → 订单 £5 é"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_written_out(text: str, written: str) -> None:
+    assert escape_unseen(text) == written
+    fact = Fact(1, 1, text, "→", Text(text), text)
+    assert fact.line() == f"{written} → {written}  {written}"
+    narrated = str(Trace("toy", (), (fact,), ()))
+    assert narrated == fact.line(width=len(written)).rstrip()

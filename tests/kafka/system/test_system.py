@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from mqlab.kafka import KafkaSystem
-from mqlab.kernel import Run
+from mqlab.kafka import KafkaConfig, KafkaSystem
+from mqlab.kafka.coordinator import Coordinator, Entry
+from mqlab.kafka.log import Batch
+from mqlab.kafka.log.partition import Partition
+from mqlab.kernel import Run, replace
 from mqlab.scenario import parse_script, perform, system_of
+from mqlab.scenario.language import ScenarioError
 
 HEAD = "system kafka partitions=1 groups=1 readers=reader admins=admin"
 OPEN = "run app: init, begin, send orders-0 a, flush"
@@ -163,3 +169,71 @@ run reader: subscribe g orders, poll, poll orders-1
 run admin: create-partitions orders, delete-topic orders""")
     assert results(run, "app")[-1] == "ok" and results(run, "reader")[1:] == ["ok a", "ok b"]
     assert results(run, "admin") == ["ok", "failed INVALID_PARTITIONS", "ok"]
+
+
+# ---- What a scenario may say to a Kafka, and what it is told when it says something else
+
+WORDS_HEAD = "system kafka partitions=2\n"
+RUN = "run app: init, begin, send orders-0 a, commit\n"
+
+
+def scenario(text):
+    script = parse_script(text)
+    return perform(script, system_of(script.system, {"kafka": KafkaSystem})).trace
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("system kafka colour=red", "no option and no client 'colour'"),
+        ("system kafka partitions=two", "expected a whole number"),
+        ("system kafka transaction_version=0 client=v2", "no real Kafka has"),
+        (WORDS_HEAD + "off gravity", "no safeguard 'gravity'; there are:"),
+        (WORDS_HEAD + "run app: dance", "no call 'dance'; there are: init, begin"),
+        (WORDS_HEAD + "run app: send orders-9 a", "no partition 'orders-9'; there are: orders-0, "),
+        (WORDS_HEAD + "run app: send orders-0 {a}", "a value here is a word without"),
+        (
+            WORDS_HEAD + "run coordinator: init",
+            "no client 'coordinator' that takes calls; there are: app",
+        ),
+    ],
+)
+def test_what_cannot_be_said_is_refused_with_advice(text, says):
+    with pytest.raises(ScenarioError) as error:
+        scenario(text)
+    assert says in str(error.value)
+
+
+def test_kafkas_own_names_are_the_same_in_both_languages():
+    trace = scenario(WORDS_HEAD + RUN + "kill coordinator\nrestart coordinator")
+    english, chinese = trace.narrate("en").splitlines(), trace.narrate("zh").splitlines()
+    states = [b for a, b in zip(english, chinese, strict=True) if "PrepareCommit" in a]
+    assert states and all("PrepareCommit" in line for line in states)
+
+
+def test_a_commit_waits_for_a_coordinator_that_a_partition_cuts_off():
+    cut = WORDS_HEAD + "partition app, orders-0 | coordinator\n" + RUN
+    assert "Empty pid" not in scenario(cut).narrate()
+    assert "CompleteCommit" in scenario(cut + "heal").narrate()
+
+
+# ---- The kernel's `replace` gives what the standard function gives, for Kafka's kinds of values
+
+
+@pytest.mark.parametrize(
+    ("value", "changes"),
+    [
+        (Batch(("a",)), {"base": 7}),
+        (Partition(KafkaConfig()), {"hw": 3, "open": ((0, 1),)}),
+        (Entry("id", 1, 2), {}),
+        (Coordinator(KafkaConfig()), {"next_pid": 9, "epoch": 4}),
+        (KafkaConfig(), {"on": frozenset({"lso"})}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_it_gives_what_the_standard_function_gives(value, changes):
+    before = dataclasses.astuple(value)
+    new = replace(value, **changes)
+    assert new == dataclasses.replace(value, **changes)
+    assert hash(new) == hash(dataclasses.replace(value, **changes))
+    assert dataclasses.astuple(value) == before, "the old value is as it was"
