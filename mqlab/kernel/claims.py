@@ -52,6 +52,16 @@ class Claim(Generic[C]):
         return Property(self.name, self.words(), holds, self.kind, reads)
 
 
+def claim(
+    name: str,
+    words: Words,
+    kind: str = "always",
+    reads: Callable[[Any, str, NodeState], Hashable] = whole_node,
+) -> Callable[[Callable[[C, World], bool]], Claim[C]]:
+    """Makes a claim of the function below it, which says whether it holds."""
+    return lambda holds: Claim(name, words, holds, kind, reads)
+
+
 def claims_by_key(claims: Iterable[Claim[C]]) -> dict[str, Claim[C]]:
     """What a system line may name, in the order given."""
     return {claim.key: claim for claim in claims}

@@ -41,7 +41,7 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ...kernel.options import Most
 from ..model import Model
-from .claims import ARRIVES, COMMITS, KEPT, SAFEGUARDS, UNKEPT
+from .claims import KEPT, SAFEGUARDS, UNKEPT, arrives, can_commit
 from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
 from .roles import JM, SINK, SUM, JobConfig, JobManager, Operator, Sink, Source
 
@@ -63,7 +63,7 @@ class Barriers(Model):
     name = "barriers"
     title = tr("Barrier snapshots")
     guards = SAFEGUARDS
-    kept = (*KEPT, ARRIVES, COMMITS)
+    kept = (*KEPT, arrives, can_commit)
     unkept = UNKEPT
     whys = WHYS
     told = TOLD
@@ -97,4 +97,4 @@ class Barriers(Model):
 
     def chosen(self) -> tuple[Claim[Any], ...]:
         """A store that gives up may lose what is complete: ask for that claim by its name."""
-        return (*KEPT, COMMITS) if self.expires else self.kept
+        return (*KEPT, can_commit) if self.expires else self.kept

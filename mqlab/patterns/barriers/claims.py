@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Protocol
 
 from ...kernel import Text, Words, World, tr
-from ...kernel.claims import Claim
+from ...kernel.claims import claim
 from ...kernel.world import NodeState
 from ..claims import reads_disks
 from .roles import (
@@ -49,38 +49,6 @@ def list_before(job: Job, checkpoint: Completed | None) -> list[str]:
     return [row for some in rows for row in some]
 
 
-def is_consistent_cut(job: Job, world: World) -> bool:
-    return all(
-        dict(done.states)[SUM] == len(list_before(job, done))
-        for done in list_completed(world.disk(JM))
-    )
-
-
-def is_written_once(job: Job, world: World) -> bool:
-    written = list(list_committed(world.disk(SINK)))
-    return len(written) == len({*written})
-
-
-def is_completed_first(job: Job, world: World) -> bool:
-    complete = {done.number for done in list_completed(world.disk(JM))}
-    return all(o.number in complete for o in list_outputs(world.disk(SINK)) if o.what == COMMITTED)
-
-
-def is_written(job: Job, world: World) -> bool:
-    """All that is before the latest complete checkpoint, and nothing else."""
-    before = list_before(job, find_latest(world.disk(JM)))
-    return sorted(list_committed(world.disk(SINK))) == sorted(before)
-
-
-def arrives(job: Job, world: World) -> bool:
-    running = all(world.nodes[name].up for name in (JM, SUM, SINK, *job.sources))
-    return running and is_written(job, world)
-
-
-def can_commit(job: Job, world: World) -> bool:
-    return any(True for _ in list_committed(world.disk(SINK)))
-
-
 def reads_running(job: Job, name: str, node: NodeState) -> Hashable:
     return node.up, node.disk if name in (JM, SINK) else None
 
@@ -89,45 +57,58 @@ def reads_logs(job: Job, name: str, node: NodeState) -> Hashable:
     return reads_disks(job, name, node) if name in (JM, SINK) else None
 
 
-KEPT = (
-    Claim(
-        "consistent cut",
-        Words("a complete checkpoint has counted exactly what is before its barriers"),
-        is_consistent_cut,
-        reads=reads_logs,
-    ),
-    Claim(
-        "written once",
-        Words("no record is in the output twice"),
-        is_written_once,
-        reads=reads_logs,
-    ),
-    Claim(
-        "completed first",
-        Words("only output of a complete checkpoint is committed"),
-        is_completed_first,
-        reads=reads_logs,
-    ),
+@claim(
+    "consistent cut",
+    Words("a complete checkpoint has counted exactly what is before its barriers"),
+    reads=reads_logs,
 )
-ARRIVES = Claim(
+def is_consistent_cut(job: Job, world: World) -> bool:
+    return all(
+        dict(done.states)[SUM] == len(list_before(job, done))
+        for done in list_completed(world.disk(JM))
+    )
+
+
+@claim("written once", Words("no record is in the output twice"), reads=reads_logs)
+def is_written_once(job: Job, world: World) -> bool:
+    written = list(list_committed(world.disk(SINK)))
+    return len(written) == len({*written})
+
+
+@claim(
+    "completed first", Words("only output of a complete checkpoint is committed"), reads=reads_logs
+)
+def is_completed_first(job: Job, world: World) -> bool:
+    complete = {done.number for done in list_completed(world.disk(JM))}
+    return all(o.number in complete for o in list_outputs(world.disk(SINK)) if o.what == COMMITTED)
+
+
+@claim(
+    "written at once",
+    Words("what is before a complete checkpoint is in the output at once"),
+    reads=reads_logs,
+)
+def is_written(job: Job, world: World) -> bool:
+    """All that is before the latest complete checkpoint, and nothing else."""
+    before = list_before(job, find_latest(world.disk(JM)))
+    return sorted(list_committed(world.disk(SINK))) == sorted(before)
+
+
+@claim(
     "complete is written",
     Words("what is before a complete checkpoint can still be in the output"),
-    arrives,
     "can_always",
-    reads_running,
+    reads=reads_running,
 )
-COMMITS = Claim(
-    "commits",
-    Words("output can be committed"),
-    can_commit,
-    "sometimes",
-    reads_logs,
-)
-UNKEPT = (
-    Claim(
-        "written at once",
-        Words("what is before a complete checkpoint is in the output at once"),
-        is_written,
-        reads=reads_logs,
-    ),
-)
+def arrives(job: Job, world: World) -> bool:
+    running = all(world.nodes[name].up for name in (JM, SUM, SINK, *job.sources))
+    return running and is_written.holds(job, world)
+
+
+@claim("commits", Words("output can be committed"), "sometimes", reads=reads_logs)
+def can_commit(job: Job, world: World) -> bool:
+    return any(True for _ in list_committed(world.disk(SINK)))
+
+
+KEPT = (is_consistent_cut, is_written_once, is_completed_first)
+UNKEPT = (is_written,)

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator
 from typing import Protocol
 
 from ...kernel import Text, Words, World, tr
-from ...kernel.claims import Claim
+from ...kernel.claims import claim
 from ...kernel.world import NodeState
 from .roles import (
     ACCOUNTING,
@@ -79,6 +79,16 @@ def passed_position(path: Path, world: World) -> int:
     return max(committed_position(world.disk(QUEUE)), going_on)
 
 
+def read_node(path: Path, name: str, node: NodeState) -> Hashable:
+    """What the claims look at of each node."""
+    if name == SHOP:
+        return node.app, node.up and node.roles[0].unheard
+    if name == QUEUE:
+        return node.disk, node.up and node.roles[0].unwritten
+    return node.disk, node.up and (node.roles[0].offset, node.roles[0].held)
+
+
+@claim("counted once", Words("no order is in the books twice"), reads=read_node)
 def counted_once(path: Path, world: World) -> bool:
     numbers = [order.number for order in list_booked(world)]
     return len(numbers) == len(set(numbers))
@@ -104,10 +114,12 @@ def list_lost(path: Path, world: World) -> list[str]:
     ]
 
 
+@claim("none lost", Words("no order is lost"), "can_always", reads=read_node)
 def none_lost(path: Path, world: World) -> bool:
     return not list_lost(path, world)
 
 
+@claim("all counted", Words("every order can get into the books"), "sometimes", reads=read_node)
 def all_counted(path: Path, world: World) -> bool:
     ordered = [order.number for order in list_ordered(world)]
     booked = [order.number for order in list_booked(world)]
@@ -116,34 +128,4 @@ def all_counted(path: Path, world: World) -> bool:
     return finished and sorted(ordered) == sorted(booked)
 
 
-def read_node(path: Path, name: str, node: NodeState) -> Hashable:
-    """What the claims look at of each node."""
-    if name == SHOP:
-        return node.app, node.up and node.roles[0].unheard
-    if name == QUEUE:
-        return node.disk, node.up and node.roles[0].unwritten
-    return node.disk, node.up and (node.roles[0].offset, node.roles[0].held)
-
-
-CLAIMS = (
-    Claim(
-        "counted once",
-        Words("no order is in the books twice"),
-        counted_once,
-        reads=read_node,
-    ),
-    Claim(
-        "none lost",
-        Words("no order is lost"),
-        none_lost,
-        kind="can_always",
-        reads=read_node,
-    ),
-    Claim(
-        "all counted",
-        Words("every order can get into the books"),
-        all_counted,
-        kind="sometimes",
-        reads=read_node,
-    ),
-)
+CLAIMS = (counted_once, none_lost, all_counted)

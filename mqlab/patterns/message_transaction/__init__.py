@@ -36,7 +36,7 @@ from ...kernel.claims import Claim
 from ...kernel.options import Most
 from ..client import Client
 from ..model import Model
-from .claims import APPLIES, ARRIVES, KEPT, QUEUE, SAFEGUARDS, SHOP, UNKEPT, WAREHOUSE
+from .claims import KEPT, QUEUE, SAFEGUARDS, SHOP, UNKEPT, WAREHOUSE, can_apply, has_arrived
 from .picture import TOLD, UNGUARDED, WHYS, draw
 from .roles import Consumer, PlaceOrder, Queue, Shop
 
@@ -56,7 +56,7 @@ class MessageTransaction(Model):
     retrying = ("retry",)
     title = tr("Message transaction")
     guards = SAFEGUARDS
-    kept = (*KEPT, ARRIVES, APPLIES)
+    kept = (*KEPT, has_arrived, can_apply)
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = WHYS

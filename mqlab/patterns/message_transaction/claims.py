@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...kernel import OK, Text, Words, World, tr
-from ...kernel.claims import Claim
+from ...kernel.claims import claim
 from ..claims import list_outcomes, reads_disks, reads_running, reads_told
 from ..records import read_latest, read_records
 from .roles import APPLIED_LOG, ORDERS_LOG
@@ -27,71 +27,41 @@ def list_applied(world: World) -> list[str]:
     return [record.txn for record in read_records(world.disk(WAREHOUSE), APPLIED_LOG)]
 
 
+@claim("applied once", Words("no order is applied twice"), reads=reads_disks)
 def is_applied_once(system: object, world: World) -> bool:
     applied = list_applied(world)
     return len(applied) == len(set(applied))
 
 
+@claim("ordered first", Words("nothing is applied that was not ordered"), reads=reads_disks)
 def is_applied_for_an_order(system: object, world: World) -> bool:
     return {*list_applied(world)} <= list_ordered(world)
 
 
+@claim("as told", Words("an order that was acknowledged is stored"), reads=reads_told)
 def is_as_told(system: object, world: World) -> bool:
     return {txn for txn, status in list_outcomes(world) if status == OK} <= list_ordered(world)
 
 
+@claim("arrives", Words("every order can still be applied"), "can_always", reads=reads_running)
 def has_arrived(system: object, world: World) -> bool:
     running = all(world.nodes[name].up for name in (SHOP, QUEUE, WAREHOUSE))
     return running and list_ordered(world) <= {*list_applied(world)}
 
 
+@claim(
+    "consistent at once",
+    Words("an order and its effect are there at the same time"),
+    reads=reads_disks,
+)
 def is_consistent_now(system: object, world: World) -> bool:
     return list_ordered(world) == {*list_applied(world)}
 
 
+@claim("applies", Words("an order can be applied"), "sometimes", reads=reads_disks)
 def can_apply(system: object, world: World) -> bool:
     return bool(list_applied(world))
 
 
-KEPT = (
-    Claim(
-        "applied once",
-        Words("no order is applied twice"),
-        is_applied_once,
-        reads=reads_disks,
-    ),
-    Claim(
-        "ordered first",
-        Words("nothing is applied that was not ordered"),
-        is_applied_for_an_order,
-        reads=reads_disks,
-    ),
-    Claim(
-        "as told",
-        Words("an order that was acknowledged is stored"),
-        is_as_told,
-        reads=reads_told,
-    ),
-)
-ARRIVES = Claim(
-    "arrives",
-    Words("every order can still be applied"),
-    has_arrived,
-    "can_always",
-    reads_running,
-)
-APPLIES = Claim(
-    "applies",
-    Words("an order can be applied"),
-    can_apply,
-    "sometimes",
-    reads_disks,
-)
-UNKEPT = (
-    Claim(
-        "consistent at once",
-        Words("an order and its effect are there at the same time"),
-        is_consistent_now,
-        reads=reads_disks,
-    ),
-)
+KEPT = (is_applied_once, is_applied_for_an_order, is_as_told)
+UNKEPT = (is_consistent_now,)

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Protocol
 
 from ...kernel import Text, Words, World, tr
-from ...kernel.claims import Claim
+from ...kernel.claims import claim
 from ...kernel.world import NodeState
 from ..claims import reads_disks, reads_running
 from .roles import (
@@ -41,6 +41,11 @@ def list_written(world: World) -> list[str]:
     return [row for row, _ in list_seen(world.disk(SINK))]
 
 
+def reads_output(query: Query, name: str, node: NodeState) -> Hashable:
+    return node.disk if name == SINK else None
+
+
+@claim("written once", Words("no order is in the output twice"), reads=reads_output)
 def is_written_once(query: Query, world: World) -> bool:
     written = list_written(world)
     return len(written) == len({*written})
@@ -53,62 +58,37 @@ def list_before(query: Query, world: World, batch: Planned | None) -> set[str]:
     return {order for some in orders for order in some}
 
 
+@claim("done is written", Words("a batch that is done is in the output"), reads=reads_disks)
 def is_done_written(query: Query, world: World) -> bool:
     last = find_planned(world.disk(DRIVER), count_done(world.disk(DRIVER)) - 1)
     return list_before(query, world, last) <= {*list_written(world)}
 
 
+@claim(
+    "arrives",
+    Words("a batch that is planned can still be in the output"),
+    "can_always",
+    reads=reads_running,
+)
 def arrives(query: Query, world: World) -> bool:
     running = all(world.nodes[name].up for name in (DRIVER, SINK, *query.sources))
     last = next(reversed(list_planned(world.disk(DRIVER))), None)
     return running and list_before(query, world, last) == {*list_written(world)}
 
 
+@claim(
+    "known at once",
+    Words("the checkpoint knows every batch that is in the output"),
+    reads=reads_disks,
+)
 def is_known(query: Query, world: World) -> bool:
     return find_progress(world.disk(SINK)) < count_done(world.disk(DRIVER))
 
 
+@claim("commits", Words("a batch can be committed"), "sometimes", reads=reads_output)
 def can_commit(query: Query, world: World) -> bool:
     return bool(list_written(world))
 
 
-def reads_output(query: Query, name: str, node: NodeState) -> Hashable:
-    return node.disk if name == SINK else None
-
-
-KEPT = (
-    Claim(
-        "written once",
-        Words("no order is in the output twice"),
-        is_written_once,
-        reads=reads_output,
-    ),
-    Claim(
-        "done is written",
-        Words("a batch that is done is in the output"),
-        is_done_written,
-        reads=reads_disks,
-    ),
-    Claim(
-        "arrives",
-        Words("a batch that is planned can still be in the output"),
-        arrives,
-        "can_always",
-        reads_running,
-    ),
-    Claim(
-        "commits",
-        Words("a batch can be committed"),
-        can_commit,
-        "sometimes",
-        reads_output,
-    ),
-)
-UNKEPT = (
-    Claim(
-        "known at once",
-        Words("the checkpoint knows every batch that is in the output"),
-        is_known,
-        reads=reads_disks,
-    ),
-)
+KEPT = (is_written_once, is_done_written, arrives, can_commit)
+UNKEPT = (is_known,)

@@ -43,7 +43,7 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.options import Most
 from ..client import Client
 from ..model import Model
-from .claims import APPLIES, BROKER, KEPT, REACHES, RELAY, SAFEGUARDS, SECOND, SHOP, UNKEPT
+from .claims import BROKER, KEPT, RELAY, SAFEGUARDS, SECOND, SHOP, UNKEPT, can_apply, has_arrived
 from .picture import TOLD, UNGUARDED, WHYS, draw
 from .roles import ORDERS, SHIPMENTS, Broker, Consumer, PlaceOrder, Relay, Shop
 
@@ -68,7 +68,7 @@ class Outbox(Model):
     retrying = ("retry",)
     title = tr("Transactional outbox")
     guards = SAFEGUARDS
-    kept = (*KEPT, REACHES, APPLIES)
+    kept = (*KEPT, has_arrived, can_apply)
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = WHYS

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...kernel import OK, Text, Words, World, tr
-from ...kernel.claims import Claim
+from ...kernel.claims import claim
 from ..claims import list_outcomes, reads_disks, reads_running, reads_told
 from ..records import read_records
 from .roles import APPLIED, DATABASE, ORDERED, ORDERS, SHIPMENTS
@@ -45,11 +45,15 @@ def drop_repeated(txns: Iterable[str]) -> Iterator[str]:
     return iter(dict.fromkeys(txns))
 
 
+@claim("effect once", Words("no consumer applies an order twice"), reads=reads_disks)
 def is_applied_once(system: Outbox, world: World) -> bool:
     lists = (list_written(world, name, APPLIED) for name in system.consumers)
     return all(len(applied) == len({*applied}) for applied in lists)
 
 
+@claim(
+    "no message without row", Words("every message stands for a committed row"), reads=reads_disks
+)
 def has_a_row(system: Outbox, world: World) -> bool:
     """Whether each message stands for a row that was committed."""
     if not {*list_published(world, ORDERS)} <= {*list_written(world, SHOP, ORDERED)}:
@@ -59,16 +63,28 @@ def has_a_row(system: Outbox, world: World) -> bool:
     }
 
 
+@claim(
+    "order of commits",
+    Words("messages stand in the topic in the order of commits, apart from repetitions"),
+    reads=reads_disks,
+)
 def is_in_order(system: Outbox, world: World) -> bool:
     published = [*drop_repeated(list_published(world, ORDERS))]
     return published == list_written(world, SHOP, ORDERED)[: len(published)]
 
 
+@claim("as told", Words("an order that was acknowledged is stored"), reads=reads_told)
 def is_as_told(system: Outbox, world: World) -> bool:
     ordered = list_written(world, SHOP, ORDERED)
     return all(txn in ordered for txn, status in list_outcomes(world) if status == OK)
 
 
+@claim(
+    "reaches all",
+    Words("every order can still reach every consumer"),
+    "can_always",
+    reads=reads_running,
+)
 def has_arrived(system: Outbox, world: World) -> bool:
     """Everything runs, every consumer has applied every order, every follow-up is published."""
     if not all(world.nodes[name].up for name in system.running):
@@ -79,70 +95,23 @@ def has_arrived(system: Outbox, world: World) -> bool:
     return not system.follow_up or ordered <= {*list_published(world, SHIPMENTS)}
 
 
+@claim("published once", Words("a topic holds each message once"), reads=reads_disks)
 def is_published_once(system: Outbox, world: World) -> bool:
     lists = [list_published(world, topic) for topic in (ORDERS, SHIPMENTS)]
     return all(len(published) == len({*published}) for published in lists)
 
 
+@claim(
+    "seen at once", Words("an order and its message are there at the same time"), reads=reads_disks
+)
 def is_seen_at_once(system: Outbox, world: World) -> bool:
     return list_written(world, SHOP, ORDERED) == list_published(world, ORDERS)
 
 
+@claim("applies", Words("an order can be applied"), "sometimes", reads=reads_disks)
 def can_apply(system: Outbox, world: World) -> bool:
     return any(list_written(world, name, APPLIED) for name in system.consumers)
 
 
-KEPT = (
-    Claim(
-        "effect once",
-        Words("no consumer applies an order twice"),
-        is_applied_once,
-        reads=reads_disks,
-    ),
-    Claim(
-        "no message without row",
-        Words("every message stands for a committed row"),
-        has_a_row,
-        reads=reads_disks,
-    ),
-    Claim(
-        "order of commits",
-        Words("messages stand in the topic in the order of commits, apart from repetitions"),
-        is_in_order,
-        reads=reads_disks,
-    ),
-    Claim(
-        "as told",
-        Words("an order that was acknowledged is stored"),
-        is_as_told,
-        reads=reads_told,
-    ),
-)
-REACHES = Claim(
-    "reaches all",
-    Words("every order can still reach every consumer"),
-    has_arrived,
-    "can_always",
-    reads_running,
-)
-APPLIES = Claim(
-    "applies",
-    Words("an order can be applied"),
-    can_apply,
-    "sometimes",
-    reads_disks,
-)
-UNKEPT = (
-    Claim(
-        "published once",
-        Words("a topic holds each message once"),
-        is_published_once,
-        reads=reads_disks,
-    ),
-    Claim(
-        "seen at once",
-        Words("an order and its message are there at the same time"),
-        is_seen_at_once,
-        reads=reads_disks,
-    ),
-)
+KEPT = (is_applied_once, has_a_row, is_in_order, is_as_told)
+UNKEPT = (is_published_once, is_seen_at_once)

@@ -32,7 +32,7 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
-from .claims import ENDS_WELL, KEPT, ORCHESTRATOR, SAFEGUARDS, UNKEPT
+from .claims import KEPT, ORCHESTRATOR, SAFEGUARDS, UNKEPT, can_end_well
 from .picture import TOLD, UNGUARDED, WHYS, draw
 from .roles import Orchestrator, Service, StartSaga
 
@@ -53,7 +53,7 @@ class SagaSystem(Model):
     retrying = ("retry",)
     title = tr("Saga with compensation")
     guards = SAFEGUARDS
-    kept = (*KEPT, ENDS_WELL)
+    kept = (*KEPT, can_end_well)
     unkept = UNKEPT
     calls: ClassVar = {"start SAGA": StartSaga}
     whys = WHYS

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...kernel import FAILED, OK, Text, Words, World, tr
-from ...kernel.claims import Claim
+from ...kernel.claims import claim
 from ..claims import list_outcomes, reads_disks, reads_running, reads_told
 from ..records import read_latest, read_records
 from .roles import END, LOG, SAGA_LOG, count_effects
@@ -40,10 +40,14 @@ def count_all(parties: Parties, world: World) -> dict[str, tuple[int, ...]]:
     return {txn: tuple(count_effects(one, txn) for one in ledgers) for txn in sorted(known)}
 
 
+@claim("done once", Words("no step is done or undone twice"), reads=reads_disks)
 def is_done_once(parties: Parties, world: World) -> bool:
     return all({*counts} <= {0, 1} for counts in count_all(parties, world).values())
 
 
+@claim(
+    "all or nothing", Words("a saga that is over is done everywhere or nowhere"), reads=reads_disks
+)
 def is_all_or_nothing(parties: Parties, world: World) -> bool:
     """Of sagas that are over."""
     over = read_latest(world.disk(ORCHESTRATOR), SAGA_LOG)
@@ -54,6 +58,7 @@ def is_all_or_nothing(parties: Parties, world: World) -> bool:
     )
 
 
+@claim("as told", Words("what the application was told is what is in effect"), reads=reads_told)
 def is_as_told(parties: Parties, world: World) -> bool:
     counts = count_all(parties, world)
     whole = {OK: True, FAILED: False}
@@ -64,59 +69,27 @@ def is_as_told(parties: Parties, world: World) -> bool:
     )
 
 
+@claim(
+    "comes to an end",
+    Words("every saga can still come to an end"),
+    "can_always",
+    reads=reads_running,
+)
 def has_ended(parties: Parties, world: World) -> bool:
     """Nobody is down, and every saga is whole or taken back."""
     running = all(world.nodes[name].up for name in (ORCHESTRATOR, *parties.services))
     return running and all(len({*c}) == 1 for c in count_all(parties, world).values())
 
 
+@claim("isolated", Words("nobody sees half of a saga"), reads=reads_disks)
 def is_isolated(parties: Parties, world: World) -> bool:
     return all(len({*counts}) == 1 for counts in count_all(parties, world).values())
 
 
+@claim("ends well", Words("a saga can be done everywhere"), "sometimes", reads=reads_disks)
 def can_end_well(parties: Parties, world: World) -> bool:
     return any(all(counts) for counts in count_all(parties, world).values())
 
 
-KEPT = (
-    Claim(
-        "done once",
-        Words("no step is done or undone twice"),
-        is_done_once,
-        reads=reads_disks,
-    ),
-    Claim(
-        "all or nothing",
-        Words("a saga that is over is done everywhere or nowhere"),
-        is_all_or_nothing,
-        reads=reads_disks,
-    ),
-    Claim(
-        "as told",
-        Words("what the application was told is what is in effect"),
-        is_as_told,
-        reads=reads_told,
-    ),
-    Claim(
-        "comes to an end",
-        Words("every saga can still come to an end"),
-        has_ended,
-        "can_always",
-        reads_running,
-    ),
-)
-ENDS_WELL = Claim(
-    "ends well",
-    Words("a saga can be done everywhere"),
-    can_end_well,
-    "sometimes",
-    reads_disks,
-)
-UNKEPT = (
-    Claim(
-        "isolated",
-        Words("nobody sees half of a saga"),
-        is_isolated,
-        reads=reads_disks,
-    ),
-)
+KEPT = (is_done_once, is_all_or_nothing, is_as_told, has_ended)
+UNKEPT = (is_isolated,)

@@ -35,7 +35,7 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
-from .claims import CONFIRMS, KEPT, SAFEGUARDS, TM, UNKEPT
+from .claims import KEPT, SAFEGUARDS, TM, UNKEPT, can_confirm
 from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
 from .roles import Coordinator, PlaceOrder, Service
 
@@ -57,7 +57,7 @@ class Tcc(Model):
     retrying = ("retry",)
     title = tr("TCC: Try, Confirm, Cancel")
     guards = SAFEGUARDS
-    kept = (*KEPT, CONFIRMS)
+    kept = (*KEPT, can_confirm)
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     whys = WHYS

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...kernel import FAILED, OK, Text, Words, World, tr
-from ...kernel.claims import Claim
+from ...kernel.claims import claim
 from ..claims import (
     LastWords,
     contradicts_outcomes,
@@ -56,74 +56,47 @@ def read_balance(world: World, name: str) -> Balance:
     return add_up(read_records(world.disk(name), LOG), START)
 
 
+@claim("balanced", Words("nothing is used or given back that was not reserved"), reads=reads_disks)
 def is_balanced(parties: Parties, world: World) -> bool:
     return all(read_balance(world, name).reserved >= 0 for name in parties.services)
 
 
+@claim("same end", Words("no service confirms what another cancels"), reads=reads_disks)
 def has_same_end(parties: Parties, world: World) -> bool:
     ledgers = read_ledgers(parties, world)
     return not has_both(ledgers, CONFIRMED, CANCELLED) and not has_both(ledgers, CONFIRMED, EMPTY)
 
 
+@claim("as told", Words("what the application was told is what happens"), reads=reads_told)
 def is_as_told(parties: Parties, world: World) -> bool:
     against = {OK: CANCELLED, FAILED: CONFIRMED}
     return not contradicts_outcomes(world, read_ledgers(parties, world), against)
 
 
+@claim(
+    "nothing stays reserved",
+    Words("nothing stays reserved for ever"),
+    "can_always",
+    reads=reads_running,
+)
 def has_nothing_reserved(parties: Parties, world: World) -> bool:
     running = all(world.nodes[name].up for name in (TM, *parties.services))
     ledgers = read_ledgers(parties, world).values()
     return running and not any(TRIED in last.values() for last in ledgers)
 
 
+@claim(
+    "whole order", Words("a reader sees an order at every service or at none"), reads=reads_disks
+)
 def is_whole(parties: Parties, world: World) -> bool:
     used = {read_balance(world, name).used for name in parties.services}
     return len(used) == 1
 
 
+@claim("confirms", Words("an order can be confirmed everywhere"), "sometimes", reads=reads_disks)
 def can_confirm(parties: Parties, world: World) -> bool:
     return has_everywhere(read_ledgers(parties, world), parties.services, CONFIRMED)
 
 
-KEPT = (
-    Claim(
-        "balanced",
-        Words("nothing is used or given back that was not reserved"),
-        is_balanced,
-        reads=reads_disks,
-    ),
-    Claim(
-        "same end",
-        Words("no service confirms what another cancels"),
-        has_same_end,
-        reads=reads_disks,
-    ),
-    Claim(
-        "as told",
-        Words("what the application was told is what happens"),
-        is_as_told,
-        reads=reads_told,
-    ),
-    Claim(
-        "nothing stays reserved",
-        Words("nothing stays reserved for ever"),
-        has_nothing_reserved,
-        "can_always",
-        reads_running,
-    ),
-)
-CONFIRMS = Claim(
-    "confirms",
-    Words("an order can be confirmed everywhere"),
-    can_confirm,
-    "sometimes",
-    reads_disks,
-)
-UNKEPT = (
-    Claim(
-        "whole order",
-        Words("a reader sees an order at every service or at none"),
-        is_whole,
-        reads=reads_disks,
-    ),
-)
+KEPT = (is_balanced, has_same_end, is_as_told, has_nothing_reserved)
+UNKEPT = (is_whole,)

@@ -37,7 +37,7 @@ from typing import Any
 
 from ...kernel import Snapshot, World, tr
 from ..commit import TM, AtomicCommit
-from .claims import COMMITS, KEPT, SAFEGUARDS, UNKEPT
+from .claims import KEPT, SAFEGUARDS, UNKEPT, can_commit
 from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
 from .roles import Coordinator, Participant
 
@@ -55,7 +55,7 @@ class ThreePhase(AtomicCommit):
     retrying = ("ask",)
     title = tr("Three-phase commit")
     guards = SAFEGUARDS
-    kept = (*KEPT, COMMITS)
+    kept = (*KEPT, can_commit)
     unkept = UNKEPT
     whys = WHYS
     told = TOLD

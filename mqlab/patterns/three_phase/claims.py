@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ...kernel import FAILED, OK, Text, Words, World, tr
-from ...kernel.claims import Claim
+from ...kernel.claims import Claim, claim
 from ...kernel.world import NodeState
 from ..claims import (
     LastWords,
@@ -40,15 +40,29 @@ def read_states(parties: Parties, world: World) -> LastWords:
     return read_last_words(world, logs)
 
 
+def reads_running(parties: Parties, name: str, node: NodeState) -> Hashable:
+    if name in ("app", TM) or not node.up:
+        return node.up, None if name == "app" else node.disk
+    role = node.roles[0]
+    return node.disk, role.behind, role.states, node.timers
+
+
 def ends_alike(parties: Parties, world: World) -> bool:
     return not has_both(read_states(parties, world), COMMITTED, ABORTED)
 
 
+@claim("told the truth", Words("what the application was told is what happens"), reads=reads_told)
 def is_as_told(parties: Parties, world: World) -> bool:
     against = {OK: ABORTED, FAILED: COMMITTED}
     return not contradicts_outcomes(world, read_states(parties, world), against)
 
 
+@claim(
+    "ends without it",
+    Words("each node that runs can end, no matter which others are down"),
+    "can_always",
+    reads=reads_running,
+)
 def all_have_ended(parties: Parties, world: World) -> bool:
     """Each node that runs has ended, no matter which others are down. One that was down itself may
     have to wait."""
@@ -65,15 +79,9 @@ def all_have_ended(parties: Parties, world: World) -> bool:
     return True
 
 
+@claim("commits", Words("a transaction can commit everywhere"), "sometimes", reads=reads_disks)
 def can_commit(parties: Parties, world: World) -> bool:
     return has_everywhere(read_states(parties, world), (TM, *parties.participants), COMMITTED)
-
-
-def reads_running(parties: Parties, name: str, node: NodeState) -> Hashable:
-    if name in ("app", TM) or not node.up:
-        return node.up, None if name == "app" else node.disk
-    role = node.roles[0]
-    return node.disk, role.behind, role.states, node.timers
 
 
 KEPT = (
@@ -83,26 +91,8 @@ KEPT = (
         ends_alike,
         reads=reads_disks,
     ),
-    Claim(
-        "told the truth",
-        Words("what the application was told is what happens"),
-        is_as_told,
-        reads=reads_told,
-    ),
-    Claim(
-        "ends without it",
-        Words("each node that runs can end, no matter which others are down"),
-        all_have_ended,
-        "can_always",
-        reads_running,
-    ),
-)
-COMMITS = Claim(
-    "commits",
-    Words("a transaction can commit everywhere"),
-    can_commit,
-    "sometimes",
-    reads_disks,
+    is_as_told,
+    all_have_ended,
 )
 UNKEPT = (
     Claim(

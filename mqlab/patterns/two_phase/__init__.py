@@ -34,7 +34,7 @@ from functools import partial
 from typing import Any
 
 from ...kernel import FAILED, OK, Snapshot, Text, Words, World, tr
-from ...kernel.claims import Claim
+from ...kernel.claims import claim
 from ...kernel.world import NodeState
 from ..claims import (
     LastWords,
@@ -69,15 +69,30 @@ def read_outcomes(parties: Parties, world: World) -> LastWords:
     return read_last_words(world, ((name, LOG) for name in parties.participants))
 
 
+def reads_doubt(parties: Parties, name: str, node: NodeState) -> Hashable:
+    if name == "app" or not node.up:
+        return node.up
+    return node.roles[0].txns if name == TM else node.roles[0].doubt, node.disk, node.timers
+
+
+@claim("same outcome", Words("no participant commits what another rolls back"), reads=reads_disks)
 def has_same_outcome(parties: Parties, world: World) -> bool:
     return not has_both(read_outcomes(parties, world), COMMITTED, ROLLED_BACK)
 
 
+@claim(
+    "as told", Words("what the application was told is what happens everywhere"), reads=reads_told
+)
 def is_as_told(parties: Parties, world: World) -> bool:
     against = {OK: ROLLED_BACK, FAILED: COMMITTED}
     return not contradicts_outcomes(world, read_outcomes(parties, world), against)
 
 
+@claim(
+    "complete",
+    Words("where the coordinator forgets a commit, every participant has committed"),
+    reads=reads_disks,
+)
 def is_complete(parties: Parties, world: World) -> bool:
     outcomes = read_outcomes(parties, world)
     return all(
@@ -88,6 +103,7 @@ def is_complete(parties: Parties, world: World) -> bool:
     )
 
 
+@claim("decided first", Words("nobody commits before the decision is on disk"), reads=reads_disks)
 def is_decided_first(parties: Parties, world: World) -> bool:
     written = read_latest(world.disk(TM), DECISIONS)
     return all(
@@ -97,6 +113,7 @@ def is_decided_first(parties: Parties, world: World) -> bool:
     )
 
 
+@claim("ends", Words("a participant in doubt asks, and is told"), "can_always", reads=reads_doubt)
 def nobody_gives_up(parties: Parties, world: World) -> bool:
     """Everybody is up, and each participant in doubt will ask, and be told."""
     if not all(world.nodes[name].up for name in (TM, *parties.participants)):
@@ -111,6 +128,9 @@ def nobody_gives_up(parties: Parties, world: World) -> bool:
     return True
 
 
+@claim(
+    "never blocked", Words("no participant waits for a coordinator that is down"), reads=reads_doubt
+)
 def nobody_is_blocked(parties: Parties, world: World) -> bool:
     if world.nodes[TM].up:
         return True
@@ -119,64 +139,13 @@ def nobody_is_blocked(parties: Parties, world: World) -> bool:
     )
 
 
+@claim("commits", Words("a transaction can commit everywhere"), "sometimes", reads=reads_disks)
 def can_commit(parties: Parties, world: World) -> bool:
     return has_everywhere(read_outcomes(parties, world), parties.participants, COMMITTED)
 
 
-def reads_doubt(parties: Parties, name: str, node: NodeState) -> Hashable:
-    if name == "app" or not node.up:
-        return node.up
-    return node.roles[0].txns if name == TM else node.roles[0].doubt, node.disk, node.timers
-
-
-KEPT = (
-    Claim(
-        "same outcome",
-        Words("no participant commits what another rolls back"),
-        has_same_outcome,
-        reads=reads_disks,
-    ),
-    Claim(
-        "as told",
-        Words("what the application was told is what happens everywhere"),
-        is_as_told,
-        reads=reads_told,
-    ),
-    Claim(
-        "complete",
-        Words("where the coordinator forgets a commit, every participant has committed"),
-        is_complete,
-        reads=reads_disks,
-    ),
-    Claim(
-        "decided first",
-        Words("nobody commits before the decision is on disk"),
-        is_decided_first,
-        reads=reads_disks,
-    ),
-    Claim(
-        "ends",
-        Words("a participant in doubt asks, and is told"),
-        nobody_gives_up,
-        "can_always",
-        reads_doubt,
-    ),
-)
-COMMITS = Claim(
-    "commits",
-    Words("a transaction can commit everywhere"),
-    can_commit,
-    "sometimes",
-    reads_disks,
-)
-UNKEPT = (
-    Claim(
-        "never blocked",
-        Words("no participant waits for a coordinator that is down"),
-        nobody_is_blocked,
-        reads=reads_doubt,
-    ),
-)
+KEPT = (has_same_outcome, is_as_told, is_complete, is_decided_first, nobody_gives_up)
+UNKEPT = (nobody_is_blocked,)
 
 
 @dataclass(frozen=True)
@@ -192,7 +161,7 @@ class TwoPhase(AtomicCommit):
     retrying = ("retry", "ask")
     title = tr("Two-phase commit")
     guards = SAFEGUARDS
-    kept = (*KEPT, COMMITS)
+    kept = (*KEPT, can_commit)
     unkept = UNKEPT
     whys = WHYS
     told = TOLD
