@@ -7,25 +7,15 @@ from mqlab_widgets.payment import Payment
 from ..kafka.clients.calls import Init
 from ..kafka.log import Batch
 from ..kernel import FactKind, Outcome, Trace
-from .atlas.map_panel import broker_map, broker_maps, map_table
-from .atlas.timeline import timeline
-from .kafka.exercises.booked_twice import BOOKED_TWICE
-from .kafka.systems.shop import balances
+from .atlas.map_panel import broker_map as broker_map
+from .atlas.map_panel import broker_maps as broker_maps
+from .atlas.map_panel import map_table as map_table
+from .atlas.timeline import timeline as timeline
+from .kafka.exercises.booked_twice import BOOKED_TWICE as BOOKED_TWICE
+from .kafka.systems.shop import balances as balances
 from .payment import read_payment
-from .steps import find_red_step, first
-
-__all__ = [
-    "BOOKED_TWICE",
-    "balances",
-    "broker_map",
-    "broker_maps",
-    "cost",
-    "first",
-    "map_table",
-    "find_red_step",
-    "payment",
-    "timeline",
-]
+from .steps import find_red_step as find_red_step
+from .steps import first as first
 
 
 def payment() -> Payment:

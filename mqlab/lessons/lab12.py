@@ -14,28 +14,13 @@ from ..registry.cases.prices import ORDER
 from ..registry.matrix import tabulate
 from ..registry.prices import tabulate_prices
 from ..registry.tables import columns
-from ..registry.ways import MOMENTS, STAGES, find_stage, tabulate_kills
+from ..registry.ways import MOMENTS as MOMENTS
+from ..registry.ways import STAGES, find_stage, tabulate_kills
 from .beside import put_beside
-from .choice import CHOICE, RUNS
+from .choice import CHOICE as CHOICE
+from .choice import RUNS as RUNS
 from .decision import advise, ask_questions, lead_to_command
-from .steps import first
-
-__all__ = [
-    "CHOICE",
-    "RUNS",
-    "MOMENTS",
-    "advise_me",
-    "die_after_deciding",
-    "first",
-    "kill_ways",
-    "list_menus",
-    "list_runs",
-    "play_run",
-    "compare_anomalies",
-    "compare_stages",
-    "compare_prices",
-]
-
+from .steps import first as first
 
 #: what a counterexample's title begins with
 SAFEGUARD = re.compile("^(Without .+?|With everything on): |^(没有 .+?|保护措施全开)：")

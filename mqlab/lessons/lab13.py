@@ -10,36 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 from ..kernel import LANGUAGES, Text, Words
 from ..places import LABS
-from ..serve.kafka import serve
+from ..serve.kafka import serve as serve
 from .builder import api
 from .builder.byhand import begin
 from .builder.check_round import api as round_api
-from .builder.checking import IT_DIES, IT_WORKS, NOBODY_COMES_BACK, NOT_ALONE, check_source
+from .builder.checking import IT_DIES as IT_DIES
+from .builder.checking import IT_WORKS as IT_WORKS
+from .builder.checking import NOBODY_COMES_BACK as NOBODY_COMES_BACK
+from .builder.checking import NOT_ALONE as NOT_ALONE
+from .builder.checking import check_source
 from .builder.clients import ask_clients
 from .builder.host import BuildError, FileHost
-from .builder.lights import LIGHTS
+from .builder.lights import LIGHTS as LIGHTS
 from .builder.pending_acks import api as acks_api
 from .verdict import Verdict
 
 if TYPE_CHECKING:
     from mqlab_widgets import Playground
 
-__all__ = [
-    "ACKS_PAGE",
-    "IT_DIES",
-    "IT_WORKS",
-    "LIGHTS",
-    "NOBODY_COMES_BACK",
-    "NOT_ALONE",
-    "PAGE",
-    "ROUND_PAGE",
-    "check_mine",
-    "play_mine",
-    "read_begin",
-    "read_mine",
-    "read_right",
-    "serve",
-]
 COORDINATOR = "coordinator.py"
 #: the process of each file that is played, by its name: a cell that is run again ends the old one
 _played: dict[str, FileHost] = {}

@@ -11,28 +11,15 @@ from ..places import LABS, SCENARIOS
 from ..real.kafka.differences import IGNORED
 from ..registry import scenario
 from ..registry.tables import columns
-from ..serve.kafka import serve
+from ..serve.kafka import serve as serve
 from .beside import put_beside
-from .excuses import EXCUSES
-from .laid import ask_both, read_laid
-from .lost import LOST, RUN, list_recorded
-from .steps import first
+from .excuses import EXCUSES as EXCUSES
+from .laid import ask_both as ask_both
+from .laid import read_laid as read_laid
+from .lost import LOST as LOST
+from .lost import RUN, list_recorded
+from .steps import first as first
 
-__all__ = [
-    "EXCUSES",
-    "LOST",
-    "ask_both",
-    "compare_kills",
-    "first",
-    "kill_newer",
-    "list_ignored",
-    "list_told",
-    "play_file",
-    "play_lost",
-    "read_laid",
-    "read_report",
-    "serve",
-]
 REPORT = LABS / "reports" / "kafka-lost-marker" / "REPORT.md"
 KILLED = """\
 # {title.en}

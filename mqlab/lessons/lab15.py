@@ -16,11 +16,7 @@ from mqlab_widgets import Player, vary
 from ..kernel import Words, tr
 from ..registry.tables import columns
 from .articles import ALL, FOLDER, PASSAGES, NoSentence, Passage, Sentence, split_marks
-from .misconceptions import met
-
-__all__ = [
-    "CONTROL", "HALF", "PENDING", "list_rows", "met", "open_marks", "tabulate_others",
-]  # fmt: skip
+from .misconceptions import met as met
 
 HALF, CONTROL, PENDING = (PASSAGES[name] for name in ("half", "control", "pending"))
 UNMARKED = tr("Nothing is marked yet.")

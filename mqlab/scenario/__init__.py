@@ -18,21 +18,15 @@ which commands there are, for errors, the guide (datasets/scenarios/README.md) a
 (`mqlab scenario new`). `off SAFEGUARD` belongs to the system.
 """
 
-from .golden import Caption, Golden, load, perform_in_blocks, rewrite, write_in_blocks
-from .language import Script, make_system, parse_script, system_of
-from .runner import perform, perform_all
-
-__all__ = [
-    "Caption",
-    "Golden",
-    "Script",
-    "load",
-    "make_system",
-    "parse_script",
-    "perform",
-    "perform_all",
-    "perform_in_blocks",
-    "rewrite",
-    "system_of",
-    "write_in_blocks",
-]
+from .golden import Caption as Caption
+from .golden import Golden as Golden
+from .golden import load as load
+from .golden import perform_in_blocks as perform_in_blocks
+from .golden import rewrite as rewrite
+from .golden import write_in_blocks as write_in_blocks
+from .language import Script as Script
+from .language import make_system as make_system
+from .language import parse_script as parse_script
+from .language import system_of as system_of
+from .runner import perform as perform
+from .runner import perform_all as perform_all

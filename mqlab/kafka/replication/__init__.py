@@ -21,17 +21,11 @@ a node of its own, so a fault hits one of them alone.
 Read on in ReplicaManager, Partition, ReplicaFetcherThread, UnifiedLog (Kafka 4.3).
 """
 
-from .controller import Controller, Elect, Fence, Leadership
-from .replica import Replica, ReplicaConfig
-from .router import Router, RouterConfig
-
-__all__ = [
-    "Controller",
-    "Elect",
-    "Fence",
-    "Leadership",
-    "Replica",
-    "ReplicaConfig",
-    "Router",
-    "RouterConfig",
-]
+from .controller import Controller as Controller
+from .controller import Elect as Elect
+from .controller import Fence as Fence
+from .controller import Leadership as Leadership
+from .replica import Replica as Replica
+from .replica import ReplicaConfig as ReplicaConfig
+from .router import Router as Router
+from .router import RouterConfig as RouterConfig

@@ -6,22 +6,13 @@ from ...explore import Budget
 from ...kernel import System, Trace, tr
 from ...registry import scenario, system
 from ..parsons import Parsons, Piece
-from ..steps import first
-from .exercises.accept import ACCEPT
-from .settings import construct_producer
-from .systems.payments import answers, count_payments, list_producers, snapshot_files
-
-__all__ = [
-    "ACCEPT",
-    "PRODUCE",
-    "answers",
-    "by_hand",
-    "construct_producer",
-    "count_payments",
-    "first",
-    "list_producers",
-    "snapshot_files",
-]
+from ..steps import first as first
+from .exercises.accept import ACCEPT as ACCEPT
+from .settings import construct_producer as construct_producer
+from .systems.payments import answers as answers
+from .systems.payments import count_payments as count_payments
+from .systems.payments import list_producers as list_producers
+from .systems.payments import snapshot_files as snapshot_files
 
 HAND = "# Batches sent by hand\nsystem payments producers=hand:raw"
 BY_HAND = "payments producers=hand:raw order.produce={} 'hand={}'"

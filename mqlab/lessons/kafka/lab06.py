@@ -14,48 +14,28 @@ from ...kafka.coordinator.entry import StateRecord
 from ...kafka.messages import AddPartitionsToTxn, EndTxn, outcome
 from ...kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
 from ...kernel import FAILED, Fact, FactKind, Outcome, Trace
-from ...registry import run_scenario, scenario
-from ...registry.cases.kafka import SAFEGUARD_CASES
-from ...registry.tables import columns, find_lines, list_calls, table
+from ...registry import run_scenario
+from ...registry import scenario as scenario
+from ...registry.cases.kafka import SAFEGUARD_CASES as SAFEGUARD_CASES
+from ...registry.tables import columns
+from ...registry.tables import find_lines as find_lines
+from ...registry.tables import list_calls as list_calls
+from ...registry.tables import table as table
 from .. import java
-from ..atlas.data_flow import data_flow
-from ..atlas.map_panel import broker_map, map_table
-from ..menus import list_kills, list_safeguards
-from ..steps import find_red_step, first
-from .exercises.admit import ADMIT
-from .exercises.commit import COMMIT, UNANSWERED, never_unknown
+from ..atlas.data_flow import data_flow as data_flow
+from ..atlas.map_panel import broker_map as broker_map
+from ..atlas.map_panel import map_table as map_table
+from ..menus import list_kills as list_kills
+from ..menus import list_safeguards as list_safeguards
+from ..steps import find_red_step as find_red_step
+from ..steps import first as first
+from .exercises.admit import ADMIT as ADMIT
+from .exercises.commit import COMMIT as COMMIT
+from .exercises.commit import UNANSWERED as UNANSWERED
+from .exercises.commit import never_unknown as never_unknown
 
 if TYPE_CHECKING:
     from .released import HeldPayment
-
-__all__ = [
-    "ADMIT",
-    "COMMIT",
-    "SAFEGUARD_CASES",
-    "UNANSWERED",
-    "answers",
-    "broker_map",
-    "coordinator_of",
-    "costs",
-    "data_flow",
-    "find_timeout",
-    "first",
-    "find_lines",
-    "latest",
-    "map_table",
-    "never_unknown",
-    "list_kills",
-    "list_reads",
-    "list_safeguards",
-    "read_recording",
-    "records",
-    "find_red_step",
-    "requests",
-    "scenario",
-    "table",
-    "list_calls",
-    "transitions",
-]
 
 
 # --- what a run shows ---------------------------------------------------------------------

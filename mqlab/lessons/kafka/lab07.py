@@ -15,43 +15,22 @@ from ...kafka.states import TxnState
 from ...kernel import Fact, Made, Property, Run, System, Text, World, tr
 from ...kernel.world import NodeState
 from ...registry import system
-from ..atlas.data_flow import data_flow
+from ..atlas.data_flow import data_flow as data_flow
 from ..check import Belief, Exercise
-from ..java import read_recording
+from ..java import read_recording as read_recording
 from ..parsons import Parsons, Piece
-from ..steps import first
+from ..steps import first as first
 from .exercises.kills import ALIVE, KillExercise
-from .partition_log import (
-    BATCH,
-    TRANSACTIONAL_ID,
-    by_hand,
-    frontiers,
-    header,
-    lag_table,
-    list_index_steps,
-    partition_log,
-    readers,
-)
+from .partition_log import BATCH as BATCH
+from .partition_log import TRANSACTIONAL_ID as TRANSACTIONAL_ID
+from .partition_log import by_hand as by_hand
+from .partition_log import frontiers as frontiers
+from .partition_log import header as header
+from .partition_log import lag_table as lag_table
+from .partition_log import list_index_steps as list_index_steps
+from .partition_log import partition_log as partition_log
+from .partition_log import readers as readers
 from .systems.ruled import put_rule
-
-__all__ = [
-    "BATCH",
-    "HALF",
-    "LSO",
-    "MARKER",
-    "TRANSACTIONAL_ID",
-    "by_hand",
-    "data_flow",
-    "first",
-    "frontiers",
-    "header",
-    "list_index_steps",
-    "lag_table",
-    "partition_log",
-    "read_recording",
-    "readers",
-    "whole",
-]
 
 ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
 TWO = (

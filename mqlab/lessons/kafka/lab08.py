@@ -14,40 +14,27 @@ from ...kafka.log.role import FRONTIERS
 from ...kafka.messages import OffsetFetchResponse
 from ...kafka.replication.replica import HW_MOVED
 from ...kernel import Fact, FactKind, Made, Outcome, System, Trace, replay, tr
-from ...registry.cases.kafka import SAFEGUARD_CASES
-from ...registry.tables import columns, list_calls, table
-from ..atlas.map_panel import broker_map
+from ...registry.cases.kafka import SAFEGUARD_CASES as SAFEGUARD_CASES
+from ...registry.tables import columns
+from ...registry.tables import list_calls as list_calls
+from ...registry.tables import table as table
+from ..atlas.map_panel import broker_map as broker_map
 from ..check import plain, run_with_kill
 from ..parsons import Parsons, Piece
-from ..steps import find_red_step, first
-from .exercises.copying import BREAK, KILL, LOOP, ONE, WORKER
-from .lab06 import read_recording
+from ..steps import find_red_step as find_red_step
+from ..steps import first as first
+from .exercises.copying import BREAK, WORKER
+from .exercises.copying import KILL as KILL
+from .exercises.copying import LOOP as LOOP
+from .exercises.copying import ONE as ONE
+from .lab06 import read_recording as read_recording
 from .systems.income import IncomeSystem, worth
-from .systems.loop import Abortable, App, Order, PriceUnknown, Refused, Work
-
-__all__ = [
-    "KILL",
-    "LOOP",
-    "ONE",
-    "ORDER",
-    "SAFEGUARD_CASES",
-    "Abortable",
-    "App",
-    "Order",
-    "PriceUnknown",
-    "Refused",
-    "actors",
-    "broker_map",
-    "count_orders",
-    "first",
-    "offsets",
-    "read_recording",
-    "find_red_step",
-    "side_effects",
-    "table",
-    "list_calls",
-    "build_worker",
-]
+from .systems.loop import Abortable as Abortable
+from .systems.loop import App as App
+from .systems.loop import Order as Order
+from .systems.loop import PriceUnknown as PriceUnknown
+from .systems.loop import Refused as Refused
+from .systems.loop import Work
 
 ON_FAILURE = ("abort", "seek")
 

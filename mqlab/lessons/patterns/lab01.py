@@ -10,26 +10,13 @@ from ...kernel import Text, Trace, translate
 from ...kernel.simulate import Timing, simulate_world
 from ...patterns.delivery.claims import list_booked
 from ...registry import scenario, system
-from ...registry.tables import columns, in_words
-from ..steps import first
-from .exercises.counting import CONSUME, COUNTING
-from .systems import list_orders, send_all
-
-__all__ = [
-    "CONSUME",
-    "COUNTING",
-    "PROMISES",
-    "Share",
-    "compare_promises",
-    "count_orders",
-    "deliver",
-    "first",
-    "in_words",
-    "list_heard",
-    "list_orders",
-    "measure_shares",
-    "send_all",
-]
+from ...registry.tables import columns
+from ...registry.tables import in_words as in_words
+from ..steps import first as first
+from .exercises.counting import CONSUME as CONSUME
+from .exercises.counting import COUNTING as COUNTING
+from .systems import list_orders as list_orders
+from .systems import send_all as send_all
 
 #: promise → the options of `system delivery` that give it
 PROMISES = {

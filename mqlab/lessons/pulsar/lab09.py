@@ -21,37 +21,15 @@ from ...registry import run_scenario
 from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tabulate_cases
 from ...scenario.language import ScenarioError
-from ..atlas.map_panel import broker_map
-from ..java import read_recording
-from ..menus import list_safeguards
+from ..atlas.map_panel import broker_map as broker_map
+from ..java import read_recording as read_recording
+from ..menus import list_safeguards as list_safeguards
 from ..patterns.systems import list_orders
-from ..steps import first
-from .exercises.hiding import HIDING
-from .exercises.numbering import NUMBERING
-from .exercises.reading import READING
-from .exercises.recovering import RECOVERY
-
-__all__ = [
-    "HIDING",
-    "NUMBERING",
-    "READING",
-    "RECOVERY",
-    "broker_map",
-    "first",
-    "list_answers",
-    "list_entries",
-    "list_frontiers",
-    "list_ids",
-    "list_logs",
-    "list_records",
-    "list_safeguards",
-    "measure_waiting",
-    "read_recording",
-    "receive_all",
-    "describe_buffer",
-    "tabulate_needed",
-    "tabulate_unpromised",
-]
+from ..steps import first as first
+from .exercises.hiding import HIDING as HIDING
+from .exercises.numbering import NUMBERING as NUMBERING
+from .exercises.reading import READING as READING
+from .exercises.recovering import RECOVERY as RECOVERY
 
 REQUESTS = (NewTxn, AddPartitionToTxn, AddSubscriptionToTxn, EndTxn)
 

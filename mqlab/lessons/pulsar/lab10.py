@@ -13,46 +13,18 @@ from ...pulsar.messages import PendingAckEntry, TransactionMetadataEntry
 from ...registry import run_scenario, scenario
 from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tabulate_cases
-from ...registry.tables import columns, list_calls
+from ...registry.tables import columns
+from ...registry.tables import list_calls as list_calls
 from ..beside import put_beside
-from ..java import ask_java, open_pulsar, read_recording
+from ..java import ask_java, open_pulsar
+from ..java import read_recording as read_recording
 from ..laid import Laid
-from ..menus import list_safeguards
-from ..patterns.systems import list_orders
-from ..steps import first
-from .exercises.acking import ACKING
-from .exercises.passing import PASSING
-from .exercises.returning import RETURNING
-
-__all__ = [
-    "ACKING",
-    "ALONE",
-    "NEEDED",
-    "PASSING",
-    "RETURNING",
-    "answer_ack",
-    "answer_second",
-    "compare_types",
-    "compare_with_kafka",
-    "end_last",
-    "fence",
-    "first",
-    "list_calls",
-    "list_orders",
-    "list_pending_logs",
-    "list_received",
-    "list_records",
-    "list_safeguards",
-    "pass_on",
-    "put_beside_kafka",
-    "read_recording",
-    "receive_last",
-    "redeliver_to_java",
-    "store_repeated",
-    "tabulate_searches",
-    "zombie",
-    "zombie_ends",
-]
+from ..menus import list_safeguards as list_safeguards
+from ..patterns.systems import list_orders as list_orders
+from ..steps import first as first
+from .exercises.acking import ACKING as ACKING
+from .exercises.passing import PASSING as PASSING
+from .exercises.returning import RETURNING as RETURNING
 
 
 def list_received(story: str) -> list[str]:

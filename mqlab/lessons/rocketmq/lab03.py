@@ -11,56 +11,35 @@ from ...kernel import FactKind, Run, Trace
 from ...registry import run_scenario, system
 from ...registry.cases.rocketmq import SAFEGUARD_CASES
 from ...registry.searches import search, with_everything_on
-from ...registry.tables import find_lines, list_calls, table
-from ...rocketmq.config import HALF_TOPIC
+from ...registry.tables import find_lines as find_lines
+from ...registry.tables import list_calls as list_calls
+from ...registry.tables import table as table
+from ...rocketmq.config import HALF_TOPIC as HALF_TOPIC
 from ...rocketmq.log import COMMIT_LOG, Stored
 from ...rocketmq.messages import Message, SendMessage, Statement
 from ...rocketmq.states import SendStatus, TransactionType
-from ..atlas.map_panel import broker_map, map_table
+from ..atlas.map_panel import broker_map as broker_map
+from ..atlas.map_panel import map_table as map_table
 from ..check import go
-from ..java import ask_java, open_rocketmq, read_recording
+from ..java import ask_java, open_rocketmq
+from ..java import read_recording as read_recording
 from ..laid import Laid
-from ..menus import list_kills, list_safeguards
-from ..patterns.systems import list_orders
-from ..steps import find_red_step, first
+from ..menus import list_kills as list_kills
+from ..menus import list_safeguards as list_safeguards
+from ..patterns.systems import list_orders as list_orders
+from ..steps import find_red_step as find_red_step
+from ..steps import first as first
 from .endings import die_everywhere
-from .exercises.ending import ENDING
-from .exercises.keeping import KEEPING
+from .exercises.ending import ENDING as ENDING
+from .exercises.keeping import KEEPING as KEEPING
 from .exercises.listener import DYING, Pair, with_listener
-from .exercises.placing import CANCELLATION, ORDER
-from .exercises.telling import TELLING
-from .systems import COMMIT, ROLLBACK, SERVICES, UNKNOWN, OrderServiceSystem
-
-__all__ = [
-    "CANCELLATION",
-    "COMMIT",
-    "ENDING",
-    "HALF_TOPIC",
-    "KEEPING",
-    "ORDER",
-    "ROLLBACK",
-    "SERVICE",
-    "TELLING",
-    "UNKNOWN",
-    "broker_map",
-    "compare_properties",
-    "find_lines",
-    "find_red_step",
-    "first",
-    "keep_orders",
-    "list_calls",
-    "list_commit_log",
-    "list_kills",
-    "list_orders",
-    "list_safeguards",
-    "map_table",
-    "read_recording",
-    "send_from_java",
-    "table",
-    "tabulate_deaths",
-    "tabulate_safeguards",
-    "tabulate_statuses",
-]
+from .exercises.placing import CANCELLATION as CANCELLATION
+from .exercises.placing import ORDER as ORDER
+from .exercises.telling import TELLING as TELLING
+from .systems import COMMIT as COMMIT
+from .systems import ROLLBACK as ROLLBACK
+from .systems import SERVICES, OrderServiceSystem
+from .systems import UNKNOWN as UNKNOWN
 
 #: the shop's own listener, of which this lab asks for the first function and lab 04 for both
 SERVICE = SERVICES["right"]

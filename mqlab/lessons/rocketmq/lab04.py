@@ -6,58 +6,31 @@ from functools import cache
 
 from ...registry.cases.rocketmq import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tabulate_cases
-from ...registry.tables import in_words, table
-from ..java import ask_java, open_rocketmq, read_recording
-from ..laid import Laid, compare_silence
-from ..steps import first
-from .asking import (
-    come_back,
-    describe_delayed,
-    describe_limit,
-    describe_taken_back,
-    tabulate_answerers,
-    tabulate_deliveries,
-    tabulate_duplicates,
-    tabulate_first_questions,
-    tabulate_registrations,
-    tabulate_rollbacks,
-)
-from .endings import Outcomes, look_back, measure_outcomes, wait_for_checks
-from .exercises.answering import LISTENER
-from .exercises.story import STORY
-from .systems import COMMIT, ROLLBACK, UNKNOWN
-
-__all__ = [
-    "COMMIT",
-    "ENDS",
-    "LISTENER",
-    "LOSSES",
-    "ROLLBACK",
-    "STORY",
-    "UNKNOWN",
-    "come_back",
-    "compare_silence",
-    "count_ends",
-    "count_shares",
-    "die_in_java",
-    "first",
-    "in_words",
-    "look_back",
-    "read_recording",
-    "tabulate_claims",
-    "describe_delayed",
-    "tabulate_deliveries",
-    "tabulate_duplicates",
-    "tabulate_first_questions",
-    "tabulate_registrations",
-    "tabulate_rollbacks",
-    "tabulate_safeguards",
-    "tabulate_shares",
-    "describe_taken_back",
-    "describe_limit",
-    "tabulate_answerers",
-    "wait_for_checks",
-]
+from ...registry.tables import in_words as in_words
+from ...registry.tables import table
+from ..java import ask_java, open_rocketmq
+from ..java import read_recording as read_recording
+from ..laid import Laid
+from ..laid import compare_silence as compare_silence
+from ..steps import first as first
+from .asking import come_back as come_back
+from .asking import describe_delayed as describe_delayed
+from .asking import describe_limit as describe_limit
+from .asking import describe_taken_back as describe_taken_back
+from .asking import tabulate_answerers as tabulate_answerers
+from .asking import tabulate_deliveries as tabulate_deliveries
+from .asking import tabulate_duplicates as tabulate_duplicates
+from .asking import tabulate_first_questions as tabulate_first_questions
+from .asking import tabulate_registrations as tabulate_registrations
+from .asking import tabulate_rollbacks as tabulate_rollbacks
+from .endings import Outcomes, measure_outcomes
+from .endings import look_back as look_back
+from .endings import wait_for_checks as wait_for_checks
+from .exercises.answering import LISTENER as LISTENER
+from .exercises.story import STORY as STORY
+from .systems import COMMIT as COMMIT
+from .systems import ROLLBACK as ROLLBACK
+from .systems import UNKNOWN as UNKNOWN
 
 #: what each safeguard of check-back and of the consumer is for
 NEEDED = (

@@ -18,7 +18,9 @@ from typing import Any
 from kio.schema.errors import ErrorCode
 
 from ...kafka.log import ABORT, Batch
-from ...kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, FetchResponse, braces
+from ...kafka.messages import READ_COMMITTED as READ_COMMITTED
+from ...kafka.messages import READ_UNCOMMITTED as READ_UNCOMMITTED
+from ...kafka.messages import Fetch, FetchResponse, braces
 from ...recordings.recording import Observation
 from ..program import NotOffered
 from .batches import read_batches
@@ -453,18 +455,3 @@ def _kind(batch: Batch) -> str:
     seq = f" seq={batch.first_seq}" if batch.pid >= 0 else ""
     kind = "transactional" if batch.transactional else "plain"
     return f"{batch.words}: {kind}{who}{seq}"
-
-
-__all__ = [
-    "ADMIN",
-    "GC",
-    "NOT_OFFERED",
-    "PROFILES",
-    "READ_COMMITTED",
-    "READ_UNCOMMITTED",
-    "TC",
-    "Lab",
-    "Profile",
-    "Target",
-    "word",
-]

@@ -16,65 +16,31 @@ not learn whether it arrived: END_TRANSACTION and CHECK_TRANSACTION_STATE are su
 that is why check-back exists.
 """
 
-from .bodies import decode_json, encode_by_queue, encode_json
-from .codes import (
-    MessageSysFlag,
-    PullSysFlag,
-    RequestCode,
-    ResponseCode,
-    name_request,
-    name_response,
-)
-from .command import (
-    Flag,
-    RemotingCommand,
-    RemotingError,
-    SerializeType,
-    answer_to,
-    cut_frame,
-    decode_command,
-    encode_command,
-)
-from .properties import decode_properties, encode_properties
-from .records import (
-    BatchMessage,
-    MessageRecord,
-    decode_batch,
-    decode_record,
-    decode_records,
-    encode_batch,
-    encode_record,
-    make_msg_id,
-    read_msg_id,
-)
-
-__all__ = [
-    "BatchMessage",
-    "Flag",
-    "MessageRecord",
-    "MessageSysFlag",
-    "PullSysFlag",
-    "RemotingCommand",
-    "RemotingError",
-    "RequestCode",
-    "ResponseCode",
-    "SerializeType",
-    "answer_to",
-    "cut_frame",
-    "decode_batch",
-    "decode_command",
-    "decode_json",
-    "decode_properties",
-    "decode_record",
-    "decode_records",
-    "encode_batch",
-    "encode_by_queue",
-    "encode_command",
-    "encode_json",
-    "encode_properties",
-    "encode_record",
-    "make_msg_id",
-    "name_request",
-    "name_response",
-    "read_msg_id",
-]
+from .bodies import decode_json as decode_json
+from .bodies import encode_by_queue as encode_by_queue
+from .bodies import encode_json as encode_json
+from .codes import MessageSysFlag as MessageSysFlag
+from .codes import PullSysFlag as PullSysFlag
+from .codes import RequestCode as RequestCode
+from .codes import ResponseCode as ResponseCode
+from .codes import name_request as name_request
+from .codes import name_response as name_response
+from .command import Flag as Flag
+from .command import RemotingCommand as RemotingCommand
+from .command import RemotingError as RemotingError
+from .command import SerializeType as SerializeType
+from .command import answer_to as answer_to
+from .command import cut_frame as cut_frame
+from .command import decode_command as decode_command
+from .command import encode_command as encode_command
+from .properties import decode_properties as decode_properties
+from .properties import encode_properties as encode_properties
+from .records import BatchMessage as BatchMessage
+from .records import MessageRecord as MessageRecord
+from .records import decode_batch as decode_batch
+from .records import decode_record as decode_record
+from .records import decode_records as decode_records
+from .records import encode_batch as encode_batch
+from .records import encode_record as encode_record
+from .records import make_msg_id as make_msg_id
+from .records import read_msg_id as read_msg_id

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mqlab.real.kafka.client import PROFILES, Lab
+from mqlab.real.kafka.client import PROFILES
+from mqlab.real.kafka.client import Lab as Lab
 from mqlab.real.kafka.programs import PROGRAMS as LAB_14
-from mqlab.real.program import Program
+from mqlab.real.program import Program as Program
 
-from ...program import (
-    ALONE,
-    CLUSTER,
-    CONTROL,
-    FAULT,
-    JAVA,
-    LIBRARY,
-    SLOW,
-    Programs,
-)
+from ...program import ALONE as ALONE
+from ...program import CLUSTER as CLUSTER
+from ...program import CONTROL as CONTROL
+from ...program import FAULT as FAULT
+from ...program import JAVA as JAVA
+from ...program import LIBRARY as LIBRARY
+from ...program import SLOW as SLOW
+from ...program import Programs
 
 Run = Callable[[Lab], None]
 
@@ -47,18 +46,3 @@ def program(
     return PROGRAMS.register(
         lambda run: Program(name, reference, run, profiles, needs, version, given)
     )
-
-
-__all__ = [
-    "ALONE",
-    "CLUSTER",
-    "CONTROL",
-    "FAULT",
-    "JAVA",
-    "LIBRARY",
-    "SLOW",
-    "Lab",
-    "Program",
-    "program",
-    "programs",
-]

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mqlab.real.program import Program
+from mqlab.real.program import Program as Program
 
-from ...program import (
-    CONTROL,
-    JAVA,
-    LIBRARY,
-    SLOW,
-    Programs,
-)
-from ..client import PROFILES, Lab
+from ...program import CONTROL as CONTROL
+from ...program import JAVA as JAVA
+from ...program import LIBRARY as LIBRARY
+from ...program import SLOW as SLOW
+from ...program import Programs
+from ..client import PROFILES
+from ..client import Lab as Lab
 
 #: rounds with settings of their own: several transactionTimeOuts, another transactionCheckMax
 ROUNDS = "rounds"
@@ -48,17 +47,3 @@ def program(
     return PROGRAMS.register(
         lambda run: Program(name, reference, run, profiles, (CONTROL, *needs), "", given)
     )
-
-
-__all__ = [
-    "NAMES",
-    "ROUNDS",
-    "CONTROL",
-    "JAVA",
-    "LIBRARY",
-    "SLOW",
-    "Lab",
-    "Program",
-    "program",
-    "programs",
-]
