@@ -138,11 +138,11 @@ def list_committed(node: NodeState) -> tuple[Sent, ...]:
 
 
 def is_unfinished(cluster: Cluster, world: World) -> bool:
-    """Whether anything is still to come: a node is down, a decision has not reached every
-    partition, a record is not replicated, or retention has cut a log."""
+    """Whether anything is still to come: a partition is led by nobody, a decision has not reached
+    every one, a record is not replicated, or retention has cut a log."""
     seen = read_world(cluster, world)
     leaders = {p: cluster.leader(world, p) for p in cluster.partitions}
-    if not all(world.nodes[leader].up for leader in leaders.values()):
+    if any(cluster.leading_role(world, p) is None for p in leaders):
         return True
     if any(txn.state in PREPARED or txn.state is TxnState.ONGOING for txn in seen.list_txns()):
         return True

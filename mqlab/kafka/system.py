@@ -351,23 +351,22 @@ def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
 
 
 def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpec]:
-    first = first_leaders(system)
+    first, heard = first_leaders(system), hears(system)
     specs = []
     for partition in leaders_of(system):
-        for copy in system.cluster.numbers(partition):
+        for copy, me in enumerate(system.cluster.copies(partition), 1):
             config = ReplicaConfig(
                 partition=partition,
                 number=copy,
                 logs=_logs(system, partition),
                 lead=_lead(system, partition, copy),
-                first=first,
+                first=tuple(one for one in first if me in heard[one.partition]),
                 loads=partition not in system.cluster.partitions,
                 min_isr=system.min_isr,
                 skip_leaderless_marker=system.config.skip_leaderless_marker,
             )
-            me = config.me
             specs.append(NodeSpec(me, ((me, partial(Replica.recover, config)),)))
-    start = partial(start_controller, hears(system), first)
+    start = partial(start_controller, heard, first)
     specs.append(NodeSpec("controller", (("controller", start),), programs.get("controller", ())))
     return specs
 

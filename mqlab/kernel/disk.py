@@ -63,6 +63,13 @@ EMPTY_LOG = MemoryLog()
 EMPTY_TABLE: Map[Any, Any] = Map()
 
 
+def _put(
+    tables: Map[str, Map[Any, Any]], name: str, key: Any, value: Any
+) -> Map[str, Map[Any, Any]]:
+    table: Map[Any, Any] = tables.get(name, EMPTY_TABLE)
+    return tables.set(name, table.remove(key) if value is None else table.set(key, value))
+
+
 @frozen
 class MemoryDisk:
     """A whole disk as one hashable value (explore, replay, play, simulate)."""
@@ -100,10 +107,13 @@ class MemoryDisk:
                 return self._with(
                     name, replace(log, entries=kept, flushed=min(log.flushed, len(kept)))
                 )
-            case Put(table=name, key=key, value=value):
-                table = self.table(name)
-                table = table.remove(key) if value is None else table.set(key, value)
-                new = replace(self, tables=self.tables.set(name, table))
+            case Put(table=name, key=key, value=value, synced=synced):
+                flushed = self.flushed_tables
+                new = replace(
+                    self,
+                    tables=_put(self.tables, name, key, value),
+                    flushed_tables=_put(flushed, name, key, value) if synced else flushed,
+                )
                 return new._begin_later(key, value or 0) if name == LOG_STARTS else new
             case Flush():
                 kept_logs = ((n, replace(g, flushed=len(g.entries))) for n, g in self.kept.items())

@@ -138,11 +138,13 @@ class Append:
 
 @frozen
 class Put:
-    """Write one key of a durable table; `value` None removes it."""
+    """Write one key of a durable table; `value` None removes it. `synced`: at once, so that a power
+    cut does not undo it."""
 
     table: str
     key: Any
     value: Any
+    synced: bool = False
 
 
 @frozen

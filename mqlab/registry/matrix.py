@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..explore import explore
+from ..explore import Budget, explore
 from ..kernel import Text, Words, tr
 from ..kernel.play import encode
 from ..places import SCENARIOS
@@ -132,8 +132,16 @@ class Excluded:
 
     @property
     def command(self) -> str:
-        bounds = Found(self.broker, self.name).case.budget.flags()
+        bounds = self.budget.flags()
         return f'mqlab explore "{self.line}" {bounds}'
+
+    @property
+    def budget(self) -> Budget:
+        """The case's. What may stop is the first copy of what it names, where there are several."""
+        budget = Found(self.broker, self.name).case.budget
+        names = {node.name for node in system(self.line).nodes()}
+        killable = budget.killable and tuple(n if n in names else f"{n}@1" for n in budget.killable)
+        return replace(budget, killable=killable)
 
     @property
     def sentence(self) -> Text:
@@ -144,7 +152,7 @@ class Excluded:
         model = system(self.line)
         if case.broken not in {claim.name for claim in model.properties()}:
             raise Unproved(f"{self.command}: “{case.broken}” is not asked for")
-        verdict = explore(model, case.budget)
+        verdict = explore(model, self.budget)
         if not verdict.complete or verdict.counterexamples:
             raise Unproved(f"{self.command}: {verdict}")
         return f"{verdict.states:,} states, exhausted"

@@ -229,10 +229,7 @@ class Controller(Quiet):
                 return self, (Return(build_failure(call, "ELIGIBLE_LEADERS_NOT_AVAILABLE")),)
             new = replace(now, leader=call.number, epoch=now.epoch + 1)
         else:
-            isr = tuple(n for n in now.isr if n != call.number)
-            moved = now.leader == call.number
-            leader = (isr[0] if isr else NOBODY) if moved else now.leader
-            new = replace(now, isr=isr or now.isr, leader=leader, epoch=now.epoch + moved)
+            new = _without(now, call.number)
         decided, effects = self._decide(new)
         if isinstance(call, Fence):
             gone = {*self.fenced, (call.partition, call.number)}
@@ -240,24 +237,36 @@ class Controller(Quiet):
         return decided, (*effects, Return(build_success(call)))
 
     def _handle_registration(self, ask: Register) -> tuple[Controller, Effects]:
-        """A broker is back. Where it still leads it does so in a new epoch: what it had in
-        memory is gone."""
+        """A broker is back. It registers once its old session has run out
+        (DUPLICATE_BROKER_REGISTRATION until then), so it has left the ISR, unless it is the last
+        one there: then it leads in a new epoch, for what it had in memory is gone."""
         back = tuple(f for f in self.fenced if f != (ask.partition, ask.number))
         self = replace(self, fenced=back)
         now: Leadership = self.led[ask.partition]
         who = replica_name(ask.partition, ask.number)
         known = tuple(k for k in self.led.values() if who in self.hears[k.partition])
+        others = tuple(Send(who, k) for k in known if k is not now)
+        if ask.number in now.isr and len(now.isr) > 1:
+            self, told = self._decide(_without(now, ask.number))
+            return self, (*others, *told)
         waited_for = now.leader == NOBODY and ask.number in now.isr
         if now.leader != ask.number and not waited_for:
-            return self, tuple(Send(who, k) for k in known)
-        others = tuple(Send(who, k) for k in known if k is not now)
+            return self, (*others, Send(who, now))
         decided, effects = self._decide(replace(now, leader=ask.number, epoch=now.epoch + 1))
         return decided, (*others, *effects)
 
     def _decide(self, new: Leadership) -> tuple[Controller, Effects]:
         led = self.led.set(new.partition, new)
         news = tuple(Send(broker, new) for broker in self.hears[new.partition])
-        return replace(self, led=led), (Put(TABLE, new.partition, new), *news)
+        return replace(self, led=led), (Put(TABLE, new.partition, new, synced=True), *news)
+
+
+def _without(now: Leadership, number: int) -> Leadership:
+    """Without this replica in sync: where it led, the next in sync leads. The last one stays."""
+    isr = tuple(n for n in now.isr if n != number)
+    moved = now.leader == number
+    leader = (isr[0] if isr else NOBODY) if moved else now.leader
+    return replace(now, isr=isr or now.isr, leader=leader, epoch=now.epoch + moved)
 
 
 def start_controller(
@@ -266,5 +275,5 @@ def start_controller(
     """With its record; the first time with the leaders a new cluster begins with."""
     kept = disk.table(TABLE)
     led = Map((f.partition, kept.get(f.partition, f)) for f in first)
-    new = tuple(Put(TABLE, f.partition, f) for f in first if f.partition not in kept)
+    new = tuple(Put(TABLE, f.partition, f, synced=True) for f in first if f.partition not in kept)
     return Controller(hears, led), new

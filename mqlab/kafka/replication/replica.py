@@ -404,7 +404,7 @@ Lead = Callable[[Disk, int, TakingOver], tuple[LeadingRole, Effects]]
 class ReplicaConfig(Config):
     """`lead` gives the role inside, recovered from the disk; `logs` are its own.
     `loads`: a coordinator, which answers COORDINATOR_LOAD_IN_PROGRESS while it reads its
-    log; a partition's leader serves at once. `min_isr`: min.insync.replicas.
+    log; a partition's leader serves at once. `first`: of what it hears of. `min_isr`: min.insync.replicas.
     `skip_leaderless_marker`: see KafkaConfig."""
 
     partition: str = ""
@@ -537,8 +537,11 @@ class Replica:
             return self, ()
         if old is not None and news.epoch < old.epoch:
             return self, ()
+        mine = news.partition == self.config.partition
+        if mine and old is None and len(self.led) + 1 < len(self.config.first):
+            return self, ()  # not registered yet: all that it must know comes again, this last
         new = replace(self, led=self.led.set(news.partition, news))
-        if news.partition != self.config.partition:
+        if not mine:
             moved = old is not None and old.role != news.role
             if new.role is None or not moved:
                 return new, ()
@@ -595,7 +598,7 @@ class Replica:
             )
         led = Map((first.partition, first) for first in config.first)
         new = Replica(config, led=led, hw=hw, since=since)
-        known: Effects = (Put(".broker", "known", True),)
+        known: Effects = (Put(".broker", "known", True, synced=True),)
         if not new.leads:
             return new, (*known, build_fetch(new, disk))
         assert config.lead is not None

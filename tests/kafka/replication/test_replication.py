@@ -268,6 +268,36 @@ def test_who_is_fenced_stays_out_until_it_registers():
     assert role.led["o-0"].isr == (1, 2)
 
 
+CUT = """
+    system kafka partitions=1 replicas=2
+    run app: init, begin, send orders-0 a, commit
+    power-cut controller
+    restart controller
+    power-cut orders-0@1
+    hold orders-0@1→controller Register
+    restart orders-0@1
+    run controller: {news}
+"""
+
+
+@pytest.mark.parametrize("news", ["fence orders-0 1", "fence orders-0 2"])
+def test_a_broker_acts_on_no_news_before_it_has_registered(news):
+    """BrokerLifecycleManager: it is unfenced once it has caught up with the metadata."""
+    world = run_scenario(CUT.format(news=news)).world
+    assert world.disk("controller").table("leadership")["orders-0"].isr == (3 - int(news[-1]),)
+    assert world.role("orders-0@1").mine is None
+
+
+def test_a_copy_that_lost_power_is_filled_from_the_one_that_has_everything():
+    """ClusterControlManager#registerBroker: the old session runs out first."""
+    story = CUT.replace("run controller: {news}", "release orders-0@1→controller Register")
+    world = run_scenario(story).world
+    copies = [world.disk(f"orders-0@{n}").log("orders-0").entries for n in (1, 2)]
+    assert len(copies[0]) == 2 and copies[0] == copies[1]
+    led = world.disk("controller").table("leadership")["orders-0"]
+    assert (led.leader, led.epoch, led.isr) == (2, 1, (1, 2))
+
+
 def test_claims_that_mean_one_replica_are_refused_for_several():
     with pytest.raises(ValueError, match="no claim 'ends' with several replicas; there are: "):
         system("kafka replicas=2 claims=ends")
