@@ -17,7 +17,7 @@ transaction may be there or not, but not in part.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .history import (
@@ -359,3 +359,12 @@ def _lines(*events: Event | None) -> tuple[Event, ...]:
 
 def _place(read: Read) -> str:
     return f"{read.topic}-{read.partition} offset {read.offset}"
+
+
+def tell_tried(done: Mapping[str, int], never: str) -> Iterator[str]:
+    """What a run has done, and how often; `never`: what no run of this workload does."""
+    told = ", ".join(f"{what} {n}×" for what, n in done.items() if n)
+    yield f"tried: {told or 'nothing'}"
+    if missing := ", ".join(what for what, n in done.items() if not n):
+        yield f"not tried, too short or not possible here: {missing}"
+    yield f"never tried by this command: {never}"

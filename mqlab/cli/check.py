@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..brokers import list_brokers
-from ..check.checker import ANOMALIES, Report, check
-from ..check.history import HistoryError, read, read_allowed, to_dict
+from ..check.checker import ANOMALIES, Report, check, tell_tried
+from ..check.history import End, HistoryError, Send, read, read_allowed, to_dict
 from ..kernel import escape_unseen
 from .errors import UserError
 
@@ -140,25 +140,26 @@ def run_java(args: argparse.Namespace) -> int:
 
     if not 1 <= args.transactions <= MOST_TRANSACTIONS:
         raise UserError(f"--transactions {args.transactions}: name 1 to {MOST_TRANSACTIONS}")
+    history: Any = import_module(f"mqlab.real.{args.what}.history")
     path, prefix = _choose_path(args), f"mqlab-check-{uuid.uuid4().hex[:8]}"
     _try_address(args.address)
     print(f"writes to topics that begin with {prefix}, which it makes, and to nothing else")
     failed = ""
     try:
-        _history_of(args.what).write_history(args.address, prefix, path, args.transactions)
+        history.write_history(args.address, prefix, path, args.transactions)
     except RealBrokerError as error:
         failed = str(error)
     if not path.exists():
         raise UserError(failed)
     print(f"the history is in {path}")
     status = print_report(check_file(path))
+    events = [*read(path)]
+    how = {one.txn: one.how for one in events if isinstance(one, End)}
+    sent = {one.txn for one in events if isinstance(one, Send)}
+    print(*tell_tried(history.count_tried(sent, how), history.NEVER), sep="\n")
     if failed:
         _end_early(failed, status)
     return status
-
-
-def _history_of(name: str) -> Any:
-    return import_module(f"mqlab.real.{name}.history")
 
 
 def _try_address(address: str) -> None:

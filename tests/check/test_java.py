@@ -10,11 +10,12 @@ import json
 import pytest
 
 from mqlab.check.checker import ABORTED_READ, DIRTY_READ, DUPLICATE, REORDERED
-from mqlab.check.history import HistoryError, read, read_allowed
+from mqlab.check.history import End, HistoryError, read, read_allowed
 from mqlab.cli import main
 from mqlab.cli.check import check_file
 from mqlab.places import RECORDINGS
 from mqlab.real.program import RealBrokerError
+from mqlab.real.rocketmq import history as rocketmq
 from mqlab.serve.pulsar import serve as serve_pulsar
 from mqlab.serve.rocketmq import serve as serve_rocketmq
 
@@ -65,6 +66,17 @@ def test_a_head_that_allows_no_list_is_refused(tmp_path):
         read_allowed(path)
 
 
+def test_what_was_tried_is_what_the_history_shows():
+    """Whoever decides when the broker asks does so long after, or after others were sent."""
+    events = [*read(HISTORIES / "rocketmq-5.5.0.jsonl")]
+    sent = {one.txn: one.time for one in events if one.name == "send"}
+    ends = [one for one in events if isinstance(one, End)]
+    late = [one for one in ends if one.time - sent[one.txn] > 1_000_000_000]
+    how = {one.txn: one.how for one in ends}
+    done = [*rocketmq.count_tried(sent, how).values()]
+    assert done == [[*how.values()].count("abort"), len(late)] and min(done) > 2
+
+
 # ---- the command -----------------------------------------------------------------------
 
 
@@ -92,6 +104,8 @@ def test_a_client_that_ends_early_leaves_the_history_so_far(capsys, tmp_path, mo
     told = capsys.readouterr()
     assert "writes to topics that begin with mqlab-check-" in told.out
     assert "ended early: TimeoutException; the lines above" in told.err
+    assert "tried: a transaction was aborted 1×, a transaction was left open" in told.out
+    assert "never tried by this command: stops of clients and brokers" in told.out
     assert "is there already" in told.err
     assert len([*read(path)]) == 39
 

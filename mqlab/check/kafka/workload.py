@@ -33,6 +33,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from ..checker import tell_tried
 from ..history import merge
 from . import reader, writer
 
@@ -277,12 +278,7 @@ class Workload:
         files = self.folder.glob(f"*{writer.CUT}")
         cuts = sum(len(one.read_text("utf-8").split()) for one in files)
         done = {name: self.tried[name] for name in (ZOMBIE, "kill", "reader")} | {CUTS: cuts}
-        told = ", ".join(f"{TOLD[name]} {n}×" for name, n in done.items() if n)
-        yield f"tried: {told or 'nothing'}"
-        missing = [TOLD[name] for name, n in done.items() if not n]
-        if missing:
-            yield f"not tried, too short or not possible here: {', '.join(missing)}"
-        yield f"never tried by this command: {NEVER}"
+        return tell_tried({TOLD[name]: n for name, n in done.items()}, NEVER)
 
     def _keep_alive(self, writers: dict[int, subprocess.Popen[str]], until: float) -> None:
         """Wait, and start a writer again that has ended by itself, but where a right is missing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from ..stories import JAVA_FLAGS
@@ -12,6 +13,18 @@ SOURCE = Path(__file__).with_name("History.java")
 VERSION = "4.2.4"
 #: what the client itself asks of Java, as its own start script gives it
 FLAGS = (*JAVA_FLAGS, "-Dio.netty.tryReflectionSetAccessible=true", "-Dlog4j2.level=OFF")
+NEVER = (
+    "stops of clients and brokers, lost answers, a second producer, acknowledgements in a "
+    "transaction, batches, topics that move to another broker"
+)
+
+
+def count_tried(sent: Collection[str], how: Mapping[str, str]) -> dict[str, int]:
+    """What History.java has done, and how often, by the names of transactions and their ends."""
+    return {
+        "a transaction was aborted": [*how.values()].count("abort"),
+        "a transaction was left open for the coordinator to abort": len(set(sent) - set(how)),
+    }
 
 
 def write_history(address: str, prefix: str, path: Path, transactions: int) -> None:
