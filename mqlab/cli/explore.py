@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ..brokers import list_brokers
@@ -282,7 +283,7 @@ def _search(
     model: System, bounds: Budget, args: argparse.Namespace, memory: int | None, disk: str | None
 ) -> int:
     """One system, and what is told of it."""
-    print(f"system {model.line()}", flush=True)
+    print(f"system {model.line()}\n{_say_claims([model])}", flush=True)
     try:
         with _open_spark(args) as further:
             shelf = _open_shelf(Path(disk), model, bounds) if disk and not further else None
@@ -295,6 +296,8 @@ def _search(
         raise UserError(f"{disk}: {error.strerror}") from error
     clear_line()
     print(verdict)
+    if verdict.ok:
+        print(f"no run {'within these bounds' if verdict.complete else 'so far'} breaks a claim")
     figures = (
         f"{verdict.seconds:.1f} s, {verdict.states / max(verdict.seconds, 1e-9):,.0f} states/s"
     )
@@ -304,6 +307,13 @@ def _search(
     if disk and not args.spark and not verdict.complete:
         print(f"on disk: `mqlab explore --resume {disk}` goes on")
     return _print_verdicts([verdict], args)
+
+
+def _say_claims(models: list[System]) -> str:
+    """What a search looks for."""
+    named = dict.fromkeys(claim.name for model in models for claim in model.properties())
+    text = f"looking for a run that breaks one of {len(named)} claims: {', '.join(named)}"
+    return fill(text, 96, subsequent_indent="  ")
 
 
 def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:
@@ -373,11 +383,14 @@ def _search_all(
             verdicts.append(verdict)
             yield verdict
 
+    print(_say_claims([system(one.line) for one in systems]), flush=True)
     started = time.perf_counter()
     for line in list_rows(systems, keep()):
         print(line, flush=True)
     seconds, states = time.perf_counter() - started, sum(v.states for v in verdicts)
-    print(f"{states:,} states of {len(systems)} systems in {seconds:.0f} s")
+    found = sum(not verdict.ok for verdict in verdicts)
+    ends = f"a claim breaks in {found} of them" if found else "no claim breaks"
+    print(f"{states:,} states of {len(systems)} systems in {seconds:.0f} s: {ends}")
     return _print_verdicts(verdicts, args)
 
 

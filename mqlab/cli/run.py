@@ -44,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     paths = list(scenario_files(args.files))
     for path in paths:
         golden = open_scenario(path)
+        if len(paths) == 1 and golden.equal and not (args.show or args.explain or args.rewrite):
+            _print_story(golden, args.lang)
         if args.show or args.explain:
             _print_narration(golden, args.lang, args.explain)
         else:
@@ -55,6 +57,15 @@ def run(args: argparse.Namespace) -> int:
         new = f", {counts['new']} new" if counts["new"] else ""
         print(f"{counts['equal']} of {len(paths)} scenarios equal{new}")
     return 1 if counts["DIFFERENT"] or vain else 0
+
+
+def _print_story(golden: Golden, lang: Lang) -> None:
+    """What happened, for somebody who knows no protocol."""
+    told = [fact.story.of(lang) for fact in golden.run.facts if fact.story.en]
+    if told:
+        print(escape_unseen(golden.script.title.of(lang)))
+        print(*(escape_unseen(f"  {number:>2}  {one}") for number, one in enumerate(told, 1)), "",
+              sep="\n")  # fmt: skip
 
 
 def _print_narration(golden: Golden, lang: Lang, explain: bool = False) -> None:

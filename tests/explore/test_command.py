@@ -141,11 +141,13 @@ def small(monkeypatch):
 def test_a_violated_claim_among_several_systems_is_exit_code_1(words, small, capsys):
     assert main(["explore", *words]) == 1
     said = capsys.readouterr().out
-    head, _, kept, broken, whole, *_ = said.splitlines()
+    sought, _, told = said.partition("\nsystem ")
+    assert sought.startswith("looking for a run that breaks one of ") and "LSO waits" in sought
+    head, _, kept, broken, whole, *_ = f"system {told}".splitlines()
     assert head.split()[:2] == ["system", "bounds"]
     assert kept.startswith("kept ") and kept.endswith(" commits, read back")
     assert broken.startswith("broken ") and "clean read" in broken
-    assert re.fullmatch(r"\d+ states of 2 systems in \d+ s", whole)
+    assert re.fullmatch(r"\d+ states of 2 systems in \d+ s: a claim breaks in 1 of them", whole)
     token = re.search(r"mqlab open (\S+)", said)[1]
     assert open_run(token).system.line() in said
 

@@ -47,7 +47,8 @@ def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
     assert main(["run", "--rewrite", str(scenario)]) == 0
     assert capsys.readouterr().out.endswith("1 of 1 scenarios equal\n")
     assert main(["run", str(scenario)]) == 0
-    assert capsys.readouterr().out == f"equal      {scenario}\n1 of 1 scenarios equal\n"
+    told = "New\n   1  broker (coordinator) dies. What it had only in memory is gone.\n\n"
+    assert capsys.readouterr().out == f"{told}equal      {scenario}\n1 of 1 scenarios equal\n"
 
 
 @pytest.mark.parametrize(
