@@ -296,7 +296,7 @@ def _search(
         raise UserError(f"{disk}: {error.strerror}") from error
     clear_line()
     print(verdict)
-    if verdict.ok:
+    if not verdict.counterexamples:
         print(f"no run {'within these bounds' if verdict.complete else 'so far'} breaks a claim")
     figures = (
         f"{verdict.seconds:.1f} s, {verdict.states / max(verdict.seconds, 1e-9):,.0f} states/s"
@@ -388,7 +388,7 @@ def _search_all(
     for line in list_rows(systems, keep()):
         print(line, flush=True)
     seconds, states = time.perf_counter() - started, sum(v.states for v in verdicts)
-    found = sum(not verdict.ok for verdict in verdicts)
+    found = sum(bool(verdict.counterexamples) for verdict in verdicts)
     ends = f"a claim breaks in {found} of them" if found else "no claim breaks"
     print(f"{states:,} states of {len(systems)} systems in {seconds:.0f} s: {ends}")
     return _print_verdicts(verdicts, args)
