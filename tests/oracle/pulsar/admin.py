@@ -185,9 +185,14 @@ class Admin:
         """What the subscription makes of one position."""
         ledger, entry, *index = wire.split(":")
         path = self._path("positionStatsInPendingAck", topic, subscription, ledger, entry)
-        stats = self.lab.json(path + (f"?batchIndex={index[0]}" if index else ""))
-        state = stats["state"] if isinstance(stats, dict) else stats
+        path += f"?batchIndex={index[0]}" if index else ""
+
+        def read() -> object:
+            stats = self.lab.json(path)
+            return stats["state"] if isinstance(stats, dict) else stats
+
         place = self.lab.place(topic, wire)
+        state = self.lab.settle(read)
         self._note(f"{topic}/{subscription}", f"positionStatsInPendingAck {place}", state)
 
     def unacked(self, topic: str, subscription: str) -> None:
