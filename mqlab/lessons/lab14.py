@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
 from textwrap import fill
 
 from mqlab_widgets import Compare, Player
 
-from ..kernel import Trace, spoken, tr, translate
-from ..places import LABS, SCENARIOS
-from ..real.kafka.differences import IGNORED
+from ..kernel import Text, Trace, Words, spoken, tr, translate
+from ..places import LABS, RECORDINGS, SCENARIOS
+from ..real.differences import Listed, find_listed
+from ..real.kafka.differences import IGNORED, TABLE
+from ..recordings.recording import load
 from ..registry import scenario
 from ..registry.tables import columns
 from ..serve.kafka import serve as serve
 from .beside import put_beside
-from .excuses import EXCUSES as EXCUSES
+from .check import Hinted
 from .laid import ask_both as ask_both
 from .laid import read_laid as read_laid
 from .lost import LOST as LOST
 from .lost import RUN, list_recorded
 from .steps import first as first
+from .verdict import NOT_WRITTEN, Verdict
 
 REPORT = LABS / "reports" / "kafka-lost-marker" / "REPORT.md"
 KILLED = """\
@@ -89,3 +95,160 @@ def list_ignored() -> str:
 def read_report() -> str:
     """The page for upstream."""
     return REPORT.read_text("utf-8")
+
+
+# ---- The first exercise of lab 14: rows that excuse the differences between the engine and Kafka
+#
+# An answer is a text, a line per difference, as in `Fetch @0 read_committed: one-log`. In front of
+# the colon stands a pattern of the question, behind it a reason. The rows are held against the two
+# recordings and the project's own table of differences, which its tests hold against both brokers.
+
+PROFILE = "kafka-4.3.1/tv2"
+PROGRAMS = ("segments", "claimed-in-compressed")
+FORM = tr("write a line per difference, such as “QUESTION: REASON”")
+NO_REASON = Words("“{line}” has no reason: {form}")
+MISSING = Words("nothing is said yet about “{question}”: {form}")
+NO_QUESTION = Words("“{pattern}” is none of the questions in the two tables")
+UNKNOWN = Words("there is no reason “{reason}”; there are {there}")
+WIDE = "a wide excuse is the safer one"
+TOO_WIDE = Words(
+    "“{pattern}” excuses “{question}” as well, where both answer alike: the next fault there would "
+    "pass unseen"
+)
+IS_NOT = Words("“{question}” is not {reason}: {wrong}")
+ALL = tr("three differences, and nothing else is excused")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """`says`: as it stands in the lab; `wrong`: what somebody hears who gives it where it is not
+    the reason; `belief`: what is behind that."""
+
+    says: Text
+    belief: str
+    wrong: Text
+
+
+REASONS = {
+    "one-log": Reason(
+        tr(
+            "The engine keeps a log in one piece. A real broker answers from one file of "
+            "several, and the client asks again from where it is."
+        ),
+        "every difference is about storage",
+        tr("no file of the log matters here: nothing has been read yet"),
+    ),
+    "not-opened": Reason(
+        tr(
+            "The real broker takes compressed records without looking at their lengths, "
+            "and the engine refuses what nobody could read."
+        ),
+        "compressed records are not looked at",
+        tr("the real broker does look here, and fails; look at which of the two says ok"),
+    ),
+    "numbers": Reason(
+        tr(
+            "The real broker finds offsets that are not in order, wants to number "
+            "compressed records again, and lacks what it would need for that. The engine "
+            "stores them."
+        ),
+        "every record gets its number from the broker",
+        tr("nothing is numbered again here: what is wrong is a length, or nothing at all"),
+    ),
+    "timing": Reason(
+        tr("The two were asked at different moments."),
+        "what differs is a matter of time",
+        tr(
+            "run it again, on any machine: the answer stays as it is. A difference of "
+            "time would not"
+        ),
+    ),
+    "client": Reason(
+        tr("The two were asked by different clients."),
+        "it must be the client",
+        tr("one program has asked both, and the question stands once in the table"),
+    ),
+    "broken": Reason(
+        tr("The engine is wrong here, and must be mended."),
+        "where two differ, one is broken",
+        tr("a client can live with both answers; find what each broker has done to give it"),
+    ),
+}
+#: what the rows of the project's own table are about, by their questions → the reason here
+RIGHT = {
+    "Fetch @0 read_committed": "one-log",
+    "Produce a record of *, gzip": "not-opened",
+    "Produce an offset delta -1, gzip": "numbers",
+}
+
+
+@cache
+def list_questions() -> dict[str, Listed | None]:
+    """Each question of the programs, and the row of the project's table that excuses its answer;
+    None where both brokers answer alike."""
+    excuses: dict[str, Listed | None] = {}
+    for name in PROGRAMS:
+        rows = find_listed(f"tv2/{name}", TABLE)
+        for seen in load(RECORDINGS / PROFILE / f"{name}.json").observations:
+            excuses[seen.asked] = next((row for row in rows if row.covers(seen)), None)
+    return excuses
+
+
+@dataclass(frozen=True)
+class Excuses(Hinted):
+    """The exercise."""
+
+    hints: tuple[Text, ...]
+
+    def check(self, answer: object, graded: bool = False) -> Verdict:
+        """Judge the lines one by one; the first that is not right is told."""
+        if not isinstance(answer, str) or not answer.strip():
+            return Verdict(False, NOT_WRITTEN)
+        excused: set[str] = set()
+        for line in filter(None, map(str.strip, answer.splitlines())):
+            pattern, colon, reason = (part.strip(" .") for part in line.rpartition(":"))
+            if not colon:
+                return Verdict(False, NO_REASON(line=line, form=FORM))
+            if (wrong := judge_row(pattern, reason)) is not None:
+                return wrong
+            excused |= {question for question in list_questions() if fnmatchcase(question, pattern)}
+        differ = [question for question, row in list_questions().items() if row is not None]
+        if missing := [question for question in differ if question not in excused]:
+            return Verdict(False, MISSING(question=missing[0], form=FORM))
+        return Verdict(True, ALL)
+
+
+def judge_row(pattern: str, reason: str) -> Verdict | None:
+    """What is wrong with one row; None where nothing is."""
+    covered = {a: row for a, row in list_questions().items() if fnmatchcase(a, pattern)}
+    if not covered:
+        return Verdict(False, NO_QUESTION(pattern=pattern))
+    if reason not in REASONS:
+        there = Text(", ".join(REASONS), "、".join(REASONS))
+        return Verdict(False, UNKNOWN(reason=reason, there=there))
+    for question, row in covered.items():
+        if row is None:
+            message = TOO_WIDE(pattern=pattern, question=question)
+            return Verdict(False, message, WIDE)
+        if RIGHT[row.asked] != reason:
+            given = REASONS[reason]
+            message = IS_NOT(question=question, reason=reason, wrong=given.wrong)
+            return Verdict(False, message, given.belief)
+    return None
+
+
+HINTS = (
+    tr(
+        "Only lines with ≠ need a row, and “*” in a pattern stands for anything. How many lines "
+        "can one row take without taking one that has no ≠?"
+    ),
+    tr(
+        "One of the three is about how much of a log comes at once; in one the real broker says "
+        "ok, and in one the engine does. One of them comes three times, with one codec: a single "
+        "“*” takes all three lines."
+    ),
+)
+EXCUSES = Excuses(HINTS)
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"excuses": (EXCUSES, "value")}

@@ -1,11 +1,18 @@
-"""What lab 15 shows: passages, the runs of what was marked, and the rows that labs have."""
+"""The exercise of lab 15: passages of articles, in our own words, and what the engine says of them.
+
+A learner marks the sentences that the engine will refute. What a sentence claims of its run stands
+in `articles.toml` (see `experiments.py`); whether it stands is found by playing the run.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from IPython import get_ipython
@@ -13,10 +20,165 @@ from IPython.display import display
 from ipywidgets import HTML, Dropdown
 from mqlab_widgets import Player, vary
 
-from ..kernel import Words, tr
+from ..kernel import NOTHING, Run, Text, Trace, Words, tr
 from ..registry.tables import columns
-from .articles import ALL, FOLDER, PASSAGES, NoSentence, Passage, Sentence, split_marks
+from .check import Hinted
+from .experiments import Experiment, read_experiment
+from .misconceptions import MISCONCEPTIONS
 from .misconceptions import met as met
+from .steps import At
+from .verdict import NOT_WRITTEN, Verdict
+
+FOLDER = Path(__file__).parent
+
+
+class NoSentence(ValueError):
+    """A name that no sentence of a passage has. `text`: what is wrong, in both languages."""
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(str(text))
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`says`: what the article says, in our own words; `tells`: what the run shows at its telling
+    step; `rows`: its rows in article_rows.toml; `belief`: the misconception's name, or nothing."""
+
+    name: str
+    says: Text
+    tells: Text
+    experiment: Experiment
+    rows: tuple[int, ...]
+    belief: str = ""
+
+    @property
+    def behind(self) -> Text:
+        """The belief behind it in words: the misconception's, else its own."""
+        if self.belief:
+            return MISCONCEPTIONS[self.belief].belief
+        return Text(f"“{self.says.en.rstrip('.')}”", f"“{self.says.zh.rstrip('。')}”")
+
+
+@dataclass(frozen=True)
+class Played(Verdict):
+    """A verdict with the run as its story plays it, at the story's own times. `behind`: the
+    belief in both languages; `misconception` is its English, which reports know."""
+
+    played: Trace | None = None
+    behind: Text = NOTHING
+
+    def trace(self) -> Trace | None:
+        return self.played
+
+    @property
+    def stated_belief(self) -> str:
+        return str(self.behind)
+
+
+@dataclass(frozen=True)
+class Passage(Hinted):
+    """A chapter of an article. `play`: how a run is played, for tests."""
+
+    name: str
+    title: str
+    place: str
+    date: str
+    about: Text
+    sentences: tuple[Sentence, ...]
+    hints: tuple[Text, ...]
+    play: Callable[[Experiment], Run] = Experiment.play
+
+    def find(self, name: str) -> Sentence:
+        """NoSentence where it has none of this name."""
+        for one in self.sentences:
+            if one.name == name:
+                return one
+        there = ", ".join(one.name for one in self.sentences)
+        raise NoSentence(NO_SENTENCE(name=name, there=there))
+
+    def stands(self, sentence: Sentence) -> bool:
+        """Whether its run shows what it claims."""
+        return sentence.experiment.stands(self.play(sentence.experiment).trace)
+
+    def check(self, marks: object, graded: bool = False) -> Verdict:
+        """Judge what was marked, by every sentence's run. The first mark on a sentence that
+        stands is told, else the first that is missing."""
+        if not isinstance(marks, str) or not marks.strip():
+            return Verdict(False, NOT_WRITTEN)
+        try:
+            marked = {one.name for one in map(self.find, split_marks(marks))}
+        except NoSentence as error:
+            return Verdict(False, error.text)
+        if len(marked) == len(self.sentences):
+            return Played(False, ALL, THROUGHOUT.en, behind=THROUGHOUT)
+        standing = {one.name for one in self.sentences if self.stands(one)}
+        for one in self.sentences:
+            if one.name in marked & standing:
+                return self._show(one, Text(one.name), DOUBTED)
+        left = [one for one in self.sentences if one.name not in marked | standing]
+        if left:
+            return self._show(left[0], MORE(count=len(left)), left[0].behind)
+        return Verdict(True, RIGHT)
+
+    def _show(self, sentence: Sentence, head: Text, belief: Text) -> Verdict:
+        trace = self.play(sentence.experiment).trace
+        step = At(sentence.experiment.step(trace))
+        message = SHOWN(head=head, tells=sentence.tells)
+        return Played(False, message, belief.en, tells=step, played=trace, behind=belief)
+
+    def __str__(self) -> str:
+        """The passage, a sentence a line behind its name."""
+        width = max(len(one.name) for one in self.sentences)
+        lines = [f"{one.name:<{width}}  {one.says}" for one in self.sentences]
+        return "\n".join([f"{self.title} · {self.place} · {self.date}", "", *lines])
+
+
+ALL = tr("all are marked, which says nothing: some of them stand")
+RIGHT = tr("these the engine refutes, and the others stand")
+THROUGHOUT = tr("an article is wrong throughout")
+DOUBTED = tr("what an article says is wrong")
+MORE = Words("{count} more of them the engine refutes; this run refutes one")
+SHOWN = Words("{head}: {tells}")
+NO_SENTENCE = Words("no sentence is called {name}; there are: {there}")
+HINTS = (
+    tr(
+        "Ask of each sentence which process does it, and into which log. Then ask what comes "
+        "before what."
+    ),
+    tr(
+        "Words such as “always”, “nobody”, “only” and “whatever” need one run that shows "
+        "otherwise. What remains is told in labs 03 to 10, under *which beliefs*."
+    ),
+)
+
+
+def split_marks(marks: str) -> list[str]:
+    """The names in an answer, which commas or blanks divide."""
+    return [name for name in re.split(r"[\s,]+", marks) if name]
+
+
+def read_passages() -> dict[str, Passage]:
+    """The passages of `articles.toml`, by their names."""
+    data = tomllib.loads((FOLDER / "articles.toml").read_text("utf-8"))
+    return {
+        name: Passage(
+            name, one["title"], one["place"], one["date"], tr(one["about"]),
+            tuple(_sentence(key, given) for key, given in one["sentences"].items()), HINTS,
+        )
+        for name, one in data.items()
+    }  # fmt: skip
+
+
+def _sentence(name: str, given: Mapping[str, Any]) -> Sentence:
+    says, tells = tr(given["says"]), tr(given["tells"])
+    rows, belief = tuple(given["rows"]), given.get("belief", "")
+    return Sentence(name, says, tells, read_experiment(given), rows, belief)
+
+
+PASSAGES = read_passages()
+
+# ---- What lab 15 shows: passages, the runs of what was marked, and the rows that labs have
 
 HALF, CONTROL, PENDING = (PASSAGES[name] for name in ("half", "control", "pending"))
 UNMARKED = tr("Nothing is marked yet.")
@@ -125,3 +287,11 @@ def tabulate_others() -> str:
         if number not in here
     ]
     return columns([tuple(map(str, HEAD)), *rows])
+
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {
+    "passage half": (PASSAGES["half"], "value"),
+    "passage control": (PASSAGES["control"], "value"),
+    "passage pending": (PASSAGES["pending"], "value"),
+}

@@ -8,9 +8,16 @@ import pytest
 
 from mqlab.kernel import speaking
 from mqlab.lessons import lab15
-from mqlab.lessons.articles import PASSAGES, Passage, Sentence
 from mqlab.lessons.course.notebooks import labs_in
-from mqlab.lessons.lab15 import find_met, list_rows, open_marks, tabulate_others
+from mqlab.lessons.lab15 import (
+    PASSAGES,
+    Passage,
+    Sentence,
+    find_met,
+    list_rows,
+    open_marks,
+    tabulate_others,
+)
 from mqlab.lessons.misconceptions import MISCONCEPTIONS
 from mqlab.registry import run_scenario
 from tests.project.chinese import compare

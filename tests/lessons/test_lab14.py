@@ -11,8 +11,17 @@ import pytest
 
 from mqlab.kernel import LANGUAGES, speaking
 from mqlab.lessons.course.notebooks import Lab, translated_copy
-from mqlab.lessons.excuses import EXCUSES, REASONS, RIGHT, list_questions
-from mqlab.lessons.lab14 import NEWER, OLDER, list_ignored, list_told, play_lost
+from mqlab.lessons.lab14 import (
+    EXCUSES,
+    NEWER,
+    OLDER,
+    REASONS,
+    RIGHT,
+    list_ignored,
+    list_questions,
+    list_told,
+    play_lost,
+)
 from mqlab.lessons.laid import Laid, ask_both, read_laid
 from mqlab.lessons.lost import BELIEFS, LOST, LOST_IN, list_moments, look
 from mqlab.lessons.verdict import find_belief

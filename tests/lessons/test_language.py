@@ -23,8 +23,8 @@ from mqlab.lessons.course import beliefs, notebooks
 from mqlab.lessons.course.answering import read_page
 from mqlab.lessons.course.notebooks import labs_in, read, read_language, text_of
 from mqlab.lessons.course.package import lay_out
-from mqlab.lessons.excuses import WIDE, Reason
 from mqlab.lessons.kafka.exercises.kills import KillExercise
+from mqlab.lessons.lab14 import WIDE, Reason
 from mqlab.lessons.parsons import Piece
 from mqlab.lessons.questions import read_questions
 from mqlab.lessons.rocketmq.exercises.answering import AnsweringExercise

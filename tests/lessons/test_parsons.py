@@ -11,8 +11,8 @@ from mqlab_widgets.payload import HERE
 
 from mqlab.explore import Budget
 from mqlab.kernel import FactKind, Text
-from mqlab.lessons.kafka.exercises.commit import COMMIT
-from mqlab.lessons.kafka.systems.coordinator_pieces import PIECES
+from mqlab.lessons.kafka.lab06 import COMMIT
+from mqlab.lessons.kafka.systems.ruled import PIECES
 from mqlab.lessons.parsons import Parsons, Piece, judge
 from mqlab.registry import scenario, system
 from tests.widgets.harness import answered, put

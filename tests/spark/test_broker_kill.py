@@ -14,7 +14,7 @@ pytestmark = pytest.mark.needs("java")
 def test_the_income_is_right_although_the_broker_is_killed_three_times(spark: Any) -> None:
     """Rows half out, after the commit, and all out before the commit: each in a batch of its own.
     The broker is always our own server: a real one is not killed here."""
-    from mqlab.lessons.spark.broker_kill import DEATHS, kill_broker
+    from mqlab.lessons.spark.lab11 import DEATHS, kill_broker
 
     said: list[str] = []
     found = kill_broker(say=said.append)

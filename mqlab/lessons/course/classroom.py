@@ -371,7 +371,7 @@ def _misplaced(course: Course) -> list[Path]:
 
 def _grade_all(course: Course, lab: str, say: Say) -> None:
     """Several at a time, in processes that stay: each keeps what it has imported, and the verdicts
-    on answers that it has seen before (`mqlab.lessons.course.known`)."""
+    on answers that it has seen before (`mqlab.lessons.course.judging`)."""
     students = _to_grade(course, lab)
     count = min(len(students), os.cpu_count() or 1, MOST_WORKERS)
     if count == 0:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
 from ...explore import Budget
-from ...kernel import System, Trace, tr
+from ...kernel import System, Text, Trace, Words, tr
 from ...registry import scenario, system
+from ..check import expect_word
 from ..parsons import Parsons, Piece
 from ..steps import first as first
-from .exercises.accept import ACCEPT as ACCEPT
-from .settings import construct_producer as construct_producer
+from ..trials import Stories
 from .systems.payments import answers as answers
 from .systems.payments import count_payments as count_payments
 from .systems.payments import list_producers as list_producers
 from .systems.payments import snapshot_files as snapshot_files
+from .systems.ruled import put_rule
 
 HAND = "# Batches sent by hand\nsystem payments producers=hand:raw"
 BY_HAND = "payments producers=hand:raw order.produce={} 'hand={}'"
@@ -121,12 +126,330 @@ PRODUCE = Parsons(
     },
 )
 
-#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
-GRADED = {"produce": (PRODUCE, "value")}
-
 
 def lose_an_answer(idempotent: bool) -> str:
     """As `released.lose_an_answer`; a server is loaded only when this is called."""
     from . import released
 
     return released.lose_an_answer(idempotent=idempotent)
+
+
+# ---- The exercise of lab 05: the rule by which a leader takes, recognises or refuses a batch
+#
+# A learner's `accept` goes into the leader (`systems/ruled.py`). Each trial is a short
+# story whose every schedule is searched; which promise breaks in which story says what the
+# learner believes, so that every wrong rule meets its own sentence and its own shortest run.
+
+ANSWERS = ("append", "duplicate", "refuse")
+Rule = Callable[..., Any]
+#: ((ranges of the last five, epoch known here, (epoch, first, last)), …): rules are called
+#: with these twice, so that one that raises or has a memory is found before any search.
+SAMPLES = (
+    ((), -1, (0, 0, 0)),
+    (((0, 0),), 0, (0, 1, 3)),
+    (((0, 0), (1, 3)), 0, (0, 1, 3)),
+    (((4, 4),), 1, (0, 0, 0)),
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A story (what `hand` sends, or another system line), and, by the name of the promise
+    that breaks in it, the misconception (a number of the list, or a name) with its message."""
+
+    story: str
+    says: Mapping[str, tuple[str, Text]]
+    budget: Budget = field(default_factory=Budget)
+
+    def build_case(self, rule: Rule) -> tuple[System, Budget]:
+        calls = [f"produce payments-0 {words}" for words in self.story.split("; ")]
+        line = f"payments producers=hand:raw 'hand={'; '.join(calls)}'"
+        if self.story.startswith("payments"):
+            line = self.story
+        return put_rule(line, "accept", rule), self.budget
+
+
+NEVER = (
+    "nothing is ever taken",
+    tr(
+        "refusing everything duplicates nothing, and no payment is ever counted: the first "
+        "batch of a producer must be taken"
+    ),
+)
+RETRY_IS_NEW = (
+    "a retry is a new batch",
+    tr(
+        "a batch that comes again is stored again: the payment is counted twice. Its numbers "
+        "are those of a batch that is in the log already"
+    ),
+)
+ERROR = (
+    "a duplicate is an error",
+    tr(
+        "a duplicate is no error: the producer only wants to know that its batch is stored. It "
+        "is told ok, with the offset of the first time"
+    ),
+)
+UNTRUE = (
+    "what is answered need not be stored",
+    tr(
+        "the producer is told ok for something that was never stored: a lost payment, and "
+        "nobody will send it again"
+    ),
+)
+GAP = (
+    "a gap does not matter",
+    tr(
+        "a batch before this one is still missing. Appended now, the log has a hole, and the "
+        "missing one would be out of order when it comes"
+    ),
+)
+NUMBERS = (
+    "a batch is known by its last number",
+    tr(
+        "a batch has a *range* of numbers. It follows if its first number is the one after the "
+        "last number of the batch before"
+    ),
+)
+LARGEST = (
+    "only the last batch is remembered",
+    tr(
+        "the last batch alone is not enough: five may be under way, and after a lost connection "
+        "all of them come again. Each of the last five is recognised"
+    ),
+)
+OLDER = (
+    "a smaller number is a duplicate",
+    tr(
+        "an old number alone proves nothing. Only one of the last five batches, with the same "
+        "first and last number, is known with its offset; of anything else the leader cannot "
+        "say where it lies, or whether all of it is stored: it refuses"
+    ),
+)
+OVERLAP = (
+    "any overlap is a duplicate",
+    tr(
+        "first *and* last number must be the same. This batch begins where a known one begins "
+        "and is longer: called a duplicate, its new record is lost"
+    ),
+)
+OVERLAP_TWICE = (
+    "an overlap is new",
+    tr("part of this batch is in the log already: appended, that part is counted twice"),
+)
+EPOCHLESS = (
+    "epochs do not matter",
+    tr(
+        "numbers belong to an epoch. A new epoch counts from 0 again: its batch 0 is another "
+        "batch than the old epoch's batch 0"
+    ),
+)
+ANYWHERE = (
+    "a new epoch begins anywhere",
+    tr(
+        "the leader knows this producer, so it knows what a new epoch begins with: 0. Anything "
+        "else means that batch 0 is still missing"
+    ),
+)
+ZOMBIE = (
+    "an old epoch is as good as a new one",
+    tr(
+        "a smaller epoch comes from a self that was replaced, or from a request that was long "
+        "under way: nothing of it may be written after the new epoch"
+    ),
+)
+FROM_ZERO = (
+    "every producer begins at 0",
+    tr(
+        "of this producer the leader knows nothing: its entry may have expired, or the topic "
+        "may be new to it in the middle of its session. It may begin with any number"
+    ),
+)
+WRAP = (
+    "numbers only grow",
+    tr("sequence numbers are 32 bits: after 2147483647 comes 0, and a batch may straddle it"),
+)
+STUCK = (
+    "a refusal is for ever",
+    tr(
+        "a refused batch changes nothing: when the one that was missing has come, the next in "
+        "order must be taken"
+    ),
+)
+
+TRIALS = (
+    Trial("p1 seq=0", {"welcome": NEVER, "true ok": UNTRUE}),
+    Trial("p1 seq=0; p1 seq=0", {"money": RETRY_IS_NEW, "welcome": ERROR, "true ok": UNTRUE}),
+    Trial(
+        "p1 seq=0; p3 seq=2; p2 seq=1; p3 seq=2",
+        {"in order": GAP, "welcome": STUCK, "true ok": UNTRUE},
+    ),
+    Trial(
+        "p1 seq=0; p2|p3|p4 seq=1; p2|p3|p4 seq=1; p5 seq=4",
+        {"welcome": NUMBERS, "in order": NUMBERS, "true ok": NUMBERS, "money": NUMBERS},
+    ),
+    Trial(
+        "p1 seq=0; p2 seq=1; p3 seq=2; p4 seq=3; p5 seq=4; p1 seq=0",
+        {"welcome": LARGEST, "money": LARGEST},
+    ),
+    Trial(
+        "p1 seq=0; p2 seq=1; p3 seq=2; p4 seq=3; p5 seq=4; p6 seq=5; p1 seq=0",
+        {"true ok": OLDER, "money": RETRY_IS_NEW},
+    ),
+    Trial(
+        "p1 seq=0; p2 seq=1; p2|p3 seq=1",
+        {"true ok": OVERLAP, "money": OVERLAP_TWICE},
+    ),
+    Trial(
+        "p1 seq=0; p2 seq=0 epoch=1; p3 seq=1 epoch=1",
+        {"true ok": EPOCHLESS, "welcome": EPOCHLESS},
+    ),
+    Trial("p1 seq=0; p3 seq=1 epoch=1", {"in order": ANYWHERE, "true ok": EPOCHLESS}),
+    Trial("p1 seq=0; p2 seq=1; p4 seq=3 epoch=1", {"in order": ANYWHERE}),
+    Trial(
+        "p1 seq=0; p2 seq=0 epoch=1; p3 seq=0; p3 seq=1",
+        {"no zombie": ZOMBIE, "true ok": ZOMBIE, "in order": ZOMBIE},
+    ),
+    Trial("p7 seq=6; p8 seq=7", {"welcome": FROM_ZERO, "true ok": FROM_ZERO}),
+    Trial(
+        "p1 seq=2147483647; p2 seq=0; p3 seq=1",
+        {"welcome": WRAP, "true ok": WRAP, "in order": WRAP},
+    ),
+    Trial(
+        "p1|p2|p3 seq=2147483646; p4 seq=1",
+        {"welcome": WRAP, "true ok": WRAP, "in order": WRAP},
+    ),
+    Trial(
+        "payments 'order-service=send payments-0 p1; send payments-0 p2; flush'",
+        {"money": RETRY_IS_NEW, "in order": GAP, "arrives": NEVER, "told": NEVER},
+        Budget(breaks=2),
+    ),
+)
+#: what only grading tries: the same beliefs, with other numbers
+UNSEEN = (
+    Trial(
+        "p1 seq=40; p2 seq=41; p1 seq=40; p4 seq=43; p3 seq=42",
+        {"welcome": NUMBERS, "in order": GAP, "counted once": RETRY_IS_NEW, "true ok": UNTRUE},
+    ),
+    Trial(
+        "p1|p2 seq=7 epoch=3; p3|p4|p5 seq=9 epoch=3; p3|p4|p5 seq=9 epoch=3; p6 seq=12 epoch=3",
+        {"welcome": NUMBERS, "in order": NUMBERS, "counted once": NUMBERS, "true ok": NUMBERS},
+    ),
+    Trial(
+        "p1 seq=0 epoch=6; p2 seq=0 epoch=9; p3 seq=1 epoch=6; p4 seq=1 epoch=9",
+        {"no zombie": ZOMBIE, "true ok": ZOMBIE, "in order": ZOMBIE, "welcome": EPOCHLESS},
+    ),
+)
+HINTS = (
+    tr(
+        "Three questions, in this order: is the epoch older, newer or the same? Have I written "
+        "exactly this batch, first and last number, among the last five? Is its first number "
+        "the one that must come next?"
+    ),
+    tr(
+        "A newer epoch begins its numbers at 0; only a producer of which nothing is known may "
+        "begin elsewhere. In the same epoch compare the whole batch with the five, and remember "
+        "that the number after 2**31 - 1 is 0."
+    ),
+)
+
+
+ACCEPT = Stories(
+    name="accept",
+    trials=TRIALS,
+    unseen=UNSEEN,
+    samples=SAMPLES,
+    expects=expect_word(*ANSWERS),
+    hints=HINTS,
+    right=Words(
+        "{n} stories, every schedule of each: no payment is counted twice, none is lost, and "
+        "nothing is refused that Kafka takes"
+    )(n=len(TRIALS)),
+)
+
+
+# ---- What a producer makes of its settings at construction, before any broker is asked
+#
+# The Java client (4.3) is modelled from ProducerConfig#postProcessAndValidateIdempotenceConfigs;
+# its sentences are those of kafka-clients 4.3.1. librdkafka (2.16) has its own check and its
+# own default. Settings that neither check looks at are of no interest here.
+
+Setting = str | int | bool
+
+IN_FLIGHT = "max.in.flight.requests.per.connection"
+JAVA: dict[str, Setting] = {
+    "enable.idempotence": True,
+    "acks": "all",
+    "retries": 2**31 - 1,
+    IN_FLIGHT: 5,
+}
+LIBRDKAFKA: dict[str, Setting] = {
+    "enable.idempotence": False,
+    "acks": "all",
+    "retries": 2**31 - 1,
+    IN_FLIGHT: 1_000_000,
+}
+
+
+def construct_producer(client: str, **settings: Setting) -> str:
+    """`construct_producer("java", acks="1")`: "idempotent", "not idempotent", or the exception.
+
+    Names are written with `_` for `.`. ValueError for a client or a setting that is unknown.
+    """
+    if client not in ("java", "librdkafka"):
+        raise ValueError(f"no client {client!r}; there are: java, librdkafka")
+    given = {name.replace("_", "."): value for name, value in settings.items()}
+    defaults = JAVA if client == "java" else LIBRDKAFKA
+    for name in given:
+        if name not in defaults:
+            raise ValueError(f"no setting {name!r}; there are: {', '.join(defaults)}")
+    if client == "java":
+        return _java(given, {**defaults, **given})
+    return _librdkafka(given, {**defaults, **given})
+
+
+def _java(given: dict[str, Setting], now: dict[str, Setting]) -> str:
+    """What was asked for is checked; what is only the default gives way without an error,
+    except that more than five in flight is always one."""
+    if not now["enable.idempotence"]:
+        return "not idempotent"
+    explicit = "enable.idempotence" in given
+    gives_way = False
+    if now["retries"] == 0:
+        if explicit:
+            return _config("Must set retries to non-zero when using the idempotent producer.")
+        gives_way = True
+    if now["acks"] not in ("all", "-1"):
+        if explicit:
+            return _config(
+                "Must set acks to all in order to use the idempotent producer. Otherwise we "
+                "cannot guarantee idempotence."
+            )
+        gives_way = True
+    if int(now[IN_FLIGHT]) > 5:
+        return _config(
+            f"To use the idempotent producer, {IN_FLIGHT} must be set to at most 5. Current "
+            f"value is {now[IN_FLIGHT]}."
+        )
+    return "not idempotent" if gives_way else "idempotent"
+
+
+def _librdkafka(given: dict[str, Setting], now: dict[str, Setting]) -> str:
+    """With idempotence, what was not set is lowered to what idempotence needs."""
+    if not now["enable.idempotence"]:
+        return "not idempotent"
+    if int(given.get(IN_FLIGHT, 5)) > 5:
+        return "KafkaException: `max.in.flight` must be set <= 5 when `enable.idempotence` is true"
+    if now["acks"] not in ("all", "-1"):
+        return "KafkaException: `acks` must be set to `all` when `enable.idempotence` is true"
+    if now["retries"] == 0:
+        return "KafkaException: `retries` must be set >= 1 when `enable.idempotence` is true"
+    return "idempotent"
+
+
+def _config(why: str) -> str:
+    return f"ConfigException: {why}"
+
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"accept": (ACCEPT, "rule"), "produce": (PRODUCE, "value")}

@@ -6,15 +6,35 @@ what a real broker said to the same requests (datasets/recordings).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
+from ...explore import Budget
+from ...kafka import KafkaSystem
+from ...kafka.claims import reads
+from ...kafka.clients.calls import Commit
 from ...kafka.config import java_hash, partition_for
 from ...kafka.coordinator.entry import StateRecord
 from ...kafka.messages import AddPartitionsToTxn, EndTxn, outcome
+from ...kafka.picture.view import read_world
 from ...kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
-from ...kernel import FAILED, Fact, FactKind, Outcome, Trace
-from ...registry import run_scenario
+from ...kernel import (
+    FAILED,
+    UNKNOWN,
+    Fact,
+    FactKind,
+    Outcome,
+    Property,
+    Run,
+    System,
+    Trace,
+    Words,
+    World,
+    tr,
+)
+from ...kernel.world import NodeState
+from ...registry import run_scenario, system
 from ...registry import scenario as scenario
 from ...registry.cases.kafka import SAFEGUARD_CASES as SAFEGUARD_CASES
 from ...registry.tables import columns
@@ -25,18 +45,18 @@ from .. import java
 from ..atlas.data_flow import data_flow as data_flow
 from ..atlas.map_panel import broker_map as broker_map
 from ..atlas.map_panel import map_table as map_table
+from ..check import Belief, Exercise, expect_word
 from ..menus import list_kills as list_kills
 from ..menus import list_safeguards as list_safeguards
+from ..parsons import Parsons, Piece
 from ..steps import find_red_step as find_red_step
 from ..steps import first as first
-from .exercises.admit import ADMIT as ADMIT
-from .exercises.commit import COMMIT as COMMIT
-from .exercises.commit import UNANSWERED as UNANSWERED
-from .exercises.commit import never_unknown as never_unknown
+from ..steps import is_kill
+from .exercises.kills import ALIVE, KillExercise
+from .systems.ruled import put_rule
 
 if TYPE_CHECKING:
     from .released import HeldPayment
-
 
 # --- what a run shows ---------------------------------------------------------------------
 
@@ -223,3 +243,415 @@ def hold_a_payment() -> HeldPayment:
     from .released import HeldPayment
 
     return HeldPayment()
+
+
+# ---- What commit does: the pieces of EndTxn to be put in order, and the kill that leaves a commit
+#
+# without an answer. Lab 06's second and first graded exercise.
+
+# --- the pieces of EndTxn -----------------------------------------------------------------
+
+ENDING = (
+    "end_txn partitions=2 order.end_txn={} 'app=init; begin; send orders-0 a; flush; "
+    "send orders-1 b; flush; commit'"
+)
+
+
+def _ends(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
+    """The coordinator may die once, and the transaction's timeout may run out."""
+    fault = Budget(kills=1, killable=("coordinator",), timers=1)
+    return ((system(ENDING.format(",".join(order))), fault),)
+
+
+DISTRACTORS = (
+    Piece(
+        "vote",
+        tr("ask every partition whether it can commit"),
+        tr(
+            "partitions never vote: whatever they hold is already written, and they are told "
+            "the outcome. The coordinator alone decides, by one record of its own"
+        ),
+        "partitions vote",
+    ),
+    Piece(
+        "producer",
+        tr("have the producer write its commit into __transaction_state"),
+        tr(
+            "a producer never writes there: it sends one request, EndTxn, and the coordinator "
+            "appends to its own log. Any client that could write into that topic could end the "
+            "transactions of everybody"
+        ),
+        "the producer writes its commit message into the log",
+    ),
+    Piece(
+        "undo",
+        tr("roll back if the client cannot be reached"),
+        tr(
+            "a decision is never taken back: a commit that timed out may well be committed. "
+            "The client that got no answer does not know, and asks again with the same call"
+        ),
+        "what the client does not know has not happened",
+    ),
+    Piece(
+        "drain",
+        tr("wait until no record of this transaction is under way any more"),
+        tr(
+            "nobody can know what a network still holds. Before TV2 such a record falls into the "
+            "next transaction; with TV2 the epoch rises at the end, and the late record is refused"
+        ),
+        "everything arrives before the end",
+    ),
+    Piece(
+        "clock",
+        tr("start the transaction's timeout of 15 minutes"),
+        tr(
+            "the clock starts with the first partition, and stops with PrepareCommit: what is "
+            "decided never times out. And it is 60 s by default; 15 minutes is the most that a "
+            "broker allows"
+        ),
+        "the timeout begins when the commit is asked for",
+    ),
+)
+
+COMMIT = Parsons(
+    name="commit",
+    question=tr(
+        "EndTxn(commit) has come in. Put what the coordinator does into an order that keeps every "
+        "promise, whenever it dies. You do not need every piece."
+    ),
+    pieces=(
+        Piece(
+            "complete",
+            tr("write CompleteCommit and wait until it is safe"),
+        ),
+        Piece("reply", tr("answer the client: ok")),
+        Piece(
+            "markers",
+            tr("send a marker to every partition of the transaction"),
+        ),
+        Piece(
+            "wait",
+            tr("wait until every partition has answered"),
+        ),
+        Piece(
+            "prepare",
+            tr("write PrepareCommit and wait until it is safe"),
+        ),
+        *DISTRACTORS,
+    ),
+    systems=_ends,
+    messages={
+        "read back": tr(
+            "no reader of committed data ever gets the records: no marker is ever sent"
+        ),
+        "commits": tr(
+            "the transaction never ends: the coordinator waits for answers to markers it has not "
+            "sent, or never writes that all is done"
+        ),
+        "told": tr("the client never hears that its transaction has committed"),
+        "kept": tr(
+            "the client was told ok before the decision was safe: the coordinator dies, finds an "
+            "open transaction on its disk, and the timeout aborts what was acknowledged"
+        ),
+        "same outcome": tr(
+            "a marker left before the decision was safe: the coordinator dies and has forgotten "
+            "it, and the transaction is committed in one partition and aborted in the other"
+        ),
+        "settled": tr(
+            "CompleteCommit says that nothing is owed any more. Written too early, it makes a "
+            "restarted coordinator forget a marker: that partition's LSO stands still for ever"
+        ),
+    },
+    right={
+        ("prepare", "reply", "markers", "wait", "complete"): tr(
+            "no schedule breaks a promise. This is Kafka's own order: the client is answered as "
+            "soon as the outcome cannot change any more, and pays for no marker"
+        ),
+    },
+)
+
+# --- a commit without an answer -----------------------------------------------------------
+
+STORY = """
+# A commit that nobody answered
+system kafka partitions=1 retries=1 readers=reader
+{kill}
+run app: init, begin, send orders-0 a, commit
+restart coordinator
+run reader: poll orders-0
+"""
+
+EARLY = "a coordinator that dies early is never heard of"
+ANSWERED = "the answer is the decision"
+KILLS = {
+    ALIVE: tr(
+        "the coordinator is alive: `when` names a message that it never sends. Ending a "
+        "transaction, it writes PrepareCommit, answers (⇒EndTxn#1) and sends WriteTxnMarkers#1"
+    ),
+    EARLY: tr("too early: the client had not asked to commit, so there was nothing to decide"),
+    ANSWERED: tr(
+        "the client was answered after all. Either the answer had arrived when the coordinator "
+        "died, or PrepareCommit was not in the log yet: then the transaction is still open, and "
+        "the restarted coordinator takes the same request once more"
+    ),
+    "right": tr(
+        "the client has no answer, and the payment is committed: to try again with a new "
+        "transaction would pay twice"
+    ),
+}
+
+
+def _killed(run: Run) -> str:
+    """Which of `KILLS` a run with a killed coordinator shows."""
+    trace = run.trace
+    before = takewhile(lambda fact: not is_kill(fact), trace)
+    if not any(isinstance(fact.body, EndTxn) for fact in before):
+        return EARLY
+    given = [fact.body for fact in trace if isinstance(fact.body, Outcome)]
+    unknown = any(isinstance(one.call, Commit) and one.status == UNKNOWN for one in given)
+    return "right" if unknown and trace.snapshot(-1).readers[0].got else ANSWERED
+
+
+UNANSWERED = KillExercise(STORY, _killed, KILLS)
+
+
+def never_unknown(searched: System, outcome: str) -> Property:
+    """That no commit ends “unknown” while its transaction has the outcome "COMMIT" or "ABORT".
+    Kafka promises neither: a client without an answer cannot tell."""
+    assert isinstance(searched, KafkaSystem)
+    cluster = searched.cluster
+
+    def holds(world: World) -> bool:
+        apps = [world.nodes[name].app for name, _ in cluster.producers]
+        given = [result for app in apps if app is not None for result in app.results]
+        if not any(isinstance(r.call, Commit) and r.status == UNKNOWN for r in given):
+            return True
+        return all(txn.outcome != outcome for txn in read_world(cluster, world).list_txns())
+
+    def part(name: str, node: NodeState) -> Hashable:
+        return reads(cluster, name, node), node.app.results if node.app is not None else ()
+
+    sentence = Words("a commit without an answer does not end as {outcome}")(outcome=outcome)
+    return Property(f"unknown, {outcome}", sentence, holds, "always", part)
+
+
+# ---- Lab 06's rule: who may go on with a transaction? --------------------------------
+#
+# `admit(known, state, busy, caller)` answers "ok", "PRODUCER_FENCED", "CONCURRENT_TRANSACTIONS"
+# or "INVALID_PRODUCER_ID_MAPPING". It is put into the coordinator of a legacy client and tried
+# with a producer alone, with its restarted twin, and with requests written by hand.
+
+Pair = tuple[int, int]
+OK, FENCED, LATER, NO_SUCH = ANSWERS = (
+    "ok",
+    "PRODUCER_FENCED",
+    "CONCURRENT_TRANSACTIONS",
+    "INVALID_PRODUCER_ID_MAPPING",
+)
+TWIN = "producers=app:order-service,twin:order-service"
+HAND = "producers=app:order-service,hand:raw"
+ZOMBIE = (
+    f"transaction_version=0 partitions=1 {TWIN} claims=decided_as_asked,fenced_out "
+    "'app=init; begin; send orders-0 a; commit' 'twin=init; begin; send orders-0 c; commit'"
+)
+ALONE = (
+    "asking transaction_version=0 partitions=2 'app=init; begin; send orders-0 a; flush; "
+    "send orders-1 b; commit; begin; send orders-0 c; commit'"
+)
+BY_HAND = (
+    "asking transaction_version=0 partitions=1 {} 'app=init; begin; send orders-0 a; commit' "
+    "'hand={}'"
+)
+#: an older self, somebody who invents an epoch, another producer's id, an id nobody knows
+STRANGERS = (
+    "AddPartitionsToTxn orders-0 pid=0 epoch=5",
+    "EndTxn commit pid=7 epoch=0 v=4",
+    "EndTxn abort pid=0 epoch=0 v=4 id=payment-service",
+)
+
+OTHERS = (
+    "AddPartitionsToTxn orders-0 pid=0 epoch=9",
+    "EndTxn commit pid=4 epoch=2 v=4",
+    "EndTxn commit pid=0 epoch=31 v=4",
+)
+
+
+def right(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
+    """Kafka's own rule (TransactionCoordinator#endTransactionWithTV1)."""
+    if known is None or known[0] != caller[0]:
+        return NO_SUCH
+    if known[1] != caller[1]:
+        return FENCED
+    return LATER if busy else OK
+
+
+Rule = Callable[[Pair | None, str, bool, Pair], str]
+
+
+def _but(wrong: Callable[[Pair, str, bool, Pair], str | None]) -> Rule:
+    """The right rule with one belief in its place, where the id is known."""
+
+    def rule(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
+        answer = None if known is None else wrong(known, state, busy, caller)
+        return answer or right(known, state, busy, caller)
+
+    return rule
+
+
+def _systems(rule: Callable[..., Any]) -> tuple[tuple[System, Budget], ...]:
+    """The twin twice: first for what a zombie's requests lead to, then for every answer."""
+    retry = Budget(retries=2)
+    return (
+        (_ruled(f"kafka {ZOMBIE}", rule), retry),
+        (_ruled(ALONE, rule), retry),
+        (_ruled(f"asking {ZOMBIE}", rule), retry),
+        *((_ruled(BY_HAND.format(HAND, ask), rule), retry) for ask in STRANGERS),
+    )
+
+
+def _unseen(rule: Callable[..., Any]) -> tuple[tuple[System, Budget], ...]:
+    """More of the same, with other numbers: what only grading tries."""
+    return tuple((_ruled(BY_HAND.format(HAND, ask), rule), Budget(retries=2)) for ask in OTHERS)
+
+
+def _ruled(line: str, rule: Callable[..., Any]) -> System:
+    return put_rule(line, "admit", rule)
+
+
+BELIEFS = (
+    Belief(
+        "the transactional id is enough",
+        tr(
+            "the transactional id names the application, not the instance. The one that was "
+            "replaced has the same id, and only the epoch tells the two apart: with this rule "
+            "it goes on with its successor's transaction"
+        ),
+        lambda known, state, busy, caller: LATER if busy else OK if known else NO_SUCH,
+    ),
+    Belief(
+        "the epoch is the partition's affair",
+        tr(
+            "leaders check the epoch of records, but ending a transaction writes none: the old "
+            "self's EndTxn would commit what its successor has only half written"
+        ),
+        _but(
+            lambda known, state, busy, caller: (
+                None if known[0] != caller[0] else LATER if busy else OK
+            )
+        ),
+    ),
+    Belief(
+        "only smaller epochs are refused",
+        tr(
+            "at the coordinator the epoch must be the same, not just no smaller. It gives epochs "
+            "out itself: a larger one was never given to anybody"
+        ),
+        _but(
+            lambda known, state, busy, caller: (
+                (LATER if busy else OK) if known[0] == caller[0] and caller[1] > known[1] else None
+            )
+        ),
+    ),
+    Belief(
+        "the epoch is enough",
+        tr("epochs are counted for each producer id: epoch 0 of another id is another producer"),
+        _but(
+            lambda known, state, busy, caller: (
+                FENCED if known[1] != caller[1] else LATER if busy else OK
+            )
+        ),
+    ),
+    Belief(
+        "every refusal is final",
+        tr(
+            "CONCURRENT_TRANSACTIONS means: ask again in a moment. While the markers of the "
+            "last transaction are under way its healthy producer would be told that it is "
+            "fenced, and shut down"
+        ),
+        lambda known, state, busy, caller: FENCED if busy else right(known, state, busy, caller),
+    ),
+    Belief(
+        "every refusal is for now",
+        tr(
+            "an instance that was replaced is never let in again. Told to ask again, it does so "
+            "for ever, and nobody learns that it is a zombie"
+        ),
+        lambda known, state, busy, caller: OK if right(known, state, busy, caller) == OK else LATER,
+    ),
+    Belief(
+        "nothing is under way until it is decided",
+        tr(
+            "`busy` is also true while an Ongoing or Complete record is being written: an id has "
+            "one transition under way at most, whichever it is"
+        ),
+        _but(
+            lambda known, state, busy, caller: (
+                OK if known == caller and busy and not state.startswith("Prepare") else None
+            )
+        ),
+    ),
+    Belief(
+        "an open transaction is busy",
+        tr("Ongoing is when its own producer must come in: to add a partition, and to end it"),
+        _but(lambda known, state, busy, caller: LATER if state == "Ongoing" else None),
+    ),
+    Belief(
+        "every refusal is a fence",
+        tr(
+            "PRODUCER_FENCED tells that a newer instance exists. Of another producer id, or of "
+            "an id nobody knows (it expires after seven days), there is none: "
+            "INVALID_PRODUCER_ID_MAPPING"
+        ),
+        lambda known, state, busy, caller: right(known, state, busy, caller).replace(
+            NO_SUCH, FENCED
+        ),
+    ),
+    Belief(
+        "nobody is let in",
+        tr("it is safe to let nobody in, and useless: somebody must be able to commit"),
+        lambda known, state, busy, caller: LATER,
+    ),
+)
+
+_PAIRS = (((0, 2), (0, 2)), ((0, 2), (0, 0)), ((0, 2), (0, 5)), ((3, 1), (7, 1)), ((3, 1), (7, 0)))
+_STATES = (
+    ("Empty", False),
+    ("Empty", True),
+    ("Ongoing", False),
+    ("Ongoing", True),
+    ("PrepareCommit", True),
+    ("CompleteAbort", False),
+)
+SAMPLES = (
+    *((known, state, busy, caller) for known, caller in _PAIRS for state, busy in _STATES),
+    (None, "", False, (0, 0)),
+)
+
+ADMIT = Exercise(
+    name="admit",
+    systems=_systems,
+    unseen=_unseen,
+    samples=SAMPLES,
+    beliefs=BELIEFS,
+    hints=(
+        tr(
+            "Three questions: is the producer id the right one? Is the epoch the latest? Is "
+            "something being written just now? The first two are about identity, and no waiting "
+            "helps."
+        ),
+        tr(
+            "A producer whose id is wrong has been forgotten; one whose epoch is not the "
+            "latest, smaller *or larger*, was replaced or never was. Only a producer that is "
+            "right in both may be told to wait. One of the inputs is not needed."
+        ),
+    ),
+    expects=expect_word(*ANSWERS),
+)
+
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {
+    "admit": (ADMIT, "rule"),
+    "unanswered": (UNANSWERED, "value"),
+    "commit": (COMMIT, "value"),
+}

@@ -26,10 +26,10 @@ from ..java import read_recording as read_recording
 from ..menus import list_safeguards as list_safeguards
 from ..patterns.systems import list_orders
 from ..steps import first as first
-from .exercises.hiding import HIDING as HIDING
-from .exercises.numbering import NUMBERING as NUMBERING
-from .exercises.reading import READING as READING
-from .exercises.recovering import RECOVERY as RECOVERY
+from .exercises.lab09 import HIDING as HIDING
+from .exercises.lab09 import NUMBERING as NUMBERING
+from .exercises.lab09 import READING as READING
+from .exercises.lab09 import RECOVERY as RECOVERY
 
 REQUESTS = (NewTxn, AddPartitionToTxn, AddSubscriptionToTxn, EndTxn)
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mqlab_widgets import Compare, Player
 
-from ...kernel import Outcome, Trace
+from ...explore import Budget
+from ...kernel import Outcome, Run, System, Trace, tr
 from ...kernel.trace import FactKind
 from ...pulsar import PulsarSystem
-from ...pulsar.client.calls import Acknowledge, Commit, Receive
+from ...pulsar.client.calls import Abort, Acknowledge, Commit, Receive
 from ...pulsar.config import CURSORS, name_pending_ack_log
+from ...pulsar.ledger import Cursor
 from ...pulsar.messages import PendingAckEntry, TransactionMetadataEntry
-from ...registry import run_scenario, scenario
+from ...registry import run_scenario, scenario, system
 from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tabulate_cases
 from ...registry.tables import columns
@@ -20,11 +24,13 @@ from ..java import ask_java, open_pulsar
 from ..java import read_recording as read_recording
 from ..laid import Laid
 from ..menus import list_safeguards as list_safeguards
+from ..parsons import Parsons, Piece
 from ..patterns.systems import list_orders as list_orders
 from ..steps import first as first
+from ..stories import StoryExercise
+from ..verdict import Verdict
 from .exercises.acking import ACKING as ACKING
-from .exercises.passing import PASSING as PASSING
-from .exercises.returning import RETURNING as RETURNING
+from .systems.passing import PIECES
 
 
 def list_received(story: str) -> list[str]:
@@ -313,3 +319,191 @@ def receive_next(player: Player) -> str:
 def redeliver_to_java(fetch: bool = False) -> Laid:
     """The released Java client acknowledges in a transaction that aborts."""
     return ask_java(open_pulsar, "pulsar-4.2.4/4.2/cumulative-and-abort", fetch)
+
+
+# ---- The test of lab 10: what a worker does when a cumulative acknowledgement was aborted
+#
+#     story = "run worker: redeliver billing …"
+#
+# The lines follow an abort that has left three orders lying. The story is right if the orders are
+# received once more, each of them once, and are acknowledged for good when it is over.
+
+ORDERS = ("580538", "580539", "580540")
+GIVEN = f"""\
+system pulsar clients=shop,worker,twin
+run worker: subscribe orders-0 billing
+run shop: {", ".join(f"send orders-0 {order}" for order in ORDERS)}
+run worker: receive billing, new-transaction t1
+run worker: ack-cumulative billing orders-0@2 txn=t1
+run worker: abort t1"""
+
+COMES_BACK = "29 an abort gives the messages back"
+UNREAD = "an acknowledged order is billed"
+TWICE = "redelivery leaves out what was received"
+UNFINISHED = "received again means acknowledged"
+BELIEFS = {
+    COMES_BACK: tr(
+        "somebody has asked for the orders, and got nothing. The abort has taken the "
+        "acknowledgement back, but after a cumulative one the broker sends nothing again by "
+        "itself: the consumer must ask for redelivery, or connect again"
+    ),
+    UNREAD: tr(
+        "not every order was received once more. To acknowledge an order is to say that it is "
+        "done, and nobody has billed these: they must be received first"
+    ),
+    TWICE: tr(
+        "an order was received twice after the abort, and is billed twice. A consumer that asks "
+        "for redelivery, or connects again, is sent everything that is not acknowledged, whether "
+        "it received it before or not"
+    ),
+    UNFINISHED: tr(
+        "the orders have come, but they are not acknowledged for good: the next consumer is sent "
+        "them again. Acknowledge all three, and commit the transaction if you do it in one"
+    ),
+}
+RIGHT = tr(
+    "all three orders have come once more, and are acknowledged for good: £1032.34 are billed"
+)
+
+
+def judge_run(run: Run) -> Verdict:
+    """What has become of the three orders."""
+    schedule = tuple(map(str, run.choices))
+    belief = find_belief(run)
+    if not belief:
+        return Verdict(True, RIGHT, "", schedule, run.system)
+    return Verdict(False, BELIEFS[belief], belief, schedule, run.system)
+
+
+def find_belief(run: Run) -> str:
+    """Why the orders are not billed, "" if they are."""
+    given = list(list_given(run))
+    came = [words.split()[0] for one in given if one != "nothing" for words in one.split(", ")]
+    if given and not came:
+        return COMES_BACK
+    if set(came) != set(ORDERS):
+        return UNREAD
+    if len(came) > len(ORDERS):
+        return TWICE
+    cursor: Cursor = run.world.disk("orders-0").table(CURSORS).get("billing", Cursor())
+    return "" if all(map(cursor.is_deleted, range(len(ORDERS)))) else UNFINISHED
+
+
+def list_given(run: Run) -> Iterator[str]:
+    """What each `receive` of a consumer gave after the abort."""
+    outcomes = [fact.body for fact in run.trace if isinstance(fact.body, Outcome)]
+    aborted = next(at for at, one in enumerate(outcomes) if isinstance(one.call, Abort))
+    for outcome in outcomes[aborted:]:
+        if isinstance(outcome.call, Receive):
+            yield outcome.detail
+
+
+HINTS = (
+    tr(
+        "Which consumers are sent messages that are not acknowledged, although they were "
+        "delivered before? One that asks for them, and one that connects for the first time."
+    ),
+    tr(
+        "One of the calls in the table asks the broker for everything that is not acknowledged. "
+        "What comes then must be received, in a line of its own, and acknowledged for good."
+    ),
+)
+RETURNING = StoryExercise((GIVEN,), judge_run, HINTS)
+
+# ---- Lab 10's pieces: what a worker does that passes an order on, in which order -----
+#
+# `receive`, `begin`, `send`, `ack`, `plain` and `commit` are calls of Pulsar's client. Every order of
+# them is tried (`systems/passing.py`) with a worker that may be killed anywhere, and with a timeout
+# that may fire at any moment.
+
+LINE = "passing pieces={} 'shop=send orders-0 580538'"
+FAULTS = (Budget(kills=1, killable=("worker",)), Budget(timers=1))
+
+
+def _systems(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
+    line = LINE.format(",".join(key for key in order if key in PIECES))
+    return tuple((system(line), budget) for budget in FAULTS)
+
+
+DISTRACTORS = (
+    Piece(
+        "note",
+        tr("note in the client which orders are not acknowledged yet"),
+        tr(
+            "the client need not remember anything: what is delivered, pending and acknowledged "
+            "stands in the broker, in the cursor and in a log of pending acks, and outlives the "
+            "client"
+        ),
+        "32 unacknowledged state lives in the client",
+    ),
+    Piece(
+        "init",
+        tr("take over a transactional id, which fences an older worker"),
+        tr(
+            "that is Kafka. A Pulsar transaction has no name with which you could fence it: the "
+            "conflict over the message stops an older worker here. The sends to a topic can be "
+            "fenced if a producer asks for it, but a commit cannot"
+        ),
+        "a name fences an older worker",
+    ),
+    Piece(
+        "offset",
+        tr("send the position behind the order to the transaction"),
+        tr(
+            "that is Kafka, where a position stands for everything before it. Pulsar's "
+            "transaction takes the messages themselves, each by its id and in any order"
+        ),
+        "acknowledgements go in order",
+    ),
+)
+
+PASSING = Parsons(
+    name="passing",
+    question=tr(
+        "Put what the worker does into order, so that each order's income counts once, wherever it "
+        "is killed. You do not need every piece."
+    ),
+    pieces=(
+        Piece("commit", tr("commit the transaction")),
+        DISTRACTORS[0],
+        Piece("send", tr("send the order's income in the transaction")),
+        Piece(
+            "plain",
+            tr("acknowledge the order, without the transaction"),
+        ),
+        DISTRACTORS[1],
+        Piece(
+            "receive",
+            tr("receive an order; if none is there, the work is done"),
+        ),
+        DISTRACTORS[2],
+        Piece("ack", tr("acknowledge the order in the transaction")),
+        Piece("begin", tr("begin a transaction")),
+    ),
+    systems=_systems,
+    messages={
+        "done": tr(
+            "the order is never done: a piece is missing, or a call comes where the client refuses "
+            "it. What belongs to a transaction stands between its begin and its commit"
+        ),
+        "passed on": tr(
+            "the order is done with, and its income does not count. A plain acknowledgement waits "
+            "for no commit: it is applied at once, and no abort takes it back"
+        ),
+        "counted once": tr(
+            "the income is committed and the order is not acknowledged yet: the worker is killed "
+            "in between, the order comes again and its income counts twice. Both belong in one "
+            "transaction"
+        ),
+    },
+    right={
+        ("receive", "begin", "send", "ack", "commit"): tr(
+            "wherever the worker is killed, the order's income counts once. Sending and "
+            "acknowledging may change places: neither counts before the commit"
+        ),
+    },
+)
+
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"passing": (PASSING, "value"), "returning": (RETURNING, "value")}

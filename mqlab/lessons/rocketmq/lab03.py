@@ -32,9 +32,9 @@ from ..steps import first as first
 from .endings import die_everywhere
 from .exercises.ending import ENDING as ENDING
 from .exercises.keeping import KEEPING as KEEPING
+from .exercises.listener import CANCELLATION as CANCELLATION
 from .exercises.listener import DYING, Pair, with_listener
-from .exercises.placing import CANCELLATION as CANCELLATION
-from .exercises.placing import ORDER as ORDER
+from .exercises.listener import ORDER as ORDER
 from .exercises.telling import TELLING as TELLING
 from .systems import COMMIT as COMMIT
 from .systems import ROLLBACK as ROLLBACK

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mqlab_widgets import Player
+
+from ...kernel import Trace, Words, tr
+from ...registry import run_scenario
+from ...registry.tables import columns
 from ...serve.kafka import serve as serve
 from ...spark import Point as Point
+from ...spark import crashes, job, topics
+from ...spark.flink.statements import RECORDING, Table
+from ...spark.job import Say
+from ...spark.kills import NEVER, Kill
+from ...spark.pipeline import read_first
+from ...spark.session import session
 from ...spark.topics import consumer as consumer
 from ...spark.topics import fetch_offsets as fetch_offsets
-from .broker_kill import kill_broker as kill_broker
 from .decide import COMMIT_RULES as COMMIT_RULES
 from .decide import DECIDE as DECIDE
 from .decide import HALF_HOUR as HALF_HOUR
@@ -15,16 +31,174 @@ from .decide import MOMENTS as MOMENTS
 from .decide import STEPS as STEPS
 from .decide import amounts_of_batches as amounts_of_batches
 from .decide import compare_outputs as compare_outputs
+from .decide import list_owed, lunch, records_of
 from .decide import play_both as play_both
 from .decide import pounds as pounds
-from .flink_kills import recorded_kills as recorded_kills
 from .kill_bench import GONE as GONE
 from .kill_bench import KEPT as KEPT
 from .kill_bench import Bench as Bench
 from .kill_bench import bestsellers as bestsellers
 from .kill_bench import copies as copies
-from .levels import tabulate_levels as tabulate_levels
-from .sink_kills import KILL_MOMENTS as KILL_MOMENTS
-from .sink_kills import KILL_SINKS as KILL_SINKS
-from .sink_kills import play_sink as play_sink
 from .two_phase import RESUME as RESUME
+
+# ---- Lab 11: the broker is killed with -9 while the Spark job runs, and started again on its
+# folder
+#
+# The job is not touched, and does not wait: its next call meets a broker that is not there. Its
+# clients lose their connections in the middle of a transaction, find the broker again, and go on:
+# the transaction's state, its records and the group's offsets are on the broker's disk. Each death is
+# at a chosen arrow of a chosen batch, where a random one would hardly ever be.
+
+DEATHS = ((1, Point.HALF), (2, Point.COMMITTED), (3, Point.OUT))
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerKill(Kill):
+    """Nobody of the job dies; `strike` is called where the broker is to."""
+
+    deaths: tuple[tuple[int, Point], ...] = ()
+    strike: Callable[[int, Point], None] = lambda batch, point: None
+
+    def at(self, point: Point, batch: int) -> None:
+        if (batch, point) in self.deaths:
+            self.strike(batch, point)
+
+    def to_json(self) -> str:
+        """The source, in a process of its own, has nothing to do with it."""
+        return NEVER.to_json()
+
+
+@dataclass(frozen=True, slots=True)
+class Survived:
+    """What came out: `tenths` of a penny, the `error` ("" where each minute is there once and
+    exact), and the broker's process ids, one after the other."""
+
+    tenths: int
+    error: str
+    pids: tuple[int, ...]
+
+
+def kill_broker(
+    sink: str = "exactly-once",
+    deaths: tuple[tuple[int, Point], ...] = DEATHS,
+    say: Say = lambda line: None,
+) -> Survived:
+    """Count two hours of orders at a broker of its own that is killed so many times."""
+    from ...serve.kafka import serve
+
+    with (
+        tempfile.TemporaryDirectory(prefix="mqlab-") as name,
+        serve(data_dir=Path(name) / "broker") as broker,
+        topics.broker_errors(broker.address),
+    ):
+        folder = Path(name)
+        ground = crashes.prepare(broker.address, lunch(), folder, KILLED, None, HALF_HOUR, "lunch")
+        target = crashes.target_of(ground, "lunch")
+        job.create_topics(target)
+        pids = [broker.pid]
+        coming: list[threading.Thread] = []
+
+        def come_back() -> None:
+            broker.restart()
+            pids.append(broker.pid)
+
+        def strike(batch: int, point: Point) -> None:
+            for thread in coming:
+                thread.join()
+            broker.kill()
+            say(f"kill -9 of the broker, batch {batch}: {point}")
+            coming.append(threading.Thread(target=come_back))
+            coming[-1].start()
+
+        kill = BrokerKill(deaths=deaths, strike=strike)
+        try:
+            job.run_income(session(), target, sink, ground.plan, kill)
+        finally:
+            for thread in coming:
+                thread.join()
+        rows = job.read_output(sink, target)
+        error = job.error_of(rows, ground.true)
+        return Survived(sum(row.tenths for row in rows), error, tuple(pids))
+
+
+# ---- Spark and Flink under kill -9, as a real run has found it: for lab 11, which needs no Flink
+#
+# print(recorded_kills())
+
+
+def recorded_kills(path: Path = RECORDING) -> str:
+    """The table; where there is none to be read, a line that says how to make one."""
+    try:
+        return str(Table.from_json(path.read_text("utf-8")))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        return (
+            f"there is no table of a recorded run ({why}); `mqlab income flink --record` makes "
+            "one (PyFlink, Java 17 and Maven)"
+        )
+
+
+# ---- What lab 11 shows of isolation levels -------------------------------------------
+
+
+def tabulate_levels(address: str) -> str:
+    """As a table: what a consumer of librdkafka gets first of an aborted and a committed record, by
+    the isolation.level that it sets."""
+    rows = [(level or "nothing", first) for level, first in read_first(address).items()]
+    return columns([("isolation.level is set to", "the first record is"), *rows])
+
+
+# ---- Lab 11, the short way: one batch, a kill, and what accounting adds up, played by the engine
+#
+# The job dies in the batch 13:00, at one of the `KILL_MOMENTS`, and the restarted job is handed every
+# batch that `commits` lacks. Three of the sinks of `mqlab.spark.sinks` differ in what they do with
+# it. Records are half hours with their income, so the light *money in = money out* is that of
+# sink_runs.py. `Bench.kill` (kill_bench.py) kills the real job; a test holds these runs against
+# `mqlab.spark.crashes.WRONG`, to which the real kills are held.
+
+PLAIN, TRANSACTION, NUMBERED = "no transaction", "a transaction", "a transaction with its number"
+KILL_SINKS = (PLAIN, TRANSACTION, NUMBERED)
+OUT, COMMITTED, NOTED = (
+    "all rows sent, before the sink's commit",
+    "after the sink's commit, before commits/3",
+    "after commits/3",
+)
+KILL_MOMENTS = (OUT, COMMITTED, NOTED)
+TITLE = Words("{sink}; killed: {killed}")
+
+
+def play_sink(sink: str = TRANSACTION, killed: str = COMMITTED) -> Player:
+    """A job with one of the KILL_SINKS, `killed` at one of the KILL_MOMENTS of batch 3 and started
+    again; it opens at the kill."""
+    trace = trace_of(sink, killed)
+    return Player(trace, step=next(fact.index for fact in trace if fact.kind == "kill"))
+
+
+def trace_of(sink: str, killed: str) -> Trace:
+    """The run of `play_sink`."""
+    (batch,), (following,) = records_of(HALF_HOUR, KILLED), records_of(HALF_HOUR, KILLED + 1)
+    # Spark hands over what `commits` lacks; only a sink that has kept the number skips it.
+    is_in = killed == NOTED or (killed == COMMITTED and sink == NUMBERED)
+    left = [following] if is_in else [batch, following]
+    first, calls = ("", 2 * len(left)) if sink == PLAIN else ("init, ", 1 + 3 * len(left))
+    kind = "plain" if sink == PLAIN else "income-job"
+    lines = [
+        f"system sink producers=job:{kind},again:{kind} owed={','.join(list_owed(KILLED))} "
+        f"last=again calls={calls}",
+        f"run job: {first}{_write(sink, batch, ended=killed != OUT)}",
+        "kill job",
+    ]
+    if first:
+        lines.append("run again: init")
+    if first and killed == OUT:
+        lines.append("fire again")  # it asks again, once the old transaction is aborted
+    lines += [f"run again: {_write(sink, record)}" for record in left]
+    title = TITLE(sink=tr(sink, "cell"), killed=tr(killed, "cell"))
+    return replace(run_scenario("\n".join(lines)).trace, title=title)
+
+
+def _write(sink: str, record: str, ended: bool = True) -> str:
+    """The calls with which a sink writes a batch."""
+    if sink == PLAIN:
+        return f"send income-0 {record}, flush"
+    return f"begin, send income-0 {record}, {'commit' if ended else 'flush'}"

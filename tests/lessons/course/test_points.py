@@ -22,13 +22,12 @@ from mqlab.lessons.course import classroom
 from mqlab.lessons.course.answering import page_of, read_page
 from mqlab.lessons.course.graded import list_exercises
 from mqlab.lessons.course.grading import read_task
-from mqlab.lessons.course.judging import APART, Judge, Task
-from mqlab.lessons.course.known import Known
+from mqlab.lessons.course.judging import APART, Judge, Known, Task
 from mqlab.lessons.course.notebooks import labs_in, read_source
 from mqlab.lessons.course.points import NotYet, grade
 from mqlab.lessons.course.wire import Odd, WireError, decode_line, encode
-from mqlab.lessons.kafka.exercises.copying import LOOP, MANY
 from mqlab.lessons.kafka.lab07 import LSO
+from mqlab.lessons.kafka.lab08 import LOOP, MANY
 from mqlab.lessons.kafka.systems.loop import Abortable, App
 from mqlab.lessons.spark.decide import DECIDE
 from mqlab.lessons.verdict import Verdict
@@ -452,10 +451,10 @@ ANSWERS = {
     ),
     "resume": "from mqlab.lessons.spark.two_phase import right_answer as it",
     "decide": "from mqlab.spark.sinks import decide as it",
-    "admit": "from mqlab.lessons.kafka.exercises.admit import right as it",
+    "admit": "from mqlab.lessons.kafka.lab06 import right as it",
     "fence": "import mqlab.lessons.patterns.exercises.fence as own\nit = own.right",
     "excuses": (
-        "from mqlab.lessons.excuses import RIGHT\n"
+        "from mqlab.lessons.lab14 import RIGHT\n"
         "it = '\\n'.join(f'{asked}: {reason}' for asked, reason in RIGHT.items())"
     ),
 }

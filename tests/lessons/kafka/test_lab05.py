@@ -12,19 +12,18 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.kafka.log import Batch
 from mqlab.kafka.log.partition import Partition
-from mqlab.lessons.kafka.exercises.accept import TRIALS
 from mqlab.lessons.kafka.lab05 import (
     ACCEPT,
+    IN_FLIGHT,
     PRODUCE,
+    TRIALS,
     answers,
     construct_producer,
     count_payments,
     first,
     list_producers,
 )
-from mqlab.lessons.kafka.settings import IN_FLIGHT
-from mqlab.lessons.kafka.systems.payments import KAFKA
-from mqlab.lessons.kafka.systems.produce_pieces import PIECES
+from mqlab.lessons.kafka.systems.payments import KAFKA, PIECES
 from mqlab.registry import scenario, system
 
 Five = tuple[tuple[int, int], ...]

@@ -16,8 +16,8 @@ from mqlab.lessons.atlas.data_flow import data_flow, flow
 from mqlab.lessons.check import check
 from mqlab.lessons.course.notebooks import labs_in, read_source
 from mqlab.lessons.java import RECORDINGS
-from mqlab.lessons.kafka.exercises.admit import ADMIT
 from mqlab.lessons.kafka.lab06 import (
+    ADMIT,
     COMMIT,
     answers,
     coordinator_of,

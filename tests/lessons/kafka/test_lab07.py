@@ -9,9 +9,14 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.kafka.log import Batch
 from mqlab.lessons.kafka.exercises.kills import ALIVE
-from mqlab.lessons.kafka.lab07 import ANSWERED, ASKED, FIRST, HALF, KILLS, LAST, whole
-from mqlab.lessons.kafka.partition_log import (
+from mqlab.lessons.kafka.lab07 import (
+    ANSWERED,
+    ASKED,
     BATCH,
+    FIRST,
+    HALF,
+    KILLS,
+    LAST,
     TRANSACTIONAL_ID,
     by_hand,
     frontiers,
@@ -20,6 +25,7 @@ from mqlab.lessons.kafka.partition_log import (
     list_index_steps,
     partition_log,
     readers,
+    whole,
 )
 from mqlab.registry import scenario, system
 from mqlab.serve.kafka.wire.records import marker, parse_batch

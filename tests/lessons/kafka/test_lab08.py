@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons.kafka.exercises.copying import BELIEFS, KILL, LOOP, ONE, RIGHT, UNFINISHED
 from mqlab.lessons.kafka.lab08 import (
+    BELIEFS,
+    KILL,
+    LOOP,
+    ONE,
     ORDER,
+    RIGHT,
+    UNFINISHED,
     Abortable,
     App,
     actors,

@@ -10,8 +10,8 @@ from mqlab.explore import Budget, explore
 from mqlab.lessons.check import check
 from mqlab.lessons.kafka.exercises import booked_twice
 from mqlab.lessons.kafka.exercises.booked_twice import BOOKED_TWICE
-from mqlab.lessons.kafka.exercises.commit import ANSWERED, COMMIT, EARLY, KILLS, UNANSWERED
 from mqlab.lessons.kafka.exercises.kills import ALIVE
+from mqlab.lessons.kafka.lab06 import ANSWERED, COMMIT, EARLY, KILLS, UNANSWERED
 from mqlab.lessons.kafka.lab07 import HALF, LSO, MARKER
 from mqlab.lessons.kafka.systems.marker_pieces import PIECES
 from mqlab.lessons.kafka.systems.shop import balances

@@ -8,8 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from mqlab.kernel import Append, MemoryDisk, Response, Send
-from mqlab.lessons.patterns.exercises.counting import BELIEFS, CONSUME, COUNTING
 from mqlab.lessons.patterns.lab01 import (
+    BELIEFS,
+    CONSUME,
+    COUNTING,
     PROMISES,
     compare_promises,
     count_orders,

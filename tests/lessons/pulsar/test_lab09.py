@@ -5,21 +5,25 @@ from __future__ import annotations
 import pytest
 
 from mqlab.lessons.check import Belief
-from mqlab.lessons.pulsar.exercises.hiding import (
+from mqlab.lessons.pulsar.exercises.lab09 import (
     ALONE,
     BELIEFS,
     CLIENT,
     HIDING,
+    NUMBERING,
     PUNCTUAL,
+    READING,
+    RECOVERY,
     REFUSED,
     UNCOMMITTED,
+    next_id,
+    recover,
+    send_now,
 )
-from mqlab.lessons.pulsar.exercises.numbering import BELIEFS as NUMBERING_BELIEFS
-from mqlab.lessons.pulsar.exercises.numbering import NUMBERING, next_id
-from mqlab.lessons.pulsar.exercises.reading import BELIEFS as READING_BELIEFS
-from mqlab.lessons.pulsar.exercises.reading import READING, look, send_now
-from mqlab.lessons.pulsar.exercises.recovering import BELIEFS as RECOVERY_BELIEFS
-from mqlab.lessons.pulsar.exercises.recovering import RECOVERY, recover
+from mqlab.lessons.pulsar.exercises.lab09 import NUMBERING_BELIEFS as NUMBERING_BELIEFS
+from mqlab.lessons.pulsar.exercises.lab09 import READING_BELIEFS as READING_BELIEFS
+from mqlab.lessons.pulsar.exercises.lab09 import RECOVERING_BELIEFS as RECOVERY_BELIEFS
+from mqlab.lessons.pulsar.exercises.lab09 import look_reading as look
 from mqlab.lessons.pulsar.lab09 import (
     describe_buffer,
     list_answers,

@@ -10,17 +10,15 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Trace, replay
 from mqlab.lessons.pulsar.exercises.acking import ACKING, TRIALS, UNSEEN
-from mqlab.lessons.pulsar.exercises.passing import PASSING
-from mqlab.lessons.pulsar.exercises.returning import (
+from mqlab.lessons.pulsar.lab10 import (
+    ALONE,
     BELIEFS,
     COMES_BACK,
+    PASSING,
     RETURNING,
     TWICE,
     UNFINISHED,
     UNREAD,
-)
-from mqlab.lessons.pulsar.lab10 import (
-    ALONE,
     answer_ack,
     answer_second,
     compare_types,

@@ -13,14 +13,16 @@ from mqlab.kernel import replay
 from mqlab.lessons.course.points import NotYet, grade
 from mqlab.lessons.rocketmq.endings import die_everywhere, run_on_file
 from mqlab.lessons.rocketmq.exercises.listener import (
+    BELIEFS,
     COMMITTED,
     DYING,
+    LISTENER,
+    ORDER,
     UNDECIDED,
     find_ways,
     take_listener,
     with_listener,
 )
-from mqlab.lessons.rocketmq.exercises.placing import BELIEFS, LISTENER, ORDER
 from mqlab.lessons.rocketmq.systems import OrderServiceSystem
 from mqlab.lessons.verdict import NOT_WRITTEN
 from tests.lessons.rocketmq.listeners import (

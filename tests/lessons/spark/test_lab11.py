@@ -15,7 +15,7 @@ import pytest
 from mqlab.kernel import Money, speaking
 from mqlab.kernel.trace import Trace
 from mqlab.lessons.beside import put_beside
-from mqlab.lessons.spark import two_phase, watching
+from mqlab.lessons.spark import kill_bench, two_phase
 from mqlab.lessons.spark.decide import (
     BELIEFS,
     DECIDE,
@@ -32,8 +32,8 @@ from mqlab.lessons.spark.decide import (
     amounts_of_batches,
     play_both,
 )
-from mqlab.lessons.spark.kill_bench import Bench, set_back
-from mqlab.lessons.spark.sink_kills import (
+from mqlab.lessons.spark.kill_bench import Bench, add_up, set_back
+from mqlab.lessons.spark.lab11 import (
     COMMITTED,
     KILL_MOMENTS,
     KILL_SINKS,
@@ -46,7 +46,6 @@ from mqlab.lessons.spark.sink_kills import (
     trace_of,
 )
 from mqlab.lessons.spark.two_phase import RESUME
-from mqlab.lessons.spark.watching import add_up
 from mqlab.lessons.verdict import Verdict
 from mqlab.spark import IncomeError
 from tests.project import chinese
@@ -287,7 +286,7 @@ def test_money_is_counted_twice_at_once_and_missing_only_in_the_end() -> None:
 
 def test_the_money_is_shown_while_a_job_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not there yet is asked for again, and nothing is shown when all is over."""
-    monkeypatch.setattr(watching, "EVERY_S", 0.001)
+    monkeypatch.setattr(kill_bench, "EVERY_S", 0.001)
     shown: queue.Queue[Money] = queue.Queue()
     answers: list[list[Row] | Exception] = [
         IncomeError("no topic yet"), sqlite3.OperationalError("no table yet"), rows_of(4000),
@@ -299,7 +298,7 @@ def test_the_money_is_shown_while_a_job_runs(monkeypatch: pytest.MonkeyPatch) ->
             raise found
         return found
 
-    with watching.watch_money(read, 10_000, shown.put):
+    with kill_bench.watch_money(read, 10_000, shown.put):
         assert shown.get(timeout=600).seen == 400
         answers.append(rows_of(4000, 6000))
         while shown.get(timeout=600).seen != 1000:
@@ -311,7 +310,7 @@ def test_the_money_is_shown_while_a_job_runs(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_failing_trial_ends_its_watch() -> None:
     with pytest.raises(IncomeError, match="the job"):
-        with watching.watch_money(lambda: [], 1, lambda money: None):
+        with kill_bench.watch_money(lambda: [], 1, lambda money: None):
             raise IncomeError("the job")
     assert not any(thread.name == "money" for thread in threading.enumerate())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.lessons.spark.flink_kills import recorded_kills
+from mqlab.lessons.spark.lab11 import recorded_kills
 from mqlab.spark.flink.statements import RECORDING, Instant, Table, Trial
 
 RIGHT = Trial("Flink 2.2.1", "exactly-once", Instant.DECIDED, "", 0, 0, 12.34)

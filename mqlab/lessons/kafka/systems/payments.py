@@ -1,11 +1,15 @@
-"""Payments that must be counted once: Kafka without transactions, and its lights.
+"""What a leader does with a batch, taken to pieces and done in the order it is told.
 
-    system payments producers=order-service:- | order-service:plain | hand:raw
+For a lesson only. Kafka's order is
 
-A producer "-" is idempotent, "plain" is not, "raw" sends what it is told (`by_hand.py`).
-Every value is a payment's number: two records with one number are one payment, counted twice.
-An idempotent producer gets its id from `broker`: any broker gives one out, no coordinator has
-a part in it (KafkaApis#handleInitProducerIdRequest).
+    duplicate   is it one of the last five of this epoch? then answer ok with its offset
+    fence       is its epoch older than the one known? then refuse it
+    sequence    is it not the next in order? then refuse it
+    append      write it to the log
+    answer      tell the producer ok, as soon as what was appended is safe
+
+An answer that stands before its append cannot wait for it: it leaves at once, and what is
+left is a step of its own, before which a leader may die. All else is the leader's own.
 """
 
 from __future__ import annotations
@@ -15,14 +19,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar
 
-from ....kafka import SAFEGUARDS, KafkaConfig, KafkaSystem
-from ....kafka.leader import Leader
-from ....kafka.log import Batch, next_sequence
+from ....kafka import SAFEGUARDS, KafkaSystem
+from ....kafka.config import KafkaConfig
+from ....kafka.errors import Error
+from ....kafka.leader import Leader, LeaderRequest, append
+from ....kafka.log import MAX_SEQUENCE, Batch, next_sequence
 from ....kafka.log.partition import Partition, table_of
 from ....kafka.messages import Produce, ProduceResponse
 from ....kafka.picture.view import Cluster
 from ....kernel import (
     FAILED,
+    Append,
+    Call,
+    Caller,
+    ConnectionLost,
+    Disk,
     Effect,
     Effects,
     Event,
@@ -32,8 +43,10 @@ from ....kernel import (
     NodeSpec,
     Outcome,
     Property,
+    Quiet,
     Reply,
     Request,
+    Response,
     Return,
     Send,
     Snapshot,
@@ -43,18 +56,170 @@ from ....kernel import (
     Trace,
     Words,
     World,
+    build_failure,
+    build_success,
 )
 from ....kernel.options import LISTED, Pairs
-from ....kernel.role import Disk
 from ....kernel.story import BROKER as PART
 from ....kernel.usages import one_of
 from ....kernel.world import NodeState
 from ....registry.tables import columns
 from ...roles import become, put_roles
-from .by_hand import ByHand, ProduceBatch, produce_call
-from .produce_pieces import PIECES, STEP, PiecewiseLeader
 from .ruled import list_ruled
 from .shop import MONEY, find_price
+
+STEP = "produce"
+PIECES = ("duplicate", "fence", "sequence", "append", "answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The leader's note to itself: what is left to do once the producer was answered."""
+
+    ask: Produce
+    todo: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"then {', '.join(self.todo)}"
+
+
+@dataclass(frozen=True, slots=True)
+class PiecewiseLeader(Leader):
+    """A leader for producers without transactions."""
+
+    def handle_request(
+        self, body: LeaderRequest | Rest, caller: Caller, disk: Disk, at_ms: int
+    ) -> tuple[Leader, Effects]:
+        match body:
+            case Produce():
+                return self._pieces(body, dict(self.config.order)[STEP], caller, disk)
+            case Rest(ask=ask, todo=todo):
+                return self._pieces(ask, todo, None, disk)
+        return Leader.handle_request(self, body, caller, disk, at_ms)
+
+    def _pieces(
+        self, ask: Produce, todo: tuple[str, ...], caller: Caller | None, disk: Disk
+    ) -> tuple[Leader, Effects]:
+        """`caller` None: the producer has had its answer, whatever is found out now."""
+        leader: Leader = self
+        batch = replace(ask.batch, base=disk.log(self.name).end)
+        appended: Effects = ()
+        for i, piece in enumerate(todo):
+            if piece == "append":
+                leader = replace(leader, part=leader.part.with_data(batch))
+                appended = (Append(self.name, batch),)
+            elif piece == "answer" and caller is not None:
+                ok = ProduceResponse(Error.NONE, batch.base)
+                if not appended:
+                    rest = Send(self.name, Rest(ask, todo[i + 1 :]))
+                    return leader, (Reply(caller, ok), rest)
+                ack = (batch.base + batch.count, caller, ok)
+                leader = replace(leader, acks=(*leader.acks, ack))
+                caller = None
+            elif piece == "duplicate" and leader.part.find_duplicate(batch) is not None:
+                if caller is None:
+                    return leader, appended
+                known, answered = append(leader, ask, caller, None, disk)
+                return known, (*appended, *answered)
+            elif error := _refusal(piece, leader.part, batch):
+                refused = (Reply(caller, ProduceResponse(error)),) if caller is not None else ()
+                return leader, (*appended, *refused)
+        return leader, appended
+
+
+def _refusal(piece: str, part: Partition, batch: Batch) -> Error:
+    """What one check alone says; NONE where it has nothing against the batch."""
+    if piece == "fence":
+        return Error.INVALID_PRODUCER_EPOCH if part.is_stale(batch) else Error.NONE
+    if piece == "sequence":
+        unfenced = replace(part.config, on=part.config.on - {"epoch_fencing"})
+        return replace(part, config=unfenced).check_data(batch, None)
+    return Error.NONE
+
+
+# ---- A client that sends exactly the batch it is told to: what no real producer lets one do
+#
+#     run hand: produce payments-0 p1 seq=0, produce payments-0 p2|p3 seq=1 epoch=0 pid=7
+#
+# It asks for no producer id, counts nothing, repeats nothing; a lost answer stays lost. So a
+# lesson can put one question after the other to a leader and note what it says.
+
+PID = 7
+ADVICE = "produce TOPIC-PARTITION VALUE|VALUE… seq=NUMBER [epoch=NUMBER] [pid=NUMBER]"
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceBatch:
+    """One batch with the header it shall have; its answer is the call's result."""
+
+    partition: str
+    values: tuple[str, ...]
+    seq: int
+    epoch: int = 0
+    pid: int = PID
+
+    @property
+    def batch(self) -> Batch:
+        return Batch(self.values, len(self.values), -1, self.pid, self.epoch, self.seq)
+
+    def __str__(self) -> str:
+        more = "" if self.epoch == 0 else f" epoch={self.epoch}"
+        more += "" if self.pid == PID else f" pid={self.pid}"
+        return f"produce {self.partition} {'|'.join(self.values)} seq={self.seq}{more}"
+
+
+def produce_call(partition: str, values: str, options: tuple[str, ...]) -> ProduceBatch:
+    """The call of a `produce` line; ValueError says what was expected."""
+    numbers = {"epoch": 0, "pid": PID}
+    for option in options:
+        name, _, number = option.partition("=")
+        if name not in ("seq", "epoch", "pid") or not number.isdigit():
+            raise ValueError(f"{option!r}: expected `{ADVICE}`")
+        numbers[name] = int(number)
+    if "seq" not in numbers or numbers["seq"] > MAX_SEQUENCE:
+        raise ValueError(f"a batch needs a sequence number up to {MAX_SEQUENCE}: `{ADVICE}`")
+    return ProduceBatch(
+        partition, tuple(values.split("|")), numbers["seq"], numbers["epoch"], numbers["pid"]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand(Quiet):
+    """`pending`: the batch under way; `answer`: what was said last, with its batch."""
+
+    config: KafkaConfig
+    pending: ProduceBatch | None = None
+    answer: tuple[ProduceBatch, ProduceResponse] | None = None
+
+    def step(self, event: Event, disk: Disk) -> tuple[ByHand, Effects]:
+        match event:
+            case Call(body=ProduceBatch() as call):
+                new = replace(self, pending=call, answer=None)
+                return new, (Send(call.partition, Produce(call.batch)),)
+            case Call(body=body):
+                return self, (Return(build_failure(body, "a client by hand can only produce")),)
+            case Response(body=ProduceResponse() as response) if self.pending is not None:
+                new = replace(self, pending=None, answer=(self.pending, response))
+                result = build_failure if response.error else build_success
+                return new, (Return(result(self.pending, _short(response))),)
+            case ConnectionLost() if self.pending is not None:
+                lost = build_failure(self.pending, "no answer: the connection is lost")
+                return replace(self, pending=None), (Return(lost),)
+        return self, ()
+
+
+def _short(response: ProduceResponse) -> str:
+    return response.error.name if response.error else f"@{response.base_offset}"
+
+
+# ---- Payments that must be counted once: Kafka without transactions, and its lights
+#
+#     system payments producers=order-service:- | order-service:plain | hand:raw
+#
+# A producer "-" is idempotent, "plain" is not, "raw" sends what it is told (`by_hand.py`).
+# Every value is a payment's number: two records with one number are one payment, counted twice.
+# An idempotent producer gets its id from `broker`: any broker gives one out, no coordinator has
+# a part in it (KafkaApis#handleInitProducerIdRequest).
 
 RAW = "raw"
 BROKER = "broker"

@@ -20,6 +20,8 @@ from ....rocketmq.states import LocalTransactionState
 from ....scenario import parse_script, perform
 from ...verdict import Verdict
 from .listener import (
+    FAULTS,
+    ORDER,
     ListenerBelief,
     ListenerExercise,
     Pair,
@@ -30,9 +32,8 @@ from .listener import (
     list_ways,
     with_listener,
 )
-from .placing import FAULTS, ORDER
-from .placing import LISTENER as PLACING
-from .placing import TWIN as LINE
+from .listener import LISTENER as PLACING
+from .listener import TWIN as LINE
 
 COMMIT, ROLLBACK, UNKNOWN = LocalTransactionState
 OPEN = "to answer UNKNOW costs nothing"

@@ -15,9 +15,18 @@ from ....kernel import tr
 from ....rocketmq import application
 from ..endings import Death
 from ..goods import goods_of, list_orders
-from .listener import DYING, ListenerBelief, ListenerExercise, Pair, Ways, take_listener
-from .placing import BELIEFS, FAULTS, ORDER
-from .placing import TWIN as PLACING_TWIN
+from .listener import (
+    BELIEFS,
+    DYING,
+    FAULTS,
+    ORDER,
+    ListenerBelief,
+    ListenerExercise,
+    Pair,
+    Ways,
+    take_listener,
+)
+from .listener import TWIN as PLACING_TWIN
 
 TWIN = PLACING_TWIN.replace("order_service ", "order_with_goods ", 1)
 #: the beliefs of `placing` that are about `execute`
