@@ -23,9 +23,9 @@ from mqlab.serve.home import OurControl
 from mqlab.serve.journal import Journal
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.home import make_home
+from tests.oracle.kafka.programs.topic_admin import AUTO_CREATE
 
 from ..program import CLUSTER, FAULT
-from .programs.auto_create import AUTO_CREATE
 
 INDEX_LINE = re.compile(
     r"producerId: (\d+) firstOffset: (\d+) lastOffset: (\d+) lastStableOffset: (\d+)"

@@ -195,6 +195,11 @@ class Lab:
         )
         return decode_records(answer.body) if answer.code == ResponseCode.SUCCESS else []
 
+    def logs(self, **ends: int) -> None:
+        """`log` of each of these, in this order."""
+        for name, end in ends.items():
+            self.log(name, end)
+
     def log(self, name: str, end: int, queue_id: int = 0) -> list[MessageRecord]:
         """Wait until a queue ends at `end`, and a little for what should not come; then note what
         it holds, a message a line. `name`: of a topic, or "half", "op", "discard"."""

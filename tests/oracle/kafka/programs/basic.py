@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
-from mqlab.real.kafka.admin import describe
-from mqlab.real.kafka.client import READ_COMMITTED, READ_UNCOMMITTED, Lab
+from mqlab.real.kafka.admin import describe, fetch_offsets
+from mqlab.real.kafka.client import READ_COMMITTED, READ_UNCOMMITTED, Lab, word
 from mqlab.real.kafka.producer import Producer, start_producer
-
-from . import program
+from mqlab.real.kafka.wire import MINUTE
+from tests.oracle.kafka.admin import commit_plain, list_transactions, producers
+from tests.oracle.kafka.groups import Member
+from tests.oracle.kafka.programs import program
+from tests.oracle.kafka.programs.java import Client
 
 
 @program("basic-commit", "TransactionsTest#testBasicTransactions, #testMultipleMarkersOneLeader")
@@ -175,3 +179,268 @@ def add_no_partitions(lab: Lab) -> None:
     describe(lab, "A")
     app.end(True, once=True)
     describe(lab, "A", "CompleteCommit")
+
+
+# ---- Public reports, asked of a cluster; the stories are in datasets/scenarios/incidents
+
+SETTLE_S = 1.0
+
+
+def delete_topic(lab: Lab, name: str) -> None:
+    answer = lab.raw().ask(20, 4, topic_names=(lab.wire(name),), timeout=MINUTE)
+    lab.note("admin", "broker", f"DeleteTopics {name}", word(answer.responses[0].error_code))
+    time.sleep(SETTLE_S)
+
+
+@program("deleted-in-mid-transaction", "KAFKA-5202: TransactionMarkerChannelManager")
+def deleted_in_mid_transaction(lab: Lab) -> None:
+    """Deleted and created again: the marker is the first entry of the new one. Deleted for good:
+    the transaction is over there, with everything else."""
+    app = Producer(lab, "order-service", "app")
+    app.init()
+    for again in (True, False):
+        for name in ("orders", "payments"):
+            lab.topic(name)
+        app.send("orders-0", "order")
+        app.send("payments-0", "payment")
+        delete_topic(lab, "orders")
+        if again:
+            lab.topic("orders")
+        app.commit()
+        lab.log("payments-0", end=2)
+        if again:
+            lab.log("orders-0", end=1)
+            delete_topic(lab, "orders")
+        delete_topic(lab, "payments")
+        app.seqs.clear()
+        app.added.clear()
+
+
+@program("too-large-then-the-next", "confluent-kafka-python#1125", profiles=("tv2-legacy",))
+def too_large_then_the_next(lab: Lab) -> None:
+    """librdkafka does not take back the number of a record that was refused for its size."""
+    lab.topic("orders", max_message_bytes="100")
+    app = Client(lab, "order-service", "app")
+    app.init()
+    for value in ("large " * 20, "small", "small"):
+        app.begin()
+        app.send("orders-0", value)
+        if len(value) > 100 or not app.commit():
+            app.abort()
+    lab.read("orders-0", READ_COMMITTED)
+
+
+# ---- Reading: ends, times, fetches where nothing is; and what an administrator sees
+
+DAY_MS, MINUTE_MS = 24 * 3_600_000, 60_000
+
+
+@program("fetch-edges", "UnifiedLog#read: at, between and beyond LSO and log end")
+def fetch_edges(lab: Lab) -> None:
+    lab.topic("orders")
+    app, plain = Producer(lab, "A"), Producer(lab, None, "plain")
+    app.init()
+    plain.send("orders-0", "n0")
+    app.send("orders-0", "a1", "a2")
+    # The newest record for certain: two sends may come within one millisecond of the clock.
+    plain.produce("orders-0", "n1", stamps=(MINUTE_MS,))
+    lab.log("orders-0", end=4)
+    for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
+        for offset in (0, 1, 2, 3, 4, 5):
+            lab.fetch("orders-0", offset, isolation)
+        for at_ms in (-1, -2, -3):
+            lab.list_offsets("orders-0", at_ms, isolation)
+
+
+@program("offsets-by-time", "UnifiedLog#fetchOffsetByTimestamp; limits by isolation level")
+def offsets_by_time(lab: Lab) -> None:
+    """Where a time is in the log: an undecided record is not found by read_committed; a
+    marker, stamped by the broker's clock, is found as well as any record."""
+    lab.topic("orders")
+    early = Producer(lab, None, "early")
+    app = Producer(lab, "A")
+    app.init()
+    early.produce("orders-0", "e0", "e1", stamps=(-2 * DAY_MS, -DAY_MS))
+    app.send("orders-0", "a")
+    lab.log("orders-0", end=3, dump=False)
+    both = (READ_COMMITTED, READ_UNCOMMITTED)
+    for isolation in both:
+        lab.list_offsets("orders-0", lab.ago(3 * DAY_MS), isolation, "three days ago")
+        lab.list_offsets("orders-0", lab.ago(DAY_MS * 3 // 2), isolation, "one and a half days ago")
+        lab.list_offsets("orders-0", lab.ago(3_600_000), isolation, "an hour ago")
+        lab.list_offsets("orders-0", lab.ago(-DAY_MS), isolation, "tomorrow")
+    app.commit()
+    lab.log("orders-0", end=4, dump=False)
+    for isolation in both:
+        lab.list_offsets("orders-0", lab.ago(3_600_000), isolation, "an hour ago")
+        lab.list_offsets("orders-0", -3, isolation)
+
+
+@program("offsets-by-time-marker", "UnifiedLog#fetchOffsetByTimestamp finds control records")
+def offsets_by_time_marker(lab: Lab) -> None:
+    """Records of two days ago, ended today: the first thing since an hour ago is the marker,
+    which no reader gets."""
+    app = start_producer(lab, "A")
+    if not lab.profile.v2:
+        app.add("orders-0")
+    app.produce("orders-0", "a", stamps=(-2 * DAY_MS,))
+    app.commit()
+    lab.log("orders-0", end=2, dump=False)
+    for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
+        lab.list_offsets("orders-0", lab.ago(3_600_000), isolation, "an hour ago")
+        lab.list_offsets("orders-0", -3, isolation)
+
+
+@program("admin-transactions", "KafkaAdminClient: listTransactions, describeTransactions")
+def admin_transactions(lab: Lab) -> None:
+    """Every state there is, listed and filtered."""
+    lab.topic("orders", 2)
+    describe(lab, "nobody")
+    apps = {name: Producer(lab, name, name) for name in ("empty", "open", "done", "gone")}
+    for app in apps.values():
+        app.init()
+    apps["open"].send("orders-0", "a")
+    apps["open"].send("orders-1", "b")
+    apps["done"].send("orders-0", "c")
+    apps["done"].commit()
+    lab.log("orders-0", end=3, dump=False)
+    apps["gone"].send("orders-0", "d")
+    apps["gone"].abort()
+    lab.log("orders-0", end=5)
+    for name, state in (("done", "CompleteCommit"), ("gone", "CompleteAbort"), ("open", "Ongoing")):
+        describe(lab, name, state)
+    list_transactions(lab)
+    list_transactions(lab, ("Ongoing",))
+    list_transactions(lab, ("CompleteCommit", "CompleteAbort"))
+    list_transactions(lab, ("Sleeping",))
+    list_transactions(lab, pid=apps["done"].pid)
+
+
+@program("admin-producers", "KafkaAdminClient: describeProducers")
+def admin_producers(lab: Lab) -> None:
+    """What a leader knows of its producers, before, during and after a transaction."""
+    lab.topic("orders")
+    producers(lab, "orders-0")
+    app, plain = Producer(lab, "A"), Producer(lab, None, "plain")
+    app.init()
+    plain.init()
+    plain.produce("orders-0", "n0", "n1")
+    producers(lab, "orders-0")
+    app.send("orders-0", "a")
+    producers(lab, "orders-0")
+    app.commit()
+    lab.log("orders-0", end=4)
+    producers(lab, "orders-0")
+    producers(lab, "nowhere-0")
+
+
+# ---- Offsets inside a transaction, and the group that guards them --------------------
+
+
+@program(
+    "offsets-in-transaction",
+    "TransactionsTest#testSendOffsetsWithGroupMetadata; OffsetMetadataManagerTest"
+    "#testReplayTransactionEndMarkerWithCommit/Abort, #testFetchOffsetsWithPendingTransactional"
+    "Offsets",
+)
+def offsets_in_transaction(lab: Lab) -> None:
+    """Pending, then committed; pending, then dropped."""
+    app = start_producer(lab, "A")
+    fetch_offsets(lab, "billing", "orders-0")
+    app.send_offsets("billing", orders_0=2)
+    fetch_offsets(lab, "billing", "orders-0", stable=True)
+    fetch_offsets(lab, "billing", "orders-0", stable=False)
+    describe_state(lab, "Ongoing")
+    app.commit()
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
+    app.send_offsets("billing", orders_0=7)
+    fetch_offsets(lab, "billing", "orders-0", stable=False)
+    app.abort()
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
+
+
+def describe_state(lab: Lab, state: str) -> None:
+    describe(lab, "A", state)
+
+
+def wait_for_marker(lab: Lab, partition: str, group: str = "billing") -> None:
+    """Until the group coordinator has seen the marker: no pending offset is left."""
+    lab.wait_until(lambda: lab.stable_offset(group, partition) is not None, True)
+
+
+@program("later-plain-commit-wins", "OffsetMetadataManager#replayEndTransactionMarker")
+def later_plain_commit(lab: Lab) -> None:
+    """A plain commit behind a pending one in the log stays, though the other commits later."""
+    app = start_producer(lab, "A", 2)
+    app.send_offsets("billing", orders_0=5, orders_1=5)
+    commit_plain(lab, "billing", orders_0=9)
+    fetch_offsets(lab, "billing", "orders-0", "orders-1", stable=False)
+    app.commit()
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0", "orders-1")
+
+
+@program("offsets-and-records", "TransactionsTest: consume, transform, produce")
+def offsets_and_records(lab: Lab) -> None:
+    """Offset and output are decided together, in two partitions of two coordinators."""
+    lab.topic("orders")
+    lab.topic("bills")
+    app = Producer(lab, "A")
+    app.init()
+    app.send("bills-0", "bill of 1")
+    app.send_offsets("billing", orders_0=1)
+    app.commit()
+    app.send("bills-0", "bill of 2")
+    app.send_offsets("billing", orders_0=2)
+    app.abort()
+    lab.log("bills-0", end=4)
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
+
+
+@program("offsets-refused", "KafkaApis#handleTxnOffsetCommitRequest")
+def offsets_refused(lab: Lab) -> None:
+    """An empty group, a partition that is none, a transaction without the group."""
+    app = start_producer(lab, "A")
+    app.commit_offsets("billing", nowhere_0=1)
+    app.commit_offsets("", orders_0=1)
+    app.commit_offsets("billing", version=3, orders_0=1)
+    app.commit_offsets("billing", version=4, orders_0=1)
+    app.commit_offsets("billing", epoch=7, orders_0=1)
+    app.end(False)
+
+
+@program(
+    "group-generation-fencing",
+    "OffsetMetadataManagerTest#testGenericGroupTransactionalOffsetCommitWithUnknownMemberId, "
+    "…IllegalGenerationId",
+)
+def generation_fencing(lab: Lab) -> None:
+    """A member of an older generation cannot commit offsets, inside a transaction or out."""
+    lab.topic("orders")
+    old = Member(lab, "billing", "old")
+    old.join()
+    app = Producer(lab, "A")
+    app.init()
+    app.send_offsets("billing", member=(old.id, old.generation), orders_0=1)
+    app.commit()
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
+    generation = old.generation
+    old.join()
+    app.send_offsets("billing", member=(old.id, generation), orders_0=2)
+    app.abort()
+    app.send_offsets("billing", member=("nobody", old.generation), orders_0=3)
+    app.abort()
+    app.send_offsets("billing", orders_0=4)
+    app.commit()
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
+    commit_plain(lab, "billing", member=(old.id, generation), orders_0=8)
+    commit_plain(lab, "billing", member=("nobody", old.generation), orders_0=8)
+    commit_plain(lab, "billing", orders_0=8)
+    commit_plain(lab, "billing", member=(old.id, old.generation), orders_0=9)
+    fetch_offsets(lab, "billing", "orders-0")
+    old.leave()

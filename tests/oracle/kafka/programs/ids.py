@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from mqlab.real.kafka.admin import describe
-from mqlab.real.kafka.client import Lab
+from mqlab.real.kafka.admin import describe, describe_transaction
+from mqlab.real.kafka.client import READ_COMMITTED, Lab
 from mqlab.real.kafka.producer import Producer, start_producer
-
-from . import SLOW, program
+from mqlab.real.program import NotOffered
+from tests.oracle.kafka.admin import marker, producers
+from tests.oracle.kafka.programs import CONTROL, JAVA, SLOW, program
+from tests.oracle.kafka.stories import play_java
 
 EXHAUSTED = 32_766
 
@@ -121,3 +123,337 @@ def coordinator_partition(lab: Lab) -> None:
     """FindCoordinator: one broker, old and new versions, and a kind there is not."""
     for key, kind, version in (("A", 1, 4), ("A", 0, 4), ("A", 1, 2), ("A", 0, 0)):
         lab.find_coordinator(key, kind, version)
+
+
+# ---- Two instances with one transactional id: who is fenced, where, and in which words
+
+
+def _zombie(lab: Lab) -> tuple[Producer, Producer]:
+    """A producer that sent `old`, and its successor, which has been given an epoch."""
+    old = start_producer(lab, "order-service", 2, who="zombie")
+    old.send("orders-0", "old")
+    new = old.twin("app")
+    new.init(once=True)
+    lab.log("orders-0", end=2)
+    new.init()
+    return old, new
+
+
+@program("fencing-on-commit", "TransactionsTest#testFencingOnCommit")
+def fencing_on_commit(lab: Lab) -> None:
+    old, new = _zombie(lab)
+    new.send("orders-0", "new")
+    old.commit()
+    new.commit()
+    lab.log("orders-0", end=4)
+    lab.read("orders-0", READ_COMMITTED)
+
+
+@program("fencing-on-send", "TransactionsTest#testFencingOnSend")
+def fencing_on_send(lab: Lab) -> None:
+    old, new = _zombie(lab)
+    old.produce("orders-0", "late")
+    old.produce("orders-1", "late", once=True)
+    new.send("orders-0", "new")
+    new.commit()
+    old.abort()
+    lab.log("orders-0", end=4)
+    lab.log("orders-1", end=0)
+
+
+@program("fencing-on-add-partitions", "TransactionsTest#testFencingOnAddPartitions")
+def fencing_on_add(lab: Lab) -> None:
+    old, _ = _zombie(lab)
+    old.add("orders-1")
+    old.add("orders-1", version=1)
+    old.add("orders-1", version=0)
+
+
+@program("fencing-on-send-offsets", "TransactionsTest#testFencingOnSendOffsets")
+def fencing_on_offsets(lab: Lab) -> None:
+    old, _ = _zombie(lab)
+    old.add_offsets("billing")
+    old.add_offsets("billing", version=1)
+    old.commit_offsets("billing", orders_0=1)
+    old.commit_offsets("billing", orders_0=1, version=3)
+
+
+@program("fencing-words", "KafkaApis: PRODUCER_FENCED in older versions of a request")
+def fencing_words(lab: Lab) -> None:
+    """What old versions of a request call it."""
+    old, _ = _zombie(lab)
+    pid, epoch = old.pid, old.epoch
+    old.init(pid, epoch)
+    old.init(pid, epoch, version=3)
+    for version in (4, 2, 1, 0):
+        old.end(True, version=version)
+
+
+@program(
+    "init-during-ongoing",
+    "TransactionCoordinatorTest#shouldAbortTransactionOnHandleInitPidWhenExistingTransaction"
+    "InOngoingState",
+)
+def init_during_ongoing(lab: Lab) -> None:
+    app = start_producer(lab, "A")
+    app.send("orders-0", "a")
+    describe(lab, "A")
+    new = app.twin("new")
+    new.init(once=True)
+    describe(lab, "A", "CompleteAbort")
+    new.init()
+    describe(lab, "A")
+    lab.log("orders-0", end=2)
+
+
+@program("timeout-abort", "TransactionsTest#testFencingOnTransactionExpiration")
+def timeout_abort(lab: Lab) -> None:
+    """The broker aborts; then what a slow producer hears, question by question."""
+    lab.topic("orders")
+    slow = [Producer(lab, name, name) for name in ("send", "commit", "abort", "init")]
+    for app in slow:
+        app.init(timeout_ms=1000)
+        app.send("orders-0", app.who)
+    lab.log("orders-0", end=8, dump=False)
+    for app in slow:
+        describe(lab, app.who, "CompleteAbort")
+    sender, committer, aborter, initer = slow
+    pid, epoch = sender.pid, sender.epoch
+    sender.produce("orders-0", "late", seq=1)
+    sender.end(False)
+    sender.init(pid, epoch)
+    committer.commit()
+    aborter.abort()
+    aborter.abort()
+    initer.init(initer.pid, initer.epoch)
+    initer.init()
+    describe(lab, "init")
+
+
+# ---- EndTxn in every state, by the current epoch, by the one before, by a wrong one
+
+
+def _brought(lab: Lab, state: str, name: str, partition: str) -> Producer:
+    """A producer whose transactional id is in this state at the coordinator."""
+    app = Producer(lab, name, name)
+    app.init()
+    if state != "Empty":
+        app.send(partition, name)
+    if state == "CompleteCommit":
+        app.commit()
+    if state == "CompleteAbort":
+        app.abort()
+    if state.startswith("Complete"):
+        lab.wait_until(lambda: describe_transaction(lab, name).state, state)
+    return app
+
+
+@program("end-txn-legacy-table", "TransactionCoordinatorTest#testEndTxnWhenStatusIs…InV1")
+def legacy_table(lab: Lab) -> None:
+    """EndTxn v4 against each state."""
+    lab.topic("orders", 8)  # one each: markers come when they come
+    partitions = iter(range(8))
+    for state in ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort"):
+        for commit in (True, False):
+            name = f"{state}-{'commit' if commit else 'abort'}"
+            app = _brought(lab, state, name, f"orders-{next(partitions)}")
+            app.end(commit, version=4)
+
+
+@program(
+    "end-txn-v2-table",
+    "TransactionCoordinatorTest …InV2, #shouldReturnInvalidTxnRequestOnEndTxnV2IfNotEndTxnV2Retry",
+    profiles=("tv2",),
+)
+def v2_table(lab: Lab) -> None:
+    """EndTxn v5: current, and as a retry (the epoch before)."""
+    lab.topic("orders", 16)
+    partitions = iter(range(16))
+    for state in ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort"):
+        for commit in (True, False):
+            for retry in (False, True):
+                name = f"{state}-{'commit' if commit else 'abort'}-{'retry' if retry else 'now'}"
+                app = _brought(lab, state, name, f"orders-{next(partitions)}")
+                app.end(commit, epoch=app.epoch - 1 if retry else app.epoch)
+                describe(lab, name, "" if state == "Empty" and commit else _after(app, commit))
+
+
+def _after(app: Producer, commit: bool) -> str:
+    """The state to wait for, where the last answer began an end."""
+    last = app.lab.notes[-1]
+    ended = last.answered.startswith("ok")
+    return ("CompleteCommit" if commit else "CompleteAbort") if ended else ""
+
+
+@program(
+    "end-txn-wrong-epoch",
+    "TransactionCoordinatorTest#shouldReturnInvalidEpochOnEndTxnWhenEpochIsLarger/Smaller",
+)
+def wrong_epoch(lab: Lab) -> None:
+    app = start_producer(lab, "A")
+    app.init()
+    app.send("orders-0", "a")
+    for epoch in (0, 2, 50):
+        app.end(True, epoch=epoch)
+        app.end(False, epoch=epoch)
+    app.commit()
+    for epoch in (0, 7):
+        app.end(True, epoch=epoch)
+    lab.log("orders-0", end=2)
+
+
+@program("wrong-producer-id", "TransactionCoordinatorTest#shouldReplyWithInvalidPidMapping…")
+def wrong_pid(lab: Lab) -> None:
+    """An unknown id, and a known one with another's producer id."""
+    lab.topic("orders", 2)
+    nobody = Producer(lab, "nobody", "nobody", pid=987_654, epoch=0)
+    nobody.end(True)
+    nobody.add("orders-0")
+    nobody.add_offsets("billing")
+    nobody.produce("orders-0", "x")
+    app = Producer(lab, "A")
+    app.init()
+    app.send("orders-0", "a")
+    app.end(True, pid=app.pid + 5000)
+    app.add("orders-1", pid=app.pid + 5000)
+    app.produce("orders-1", "x", pid=app.pid + 5000, seq=0)
+    app.commit()
+    lab.log("orders-0", end=2)
+    lab.log("orders-1", end=0)
+
+
+@program(
+    "marker-fenced", "TransactionMarkerRequestCompletionHandler: TRANSACTION_COORDINATOR_FENCED"
+)
+def marker_fenced(lab: Lab) -> None:
+    """A partition has seen a marker of coordinator epoch 5. The coordinator, whose epoch is
+    lower, is refused there and gives up: PrepareCommit for ever. What everybody hears then."""
+    app = start_producer(lab, "A", 2)
+    marker(lab, "orders-0", app.pid, app.epoch, False, coordinator_epoch=5)
+    app.send("orders-0", "a")
+    app.send("orders-1", "b")
+    pid, epoch = app.pid, app.epoch
+    app.commit()
+    lab.log("orders-1", end=2)
+    describe(lab, "A")
+    for sent in (epoch, epoch + 1, 9):
+        app.end(True, epoch=sent, once=True)
+        app.end(False, epoch=sent, once=True)
+    app.end(True, pid=pid + 5000, epoch=epoch, once=True)
+    app.init(once=True)
+    app.add("orders-1", epoch=epoch, once=True)
+    app.add("orders-1", pid=pid + 5000, once=True)
+    app.add_offsets("billing", epoch=9, once=True)
+    app.produce("orders-1", "c", epoch=app.epoch, seq=0, once=True)
+    lab.log("orders-0", end=2)
+    describe(lab, "A")
+    marker(lab, "orders-0", pid, app.epoch, True, coordinator_epoch=5)
+    lab.log("orders-0", end=3)
+
+
+@program("marker-unknown-producer", "ProducerAppendInfo#appendEndTxnMarker; WriteTxnMarkers")
+def marker_unknown(lab: Lab) -> None:
+    """Markers straight to a leader: of an unknown producer, again, of an older epoch and of
+    an older coordinator."""
+    app = start_producer(lab, "A")
+    app.init()
+    marker(lab, "orders-0", app.pid, 1, False, coordinator_epoch=2)
+    marker(lab, "orders-0", app.pid, 1, False, coordinator_epoch=2)
+    marker(lab, "orders-0", app.pid, 0, False, coordinator_epoch=2)
+    marker(lab, "orders-0", app.pid, 1, False, coordinator_epoch=1)
+    marker(lab, "orders-0", app.pid, 1, True, coordinator_epoch=2, version=2)
+    marker(lab, "orders-0", app.pid, 3, True, coordinator_epoch=2, version=2)
+    app.produce("orders-0", "late", seq=0)
+    lab.log("orders-0", end=4)
+
+
+# ---- Forgetting: a transactional id that nobody used for a week, a producer id after a day;
+#
+# here after seconds, by the broker's settings.
+
+ID_SETTINGS = {
+    "transactional.id.expiration.ms": "3000",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
+}
+PID_SETTINGS = {
+    "producer.id.expiration.ms": "2000",
+    "producer.id.expiration.check.interval.ms": "500",
+}
+
+
+@program(
+    "transactional-id-expires",
+    "TransactionsExpirationTest#testFatalErrorAfterInvalidProducerIdMapping",
+    profiles=("tv2", "tv0"),
+    needs=(CONTROL,),
+    settings=ID_SETTINGS,
+)
+def id_expires(lab: Lab) -> None:
+    """An idle id is forgotten with its epochs; one with an open transaction is not."""
+    lab.topic("orders", 2)
+    idle, busy = Producer(lab, "idle", "idle"), Producer(lab, "busy", "busy")
+    idle.init()
+    busy.init()
+    idle.send("orders-0", "a")
+    idle.commit()
+    busy.send("orders-1", "b")
+    gone = "TRANSACTIONAL_ID_NOT_FOUND"
+    lab.wait_until(lambda: lab.error_of(describe_transaction(lab, "idle")), gone)
+    describe(lab, "idle")
+    describe(lab, "busy", "Ongoing")
+    if lab.profile.v2:
+        idle.produce("orders-0", "c", seq=0)
+    else:
+        idle.add("orders-0")
+    idle.commit()
+    idle.init()
+    idle.send("orders-0", "d")
+    idle.commit()
+    busy.commit()
+    lab.log("orders-0", end=4)
+
+
+@program(
+    "producer-id-expires",
+    "ProducerIdExpirationTest; ProducerStateManagerTest#testPidExpirationTimeout, "
+    "#testProducersWithOngoingTransactionsDontExpire",
+    profiles=("tv2", "tv0"),
+    needs=(CONTROL,),
+    settings=PID_SETTINGS,
+)
+def pid_expires(lab: Lab) -> None:
+    """A leader forgets an idle producer, then takes any sequence number from it; it keeps one
+    with an open transaction, and the coordinator keeps the id."""
+    lab.topic("orders", 2)
+    if not lab.offers(61, 0):
+        raise NotOffered("DescribeProducers")
+    plain, idle, busy = Producer(lab, None), Producer(lab, "idle", "idle"), Producer(lab, "busy")
+    for app in (plain, idle, busy):
+        app.init()
+    plain.produce("orders-0", "a")
+    idle.send("orders-0", "b")
+    idle.commit()
+    busy.send("orders-1", "c")
+    lab.wait_until(lambda: lab.producers_of("orders-0"), 0)
+    producers(lab, "orders-0")
+    producers(lab, "orders-1")
+    plain.produce("orders-0", "d", seq=7)
+    idle.send("orders-0", "e")
+    idle.commit()
+    busy.commit()
+    lab.log("orders-0", end=6)
+    lab.log("orders-1", end=2)
+
+
+@program(
+    "java-expired",
+    "TransactionsExpirationTest#testFatalErrorAfterInvalidProducerIdMapping: the Java client",
+    profiles=("tv2", "tv0"),
+    needs=(CONTROL, JAVA),
+    settings=ID_SETTINGS,
+)
+def java_expired(lab: Lab) -> None:
+    lab.topic("orders")
+    play_java(lab, "ProducerStories.java", "expired", "6000")
+    lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
+    lab.read("orders-0")

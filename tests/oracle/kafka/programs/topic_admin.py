@@ -1,15 +1,21 @@
 """Topics made, enlarged, their configs shown; and what a broker says to those who ask for
-what cannot be. Here the words of an error are noted too: tools print them."""
+what cannot be. Here the words of an error are noted too: tools print them.
+"""
 
 from __future__ import annotations
 
 from types import SimpleNamespace as Row
 from typing import Any
 
-from mqlab.real.kafka.client import Lab, word
-from mqlab.real.kafka.wire import MINUTE
+from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema
 
-from . import program
+from mqlab.real.kafka.batches import batch
+from mqlab.real.kafka.client import NOT_OFFERED, READ_UNCOMMITTED, Lab, word
+from mqlab.real.kafka.producer import start_producer
+from mqlab.real.kafka.programs import send
+from mqlab.real.kafka.wire import MINUTE
+from tests.oracle.kafka.programs import CONTROL, JAVA, program
+from tests.oracle.kafka.stories import play_java
 
 TOPIC, BROKER = 2, 4  # kinds of resources
 TV2 = ("tv2",)  # nothing here is about transactions
@@ -202,3 +208,205 @@ def create_partitions(lab: Lab) -> None:
         enlarge(lab, "orders", count, *rows)
     enlarge(lab, "orders", 5, placed_by_hand=True)
     enlarge(lab, "orders", 7, twice=True)
+
+
+# ---- Topics that come into being because a client asks about them, as a broker does by default
+
+AUTO_CREATE = "auto.create.topics.enable"
+WAIT_S = 20.0
+LATEST = 12  # version of Metadata; the wish not to create came with version 4
+
+
+def ask(lab: Lab, name: str, version: int = LATEST, create: bool = True) -> str:
+    """One Metadata request about a topic, noted; its error."""
+    fields: dict[str, Any] = lab.raw().metadata([lab.wire(name)])
+    fields |= {"allow_auto_topic_creation": create, "include_cluster_authorized_operations": False}
+    topic = lab.raw().ask(3, version, **fields).topics[0]
+    error = word(topic.error_code)
+    outcome = f"ok {len(topic.partitions)} partitions" if error == "ok" else error
+    question = f"Metadata {name}{'' if create else ', not to be created'} v{version}"
+    lab.note("client", "broker", question, outcome)
+    return error
+
+
+def there(lab: Lab, name: str) -> bool:
+    """Whether there is a topic of this name and it can be read."""
+    fields = lab.raw().metadata([lab.wire(name)])
+    topic = lab.raw().ask(3, LATEST, **fields).topics[0]
+    return not topic.error_code.value and bool(topic.partitions)
+
+
+@program(
+    "auto-create",
+    "AutoTopicCreationManager, KafkaApis#handleTopicMetadataRequest: auto.create.topics.enable",
+    profiles=("tv2",),
+    needs=(CONTROL,),
+    settings={AUTO_CREATE: "true"},
+)
+def auto_create(lab: Lab) -> None:
+    """Metadata makes a topic, of one partition; whatever else names one does not."""
+    ask(lab, "unwanted", create=False)
+    for version in (1, 3, 4, 9, LATEST):
+        ask(lab, f"asked-{version}", version)
+        lab.wait_until(lambda v=version: there(lab, f"asked-{v}"), True)  # type: ignore[misc]
+        ask(lab, f"asked-{version}", create=False)
+    ask(lab, "no good!")
+    lab.topic("of.us")
+    ask(lab, "of_us")  # a name that collides: it is said to be on its way, and never comes
+    send(lab, "unasked-0", "into nowhere", batch())
+    for name in ("unasked", "of_us"):
+        ask(lab, name, create=False)
+    ask(lab, "unwanted", create=False)
+
+
+@program(
+    "first-program",
+    "a new user's first program: it makes no topic (producer and consumer of confluent-kafka)",
+    profiles=("tv2",),
+    needs=(CONTROL,),
+    settings={AUTO_CREATE: "true"},
+)
+def first_program(lab: Lab) -> None:
+    """Nothing waits: a plain producer, a transactional one, a consumer that is early."""
+    import confluent_kafka as ck
+
+    lab.clients["confluent-kafka"] = ""
+    address = {"bootstrap.servers": lab.target.address}
+
+    def produce(client: Any, topic: str) -> None:
+        reports: list[str] = []
+        client.produce(lab.wire(topic), b"v", on_delivery=lambda e, _: reports.append(str(e)))
+        left = client.flush(WAIT_S)
+        lab.note("app", topic, "produce", f"{', '.join(reports)}; {left} left")
+
+    produce(ck.Producer(address), "plain")
+    app = ck.Producer({**address, "transactional.id": lab.wire("A")})
+    app.init_transactions(WAIT_S)
+    app.begin_transaction()
+    produce(app, "bills")
+    app.commit_transaction(WAIT_S)
+    lab.note("app", "broker", "commit", "ok")
+    for topic in ("plain", "bills"):
+        lab.log(f"{topic}-0", end=1 + (topic == "bills"))
+        lab.read(f"{topic}-0", READ_UNCOMMITTED)
+    for create in (False, True):
+        topic = f"early-{str(create).lower()}"
+        consume_early(lab, topic, create)
+        ask(lab, topic, create=False)
+
+
+def consume_early(lab: Lab, topic: str, create: bool) -> None:
+    """A consumer that subscribes before there is a topic: what it is told first. librdkafka
+    2.16 creates none then, whatever it is told."""
+    import confluent_kafka as ck
+
+    reader = ck.Consumer(
+        {
+            "bootstrap.servers": lab.target.address,
+            "group.id": lab.wire(topic),
+            "allow.auto.create.topics": create,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    try:
+        reader.subscribe([lab.wire(topic)])
+        message = reader.poll(WAIT_S)
+        error = message.error() if message is not None else None
+        first = error.name() if error is not None else "nothing"
+        lab.note("reader", topic, f"subscribe, allow.auto.create.topics {create}", first)
+    finally:
+        reader.close()
+
+
+# ---- ApiVersions: what clients of every age are told before they ask for anything
+
+FEATURE = "transaction.version"
+KEYS = 93  # keys of 4.3.1 end here
+HIGHEST = 5  # the first version of a request that kio knows is lower
+
+
+@program("api-versions", "ApiVersionsResponse#filterFeatures, #createApiVersionsResponse; KIP-511")
+def api_versions(lab: Lab) -> None:
+    """Of the features the one that both know; of an unknown version the way back."""
+    for version in range(5):
+        answer = lab.raw().ask(
+            18, version, client_software_name="mqlab", client_software_version="1"
+        )
+        features = [
+            f"supported {_levels(answer, 'supported_features', 'min_version', 'max_version')}",
+            "finalized "
+            + _levels(answer, "finalized_features", "min_version_level", "max_version_level"),
+        ]
+        lab.note("client", "broker", f"ApiVersions v{version}", ", ".join(features))
+    answer = lab.raw().ask_in_unknown_version()
+    rows = [f"{r.api_key} v{r.min_version}…v{r.max_version}" for r in answer.api_keys]
+    refusal = f"{word(answer.error_code)}: {', '.join(rows)}"
+    lab.note("client", "broker", "ApiVersions v99", refusal)
+
+
+@program(
+    "requests-offered", "ApiKeys, ApiVersionsResponse: every request there is", profiles=("tv2",)
+)
+def requests_offered(lab: Lab) -> None:
+    """What a client may ask at all, in which versions. Produce is announced from version 0 on
+    and closes the connection below 3 (KIP-896)."""
+    versions = lab.raw().ask_versions()
+    for key in range(KEYS):
+        low, high = versions.get(key, (0, -1))
+        offered = f"v{low}…v{high}" if key in versions else NOT_OFFERED
+        lab.note("client", "broker", f"request {key} {_name(key)}", offered)
+
+
+def _name(key: int) -> str:
+    """What kio calls this request; "" where it knows none."""
+    for version in range(HIGHEST):
+        try:
+            return load_request_schema(key, version).__name__.removesuffix("Request")
+        except (UnknownAPIKey, UnknownEntity):
+            continue
+    return ""
+
+
+def _levels(answer: Any, field: str, low: str, high: str) -> str:
+    rows = [f for f in getattr(answer, field, ()) if f.name == FEATURE]
+    return f"{getattr(rows[0], low)}…{getattr(rows[0], high)}" if rows else "none"
+
+
+# ---- The level at which a consumer reads that sets none: one broker, two clients, two answers
+
+LEVELS = ("", "read_committed", "read_uncommitted")
+LEVELS_WAIT_S = 30.0
+
+
+@program(
+    "default-levels",
+    "ConsumerConfig#ISOLATION_LEVEL_CONFIG; isolation.level in librdkafka's CONFIGURATION.md",
+    profiles=("tv2",),
+    needs=(JAVA,),
+)
+def default_levels(lab: Lab) -> None:
+    """An aborted record lies before a committed one. Who gets the aborted one?"""
+    app = start_producer(lab, "A")
+    app.send("orders-0", "aborted")
+    app.abort()
+    app.send("orders-0", "committed")
+    app.commit()
+    lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
+    play_java(lab, "ConsumerStories.java", "orders")
+    for level in LEVELS:
+        lab.note("librdkafka", "broker", level or "no level", _read_first(lab, level))
+
+
+def _read_first(lab: Lab, level: str) -> str:
+    """What a consumer of the installed librdkafka gets first."""
+    import confluent_kafka as ck
+
+    lab.clients["confluent-kafka"] = ""
+    config = {"bootstrap.servers": lab.target.address, "group.id": lab.wire("reader")}
+    reader = ck.Consumer(config | ({"isolation.level": level} if level else {}))
+    try:
+        reader.assign([ck.TopicPartition(*lab.split("orders-0"), 0)])
+        first = reader.poll(LEVELS_WAIT_S)
+    finally:
+        reader.close()
+    return (first.value() or b"").decode() if first is not None and not first.error() else "nothing"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.oracle.pulsar.programs.cumulative import freeze, refuse_the_other
+
 from ..notebook import Txn
 from . import CONTROL, Admin, Lab, program
 from .acknowledgement import BILLING, filled
-from .frozen import freeze, refuse_the_other
 from .visibility import ORDERS, consume, write
 
 

@@ -20,9 +20,7 @@ def check_commits(lab: Lab) -> None:
     lab.round()
     app.answer_check(COMMIT)
     lab.write_ops()
-    lab.log("half", 2)
-    lab.log("op", 1)
-    lab.log("orders", 1)
+    lab.logs(half=2, op=1, orders=1)
     lab.round()
     app.note_checks(0)
 
@@ -47,9 +45,7 @@ def check_rolls_back(lab: Lab) -> None:
     lab.write_ops()
     lab.round()
     app.note_checks(0)
-    lab.log("half", 2)
-    lab.log("op", 1)
-    lab.log("orders", 0)
+    lab.logs(half=2, op=1, orders=0)
 
 
 @program("local-transaction-throws", "DefaultMQProducerImpl.sendMessageInTransaction")
@@ -62,8 +58,7 @@ def local_transaction_throws(lab: Lab) -> None:
     lab.round()
     app.answer_check(ROLLBACK)
     lab.write_ops()
-    lab.log("op", 1)
-    lab.log("orders", 0)
+    lab.logs(op=1, orders=0)
 
 
 @program(
@@ -74,10 +69,7 @@ def never_resolved(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, UNKNOW)
     give_up(lab, app)
-    lab.log("half", 4)
-    lab.log("op", 0)
-    lab.log("discard", 1)
-    lab.log("orders", 0)
+    lab.logs(half=4, op=0, discard=1, orders=0)
 
 
 def give_up(lab: Lab, app: Producer) -> Half:
@@ -98,9 +90,7 @@ def commit_after_discard(lab: Lab) -> None:
     app.end(copy, COMMIT, from_check=True)
     app.end(o1, COMMIT)
     lab.write_ops()
-    lab.log("half", 4)
-    lab.log("discard", 1)
-    lab.log("orders", 2)
+    lab.logs(half=4, discard=1, orders=2)
 
 
 @program("resumed-by-an-operator", "AdminBrokerProcessor#resumeCheckHalfMessage")
@@ -114,8 +104,7 @@ def resumed_by_an_operator(lab: Lab) -> None:
     lab.round()
     app.answer_check(COMMIT)
     lab.write_ops()
-    lab.log("half", 6)
-    lab.log("orders", 1)
+    lab.logs(half=6, orders=1)
     lab.round()
     app.note_checks(0)
 
@@ -129,8 +118,7 @@ def check_limit_of_one(lab: Lab) -> None:
     app.note_checks(1)
     lab.target.control.round(0, 0)
     app.note_checks(0)
-    lab.log("half", 2)
-    lab.log("discard", 1)
+    lab.logs(half=2, discard=1)
 
 
 @program("checker-null-then-throws", "DefaultMQProducerImpl.checkTransactionState")
@@ -144,9 +132,7 @@ def checker_null_then_throws(lab: Lab) -> None:
     lab.round(noted=False)
     app.answer_check(COMMIT)
     lab.write_ops()
-    lab.log("half", 4)
-    lab.log("op", 1)
-    lab.log("orders", 1)
+    lab.logs(half=4, op=1, orders=1)
 
 
 @program("five-way-mix", "TransactionalMsgIT.testMessageVisibility")
@@ -164,10 +150,7 @@ def five_way_mix(lab: Lab) -> None:
             if (kind := int(copy.words[1:]) % 5) in answers:
                 app.end(copy, answers[kind], from_check=True)
         lab.write_ops()
-    lab.log("half", 20)
-    lab.log("op", 1 if lab.profile.name == "5.5" else 8)
-    lab.log("orders", 4)
-    lab.log("discard", 2)
+    lab.logs(half=20, op=1 if lab.profile.name == "5.5" else 8, orders=4, discard=2)
 
 
 @program("around-a-pending-half", "TransactionalMessageServiceImpl.check, calculateOpOffset")
@@ -180,8 +163,7 @@ def around_a_pending_half(lab: Lab) -> None:
     lab.log("op", 1 if lab.profile.name == "5.5" else 2)
     lab.round()
     app.note_checks(1)
-    lab.log("half", 4)
-    lab.log("orders", 2)
+    lab.logs(half=4, orders=2)
 
 
 @program(
@@ -216,9 +198,7 @@ def late_commit_delivers_twice(lab: Lab) -> None:
     lab.round()
     app.answer_check(COMMIT)
     lab.write_ops()
-    lab.log("half", 3)
-    lab.log("op", 2)
-    lab.log("orders", 2)
+    lab.logs(half=3, op=2, orders=2)
     lab.round()
     app.note_checks(0)
 
@@ -228,14 +208,11 @@ def op_batch_too_slow(lab: Lab) -> None:
     """A round that comes before the op record is written asks about what has been committed."""
     app, (o1,) = begin(lab, "o1")
     app.end(o1, COMMIT)
-    lab.log("op", 0)
-    lab.log("orders", 1)
+    lab.logs(op=0, orders=1)
     lab.round()
     app.answer_check(COMMIT)
     lab.write_ops()
-    lab.log("half", 2)
-    lab.log("op", 1)
-    lab.log("orders", 2)
+    lab.logs(half=2, op=1, orders=2)
     lab.round()
     app.note_checks(0)
 
@@ -250,6 +227,5 @@ def parked_for_its_age(lab: Lab) -> None:
     app.send("orders-0", "o1", age_ms=73 * 3_600_000)
     lab.round()
     app.note_checks(0)
-    lab.log("half", 1)
-    lab.log("discard", 1)
+    lab.logs(half=1, discard=1)
     lab.round()

@@ -31,9 +31,7 @@ def slave_timeout(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, ROLLBACK)
     lab.write_ops()
-    lab.log("half", 1)
-    lab.log("op", 1)
-    lab.log("orders", 0)
+    lab.logs(half=1, op=1, orders=0)
 
 
 @program(
@@ -45,9 +43,7 @@ def commit(lab: Lab) -> None:
     lab.log("orders", 0)
     app.end(o1, COMMIT)
     lab.write_ops()
-    lab.log("half", 1)
-    lab.log("op", 1)
-    lab.log("orders", 1)
+    lab.logs(half=1, op=1, orders=1)
     lab.round()
     app.note_checks(0)
 
@@ -57,9 +53,7 @@ def rollback(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, ROLLBACK)
     lab.write_ops()
-    lab.log("half", 1)
-    lab.log("op", 1)
-    lab.log("orders", 0)
+    lab.logs(half=1, op=1, orders=0)
     lab.round()
     app.note_checks(0)
 
@@ -88,9 +82,7 @@ def committed_twice(lab: Lab) -> None:
     app.end(o1, COMMIT)
     app.end(o1, COMMIT)
     lab.write_ops()
-    lab.log("half", 1)
-    lab.log("op", 2 if lab.profile.name == "4.9" else 1)
-    lab.log("orders", 2)
+    lab.logs(half=1, op=2 if lab.profile.name == "4.9" else 1, orders=2)
     lab.round()
     lab.round()
 
@@ -104,9 +96,7 @@ def rollback_then_commit(lab: Lab) -> None:
     lab.log("orders", 0)
     app.end(o1, COMMIT)
     lab.write_ops()
-    lab.log("half", 1)
-    lab.log("op", 2)
-    lab.log("orders", 1)
+    lab.logs(half=1, op=2, orders=1)
     lab.round()
     lab.round()
 
@@ -126,8 +116,7 @@ def wrong_ends(lab: Lab) -> None:
     app.end(o1, UNKNOW)
     app.end(o1, UNKNOW, from_check=True)
     lab.write_ops()
-    lab.log("op", 0)
-    lab.log("orders", 0)
+    lab.logs(op=0, orders=0)
     app.end(o1, COMMIT)
     lab.log("orders", 1)
 
@@ -143,8 +132,7 @@ def end_of_what_is_no_half(lab: Lab) -> None:
     (_, committed) = lab.log("orders", 2)
     app.end(Half("o1", committed.queue_offset, committed.physical_offset, o1.key), ROLLBACK)
     lab.write_ops()
-    lab.log("op", 1)
-    lab.log("orders", 2)
+    lab.logs(op=1, orders=2)
 
 
 @program(
@@ -181,8 +169,7 @@ def batch_in_a_transaction(lab: Lab) -> None:
     app = Producer(lab)
     app.send_batch("orders-0", "o1", "o2", bits=TransactionType.PREPARED_TYPE)
     app.send_batch("orders-0", "o3", "o4", bits=TransactionType.NOT_TYPE)
-    lab.log("half", 0)
-    lab.log("orders", 2)
+    lab.logs(half=0, orders=2)
 
 
 @program("batch-with-a-time", "HookUtils#handleScheduleMessage: looks at the request's properties",
@@ -209,8 +196,7 @@ def topic_type(lab: Lab) -> None:
     o1 = app.send("normal-0", "o1")
     app.end(o1, COMMIT)
     app.send("transaction-0", "p1", half=False)
-    lab.log("normal", 1)
-    lab.log("transaction", 1)
+    lab.logs(normal=1, transaction=1)
 
 
 @program("delay-never-comes", "HookUtils.handleScheduleMessage")

@@ -54,8 +54,7 @@ def java_example(given: Lab) -> None:
         # How far these come in the op topic depends on how many records the ends have shared.
         for _ in range(3):
             lab.round(noted=False)
-        lab.log("discard", 4)
-        lab.log("half", 28)
+        lab.logs(discard=4, half=28)
 
 
 def _list_ended(lab: Lab) -> list[int]:

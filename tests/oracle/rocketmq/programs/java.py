@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from functools import partial
 
 from mqlab.rocketmq.remoting import RequestCode, ResponseCode
-
-from ..client import Lab
-from ..stories import Story, lose_answers
-from . import JAVA, program
+from tests.oracle.rocketmq.client import SETTLE_S, Lab
+from tests.oracle.rocketmq.libraries import LIBRARIES, Library
+from tests.oracle.rocketmq.programs import JAVA, LIBRARY, program
+from tests.oracle.rocketmq.stories import CLIENT_STORIES, FIELDS, Story, launch, lose_answers
 
 KNOWN_S = 20.0  # 4.9's heartbeat comes a second after its start, on a machine that is idle
 
@@ -36,9 +38,7 @@ def java_throws(lab: Lab) -> None:
         lab.round()
         app.note_next(1)
         lab.write_ops()
-        lab.log("half", 2)
-        lab.log("op", 1)
-        lab.log("orders", 1)
+        lab.logs(half=2, op=1, orders=1)
 
 
 @program("java-no-answer", "DefaultMQProducerImpl.checkTransactionState", needs=(JAVA,))
@@ -53,9 +53,7 @@ def java_no_answer(lab: Lab) -> None:
             lab.round(noted=noted)
             app.note_next(1)
         lab.write_ops()
-        lab.log("half", 4)
-        lab.log("op", 1)
-        lab.log("orders", 1)
+        lab.logs(half=4, op=1, orders=1)
 
 
 @program(
@@ -96,9 +94,7 @@ def java_slave_not_available(lab: Lab) -> None:
     lab.topic("orders")
     with Story(lab, "status") as app:
         app.note_until("sent")
-        lab.log("half", 1)
-        lab.log("op", 1)
-        lab.log("orders", 0)
+        lab.logs(half=1, op=1, orders=0)
 
 
 @program("java-delay-level", "DefaultMQProducerImpl.sendMessageInTransaction", needs=(JAVA,))
@@ -109,8 +105,7 @@ def java_delay_level(lab: Lab) -> None:
         app.note_until("sent")
         lab.write_ops()
         stored = 1 if lab.profile.name == "4.9" else 0
-        lab.log("half", stored)
-        lab.log("orders", stored)
+        lab.logs(half=stored, orders=stored)
 
 
 @program("java-idle", "MQClientInstance.startScheduledTask: issues 386, 7567", needs=(JAVA,))
@@ -122,3 +117,105 @@ def java_idle(lab: Lab) -> None:
         app.note_until("sent")
         known = wait_until_known(lab)
         lab.note("operator", "broker", "GetProducerConnectionList", "known" if known else "unknown")
+
+
+# ---- Stories that the Java client tells by itself, unmodified (`java/ClientStories.java`): what
+# it
+#
+# makes of a broker beyond single requests. Transactions wait for the check: its rounds are made here.
+
+#: story → the classes of the client that it is about
+BY_THEMSELVES = {
+    "clustering": "RebalanceImpl, AllocateMessageQueueAveragely",
+    "broadcasting": "MessageModel.BROADCASTING, LocalFileOffsetStore",
+    "retries": "ConsumeMessageConcurrentlyService.processConsumeResult",
+    "pulling": "DefaultLitePullConsumer",
+    "ordered": "ConsumeMessageOrderlyService, MessageQueueSelector",
+    "delayed": "Message.setDelayTimeLevel",
+    "querying": "MQAdminImpl",
+}
+
+
+def play_client(story: str, lab: Lab) -> None:
+    with Story(lab, story, launch(lab, CLIENT_STORIES)) as client:
+        client.note_until("end")
+
+
+for name, reference in BY_THEMSELVES.items():
+    program(f"java-{name}", reference, needs=(JAVA,))(partial(play_client, name))
+
+
+@program("java-transactions", "TransactionMQProducer", needs=(JAVA,))
+def java_transactions(lab: Lab) -> None:
+    """Commit, rollback, an exception, UNKNOW once and twice; a push consumer gets what was
+    committed."""
+    with Story(lab, "transactions", launch(lab, CLIENT_STORIES)) as client:
+        client.note_until("sent")
+        wait_until_known(lab, "transactions-producer")
+        lab.write_ops()
+        lab.round(noted=False)
+        client.note_until("asked")
+        lab.write_ops()
+        lab.round(noted=False)
+        client.note_until("end")
+
+
+def every_field(codec: str, lab: Lab) -> None:
+    """All that the client shows of its messages: ordinary, committed, retried, dead, and committed
+    by a check."""
+    for topic in ("ordinary", "committed", "checked"):
+        lab.topic(topic)
+    with Story(lab, codec, launch(lab, FIELDS)) as client:
+        client.note_until("sent")
+        wait_until_known(lab)
+        time.sleep(SETTLE_S)  # a message is there before its op record
+        lab.write_ops()
+        lab.round(noted=False)
+        client.note_until("end")
+
+
+for codec in ("ZLIB", "LZ4", "ZSTD"):
+    program(f"java-every-field-{codec.lower()}", "MessageDecoder, CompressionType", needs=(JAVA,))(
+        partial(every_field, codec)
+    )
+
+
+@program("java-heir", "DefaultMQProducerImpl.checkTransactionState", needs=(JAVA,))
+def java_heir(lab: Lab) -> None:
+    """A producer dies between its local transaction and its end; another process of the same group
+    is asked."""
+    with Story(lab, "dying", launch(lab, CLIENT_STORIES)) as client:
+        client.note_next(1)
+    with Story(lab, "heir", launch(lab, CLIENT_STORIES)) as client:
+        client.note_until("ready")
+        wait_until_known(lab, "heirs-producer")
+        lab.round(noted=False)
+        client.note_until("end")
+
+
+# ---- The table of client libraries: each tells the same story, and then its log is looked at
+
+
+def play_library(library: Library, lab: Lab) -> None:
+    """Its checks come with a round that is made here."""
+    lab.topic("orders")
+    command = library.story()
+    lab.clients[library.name] = library.version
+    with Story(lab, "orders", command) as app:
+        app.note_until("sent")
+        wait_until_known(lab)
+        lab.write_ops()
+        lab.round()
+        app.note_until("end")
+    lab.write_ops()
+    lab.logs(half=4, op=2, orders=library.messages)
+
+
+for one in LIBRARIES:
+    program(
+        one.scenario,
+        "a transaction committed, rolled back and asked about, told by a client library",
+        profiles=("5.5",),
+        needs=(JAVA, LIBRARY),  # whatever its language, it asks a name server, as Java's does
+        settings={"timerWheelEnable": "true"},
+    )(partial(play_library, one))

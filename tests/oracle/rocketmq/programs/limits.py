@@ -87,8 +87,7 @@ def properties_of_a_half(lab: Lab) -> None:
         if half.queue_offset >= 0:
             sized.app.end(half, COMMIT)
     lab.write_ops()
-    lab.log("half", 4)
-    lab.log("orders", 4)
+    lab.logs(half=4, orders=4)
     lab.round()
 
 
@@ -121,8 +120,7 @@ def properties_put_back(lab: Lab) -> None:
     lab.round()
     sized.app.answer_check(COMMIT)
     lab.write_ops()
-    lab.log("half", 13)
-    lab.log("orders", 3)
+    lab.logs(half=13, orders=3)
 
 
 @program("limit-properties-asked", "MessageDecoder#encode: the length of a question")
@@ -154,8 +152,7 @@ def properties_parked(lab: Lab) -> None:
     app.send("orders-0", "after", True, old)
     lab.round()
     app.note_checks(0)
-    lab.log("half", 5)
-    lab.log("discard", 4)
+    lab.logs(half=5, discard=4)
 
 
 @program("limit-properties-immune", "TransactionalMessageServiceImpl#checkPrepareQueueOffset")
