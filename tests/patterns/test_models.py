@@ -1,5 +1,6 @@
 """What holds for every classical model: texts in two languages, a sentence for every step,
-known states, refusals in words."""
+known states, refusals in words.
+"""
 
 import re
 from pathlib import Path
@@ -8,7 +9,10 @@ import pytest
 
 from mqlab.brokers import find_broker
 from mqlab.cli import main
-from mqlab.kernel import FactKind, translate
+from mqlab.kernel import Config, FactKind, Fired, Map, MemoryDisk, translate
+from mqlab.patterns.saga.roles import Orchestrator, Saga
+from mqlab.patterns.tcc import roles as tcc
+from mqlab.patterns.two_phase import roles as two_phase
 from mqlab.registry import SYSTEMS, scenario, system
 from mqlab.registry.cases.patterns import SEARCHES
 from tests.registry.renew import counts
@@ -149,3 +153,30 @@ def test_an_order_without_its_message_is_not_said_to_have_one():
     assert "row-with-message" in [one.id for one in UNGUARDED]
     run = scenario((FOLDER / "counterexamples" / "row-with-message.scn").read_text("utf-8"))
     assert not any("together" in fact.why.en or "messages;" in fact.why.en for fact in run)
+
+
+# ---- A coordinator whose memory is broken trips over it at its next step -------------
+
+TWO = ("orders", "stock")
+
+
+@pytest.mark.parametrize(
+    ("role", "sound", "broken"),
+    [
+        (Orchestrator(Config(), TWO), Saga(at=1), Saga(at=2)),
+        (Orchestrator(Config(), TWO), Saga(at=0, back=True), Saga(at=-1, back=True)),
+        (tcc.Coordinator(Config(), TWO), tcc.Txn(("stock",)), tcc.Txn(())),
+        (
+            two_phase.Coordinator(Config(), TWO),
+            two_phase.Txn(yes=("stock",)),
+            two_phase.Txn(yes=TWO),
+        ),
+    ],
+    ids=["beyond the last step", "before the first", "no answer is missing", "all have voted"],
+)
+def test_a_fault_in_its_memory_trips_a_coordinator(role, sound, broken):
+    field = "sagas" if isinstance(role, Orchestrator) else "txns"
+    tick = Fired("retry T9")
+    type(role)(role.config, TWO, **{field: Map([("T1", sound)])}).step(tick, MemoryDisk())
+    with pytest.raises(AssertionError, match="T1"):
+        type(role)(role.config, TWO, **{field: Map([("T1", broken)])}).step(tick, MemoryDisk())

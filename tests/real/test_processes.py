@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from mqlab.lessons.decision import list_ways
+from mqlab.places import RECORDINGS
 from mqlab.real import processes
 from mqlab.real.processes import LoggedProcess
 from mqlab.real.program import RealBrokerError
+from mqlab.recordings.recording import load
 
 WAITS = [sys.executable, "-c", "print('here', flush=True); import time; time.sleep(600)"]
 FAILS = [sys.executable, "-c", "print('fine'); raise SystemExit('ERROR no such port')"]
@@ -69,3 +74,150 @@ def test_a_port_is_free_and_none_that_a_system_gives_away(monkeypatch: pytest.Mo
     with socket.create_server(("127.0.0.1", here[1])):
         assert sorted(processes.free_ports(2)) == [here[0], here[2]]
     assert sorted(processes.free_ports(3)) == here
+
+
+# ---- What the page *Choose* says one should watch was tried on the real brokers ------
+#
+# Each command there stands in a recording of a real broker; `mqlab real NAME compare` asks this
+# project's server the same and compares every line, with the same tool.
+
+#: the command on the page → recording, what was asked there, what must be in the answer
+TRIED = {
+    "kafka-transactions.sh describe-producers": (
+        "kafka-4.3.1/tv2/tools-transactions",
+        "describe-producers --topic orders --partition 0",
+        "CurrentTransactionStartOffset",
+    ),
+    "AdminClient.list_offsets": (
+        "kafka-4.3.1/tv2-legacy/librdkafka-lso-lag",
+        "LSO lag",
+        "3",
+    ),
+    "find-hanging": (
+        "kafka-4.3.1/tv2/tools-transactions",
+        "find-hanging --topic orders",
+        "StartOffset",
+    ),
+    "mqadmin topicStatus -t RMQ_SYS_TRANS_HALF_TOPIC": (
+        "rocketmq-5.5.0/5.5/java-mqadmin-watch",
+        "topicStatus -t RMQ_SYS_TRANS_HALF_TOPIC",
+        "broker-a 0 0 4",
+    ),
+    "TRANS_CHECK_MAX_TIME_TOPIC": (
+        "rocketmq-5.5.0/5.5/java-mqadmin-watch",
+        "topicStatus -t TRANS_CHECK_MAX_TIME_TOPIC",
+        "broker-a 0 0 1",
+    ),
+    # what `pulsar-admin` asks for: its own jar is not on Maven
+    "pulsar-admin transactions transaction-buffer-stats": (
+        "pulsar-4.2.4/4.2/watermark-held-back",
+        "transactionBufferStats",
+        "maxReadPosition 1, ongoing 1",
+    ),
+    "slow-transactions": (
+        "pulsar-4.2.4/4.2/slow-transactions",
+        "slowTransactions 5000",
+        "(0,0), (0,1), (0,2)",
+    ),
+}
+
+
+def find_commands() -> set[str]:
+    """Those in code in what to watch of each way."""
+    said = " ".join(one.en for way in list_ways().values() for one in way.lists["watch"])
+    return set(re.findall(r"`([^`]+)`", said))
+
+
+def test_every_command_of_the_page_was_tried():
+    assert find_commands() == set(TRIED)
+
+
+@pytest.mark.parametrize("command", sorted(TRIED))
+def test_a_real_broker_shows_it(command):
+    name, asked, told = TRIED[command]
+    seen = load(RECORDINGS / f"{name}.json").observations
+    answers = [one.answered for one in seen if one.asked == asked]
+    assert any(told in answer for answer in answers), answers
+
+
+# ---- A command that is told to end takes with it what it has started and the folders it has made
+
+#: a process that stands for the broker's: it says nothing and never ends by itself
+PROGRAM = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores it
+from mqlab.brokers import find_broker, load
+from mqlab.cli import main
+from mqlab.real.processes import OneProcessBroker
+
+class Rope(OneProcessBroker):
+    product, address, name_server, admin = "Rope", "127.0.0.1:1", "127.0.0.1:2", "http://none"
+
+    def __init__(self, version, *others, **more):
+        super().__init__(version)
+        self._process.start([sys.executable, "-c", "import time; time.sleep(600)"])
+        self.nodes = [self]
+        print("pid", self.pid, self.folder, flush=True)
+
+name = sys.argv[1]
+module = __import__(f"mqlab.real.{name}.broker", fromlist=["broker"])
+(real,) = [n for n in vars(module) if n.startswith("Real") and n.lower() == f"real{name}"]
+setattr(module, real, Rope)
+sys.argv = ["mqlab", "real", name, "start"]
+sys.exit(main())
+"""
+
+
+def lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("name", ["kafka", "pulsar", "rocketmq"])
+def test_a_started_broker_ends_with_its_command(
+    name: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    command = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, name],
+        env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert command.stdout is not None
+    said = command.stdout.readline().split()
+    assert said[:1] == ["pid"], command.communicate()
+    pid, folder = int(said[1]), Path(said[2])
+    assert lives(pid) and folder.is_dir() and folder.is_relative_to(tmp_path)
+    command.stdout.readline()  # it is ready
+    command.send_signal(number)
+    _, complaints = command.communicate(timeout=600)
+    assert (command.returncode, complaints) == (128 + number, "mqlab: stopped\n")
+    assert not lives(pid) and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
+def test_what_is_ignored_stays_so_and_a_fork_ends_as_usual() -> None:
+    program = """
+import os, signal, sys, time
+from mqlab.cli import end_in_order
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+end_in_order()
+os.kill(os.getpid(), signal.SIGHUP)
+heard, says = os.pipe()
+child = os.fork()
+if not child:
+    os.write(says, b"ready")  # Python forgets the signals that come before it has forked
+    time.sleep(600)
+    os._exit(1)
+os.read(heard, 5)
+os.kill(child, signal.SIGTERM)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{-signal.SIGTERM}\n"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from mqlab.cli import main
 from mqlab.explore import Budget, explore
-from mqlab.kernel import Text
-from mqlab.places import RECORDINGS
+from mqlab.kernel import Text, Words, speaking, translate
+from mqlab.places import RECORDINGS, SCENARIOS
 from mqlab.registry import SYSTEMS, system
 from mqlab.registry.cases.anomalies import MATRIX
+from mqlab.registry.cases.prices import ORDER
 from mqlab.registry.matrix import (
     ANOMALIES,
     IMPOSSIBLE,
@@ -31,9 +35,12 @@ from mqlab.registry.matrix import (
     prove,
 )
 from mqlab.registry.searches import searches_of
+from mqlab.registry.tables import CELLS, columns, in_words
 from mqlab.scenario import load
+from tests.project.catalogue import read_catalogue
+from tests.project.chinese import CJK, list_numbers
 
-CELLS = [(way, anomaly, MATRIX[way][anomaly]) for way in WAYS for anomaly in ANOMALIES]
+MATRIX_CELLS = [(way, anomaly, MATRIX[way][anomaly]) for way in WAYS for anomaly in ANOMALIES]
 
 
 def test_every_way_has_a_cell_for_every_anomaly():
@@ -41,7 +48,7 @@ def test_every_way_has_a_cell_for_every_anomaly():
     assert all(set(cells) == set(ANOMALIES) for cells in MATRIX.values())
 
 
-@pytest.mark.parametrize(("way", "anomaly", "cell"), CELLS)
+@pytest.mark.parametrize(("way", "anomaly", "cell"), MATRIX_CELLS)
 def test_what_a_cell_names_is_there(way, anomaly, cell):
     for proof in (*cell.proofs, *cell.beyond):
         match proof:
@@ -86,7 +93,7 @@ def test_what_a_cell_covers_has_a_run_beyond():
         Cell(POSSIBLE, (Told("kafka/torn-read"),), covers=Text("one partition", "一个分区"))
 
 
-ONLY_WITHS = [(way, name, cell) for way, name, cell in CELLS if cell.verdict == ONLY_WITH]
+ONLY_WITHS = [(way, name, cell) for way, name, cell in MATRIX_CELLS if cell.verdict == ONLY_WITH]
 
 
 def test_what_needs_an_option_is_said_with_it():
@@ -183,3 +190,91 @@ def test_the_command_prints_the_table_and_the_reasons(capsys):
     out = capsys.readouterr().out
     assert "不可能" in out and "mqlab explore kafka --claim torn-read" in out
     assert "mqlab explore pulsar" not in out
+
+
+# ---- Tables in Chinese: their heads are known, numbers and code are the same in both languages
+
+ROOT = Path(__file__).parents[2]
+#: heads that are names, in every language
+NAMES = {
+    "Kafka, client", "body", "broker", "commit", "commit log @", "find-hanging", "hashCode", "hw",
+    "lso", "open_since", "queue @", "transactional.id",
+}  # fmt: skip
+
+
+def list_heads(source: str) -> Iterator[str]:
+    """The heads that a program gives to `columns` and `table` as literals."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(ast.Name("columns"), [ast.List([ast.Tuple(names), *_])]):
+                yield from (one.value for one in names if isinstance(one, ast.Constant))
+            case ast.Call(ast.Name("table"), [ast.Constant(str(head)), *_]):
+                yield from map(str.strip, head.split("|"))
+
+
+def test_each_head_has_its_chinese() -> None:
+    heads = {
+        head
+        for folder in ("mqlab/lessons", "mqlab/registry", "labs/source")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for head in list_heads(path.read_text("utf-8"))
+        if re.search("[a-z]{2}", head)
+    }
+    assert len(heads) > 80
+    assert sorted(head for head in heads - NAMES if not translate(head, "cell")) == []
+
+
+def test_both_languages_say_the_same_numbers() -> None:
+    cells = [one for one in read_catalogue("mqlab") if one.context == "cell"]
+    assert len(cells) > 300
+    for cell in cells:
+        assert re.search(f"[{CJK}]", cell.string), cell.id
+        assert set(list_numbers(cell.id)) >= set(list_numbers(cell.string)), cell.id
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=[cell.en for cell in CELLS])
+def test_a_cell_that_is_made_of_others_is_told(cell: Words) -> None:
+    some = [str(n) for n in range(cell.en.count("{}"))]
+    with speaking("zh"):
+        assert in_words(cell.en.format(*some)) == translate(cell.en).format(*some)
+
+
+def test_a_table_is_told_in_the_language_that_is_spoken() -> None:
+    rows = [("what happens", "in choices"), ("580539 lost", "7"), ("7 choices", "7")]
+    with speaking("zh"):
+        assert columns(rows).splitlines() == [
+            "发生了什么   步数",
+            "-----------  ----",
+            "580539 丢失  7",
+            "7 步         7",
+        ]
+    assert columns(rows).splitlines()[2] == "580539 lost   7"
+
+
+# ---- Stories that labs, the page *Choose* or the lecture play are captioned by hand, part by part
+#
+# Counterexamples are left out: a search writes them (`tests/registry/renew.py`), choice by choice.
+
+MOST_WORDS = 10
+TEXTS = (".py", ".toml", ".md")
+
+
+def find_stories() -> list[str]:
+    """By name, without `.scn`: those of the ways, and those that a text names."""
+    folders = [ROOT / "labs" / name for name in ("source", "choose", "lecture")]
+    folders.append(ROOT / "mqlab/lessons")
+    texts = [path for folder in folders for path in sorted(folder.rglob("*.*")) if path.is_file()]
+    words = "\n".join(path.read_text("utf-8") for path in texts if path.suffix in TEXTS)
+    every = (path.relative_to(SCENARIOS).with_suffix("") for path in SCENARIOS.rglob("*.scn"))
+    named = {name.as_posix() for name in every if "counterexamples" not in name.parts}
+    shown = {name for name in named if re.search(rf"{re.escape(name)}(?![\w-])", words)}
+    return sorted(shown | {way.story for way in ORDER.values()})
+
+
+@pytest.mark.parametrize("name", find_stories())
+def test_each_part_has_a_caption_of_few_words(name):
+    captions = load(SCENARIOS / f"{name}.scn", SYSTEMS).captions
+    assert captions
+    for caption in captions:
+        assert caption.written, f"by its commands only: {caption.text.en}"
+        assert all(len(line.split()) <= MOST_WORDS for line in caption.text.en.splitlines())

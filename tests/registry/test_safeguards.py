@@ -4,6 +4,8 @@ The files in datasets/scenarios/<broker>/counterexamples are what the searches f
 with `python -m tests.registry.renew <broker>`.
 """
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys
@@ -14,7 +16,11 @@ import pytest
 
 from mqlab.brokers import list_brokers
 from mqlab.cli import main
-from mqlab.registry import SYSTEMS, system
+from mqlab.explore import Search, explore
+from mqlab.explore.shelf import Shelf
+from mqlab.explore.symmetry import Unequal, explore_equal
+from mqlab.kernel import Play
+from mqlab.registry import SYSTEMS, continue_scenario, open_run, system
 from mqlab.registry.searches import (
     exhaust,
     list_pairs,
@@ -24,6 +30,7 @@ from mqlab.registry.searches import (
     with_everything_on,
 )
 from mqlab.scenario import load
+from tests.models.both import find_same_search
 from tests.registry.renew import BROKERS, counts, folder_of, path_of, small_of, write_case
 
 SEARCHES = {broker: searches_of(broker) for broker in BROKERS}
@@ -185,3 +192,180 @@ def test_a_search_that_finds_nothing_says_so():
     case = SEARCHES["kafka"].safeguards["lso"]
     with pytest.raises(LookupError, match="“clean read” holds within complete within"):
         search(type(case)(case.name, case.title, case.anomaly, case.line, case.broken))
+
+
+# ---- The registry opens what somebody pastes: scenarios, tokens, system lines --------
+
+TORN = """
+system kafka partitions=2
+run app: init, begin, send orders-0 a, send orders-1 b, commit
+kill coordinator when=WriteTxnMarkers#1 after=1
+"""
+
+
+def test_a_play_begins_where_a_scenario_ends_and_its_token_reopens_it():
+    play = continue_scenario(TORN)
+    assert "killed: 1 of 2 markers had left" in play.trace.narrate()
+    play.do("restart coordinator")
+    assert open_run(play.token).trace.narrate() == play.trace.narrate()
+
+
+def test_a_run_of_replicas_opens_from_its_token():
+    """Their names hold an @, which once stood for a place in a queue too."""
+    play = continue_scenario("system kafka partitions=1 replicas=2\nrun app: init, begin")
+    again = open_run(play.token)
+    assert any("coordinator@2" in choice for choice in again.choices)
+    assert again.trace.facts == play.trace.facts
+
+
+def test_what_is_no_token_is_refused():
+    with pytest.raises(ValueError, match="not a token"):
+        open_run("nonsense")
+
+
+def test_a_token_of_another_engine_is_opened_with_a_warning(monkeypatch):
+    play = continue_scenario(TORN)
+    with monkeypatch.context() as then:
+        then.setattr("mqlab.kernel.play.digest", lambda system: "0" * 12)
+        made = play.token
+    with pytest.warns(UserWarning, match="another version of the engine.*what it was then"):
+        again = open_run(made)
+    assert again.trace.narrate() == play.trace.narrate()
+
+
+def test_a_token_of_a_run_with_a_learners_rule_is_opened_without_the_rule_and_says_so():
+    def rule(firsts, hw):
+        return hw
+
+    token = Play(replace(system("kafka"), rules=(("lso", rule),))).token
+    with pytest.warns(UserWarning, match="or with a function that it does not hold"):
+        open_run(token)
+
+
+def test_a_token_cannot_ask_for_a_million_partitions_either():
+    with pytest.raises(ValueError, match="a picture has room for 100"):
+        system("kafka partitions=1000000")
+
+
+# ---- Lesson systems that call nodes equal: searched with and without, the same is found
+
+STATES = 20_000
+
+
+def declared():
+    """(line, budget) of each lesson system that says of some nodes that they are equal."""
+    for name in list_brokers("searches"):
+        found = searches_of(name)
+        for one in (found.lesson, *found.systems, *found.models.values()):
+            if len(system(one.line).symmetric) > 1:
+                yield one.line, one.budget
+        for case in found.cases:
+            if len(system(case.system).symmetric) > 1:
+                yield case.system, case.budget
+
+
+def told(verdict):
+    lengths = {name: len(one.schedule) for name, one in verdict.counterexamples.items()}
+    return verdict.complete, lengths, verdict.missing
+
+
+def test_both_tell_the_same_or_it_is_refused():
+    compared = refused = 0
+    for line, budget in dict.fromkeys(declared()):
+        found, bounds = system(line), replace(budget, states=STATES)
+        try:
+            few = explore_equal(found, bounds)
+        except Unequal as error:
+            assert "are not equal within these bounds" in str(error) or "at the start" in str(error)
+            refused += 1
+            continue
+        plain = explore(found, bounds)
+        if plain.complete:
+            assert told(few) == told(plain), line
+            assert few.states < plain.states or few.states < 3
+            compared += 1
+    assert compared >= 4 and refused >= 1, (compared, refused)
+
+
+def test_both_counts_are_printed(capsys):
+    assert main(["explore", "two_phase_set", "managers=3", "--symmetry"]) == 0
+    said = capsys.readouterr().out
+    assert "rm0, rm1, rm2 equal:\ncomplete within 80 states" in said
+    assert "each node by itself:\ncomplete within 288 states" in said
+    assert "both tell the same" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["two_phase", "--symmetry"], "not equal within these bounds: what tm does next"),
+        (["kafka", "--symmetry"], "says of no nodes that they are equal"),
+        (["two_phase_set", "--symmetry", "--spark", "local[2]"], "leave out --disk and --spark"),
+    ],
+)
+def test_where_it_cannot_be_done_one_sentence_says_why(words, says, capsys):
+    assert main(["explore", *words]) == 2
+    assert says in capsys.readouterr().err
+
+
+# ---- Every system of the lessons, searched world by world and by arrays: the same worlds
+
+BOTH_SEARCHES_BROKERS = list_brokers("searches")
+BOTH_SEARCHES_STATES = 300  # of each: where one search would leave the other, it does so early
+
+
+def systems_of(name):
+    """(line, budget) of everything that is searched of a broker, each once."""
+    found = searches_of(name)
+    plain = (found.lesson, *found.systems, *found.quick, *found.models.values())
+    lines = [(one.line, one.budget) for one in plain]
+    lines += [(line, case.budget) for case in found.cases for line in (case.line, case.system)]
+    return list(dict.fromkeys(lines))
+
+
+@pytest.mark.parametrize("name", BOTH_SEARCHES_BROKERS)
+def test_both_searches_agree_on_every_system(name):
+    every = systems_of(name)
+    assert len(every) > 20
+    for line, budget in every:
+        find_same_search(system(line), replace(budget, states=BOTH_SEARCHES_STATES))
+
+
+@pytest.mark.parametrize("name", BOTH_SEARCHES_BROKERS)
+def test_both_searches_agree_on_a_large_one(name):
+    lesson = searches_of(name).lesson
+    find_same_search(system(lesson.line), replace(lesson.budget, states=12_000), many=5_000)
+
+
+@pytest.mark.parametrize("name", BOTH_SEARCHES_BROKERS)
+def test_on_disk_the_cases_come_out_as_in_memory(name, tmp_path):
+    """Stopped after some levels, and gone on with."""
+    for number, case in enumerate(searches_of(name).cases[:6]):
+        found, folder = system(case.system), tmp_path / str(number)
+        begun = Search(found, case.budget, shelf=Shelf(folder, found, case.budget))
+        while begun.depth < 4 and begun.advance(0):
+            pass
+        again = explore(found, case.budget, shelf=Shelf(folder, found, case.budget))
+        assert again == explore(found, case.budget)
+
+
+# ---- What the lessons load at once, and what only when a system line names it --------
+
+
+def test_a_lab_loads_only_the_systems_that_it_names() -> None:
+    code = "import mqlab.lessons, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    elsewhere = {
+        place.partition(":")[0]
+        for broker in list_brokers().values()
+        for name, place in broker.systems.items()
+        if name not in ("kafka", "shop")
+    }
+    assert len(elsewhere) > 4
+    assert not elsewhere & {*done.stdout.split()}
+
+
+def test_every_name_is_that_of_a_system() -> None:
+    assert {*list_brokers("serve")} < {*SYSTEMS} and len({*SYSTEMS}) == len(SYSTEMS)
+    for name, kind in SYSTEMS.items():
+        assert kind.from_options({}).line().partition(" ")[0] == name

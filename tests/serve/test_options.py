@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import resource
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mqlab.brokers import list_brokers
 from mqlab.cli import main
-from mqlab.serve.home import Home
+from mqlab.kernel import Caller, Request
+from mqlab.serve import disk, home
+from mqlab.serve.home import Home, count_nothing
+from mqlab.serve.trace import live
+from mqlab.serve.trace.live import Recorder
 
 
 def test_an_unknown_broker_is_told_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,3 +56,44 @@ def test_a_brokers_room_makes_the_home_of_its_name(
     (home,) = served
     assert home.name == name
     assert home.system.split()[0] == name, "the system line begins with it"
+
+
+# ---- Room for connections, and a log that a storm of lines does not fill -------------
+
+
+def test_room_is_asked_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 4_096))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: asked.append(wanted))
+    assert home.most_connections() == 4_096 - home.BACKLOG - home.SPARE
+    assert asked == [(4_096, 4_096)]
+
+
+def test_a_storm_of_lines_is_cut_short_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    calm, now = disk.Calm(), [100.0]
+    monkeypatch.setattr(disk.time, "monotonic", lambda: now[0])
+
+    def through(level: int = logging.INFO) -> str:
+        record = logging.LogRecord("x", level, "", 0, "line", (), None)
+        return record.msg if calm.filter(record) else ""
+
+    assert [through() for _ in range(60)].count("line") == disk.LINES
+    assert through(logging.DEBUG) == "line", "--verbose says everything"
+    now[0] += disk.WINDOW_S + 1
+    assert through() == "(10 lines were left out) line"
+
+
+# ---- What the recorder of steps keeps is bounded -------------------------------------
+
+
+def test_the_ring_is_bounded_by_steps_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "BYTES", 1_000)
+    gone: list[Any] = []
+    ring = Recorder(gone.append, count_nothing)
+    for i in range(30):
+        ring.record_step(i, "r", None, Request(Caller("c"), i), (), 100)
+    assert (len(ring.steps), ring.bytes, len(gone)) == (10, 1_000, 20)
+    ring.record_step(30, "r", None, Request(Caller("c"), 30), (), 5_000)
+    assert (len(ring.steps), ring.bytes) == (0, 0), "one that is too large alone is not kept"
+    ring.record_step(31, "r", None, Request(Caller("c"), 31), (), 1)
+    assert ring.take()[0] == 31 and ring.bytes == 0

@@ -6,16 +6,30 @@ from typing import Any
 
 import pytest
 
-from mqlab.kernel import MemoryDisk
-from mqlab.rocketmq.check import RoundResult, run_round
-from mqlab.rocketmq.group import Producers
+from mqlab.kernel import CancelTimer, MemoryDisk, SetTimer, replace
+from mqlab.rocketmq import check
+from mqlab.rocketmq.broker.timer import build_retry
+from mqlab.rocketmq.check import (
+    OP_BATCH,
+    RoundResult,
+    build_op,
+    parse_op,
+    record_end,
+    run_round,
+    write_batch,
+)
+from mqlab.rocketmq.group import ConsumerSendMsgBack, Producers
+from mqlab.rocketmq.log import Stored, Writer
 from mqlab.rocketmq.messages import (
     CHECK_IMMUNITY,
     CHECK_TIMES,
     PREPARED_QUEUE_OFFSET,
     REAL_TOPIC,
     CheckTransactionState,
+    Message,
 )
+from mqlab.rocketmq.states import TransactionType, read_type, set_type
+from tests.rocketmq.driven import drive, queue
 from tests.rocketmq.queues import (
     DISCARD,
     GROUP,
@@ -25,6 +39,7 @@ from tests.rocketmq.queues import (
     in_queue,
     make_config,
     make_half,
+    make_message,
     make_op,
     put,
     sent,
@@ -351,3 +366,134 @@ def test_a_record_that_names_a_half_twice_is_done_with_after_it_was_passed_once(
     disk = put(MemoryDisk(), make_half(NEW, "o1"), make_op(NEW, "0,0,"))
     found, _ = examine(NEW, disk)
     assert progress(found) == (1, 1) and not asked(found)
+
+
+# ---- What a half becomes: only the transaction's bits of its sysFlag change on the way
+
+#: compressed by zlib (as 4.9 and as 5.5 say it), LZ4, ZSTD; bits that no release knows
+PACKED = pytest.mark.parametrize("bits", [0x1, 0x301, 0x101, 0x201, 0x4000_0000])
+CONFIG = make_config()
+
+
+def store(message: Message) -> Stored:
+    (stored,) = in_queue(put(MemoryDisk(), message), message.queue)
+    return stored
+
+
+@PACKED
+def test_how_a_body_is_compressed_is_said_of_it_all_the_way(bits: int) -> None:
+    sent = replace(make_message("o1"), sys_flag=bits | TransactionType.PREPARED_TYPE, flag=7)
+    half = store(check.build_half(sent, CONFIG))
+    copy = store(check.build_copy(half, 1))
+    assert (half.message.sys_flag, copy.message.sys_flag) == (bits, bits)
+    assert check.build_question(half, copy).message.sys_flag == bits
+    assert check.build_parked(copy).sys_flag == bits
+    committed = store(check.build_committed(half, CONFIG))
+    assert committed.message.sys_flag == bits | TransactionType.COMMIT_TYPE
+    retry = build_retry(ConsumerSendMsgBack("shop", 0), committed, CONFIG)
+    assert retry.sys_flag == committed.message.sys_flag
+    plain = replace(sent, sys_flag=bits | TransactionType.PREPARED_TYPE)
+    unguarded = replace(CONFIG, on=CONFIG.on - {"half_topic"})
+    assert check.build_half(plain, unguarded).sys_flag == bits
+
+
+def test_an_application_s_flag_and_time_of_birth_come_with_a_commit() -> None:
+    sent = replace(make_message("o1", born_ms=5), flag=7)
+    half = store(check.build_half(sent, CONFIG))
+    committed = check.build_committed(replace(half, store_ms=9), CONFIG)
+    assert (committed.flag, committed.born_ms, committed.born_host) == (7, 5, sent.born_host)
+
+
+def test_the_flag_is_lost_when_a_half_is_put_back_and_the_question_still_has_it() -> None:
+    half = store(check.build_half(replace(make_message("o1"), flag=7), CONFIG))
+    copy = store(check.build_copy(half, 1))
+    assert (half.message.flag, copy.message.flag) == (7, 0)
+    assert check.build_question(half, copy).message.flag == 7
+
+
+@pytest.mark.parametrize("kind", TransactionType)
+def test_the_transaction_s_bits_are_two(kind: TransactionType) -> None:
+    for bits in (0, 0x301, 0x30C, 0x7FFF_FFFF):
+        marked = set_type(bits, kind)
+        assert read_type(marked) == kind
+        assert marked & ~0xC == bits & ~0xC
+
+
+# ---- Op records: what they say, when they are written, and what a kill takes ---------
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [("0", (0,)), ("0,1,5,", (0, 1, 5)), ("", ()), ("x,3,", (3,)), (b"4,7,", (4, 7))],
+)
+def test_a_body_names_queue_offsets_of_halves(body, named):
+    op = build_op("", NEW, 0)
+    disk = put(MemoryDisk(), op)
+    (stored,) = in_queue(disk, OP)
+    assert parse_op(replace(stored, message=replace(op, body=body))) == named
+
+
+def test_a_foreign_tag_names_nothing():
+    disk = put(MemoryDisk(), build_op("0", NEW, 0).put(("TAGS", "x")))
+    assert parse_op(in_queue(disk, OP)[0]) == ()
+
+
+def test_4_9_writes_each_end_at_once():
+    writer = Writer(MemoryDisk(), 0)
+    assert record_end(OLD, (), 7, writer, 0, 0) == ()
+    assert words_in(apply_all(MemoryDisk(), writer.effects), OP) == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "since_ms", "after_ms"),
+    [(0, 0, 3_000), (1_000, 0, 2_000), (2_999, 0, 1), (7_100, 7_100, 3_000), (9_000, 1_000, 1_000)],
+)
+def test_5_5_lets_ends_wait_until_the_service_comes_round(at_ms, since_ms, after_ms):
+    """At intervals from the first end on, not from a round number of the clock."""
+    writer = Writer(MemoryDisk(), at_ms)
+    assert record_end(NEW, (), 7, writer, at_ms, since_ms) == (7,)
+    assert writer.effects == (SetTimer(OP_BATCH, after_ms),)
+    second = Writer(MemoryDisk(), at_ms)
+    assert record_end(NEW, (7,), 8, second, at_ms, since_ms) == (7, 8)
+    assert second.effects == ()
+
+
+def test_a_full_record_is_not_waited_for():
+    config = make_config(op_batch_chars=4)
+    writer = Writer(MemoryDisk(), 0)
+    assert record_end(config, (1,), 2, writer, 0, 0) == ()
+    assert CancelTimer(OP_BATCH) in writer.effects
+    assert words_in(apply_all(MemoryDisk(), writer.effects), OP) == ["1,2,"]
+
+
+def test_an_end_does_not_look_at_those_that_wait():
+    """Two thousand may wait, and a busy broker notes an end each half of a millisecond."""
+
+    class Looked(int):
+        def __gt__(self, other: int) -> bool:
+            raise AssertionError("looked at")
+
+        __lt__ = __str__ = __gt__  # type: ignore[assignment]
+
+    waiting = tuple(map(Looked, range(100)))
+    assert len(record_end(NEW, waiting, 100, Writer(MemoryDisk(), 0), 0, 0)) == 101
+
+
+def test_a_record_takes_only_so_many():
+    config = make_config(op_batch_chars=4)
+    writer = Writer(MemoryDisk(), 0)
+    assert write_batch(config, (1, 2, 3, 44, 5), writer, 0) == ()
+    assert words_in(apply_all(MemoryDisk(), writer.effects), OP) == ["1,2,", "3,44,", "5,"]
+
+
+@pytest.mark.parametrize(("release", "delivered"), [("4.9", ["o1"]), ("5.5", ["o1", "o1 (1)"])])
+def test_a_kill_takes_what_waits(release, delivered):
+    run = drive(f"""\
+system rocketmq release={release} early=on check_interval_ms=7000
+run app: send-in-transaction orders-0 o1
+kill broker
+restart broker
+fire app heartbeat
+at 7000
+fire broker check""")
+    assert queue(run, "orders-0") == delivered

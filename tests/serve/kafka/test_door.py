@@ -15,10 +15,10 @@ from mqlab.kernel.trace import FactKind, Trace
 from mqlab.serve import RunningBroker
 from mqlab.serve.doorkeeper import DoorError, Doorkeeper, HeldRequest
 from mqlab.serve.kafka import serve
+from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
 
 from ..live import asked, played
 
-from .clients import PATIENCE_S, create, producer, read, transaction  # isort: skip
 from confluent_kafka import KafkaException, Producer  # isort: skip
 
 Act = Callable[[Doorkeeper, HeldRequest], None]

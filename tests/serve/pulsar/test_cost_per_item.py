@@ -1,5 +1,6 @@
 """One client with many subscriptions, topics, transactions: what each costs does not depend on how
-many there are. Counted is how much the maps of the broker hand out."""
+many there are. Counted is how much the maps of the broker hand out.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +11,14 @@ import pytest
 
 from mqlab.kernel import Map
 from mqlab.pulsar.messages import LedgerEntry, TransactionMetadataEntry, TxnID
-from mqlab.serve.pulsar.front import FRONT
+from mqlab.serve import RunningBroker
+from mqlab.serve.pulsar import bench
+from mqlab.serve.pulsar.bench import BODY, Sender, messages_per_second, transactions_per_second
+from mqlab.serve.pulsar.front import FRONT, HANDLERS
 from mqlab.serve.pulsar.trace import Model, Observer
-from tests.serve.pulsar.raw import make_message
+from tests.serve.many import ALIKE, WALK, check_growth
+from tests.serve.pulsar.many import CASES, prepare
+from tests.serve.pulsar.raw import Raw, make_message
 from tests.serve.pulsar.test_unread import TOPIC, Wire, make_driver
 
 FEW, MANY = 100, 400
@@ -138,3 +144,54 @@ def test_a_picture_of_many_transactions(monkeypatch: pytest.MonkeyPatch) -> None
     rows = [table["rows"] for table in snapshot["tables"]]
     assert len(rows) == 3 and all(0 < len(some) <= Model.limits.rows for some in rows), rows
     assert max(len(cell) for some in rows for row in some for cell in row) < 200
+
+
+# ---- What measures a server does what it says: transactions are committed, messages are there
+
+
+def test_what_is_measured_has_happened(
+    broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    senders: list[Sender] = []
+
+    class Noted(Sender):
+        def __init__(self, address: str) -> None:
+            super().__init__(address)
+            senders.append(self)
+
+    monkeypatch.setattr(bench, "Sender", Noted)
+    assert transactions_per_second(broker.address, 0.3) > 0
+    assert messages_per_second(f"pulsar://{broker.address}", 300) > 0
+    committed, plain = (sender.topic for sender in senders)
+    with Raw(broker.address) as one, Raw(broker.address) as other:
+        one.subscribe(committed)
+        assert one.receive(1) == [BODY.decode()]
+        other.subscribe(plain)
+        assert len(other.receive(301, 1.0)) == 300
+
+
+def test_a_refusal_is_no_figure(broker: RunningBroker) -> None:
+    sender = Sender(broker.address)
+    with pytest.raises(ConnectionError, match="does not exist"):
+        sender.ask("PRODUCER", topic="persistent://public/none/t", producer_id=1)
+    sender.close()
+
+
+# ---- A command that names twice as many things takes twice as much work, not four times
+
+#: commands that name at most one thing, or nothing that work is done for
+SINGLE = {
+    "CONNECT", "PING", "PONG", "PARTITIONED_METADATA", "LOOKUP", "GET_SCHEMA",
+    "GET_OR_CREATE_SCHEMA", "PRODUCER", "CLOSE_PRODUCER", "SUBSCRIBE", "UNSUBSCRIBE",
+    "CLOSE_CONSUMER", "SEEK", "SEND", "GET_LAST_MESSAGE_ID", "TC_CLIENT_CONNECT_REQUEST", "NEW_TXN",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_work_grows_as_what_is_named(name: str) -> None:
+    check_growth(prepare, name, WALK if name.startswith("GET_") else ALIKE)
+
+
+def test_every_command_that_names_many_is_measured() -> None:
+    named = {name.split(",")[0].split(" ")[0] for name in CASES}
+    assert [name for name in HANDLERS if name not in named | SINGLE] == []

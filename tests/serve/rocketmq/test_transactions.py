@@ -1,14 +1,27 @@
 """Transactions over the wire: halves, their ends, and the broker's question on the producer's own
-connection."""
+connection.
+"""
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from mqlab.rocketmq.remoting import RequestCode, ResponseCode, decode_record
+from mqlab.kernel import Append, Caller, Put, Reply, Request, Send
+from mqlab.rocketmq.broker.timer import MOST_MS
+from mqlab.rocketmq.messages import TAGS, Message
+from mqlab.rocketmq.remoting import RemotingCommand, RequestCode, ResponseCode, decode_record
 from mqlab.serve import BrokerError, RunningBroker
+from mqlab.serve.disk import ServerDisk
 from mqlab.serve.rocketmq import serve
+from mqlab.serve.rocketmq.front import FRONT, Front, FrontConfig, pulling
+from mqlab.serve.rocketmq.front.clients import read_expression
 from mqlab.serve.rocketmq.options import OF_CLIENTS
+from mqlab.serve.rocketmq.wire import answers
+from mqlab.serve.rocketmq.wire.answers import Ask
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 
 COMMIT, ROLLBACK, UNKNOWN = 8, 12, 0
@@ -172,3 +185,207 @@ def test_a_message_that_is_there_is_taken_back_and_one_that_is_nowhere_is_not(
     nowhere = "7F0000010000000000000FFFFFFFFFFF"
     missing = client.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, msgId=nowhere)
     assert missing.code == ResponseCode.SYSTEM_ERROR
+
+
+# ---- Timed messages (TIMER_DELAY_SEC and its kin): when they come, and what they say then
+
+ILLEGAL = ResponseCode.MESSAGE_ILLEGAL
+WHEEL = "rmq_sys_wheel_timer"
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def read_out(client: Raw, number: int) -> int:
+    """TIMER_OUT_MS of what waits as number `number`."""
+    return int(client.read(WHEEL)[number].properties["TIMER_OUT_MS"])
+
+
+def test_a_timed_message_waits_and_comes_with_its_times() -> None:
+    """As real 5.5.0 delivers it, which sets the same properties."""
+    with serve() as broker, Raw(broker.address) as client:
+        client.create("orders", 2)
+        at_ms = now_ms()
+        assert client.put("orders", b"later", queue=1, TIMER_DELAY_SEC="3600").code == SUCCESS
+        assert client.put("orders", b"sooner", queue=1, TIMER_DELAY_MS="600000").code == SUCCESS
+        named = str(at_ms + 7_200_000)
+        assert client.put("orders", b"last", queue=1, TIMER_DELIVER_MS=named).code == SUCCESS
+        assert bodies(client.read("orders", 1)) == []
+        outs = [read_out(client, number) for number in range(3)]
+        assert all(out % 1_000 == 0 for out in outs)
+        assert outs[2] < int(named) <= outs[2] + 1_000
+        for number in (1, 0, 2):
+            assert broker.fire("broker", f"timed {outs[number]}")
+        got = client.read("orders", 1)
+        assert bodies(got) == ["sooner", "later", "last"]
+        first = got[0].properties
+        assert first["TIMER_OUT_MS"] == str(outs[1])
+        assert first["REAL_TOPIC"] == "orders" and first["REAL_QID"] == "1"
+        assert int(first["TIMER_ENQUEUE_MS"]) % 1_000 == 0
+        assert int(first["TIMER_DEQUEUE_MS"]) >= at_ms
+        assert not broker.fire("broker", f"timed {outs[1]}"), "its second is over"
+
+
+def test_a_message_comes_by_itself_and_not_too_early() -> None:
+    with serve() as broker, Raw(broker.address) as client:
+        client.create("orders")
+        wanted = now_ms() + 300
+        client.put("orders", b"x", TIMER_DELIVER_MS=str(wanted))
+        waiting = client.begin_pull("orders", 0, sysFlag=6)
+        answer = client.answer(waiting)
+        assert answer.code == SUCCESS and now_ms() >= wanted
+
+
+@pytest.mark.parametrize("value", ["0", "-5"])
+def test_a_time_that_has_passed_is_now(client: Raw, topic: str, value: str) -> None:
+    client.create(topic)
+    assert client.put(topic, b"now", TIMER_DELAY_MS=value).code == SUCCESS
+    assert client.put(topic, b"then", TIMER_DELIVER_MS="10000").code == SUCCESS
+    got = client.read(topic)
+    assert bodies(got) == ["now", "then"]
+    assert "TIMER_OUT_MS" not in got[0].properties
+
+
+@pytest.mark.parametrize("value", ["x", "9" * 30, "²", str(MOST_MS // 1000 + 1)])
+def test_a_delay_that_is_no_number_or_too_long_is_refused(
+    client: Raw, topic: str, value: str
+) -> None:
+    client.create(topic)
+    said = client.put(topic, b"x", TIMER_DELAY_SEC=value)
+    assert said.code == ILLEGAL and said.remark.startswith("timer message illegal, the delay time")
+    assert bodies(client.read(topic)) == []
+
+
+def test_a_delay_level_goes_before_and_4_9_has_no_timed_messages(client: Raw, topic: str) -> None:
+    client.create(topic)
+    client.put(topic, b"level", TIMER_DELAY_SEC="3600", DELAY="18")
+    assert client.read("SCHEDULE_TOPIC_XXXX", 17)[-1].properties["REAL_TOPIC"] == topic
+    with serve(release="4.9") as broker, Raw(broker.address) as older:
+        older.create("orders")
+        older.put("orders", b"at once", TIMER_DELAY_SEC="3600")
+        assert bodies(older.read("orders")) == ["at once"]
+
+
+def test_nobody_writes_into_the_topic_of_what_waits(client: Raw) -> None:
+    said = client.put(WHEEL, b"x", TIMER_OUT_MS="²")
+    assert said.code == ResponseCode.NO_PERMISSION
+
+
+def test_what_waits_outlives_a_kill(tmp_path: Path) -> None:
+    with serve(data_dir=tmp_path) as broker:
+        with Raw(broker.address) as client:
+            client.create("orders")
+            for number in (1, 2):
+                client.put("orders", f"m{number}".encode(), TIMER_DELAY_SEC=str(number * 1_000))
+            outs = [read_out(client, 0), read_out(client, 1)]
+            assert broker.fire("broker", f"timed {outs[0]}")
+            assert broker.fire("broker", "persist offsets")
+        broker.kill()
+        broker.restart()
+        with Raw(broker.address) as client:
+            assert not broker.fire("broker", f"timed {outs[0]}")
+            assert broker.fire("broker", f"timed {outs[1]}")
+            assert bodies(client.read("orders")) == ["m1", "m2"]
+
+
+# ---- Pulls that wait: whom a message wakes, counted in pulls that are looked at ------
+
+
+class Driven:
+    """A front and its disk, without a server around them; `answers`: by the number of a request."""
+
+    def __init__(self) -> None:
+        self.disk = ServerDisk()
+        self.front, _ = Front.recover(FrontConfig(), self.disk, 0)
+        self.answers: dict[int, Any] = {}
+
+    def ask(self, number: int, body: Any, client: str = "conn-1") -> None:
+        ask = Ask(RemotingCommand(0), body)
+        todo: list[Any] = [Request(Caller(client, 0, number), ask, 1)]
+        while todo:
+            self.front, effects = self.front.step(todo.pop(0), self.disk)
+            for effect in effects:
+                match effect:
+                    case Append(log=log, entry=entry):
+                        self.disk.append(log, entry)
+                    case Put(table=table, key=key, value=value):
+                        self.disk.put(table, key, value)
+                    case Reply(caller=caller, body=answer):
+                        self.answers[caller.corr] = answer
+                    case Send(to=to, body=message) if to == FRONT:
+                        todo.append(Request(Caller(FRONT, 0, 0), message, 1))
+
+    def hold(self, number: int, tags: str, queue: int = 0, at: int = 0) -> None:
+        wanted = read_expression("orders", tags)
+        pull = answers.PullMessage("g", "orders", queue, at, 32, None, 15_000, wanted)
+        self.ask(number, pull, f"conn-{number}")
+
+    def put(self, tag: str | None, queue: int = 0) -> None:
+        message = Message("orders", queue, b"x")
+        self.ask(0, answers.Send("g", (message if tag is None else message.put((TAGS, tag)),)))
+
+
+@pytest.fixture
+def driven() -> Driven:
+    new = Driven()
+    new.ask(0, answers.UpdateAndCreateTopic("orders", 2, 2, 6, 0))
+    return new
+
+
+def test_a_message_looks_at_no_pull_that_waits_for_another_tag(
+    driven: Driven, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 8_001):
+        driven.hold(number, "other")
+    driven.hold(8_001, "mine || yours")
+    driven.hold(8_002, "mine", queue=1)
+    looked: list[int] = []
+    read = pulling.read_messages
+
+    def count(held: Any, disk: Any) -> Any:
+        looked.append(held.caller.corr)
+        return read(held, disk)
+
+    monkeypatch.setattr(pulling, "read_messages", count)
+    for _ in range(5):
+        driven.put("third")
+    assert looked == []
+    driven.put("mine")
+    assert looked == [8_001]
+    assert [one.message.get(TAGS) for one in driven.answers[8_001].messages] == ["mine"]
+    assert set(driven.answers) == {0, 8_001}
+
+
+def test_a_pull_of_all_tags_is_woken_by_any_and_by_none(driven: Driven) -> None:
+    driven.hold(1, "*")
+    driven.put(None)
+    driven.hold(2, "a || b", at=1)
+    driven.put(None)
+    assert set(driven.answers) == {0, 1}
+    driven.put("b")
+    assert len(driven.answers[2].messages) == 1
+
+
+def test_a_woken_pull_that_finds_only_what_it_passes_over_is_sent_on(driven: Driven) -> None:
+    """As PullMessageProcessor does it: the next pull begins behind the entries it looked at."""
+    driven.hold(1, "rare")
+    for _ in range(pulling.PASSED):
+        driven.put("common")
+    assert 1 not in driven.answers
+    driven.put("rare")
+    answer = driven.answers[1]
+    assert answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY
+    assert dict(answer.fields)["nextBeginOffset"] == str(pulling.PASSED)
+
+
+def test_nothing_stays_of_pulls_that_have_ended(driven: Driven) -> None:
+    driven.hold(1, "a || b")
+    driven.hold(2, "a")
+    driven.hold(3, "*")
+    driven.put("a")
+    assert driven.front.held == type(driven.front.held)()
+    driven.hold(4, "b", at=1)
+    assert len(driven.front.held.pulls) == 1
+    front, _ = pulling.forget_client(driven.front, "conn-4")
+    assert front.held == type(front.held)()

@@ -1,7 +1,7 @@
 """Configurations: which there are, what they may say, and which value counts.
 
 The table `configs.tsv` is what a real 4.3.1 answers about a topic and itself, with
-defaults and documentation (made by `tests.oracle.kafka.configs`). A topic's value is the first of:
+defaults and documentation (made by `tests.oracle.kafka.cost`). A topic's value is the first of:
 what the topic was given; what this broker was given while it runs; what all brokers were
 given; the default. DescribeConfigs shows that chain as *synonyms*, because the broker calls
 its half differently: `max.message.bytes` of a topic is `message.max.bytes` of a broker.
