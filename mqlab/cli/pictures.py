@@ -242,8 +242,8 @@ def open_studio(theme: Theme) -> Iterator[Page]:
         if name in needs and not needs[name]():
             todo = todo.partition("; ")[2]
             raise UserError(
-                f"a .png or .gif needs {title}, which is missing here; {todo}; .svg and .html "
-                "need nothing"
+                f"a .png, .gif or .pdf needs {title}, which is missing here; {todo}; .svg and "
+                ".html need nothing"
             )
     from playwright.sync_api import sync_playwright
 

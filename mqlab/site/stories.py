@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -123,34 +124,45 @@ def _cases(broker: str) -> dict[str, Case]:
     return {case.name.replace("_", "-"): case for case in searches_of(broker).cases}
 
 
-# ---- One slot of a lecture: scenes that fill the screen, votes between them, notes and a handout
+# ---- One slot of a lecture: scenes that fill the screen, a vote in each, notes and a handout
 #
-# Its source is a list of scenes. A scene is a run of the engine, cut where a fact looks like a
-# sign;
-# each piece has a caption written by hand. The pages lead from one to the next with Page Down.
+# Its source is a list of scenes. A scene is a run of the engine, shown twice: as a story, with the
+# sentences of its steps, and as the protocol, cut where a fact looks like a sign; each piece ends
+# with a caption written by hand. The pages lead from one to the next with Page Down.
 
-SAID = ("title", "before", "ask", "options", "notes", "caption")  # in the language that is spoken
+SAID = ("title", "before", "ask", "options", "idea", "notes", "caption")  # in the spoken language
 MOST_WORDS = 6
 """Of a caption in English: it is read while the picture moves."""
 SOURCE = LABS / "lecture" / "lecture.toml"
 INDEX = "index.html"
+PAGES = ("vote", "story", "answer", "protocol")
+"""Of a scene, in their order."""
+BLANK = "<span class='blank'></span>"
 Write = Callable[[str, str, Mapping[str, Any] | str], None]
 """Writes a page: its name, its template, and what that shows, or the page itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`ask`, `options`, `answer` (from 1): the vote before its run, "" for none. `cuts`: where each
-    piece of the run ends, and its caption."""
+    """`short`: its minutes in the short plan, 0 where it is left out; `ask`, `options`, `answer`
+    (from 1): the vote; `idea`: a sentence, whose words in brackets the handout leaves blank;
+    `cuts`: where each piece of the run ends, and its caption."""
 
     title: Text
     minutes: int
+    short: int
     notes: str
     ask: str
     options: tuple[str, ...]
     answer: int
+    idea: str
     trace: Trace
     cuts: tuple[tuple[int, Text], ...]
+
+    @property
+    def told(self) -> tuple[tuple[int, Text], ...]:
+        """The same of the story: its sentences."""
+        return tuple((fact.index, fact.story) for fact in self.trace if fact.story.en)
 
 
 def read_scenes(source: Path = SOURCE) -> tuple[Mapping[str, Any], tuple[Scene, ...]]:
@@ -160,26 +172,37 @@ def read_scenes(source: Path = SOURCE) -> tuple[Mapping[str, Any], tuple[Scene, 
     return pick(lecture, SAID, domain="labs"), tuple(map(_read, lecture["scenes"]))
 
 
+def list_pages(scenes: Sequence[Scene]) -> list[tuple[str, Scene, str]]:
+    """The pages of the screen in their order: name, scene, which of `PAGES`."""
+    return [(f"{n}-{kind}.html", one, kind) for n, one in enumerate(scenes, 1) for kind in PAGES]
+
+
 def write_lecture(write: Write) -> int:
-    """Write the speaker's page, a page per vote and per run, and the handout; how many."""
+    """Write the speaker's page, the pages of each scene, and the handout; how many."""
     lecture, scenes = read_scenes()
-    steps = list(_list_steps(scenes))
-    names = [name for name, _, _ in steps]
-    for (name, scene, asks), following in zip(steps, [*names[1:], INDEX], strict=True):
-        if asks:
-            write(f"lecture/{name}", "vote.html", {"scene": scene, "following": following})
+    pages = list_pages(scenes)
+    names = [name for name, _, _ in pages]
+    for (name, scene, kind), following in zip(pages, [*names[1:], INDEX], strict=True):
+        if kind in ("vote", "answer"):
+            shown = {"scene": scene, "following": following, "answers": kind == "answer"}
+            write(f"lecture/{name}", "vote.html", {**shown, "fill": fill})
         else:
-            player = Player(replace(with_evidence(scene.trace, ""), title=scene.title), step=0)
-            told = Lecture(scene.title, scene.cuts, _lead_to(following))
-            write(f"lecture/{name}", "", told.page(player))
-    shown = {
-        "lecture": lecture, "scenes": scenes, "first": names[0], "steps": steps,
-        "markdown": MarkdownIt().render,
-    }  # fmt: skip
+            facts = tuple(fact.plain or fact for fact in scene.trace)  # no word of articles
+            trace = replace(scene.trace, title=scene.title, facts=facts)
+            cuts = scene.told if kind == "story" else scene.cuts
+            told = Lecture(scene.title, cuts, _lead_to(following), after=True)
+            write(f"lecture/{name}", "", told.page(Player(trace, step=0, level=kind)))
+    shown = {"lecture": lecture, "scenes": scenes, "pages": pages, "fill": fill,
+             "markdown": MarkdownIt().render}  # fmt: skip
     write(f"lecture/{INDEX}", "lecture.html", shown)
     for name, answers in ("handout", False), ("handout-answers", True):
         write(f"lecture/{name}.html", "handout.html", {**shown, "answers": answers})
-    return len(steps) + 3
+    return len(pages) + 3
+
+
+def fill(idea: str, answers: bool = True) -> str:
+    """A sentence as HTML, with its bracketed words marked, or with blanks for them."""
+    return re.sub(r"\[(.*?)\]", r"<b>\1</b>" if answers else BLANK, escape(idea))
 
 
 def _lead_to(name: str) -> Text:
@@ -193,8 +216,8 @@ def _read(both: Mapping[str, Any]) -> Scene:
     scene = pick(both, SAID, domain="labs")
     trace = _run(scene)
     return Scene(
-        _read_text(both, "title"), scene["minutes"], scene["notes"], scene.get("ask", ""),
-        tuple(scene.get("options", ())), scene.get("answer", 0), trace,
+        _read_text(both, "title"), scene["minutes"], scene["short"], scene["notes"], scene["ask"],
+        tuple(scene["options"]), scene["answer"], scene["idea"], trace,
         tuple(_cut(trace, both["captions"])),
     )  # fmt: skip
 
@@ -205,6 +228,8 @@ def _read_text(both: Mapping[str, str], key: str) -> Text:
 
 
 def _run(scene: Mapping[str, Any]) -> Trace:
+    if "run" in scene:
+        return scenario(scene["run"])
     if "story" in scene:
         return scenario((SCENARIOS / f"{scene['story']}.scn").read_text("utf-8"))
     way = ORDER[scene["way"]]
@@ -224,13 +249,7 @@ def _cut(trace: Trace, captions: Sequence[Mapping[str, str]]) -> Iterator[tuple[
         end = next((at for at, line in lines if line.startswith(sign)), 0) if sign else len(trace)
         if not end:
             raise ValueError(f"“{caption}”: no fact after position {start} looks like “{sign}”")
+        while end > start + 1 and trace.facts[end - 1].fold:
+            end -= 1  # what is folded away is no place to stop at
         yield end, caption
         start = end
-
-
-def _list_steps(scenes: Sequence[Scene]) -> Iterator[tuple[str, Scene, bool]]:
-    """The pages of the screen in their order: name, scene, whether it is the vote."""
-    for number, scene in enumerate(scenes, 1):
-        if scene.ask:
-            yield f"{number}-vote.html", scene, True
-        yield f"{number}-run.html", scene, False

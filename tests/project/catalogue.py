@@ -49,7 +49,7 @@ TABLES = {
     },
     "labs": {
         "labs/lecture/lecture.toml": {
-            "title", "before", "ask", "options", "notes", "caption",
+            "title", "before", "ask", "options", "idea", "notes", "caption",
         },
     },
 }  # fmt: skip

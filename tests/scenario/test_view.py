@@ -77,6 +77,7 @@ def test_present_makes_a_lecture_of_a_scenario_and_opens_it(
         "story": "The story.",
         "scenes": [[1, "It dies."], [4, RESTARTED]],
         "following": "",
+        "after": False,
     }
     assert meta["step"] == 0 and "Page Down" in meta["words"]["begin"]
     assert main(["view", str(scenario), "-o", "run.json"]) == 0

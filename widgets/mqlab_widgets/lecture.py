@@ -90,11 +90,13 @@ def _tell(trace: Trace, start: int, end: int, before: Text) -> Text:
 @dataclass(frozen=True, slots=True)
 class Lecture:
     """What stands beside the run: the story before its first step, and its scenes, each with
-    the position at which it ends and its caption. `following`: the page behind the last scene."""
+    the position at which it ends and its caption. `following`: the page after the last scene;
+    `after`: a caption appears when its scene has been played, and not before."""
 
     story: Text = NOTHING
     scenes: tuple[tuple[int, Text], ...] = ()
     following: Text = NOTHING
+    after: bool = False
 
     def page(self, player: Player, theme: Theme = "") -> str:
         """One self-contained page. Its letters are as large as the window allows, times the
@@ -110,5 +112,5 @@ class Lecture:
         words = {**meta["words"], "begin": BEGIN.of(lang), "black": BLACK.of(lang)}
         scenes = [[end, caption.of(lang)] for end, caption in self.scenes]
         story, following = self.story.of(lang), self.following.of(lang)
-        lecture = {"story": story, "scenes": scenes, "following": following}
+        lecture = {"story": story, "scenes": scenes, "following": following, "after": self.after}
         return {**player.payload, "meta": {**meta, "words": words, "lecture": lecture}}

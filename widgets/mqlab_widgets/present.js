@@ -22,6 +22,7 @@ class Lecture {
     const { player } = this, { lecture, words } = player.data.meta;
     this.story = lecture.story;
     this.following = lecture.following;
+    this.after = lecture.after;
     this.black.setAttribute("aria-label", words.black);
     // A scene ends where its last row stands: what is folded away is no place to stop at.
     let before = 0;
@@ -76,8 +77,9 @@ class Lecture {
     document.addEventListener("keydown", (event) => this.key(event), true);
   }
 
-  /** The scene that a step belongs to; -1 before the first. */
+  /** The scene that a step belongs to, or the last one that is over; -1 before the first. */
   at(step) {
+    if (this.after) return this.scenes.findLastIndex(({ end }) => end <= step);
     return step ? this.scenes.findIndex(({ end }) => step <= end) : -1;
   }
 
@@ -87,8 +89,9 @@ class Lecture {
     const { caption } = this.scenes[scene] ?? {};
     this.number.textContent = scene < 0 ? "" : `${scene + 1}/${this.scenes.length}`;
     this.text.textContent = caption ?? this.story;
-    const { why } = this.player; // what the caption says is not said twice
-    why.style.visibility = why.textContent === caption ? "hidden" : "";
+    for (const el of [this.player.line, this.player.why]) { // what the caption says is said once
+      el.style.visibility = el.textContent === caption ? "hidden" : "";
+    }
   }
 
   /** The caption has the room that the longest one needs, so that nothing jumps. */
