@@ -115,7 +115,7 @@ def annotate(
             label, story, read = label_effect(effect, name), None, NOTHING
             if outcome.ok and isinstance(call, (calls.Commit, calls.Abort)):
                 story = TOLD_YES
-            elif outcome.ok and isinstance(call, calls.Receive) and outcome.meaning:
+            elif outcome.ok and isinstance(call, calls.Receive):
                 story, read = sentences.TOLD_READ, Text(outcome.detail)
             return Telling(
                 name,
