@@ -63,11 +63,9 @@ EMPTY_LOG = MemoryLog()
 EMPTY_TABLE: Map[Any, Any] = Map()
 
 
-def _put(
-    tables: Map[str, Map[Any, Any]], name: str, key: Any, value: Any
-) -> Map[str, Map[Any, Any]]:
-    table: Map[Any, Any] = tables.get(name, EMPTY_TABLE)
-    return tables.set(name, table.remove(key) if value is None else table.set(key, value))
+def _put(tables: Map[str, Map[Any, Any]], put: Put) -> Map[str, Map[Any, Any]]:
+    table, key, value = tables.get(put.table, EMPTY_TABLE), put.key, put.value
+    return tables.set(put.table, table.remove(key) if value is None else table.set(key, value))
 
 
 @frozen
@@ -107,13 +105,10 @@ class MemoryDisk:
                 return self._with(
                     name, replace(log, entries=kept, flushed=min(log.flushed, len(kept)))
                 )
-            case Put(table=name, key=key, value=value, synced=synced):
+            case Put(table=name, key=key, value=value):
                 flushed = self.flushed_tables
-                new = replace(
-                    self,
-                    tables=_put(self.tables, name, key, value),
-                    flushed_tables=_put(flushed, name, key, value) if synced else flushed,
-                )
+                flushed = _put(flushed, effect) if effect.synced else flushed
+                new = replace(self, tables=_put(self.tables, effect), flushed_tables=flushed)
                 return new._begin_later(key, value or 0) if name == LOG_STARTS else new
             case Flush():
                 kept_logs = ((n, replace(g, flushed=len(g.entries))) for n, g in self.kept.items())

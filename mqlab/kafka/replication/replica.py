@@ -404,8 +404,8 @@ Lead = Callable[[Disk, int, TakingOver], tuple[LeadingRole, Effects]]
 class ReplicaConfig(Config):
     """`lead` gives the role inside, recovered from the disk; `logs` are its own.
     `loads`: a coordinator, which answers COORDINATOR_LOAD_IN_PROGRESS while it reads its
-    log; a partition's leader serves at once. `first`: of what it hears of. `min_isr`: min.insync.replicas.
-    `skip_leaderless_marker`: see KafkaConfig."""
+    log; a partition's leader serves at once. `first`: of what it hears of.
+    `min_isr`: min.insync.replicas. `skip_leaderless_marker`: see KafkaConfig."""
 
     partition: str = ""
     number: int = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..stories import JAVA_FLAGS
@@ -19,12 +19,10 @@ NEVER = (
 )
 
 
-def count_tried(sent: Collection[str], how: Mapping[str, str]) -> dict[str, int]:
+def count_tried(sent: set[str], how: Mapping[str, str]) -> dict[str, int]:
     """What History.java has done, and how often, by the names of transactions and their ends."""
-    return {
-        "a transaction was aborted": [*how.values()].count("abort"),
-        "a transaction was left open for the coordinator to abort": len(set(sent) - set(how)),
-    }
+    left = "a transaction was left open for the coordinator to abort"
+    return {"a transaction was aborted": [*how.values()].count("abort"), left: len(sent - {*how})}
 
 
 def write_history(address: str, prefix: str, path: Path, transactions: int) -> None:
