@@ -33,6 +33,7 @@ NOT_COVERED = tr("Not covered: the engine cannot show it.")
 RECOMMENDED = Words("**{title}.** {says}")
 HURTS = Words("The run that would hurt: {run}.")
 COUNTED = Words("One order: {messages} messages, {writes} writes, {flushes} flushes, in its run.")
+MEASURED = Words("; measured: {seen}")
 SECONDS = Words("{says}: {least} to {most} s ({source})")
 AT_MOST = Words("{says}: {most} s ({source})")
 ABOUT = {
@@ -95,14 +96,15 @@ class Setting:
 @dataclass(frozen=True, slots=True)
 class Way:
     """The facts of a way. `lists`: what `ABOUT` names, in sentences; `times`: how long what takes
-    at the least and at the most in seconds, and the settings that make it so; `clients`: language,
-    name, what it does, and its recording or ""."""
+    at the least and at the most in seconds, the settings that make it so, and what was measured on
+    a released broker (`tests/oracle/times.py`) or ""; `clients`: language, name, what it does, and
+    its recording or ""."""
 
     name: str
     title: Text
     lists: Mapping[str, tuple[Text, ...]]
     settings: tuple[Setting, ...]
-    times: tuple[tuple[Text, int, int, str], ...]
+    times: tuple[tuple[Text, int, int, str, str], ...]
     clients: tuple[tuple[str, str, Text, str], ...]
 
     def price(self) -> Text:
@@ -123,10 +125,13 @@ class Way:
         yield from _head(
             "times",
             [
-                str(AT_MOST(says=says, most=most, source=f"`{source}`"))
-                if least == most
-                else str(SECONDS(says=says, least=least, most=most, source=f"`{source}`"))
-                for says, least, most, source in self.times
+                (
+                    str(AT_MOST(says=says, most=most, source=f"`{source}`"))
+                    if least == most
+                    else str(SECONDS(says=says, least=least, most=most, source=f"`{source}`"))
+                )
+                + (str(MEASURED(seen=seen)) if seen else "")
+                for says, least, most, source, seen in self.times
             ],
         )
         for about in ("limits", "versions", "processes", "watch", "not_for"):
@@ -207,7 +212,8 @@ def _read_way(name: str, way: Mapping[str, Any]) -> Way:
          and about not in ("settings", "times", "clients")},
         tuple(Setting(x.get("set", ""), tr(x["says"]), tuple(_read_proofs(x)))
               for x in way["settings"]),
-        tuple((tr(x["says"]), *x["seconds"], x["source"]) for x in way.get("times", ())),
+        tuple((tr(x["says"]), *x["seconds"], x["source"], x.get("measured", ""))
+              for x in way.get("times", ())),
         tuple(tried),
     )  # fmt: skip
 
