@@ -1,7 +1,7 @@
 """Faults put into a system's roles on purpose, so that a search has something to find.
 
 A fault is a class derived from the role that it spoils; `started`, where it has one, changes
-what a start from the disk gives. Or it is a function that is handed a `MonkeyPatch` and spoils a
+what a start from the disk gives, and `after` what a step gives. Or it is a function that is handed a `MonkeyPatch` and spoils a
 line of the engine with it. A row of a table of faults is one of these, the system line and the
 budget in which it is found, and the name of the claim that it breaks.
 
@@ -101,6 +101,10 @@ def changed(value, kind):
 def faulty(plain, fault):
     """The system with every role of a kind replaced by a faulty one."""
     (kind,) = fault.__bases__
+    if hasattr(fault, "after"):
+        fault.step = lambda self, event, disk: self.after(
+            *kind.step(self, event, disk), event, disk
+        )
 
     class Faulty(type(plain)):
         def nodes(self):

@@ -39,10 +39,7 @@ from tests.models.faults import (
 class AskedLater(Leader):
     """A write and a send are swapped: the batch is appended, then the coordinator is asked."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        leader, effects = Leader.step(self, event, disk)
+    def after(self, leader, effects, event, disk):
         asked = [e for e in effects if type(getattr(e, "body", None)) is AddPartitionsToTxn]
         if not asked:
             return leader, effects
@@ -53,8 +50,6 @@ class AskedLater(Leader):
 
 class EarlyMarkers(Coordinator):
     """Markers leave in the step that appends PrepareCommit, before it is durable."""
-
-    __slots__ = ()
 
     def write(self, new, disk, at_ms, caller=None, answer=None):
         tc, effects = Coordinator.write(self, new, disk, at_ms, caller, answer)
@@ -68,8 +63,6 @@ class EarlyMarkers(Coordinator):
 class AnswersFirst(Coordinator):
     """The client has its answer in the step that appends the record, before the record."""
 
-    __slots__ = ()
-
     def write(self, new, disk, at_ms, caller=None, answer=None, ahead=0):
         tc, effects = Coordinator.write(self, new, disk, at_ms, None, None, ahead)
         return tc, (*((Reply(caller, answer),) if caller else ()), *effects)
@@ -77,8 +70,6 @@ class AnswersFirst(Coordinator):
 
 class ForgottenFence(Coordinator):
     """A newcomer gets its id, but the epoch of its older self goes on being good."""
-
-    __slots__ = ()
 
     def write(self, new, disk, at_ms, caller=None, answer=None):
         known = self.entries.get(new.txn_id)
@@ -91,8 +82,6 @@ class ForgottenFence(Coordinator):
 class OneIsEnough(Coordinator):
     """The first partition that has its marker is taken for the last."""
 
-    __slots__ = ()
-
     def step(self, event, disk):
         if not isinstance(getattr(event, "body", None), WriteTxnMarkersResponse):
             return Coordinator.step(self, event, disk)
@@ -103,8 +92,6 @@ class OneIsEnough(Coordinator):
 class ForgetfulCoordinator(Coordinator):
     """After a restart it does not send the markers that it owes."""
 
-    __slots__ = ()
-
     @staticmethod
     def started(role, effects):
         return role, tuple(e for e in effects if not isinstance(e, Send))
@@ -113,16 +100,12 @@ class ForgetfulCoordinator(Coordinator):
 class PastTheEdge(Partition):
     """The LSO is too high by one."""
 
-    __slots__ = ()
-
     @property
     def lso(self):
         return min(Partition.lso.fget(self) + 1, self.hw)
 
 
 class OffByOne(Leader):
-    __slots__ = ()
-
     @staticmethod
     def started(role, effects):
         return replace(role, part=changed(role.part, PastTheEdge)), effects
@@ -131,16 +114,12 @@ class OffByOne(Leader):
 class NoHighWatermark(Partition):
     """The LSO does not ask what is replicated."""
 
-    __slots__ = ()
-
     @property
     def lso(self):
         return self.hw + 1 if self.first_unstable is None else Partition.lso.fget(self)
 
 
 class Unreplicated(Leader):
-    __slots__ = ()
-
     def check_invariants(self, disk):
         """Not asked: the claim has to find the fault by itself."""
 
@@ -151,8 +130,6 @@ class Unreplicated(Leader):
 
 class Amnesia(Leader):
     """After a restart it knows no producer any more, so that a duplicate looks new."""
-
-    __slots__ = ()
 
     @staticmethod
     def started(role, effects):
@@ -165,8 +142,6 @@ class Amnesia(Leader):
 class HastyCommit(Producer):
     """It asks for the commit without waiting until its batches are answered."""
 
-    __slots__ = ()
-
     def step(self, event, disk):
         hasty = isinstance(event, Call) and isinstance(event.body, Commit)
         return Producer.step(replace(self, flights=()) if hasty else self, event, disk)
@@ -174,8 +149,6 @@ class HastyCommit(Producer):
 
 class HastyPositions(GroupCoordinator):
     """A position is told as soon as it is written."""
-
-    __slots__ = ()
 
     def step(self, event, disk):
         if isinstance(getattr(event, "body", None), OffsetFetch):

@@ -47,8 +47,6 @@ STOP = Budget(kills=1, killable=("tc-0",))
 class CommitsWhatWasAborted(Topic):
     """Every end is taken for a commit."""
 
-    __slots__ = ()
-
     def step(self, event, disk):
         body = getattr(event, "body", None)
         if isinstance(body, EndTxnOnPartition):
@@ -59,10 +57,7 @@ class CommitsWhatWasAborted(Topic):
 class TellsOne(Coordinator):
     """Only the first participant is told, and the transaction counts as committed."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Coordinator.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         told = [e for e in effects if isinstance(e, Send)]
         ends = (
             tuple(replace(end, owed=Map(tuple(end.owed.items())[:1])) for end in new.ends)
@@ -75,17 +70,12 @@ class TellsOne(Coordinator):
 class NoTimers(Coordinator):
     """Deadlines are not watched."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Coordinator.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         return new, tuple(e for e in effects if not isinstance(e, SetTimer))
 
 
 class OneTooFar(Topic):
     """maxReadPosition is one entry further than it should be."""
-
-    __slots__ = ()
 
     @property
     def readable(self):
@@ -95,17 +85,12 @@ class OneTooFar(Topic):
 class ForgetsAborts(Topic):
     """The buffer does not remember what was aborted."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Topic.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         return replace(new, buffer=replace(new.buffer, aborts=Map())), effects
 
 
 class MarksBeforeTheDecision(Topic):
     """A transaction's first message brings its commit marker with it."""
-
-    __slots__ = ()
 
     def append(self, disk, unsafe):
         new, effects = Topic.append(self, disk, unsafe)
@@ -119,10 +104,7 @@ class MarksBeforeTheDecision(Topic):
 class AnswersFirst(Topic):
     """An acknowledgement in a transaction leaves no record."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Topic.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         acked = any(isinstance(e, Reply) and isinstance(e.body, AckResponse) for e in effects)
         subs = new.subs
         for name, sub in subs.items() if acked else ():
@@ -133,10 +115,7 @@ class AnswersFirst(Topic):
 class LosesTheReplay(Topic):
     """What is to be delivered again is forgotten."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Topic.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         subs = new.subs
         for name, sub in subs.items():
             consumers = tuple(replace(c, held=()) for c in sub.consumers)
@@ -147,8 +126,6 @@ class LosesTheReplay(Topic):
 class NeverAdvances(Topic):
     """Nothing may ever be read."""
 
-    __slots__ = ()
-
     @property
     def readable(self):
         return -1
@@ -157,17 +134,12 @@ class NeverAdvances(Topic):
 class CountsAnew(Coordinator):
     """A coordinator that is loaded counts from 0."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Coordinator.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         return (new if new.state is self.state else replace(new, sequence=-1)), effects
 
 
 class EndsNoAck(Topic):
     """A subscription answers that a transaction has ended, and does nothing."""
-
-    __slots__ = ()
 
     def step(self, event, disk):
         body = getattr(event, "body", None)
@@ -178,8 +150,6 @@ class EndsNoAck(Topic):
 
 class AppliesAborts(Topic):
     """What an aborted transaction has acknowledged is acknowledged for good."""
-
-    __slots__ = ()
 
     def step(self, event, disk):
         body = getattr(event, "body", None)

@@ -46,8 +46,6 @@ def without_records(effects, topic):
 class NoMoreRounds(Broker):
     """After a restart the check service does not start again."""
 
-    __slots__ = ()
-
     @staticmethod
     def started(role, effects):
         return role, tuple(e for e in effects if not isinstance(e, SetTimer))
@@ -56,10 +54,7 @@ class NoMoreRounds(Broker):
 class OneTooFar(Broker):
     """A round notes one half more than it has examined."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Broker.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         if isinstance(event, Fired) and event.timer == CHECK:
             new = replace(new, offsets=new.offsets.set(HALF_KEY, new.offsets[HALF_KEY] + 1))
         return new, effects
@@ -68,10 +63,7 @@ class OneTooFar(Broker):
 class EndsOnly(Broker):
     """A commit notes the end of the half and forgets the message."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Broker.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         if isinstance(body_of(event), EndTransaction):
             effects = without_records(effects, "orders")
         return new, effects
@@ -79,8 +71,6 @@ class EndsOnly(Broker):
 
 class TakesUnknownForYes(Broker):
     """UNKNOW is taken for COMMIT."""
-
-    __slots__ = ()
 
     def step(self, event, disk):
         ask = body_of(event)
@@ -92,20 +82,14 @@ class TakesUnknownForYes(Broker):
 class ParksNowhere(Broker):
     """What was asked about too often is passed over, and reported nowhere."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Broker.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         return new, without_records(effects, DISCARD_TOPIC)
 
 
 class HalfInSight(Broker):
     """A half is written into its real topic as well."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Broker.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         halves = [
             e.entry
             for e in effects
@@ -125,10 +109,7 @@ class HalfInSight(Broker):
 class EndsFirst(Producer):
     """The transaction is committed before the local transaction has run."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Producer.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         said = body_of(event)
         if isinstance(said, SendMessageResponse) and new.local is not None:
             yes = EndTransaction(
@@ -145,17 +126,12 @@ class EndsFirst(Producer):
 class ReportsFirst(Consumer):
     """The offset is reported before the work is done."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Consumer.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         return new, tuple(sorted(effects, key=lambda e: not isinstance(e, Send)))
 
 
 class WorksTwice(Consumer):
     """What an earlier life has done is not looked up, only added to."""
-
-    __slots__ = ()
 
     def step(self, event, disk):
         cluster = self.config.cluster
@@ -169,10 +145,7 @@ class WorksTwice(Consumer):
 class RowsInMemory(Database):
     """A row is acknowledged before it is on the disk."""
 
-    __slots__ = ()
-
-    def step(self, event, disk):
-        new, effects = Database.step(self, event, disk)
+    def after(self, new, effects, event, disk):
         return new, tuple(e for e in effects if not isinstance(e, Flush))
 
 
