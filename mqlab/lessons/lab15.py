@@ -1,8 +1,4 @@
-"""The exercise of lab 15: passages of articles, in our own words, and what the engine says of them.
-
-A learner marks the sentences that the engine will refute. What a sentence claims of its run stands
-in `articles.toml` (see `experiments.py`); whether it stands is found by playing the run.
-"""
+"""What lab 15 shows: passages, the runs of what was marked, and the rows that labs have."""
 
 from __future__ import annotations
 
@@ -28,6 +24,12 @@ from .misconceptions import MISCONCEPTIONS
 from .misconceptions import met as met
 from .steps import At
 from .verdict import NOT_WRITTEN, Verdict
+
+# ---- The exercise of lab 15: passages of articles, in our own words, and what the engine says of
+# them
+#
+# A learner marks the sentences that the engine will refute. What a sentence claims of its run
+# stands in `articles.toml` (see `experiments.py`); whether it stands is found by playing the run.
 
 FOLDER = Path(__file__).parent
 
@@ -178,7 +180,7 @@ def _sentence(name: str, given: Mapping[str, Any]) -> Sentence:
 
 PASSAGES = read_passages()
 
-# ---- What lab 15 shows: passages, the runs of what was marked, and the rows that labs have
+# ---- what the lab shows ---------------------------------------------------------------
 
 HALF, CONTROL, PENDING = (PASSAGES[name] for name in ("half", "control", "pending"))
 UNMARKED = tr("Nothing is marked yet.")

@@ -1,9 +1,9 @@
 """Faults put into a system's roles on purpose, so that a search has something to find.
 
-A fault is a class derived from the role that it spoils; `started`, where it has one, changes
-what a start from the disk gives, and `after` what a step gives. Or it is a function that is handed a `MonkeyPatch` and spoils a
-line of the engine with it. A row of a table of faults is one of these, the system line and the
-budget in which it is found, and the name of the claim that it breaks.
+A fault is a class derived from the role that it spoils; `started`, where it has one, changes what
+a start from the disk gives, and `after` what a step gives. Or it is a function that is handed a
+`MonkeyPatch` and spoils a line of the engine with it. A row of a table of faults is one of these,
+the system line and the budget in which it is found, and the name of the claim that it breaks.
 
     .venv/bin/python -m tests.models.faults pulsar    which of them `mqlab explore pulsar` finds
 """

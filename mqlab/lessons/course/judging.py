@@ -1,9 +1,10 @@
-"""Answers that were judged before: who answers every question alike gets the same verdict.
+"""The judge: holds answers against the engine, outside of the process in which they run.
 
-A search over every schedule takes seconds, and half of a class gives the same answer. What a judge
-asks next depends on nothing but what it was told before, so the questions about an exercise form a
-tree. An answer is led along it, question by question; where it says something new, it is judged
-in full, and the tree grows.
+A lab's notebook comes as cells. Those that an answer depends on go, as source, to another process
+(`mqlab.lessons.course.apart`), behind walls where the machine has some (`walls`, beside it). The
+judge asks that process what the answer says, compares, and finds the verdict itself. So whatever a
+cell does, to Python, to IPython, to our modules or to the wire, it can only change what *it*
+answers.
 """
 
 from __future__ import annotations
@@ -26,6 +27,13 @@ from ..check import pause_limit
 from .answering import Ask, build_answer
 from .graded import find_exercise
 from .wire import Message, Wire, WireError, encode
+
+# ---- Answers that were judged before: who answers every question alike gets the same verdict
+#
+# A search over every schedule takes seconds, and half of a class gives the same answer. What a
+# judge asks next depends on nothing but what it was told before, so the questions about an exercise
+# form a tree. An answer is led along it, question by question; where it says something new, it is
+# judged in full, and the tree grows.
 
 Verdict = tuple[bool, str]
 
@@ -85,13 +93,7 @@ def _key(value: Any) -> str:
     return json.dumps(encode(value))
 
 
-# ---- The judge: holds answers against the engine, outside of the process in which they run
-#
-# A lab's notebook comes as cells. Those that an answer depends on go, as source, to another process
-# (`mqlab.lessons.course.apart`), behind walls where the machine has some (`walls`, beside it). The
-# judge asks that process what the answer says, compares, and finds the verdict itself. So whatever a
-# cell does, to Python, to IPython, to our modules or to the wire, it can only change what *it*
-# answers.
+# ---- the judge ------------------------------------------------------------------------
 
 APART = (sys.executable, "-I", "-m", "mqlab.lessons.course.apart")
 OWN = ("unshare", "--user", "--map-root-user")

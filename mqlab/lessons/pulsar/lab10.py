@@ -412,9 +412,9 @@ RETURNING = StoryExercise((GIVEN,), judge_run, HINTS)
 
 # ---- Lab 10's pieces: what a worker does that passes an order on, in which order -----
 #
-# `receive`, `begin`, `send`, `ack`, `plain` and `commit` are calls of Pulsar's client. Every order of
-# them is tried (`systems/passing.py`) with a worker that may be killed anywhere, and with a timeout
-# that may fire at any moment.
+# `receive`, `begin`, `send`, `ack`, `plain` and `commit` are calls of Pulsar's client. Every order
+# of them is tried (`systems/passing.py`) with a worker that may be killed anywhere, and with a
+# timeout that may fire at any moment.
 
 LINE = "passing pieces={} 'shop=send orders-0 580538'"
 FAULTS = (Budget(kills=1, killable=("worker",)), Budget(timers=1))

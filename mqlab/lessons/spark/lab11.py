@@ -46,8 +46,8 @@ from .two_phase import RESUME as RESUME
 #
 # The job is not touched, and does not wait: its next call meets a broker that is not there. Its
 # clients lose their connections in the middle of a transaction, find the broker again, and go on:
-# the transaction's state, its records and the group's offsets are on the broker's disk. Each death is
-# at a chosen arrow of a chosen batch, where a random one would hardly ever be.
+# the transaction's state, its records and the group's offsets are on the broker's disk. Each death
+# is at a chosen arrow of a chosen batch, where a random one would hardly ever be.
 
 DEATHS = ((1, Point.HALF), (2, Point.COMMITTED), (3, Point.OUT))
 
@@ -150,9 +150,9 @@ def tabulate_levels(address: str) -> str:
 
 # ---- Lab 11, the short way: one batch, a kill, and what accounting adds up, played by the engine
 #
-# The job dies in the batch 13:00, at one of the `KILL_MOMENTS`, and the restarted job is handed every
-# batch that `commits` lacks. Three of the sinks of `mqlab.spark.sinks` differ in what they do with
-# it. Records are half hours with their income, so the light *money in = money out* is that of
+# The job dies in the batch 13:00, at one of the `KILL_MOMENTS`, and the restarted job is handed
+# every batch that `commits` lacks. Three of the sinks of `mqlab.spark.sinks` differ in what they do
+# with it. Records are half hours with their income, so the light *money in = money out* is that of
 # sink_runs.py. `Bench.kill` (kill_bench.py) kills the real job; a test holds these runs against
 # `mqlab.spark.crashes.WRONG`, to which the real kills are held.
 

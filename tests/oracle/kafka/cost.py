@@ -133,9 +133,9 @@ def open_priced(version: str) -> Iterator[PricedKafka]:
 #
 #     python -m tests.oracle.kafka.configs ADDRESS
 #
-# asks a fresh broker of the pinned version for all configs of a topic and for `SHOWN` of its own and
-# writes `mqlab/serve/kafka/front/configs.tsv`, from which this project's server answers the same
-# question. One config a line: scope, name, type, "r" where it is read-only, default, synonyms,
+# asks a fresh broker of the pinned version for all configs of a topic and for `SHOWN` of its own
+# and writes `mqlab/serve/kafka/front/configs.tsv`, from which this project's server answers the
+# same question. One config a line: scope, name, type, "r" where it is read-only, default, synonyms,
 # documentation; "\N" is no value.
 #
 # Source: DescribeConfigs v4 of Kafka 4.3.1, whose documentation texts are Apache Kafka's

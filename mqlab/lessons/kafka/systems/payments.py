@@ -1,15 +1,11 @@
-"""What a leader does with a batch, taken to pieces and done in the order it is told.
+"""Payments that must be counted once: Kafka without transactions, and its lights.
 
-For a lesson only. Kafka's order is
+    system payments producers=order-service:- | order-service:plain | hand:raw
 
-    duplicate   is it one of the last five of this epoch? then answer ok with its offset
-    fence       is its epoch older than the one known? then refuse it
-    sequence    is it not the next in order? then refuse it
-    append      write it to the log
-    answer      tell the producer ok, as soon as what was appended is safe
-
-An answer that stands before its append cannot wait for it: it leaves at once, and what is
-left is a step of its own, before which a leader may die. All else is the leader's own.
+A producer "-" is idempotent, "plain" is not, "raw" sends what it is told (`ByHand`).
+Every value is a payment's number: two records with one number are one payment, counted twice.
+An idempotent producer gets its id from `broker`: any broker gives one out, no coordinator has
+a part in it (KafkaApis#handleInitProducerIdRequest).
 """
 
 from __future__ import annotations
@@ -67,6 +63,19 @@ from ....registry.tables import columns
 from ...roles import become, put_roles
 from .ruled import list_ruled
 from .shop import MONEY, find_price
+
+# ---- What a leader does with a batch, taken to pieces and done in the order it is told
+#
+# For a lesson only. Kafka's order is
+#
+#     duplicate   is it one of the last five of this epoch? then answer ok with its offset
+#     fence       is its epoch older than the one known? then refuse it
+#     sequence    is it not the next in order? then refuse it
+#     append      write it to the log
+#     answer      tell the producer ok, as soon as what was appended is safe
+#
+# An answer that stands before its append cannot wait for it: it leaves at once, and what is
+# left is a step of its own, before which a leader may die. All else is the leader's own.
 
 STEP = "produce"
 PIECES = ("duplicate", "fence", "sequence", "append", "answer")
@@ -212,14 +221,7 @@ def _short(response: ProduceResponse) -> str:
     return response.error.name if response.error else f"@{response.base_offset}"
 
 
-# ---- Payments that must be counted once: Kafka without transactions, and its lights
-#
-#     system payments producers=order-service:- | order-service:plain | hand:raw
-#
-# A producer "-" is idempotent, "plain" is not, "raw" sends what it is told (`by_hand.py`).
-# Every value is a payment's number: two records with one number are one payment, counted twice.
-# An idempotent producer gets its id from `broker`: any broker gives one out, no coordinator has
-# a part in it (KafkaApis#handleInitProducerIdRequest).
+# ---- the system -----------------------------------------------------------------------
 
 RAW = "raw"
 BROKER = "broker"

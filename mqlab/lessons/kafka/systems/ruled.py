@@ -1,21 +1,14 @@
-"""EndTxn taken to pieces: a coordinator that does them in the order it is told.
+"""Kafka in which one decision of a role is a learner's rule, by the name of its slot.
 
-For a lesson only. What Kafka's coordinator does over several steps is named here, piece by
-piece, so that somebody can put the pieces in another order and see what comes of it:
+    lso      (first offsets of undecided transactions, high watermark) → the offset that
+             read_committed may not reach
+    accept   (ranges of the last five batches, oldest first; epoch known here, -1: none; batch as
+             (epoch, first, last)) → "append", "duplicate" or "refuse"
+    admit    ((pid, epoch) known to the coordinator or None; state; whether a transition is under
+             way; (pid, epoch) of the request) → "ok" or an error; for AddPartitionsToTxn,
+             AddOffsetsToTxn and a legacy EndTxn
 
-    prepare    write PrepareCommit (or PrepareAbort) and wait until it is safe
-    reply      answer the client
-    markers    send a marker to every partition of the transaction
-    wait       wait until every partition has answered
-    complete   write CompleteCommit (or CompleteAbort) and wait until it is safe
-
-Kafka's order is `prepare, reply, markers, wait, complete`. Each piece is a step of its own,
-after which the coordinator sends itself a note to go on: whatever may happen between two
-pieces of a broker with many threads may happen here. Everything else is the coordinator's
-own: its checks, what it does after a restart, its timeout. A transaction that is being
-ended in pieces counts as busy, as a real transition under way does.
-
-*Left out:* appends that fail, which needs followers; the lesson's coordinator has none.
+All else is the role's own.
 """
 
 from __future__ import annotations
@@ -80,6 +73,25 @@ from ....kernel.options import Order
 from ....kernel.world import NodeState, Recover
 from ....registry import system
 from ...roles import become, put_roles, recover_as
+
+# ---- EndTxn taken to pieces: a coordinator that does them in the order it is told ----
+#
+# For a lesson only. What Kafka's coordinator does over several steps is named here, piece by
+# piece, so that somebody can put the pieces in another order and see what comes of it:
+#
+#     prepare    write PrepareCommit (or PrepareAbort) and wait until it is safe
+#     reply      answer the client
+#     markers    send a marker to every partition of the transaction
+#     wait       wait until every partition has answered
+#     complete   write CompleteCommit (or CompleteAbort) and wait until it is safe
+#
+# Kafka's order is `prepare, reply, markers, wait, complete`. Each piece is a step of its own,
+# after which the coordinator sends itself a note to go on: whatever may happen between two
+# pieces of a broker with many threads may happen here. Everything else is the coordinator's
+# own: its checks, what it does after a restart, its timeout. A transaction that is being
+# ended in pieces counts as busy, as a real transition under way does.
+#
+# *Left out:* appends that fail, which needs followers; the lesson's coordinator has none.
 
 STEP = "end_txn"
 PIECES = ("prepare", "reply", "markers", "wait", "complete")
@@ -321,17 +333,7 @@ def _message(
     raise ValueError(f"expected `{ADVICE[verb]}`, with a partition of: {known}")
 
 
-# ---- Kafka in which one decision of a role is a learner's rule, by the name of its slot
-#
-#     lso      (first offsets of undecided transactions, high watermark) → the offset that
-#              read_committed may not reach
-#     accept   (ranges of the last five batches, oldest first; epoch known here, -1: none; batch as
-#              (epoch, first, last)) → "append", "duplicate" or "refuse"
-#     admit    ((pid, epoch) known to the coordinator or None; state; whether a transition is under
-#              way; (pid, epoch) of the request) → "ok" or an error; for AddPartitionsToTxn,
-#              AddOffsetsToTxn and a legacy EndTxn
-#
-# All else is the role's own.
+# ---- slots for rules ------------------------------------------------------------------
 
 NO_NEEDLESS_WAIT = Words("a decided record before any undecided one does not wait")
 Rule = Callable[..., Any]

@@ -1,9 +1,5 @@
-"""The test of lab 09: a story in which the broker hides what it has committed.
-
-    story = "run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1 …"
-
-No safeguard is off. The story is right if in its end a transaction counts as committed at its
-coordinator and as aborted in a partition, so that a later consumer does not get its messages.
+"""The exercises of lab 09: ids of transactions, what a subscription is sent, what a buffer knows
+after it was loaded again, and a story in which the broker hides what it has committed.
 """
 
 from __future__ import annotations
@@ -27,6 +23,13 @@ from ...check import Belief, Exercise, Rule, Systems
 from ...stories import StoryExercise
 from ...verdict import Verdict
 from ..systems.ruled import ID, Txns, describe, put_rule
+
+# ---- The test of lab 09: a story in which the broker hides what it has committed -----
+#
+#     story = "run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1 …"
+#
+# No safeguard is off. The story is right if in its end a transaction counts as committed at its
+# coordinator and as aborted in a partition, so that a later consumer does not get its messages.
 
 SYSTEM = (
     "system pulsar topic=orders,payments clients=app,web,accounting timeout_ms=600000 "
@@ -126,9 +129,9 @@ HIDING = StoryExercise((SYSTEM,), judge_run, HINTS)
 
 # ---- Lab 09's id: which one does a client's next transaction get? --------------------
 #
-# `next_id(ids, coordinators)` is given the ids of all transactions that one client has begun, each as
-# one whole number of 128 bits. Its answer is held against the id under which a coordinator wrote the
-# next transaction down.
+# `next_id(ids, coordinators)` is given the ids of all transactions that one client has begun, each
+# as one whole number of 128 bits. Its answer is held against the id under which a coordinator wrote
+# the next transaction down.
 #
 # A client takes the coordinators in turn, from number 1 on
 # (TransactionCoordinatorClientImpl#nextHandler), and each coordinator counts its own transactions
@@ -286,8 +289,8 @@ NUMBERING = AgainstRuns(
 
 # ---- Lab 09's dispatcher: which messages is a subscription sent at this moment? ------
 #
-# `send_now(entries, ongoing, aborted)` is told what the partition has at the end of a story, and what
-# its buffer knows. Its answer is held against what a new subscription received in that run.
+# `send_now(entries, ongoing, aborted)` is told what the partition has at the end of a story, and
+# what its buffer knows. Its answer is held against what a new subscription received in that run.
 
 Entries = tuple[tuple[int, str, str], ...]
 

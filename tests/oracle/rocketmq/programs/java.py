@@ -122,7 +122,8 @@ def java_idle(lab: Lab) -> None:
 # ---- Stories that the Java client tells by itself, unmodified (`java/ClientStories.java`): what
 # it
 #
-# makes of a broker beyond single requests. Transactions wait for the check: its rounds are made here.
+# makes of a broker beyond single requests. Transactions wait for the check: its rounds are made
+# here.
 
 #: story → the classes of the client that it is about
 BY_THEMSELVES = {
