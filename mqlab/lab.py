@@ -35,6 +35,9 @@ Exercises
     check(exercise, answer)    judges what a learner wrote
     Exercise, Parsons, Piece, Verdict   what a teacher writes an exercise with
 
+A broker of yours
+    inspect_broker("kafka", "localhost:9092")   what is stuck in it, and why; it only reads
+
 Real time
     income(…)           order → income on Spark; IncomeError
 
@@ -62,6 +65,7 @@ _ROOMS = {
     "mqlab.lessons.atlas.glossary": ("glossary",),
     "mqlab.lessons.misconceptions": ("met",),
     "mqlab.spark": ("IncomeError", "income"),
+    "mqlab.inspect": ("inspect_broker",),
     "mqlab.lessons.predict": ("Predict",),
     "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Trials", "vary"),
 }

@@ -24,6 +24,7 @@ class Broker:
     its `Searches`. `witness`: its `Witness`, which gives the facts of those systems their
     evidence. `serve` and `real`: the modules with the options of `mqlab serve NAME` and
     `mqlab real NAME`; what stands in them is said in `mqlab.cli.serve` and `mqlab.cli.real`.
+    `inspect`: the module that reads a real one for `mqlab inspect NAME`; see `mqlab.inspect`.
     "": there is no such room; a model that nobody has built has nothing to record and no client
     to speak to it."""
 
@@ -33,6 +34,7 @@ class Broker:
     witness: str = ""
     serve: str = ""
     real: str = ""
+    inspect: str = ""
 
 
 @cache

@@ -40,6 +40,10 @@ FLOORS = {
     "mqlab.brokers": 6,
     "mqlab.registry": 6,
     "mqlab_widgets": 6,
+    "mqlab.inspect": 7,
+    "mqlab.inspect.kafka": 7,
+    "mqlab.inspect.rocketmq": 7,
+    "mqlab.inspect.pulsar": 7,
     "mqlab.lessons": 7,
     "mqlab.site": 7,
     "mqlab.lab": 8,
@@ -58,6 +62,7 @@ KNOW_NO_BROKER = (
     "mqlab.real",
     "mqlab.recordings",
     "mqlab.registry",
+    "mqlab.inspect",
     "mqlab_widgets",
 )
 #: the commands that are about lessons; the others run where no lesson is
@@ -74,6 +79,7 @@ LIBRARIES = {
     "mqlab.spark": {"confluent_kafka", "kio", "numpy", "pandas", "pyarrow", "pyflink", "pyspark"},
     "mqlab.check.kafka": {"confluent_kafka"},
     "mqlab.real.kafka": {"confluent_kafka", "kio", "pyarrow"},
+    "mqlab.inspect.kafka": {"confluent_kafka", "kio"},
     "mqlab.site": {"jinja2", "markdown_it"},
     "mqlab.lessons": {
         "IPython",
@@ -197,6 +203,10 @@ def test_imports_go_down_only() -> None:
         ("mqlab.cli.class", "mqlab.lessons.course.classroom", ""),
         ("mqlab.registry.searches", "mqlab.lessons.check", "floor 6 imports floor 7"),
         ("mqlab.registry.cases.kafka", "mqlab.kafka.config", "knows no broker"),
+        ("mqlab.inspect.show", "mqlab.inspect.kafka", "knows no broker"),
+        ("mqlab.inspect.kafka.folder", "mqlab.serve.kafka.wire.records", ""),
+        ("mqlab.inspect.kafka.folder", "mqlab.serve.pulsar.wire", "siblings"),
+        ("mqlab.real.kafka.client", "mqlab.inspect.kafka", "floor 5 imports floor 7"),
         ("mqlab.kafka.leader", "mqlab.lessons.check", "floor 2 imports floor 7"),
     ],
 )

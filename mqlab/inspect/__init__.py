@@ -1,0 +1,92 @@
+"""A real broker, as a picture: what is in its logs, what is stuck, and why.
+
+reading.py  what was read and what was found: `Ask`, `Reading`, `Finding`, `Report`
+show.py     a report in the terminal, as a page, in a notebook, as JSON
+kafka/      readers and judges of a broker; so rocketmq/ and pulsar/
+
+A broker's room has `read(ask) -> Reading`, which raises `Unreadable`, `judge(reading)`, which gives
+findings, the worst first, and `TARGETS`, a sentence for the help: what may be read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ..brokers import list_brokers, load
+from ..kernel import replace
+from ..kernel.text import say_unknown
+from .reading import (
+    Ask,
+    Evidence,
+    Finding,
+    Gap,
+    Kind,
+    LogRead,
+    Position,
+    Reading,
+    Report,
+    Txn,
+    Unreadable,
+)
+
+__all__ = [
+    "Ask", "Evidence", "Finding", "Gap", "Kind", "LogRead", "Position", "Reading", "Report", "Txn",
+    "Unreadable", "inspect", "inspect_broker",
+]  # fmt: skip
+
+
+def inspect(broker: str, ask: Ask) -> Report:
+    """Read, then judge. Raises Unreadable."""
+    rooms = list_brokers("inspect")
+    if broker not in rooms:
+        raise Unreadable(say_unknown("broker", broker, rooms))
+    room = load(rooms[broker].inspect)
+    if not ask.now_ms:
+        ask = replace(ask, now_ms=time.time_ns() // 1_000_000)
+    reading = room.read(ask)
+    return Report(reading, tuple(room.judge(reading)))
+
+
+def inspect_broker(
+    broker: str,
+    target: str = "",
+    *,
+    topic: str = "",
+    offsets: str = "",
+    payloads: bool = False,
+    config: str = "",
+    say: Callable[[str], None] = print,
+) -> Report:
+    """What is stuck in a broker of yours, and why; the last line of a cell shows it. It only reads.
+
+        inspect_broker("kafka", "localhost:9092")
+        inspect_broker("kafka", "/var/lib/kafka", topic="orders:0", offsets="100..200")
+
+    `target`: an address, a data folder, or a file with what the broker's tools have printed.
+    Raises Unreadable, whose message says what to do."""
+    ask = parse_ask(target, topic, offsets, payloads, config)
+    return inspect(broker, replace(ask, say=say))
+
+
+def parse_ask(
+    target: str, topic: str = "", offsets: str = "", payloads: bool = False, config: str = ""
+) -> Ask:
+    """`topic` as "orders" or "orders:0", `offsets` as "100..200", "100.." or "..200"."""
+    name, colon, number = topic.rpartition(":")
+    if not colon or not number.isdecimal():
+        name, number = topic, ""
+    first, dots, last = offsets.partition("..")
+    if offsets and (not dots or not all(part.isdecimal() or not part for part in (first, last))):
+        raise Unreadable(f"--offsets {offsets}: name two, as in 100..200, or one, as in 100..")
+    if first and last and int(first) > int(last):
+        raise Unreadable(f"--offsets {offsets}: the first is larger than the last")
+    return Ask(
+        target,
+        name,
+        int(number or -1),
+        int(first or 0),
+        int(last or -1),
+        payloads,
+        config,
+    )

@@ -1,0 +1,302 @@
+"""A report for a terminal, as one page, in a notebook, and as data.
+
+The logs are drawn by the view that draws them in the labs. What came from outside is escaped here:
+for a terminal by `escape_unseen`, for a page by `xml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+from mqlab_widgets.player import document
+from mqlab_widgets.scene import xml
+from mqlab_widgets.style import css, page_css
+from mqlab_widgets.views.logs import logs as draw_logs
+
+from ..brokers import find_broker
+from ..kernel import Log, Snapshot, Text, Words, escape_unseen, replace
+from ..kernel.text import spoken, tr
+from ..kernel.trace import Trace
+from ..registry.tables import columns, wrap
+from .reading import Finding, LogRead, Reading, Report, Txn
+
+ROOM = 100  # columns of a terminal
+APART = 4  # places without a record that a strip still shows
+PLACE = 72  # px that a record has at most
+BESIDE = 150  # px of a strip that no record has
+
+NOTHING_FOUND = tr("Nothing found in what was looked at.")
+LOOKED = Words("{n} logs, {txns} transactions and {groups} positions were looked at.")
+FOUND = Words("{n} found")
+HEADING = Words("{broker} at {source}")
+TAKEN = Words("as of {time}")
+RISK, DO, SEE, SHOWS = tr("risk"), tr("what to do"), tr("see"), tr("shown by")
+LOGS, TXNS, GROUPS, GAPS = (
+    tr("Logs"), tr("Transactions"), tr("Groups"), tr("Not looked at, or not readable")
+)  # fmt: skip
+TXN_HEAD = (
+    tr("txn"), tr("id"), tr("state"), tr("as seen by"), tr("takes part"), tr("producer"),
+    tr("open for"), tr("timeout"),
+)  # fmt: skip
+GROUP_HEAD = (
+    tr("group"), tr("log"), tr("reads next"), tr("end"), tr("lag"), tr("waits for"), tr("state")
+)  # fmt: skip
+UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
+
+
+def say_age(ms: int) -> str:
+    """A length of time in its two largest units: `3 h 12 min`."""
+    parts: list[str] = []
+    for size, unit in UNITS:
+        if ms >= size and len(parts) < 2 and not (parts and unit == "ms"):
+            parts.append(f"{ms // size} {unit}")
+            ms %= size
+        elif parts:
+            break
+    return " ".join(parts) or "0 s"
+
+
+def say_time(ms: int) -> str:
+    """A moment, in UTC; as a number where it is none of this calendar."""
+    try:
+        return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OSError, OverflowError, ValueError):
+        return f"{ms} ms"
+
+
+def cut_strips(log: LogRead) -> tuple[Log, ...]:
+    """The log as strips that a view can draw: one for the records around each frontier, with the
+    frontiers that stand there."""
+    cuts = [i for i, (a, b) in enumerate(pairwise(log.cells), 1) if b.offset - a.offset > APART]
+    parts = [log.cells[a:b] for a, b in pairwise((0, *cuts, len(log.cells)))]
+    strips: list[Log] = []
+    for part in parts:
+        start = part[0].offset if part else log.end
+        end = part[-1].offset + 1 if part else log.end
+        flags = tuple(f for f in log.frontiers if start <= f.at <= end)
+        name = log.name if not strips else f"{log.name} @{start}"
+        strips.append(Log(name, part, flags, start))
+    return tuple(strips)
+
+
+# ---- tables ------------------------------------------------------------------------------
+
+
+def list_txns(reading: Reading) -> list[tuple[str, ...]]:
+    """The rows of the transactions, the head first."""
+    return [tuple(map(str, TXN_HEAD)), *(_txn_row(txn, reading.at_ms) for txn in reading.txns)]
+
+
+def _txn_row(txn: Txn, now_ms: int) -> tuple[str, ...]:
+    age = say_age(max(now_ms - txn.since_ms, 0)) if txn.since_ms >= 0 else ""
+    owner = f"{txn.owner} / {txn.epoch}" if txn.epoch >= 0 else txn.owner
+    state = "; ".join([txn.state, *(f"{key} {value}" for key, value in txn.more)])
+    timeout = say_age(txn.timeout_ms) if txn.timeout_ms >= 0 else ""
+    return (txn.label, txn.name, state, txn.seen, _join(txn.where), owner, age, timeout)
+
+
+def list_positions(reading: Reading) -> list[tuple[str, ...]]:
+    """The rows of the groups, the head first."""
+    rows = [tuple(map(str, GROUP_HEAD))]
+    for one in reading.positions:
+        ends = (str(one.end), str(one.end - one.at)) if one.end >= 0 <= one.at else ("", "")
+        state = "; ".join(filter(None, [one.state, *(f"{key} {value}" for key, value in one.more)]))
+        at = str(one.at) if one.at >= 0 else ""
+        rows.append((one.group, one.log, at, *ends, _join(one.pending), state))
+    return rows
+
+
+def _join(names: Sequence[str], most: int = 4) -> str:
+    more = f" +{len(names) - most}" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+# ---- the terminal ------------------------------------------------------------------------
+
+
+def write_text(report: Report) -> str:
+    """The report in lines of a terminal; nothing in it that a terminal would obey."""
+    return "\n".join(map(escape_unseen, _lines(report)))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    reading = report.reading
+    yield f"{_heading(reading)}, {TAKEN(time=say_time(reading.at_ms))}"
+    yield ""
+    for number, finding in enumerate(report.findings, 1):
+        yield from _finding_lines(number, finding, reading)
+        yield ""
+    if not report.findings:
+        yield str(NOTHING_FOUND)
+    yield _looked(reading)
+    for title, lines in (
+        (LOGS, [line for log in reading.logs for line in _log_lines(log)]),
+        (TXNS, _table_lines(list_txns(reading))),
+        (GROUPS, _table_lines(list_positions(reading))),
+        (GAPS, [line for gap in reading.gaps for line in _wrapped(f"{gap.what}: {gap.why}")]),
+    ):
+        if lines:
+            yield from ("", str(title), *(f"  {line}" for line in lines))
+
+
+def _heading(reading: Reading) -> str:
+    title = find_broker(reading.broker).title
+    return str(HEADING(broker=title, source=reading.source))
+
+
+def _looked(reading: Reading) -> str:
+    txns, groups = len(reading.txns), len(reading.positions)
+    return str(LOOKED(n=len(reading.logs), txns=txns, groups=groups))
+
+
+def _finding_lines(number: int, finding: Finding, reading: Reading) -> Iterator[str]:
+    yield f"{number}  {finding.kind.title} · {finding.where}"
+    yield from _wrapped(str(finding.says), "   ")
+    for one in finding.evidence:
+        yield from _wrapped(f"▸ {one.line}  [{one.source}]", "   ", "     ")
+    yield from _wrapped(f"{RISK}: {finding.kind.risk}", "   ")
+    if finding.advice.en:
+        yield from _wrapped(f"{DO}: {finding.advice}", "   ")
+    yield from (f"     {command}" for command in finding.commands)
+    if finding.kind.see:
+        yield from _wrapped(f"{SEE}: {', '.join(map(_see, finding.kind.see))}", "   ")
+
+
+def _see(name: str) -> str:
+    """What explains it, as one finds it: a story by the command that opens it."""
+    return f"mqlab view {name}" if "/" in name else name
+
+
+def _wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
+    return wrap(escape_unseen(text), ROOM, first, first if rest is None else rest)
+
+
+def _table_lines(rows: list[tuple[str, ...]]) -> list[str]:
+    if len(rows) < 2:
+        return []
+    return columns([tuple(map(escape_unseen, row)) for row in rows]).splitlines()
+
+
+def _log_lines(log: LogRead) -> Iterator[str]:
+    flags = " ".join(f"{f.name} {f.at - f.inclusive}" for f in log.frontiers)
+    counts = ", ".join(f"{number:,} {what}" for what, number in log.counts)
+    yield f"{log.name}  {log.start} … {log.end - 1}  {flags}  {counts}".rstrip()
+    for strip in cut_strips(log):
+        flags_at = {f.at: f.name for f in reversed(strip.frontiers)}
+        for f in strip.frontiers:
+            flags_at[f.at] = "|".join(g.name for g in strip.frontiers if g.at == f.at)
+        words = []
+        for cell in strip.cells:
+            words += [f"|{flags_at.pop(cell.offset)}|"] if cell.offset in flags_at else []
+            of = (f"/{cell.txn}" if cell.txn else "") + ("✗" if cell.aborted else "")
+            words.append(f"{cell.offset}:{'◆' * (cell.kind == 'control')}{cell.label}{of}")
+        words += [f"|{name}|" for _, name in sorted(flags_at.items())]
+        if strip.cells:
+            yield from _wrapped(" ".join(words), "    ")
+
+
+# ---- the page ----------------------------------------------------------------------------
+
+
+def write_page(report: Report) -> str:
+    """One page that needs nothing else."""
+    body = f"<style>{page_css('report.css')}</style>{_html(report, 'h1', 'h2')}"
+    return document(_heading(report.reading), spoken(), body, "")
+
+
+def write_html(report: Report) -> str:
+    """The same below a cell of a notebook."""
+    return f"<style>{css('report.css')}</style>{_html(report, 'h3', 'h4')}"
+
+
+def _html(report: Report, h1: str, h2: str) -> str:
+    return f'<div class="mqlab report">{"".join(_pieces(report, h1, h2))}</div>'
+
+
+def _pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
+    reading = report.reading
+    yield _tag(h1, _heading(reading))
+    found = FOUND(n=len(report.findings)) if report.findings else NOTHING_FOUND
+    taken = TAKEN(time=say_time(reading.at_ms))
+    yield _tag("p", f"{found}  {_looked(reading)} {taken}", "note")
+    logs = {log.name: log for log in reading.logs}
+    for finding in report.findings:
+        yield f"<section>{_tag(h2, f'{finding.kind.title} · {finding.where}')}"
+        yield _tag("p", str(finding.says))
+        yield _figure([logs[name] for name in finding.logs if name in logs])
+        rows = [(RISK, _tag("span", str(finding.kind.risk)))]
+        told = [_tag("span", str(finding.advice))] if finding.advice.en else []
+        told += [f"<pre>{xml(command)}</pre>" for command in finding.commands]
+        rows += [(DO, "".join(told))] if told else []
+        shown = (f"{_tag('code', e.line)} {_tag('small', e.source)}" for e in finding.evidence)
+        rows += [(SHOWS, "<br>".join(shown))] if finding.evidence else []
+        rows += [(SEE, ", ".join(_tag("code", _see(name)) for name in finding.kind.see))]
+        body = "".join(f"<dt>{xml(str(what))}</dt><dd>{inner}</dd>" for what, inner in rows)
+        yield f"<dl>{body}</dl></section>"
+    if reading.logs:
+        yield _tag(h2, str(LOGS)) + _figure(reading.logs)
+    for title, rows_of in ((TXNS, list_txns(reading)), (GROUPS, list_positions(reading))):
+        if len(rows_of) > 1:
+            yield _tag(h2, str(title)) + _html_table(rows_of)
+    if reading.gaps:
+        items = "".join(_tag("li", f"{gap.what}: {gap.why}") for gap in reading.gaps)
+        yield f"{_tag(h2, str(GAPS))}<ul>{items}</ul>"
+
+
+def _tag(name: str, text: str, cls: str = "") -> str:
+    opening = f'{name} class="{cls}"' if cls else name
+    return f"<{opening}>{xml(escape_unseen(text))}</{name}>"
+
+
+def _figure(logs: Iterable[LogRead]) -> str:
+    """The logs, drawn as the labs draw them; a strip that is too wide is moved by hand."""
+    strips = [_seen(strip) for log in logs for strip in cut_strips(log)]
+    if not strips:
+        return ""
+    most = max(len(_offsets(strip)) for strip in strips)
+    trace = Trace("", (), (), (Snapshot(logs=tuple(strips)),))
+    scene = draw_logs(trace, 0, spoken(), BESIDE + PLACE * max(most, 4))
+    inner = "".join(node.svg() for node in scene.nodes)
+    size = f'width="{scene.width:g}" height="{scene.height:g}"'
+    words = xml("; ".join(line for log in logs for line in _log_lines(log)))
+    return (
+        f'<div class="strips" tabindex="0"><svg {size} viewBox="0 0 {scene.width:g} '
+        f'{scene.height:g}" role="img" aria-label="{words}">{inner}</svg></div>'
+    )
+
+
+def _offsets(strip: Log) -> range:
+    return range(strip.start, strip.cells[-1].offset + 1 if strip.cells else strip.start)
+
+
+def _seen(strip: Log) -> Log:
+    """With its names and labels as they may be shown."""
+    cells = tuple(replace(cell, label=escape_unseen(cell.label)) for cell in strip.cells)
+    return replace(strip, name=escape_unseen(strip.name), cells=cells)
+
+
+def _html_table(rows: list[tuple[str, ...]]) -> str:
+    head = "".join(_tag("th", cell) for cell in rows[0])
+    body = "".join(f"<tr>{''.join(_tag('td', cell) for cell in row)}</tr>" for row in rows[1:])
+    return f'<div class="rows" tabindex="0"><table><tr>{head}</tr>{body}</table></div>'
+
+
+# ---- data --------------------------------------------------------------------------------
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """The report as data; texts in the language that is spoken."""
+    found: dict[str, Any] = _plain(report)
+    return found | {"exit": report.exit_code}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Text):
+        return value.of()
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.compare}
+    return list(map(_plain, value)) if isinstance(value, tuple) else value
