@@ -20,4 +20,5 @@ BROKER = Broker(
     witness="mqlab.kafka.evidence:WITNESS",
     serve="mqlab.serve.kafka.options",
     real="mqlab.cli.real_kafka",
+    inspect="mqlab.inspect.kafka",
 )

@@ -12,12 +12,12 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import inspect
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from inspect import signature  # a command of its name would take the module's place
 from pathlib import Path
 from types import FrameType, ModuleType
 
@@ -81,7 +81,7 @@ def address_of_server(given: str | None) -> AddressOf:
 
 def _run(module: ModuleType, args: argparse.Namespace) -> int:
     extra = {}
-    if "address_of" in inspect.signature(module.run).parameters:
+    if "address_of" in signature(module.run).parameters:
         extra["address_of"] = address_of_server(getattr(args, "bootstrap_server", None))
     return int(module.run(args, **extra) or 0)
 

@@ -1,0 +1,52 @@
+"""A real Kafka, read: a running cluster, a data folder, or what its tools have printed.
+
+scan.py      a partition's batches, wherever they come from: what is open, aborted, readable
+segments.py  a partition's files; folder.py: a data folder of them
+internal.py  the coordinator's and the groups' records
+tools.py     what kafka-dump-log, kafka-transactions and kafka-consumer-groups print
+live.py      a running cluster
+judge.py     what is wrong with it
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ..reading import Ask, Reading, Unreadable
+from .judge import judge
+
+__all__ = ["TARGETS", "judge", "read"]
+TARGETS = (
+    "A running cluster (HOST:PORT; --config takes your client's settings), a broker's data folder, "
+    "also while it is down, or a file (- for the standard input) with what kafka-dump-log.sh, "
+    "kafka-transactions.sh or kafka-consumer-groups.sh --describe have printed."
+)
+
+
+def read(ask: Ask) -> Reading:
+    """Raises Unreadable."""
+    path = Path(ask.target)
+    if ask.target != "-" and (path.is_dir() or (path.suffix == ".log" and path.is_file())):
+        from .folder import read_folder
+
+        if path.is_dir() or path.read_bytes()[:1] in (b"", b"\0"):
+            return read_folder(ask)
+    if ask.target == "-" or path.is_file():
+        from .tools import read_tools
+
+        if ask.target == "-":
+            return read_tools(ask, sys.stdin.buffer, "the standard input", ask.now_ms)
+        try:
+            with path.open("rb") as file:
+                return read_tools(ask, file, ask.target, round(path.stat().st_mtime * 1000))
+        except OSError as error:
+            raise Unreadable(f"{path} cannot be read: {error.strerror}") from error
+    host, colon, port = ask.target.rpartition(":")
+    if not colon or not host or not port.isdecimal():
+        raise Unreadable(
+            f"{ask.target} is no folder and no file here, and no HOST:PORT either: name one of them"
+        )
+    from .live import read_cluster
+
+    return read_cluster(ask)

@@ -1,0 +1,284 @@
+"""A broker's data folder, also while the broker is down: what `log.dirs` names, a folder above it,
+the folder of one partition, or one segment.
+
+Of each partition the last segment is read, from the newest snapshot of its producers on, and what
+stands around its frontiers; of a large one, therefore, a small part. The coordinator's and the
+groups' logs are read from the beginning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from ...kernel import Text, Words, replace
+from ...kernel.text import tr
+from ..reading import Ask, Gap, LogRead, Position, Reading, Txn, Unreadable
+from .internal import (
+    GROUPS,
+    STATES,
+    Committed,
+    Own,
+    State,
+    Unknown,
+    join_states,
+    read_committed,
+    read_state,
+)
+from .scan import AROUND, COMMIT, Labels, Open, Row, Scan
+from .segments import Partition, label_batch, open_batch
+
+FOLDER = re.compile(r"(.+)-(\d+)")
+MOST_GAPS = 40
+MOST_SHOWN = 200  # offsets that were asked for and are drawn
+EVERY = 200_000  # batches between two lines of progress
+
+NO_FOLDER = (
+    "{path} is no data folder of Kafka: it holds no folder such as orders-0 with a .log file; "
+    "name what log.dirs says in the broker's server.properties, or one partition's folder"
+)
+NOT_ASKED = (
+    "{path} holds no {topic}; it holds {known}: name one of these with --topic, or leave it out"
+)
+TWICE = Words("it lies in {n} folders, the copies of {n} brokers; the longest was read")
+SOME = Words("{n} more files are damaged")
+NO_STATE = tr("no folder of __transaction_state is there: the coordinator of these transactions "
+              "is another broker, so which of them hang cannot be said")  # fmt: skip
+NO_GROUPS = tr("no folder of __consumer_offsets is there: the groups' coordinator is another "
+               "broker")  # fmt: skip
+ONLY_ASKED = tr("something else was asked for")
+BEFORE = Words("what stands before offset {first} was not counted")
+
+
+class Folder:
+    """What is read of a folder, step by step."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.ask = ask
+        self.gaps: dict[tuple[str, str], Gap] = {}
+        self.places = find_partitions(Path(ask.target), self._note_copies)
+        self.labels = Labels()
+        self.states: dict[str, State] = {}
+        self.committed: dict[tuple[str, str, int], int] = {}
+        self.pending: dict[tuple[str, str, int], dict[int, int]] = {}
+
+    def tell(self, file: str, what: Text) -> None:
+        """Damage; each once."""
+        self.gaps.setdefault((file, what.en), Gap(Text(file), what, failed=True))
+
+    def _note_copies(self, name: str, copies: int) -> None:
+        self.gaps[name, ""] = Gap(Text(name), TWICE(n=copies))
+
+    def partition(self, topic: str, number: int) -> Partition:
+        path = self.places[topic, number]
+        only = path if path.is_file() else None
+        folder = path.parent if only else path
+        return Partition(folder, f"{topic}-{number}", self.tell, only)
+
+    def read(self) -> Reading:
+        wanted = self._choose()
+        opens: list[Txn] = []
+        logs: list[LogRead] = []
+        scans: dict[str, Scan] = {}
+        for topic, number in self._numbers(STATES):
+            self.ask.say(f"reading {STATES}-{number}")
+            self._read_states(self.partition(topic, number))
+        for topic, number in self._numbers(GROUPS):
+            self.ask.say(f"reading {GROUPS}-{number}")
+            scan = self._read_groups(self.partition(topic, number))
+            opens += scan.list_open(self.labels)
+        for at, (topic, number) in enumerate(wanted, 1):
+            self.ask.say(f"reading {topic}-{number} ({at} of {len(wanted)})")
+            scan, log = self._read_log(self.partition(topic, number), f"{topic}-{number}")
+            scans[scan.name] = scan
+            opens += scan.list_open(self.labels)
+            logs.append(log)
+        txns = join_states(self.states.values(), opens, self.labels)
+        positions, left = self._positions(scans, txns)
+        own = Own(tuple(self.states.values()), self._holds_all_states(), left, live=False)
+        return Reading(
+            "kafka",
+            self.ask.target,
+            self.ask.now_ms,
+            tuple(logs),
+            tuple(txns),
+            positions,
+            self._list_gaps(),
+            own,
+        )
+
+    def _choose(self) -> list[tuple[str, int]]:
+        ask = self.ask
+        internal = (STATES, GROUPS, "__cluster_metadata")
+        found = [p for p in self.places if ask.wants(*p) and (ask.topic or p[0] not in internal)]
+        if not found and (ask.topic or not self.places):
+            known = ", ".join(sorted({topic for topic, _ in self.places}))
+            wanted = f"{ask.topic}-{ask.partition}" if ask.partition >= 0 else ask.topic
+            raise Unreadable(NOT_ASKED.format(path=ask.target, topic=wanted, known=known))
+        return sorted(found)
+
+    def _numbers(self, topic: str) -> list[tuple[str, int]]:
+        return sorted(place for place in self.places if place[0] == topic)
+
+    def _holds_all_states(self) -> bool:
+        """Whether the coordinator's log is here in full, as far as one can see: on a broker of
+        several that keep it in parts, numbers are missing."""
+        numbers = [number for _, number in self._numbers(STATES)]
+        return bool(numbers) and numbers == list(range(len(numbers)))
+
+    # ---- the coordinators' logs ----------------------------------------------------------
+
+    def _read_states(self, part: Partition) -> None:
+        for batch in part.read():
+            for record in open_batch(batch, self.tell) if not batch[0].control else ():
+                try:
+                    state = read_state(record.key or b"", record.value, batch[0].place)
+                except Unknown as error:
+                    self.tell(batch[0].place, Text(str(error)))
+                    continue
+                if state is not None and state.state:
+                    self.states[state.txn_id] = state
+                elif state is not None:
+                    self.states.pop(state.txn_id, None)
+
+    def _read_groups(self, part: Partition) -> Scan:
+        """The positions of all groups, and those that a transaction would move when it commits."""
+        scan = Scan(part.name, str(part.folder))
+        held: dict[int, list[Committed]] = {}
+        for batch in part.read():
+            row = batch[0]
+            scan.take(row)
+            if row.control:
+                for one in held.pop(row.pid, []):
+                    self.pending.get(_place(one), {}).pop(row.pid, None)
+                    if row.control == COMMIT:
+                        self.committed[_place(one)] = one.offset
+                continue
+            for record in open_batch(batch, self.tell):
+                try:
+                    one_read = read_committed(record.key or b"", record.value)
+                except Unknown as error:
+                    self.tell(row.place, Text(str(error)))
+                    continue
+                if one_read is not None and row.transactional:
+                    held.setdefault(row.pid, []).append(one_read)
+                    self.pending.setdefault(_place(one_read), {})[row.pid] = one_read.offset
+                elif one_read is not None:
+                    self.committed[_place(one_read)] = one_read.offset
+        return scan
+
+    def _positions(
+        self, scans: dict[str, Scan], txns: list[Txn]
+    ) -> tuple[tuple[Position, ...], dict[tuple[str, str], tuple[int, int]]]:
+        label_of = {txn.owner: txn.label for txn in txns if txn.seen.startswith(GROUPS)}
+        found, left = [], {}
+        for place in sorted(self.committed.keys() | self.pending.keys()):
+            group, topic, number = place
+            at, name = self.committed.get(place, -1), f"{topic}-{number}"
+            waits = self.pending.get(place, {})
+            if not self.ask.wants(topic, number) or (at < 0 and not waits):
+                continue
+            scan = scans.get(name)
+            labels = tuple(label_of.get(str(pid), str(pid)) for pid in waits)
+            more = tuple(("would become", str(to)) for to in waits.values())
+            end = scan.end if scan else -1
+            found.append(Position(group, name, at, end, "", labels, GROUPS, more))
+            if scan and at >= 0 and (count := scan.count_left(at)):
+                left[group, name] = count
+        return tuple(found), left
+
+    # ---- a partition ---------------------------------------------------------------------
+
+    def _read_log(self, part: Partition, name: str) -> tuple[Scan, LogRead]:
+        """From the newest snapshot before the last segment on, around the frontiers, and what was
+        asked for."""
+        ask = self.ask
+        begin, opens = part.read_snapshot(part.bases[-1] if part.bases else 0)
+        scan = Scan(name, str(part.folder), part.bases[0] if part.bases else 0, begin)
+        scan.opens = {one.pid: one for one in opens}
+        self._feed(scan, part, begin, -1)
+        for pid, first, last in part.read_aborted():
+            if last < begin:
+                scan.note_aborted(pid, first, last)
+        counted, shown = None, range(0)
+        if ask.first or ask.last >= 0:
+            counted, shown = Scan(name, ""), range(ask.first, max(ask.last + 1, ask.first + AROUND))
+            shown = shown[:MOST_SHOWN]
+            self._feed(counted, part, ask.first, ask.last)
+        elif scan.start < begin:
+            self.gaps[name, ""] = Gap(Text(name), BEFORE(first=begin))
+        spans = [range(max(at - AROUND, 0), at + AROUND) for at in (scan.first_open, scan.end)]
+        kept = {
+            batch[0].base: label_batch(batch, self.tell) if ask.payloads else batch[0]
+            for span in (*spans, shown)
+            for batch in (part.read(span[0], span[-1]) if span else ())
+        }
+        scan.opens = {pid: _see(one, kept) for pid, one in scan.opens.items()}
+        return scan, scan.read(self.labels, kept.values(), asked=shown, counted=counted)
+
+    def _feed(self, scan: Scan, part: Partition, first: int, last: int) -> None:
+        for number, (row, _) in enumerate(part.read(first, last), 1):
+            scan.take(row)
+            if number % EVERY == 0:
+                self.ask.say(f"reading {scan.name}: at offset {row.base}")
+
+    def _list_gaps(self) -> tuple[Gap, ...]:
+        found = list(self.gaps.values())
+        if not self._numbers(STATES):
+            found.append(Gap(Text(STATES), NO_STATE))
+        if not self._numbers(GROUPS):
+            found.append(Gap(Text(GROUPS), NO_GROUPS))
+        if self.ask.topic:
+            others = {f"{t}-{n}" for t, n in self.places if not self.ask.wants(t, n)}
+            others = {name for name in others if not name.startswith("__")}
+            if others:
+                names = Text(", ".join(sorted(others)[:4]) + (" …" if len(others) > 4 else ""))
+                found.append(Gap(names, ONLY_ASKED))
+        if len(found) > MOST_GAPS:
+            rest = len(found) - MOST_GAPS
+            found = [*found[:MOST_GAPS], Gap(Text("…"), SOME(n=rest), failed=True)]
+        return tuple(found)
+
+
+def _place(one: Committed) -> tuple[str, str, int]:
+    return one.group, one.topic, one.partition
+
+
+def _see(one: Open, kept: dict[int, Row]) -> Open:
+    """With the batch that began it, where a snapshot was all that told of it."""
+    row = kept.get(one.first)
+    return replace(one, at_ms=row.at_ms, place=row.place) if row is not None else one
+
+
+def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[str, int], Path]:
+    """The partitions' folders, or the segment that was named. Of several copies of a partition,
+    which is noted, the one with the longest log. Raises Unreadable."""
+    if root.is_file():
+        parent = FOLDER.fullmatch(root.parent.name)
+        return {(parent[1], int(parent[2])) if parent else (root.parent.name or "log", 0): root}
+    found: dict[tuple[str, int], list[Path]] = {}
+    try:
+        for path in (root, *sorted(root.glob("*/")), *sorted(root.glob("*/*/"))):
+            named = FOLDER.fullmatch(path.name)
+            if named and next(path.glob("[0-9]*.log"), None):
+                found.setdefault((named[1], int(named[2])), []).append(path)
+    except OSError as error:
+        raise Unreadable(f"{root} cannot be read: {error.strerror}") from error
+    if not found:
+        raise Unreadable(NO_FOLDER.format(path=root))
+    for (topic, number), copies in found.items():
+        if len(copies) > 1:
+            note(f"{topic}-{number}", len(copies))
+    return {place: max(copies, key=_measure) for place, copies in found.items()}
+
+
+def _measure(folder: Path) -> tuple[int, int]:
+    """How far a copy goes: the first offset of its last segment, and the bytes in it."""
+    last = max(folder.glob("[0-9]*.log"), key=lambda path: path.name)
+    return int(last.stem) if last.stem.isdecimal() else 0, last.stat().st_size
+
+
+def read_folder(ask: Ask) -> Reading:
+    """Raises Unreadable."""
+    return Folder(ask).read()

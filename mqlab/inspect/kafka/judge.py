@@ -1,0 +1,242 @@
+"""What is wrong with a Kafka that was read: pure functions from the reading to findings.
+
+A transaction that is open in a partition is held against what its coordinator says of the producer:
+
+    the coordinator says             and then it is
+    nothing, or another partition    hanging: nobody will ever end it
+    that it is complete              hanging: a batch came after the marker (KIP-890)
+    a newer epoch                    a zombie's
+    PrepareCommit, PrepareAbort      decided, and its marker is missing
+    Ongoing, for too long            overdue
+
+Source: TransactionsCommand#FindHanging (tools), TransactionCoordinator#abortTimedOutTransactions.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from ...kernel import Text, Words
+from ...kernel.text import tr
+from ..reading import Evidence, Finding, Kind, LogRead, Position, Reading, Txn
+from ..show import say_age, say_time
+from .internal import DECIDED, ONGOING, STATES, Own, State
+
+SLACK_MS = 11_000  # a coordinator looks for timeouts every 10 s
+MOST_MS = 15 * 60_000  # transaction.max.timeout.ms
+PENDING_MS = 10_000  # so long a position may be pending before it is a finding
+SHARE, LEAST = 0.1, 10  # of the records: so many aborted ones, of so many, are worth a word
+HANGING_STATE = "hanging"  # Kafka's own tool has found it
+
+BLOCKS = tr("Readers of committed records get nothing behind it, in this partition, until it is "
+            "ended; deletion and compaction stop there too.")  # fmt: skip
+HANGING = Kind("hanging", tr("Hanging transaction"), BLOCKS,
+               ("kafka/hanging-transaction", "kafka/hanging-found-and-aborted", "lab 07"))  # fmt: skip
+ZOMBIE = Kind("zombie", tr("A zombie's transaction"), BLOCKS,
+              ("kafka/fenced-zombie", "kafka/late-batch-legacy", "lab 06"))  # fmt: skip
+MISSING = Kind("markers-missing", tr("Decided, with markers missing"),
+               tr("Some partitions show the transaction and others do not; where the marker is "
+                  "missing, readers of committed records wait."),
+               ("kafka/marker-waits-for-a-leader", "kafka/torn-read", "lab 06"))  # fmt: skip
+OVERDUE = Kind("overdue", tr("Open longer than its timeout"),
+               tr("Readers of committed records wait behind it in each of its partitions."),
+               ("kafka/timeout-abort", "lab 06"))  # fmt: skip
+PENDING = Kind("pending-offset", tr("A group waits for a pending position"),
+               tr("A consumer of the group that asks where to go on is told to come again "
+                  "(UNSTABLE_OFFSET_COMMIT)."),
+               ("kafka/offsets-commit", "lab 08"))  # fmt: skip
+WASTE = Kind("aborted-share", tr("Much of it is aborted"),
+             tr("Aborted records stay in the log: each reader fetches them, and those of committed "
+                "records throw them away."),
+             ("kafka/basic-abort", "lab 07"))  # fmt: skip
+ONLY_MARKERS = Kind("lag-of-markers", tr("Lag without a record to read"),
+                    tr("None for readers; an alarm that waits for lag 0 never ends."),
+                    ("kafka/group-lag", "lab 07"))  # fmt: skip
+ORDER = (HANGING, ZOMBIE, MISSING, OVERDUE, PENDING, WASTE, ONLY_MARKERS)
+
+FOUND_BY_TOOL = Words("Kafka's own tool says that the transaction of producer {pid} from offset "
+                      "{first} on hangs.")  # fmt: skip
+UNKNOWN = Words("The transaction of producer {pid} has been open since offset {first}, and no "
+                "coordinator knows this producer.")  # fmt: skip
+VERY_OLD = Words("The transaction of producer {pid} has been open since offset {first}, for {age}: "
+                 "longer than brokers allow by default. What its coordinator says was not read.")  # fmt: skip
+ELSEWHERE = Words("The transaction of producer {pid} has been open since offset {first}; to its "
+                  "coordinator, {id} does not write to this partition.")  # fmt: skip
+ENDED = Words("The transaction of producer {pid} has been open since offset {first}; to its "
+              "coordinator, {id} is {state}.")  # fmt: skip
+OLD_EPOCH = Words("Epoch {old} of producer {pid} has been open since offset {first}, and {id} is at "
+                  "epoch {new}: another instance has taken its place.")  # fmt: skip
+NO_MARKER = Words("{id} is {state}; a marker is missing in {where}.")
+TOO_LONG = Words("{id} has been open for {age}; its timeout is {timeout}.")
+WAITS = Words("{group} has a pending position in {log}; {who} must end first.")
+WAITS_FOR = Words("{id}, {state}")
+SHARE_IS = Words("{lost} of the {records} records that were counted, {percent} %, are of aborted "
+                 "transactions.")  # fmt: skip
+MARKERS_LEFT = Words("{group} stands at {at}, the log ends at {end}: what is left are {n} markers or "
+                     "aborted records.")  # fmt: skip
+
+ABORT_IT = tr("When you are sure that its application has ended, abort it:")
+FIND_IT = tr("Ask whether it hangs:")
+FENCE_FIRST = tr("Find the old instance and stop it; then abort what it has left:")
+ASK_LEADER = tr("Bring the partition's leader back: the coordinator sends the marker until it is "
+                "answered. Which are without a leader:")  # fmt: skip
+NOT_ABORTED = tr("A coordinator that runs aborts it within 10 s. See which broker that is and "
+                 "whether it is well; an instance that starts with this id ends it too:")  # fmt: skip
+AT_START = tr("The broker aborts it, or sends its markers, when it runs again. Then ask:")
+END_OF_IT = tr("Its end frees the group. See what keeps it:")
+WHY_ABORT = tr("See which application aborts, and why:")
+NO_LAG = tr("Nothing is lost. Alarm on the lag of readers that count records, or on how long the "
+            "position stands still.")  # fmt: skip
+
+
+def judge(reading: Reading) -> tuple[Finding, ...]:
+    """The findings, the worst first."""
+    own = reading.own if isinstance(reading.own, Own) else Own()
+    found = [*_judge_open(reading, own), *_judge_states(reading, own)]
+    found += [one for log in reading.logs for one in _judge_share(log)]
+    found += [one for position in reading.positions for one in _judge_group(position, reading, own)]
+    return tuple(sorted(found, key=lambda one: ORDER.index(one.kind)))
+
+
+# ---- transactions ------------------------------------------------------------------------
+
+
+def _judge_open(reading: Reading, own: Own) -> Iterator[Finding]:
+    """What is open in a partition, held against the coordinator."""
+    states = {str(state.pid): state for state in own.states}
+    for txn in reading.txns:
+        if txn.seen == STATES:
+            continue
+        state = states.get(txn.owner)
+        found = _hold_against(txn, state, own.whole, reading.at_ms)
+        if found is not None:
+            kind, says = found
+            shown = [_show_open(txn), *([_show_state(state)] if state else [])]
+            topic, _, number = txn.seen.rpartition("-")
+            place = ("--topic", topic or "TOPIC", "--partition", number if topic else "NUMBER")
+            words: tuple[str, ...] = ("abort", *place, "--start-offset", str(txn.first))
+            advice = FENCE_FIRST if kind is ZOMBIE else ABORT_IT
+            if kind is OVERDUE:
+                words, advice = ("find-hanging", *place), FIND_IT
+            command = ask_tool("transactions", reading, own, *words)
+            yield Finding(kind, txn.seen, says, tuple(shown), (txn.seen,), advice, (command,))
+
+
+def _hold_against(
+    txn: Txn, state: State | None, whole: bool, now_ms: int
+) -> tuple[Kind, Text] | None:
+    pid, first = txn.owner, txn.first
+    if txn.state == HANGING_STATE:
+        return HANGING, FOUND_BY_TOOL(pid=pid, first=first)
+    age = now_ms - txn.since_ms if txn.since_ms >= 0 else 0
+    if state is None and not whole:
+        return (
+            (OVERDUE, VERY_OLD(pid=pid, first=first, age=say_age(age))) if age > MOST_MS else None
+        )
+    if state is None:
+        return HANGING, UNKNOWN(pid=pid, first=first)
+    named = {"pid": pid, "first": first, "id": state.txn_id}
+    going = state.state in (ONGOING, *DECIDED)
+    ahead = state.epoch - txn.epoch if min(state.epoch, txn.epoch) >= 0 else 0
+    # From transaction.version 2 on a decision raises the epoch by one.
+    if ahead > (state.state not in (ONGOING, "Empty")):
+        return ZOMBIE, OLD_EPOCH(**named, old=txn.epoch, new=state.epoch)
+    if not going:
+        return HANGING, ENDED(**named, state=state.state or "forgotten")
+    if state.partitions and txn.seen not in state.partitions:
+        return HANGING, ELSEWHERE(**named)
+    return None
+
+
+def _judge_states(reading: Reading, own: Own) -> Iterator[Finding]:
+    """What the coordinator itself says."""
+    opens = {(txn.owner, txn.seen) for txn in reading.txns if txn.seen != STATES}
+    seen = {log.name for log in reading.logs}
+    for state in own.states:
+        asked = ask_tool(
+            "transactions", reading, own, "describe", "--transactional-id", state.txn_id
+        )
+        logs = tuple(name for name in state.partitions if name in seen)
+        age = reading.at_ms - state.start_ms
+        if state.state in DECIDED:
+            # In a partition that was read and where nothing is open, the marker has arrived.
+            missing = [
+                name
+                for name in state.partitions
+                if name not in seen or (str(state.pid), name) in opens
+            ]
+            if missing or not state.partitions:
+                says = NO_MARKER(
+                    id=state.txn_id, state=state.state, where=", ".join(missing) or "?"
+                )
+                where = ask_tool("topics", reading, own, "--describe", "--unavailable-partitions")
+                yield Finding(
+                    MISSING, state.txn_id, says, (_show_state(state),), logs,
+                    ASK_LEADER if own.live else AT_START, (where, asked),
+                )  # fmt: skip
+        elif (
+            state.state == ONGOING and 0 <= state.timeout_ms < age - SLACK_MS and state.start_ms > 0
+        ):
+            says = TOO_LONG(id=state.txn_id, age=say_age(age), timeout=say_age(state.timeout_ms))
+            advice = NOT_ABORTED if own.live else AT_START
+            yield Finding(
+                OVERDUE, state.txn_id, says, (_show_state(state),), logs, advice, (asked,)
+            )
+
+
+def _show_open(txn: Txn) -> Evidence:
+    since = f" lastTimestamp={say_time(txn.since_ms)}" if txn.since_ms >= 0 else ""
+    line = (
+        f"producerId={txn.owner} producerEpoch={txn.epoch} currentTxnFirstOffset={txn.first}{since}"
+    )
+    return Evidence(line, txn.source)
+
+
+def _show_state(state: State) -> Evidence:
+    words = [f"transactionalId={state.txn_id} producerId={state.pid} state={state.state}"]
+    words += [f"producerEpoch={state.epoch}"] if state.epoch >= 0 else []
+    words += [f"partitions=[{', '.join(state.partitions)}]"] if state.partitions else []
+    words += [f"start={say_time(state.start_ms)}"] if state.start_ms > 0 else []
+    words += [f"timeoutMs={state.timeout_ms}"] if state.timeout_ms >= 0 else []
+    return Evidence(" ".join(words), state.source)
+
+
+# ---- logs and groups ---------------------------------------------------------------------
+
+
+def _judge_share(log: LogRead) -> Iterator[Finding]:
+    counts = dict(log.counts)
+    records, lost = counts.get("records", 0), counts.get("aborted", 0)
+    if records >= LEAST and lost >= SHARE * records:
+        says = SHARE_IS(lost=lost, records=records, percent=round(100 * lost / records))
+        line = f"records={records} aborted={lost} markers={counts.get('markers', 0)}"
+        shown = (Evidence(line, log.source),)
+        yield Finding(WASTE, log.name, says, shown, (log.name,), WHY_ABORT)
+
+
+def _judge_group(position: Position, reading: Reading, own: Own) -> Iterator[Finding]:
+    group, log = position.group, position.log
+    line = f"group={group} partition={log} offset={position.at} logEndOffset={position.end}"
+    shown = Evidence(line, position.source)
+    asked = ask_tool("consumer-groups", reading, own, "--describe", "--group", group)
+    holders = [txn for txn in reading.txns if txn.label in position.pending]
+    ages = [reading.at_ms - txn.since_ms for txn in holders if txn.since_ms >= 0]
+    if position.pending and max(ages, default=PENDING_MS) >= PENDING_MS:
+        names = [WAITS_FOR(id=t.name, state=t.state) for t in holders if t.seen == STATES]
+        who = ", ".join(map(str, names or position.pending))
+        to = "".join(f" {what}={value}" for what, value in position.more)
+        shown = Evidence(f"{line}{to.replace('would become', 'pending')}", position.source)
+        says = WAITS(group=group, log=log, who=who)
+        yield Finding(PENDING, group, says, (shown,), (log,), END_OF_IT, (asked,))
+    gets, none = own.left.get((group, log), (1, 0))
+    if not gets and none > 0:
+        says = MARKERS_LEFT(group=group, at=position.at, end=position.end, n=none)
+        yield Finding(ONLY_MARKERS, group, says, (shown,), (log,), NO_LAG)
+
+
+def ask_tool(tool: str, reading: Reading, own: Own, *words: str) -> str:
+    """A line that can be pasted into a shell, whatever the names in it are."""
+    address = reading.source if own.live and ":" in reading.source else "HOST:PORT"
+    rest: Sequence[str] = [shlex.quote(word) for word in words]
+    return " ".join([f"kafka-{tool}.sh --bootstrap-server {shlex.quote(address)}", *rest])

@@ -1,0 +1,205 @@
+"""A partition's log, batch by batch: what is open in it, what was aborted, who may read how far.
+
+The batches come from a segment's bytes, from a fetch, or from what kafka-dump-log has printed; here
+they are all the same `Row`. A scan keeps nothing of a batch but its head, and of those only the
+last ones, so it needs as much memory for 20 GB as for 20 MB.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ...kernel import Cell, Frontier, frozen
+from ..reading import LogRead, Txn
+
+AROUND = 8  # records that are shown on either side of a frontier
+REMEMBERED = 2_000  # heads at the end of a log, for what the groups have still to read
+MOST_OPEN = 10_000  # open transactions of one log
+COMMIT, ABORT = "C", "A"
+UNNAMED = "·"  # a record of which nothing is shown
+
+
+@frozen
+class Row:
+    """A batch's head. `control`: C or A of a marker, ? of another control record; `labels`: one for
+    each record, where they may be shown; `file`, `at`: where it was read, and at which byte."""
+
+    base: int
+    last: int
+    pid: int = -1
+    epoch: int = -1
+    transactional: bool = False
+    control: str = ""
+    at_ms: int = -1
+    labels: tuple[str, ...] = ()
+    file: str = ""
+    at: int = -1
+
+    @property
+    def place(self) -> str:
+        return f"{self.file} at byte {self.at}" if self.at >= 0 else self.file
+
+
+@frozen
+class Open:
+    """A transaction that is open in a partition: its first offset, the time of its first batch, as
+    far as it was seen, and where."""
+
+    pid: int
+    epoch: int
+    first: int
+    at_ms: int
+    place: str = ""
+
+
+class Labels(dict[tuple[object, ...], str]):
+    """T1, T2 … for transactions, in the order in which they are asked for."""
+
+    def __missing__(self, key: tuple[object, ...]) -> str:
+        self[key] = f"T{len(self) + 1}"
+        return self[key]
+
+
+@dataclass
+class Scan:
+    """`opens`: by producer id, in the order in which they began. `aborted`: the first and last
+    offsets of a producer's transactions that are known as aborted. `records`, `lost`, `markers`: what
+    was counted; `lost` are records of aborted transactions."""
+
+    name: str
+    source: str
+    start: int = 0
+    end: int = 0
+    opens: dict[int, Open] = field(default_factory=dict)
+    aborted: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    records: int = 0
+    lost: int = 0
+    markers: int = 0
+    tail: deque[Row] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    _held: dict[int, tuple[int, int]] = field(default_factory=dict)  # pid: first offset, records
+
+    def take(self, row: Row) -> None:
+        self.end = row.last + 1
+        self.tail.append(row)
+        if row.control:
+            self.markers += 1
+            self.opens.pop(row.pid, None)
+            first, held = self._held.pop(row.pid, (-1, 0))
+            if row.control == ABORT and held:
+                self.lost += held
+                self.note_aborted(row.pid, first, row.last)
+            return
+        count = row.last - row.base + 1
+        self.records += count
+        if row.transactional:
+            first, held = self._held.get(row.pid, (row.base, 0))
+            self._held[row.pid] = (first, held + count)
+            if row.pid not in self.opens and len(self.opens) < MOST_OPEN:
+                self.opens[row.pid] = Open(row.pid, row.epoch, row.base, row.at_ms, row.place)
+
+    def note_aborted(self, pid: int, first: int, last: int) -> None:
+        """Of a producer's aborted transactions the last ones are known."""
+        known = self.aborted.setdefault(pid, [])
+        known.append((first, last))
+        del known[:-REMEMBERED]
+
+    # ---- what follows from it ------------------------------------------------------------
+
+    @property
+    def first_open(self) -> int:
+        """The first offset that a reader of committed records may not have yet; the end, if it may
+        have all."""
+        return min((one.first for one in self.opens.values()), default=self.end)
+
+    def was_aborted(self, row: Row) -> bool:
+        return row.transactional and any(
+            first <= row.base <= last for first, last in self.aborted.get(row.pid, ())
+        )
+
+    def count_left(self, at: int) -> tuple[int, int] | None:
+        """Of a reader of committed records that stands at `at`: how many records it will get, and
+        how many offsets hold none for it. None: nobody knows, or something is open."""
+        if self.opens or not self.tail or not max(self.tail[0].base, self.start) <= at <= self.end:
+            return None
+        gets = sum(
+            row.last - max(row.base, at) + 1
+            for row in self.tail
+            if row.last >= at and not row.control and not self.was_aborted(row)
+        )
+        return gets, self.end - at - gets
+
+    def read(
+        self,
+        labels: Labels,
+        around: Iterable[Row] = (),
+        hw: int = -1,
+        lso: int = -1,
+        asked: range = range(0),
+        counted: Scan | None = None,
+    ) -> LogRead:
+        """The log as it is shown. `around`: the rows about its last stable offset, where these are
+        none of the last ones; `hw`: its high watermark, and `lso`, where somebody says them;
+        `asked`: offsets that are to be shown in any case; `counted`: the scan that has counted
+        what was asked for."""
+        lso = min(self.first_open, self.end if hw < 0 else hw) if lso < 0 else lso
+        flags = [Frontier("LSO", lso)]
+        flags += [Frontier("HW", hw if hw >= 0 else self.end)]
+        rows = {row.base: row for row in (*self.tail, *around)}
+        near = [range(f - AROUND, f + AROUND) for f in sorted({lso, flags[1].at, self.end})]
+        near += [asked]
+        cells = {
+            offset: self._cell(rows[base], offset, lso, labels)
+            for base in sorted(rows)
+            for span in near
+            for offset in range(max(base, span.start), min(rows[base].last + 1, span.stop))
+        }
+        of = counted or self
+        counts = (("records", of.records), ("markers", of.markers), ("aborted", of.lost))
+        return LogRead(
+            self.name,
+            self.start,
+            self.end,
+            tuple(flags),
+            tuple(cells[offset] for offset in sorted(cells)),
+            tuple((what, number) for what, number in counts if number),
+            self.source,
+        )
+
+    def _cell(self, row: Row, offset: int, lso: int, labels: Labels) -> Cell:
+        txn = self._label(row, labels)
+        if row.control:
+            return Cell(offset, row.control, "control", txn, offset < lso)
+        at = offset - row.base
+        label = row.labels[at] if at < len(row.labels) else UNNAMED
+        return Cell(offset, label, "data", txn, offset < lso, self.was_aborted(row))
+
+    def _label(self, row: Row, labels: Labels) -> str:
+        """Of the row's transaction: one for what is open under one producer, wherever it writes;
+        what has ended is told apart by the marker that ended it."""
+        if row.pid < 0 or not (row.transactional or row.control):
+            return ""
+        one = self.opens.get(row.pid)
+        if one is not None and row.base >= one.first:
+            return labels[one.pid, one.epoch]
+        ends = (r.base for r in self.tail if r.control and r.pid == row.pid and r.base >= row.base)
+        return labels[self.name, row.pid, next(ends, -1)]
+
+    def list_open(self, labels: Labels) -> list[Txn]:
+        """The open transactions as this log knows them."""
+        return [
+            Txn(
+                labels[one.pid, one.epoch],
+                "",
+                "open",
+                self.name,
+                (self.name,),
+                str(one.pid),
+                one.epoch,
+                one.first,
+                one.at_ms,
+                source=one.place or self.source,
+            )
+            for one in self.opens.values()
+        ]

@@ -1,0 +1,270 @@
+"""The files of one partition: segments, their index, the producers' snapshots, the aborted ones.
+
+    00000000000000000042.log        batches, from offset 42 on
+    00000000000000000042.index      pairs of 4 bytes: offset - 42, position in the .log
+    00000000000000000042.snapshot   each producer, as it was before offset 42
+    00000000000000000042.txnindex   each aborted transaction whose marker stands in the .log
+
+A segment is read in pieces, and only where it is asked for: a file of 1 GB needs no more memory
+than one of 1 MB. Every checksum that is passed is compared. Damage is told and stepped over.
+
+Source: LogSegment, OffsetIndex, ProducerStateManager, AbortedTxn (storage, Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ...kernel import Text, Words, escape_unseen, replace
+from ...kernel.text import shorten, tr
+from ...serve.crc import crc32c
+from ...serve.kafka.wire.bodies import Record, decode_records
+from ...serve.kafka.wire.compression import Unreadable, decompress
+from ...serve.kafka.wire.records import (
+    CHECKED_FROM,
+    COMPRESSION,
+    CONTROL,
+    HEAD,
+    MAGIC,
+    TRANSACTIONAL,
+    Head,
+)
+from .scan import ABORT, COMMIT, Open, Row
+
+PIECE = 1 << 20  # bytes that are read at once
+OPENED = 8 << 20  # bytes of a batch that is opened, and of its records
+LABELLED = 10_000  # records of a batch that is shown with labels
+LABEL = 12  # letters of a payload in a picture
+ABORTED = struct.Struct(">hqqqq")
+PRODUCER = struct.Struct(">qhiqiqiq")
+ENTRY = struct.Struct(">II")
+
+TORN = Words("ends inside a batch at byte {at}: so it is left by a broker that stops while it "
+             "writes, which cuts it off when it starts")  # fmt: skip
+FLIPPED = Words("the batch at byte {at} has another checksum than it says: bytes of it have changed; "
+                "it was passed over")  # fmt: skip
+STRANGE = Words("no batch begins at byte {at}; bytes {at} to {to} were not read")
+OLD = Words("holds messages of format {magic}, as brokers before 0.11 wrote them: they know no "
+            "transactions, and were passed over")  # fmt: skip
+NO_FILE = Words("cannot be read: {why}")
+OTHER = tr("is not what Kafka writes into such a file, or of a version that is not known here")
+LARGE = Words("the batch at byte {at} has {size:,} bytes: its records were not opened")
+
+Tell = Callable[[str, Text], None]
+"""Is told of damage: (which file, what)."""
+Batch = tuple[Row, bytes]
+"""With its bytes; b"" of one that is too large."""
+
+
+class Partition:
+    """The files of one partition, in its folder. `name`: how evidence calls them; `only`: of its
+    segments this one."""
+
+    def __init__(self, folder: Path, name: str, tell: Tell, only: Path | None = None) -> None:
+        self.folder, self.name, self.tell = folder, name, tell
+        found = [only] if only else sorted(folder.glob("*.log"))
+        self.segments = [path for path in found if path.stem.isdecimal()]
+        self.bases = [int(path.stem) for path in self.segments]
+
+    def read(self, first: int = 0, last: int = -1) -> Iterator[Batch]:
+        """The batches that hold offsets `first` to `last` (-1: all)."""
+        begin = max(bisect_right(self.bases, first) - 1, 0)
+        for path, base in zip(self.segments[begin:], self.bases[begin:], strict=True):
+            if 0 <= last < base:
+                return
+            for row, data in self._segment(path, self._seek(path, base, first)):
+                if 0 <= last < row.base:
+                    return
+                if row.last >= first:
+                    yield row, data
+
+    def _segment(self, path: Path, at: int) -> Iterator[Batch]:
+        """The batches from byte `at` on, as far as there are any."""
+        name = f"{self.name}/{path.name}"
+        try:
+            with path.open("rb", buffering=PIECE) as file:
+                size = path.stat().st_size
+                yield from read_batches(file, size, name, self.tell, at, int(path.stem))
+        except OSError as error:
+            self.tell(name, NO_FILE(why=error.strerror or str(error)))
+
+    def _seek(self, path: Path, base: int, offset: int) -> int:
+        """The byte of a batch at or before `offset`, by the index; 0 where that does not help."""
+        if offset <= base:
+            return 0
+        try:
+            with path.with_suffix(".index").open("rb") as file:
+                count = path.with_suffix(".index").stat().st_size // ENTRY.size
+                low, high, found = 0, count, 0
+                while low < high:
+                    middle = (low + high) // 2
+                    file.seek(middle * ENTRY.size)
+                    relative, at = ENTRY.unpack(file.read(ENTRY.size))
+                    if (relative, at) != (0, 0) and base + relative <= offset:
+                        low, found = middle + 1, at
+                    else:  # zeros at the end are room that was set aside
+                        high = middle
+            with path.open("rb") as log:
+                log.seek(found)
+                start = log.read(HEAD.size)
+            right = len(start) == HEAD.size and base <= Head.of(start).base <= offset
+            return found if right and start[16] == MAGIC else 0
+        except (OSError, struct.error):
+            return 0
+
+    # ---- the other files -----------------------------------------------------------------
+
+    def read_snapshot(self, upto: int) -> tuple[int, list[Open]]:
+        """The newest snapshot at or before offset `upto` that can be read, and the transactions
+        that were open then. Without one: the partition's first offset."""
+        found = sorted(self.folder.glob("*.snapshot"), key=lambda path: path.name)
+        for path in reversed([p for p in found if p.stem.isdecimal() and int(p.stem) <= upto]):
+            name = f"{self.name}/{path.name}"
+            try:
+                data = path.read_bytes()
+                version, crc, count = struct.unpack_from(">hIi", data)
+                if version == 1 and crc == crc32c(data[6:]) and len(data) == 10 + 46 * count:
+                    rows = PRODUCER.iter_unpack(data[10:])
+                    opens = [Open(r[0], r[1], r[7], r[5], name) for r in rows if r[7] >= 0]
+                    return int(path.stem), opens
+                self.tell(name, OTHER)
+            except OSError as error:
+                self.tell(name, NO_FILE(why=error.strerror or str(error)))
+            except struct.error:
+                self.tell(name, OTHER)
+        return (self.bases[0] if self.bases else 0), []
+
+    def read_aborted(self) -> Iterator[tuple[int, int, int]]:
+        """(producer id, first, last offset) of each transaction in the .txnindex files."""
+        for path in sorted(self.folder.glob("*.txnindex")):
+            try:
+                with path.open("rb") as file:
+                    while len(data := file.read(ABORTED.size)) == ABORTED.size:
+                        version, pid, first, last, _ = ABORTED.unpack(data)
+                        if version != 0 or not 0 <= first <= last:
+                            self.tell(f"{self.name}/{path.name}", OTHER)
+                            break
+                        yield pid, first, last
+            except OSError as error:
+                self.tell(f"{self.name}/{path.name}", NO_FILE(why=error.strerror or str(error)))
+
+
+def read_batches(
+    file: BinaryIO, size: int, name: str, tell: Tell, at: int = 0, least: int = 0
+) -> Iterator[Batch]:
+    """The batches of a segment, or of what a fetch has brought, from byte `at` on; none of them
+    begins before offset `least`."""
+    old = False
+    file.seek(at)
+    while at < size:
+        start = file.read(HEAD.size)
+        whole = 12 + int.from_bytes(start[8:12], "big")
+        if len(start) == HEAD.size and start[16] < MAGIC and 26 <= whole <= size - at:
+            if not old:
+                tell(name, OLD(magic=start[16]))
+            old, at = True, at + whole
+            file.seek(at)
+            continue
+        if not any(start):  # room that was set aside
+            return
+        head = Head.of(start) if len(start) == HEAD.size else None
+        if head is None or not _fits(head, whole, least):
+            found = _find_batch(file, at + 1, size)
+            torn = not found and size - at < PIECE and (head is None or whole > size - at)
+            tell(name, TORN(at=at) if torn else STRANGE(at=at, to=found or size))
+            if not found:
+                return
+            at = found
+            file.seek(at)
+            continue
+        if whole > size - at:
+            tell(name, TORN(at=at))
+            return
+        data = start + file.read(whole - HEAD.size) if whole <= OPENED else b""
+        crc = crc32c(data[CHECKED_FROM:]) if data else _check(file, start, whole)
+        if crc == head.crc:
+            least = head.base + head.delta + 1
+            yield _row(head, name, at, data), data
+        else:
+            tell(name, FLIPPED(at=at))
+        at += whole
+
+
+def open_batch(batch: Batch, tell: Tell) -> list[Record]:
+    """Its records; none where they cannot be opened, which is told."""
+    row, data = batch
+    if not data:
+        tell(row.file, LARGE(at=row.at, size=OPENED))
+        return []
+    head = Head.of(data)
+    try:
+        body = decompress(head.bits & COMPRESSION, data[HEAD.size :], OPENED)
+        return list(decode_records(body, head.count, head.base_ms))
+    except Unreadable as error:
+        tell(row.place, Text(str(error)))
+        return []
+
+
+def label_batch(batch: Batch, tell: Tell) -> Row:
+    """The row with a label for each record: its key, else its value."""
+    row = batch[0]
+    if row.control:
+        return row
+    labels = [""] * (row.last - row.base + 1 if row.last - row.base < LABELLED else 0)
+    for record in open_batch(batch, tell):
+        if 0 <= record.delta < len(labels):
+            labels[record.delta] = write_label(record.key, record.value)
+    return replace(row, labels=tuple(labels))
+
+
+def write_label(key: bytes | None, value: bytes | None) -> str:
+    """What a picture shows of a record, where payloads are asked for."""
+    return shorten(escape_unseen((key or value or b"").decode("utf-8", "backslashreplace")), LABEL)
+
+
+def _fits(head: Head, whole: int, least: int) -> bool:
+    """Whether these are the first bytes of a batch that may stand here."""
+    far = head.base - least
+    return head.magic == MAGIC and whole >= HEAD.size and head.delta >= 0 and 0 <= far < 1 << 31
+
+
+def _row(head: Head, name: str, at: int, data: bytes) -> Row:
+    control = ""
+    if head.bits & CONTROL:
+        record = next(decode_records(data[HEAD.size :], 1, 0), None) if data else None
+        kind = record.key[2:4] if record and record.key else b""
+        control = {b"\0\0": ABORT, b"\0\1": COMMIT}.get(kind, "?")
+    transactional = bool(head.bits & TRANSACTIONAL) and head.pid >= 0
+    last = head.base + head.delta
+    return Row(
+        head.base, last, head.pid, head.epoch, transactional, control, head.base_ms, (), name, at
+    )
+
+
+def _check(file: BinaryIO, start: bytes, whole: int) -> int:
+    """The checksum of a large batch of which `start` has been read."""
+    crc, left = crc32c(start[CHECKED_FROM:]), whole - len(start)
+    while left > 0:
+        piece = file.read(min(PIECE, left))
+        crc, left = crc32c(piece, crc), left - len(piece)
+    return int(crc)
+
+
+def _find_batch(file: BinaryIO, at: int, size: int) -> int:
+    """Where the next whole batch begins, within a piece of the file; 0: nowhere."""
+    file.seek(at)
+    data = file.read(2 * PIECE)
+    place = data.find(MAGIC, 16)
+    while 0 <= place < PIECE:
+        begin = place - 16
+        whole = 12 + int.from_bytes(data[begin + 8 : begin + 12], "big")
+        if HEAD.size <= whole <= len(data) - begin:
+            crc = int.from_bytes(data[begin + 17 : begin + 21], "big")
+            if crc == crc32c(data[begin + CHECKED_FROM : begin + whole]):
+                return at + begin
+        place = data.find(MAGIC, place + 1)
+    return 0
