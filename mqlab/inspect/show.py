@@ -30,10 +30,10 @@ PLACE = 72  # px that a record has at most
 BESIDE = 150  # px of a strip that no record has
 
 NOTHING_FOUND = tr("Nothing found in what was looked at.")
-LOOKED = Words("{n} logs, {txns} transactions and {groups} positions were looked at.")
-FOUND = Words("{n} found")
+LOOKED = Words("Looked at: logs {n}, rows of transactions {txns}, positions {groups}.")
+FOUND = Words("Findings: {n}.")
 HEADING = Words("{broker} at {source}")
-TAKEN = Words("as of {time}")
+TAKEN = Words("As of {time}.")
 RISK, DO, SEE, SHOWS = tr("risk"), tr("what to do"), tr("see"), tr("shown by")
 LOGS, TXNS, GROUPS, GAPS = (
     tr("Logs"), tr("Transactions"), tr("Groups"), tr("Not looked at, or not readable")
@@ -125,7 +125,7 @@ def write_text(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     reading = report.reading
-    yield f"{_heading(reading)}, {TAKEN(time=say_time(reading.at_ms))}"
+    yield f"{_heading(reading)}. {TAKEN(time=say_time(reading.at_ms))}"
     yield ""
     for number, finding in enumerate(report.findings, 1):
         yield from _finding_lines(number, finding, reading)
@@ -222,7 +222,7 @@ def _pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
     yield _tag(h1, _heading(reading))
     found = FOUND(n=len(report.findings)) if report.findings else NOTHING_FOUND
     taken = TAKEN(time=say_time(reading.at_ms))
-    yield _tag("p", f"{found}  {_looked(reading)} {taken}", "note")
+    yield _tag("p", f"{found} {_looked(reading)} {taken}", "note")
     logs = {log.name: log for log in reading.logs}
     for finding in report.findings:
         yield f"<section>{_tag(h2, f'{finding.kind.title} · {finding.where}')}"

@@ -73,8 +73,8 @@ WAITS = Words("{group} has a pending position in {log}; {who} must end first.")
 WAITS_FOR = Words("{id}, {state}")
 SHARE_IS = Words("{lost} of the {records} records that were counted, {percent} %, are of aborted "
                  "transactions.")  # fmt: skip
-MARKERS_LEFT = Words("{group} stands at {at}, the log ends at {end}: what is left are {n} markers or "
-                     "aborted records.")  # fmt: skip
+MARKERS_LEFT = Words("{group} stands at {at}, the log ends at {end}; in all {n} offsets between them "
+                     "are markers or aborted records.")  # fmt: skip
 
 ABORT_IT = tr("When you are sure that its application has ended, abort it:")
 FIND_IT = tr("Ask whether it hangs:")
@@ -94,7 +94,7 @@ def judge(reading: Reading) -> tuple[Finding, ...]:
     """The findings, the worst first."""
     own = reading.own if isinstance(reading.own, Own) else Own()
     found = [*_judge_open(reading, own), *_judge_states(reading, own)]
-    found += [one for log in reading.logs for one in _judge_share(log)]
+    found += [one for log in reading.logs for one in _judge_share(log, reading, own)]
     found += [one for position in reading.positions for one in _judge_group(position, reading, own)]
     return tuple(sorted(found, key=lambda one: ORDER.index(one.kind)))
 
@@ -205,14 +205,17 @@ def _show_state(state: State) -> Evidence:
 # ---- logs and groups ---------------------------------------------------------------------
 
 
-def _judge_share(log: LogRead) -> Iterator[Finding]:
+def _judge_share(log: LogRead, reading: Reading, own: Own) -> Iterator[Finding]:
     counts = dict(log.counts)
     records, lost = counts.get("records", 0), counts.get("aborted", 0)
     if records >= LEAST and lost >= SHARE * records:
         says = SHARE_IS(lost=lost, records=records, percent=round(100 * lost / records))
         line = f"records={records} aborted={lost} markers={counts.get('markers', 0)}"
         shown = (Evidence(line, log.source),)
-        yield Finding(WASTE, log.name, says, shown, (log.name,), WHY_ABORT)
+        topic, _, number = log.name.rpartition("-")
+        words = ("describe-producers", "--topic", topic, "--partition", number)
+        asked = ask_tool("transactions", reading, own, *words)
+        yield Finding(WASTE, log.name, says, shown, (log.name,), WHY_ABORT, (asked,))
 
 
 def _judge_group(position: Position, reading: Reading, own: Own) -> Iterator[Finding]:

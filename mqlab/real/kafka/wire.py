@@ -185,7 +185,7 @@ def read_transactions(frame: bytes, at: int) -> list[Row]:
     number(">i")  # throttle time
     for _ in range(length()):
         row = Row(error=number(">h"), txn_id=text(), state=text())
-        number(">i"), number(">q")  # timeout, start
+        row.timeout_ms, row.start_ms = number(">i"), number(">q")
         row.pid, row.epoch, row.partitions = number(">q"), number(">h"), []
         for _ in range(length()):
             topic = text()

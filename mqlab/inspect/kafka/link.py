@@ -1,0 +1,174 @@
+"""A connection to somebody's broker: TLS and SASL as its client's settings say, answers checked.
+
+Raw requests, because librdkafka has no DescribeProducers, ListTransactions and
+DescribeTransactions, and hands out no markers. What answers may be anything: a length is compared
+with what is there before room is made for it, and whatever is wrong becomes one sentence.
+
+Source: SaslClientAuthenticator, ScramSaslClient (clients, Kafka 4.3); RFC 5802.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import socket
+import ssl
+import struct
+from pathlib import Path
+
+from kio.index import load_response_schema
+
+from ...real.kafka.wire import Raw
+from ...serve.kafka.wire.shape import Misfit, walker
+from ..reading import Unreadable
+
+ANSWER_S = 10.0
+LARGEST = 64 << 20  # bytes of an answer
+SCRAM = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+BROKEN = (OSError, EOFError, AssertionError, Misfit, ValueError, LookupError, struct.error)
+"""What a connection and what comes over it can raise."""
+
+
+def read_settings(path: str) -> dict[str, str]:
+    """Lines `name=value`, as librdkafka or the Java client names them. Raises Unreadable."""
+    if not path:
+        return {}
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unreadable(f"--config {path} cannot be read: {error}") from error
+    found = {}
+    for number, line in enumerate(lines, 1):
+        name, equals, value = line.strip().partition("=")
+        if name and not name.startswith("#"):
+            if not equals:
+                raise Unreadable(f"--config {path}, line {number}: name=value is expected")
+            found[name.strip()] = value.strip()
+    protocol = found.get("security.protocol", "PLAINTEXT").upper()
+    if protocol not in PROTOCOLS:
+        raise Unreadable(f"--config {path}: security.protocol is one of {', '.join(PROTOCOLS)}")
+    mechanism = _mechanism(found)
+    if protocol.startswith("SASL") and mechanism not in ("PLAIN", *SCRAM):
+        raise Unreadable(
+            f"--config {path}: {mechanism} is not spoken here, only PLAIN and {', '.join(SCRAM)}; "
+            "hand in what kafka-transactions.sh and kafka-consumer-groups.sh print instead"
+        )
+    return found
+
+
+def _mechanism(settings: dict[str, str]) -> str:
+    return settings.get("sasl.mechanism", settings.get("sasl.mechanisms", "GSSAPI")).upper()
+
+
+class Link(Raw):
+    """Raises Unreadable where nobody, or something else, answers."""
+
+    def __init__(self, address: str, settings: dict[str, str]) -> None:
+        protocol = settings.get("security.protocol", "PLAINTEXT").upper()
+        try:
+            super().__init__(address, ANSWER_S)
+        except (OSError, ValueError, OverflowError) as error:
+            raise Unreadable(
+                f"nobody answers at {address}: {error}; name a broker that runs, as HOST:PORT"
+            ) from error
+        try:
+            if protocol.endswith("SSL"):
+                self.socket = _wrap(self.socket, address, settings)
+            self.versions = self.ask_versions()
+            if protocol.startswith("SASL"):
+                self._log_in(settings)
+        except Unreadable:
+            self.close()
+            raise
+        except BROKEN as error:
+            self.close()
+            raise Unreadable(_explain(address, protocol, error)) from error
+
+    def offers(self, api: int, version: int) -> bool:
+        low, high = self.versions.get(api, (0, -1))
+        return low <= version <= high
+
+    def read_frame(self) -> bytes:
+        (size,) = struct.unpack(">i", self._read(4))
+        if not 0 <= size <= LARGEST:
+            raise ValueError(f"an answer of {size} bytes")
+        return self._read(size)
+
+    def _read_head(self, api: int, version: int, corr: int) -> tuple[bytes, int]:
+        frame, at = super()._read_head(api, version, corr)
+        schema = load_response_schema(api, version)
+        if walker(schema)(frame, at) != len(frame):
+            raise Misfit("bytes behind an answer")
+        return frame, at
+
+    def _log_in(self, settings: dict[str, str]) -> None:
+        mechanism = _mechanism(settings)
+        user, secret = settings.get("sasl.username", ""), settings.get("sasl.password", "")
+        answer = self.ask(17, 1, mechanism=mechanism)
+        if answer.error_code.value:
+            raise Unreadable(
+                f"the broker does not take {mechanism}, but {', '.join(answer.mechanisms)}: "
+                "change sasl.mechanism"
+            )
+        if mechanism == "PLAIN":
+            self._authenticate(f"\0{user}\0{secret}".encode())
+            return
+        name = user.replace("=", "=3D").replace(",", "=2C")
+        own = base64.b64encode(os.urandom(18)).decode()
+        first = f"n={name},r={own}"
+        said = self._authenticate(f"n,,{first}".encode()).decode()
+        given = dict(part.split("=", 1) for part in said.split(","))
+        if not given["r"].startswith(own):
+            raise ValueError("SCRAM with another nonce")
+        kind, rounds = SCRAM[mechanism], min(int(given["i"]), 1_000_000)
+        salted = hashlib.pbkdf2_hmac(kind, secret.encode(), base64.b64decode(given["s"]), rounds)
+        key = hmac.digest(salted, b"Client Key", kind)
+        last = f"c=biws,r={given['r']}"
+        signed = hmac.digest(
+            hashlib.new(kind, key).digest(), f"{first},{said},{last}".encode(), kind
+        )
+        proof = base64.b64encode(bytes(a ^ b for a, b in zip(key, signed, strict=True))).decode()
+        self._authenticate(f"{last},p={proof}".encode())
+
+    def _authenticate(self, data: bytes) -> bytes:
+        answer = self.ask(36, 2, auth_bytes=data)
+        if answer.error_code.value:
+            raise Unreadable(
+                f"the broker refuses this user: {answer.error_message or answer.error_code.name}; "
+                "look at sasl.username and sasl.password"
+            )
+        return bytes(answer.auth_bytes)
+
+
+def _wrap(plain: socket.socket, address: str, settings: dict[str, str]) -> ssl.SSLSocket:
+    try:
+        context = ssl.create_default_context(cafile=settings.get("ssl.ca.location"))
+        if "ssl.certificate.location" in settings:
+            context.load_cert_chain(
+                settings["ssl.certificate.location"],
+                settings.get("ssl.key.location"),
+                settings.get("ssl.key.password"),
+            )
+    except (OSError, ssl.SSLError) as error:
+        raise Unreadable(f"the files of ssl.* in --config cannot be used: {error}") from error
+    if settings.get("enable.ssl.certificate.verification") == "false" or settings.get(
+        "ssl.endpoint.identification.algorithm"
+    ) in ("", "none"):  # as somebody has said in the settings of the client
+        context.check_hostname = False
+        if settings.get("enable.ssl.certificate.verification") == "false":
+            context.verify_mode = ssl.CERT_NONE
+    return context.wrap_socket(plain, server_hostname=address.rpartition(":")[0].strip("[]"))
+
+
+def _explain(address: str, protocol: str, error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS with {address}: {error.reason or error}; look at ssl.* in --config"
+    if "bytes" in str(error) or isinstance(error, EOFError | TimeoutError | ConnectionError):
+        return (
+            f"what answers at {address} does not speak Kafka's {protocol}: name a listener of a "
+            "broker, and with --config the settings of a client that may read (security.protocol …)"
+        )
+    return f"what answers at {address} cannot be understood: {error}"
