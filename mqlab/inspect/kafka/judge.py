@@ -96,7 +96,7 @@ def judge(reading: Reading) -> tuple[Finding, ...]:
     found = [*_judge_open(reading, own), *_judge_states(reading, own)]
     found += [one for log in reading.logs for one in _judge_share(log, reading, own)]
     found += [one for position in reading.positions for one in _judge_group(position, reading, own)]
-    return tuple(sorted(found, key=lambda one: ORDER.index(one.kind)))
+    return tuple(sorted(found, key=lambda one: (ORDER.index(one.kind), one.where)))
 
 
 # ---- transactions ------------------------------------------------------------------------

@@ -166,9 +166,7 @@ def _wrap(plain: socket.socket, address: str, settings: dict[str, str]) -> ssl.S
 def _explain(address: str, protocol: str, error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return f"no TLS with {address}: {error.reason or error}; look at ssl.* in --config"
-    if "bytes" in str(error) or isinstance(error, EOFError | TimeoutError | ConnectionError):
-        return (
-            f"what answers at {address} does not speak Kafka's {protocol}: name a listener of a "
-            "broker, and with --config the settings of a client that may read (security.protocol …)"
-        )
-    return f"what answers at {address} cannot be understood: {error}"
+    return (
+        f"what answers at {address} does not speak Kafka's {protocol}: name a listener of a broker, "
+        "and with --config the settings of a client that may read (security.protocol …)"
+    )

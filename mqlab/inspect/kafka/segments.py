@@ -35,8 +35,8 @@ from ...serve.kafka.wire.records import (
 )
 from .scan import ABORT, COMMIT, Open, Row
 
-PIECE = 1 << 20  # bytes that are read at once
-OPENED = 8 << 20  # bytes of a batch that is opened, and of its records
+PIECE = 1 << 20  # bytes that are read at once; a larger batch is checked, and not opened
+OPENED = 8 << 20  # bytes of the records of a batch that are opened
 LABELLED = 10_000  # records of a batch that is shown with labels
 LABEL = 12  # letters of a payload in a picture
 ABORTED = struct.Struct(">hqqqq")
@@ -52,7 +52,7 @@ OLD = Words("holds messages of format {magic}, as brokers before 0.11 wrote them
             "transactions, and were passed over")  # fmt: skip
 NO_FILE = Words("cannot be read: {why}")
 OTHER = tr("is not what Kafka writes into such a file, or of a version that is not known here")
-LARGE = Words("the batch at byte {at} has {size:,} bytes: its records were not opened")
+LARGE = Words("the batch at byte {at} has more than {size:,} bytes: its records were not opened")
 
 Tell = Callable[[str, Text], None]
 """Is told of damage: (which file, what)."""
@@ -172,19 +172,16 @@ def read_batches(
         if not any(start):  # room that was set aside
             return
         head = Head.of(start) if len(start) == HEAD.size else None
-        if head is None or not _fits(head, whole, least):
+        if head is None or whole > size - at or not _fits(head, whole, least):
             found = _find_batch(file, at + 1, size)
-            torn = not found and size - at < PIECE and (head is None or whole > size - at)
+            torn = not found and (head is None or head.magic == MAGIC and whole > size - at)
             tell(name, TORN(at=at) if torn else STRANGE(at=at, to=found or size))
             if not found:
                 return
             at = found
             file.seek(at)
             continue
-        if whole > size - at:
-            tell(name, TORN(at=at))
-            return
-        data = start + file.read(whole - HEAD.size) if whole <= OPENED else b""
+        data = start + file.read(whole - HEAD.size) if whole <= PIECE else b""
         crc = crc32c(data[CHECKED_FROM:]) if data else _check(file, start, whole)
         if crc == head.crc:
             least = head.base + head.delta + 1
@@ -198,7 +195,7 @@ def open_batch(batch: Batch, tell: Tell) -> list[Record]:
     """Its records; none where they cannot be opened, which is told."""
     row, data = batch
     if not data:
-        tell(row.file, LARGE(at=row.at, size=OPENED))
+        tell(row.file, LARGE(at=row.at, size=PIECE))
         return []
     head = Head.of(data)
     try:

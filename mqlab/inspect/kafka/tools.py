@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
-from ...kernel import Text, Words, escape_unseen, replace
+from ...kernel import Text, Words, replace
 from ...kernel.text import shorten, tr
 from ..reading import Ask, Gap, Position, Reading, Txn, Unreadable
 from .internal import GROUPS, STATE_OF, STATES, Own, State, join_states
@@ -41,7 +41,7 @@ GROUP_ROW = re.compile(r"(.+?)\s+(\S+)\s+(\d+)\s+(\d+|-)\s+(\d+|-)\s+(-?\d+|-)(?
 
 UNKNOWN_TEXT = (
     "{path} is nothing that kafka-dump-log.sh, kafka-transactions.sh or kafka-consumer-groups.sh "
-    "--describe prints; it begins with {first!r}: hand in what one of these has printed"
+    "--describe prints; it begins with “{first}”: hand in what one of these has printed"
 )
 PLAIN_DUMP = tr(
     "which markers commit and which abort is not printed: dump it with --print-data-log"
@@ -372,5 +372,5 @@ def read_tools(ask: Ask, stream: BinaryIO, name: str, at_ms: int) -> Reading:
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"{name} is not as a tool of Kafka prints it: {error}") from error
     if not tools.known:
-        raise Unreadable(UNKNOWN_TEXT.format(path=name, first=escape_unseen(shorten(first, 60))))
+        raise Unreadable(UNKNOWN_TEXT.format(path=name, first=shorten(first, 60)))
     return tools.reading(name, at_ms)

@@ -1,0 +1,26 @@
+"""Folders that real brokers have left (`damage.py`), unpacked for a test; and an ask about them."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+from mqlab.inspect import Ask, Report, inspect
+
+DATA = Path(__file__).parent / "data"
+VERSIONS = ("3.9.1", "4.3.1")
+NOW_MS = 1_795_900_000_000  # two hours after the damage
+
+
+def unpack(version: str, to: Path, name: str = "data") -> Path:
+    with tarfile.open(DATA / f"kafka-{version}" / f"{name}.tar.xz") as archive:
+        archive.extractall(to, filter="data")
+    return to
+
+
+def look(target: object, **asked: object) -> Report:
+    return inspect("kafka", Ask(str(target), now_ms=NOW_MS, **asked))  # type: ignore[arg-type]
+
+
+def list_found(report: Report) -> list[tuple[str, str]]:
+    return [(one.kind.name, one.where) for one in report.findings]

@@ -1,0 +1,229 @@
+"""Folders of real brokers of two versions, healthy parts and damaged ones: what is found, and that
+damaged files cost themselves and nothing else. What is expected is what `damage.py` has done."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kio.records.readers import crc32c
+
+from mqlab.inspect import Report, Unreadable
+from mqlab.real.kafka.batches import batch
+from tests.inspect.folders import VERSIONS, list_found, look, unpack
+
+ALL = [
+    ("hanging", "orders-0"),
+    ("zombie", "stock-0"),
+    ("overdue", "bill-app"),
+    ("overdue", "pay-app"),
+    ("pending-offset", "billing"),
+    ("aborted-share", "refunds-0"),
+    ("lag-of-markers", "auditors"),
+]
+LOG = "node-1/orders-0/00000000000000000000.log"
+
+
+def show(report: Report) -> dict[str, list[str]]:
+    """Each log's cells: the label, the transaction's, and whether it is hidden or aborted."""
+    return {
+        log.name: [
+            c.label + ("" if c.readable else "?") + ("!" if c.aborted else "") for c in log.cells
+        ]
+        for log in report.reading.logs
+    }
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_all_that_was_broken_is_found(version: str, tmp_path: Path) -> None:
+    report = look(unpack(version, tmp_path), payloads=True)
+    assert list_found(report) == ALL
+    assert report.exit_code == 1 and not report.reading.gaps
+    assert show(report)["orders-0"] == ["o1", "o2", "C", "o3!", "A", "h1?", "h2?", "o4?", "C?"]
+    assert [(f.name, f.at) for f in report.reading.logs[1].frontiers] == [("LSO", 5), ("HW", 9)]
+    hanging, zombie = report.findings[:2]
+    assert hanging.commands[0].endswith("abort --topic orders --partition 0 --start-offset 5")
+    assert hanging.evidence[0].source == "orders-0/00000000000000000000.log at byte 311"
+    assert "state=Empty producerEpoch=1" in zombie.evidence[1].line
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_decided_transaction_whose_leader_died(version: str, tmp_path: Path) -> None:
+    report = look(unpack(version, tmp_path, "decided"))
+    assert list_found(report) == [("markers-missing", "split-app")]
+    assert "state=PrepareCommit" in report.findings[0].evidence[0].line
+    own, coordinator = (txn for txn in report.reading.txns)
+    assert own.label == coordinator.label and own.seen == "split-0"
+
+
+def test_no_payload_unless_asked(tmp_path: Path) -> None:
+    report = look(unpack("4.3.1", tmp_path))
+    assert {c.label for log in report.reading.logs for c in log.cells} == {"·", "C", "A"}
+
+
+def test_one_topic_and_some_offsets(tmp_path: Path) -> None:
+    report = look(unpack("4.3.1", tmp_path), topic="refunds", first=4, last=9)
+    assert [log.name for log in report.reading.logs] == ["refunds-0"]
+    assert dict(report.reading.logs[0].counts) == {"records": 6, "markers": 1, "aborted": 3}  # whole batches
+    assert "orders-0" in str(report.reading.gaps[0].what)
+    assert list_found(report) == [("overdue", "bill-app"), ("overdue", "pay-app")]
+    one = look(tmp_path / "node-1" / "stock-0")
+    assert [log.name for log in one.reading.logs] == ["stock-0"]
+    assert [gap.what.en for gap in one.reading.gaps] == ["__transaction_state", "__consumer_offsets"]
+    with pytest.raises(Unreadable, match="holds no nix; it holds .*audit, orders"):
+        look(tmp_path, topic="nix")
+
+
+def test_a_healthy_log_has_nothing(tmp_path: Path) -> None:
+    root = unpack("4.3.1", tmp_path)
+    for name in ("orders", "stock", "payments", "refunds", "__transaction_state"):
+        for path in (root / "node-1" / f"{name}-0").iterdir():
+            path.unlink()
+    (root / "node-1/__consumer_offsets-0/00000000000000000000.log").unlink()
+    report = look(root)
+    assert not report.findings and report.exit_code == 0
+    assert "Nothing found" in str(report) and "__transaction_state" in str(report)
+
+
+def test_without_its_coordinator_a_transaction_is_not_called_hanging(tmp_path: Path) -> None:
+    """Two of the partitions of a coordinator's log lie on another broker."""
+    root = unpack("4.3.1", tmp_path)
+    (root / "node-1/__transaction_state-0").rename(root / "node-1/__transaction_state-2")
+    assert ("hanging", "orders-0") not in list_found(look(root))
+
+
+def test_a_snapshot_tells_of_a_transaction_that_began_long_ago(tmp_path: Path) -> None:
+    """The segment that holds its first batch is gone from the part that is read."""
+    root = unpack("4.3.1", tmp_path)
+    folder = root / "node-1/orders-0"
+    data = (folder / "00000000000000000000.log").read_bytes()
+    at = 390  # where offset 7 stands
+    (folder / "00000000000000000000.log").write_bytes(data[:at])
+    (folder / "00000000000000000007.log").write_bytes(data[at:])
+    report = look(root, payloads=True)
+    assert list_found(report) == ALL
+    assert show(report)["orders-0"][-4:] == ["h1?", "h2?", "o4?", "C?"]
+    snapshot = folder / "00000000000000000007.snapshot"
+    snapshot.write_bytes(snapshot.read_bytes()[:-1] + b"\1")
+    report = look(root)
+    assert list_found(report) == ALL  # the segments are read instead
+    assert "00000000000000000007.snapshot" in str(report.reading.gaps[0].what)
+
+
+# ---- damaged files -----------------------------------------------------------------------
+
+
+def test_a_torn_end_is_told_and_the_rest_shown(tmp_path: Path) -> None:
+    path = unpack("4.3.1", tmp_path) / LOG
+    path.write_bytes(path.read_bytes()[:-10])
+    report = look(tmp_path, payloads=True)
+    assert show(report)["orders-0"][-1] == "o4?"
+    assert "ends inside a batch at byte 462" in str(report)
+
+
+def test_a_flipped_bit_costs_its_batch(tmp_path: Path) -> None:
+    path = unpack("4.3.1", tmp_path) / LOG
+    data = bytearray(path.read_bytes())
+    data[230] ^= 4  # inside the record of o3
+    path.write_bytes(data)
+    report = look(tmp_path, payloads=True)
+    assert show(report)["orders-0"] == ["o1", "o2", "C", "A", "h1?", "h2?", "o4?", "C?"]
+    assert "byte 161 has another checksum" in str(report)
+    assert ("hanging", "orders-0") in list_found(report)
+
+
+@pytest.mark.parametrize("at", [161 + 8, 161 + 11, 161 + 16, 161 + 3])
+def test_a_changed_head_costs_its_batch(at: int, tmp_path: Path) -> None:
+    """Length, format, base offset: the next batch is found again."""
+    path = unpack("4.3.1", tmp_path) / LOG
+    data = bytearray(path.read_bytes())
+    data[at] = 0x7F
+    path.write_bytes(data)
+    report = look(tmp_path, payloads=True)
+    assert {*show(report)["orders-0"]} >= {"o1", "h1?", "h2?", "o4?"}
+    assert report.reading.gaps and report.reading.gaps[0].failed
+    assert ("hanging", "orders-0") in list_found(report)
+
+
+def test_every_single_flip_is_survived(tmp_path: Path) -> None:
+    """Of the coordinator's log, whose records are opened: no flip ends the run."""
+    path = unpack("4.3.1", tmp_path) / "node-1/__transaction_state-0/00000000000000000000.log"
+    data = path.read_bytes()
+    for at in range(0, len(data), 37):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
+        report = look(tmp_path)
+        assert ("aborted-share", "refunds-0") in list_found(report)
+
+
+def test_messages_of_an_old_format(tmp_path: Path) -> None:
+    folder = tmp_path / "old-0"
+    folder.mkdir()
+    old = struct.pack(">qiIbbq", 0, 22, 0, 1, 0, 0) + b"\xff" * 8
+    new = bytearray(batch(at_ms=1))
+    new[:8] = struct.pack(">q", 1)
+    (folder / f"{0:020}.log").write_bytes(old + new)
+    report = look(tmp_path)
+    assert "format 1" in str(report) and report.reading.logs[0].end == 2
+
+
+def test_room_set_aside_is_no_damage(tmp_path: Path) -> None:
+    path = unpack("4.3.1", tmp_path) / LOG
+    path.write_bytes(path.read_bytes() + bytes(5_000))
+    assert not look(tmp_path).reading.gaps
+
+
+@pytest.mark.parametrize("inside", [None, "x/readme.txt", "orders-0/readme.txt"])
+def test_a_folder_of_something_else(inside: str | None, tmp_path: Path) -> None:
+    if inside:
+        (tmp_path / inside).parent.mkdir()
+        (tmp_path / inside).write_text("hello", "utf-8")
+    with pytest.raises(Unreadable, match=r"is no data folder of Kafka.*log\.dirs"):
+        look(tmp_path)
+
+
+# ---- large ones --------------------------------------------------------------------------
+
+SEGMENT, LARGE = 1 << 30, 8 << 20
+PROBE = """
+import resource, sys
+from tests.inspect.folders import look
+report = look(sys.argv[1], topic="big", **eval(sys.argv[2]))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, report.reading.logs[0].end)
+"""
+
+
+def write_large(folder: Path, segments: int) -> int:
+    """A partition of sparse segments of 1 GB, in batches of 8 MB of nothing; its end."""
+    folder.mkdir(parents=True)
+    body = bytes(LARGE - 61)
+    whole = batch(body, 100, at_ms=1)
+    base = 0
+    for _ in range(segments):
+        with (folder / f"{base:020}.log").open("wb") as file:
+            for at in range(0, SEGMENT, LARGE):
+                file.seek(at)
+                file.write(struct.pack(">q", base) + whole[8:61])
+                base += 100
+            file.truncate(SEGMENT)
+    return base
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sparse files, and kB of memory")
+def test_20_gigabytes_are_read_in_bounded_memory(tmp_path: Path) -> None:
+    end = write_large(tmp_path / "big-0", 20)
+    nobody = struct.pack(">hIi", 1, crc32c(bytes(4)), 0)
+    (tmp_path / "big-0" / f"{end - SEGMENT // LARGE * 100:020}.snapshot").write_bytes(nobody)
+    peaks = {}
+    for asked in ("{}", "{'first': 130_000, 'last': 130_500}"):
+        done = subprocess.run(
+            [sys.executable, "-c", PROBE, str(tmp_path), asked],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        peak, found = map(int, done.stdout.split())
+        assert found == end
+        peaks[asked] = peak
+    assert max(peaks.values()) < 150_000, peaks  # kB
