@@ -26,8 +26,10 @@ from .reading import Finding, LogRead, Reading, Report, Txn
 
 ROOM = 100  # columns of a terminal
 APART = 4  # places without a record that a strip still shows
-PLACE = 72  # px that a record has at most
+PLACES = (42, 72)  # px of a record with a short label, and with a long one
+SHORT = 5  # letters
 BESIDE = 150  # px of a strip that no record has
+ABOVE = 20  # px of the view's own heading, which a report has already
 
 NOTHING_FOUND = tr("Nothing found in what was looked at.")
 LOOKED = Words("Looked at: logs {n}, rows of transactions {txns}, positions {groups}.")
@@ -45,6 +47,8 @@ TXN_HEAD = (
 GROUP_HEAD = (
     tr("group"), tr("log"), tr("reads next"), tr("end"), tr("lag"), tr("waits for"), tr("state")
 )  # fmt: skip
+SIGNS = tr("Square: a record. Diamond: a control record, such as a marker. Hatched: not yet for "
+           "readers of committed records. Struck through: aborted. One colour: one transaction.")  # fmt: skip
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 
 
@@ -205,7 +209,7 @@ def _log_lines(log: LogRead) -> Iterator[str]:
 def write_page(report: Report) -> str:
     """One page that needs nothing else."""
     body = f"<style>{page_css('report.css')}</style>{_html(report, 'h1', 'h2')}"
-    return document(_heading(report.reading), spoken(), body, "")
+    return document(escape_unseen(_heading(report.reading)), spoken(), body, "")
 
 
 def write_html(report: Report) -> str:
@@ -230,7 +234,7 @@ def _pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
         yield _figure([logs[name] for name in finding.logs if name in logs])
         rows = [(RISK, _tag("span", str(finding.kind.risk)))]
         told = [_tag("span", str(finding.advice))] if finding.advice.en else []
-        told += [f"<pre>{xml(command)}</pre>" for command in finding.commands]
+        told += [_tag("pre", command) for command in finding.commands]
         rows += [(DO, "".join(told))] if told else []
         shown = (f"{_tag('code', e.line)} {_tag('small', e.source)}" for e in finding.evidence)
         rows += [(SHOWS, "<br>".join(shown))] if finding.evidence else []
@@ -238,7 +242,7 @@ def _pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
         body = "".join(f"<dt>{xml(str(what))}</dt><dd>{inner}</dd>" for what, inner in rows)
         yield f"<dl>{body}</dl></section>"
     if reading.logs:
-        yield _tag(h2, str(LOGS)) + _figure(reading.logs)
+        yield _tag(h2, str(LOGS)) + _tag("p", str(SIGNS), "note") + _figure(reading.logs)
     for title, rows_of in ((TXNS, list_txns(reading)), (GROUPS, list_positions(reading))):
         if len(rows_of) > 1:
             yield _tag(h2, str(title)) + _html_table(rows_of)
@@ -258,14 +262,16 @@ def _figure(logs: Iterable[LogRead]) -> str:
     if not strips:
         return ""
     most = max(len(_offsets(strip)) for strip in strips)
+    longest = max((len(cell.label) for strip in strips for cell in strip.cells), default=0)
     trace = Trace("", (), (), (Snapshot(logs=tuple(strips)),))
-    scene = draw_logs(trace, 0, spoken(), BESIDE + PLACE * max(most, 4))
+    scene = draw_logs(trace, 0, spoken(), BESIDE + PLACES[longest > SHORT] * max(most, 4))
     inner = "".join(node.svg() for node in scene.nodes)
-    size = f'width="{scene.width:g}" height="{scene.height:g}"'
-    words = xml("; ".join(line for log in logs for line in _log_lines(log)))
+    size = (scene.width, scene.height - ABOVE)
+    words = xml(escape_unseen("; ".join(line for log in logs for line in _log_lines(log))))
     return (
-        f'<div class="strips" tabindex="0"><svg {size} viewBox="0 0 {scene.width:g} '
-        f'{scene.height:g}" role="img" aria-label="{words}">{inner}</svg></div>'
+        f'<div class="strips" tabindex="0"><svg width="{size[0]:g}" height="{size[1]:g}" '
+        f'viewBox="0 {ABOVE} {size[0]:g} {size[1]:g}" role="img" aria-label="{words}">{inner}'
+        "</svg></div>"
     )
 
 

@@ -89,9 +89,7 @@ def send_raw(raw: Raw, topic: str, pid: int, epoch: int, *values: str) -> None:
     that has been replaced; some hours old."""
     body = b"".join(record(value.encode(), delta=i) for i, value in enumerate(values))
     at_ms = round((time.time() - HOURS_AGO * 3600) * 1000)
-    data = batch(
-        body, len(values), bits=TRANSACTIONAL, pid=pid, epoch=epoch, seq=0, at_ms=at_ms
-    )
+    data = batch(body, len(values), bits=TRANSACTIONAL, pid=pid, epoch=epoch, seq=0, at_ms=at_ms)
     partition = Row(index=0, records=data)
     answer = raw.ask(
         0, 9, transactional_id="x", acks=-1, timeout=timedelta(seconds=10),
@@ -235,7 +233,7 @@ def main() -> None:
         real.JARS = Row(class_path=lambda _: jars, folder=lambda _: args.lib)  # type: ignore
     with kind(args.version, settings=SETTINGS) as kafka:
         kept = damage(kafka)
-        time.sleep(2)  # the transaction of 1.5 s is overdue
+        time.sleep(12)  # the transaction of 1.5 s is overdue, to a coordinator that looks
         ask_tools(kafka, args.out)
         kafka.nodes[0].kill()
         dump(kafka, args.out)

@@ -68,12 +68,19 @@ def test_no_payload_unless_asked(tmp_path: Path) -> None:
 def test_one_topic_and_some_offsets(tmp_path: Path) -> None:
     report = look(unpack("4.3.1", tmp_path), topic="refunds", first=4, last=9)
     assert [log.name for log in report.reading.logs] == ["refunds-0"]
-    assert dict(report.reading.logs[0].counts) == {"records": 6, "markers": 1, "aborted": 3}  # whole batches
+    assert dict(report.reading.logs[0].counts) == {
+        "records": 6,
+        "markers": 1,
+        "aborted": 3,
+    }  # whole batches
     assert "orders-0" in str(report.reading.gaps[0].what)
     assert list_found(report) == [("overdue", "bill-app"), ("overdue", "pay-app")]
     one = look(tmp_path / "node-1" / "stock-0")
     assert [log.name for log in one.reading.logs] == ["stock-0"]
-    assert [gap.what.en for gap in one.reading.gaps] == ["__transaction_state", "__consumer_offsets"]
+    assert [gap.what.en for gap in one.reading.gaps] == [
+        "__transaction_state",
+        "__consumer_offsets",
+    ]
     with pytest.raises(Unreadable, match="holds no nix; it holds .*audit, orders"):
         look(tmp_path, topic="nix")
 

@@ -23,7 +23,7 @@ from ..reading import Evidence, Finding, Kind, LogRead, Position, Reading, Txn
 from ..show import say_age, say_time
 from .internal import DECIDED, ONGOING, STATES, Own, State
 
-SLACK_MS = 11_000  # a coordinator looks for timeouts every 10 s
+SLACK_MS = 10_000  # so often a coordinator looks for timeouts
 MOST_MS = 15 * 60_000  # transaction.max.timeout.ms
 PENDING_MS = 10_000  # so long a position may be pending before it is a finding
 SHARE, LEAST = 0.1, 10  # of the records: so many aborted ones, of so many, are worth a word

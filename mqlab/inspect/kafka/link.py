@@ -19,6 +19,7 @@ import struct
 from pathlib import Path
 
 from kio.index import load_response_schema
+from kio.serial.errors import SerialError
 
 from ...real.kafka.wire import Raw
 from ...serve.kafka.wire.shape import Misfit, walker
@@ -28,7 +29,9 @@ ANSWER_S = 10.0
 LARGEST = 64 << 20  # bytes of an answer
 SCRAM = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-BROKEN = (OSError, EOFError, AssertionError, Misfit, ValueError, LookupError, struct.error)
+BROKEN = (
+    OSError, EOFError, AssertionError, Misfit, ValueError, LookupError, struct.error, SerialError
+)  # fmt: skip
 """What a connection and what comes over it can raise."""
 
 

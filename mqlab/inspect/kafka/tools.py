@@ -86,7 +86,8 @@ class Tools:
         elif (take := self._find_table(cells)) is not None:
             self._take, self._columns, self._file = take, cells, ""
         elif tuple(line.split()[:5]) == GROUP_HEAD:
-            self._take, self._columns = None, []
+            self._close_row()
+            self._take, self._columns, self._file = None, [], ""
         elif self._take and len(cells) >= len(self._columns):
             self._take(dict(zip(self._columns, cells, strict=False)), place)
         elif self._file:
@@ -281,7 +282,9 @@ class Tools:
         group, topic, number, at, end, _ = match.groups()
         if self.ask.wants(topic, int(number)):
             name = f"{topic}-{number}"
-            self.positions[group, name] = Position(group, name, _int(at), _int(end), source=place)
+            old = self.positions.get((group, name), Position(group, name, -1))
+            new = replace(old, at=_int(at), end=_int(end), source=place)
+            self.positions[group, name] = new
 
     # ---- all of it -----------------------------------------------------------------------
 

@@ -1,0 +1,136 @@
+"""What Kafka's own tools printed, of two versions, each output by itself and together."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.inspect import Report, Unreadable
+from tests.inspect.folders import DATA, NOW_MS, VERSIONS, list_found, look
+
+OVERDUE = [("overdue", "pay-app")]
+OUTPUTS = {
+    "list": [],
+    "describe": OVERDUE,
+    "describe-producers": [("overdue", "?")],
+    "find-hanging": [("hanging", "orders-0")],
+    "groups": [],
+    "dump-orders": [("overdue", "orders-0")],
+    "dump-plain": [("overdue", "orders-0")],
+    "dump-snapshot": [("overdue", "orders-0")],
+    "dump-txnindex": [],
+    "dump-state": OVERDUE,
+    "dump-offsets": [("overdue", "__consumer_offsets-0"), ("pending-offset", "billing")],
+}
+
+
+def path_of(version: str, name: str) -> Path:
+    return DATA / f"kafka-{version}" / f"{name}.txt"
+
+
+def look_at(tmp_path: Path, version: str, *names: str, **asked: object) -> Report:
+    """Several outputs in one file."""
+    together = tmp_path / "all.txt"
+    together.write_text("\n".join(path_of(version, name).read_text("utf-8") for name in names))
+    return look(together, **asked)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_each_output_by_itself(name: str, version: str, tmp_path: Path) -> None:
+    copy = tmp_path / "output.txt"
+    copy.write_bytes(path_of(version, name).read_bytes())
+    # A dump prints no time: it is as old as its file. Long after the damage, all is overdue.
+    os.utime(copy, (NOW_MS / 1000, NOW_MS / 1000))
+    report = look(copy)
+    found = [one for one in list_found(report) if one != ("overdue", "bill-app")]
+    assert found == OUTPUTS[name]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_coordinator_and_the_partition_together(version: str, tmp_path: Path) -> None:
+    """Now it can be said that the transaction hangs: its producer is not in the list."""
+    report = look_at(tmp_path, version, "list", "describe-producers", topic="orders", partition=0)
+    assert list_found(report) == [("hanging", "orders-0")]
+    assert report.findings[0].evidence[0].source.startswith("line ")
+    assert report.findings[0].commands[0].endswith("--partition 0 --start-offset 5")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_dump_is_drawn_as_the_folder_is(version: str, tmp_path: Path) -> None:
+    report = look_at(tmp_path, version, "dump-orders", payloads=True)
+    log = report.reading.logs[0]
+    assert [c.label for c in log.cells] == ["o1", "o2", "C", "o3", "A", "h1", "h2", "o4", "C"]
+    assert [c.aborted for c in log.cells] == [i == 3 for i in range(9)]
+    assert [(f.name, f.at) for f in log.frontiers] == [("LSO", 5), ("HW", 9)]
+    plain = look_at(tmp_path, version, "dump-plain")
+    assert [c.label for c in plain.reading.logs[0].cells][2] == "?"
+    assert "--print-data-log" in str(plain)
+    assert {c.label for c in look_at(tmp_path, version, "dump-orders").reading.logs[0].cells} == {
+        "·", "C", "A"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_pending_position_and_its_holder(version: str, tmp_path: Path) -> None:
+    report = look_at(tmp_path, version, "dump-offsets", "dump-state", "groups")
+    finding = next(one for one in report.findings if one.kind.name == "pending-offset")
+    assert finding.where == "billing" and "bill-app" in finding.says.en
+    assert [(p.group, p.at, p.end) for p in report.reading.positions] == [
+        ("auditors", 2, 3), ("billing", 1, 9)
+    ]  # fmt: skip
+
+
+def test_payloads_cannot_pretend(tmp_path: Path) -> None:
+    """A record may hold what looks like a marker, a batch's head, or another file."""
+    text = path_of("4.3.1", "dump-orders").read_text("utf-8")
+    evil = "h1 endTxnMarker: ABORT coordinatorEpoch: 0 isControl: true"
+    path = tmp_path / "dump.txt"
+    path.write_text(text.replace("payload: h1", f"payload: {evil}"), "utf-8")
+    report = look(path, payloads=True)
+    assert list_found(report) == [("overdue", "orders-0")]
+    assert [c.kind for c in report.reading.logs[0].cells].count("control") == 3
+
+
+def test_an_invalid_batch_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "dump.txt"
+    text = path_of("4.3.1", "dump-plain").read_text("utf-8")
+    path.write_text(text.replace("isvalid: true", "isvalid: false", 1), "utf-8")
+    report = look(path)
+    assert report.reading.gaps[0].failed and "byte 0" in str(report.reading.gaps[0].why)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"hello\nworld\n", b"\xff\xfe\x00" * 99, b"[]", b"a\tb\tc\n"]
+)
+def test_text_of_something_else(text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(text)
+    with pytest.raises(Unreadable, match=r"hand in what one of these has printed"):
+        look(path)
+
+
+@pytest.mark.parametrize("name", ["dump-state", "dump-offsets", "describe", "groups"])
+def test_cut_and_garbled_output_ends_in_a_sentence_or_a_report(name: str, tmp_path: Path) -> None:
+    data = path_of("4.3.1", name).read_bytes()
+    path = tmp_path / "x.txt"
+    for at in range(0, len(data), max(len(data) // 60, 1)):
+        path.write_bytes(data[:at] + b"\x00{]\t" + data[at + 9 :])
+        try:
+            assert str(look(path))
+        except Unreadable as error:
+            assert "prints" in str(error) or "hand in" in str(error)
+
+
+def test_the_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = path_of("3.9.1", "find-hanging").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert main(["inspect", "kafka", "-", "--lang", "en"]) == 1
+    assert "Hanging transaction · orders-0" in capsys.readouterr().out
