@@ -47,6 +47,12 @@ class Ask:
         """Whether this log was asked for."""
         return self.topic in ("", topic) and self.partition in (-1, partition)
 
+    def span(self, most: int = 1 << 62) -> range:
+        """The offsets that were asked for, `most` of them; none where nobody asked for some."""
+        if not self.first and self.last < 0:
+            return range(0)
+        return range(self.first, self.last + 1 if self.last >= 0 else self.first + most)[:most]
+
 
 # ---- What was read -----------------------------------------------------------------------
 

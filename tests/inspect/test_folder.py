@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from kio.records.readers import crc32c
+from kio.records.readers import crc32c  # type: ignore[attr-defined]
 
 from mqlab.inspect import Report, Unreadable
 from mqlab.real.kafka.batches import batch
@@ -81,7 +80,7 @@ def test_one_topic_and_some_offsets(tmp_path: Path) -> None:
         "__transaction_state",
         "__consumer_offsets",
     ]
-    with pytest.raises(Unreadable, match="holds no nix; it holds .*audit, orders"):
+    with pytest.raises(Unreadable, match=r"holds no nix; it holds .*audit, orders"):
         look(tmp_path, topic="nix")
 
 

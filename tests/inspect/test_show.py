@@ -137,5 +137,5 @@ def test_an_ask() -> None:
 def test_a_notebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = inspect_broker("kafka", str(unpack("3.9.1", tmp_path)))
     assert "<svg" in report._repr_html_() and "Hanging" in repr(str(report))
-    with pytest.raises(Unreadable, match="no broker 'kafca'; did you mean kafka?"):
+    with pytest.raises(Unreadable, match=r"no broker 'kafca'; did you mean kafka\?"):
         inspect("kafca", parse_ask("x"))

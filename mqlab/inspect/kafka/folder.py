@@ -201,10 +201,9 @@ class Folder:
         for pid, first, last in part.read_aborted():
             if last < begin:
                 scan.note_aborted(pid, first, last)
-        counted, shown = None, range(0)
-        if ask.first or ask.last >= 0:
-            counted, shown = Scan(name, ""), range(ask.first, max(ask.last + 1, ask.first + AROUND))
-            shown = shown[:MOST_SHOWN]
+        counted, shown = None, ask.span(MOST_SHOWN)
+        if shown:
+            counted = Scan(name, "")
             self._feed(counted, part, ask.first, ask.last)
         elif scan.start < begin:
             self.gaps[name, ""] = Gap(Text(name), BEFORE(first=begin))

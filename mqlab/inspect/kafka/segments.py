@@ -174,7 +174,7 @@ def read_batches(
         head = Head.of(start) if len(start) == HEAD.size else None
         if head is None or whole > size - at or not _fits(head, whole, least):
             found = _find_batch(file, at + 1, size)
-            torn = not found and (head is None or head.magic == MAGIC and whole > size - at)
+            torn = not found and (head is None or (head.magic == MAGIC and whole > size - at))
             tell(name, TORN(at=at) if torn else STRANGE(at=at, to=found or size))
             if not found:
                 return

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
@@ -35,6 +35,9 @@ OLD_STATE = re.compile(
     r"producerId:(-?\d+),producerEpoch:(-?\d+),state=(\w+),partitions=\[(.*)\],"
     r"txnLastUpdateTimestamp=(-?\d+),txnTimeoutMs=(-?\d+)"
 )
+OPEN = re.compile(r"currentTxnFirstOffset: OptionalLong\[(\d+)\]")
+NUMBERS = ("producerId", "producerEpoch", "transactionTimeoutMs",
+           "transactionLastUpdateTimestampMs", "transactionStartTimestampMs")  # fmt: skip
 OLD_KEY = "transaction_metadata::transactionalId="
 GROUP_HEAD = ("GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET")
 GROUP_ROW = re.compile(r"(.+?)\s+(\S+)\s+(\d+)\s+(\d+|-)\s+(\d+|-)\s+(-?\d+|-)(?:\s|$)")
@@ -110,181 +113,146 @@ class Tools:
         self._scan = self.scans.setdefault(name, Scan(name, path)) if wanted else None
 
     def _dumped(self, line: str, place: str) -> None:
-        scan = self._scan
+        scan, fields = self._scan, dict(FIELD.findall(line))
         if scan is None:
             return
         if line.startswith("baseOffset: "):
             self._close_row()
-            fields = dict(FIELD.findall(line))
             if fields.get("isvalid") == "false":
-                self.gaps[place] = Gap(
-                    Text(scan.name), INVALID(at=fields.get("position", "?")), failed=True
-                )
+                why = INVALID(at=fields.get("position", "?"))
+                self.gaps[place] = Gap(Text(scan.name), why, failed=True)
                 return
             self._row = _row_of(fields, self._file)
-        elif line.lstrip("\t ").startswith("| offset: ") and self._row is not None:
-            self._record(line, place)
+        elif line.lstrip().startswith("| offset: ") and self._row is not None:
+            self._record(self._row, scan, line, place)
         elif line.startswith("producerId: "):
-            fields = dict(FIELD.findall(line))
-            first = re.search(r"currentTxnFirstOffset: OptionalLong\[(\d+)\]", line)
-            if first:
-                pid, epoch = _int(fields["producerId"]), _int(fields.get("producerEpoch"))
-                stamp = _int(fields.get("lastTimestamp"))
-                scan.opens[pid] = Open(pid, epoch, int(first[1]), stamp, f"{self._file}, {place}")
-                scan.end = max(scan.end, int(first[1]) + 1)
+            if first := OPEN.search(line):
+                self._open(scan, fields, int(first[1]), "lastTimestamp", f"{self._file}, {place}")
         elif line.startswith("version: ") and "firstOffset: " in line:
-            fields = dict(FIELD.findall(line))
-            pid, first_at = _int(fields.get("producerId")), _int(fields.get("firstOffset"))
-            scan.note_aborted(pid, first_at, _int(fields.get("lastOffset")))
+            pid, first_at, last = _ints(fields, "producerId", "firstOffset", "lastOffset")
+            scan.note_aborted(pid, first_at, last)
         else:
             return
         self.known += 1
 
-    def _record(self, line: str, place: str) -> None:
-        assert self._row is not None
-        if self._row.control:
+    def _open(self, scan: Scan, row: dict[str, str], first: int, stamp: str, place: str) -> None:
+        """A producer's open transaction, however its columns begin."""
+        row = {name[:1].lower() + name[1:]: value for name, value in row.items()}
+        pid, epoch, at_ms = _ints(row, "producerId", "producerEpoch", stamp)
+        scan.opens[pid] = Open(pid, epoch, first, at_ms, place)
+        scan.end = max(scan.end, first + 1)
+
+    def _record(self, row: Row, scan: Scan, line: str, place: str) -> None:
+        if row.control:
             if match := MARKER.search(line + " "):
-                control = COMMIT if match[1] == "COMMIT" else ABORT
-                self._row = replace(self._row, control=control)
+                self._row = replace(row, control=COMMIT if match[1] == "COMMIT" else ABORT)
             return
         match = BODY.search(line)
-        key, payload = (match[1], match[2]) if match else (None, None)
-        assert self._scan is not None
-        if self._scan.name.startswith(STATES):
-            self._take_state(key or "", payload or "", place)
-        elif self._scan.name.startswith(GROUPS):
-            self._take_committed(key or "", payload or "", self._row, place)
-        elif self.ask.payloads and len(self._row.labels) <= self._row.last - self._row.base:
-            label = write_label((key or "").encode() or None, (payload or "").encode())
-            self._row = replace(self._row, labels=(*self._row.labels, label))
+        key, payload = (match[1] or "", match[2] or "") if match else ("", "")
+        if scan.name.startswith(STATES):
+            self._take_state(key, payload, f"{self._file}, {place}")
+        elif scan.name.startswith(GROUPS):
+            self._take_committed(key, payload, row, f"{self._file}, {place}")
+        elif self.ask.payloads and len(row.labels) <= row.last - row.base:
+            label = write_label(key.encode() or None, payload.encode())
+            self._row = replace(row, labels=(*row.labels, label))
 
     def _close_row(self) -> None:
-        row, self._row = self._row, None
-        if row is None or self._scan is None:
-            return
-        if row.control == "?":
-            self.gaps[self._scan.name] = Gap(Text(self._scan.name), PLAIN_DUMP)
-        if not self._scan.tail:
-            self._scan.start = row.base
-        self._scan.take(row)
+        row, scan, self._row = self._row, self._scan, None
+        if row is not None and scan is not None:
+            if row.control == "?":
+                self.gaps[scan.name] = Gap(Text(scan.name), PLAIN_DUMP)
+            scan.start = scan.start if scan.tail else row.base
+            scan.take(row)
 
     def _take_state(self, key: str, payload: str, place: str) -> None:
-        source = f"{self._file}, {place}"
-        if key.startswith(OLD_KEY):
-            txn_id = key[len(OLD_KEY) :]
-            if match := OLD_STATE.fullmatch(payload):
-                pid, epoch, state, parts, update, timeout = match.groups()
-                # This form has no start: the last update of what goes on is not before it.
-                found = (txn_id, int(pid), int(epoch), int(timeout), state, int(update))
-                names = tuple(filter(None, parts.split(",")))
-                self.states[txn_id] = State(*found, int(update), names, source)
-            else:
-                self.states.pop(txn_id, None)
-        elif found_key := _json(key, "transactionalId"):
-            txn_id, data = str(found_key["transactionalId"]), _json(payload, "producerId")
-            if not data:
-                self.states.pop(txn_id, None)
-                return
-            names = tuple(
-                f"{one['topic']}-{number}"
-                for one in data.get("transactionPartitions") or ()
-                for number in one["partitionIds"]
-            )
-            self.states[txn_id] = State(
-                txn_id,
-                data["producerId"],
-                data["producerEpoch"],
-                data["transactionTimeoutMs"],
-                STATE_OF.get(data["transactionStatus"], "?"),
-                data["transactionLastUpdateTimestampMs"],
-                data["transactionStartTimestampMs"],
-                names,
-                source,
-            )
+        """Of both decoders: the older one writes no start, and what goes on is not younger than
+        its last update."""
+        found = _json(key, "transactionalId")
+        txn_id = str(found.get("transactionalId", key.removeprefix(OLD_KEY)))
+        if match := OLD_STATE.fullmatch(payload):
+            numbers = [int(match[n]) for n in (1, 2, 6, 5, 5)]
+            names = tuple(filter(None, match[4].split(",")))
+            self.states[txn_id] = _state(txn_id, numbers, match[3], names, place)
+        elif data := _json(payload, "producerId"):
+            topics = data.get("transactionPartitions") or ()
+            names = tuple(f"{one['topic']}-{n}" for one in topics for n in one["partitionIds"])
+            state = STATE_OF.get(data["transactionStatus"], "?")
+            numbers = [int(data[what]) for what in NUMBERS]
+            self.states[txn_id] = _state(txn_id, numbers, state, names, place)
+        else:
+            self.states.pop(txn_id, None)
 
     def _take_committed(self, key: str, payload: str, row: Row, place: str) -> None:
-        found, data = _json(key, "group"), _json(payload, "offset")
-        if not found or not data or "topic" not in found:
-            return
-        group, name = str(found["group"]), f"{found['topic']}-{found['partition']}"
-        old = self.positions.get((group, name), Position(group, name, -1))
-        if row.transactional:
-            label = self.labels[row.pid, row.epoch]
-            more = (("would become", str(data["offset"])),)
-            new = replace(old, pending=(*old.pending, label), more=more)
-        else:
-            new = replace(old, at=int(data["offset"]))
-        self.positions[group, name] = replace(new, source=f"{self._file}, {place}")
+        found, data = _json(key, "topic"), _json(payload, "offset")
+        if found and data:
+            group, name = str(found["group"]), f"{found['topic']}-{found['partition']}"
+            old = self.positions.get((group, name), Position(group, name, -1))
+            if row.transactional:
+                pending = (*old.pending, self.labels[row.pid, row.epoch])
+                old = replace(old, pending=pending, more=(("would become", str(data["offset"])),))
+            else:
+                old = replace(old, at=int(data["offset"]))
+            self.positions[group, name] = replace(old, source=place)
 
     # ---- tables --------------------------------------------------------------------------
 
     def _find_table(self, cells: list[str]) -> Callable[[dict[str, str], str], None] | None:
-        for columns, take in (
+        tables = (
             ({"TransactionalId", "Coordinator", "TransactionState"}, self._take_listed),
             ({"TransactionalId", "TransactionTimeoutMs"}, self._take_described),
             ({"ProducerId", "CurrentTransactionStartOffset"}, self._take_producer),
             ({"Topic", "StartOffset", "Duration(min)"}, self._take_hanging),
-        ):
-            if columns <= {*cells}:
-                self.listed = self.listed or take == self._take_listed
-                return take
-        return None
+        )
+        found = next((take for columns, take in tables if columns <= {*cells}), None)
+        self.listed = self.listed or found == self._take_listed
+        return found
 
     def _take_listed(self, row: dict[str, str], place: str) -> None:
-        txn_id = row["TransactionalId"]
-        state = State(txn_id, _int(row["ProducerId"]), state=row["TransactionState"], source=place)
-        self.states.setdefault(txn_id, state)
+        txn_id, state = row["TransactionalId"], row["TransactionState"]
+        (pid,) = _ints(row, "ProducerId")
+        self.states.setdefault(txn_id, State(txn_id, pid, state=state, source=place))
 
     def _take_described(self, row: dict[str, str], place: str) -> None:
-        txn_id, start = row["TransactionalId"], _int(row.get("CurrentTransactionStartTimeMs"))
-        lasted = _int(row.get("TransactionDurationMs"))
-        if min(start, lasted) >= 0:
-            self.at_ms = max(self.at_ms, start + lasted)
-        self.states[txn_id] = State(
-            txn_id,
-            _int(row.get("ProducerId")),
-            _int(row.get("ProducerEpoch")),
-            _int(row.get("TransactionTimeoutMs")),
-            row.get("TransactionState", ""),
-            start_ms=start,
-            partitions=tuple(filter(None, row.get("TopicPartitions", "").split(","))),
-            source=place,
-        )
+        txn_id = row["TransactionalId"]
+        numbers = _ints(row, "ProducerId", "ProducerEpoch", "TransactionTimeoutMs")
+        start, lasted = _ints(row, "CurrentTransactionStartTimeMs", "TransactionDurationMs")
+        self._note_time(start, lasted)
+        names = tuple(filter(None, row.get("TopicPartitions", "").split(",")))
+        state = row.get("TransactionState", "")
+        self.states[txn_id] = _state(txn_id, (*numbers, -1, start), state, names, place)
 
     def _take_producer(self, row: dict[str, str], place: str) -> None:
-        first = _int(row["CurrentTransactionStartOffset"])
-        ask, name = self.ask, "?"
-        if ask.topic and ask.partition >= 0:
-            name = f"{ask.topic}-{ask.partition}"
-        else:
-            self.gaps["?"] = Gap(tr("the partition"), NO_PLACE)
+        name = f"{self.ask.topic}-{self.ask.partition}"
+        if not self.ask.topic or self.ask.partition < 0:
+            name = "?"
+            self.gaps[name] = Gap(tr("the partition"), NO_PLACE)
         scan = self.scans.setdefault(name, Scan(name, place))
+        (first,) = _ints(row, "CurrentTransactionStartOffset")
         if first >= 0:
-            pid = _int(row["ProducerId"])
-            stamp = _int(row.get("LastTimestamp"))
-            scan.opens[pid] = Open(pid, _int(row.get("ProducerEpoch")), first, stamp, place)
-            scan.end = max(scan.end, first + 1)
+            self._open(scan, row, first, "lastTimestamp", place)
 
     def _take_hanging(self, row: dict[str, str], place: str) -> None:
-        name, pid = f"{row['Topic']}-{row.get('Partition', '')}", _int(row.get("ProducerId"))
-        stamp, epoch = _int(row.get("LastTimestamp")), _int(row.get("ProducerEpoch"))
-        lasted = _int(row.get("Duration(min)"))
-        if min(stamp, lasted) >= 0:
-            self.at_ms = max(self.at_ms, stamp + 60_000 * lasted)
+        name = f"{row['Topic']}-{row.get('Partition', '')}"
+        pid, epoch, first = _ints(row, "ProducerId", "ProducerEpoch", "StartOffset")
+        stamp, lasted = _ints(row, "LastTimestamp", "Duration(min)")
+        self._note_time(stamp, 60_000 * lasted)
+        label = self.labels[pid, epoch]
         self.hanging.append(
-            Txn(
-                self.labels[pid, epoch], "", HANGING_STATE, name, (name,), str(pid), epoch,
-                _int(row["StartOffset"]), stamp, source=place,
-            )
-        )  # fmt: skip
+            Txn(label, "", HANGING_STATE, name, (name,), str(pid), epoch, first, stamp, -1, place)
+        )
+
+    def _note_time(self, start: int, lasted: int) -> None:
+        if min(start, lasted) >= 0:
+            self.at_ms = max(self.at_ms, start + lasted)
 
     def _take_group(self, match: re.Match[str], place: str) -> None:
-        group, topic, number, at, end, _ = match.groups()
+        group, topic, number, *_ = match.groups()
         if self.ask.wants(topic, int(number)):
             name = f"{topic}-{number}"
             old = self.positions.get((group, name), Position(group, name, -1))
-            new = replace(old, at=_int(at), end=_int(end), source=place)
-            self.positions[group, name] = new
+            at, end = _number(match[4]), _number(match[5])
+            self.positions[group, name] = replace(old, at=at, end=end, source=place)
 
     # ---- all of it -----------------------------------------------------------------------
 
@@ -321,25 +289,31 @@ class Tools:
         )  # fmt: skip
 
 
+def _state(
+    txn_id: str, numbers: Sequence[int], state: str, names: tuple[str, ...], source: str
+) -> State:
+    """`numbers`: producer id, epoch, timeout, last update, start."""
+    pid, epoch, timeout_ms, update_ms, start_ms = numbers
+    return State(txn_id, pid, epoch, timeout_ms, state, update_ms, start_ms, names, source)
+
+
 def _row_of(fields: dict[str, str], file: str) -> Row:
-    pid = _int(fields.get("producerId"))
-    return Row(
-        _int(fields.get("baseOffset")),
-        _int(fields.get("lastOffset")),
-        pid,
-        _int(fields.get("producerEpoch")),
-        fields.get("isTransactional") == "true" and pid >= 0,
-        "?" if fields.get("isControl") == "true" else "",
-        _int(fields.get("CreateTime", fields.get("LogAppendTime"))),
-        (),
-        file,
-        _int(fields.get("position")),
+    base, last, pid, epoch, at = _ints(
+        fields, "baseOffset", "lastOffset", "producerId", "producerEpoch", "position"
     )
+    transactional = fields.get("isTransactional") == "true" and pid >= 0
+    control = "?" if fields.get("isControl") == "true" else ""
+    at_ms = _number(fields.get("CreateTime", fields.get("LogAppendTime")))
+    return Row(base, last, pid, epoch, transactional, control, at_ms, (), file, at)
 
 
-def _int(text: str | None) -> int:
+def _number(text: str | None) -> int:
     """-1 for what is no number, such as None."""
     return int(text) if text and re.fullmatch(r"-?\d{1,19}", text) else -1
+
+
+def _ints(row: dict[str, str], *names: str) -> tuple[int, ...]:
+    return tuple(_number(row.get(name)) for name in names)
 
 
 def _json(text: str, wanted: str) -> dict[str, Any]:
