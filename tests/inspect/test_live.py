@@ -148,6 +148,7 @@ def test_nobody_answers() -> None:
     [
         ("security.protocol=TLS", "security.protocol is one of"),
         ("security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI", "GSSAPI is not spoken here"),
+        ("sasl.jaas.config=x", "name sasl.username and sasl.password instead"),
         ("security.protocol", "line 1: name=value is expected"),
     ],
 )

@@ -43,7 +43,7 @@ OVERDUE = Kind("overdue", tr("Open longer than its timeout"),
                tr("Readers of committed records wait behind it in each of its partitions."),
                ("kafka/timeout-abort", "lab 06"))  # fmt: skip
 PENDING = Kind("pending-offset", tr("A group waits for a pending position"),
-               tr("A consumer of the group that asks where to go on is told to come again "
+               tr("A consumer of the group that asks where to go on is told to ask again "
                   "(UNSTABLE_OFFSET_COMMIT)."),
                ("kafka/offsets-commit", "lab 08"))  # fmt: skip
 WASTE = Kind("aborted-share", tr("Much of it is aborted"),
@@ -70,11 +70,11 @@ OLD_EPOCH = Words("Epoch {old} of producer {pid} has been open since offset {fir
 NO_MARKER = Words("{id} is {state}; a marker is missing in {where}.")
 TOO_LONG = Words("{id} has been open for {age}; its timeout is {timeout}.")
 WAITS = Words("{group} has a pending position in {log}; {who} must end first.")
-WAITS_FOR = Words("{id}, {state}")
+WAITS_FOR = Words("{id} ({state})")
 SHARE_IS = Words("{lost} of the {records} records that were counted, {percent} %, are of aborted "
                  "transactions.")  # fmt: skip
-MARKERS_LEFT = Words("{group} stands at {at}, the log ends at {end}; in all {n} offsets between them "
-                     "are markers or aborted records.")  # fmt: skip
+MARKERS_LEFT = Words("{group} stands at {at}, the log ends at {end}; between them stand only markers or "
+                     "aborted records ({n}).")  # fmt: skip
 
 ABORT_IT = tr("When you are sure that its application has ended, abort it:")
 FIND_IT = tr("Ask whether it hangs:")
@@ -83,7 +83,7 @@ ASK_LEADER = tr("Bring the partition's leader back: the coordinator sends the ma
                 "answered. Which are without a leader:")  # fmt: skip
 NOT_ABORTED = tr("A coordinator that runs aborts it within 10 s. See which broker that is and "
                  "whether it is well; an instance that starts with this id ends it too:")  # fmt: skip
-AT_START = tr("The broker aborts it, or sends its markers, when it runs again. Then ask:")
+AT_START = tr("The broker aborts it, or sends its markers, when it runs again. Ask then:")
 END_OF_IT = tr("Its end frees the group. See what keeps it:")
 WHY_ABORT = tr("See which application aborts, and why:")
 NO_LAG = tr("Nothing is lost. Alarm on the lag of readers that count records, or on how long the "

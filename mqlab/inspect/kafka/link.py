@@ -29,6 +29,11 @@ ANSWER_S = 10.0
 LARGEST = 64 << 20  # bytes of an answer
 SCRAM = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+JAVA = {
+    "ssl.truststore.location": "ssl.ca.location (a PEM file)",
+    "ssl.keystore.location": "ssl.certificate.location and ssl.key.location (PEM files)",
+    "sasl.jaas.config": "sasl.username and sasl.password",
+}
 BROKEN = (
     OSError, EOFError, AssertionError, Misfit, ValueError, LookupError, struct.error, SerialError
 )  # fmt: skip
@@ -36,7 +41,7 @@ BROKEN = (
 
 
 def read_settings(path: str) -> dict[str, str]:
-    """Lines `name=value`, as librdkafka or the Java client names them. Raises Unreadable."""
+    """Lines `name=value`, as librdkafka names them. Raises Unreadable."""
     if not path:
         return {}
     try:
@@ -50,6 +55,9 @@ def read_settings(path: str) -> dict[str, str]:
             if not equals:
                 raise Unreadable(f"--config {path}, line {number}: name=value is expected")
             found[name.strip()] = value.strip()
+    for name, other in JAVA.items():
+        if name in found:
+            raise Unreadable(f"--config {path}: {name} is the Java client's; name {other} instead")
     protocol = found.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         raise Unreadable(f"--config {path}: security.protocol is one of {', '.join(PROTOCOLS)}")

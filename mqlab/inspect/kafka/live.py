@@ -90,7 +90,8 @@ class Cluster:
             return link.ask(api, version, **fields)
         except (Unreadable, *BROKEN) as error:
             self._tell(what, Text(str(error)))
-            self.links.pop(self.nodes.get(node, ""), self.first).close()
+            if broken := self.links.pop(self.nodes.get(node, ""), None):
+                broken.close()
         return None
 
     def read(self) -> Reading:
