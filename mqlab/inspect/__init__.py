@@ -1,6 +1,6 @@
 """A real broker, as a picture: what is in its logs, what is stuck, and why.
 
-reading.py  what was read and what was found: `Ask`, `Reading`, `Finding`, `Report`
+reading.py  what was read and what was found: `Ask`, `Reading`, `Finding`
 show.py     a report in the terminal, as a page, in a notebook, as JSON
 kafka/      readers and judges of a broker; so rocketmq/ and pulsar/
 
@@ -25,10 +25,10 @@ from .reading import (
     LogRead,
     Position,
     Reading,
-    Report,
     Txn,
     Unreadable,
 )
+from .show import Report
 
 __all__ = [
     "Ask", "Evidence", "Finding", "Gap", "Kind", "LogRead", "Position", "Reading", "Report", "Txn",

@@ -1,6 +1,6 @@
 """What was read of a broker, in words that every broker shares, and what was found in it.
 
-    Ask  →  Reading  →  findings  →  Report
+    Ask  →  Reading  →  findings  →  Report (in `show.py`)
 
 A broker's room has three kinds of parts. *Readers* (of a running broker, of its folder, of what
 its tools have printed) make a `Reading` of an `Ask`; they only read. *Judges* are pure functions
@@ -171,28 +171,3 @@ class Finding:
     logs: tuple[str, ...] = ()
     advice: Text = NOTHING
     commands: tuple[str, ...] = ()
-
-
-@frozen
-class Report:
-    """A reading and what was found in it."""
-
-    reading: Reading
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def exit_code(self) -> int:
-        """0: nothing found; 1: findings; 2: none, but something could not be read."""
-        if self.findings:
-            return 1
-        return 2 if any(gap.failed for gap in self.reading.gaps) else 0
-
-    def __str__(self) -> str:
-        from .show import write_text
-
-        return write_text(self)
-
-    def _repr_html_(self) -> str:
-        from .show import write_html
-
-        return write_html(self)

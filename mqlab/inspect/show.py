@@ -18,11 +18,11 @@ from mqlab_widgets.style import css, page_css
 from mqlab_widgets.views.logs import logs as draw_logs
 
 from ..brokers import find_broker
-from ..kernel import Log, Snapshot, Text, Words, escape_unseen, replace
+from ..kernel import Log, Snapshot, Text, Words, escape_unseen, frozen, replace
 from ..kernel.text import spoken, tr
 from ..kernel.trace import Trace
 from ..registry.tables import columns, wrap
-from .reading import Finding, LogRead, Reading, Report, Txn
+from .reading import Finding, LogRead, Reading, Txn
 
 ROOM = 100  # columns of a terminal
 APART = 4  # places without a record that a strip still shows
@@ -47,9 +47,32 @@ TXN_HEAD = (
 GROUP_HEAD = (
     tr("group"), tr("log"), tr("reads next"), tr("end"), tr("lag"), tr("waits for"), tr("state")
 )  # fmt: skip
-SIGNS = tr("Square: a record. Diamond: a control record, such as a marker. Hatched: not yet for "
-           "readers of committed records. Struck through: aborted. One colour: one transaction.")  # fmt: skip
+SIGNS = tr(
+    "Square: a record. Diamond: a control record, such as a marker. Hatched: not yet for readers "
+    "of committed records. Struck through: aborted. One colour: one transaction."
+)
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
+
+
+@frozen
+class Report:
+    """A reading and what was found in it; as text it is for a terminal, in a notebook a picture."""
+
+    reading: Reading
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0: nothing found; 1: findings; 2: none, but something could not be read."""
+        if self.findings:
+            return 1
+        return 2 if any(gap.failed for gap in self.reading.gaps) else 0
+
+    def __str__(self) -> str:
+        return write_text(self)
+
+    def _repr_html_(self) -> str:
+        return write_html(self)
 
 
 def say_age(ms: int) -> str:

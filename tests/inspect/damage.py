@@ -191,16 +191,14 @@ def dump(kafka: real.RealKafka, out: Path) -> None:
 
 
 def pack(folders: list[Path], to: Path) -> None:
-    """Folders of partitions as one small archive; without the cluster's own log."""
+    """Files of folders as one small archive; without the cluster's own log."""
     with tarfile.open(to, "w:xz") as archive:
-        for folder in folders:
-            for path in sorted(folder.rglob("*")):
-                name = path.relative_to(folder)
-                if path.is_file() and name.parts[0] != "__cluster_metadata-0":
-                    info = tarfile.TarInfo(f"{folder.parent.name}/{name}")
-                    data = path.read_bytes()
-                    info.size = len(data)
-                    archive.addfile(info, io.BytesIO(data))
+        for path in (path for folder in folders for path in sorted(folder.rglob("*"))):
+            if path.is_file() and path.parent.name != "__cluster_metadata-0":
+                name = path.relative_to(folders[0].parents[1])
+                info, data = tarfile.TarInfo(str(name).replace("/data/", "/")), path.read_bytes()
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data))
 
 
 def lose_a_broker(kafka: real.RealKafka) -> Any:
@@ -233,10 +231,13 @@ def main() -> None:
         real.JARS = Row(class_path=lambda _: jars, folder=lambda _: args.lib)  # type: ignore
     with kind(args.version, settings=SETTINGS) as kafka:
         kept = damage(kafka)
+        texts = kafka.folder / "outputs"
+        texts.mkdir()
         time.sleep(12)  # the transaction of 1.5 s is overdue, to a coordinator that looks
-        ask_tools(kafka, args.out)
+        ask_tools(kafka, texts)
         kafka.nodes[0].kill()
-        dump(kafka, args.out)
+        dump(kafka, texts)
+        pack([texts], args.out / "outputs.tar.xz")
         pack([kafka.nodes[0].data], args.out / "data.tar.xz")
         del kept
     with kind(args.version, settings=SETTINGS, brokers=2) as kafka:

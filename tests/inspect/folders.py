@@ -18,6 +18,15 @@ def unpack(version: str, to: Path, name: str = "data") -> Path:
     return to
 
 
+def read_output(version: str, name: str) -> str:
+    """What a tool of Kafka printed."""
+    with tarfile.open(DATA / f"kafka-{version}" / "outputs.tar.xz") as archive:
+        member = next(one for one in archive if Path(one.name).name == f"{name}.txt")
+        file = archive.extractfile(member)
+        assert file is not None
+        return file.read().decode()
+
+
 def look(target: object, **asked: object) -> Report:
     return inspect("kafka", Ask(str(target), now_ms=NOW_MS, **asked))  # type: ignore[arg-type]
 

@@ -102,7 +102,7 @@ def test_nothing_is_written(address: str) -> None:
 
 @contextmanager
 def answering(data: bytes) -> Iterator[str]:
-    """Somebody who says this to whoever asks, and hangs up."""
+    """Somebody who says this when asked anything, and hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:

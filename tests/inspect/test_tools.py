@@ -11,7 +11,7 @@ import pytest
 
 from mqlab.cli import main
 from mqlab.inspect import Report, Unreadable
-from tests.inspect.folders import DATA, NOW_MS, VERSIONS, list_found, look
+from tests.inspect.folders import NOW_MS, VERSIONS, list_found, look, read_output
 
 OVERDUE = [("overdue", "pay-app")]
 OUTPUTS = {
@@ -29,14 +29,10 @@ OUTPUTS = {
 }
 
 
-def path_of(version: str, name: str) -> Path:
-    return DATA / f"kafka-{version}" / f"{name}.txt"
-
-
 def look_at(tmp_path: Path, version: str, *names: str, **asked: object) -> Report:
     """Several outputs in one file."""
     together = tmp_path / "all.txt"
-    together.write_text("\n".join(path_of(version, name).read_text("utf-8") for name in names))
+    together.write_text("\n".join(read_output(version, name) for name in names))
     return look(together, **asked)
 
 
@@ -44,7 +40,7 @@ def look_at(tmp_path: Path, version: str, *names: str, **asked: object) -> Repor
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_each_output_by_itself(name: str, version: str, tmp_path: Path) -> None:
     copy = tmp_path / "output.txt"
-    copy.write_bytes(path_of(version, name).read_bytes())
+    copy.write_text(read_output(version, name), "utf-8")
     # A dump prints no time: it is as old as its file. Long after the damage, all is overdue.
     os.utime(copy, (NOW_MS / 1000, NOW_MS / 1000))
     report = look(copy)
@@ -88,7 +84,7 @@ def test_a_pending_position_and_its_holder(version: str, tmp_path: Path) -> None
 
 def test_payloads_cannot_pretend(tmp_path: Path) -> None:
     """A record may hold what looks like a marker, a batch's head, or another file."""
-    text = path_of("4.3.1", "dump-orders").read_text("utf-8")
+    text = read_output("4.3.1", "dump-orders")
     evil = "h1 endTxnMarker: ABORT coordinatorEpoch: 0 isControl: true"
     path = tmp_path / "dump.txt"
     path.write_text(text.replace("payload: h1", f"payload: {evil}"), "utf-8")
@@ -99,7 +95,7 @@ def test_payloads_cannot_pretend(tmp_path: Path) -> None:
 
 def test_an_invalid_batch_is_told(tmp_path: Path) -> None:
     path = tmp_path / "dump.txt"
-    text = path_of("4.3.1", "dump-plain").read_text("utf-8")
+    text = read_output("4.3.1", "dump-plain")
     path.write_text(text.replace("isvalid: true", "isvalid: false", 1), "utf-8")
     report = look(path)
     assert report.reading.gaps[0].failed and "byte 0" in str(report.reading.gaps[0].why)
@@ -117,7 +113,7 @@ def test_text_of_something_else(text: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["dump-state", "dump-offsets", "describe", "groups"])
 def test_cut_and_garbled_output_ends_in_a_sentence_or_a_report(name: str, tmp_path: Path) -> None:
-    data = path_of("4.3.1", name).read_bytes()
+    data = read_output("4.3.1", name).encode()
     path = tmp_path / "x.txt"
     for at in range(0, len(data), max(len(data) // 60, 1)):
         path.write_bytes(data[:at] + b"\x00{]\t" + data[at + 9 :])
@@ -130,7 +126,7 @@ def test_cut_and_garbled_output_ends_in_a_sentence_or_a_report(name: str, tmp_pa
 def test_the_standard_input(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = path_of("3.9.1", "find-hanging").read_bytes()
+    data = read_output("3.9.1", "find-hanging").encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert main(["inspect", "kafka", "-", "--lang", "en"]) == 1
     assert "Hanging transaction · orders-0" in capsys.readouterr().out

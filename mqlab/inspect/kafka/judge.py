@@ -29,65 +29,116 @@ PENDING_MS = 10_000  # so long a position may be pending before it is a finding
 SHARE, LEAST = 0.1, 10  # of the records: so many aborted ones, of so many, are worth a word
 HANGING_STATE = "hanging"  # Kafka's own tool has found it
 
-BLOCKS = tr("Readers of committed records get nothing behind it, in this partition, until it is "
-            "ended; deletion and compaction stop there too.")  # fmt: skip
-HANGING = Kind("hanging", tr("Hanging transaction"), BLOCKS,
-               ("kafka/hanging-transaction", "kafka/hanging-found-and-aborted", "lab 07"))  # fmt: skip
-ZOMBIE = Kind("zombie", tr("A zombie's transaction"), BLOCKS,
-              ("kafka/fenced-zombie", "kafka/late-batch-legacy", "lab 06"))  # fmt: skip
-MISSING = Kind("markers-missing", tr("Decided, with markers missing"),
-               tr("Some partitions show the transaction and others do not; where the marker is "
-                  "missing, readers of committed records wait."),
-               ("kafka/marker-waits-for-a-leader", "kafka/torn-read", "lab 06"))  # fmt: skip
-OVERDUE = Kind("overdue", tr("Open longer than its timeout"),
-               tr("Readers of committed records wait behind it in each of its partitions."),
-               ("kafka/timeout-abort", "lab 06"))  # fmt: skip
-PENDING = Kind("pending-offset", tr("A group waits for a pending position"),
-               tr("A consumer of the group that asks where to go on is told to ask again "
-                  "(UNSTABLE_OFFSET_COMMIT)."),
-               ("kafka/offsets-commit", "lab 08"))  # fmt: skip
-WASTE = Kind("aborted-share", tr("Much of it is aborted"),
-             tr("Aborted records stay in the log: each reader fetches them, and those of committed "
-                "records throw them away."),
-             ("kafka/basic-abort", "lab 07"))  # fmt: skip
-ONLY_MARKERS = Kind("lag-of-markers", tr("Lag without a record to read"),
-                    tr("None for readers; an alarm that waits for lag 0 never ends."),
-                    ("kafka/group-lag", "lab 07"))  # fmt: skip
+BLOCKS = tr(
+    "Readers of committed records get nothing behind it, in this partition, until it is "
+    "ended; deletion and compaction stop there too."
+)
+HANGING = Kind(
+    "hanging",
+    tr("Hanging transaction"),
+    BLOCKS,
+    ("kafka/hanging-transaction", "kafka/hanging-found-and-aborted", "lab 07"),
+)
+ZOMBIE = Kind(
+    "zombie",
+    tr("A zombie's transaction"),
+    BLOCKS,
+    ("kafka/fenced-zombie", "kafka/late-batch-legacy", "lab 06"),
+)
+MISSING = Kind(
+    "markers-missing",
+    tr("Decided, with markers missing"),
+    tr(
+        "Some partitions show the transaction and others do not; where the marker is "
+        "missing, readers of committed records wait."
+    ),
+    ("kafka/marker-waits-for-a-leader", "kafka/torn-read", "lab 06"),
+)
+OVERDUE = Kind(
+    "overdue",
+    tr("Open longer than its timeout"),
+    tr("Readers of committed records wait behind it in each of its partitions."),
+    ("kafka/timeout-abort", "lab 06"),
+)
+PENDING = Kind(
+    "pending-offset",
+    tr("A group waits for a pending position"),
+    tr(
+        "A consumer of the group that asks where to go on is told to ask again "
+        "(UNSTABLE_OFFSET_COMMIT)."
+    ),
+    ("kafka/offsets-commit", "lab 08"),
+)
+WASTE = Kind(
+    "aborted-share",
+    tr("Much of it is aborted"),
+    tr(
+        "Aborted records stay in the log: each reader fetches them, and those of committed "
+        "records throw them away."
+    ),
+    ("kafka/basic-abort", "lab 07"),
+)
+ONLY_MARKERS = Kind(
+    "lag-of-markers",
+    tr("Lag without a record to read"),
+    tr("None for readers; an alarm that waits for lag 0 never ends."),
+    ("kafka/group-lag", "lab 07"),
+)
 ORDER = (HANGING, ZOMBIE, MISSING, OVERDUE, PENDING, WASTE, ONLY_MARKERS)
 
-FOUND_BY_TOOL = Words("Kafka's own tool says that the transaction of producer {pid} from offset "
-                      "{first} on hangs.")  # fmt: skip
-UNKNOWN = Words("The transaction of producer {pid} has been open since offset {first}, and no "
-                "coordinator knows this producer.")  # fmt: skip
-VERY_OLD = Words("The transaction of producer {pid} has been open since offset {first}, for {age}: "
-                 "longer than brokers allow by default. What its coordinator says was not read.")  # fmt: skip
-ELSEWHERE = Words("The transaction of producer {pid} has been open since offset {first}; to its "
-                  "coordinator, {id} does not write to this partition.")  # fmt: skip
-ENDED = Words("The transaction of producer {pid} has been open since offset {first}; to its "
-              "coordinator, {id} is {state}.")  # fmt: skip
-OLD_EPOCH = Words("Epoch {old} of producer {pid} has been open since offset {first}, and {id} is at "
-                  "epoch {new}: another instance has taken its place.")  # fmt: skip
+FOUND_BY_TOOL = Words(
+    "Kafka's own tool says that the transaction of producer {pid} from offset {first} on hangs."
+)
+UNKNOWN = Words(
+    "The transaction of producer {pid} has been open since offset {first}, and no "
+    "coordinator knows this producer."
+)
+VERY_OLD = Words(
+    "The transaction of producer {pid} has been open since offset {first}, for {age}: "
+    "longer than brokers allow by default. What its coordinator says was not read."
+)
+ELSEWHERE = Words(
+    "The transaction of producer {pid} has been open since offset {first}; to its "
+    "coordinator, {id} does not write to this partition."
+)
+ENDED = Words(
+    "The transaction of producer {pid} has been open since offset {first}; to its "
+    "coordinator, {id} is {state}."
+)
+OLD_EPOCH = Words(
+    "Epoch {old} of producer {pid} has been open since offset {first}, and {id} is at "
+    "epoch {new}: another instance has taken its place."
+)
 NO_MARKER = Words("{id} is {state}; a marker is missing in {where}.")
 TOO_LONG = Words("{id} has been open for {age}; its timeout is {timeout}.")
 WAITS = Words("{group} has a pending position in {log}; {who} must end first.")
 WAITS_FOR = Words("{id} ({state})")
-SHARE_IS = Words("{lost} of the {records} records that were counted, {percent} %, are of aborted "
-                 "transactions.")  # fmt: skip
-MARKERS_LEFT = Words("{group} stands at {at}, the log ends at {end}; between them stand only markers or "
-                     "aborted records ({n}).")  # fmt: skip
+SHARE_IS = Words(
+    "{lost} of the {records} records that were counted, {percent} %, are of aborted transactions."
+)
+MARKERS_LEFT = Words(
+    "{group} stands at {at}, the log ends at {end}; between them stand only markers or "
+    "aborted records ({n})."
+)
 
 ABORT_IT = tr("When you are sure that its application has ended, abort it:")
 FIND_IT = tr("Ask whether it hangs:")
 FENCE_FIRST = tr("Find the old instance and stop it; then abort what it has left:")
-ASK_LEADER = tr("Bring the partition's leader back: the coordinator sends the marker until it is "
-                "answered. Which are without a leader:")  # fmt: skip
-NOT_ABORTED = tr("A coordinator that runs aborts it within 10 s. See which broker that is and "
-                 "whether it is well; an instance that starts with this id ends it too:")  # fmt: skip
+ASK_LEADER = tr(
+    "Bring the partition's leader back: the coordinator sends the marker until it is "
+    "answered. Which are without a leader:"
+)
+NOT_ABORTED = tr(
+    "A coordinator that runs aborts it within 10 s. See which broker that is and "
+    "whether it is well; an instance that starts with this id ends it too:"
+)
 AT_START = tr("The broker aborts it, or sends its markers, when it runs again. Ask then:")
 END_OF_IT = tr("Its end frees the group. See what keeps it:")
 WHY_ABORT = tr("See which application aborts, and why:")
-NO_LAG = tr("Nothing is lost. Alarm on the lag of readers that count records, or on how long the "
-            "position stands still.")  # fmt: skip
+NO_LAG = tr(
+    "Nothing is lost. Alarm on the lag of readers that count records, or on how long the "
+    "position stands still."
+)
 
 
 def judge(reading: Reading) -> tuple[Finding, ...]:
@@ -172,9 +223,14 @@ def _judge_states(reading: Reading, own: Own) -> Iterator[Finding]:
                 )
                 where = ask_tool("topics", reading, own, "--describe", "--unavailable-partitions")
                 yield Finding(
-                    MISSING, state.txn_id, says, (_show_state(state),), logs,
-                    ASK_LEADER if own.live else AT_START, (where, asked),
-                )  # fmt: skip
+                    MISSING,
+                    state.txn_id,
+                    says,
+                    (_show_state(state),),
+                    logs,
+                    ASK_LEADER if own.live else AT_START,
+                    (where, asked),
+                )
         elif (
             state.state == ONGOING and 0 <= state.timeout_ms < age - SLACK_MS and state.start_ms > 0
         ):

@@ -178,6 +178,6 @@ def _explain(address: str, protocol: str, error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return f"no TLS with {address}: {error.reason or error}; look at ssl.* in --config"
     return (
-        f"what answers at {address} does not speak Kafka's {protocol}: name a listener of a broker, "
-        "and with --config the settings of a client that may read (security.protocol …)"
+        f"what answers at {address} does not speak Kafka's {protocol}: name a listener of a "
+        "broker, and with --config the settings of a client that may read (security.protocol …)"
     )

@@ -218,7 +218,7 @@ class Cluster:
     # ---- the coordinators ----------------------------------------------------------------
 
     def _list_states(self, pids: set[int]) -> dict[str, State]:
-        """All transactional ids; those that go on, or whose producer has something open, described."""
+        """All transactional ids; those that go on, or write what is open, are described."""
         states: dict[str, State] = {}
         for node in sorted(self.nodes):
             answer = self._request(node, STATES, 66, 0, state_filters=(), producer_id_filters=())
@@ -323,7 +323,8 @@ class Cluster:
         name, at = _name(place), wanted.start
         for _ in range(FETCHES if wanted else 0):
             part = Row(partition=place[1], current_leader_epoch=-1, fetch_offset=at,
-                       last_fetched_epoch=-1, log_start_offset=-1, partition_max_bytes=FETCHED)  # fmt: skip
+                       last_fetched_epoch=-1, log_start_offset=-1, partition_max_bytes=FETCHED,
+            )  # fmt: skip
             answer = self._request(
                 leader, name, 1, 11, replica_id=-1, max_wait=timedelta(0), min_bytes=0,
                 max_bytes=FETCHED, isolation_level=0, session_id=0, session_epoch=-1, rack_id="",

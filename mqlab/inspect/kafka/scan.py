@@ -65,8 +65,8 @@ class Labels(dict[tuple[object, ...], str]):
 @dataclass
 class Scan:
     """`opens`: by producer id, in the order in which they began. `aborted`: the first and last
-    offsets of a producer's transactions that are known as aborted. `records`, `lost`, `markers`: what
-    was counted; `lost` are records of aborted transactions."""
+    offsets of a producer's transactions that are known as aborted. `records`, `lost`,
+    `markers`: what was counted; `lost` are records of aborted transactions."""
 
     name: str
     source: str

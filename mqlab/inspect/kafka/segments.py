@@ -45,8 +45,10 @@ ENTRY = struct.Struct(">II")
 
 TORN = Words("ends inside a batch at byte {at}: so it is left by a broker that stops while it "
              "writes, which cuts it off when it starts")  # fmt: skip
-FLIPPED = Words("the batch at byte {at} has another checksum than it says: bytes of it have changed; "
-                "it was passed over")  # fmt: skip
+FLIPPED = Words(
+    "the batch at byte {at} has another checksum than it says: bytes of it have changed; it was "
+    "passed over"
+)
 STRANGE = Words("no batch begins at byte {at}; bytes {at} to {to} were not read")
 OLD = Words("holds messages of format {magic}, as brokers before 0.11 wrote them: they know no "
             "transactions, and were passed over")  # fmt: skip
