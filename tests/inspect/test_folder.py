@@ -12,7 +12,9 @@ import pytest
 from kio.records.readers import crc32c  # type: ignore[attr-defined]
 
 from mqlab.inspect import Report, Unreadable
-from mqlab.real.kafka.batches import batch
+from mqlab.inspect.kafka.scan import Row, Scan
+from mqlab.inspect.kafka.segments import Partition
+from mqlab.real.kafka.batches import CONTROL, TRANSACTIONAL, batch, record
 from tests.inspect.folders import VERSIONS, list_found, look, unpack
 
 ALL = [
@@ -189,6 +191,44 @@ def test_a_folder_of_something_else(inside: str | None, tmp_path: Path) -> None:
         (tmp_path / inside).write_text("hello", "utf-8")
     with pytest.raises(Unreadable, match=r"is no data folder of Kafka.*log\.dirs"):
         look(tmp_path)
+
+
+# ---- pieces ------------------------------------------------------------------------------
+
+
+def test_an_index_is_believed_where_a_batch_stands(tmp_path: Path) -> None:
+    path, told = tmp_path / f"{0:020}.log", []
+    data = [struct.pack(">q", i) + batch(record(b"x" * 100))[8:] for i in range(50)]
+    path.write_bytes(b"".join(data))
+    at = 30 * len(data[0])
+    for entry, begin in (((30, at), at), ((30, at + 1), 0), ((60, at), 0), ((30, 1 << 30), 0)):
+        path.with_suffix(".index").write_bytes(struct.pack(">II", *entry) + bytes(80))
+        part = Partition(tmp_path, "a-0", lambda *damage: told.append(damage))
+        assert part._seek(path, 0, 40) == begin
+        assert [row.base for row, _ in part.read(40, 42)] == [40, 41, 42]
+    assert not told
+
+
+def test_a_position_moves_when_its_transaction_commits(tmp_path: Path) -> None:
+    path = unpack("4.3.1", tmp_path) / "node-1/__consumer_offsets-0/00000000000000000000.log"
+    before = path.read_bytes()
+    for kind, at in ((1, 3), (0, 1)):
+        key, value = struct.pack(">hh", 0, kind), struct.pack(">hi", 0, 0)
+        marker = batch(record(value, key), bits=TRANSACTIONAL | CONTROL, pid=1001, epoch=0)
+        path.write_bytes(before + struct.pack(">q", 3) + marker[8:])
+        (billing,) = (p for p in look(tmp_path).reading.positions if p.group == "billing")
+        assert (billing.at, billing.pending) == (at, ())
+
+
+def test_what_a_reader_has_still_to_get() -> None:
+    scan = Scan("a-0", "")
+    for row in (Row(0, 1), Row(2, 4, 7, 0, True), Row(5, 5, 7, 0, True, "A"), Row(6, 6)):
+        scan.take(row)
+    assert [scan.count_left(at) for at in (0, 1, 2, 6, 7, 8)] == [
+        (3, 4), (2, 4), (1, 4), (1, 0), (0, 0), None
+    ]  # fmt: skip
+    scan.take(Row(7, 7, 7, 0, True))
+    assert scan.count_left(0) is None and scan.first_open == 7
 
 
 # ---- large ones --------------------------------------------------------------------------

@@ -13,7 +13,9 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from mqlab.inspect import Ask, Report, Unreadable, inspect
-from mqlab.inspect.kafka.link import read_settings
+from mqlab.inspect.kafka.link import Link, read_settings
+from mqlab.inspect.kafka.live import _stay
+from mqlab.inspect.kafka.scan import Open
 from mqlab.real.kafka.wire import Raw
 from mqlab.serve.kafka import serve
 from tests.inspect.damage import init, send_raw
@@ -88,6 +90,22 @@ def test_a_transaction_that_goes_on_is_no_finding(address: str) -> None:
     assert ("busy", "Ongoing") in [(t.name, t.state) for t in report.reading.txns]
     assert not [one for one in list_found(report) if "busy" in one[1]]
     producer.abort_transaction(10)
+
+
+def test_what_is_over_at_the_second_look_was_under_way() -> None:
+    one, two = Open(1, 0, 5, 0), Open(2, 0, 6, 0)
+    assert _stay([one, two], [two]) == [two]
+    assert _stay([one], [Open(1, 0, 9, 0)]) == []  # its next transaction
+
+
+def test_without_the_coordinators_list_nothing_is_said_to_hang(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offers = Link.offers
+    monkeypatch.setattr(Link, "offers", lambda self, api, v: api != 66 and offers(self, api, v))
+    report = look(address, topic="stock")
+    assert {kind for kind, _ in list_found(report)} == {"overdue"}  # open for hours
+    assert "this broker does not answer it" in str(report)
 
 
 def test_nothing_is_written(address: str) -> None:
