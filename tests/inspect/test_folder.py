@@ -197,16 +197,19 @@ def test_a_folder_of_something_else(inside: str | None, tmp_path: Path) -> None:
 
 
 def test_an_index_is_believed_where_a_batch_stands(tmp_path: Path) -> None:
-    path, told = tmp_path / f"{0:020}.log", []
+    path = tmp_path / f"{0:020}.log"
+    told: list[object] = []
     data = [struct.pack(">q", i) + batch(record(b"x" * 100))[8:] for i in range(50)]
+    data[5] = data[5][:-1] + b"y"  # is told where it is passed, and not where it is not
     path.write_bytes(b"".join(data))
     at = 30 * len(data[0])
     for entry, begin in (((30, at), at), ((30, at + 1), 0), ((60, at), 0), ((30, 1 << 30), 0)):
+        told.clear()
         path.with_suffix(".index").write_bytes(struct.pack(">II", *entry) + bytes(80))
         part = Partition(tmp_path, "a-0", lambda *damage: told.append(damage))
         assert part._seek(path, 0, 40) == begin
         assert [row.base for row, _ in part.read(40, 42)] == [40, 41, 42]
-    assert not told
+        assert bool(told) == (begin == 0)
 
 
 def test_a_position_moves_when_its_transaction_commits(tmp_path: Path) -> None:
@@ -235,10 +238,11 @@ def test_what_a_reader_has_still_to_get() -> None:
 
 SEGMENT, LARGE = 1 << 30, 8 << 20
 PROBE = """
-import resource, sys
+import sys
 from tests.inspect.folders import look
 report = look(sys.argv[1], topic="big", **eval(sys.argv[2]))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, report.reading.logs[0].end)
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(peak, report.reading.logs[0].end)
 """
 
 
@@ -272,4 +276,4 @@ def test_20_gigabytes_are_read_in_bounded_memory(tmp_path: Path) -> None:
         peak, found = map(int, done.stdout.split())
         assert found == end
         peaks[asked] = peak
-    assert max(peaks.values()) < 150_000, peaks  # kB
+    assert max(peaks.values()) < 100_000, peaks  # kB
