@@ -14,4 +14,5 @@ BROKER = Broker(
     serve="mqlab.serve.rocketmq.options",
     witness="mqlab.rocketmq.evidence:WITNESS",
     real="mqlab.cli.real_rocketmq",
+    inspect="mqlab.inspect.rocketmq",
 )

@@ -1,0 +1,42 @@
+"""A RocketMQ broker, running or by its store folder.
+
+remote.py  a running broker, over its remoting protocol
+folder.py  a store folder: commitlog, consumequeue, config
+halves.py  from either to a Reading: which halves are undecided, which were parked, who lags
+judge.py   what is wrong with them
+
+Left out: a store that keeps its queues or its halves in RocksDB (5.x, off by default).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...kernel import tr
+from ..reading import Ask, Reading, Unreadable
+from .judge import judge
+
+__all__ = ["TARGETS", "judge", "read"]
+
+TARGETS = tr(
+    "A running broker (host:port), or its store folder (with commitlog, consumequeue, config), "
+    "also while the broker is down."
+)
+
+
+def read(ask: Ask) -> Reading:
+    """Raises Unreadable."""
+    from .folder import Store
+    from .halves import read_source
+    from .remote import Broker
+
+    path = Path(ask.target)
+    if path.is_dir():
+        return read_source(Store(path, ask), ask)
+    if ask.target == "-" or path.exists():
+        raise Unreadable(
+            f"{ask.target}: RocketMQ is read from a running broker (host:port) or from its store "
+            "folder, not from a file"
+        )
+    with Broker(ask) as broker:
+        return read_source(broker, ask)

@@ -1,0 +1,335 @@
+"""From a broker or its folder to a Reading.
+
+The broker keeps no list of open transactions: a half is undecided when the check has not passed it
+and no op record names it. So the halves from the check's position on are read, and then the op
+records from theirs on: in this order, since an end that comes between them is then seen. Of several
+copies of one half the last counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from ...kernel import Cell, Frontier, Text, Words, frozen, replace, tr
+from ...rocketmq.check import REMOVE_TAG
+from ...rocketmq.config import DISCARD_TOPIC, DLQ_PREFIX, HALF_TOPIC, OP_TOPIC, TRANS_GROUP
+from ...rocketmq.messages import (
+    CHECK_IMMUNITY,
+    CHECK_TIMES,
+    PGROUP,
+    PREPARED_QUEUE_OFFSET,
+    REAL_QID,
+    REAL_TOPIC,
+    TAGS,
+    UNIQ_KEY,
+    name_queue,
+)
+from ...rocketmq.picture.snapshot import CHECK_CURSOR, OP_CURSOR
+from ...rocketmq.remoting import MessageRecord
+from ..asking import Refused, attempt
+from ..reading import Ask, Gap, LogRead, Position, Reading, Txn, Unreadable
+from .folder import Store
+from .remote import Broker
+
+MOST_HALVES, MOST_OPS, MOST_PARKED = 10_000, 50_000, 200
+MOST_TOPICS, MOST_DRAWN, MOST_LAGS, MOST_SHOWN = 200, 16, 50, 200
+AROUND, LONGEST = 4, 12
+#: of RocketMQ itself; a group or a topic of a user begins otherwise
+SYSTEM = (
+    "rmq_sys_", "RMQ_SYS_", "CID_RMQ_SYS_", "SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC", "TBW102",
+    "OFFSET_MOVED_EVENT", "BenchmarkTest", DISCARD_TOPIC,
+)  # fmt: skip
+#: RocketMQ's defaults; its interval is half of this from 5.1.1 on
+DEFAULTS = {
+    "transactionTimeOut": 6_000, "transactionCheckInterval": 60_000, "transactionCheckMax": 15
+}  # fmt: skip
+SETTINGS, TOPICS, PRODUCERS = tr("the broker's settings"), tr("topics"), tr("producer groups")
+PLACES, READERS = tr("positions of groups"), Words("who reads for group {group}")
+HALVES = tr("undecided and parked half messages")
+REST, MANY = Words("{what} beyond {most}"), tr("there are more; ask for one with --topic")
+TOO_MANY = Words("{n} more were stored than are read at once")
+OPS_LEFT = Words(
+    "{n} more than are read at once, so a half that is called undecided may have ended"
+)
+
+
+@frozen
+class Half:
+    """A half that no op record names, or that was parked. `queue`: for which it is meant;
+    `times`: how often the check came by; `patience_ms`: from which age on it is asked about."""
+
+    key: str
+    group: str
+    queue: str
+    offset: int
+    times: int
+    born_ms: int
+    stored_ms: int
+    patience_ms: int
+    msg_id: str
+
+
+@frozen
+class Lag:
+    """A group that has not read all of a queue. `oldest_ms`: when the first message that it has
+    not read was stored; -1: nobody says; so `readers`."""
+
+    group: str
+    queue: str
+    at: int
+    end: int
+    oldest_ms: int
+    readers: int
+
+
+@frozen
+class Facts:
+    """What the judges ask. `registered`: producer groups with somebody there, None where nobody
+    says; `check_at`: the check's position, -1 where nobody says; `dead`: queues of dead letters,
+    and how many are in each."""
+
+    halves: tuple[Half, ...]
+    parked: tuple[Half, ...]
+    registered: frozenset[str] | None
+    check_at: int
+    interval_ms: int
+    check_max: int
+    lags: tuple[Lag, ...]
+    dead: tuple[tuple[str, int], ...]
+
+
+def read_source(source: Broker | Store, ask: Ask) -> Reading:
+    return _Reader(source, ask).read()
+
+
+@dataclass
+class _Reader:
+    source: Broker | Store
+    ask: Ask
+    logs: list[LogRead] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+    lags: list[Lag] = field(default_factory=list)
+    dead: list[tuple[str, int]] = field(default_factory=list)
+    readers: dict[str, int] = field(default_factory=dict)
+    places: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
+
+    def read(self) -> Reading:
+        source = self.source
+        told = self._try(SETTINGS, {}, source.settings)
+        timeout, interval, most = (_number(told, name, n) for name, n in DEFAULTS.items())
+        topics = self._try(TOPICS, {}, source.topics)
+        places = self._try(PLACES, None, source.places)
+        self.places = places or {}
+        halves, at = self._read_halves(timeout)
+        parked = self._read_parked(timeout)
+        given_up = {(one.key, one.times) for one in parked}  # of a store whose positions are lost
+        halves = [one for one in halves if (one.key, one.times) not in given_up]
+        for half in (*halves, *parked):
+            self.labels.setdefault(half.key, f"T{len(self.labels) + 1}")
+        self.logs = [self._label(log) for log in self.logs]
+        self._read_topics(topics, {half.queue for half in halves})
+        if not (told or topics or self.logs) and source.gaps:
+            first = source.gaps[0]
+            raise Unreadable(f"{source.name} lets nothing be read: {first.what}: {first.why}")
+        groups = {half.group for half in halves}
+        who = self._try(PRODUCERS, None, source.producers, groups) if groups else None
+        facts = Facts(
+            tuple(halves), tuple(parked), who, -1 if places is None else at, interval, most,
+            tuple(self.lags), tuple(self.dead),
+        )  # fmt: skip
+        txns = [self._txn(half, HALF_TOPIC, "half") for half in halves]
+        txns += [self._txn(half, DISCARD_TOPIC, "parked") for half in parked]
+        if len(txns) > MOST_SHOWN:
+            source.gaps.append(Gap(REST(what=HALVES, most=MOST_SHOWN), MANY))
+        return Reading(
+            "rocketmq", source.name, source.now_ms, tuple(self.logs), tuple(txns[:MOST_SHOWN]),
+            tuple(self.positions), tuple(source.gaps), facts,
+        )  # fmt: skip
+
+    def _try(self, what: Text, otherwise: Any, ask: Callable[..., Any], *args: object) -> Any:
+        return attempt(self.source.gaps, what, otherwise, ask, *args)
+
+    def _records(self, topic: str, queue: int, first: int, end: int) -> Iterator[MessageRecord]:
+        """Until the source refuses."""
+        name = name_queue(topic, queue)
+        try:
+            for n, record in enumerate(self.source.records(topic, queue, first, end), 1):
+                if n % 1_000 == 0:
+                    self.ask.say(f"{name}: {first + n} of {end}")
+                yield record
+        except Refused as refused:
+            self.source.gaps.append(Gap(Text(name), refused.why, refused.failed))
+
+    def _bounds(self, topic: str) -> dict[int, tuple[int, int]]:
+        found: dict[int, tuple[int, int]]
+        found = self._try(Text(topic), {}, self.source.bounds, topic)
+        return found
+
+    # -- halves ----------------------------------------------------------------------------
+
+    def _start(self, topic: str, most: int, words: Words) -> tuple[tuple[int, int], int, int]:
+        """A topic's bounds, the check's position in it, and where reading stops."""
+        first, end = self._bounds(topic).get(0, (0, 0))
+        at = self.places.get((TRANS_GROUP, topic, 0), first)
+        stop = min(end, max(at, first) + most)
+        if stop < end:
+            self.source.gaps.append(Gap(REST(what=topic, most=stop), words(n=end - stop)))
+        return (first, end), at, stop
+
+    def _read_halves(self, timeout: int) -> tuple[list[Half], int]:
+        """Those that are undecided, and the check's position."""
+        bounds, at, stop = self._start(HALF_TOPIC, MOST_HALVES, TOO_MANY)
+        cells, found = list[Cell](), dict[str, tuple[Half, set[int]]]()
+        for record in self._records(HALF_TOPIC, 0, max(bounds[0], at - AROUND), stop):
+            half = _half(record, timeout)
+            cells.append(self._cell(record, half))
+            if half.offset >= at:
+                named = {half.offset, _number(record.properties, PREPARED_QUEUE_OFFSET, -1)}
+                found[half.key] = (half, named)
+        ended = self._read_ops(at)
+        halves = [half for half, named in found.values() if not named & ended]
+        counts = (("read", len(cells)), ("undecided", len(halves)))
+        self._note(HALF_TOPIC, bounds, (Frontier(CHECK_CURSOR, at),), cells, counts)
+        self.logs.reverse()  # the op log was read last, and stands below
+        return [half for half in halves if self._is_wanted(half)], at
+
+    def _read_ops(self, since: int) -> set[int]:
+        """The places in the half topic that op records name, from the check's position on."""
+        bounds, at, stop = self._start(OP_TOPIC, MOST_OPS, OPS_LEFT)
+        ended, cells = set[int](), list[Cell]()
+        for record in self._records(OP_TOPIC, 0, max(bounds[0], at - AROUND), stop):
+            body = record.body.decode(errors="replace").strip(",")
+            if record.properties.get(TAGS) == REMOVE_TAG:
+                named = (int(part) for part in body.split(",") if part.strip().isdecimal())
+                ended.update(place for place in named if place >= since)
+            cells.append(Cell(record.queue_offset, body[:LONGEST], "control"))
+            del cells[MOST_PARKED:-MOST_PARKED]
+        self._note(OP_TOPIC, bounds, (Frontier(OP_CURSOR, at),), cells)
+        return ended
+
+    def _read_parked(self, timeout: int) -> list[Half]:
+        bounds = first, end = self._bounds(DISCARD_TOPIC).get(0, (0, 0))
+        records = list(self._records(DISCARD_TOPIC, 0, max(first, end - MOST_PARKED), end))
+        parked = [_half(record, timeout) for record in records]
+        if parked:
+            cells = list(map(self._cell, records, parked))
+            self._note(DISCARD_TOPIC, bounds, (), cells, (("parked", end - first),))
+        return [half for half in parked if self._is_wanted(half)]
+
+    def _is_wanted(self, half: Half) -> bool:
+        topic, _, queue = half.queue.rpartition("-")
+        return self.ask.wants(topic, int(queue))
+
+    def _cell(self, record: MessageRecord, half: Half | None = None) -> Cell:
+        """A body only where it was asked for. Of a half the key stands where a label will."""
+        label = record.body.decode(errors="replace")[:LONGEST] if self.ask.payloads else "·"
+        if half is None:
+            return Cell(record.queue_offset, label)
+        label = f"{label} ({half.times})" if half.times else label
+        return Cell(half.offset, label, "copy" if half.times else "data", half.key, False)
+
+    def _label(self, log: LogRead) -> LogRead:
+        """What has no label by now is over."""
+        known = self.labels
+        cells = (
+            replace(c, txn=known.get(c.txn, ""), readable=c.txn not in known) for c in log.cells
+        )
+        return replace(log, cells=tuple(cells))
+
+    def _txn(self, half: Half, seen: str, state: str) -> Txn:
+        return Txn(
+            self.labels[half.key], half.key, state, seen, (half.queue,), half.group,
+            first=half.offset, since_ms=half.born_ms, timeout_ms=half.patience_ms,
+            source=f"{self.source.name} {seen}-0", more=(("checks", str(half.times)),),
+        )  # fmt: skip
+
+    # -- topics and groups -----------------------------------------------------------------
+
+    def _read_topics(self, topics: Mapping[str, Any], open_queues: set[str]) -> None:
+        """Every queue's bounds; the messages around its ends where it was asked for, or where an
+        undecided half is meant for it."""
+        used = {topic for group, topic, _ in self.places if not group.startswith(SYSTEM)}
+        asked = self.ask.topic
+        wanted = (
+            [asked] if asked else [t for t in sorted({*topics, *used}) if not t.startswith(SYSTEM)]
+        )
+        if len(wanted) > MOST_TOPICS:
+            self.source.gaps.append(Gap(REST(what=TOPICS, most=MOST_TOPICS), MANY))
+        for topic in wanted[:MOST_TOPICS]:
+            for queue, bounds in self._bounds(topic).items():
+                if self.ask.wants(topic, queue) and (asked or bounds[0] < bounds[1]):
+                    self._read_queue(topic, queue, bounds, open_queues)
+
+    def _read_queue(
+        self, topic: str, queue: int, bounds: tuple[int, int], open_queues: set[str]
+    ) -> None:
+        name, (first, end) = name_queue(topic, queue), bounds
+        at = {g: n for (g, t, q), n in sorted(self.places.items()) if (t, q) == (topic, queue)}
+        if topic.startswith(DLQ_PREFIX):
+            self.dead.append((name, end - first))
+        for group, place in at.items():
+            lag = self._lag(group, topic, queue, place, end) if place < end else None
+            state = f"{lag.readers} readers" if lag and lag.readers >= 0 else ""
+            self.positions.append(Position(group, name, place, end, state))
+        cells = list[Cell]()
+        drawn = name in open_queues or topic.startswith(DLQ_PREFIX)
+        if self.ask.topic or (drawn and len(self.logs) < MOST_DRAWN):
+            ask, places = self.ask, [*list(at.values())[:AROUND], end]
+            spans = [(place - AROUND, place + AROUND) for place in places]
+            if ask.first or ask.last >= 0:
+                last = ask.last + 1 if ask.last >= 0 else end
+                spans = [(ask.first, min(last, ask.first + MOST_PARKED))]
+            offsets = sorted({n for a, b in spans for n in range(max(a, first), min(b, end))})
+            for _, run in groupby(enumerate(offsets), lambda pair: pair[1] - pair[0]):
+                part = [offset for _, offset in run]
+                cells += map(self._cell, self._records(topic, queue, part[0], part[-1] + 1))
+        flags = tuple(Frontier(group, place) for group, place in at.items())
+        self._note(name, bounds, flags, cells, (("messages", end - first),))
+
+    def _lag(self, group: str, topic: str, queue: int, at: int, end: int) -> Lag | None:
+        if len(self.lags) >= MOST_LAGS:
+            return None
+        if group not in self.readers:
+            what = READERS(group=group)
+            self.readers[group] = self._try(what, -1, self.source.readers, group)
+        oldest = next(self._records(topic, queue, at, at + 1), None)
+        stored = oldest.store_timestamp if oldest is not None else -1
+        self.lags.append(Lag(group, name_queue(topic, queue), at, end, stored, self.readers[group]))
+        return self.lags[-1]
+
+    def _note(
+        self, name: str, bounds: tuple[int, int], flags: tuple[Frontier, ...], cells: list[Cell],
+        counts: tuple[tuple[str, int], ...] = (),
+    ) -> None:  # fmt: skip
+        """Of many cells those at the two ends. A log of which nobody tells, or that nobody has
+        written to, is not shown."""
+        if not bounds[1]:
+            return
+        most = 3 * AROUND
+        shown = (
+            cells if self.ask.last >= 0 else [*cells[:most], *cells[max(most, len(cells) - most) :]]
+        )
+        source = f"{self.source.name} {name}"
+        self.logs.append(LogRead(name, *bounds, flags, tuple(shown), counts, source))
+
+
+def _half(record: MessageRecord, timeout: int) -> Half:
+    told = record.properties
+    immune = _number(told, CHECK_IMMUNITY, -1)
+    return Half(
+        told.get(UNIQ_KEY) or f"@{record.queue_offset}", told.get(PGROUP, ""),
+        name_queue(told.get(REAL_TOPIC, "?"), _number(told, REAL_QID, 0)), record.queue_offset,
+        _number(told, CHECK_TIMES, 0), record.born_timestamp, record.store_timestamp,
+        immune * 1000 if immune >= 0 else timeout, record.msg_id,
+    )  # fmt: skip
+
+
+def _number(told: Mapping[str, str], name: str, otherwise: int) -> int:
+    with suppress(ValueError):
+        return int(told.get(name, otherwise))
+    return otherwise

@@ -1,0 +1,284 @@
+"""`mqlab inspect rocketmq`: the folders that real brokers have left, damaged further here, real
+brokers that run, and this project's own."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mqlab.real.rocketmq.broker as real
+from mqlab.inspect import Report, Unreadable, inspect_broker
+from mqlab.inspect.show import write_page
+from mqlab.real.rocketmq.broker import RealRocketMQ
+from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
+from mqlab.rocketmq.remoting import RequestCode
+from mqlab.serve.process import start_broker
+from tests.oracle.rocketmq.client import PROFILES, Lab, Target
+from tests.oracle.rocketmq.producer import COMMIT, ROLLBACK, Producer
+
+from .damage_rocketmq import FOLDER, damage, open_lab, round_of
+
+VERSIONS = ("5.5.0", "4.9.7")
+PARKED, NEARLY, NOBODY, DEAD, LAG, STALLED, UNDECIDED = (
+    "parked", "nearly-parked", "nobody-to-ask", "dead-letters", "lag", "check-stalled", "undecided"
+)  # fmt: skip
+
+ALL_TXNS = {("app-given-up", "parked"), ("app-one-left", "half"), ("ghost-abandoned", "half")}
+
+
+@pytest.fixture(params=VERSIONS)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    with tarfile.open(FOLDER / f"rocketmq-{request.param}" / "damaged.tar.xz") as tar:
+        tar.extractall(tmp_path, filter="data")
+    return tmp_path
+
+
+def read(target: Path | str, **more: Any) -> Report:
+    return inspect_broker("rocketmq", str(target), say=lambda line: None, **more)
+
+
+def found(report: Report) -> dict[str, str]:
+    return {finding.kind.name: finding.where for finding in report.findings}
+
+
+def failed(report: Report) -> list[str]:
+    return [f"{gap.what}: {gap.why}" for gap in report.reading.gaps if gap.failed]
+
+
+def test_a_folder_shows_what_is_parked_nearly_so_dead_and_unread(store: Path) -> None:
+    report = read(store)
+    assert found(report) == {
+        PARKED: "order-service", NEARLY: "order-service", DEAD: "%DLQ%billing", LAG: "billing"
+    }  # fmt: skip
+    parked, nearly, _, lag = report.findings
+    assert [e.line.split()[0] for e in parked.evidence] == ["UNIQ_KEY=app-given-up"]
+    assert [e.line.split()[0] for e in nearly.evidence] == ["UNIQ_KEY=app-one-left"]
+    assert "2 of 3" in nearly.says.en and "billing reads next 1" in lag.evidence[0].line
+    assert {(t.name, t.state) for t in report.reading.txns} == ALL_TXNS
+    assert (report.exit_code, failed(report)) == (1, [])
+
+
+def test_bodies_are_shown_only_where_they_were_asked_for(store: Path) -> None:
+    text, page = str(read(store, topic="orders")), write_page(read(store, topic="orders"))
+    assert "poisoned" not in text + page
+    shown = read(store, topic="orders", payloads=True)
+    labels = {cell.label for log in shown.reading.logs for cell in log.cells}
+    assert {"poisoned", "one-left (2)"} <= labels
+
+
+def test_offsets_pick_the_messages(store: Path) -> None:
+    report = read(store, topic="orders:0", offsets="1..1")
+    (log,) = (log for log in report.reading.logs if log.name == "orders-0")
+    assert [cell.offset for cell in log.cells] == [1]
+
+
+def test_a_check_that_does_not_come_by_is_found(store: Path) -> None:
+    """Were its interval what RocketMQ's is, in a store whose last message is a minute younger."""
+    conf = store / "broker.conf"
+    conf.write_text(conf.read_text().replace("transactionCheckInterval=3600000",
+                                             "transactionCheckInterval=10000"))  # fmt: skip
+    report = read(store)
+    assert {STALLED, UNDECIDED} <= found(report).keys()
+    assert found(report)[STALLED] == HALF_TOPIC
+
+
+def queue_of(store: Path, topic: str) -> Path:
+    return next((store / "store" / "consumequeue" / topic / "0").iterdir())
+
+
+def log_of(store: Path) -> Path:
+    return store / "store" / "commitlog" / f"{0:020d}"
+
+
+def test_a_torn_commit_log_costs_what_lay_behind(store: Path) -> None:
+    data = log_of(store).read_bytes()
+    log_of(store).write_bytes(data[: len(data) // 2])
+    report = read(store)
+    assert any("the commit log has no such place" in line for line in failed(report))
+    assert any(log.cells for log in report.reading.logs if log.name == HALF_TOPIC)
+
+
+def test_flipped_bits_cost_one_message_and_are_told(store: Path) -> None:
+    """In each half's body, and in the entry that leads to it."""
+    before = read(store)
+    data = bytearray(log_of(store).read_bytes())
+    at = data.rindex(b"given-up\x1aTRANS_CHECK")  # the parked copy
+    data[at] ^= 1
+    log_of(store).write_bytes(data)
+    report = read(store)
+    assert PARKED in found(before) and PARKED not in found(report)
+    assert any(DISCARD_TOPIC in line and "checksum" in line for line in failed(report))
+    assert found(report).keys() == found(before).keys() - {PARKED}
+
+
+def test_an_entry_that_leads_elsewhere_is_told(store: Path) -> None:
+    half = queue_of(store, HALF_TOPIC)
+    entries = bytearray(half.read_bytes())
+    entries[160:172] = entries[0:12]  # the ninth points to the first
+    half.write_bytes(entries)
+    report = read(store)
+    assert any("another message" in line for line in failed(report))
+    assert NEARLY not in found(report)
+
+
+def test_damaged_positions_are_taken_from_the_backup_or_are_missing(store: Path) -> None:
+    config = store / "store" / "config"
+    good = (config / "consumerOffset.json").read_bytes()
+    (config / "consumerOffset.json").write_bytes(good[:40])
+    (config / "consumerOffset.json.bak").write_bytes(good)
+    report = read(store)
+    assert LAG in found(report) and any("consumerOffset.json.bak" in f for f in failed(report))
+    (config / "consumerOffset.json.bak").unlink()
+    report = read(store)
+    assert LAG not in found(report) and PARKED in found(report)
+    assert any("positions" in line for line in failed(report))
+    assert {(t.name, t.state) for t in report.reading.txns} == ALL_TXNS
+
+
+def test_the_check_decides_what_is_undecided(store: Path) -> None:
+    """Of a half that it has passed nobody is asked any more."""
+    config = store / "store" / "config" / "consumerOffset.json"
+    text = config.read_text()
+    at = f"{HALF_TOPIC}@CID_RMQ_SYS_TRANS"
+    begin = text.index("8", text.index(at))
+    config.write_text(text[:begin] + "10" + text[begin + 1 :])
+    report = read(store)
+    assert {(t.name, t.state) for t in report.reading.txns} == {("app-given-up", "parked")}
+    assert NEARLY not in found(report)
+
+
+def test_what_is_no_store_is_refused_in_a_sentence(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="has no commitlog"):
+        read(tmp_path / "store" / "config")
+    with pytest.raises(Unreadable, match="not from a file"):
+        read(store / "broker.conf")
+    with pytest.raises(Unreadable, match="no address"):
+        read("nowhere")
+    with pytest.raises(Unreadable, match="nobody answers"):
+        read("127.0.0.1:9")
+    shutil.rmtree(store / "store" / "consumequeue")
+    shutil.rmtree(store / "store" / "config")
+    assert failed(read(store)), "nothing but a commit log"
+
+
+# ---- brokers that run --------------------------------------------------------------------
+
+
+def list_state(lab: Lab) -> list[bytes]:
+    """Topics, groups and positions of a broker; 5.x also notes, in memory only, how far anybody has
+    pulled."""
+    codes: tuple[Any, ...] = (RequestCode.GET_ALL_TOPIC_CONFIG, 201, 43)
+    bodies = [lab.ask(code).body for code in codes]
+    return [body.partition(b',"pullOffsetTable"')[0] for body in bodies]
+
+
+@pytest.mark.needs("java")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_running_broker_is_read_and_not_changed(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one of 4.9 from whose own topics nobody may pull, as they come."""
+    monkeypatch.setattr(real, "TOPICS", '{"topicConfigTable":{}}')
+    with RealRocketMQ(version, {"transactionTimeOut": "100"}) as rocketmq:
+        lab = open_lab(rocketmq)
+        there = damage(lab, rocketmq)
+        time.sleep(0.3)
+        before = list_state(lab)
+        report = read(rocketmq.address)
+        assert list_state(lab) == before
+        assert found(report) == {
+            PARKED: "order-service", NEARLY: "order-service", NOBODY: "ghost-service",
+            DEAD: "%DLQ%billing",
+        }  # fmt: skip
+        assert report.reading.gaps == ()
+        there.leave()
+        time.sleep(0.3)
+        report = read(rocketmq.address)
+        nobody = [f.where for f in report.findings if f.kind.name == NOBODY]
+        assert nobody == ["ghost-service", "order-service"]
+        lab.close()
+
+
+@pytest.mark.needs("java")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_slave_does_not_check(version: str) -> None:
+    with RealRocketMQ(version, {"transactionCheckInterval": "1000"}) as rocketmq:
+        lab = open_lab(rocketmq)
+        lab.topic("orders")
+        producer = Producer(lab)
+        producer.end(producer.send("orders-0", "paid"), COMMIT)
+        rocketmq.write_ops()
+        round_of(rocketmq)
+        assert found(read(rocketmq.address)) == {}
+        producer.send("orders-0", "unpaid")
+        rocketmq.persist()
+        lab.close()
+        rocketmq.kill()
+        conf = rocketmq.folder / "broker.conf"
+        conf.write_text(conf.read_text().replace("brokerId=0", "brokerId=1\nbrokerRole=SLAVE"))
+        rocketmq.start()
+        time.sleep(5)
+        report = read(rocketmq.address)
+        assert found(report) == {
+            STALLED: HALF_TOPIC, NOBODY: "order-service", UNDECIDED: "order-service"
+        }  # fmt: skip
+
+
+#: of an access list of 4.9: who may read, and nothing else
+READER = """\
+accounts:
+- {accessKey: reader01, secretKey: "12345678", whiteRemoteAddress: "", admin: false,
+   defaultTopicPerm: SUB, defaultGroupPerm: SUB}
+"""
+
+
+@pytest.mark.needs("java")
+def test_the_right_to_read_is_enough(tmp_path: Path) -> None:
+    with RealRocketMQ("4.9.7", name_server=True) as rocketmq:
+        with pytest.raises(Unreadable, match=rf"is a name server; .*{rocketmq.address}"):
+            read(rocketmq.name_server)
+        lab = open_lab(rocketmq)
+        lab.topic("orders")
+        Producer(lab).send("orders-0", "unpaid")
+        lab.close()
+        rocketmq.kill()
+        (rocketmq.folder / "conf" / "plain_acl.yml").write_text(READER)
+        with open(rocketmq.folder / "broker.conf", "a") as conf:
+            conf.write("aclEnable=true\n")
+        rocketmq.start()
+        with pytest.raises(Unreadable, match=r"lets nothing be read.*No accessKey"):
+            read(rocketmq.address)
+        settings = tmp_path / "client.conf"
+        settings.write_text("accessKey=reader01\nsecretKey=87654321\n")
+        with pytest.raises(Unreadable, match="signature"):
+            read(rocketmq.address, config=str(settings))
+        settings.write_text("accessKey=reader01\nsecretKey=12345678\n")
+        report = read(rocketmq.address, config=str(settings))
+        assert [(t.name, t.state) for t in report.reading.txns] == [("app-unpaid", "half")]
+        assert report.reading.gaps == ()
+
+
+def test_the_projects_own_server() -> None:
+    options = ["--check-interval", "500", "--transaction-timeout", "500", "--check-max", "3"]
+    with start_broker("rocketmq", [*options, "--op-batch-interval", "100"]) as server:
+        lab = Lab(Target("mqlab", server.address, None), PROFILES["5.5"])  # type: ignore[arg-type]
+        lab.topic("orders")
+        producer = Producer(lab)
+        producer.start()
+        producer.end(producer.send("orders-0", "paid"), COMMIT)
+        producer.end(producer.send("orders-0", "cancelled"), ROLLBACK)
+        assert lab.wait_until(lambda: bool(lab.pull("op")))
+        assert found(read(server.address)) == {}
+        producer.send("orders-0", "unpaid")
+        assert lab.wait_until(lambda: bool(lab.pull("discard")))
+        report = read(server.address)
+        assert found(report) == {PARKED: "order-service"}
+        assert {OP_TOPIC, HALF_TOPIC, DISCARD_TOPIC, "orders-0"} == {
+            log.name for log in report.reading.logs
+        }
+        lab.close()
