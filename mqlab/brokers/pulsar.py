@@ -14,4 +14,5 @@ BROKER = Broker(
     serve="mqlab.serve.pulsar.options",
     witness="mqlab.pulsar.evidence:WITNESS",
     real="mqlab.cli.real_pulsar",
+    inspect="mqlab.inspect.pulsar",
 )

@@ -1,0 +1,199 @@
+"""Who answers: a broker's admin interface, or files in which its answers were saved.
+
+Both are asked by the path of the admin interface, without its beginning:
+
+    coordinatorStats · slowTransactions/0
+    transactionBufferStats/TENANT/NAMESPACE/TOPIC · pendingAckStats/TENANT/NAMESPACE/TOPIC/SUB
+    persistent/TENANT/NAMESPACE · persistent/TENANT/NAMESPACE/TOPIC/stats · …/internalStats
+
+A saved file is one answer, or a table from paths to answers. What `pulsar-admin` prints names no
+topic, so of such a file the name does: `orders.buffer.json`, `orders.billing.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from ...kernel import Words, tr
+from ..asking import Refused, read_settings
+from ..reading import Ask, Gap, Unreadable
+
+PATIENCE_S, PAUSE_S = 20.0, 0.005
+MOST_BYTES, MOST_FILES = 32 << 20, 2_000
+V2, V3 = "/admin/v2/", "/admin/v3/transactions/"
+SPACE = ("public", "default")
+KINDS = re.compile(
+    r"/((?:coordinatorStats|slowTransactions|transactionBufferStats|pendingAckStats|persistent)"
+    r"(?:/.*)?)$"
+)
+#: what only answers of this kind have, and the path that they get; {topic} and {sub} by the file
+SHAPES = (
+    ({"maxReadPosition", "ongoingTxnSize"}, "transactionBufferStats/{topic}"),
+    ({"state", "ongoingTxnSize", "leastSigBits"}, "coordinatorStats"),
+    ({"state", "ongoingTxnSize"}, "pendingAckStats/{topic}/{sub}"),
+    ({"entriesAddedCounter", "cursors"}, "persistent/{topic}/internalStats"),
+    ({"subscriptions", "publishers"}, "persistent/{topic}/stats"),
+)
+NOT_SAVED = tr("it was not saved")
+SAYS = Words("the broker says {status}: {reason}")
+LONG = Words("an answer of more than {most} bytes")
+FILE = Words("file {name}")
+NO_JSON = Words("it is no JSON: {why}")
+NO_ANSWER = tr("it is no answer of the admin interface that is known here")
+#: of an exception in an exception the last line, also where it stands inside a quoted text
+MESSAGE = re.compile(r"Message: ((?:(?!\\n).)+)")
+
+
+def open_admin(ask: Ask) -> Live | Saved:
+    """Raises Unreadable."""
+    return Saved(ask) if ask.target == "-" or Path(ask.target).exists() else Live(ask)
+
+
+def say_reason(body: str) -> str:
+    """The broker's words, without a stack trace."""
+    try:
+        reason = str(json.loads(body)["reason"])
+    except (ValueError, LookupError, TypeError):
+        reason = re.sub(r"<[^>]*>", " ", body)
+    return " ".join((MESSAGE.findall(reason) or [reason])[-1].split())[:300]
+
+
+class Live:
+    """`get` and `entry` raise Refused. `config`: a client's settings, of which authParams (token:…)
+    and tlsTrustCertsFilePath are used."""
+
+    lives = True
+
+    def __init__(self, ask: Ask) -> None:
+        self.name = ask.target
+        self.gaps: list[Gap] = []
+        place = urlsplit(ask.target if "://" in ask.target else f"http://{ask.target}")
+        told = read_settings(ask.config)
+        token = told.get("authParams", "").removeprefix("token:")
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        try:
+            context = ssl.create_default_context(cafile=told.get("tlsTrustCertsFilePath"))
+            if place.scheme not in ("http", "https") or place.port == 0:
+                raise ValueError(place.scheme)
+        except ValueError as error:
+            why = f"{ask.target}: no such file, and no address (http://host:8080)"
+            raise Unreadable(why) from error
+        except OSError as error:
+            raise Unreadable(f"cannot read tlsTrustCertsFilePath: {error}") from error
+        self._base = f"{place.scheme}://{place.netloc}"
+        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
+
+    def get(self, path: str) -> Any:
+        _, body = self._ask(path, MOST_BYTES)
+        if len(body) >= MOST_BYTES:
+            raise Refused(LONG(most=MOST_BYTES), failed=True)
+        try:
+            return json.loads(body or "null")
+        except (ValueError, RecursionError) as error:
+            raise Refused(NO_JSON(why=str(error)), failed=True) from error
+
+    def entry(self, path: str, payload: bool) -> tuple[dict[str, str], str]:
+        """The headers of a message, and its beginning where it was asked for."""
+        return self._ask(path, 64 if payload else 0)
+
+    def _ask(self, path: str, most: int) -> tuple[dict[str, str], str]:
+        begin = V2 if path.startswith(("persistent/", "namespaces/")) else V3
+        url = self._base + ("" if path.startswith("/") else begin) + quote(path)
+        time.sleep(PAUSE_S)
+        try:
+            request = urllib.request.Request(url, headers=self._headers)
+            with self._opener.open(request, timeout=PATIENCE_S) as answer:
+                headers = {key.lower(): value for key, value in answer.headers.items()}
+                return headers, answer.read(most).decode(errors="replace")
+        except urllib.error.HTTPError as error:
+            with error:
+                reason = say_reason(error.read(1 << 16).decode(errors="replace")) or error.reason
+            raise Refused(SAYS(status=error.code, reason=reason), code=error.code) from error
+        except (OSError, HTTPException, ValueError) as error:
+            raise Unreadable(f"nobody answers at {self._base}: {error}") from error
+
+    def topics(self) -> None:
+        """Nobody knows before the cluster was asked."""
+
+
+class Saved:
+    """The same from files."""
+
+    lives = False
+
+    def __init__(self, ask: Ask) -> None:
+        self.name = ask.target
+        self.gaps: list[Gap] = []
+        self._answers: dict[str, Any] = {}
+        root = Path(ask.target)
+        for path in sorted(root.rglob("*.json"))[:MOST_FILES] if root.is_dir() else [root]:
+            name = path.relative_to(root).as_posix() if path != root else path.name
+            try:
+                known = dict(_place(name, json.loads(_read(path))))
+                why = NO_ANSWER
+            except (OSError, ValueError, RecursionError) as error:
+                known, why = {}, NO_JSON(why=str(error))
+            if not known:
+                self.gaps.append(Gap(FILE(name=name), why, failed=True))
+            self._answers |= known
+        if not self._answers:
+            first = f": {self.gaps[0].what}: {self.gaps[0].why}" if self.gaps else ""
+            raise Unreadable(f"{ask.target} holds no answer of Pulsar's admin interface{first}")
+
+    def get(self, path: str) -> Any:
+        if path not in self._answers:
+            raise Refused(NOT_SAVED)
+        found = self._answers[path]
+        if isinstance(found, dict) and found and found.keys() <= {"reason", "status"}:
+            status = int(found.get("status", 500))
+            raise Refused(SAYS(status=status, reason=say_reason(json.dumps(found))), code=status)
+        return found
+
+    def entry(self, path: str, payload: bool) -> tuple[dict[str, str], str]:
+        found = self.get(path)
+        return found["headers"], found.get("body", "") if payload else ""
+
+    def topics(self) -> list[str]:
+        kinds = ("persistent/", "transactionBufferStats/", "pendingAckStats/")
+        parts = (path.split("/")[1:4] for path in self._answers if path.startswith(kinds))
+        return sorted({"/".join(three) for three in parts if len(three) == 3})
+
+
+def _read(path: Path) -> str:
+    if str(path) == "-":
+        return sys.stdin.read(MOST_BYTES)
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(LONG(most=MOST_BYTES).en)
+    return path.read_text("utf-8")
+
+
+def _place(name: str, found: Any) -> Iterator[tuple[str, Any]]:
+    """The answers in a file, by their paths."""
+    rows = found if isinstance(found, dict) else {}
+    stem = name.removesuffix(".json")
+    topic, _, sub = stem.rpartition("/")[2].partition(".")
+    where = "/".join((*SPACE, topic))
+    if rows and all(str(key).startswith("/") for key in rows):
+        for key, answer in rows.items():
+            yield key.partition("?")[0].removeprefix(V2).removeprefix(V3), answer
+    elif kind := KINDS.search(f"/{stem}"):
+        yield kind[1], found
+    elif any("txnId" in row for row in rows.values() if isinstance(row, dict)):
+        yield "slowTransactions/0", found
+    elif any("leastSigBits" in row for row in rows.values() if isinstance(row, dict)):
+        yield "coordinatorStats", found
+    else:
+        paths = (path for keys, path in SHAPES if keys <= rows.keys())
+        if path := next(paths, ""):
+            yield path.format(topic=where, sub=sub), found if "{" in path else {"0": found}

@@ -1,0 +1,94 @@
+"""What is wrong, from the facts of a Reading alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...kernel import Text, tr
+from ..asking import load_cases
+from ..reading import Evidence, Finding, Reading, Txn
+from ..show import say_age
+from .topics import SETTLED, Facts
+
+LONG_MS = 60_000  # Pulsar's own default of a transaction's timeout
+FEW, SHARE = 4, 0.25  # so many aborted transactions, of all, are many
+OPEN, UNKNOWN = "OPEN", "?"
+NOT_LOADED, RECOVERS = tr("not loaded"), tr("recovering")
+
+
+def judge(reading: Reading) -> list[Finding]:
+    """The worst first."""
+    cases = load_cases(Path(__file__).with_name("findings.toml"))
+    order = list(cases)
+    found = []
+    for name, where, line, source, logs, made in _list_cases(reading.own, reading):
+        proof = Evidence(line, f"{reading.source} {source}")
+        found.append(cases[name].find(where, [proof], logs, **made))
+    return sorted(found, key=lambda one: order.index(one.kind.name))
+
+
+Row = tuple[str, str, str, str, tuple[str, ...], dict[str, Any]]
+
+
+def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
+    """Name, place, evidence, its source, logs and what the words are filled with."""
+    now, live = reading.at_ms, {txn.name: txn for txn in reading.txns}
+    waits = [t.name for t in facts.topics if t.open]
+    waits += [f"{p.topic}/{p.sub}" for p in facts.pending if p.open]
+    states = [(f"state {state}", Text(state)) for state in facts.states if state != "Ready"]
+    for line, state in [(facts.unloaded, NOT_LOADED)] if facts.unloaded and waits else states:
+        made: dict[str, Any] = {"state": state, "n": len(waits)}
+        yield "coordinator-not-ready", "coordinator", line, "coordinatorStats", (), made
+    if facts.missing:
+        made = {"topic": facts.missing, "space": facts.missing.rpartition("/")[0]}
+        line = f"Topic not found {facts.missing}"
+        yield "participant-missing", facts.missing, line, "slowTransactions", (), made
+    for t in facts.topics:
+        source, logs = f"transactionBufferStats/{t.name}", (t.name,)
+        line = f"state {t.state}, maxReadPosition {t.place}, ongoingTxnSize {t.open}"
+        made = {"topic": t.name, "state": t.state, "place": t.place, "n": t.end - t.readable}
+        first = [live[name] for name in t.next_open or () if name in live]
+        if t.refused or t.recovers or (t.state and t.state not in SETTLED):
+            made |= {"state": RECOVERS if t.recovers else t.state or UNKNOWN}
+            yield "buffer-not-ready", t.name, t.refused or line, source, logs, made
+        elif t.open and t.next_open == ():
+            yield "hanging", t.name, line, source, logs, made
+        elif t.open and (t.next_open is None or _age(first, now) > LONG_MS):
+            yield "held-back", t.name, line, source, logs, made | _name(first, now)
+        if t.aborted >= max(FEW, SHARE * (t.aborted + t.committed)):
+            line = f"abortedTxnCount {t.aborted}, committedTxnCount {t.committed}"
+            made = {"n": t.aborted, "all": t.aborted + t.committed}
+            yield "aborted-share", t.name, line, f"persistent/{t.name}/stats", logs, made
+    for txn in reading.txns:
+        age = _age([txn], now)
+        if age > (txn.timeout_ms if txn.state == OPEN else max(txn.timeout_ms, LONG_MS)):
+            made = {"state": txn.state, "timeout": say_age(txn.timeout_ms)} | _name([txn], now)
+            name = "open-too-long" if txn.state == OPEN else "decided-not-ended"
+            line = f"{txn.name} {txn.state} {' '.join(txn.where)}"
+            yield name, txn.name, line, "slowTransactions", txn.where, made
+    for p in facts.pending:
+        by = [live[name] for name in p.of or ()]
+        lost = p.open and p.of == ()
+        if p.state not in ("None", "Ready") or lost or (p.open and _age(by, now) > LONG_MS):
+            made = {"n": p.open, "state": p.state, "topic": p.topic, "sub": p.sub}
+            line = f"state {p.state}, ongoingTxnSize {p.open}"
+            where = f"{p.topic}/{p.sub}"
+            source = f"pendingAckStats/{where}"
+            yield "pending-ack", where, line, source, (p.topic,), made | _name(by, now)
+
+
+def _age(txns: list[Txn], now: int) -> int:
+    """Of the oldest."""
+    return max((now - txn.since_ms for txn in txns), default=0)
+
+
+def _name(txns: list[Txn], now: int) -> dict[str, str]:
+    """The oldest, its age, and the halves of its id."""
+    if not txns:
+        return dict.fromkeys(("txn", "age", "most", "least"), UNKNOWN)
+    oldest = min(txns, key=lambda txn: txn.since_ms)
+    most, _, least = oldest.name.strip("()").partition(",")
+    age = say_age(max(_age(txns, now), 0))
+    return {"txn": oldest.name, "age": age, "most": most, "least": least}

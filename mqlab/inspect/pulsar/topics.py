@@ -1,0 +1,343 @@
+"""From the admin interface's answers to a Reading.
+
+The coordinators know which transactions live; a topic knows how many are open in it, and that all
+after its maxReadPosition waits for the oldest of these. So each topic is asked first, then the
+coordinators, then the topics that are held back once more: where its place is the same, and no
+coordinator has a transaction that begins there, nobody will ever end what holds it back.
+
+Offsets count the entries of the topic's ledgers that are still there.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...kernel import Cell, Frontier, Text, Words, frozen, replace, tr
+from ...pulsar.picture.snapshot import MAX_READ
+from ..asking import Refused, attempt
+from ..reading import Ask, Gap, LogRead, Position, Reading, Txn, Unreadable
+from .admin import SPACE, Live, Saved
+
+MOST_TXNS, MOST_TOPICS, MOST_SPACES, MOST_DRAWN, MOST_CELLS = 500, 200, 50, 16, 200
+AROUND, LONGEST = 4, 12
+SETTLED, PATIENCE = ("Ready", "NoSnapshot"), 6
+MARKERS = {"21": "C", "22": "A"}
+INTERNAL = re.compile(r"__|.*__transaction_pending_ack$|transaction_coordinator_assign")
+UNLOADED = re.compile("coordinator not found", re.IGNORECASE)
+COORDINATORS, SLOW = tr("transaction coordinators"), tr("the transactions of the coordinators")
+NAMESPACES, OF_TOPIC = tr("namespaces"), Words("{what} of {topic}")
+BUSY = Words("{n} transactions are live; asking for each would be a burden, so none was asked")
+REST = Words("topics beyond {most}")
+MANY = tr("there are more than are asked at once; ask for one with --topic")
+BUFFER, PENDING, STATS, SUBS, ENTRIES = (
+    tr("transaction buffer"), tr("pending acknowledgements"), tr("statistics"),
+    tr("subscriptions"), tr("entries"),
+)  # fmt: skip
+
+
+@frozen
+class Topic:
+    """`readable`: the offset after maxReadPosition; `place`: that position, as the broker writes
+    it; `next_open`: the live transactions that begin there, None where no coordinator tells;
+    `refused`: the broker's words where it cannot load the topic."""
+
+    name: str
+    end: int = 0
+    state: str = ""
+    place: str = ""
+    readable: int = 0
+    open: int = 0
+    recovers: bool = False
+    aborted: int = 0
+    committed: int = 0
+    refused: str = ""
+    next_open: tuple[str, ...] | None = None
+
+
+@frozen
+class Pending:
+    """The pending acks of a subscription. `of`: the live transactions that acknowledge there, None
+    where no coordinator tells."""
+
+    topic: str
+    sub: str
+    state: str
+    open: int
+    of: tuple[str, ...] | None = None
+
+
+@frozen
+class Facts:
+    """What the judges ask. `states`: of the coordinators; `unloaded`: the broker's words where none
+    is loaded; `missing`: a topic that a transaction names and that is not there."""
+
+    states: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
+    pending: tuple[Pending, ...] = ()
+    unloaded: str = ""
+    missing: str = ""
+
+
+class Ledgers:
+    """The entries of a topic, counted through its ledgers."""
+
+    def __init__(self, stats: dict[str, Any]) -> None:
+        self._first: list[tuple[int, int]] = []
+        last, last_entry = _split(stats["lastConfirmedEntry"])
+        self.end = 0
+        for row in stats["ledgers"]:
+            number = int(row["ledgerId"])
+            self._first.append((number, self.end))
+            self.end += last_entry + 1 if number == last else int(row["entries"])
+
+    def after(self, place: str) -> int:
+        """The offset after a position."""
+        ledger, entry = _split(place)
+        first = [(number, begin) for number, begin in self._first if number <= ledger]
+        number, begin = first[-1] if first else (ledger, -entry - 1)
+        return min(begin + entry + 1, self.end) if number == ledger else self.end
+
+    def place(self, offset: int) -> tuple[int, int]:
+        ledger, first = [one for one in self._first if one[1] <= offset][-1]
+        return ledger, offset - first
+
+
+def read_admin(admin: Live | Saved, ask: Ask) -> Reading:
+    return _Reader(admin, ask).read()
+
+
+@dataclass
+class _Reader:
+    admin: Live | Saved
+    ask: Ask
+    logs: list[LogRead] = field(default_factory=list)
+    txns: list[Txn] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
+    pending: list[Pending] = field(default_factory=list)
+    starts: dict[tuple[str, str], str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    unloaded: str = ""
+    missing: str = ""
+    told: bool = False
+
+    def read(self) -> Reading:
+        states, live = self._try(COORDINATORS, ((), 0), self._read_coordinators)
+        seen = [self._read_topic(name) for name in self._list_topics()]
+        if not (states or seen or self.unloaded) and self.admin.gaps:
+            first = self.admin.gaps[0]
+            raise Unreadable(f"{self.admin.name} lets nothing be read: {first.what}: {first.why}")
+        if live > MOST_TXNS:
+            self.admin.gaps.append(Gap(SLOW, BUSY(n=live)))
+        elif not self.unloaded:
+            self.told = self._try(SLOW, False, self._read_live)
+        topics = []
+        for topic, stats, internal, ledgers in seen:
+            topic = self._try(_of(BUFFER, topic.name), topic, self._confirm, topic)
+            topics.append(topic)
+            if ledgers is not None:
+                what = _of(SUBS, topic.name)
+                self._try(what, None, self._read_subs, topic, stats, internal, ledgers)
+                self._draw(topic, ledgers)
+        facts = Facts(
+            states, tuple(topics), tuple(self.pending), self.unloaded, self.missing
+        )  # fmt: skip
+        return Reading(
+            "pulsar", self.admin.name, self.ask.now_ms, tuple(self.logs), tuple(self.txns),
+            tuple(self.positions), tuple(self.admin.gaps), facts,
+        )  # fmt: skip
+
+    def _try(self, what: Text, otherwise: Any, ask: Callable[..., Any], *args: object) -> Any:
+        return attempt(self.admin.gaps, what, otherwise, ask, *args)
+
+    def _catch(self, path: str) -> Any:
+        """The answer; of a refusal those words are kept that say what is wrong."""
+        try:
+            return self.admin.get(path)
+        except Refused as refused:
+            if UNLOADED.search(str(refused)):
+                self.unloaded = str(refused)
+            if missing := re.search(r"Topic not found (\S+)", str(refused)):
+                self.missing = _short(missing[1])
+            raise
+
+    # -- transactions and topics -----------------------------------------------------------
+
+    def _read_coordinators(self) -> tuple[tuple[str, ...], int]:
+        """Their states, and how many transactions are live."""
+        rows = self._catch("coordinatorStats").values()
+        return tuple(str(row["state"]) for row in rows), sum(row["ongoingTxnSize"] for row in rows)
+
+    def _read_live(self) -> bool:
+        rows = self._catch("slowTransactions/0").values()
+        for row in sorted(rows, key=lambda row: (int(row["openTimestamp"]), row["txnId"])):
+            name, produced = str(row["txnId"]), row.get("producedPartitions", {})
+            for topic, told in produced.items():
+                self.starts[_short(topic), name] = told.get("startPosition") or ""
+            acked = row.get("ackedPartitions", {}).items()
+            where = [
+                *map(_short, produced),
+                *(f"{_short(t)}/{sub}" for t, subs in acked for sub in subs),
+            ]
+            self.txns.append(Txn(
+                self._label(name), name, str(row["status"]),
+                f"coordinator {name[1:].partition(',')[0]}", tuple(where),
+                since_ms=int(row["openTimestamp"]), timeout_ms=int(row["timeoutAt"]),
+                source=f"{self.admin.name} slowTransactions",
+            ))  # fmt: skip
+        return True
+
+    def _label(self, name: str) -> str:
+        return self.labels.setdefault(name, f"T{len(self.labels) + 1}")
+
+    def _list_topics(self) -> list[str]:
+        """TENANT/NAMESPACE/TOPIC of those that were asked for, or of all."""
+        asked, names = _short(self.ask.topic), self.admin.topics()
+        space = asked.rpartition("/")[0] or "/".join(SPACE)
+        if names is None:
+            spaces = [space] if asked else self._try(NAMESPACES, [space], self._list_spaces)
+            paths = [f"persistent/{one}" for one in spaces]
+            lists = (self._try(NAMESPACES, [], self.admin.get, path) for path in paths)
+            names = [_short(name) for names in lists for name in names]
+        base = re.escape(f"{space}/{asked.rpartition('/')[2]}")
+        number = self.ask.partition
+        parts = re.compile(base + (r"(-partition-\d+)?" if number < 0 else f"-partition-{number}"))
+        names = sorted(
+            name for name in names
+            if (parts.fullmatch(name) if asked else not INTERNAL.match(name.rpartition("/")[2]))
+        )  # fmt: skip
+        if len(names) > MOST_TOPICS:
+            self.admin.gaps.append(Gap(REST(most=MOST_TOPICS), MANY))
+        return names[:MOST_TOPICS]
+
+    def _list_spaces(self) -> list[str]:
+        tenants = self.admin.get("/admin/v2/tenants")
+        found = [space for tenant in tenants for space in self.admin.get(f"namespaces/{tenant}")]
+        return [space for space in found if space != "pulsar/system"][:MOST_SPACES]
+
+    def _read_topic(
+        self, name: str
+    ) -> tuple[Topic, dict[str, Any], dict[str, Any], Ledgers | None]:
+        """Statistics load it; before, its buffer says nothing."""
+        self.ask.say(name)
+        topic = Topic(name)
+        try:
+            stats = self.admin.get(f"persistent/{name}/stats")
+        except Refused as refused:
+            self.admin.gaps.append(Gap(_of(STATS, name), refused.why, refused.failed))
+            topic = replace(topic, refused=str(refused) if refused.code >= 500 else "")
+            stats = {}
+        internal, ledgers = {}, None
+        if not topic.refused:
+            path, what = f"persistent/{name}/internalStats", _of(STATS, name)
+            internal = self._try(what, {}, self.admin.get, path)
+            ledgers = self._try(what, None, Ledgers, internal) if internal else None
+            topic = self._try(_of(BUFFER, name), topic, self._read_buffer, name, stats, ledgers)
+        return topic, stats, internal, ledgers
+
+    def _read_buffer(self, name: str, stats: dict[str, Any], ledgers: Ledgers | None) -> Topic:
+        """Of a topic that the question has loaded it recovers for a moment."""
+        for _ in range(PATIENCE if self.admin.lives else 1):
+            told = self.admin.get(f"transactionBufferStats/{name}")
+            if told["state"] in SETTLED or not self.admin.lives:
+                break
+            time.sleep(0.5)
+        place = str(told["maxReadPosition"])
+        return Topic(
+            name, ledgers.end if ledgers else 0, str(told["state"]), place,
+            ledgers.after(place) if ledgers else 0, int(told["ongoingTxnSize"]),
+            0 < int(told.get("recoverStartTime", 0)) > int(told.get("recoverEndTime", 0)),
+            int(stats.get("abortedTxnCount", 0)), int(stats.get("committedTxnCount", 0)),
+        )  # fmt: skip
+
+    def _confirm(self, topic: Topic) -> Topic:
+        """Who begins right after maxReadPosition; a topic that is held back is asked once more."""
+        if not topic.open or not self.told:
+            return topic
+        if self.admin.lives:
+            again = self.admin.get(f"transactionBufferStats/{topic.name}")
+            if again["maxReadPosition"] != topic.place or not again["ongoingTxnSize"]:
+                return replace(topic, open=0)  # it has moved on
+        ledger, entry = _split(topic.place)
+        mine = {
+            txn: _split(at) for (name, txn), at in self.starts.items() if name == topic.name and at
+        }
+        # the first entry of a ledger may come right after the last one of the ledger before it
+        next_ones = [(ledger, entry + 1), *((at[0], 0) for at in mine.values() if at[0] > ledger)]
+        first = [txn for txn, at in mine.items() if at in next_ones]
+        return replace(topic, next_open=tuple(first))
+
+    # -- subscriptions and entries ---------------------------------------------------------
+
+    def _read_subs(
+        self, topic: Topic, stats: dict[str, Any], internal: dict[str, Any], ledgers: Ledgers
+    ) -> None:
+        told = stats.get("subscriptions", {})
+        for sub, cursor in sorted(internal["cursors"].items()):
+            if sub.startswith("__"):
+                continue
+            row, where = told.get(sub, {}), f"{topic.name}/{sub}"
+            of = [txn for txn in self.txns if where in txn.where]
+            self.positions.append(Position(
+                sub, topic.name, ledgers.after(cursor["markDeletePosition"]), ledgers.end,
+                f"{row.get('type', '')} {len(row.get('consumers', ()))} consumers".strip(),
+                tuple(txn.label for txn in of), f"{self.admin.name} {topic.name}/internalStats",
+                (("backlog", str(row.get("msgBacklog", "?"))),),
+            ))  # fmt: skip
+            self._try(_of(PENDING, where), None, self._read_pending, topic.name, sub, of)
+
+    def _read_pending(self, topic: str, sub: str, of: list[Txn]) -> None:
+        told = self.admin.get(f"pendingAckStats/{topic}/{sub}")
+        names = tuple(txn.name for txn in of) if self.told else None
+        self.pending.append(
+            Pending(topic, sub, str(told["state"]), int(told["ongoingTxnSize"]), names)
+        )
+
+    def _draw(self, topic: Topic, ledgers: Ledgers) -> None:
+        """A topic's ends, and its entries around them where something waits, or it was asked
+        for."""
+        cells: tuple[Cell, ...] = ()
+        drawn = sum(bool(log.cells) for log in self.logs) < MOST_DRAWN
+        if drawn and (self.ask.topic or (topic.state and topic.readable < topic.end)):
+            cells = self._try(_of(ENTRIES, topic.name), (), self._cells, topic, ledgers)
+        flags = (Frontier(MAX_READ, topic.readable, inclusive=True),) if topic.state else ()
+        counts = (("open", topic.open), ("committed", topic.committed), ("aborted", topic.aborted))
+        source = f"{self.admin.name} {topic.name}"
+        self.logs.append(LogRead(topic.name, 0, topic.end, flags, cells, counts, source))
+
+    def _cells(self, topic: Topic, ledgers: Ledgers) -> tuple[Cell, ...]:
+        at, end, ask, cells = topic.readable, topic.end, self.ask, list[Cell]()
+        spans = [(at - AROUND, at + AROUND), (end - AROUND, end)]
+        if ask.first or ask.last >= 0:
+            last = ask.last + 1 if ask.last >= 0 else end
+            spans = [(ask.first, min(last, ask.first + MOST_CELLS))]
+        for offset in sorted({n for a, b in spans for n in range(max(a, 0), min(b, end))}):
+            ledger, entry = ledgers.place(offset)
+            path = f"persistent/{topic.name}/ledger/{ledger}/entry/{entry}"
+            headers, body = self.admin.entry(path, ask.payloads)
+            told = {key.removeprefix("x-pulsar-"): value for key, value in headers.items()}
+            label = MARKERS.get(told.get("marker-type", ""), "")
+            most, least = told.get("txnid-most-bits"), told.get("txnid-least-bits")
+            txn = self._label(f"({most},{least})") if least is not None else ""
+            aborted = told.get("txn-aborted") == "true" and not label
+            kind = "control" if label else "data"
+            readable = offset < topic.readable and not aborted
+            label = label or body[:LONGEST] or "·"
+            cells.append(Cell(offset, label, kind, txn, readable, aborted))
+        return tuple(cells)
+
+
+def _split(place: str) -> tuple[int, int]:
+    ledger, entry, *_ = place.split(":")
+    return int(ledger), int(entry)
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("persistent://")
+
+
+def _of(what: Text, topic: str) -> Text:
+    return OF_TOPIC(what=what, topic=topic)

@@ -1,0 +1,240 @@
+"""`mqlab inspect pulsar`: what the admin interface of real brokers has answered, damaged further
+here; a real broker that runs, and this project's own."""
+
+from __future__ import annotations
+
+import json
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from mqlab.inspect import Ask, Report, Unreadable, inspect
+from mqlab.inspect.show import write_page
+from mqlab.serve.process import start_broker
+from tests.oracle.pulsar.driver import JavaDriver
+
+from .damage_pulsar import FOLDER, VERSION, Scene, hold_open, scene
+
+ORDERS = "public/default/orders"
+BILLING = f"{ORDERS}/billing"
+MINUTES_LATER = 120_000
+
+
+def read(target: Path | str, later_ms: int = 0, topic: str = "", payloads: bool = False) -> Report:
+    now = time.time_ns() // 1_000_000 + later_ms
+    return inspect("pulsar", Ask(str(target), topic, now_ms=now, payloads=payloads))
+
+
+def of_scene(name: str, later_ms: int = 0) -> Report:
+    """As if it were read this long after it was saved."""
+    answers = json.loads((FOLDER / f"{name}.json").read_text())
+    slow = answers.get("/admin/v3/transactions/slowTransactions/0", {})
+    rows = [row for row in slow.values() if isinstance(row, dict)]
+    opened = max((row["openTimestamp"] for row in rows), default=1)
+    return inspect("pulsar", Ask(str(FOLDER / f"{name}.json"), now_ms=opened + later_ms))
+
+
+def found(report: Report) -> dict[str, str]:
+    return {finding.kind.name: finding.where for finding in report.findings}
+
+
+def failed(report: Report) -> list[str]:
+    return [f"{gap.what}: {gap.why}" for gap in report.reading.gaps if gap.failed]
+
+
+def test_an_open_transaction_is_told_when_it_is_long() -> None:
+    assert found(of_scene("open")) == {"aborted-share": ORDERS}
+    report = of_scene("open", MINUTES_LATER)
+    held = {"held-back": ORDERS, "pending-ack": BILLING, "aborted-share": ORDERS}
+    assert found(report) == held
+    commands = [one for finding in report.findings for one in finding.commands]
+    assert "pulsar-admin transactions abort-transaction -m 0 -l 6" in commands
+    assert "pulsar-admin transactions abort-transaction -m 0 -l 7" in commands
+    overdue = of_scene("open", 601_000)
+    assert [f.where for f in overdue.findings if f.kind.name == "open-too-long"] == [
+        "(0,6)",
+        "(0,7)",
+    ]
+
+
+def test_the_log_around_the_horizon() -> None:
+    """The cells are the real topic's: aborted messages with their markers, an open one."""
+    (log,) = of_scene("open").reading.logs
+    assert [(c.offset, c.label, c.kind, c.readable, c.aborted) for c in log.cells][-4:] == [
+        (10, "·", "data", False, True), (11, "A", "control", True, False),
+        (12, "·", "data", False, False), (13, "·", "data", False, False),
+    ]  # fmt: skip
+    (flag,) = log.frontiers
+    assert (flag.name, flag.at, flag.inclusive) == ("maxReadPosition", 12, True)
+    (position,) = of_scene("open").reading.positions
+    assert (position.group, position.log, position.end) == ("billing", ORDERS, 14)
+
+
+def test_a_late_message_of_an_ended_transaction_hangs() -> None:
+    report = of_scene("hanging")
+    assert found(report) == {"hanging": ORDERS}
+    assert "maxReadPosition 6:1" in report.findings[0].evidence[0].line
+
+
+def test_a_participant_that_is_not_there() -> None:
+    report = of_scene("frozen")
+    assert found(report) == {"participant-missing": "public/elsewhere/stock"}
+    assert report.findings[0].commands == ("pulsar-admin namespaces create public/elsewhere",)
+
+
+def test_no_coordinator_is_loaded_after_a_restart() -> None:
+    assert found(of_scene("unloaded")).keys() == {"coordinator-not-ready", "held-back"}
+
+
+def test_a_buffer_that_is_not_ready_and_a_topic_that_does_not_load() -> None:
+    first = of_scene("not-ready")
+    assert found(first) == {"buffer-not-ready": ORDERS}
+    assert "FirstSnapshotting" in first.findings[0].says.en
+    lost = of_scene("no-bookies")
+    assert found(lost)["buffer-not-ready"] == ORDERS
+    assert any("bookies" in e.line for f in lost.findings for e in f.evidence)
+
+
+# ---- saved answers -----------------------------------------------------------------------
+
+
+def load(name: str) -> dict[str, Any]:
+    answers: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    return answers
+
+
+def test_answers_in_files_by_their_paths_and_by_their_shapes(tmp_path: Path) -> None:
+    """The first as `curl` may save them, the second as pulsar-admin prints them."""
+    for path, answer in load("open").items():
+        file = tmp_path / "curl" / f"{path.strip('/')}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(answer))
+    by_path = read(tmp_path / "curl", MINUTES_LATER)
+    assert found(by_path).keys() >= {"held-back", "pending-ack", "aborted-share"}
+    base = "/admin/v3/transactions/"
+    named = {
+        "coordinators": f"{base}coordinatorStats", "slow": f"{base}slowTransactions/0",
+        "orders.buffer": f"{base}transactionBufferStats/{ORDERS}",
+        "orders.billing": f"{base}pendingAckStats/{BILLING}",
+        "orders.stats": f"/admin/v2/persistent/{ORDERS}/stats",
+        "orders.internal": f"/admin/v2/persistent/{ORDERS}/internalStats",
+    }  # fmt: skip
+    (tmp_path / "printed").mkdir()
+    for name, path in named.items():
+        (tmp_path / "printed" / f"{name}.json").write_text(json.dumps(load("open")[path]))
+    by_shape = read(tmp_path / "printed", MINUTES_LATER)
+    assert found(by_shape) == found(by_path)
+
+
+def test_damaged_files_are_told_and_the_rest_is_shown(tmp_path: Path) -> None:
+    answers = load("open")
+    base = "/admin/v3/transactions/"
+    del answers[f"{base}coordinatorStats"]
+    answers[f"{base}slowTransactions/0"] = {"(0,6)": {"txnId": "(0,6)"}}
+    answers[f"{base}pendingAckStats/{BILLING}"] = [1]
+    (tmp_path / "open.json").write_text(json.dumps(answers))
+    (tmp_path / "torn.json").write_text(json.dumps(answers)[:200])
+    (tmp_path / "other.json").write_text('{"of": "another kind"}')
+    report = read(tmp_path)
+    assert found(report).keys() == {"held-back", "aborted-share"}
+    text = "\n".join(failed(report))
+    assert "torn.json" in text and "other.json" in text and "openTimestamp" in text
+    (tmp_path / "open.json").unlink()
+    with pytest.raises(Unreadable, match=r"no answer of Pulsar.*torn|other"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("field", ["lastConfirmedEntry", "ledgers", "cursors"])
+@pytest.mark.parametrize("value", [None, "x", 7, [{}], {"a": 1}])
+def test_a_field_of_another_shape_costs_its_part(tmp_path: Path, field: str, value: object) -> None:
+    answers = load("open")
+    answers[f"/admin/v2/persistent/{ORDERS}/internalStats"][field] = value
+    (tmp_path / "open.json").write_text(json.dumps(answers))
+    report = read(tmp_path, MINUTES_LATER)
+    assert "aborted-share" in found(report)
+
+
+def test_nobody_there() -> None:
+    with pytest.raises(Unreadable, match="nobody answers"):
+        read("127.0.0.1:9")
+    with pytest.raises(Unreadable, match="no address"):
+        read("nowhere:port")
+
+
+# ---- brokers that run --------------------------------------------------------------------
+
+
+@pytest.mark.needs("java")
+def test_a_running_broker(capsys: pytest.CaptureFixture[str]) -> None:
+    with scene() as of:
+        of("send p plain")
+        of("begin done app 60000")
+        of("send p paid txn=done")
+        healthy = read(of.pulsar.admin)
+        assert (found(healthy), healthy.reading.gaps) == ({}, ())
+        of("commit done")
+        hold_open(of)
+        report = read(of.pulsar.admin, MINUTES_LATER)
+        assert found(report) == {
+            "held-back": ORDERS, "pending-ack": BILLING, "aborted-share": ORDERS
+        }  # fmt: skip
+        assert "unpaid" not in str(report) + write_page(report)
+        shown = read(of.pulsar.admin, topic="orders", payloads=True)
+        assert "unpaid" in {cell.label for log in shown.reading.logs for cell in log.cells}
+        of("commit open")
+        of("commit acks")
+        of("reopen open")
+        of.unload("orders")
+        of("send p late txn=open")
+        assert found(read(of.pulsar.admin))["hanging"] == ORDERS
+
+
+@pytest.mark.needs("java")
+def test_the_projects_own_server() -> None:
+    with (
+        start_broker("pulsar", []) as server,
+        JavaDriver(server.address, f"http://{server.address}", VERSION) as driver,
+    ):
+        of = Scene(None, driver)  # type: ignore[arg-type]
+        of("send p plain")
+        assert found(read(server.address)) == {}
+        hold_open(of)
+        report = read(server.address, MINUTES_LATER)
+        assert {"held-back", "pending-ack"} <= found(report).keys()
+
+
+class Guarded(BaseHTTPRequestHandler):
+    """Answers from `open.json` to who has the token."""
+
+    def do_GET(self) -> None:
+        answers, path = load("open"), self.path.partition("?")[0]
+        told = self.headers.get("Authorization") == "Bearer s3cret"
+        answer: Any = {"reason": "Unable to authenticate"} if not told else answers.get(path, {})
+        if path.endswith("/persistent/public/default") and told:
+            answer = ["persistent://public/default/orders"]
+        self.send_response(200 if told else 401)
+        for key, value in answer.get("headers", {}).items() if isinstance(answer, dict) else ():
+            self.send_header(key, value)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, *args: object) -> None:
+        """Nothing is said."""
+
+
+def test_a_token_opens_what_is_guarded(tmp_path: Path) -> None:
+    settings = tmp_path / "client.conf"
+    settings.write_text("authParams=token:s3cret\n")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Guarded) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        target = f"http://127.0.0.1:{server.server_port}"
+        with pytest.raises(Unreadable, match="Unable to authenticate"):
+            read(target)
+        now = time.time_ns() // 1_000_000
+        report = inspect("pulsar", Ask(target, "orders", now_ms=now, config=str(settings)))
+        server.shutdown()
+    assert {"held-back", "pending-ack"} <= found(report).keys()
