@@ -46,6 +46,7 @@ TABLES = {
             "says", "title", "price", "does", "limits", "versions", "processes", "watch", "not_for",
         },
         "mqlab/lessons/atlas/glossary.toml": {"means"},
+        "mqlab/inspect/*/findings.toml": {"title", "risk", "says", "advice"},
     },
     "labs": {
         "labs/lecture/lecture.toml": {
