@@ -152,7 +152,7 @@ def write_text(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     reading = report.reading
-    yield f"{_heading(reading)}. {TAKEN(time=say_time(reading.at_ms))}"
+    yield f"{_heading(reading)} · {TAKEN(time=say_time(reading.at_ms))}"
     yield ""
     for number, finding in enumerate(report.findings, 1):
         yield from _finding_lines(number, finding, reading)

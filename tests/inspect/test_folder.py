@@ -86,6 +86,12 @@ def test_one_topic_and_some_offsets(tmp_path: Path) -> None:
         look(tmp_path, topic="nix")
 
 
+def test_one_segment(tmp_path: Path) -> None:
+    report = look(unpack("4.3.1", tmp_path) / LOG, payloads=True)
+    assert [c.label for c in report.reading.logs[0].cells][:3] == ["o1", "o2", "C"]
+    assert report.reading.logs[0].name == "orders-0"
+
+
 def test_a_healthy_log_has_nothing(tmp_path: Path) -> None:
     root = unpack("4.3.1", tmp_path)
     for name in ("orders", "stock", "payments", "refunds", "__transaction_state"):

@@ -27,11 +27,10 @@ TARGETS = (
 def read(ask: Ask) -> Reading:
     """Raises Unreadable."""
     path = Path(ask.target)
-    if ask.target != "-" and (path.is_dir() or (path.suffix == ".log" and path.is_file())):
+    if ask.target != "-" and (path.is_dir() or _is_segment(path)):
         from .folder import read_folder
 
-        if path.is_dir() or path.read_bytes()[:1] in (b"", b"\0"):
-            return read_folder(ask)
+        return read_folder(ask)
     if ask.target == "-" or path.is_file():
         from .tools import read_tools
 
@@ -50,3 +49,13 @@ def read(ask: Ask) -> Reading:
     from .live import read_cluster
 
     return read_cluster(ask)
+
+
+def _is_segment(path: Path) -> bool:
+    """Whether it begins as a segment does, with an offset of eight bytes; text may be called .log
+    too."""
+    try:
+        with path.open("rb") as file:
+            return path.suffix == ".log" and file.read(1) in (b"", b"\0")
+    except OSError:
+        return False
