@@ -18,6 +18,7 @@ from ..kernel.catalogue import translate
 from ..kernel.text import LANGUAGES, Lang, tr
 from ..places import RECORDINGS, SCENARIOS
 from ..scenario import Script, parse_script
+from ..scenario.language import read_typed
 from .errors import UserError
 from .language import add_language
 
@@ -34,10 +35,11 @@ SEVERAL = Words("{n} incidents; more words find fewer, and one is told in full")
 
 @dataclass(frozen=True)
 class Incident:
-    """`name`: of its scenario, below datasets/scenarios."""
+    """`name`: of its scenario, below datasets/scenarios. `typed`: what shows it instead."""
 
     name: str
     script: Script
+    typed: str = ""
 
     def said(self, key: str) -> Text:
         """What the head says under this key."""
@@ -77,6 +79,10 @@ def list_incidents() -> Iterator[Incident]:
         if "# report: " in text:
             name = path.relative_to(SCENARIOS).with_suffix("").as_posix()
             yield Incident(name, parse_script(text))
+    for path in sorted(SCENARIOS.rglob("*.run")):
+        if "# report: " in (text := path.read_text("utf-8")):
+            name = path.relative_to(SCENARIOS).with_suffix("").as_posix()
+            yield Incident(name, *read_typed(text))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +119,9 @@ def tell(one: Incident, lang: Lang, whole: bool) -> Iterator[str]:
         yield fill(script.story.of(lang), 92, initial_indent="  ", subsequent_indent="  ")
         yield "  " + ASK(question=one.script.question.of(lang)).of(lang)
         yield from (f"    – {answer.of(lang)}" for answer in one.answers)
-    yield "  " + SEE(command=f"mqlab run {one.name} --explain").of(lang)
+    yield "  " + SEE(command=one.typed or f"mqlab run {one.name} --explain").of(lang)
     if helped := head.get("helped"):
-        path = Path(one.name).parent / helped
-        yield "  " + HELPED(command=f"mqlab run {path} --explain").of(lang)
+        path, command = Path(one.name).parent / helped, ""
+        if one.typed:
+            _, command = read_typed((SCENARIOS / f"{path}.run").read_text("utf-8"))
+        yield "  " + HELPED(command=command or f"mqlab run {path} --explain").of(lang)

@@ -215,6 +215,12 @@ def parse_script(text: str) -> Script:
     return Script(tuple(comments), line, tuple(lines), tuple(parts), asked, head)
 
 
+def read_typed(text: str) -> tuple[Script, str]:
+    """An incident that runs no engine: its comments, and below them what to type, `$ mqlab …`."""
+    comments, _, typed = text.partition("\n$ ")
+    return parse_script(f"{comments}\nsystem spark"), typed.strip()
+
+
 def _part(number: int, word: str, rest: str, later: bool) -> str:
     """What a line `system` or `off` adds to the system's line."""
     if not rest.strip():

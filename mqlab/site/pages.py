@@ -36,7 +36,8 @@ from ..registry.cases.prices import BULK, ORDER
 from ..registry.matrix import ANOMALIES, WAYS, Cell, Found, Told
 from ..registry.prices import tabulate_bulk, tabulate_prices, tabulate_real
 from ..registry.ways import MOMENTS, ROLES, UNSENT, find_stage, tabulate_kills
-from ..scenario import perform_in_blocks
+from ..scenario import Script, perform_in_blocks
+from ..scenario.language import read_typed
 from .lite import write_labs
 from .play import VERSION, write_play
 from .stories import Story, list_stories, write_lecture
@@ -603,10 +604,15 @@ REPORTED = tr("What people have reported in public")
 WITHOUT = Words("{broker}, without a safeguard")
 
 
-def _list_symptoms(stories: Sequence[Story]) -> Iterator[tuple[Text, list[Story]]]:
-    """The incidents by what was seen; of each symptom those that there are."""
+def _list_symptoms(
+    stories: Sequence[Story],
+) -> Iterator[tuple[Text, list[tuple[Script, Story | None, str]]]]:
+    """The incidents by what was seen; of each symptom those that there are: as a story, or as what
+    one types."""
+    typed = (read_typed(p.read_text("utf-8")) for p in sorted(SCENARIOS.rglob("*.run")))
+    rows = [*((one.golden.script, one, "") for one in stories), *((s, None, t) for s, t in typed)]
     for symptom, title in SYMPTOMS.items():
-        if found := [one for one in stories if one.golden.script.head.get("symptom") == symptom]:
+        if found := [row for row in rows if row[0].head.get("symptom") == symptom]:
             yield title, found
 
 

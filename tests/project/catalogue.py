@@ -115,7 +115,7 @@ def list_stories() -> Iterator[tuple[str, str]]:
     """Every scenario: the files, and what stands in code, with `{…}` for what it puts in."""
     for path in list_committed():
         name = relative(path)
-        if path.suffix == ".scn":
+        if path.suffix in (".scn", ".run"):
             yield name, path.read_text("utf-8")
         elif path.suffix == ".py" and name.startswith(("mqlab/", "labs/source/")):
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):

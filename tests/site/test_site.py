@@ -20,6 +20,7 @@ from mqlab.kernel import speaking
 from mqlab.lessons.decision import ask_questions, decide, list_rules, write_answers
 from mqlab.places import LABS, SCENARIOS
 from mqlab.scenario import parse_script
+from mqlab.scenario.language import read_typed
 from mqlab.site import figure, pages, play, stories, write_site
 from tests.site.conftest import Links, serve_folder
 
@@ -225,6 +226,9 @@ def test_each_incident_is_on_the_page_of_symptoms_once(tmp_path: Path) -> None:
     two = [path for path in told if path.parent.name == "incidents"][:2]
     write_site(tmp_path, tuple(SCENARIOS / path for path in two))
     text = (tmp_path / "incidents.html").read_text("utf-8")
+    typed = [path.read_text("utf-8") for path in SCENARIOS.rglob("*.run")]
+    shown = [read_typed(one)[1] for one in typed if "# report: " in one]
+    assert shown and all(text.count(f'<code tabindex="0">{one}</code>') == 1 for one in shown)
     links = [one for one in Links(text).found if one.startswith("stories/")]
     assert sorted(links) == sorted(f"stories/{path.with_suffix('')}.html" for path in two)
 

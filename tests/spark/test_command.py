@@ -12,6 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from mqlab.cli import main
+from mqlab.cli.incidents import Incident, list_incidents
+from mqlab.places import ROOT, SCENARIOS
+from mqlab.scenario.language import read_typed
 from tests.spark.test_dirty import HEAD, A, B, C, row, table
 
 pytestmark = pytest.mark.needs("java")
@@ -66,6 +69,20 @@ def test_lines_that_fit_no_head_are_named_and_the_exit_code_is_3(shop: Shop) -> 
     (shop.folder / "run" / "income" / "metadata").unlink()
     code, said = shop.run("orders.csv")
     assert (code, said.count("\n")) == (2, 1) and "income/metadata is missing: put it back" in said
+
+
+@pytest.mark.parametrize("one", [a for a in list_incidents() if a.typed], ids=lambda a: a.name)
+def test_an_incident_that_is_typed_shows_what_it_says(
+    one: Incident, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    helped = (SCENARIOS / one.name).with_name(f"{one.script.head['helped']}.run")
+    typed = (one.typed, read_typed(helped.read_text("utf-8"))[1])
+    for command, there in zip(typed, (True, False), strict=True):
+        checkpoint = str(shop.folder / str(there))
+        main([*command.split()[1:], "--bootstrap-server", shop.address, "--checkpoint", checkpoint])
+        said = shop.capsys.readouterr().out
+        assert "without Spark" in said and (one.script.head["shown"] in said) is there
 
 
 def test_a_parquet_file_of_decimals_and_times_is_exact(shop: Shop) -> None:
