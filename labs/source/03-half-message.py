@@ -312,6 +312,8 @@ print(tabulate_statuses())
 # With every status but `SEND_OK` the client rolls back without running your code. It cannot know whether
 # the half would survive the loss of that one broker. The clients of 4.9 and of 5.5 both do this. In this table
 # the two statuses with *SLAVE* in their names come from brokers of 4.9.
+#
+# It was reported in public, for example: `mqlab incidents a-slave-is-down`.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does an exception say?

@@ -358,6 +358,8 @@ print(describe_limit())
 # Look at the half topic in the picture: it holds the half sixteen times. A log cannot be changed. So each
 # check writes a copy of the half to its end, with the number of the check raised by one, and the question is
 # about that copy.
+#
+# It was reported in public, for example: `mqlab incidents parked-without-a-question`.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does a broker do on a rollback?
@@ -451,6 +453,8 @@ print(tabulate_duplicates())
 # ordinary accidents, each of which leads to two messages. So the consumer is outside the transaction. It gets
 # a message *at least once*, as in lab 01, and must be *idempotent* (幂等): doing it again changes nothing. It
 # looks up the order's key, and writes key and amount together in one transaction of its own.
+#
+# It was reported in public, for example: `mqlab incidents rolled-back-and-delivered`.
 #
 # Below is the same run for you to continue, from the moment when twin's row is written. Click a message to
 # deliver it, the timer to let a round come, or a lane to kill a process. *How few choices do you need until

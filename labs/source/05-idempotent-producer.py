@@ -218,6 +218,8 @@ for name, old, new, story in cases:
 #
 # The numbers stand in the header of every stored batch. They are compared with the leader's memory of
 # them: the player has a table of the numbers that the leader remembers.
+#
+# It was reported in public, for example: `mqlab incidents epoch-of-librdkafka`.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: how long does the leader remember?

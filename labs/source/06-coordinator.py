@@ -202,6 +202,8 @@ print(answers(scenario(AFTER_A_FENCE), "zombie"))
 # %% [markdown]
 # The older epoch is refused by the *coordinator* with PRODUCER_FENCED, and by a partition's *leader* with
 # INVALID_PRODUCER_EPOCH. Another producer id is refused with INVALID_PRODUCER_ID_MAPPING.
+#
+# It was reported in public, for example: `mqlab incidents staging-fences-production`.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: a name, and where its coordinator is
@@ -362,6 +364,8 @@ for off in ("", " off=sequence_check"):
 #
 # The last two lines say why a transaction needs *idempotence*. Inside a transaction a record may be sent
 # twice, and would be committed twice (lab 05).
+#
+# It was reported in public, for example: `mqlab incidents one-partition-stands-still`.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: stage 3, decide: what if the answer does not come?

@@ -290,6 +290,8 @@ for stop in ("kill", "power-cut"):
 # means that every in-sync copy has written it. *Flushed* means that the disk has it, and only that survives a power
 # cut of all copies. Kafka acknowledges on replication, not on a flush. With one copy a power cut takes an acknowledged payment
 # away, and nobody is told.
+#
+# It was reported in public, for example: `mqlab incidents two-records-end-offset-four`.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: where do the offsets go?

@@ -230,6 +230,8 @@ print(read_recording("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetC
 # position itself, throws a TimeoutException after `default.api.timeout.ms` (60 s). A transaction may stay
 # open for longer: 60 s until its timeout, and up to 10 s more until the coordinator looks.
 #
+# It was reported in public, for example: `mqlab incidents new-id-at-every-start`.
+#
 # A group need not commit by transactions only. While one is pending, a member may commit a position
 # *without* a transaction. Which one wins?
 

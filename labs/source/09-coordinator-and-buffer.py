@@ -711,6 +711,8 @@ for name, then in {
 # coordinator only when a client with transactions connects to it. Where many services use transactions, that
 # takes seconds. Where one job uses them once per night, the plain orders of a whole day wait. The next table
 # is the real broker: `c` comes when `app` begins its next transaction.
+#
+# It was reported in public, for example: `mqlab incidents the-job-cannot-be-restored`.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 SAID = ("Send", "kill", "Message", "NewTxn", "nothing", "ongoing")

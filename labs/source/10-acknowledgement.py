@@ -272,6 +272,8 @@ print(compare_types())
 # only some of the messages, the client refuses a cumulative acknowledgement.
 #
 # So an abort undoes the acknowledgement. Which messages come again, and when, depends on the type.
+#
+# It was reported in public, for example: `mqlab incidents aborted-and-never-again`.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: may two transactions acknowledge one message?
