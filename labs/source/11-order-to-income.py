@@ -474,6 +474,8 @@ for source, sink, point in [
 # So “Kafka at both ends” is not the rule. The source must be one that can be read again from a known place,
 # and the sink must know its progress, or give the same result when a batch is written to it twice. A mail
 # server is no such sink: it keeps no progress for you, and a mail that is sent twice arrives twice.
+#
+# It was reported in public, for example: `mqlab incidents the-batch-is-there-twice`.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: how does Flink do it, without batches?
@@ -614,6 +616,8 @@ print(recorded_kills())
 #
 # A client library cannot end the transaction of another process. Flink sets producer id and epoch inside
 # Kafka's client by reflection; the job above sends the request (EndTxn) by hand.
+#
+# It was reported in public, for example: `mqlab incidents checkpoint-complete-records-gone`.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: where does one duplicate show?
