@@ -37,7 +37,7 @@ class Purpose:
 
 #: The final aims are 82,000 and 58,000.
 MOST_PROGRAM = 91_350
-MOST_TESTS = 64_800
+MOST_TESTS = 64_850
 
 PROGRAM = (
     Purpose("broker pictures", 3_930, "views, words and reasons of three brokers",
@@ -74,9 +74,9 @@ PROGRAM = (
             "mqlab/spark/*"),
     Purpose("registry", 2_670, "which safeguard prevents which anomaly",
             "mqlab/registry/*"),
-    Purpose("cli", 2_900, "the commands",
+    Purpose("cli", 2_910, "the commands",
             "mqlab/cli/*"),
-    Purpose("site", 970, "the static site and Play",
+    Purpose("site", 980, "the static site and Play",
             "mqlab/site/*"),
     Purpose("check", 1_130, "judges a recorded history",
             "mqlab/check/*"),
@@ -90,7 +90,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_670, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 50_110, "all other tests",
+    Purpose("tests", 50_140, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)
@@ -187,10 +187,11 @@ def test_code_is_neither_blank_nor_comment_nor_docstring(suffix: str, text: str,
 
 
 def test_the_tree_stays_small() -> None:
-    """Without git's own; 0.9 MB of it is README's film. What a command makes is not committed: the
-    labs in Chinese, and what cells put out that nobody compares. 1.6 MB are the catalogues, whose
-    keys are the English of the labs once more."""
-    assert sum(path.stat().st_size for path in list_committed()) < 20_000_000
+    """Without git's own; 3.3 MB are real orders. What a command makes is not committed: the labs in
+    Chinese, and what cells put out that nobody compares. 2 MB are the catalogues, whose keys are
+    the English of labs and scenarios once more. It rose from 20 MB with mqlab inspect (0.3 MB with
+    the damaged brokers of its tests) and eighteen incidents (0.3 MB with their Chinese)."""
+    assert sum(path.stat().st_size for path in list_committed()) < 21_000_000
 
 
 if __name__ == "__main__":
