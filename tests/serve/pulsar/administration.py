@@ -273,6 +273,8 @@ MASKED = {
     "ledgerId": "LEDGER", "cursorLedger": "LEDGER", "address": "CLIENT",
     # a dispatcher waits for more a moment after it has sent what there was
     "waitingReadOp": "SOON", "subscriptionHavePendingRead": "SOON", "waitingCursorsCount": "SOON",
+    # a cursor is kept once a second at most (managedLedgerDefaultMarkDeleteRateLimit)
+    "cursorLedgerLastEntry": "KEPT", "nonContiguousDeletedMessagesRangesSerializedSize": "KEPT",
 }  # fmt: skip
 NAMED = re.compile(r"standalone-0-\d+")
 
