@@ -76,10 +76,11 @@ class Report:
 
 
 def say_age(ms: int) -> str:
-    """A length of time in its two largest units: `3 h 12 min`."""
+    """A length of time in its two largest units, `3 h 12 min`; milliseconds only below 10 s."""
+    ms -= ms % 1_000 if ms >= 10_000 else 0
     parts: list[str] = []
     for size, unit in UNITS:
-        if ms >= size and len(parts) < 2 and not (parts and unit == "ms"):
+        if ms >= size and len(parts) < 2:
             parts.append(f"{ms // size} {unit}")
             ms %= size
         elif parts:

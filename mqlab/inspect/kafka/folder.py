@@ -41,14 +41,14 @@ NO_FOLDER = (
 NOT_ASKED = (
     "{path} holds no {topic}; it holds {known}: name one of these with --topic, or leave it out"
 )
-TWICE = Words("it lies in {n} folders, the copies of {n} brokers; the longest was read")
+TWICE = Words("it is in {n} folders, the copies of {n} brokers; the longest was read")
 SOME = Words("{n} more files are damaged")
 NO_STATE = tr("no folder of __transaction_state is there: the coordinator of these transactions "
               "is another broker, so which of them hang cannot be said")  # fmt: skip
 NO_GROUPS = tr("no folder of __consumer_offsets is there: the groups' coordinator is another "
                "broker")  # fmt: skip
 ONLY_ASKED = tr("something else was asked for")
-BEFORE = Words("what stands before offset {first} was not counted")
+BEFORE = Words("what comes before offset {first} was not counted")
 
 
 class Folder:

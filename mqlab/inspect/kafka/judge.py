@@ -30,7 +30,7 @@ SHARE, LEAST = 0.1, 10  # of the records: so many aborted ones, of so many, are 
 HANGING_STATE = "hanging"  # Kafka's own tool has found it
 
 BLOCKS = tr(
-    "Readers of committed records get nothing behind it, in this partition, until it is "
+    "Readers of committed records get nothing after it in this partition until it is "
     "ended; deletion and compaction stop there too."
 )
 HANGING = Kind(
@@ -57,7 +57,7 @@ MISSING = Kind(
 OVERDUE = Kind(
     "overdue",
     tr("Open longer than its timeout"),
-    tr("Readers of committed records wait behind it in each of its partitions."),
+    tr("Readers of committed records get nothing after it in each of its partitions."),
     ("kafka/timeout-abort", "lab 06"),
 )
 PENDING = Kind(
@@ -117,7 +117,7 @@ SHARE_IS = Words(
     "{lost} of the {records} records that were counted, {percent} %, are of aborted transactions."
 )
 MARKERS_LEFT = Words(
-    "{group} stands at {at}, the log ends at {end}; between them stand only markers or "
+    "{group} is at {at}, the log ends at {end}; between them are only markers or "
     "aborted records ({n})."
 )
 
@@ -137,7 +137,7 @@ END_OF_IT = tr("Its end frees the group. See what keeps it:")
 WHY_ABORT = tr("See which application aborts, and why:")
 NO_LAG = tr(
     "Nothing is lost. Alarm on the lag of readers that count records, or on how long the "
-    "position stands still."
+    "position has not moved."
 )
 
 
