@@ -18,6 +18,7 @@ LABS = ROOT / "labs"
 DATASETS = ROOT / "datasets"
 SCENARIOS = DATASETS / "scenarios"
 RECORDINGS = DATASETS / "recordings"
+ON_CALL = DATASETS / "on-call.tar.gz"
 #: what to do where a package is missing
 TO_INSTALL = (
     "run `make setup` in the project" if IS_CLONE

@@ -194,6 +194,7 @@ check(BOOKED_TWICE, kill)
 # | [13 Build a coordinator](13-build-a-coordinator.ipynb) | can I write one that survives every run? |
 # | [14 The real thing](14-the-real-thing.ipynb) | is the model true? |
 # | [15 Articles on trial](15-articles-on-trial.ipynb) | does the engine agree with what I read? |
+# | [16 On call](16-on-call.ipynb) | what would I do at night? |
 
 # %% [markdown]
 # ## What you know now

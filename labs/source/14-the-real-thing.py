@@ -186,7 +186,7 @@ check(LOST, lost)
 # was asked, and it says where it does not. The engine is held against hundreds of recordings in this way, and each
 # difference has its row with a reason (`datasets/recordings/DIFFERENCES.md`).
 #
-# The short way ends here, and all points of this lab are in it. The last lab asks how to read
+# The short way ends here, and all points of this lab are in it. The next lab asks how to read
 # what others write about brokers: [lab 15](15-articles-on-trial.ipynb).
 
 # %% [markdown] tags=["deeper"]

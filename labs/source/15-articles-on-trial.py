@@ -97,7 +97,8 @@ check(HALF, half_marks)
 # 3. **What if the process dies right there?** If the article has no answer, look for the run.
 # 4. **Who can see it, and from which moment on?** Which reader, which partition, and *once* of what?
 #
-# The short way ends here. The other two passages, and what the other labs have refuted, are below.
+# The short way ends here. The other two passages, and what the other labs have refuted, are below. In the last lab
+# the phone rings: [on call](16-on-call.ipynb).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 met("15")

@@ -33,6 +33,7 @@ LABS = {
     "13-build-a-coordinator": 7,
     "14-the-real-thing": 8,
     "15-articles-on-trial": 6,
+    "16-on-call": 5,
 }
 EVERY_RUN = "10-acknowledgement"
 spread = pytest.mark.spread("widgets/mqlab_widgets", by="opened")

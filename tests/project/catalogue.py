@@ -42,6 +42,7 @@ TABLES = {
         "mqlab/lessons/articles.toml": {"says", "tells", "about"},
         "mqlab/lessons/article_rows.toml": {"says"},
         "mqlab/lessons/choice.toml": {"says"},
+        "mqlab/lessons/on_call.toml": {"says", "tells", "belief", "looks"},
         "mqlab/lessons/decision.toml": {
             "says", "title", "price", "does", "limits", "versions", "processes", "watch", "not_for",
         },

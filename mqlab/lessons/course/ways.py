@@ -33,8 +33,10 @@ SHORT_MINUTES = 25
 WORDS_PER_MINUTE = 240
 #: for each of them, beside the words that are read
 MINUTES = {"question": 1.5, "picture": 3.0, "playground": 6.0, "to write": 7.0}
-PICTURES = re.compile(r"\b(Player|Compare|Explorer|Follow|Trials|vary|put_beside|open_marks)\(")
-PLAYGROUNDS = re.compile(r"\bPlayground\(")
+PICTURES = re.compile(
+    r"\b(Player|Compare|Explorer|Follow|Trials|vary|put_beside|open_marks|try_remedies)\("
+)
+PLAYGROUNDS = re.compile(r"\b(Playground|play_on)\(")
 #: what a lab's first cell says of its short way
 SAID = re.compile(r"\*\d+ minutes, or a short way of (\d+)\*")
 HEADING = re.compile(r"(#{1,6}) +\S")

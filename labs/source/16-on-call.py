@@ -1,0 +1,359 @@
+# %% [markdown]
+# # Lab 16 · On call
+#
+# *60 minutes, or a short way of 15* · Kafka 4.3.1, RocketMQ 5.5.0, Pulsar 4.2.4
+#
+# **In one paragraph.** Five calls at night. Each time you get what an operator gets: a symptom, and what a real
+# broker's tool has printed. You say what you believe, look with `mqlab inspect`, try remedies in a run before
+# anybody tries them on the broker, and write a report. It is the evidence that counts. A right guess
+# without it earns nothing.
+#
+# **The short way:** Hook, Predict, The first call, What you know now. The other calls are folded under headings
+# that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
+#
+# **You need** lab 07 for the first call, labs 06 and 08 for the two others about Kafka, lab 04 for RocketMQ and lab
+# 10 for Pulsar. Or these words. A *coordinator* (事务协调器) keeps the state of a transaction. A *marker* ends it in
+# one partition; up to there readers of committed records stop at the *last stable offset* (LSO, 最后稳定偏移量).
+
+# %% jupyter={"source_hidden": true}
+from mqlab.lab import Predict, check, met
+from mqlab.lessons.lab16 import (
+    ACKS,
+    HANGING,
+    MARKER,
+    PARKED,
+    PENDING,
+    look,
+    play_on,
+    try_remedies,
+)
+
+# %% [markdown]
+# ## Hook: twenty past three
+#
+# The phone: *“Since midnight no bill has gone out. I have restarted the consumer twice. Shall I restart Kafka?”*
+#
+# You have one minute before somebody does. What one does at night cannot always be undone: a group that is deleted
+# has lost its positions, and an order that is sent again may be delivered twice.
+
+# %% [markdown]
+# ## Predict
+#
+# What do you believe, before you have seen anything?
+
+# %% jupyter={"source_hidden": true}
+Predict("16-hanging")
+
+# %% [markdown]
+# ## The first call: no bills
+#
+# This is what the tools of a real 4.3.1 print that night. *Which producer of the second table is missing in
+# the first one?*
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(HANGING.tool)
+
+# %% [markdown]
+# The next cell asks `mqlab inspect` about a copy of that broker's data folder. It only reads, and it finds more than
+# one thing. Look for the one that explains why nobody gets anything from `orders`.
+
+# %%
+look(HANGING)
+
+# %% [markdown]
+# **Try remedies.** A run has been brought to the same place: a late batch of `ghost` has opened a transaction that its
+# coordinator takes for ended. (In the real broker no coordinator knows the producer at all. Neither owes a
+# marker.) The next cell goes on from there with one remedy each. *Before you choose one in the menu, say what the reader
+# will get.*
+
+# %%
+try_remedies(HANGING)
+
+# %% [markdown]
+# **Your report.** Write a value behind each name: the partition as `topic-0`, the producer's id, its state at the
+# coordinator (`unknown` if none knows it), the offset at which the transaction begins, and the remedy by its name
+# in the menu. The last line is for the customer: one sentence without a word that only we know. Your teacher reads it.
+
+# %% nbgrader={"solution": true, "grade_id": "hanging"}
+hanging = """
+partition:
+producer:
+coordinator:
+offset:
+remedy:
+customer:
+"""
+### BEGIN SOLUTION
+hanging = """
+partition: orders-0
+producer: 4711
+coordinator: unknown
+offset: 5
+remedy: abort
+customer: No order is lost; your bills are late and go out within the hour, each of them once.
+"""
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "hanging-test", "points": 2}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("call hanging", hanging)
+### END HIDDEN TESTS
+check(HANGING, hanging)
+
+# %% [markdown]
+# ## What you know now
+#
+# A symptom has many causes, and a remedy fits one of them. Three questions come first: **what is open, since when,
+# and who is to end it?** Somebody ends it, or a timeout does, or nobody will: then you do, and by name. And before
+# you do it there, do it in a run.
+#
+# With a broker of your own: `mqlab inspect kafka HOST:PORT`, or `inspect_broker("kafka", …)` of `mqlab.lab`; so for
+# `rocketmq` and `pulsar`.
+#
+# The short way ends here. Four more calls are below, each of another kind.
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+met("16")
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: the second call, paid and not there
+
+# %% [markdown]
+# *“The customer has a receipt, and accounting has no payment.”*
+
+# %% jupyter={"source_hidden": true}
+Predict("16-marker")
+
+# %% [markdown]
+# One of two brokers is down. From the disks you have the last line of the coordinator's log, and what is in the
+# partition. What does `transactionStatus` 2 mean, and which kind of record is missing in the second output?
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(MARKER.tool)
+
+# %%
+look(MARKER)
+
+# %% [markdown]
+# Now try. *Which remedy makes the payment appear twice?*
+
+# %%
+try_remedies(MARKER)
+
+# %% nbgrader={"solution": true, "grade_id": "marker"}
+# The coordinator's state is a word that it uses itself.
+marker = """
+partition:
+producer:
+coordinator:
+offset:
+remedy:
+customer:
+"""
+### BEGIN SOLUTION
+marker = """
+partition: split-0
+producer: 1
+coordinator: PrepareCommit
+offset: 0
+remedy: start-leader
+customer: Your payment is safe and was made once; please do not pay again, it shows in some minutes.
+"""
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "marker-test", "points": 2}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("call marker", marker)
+### END HIDDEN TESTS
+check(MARKER, marker)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: the third call, two groups on the alarm
+
+# %% [markdown]
+# *“I have restarted billing, and it does not begin. And auditors has had that lag since yesterday.”*
+
+# %% jupyter={"source_hidden": true}
+Predict("16-pending")
+
+# %% [markdown]
+# The night and the broker are those of the first call; the topic is not the trouble now. *Which transactions are
+# under way, and which of them could have to do with a group?*
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(PENDING.tool)
+
+# %%
+look(PENDING)
+
+# %% [markdown]
+# How old is the transaction, and what is its timeout? Then try. *Who loses work, and who does it twice?*
+
+# %%
+try_remedies(PENDING)
+
+# %% nbgrader={"solution": true, "grade_id": "pending"}
+# group: the one that waits; offset: the position that it would have
+pending = """
+group:
+producer:
+coordinator:
+offset:
+remedy:
+customer:
+"""
+### BEGIN SOLUTION
+pending = """
+group: billing
+producer: 1001
+coordinator: Ongoing
+offset: 3
+remedy: wait
+customer: Nothing is wrong with your orders; the next bills come within ten minutes.
+"""
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "pending-test", "points": 2}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("call pending", pending)
+### END HIDDEN TESTS
+check(PENDING, pending)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: the fourth call, paid and not shipped
+
+# %% [markdown]
+# *“It is in our database as paid. The stock room knows nothing of it.”* This broker is RocketMQ.
+
+# %% jupyter={"source_hidden": true}
+Predict("16-parked")
+
+# %% [markdown]
+# The broker's disk has these queues. *Which of them has a name that you would not want to see?*
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(PARKED.tool)
+
+# %%
+look(PARKED)
+
+# %% [markdown]
+# One is given up, and another will be soon. Try. *What has to be mended first?*
+
+# %%
+try_remedies(PARKED)
+
+# %% nbgrader={"solution": true, "grade_id": "parked"}
+# Of the message that was given up: the topic where it lies, whose it is, its offset there, its checks.
+parked = """
+topic:
+group:
+offset:
+checks:
+remedy:
+customer:
+"""
+### BEGIN SOLUTION
+parked = """
+topic: TRANS_CHECK_MAX_TIME_TOPIC
+group: order-service
+offset: 0
+checks: 3
+remedy: mend-and-resume
+customer: You have paid once and need do nothing; your order leaves the stock room today.
+"""
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "parked-test", "points": 2}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("call parked", parked)
+### END HIDDEN TESTS
+check(PARKED, parked)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: the fifth call, one message for nobody
+
+# %% [markdown]
+# *“One order of before the crash is not billed. The new ones are.”* This broker is Pulsar.
+
+# %% jupyter={"source_hidden": true}
+Predict("16-acks")
+
+# %% [markdown]
+# Nothing is unacknowledged, and three messages are not done. *Where could they be?* Two transactions are under way,
+# and one of them is not yours. To abort the wrong one would take back somebody's work.
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(ACKS.tool)
+
+# %%
+look(ACKS)
+
+# %%
+try_remedies(ACKS)
+
+# %% nbgrader={"solution": true, "grade_id": "acks"}
+# transaction: its two numbers, as in (1,2)
+acks = """
+subscription:
+transaction:
+state:
+remedy:
+customer:
+"""
+### BEGIN SOLUTION
+acks = """
+subscription: billing
+transaction: (0,7)
+state: OPEN
+remedy: abort
+customer: One bill was held up when a machine of ours failed; you get it today, and only once.
+"""
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "acks-test", "points": 2}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("call acks", acks)
+### END HIDDEN TESTS
+check(ACKS, acks)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: a remedy of your own
+
+# %% [markdown]
+# The run of the second call, in your hands: the leader is down, and the commit is answered. *Can you make it be lost?*
+# The next cell takes `HANGING`, `PENDING` and `ACKS` as well.
+
+# %%
+play_on(MARKER)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: exit ticket
+
+# %% jupyter={"source_hidden": true}
+Predict("16-exit-ticket")
