@@ -67,7 +67,7 @@ def test_a_head_that_allows_no_list_is_refused(tmp_path):
 
 
 def test_what_was_tried_is_what_the_history_shows():
-    """A producer that decides when the broker asks does so long after, or after others were sent."""
+    """A producer that decides when it is asked does so long after, or after others were sent."""
     events = [*read(HISTORIES / "rocketmq-5.5.0.jsonl")]
     sent = {one.txn: one.time for one in events if one.name == "send"}
     ends = [one for one in events if isinstance(one, End)]

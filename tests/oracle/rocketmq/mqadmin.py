@@ -58,7 +58,7 @@ class Mqadmin:
         source = SOURCE.with_name("Admin.java")
         command = ["java", *JAVA_FLAGS, *QUIET, "-cp", find_class_path(), str(source)]
         self._app = Beside("mqadmin", command)
-        # The first command waits for Java; a broker registers again where it could not at its start.
+        # The first command waits for Java; a broker registers again where it could not at once.
         lab.wait_until(lambda: any("broker-a" in line for line in self.run("clusterList")), 60)
 
     def __enter__(self) -> Mqadmin:
