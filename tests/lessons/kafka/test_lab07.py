@@ -218,7 +218,7 @@ def test_readers_and_frontiers_as_text(capsys: pytest.CaptureFixture[str]) -> No
         "read_committed",
         "nothing",
         "orders-0",
-        *["waits", "until", "T1", "is", "decided"],
+        *["waits", "until", "T1", "ends", "here"],
     ]
     assert "a(T1) p" in uncommitted
     assert log.split() == ["orders-0", "a@0", "p@1", "LSO=0", "HW=2"]
