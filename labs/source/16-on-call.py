@@ -70,7 +70,7 @@ look(HANGING)
 try_remedies(HANGING)
 
 # %% [markdown]
-# **Your report.** Write a value behind each name: the partition as `topic-0`, the producer's id, its state at the
+# **Your report.** Write a value after each name: the partition as `topic-0`, the producer's id, its state at the
 # coordinator (`unknown` if none knows it), the offset at which the transaction begins, and the remedy by its name
 # in the menu. The last line is for the customer: one sentence without a word that only we know. Your teacher reads it.
 
