@@ -9,7 +9,7 @@ remedy opens the run in which it was tried, from where the call has begun.
 from __future__ import annotations
 
 import re
-import tarfile
+import shutil
 import tempfile
 import tomllib
 from collections.abc import Mapping
@@ -131,8 +131,7 @@ def unpack() -> str:
     """The folder with the data of the calls; it lasts as long as this process."""
     folder = tempfile.TemporaryDirectory(prefix="mqlab-on-call-")
     _KEPT.append(folder)
-    with tarfile.open(ON_CALL) as archive:
-        archive.extractall(folder.name, filter="data")
+    shutil.unpack_archive(ON_CALL, folder.name)
     return folder.name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -13,8 +14,7 @@ NOW_MS = 1_795_900_000_000  # two hours after the damage
 
 
 def unpack(version: str, to: Path, name: str = "data") -> Path:
-    with tarfile.open(DATA / f"kafka-{version}" / f"{name}.tar.xz") as archive:
-        archive.extractall(to, filter="data")
+    shutil.unpack_archive(DATA / f"kafka-{version}" / f"{name}.tar.xz", to)
     return to
 
 

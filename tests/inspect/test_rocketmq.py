@@ -4,7 +4,6 @@ brokers that run, and this project's own."""
 from __future__ import annotations
 
 import shutil
-import tarfile
 import time
 from pathlib import Path
 from typing import Any
@@ -33,8 +32,7 @@ ALL_TXNS = {("app-given-up", "parked"), ("app-one-left", "half"), ("ghost-abando
 
 @pytest.fixture(params=VERSIONS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    with tarfile.open(FOLDER / f"rocketmq-{request.param}" / "damaged.tar.xz") as tar:
-        tar.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(FOLDER / f"rocketmq-{request.param}" / "damaged.tar.xz", tmp_path)
     return tmp_path
 
 
