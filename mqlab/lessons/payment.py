@@ -60,7 +60,10 @@ def _name_both(both: tuple[Words, Words], what: Text) -> tuple[Text, Text]:
 MOVES: dict[str, tuple[Text, Text, str, str]] = {
     "send customer": (*_name_both(SENDS, TAKE), "call", "service"),
     "send shop": (*_name_both(SENDS, GIVE), "call", "service"),
-    "send commit": (*_name_both(SENDS, COMMIT), "call", "service"),
+    "send commit": (
+        tr("The service sends “commit”: both messages shall count."),
+        tr("Send “commit”: both shall count"), "call", "service",
+    ),
     "customer": (*_name_both(ARRIVES, TAKE), "arrive", "customer"),
     "shop": (*_name_both(ARRIVES, GIVE), "arrive", "shop"),
     "broker": (

@@ -124,10 +124,12 @@ IMAGES = {"en": "../images", "zh": "../../images"}
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`name`: of its page; `about`: one line; `title` and `html` come from the file."""
+    """`name`: of its page; `about`: one line; `file`: what it was read from, whose `title` and
+    `html` follow."""
 
     name: str
     about: str
+    file: str
     title: str
     html: str
 
@@ -135,13 +137,41 @@ class Document:
 def list_documents() -> Iterator[Document]:
     """Each document of this clone, rendered. HTML that stands in one is shown as text."""
     for source, (name, about) in (DOCUMENTS | FOR_TEACHERS).items():
-        markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-        english = markdown.parse((ROOT / source).read_text("utf-8"))
-        tokens = markdown.parse(find_source(ROOT / source).read_text("utf-8"))
-        title = next(after.content for token, after in pairwise(tokens) if token.tag == "h1")
-        _mend(tokens, source, english)
-        html = markdown.renderer.render(tokens, markdown.options, {})
-        yield Document(name, about, title.replace("`", ""), html)
+        english, text = (
+            path.read_text("utf-8") for path in (ROOT / source, find_source(ROOT / source))
+        )
+        yield _render(name, about, source, text, english)
+
+
+def list_labs() -> Iterator[Document]:
+    """Each lab as a page to read: its texts and its cells, without what they show. `about` is how
+    many minutes it takes."""
+    from ..lessons.course.notebooks import read, translated_copy
+    from ..lessons.course.package import list_originals
+
+    for lab in list_originals(LABS, spoken()):
+        english = read(lab.notebook)
+        told = translated_copy(lab.made, lab.lang) if lab.made else english
+        texts = [
+            "\n\n".join(
+                cell.source if cell.cell_type == "markdown" else f"```python\n{cell.source}\n```"
+                for cell in notebook.cells
+            )
+            for notebook in (told, english)
+        ]
+        minutes = re.search(r"(\d+) minutes", texts[1])
+        assert minutes, f"{lab.name} does not say how long it takes"
+        yield _render(f"lab-{lab.name[:2]}", minutes[1], f"labs/{lab.name}", *texts)
+
+
+def _render(name: str, about: str, source: str, text: str, english: str) -> Document:
+    """Markdown as a document; `source`: its place in the clone, from which its links lead."""
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = markdown.parse(text)
+    title = next(after.content for token, after in pairwise(tokens) if token.tag == "h1")
+    _mend(tokens, source, markdown.parse(english))
+    html = markdown.renderer.render(tokens, markdown.options, {})
+    return Document(name, about, posixpath.basename(source), title.replace("`", ""), html)
 
 
 def _mend(tokens: list[Token], source: str, english: list[Token]) -> None:
@@ -231,7 +261,7 @@ FIRST = (
     "kafka/coordinator-killed-between-markers",
     "rocketmq/late-commit-delivers-twice",
     "pulsar/open-transaction-blocks-plain",
-    "patterns/outbox-shop-killed",
+    "patterns/outbox",
 )
 """Stories that need no word of a broker."""
 TOLD_LEAST = 4  # sentences of a story that is worth opening as one
@@ -427,7 +457,6 @@ def _translate_if(words: str) -> str:
     return words if "=" in words else translate(words)
 
 
-TITLES = {"en": r"(?m)^# # Lab \d+ · (.+)$", "zh": r"(?m)^# # 实验 \d+ · (.+)$"}
 SHARED = (
     "site.css", "site.js", "gallery.js", "choose.js", "first.css", "lecture.css", "lecture.js",
     "language.js",
@@ -489,9 +518,9 @@ class _Pages:
         self.templates = open_templates()
 
     def write(self, stories: Sequence[Story]) -> None:
-        documents = list(list_documents())
+        documents, labs = list(list_documents()), list(list_labs())
         top: dict[str, dict[str, Any]] = {
-            "index.html": {"payment": build_payment(read_payment())},
+            "index.html": {"payment": build_payment(read_payment(), onward="learn.html")},
             "gallery.html": {
                 "groups": _group(stories),
                 "first": [story for name in FIRST for story in stories if story.name == name],
@@ -499,9 +528,9 @@ class _Pages:
                 "recorded": sum(story.recorded > 0 for story in stories),
             },
             "incidents.html": {"symptoms": list(_list_symptoms(stories))},
-            "learn.html": {"labs": list(_list_labs())},
+            "learn.html": {"labs": labs},
             "choose.html": {"choice": render_choice()},
-            "teach.html": {"documents": [one for one in documents if not one.about]},
+            "teach.html": {"labs": labs},
             "read.html": {"documents": [one for one in documents if one.about]},
             "licences.html": {},
         }
@@ -509,7 +538,7 @@ class _Pages:
             top["play.html"] = {}
         for name, shown in top.items():
             self.page(name, name, shown)
-        for document in documents:
+        for document in (*documents, *labs):
             self.page(f"docs/{document.name}.html", "document.html", {"document": document})
         for beside in list_beside():
             self.page(f"ways/{beside.name}.html", "ways.html", {"beside": beside})
@@ -570,16 +599,6 @@ def _write_shared(folder: Path) -> None:
     shutil.copytree(SOURCES / "licences", folder / "licences")
     shutil.copyfile(HERE / "font" / "OFL.txt", folder / "licences" / "OFL-1.1.txt")
     shutil.copyfile(ROOT / "LICENSE", folder / "licences" / "Apache-2.0.txt")
-
-
-def _list_labs() -> Iterator[dict[str, str]]:
-    """Title and minutes of each lab, as its first cell says them."""
-    for path in sorted((SOURCES.parent / "source").glob("*.py")):
-        text = path.read_text("utf-8")
-        title = re.search(TITLES[spoken()], text) or re.search(TITLES["en"], text)
-        minutes = re.search(r"(\d+) minutes", text)
-        if title and minutes:
-            yield {"title": title[1], "minutes": minutes[1], "name": path.stem}
 
 
 def _facets(stories: Sequence[Story]) -> dict[str, list[Any]]:

@@ -196,10 +196,12 @@ def test_a_transaction_loses_nothing_and_pays_twice_by_keyboard(page: Any, addre
         focused = page.evaluate("document.activeElement.closest('.payment') !== null")
         assert focused, "the focus is not lost"
     assert page.text_content(".payment .meaning") == "Nobody has paid, and nothing is lost."
-    assert "nothing of it counts" in page.text_content(".payment .broker")
+    assert "nothing of it counts" in page.text_content(".payment .card.broker")
     assert "21,915" in page.text_content(".payment .result")
     assert page.text_content(".payment .task") == "Now make the customer pay twice."
+    assert "Begin again" in page.text_content(".payment .result")
     page.get_by_role("button", name="Begin again").click()
+    assert "Begin again" not in page.text_content(".payment .result")
     page.get_by_role("button", name="Let it run").press("Enter")
     while not page.locator(".payment .stop").count():
         page.get_by_role("button", name="Undo").press("Enter")
@@ -207,6 +209,15 @@ def test_a_transaction_loses_nothing_and_pays_twice_by_keyboard(page: Any, addre
         page.get_by_role("button", name=name).press("Enter")
     assert page.text_content(".payment .meaning") == "The customer has paid twice."
     assert page.text_content(".payment .sum").count("£633.56") == 2
+    assert page.locator(".payment a.next").get_attribute("href") == "learn.html"
+
+
+def test_a_lab_can_be_read_and_says_its_name_to_a_teacher(site: Path) -> None:
+    for folder, title in ((site, "how do a message and a row"), (site / "zh", "怎样合二为一")):
+        page = (folder / "docs" / "lab-03.html").read_text("utf-8")
+        assert title in page and "def create_order" in page and "SOLUTION" not in page
+        assert "docs/lab-03.html" in Links((folder / "learn.html").read_text("utf-8")).found
+        assert title in (folder / "teach.html").read_text("utf-8")
 
 
 @pytest.mark.needs("chromium")

@@ -5,7 +5,7 @@ const LOST = 3, BAD = [LOST, 4, 6]; // what a state means, as in mqlab/lessons/p
 const STEP = 22; // px between two dots of the tree
 
 /** Draws the playground into `root`, and again after each choice. */
-function mountPayment(root, { systems, searched, moves, means, words }) {
+function mountPayment(root, { systems, searched, moves, means, words, onward }) {
   let name, tree, way; // `way`: the nodes of the tree from its root to where one is
   const won = new Set(), ended = new Set();
 
@@ -60,7 +60,7 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
       const [, act, kind] = moves[next[0]];
       return press(act, kind, () => { step(next); draw(true); });
     });
-    const arrivals = (at) => element("div", { className: "way" }, ...choices(at));
+    const arrivals = (at) => element("div", { className: `way ${at}` }, ...choices(at));
     const account = (at, records) => place(at, element("ul", {}, ...records.map((seen) =>
       element("li", { className: ["seen", "unseen", "void"][seen] },
         element("b", { textContent: words.amounts[at] }), ` ${words.seen[seen]}`))));
@@ -81,6 +81,7 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
       element("div", { className: `board ${name}` },
         place("service", element("p", { className: up ? "" : "bad",
           textContent: words.service[up] }), ...choices("service")),
+        element("p", { className: "frame", textContent: words.places.frame }),
         arrivals("customer"), account("customer", customer),
         arrivals("shop"), account("shop", shop),
         ...(name === "plain" ? [] : [arrivals("broker"),
@@ -121,7 +122,12 @@ function mountPayment(root, { systems, searched, moves, means, words }) {
     const say = (text, className = "") =>
       box.append(element("p", { className, textContent: fill(text, made) }));
     if (mark === aim) say(words.won[name], "won");
-    else if (name === "transaction" && ended.has(name)) say(words.searched);
+    else if (name === "transaction" && ended.has(name)) {
+      say(`${words.searched} ${state()[7].some(isCalm) ? "" : words.retry}`);
+    }
+    if (name === "transaction" && won.has(name) && onward) {
+      box.append(element("a", { className: "next", href: onward, textContent: words.onward }));
+    }
     if (name === "plain" && won.has(name)) {
       box.append(press(words.next, "next", () => {
         choose("transaction");

@@ -24,7 +24,8 @@ WORDS: dict[str, Any] = {
         "service": tr("The shop's order service"),
         "customer": tr("The customer's account"),
         "shop": tr("The shop's account"),
-        "broker": tr("The broker"),
+        "broker": tr("Its decision"),
+        "frame": tr("The broker, which keeps the messages"),
     },
     "service": [tr("has stopped"), tr("is at work")],
     "amounts": {"customer": tr("−£316.78"), "shop": tr("+£316.78")},
@@ -49,8 +50,10 @@ WORDS: dict[str, Any] = {
     "searched": tr(
         "However you play, the money cannot disappear here: every order of events with one stop of "
         "the service was tried, {searched} situations, and it is lost in none. But the customer "
-        "can pay twice. Begin again, and find out how."
+        "can pay twice."
     ),
+    "retry": tr("Begin again, and find out how."),
+    "onward": tr("Now see how Kafka, RocketMQ and Pulsar do it"),
     "won": {
         "plain": tr(
             "You made £316.78 disappear in {made} steps. The shortest way has {least}. Nothing "
@@ -65,10 +68,11 @@ WORDS: dict[str, Any] = {
 }
 
 
-def build_payment(tree: Mapping[str, Any]) -> dict[str, Any]:
+def build_payment(tree: Mapping[str, Any], onward: str = "") -> dict[str, Any]:
     """What `mountPayment` in payment.js takes: the tree of all that may be played, as
-    `mqlab.lessons.payment.read_payment` gives it, and the words around it."""
-    return {**tree, "words": _say(WORDS)}
+    `mqlab.lessons.payment.read_payment` gives it, and the words around it. `onward`: the address
+    to which a link leads after the last task, "" for none."""
+    return {**tree, "words": _say(WORDS), "onward": onward}
 
 
 def _say(words: Any) -> Any:
