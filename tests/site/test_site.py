@@ -17,7 +17,7 @@ import pytest
 
 from mqlab.cli import main
 from mqlab.kernel import speaking
-from mqlab.lessons.decision import ask_questions, decide, list_rules, write_answers
+from mqlab.lessons.decision import ask_questions, decide, list_rules, list_ways, write_answers
 from mqlab.places import LABS, SCENARIOS
 from mqlab.scenario import parse_script
 from mqlab.scenario.language import read_typed
@@ -411,6 +411,15 @@ def test_the_page_decides_as_the_table_does_and_its_address_keeps_the_answers(
     assert page.evaluate(ASKED, all_answers) == [
         [[rules.index(one)], [one.way]] for one in expected
     ]
+    page.select_option("[name=language]", "go")
+    for name, way in list_ways().items():
+        lines = page.evaluate(
+            "name => [...document.querySelectorAll(`[data-way=${name}] li:not([hidden])`)]"
+            ".map((line) => line.textContent)", name,
+        )  # fmt: skip
+        for language, client, *_ in way.clients:
+            named = [line for line in lines if f": {client}: " in line]
+            assert len(named) == (language == "go"), (name, client)
     page.select_option("[name=beside]", "row")
     assert "#beside=row&reader=" in page.url
     page.wait_for_selector(".runs .mqlab[data-step]")
