@@ -237,6 +237,27 @@ def timeout_redelivers(lab: Lab, admin: Admin) -> None:
     lab.state(txn)
 
 
+@program("in-pending-ack-status", "apache/pulsar#10306")
+def in_pending_ack_status(lab: Lab, admin: Admin) -> None:
+    """A consumer goes in the middle of its transaction. Its successor is refused the message until
+    the transaction's timeout, and gets it then."""
+    worker = lab.subscribe("worker", ORDERS, "work")
+    write(lab, None, "order")
+    got = lab.receive(worker, 1)
+    lab.ack(worker, *got, txn=lab.begin("worker", 20_000))  # a busy machine is slow until here
+    lab.leave(worker)
+    successor = lab.subscribe("again", ORDERS, "work")
+    refused = lab.begin("again")
+    lab.ack(successor, *got, txn=refused)
+    lab.abort(refused)
+    lab.silent(successor)
+    again = lab.receive(successor, 1)
+    done = lab.begin("again", 60_000)
+    lab.ack(successor, *again, txn=done)
+    lab.commit(done)
+    admin.cursor(ORDERS, "work")
+
+
 @program("dead-letters", "TransactionEndToEndTest.testSendTxnAckMessageToDLQ")
 def dead_letters(lab: Lab, admin: Admin) -> None:
     """An abort counts as a delivery: a consumer that allows one redelivery finds the message among

@@ -194,3 +194,36 @@ def ended_twice(lab: Lab, admin: Admin) -> None:
     write(lab, txn, "a")
     lab.end_twice("app", txn, "commit")
     admin.log(ORDERS)
+
+
+@program("commit-said-no", "apache/pulsar#19629")
+def commit_said_no(lab: Lab, admin: Admin) -> None:
+    """The answer to a commit was lost, so its client asks again. An application that takes this
+    error for an abort pays twice."""
+    worker = consume(lab)
+    first = lab.begin("app", 60_000)
+    write(lab, first, "pay")
+    lab.commit(first)
+    lab.reopen(first)
+    lab.commit(first)
+    second = lab.begin("app", 60_000)
+    write(lab, second, "pay")
+    lab.commit(second)
+    lab.receive(worker, 2)
+
+
+@program("the-job-cannot-be-restored", "streamnative/pulsar-flink#417")
+def the_job_cannot_be_restored(lab: Lab, admin: Admin) -> None:
+    """The same answer for a transaction that was committed and for one that its timeout ended."""
+    worker = consume(lab)
+    committed = lab.begin("sink")
+    lab.send("sink", ORDERS, "first", committed)
+    lab.commit(committed)
+    expired = lab.begin("sink", 3_000)
+    lab.send("sink", ORDERS, "second", expired)
+    admin.status(expired, "404")
+    for txn in (committed, expired):
+        lab.reopen(txn)
+        lab.commit(txn)
+    lab.receive(worker, 1)
+    lab.silent(worker)
