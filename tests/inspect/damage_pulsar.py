@@ -1,17 +1,19 @@
 """Damage in a real Pulsar, kept as data: what `mqlab inspect pulsar` is tried on.
 
-    python -m tests.inspect.damage_pulsar      about two minutes
+    python -m tests.inspect.damage_pulsar VERSION      about two minutes
 
 Each scene is one broker's state, and what its admin interface answered to `mqlab inspect` is kept:
 an open transaction that holds a topic and a message back, and aborted ones (`open`); a late message
 of an ended transaction (`hanging`); a commit whose participant has no namespace (`frozen`); a
 restart after which no client has come (`unloaded`); a first snapshot for which there are too few
-bookies (`not-ready`), and then a topic that cannot be loaded (`no-bookies`).
+bookies (`not-ready`), then an acknowledgement's log that has too few (`acks-error`), and a topic
+that cannot be loaded (`no-bookies`).
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -26,8 +28,8 @@ from mqlab.inspect.reading import Ask
 from mqlab.real.pulsar.broker import RealPulsar
 from tests.oracle.pulsar.driver import JavaDriver
 
-VERSION = "4.2.4"
-FOLDER = Path(__file__).parent / "data" / f"pulsar-{VERSION}"
+VERSIONS = ("4.2.4", "4.0.7")
+DATA = Path(__file__).parent / "data"
 PLACE = "persistent://public/default"
 LONG = 600_000
 
@@ -85,10 +87,10 @@ class Scene:
 
 
 @contextmanager
-def scene() -> Iterator[Scene]:
+def scene(version: str) -> Iterator[Scene]:
     with (
-        RealPulsar(VERSION) as pulsar,
-        JavaDriver(pulsar.address, pulsar.admin, VERSION) as driver,
+        RealPulsar(version) as pulsar,
+        JavaDriver(pulsar.address, pulsar.admin, version) as driver,
     ):
         yield Scene(pulsar, driver)
 
@@ -142,35 +144,46 @@ def lose_bookies(of: Scene) -> None:
     time.sleep(2)
 
 
-def keep(of: Scene, name: str) -> None:
+def lose_acks(of: Scene) -> None:
+    """The first acknowledgement in a transaction makes a log of the subscription's own."""
+    (first, *_) = of("receive c 700")
+    of(f"begin acks app {LONG}")
+    of(f"later ack ack c {first['id']} txn=acks")
+    time.sleep(2)
+
+
+def keep(of: Scene, version: str, name: str) -> None:
     ask = Ask(of.pulsar.admin, now_ms=time.time_ns() // 1_000_000)
     recorder = Recorder(ask)
     read_admin(recorder, ask)
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    folder = DATA / f"pulsar-{version}"
+    folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(recorder.answers, indent=1, sort_keys=True)
-    (FOLDER / f"{name}.json").write_text(text + "\n", "utf-8")
+    (folder / f"{name}.json").write_text(text + "\n", "utf-8")
 
 
-def main() -> None:
-    with scene() as of:
+def main(version: str) -> None:
+    with scene(version) as of:
         hold_open(of)
-        keep(of, "open")
+        keep(of, version, "open")
         of.pulsar.kill()
         of.pulsar.start()
-        keep(of, "unloaded")
-    with scene() as of:
+        keep(of, version, "unloaded")
+    with scene(version) as of:
         leave_hanging(of)
-        keep(of, "hanging")
-    with scene() as of:
+        keep(of, version, "hanging")
+    with scene(version) as of:
         freeze(of)
-        keep(of, "frozen")
-    with scene() as of:
+        keep(of, version, "frozen")
+    with scene(version) as of:
         lose_bookies(of)
-        keep(of, "not-ready")
+        keep(of, version, "not-ready")
+        lose_acks(of)
+        keep(of, version, "acks-error")
         of.unload("orders")
         time.sleep(1)
-        keep(of, "no-bookies")
+        keep(of, version, "no-bookies")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

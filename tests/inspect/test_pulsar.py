@@ -17,7 +17,7 @@ from mqlab.inspect.show import write_page
 from mqlab.serve.process import start_broker
 from tests.oracle.pulsar.driver import JavaDriver
 
-from .damage_pulsar import FOLDER, VERSION, Scene, hold_open, scene
+from .damage_pulsar import DATA, VERSIONS, Scene, hold_open, scene
 
 ORDERS = "public/default/orders"
 BILLING = f"{ORDERS}/billing"
@@ -29,13 +29,14 @@ def read(target: Path | str, later_ms: int = 0, topic: str = "", payloads: bool 
     return inspect("pulsar", Ask(str(target), topic, now_ms=now, payloads=payloads))
 
 
-def of_scene(name: str, later_ms: int = 0) -> Report:
+def of_scene(name: str, later_ms: int = 0, version: str = VERSIONS[0]) -> Report:
     """As if it were read this long after it was saved."""
-    answers = json.loads((FOLDER / f"{name}.json").read_text())
+    path = DATA / f"pulsar-{version}" / f"{name}.json"
+    answers = json.loads(path.read_text())
     slow = answers.get("/admin/v3/transactions/slowTransactions/0", {})
     rows = [row for row in slow.values() if isinstance(row, dict)]
     opened = max((row["openTimestamp"] for row in rows), default=1)
-    return inspect("pulsar", Ask(str(FOLDER / f"{name}.json"), now_ms=opened + later_ms))
+    return inspect("pulsar", Ask(str(path), now_ms=opened + later_ms))
 
 
 def found(report: Report) -> dict[str, str]:
@@ -99,11 +100,42 @@ def test_a_buffer_that_is_not_ready_and_a_topic_that_does_not_load() -> None:
     assert any("bookies" in e.line for f in lost.findings for e in f.evidence)
 
 
+@pytest.mark.parametrize("later_ms", [0, MINUTES_LATER])
+@pytest.mark.parametrize("name", ["open", "unloaded", "hanging"])
+def test_an_older_release_shows_the_same(name: str, later_ms: int) -> None:
+    older = of_scene(name, later_ms, "4.0.7")
+    assert found(older) == found(of_scene(name, later_ms)) and not failed(older)
+
+
+def test_an_older_release_has_fewer_words() -> None:
+    """4.0.7 has no state for a first snapshot that is being written, and does not list a
+    transaction that waits for a participant."""
+    waits = {"first-write-waits": ORDERS}
+    assert (found(of_scene("not-ready", 0, "4.0.7")), found(of_scene("frozen", 0, "4.0.7"))) == (
+        {}, {}
+    )  # fmt: skip
+    assert found(of_scene("not-ready", MINUTES_LATER, "4.0.7")) == waits
+    (line,) = failed(of_scene("frozen", 0, "4.0.7"))
+    assert "1 transactions are in progress, and 0 are listed" in line
+    assert found(of_scene("no-bookies", 0, "4.0.7"))["buffer-not-ready"] == ORDERS
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_log_of_acknowledgements_that_cannot_be_made(version: str) -> None:
+    at_once, later = (of_scene("acks-error", ms, version) for ms in (0, MINUTES_LATER))
+    assert BILLING not in {one.where for one in at_once.findings}
+    assert {one.kind.name for one in later.findings if one.where == BILLING} == {
+        "first-write-waits"
+    }
+
+
 # ---- saved answers -----------------------------------------------------------------------
 
 
 def load(name: str) -> dict[str, Any]:
-    answers: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    answers: dict[str, Any] = json.loads(
+        (DATA / f"pulsar-{VERSIONS[0]}" / f"{name}.json").read_text()
+    )
     return answers
 
 
@@ -170,7 +202,7 @@ def test_nobody_there() -> None:
 
 @pytest.mark.needs("java")
 def test_a_running_broker(capsys: pytest.CaptureFixture[str]) -> None:
-    with scene() as of:
+    with scene(VERSIONS[0]) as of:
         of("send p plain")
         of("begin done app 60000")
         of("send p paid txn=done")
@@ -197,7 +229,7 @@ def test_a_running_broker(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_projects_own_server() -> None:
     with (
         start_broker("pulsar", []) as server,
-        JavaDriver(server.address, f"http://{server.address}", VERSION) as driver,
+        JavaDriver(server.address, f"http://{server.address}", VERSIONS[0]) as driver,
     ):
         of = Scene(None, driver)  # type: ignore[arg-type]
         of("send p plain")

@@ -29,7 +29,9 @@ from ...kernel import Words, tr
 from ..asking import Refused, read_settings
 from ..reading import Ask, Gap, Unreadable
 
-PATIENCE_S, PAUSE_S = 20.0, 0.005
+PATIENCE_S, PAUSE_S = 40.0, 0.005
+"""A broker gives up an operation of its own after 30 s, and answers then: 4.0.7 is so slow to list
+transactions while a commit waits for a topic that is not there."""
 MOST_BYTES, MOST_FILES = 32 << 20, 2_000
 V2, V3 = "/admin/v2/", "/admin/v3/transactions/"
 SPACE = ("public", "default")
@@ -46,6 +48,7 @@ SHAPES = (
     ({"subscriptions", "publishers"}, "persistent/{topic}/stats"),
 )
 NOT_SAVED = tr("it was not saved")
+SILENT = Words("no answer: {why}")
 SAYS = Words("the broker says {status}: {reason}")
 LONG = Words("an answer of more than {most} bytes")
 FILE = Words("file {name}")
@@ -92,6 +95,7 @@ class Live:
         except OSError as error:
             raise Unreadable(f"cannot read tlsTrustCertsFilePath: {error}") from error
         self._base = f"{place.scheme}://{place.netloc}"
+        self._has_answered = False
         self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
 
     def get(self, path: str) -> Any:
@@ -114,13 +118,17 @@ class Live:
         try:
             request = urllib.request.Request(url, headers=self._headers)
             with self._opener.open(request, timeout=PATIENCE_S) as answer:
+                self._has_answered = True
                 headers = {key.lower(): value for key, value in answer.headers.items()}
                 return headers, answer.read(most).decode(errors="replace")
         except urllib.error.HTTPError as error:
+            self._has_answered = True
             with error:
                 reason = say_reason(error.read(1 << 16).decode(errors="replace")) or error.reason
             raise Refused(SAYS(status=error.code, reason=reason), code=error.code) from error
         except (OSError, HTTPException, ValueError) as error:
+            if self._has_answered:
+                raise Refused(SILENT(why=str(error)), failed=True) from error
             raise Unreadable(f"nobody answers at {self._base}: {error}") from error
 
     def topics(self) -> None:

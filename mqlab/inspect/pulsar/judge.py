@@ -13,8 +13,10 @@ from ..show import say_age
 from .topics import SETTLED, Facts
 
 LONG_MS = 60_000  # Pulsar's own default of a transaction's timeout
+STALLED_MS = 30_000  # a broker gives up an operation of its own by then
 FEW, SHARE = 4, 0.25  # so many aborted transactions, of all, are many
 OPEN, UNKNOWN = "OPEN", "?"
+UNTOUCHED = ("NoSnapshot", "None")  # of a topic, of a subscription: no transaction has come so far
 NOT_LOADED, RECOVERS = tr("not loaded"), tr("recovering")
 
 
@@ -61,8 +63,15 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
             line = f"abortedTxnCount {t.aborted}, committedTxnCount {t.committed}"
             made = {"n": t.aborted, "all": t.aborted + t.committed}
             yield "aborted-share", t.name, line, f"persistent/{t.name}/stats", logs, made
+    places = {t.name: t.state for t in facts.topics}
+    places |= {f"{p.topic}/{p.sub}": p.state for p in facts.pending}
     for txn in reading.txns:
         age = _age([txn], now)
+        for where in txn.where:
+            if places.get(where) in UNTOUCHED and age > STALLED_MS:
+                made = {"place": where, "state": places[where]} | _name([txn], now)
+                line = f"{txn.name} {txn.state} {where}; state {places[where]} there"
+                yield "first-write-waits", where, line, "slowTransactions", (), made
         if age > (txn.timeout_ms if txn.state == OPEN else max(txn.timeout_ms, LONG_MS)):
             made = {"state": txn.state, "timeout": say_age(txn.timeout_ms)} | _name([txn], now)
             name = "open-too-long" if txn.state == OPEN else "decided-not-ended"

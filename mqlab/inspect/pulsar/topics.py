@@ -30,6 +30,10 @@ INTERNAL = re.compile(r"__|.*__transaction_pending_ack$|transaction_coordinator_
 UNLOADED = re.compile("coordinator not found", re.IGNORECASE)
 COORDINATORS, SLOW = tr("transaction coordinators"), tr("the transactions of the coordinators")
 NAMESPACES, OF_TOPIC = tr("namespaces"), Words("{what} of {topic}")
+UNLISTED = Words(
+    "{n} transactions are in progress, and {m} are listed: some may have ended meanwhile, or wait "
+    "for a participant that does not answer (4.0 lists none of those); ask again"
+)
 BUSY = Words("{n} transactions are live; asking for each would be a burden, so none was asked")
 REST = Words("topics beyond {most}")
 MANY = tr("there are more than are asked at once; ask for one with --topic")
@@ -134,6 +138,9 @@ class _Reader:
             self.admin.gaps.append(Gap(SLOW, BUSY(n=live)))
         elif not self.unloaded:
             self.told = self._try(SLOW, False, self._read_live)
+            if self.told and len(self.txns) < live:
+                gap = Gap(SLOW, UNLISTED(n=live, m=len(self.txns)), failed=True)
+                self.admin.gaps.append(gap)
         topics = []
         for topic, stats, internal, ledgers in seen:
             topic = self._try(_of(BUFFER, topic.name), topic, self._confirm, topic)

@@ -164,7 +164,7 @@ def test_a_line_is_settled_when_it_no_longer_changes() -> None:
 def test_a_version_has_its_release_line() -> None:
     assert set(VERSIONS) == set(PROFILES)
     assert all(version.startswith(profile) for profile, version in VERSIONS.items())
-    assert set(VERSIONS.values()) == set(JARS.versions)
+    assert set(VERSIONS.values()) <= set(JARS.versions)
     assert VERSIONS["4.2"] == real_pulsar.VERSION
 
 

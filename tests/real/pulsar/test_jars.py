@@ -1,14 +1,17 @@
 """Which jars of Pulsar are pinned."""
 
+import itertools
+
 from mqlab.real.pulsar.jars import JARS
 
 
-def test_the_version_is_pinned_in_full() -> None:
+def test_each_version_is_pinned_in_full() -> None:
     names = [row.split("  ")[1] for row in JARS.pins.read_text("utf-8").splitlines()]
-    assert JARS.versions == ("4.2.4",)
-    assert len(names) == 327 and all(name.startswith("4.2.4/") for name in names)
-    for part in ("broker", "client-original", "client-admin-original", "transaction-coordinator"):
-        assert f"4.2.4/pulsar-{part}-4.2.4.jar" in names
+    counts = {v: sum(name.startswith(f"{v}/") for name in names) for v in JARS.versions}
+    assert counts == {"4.2.4": 327, "4.0.7": 316} and len(names) == sum(counts.values())
+    parts = ("broker", "client-original", "client-admin-original", "transaction-coordinator")
+    for version, part in itertools.product(JARS.versions, parts):
+        assert f"{version}/pulsar-{part}-{version}.jar" in names
 
 
 def test_no_second_client_is_mixed_in() -> None:
