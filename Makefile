@@ -54,7 +54,7 @@ real: setup ## real brokers (Java, Maven): asked again and compared, and the eng
 	@$(PY) -m mqlab real pulsar compare --real
 	@$(PY) -m mqlab real pulsar compare
 	@$(PY) -m pytest -q tests/serve/pulsar/java_client.py tests/serve/pulsar/real_administration.py \
-		tests/serve/pulsar/generations.py tests/lessons/java_client.py
+		tests/serve/pulsar/generations.py tests/lessons/java_client.py tests/inspect/running.py
 
 lock: setup ## renew requirements.lock within pyproject.toml's bounds
 	@.ci/lock

@@ -1,5 +1,5 @@
 """`mqlab inspect pulsar`: what the admin interface of real brokers has answered, damaged further
-here; a real broker that runs, and this project's own."""
+here, and from an address. Brokers that run: `running.py`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ from typing import Any
 import pytest
 
 from mqlab.inspect import Ask, Report, Unreadable, inspect
-from mqlab.inspect.show import write_page
-from mqlab.serve.process import start_broker
-from tests.oracle.pulsar.driver import JavaDriver
 
-from .damage_pulsar import DATA, VERSIONS, Scene, hold_open, scene
+from .damage_pulsar import DATA, VERSIONS
 
 ORDERS = "public/default/orders"
 BILLING = f"{ORDERS}/billing"
@@ -197,46 +194,7 @@ def test_nobody_there() -> None:
         read("nowhere:port")
 
 
-# ---- brokers that run --------------------------------------------------------------------
-
-
-@pytest.mark.needs("java")
-def test_a_running_broker(capsys: pytest.CaptureFixture[str]) -> None:
-    with scene(VERSIONS[0]) as of:
-        of("send p plain")
-        of("begin done app 60000")
-        of("send p paid txn=done")
-        healthy = read(of.pulsar.admin)
-        assert (found(healthy), healthy.reading.gaps) == ({}, ())
-        of("commit done")
-        hold_open(of)
-        report = read(of.pulsar.admin, MINUTES_LATER)
-        assert found(report) == {
-            "held-back": ORDERS, "pending-ack": BILLING, "aborted-share": ORDERS
-        }  # fmt: skip
-        assert "unpaid" not in str(report) + write_page(report)
-        shown = read(of.pulsar.admin, topic="orders", payloads=True)
-        assert "unpaid" in {cell.label for log in shown.reading.logs for cell in log.cells}
-        of("commit open")
-        of("commit acks")
-        of("reopen open")
-        of.unload("orders")
-        of("send p late txn=open")
-        assert found(read(of.pulsar.admin))["hanging"] == ORDERS
-
-
-@pytest.mark.needs("java")
-def test_the_projects_own_server() -> None:
-    with (
-        start_broker("pulsar", []) as server,
-        JavaDriver(server.address, f"http://{server.address}", VERSIONS[0]) as driver,
-    ):
-        of = Scene(None, driver)  # type: ignore[arg-type]
-        of("send p plain")
-        assert found(read(server.address)) == {}
-        hold_open(of)
-        report = read(server.address, MINUTES_LATER)
-        assert {"held-back", "pending-ack"} <= found(report).keys()
+# ---- over HTTP ---------------------------------------------------------------------------
 
 
 class Guarded(BaseHTTPRequestHandler):

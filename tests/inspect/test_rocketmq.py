@@ -1,26 +1,22 @@
-"""`mqlab inspect rocketmq`: the folders that real brokers have left, damaged further here, real
-brokers that run, and this project's own."""
+"""`mqlab inspect rocketmq`: the folders that real brokers have left, damaged further here, and
+this project's own server. Brokers that run: `running.py`."""
 
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import mqlab.real.rocketmq.broker as real
 from mqlab.inspect import Report, Unreadable, inspect_broker
 from mqlab.inspect.show import write_page
-from mqlab.real.rocketmq.broker import RealRocketMQ
 from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
-from mqlab.rocketmq.remoting import RequestCode
 from mqlab.serve.process import start_broker
 from tests.oracle.rocketmq.client import PROFILES, Lab, Target
 from tests.oracle.rocketmq.producer import COMMIT, ROLLBACK, Producer
 
-from .damage_rocketmq import FOLDER, damage, open_lab, round_of
+from .damage_rocketmq import FOLDER
 
 VERSIONS = ("5.5.0", "4.9.7")
 PARKED, NEARLY, NOBODY, DEAD, LAG, STALLED, UNDECIDED = (
@@ -162,103 +158,6 @@ def test_what_is_no_store_is_refused_in_a_sentence(store: Path, tmp_path: Path) 
     shutil.rmtree(store / "store" / "consumequeue")
     shutil.rmtree(store / "store" / "config")
     assert failed(read(store)), "nothing but a commit log"
-
-
-# ---- brokers that run --------------------------------------------------------------------
-
-
-def list_state(lab: Lab) -> list[bytes]:
-    """Topics, groups and positions of a broker; 5.x also notes, in memory only, how far anybody has
-    pulled."""
-    codes: tuple[Any, ...] = (RequestCode.GET_ALL_TOPIC_CONFIG, 201, 43)
-    bodies = [lab.ask(code).body for code in codes]
-    return [body.partition(b',"pullOffsetTable"')[0] for body in bodies]
-
-
-@pytest.mark.needs("java")
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_running_broker_is_read_and_not_changed(
-    version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also one of 4.9 from whose own topics nobody may pull, as they come."""
-    monkeypatch.setattr(real, "TOPICS", '{"topicConfigTable":{}}')
-    with RealRocketMQ(version, {"transactionTimeOut": "100"}) as rocketmq:
-        lab = open_lab(rocketmq)
-        there = damage(lab, rocketmq)
-        time.sleep(0.3)
-        before = list_state(lab)
-        report = read(rocketmq.address)
-        assert list_state(lab) == before
-        assert found(report) == {
-            PARKED: "order-service", NEARLY: "order-service", NOBODY: "ghost-service",
-            DEAD: "%DLQ%billing",
-        }  # fmt: skip
-        assert report.reading.gaps == ()
-        there.leave()
-        time.sleep(0.3)
-        report = read(rocketmq.address)
-        nobody = [f.where for f in report.findings if f.kind.name == NOBODY]
-        assert nobody == ["ghost-service", "order-service"]
-        lab.close()
-
-
-@pytest.mark.needs("java")
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_slave_does_not_check(version: str) -> None:
-    with RealRocketMQ(version, {"transactionCheckInterval": "1000"}) as rocketmq:
-        lab = open_lab(rocketmq)
-        lab.topic("orders")
-        producer = Producer(lab)
-        producer.end(producer.send("orders-0", "paid"), COMMIT)
-        rocketmq.write_ops()
-        round_of(rocketmq)
-        assert found(read(rocketmq.address)) == {}
-        producer.send("orders-0", "unpaid")
-        rocketmq.persist()
-        lab.close()
-        rocketmq.kill()
-        conf = rocketmq.folder / "broker.conf"
-        conf.write_text(conf.read_text().replace("brokerId=0", "brokerId=1\nbrokerRole=SLAVE"))
-        rocketmq.start()
-        time.sleep(5)
-        report = read(rocketmq.address)
-        assert found(report) == {
-            STALLED: HALF_TOPIC, NOBODY: "order-service", UNDECIDED: "order-service"
-        }  # fmt: skip
-
-
-#: of an access list of 4.9: who may read, and nothing else
-READER = """\
-accounts:
-- {accessKey: reader01, secretKey: "12345678", whiteRemoteAddress: "", admin: false,
-   defaultTopicPerm: SUB, defaultGroupPerm: SUB}
-"""
-
-
-@pytest.mark.needs("java")
-def test_the_right_to_read_is_enough(tmp_path: Path) -> None:
-    with RealRocketMQ("4.9.7", name_server=True) as rocketmq:
-        with pytest.raises(Unreadable, match=rf"is a name server; .*{rocketmq.address}"):
-            read(rocketmq.name_server)
-        lab = open_lab(rocketmq)
-        lab.topic("orders")
-        Producer(lab).send("orders-0", "unpaid")
-        lab.close()
-        rocketmq.kill()
-        (rocketmq.folder / "conf" / "plain_acl.yml").write_text(READER)
-        with open(rocketmq.folder / "broker.conf", "a") as conf:
-            conf.write("aclEnable=true\n")
-        rocketmq.start()
-        with pytest.raises(Unreadable, match=r"lets nothing be read.*No accessKey"):
-            read(rocketmq.address)
-        settings = tmp_path / "client.conf"
-        settings.write_text("accessKey=reader01\nsecretKey=87654321\n")
-        with pytest.raises(Unreadable, match="signature"):
-            read(rocketmq.address, config=str(settings))
-        settings.write_text("accessKey=reader01\nsecretKey=12345678\n")
-        report = read(rocketmq.address, config=str(settings))
-        assert [(t.name, t.state) for t in report.reading.txns] == [("app-unpaid", "half")]
-        assert report.reading.gaps == ()
 
 
 def test_the_projects_own_server() -> None:

@@ -1,0 +1,158 @@
+"""`mqlab inspect` on brokers that run: real ones, and this project's own Pulsar with the real
+client. They need Maven; `make real` runs this."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mqlab.real.rocketmq.broker as real
+from mqlab.inspect import Unreadable
+from mqlab.inspect.show import write_page
+from mqlab.real.rocketmq.broker import RealRocketMQ
+from mqlab.rocketmq.config import HALF_TOPIC
+from mqlab.rocketmq.remoting import RequestCode
+from mqlab.serve.process import start_broker
+from tests.oracle.pulsar.driver import JavaDriver
+from tests.oracle.rocketmq.client import Lab
+from tests.oracle.rocketmq.producer import COMMIT, Producer
+
+from . import test_rocketmq
+from .damage_pulsar import VERSIONS, Scene, hold_open, scene
+from .damage_rocketmq import damage, open_lab, round_of
+from .test_pulsar import BILLING, MINUTES_LATER, ORDERS, found, read
+from .test_rocketmq import DEAD, NEARLY, NOBODY, PARKED, STALLED, UNDECIDED
+
+pytestmark = pytest.mark.needs("java")
+
+
+def list_state(lab: Lab) -> list[bytes]:
+    """Topics, groups and positions of a broker; 5.x also notes, in memory only, how far anybody has
+    pulled."""
+    codes: tuple[Any, ...] = (RequestCode.GET_ALL_TOPIC_CONFIG, 201, 43)
+    bodies = [lab.ask(code).body for code in codes]
+    return [body.partition(b',"pullOffsetTable"')[0] for body in bodies]
+
+
+@pytest.mark.parametrize("version", test_rocketmq.VERSIONS)
+def test_a_running_broker_is_read_and_not_changed(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one of 4.9 from whose own topics nobody may pull, as they come."""
+    monkeypatch.setattr(real, "TOPICS", '{"topicConfigTable":{}}')
+    with RealRocketMQ(version, {"transactionTimeOut": "100"}) as rocketmq:
+        lab = open_lab(rocketmq)
+        there = damage(lab, rocketmq)
+        time.sleep(0.3)
+        before = list_state(lab)
+        report = test_rocketmq.read(rocketmq.address)
+        assert list_state(lab) == before
+        assert test_rocketmq.found(report) == {
+            PARKED: "order-service", NEARLY: "order-service", NOBODY: "ghost-service",
+            DEAD: "%DLQ%billing",
+        }  # fmt: skip
+        assert report.reading.gaps == ()
+        there.leave()
+        time.sleep(0.3)
+        report = test_rocketmq.read(rocketmq.address)
+        nobody = [f.where for f in report.findings if f.kind.name == NOBODY]
+        assert nobody == ["ghost-service", "order-service"]
+        lab.close()
+
+
+@pytest.mark.parametrize("version", test_rocketmq.VERSIONS)
+def test_a_slave_does_not_check(version: str) -> None:
+    with RealRocketMQ(version, {"transactionCheckInterval": "1000"}) as rocketmq:
+        lab = open_lab(rocketmq)
+        lab.topic("orders")
+        producer = Producer(lab)
+        producer.end(producer.send("orders-0", "paid"), COMMIT)
+        rocketmq.write_ops()
+        round_of(rocketmq)
+        assert test_rocketmq.found(test_rocketmq.read(rocketmq.address)) == {}
+        producer.send("orders-0", "unpaid")
+        rocketmq.persist()
+        lab.close()
+        rocketmq.kill()
+        conf = rocketmq.folder / "broker.conf"
+        conf.write_text(conf.read_text().replace("brokerId=0", "brokerId=1\nbrokerRole=SLAVE"))
+        rocketmq.start()
+        time.sleep(5)
+        report = test_rocketmq.read(rocketmq.address)
+        assert test_rocketmq.found(report) == {
+            STALLED: HALF_TOPIC, NOBODY: "order-service", UNDECIDED: "order-service"
+        }  # fmt: skip
+
+
+#: of an access list of 4.9: who may read, and nothing else
+READER = """\
+accounts:
+- {accessKey: reader01, secretKey: "12345678", whiteRemoteAddress: "", admin: false,
+   defaultTopicPerm: SUB, defaultGroupPerm: SUB}
+"""
+
+
+def test_the_right_to_read_is_enough(tmp_path: Path) -> None:
+    with RealRocketMQ("4.9.7", name_server=True) as rocketmq:
+        with pytest.raises(Unreadable, match=rf"is a name server; .*{rocketmq.address}"):
+            test_rocketmq.read(rocketmq.name_server)
+        lab = open_lab(rocketmq)
+        lab.topic("orders")
+        Producer(lab).send("orders-0", "unpaid")
+        lab.close()
+        rocketmq.kill()
+        (rocketmq.folder / "conf" / "plain_acl.yml").write_text(READER)
+        with open(rocketmq.folder / "broker.conf", "a") as conf:
+            conf.write("aclEnable=true\n")
+        rocketmq.start()
+        with pytest.raises(Unreadable, match=r"lets nothing be read.*No accessKey"):
+            test_rocketmq.read(rocketmq.address)
+        settings = tmp_path / "client.conf"
+        settings.write_text("accessKey=reader01\nsecretKey=87654321\n")
+        with pytest.raises(Unreadable, match="signature"):
+            test_rocketmq.read(rocketmq.address, config=str(settings))
+        settings.write_text("accessKey=reader01\nsecretKey=12345678\n")
+        report = test_rocketmq.read(rocketmq.address, config=str(settings))
+        assert [(t.name, t.state) for t in report.reading.txns] == [("app-unpaid", "half")]
+        assert report.reading.gaps == ()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_running_pulsar(version: str) -> None:
+    with scene(version) as of:
+        of("send p plain")
+        of("begin done app 60000")
+        of("send p paid txn=done")
+        healthy = read(of.pulsar.admin)
+        assert (found(healthy), healthy.reading.gaps) == ({}, ())
+        of("commit done")
+        hold_open(of)
+        report = read(of.pulsar.admin, MINUTES_LATER)
+        assert found(report) == {
+            "held-back": ORDERS, "pending-ack": BILLING, "aborted-share": ORDERS
+        }  # fmt: skip
+        assert "unpaid" not in str(report) + write_page(report)
+        shown = read(of.pulsar.admin, topic="orders", payloads=True)
+        assert "unpaid" in {cell.label for log in shown.reading.logs for cell in log.cells}
+        of("commit open")
+        of("commit acks")
+        of("reopen open")
+        of.unload("orders")
+        of("send p late txn=open")
+        assert found(read(of.pulsar.admin))["hanging"] == ORDERS
+
+
+def test_the_projects_own_pulsar() -> None:
+    with (
+        start_broker("pulsar", []) as server,
+        JavaDriver(server.address, f"http://{server.address}", VERSIONS[0]) as driver,
+    ):
+        of = Scene(None, driver)  # type: ignore[arg-type]
+        of("send p plain")
+        assert found(read(server.address)) == {}
+        hold_open(of)
+        report = read(server.address, MINUTES_LATER)
+        assert {"held-back", "pending-ack"} <= found(report).keys()
