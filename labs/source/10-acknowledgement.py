@@ -1,20 +1,20 @@
 # %% [markdown]
 # # Lab 10 · Can a transaction un-acknowledge?
 #
-# *90 minutes, or a short way of 20* · Pulsar 4.2
+# *90 minutes, or a quick route of 20* · Pulsar 4.2
 #
-# **In one paragraph.** In Pulsar a transaction may send messages, and it may also acknowledge messages that
-# it has read. The gift shop's billing department uses that. One day it cannot write its bills, and aborts. In
-# this lab you look for the orders of that day, and you write the calls that get them billed.
+# **In one paragraph.** A Pulsar transaction can send messages, and it can also acknowledge the messages that
+# it has read. The gift shop's billing department uses that. One day it cannot print its bills, and aborts. In
+# this lab you find out what became of that day's orders, and write the calls that get them billed.
 #
-# **The short way:** Hook, Predict, Run, Bill the orders, What you know now. The other parts are folded
-# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A part
-# may use what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
+# **The quick route** ends with *What you know now*. The parts below it are folded: click *cells hidden* under
+# a heading to open one. If a part needs what is above it, first choose *Run All Above Selected Cell* in the
+# menu *Run*.
 #
-# **You need** lab 09, or these words. A *subscription* (订阅) is a named place in a topic, with its own
-# account of the messages that are done. To *acknowledge* (确认) a message says that it is done: one by
-# one (*individually*, 单条确认), or with all messages before it (*cumulatively*, 累积确认). The *coordinator*
-# (事务协调者) is the part of the broker that knows the state of each transaction.
+# **You need** lab 09, or these words. A *subscription* (订阅) is a named cursor on a topic that tracks which
+# messages are done. To *acknowledge* (确认) a message is to declare it done: by itself (*individually*, 单条确认),
+# or with all messages before it (*cumulatively*, 累积确认). The *coordinator* (事务协调者) is the part of the broker
+# that keeps the state of each transaction.
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -56,17 +56,16 @@ from mqlab.lessons.pulsar.lab10 import (
 )
 
 # %% [markdown]
-# ## Hook: the printer is out of paper. Where are the orders?
+# ## The printer is out of paper. Where are the orders?
 #
-# These are again the real orders of 5 December 2011. The shop sends them to the topic `orders`, and a
-# worker of the billing department reads them there. Three orders come. The worker begins a transaction,
+# These are again the real orders of 5 December 2011. The shop sends them to the topic `orders`, and a worker
+# of the billing department reads them there. Three orders arrive. The worker begins a transaction,
 # acknowledges all three with one cumulative acknowledgement, and starts to write the bills. That fails,
 # because the printer is out of paper. So the worker aborts the transaction. Then it asks for orders again.
 #
-# In Java these are the calls `newTransaction()…build()`, `acknowledgeCumulativeAsync(id, txn)`,
-# `txn.abort()` and `receive()`. The lines `run worker: …` below say the same. `orders-0` is the topic's
-# partition, `tc-0` the coordinator, and `billing` the subscription. A message is named by its partition and
-# place: `orders-0@2`.
+# In Java these are the calls `newTransaction()…build()`, `acknowledgeCumulativeAsync(id, txn)`, `txn.abort()`
+# and `receive()`. The lines `run worker: …` below make them. `orders-0` is the topic's partition, `tc-0` the
+# coordinator, and `billing` the subscription. A message is named by its partition and position: `orders-0@2`.
 #
 # Every transaction in this course goes through the same six stages. Keep them in view:
 # **reserve → write → decide → publish the decision → make visible → forget**.
@@ -92,8 +91,8 @@ run worker: receive billing
 # %% [markdown]
 # ## Predict
 #
-# The broker has written the acknowledgement down, and the worker is about to abort. Choose an answer and
-# lock it; then the run goes on.
+# The broker has stored the acknowledgement, and the worker is about to abort. Choose an answer and lock it;
+# then the execution continues.
 
 # %% jupyter={"source_hidden": true}
 Predict("10-abort", trace=printer, step=first(printer, "orders-0@2 txn=t1: ok"), level="protocol")
@@ -101,30 +100,30 @@ Predict("10-abort", trace=printer, step=first(printer, "orders-0@2 txn=t1: ok"),
 # %% [markdown]
 # ## Run
 #
-# Step with the arrow keys, or drag the slider. The picture opens at the step at which the acknowledgement
-# was accepted. Look at the subscription: the three messages are *pending* (待定确认). They are neither
-# acknowledged nor free. *Money* sets the orders that were sent (the mark) against those that are acknowledged
-# for good (the bar). Go on to the abort, and then to the last `receive`. Ask at each step: what is stored, and
-# what does the broker send?
+# Step with the arrow keys, or drag the slider. The picture opens at the step at which the acknowledgement was
+# accepted. Look at the subscription: the three messages are *pending* (待定确认). They are neither acknowledged
+# nor free. *Money* compares the orders that were sent (the mark) with those acknowledged for good (the bar).
+# Step to the abort, and then to the last `receive`. Ask at each step: what is stored, and what does the
+# broker send?
 
 # %%
 Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 
 # %% [markdown]
-# The abort takes the acknowledgement back, and the subscription counts the three orders as not done. But
-# the broker does not send them again. After a *cumulative* acknowledgement it leaves that to the consumer,
-# and this consumer waits for new messages. £1032.34 is neither billed nor lost, no call has failed, and
-# nobody is told.
+# The abort takes the acknowledgement back, and the subscription counts the three orders as not done. But the
+# broker does not send them again. After a *cumulative* acknowledgement it leaves that to the consumer, and
+# this consumer waits for new messages. £1032.34 is neither billed nor lost, and no call has reported an
+# error.
 #
-# The same calls were given to a released Pulsar 4.2.4. It did the same, and the first of the deeper parts
-# has the recording.
+# A released Pulsar 4.2.4 was given the same calls and did the same. The first of the folded parts shows the
+# recording.
 
 # %% [markdown]
 # ## Bill the orders
 #
 # The printer has paper again. Write the lines that follow the abort. The worker, or another process of the
 # department, must receive each of the three orders exactly once more. In the end all of them must be
-# acknowledged for good. These lines stand before yours:
+# acknowledged for good. These lines come before yours:
 #
 #     system pulsar clients=shop,worker,twin
 #     run worker: subscribe orders-0 billing
@@ -133,20 +132,20 @@ Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 #     run worker: ack-cumulative billing orders-0@2 txn=t1
 #     run worker: abort t1
 #
-# Lines of these forms are understood:
+# You can use these lines:
 #
 # | line | what it does |
 # |---|---|
 # | `run worker: receive billing` | takes the messages that have arrived |
 # | `run worker: new-transaction t2`, `commit t2`, `abort t2` | begins and ends a transaction |
 # | `run worker: ack billing orders-0@0`, `ack-cumulative billing orders-0@2` | acknowledges; with `txn=t2` after it, in the transaction |
-# | `run worker: subscribe orders-0 billing`, `close billing` | connects a consumer, and closes it |
+# | `run worker: subscribe orders-0 billing`, `close billing` | connects a consumer, closes it |
 # | `run worker: redeliver billing` | redeliverUnacknowledgedMessages() |
 # | `kill worker`, `kill orders-0`, `restart orders-0` | ends a process or the partition's broker, starts it again |
 #
-# `twin` has the same calls as `worker`. Put commas between several calls on one line. Begin a new `run` line
-# with each `receive`, because it takes only messages that have arrived. There are several ways. Two hints
-# wait: `print(RETURNING.hint(1))`, then `print(RETURNING.hint(2))`.
+# `twin`, a second instance, has the same calls as `worker`. Put commas between several calls on one line.
+# Begin a new `run` line with each `receive`, because it takes only messages that have arrived. Several
+# solutions are right. Two hints are available: `print(RETURNING.hint(1))`, then `print(RETURNING.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "returning"}
 # The lines that follow the abort, one below the other.
@@ -173,12 +172,12 @@ check(RETURNING, story)
 # %% [markdown]
 # ## What you know now
 #
-# An acknowledgement in a transaction is pending until the transaction ends, and an abort takes it back. To
-# take it back is one thing; to send the messages again is another. After a cumulative acknowledgement the
-# consumer has to see to that itself.
+# An acknowledgement in a transaction is pending until the transaction ends, and an abort takes it back.
+# Taking it back does not send the messages again: after a cumulative acknowledgement the consumer has to
+# request that itself.
 #
-# The short way ends here. The parts below go deeper; 8 of the 10 points are there. The next lab takes the
-# same orders all the way to the income of each minute: [lab 11](11-order-to-income.ipynb).
+# The quick route ends here. 8 of the 10 points are in the parts below. The next lab takes the same orders all
+# the way to the income of each minute: [lab 11](11-order-to-income.ipynb).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -186,13 +185,13 @@ from mqlab.lab import met
 met("10")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does the broker write for an acknowledgement?
+# ## What does the broker write for an acknowledgement?
 
 # %% [markdown]
-# Does only our model behave as in the hook? Pulsar's own Java client 4.2.4 makes the same calls, with orders
-# called a, b and c, and one call more at the end. It was recorded at a real broker. In a clone of the
-# project, with Java 17 and Maven, `redeliver_to_java(fetch=True)` fetches the client (242 MB with its
-# broker, once) and runs it at this project's own server too, beside the recording.
+# Does only our model behave like this? Pulsar's own Java client 4.2.4 made the same calls to a real broker,
+# with orders called a, b and c, and one more call at the end. This is the recording. In a clone of the
+# project, with Java 17 and Maven, `redeliver_to_java(fetch=True)` fetches the client (242 MB with its broker,
+# once) and also runs it against this project's own server.
 
 # %%
 from mqlab.lessons.pulsar.lab10 import redeliver_to_java
@@ -200,11 +199,11 @@ from mqlab.lessons.pulsar.lab10 import redeliver_to_java
 redeliver_to_java()
 
 # %% [markdown]
-# The messages come when the consumer asks for redelivery (`Redeliver`, the last call). They would also come
-# to a consumer that connects again.
+# The messages come when the consumer requests redelivery (`Redeliver`, the last call). They would also come
+# to a consumer that reconnects.
 #
-# The next table has another run, in which one of three orders is acknowledged in a transaction that
-# commits. An acknowledgement goes through the same six stages as a message.
+# The next table shows another execution: one of three orders is acknowledged in a transaction that commits.
+# An acknowledgement goes through the same six stages as a message.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 STAGES = """
@@ -222,22 +221,22 @@ print(columns([("written by", "in which log", "the record"), *list_records(STAGE
 # | reserve | the subscription is registered with the coordinator | the coordinator's log |
 # | write | the acknowledgement is recorded as pending | the subscription's pending-ack log |
 # | decide | COMMITTING, or ABORTING | the coordinator's log |
-# | publish the decision | the coordinator tells the subscription, until it answers | nowhere |
+# | publish the decision | the coordinator sends it to the subscription until it answers | nowhere |
 # | make visible | the message becomes acknowledged, or it is free again | pending-ack log, then the cursor |
 # | forget | COMMITTED, or ABORTED | the coordinator's log |
 #
-# The *cursor* (游标) is the account of a subscription: which of its messages are acknowledged. Up to the
-# *mark-delete* position all of them are.
+# The *cursor* (游标) records which of a subscription's messages are acknowledged. Up to its *mark-delete*
+# position all of them are.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what comes again after an abort?
+# ## What comes again after an abort?
 
 # %% [markdown]
 # Four orders are received. One of them, 580539, is acknowledged *individually* in a transaction, and the
 # transaction aborts. A subscription's *type* says how its consumers share the messages. This one is
 # Exclusive: it has one consumer, which gets everything in order. With Failover one consumer gets everything
-# and the others wait to replace it. With Shared each message goes to one of the consumers. With Key_Shared
-# it does too, and all messages of a key go to the same consumer.
+# and the others wait to replace it. With Shared each message goes to one of the consumers. Key_Shared does
+# the same, but all messages with one key go to one consumer.
 
 # %% jupyter={"source_hidden": true}
 exclusive = scenario(
@@ -256,31 +255,31 @@ run worker: receive billing
 Predict("10-exclusive", trace=exclusive, step=first(exclusive, "ack billing orders-0@1 txn=t1: ok"))
 
 # %% [markdown]
-# The next cell runs the same story for each type, with an individual and with a cumulative acknowledgement.
-# *Redelivery* (重新投递) means that a message is delivered once more. Where the broker counts it, you read *again
-# 1*.
+# The next cell runs the same scenario for each type, with an individual and with a cumulative
+# acknowledgement. *Redelivery* (重新投递) means that a message is delivered once more. Where the broker counts
+# it, the table says *again 1*.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(compare_types())
 
 # %% [markdown]
-# A Shared subscription keeps account of each message that it has delivered. So it can send exactly this
-# one again, and it counts. Exclusive and Failover promise an order. To keep it, they go back to the
-# first message that is not acknowledged and send *everything* again, without counting. The worker gets
-# 580538, 580540 and 580541 twice, although they were not part of the transaction. After a cumulative
-# acknowledgement the broker sends nothing, as in the hook. On Shared and Key_Shared, where a consumer holds
-# only some of the messages, the client refuses a cumulative acknowledgement.
+# A Shared subscription tracks each message that it has delivered, so it can send exactly this one again, and
+# counts that. Exclusive and Failover promise delivery in order. To keep that promise, they go back to the
+# first message that is not acknowledged and send *everything* from there again, without counting. The worker
+# gets 580538, 580540 and 580541 twice, although they were not part of the transaction. After a cumulative
+# acknowledgement the broker sends nothing, as you saw at the beginning. On Shared and Key_Shared, where a
+# consumer holds only some of the messages, the client refuses a cumulative acknowledgement.
 #
 # So an abort undoes the acknowledgement. Which messages come again, and when, depends on the type.
 #
-# It was reported in public, for example: `mqlab incidents aborted-and-never-again`.
+# A public report of it: `mqlab incidents aborted-and-never-again`.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: may two transactions acknowledge one message?
+# ## May two transactions acknowledge one message?
 
 # %% [markdown]
 # `worker` has acknowledged order 580538 in its transaction t1. Then `twin`, another process of the same
-# department, learns the message's id and acknowledges it in its transaction t2.
+# department, obtains the message's id and acknowledges it in its transaction t2.
 
 # %% jupyter={"source_hidden": true}
 conflict = scenario(
@@ -303,8 +302,8 @@ Predict("10-conflict", trace=conflict, step=first(conflict, "t2 timeout=600000: 
 print(list_calls(conflict, "worker", "twin"))
 
 # %% [markdown]
-# The first one wins, and the second one is told at once. When twin then commits, its client sends an
-# abort instead and raises an exception, because it does not commit a transaction in which something failed.
+# The first one wins, and the second one is refused at once. When twin then commits, its client sends an abort
+# instead and raises an exception, because it does not commit a transaction in which something failed.
 #
 # Now nine cases. Each line has two acknowledgements, one after the other. Guess for each line whether the
 # broker accepts the *second* one, and then run the cell.
@@ -329,20 +328,20 @@ print(columns([("", "the second acknowledgement"), *rows]))
 # %% [markdown]
 # A message is pending for one transaction at most, and even the same transaction may not acknowledge it
 # again. A request is all or nothing. A committed acknowledgement stays, so another transaction that
-# acknowledges the message is in *conflict* too. A subscription has room for one pending cumulative
-# acknowledgement, and only the transaction that holds it may move it on.
+# acknowledges the message is in *conflict* too. A subscription can hold one pending cumulative
+# acknowledgement, and only the transaction that made it may move it forward.
 #
 # The last line shows a gap: the broker does not compare cumulative acknowledgements with individual ones.
 # Use only one kind in a subscription.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does an acknowledgement without a transaction do?
+# ## What does an acknowledgement without a transaction do?
 
 # %% [markdown]
-# 580538 is pending for t1. The worker acknowledges it once more, this time *plainly*, without a
-# transaction. Then t1 aborts. The design document of Pulsar's transactions (PIP-31) says that such an
-# acknowledgement is dropped. Articles say that no other transaction can acknowledge the message, and say
-# nothing of a plain acknowledgement.
+# 580538 is pending for t1. The worker acknowledges it once more, this time *plainly*, without a transaction.
+# Then t1 aborts. The design document of Pulsar's transactions (PIP-31) says that such an acknowledgement is
+# dropped. Articles say that no other transaction can acknowledge the message, and do not mention a plain
+# acknowledgement.
 
 # %% jupyter={"source_hidden": true}
 plain = scenario(
@@ -364,21 +363,21 @@ Predict("10-plain", trace=plain, step=first(plain, "pending for (0,0)"))
 print(list_calls(plain, "worker"))
 
 # %% [markdown]
-# A plain acknowledgement belongs to no transaction. It is applied at once, and no abort takes it back. The
-# next table is a real broker, which does the same:
+# A plain acknowledgement belongs to no transaction. It is applied at once, and no abort takes it back. A real
+# broker does the same:
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 SAID = ("Ack billing", "EndTxn", "receive", "pendingAckStats")
 print(read_recording("pulsar-4.2.4/4.2", "plain-ack-beats-pending", *SAID))
 
 # %% [markdown]
-# The subscription still counts t1 as open (`ongoing 1`), so its abort is not without effect: on an
-# Exclusive subscription the broker then sends the *other* messages again that are not acknowledged. So a
-# conflict protects transactions from each other. Nothing protects them from a worker, or from a line of old
-# code, that acknowledges without one.
+# The subscription still counts t1 as open (`ongoing 1`), so its abort still has an effect: on an Exclusive
+# subscription the broker then sends the *other* unacknowledged messages again. So a conflict protects
+# transactions from each other. Nothing protects them from a worker, or from a line of old code, that
+# acknowledges without one.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: can you write the rule of conflict?
+# ## Can you write the conflict rule?
 
 # %% [markdown]
 # Now you are the subscription. A transaction `txn` (a text such as `"(0,1)"`) asks to acknowledge the
@@ -387,19 +386,19 @@ print(read_recording("pulsar-4.2.4/4.2", "plain-ack-beats-pending", *SAID))
 # 0 is pending for transaction (0,0). Return `True` if the transaction may acknowledge them, and `False` for a
 # conflict.
 #
-# Your rule is put into the broker, and thirteen short programs are tried with it, each in every order of
-# events. In these programs workers read real orders, send their income and acknowledge them, in
-# transactions that commit or abort. In one of them the broker may be killed; it then replays its log and
-# asks your rule again. No income may be stored twice, and a message that is free must not be refused. May a
-# transaction acknowledge its own message once more? Pulsar refuses it, but no promise depends on it, so both
-# answers pass. Two hints wait: `print(ACKING.hint(1))`, then `print(ACKING.hint(2))`.
+# Your rule is put into the broker, and thirteen short programs are tried with it, each in every sequence of
+# events. In these programs workers read real orders, send their income and acknowledge them, in transactions
+# that commit or abort. In one of them the broker may be killed; it then replays its log and applies your rule
+# again. No income may be stored twice, and a message that is free must not be refused. May a transaction
+# acknowledge its own message once more? Pulsar refuses it, but no promise depends on it, so both answers
+# pass. Two hints are available: `print(ACKING.hint(1))`, then `print(ACKING.hint(2))`.
 
 
 # %% nbgrader={"solution": true, "grade_id": "acking"}
 def may_ack(txn: str, asked: tuple, acked: tuple, pending: tuple) -> bool:
     """Whether this transaction may acknowledge all of these messages."""
     ### BEGIN SOLUTION
-    # Each message by itself: neither acknowledged for good nor held by anybody, and all or nothing.
+    # Each message by itself: neither acknowledged for good nor held by a transaction, and all or nothing.
     held = {message for message, holder in pending}
     return not any(message in held or message in acked for message in asked)
     ### END SOLUTION
@@ -417,7 +416,7 @@ grade("acking", may_ack)
 check(ACKING, may_ack)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: who remembers what, when something dies?
+# ## Which state survives when a process dies?
 
 # %% [markdown]
 # An article says that Kafka keeps the unacknowledged state in the broker, and Pulsar in the client. Three
@@ -441,7 +440,7 @@ client_dies = scenario(DIES.format(type="Shared", acks=ACKS, dies="kill worker")
 Predict("10-client-dies", trace=client_dies, step=first(client_dies, "killed"))
 
 # %% [markdown]
-# Now with other deaths. In the column *individually* the acknowledgements are as above. In the column
+# Now other processes die. In the column *individually* the acknowledgements are as above. In the column
 # *cumulatively* the first two orders are acknowledged with one cumulative acknowledgement in t1, on an
 # Exclusive subscription.
 
@@ -461,9 +460,9 @@ print(columns(rows))
 
 # %% [markdown]
 # Look at the column *individually*. In each line the next consumer gets 580540 and nothing else. 580539 is
-# recorded in the cursor and 580538 in the pending-ack log, and both are on the disks of the bookies (lab 09), so
-# a broker that is killed takes neither with it. The client had only the transaction's handle. When the client
-# dies, no process is left that would end t1 before its timeout; nothing else is lost.
+# recorded in the cursor and 580538 in the pending-ack log, and both are on the disks of the bookies (lab 09),
+# so killing the broker destroys neither. The client had only the transaction's handle. When it dies, no
+# process is left that would end t1 before its timeout; nothing else is lost.
 #
 # The cumulative acknowledgement is in the log as well, but it holds nothing back. When messages are sent
 # again, the broker leaves out *individually* pending ones only.
@@ -474,19 +473,19 @@ print(columns(rows))
 # | pending | pending-ack log, on disk | yes | yes |
 # | delivered, not acknowledged | the broker's memory, for each consumer | goes to another consumer | is sent again |
 # | number of redeliveries | the broker's memory | until the last consumer is gone | no |
-# | sent ahead, not received yet | the client's queue | no | no: the client empties it and is sent it again |
+# | sent ahead, not received yet | the client's queue | no | no: the client empties it and gets the messages again |
 # | the transaction's handle | the client's memory | no | yes |
 #
 # So the article is wrong about Pulsar: both systems keep this state in the broker. In Kafka the pending
 # offsets are in `__consumer_offsets` (lab 08).
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: who ends a transaction that nobody ends?
+# ## Who ends a transaction that its client left open?
 
 # %% [markdown]
-# The client died with t1 open, and 580538 is held back from everybody. When is it free again? The timeout
-# of t1 is 60 s. To make it harder, the coordinator's broker is killed as well, and is back after 50 s. Then
-# a client connects to the coordinator.
+# The client died with t1 open, and 580538 is held back from every consumer. When is it free again? The
+# timeout of t1 is 60 s. To make it harder, the coordinator's broker is killed as well, and comes back after
+# 50 s. Then a client connects to the coordinator.
 
 # %% jupyter={"source_hidden": true}
 LEFT_OPEN = """
@@ -521,13 +520,13 @@ print(columns(rows))
 
 # %% [markdown]
 # The coordinator finds t1 in its log and aborts it at its old deadline. Then the message comes again. An
-# article says that the timeout makes client and broker consistent again. That is right for a transaction
-# that is *open*, with one reservation, which the second line shows: after a restart a coordinator loads its
-# log only when a client with transactions connects to it. A client that is running does so by itself. As
-# long as there is none, nobody watches the deadline.
+# article says that the timeout makes client and broker consistent again. That is right for a transaction that
+# is *open*, with one reservation, shown in the second line: after a restart a coordinator loads its log only
+# when a client with transactions connects to it. A running client does so by itself. Without one, no process
+# watches the deadline.
 #
 # In the next table t1 was being committed, and one of its *participants* (the partitions and subscriptions
-# that must hear of its end) lies in a *namespace* (命名空间, a named group of topics) that does not exist.
+# that must receive its outcome) is in a *namespace* (命名空间, a named group of topics) that does not exist.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 FROZEN = """
@@ -548,17 +547,17 @@ print(list_calls(scenario(FROZEN), "twin"))
 
 # %% [markdown]
 # A decision is final, and no deadline applies to it: the coordinator tries again every second. After ten
-# minutes it still counts one transaction (`ongoingTxnSize=1`), and an abort is refused. That ends when an
-# operator creates the namespace. In `orders-0` the acknowledgement was carried out long before: `MarkDelete`
-# is the broker's word for *acknowledged*.
+# minutes it still counts one transaction (`ongoingTxnSize=1`), and an abort is refused. Both change only when
+# an operator creates the namespace. In `orders-0` the acknowledgement was carried out long before:
+# `MarkDelete` is the broker's word for *acknowledged*.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: do two subscriptions change at one moment?
+# ## Do two subscriptions change at one moment?
 
 # %% [markdown]
-# Billing and stock both read the topic, each with a subscription of its own. One process does both jobs,
-# and acknowledges order 580538 in both subscriptions in one transaction. The coordinator tells each
-# subscription that t1 is committed. The message to the second one is slow.
+# Billing and stock both read the topic, each with a subscription of its own. One process does both jobs, and
+# acknowledges order 580538 in both subscriptions in one transaction. The coordinator sends the commit to each
+# subscription. The message to the second one is slow.
 
 # %% jupyter={"source_hidden": true}
 TWO = """
@@ -582,22 +581,22 @@ print(list_calls(two, "audit", "worker"))
 
 # %% [markdown]
 # Pulsar promises all or nothing. Both will be acknowledged, since the decision is in the coordinator's log,
-# and the coordinator repeats its request until both subscriptions have answered. It does not promise that
+# and the coordinator retries its request until both subscriptions have answered. It does not promise that
 # both change at the same moment: for a while `stock` was still `PendingAck`. `commit` returns only when both
-# have answered, so after it nobody sees the difference. Kafka's commit returns earlier (lab 06).
+# have answered, so after it no difference is visible. Kafka's commit returns earlier (lab 06).
 #
-# An article says that pending acknowledgements are kept in a pending-ack log, which it takes for the
-# cursor's *ledger* (a stored log, on which topics and Pulsar's own logs stand). Where are they?
+# An article says that pending acknowledgements are kept in a pending-ack log, which it takes for the cursor's
+# *ledger* (a stored log; topics and Pulsar's own logs consist of ledgers). Where are they?
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(columns([("log", "records"), *list_pending_logs(TWO)]))
 
 # %% [markdown]
-# Each subscription has a ledger of its own for them, beside the one of its cursor. It holds the positions
-# of messages, and no messages.
+# Each subscription has a separate ledger for them, beside its cursor's. It holds the positions of messages,
+# but no messages.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: how often does an order come that is aborted each time?
+# ## How often does an order come back if every attempt aborts?
 
 # %% [markdown]
 # An order cannot be billed, because its address is missing. Each time, the worker acknowledges it in a
@@ -631,17 +630,17 @@ print(columns(rows))
 
 # %% [markdown]
 # Each abort makes the broker redeliver the order, and that is counted. With Shared the order is delivered
-# twice, and the third time it goes to the dead letter topic, where somebody must look after it. Exclusive
-# does not count, so the order comes again after every abort.
+# twice, and the third time it goes to the dead letter topic, where a person must deal with it. Exclusive does
+# not count, so the order comes again after every abort.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: in which order does a worker pass an order on?
+# ## In what sequence should a worker forward an order?
 
 # %% [markdown]
-# This is the use of it all: a worker reads an order from `orders` and writes its income to `income`, where
-# the books are kept. Put the worker's calls into an order that keeps every promise, although the worker may
-# be killed between any two of them, and the transaction may time out. You do not need every piece, and more
-# than one order is right. Run the cell, move the pieces, and run the next cell.
+# This is what such a transaction is for: a worker reads an order from `orders` and writes its income to
+# `income`, where the books are kept. Put the worker's calls into a sequence that keeps every promise,
+# although the worker may be killed between any two of them, and the transaction may time out. You do not need
+# every piece, and more than one sequence is right. Run the cell, move the pieces, and run the next cell.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = PASSING.arrange(
@@ -669,11 +668,11 @@ grade("passing", order)
 check(PASSING, order)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what stops a worker that was replaced?
+# ## What stops a worker that was replaced?
 
 # %% [markdown]
 # The worker reads an order, and sends its income to the topic `income`. The acknowledgement and the message
-# are in *one* transaction. First without any trouble:
+# are in *one* transaction. First without a fault:
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 rows = [(f"the worker ends with {end}", *pass_on(end)) for end in ("commit", "abort")]
@@ -685,7 +684,7 @@ print(columns([("", "the books receive", "the worker receives next"), *rows]))
 # transaction only if its call names the transaction.
 #
 # Now the worker is slow. Its connection to `orders-0` breaks, and the broker gives the order to `twin`. Then
-# the worker, which knows nothing of that, goes on.
+# the worker, which has not noticed, continues.
 
 # %% jupyter={"source_hidden": true}
 slow = zombie(acknowledges=True)
@@ -698,9 +697,9 @@ Predict("10-zombie", trace=slow, step=first(slow, "commit t2: ok"))
 #
 # Pulsar has no `transactional.id` with which a new process could fence the old one, as in Kafka (lab 06). A
 # producer can ask to be the only one on its topic. In Java this is `accessMode(ExclusiveWithFencing)` at the
-# producer's builder: the topic's epoch rises, and all producers before this one are *fenced*. In the next run
-# the worker only sends. It has sent the income in t1 when the twin fences it. The twin then passes the order
-# on itself, in t2, and commits t2.
+# producer's builder: the topic's epoch rises, and all producers before this one are *fenced*. In the next
+# execution the worker only sends. It has sent the income in t1 when `twin` fences it. Then `twin` forwards
+# the order itself, in t2, and commits t2.
 
 # %% jupyter={"source_hidden": true}
 fenced = fence(sends_first=True)
@@ -713,28 +712,28 @@ print()
 print(read_recording("pulsar-4.2.4/4.2", "fencing-stops-sends", *SAID))
 
 # %% [markdown]
-# The third line of the first table is the same run with another moment: there the fence comes first. The
-# worker's send gets a ProducerFencedException, and its client then does not commit the transaction. So *sends*
-# can be fenced, topic by topic, if a producer asks for it. *Commits* cannot, and messages that were sent before
-# the fence count. The second table is a released Pulsar 4.2.4, which did both.
+# In the third line of the first table the fence comes first. The worker's send gets a
+# ProducerFencedException, and its client then does not commit the transaction. So *sends* can be fenced,
+# topic by topic, if a producer asks for it. *Commits* cannot, and messages that were sent before the fence
+# count. The second table shows a released Pulsar 4.2.4, which did both.
 #
 # An article promises that each message is written or processed exactly once even when something fails. The
 # next table is about one plain send. Its answer is lost, and the client sends again:
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(columns([("a send whose answer was lost is repeated", "stored"), *store_repeated()]))
+print(columns([("a send whose answer was lost is retried", "stored"), *store_repeated()]))
 
 # %% [markdown]
-# The broker recognises the repetition only with deduplication, which is off by default.
+# The broker recognises the duplicate only with deduplication, which is off by default.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what becomes of these orders in Kafka?
+# ## What becomes of these orders in Kafka?
 
 # %% [markdown]
-# The worker has read three orders. The first one, 580538, cannot be worked out yet, because its price is
-# missing. The other two are done in one transaction. In Kafka the worker commits a position, and the
-# position behind the third order is 3. In Pulsar it acknowledges the two messages. Then another process
-# takes over.
+# The worker has read three orders. The first one, 580538, cannot be processed yet, because its price is
+# missing. The other two are processed in one transaction. In Kafka the worker commits a position, and the
+# position after the third order is 3. In Pulsar it acknowledges the two messages. Then another process takes
+# over.
 
 # %% jupyter={"source_hidden": true}
 Predict("10-kafka")
@@ -746,12 +745,12 @@ put_beside_kafka()
 print(compare_with_kafka())
 
 # %% [markdown]
-# A Kafka position stands for everything before it, so a worker has only bad choices: it skips 580538 for
-# good (3), does the other two again later (0), or waits. In Pulsar each acknowledgement stands for one
-# message: an order that waits holds up no other one.
+# A Kafka position stands for everything before it, so a worker has only bad choices: it skips 580538 for good
+# (3), does the other two again later (0), or waits. In Pulsar each acknowledgement stands for one message: an
+# order that waits holds up no other.
 #
-# An article concludes from this that Pulsar never blocks. In the next run another process *sends* 580538 in a
-# transaction that is still open.
+# An article concludes from this that Pulsar never blocks. In the next execution another process *sends*
+# 580538 in a transaction that is still open.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 BLOCKED = scenario("""
@@ -767,33 +766,33 @@ run worker: receive billing
 print(list_calls(BLOCKED, "worker"))
 
 # %% [markdown]
-# The plain message 580539 behind it is held back from every consumer until that transaction ends (lab 09).
-# The article is right about acknowledgements only.
+# The plain message 580539 after it is held back from every consumer until that transaction ends (lab 09). The
+# article is right about acknowledgements only.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what is the shortest run that loses an order?
+# ## What is the shortest way to lose an order?
 
 # %% [markdown]
-# This worker passes orders on in a transaction, but acknowledges them plainly, as its old program did. It
-# has begun its transaction, and the order's income is on its way. Click a message to deliver it, a timer to
-# let it run out, a lane to kill a process. *How few choices do you need until an order is done with and its
-# income is not counted? Which moment is it?* No fault is needed to reach it. Then make the moment last, by a
-# kill or by the transaction's timeout.
+# This worker passes orders on in a transaction, but acknowledges them plainly, as its old program did. It has
+# begun its transaction, and the order's income is in flight. Click a message to deliver it, a timer to let it
+# run out, a lane to kill a process. *After how few choices is an order acknowledged and its income not
+# counted? At which moment?* No fault is needed to reach it. Then make the moment last, by a kill or by the
+# transaction's timeout.
 
 # %% jupyter={"source_hidden": true}
 play = continue_scenario(ALONE)
-play.go_on(held=["worker>income-0"])  # everything happens, but the income stays under way
+play.go_on(held=["worker>income-0"])  # everything happens, but the income stays in flight
 Playground(Play(play.system, play.choices, play.title), goal="passed on")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which safeguards are necessary?
+# ## Which safeguards are necessary?
 
 # %% [markdown]
 # Four safeguards are about acknowledgements. `pending_ack_conflict` refuses a message that another
 # transaction has acknowledged. `pending_ack_log` answers an acknowledgement only when it is in the log.
-# `pending_ack_filter` leaves out pending messages when the broker delivers again. `redeliver_aborted` delivers
-# the messages again that an aborted transaction had acknowledged. Guess what breaks without each of
-# them. Then choose one in the menu: the run is the same each time.
+# `pending_ack_filter` leaves out pending messages when the broker delivers again. `redeliver_aborted`
+# delivers the messages again that an aborted transaction had acknowledged. Guess what breaks without each of
+# them. Then choose one in the menu: the scenario is the same each time.
 
 # %% jupyter={"source_hidden": true}
 STORY = """
@@ -823,13 +822,13 @@ vary(draw, off=list_safeguards("pulsar", *NEEDED))
 print(tabulate_searches())
 
 # %% [markdown]
-# Each line of the first table takes one safeguard away and searches for the shortest run that breaks a
-# promise. The second table takes nothing away. It shows three things that Pulsar does not promise by
-# itself: that an old process is stopped, that a repeated send is stored once, and that an error means
-# *not committed*.
+# For each line of the first table one safeguard is removed, and a search finds the shortest execution that
+# breaks a promise. In the second table every safeguard is on. It shows three things that Pulsar does not
+# promise by itself: that an old process is stopped, that a repeated send is stored once, and that an error
+# means *not committed*.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: how do others take back a message that was read?
+# ## How do other brokers take back a message that was read?
 
 # %% [markdown]
 # | | Pulsar | Kafka | RocketMQ |
@@ -844,7 +843,7 @@ print(tabulate_searches())
 # Ask this of any queue that you meet: *after an abort, who receives the message next?*
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which beliefs did these runs refute?
+# ## Which beliefs did this lab refute?
 
 # %% [markdown]
 # | belief | what is true | seen in |
@@ -853,17 +852,17 @@ print(tabulate_searches())
 # | exactly the acknowledged messages come again | on Exclusive and Failover all messages that are not acknowledged | after an abort |
 # | two transactions can acknowledge one message, the last one wins | the second one gets TransactionConflictException | two transactions |
 # | a pending message can be acknowledged by nobody else | a plain acknowledgement is applied at once | without a transaction |
-# | unacknowledged state lives in the client | it is in the broker, and pending acks are in a log | who remembers |
+# | unacknowledged state lives in the client | it is in the broker, and pending acks are in a log | a process dies |
 # | pending acks are kept in the cursor's ledger | each subscription has a log of its own for them | two subscriptions |
-# | a timeout puts everything right | it ends open transactions; COMMITTING has no deadline | nobody ends |
-# | a transaction shows everywhere at once | each participant hears of it in its own time | two subscriptions |
+# | a timeout puts everything right | it ends open transactions; COMMITTING has no deadline | left open |
+# | a transaction shows everywhere at once | it reaches each participant at its own time | two subscriptions |
 # | an aborted message comes until it succeeds | on Shared, with a dead letter policy, it goes to the dead letters | how often |
 # | each message is written exactly once | deduplication is off, and an old worker that only sends is not stopped | was replaced |
 # | a fence stops the old process | it stops later sends to one topic; a commit of what was sent before goes through | was replaced |
 # | Pulsar never blocks | acknowledgements do not; an open transaction that sends does | in Kafka |
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: exit ticket
+# ## One last question
 
 # %% [markdown]
 # A library lends books. Returned books are messages, and the desk checks them in with transactions.

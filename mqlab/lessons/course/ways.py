@@ -38,7 +38,7 @@ PICTURES = re.compile(
 )
 PLAYGROUNDS = re.compile(r"\b(Playground|play_on)\(")
 #: what a lab's first cell says of its short way
-SAID = re.compile(r"\*\d+ minutes, or a short way of (\d+)\*")
+SAID = re.compile(r"\*\d+ minutes, or a (?:short way|quick route) of (\d+)\*")
 HEADING = re.compile(r"(#{1,6}) +\S")
 
 

@@ -166,7 +166,7 @@ run worker: {acks}commit t1
 run books: receive books
 """
 FENCED = """
-# Its twin wants the topic for itself
+# A second instance wants the topic for itself
 system passing clients=shop,worker,twin,books
 run books: subscribe income-0 books
 run worker: subscribe orders-0 work type=Shared, producer income-0 access=Exclusive
@@ -233,7 +233,7 @@ def zombie_ends() -> list[tuple[str, str, str]]:
 def store_repeated() -> list[tuple[str, str]]:
     """What a partition stores when a send is repeated, without deduplication and with it."""
     rows = []
-    for name, dedup in (("as Pulsar comes", 0), ("with deduplication", 1)):
+    for name, dedup in (("by default", 0), ("with deduplication", 1)):
         snapshot = run_scenario(REPEATED.format(dedup=dedup)).trace.snapshot(-1)
         rows.append((name, " ".join(cell.label for cell in snapshot.logs[0].cells)))
     return rows
@@ -343,17 +343,17 @@ TWICE = "redelivery leaves out what was received"
 UNFINISHED = "received again means acknowledged"
 BELIEFS = {
     COMES_BACK: tr(
-        "somebody has asked for the orders, and got nothing. The abort has taken the "
-        "acknowledgement back, but after a cumulative one the broker sends nothing again by "
-        "itself: the consumer must ask for redelivery, or connect again"
+        "the orders were requested, and none came. The abort has taken the acknowledgement back, "
+        "but after a cumulative one the broker sends nothing again by itself: the consumer must "
+        "request redelivery, or reconnect"
     ),
     UNREAD: tr(
-        "not every order was received once more. To acknowledge an order is to say that it is "
-        "done, and nobody has billed these: they must be received first"
+        "not every order was received once more. To acknowledge an order is to declare it done, "
+        "and these were never billed: they must be received first"
     ),
     TWICE: tr(
-        "an order was received twice after the abort, and is billed twice. A consumer that asks "
-        "for redelivery, or connects again, is sent everything that is not acknowledged, whether "
+        "an order was received twice after the abort, and is billed twice. A consumer that "
+        "requests redelivery, or reconnects, is sent everything that is not acknowledged, whether "
         "it received it before or not"
     ),
     UNFINISHED: tr(
@@ -400,12 +400,12 @@ def list_given(run: Run) -> Iterator[str]:
 
 HINTS = (
     tr(
-        "Which consumers are sent messages that are not acknowledged, although they were "
-        "delivered before? One that asks for them, and one that connects for the first time."
+        "Which consumers are sent messages that are not acknowledged, although they were delivered "
+        "before? One that requests them, and one that connects for the first time."
     ),
     tr(
-        "One of the calls in the table asks the broker for everything that is not acknowledged. "
-        "What comes then must be received, in a line of its own, and acknowledged for good."
+        "One of the calls in the table requests everything that is not acknowledged. What comes "
+        "then must be received, in a line of its own, and acknowledged for good."
     ),
 )
 RETURNING = StoryExercise((GIVEN,), judge_run, HINTS)
@@ -430,9 +430,8 @@ DISTRACTORS = (
         "note",
         tr("note in the client which orders are not acknowledged yet"),
         tr(
-            "the client need not remember anything: what is delivered, pending and acknowledged "
-            "stands in the broker, in the cursor and in a log of pending acks, and outlives the "
-            "client"
+            "the client need not remember anything: the broker keeps what is delivered, pending "
+            "and acknowledged, in the cursor and in a log of pending acks that outlive the client"
         ),
         "32 unacknowledged state lives in the client",
     ),
@@ -448,7 +447,7 @@ DISTRACTORS = (
     ),
     Piece(
         "offset",
-        tr("send the position behind the order to the transaction"),
+        tr("send the position after the order to the transaction"),
         tr(
             "that is Kafka, where a position stands for everything before it. Pulsar's "
             "transaction takes the messages themselves, each by its id and in any order"
@@ -460,8 +459,8 @@ DISTRACTORS = (
 PASSING = Parsons(
     name="passing",
     question=tr(
-        "Put what the worker does into order, so that each order's income counts once, wherever it "
-        "is killed. You do not need every piece."
+        "Put the worker's steps into sequence, so that each order's income counts once, wherever "
+        "the worker is killed. You do not need every piece."
     ),
     pieces=(
         Piece("commit", tr("commit the transaction")),
@@ -484,7 +483,7 @@ PASSING = Parsons(
     messages={
         "done": tr(
             "the order is never done: a piece is missing, or a call comes where the client refuses "
-            "it. What belongs to a transaction stands between its begin and its commit"
+            "it. What belongs to a transaction comes between its begin and its commit"
         ),
         "passed on": tr(
             "the order is done with, and its income does not count. A plain acknowledgement waits "

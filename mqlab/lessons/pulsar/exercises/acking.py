@@ -71,8 +71,8 @@ class Trial:
 NOBODY = (
     "nobody may acknowledge",
     tr(
-        "refusing everybody doubles nothing, and no order is ever done: a transaction that asks "
-        "for a message that nobody has must be let in"
+        "refusing every transaction doubles nothing, but no order is ever done: a request for a "
+        "message that no transaction holds must be accepted"
     ),
 )
 LAST_WINS = (
@@ -93,7 +93,7 @@ LOCKED = (
     "a pending acknowledgement locks the subscription",
     tr(
         "another message is pending, not this one. Messages are acknowledged one by one: an open "
-        "transaction keeps nobody from acknowledging the others"
+        "transaction does not stop others from acknowledging the rest"
     ),
 )
 ONE_EACH = (
@@ -121,14 +121,14 @@ ANY = (
     "one free message is enough",
     tr(
         "a request is all or nothing: one message of it that another transaction holds, and none "
-        "of them may be acknowledged. Here an order came along that was taken"
+        "of them may be acknowledged. Here one of the orders was taken"
     ),
 )
 ELDER = (
     "the older transaction wins",
     tr(
-        "nobody is thrown out. The younger transaction was first and holds the message; the older "
-        "one is refused, whatever its number is"
+        "no holder is displaced. The younger transaction was first and holds the message; the "
+        "older one is refused, whatever its number is"
     ),
 )
 SPOILT = (
@@ -141,9 +141,9 @@ SPOILT = (
 REPLAYED = (
     "what was let in may be refused later",
     tr(
-        "the broker is restarted and replays its log: the rule is asked again, and refuses what it "
-        "had let in, because another message has been acknowledged since. Look at the messages "
-        "that are asked for, and at no other"
+        "the broker is restarted and replays its log: the rule is applied again, and refuses what "
+        "it had accepted, because another message has been acknowledged since. Look at the "
+        "messages that are asked for, and at no other"
     ),
 )
 BOTH = ("one holder", "stored once")
