@@ -21,7 +21,7 @@ from .check import Hinted
 from .verdict import NOT_WRITTEN, Verdict
 
 WAYS = ("kafka", "rocketmq", "pulsar", "outbox", "plain", "key")
-FORM = tr("write a line per situation, such as “aggregates: kafka, because zombie and late-end”")
+FORM = tr("write one line for each situation, such as “aggregates: kafka, because zombie and late-end”")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +85,16 @@ def _read_wrong(wrong: Mapping[str, str]) -> tuple[str, Text, str]:
     return wrong["belief"], tr(wrong["says"]), wrong["run"]
 
 
-FIT = tr("each choice fits, and runs forbid its rivals")
+FIT = tr("each choice fits, and the examples rule out its rivals")
 NO_SITUATION = Words("“{line}” is about none of the situations: {form}")
 UNCHOSEN = Words("{at}: nothing is chosen yet: {form}")
-NO_WAY = Words("{at}: there is no {way}; choose of {ways}")
-NO_REASON = Words("{at}: a choice without a run earns nothing: name what forbids others")
-NO_RUN = Words("{at}: there is no run {name}; there are {there}")
+NO_WAY = Words("{at}: there is no {way}; choose from {ways}")
+NO_REASON = Words("{at}: a choice without an example earns nothing: name what rules out the others")
+NO_RUN = Words("{at}: there is no example {name}; there are {there}")
 UNFIT = Words("{at}: {way} does not fit: {why}")
-IDLE = Words("{at}: {name} forbids none of the rivals here; what does it show?")
+IDLE = Words("{at}: {name} rules out none of the rivals here; what does it show?")
 STALE = Words("{name} does not show what it is named for any more")
-LEFT = Words("{at}: no run of yours forbids {ways}; name one")
+LEFT = Words("{at}: none of your examples rules out {ways}; name one")
 ANY_FAILURE = "any failure is a reason"
 
 
@@ -162,9 +162,9 @@ HINTS = (
         "what is written; an acknowledgement and a message; nothing; a call outside and anything."
     ),
     tr(
-        "Play each run and finish the sentence: “this forbids a way that …”. One of them is about "
-        "a row, one about a reader's place, one about an effect outside, one about time. In the "
-        "others something comes twice."
+        "Play each example and finish the sentence: “this rules out a solution that …”. One of "
+        "them is about a row, one about a reader's position, one about an effect outside, one "
+        "about time. In the others something comes twice."
     ),
 )
 RUNS, SITUATIONS = read_situations()

@@ -24,7 +24,7 @@ from .steps import first as first
 
 #: what a counterexample's title begins with
 SAFEGUARD = re.compile("^(Without .+?|With everything on): |^(没有 .+?|保护措施全开)：")
-HEADS = tr("run"), tr("what happens")
+HEADS = tr("example"), tr("what happens")
 
 
 def list_menus() -> dict[str, list[tuple[str, str]]]:
@@ -73,9 +73,9 @@ def list_runs() -> str:
     return columns([(str(HEADS[0]), str(HEADS[1])), *rows])
 
 
-def play_run(run: str) -> Player:
+def play_run(example: str) -> Player:
     """One of them."""
-    trace = RUNS[run].play().trace
+    trace = RUNS[example].play().trace
     return Player(trace, step=len(trace))
 
 

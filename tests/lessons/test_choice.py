@@ -44,10 +44,10 @@ def test_a_run_that_shows_it_no_more_is_noticed():
     ("text", "says"),
     [
         ("", "nothing is chosen yet"),
-        ("outbox", "a choice without a run earns nothing"),
-        ("saga, because row-beside", "there is no saga; choose of kafka"),
-        ("outbox, because lightning", "there is no run lightning; there are row-beside"),
-        ("outbox, because zombie", "zombie forbids none of the rivals here"),
+        ("outbox", "a choice without an example earns nothing"),
+        ("saga, because row-beside", "there is no saga; choose from kafka"),
+        ("outbox, because lightning", "there is no example lightning; there are row-beside"),
+        ("outbox, because zombie", "zombie rules out none of the rivals here"),
     ],
 )
 def test_a_line_that_says_too_little(text, says):
@@ -57,7 +57,7 @@ def test_a_line_that_says_too_little(text, says):
 
 def test_runs_must_forbid_all_rivals():
     verdict = CHOICE.check(say(aggregates="kafka, because zombie"))
-    assert "no run of yours forbids outbox or rocketmq" in verdict.message.en
+    assert "none of your examples rules out outbox or rocketmq" in verdict.message.en
 
 
 def test_a_line_about_nothing_is_named():
