@@ -1,21 +1,21 @@
 # %% [markdown]
 # # Lab 08 · How do offsets join the transaction?
 #
-# *90 minutes, or a short way of 15* · Kafka 4.3, Java client 4.x
+# *90 minutes, or a quick route of 15* · Kafka 4.3, Java client 4.x
 #
-# **In one paragraph.** The gift shop's accounting worker reads orders, works out their income and writes
-# it down. The position up to which it has read is a record too. In this lab a worker dies between the two
-# records, you look for the shortest kill that costs money, and you put the loop into an order that no kill
-# can hurt. The loop is called *consume–transform–produce* (消费–转换–生产).
+# **In one paragraph.** The gift shop's accounting worker reads orders, computes their income and writes it to
+# a topic. The position up to which it has read is a record too. In this lab a worker dies between the two
+# records, you look for the fewest steps to a crash that costs money, and you arrange the loop so that no
+# crash can hurt it. The loop is called *consume–transform–produce* (消费–转换–生产).
 #
-# **The short way:** Hook, Predict, Run, Put it into order, What you know now. The other parts are folded
-# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A part
-# may use what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
+# **The quick route** ends with *What you know now*. The parts below it are folded: click *cells hidden* under
+# a heading to open one. If a part needs what is above it, first choose *Run All Above Selected Cell* in the
+# menu *Run*.
 #
-# **You need** lab 07. A *position* (偏移量, offset) is the next offset to read. A *consumer group* (消费者组)
-# is a set of workers that share the partitions of a topic. Its *group coordinator* (组协调者) is the broker
-# that knows who is in the group, and how far the group has come. `orders-0@1` is the position 1 in the
-# partition `orders-0`; `orders-0@-1` says that there is none yet.
+# **You need** lab 07. A *position* (偏移量, offset) is the next offset to read. A *consumer group* (消费者组) is a
+# set of workers that share the partitions of a topic. Its *group coordinator* (组协调者) is the broker that keeps
+# the group's members and its committed positions. `orders-0@1` is position 1 in partition `orders-0`;
+# `orders-0@-1` means that there is none yet.
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -50,14 +50,14 @@ from mqlab.lessons.kafka.lab08 import (
 )
 
 # %% [markdown]
-# ## Hook: order 580538 was paid once. How often is it booked?
+# ## Order 580538 was paid once. How often is it booked?
 #
-# The order service of the shop has taken order 580538, for £316.78. It stands in `orders-0` as
-# `580538:31678`, its number and its pence. A worker of the group `accounting` reads it, writes the income
-# `580538+31678` to `income-0` in a transaction, commits, and then tells the group how far it has come. The
-# light *money* watches: money in = money out; *Money* sets the booked income (the bar) against the orders
-# that count as read (the mark). The worker dies before the last step. When the group has noticed (its
-# *session* runs out), the platform starts the worker again.
+# The order service of the shop has taken order 580538, for £316.78. In `orders-0` it is `580538:31678`, its
+# number and its pence. A worker of the group `accounting` reads it, writes the income `580538+31678` to
+# `income-0` in a transaction, commits, and then commits its position to the group. The invariant *money* is:
+# money in = money out. *Money* compares the booked income (the bar) with the orders that count as read (the
+# mark). The worker dies before the last step. When its *session* with the group has run out, the platform
+# starts the worker again.
 #
 # The course divides each transaction into six stages: **reserve → write → decide → publish the decision →
 # make visible → forget**.
@@ -65,7 +65,7 @@ from mqlab.lessons.kafka.lab08 import (
 # %% [markdown]
 # ## Predict
 #
-# The worker has just been killed. Choose an answer, lock it, then let the run go on.
+# The worker has just been killed. Choose an answer, lock it, then let the execution continue.
 
 # %% jupyter={"source_hidden": true}
 apart = scenario("""
@@ -82,16 +82,16 @@ Predict("08-apart", trace=apart, step=dead, level="protocol")
 # %% [markdown]
 # Every transaction was whole, every call returned ok, and £316.78 have become £633.56. If amounts are added
 # up, each must be counted once (a bank's loans come at the end). The same holds for numbers that people
-# *watch*: for a meter that reports one number per minute, a single duplicate shows as a jump. To commit the
-# position *first* is no better, because then a kill in between loses the order. The shop needs *both or
+# *watch*: if a meter reports one number per minute, a single duplicate shows as a jump. Committing the
+# position *first* is no better, because then a crash in between loses the order. The shop needs *both or
 # neither*.
 
 # %% [markdown]
 # ## Run
 #
 # `sendOffsetsToTransaction(positions, groupMetadata)`: the **producer** sends the position to the group
-# coordinator, as part of its transaction. Here is the same worker, killed when it wants to commit. Step
-# with the arrow keys; watch `__consumer_offsets-0`, its LSO, and who aborts.
+# coordinator, as part of its transaction. Here is the same worker, killed just before its commit. Step with
+# the arrow keys; watch `__consumer_offsets-0`, its LSO, and who aborts.
 
 # %%
 together = scenario("""
@@ -107,23 +107,23 @@ run worker: poll
 Player(together, step=first(together, "killed"))
 
 # %% [markdown]
-# `__consumer_offsets` is a log like any other. The position stands in it as a *transactional* record
-# (`orders-0@1 @2`: read on at offset 1; the record itself lies at 2), and gets a marker like any other.
-# The first time that is an abort marker, because the restarted worker's `init` aborts the open
-# transaction. So the position does not count, the order is read again, and counts once.
+# `__consumer_offsets` is a log like any other. The position is in it as a *transactional* record (`orders-0@1
+# @2`: continue at offset 1; the record itself is at 2), and gets a marker like any other. The first time that
+# is an abort marker, because the restarted worker's `init` aborts the open transaction. So the position does
+# not count, the order is read again, and counts once.
 
 # %% [markdown]
 # ## Put it into order
 #
-# Seven of these nine pieces make up the loop: a round, and the steps after a round that failed. Your order
+# Seven of these nine pieces make up the loop: a round, and the steps after a round that failed. Your sequence
 # is built into a worker, and all of its schedules are searched: without a fault, with a price service that
-# fails once, with a kill anywhere, with a connection that breaks anywhere. *More than one order is right.*
-# Run the cell, then move the pieces: each move is written between the brackets of its call.
+# fails once, with a crash anywhere, with a connection that breaks anywhere. *More than one sequence is
+# right.* Run the cell, then move the pieces: each move is written between the brackets of its call.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = ORDER.arrange([
     ### BEGIN SOLUTION
-    # As in Kafka's own examples. Inside the transaction, position or output first is all the same.
+    # As in Kafka's own examples. Inside the transaction, position or output first makes no difference.
     "poll", "begin", "send", "offsets", "commit", "abort", "seek"
     ### END SOLUTION
 ])
@@ -142,13 +142,12 @@ check(ORDER, order)
 # %% [markdown]
 # ## What you know now
 #
-# Position and output are one decision, because the position is a record like any other. The abort takes
-# both back, and leaves the consumer where it is. The group keeps out every member that it has replaced.
-# Beyond the cluster's edge everything may happen twice.
+# Position and output are one decision, because the position is a record like any other. The abort takes both
+# back, and leaves the consumer where it is. The group refuses every member that it has replaced. Outside the
+# cluster everything may happen twice.
 #
-# The short way ends here. The parts below go deeper; 6 of the 10 points are there. The next lab follows
-# the same order into Pulsar, where readers wait at another place:
-# [lab 09](09-coordinator-and-buffer.ipynb).
+# The quick route ends here. 6 of the 10 points are in the parts below. The next lab follows the same order
+# into Pulsar, where readers wait at another place: [lab 09](09-coordinator-and-buffer.ipynb).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -156,23 +155,23 @@ from mqlab.lab import met
 met("08")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: who takes part, and in which stage?
+# ## Who takes part, and in which stage?
 
 # %% [markdown]
-# The table has each request of the second run once, in the order in which they first appear. Does the
-# *consumer* take part in the transaction?
+# The table lists each kind of request of the second worker once, in the sequence in which they first appear.
+# Does the *consumer* take part in the transaction?
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(actors(together))
 
 # %% [markdown]
 # Five actors take part: producer, consumer, transaction coordinator, group coordinator, and the brokers that
-# lead partitions. The consumer only reads. To the transaction coordinator `__consumer_offsets-0` is one
-# more partition that is owed a marker.
+# lead partitions. The consumer only reads. To the transaction coordinator `__consumer_offsets-0` is one more
+# partition that needs a marker.
 #
 # | stage | the income | the position |
 # |---|---|---|
-# | reserve | the leader of `income-0` has it noted: `Ongoing {income-0}` | the group coordinator too: `Ongoing {__consumer_offsets-0, income-0}` |
+# | reserve | the leader of `income-0` registers it: `Ongoing {income-0}` | the group coordinator too: `Ongoing {__consumer_offsets-0, income-0}` |
 # | write | Produce to `income-0` | TxnOffsetCommit to `__consumer_offsets-0` |
 # | decide | PrepareCommit, once for both | |
 # | publish the decision | a marker in `income-0` | a marker in `__consumer_offsets-0` |
@@ -181,8 +180,8 @@ print(actors(together))
 #
 # InitProducerId and JoinGroup come before the first stage and belong to none; begin is local.
 #
-# The first cell below has the calls of the hook's run and the amounts that were counted; the second has
-# the log of positions in the run above.
+# The first cell below lists the first worker's calls and the amounts that were counted; the second shows the
+# second worker's log of positions.
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print(list_calls(apart), "\n")
@@ -193,11 +192,11 @@ print(offsets(together), "\n")
 print(count_orders(together))
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: where is a position that is not decided yet?
+# ## Where is a position that is not decided yet?
 
 # %% [markdown]
-# The worker has sent its position, and has not committed. Another process asks how far the group has come,
-# as a worker does that takes its place.
+# The worker has sent its position, and has not committed. Another process asks for the group's position, as a
+# worker that replaces it does.
 
 # %% jupyter={"source_hidden": true}
 pending = scenario("""
@@ -222,17 +221,17 @@ print(read_recording("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetC
 
 # %% [markdown]
 # While the position is pending, the answer is UNSTABLE_OFFSET_COMMIT. After the commit it counts. After the
-# abort it is dropped, and the older position stands. The table is a real Kafka 4.3.1, which was asked in
-# the same order. Asked without “require stable”, as old clients do, it returns the older position, and the
+# abort it is dropped, and the older position remains. The table shows a real Kafka 4.3.1 with the same
+# requests. Without “require stable”, which old clients do not set, it returns the older position, and the
 # order may be counted twice (KIP-447).
 #
-# The application notices little. Its `poll()` just gives nothing. But `committed()`, which asks for the
+# The application notices little: its `poll()` just returns nothing. But `committed()`, which requests the
 # position itself, throws a TimeoutException after `default.api.timeout.ms` (60 s). A transaction may stay
-# open for longer: 60 s until its timeout, and up to 10 s more until the coordinator looks.
+# open for longer: 60 s until its timeout, and up to 10 s more until the coordinator checks for it.
 #
-# It was reported in public, for example: `mqlab incidents new-id-at-every-start`.
+# A public report of it: `mqlab incidents new-id-at-every-start`.
 #
-# A group need not commit by transactions only. While one is pending, a member may commit a position
+# A group need not commit in transactions only. While one position is pending, a member may commit another
 # *without* a transaction. Which one wins?
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -247,12 +246,12 @@ run reader: committed accounting orders-0
 print(offsets(later))
 
 # %% [markdown]
-# 3 wins against 7. The order *in the log* counts, not the order of the decisions, and not which number is
-# larger. So a group should commit its positions in one way only. Beware of `enable.auto.commit`, which is
-# on unless you turn it off: it commits positions outside of any transaction, in the background.
+# 3 wins over 7. What counts is which record is later *in the log*, not which was decided later, and not which
+# number is larger. So a group should commit its positions in one way only. Beware of `enable.auto.commit`,
+# which is on by default: it commits positions outside of any transaction, in the background.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does an abort take back?
+# ## What does an abort take back?
 
 # %% [markdown]
 # The worker has read the order (position 1), has sent income and position, and aborts. It does not restart.
@@ -274,18 +273,18 @@ print(list_calls(aborted))
 
 # %% [markdown]
 # The poll gives nothing! The order is neither counted nor read again. The next transaction would commit a
-# position behind it, and it would be lost for good. Before 4.0 Kafka's own design page said that the
-# consumer's position reverts to its old value. Since then it warns you: the *stored* position reverts, but
-# the consumer does not rewind by itself. The application has to go back: `seek` to the place where the round
-# began, and then the order is there again.
+# position after it, and the order would be lost for good. Before 4.0 Kafka's own design page said that the
+# consumer's position reverts to its old value. Now it warns: the *stored* position reverts, but the consumer
+# does not rewind by itself. The application has to `seek` to where the round began, and then the order comes
+# again.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: two of a kind: who tells them apart?
+# ## Two workers do the same job: what tells them apart?
 
 # %% [markdown]
-# Worker `one` falls silent in the middle of its work. After its session the group gives it up, and `two`
-# takes its place and counts the order. Then `one` wakes up and wants to go on. It was replaced and does not
-# know it: a *zombie* (僵尸实例). Here the two have *different* transactional ids, so no epoch tells them apart.
+# Worker `one` falls silent in the middle of its work. When its session ends, the group removes it, and `two`
+# takes its place and counts the order. Then `one` wakes up and continues, although it was replaced: it is a
+# *zombie* (僵尸实例). Here the two have *different* transactional ids, so no epoch tells them apart.
 
 # %% jupyter={"source_hidden": true}
 ZOMBIE = """
@@ -311,19 +310,19 @@ print("without generation fencing:", count_orders(unfenced).splitlines()[-2])
 print(read_recording("tv2", "group-generation-fencing", "TxnOffsetCommit", "JoinGroup", "EndTxn"))
 
 # %% [markdown]
-# A *generation* (代) says how many times the group's partitions have been reassigned. The *group metadata*
-# in `sendOffsetsToTransaction(positions, consumer.groupMetadata())` carries it. A member that is unknown to the
+# A *generation* (代) counts how often the group's partitions have been reassigned. The *group metadata* in
+# `sendOffsetsToTransaction(positions, consumer.groupMetadata())` carries it. A member that is unknown to the
 # group gets UNKNOWN_MEMBER_ID; a member of an old generation gets ILLEGAL_GENERATION. The application gets
-# one **CommitFailedException** for both, and it is *abortable*: abort, and look for new orders. The last
-# table is a real broker. Look at its last TxnOffsetCommit: a position *without* metadata is accepted. So
-# never leave it out.
+# one **CommitFailedException** for both, and it is *abortable*: abort, and poll again. The last table is a
+# real broker's. Look at its last TxnOffsetCommit: a position *without* metadata is accepted. So never leave
+# it out.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: who waits for a worker that falls silent later?
+# ## Who has to wait for a worker that falls silent later?
 
 # %% [markdown]
-# This time `one` falls silent after it *has sent* its position. The group gives it up and `two` gets the
-# partition. When can `two` go on?
+# This time `one` falls silent after it *has sent* its position. The group removes it and `two` gets the
+# partition. When can `two` begin?
 
 # %% jupyter={"source_hidden": true}
 stalled = scenario("""
@@ -344,16 +343,16 @@ print(offsets(stalled), "\n")
 print(count_orders(stalled))
 
 # %% [markdown]
-# The order is counted once, and late: `two` waited for the whole timeout of a transaction that was not its
-# own. So a worker that consumes and produces sets a short `transaction.timeout.ms`. Kafka Streams sets 10 s;
-# the producer's default is 60 s.
+# The order is counted once, but late: `two` waited for the whole timeout of another worker's transaction. So
+# a worker that consumes and produces sets a short `transaction.timeout.ms`. Kafka Streams sets 10 s; the
+# producer's default is 60 s.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which number is committed?
+# ## Which number is committed?
 
 # %% [markdown]
-# Order 580538 has offset 0. Two workers differ in one number. Each commits and is then started again, at the
-# group's position.
+# Two workers read the orders at offsets 0 and 1, and commit different numbers. Then each is started again, at
+# the group's position.
 
 # %% tags=["nbval-check-output"]
 NUMBER = """
@@ -368,8 +367,8 @@ for name, number in (("the last one processed", 1), ("the next one to read", 2))
 
 # %% [markdown]
 # The committed position is **at least last + 1**: the next offset to read. It may be more, because markers
-# take offsets too (lab 07). A process that books the `income` reads one record, and behind it lies a
-# marker. Which lag does a monitoring tool show, if it subtracts the committed position from the end?
+# take offsets too (lab 07). A process that books the `income` reads one record, with a marker after it. Which
+# lag does a monitoring tool show if it subtracts the committed position from the end?
 
 # %% tags=["nbval-check-output"]
 LAG = """
@@ -385,19 +384,18 @@ for name, number in (("last + 1", 1), ("position()", 2)):
 print(table("commits | committed | end offset | lag, for ever", rows))
 
 # %% [markdown]
-# A process that commits last + 1 keeps a lag of 1 that never reaches 0, though everything is read. The best
-# number is the consumer's own: `position()`, or `nextOffsets()` of the records that a poll gave (Java 4.0
-# and later). `sendOffsetsToTransaction` names the latter in its documentation.
+# A process that commits last + 1 keeps a lag of 1 for ever, though everything is read. The best number is the
+# consumer's own: `position()`, or `nextOffsets()` of the records that a poll returned (Java 4.0 and later).
+# `sendOffsetsToTransaction` names the latter in its documentation.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which is the shortest kill that counts an order twice?
+# ## What is the shortest way to count an order twice?
 
 # %% [markdown]
 # Here are three workers, written as functions. `app` is a consumer and a producer in one; each call that
-# fails raises an exception. Begin with the one from the hook: it has sent the order's income and asks for the
-# commit. Kill it yourself, in the picture or by the buttons: *how few choices do you need until the order is
-# counted twice?* (A restarted worker starts its function again; *let it run* does the steps that need no
-# decision.)
+# fails raises an exception. Begin with the one you know: it has sent the order's income and requests the
+# commit. Kill it yourself, in the picture or with the buttons: *after how few choices is the order counted
+# twice?* (A restarted worker starts its function again; *let it run* does the steps that need no decision.)
 
 # %%
 def position_last(app: App):
@@ -428,7 +426,7 @@ def in_one_transaction(app: App):
 
 
 play = Play(build_worker(position_last))
-play.go_on(held=["worker>income-0"])  # everything happens, but the income stays under way
+play.go_on(held=["worker>income-0"])  # everything happens, but the income stays in flight
 play.do("worker>income-0")
 play.go_on(held=["worker>coordinator"])  # and now the request to commit
 Playground(
@@ -438,8 +436,8 @@ Playground(
 )
 
 # %% [markdown]
-# Now the explorer tries one kill of the worker at any moment, also in the middle of a step, and every
-# order of events:
+# Now the explorer crashes the worker once at any moment, also in the middle of a step, in every sequence of
+# events:
 
 # %% tags=["nbval-check-output"]
 shortest = {}
@@ -452,18 +450,18 @@ for work in (position_last, position_first, in_one_transaction):
 
 # %%
 example = shortest[position_last, "counted once"].trace()
-title = say("The shortest kill that counts twice")
+title = say("The shortest way to count twice")
 Player(example, step=first(example, "killed"), title=title)
 
 # %% [markdown]
 # Position last is *at least once*. Position first is *at most once*, and its promise *what counts as read was
-# counted* does not even hold while everything goes well. In one transaction neither happens, in any run.
+# counted* does not even hold without a fault. In one transaction neither can happen.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which safeguard is necessary?
+# ## Which safeguard is necessary?
 
 # %% [markdown]
-# Guess first what breaks. Here is your worker in one transaction, with two safeguards taken away.
+# Guess first what breaks. Here is your worker in one transaction, with each of two safeguards removed.
 
 # %% tags=["nbval-check-output"]
 found = {}
@@ -478,21 +476,21 @@ for name, example in verdict.counterexamples.items():
     print(f"in_one_transaction without the first: {name}, {len(example.schedule)} choices")
 
 # %% [markdown]
-# The first row: if a position counts as soon as it is written, then a kill leads to an abort that drops the
-# income and keeps the position, and the order is lost. The second row: the member that was given up commits
-# as well as its successor. This is that run:
+# The first row: if a position counts as soon as it is written, a crash leads to an abort that drops the
+# income and keeps the position, and the order is lost. The second row: the member that was removed commits as
+# well as its successor, as here:
 
 # %%
 zombie = found["generation_fencing"].trace()
 Player(zombie, title=say("Without generation fencing"))
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: write the loop
+# ## Write the loop
 
 # %% [markdown]
-# A worker that keeps position and output in one transaction is still not good enough: when `app.income`
-# raises (the price service does not answer) its process dies. Write a loop that counts every order exactly
-# once *and goes on*.
+# A worker that puts position and output in one transaction is still not good enough: when `app.income` raises
+# (the price service does not answer), its process dies. Write a loop that counts every order exactly once
+# *and goes on*.
 #
 # | call | what it does |
 # |---|---|
@@ -502,15 +500,15 @@ Player(zombie, title=say("Without generation fencing"))
 # | `app.send(value)` | into `income-0` |
 # | `app.send_offsets(offset)` | the position, in the transaction, with the group's metadata |
 # | `app.commit_offsets(offset)` | the position, by the consumer, apart from any transaction |
-# | `app.seek(offset)` | the consumer reads on there |
+# | `app.seek(offset)` | the consumer continues there |
 #
 # A call that fails raises `Abortable` (abort, then go on) or `Refused` (only a new process helps: do not
-# catch it). `init` and the search for the group's position are done before your function begins.
+# catch it). `init` and the request for the group's position are done before your function begins.
 #
-# It is tried with a price service that fails, with a kill after each of its calls, silent for longer than
-# its session after each of its calls while another worker takes its place, and then with every schedule of
-# one order, with a kill anywhere and with a broken connection anywhere. Two hints wait:
-# `print(LOOP.hint(1))`, `print(LOOP.hint(2))`.
+# The check uses a price service that fails. It crashes the loop after each of its calls, or stops it there
+# for longer than its session while another worker takes its place. Then it tries every schedule of one order,
+# with a crash anywhere and with a broken connection anywhere. Two hints are available: `print(LOOP.hint(1))`,
+# `print(LOOP.hint(2))`.
 
 
 # %% nbgrader={"solution": true, "grade_id": "loop"}
@@ -526,7 +524,7 @@ def work(app: App):
             app.commit()
         except Abortable:
             app.abort()
-            # The abort has taken back what was written, not where this consumer stands.
+            # The abort has taken back what was written, not this consumer's position.
             app.seek(orders[0].offset)
     ### END SOLUTION
 
@@ -543,14 +541,14 @@ grade("loop", work)
 check(LOOP, work)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does a released client do?
+# ## What does a released client do?
 
 # %% [markdown]
-# The loop is now a program of its own, with an unmodified consumer and producer of confluent-kafka. It reads
-# four orders and writes an invoice for each, together with its position, in one transaction per order. In the
+# The loop is now a separate program, with confluent-kafka's unmodified consumer and producer. It reads four
+# orders and writes an invoice for each, together with its position, in one transaction per order. In the
 # third transaction, when all is sent and nothing is committed, the program is killed with `kill -9` and
-# started again. *Before you run it: at which offset does the second life begin, and how many invoices for
-# 580540 does each kind of reader get?*
+# started again. *Before you run it: at which offset does the restarted program begin, and how many invoices
+# for 580540 does each kind of reader get?*
 
 # %% tags=["nbval-check-output"]
 from mqlab.lessons.kafka.lab08 import kill_the_loop
@@ -558,31 +556,31 @@ from mqlab.lessons.kafka.lab08 import kill_the_loop
 print(kill_the_loop())
 
 # %% [markdown]
-# The position was in the transaction that was aborted, so the second life begins before 580540. The invoice of
-# the first life is still in the log, and an abort marker behind it: only a reader of committed data leaves it
-# out. Nobody had to wait for a timeout, because the second life asked for the same `transactional.id`.
+# The position was in the transaction that was aborted, so the restarted program begins before 580540. The
+# first invoice for it is still in the log, followed by an abort marker: only a read_committed consumer leaves
+# it out. No timeout was needed, because the restarted program uses the same `transactional.id`.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: where does the promise end?
+# ## Where does the promise end?
 
 # %% [markdown]
 # Suppose `income` also sent an e-mail to the customer, or added the £316.78 to a row of a database. This is
-# the best loop there is, killed after each of its calls. How many e-mails, how many orders?
+# the best loop possible, killed after each of its calls. How many e-mails, how many orders?
 
 # %% tags=["nbval-check-output"]
 print(side_effects(in_one_transaction))
 
 # %% [markdown]
 # *Exactly once* (精确一次) is about the orders that **count in Kafka**, not about the number of times that your
-# function runs. See the “2, 1” in the middle: the customer has two e-mails, the books have one order. No
-# broker can take an e-mail back. For a database, write the row and the position in *its* transaction, or
-# make the write idempotent (lab 11).
+# function runs. Where the table says 2 and 1, the customer has two e-mails and the books have one order. No
+# broker can take an e-mail back. For a database, write the row and the position in *its* transaction, or make
+# the write idempotent (lab 11).
 #
-# People use these words for two promises. One is the promise of a *messaging service*: a message that the
-# producer sends is stored once. The other is about *read, compute, save*: the input, the result and the
-# position in the input move together. (The loop below calls `flush` before it commits a position. Here a send
-# that fails raises an exception. In Java `flush` returns normally even when sends have failed. Check the
-# futures that `send` gave you, or the position is committed although the income is lost.)
+# The words are used for two promises. One is a *messaging service*'s: a message that the producer sends is
+# stored once. The other is about *read, compute, save*: the result and the position in the input are saved
+# together. (The loop below calls `flush` before it commits a position. Here a send that fails raises an
+# exception. In Java `flush` returns normally even when sends have failed. Check the futures that `send`
+# returned, or the position is committed although the income is lost.)
 
 # %% tags=["nbval-check-output"]
 def messaging(app: App):
@@ -600,7 +598,7 @@ for fault, budget in (("an answer is lost", Budget(breaks=1)), ("the worker dies
         explore(build_worker(in_one_transaction), budget),
     )
     assert all(verdict.complete for verdict in verdicts)
-    rows.append((fault, *("once" if v.ok else "twice, in some run" for v in verdicts)))
+    rows.append((fault, *("once" if v.ok else "twice, in some schedule" for v in verdicts)))
 print(table("fault | idempotent producer, position apart | read, compute, save in one", rows))
 
 # %% [markdown]
@@ -615,11 +613,11 @@ print(table("fault | idempotent producer, position apart | read, compute, save i
 # The left one is lab 05: it ends where the message is stored. The right one begins where it is read.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: two stages: what chains them?
+# ## What chains two stages?
 
 # %% [markdown]
-# Real programs are graphs of such loops. `first` makes income of orders, `second` makes entries in the
-# `ledger` of income, in a group of its own. `first` is killed when it wants to commit.
+# Real programs are graphs of such loops. `first` turns orders into income, `second` turns income into entries
+# of the `ledger`, in a group of its own. `first` is killed just before its commit.
 
 # %% jupyter={"source_hidden": true}
 stages = scenario("""
@@ -646,13 +644,13 @@ for topic in ("income", "ledger"):
     print(count_orders(stages, topic))
 
 # %% [markdown]
-# Each stage has a transaction of its own, and *read_committed* chains the stages. So a graph of any size is
-# exactly once, edge by edge, and each edge adds the time of a commit. The ledger commits position 3 of
-# `income-0` though it has read one record: the aborted one and its marker took 0 and 1. Kafka Streams with
+# Each stage has its own transaction, and *read_committed* chains the stages. So a graph of any size is
+# exactly once, edge by edge, and each edge adds the time of a commit. `second` commits position 3 of
+# `income-0` though it has read one record: the aborted record and its marker took 0 and 1. Kafka Streams with
 # `processing.guarantee=exactly_once_v2` is such a graph.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which beliefs did these runs refute?
+# ## Which beliefs did this lab refute?
 
 # %% [markdown]
 # | belief | what is true | seen in |
@@ -660,22 +658,21 @@ for topic in ("income", "ledger"):
 # | exactly once covers my database, or my function runs once | an order counts once in Kafka; the function may run again | where it ends |
 # | an abort rewinds the consumer | only the committed position; `seek` is your work | an abort |
 # | the committed offset is the last one processed | at least last + 1, the next to read | which number |
-# | a lag that does not reach 0 is work left undone | it may be a marker that nobody counts as read | which number |
-# | a worker that is given up holds nobody up | its pending position does, until its timeout | who waits |
-# | the transaction is enough, the position may follow | apart, a crash in between counts twice | Hook, shortest kill |
+# | a lag that does not reach 0 is work left undone | it may be a marker that is never counted as read | which number |
+# | a worker that was removed holds no other up | its pending position does, until its timeout | who waits |
+# | the transaction is enough, the position may follow | apart, a crash in between counts twice | Predict, shortest way |
 # | the consumer takes part in the transaction | the producer sends the position | Run |
 # | a pending position is read as the old one | UNSTABLE_OFFSET_COMMIT: ask again | not decided yet |
 # | the larger position wins | the one that is later in the log | not decided yet |
-# | only epochs fence | the group's generation does too | two of a kind |
+# | only epochs fence | the group's generation does too | two workers |
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: a bank, the same loop
+# ## Does the same loop grant loans?
 
 # %% [markdown]
 # A bank's desk reads loans from `loans-0` and grants each as a credit in `credits-0`. Ada has asked for £9000
 # (`Ada:900000`, in pence). *Money* now means that the credits granted are those of the loans that count as
-# read. The bank runs the worker of the hook. It is killed when it wants to commit its position, and started
-# again.
+# read. The bank runs your first worker. It is killed just before it commits its position, and started again.
 
 # %% jupyter={"source_hidden": true}
 BANK = """
@@ -704,8 +701,8 @@ granted_once = scenario(
 Player(granted_twice, step=find_red_step(granted_twice, "money"))
 
 # %% [markdown]
-# The light is red: Ada has two credits of £9000, and has asked for one. Now the worker sends its position
-# in the transaction, and is killed when it wants to commit that.
+# The invariant is red: Ada has two credits of £9000, and asked for one. Now the worker sends its position in
+# the transaction, and is killed just before the commit.
 
 # %% tags=["nbval-check-output"]
 for name, run in (("apart", granted_twice), ("in the transaction", granted_once)):
@@ -714,8 +711,8 @@ for name, run in (("apart", granted_twice), ("in the transaction", granted_once)
     print(count_orders(run, "credits"), "\n")
 
 # %% [markdown]
-# The first credit was aborted together with its position, so the loan was read again and granted once. The
-# worker does not know what a loan is: the same loop grants credits and counts orders.
+# The first credit was aborted together with its position, so the loan was read again and granted once.
+# Nothing in the loop depends on what a record means: it grants credits just as it counts orders.
 #
 # On other brokers:
 #
@@ -723,17 +720,17 @@ for name, run in (("apart", granted_twice), ("in the transaction", granted_once)
 # |---|---|---|---|
 # | what is “consumed” | one number per partition | an acknowledgement per message | one number per queue |
 # | joins the transaction | as a record of `__consumer_offsets` | as a pending acknowledgement | not at all |
-# | while undecided | UNSTABLE_OFFSET_COMMIT | the message is delivered to nobody else | – |
-# | after an abort | stands behind it: `seek` | is delivered again, if acknowledged one by one | – |
+# | while undecided | UNSTABLE_OFFSET_COMMIT | the message is delivered to no other consumer | – |
+# | after an abort | the consumer is past it: `seek` | is delivered again, if acknowledged one by one | – |
 # | the loop is exactly once | yes | yes | no: make the output idempotent |
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: exit ticket
+# ## One last question
 
 # %% [markdown]
-# The bank's desk sends its position in the transaction, as in the second run. For each loan its function
-# also calls the SMS service (“your credit is granted”). One night the desk is killed between
-# `send_offsets` and `commit`, and started again.
+# The bank's desk sends its position in the transaction, as in the second example. For each loan its function
+# also calls the SMS service (“your credit is granted”). One night the desk is killed between `send_offsets`
+# and `commit`, and started again.
 
 # %% jupyter={"source_hidden": true}
 Predict("08-exit-ticket", trace=granted_once, step=first(granted_once, "killed"))

@@ -200,8 +200,8 @@ def _systems(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 ORDER = Parsons(
     name="loop",
     question=tr(
-        "Put the worker's loop into order: one round, and what it does when the round fails. Not "
-        "every piece is needed."
+        "Put the worker's loop into sequence: one round, and what it does when the round fails. "
+        "Not every piece is needed."
     ),
     pieces=(
         Piece("send", tr("send the income of each order")),
@@ -209,8 +209,8 @@ ORDER = Parsons(
             "init",
             tr("initTransactions"),
             tr(
-                "initTransactions is called once in the life of a process: it takes the "
-                "transactional id over, and a second call is an IllegalStateException"
+                "a process calls initTransactions once: it takes over the transactional id, and a "
+                "second call is an IllegalStateException"
             ),
             "a transaction begins with initTransactions",
         ),
@@ -232,25 +232,25 @@ ORDER = Parsons(
     messages={
         "done": tr(
             "the worker never comes to the end: it goes round and round, or a call comes where "
-            "Kafka does not allow it and the process dies. All that is sent belongs between begin "
-            "and commit"
+            "Kafka does not allow it and the process dies. Everything that is sent belongs between "
+            "begin and commit"
         ),
         "recovers": tr(
-            "a round that failed is never got over: its transaction is still open, and the next "
-            "begin is an IllegalStateException. Abort it first"
+            "the loop never recovers from a failed round: its transaction is still open, and the "
+            "next begin is an IllegalStateException. Abort it first"
         ),
         "read is counted": tr(
-            "a position counts while the income in front of it does not: if the worker dies now, "
-            "the order is lost. Both belong in one transaction"
+            "a position counts while the income before it does not: if the worker dies now, the "
+            "order is lost. Both belong in one transaction"
         ),
         "none skipped": tr(
-            "an order is skipped: its income never counts, and the consumer stands behind it all "
-            "the same. Without a commit nothing counts, and an abort takes back what was written, "
-            "not where the consumer stands: nobody but you moves it back"
+            "an order is skipped: its income never counts, and yet the consumer is past it. "
+            "Without a commit nothing counts, and an abort takes back what was written, not the "
+            "consumer's position: only your own call moves that back"
         ),
         "counted once": tr(
-            "an order is counted twice: its income was committed, the position behind it was "
-            "not, and the worker started over in between"
+            "an order is counted twice: its income was committed, the position after it was not, "
+            "and the worker started over in between"
         ),
     },
     right={
@@ -296,22 +296,22 @@ Named = tuple[str, Text]
 BEFORE = (
     "the position is committed first",
     tr(
-        "the position is committed before the output. A kill in between, and the order is read "
-        "as done, but nobody has counted it: at most once"
+        "the position is committed before the output. After a crash in between, the order counts "
+        "as read but was never counted: at most once"
     ),
 )
 AFTER = (
     "the position may follow",
     tr(
-        "the position is committed apart from the output, after it. A kill in between, and the "
+        "the position is committed apart from the output, after it. After a crash in between, the "
         "order is read and counted again: at least once"
     ),
 )
 LAST = (
     "the position is the last order processed",
     tr(
-        "the committed offset is where to read on, not what was read last: last + 1. Anyone who "
-        "starts over reads the last order once more"
+        "the committed offset is the next to read, not the last that was read: last + 1. A worker "
+        "that starts over reads the last order once more"
     ),
 )
 PART = (
@@ -324,8 +324,8 @@ PART = (
 TWO_TXNS = (
     "two transactions are as good as one",
     tr(
-        "output and position are in two transactions. Each is atomic, the pair is not: a kill in "
-        "between, and they disagree"
+        "output and position are in two transactions. Each is atomic, the pair is not: after a "
+        "crash in between they disagree"
     ),
 )
 OUTSIDE = (
@@ -338,8 +338,7 @@ OUTSIDE = (
 NO_POSITION = (
     "the group knows by itself how far it has come",
     tr(
-        "nobody ever learns how far the group has come: a worker that starts over begins at the "
-        "first order"
+        "the group's position is never stored: a worker that starts over begins at the first order"
     ),
 )
 NO_COMMIT = (
@@ -353,7 +352,7 @@ NO_SEEK = (
     "an abort rewinds the consumer",
     tr(
         "an abort drops the output and the position that was to be committed. The consumer's own "
-        "position is memory and stays behind the orders: without seek the next poll goes on after "
+        "position is memory and stays past the orders: without seek the next poll continues after "
         "them"
     ),
 )
@@ -364,14 +363,14 @@ NO_ABORT = (
 NOT_CAUGHT = (
     "a failure ends the work",
     tr(
-        "one order could not be worked out, and the whole process died of it with its transaction "
-        "open. Catch Abortable: abort, and go back to where this round began"
+        "one order could not be processed, and the whole process died with its transaction open. "
+        "Catch Abortable: abort, and go back to where this round began"
     ),
 )
 INCOMPLETE = (
     "a failure is passed over",
     tr(
-        "the order that could not be worked out was passed over, and its position committed: it is "
+        "the order that could not be processed was skipped, and its position committed: it is "
         "never counted"
     ),
 )
@@ -382,8 +381,8 @@ BELIEFS = (
 UNFINISHED: Named = (
     "unfinished",
     tr(
-        "the worker stops, or goes round and round, while there are orders left: return when "
-        "poll gives nothing, and not before"
+        "the worker stops, or goes round and round, while there are orders left: return when poll "
+        "returns nothing, and not before"
     ),
 )
 BROKEN = {
@@ -398,13 +397,13 @@ RAISED = Words("work(app) raised {kind}: {error}")
 HINTS = (
     tr(
         "What must happen together must be in one transaction: everything between begin and "
-        "commit. And what does an abort leave as it is? Look again at *what does an abort take "
+        "commit. And what does an abort leave unchanged? Look again at *what does an abort take "
         "back?*"
     ),
     tr(
         "The position goes into the transaction with the income, and it names the next order to "
-        "read. After an abort the consumer still stands behind the orders that it has read: "
-        "where must it go back to?"
+        "read. After an abort the consumer is still past the orders that it has read: where must "
+        "it go back to?"
     ),
 )
 
