@@ -207,7 +207,7 @@ STORIES = (
         tr("killed, and topic Income was created again"),
         new_topic,
         True,
-        tr("the batches before this one are not in the topic, and nobody will write them"),
+        tr("the batches before this one are not in the topic, and will not be written again"),
     ),
 )
 
@@ -226,7 +226,7 @@ BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
         lambda progress, batch: "write",
         tr(
             "a batch that is handed over again is written again: the transaction is whole both "
-            "times. The progress must be in the transaction, and must be looked at"
+            "times. The progress must be in the transaction, and must be checked"
         ),
     ),
     (
@@ -244,7 +244,7 @@ BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
         ),
         tr(
             "a batch that does not follow the progress record leaves a hole: what is missing in "
-            "between will never be written by anybody"
+            "between will never be written"
         ),
     ),
 )
@@ -258,12 +258,12 @@ def right_answer(progress: int, batch: int) -> str:
 
 HINTS = (
     tr(
-        "What does Spark hand over after a kill between the sink's commit and `commits/N`, and "
+        "What does Spark hand over after a crash between the sink's commit and `commits/N`, and "
         "what is `progress` then?"
     ),
     tr(
-        "What do batch numbers mean after somebody has deleted the checkpoint folder? And what is "
-        "`progress` after somebody has created the topic again?"
+        "What do batch numbers mean after the checkpoint folder was deleted? And what is "
+        "`progress` after the topic was recreated?"
     ),
 )
 
@@ -362,8 +362,8 @@ LATE = tr(
     "a driver that was only slow commits its batch after you have read the progress record: the "
     "batch is in twice. Fence it first, then nothing can change any more"
 )
-BLIND = tr("the batch is written before anybody has looked whether it is in: it may be in twice")
-UNREAD = tr("there is nothing to decide on before the progress record was read")
+BLIND = tr("the batch is written before the progress was checked: it may be in twice")
+UNREAD = tr("there is nothing to decide on before the progress record is read")
 OPEN = tr("what is written after the commit is outside the transaction: nothing makes it whole")
 UNFENCED = tr("a producer must be initialised before it can write: there is no transaction yet")
 

@@ -133,7 +133,7 @@ def recorded_kills(path: Path = RECORDING) -> str:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         return (
-            f"there is no table of a recorded run ({why}); `mqlab income flink --record` makes "
+            f"there is no recorded table ({why}); `mqlab income flink --record` makes "
             "one (PyFlink, Java 17 and Maven)"
         )
 

@@ -71,8 +71,8 @@ BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
         "sink and checkpoint may never differ",
         lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "stop",
         tr(
-            "a kill between pre-commit and checkpoint is an ordinary death: the batch comes again, "
-            "so nothing needs a person here"
+            "a crash between pre-commit and checkpoint is an ordinary one: the batch comes again, "
+            "so no person is needed"
         ),
     ),
 )
@@ -151,7 +151,7 @@ DEATHS = (
     Death(
         tr("killed after the checkpoint of batch 3, before its commit"),
         KILLED,
-        tr("Spark goes on with batch 4"),
+        tr("Spark continues with batch 4"),
     ),
     Death(
         tr("killed after the pre-commit of batch 3, and the checkpoint was set back to batch 0"),
@@ -169,8 +169,8 @@ HINTS = (
         "`checkpoint`? Is `prepared` among them?"
     ),
     tr(
-        "If more than one batch is handed over again, the others of them were committed before the "
-        "kill. Does any way to end this transaction help against that?"
+        "If more than one batch is handed over again, the others were committed before the crash. "
+        "Does any end of this transaction help against that?"
     ),
 )
 
@@ -211,7 +211,7 @@ class Resuming(Hinted):
             return Verdict(False, error.text)
         return Verdict(
             True,
-            tr("both kills end with each half hour counted once, and the strange checkpoint stops"),
+            tr("both crashes end with each half hour counted once, and the strange checkpoint stops the job"),
         )
 
     def _wrong(self, rule: Rule, death: Death, answer: str) -> Verdict:
