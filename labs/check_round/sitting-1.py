@@ -1,4 +1,4 @@
-"""A check round after sitting 1: what must be asked.
+"""A check round after Part 1: what must be asked.
 
 mqlab build check my-labs/check_round.py
 """

@@ -1,6 +1,6 @@
-"""A check round after sitting 2: what must wait.
+"""A check round after Part 2: what must wait.
 
-mqlab build check my-labs/check_round.py --sitting 2
+mqlab build check my-labs/check_round.py --part 2
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """My transaction coordinator. It introduces producers; all else is still to be written.
 
-mqlab build check --sitting 1
+mqlab build check --part 1
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A coordinator after sitting 1: it works.
+"""A coordinator after Part 1: it works.
 
-mqlab build check --sitting 1
+mqlab build check --part 1
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A coordinator after sitting 2: it survives a kill.
+"""A coordinator after Part 2: it survives a crash.
 
-mqlab build check --sitting 2
+mqlab build check --part 2
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A coordinator after sitting 3: it is not alone.
+"""A coordinator after Part 3: it is not alone.
 
-mqlab build check --sitting 3
+mqlab build check --part 3
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A coordinator after sitting 4: nobody comes back.
+"""A coordinator after Part 4: the producer does not come back.
 
-mqlab build check --sitting 4
+mqlab build check --part 4
 """
 
 from __future__ import annotations

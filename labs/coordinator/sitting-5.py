@@ -1,6 +1,6 @@
-"""A coordinator after sitting 5: older clients.
+"""A coordinator after Part 5: older clients.
 
-mqlab build check --sitting 5
+mqlab build check --part 5
 """
 
 from __future__ import annotations

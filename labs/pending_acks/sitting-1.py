@@ -1,4 +1,4 @@
-"""Pending acks after sitting 1: who may have a message, and until when.
+"""Pending acks after Part 1: who may have a message, and until when.
 
 mqlab build check my-labs/pending_acks.py
 """

@@ -1,6 +1,6 @@
-"""Pending acks after sitting 2: what a load finds, and what needs no transaction.
+"""Pending acks after Part 2: what a load finds, and what needs no transaction.
 
-mqlab build check my-labs/pending_acks.py --sitting 2
+mqlab build check my-labs/pending_acks.py --part 2
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 # %% [markdown]
 # # Lab 13 · Build a coordinator
 #
-# *460 minutes, or a short way of 5* · Kafka 4.3, `transaction.version` 2
+# *460 minutes, or a quick route of 5* · Kafka 4.3, `transaction.version` 2
 #
-# **In one paragraph.** You write a *transaction coordinator* (事务协调者) that takes the place of Kafka's. Leaders,
-# producers and their retries are the engine's. After each change a check tries your file: it searches every run
-# within the bounds of each trial, and then plays long ones. Either no trial breaks it, or you get a run that does. The file grows in four
-# sittings; a fifth lets real clients commit through it.
+# **In one paragraph.** You write a *transaction coordinator* (事务协调者) that replaces Kafka's. The engine plays
+# the leaders, the producers and their retries. After each change a check tries your file: it searches every
+# execution within the bounds of each trial, and then plays long ones. Either no trial breaks it, or you get
+# an example that does. The file grows in four parts; a fifth lets real clients commit through it.
 #
-# **The short way:** Hook, Predict, Read, What you know now. It leads to the first check of a file that is not
-# written yet; sitting 1 begins the writing. The other parts are folded under headings that begin with *Deeper*. A
-# click on *cells hidden* below a heading opens its part.
+# **The quick route** ends with *What you know now*. It leads to the first check of a file that is not written
+# yet; Part 1 begins the writing. The parts below it are folded: click *cells hidden* under a heading to open
+# one.
 #
-# **You need** lab 06 for the order of a commit, and lab 07 for markers.
+# **You need** lab 06 for the steps of a commit, and lab 07 for markers.
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check
@@ -33,7 +33,7 @@ from mqlab.lessons.lab13 import (
 )
 
 # %% [markdown]
-# ## Hook: the file is there, and it is not enough
+# ## What is missing in the first file?
 #
 # A terminal (`File → New → Terminal`) writes the file, once:
 #
@@ -41,8 +41,8 @@ from mqlab.lessons.lab13 import (
 # mqlab build new
 # ```
 #
-# It stands beside this notebook as `coordinator.py`. It introduces producers, and does nothing else. The next
-# cell checks it. Look at the last step of the run: *who waits there, and for what?*
+# It is beside this notebook as `coordinator.py`. It gives producers their ids, and does nothing else. The
+# next cell checks it. Look at the last step of the example: *which process is waiting there, and for what?*
 
 # %%
 check_mine(1)
@@ -56,10 +56,10 @@ Predict("13-first")
 # %% [markdown]
 # ## Read: one page, and one role
 #
-# The page says what comes in and what may go out. The class below it is all of `coordinator.py` that
-# does something. `step` takes one event and gives back two values: the coordinator afterwards, and the
-# effects in their order. Nothing in it waits. A request that must wait stands in `pending`, and is answered
-# in the step of another event.
+# The page lists what comes in and what may go out. The class below it is all of `coordinator.py` that does
+# something. `step` takes one event and returns two values: the new coordinator, and the effects in sequence.
+# Nothing in it blocks. A request that must wait is kept in `pending`, and is answered in the step of another
+# event.
 
 # %% jupyter={"outputs_hidden": true, "source_hidden": true}
 print(PAGE)
@@ -70,12 +70,11 @@ print(read_begin())
 # %% [markdown]
 # ## What you know now
 #
-# A coordinator is a table, a log and a list of who is owed what. It answers when a record is *safe*, not when it
-# is written; and between the decision and the last marker there is nothing left to decide, only work.
+# A coordinator is a table, a log and a list of what is pending. It answers when a record is *safe*, not when
+# it is written; and between the decision and the last marker nothing is left to decide, only work to do.
 #
-# The short way ends here. The file to begin with only introduces producers: the sittings below write the rest.
-# The next lab asks whether all of this is true of a real broker:
-# [lab 14](14-the-real-thing.ipynb).
+# The quick route ends here. The first file only gives producers their ids: in the parts below you write the
+# rest. The next lab asks whether all of this is true of a real broker: [lab 14](14-the-real-thing.ipynb).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -83,19 +82,19 @@ from mqlab.lab import met
 met("13")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: sitting 1, it works
+# ## Part 1: it works
 
 # %% [markdown]
-# *60 to 90 minutes.* Producers commit and abort, one transaction after the other, over several partitions, and nobody
-# comes back from a kill. Write what is missing:
+# *60 to 90 minutes.* Producers commit and abort, one transaction after the other, over several partitions,
+# and no process crashes. Write what is missing:
 #
 # 1. `AddPartitionsToTxn`: the state becomes Ongoing, with all partitions that were added so far.
 # 2. `EndTxn`: PrepareCommit or PrepareAbort, which is the decision.
 # 3. When the decision is safe: the answer, and a `WriteTxnMarkers` to each partition.
 # 4. When each partition has answered: CompleteCommit or CompleteAbort, with no partitions.
 #
-# Until sitting 3 an end may keep the producer's epoch. Save, and run the check again: `check_mine(1)` here,
-# `mqlab build check` in a terminal, or in a test of yours:
+# Until Part 3 an end may keep the producer's epoch. Save, and run the check again: `check_mine(1)` here,
+# `mqlab build check` in a terminal, or in your own test:
 #
 # ```python
 # from mqlab.lessons.builder.checking import check_file
@@ -105,19 +104,20 @@ met("13")
 #     assert card.ok, card
 # ```
 #
-# Two hints wait: `print(IT_WORKS.hint(1))`, then `print(IT_WORKS.hint(2))`. When the check says *right*, paste
-# the whole file between the quotes.
+# Two hints are available: `print(IT_WORKS.hint(1))`, then `print(IT_WORKS.hint(2))`. When the check says
+# *right*, paste the whole file between the quotes.
 
 # %% [markdown]
-# Drive it by hand: below, your file *is* the coordinator. Choose what happens next, kill it in the middle, undo. An
-# exception shows your own line. `play_mine(1, system="kafka partitions=1 'app=init; begin; send orders-0 a; abort'")`
-# plays another story; in a terminal it is `mqlab build play`. `mqlab build check --system LINE --kills 1` searches it.
+# Drive it by hand: below, your file *is* the coordinator. Choose what happens next, kill it in the middle,
+# undo. An exception shows your own line. `play_mine(1, system="kafka partitions=1 'app=init; begin; send
+# orders-0 a; abort'")` plays another scenario; in a terminal it is `mqlab build play`. `mqlab build check
+# --system LINE --kills 1` searches it.
 
 # %%
 play_mine(1)
 
 # %% nbgrader={"solution": true, "grade_id": "coordinator-1"}
-# All of coordinator.py, when sitting 1 is right.
+# All of coordinator.py, when Part 1 is right.
 mine = ""
 ### BEGIN SOLUTION
 mine = read_right(1)
@@ -135,25 +135,24 @@ grade("coordinator 1", mine)
 check(IT_WORKS, mine)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: sitting 2, it dies
+# ## Part 2: it crashes
 
 # %% [markdown]
-# *60 to 90 minutes.* The coordinator is killed anywhere: between two events, and inside a step between any two
-# effects. All that it knew is gone; the log is there.
+# *60 to 90 minutes.* The coordinator is killed anywhere: between two events, and inside a step between any
+# two effects. Its memory is gone; the log is there.
 #
-# 1. `recover` reads the log: `entries_of(disk)`. What does each state say about what is still to do?
-# 2. What is decided is decided. Each partition of a Prepare record is owed its marker again; a partition that
-#    has it already takes a second one.
-# 3. A client whose answer was lost asks again. The same `EndTxn` gets the same answer.
+# 1. `recover` reads the log: `entries_of(disk)`. What is still to be done in each state?
+# 2. What is decided is decided. Each partition of a Prepare record must get its marker again; a partition that has it already accepts a second one.
+# 3. A client whose answer was lost retries. The same `EndTxn` gets the same answer.
 #
-# `check_mine(2)` asks the trials of sitting 1 again, too. When it says *right*, paste the whole file below. The points
-# of a sitting are for its own trials.
+# `check_mine(2)` repeats the trials of Part 1, too. When it says *right*, paste the whole file below. The
+# points of a part are for its own trials.
 
 # %%
 check_mine(2)
 
 # %% nbgrader={"solution": true, "grade_id": "coordinator-2"}
-# All of coordinator.py, when sitting 2 is right.
+# All of coordinator.py, when Part 2 is right.
 survives = ""
 ### BEGIN SOLUTION
 survives = read_right(2)
@@ -171,38 +170,35 @@ grade("coordinator 2", survives)
 check(IT_DIES, survives)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: sitting 3, it is not alone
+# ## Part 3: it is not alone
 
 # %% [markdown]
-# *60 to 90 minutes.* A second producer comes with the same transactional id, while the first one is still alive. Connections
-# break, and what was sent earlier arrives later.
+# *60 to 90 minutes.* A second producer comes with the same transactional id, while the first one is still
+# alive. Connections break, and messages arrive late.
 #
-# 1. `InitProducerId` gives the next epoch. What an older self left open is aborted first, and the newcomer hears
-#    CONCURRENT_TRANSACTIONS until that is done.
-# 2. Another epoch than the log's is refused: PRODUCER_FENCED.
-# 3. Each end gives the next epoch, in its record, in its markers and in its answer. So a message of the ended
-#    transaction cannot be taken for one of the next. The leaders demand it from here on.
-# 4. After `ConnectionLost` a marker may be lost, or its answer. Send again what is still owed there.
+# 1. `InitProducerId` gives the next epoch. What the older producer left open is aborted first, and the new one gets CONCURRENT_TRANSACTIONS until that is done.
+# 2. An epoch other than the log's is refused: PRODUCER_FENCED.
+# 3. Each end uses the next epoch, in its record, in its markers and in its answer. So a message of the ended transaction cannot be mistaken for one of the next. The leaders demand it from here on.
+# 4. After `ConnectionLost` a marker may be lost, or its answer. Send again what is still pending there.
 #
-# Then it is your coordinator that is not alone. Its log has a copy on a second node, and a newer coordinator begins
-# there while the older one still believes that it leads. In this trial the leaders demand no new epoch of the
-# producer, as before transaction.version 2, so two things are left to keep the older one out:
+# Then your coordinator is not alone either. Its log has a copy on a second node, and a newer coordinator
+# starts there while the older one still acts as leader. In this trial the leaders demand no new producer
+# epoch, as before transaction.version 2, so two things are left to keep the older one out:
 #
-# 5. What it has decided alone is no decision: the newer one does not have the record. `Appended` comes when both
-#    have it. *What must not happen before?*
-# 6. What both have, both will send. The older one's marker may arrive last, when the producer's next transaction is
-#    open. `recover` takes a fourth value, `epoch`, the *coordinator epoch*. Put it into each marker
+# 5. A record that it has written alone is no decision: the newer one does not have it. `Appended` comes when both have it. *What must not happen before?*
+# 6. A decision that both have, both will send. The older one's marker may arrive last, when the producer's next
+#    transaction is open. `recover` takes a fourth value, `epoch`, the *coordinator epoch*. Put it into each marker
 #    as `coordinator_epoch`; a partition refuses a lower one than it has seen, with TRANSACTION_COORDINATOR_FENCED.
-#    *Who gets that answer, and what should it do?*
+#    *Which of them gets that answer, and what should it do?*
 #
-# What no trial breaks, an unmodified confluent-kafka then uses for about twenty seconds, with two ids, while your
-# coordinator is killed twice. Paste the whole file when `check_mine(3)` says *right*.
+# When no trial breaks your file, an unmodified confluent-kafka uses it for about twenty seconds, with two
+# ids, while your coordinator is killed twice. Paste the whole file when `check_mine(3)` says *right*.
 
 # %%
 check_mine(3)
 
 # %% nbgrader={"solution": true, "grade_id": "coordinator-3"}
-# All of coordinator.py, when sitting 3 is right.
+# All of coordinator.py, when Part 3 is right.
 fenced = ""
 ### BEGIN SOLUTION
 fenced = read_right(3)
@@ -220,20 +216,20 @@ grade("coordinator 3", fenced)
 check(NOT_ALONE, fenced)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: sitting 4, nobody comes back
+# ## Part 4: the producer does not come back
 
 # %% [markdown]
-# *60 to 90 minutes.* A producer opens a transaction and is never heard of again. Readers wait behind it.
+# *60 to 90 minutes.* A producer opens a transaction and sends nothing more. Readers wait at it.
 #
 # 1. A transaction that begins sets a timer: `SetTimer(TIMEOUT + txn_id, timeout_ms)`. Its end cancels it.
-# 2. When it runs out, the transaction is aborted like one of an older self, with the next epoch.
+# 2. When it runs out, the transaction is aborted like that of an older producer, with the next epoch.
 # 3. A timer is memory too: `recover` sets it again for what is Ongoing.
 # 4. A timer may run out just when an end is being written. Then the end goes first.
 #
 # Paste the whole file when `check_mine(4)` says *right*.
 
 # %% nbgrader={"solution": true, "grade_id": "coordinator-4"}
-# All of coordinator.py, when sitting 4 is right.
+# All of coordinator.py, when Part 4 is right.
 whole = ""
 ### BEGIN SOLUTION
 whole = read_right(4)
@@ -251,24 +247,23 @@ grade("coordinator 4", whole)
 check(NOBODY_COMES_BACK, whole)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: sitting 5, older clients
+# ## Part 5: older clients
 
 # %% [markdown]
-# *30 minutes.* Until now each client was one of today. librdkafka 2.16, on which Python's confluent-kafka and many
-# others are built, is older: it sends an EndTxn whose answer holds no epoch. Two fields tell you.
+# *30 minutes.* Until now each client used the current protocol. librdkafka 2.16, on which Python's
+# confluent-kafka and many others are built, uses an older one: it sends an EndTxn whose answer holds no
+# epoch. Two fields show this.
 #
-# 1. `EndTxn.v2` is False: this end keeps the epoch, and the client goes on with the one it has. Markers that carry
-#    no new epoch say so with `transaction_version=0`, or the leader refuses them. `Entry.client_version` can keep
-#    which kind it was, for a restart.
-# 2. An older client adds its partitions itself. The leader only asks whether it has: `verify_only` is True, nothing
+# 1. `EndTxn.v2` is False: this end keeps the epoch, and the client continues with the one it has. Markers without a new epoch need `transaction_version=0`, or the leader refuses them. `Entry.client_version` can store which kind it was, for a restart.
+# 2. An older client adds its partitions itself. The leader only checks whether it has: `verify_only` is True, nothing
 #    is added, and the answer for a partition that is missing is TRANSACTION_ABORTABLE.
-# 3. An end that is asked a second time names the epoch that the log has.
+# 3. An end that is requested a second time carries the epoch that the log has.
 
 # %%
 check_mine(5)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: it is real
+# ## Can real clients use it?
 
 # %% [markdown]
 # Your file is a role of the engine, and the engine can serve real clients. In a terminal:
@@ -323,7 +318,7 @@ if card.ok:
         producer = connect(broker)
         pay(producer, range(10))
         producer.begin_transaction()
-        producer.produce("payments", "nobody will end this transaction")
+        producer.produce("payments", "this transaction is left open")
         producer.flush(10)
         broker.kill()
         broker.restart()
@@ -336,21 +331,21 @@ if card.ok:
 card
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: write the light that catches this
+# ## Write the invariant that catches this
 
 # %% [markdown]
-# *45 minutes.* Who checks the check? Six coordinators are broken, each in one place:
+# *45 minutes.* What checks the check? Six coordinators are broken, each in one place:
 #
-# 1. its markers leave before the decision is in the log
+# 1. its markers are sent before the decision is in the log
 # 2. it marks one partition of two and writes Complete
 # 3. it writes Complete before the partitions have answered
-# 4. it tells one partition commit, and the other abort
-# 5. it commits what has timed out
-# 6. an old producer goes on beside its successor
+# 4. it sends one partition a commit, and the other an abort
+# 5. it commits a transaction that has timed out
+# 6. an old producer continues beside its successor
 #
-# You write the *light*: one function that looks at a moment and says True as long as all is well. It is asked in
-# every moment of every run. It must stay lit for a right coordinator, and go out for each of the six; for
-# points it also meets two that nobody names here.
+# You write an *invariant*: one function, `light`, that looks at a moment and returns True as long as all is
+# well. It is called in every moment of every execution. It must stay True for a right coordinator, and become
+# False for each of the six; for points it is also tried on two more.
 #
 # | argument | an example |
 # |---|---|
@@ -358,7 +353,7 @@ card
 # | `partitions` | `(("orders-0", (("a", 0), ("COMMIT", 1))), ("orders-1", ()))`: what each holds, with its epoch |
 # | `calls` | `(("app", (("init", "ok"), ("begin", "ok"), ("commit", ""))),)`: `""` while a call waits |
 #
-# Two hints wait: `print(LIGHTS.hint(1))`, then `print(LIGHTS.hint(2))`.
+# Two hints are available: `print(LIGHTS.hint(1))`, then `print(LIGHTS.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "lights"}
 def light(log, partitions, calls):
@@ -389,27 +384,27 @@ grade("lights", light)
 check(LIGHTS, light)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what is left out
+# ## What is left out?
 
 # %% [markdown]
-# Kafka's own coordinator also hands out producer ids in blocks, knows epochs that are used up, takes positions of
-# consumers into a transaction, forgets ids that nobody uses, and waits where too few copies are in sync.
-# Read on in `mqlab/kafka/coordinator`, which is about three times as long as yours.
+# Kafka's own coordinator also allocates producer ids in blocks, handles exhausted epochs, takes consumers'
+# positions into a transaction, removes unused ids, and waits while too few copies are in sync. Read on in
+# `mqlab/kafka/coordinator`, which is about three times as long as yours.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: build RocketMQ's check round
+# ## Build RocketMQ's check round
 
 # %% [markdown]
-# *60 minutes, after [lab 04](04-check-back.ipynb).* A coordinator has a table of open transactions. RocketMQ's broker has
-# none: a *check round* (回查) reads the half topic beside the op topic and finds out who must be asked. You write that
-# round, one function in a file of its own:
+# *60 minutes, after [lab 04](04-check-back.ipynb).* A coordinator has a table of open transactions.
+# RocketMQ's broker has none: a *check round* (回查) compares the half topic with the op topic and finds the
+# producers to ask. You write that round, one function in a separate file:
 #
 # ```
 # mqlab build new --what check-round
 # ```
 #
-# Until you have written the file, the next cell checks the one to begin with. Look at the last step of its run: *what does the
-# broker know about the half at 0, and what should become of it?*
+# Until you have written it, the next cell checks the first version. Look at the last step of its example:
+# *what has the broker stored about the half message at 0, and what should become of it?*
 
 # %%
 check_mine(1, "check_round.py")
@@ -418,21 +413,22 @@ check_mine(1, "check_round.py")
 print(ROUND_PAGE)
 
 # %% [markdown]
-# **Sitting 1, what must be asked.** No half is young here.
+# **Part 1, what must be asked.** No half message is young here.
 #
-# 1. A half that an op record names is passed over. A producer is asked about each of the others.
-# 2. What a round passes over is never seen again. What has to be there before the question leaves?
-# 3. After `check_max` questions nobody is asked any more. Where does the half go?
+# 1. A half message that an op record names is skipped. A producer is asked about each of the others.
+# 2. What a round has passed is never read again. What has to be written before the question is sent?
+# 3. After `check_max` questions the broker asks no more. Where does the half message go?
 #
-# **Sitting 2, what must wait.** The broker may be killed within a round.
+# **Part 2, what must wait.** The broker may be killed within a round.
 #
-# 1. At the first young half the round ends. Where does the next one begin?
-# 2. One op record names several halves, and the round may end between them. When is the record done with?
+# 1. At the first young half message the round ends. Where does the next one begin?
+# 2. One op record names several half messages, and the round may end between them. When is the record no longer needed?
 #
-# `check_mine(2, "check_round.py")` asks both sittings; in a terminal it is `mqlab build check check_round.py --sitting 2`.
+# `check_mine(2, "check_round.py")` checks both parts; in a terminal it is `mqlab build check check_round.py
+# --part 2`.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: build Pulsar's pending acks
+# ## Build Pulsar's pending acks
 
 # %% [markdown]
 # *60 minutes, after [lab 10](10-acknowledgement.ipynb).* In Pulsar a transaction may acknowledge messages. Until it ends, the
@@ -442,7 +438,7 @@ print(ROUND_PAGE)
 # mqlab build new --what pending-acks
 # ```
 #
-# Look at the last step of the run below: *the transaction has ended; who has its message?*
+# Look at the last step of the example below: *the transaction has ended; where is its message?*
 
 # %%
 check_mine(1, "pending_acks.py")
@@ -451,22 +447,22 @@ check_mine(1, "pending_acks.py")
 print(ACKS_PAGE)
 
 # %% [markdown]
-# **Sitting 1, who may have a message, and until when.**
+# **Part 1, which transaction may hold a message, and until when.**
 #
-# 1. Two transactions acknowledge one message: which of them gets it? And who gets one that is acknowledged for good?
+# 1. Two transactions acknowledge one message: which of them gets it? And one that is acknowledged for good?
 # 2. A request with two messages finds one of them taken. What about the other?
 # 3. What does the cursor get from a commit, and what do consumers get from an abort?
 #
-# **Sitting 2, what a load finds.** The partition is killed, and `held` is gone.
+# **Part 2, what a load finds.** The partition is killed, and `held` is gone.
 #
-# 1. A plain acknowledgement meets a message that is pending. It is not asked, it happens.
+# 1. A plain acknowledgement names a message that is pending. It needs no permission, it is applied.
 # 2. The log has every request, refused ones too. How does `load` know which of them was granted?
-# 3. The kill came between the record of a commit and the cursor's row. Who acknowledges its messages?
+# 3. The crash came between the record of a commit and the cursor's row. Which function acknowledges its messages?
 #
-# `check_mine(2, "pending_acks.py")` asks both sittings.
+# `check_mine(2, "pending_acks.py")` checks both parts.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: exit ticket
+# ## One last question
 
 # %% jupyter={"source_hidden": true}
 Predict("13-exit-ticket")

@@ -36,22 +36,22 @@ UNWALLED = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    new = actions.add_parser("new", help="a file to begin a sitting with; never over one of yours")
+    new = actions.add_parser("new", help="the file that a part begins with; never over one of yours")
     check = actions.add_parser(
-        "check", help="right, or the shortest run that breaks it; exit code 1 where one does"
+        "check", help="right, or the shortest example that breaks it; exit code 1 where one does"
     )
     play = actions.add_parser("play", help="drive it by hand: a playground in the browser")
     for action in (new, check, play):
         action.add_argument("file", nargs="?", type=Path, metavar="FILE",
-                            help="yours (my-labs/coordinator.py, or as --what says); what it is, "
-                            "a check reads in it")  # fmt: skip
+                            help="yours (my-labs/coordinator.py, or as --what says); a "
+                            "check detects what it is")  # fmt: skip
         action.add_argument("--what", choices=WHATS, default=WHATS[0],
                             help="Kafka's coordinator, RocketMQ's check round, or Pulsar's "
                             "pending acks (coordinator)")  # fmt: skip
-        action.add_argument("--sitting", type=int, choices=SITTINGS, default=1,
-                            help="of a coordinator: 1 it works, 2 it dies, 3 it is not alone, "
-                            "4 nobody comes back, 5 older clients; of the others: 1 and 2 (1); "
-                            "a check asks the earlier ones too")  # fmt: skip
+        action.add_argument("--part", "--sitting", dest="sitting", type=int, choices=SITTINGS,
+                            default=1, help="of a coordinator: 1 it works, 2 it crashes, 3 it is "
+                            "not alone, 4 the producer does not come back, 5 older clients; of the "
+                            "others: 1 and 2 (1); a check tries the earlier ones too")  # fmt: skip
     for action in (check, play):
         action.add_argument("--system", metavar="LINE", help="in a system of your own, such as "
                             "\"kafka partitions=1 'app=init; begin; send orders-0 a; "
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check.add_argument("--view", type=Path, metavar="PAGE", help="where the run is written as a "
                        "page (beside FILE, named .html)")  # fmt: skip
     search.add_bounds(check.add_argument_group("what may happen in the system of --system"))
-    play.add_argument("--run", metavar="TOKEN", help="begin behind the run that a check has found")
+    play.add_argument("--run", metavar="TOKEN", help="begin after the run that a check has found")
     play.add_argument("--port", type=int, default=0, help="of the page (default: any)")
     play.add_argument("--no-browser", action="store_true", help="do not open the page")
     add_language(play, "the page")
@@ -76,7 +76,7 @@ def _new(args: argparse.Namespace) -> int:
     source = LABS / args.what.replace("-", "_") / name
     if not source.is_file():
         raise UserError(
-            f"no {source}: go on with your own file of the sitting before, or take it from a clone"
+            f"no {source}: go on with your own file of the part before, or take it from a clone"
         )
     try:
         args.file.parent.mkdir(parents=True, exist_ok=True)
@@ -179,7 +179,7 @@ def search_own(
         search.clear_line()
         print("\n".join(map(escape_unseen, str(verdict).splitlines())))
         if unasked:
-            print(f"not asked up to sitting {sitting}: {', '.join(unasked)}")
+            print(f"not asked up to part {sitting}: {', '.join(unasked)}")
         for names, example in search.group_runs(verdict.counterexamples):
             shows = f"to play on: mqlab build play {shlex.quote(str(path))} --run"
             search.print_run("shortest counterexample to", names, example, shows)

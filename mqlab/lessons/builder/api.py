@@ -21,8 +21,8 @@ and each effect one of
     SetTimer(name, after_ms)          and CancelTimer(name)
 
 Effects are done one after the other, and the coordinator may be killed between any two of them.
-A record is safe only when `Appended` says so. State is what the class holds; a kill takes it, and
-`recover` makes it again from `entries_of(disk)`; until sitting 3 it may do without `epoch`. Values
+A record is safe only when `Appended` says so. State is what the class holds; a crash loses it, and
+`recover` makes it again from `entries_of(disk)`; until Part 3 it may do without `epoch`. Values
 inside must be hashable: a `Map` with `.get`, `.set` and `.remove` in place of a dictionary, tuples
 in place of lists.
 
@@ -32,15 +32,15 @@ in place of lists.
     EndTxn                producer   EndTxnResponse               the decision is safe
 
 An answer's first field is an `Error`, `Error.NONE` where all is well. To CONCURRENT_TRANSACTIONS a
-client or leader asks again later. INVALID_TXN_STATE refuses a commit where nothing is Ongoing.
+client or leader retries later. INVALID_TXN_STATE refuses a commit where nothing is Ongoing.
 PRODUCER_FENCED ends a producer for good.
 
-From sitting 3 on the log has a copy on a second node. A newer coordinator may begin there, with
-`recover`, while the older one still believes that it leads.
+From Part 3 on the log has a copy on a second node. A newer coordinator may start there, with
+`recover`, while the older one still acts as leader.
 
 * A record is safe when each copy that may lead has it. One that the older coordinator alone has is
-  cut off later, and no `Appended` comes for it. Its broker tells those who wait NOT_COORDINATOR,
-  and gives it no more events.
+  cut off later, and no `Appended` comes for it. Its broker answers waiting requests with
+  NOT_COORDINATOR, and gives it no more events.
 * `epoch` is the *coordinator epoch*, the leader epoch of the log: each start and new leader has
   a higher one. A marker carries it as `coordinator_epoch`, and a partition that has a marker with a
   higher one answers TRANSACTION_COORDINATOR_FENCED. Then the marker is not sent again.

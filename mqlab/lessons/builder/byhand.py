@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from mqlab_widgets import Playground
 
 SAYS = Words(
-    "{file} plays its part. Save a change and load this page again: the same run, as your code "
-    "does it then."
+    "{file} plays its part. Save a change and reload this page: it shows the same choices with "
+    "your new code."
 )
 SHORTER = Words(
-    "Of the {all} choices of this run the first {left} are possible with {file} as it is now."
+    "Of the {all} choices the first {left} are possible with {file} as it is now."
 )
-MEND = Words("{why}. Mend {file}, save it, and load this page again.")
+MEND = Words("{why}. Mend {file}, save it, and reload this page.")
 
 
 def begin(

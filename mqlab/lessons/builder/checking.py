@@ -26,10 +26,10 @@ MOST_STATES = 200_000  # of a trial; a right coordinator has half as many in the
 MOST_CHOICES = 700  # of a run in simulated time; a right coordinator makes half as many
 MOST_ASKED = 20_000  # different questions of a file; a right coordinator is asked 3,000
 SLICE_S = 0.1
-HOLDS = Words("{trials} trials, {states:,} states, and nothing breaks (sitting {sitting}): {names}")
+HOLDS = Words("{trials} trials, {states:,} states, and nothing breaks (part {sitting}): {names}")
 TOO_MANY = Words("it has more than {states:,} states: what in its state grows for ever?")
 UNDOABLE = Words("in the trial “{trial}” something that it did cannot be done: {why}")
-NO_SITTING = Words("there is no sitting {sitting}: name one of 1 to {last}")
+NO_SITTING = Words("there is no part {sitting}: name one of 1 to {last}")
 
 
 @dataclass(frozen=True)
@@ -258,42 +258,42 @@ HINTS = (
         ),
         tr(
             "`EndTxn` writes a Prepare record. In `finish`, when that is safe: the answer, and a "
-            "`Send` to each of its partitions. Keep, by id, who has not answered; the last "
-            "`Response` writes Complete. Until then another request of that id hears "
+            "`Send` to each of its partitions. Keep, by id, the partitions that have not answered; "
+            "the last `Response` writes Complete. Until then another request of that id gets "
             "CONCURRENT_TRANSACTIONS."
         ),
     ),
     (
         tr(
-            "Write down what each state in the log means to somebody who knows nothing else: what "
-            "is decided, and who may still be waiting?"
+            "Write down what each state in the log means by itself: what is decided, and which "
+            "process may still be waiting?"
         ),
         tr(
-            "`recover` takes `entries_of(disk)` as its entries. Each Prepare among them owes a "
-            "marker to all its partitions, whether commit or abort; send them all. An EndTxn that "
+            "`recover` takes `entries_of(disk)` as its entries. For each Prepare among them a "
+            "marker to every partition is pending, commit or abort; send them all. An EndTxn that "
             "finds its own Complete gets ok."
         ),
     ),
     (
         tr(
             "For each message ask: what if it arrives a second time, or after everything that came "
-            "later? Which number in it tells?"
+            "later? Which number in it shows that?"
         ),
         tr(
             "The producer's epoch rises with each InitProducerId and each end: in the record, the "
-            "answer and the marker. The same EndTxn again carries one less than the log has. The "
-            "coordinator's epoch stands in each marker, and a marker that is refused stays refused."
+            "answer and the marker. The same EndTxn again carries one less than the log has. Each "
+            "marker carries the coordinator's epoch, and a marker that is refused stays refused."
         ),
     ),
     (
         tr(
-            "Who else could end a transaction whose producer has gone? What must be running in "
+            "What else could end a transaction whose producer has gone? What must be running in "
             "every state where one is open, also after a restart?"
         ),
         tr(
             "Set the timer when a record makes an id Ongoing that was not, for each transaction "
             "anew, and cancel it with the end. `Fired` while a record is not safe yet: set it "
-            "again. Else decide an abort, with the next epoch, and answer nobody."
+            "again. Else decide an abort, with the next epoch, and send no answer."
         ),
     ),
 )

@@ -26,9 +26,9 @@ PACE_MS = 200  # between coordinator and leaders, so that a kill comes in betwee
 FIRST = 3  # the sitting from which they are asked
 OLDER = 5  # the sitting from which librdkafka's EndTxn is understood
 KILLS = 2
-MISSING = Words("released clients were not asked: confluent-kafka is missing ({install})")
-SILENT = Words("released clients say nothing of it: {why}")
-REFUSED = Words("a released client cannot go on, though no other has its transactional id: {why}")
+MISSING = Words("released clients did not try it: confluent-kafka is missing ({install})")
+SILENT = Words("released clients gave no result: {why}")
+REFUSED = Words("a released client cannot continue, though no other has its transactional id: {why}")
 FOUND = Words("released clients read back what no right coordinator leaves, {anomaly}: {sentence}")
 GOOD = Words("released clients read back all {committed} transactions that were committed, after "
              "{kills} kills of the server")  # fmt: skip

@@ -148,15 +148,15 @@ def play(system: BuildSystem, schedule: tuple[str, ...]) -> Evidence:
 # ---- who waits, and who was refused ----------------------------------------------------
 
 OLDER = tr(
-    "the client is refused after its first end; an older client (`EndTxn.v2` is False) "
-    "goes on with the epoch that it has, so its end keeps it, and so does the marker"
+    "the client is refused after its first end; an older client (`EndTxn.v2` is False) continues "
+    "with the epoch that it has, so its end keeps it, and so does the marker"
 )
 UNWRITTEN = tr(
     "AddPartitionsToTxn is answered and the log still says Empty: its record says Ongoing, with "
     "all partitions so far, and EndTxn then ends that"
 )
-UNANSWERED = Words("{who} has asked with {request}, and no step answers it; the log says {states}")
-ASKS_AGAIN = Words("{who} waits, and was told {error} last; the log says {states}")
+UNANSWERED = Words("{who} has sent {request}, and no step answers it; the log says {states}")
+ASKS_AGAIN = Words("{who} waits, and last got {error}; the log says {states}")
 WAITS = Words("{who} waits; the log says {states}")
 NOBODY = tr("nothing")
 WAS_REFUSED = Words("{who}: {call} {result}; the coordinator's last error was {error}")

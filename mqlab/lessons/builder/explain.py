@@ -29,7 +29,7 @@ from .sittings import BuildSystem
 
 BREAKS = Words("the coordinator's code breaks: {broken}")
 BROKEN = Words("“{sentence}” is broken: {why}")
-NOTHING_GOOD = Words("no run lets each commit come through: {why}")
+NOTHING_GOOD = Words("in no execution does each commit succeed: {why}")
 
 
 def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
@@ -53,8 +53,7 @@ def explain_missing(system: BuildSystem, schedule: tuple[str, ...], claim: str) 
 # ---- who was refused -------------------------------------------------------------------
 
 UNREAD = tr(
-    "after the restart it does not know the producer that the log has: `recover` reads "
-    "`entries_of(disk)`"
+    "after the restart it lacks the producer that the log has: `recover` reads `entries_of(disk)`"
 )
 
 
@@ -92,13 +91,13 @@ ITS_EPOCH = Words(
 )
 OTHER_PID = Words("{refuses}: it carried pid {pid} and epoch {epoch}")
 LOST_AGAIN = Words(
-    "after the restart {missing} never gets its marker: `recover` finds the decision in the log "
-    "and owes every marker again"
+    "after the restart {missing} never gets its marker: `recover` finds the decision in the log, "
+    "and must send every marker again"
 )
-UNSENT = Words("no marker goes to {missing}: one is owed to each partition of the transaction")
+UNSENT = Words("no marker goes to {missing}: each partition of the transaction needs one")
 LOST = tr(
-    "a connection broke with a marker or its answer on it: after ConnectionLost each "
-    "marker that is still owed to that partition is sent again"
+    "a connection broke with a marker or its answer on it: after ConnectionLost each marker that "
+    "is still pending for that partition is sent again"
 )
 ANSWERED = tr("all partitions have their marker, and no Complete record is written")
 SENT = Words("a marker went to {missing}, which has none, and none is sent again")
@@ -142,9 +141,9 @@ def _explain_refused_marker(evidence: Evidence) -> Text:
 
 NEVER_HELD = Words("no record of the log ever held {lost}")
 FORGOTTEN = Words(
-    "{missing} was in a record, and the next record has forgotten it: while one record is not "
-    "safe, another request must wait (CONCURRENT_TRANSACTIONS), and a partition is added to those "
-    "that are there"
+    "{missing} was in a record, and the next record lacks it: while one record is not safe, "
+    "another request must wait (CONCURRENT_TRANSACTIONS), and a partition is added to those that "
+    "are there"
 )
 TOO_EARLY = Words(
     "the log says {states}, and {missing} has no marker: Complete is written when every "
@@ -173,7 +172,7 @@ UNDECIDED = Words(
     "after the restart a marker {kind} leaves although the log is Ongoing: what is not decided "
     "stays open, for its producer may still commit"
 )
-OTHERWISE = Words("a marker says {kind}, and the log has decided {outcome}: it says {states}")
+OTHERWISE = Words("a marker says {kind}, but the log has decided {outcome}: {states}")
 EARLY = tr("a marker is in a partition before the decision is safe: send it when `Appended` came")
 
 
@@ -209,7 +208,7 @@ def _explain_late(evidence: Evidence) -> Text:
     if len(epochs) == 1:
         return tr(
             "a marker is in a partition, and the coordinator that leads now does not have the "
-            "decision: a record is safe when `Appended` came, and only then a marker leaves"
+            "decision: a record is safe when `Appended` came, and only then a marker is sent"
         )
     old, new = list(epochs.values())[:2]
     return LATE(old=old, new=new)
@@ -221,7 +220,7 @@ STALE = Words(
     "an EndTxn with epoch {asked} is taken where the log has epoch {known}: refuse it with "
     "PRODUCER_FENCED"
 )
-ASKED_LATE = tr("what was sent earlier ends a later transaction: each end gives the next epoch")
+ASKED_LATE = tr("an earlier message ends a later transaction: each end uses the next epoch")
 
 
 def _explain_epoch(evidence: Evidence) -> Text:
@@ -239,15 +238,16 @@ def _explain_asked(evidence: Evidence) -> Text:
     match cause.event:
         case None:
             return tr(
-                "after the restart the coordinator commits what nobody has asked it to commit"
+                "after the restart the coordinator commits without a request to commit"
             )
         case Fired():
             return tr(
-                "the timer has run out and the coordinator commits: nobody asked for that, so abort"
+                "the timer has run out and the coordinator commits: no request asked for that, so "
+                "abort"
             )
         case Request(body=InitProducerId()):
             return tr(
-                "a new producer came, and what its older self left open is committed: abort it"
+                "a new producer came, and what the older one left open is committed: abort it"
             )
         case Request(body=EndTxn(commit=False)):
             return tr("the application has asked for an abort, and the log says PrepareCommit")
@@ -286,17 +286,17 @@ def _explain_shared(evidence: Evidence) -> Text:
 # ---- what a client was told ------------------------------------------------------------
 
 KEPT = Words(
-    "the client was told ok, and the log says {states}: an EndTxn that comes again gets ok only "
-    "where the log has the end that it asks for"
+    "the client got ok, and the log says {states}: a retried EndTxn gets ok only where the log has "
+    "the end that it requests"
 )
 HAD_ALONE = Words(
-    "the client was told ok, and the last record of the coordinator that leads now is {state}: the "
+    "the client got ok, and the last record of the coordinator that leads now is {state}: the "
     "older one alone had the decision. Answer when `Appended` came: only then each copy that may "
     "lead has the record"
 )
 TOO_SOON = Words(
-    "the answer had left when the coordinator was killed, and the log says {states}: the decision "
-    "was still to be written. Answer when `Appended` came"
+    "the answer was sent before the coordinator was killed, and the log says {states}: the "
+    "decision was still to be written. Answer when `Appended` came"
 )
 
 
@@ -309,12 +309,12 @@ def _explain_promise(evidence: Evidence) -> Text:
 
 
 AFTER_ALL = tr(
-    "the timer has run out behind the end, and the coordinator wrote another end: what "
-    "is not Ongoing any more has no timeout"
+    "the timer has run out after the end, and the coordinator wrote another end: what is not "
+    "Ongoing any more has no timeout"
 )
 TWICE = tr(
-    "the answer to EndTxn was lost, the client asked again and was refused, and readers see "
-    "what it had sent: the same EndTxn again gets the same answer"
+    "the answer to EndTxn was lost, the client retried and was refused, and readers see what it "
+    "had sent: the same EndTxn again gets the same answer"
 )
 
 
@@ -344,7 +344,7 @@ def _explain_kept(evidence: Evidence) -> Text:
 # ---- what stays open -------------------------------------------------------------------
 
 NO_TIMER = Words(
-    "its application has gone, and nobody ends the transaction of {txn_id}: set a timer when it "
+    "its application has gone, and the transaction of {txn_id} is never ended: set a timer when it "
     "begins"
 )
 NO_TIMER_AGAIN = tr(
@@ -355,7 +355,7 @@ RAN_OUT = Words(
     "the timer of {txn_id} has run out, and it is still Ongoing: nothing was written for it, and "
     "the timer was not set again"
 )
-NOT_YET = Words("{txn_id} is Ongoing, and its timer of {ms} ms has not run out in this run")
+NOT_YET = Words("{txn_id} is Ongoing, and its timer of {ms} ms has not run out in this execution")
 
 
 def _explain_end(evidence: Evidence) -> Text:

@@ -120,11 +120,11 @@ class Broken:
 
 LATE = Trial("late", "partitions=1 'app=init; begin; send orders-0 a; flush'", Budget(timers=1))
 BOTH = Trial("two partitions", TWO)
-TWINS = Trial("a twin", f"partitions=1 {TWIN} {ONE}", Budget(timers=1))
+TWINS = Trial("a second producer", f"partitions=1 {TWIN} {ONE}", Budget(timers=1))
 ABORTED = Trial("an abort", "partitions=1 'app=init; begin; send orders-0 a; abort'")
 BROKEN = (
     Broken(
-        tr("its markers leave before the decision is in the log"),
+        tr("its markers are sent before the decision is in the log"),
         BOTH, off="off=prepare_before_markers",
     ),
     Broken(
@@ -136,26 +136,26 @@ BROKEN = (
         BOTH, CompletesEarly,
     ),
     Broken(
-        tr("it tells one partition commit, and the other abort"),
+        tr("it sends one partition a commit, and the other an abort"),
         BOTH, MarksBoth,
     ),
-    Broken(tr("it commits what has timed out"), LATE, CommitsTheLate),
+    Broken(tr("it commits a transaction that has timed out"), LATE, CommitsTheLate),
     Broken(
-        tr("an old producer goes on beside its successor"),
+        tr("an old producer continues beside its successor"),
         TWINS, off="off=epoch_fencing",
     ),
 )  # fmt: skip
 HIDDEN = (
     Broken(
-        tr("it forgets the first partition when the second is added"),
+        tr("it drops the first partition when the second is added"),
         BOTH, KnowsOne,
     ),
     Broken(tr("it marks an abort as a commit"), ABORTED, CommitsAll),
 )  # fmt: skip
 UNNAMED = tr("one that is not named here")
-TOO_DARK = tr("the light goes out although all is well: look at the last moment")
+TOO_DARK = tr("the invariant turns False although all is well: look at the last moment")
 SOME = Words("it catches {caught} of {all}. Not caught: {missed}")
-ALL = Words("it catches all {all}, and is quiet for a right one")
+ALL = Words("it catches all {all}, and stays True for a right one")
 
 
 def _look(system: BuildSystem, world: World) -> tuple[Any, ...]:
@@ -195,7 +195,7 @@ def _reads(system: BuildSystem, name: str, node: NodeState) -> Hashable:
 
 
 def _expects(answer: Any) -> Text | None:
-    form = tr("a light says True or False")
+    form = tr("an invariant returns True or False")
     return None if isinstance(answer, bool) else form
 
 
@@ -246,7 +246,7 @@ def _find_dark(
 ) -> tuple[str, ...] | None:
     """The shortest run after which the light is out; None where there is none."""
     claim = Property(
-        "light", tr("the light"), lambda world: light(*_look(system, world)),
+        "light", tr("the invariant"), lambda world: light(*_look(system, world)),
         reads=partial(_reads, system),
     )  # fmt: skip
     search = Search(system, budget, (claim,))

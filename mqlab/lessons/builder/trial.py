@@ -42,9 +42,9 @@ class Trial:
 
 
 BREAKS = Words("your code breaks: {why}")
-BROKEN = Words("your code has broken off")
+BROKEN = Words("your code has stopped with an error")
 DIES = Words(
-    "An exception ends the process. Undo goes back to before it; a kill and a restart begin again "
+    "An exception ends the process. Undo goes back to before it; a crash and a restart begin again "
     "with what is on disk."
 )
 

@@ -113,7 +113,7 @@ def test_a_line_may_begin_with_its_own_broker_only():
     ):
         with pytest.raises(ValueError, match=why):
             begin(source, line)
-    with pytest.raises(ValueError, match="no sitting 7"):
+    with pytest.raises(ValueError, match="no part 7"):
         begin(source, sitting=7)
     with pytest.raises(BuildError, match="imports os"):
         begin("import os")
@@ -126,7 +126,7 @@ def test_what_a_searched_file_breaks_is_played_on_from_its_token(tmp_path: Path,
     assert main(["build", "check", str(mine), "--system", f"kafka {ONE}", *bounds]) == 1
     out = capsys.readouterr().out
     assert "violated: delivered" in out and "`recover` finds the decision in the log" in out
-    assert "not asked up to sitting 1: ends" in out and "violated: ends" not in out
+    assert "not asked up to part 1: ends" in out and "violated: ends" not in out
     found = out[out.index("counterexample to “delivered”") :]
     assert f"mqlab build play '{mine}' --run " in found
     token = found.partition("--run ")[2].split()[0]

@@ -113,7 +113,7 @@ def test_each_claim_that_a_wrong_one_breaks_is_a_light_of_its_run():
 )
 def test_a_decision_can_still_arrive_until_the_step_that_loses_it(belief, loses):
     """While a transaction is prepared its markers can still be written, and no light is red."""
-    (wrong,) = (one for one in WRONG if (one.belief, one.trial) == (belief, "a kill"))
+    (wrong,) = (one for one in WRONG if (one.belief, one.trial) == (belief, "a crash"))
     with Host(wrong.source()) as host:
         card = search_trial(TRIALS[wrong.trial], host)
     trace = card.trace()
@@ -308,6 +308,6 @@ def test_the_command_writes_a_file_once_and_checks_it(tmp_path: Path, capsys):
     assert "<html" in mine.with_suffix(".html").read_text("utf-8")
     mine.write_text(right(1), "utf-8")
     assert main(["build", "check", str(mine)]) == 0
-    assert "nothing breaks (sitting 1)" in capsys.readouterr().out
+    assert "nothing breaks (part 1)" in capsys.readouterr().out
     assert main(["build", "check", str(tmp_path / "none.py")]) == 2
     assert "`mqlab build new` writes a file" in capsys.readouterr().err

@@ -139,7 +139,7 @@ def test_a_file_without_a_function_is_none(what: What):
     source = read(what, "begin").replace(f"def {function}(", "def other(")
     with pytest.raises(BuildError, match=f"has no function `{function}`"):
         check_source(source)
-    with pytest.raises(BuildError, match="there is no sitting 3: name one of 1 to 2"):
+    with pytest.raises(BuildError, match="there is no part 3: name one of 1 to 2"):
         check_source(source, 3)
 
 

@@ -185,7 +185,7 @@ WRONG = (
     Wrong(
         "memory survives",
         2,
-        "a kill",
+        "a crash",
         "`recover` reads `entries_of(disk)`",
         "entries = entries_of(disk)",
         "entries = Map()",
@@ -193,7 +193,7 @@ WRONG = (
     Wrong(
         "a restart owes nothing",
         2,
-        "a kill",
+        "a crash",
         "owes every marker again",
         RECOVERED,
         "return new, ()",
@@ -201,7 +201,7 @@ WRONG = (
     Wrong(
         "one decision at a time is owed",
         2,
-        "many at once, and kills",
+        "many at once, and crashes",
         "after the restart orders-1 never gets its marker",
         RECOVERED,
         RECOVERED.replace("owed.items()", "tuple(owed.items())[:1]"),
@@ -209,7 +209,7 @@ WRONG = (
     Wrong(
         "what was open is lost with the coordinator",
         2,
-        "a kill",
+        "a crash",
         "a marker ABORT leaves although the log is Ongoing",
         RECOVERED,
         "return new, tuple(Send(one, WriteTxnMarkers(e.txn_id, e.pid, e.epoch, False)) for e in "
@@ -218,7 +218,7 @@ WRONG = (
     Wrong(
         "what was open was meant to be committed",
         2,
-        "a kill",
+        "a crash",
         "a marker COMMIT leaves although the log is Ongoing",
         RECOVERED,
         "return new, tuple(Send(one, WriteTxnMarkers(e.txn_id, e.pid, e.epoch, True)) for e in "
@@ -227,7 +227,7 @@ WRONG = (
     Wrong(
         "nobody asks twice",
         2,
-        "a kill",
+        "a crash",
         "the same EndTxn again gets the same answer",
         ANSWERED,
         "            return self, (Reply(caller, EndTxnResponse(Error.INVALID_TXN_STATE)),)\n",
@@ -243,7 +243,7 @@ WRONG = (
     Wrong(
         "a restarted producer is the same",
         3,
-        "a twin",
+        "a second producer",
         "two producers have one epoch",
         "epoch=entry.epoch + 1, timeout_ms",
         "epoch=max(0, entry.epoch), timeout_ms",
@@ -315,7 +315,7 @@ WRONG = (
     Wrong(
         "a coordinator numbers itself, downwards",
         3,
-        "a kill",
+        "a crash",
         "Each marker carries the `epoch` that `recover` was given, and no other",
         "Coordinator(config, epoch, entries",
         "Coordinator(config, 9 - epoch, entries",

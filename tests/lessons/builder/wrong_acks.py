@@ -119,7 +119,7 @@ ACKS = (
     Acks(
         "a commit in the log has reached the cursor",
         2,
-        "a kill, a commit",
+        "a crash, a commit",
         "does not give the cursor message 0, which a transaction has committed",
         "again = (*again, *done)",
         "pass",

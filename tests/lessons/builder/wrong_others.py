@@ -66,7 +66,7 @@ ROUNDS = (
         "after the last check the message is dropped",
         1,
         "nobody knows",
-        "it was asked about 2 times and is dropped, where it is to be parked",
+        "it was asked about 2 times and is dropped; set it aside with",
         "actions.append(Park(half.offset))",
         "pass",
     ),

@@ -2,7 +2,7 @@
 
 The broker of RocketMQ keeps no table of open transactions. It has two queues that only grow: the
 *half topic*, with a message for each transaction, and the *op topic*, whose records say which
-halves have ended. A check round reads both side by side and asks producers about the halves that
+half messages have ended. A check round reads both side by side and asks producers about those that
 no op record names. You write one function, which is pure: no clock, no chance, no file.
 
     check(round)  →  (actions, half_offset, op_offset)
@@ -10,9 +10,9 @@ no op record names. You write one function, which is pure: no clock, no chance, 
     round.halves       tuple of Half(offset, times, young), from round.half_offset on
     round.ops          tuple of Op(offset, ends), from round.op_offset on; `ends` names halves by
                        their offset: (0, 2)
-    round.check_max    how often a half is asked about (transactionCheckMax)
+    round.check_max    how often a half message is asked about (transactionCheckMax)
 
-`times` says how often the half was asked about already. `young` is True while its producer is
+`times` says how often it was asked about already. `young` is True while its producer is
 given time to end it by itself (transactionTimeOut).
 
 Each action is one of these, and they are done in their order:
@@ -20,13 +20,13 @@ Each action is one of these, and they are done in their order:
     PutBack(half.offset)    write a copy at the end of the half topic, with `times` one higher
     Ask(half.offset)        ask some producer of its group; the question names the copy, or the
                             half itself where no copy was written before
-    Park(half.offset)       write it to TRANS_CHECK_MAX_TIME_TOPIC, where nobody asks any more
+    Park(half.offset)       set it aside in TRANS_CHECK_MAX_TIME_TOPIC, for good
 
-The two offsets say where the next round begins. They are written behind all actions, and the
+The two offsets say where the next round begins. They are written after all actions, and the
 broker may be killed between any two of those; then the round is done again.
 
-A log cannot be changed. So what a round passes over is never looked at again, and a half that is to
-be seen again is written once more, as a copy. Halves are looked at in their order; a round ends at
+A log cannot be changed. So what a round has passed is never read again, and a half message that is
+to be seen again is written once more, as a copy. They are read in sequence; a round ends at
 the first one that is young.
 
 The rules are RocketMQ 5.5's and 4.9's (TransactionalMessageServiceImpl#check). *Left out:* halves

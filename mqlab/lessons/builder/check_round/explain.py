@@ -11,11 +11,11 @@ from .hosting import read_round
 from .sittings import CheckRoundSystem
 
 BREAKS = Words("the check round breaks: {broken}")
-LEFT = Words("The half of {txn} at {at} has no end, and the half offset is {offset}: {why}")
+LEFT = Words("The half message of {txn} at {at} has no end, and the half offset is {offset}: {why}")
 IS_YOUNG = tr("it is young, and a round ends at the first young one and stays before it")
-TO_PARK = Words("it was asked about {times} times and is dropped, where it is to be parked")
+TO_PARK = Words("it was asked about {times} times and is dropped; set it aside with `Park`")
 NOT_PUT_BACK = tr(
-    "a question leaves nothing to find; before a round passes over it, it puts it back"
+    "a question leaves nothing to find; a round puts the half message back before it passes it"
 )
 PASSED_OVER = tr("no op record of this round names it, and the round does nothing about it")
 TO_THE_END = tr("Play the run to its end")
@@ -38,8 +38,8 @@ def explain_missing(system: CheckRoundSystem, schedule: tuple[str, ...], claim: 
     if broken:
         return BREAKS(broken=broken)
     return tr(
-        "no run commits anything: the local transaction said UNKNOW, and nobody asks its producer "
-        "again. `PutBack` only writes a copy; `Ask` is the question"
+        "no execution commits anything: the local transaction said UNKNOW, and its producer is not "
+        "asked again. `PutBack` only writes a copy; `Ask` is the question"
     )
 
 
@@ -83,18 +83,19 @@ def _explain_lost(system: CheckRoundSystem, schedule: tuple[str, ...], at: int) 
 
 REASONS = {
     "ended for good": Words(
-        "A half is put back although an op record before it says that it has ended: read all op "
-        "records of the round before you ask"
+        "A half message is put back although an op record before it says that it has ended: read "
+        "all op records of the round before you ask"
     ),
     "spent": Words(
-        "A half was put back with more than {most} checks: it was asked about so often, and is "
-        "parked then; nobody asks any more"
+        "A half message was put back with more than {most} checks: after so many it is set aside "
+        "with `Park`, and not asked about any more"
     ),
     "needed": Words(
         "The op offset is {op}, the half offset {half}: an op record before that names a half "
-        "that is still to come, and the next round will not know that it has ended"
+        "message that is still to come, and the next round cannot see that it has ended"
     ),
     "parked when spent": Words(
-        "A half is parked before it was asked about {most} times: `times` says how often it was"
+        "A half message is set aside before it was asked about {most} times: `times` says how "
+        "often it was"
     ),
 }

@@ -124,8 +124,8 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
               f"{LATE_END}'", Budget(timers=2)),
         Trial("an op record in another order", f"{YOUNG} 'app={NOBODY}; {A}; {B}; {NOW}; {C}; "
               f"{LATE_END}'", Budget(timers=3)),
-        Trial("a kill", f"{TWICE} 'app={A}'", Budget(kills=1, timers=2, killable=BROKER)),
-        Trial("a kill, two halves", f"{YOUNG} 'app={LATER}; {A}; {B}'",
+        Trial("a crash", f"{TWICE} 'app={A}'", Budget(kills=1, timers=2, killable=BROKER)),
+        Trial("a crash, two half messages", f"{YOUNG} 'app={LATER}; {A}; {B}'",
               Budget(kills=1, timers=2, killable=BROKER)),
     ),
 }  # fmt: skip

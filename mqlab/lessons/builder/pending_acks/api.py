@@ -1,15 +1,15 @@
 """What pending acks are written with: everything that `pending_acks.py` imports.
 
 In Pulsar a transaction may acknowledge messages. Until it ends they are neither acknowledged nor
-free: nobody is sent them, and nobody else may acknowledge them. A subscription keeps them in
-memory, in `held`: a Map from a message's position to the transaction that has it, for example
+free: no consumer gets them, and no other transaction may acknowledge them. A subscription keeps
+them in memory, in `held`: a Map from a message's position to the transaction that has it, for example
 Map([(0, "(0,3)")]). You write what becomes of it, in functions without a clock, chance or a file:
 
     may_acknowledge(held, acked, txn, messages)   →  True or False
     acknowledge(held, txn, messages)              →  held
     commit(held, txn)                             →  (held, messages)  for the cursor, for good
     abort(held, txn)                              →  (held, messages)  to be delivered again
-    acknowledge_plain(held, messages)             →  held    somebody without a transaction did
+    acknowledge_plain(held, messages)             →  held    without a transaction
     load(records, acked)                          →  (held, messages)  for the cursor
 
 `acked` are the positions that are acknowledged for good, `messages` a tuple of positions, and `txn`
@@ -21,9 +21,9 @@ The subscription writes a log, and calls you when a record is safe there:
     Record("COMMIT", txn, ())       then commit
     Record("ABORT", txn, ())        then abort
 
-The record comes *before* the question, so what was refused is in the log, too. A kill takes
-`held`; the cursor's row stays, and the log. `load` is given all records of the log, oldest first.
-A kill may come between the record of a commit and the cursor's row: then `load` gives its messages
+The record comes *before* the question, so what was refused is in the log, too. A crash
+loses `held`; the cursor's row and the log stay. `load` gets all records of the log, oldest first.
+A crash may come between the record of a commit and the cursor's row: then `load` gives its messages
 again.
 
 The rules are Pulsar 4.2's (PendingAckHandleImpl, MLPendingAckReplyCallBack). *Left out:*

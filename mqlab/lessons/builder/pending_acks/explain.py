@@ -10,7 +10,7 @@ from .hosting import BuiltTopic, list_acked
 from .sittings import Held, Load, PendingAckSystem, find_unowed, list_held, list_loads
 
 BREAKS = Words("the code of the pending acks breaks: {broken}")
-NOTHING_DONE = tr("no run commits anything")
+NOTHING_DONE = tr("no execution commits anything")
 UNLIKE = Words(
     "By its log the subscription holds {granted}, and a load finds {loaded}: each record of the "
     "log is taken as it was the first time, refusals, too"
@@ -27,16 +27,15 @@ NOT_COMMITTED = Words(
     "gives the cursor what its own transaction had"
 )
 NOBODYS = Words(
-    "Message {at} is acknowledged for good, and nobody has acknowledged it: no transaction that "
-    "has committed had it"
+    "Message {at} is acknowledged for good, but no committed transaction had acknowledged it"
 )
 ENDED = Words(
-    "{has} has ended, and still holds message {at}: an end, either one, lets go of all that the "
+    "{has} has ended, and still holds message {at}: a commit or an abort releases all that the "
     "transaction had"
 )
 ACKED = Words(
-    "Message {at} is acknowledged for good, and {has} holds it: what the cursor has is held by "
-    "nobody, and nobody may acknowledge it again"
+    "Message {at} is acknowledged for good, and {has} holds it: no transaction holds what the "
+    "cursor has, and none may acknowledge it again"
 )
 FREE = Words(
     "{should} has acknowledged message {at}, which was free, and does not hold it: it is held "
@@ -47,7 +46,7 @@ PARTLY = Words(
     "not at all"
 )
 TAKEN = Words(
-    "{should} has message {at}, and {has} has taken it over: until a transaction ends, nobody else "
+    "{should} has message {at}, and {has} has taken it over: until a transaction ends, no other "
     "may acknowledge what it has"
 )
 HELD = Words("message {at} for {txn}")
@@ -140,11 +139,11 @@ REASONS = {
         "`commit` gives these messages, and `load` gives those of each commit in the log"
     ),
     "nothing passed over": tr(
-        "A message is held by nobody, acknowledged by nobody, and will not be delivered: `abort` "
-        "gives the messages that the transaction had, and they are delivered again"
+        "A message is neither held nor acknowledged, and will not be delivered: `abort` gives the "
+        "messages that the transaction had, and they are delivered again"
     ),
     "answered": tr(
-        "A transaction was told ok for a message that was taken, by another one or by itself: "
+        "A transaction got ok for a message that was taken, by another one or by itself: "
         "`may_acknowledge` is False then"
     ),
 }

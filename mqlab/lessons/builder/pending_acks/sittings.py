@@ -267,7 +267,7 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         _try("an abort in the log", f"{ONE}; {T1}; abort t1; receive s; {T2}; commit t2"),
         Trial("two commits at once", f"{TWIN} 'app={TWO}; {EACH}; commit t2'"),
         Trial("a commit and a request at once", f"{TWIN} 'app={ONE}; {T1}; {T2}'"),
-        _try("a kill, a commit", f"{ONE}; {T1}; commit t1", LOADED),
-        _try("a kill, an abort", f"{ONE}; {T1}; abort t1", LOADED),
+        _try("a crash, a commit", f"{ONE}; {T1}; commit t1", LOADED),
+        _try("a crash, an abort", f"{ONE}; {T1}; abort t1", LOADED),
     ),
 }  # fmt: skip
