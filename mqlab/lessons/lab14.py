@@ -105,15 +105,15 @@ def read_report() -> str:
 
 PROFILE = "kafka-4.3.1/tv2"
 PROGRAMS = ("segments", "claimed-in-compressed")
-FORM = tr("write a line per difference, such as “QUESTION: REASON”")
+FORM = tr("write one line for each difference, such as “QUESTION: REASON”")
 NO_REASON = Words("“{line}” has no reason: {form}")
 MISSING = Words("nothing is said yet about “{question}”: {form}")
 NO_QUESTION = Words("“{pattern}” is none of the questions in the two tables")
 UNKNOWN = Words("there is no reason “{reason}”; there are {there}")
 WIDE = "a wide excuse is the safer one"
 TOO_WIDE = Words(
-    "“{pattern}” excuses “{question}” as well, where both answer alike: the next fault there would "
-    "pass unseen"
+    "“{pattern}” excuses “{question}” as well, where both answers are equal: the next fault there "
+    "would pass unseen"
 )
 IS_NOT = Words("“{question}” is not {reason}: {wrong}")
 ALL = tr("three differences, and nothing else is excused")
@@ -132,28 +132,27 @@ class Reason:
 REASONS = {
     "one-log": Reason(
         tr(
-            "The engine keeps a log in one piece. A real broker answers from one file of "
-            "several, and the client asks again from where it is."
+            "The engine keeps a log in one piece. A real broker answers from one file of several, "
+            "and the client fetches again from there."
         ),
         "every difference is about storage",
         tr("no file of the log matters here: nothing has been read yet"),
     ),
     "not-opened": Reason(
         tr(
-            "The real broker takes compressed records without looking at their lengths, "
-            "and the engine refuses what nobody could read."
+            "The real broker accepts compressed records without checking their lengths, and the "
+            "engine refuses what no client could read."
         ),
-        "compressed records are not looked at",
-        tr("the real broker does look here, and fails; look at which of the two says ok"),
+        "compressed records are not checked",
+        tr("the real broker does check here, and fails; look which of the two answers ok"),
     ),
     "numbers": Reason(
         tr(
-            "The real broker finds offsets that are not in order, wants to number "
-            "compressed records again, and lacks what it would need for that. The engine "
-            "stores them."
+            "The real broker finds offsets out of sequence, tries to renumber the compressed "
+            "records, and lacks what it needs for that. The engine stores them."
         ),
         "every record gets its number from the broker",
-        tr("nothing is numbered again here: what is wrong is a length, or nothing at all"),
+        tr("nothing is renumbered here: what is wrong is a length, or nothing at all"),
     ),
     "timing": Reason(
         tr("The two were asked at different moments."),
@@ -166,10 +165,10 @@ REASONS = {
     "client": Reason(
         tr("The two were asked by different clients."),
         "it must be the client",
-        tr("one program has asked both, and the question stands once in the table"),
+        tr("one program has asked both, and the question is in the table once"),
     ),
     "broken": Reason(
-        tr("The engine is wrong here, and must be mended."),
+        tr("The engine is wrong here, and must be repaired."),
         "where two differ, one is broken",
         tr("a client can live with both answers; find what each broker has done to give it"),
     ),
@@ -239,13 +238,13 @@ def judge_row(pattern: str, reason: str) -> Verdict | None:
 
 HINTS = (
     tr(
-        "Only lines with ≠ need a row, and “*” in a pattern stands for anything. How many lines "
-        "can one row take without taking one that has no ≠?"
+        "Only lines with ≠ need a row, and “*” in a pattern matches anything. How many lines can "
+        "one row cover without covering one that has no ≠?"
     ),
     tr(
-        "One of the three is about how much of a log comes at once; in one the real broker says "
+        "One of the three is about how much of a log comes at once; in one the real broker answers "
         "ok, and in one the engine does. One of them comes three times, with one codec: a single "
-        "“*” takes all three lines."
+        "“*” covers all three lines."
     ),
 )
 EXCUSES = Excuses(HINTS)

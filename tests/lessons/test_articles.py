@@ -150,13 +150,13 @@ def test_the_first_marks_are_locked_and_no_other_verdict_is_shown(
     open_marks(HALF, every)
     assert capsys.readouterr().out.startswith("all are marked, which says nothing")
     open_marks(HALF, "half-first")
-    assert "This stands</b>" in capsys.readouterr().out
+    assert "This is right</b>" in capsys.readouterr().out
     assert shell.code == 'open_marks(HALF, half_marks, locked="half-first")'
     for marks, kept in (("status", {}), ("status", {"locked": "half-first"})):
         open_marks(HALF, marks, **kept)
         out = capsys.readouterr().out
         assert "these marks are locked, and no others are opened: half-first." in out
-        assert "This is refuted" not in out and "This stands</b>" in out
+        assert "This is refuted" not in out and "This is right</b>" in out
     monkeypatch.setattr(lab15, "_LOCKED", {})  # another kernel, and the cell that was kept
     open_marks(HALF, "status", locked="half-first")
     assert "This is refuted" not in capsys.readouterr().out

@@ -187,7 +187,7 @@ def test_a_file_is_played_while_it_is_written(tmp_path: Path):
     mine.write_text(read("coordinator/sitting-1"), "utf-8")
     hand = ByHand(mine, ONE, 1)
     ground, says = hand.begin()
-    assert ground is not None and "load this page again" in says.en
+    assert ground is not None and "reload this page" in says.en
     ground.go_on()
     choices = ground.play.choices
     mine.write_text(read("coordinator/sitting-2"), "utf-8")

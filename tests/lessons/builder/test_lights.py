@@ -73,8 +73,8 @@ def test_the_run_in_which_all_is_well_has_no_red_light():
 @pytest.mark.parametrize(
     ("light", "says"),
     [
-        (lambda log, partitions, calls: not log, "goes out although all is well"),
-        (lambda log, partitions, calls: True, "catches 0 of 6. Not caught: its markers leave"),
+        (lambda log, partitions, calls: not log, "turns False although all is well"),
+        (lambda log, partitions, calls: True, "catches 0 of 6. Not caught: its markers are sent"),
         (lambda log, partitions, calls: None, "nothing is written yet"),
         (lambda log, partitions, calls: None if log else True, "has no `return`"),
         (lambda log, partitions, calls: 1, "an invariant returns True or False"),

@@ -61,7 +61,7 @@ def test_a_damaged_file_says_how_to_make_it_anew(tmp_path: Path, text: str) -> N
 
 
 def test_without_a_file_too(tmp_path: Path) -> None:
-    assert "there is no table of a recorded run" in recorded_kills(tmp_path / "none")
+    assert "there is no recorded table" in recorded_kills(tmp_path / "none")
 
 
 def test_the_recorded_run_was_a_right_one_of_both_jobs() -> None:
