@@ -136,11 +136,11 @@ class Passage(Hinted):
         return "\n".join([f"{self.title} · {self.place} · {self.date}", "", *lines])
 
 
-ALL = tr("all are marked, which says nothing: some of them stand")
-RIGHT = tr("these the engine refutes, and the others stand")
+ALL = tr("all are marked, which says nothing: some of them are right")
+RIGHT = tr("the engine refutes these, and the others are right")
 THROUGHOUT = tr("an article is wrong throughout")
 DOUBTED = tr("what an article says is wrong")
-MORE = Words("{count} more of them the engine refutes; this run refutes one")
+MORE = Words("the engine refutes {count} more of them; this example refutes one")
 SHOWN = Words("{head}: {tells}")
 NO_SENTENCE = Words("no sentence is called {name}; there are: {there}")
 HINTS = (
@@ -149,8 +149,8 @@ HINTS = (
         "before what."
     ),
     tr(
-        "Words such as “always”, “nobody”, “only” and “whatever” need one run that shows "
-        "otherwise. What remains is told in labs 03 to 10, under *which beliefs*."
+        "To refute “always”, “nobody”, “only” or “whatever” takes one example. The rest is in labs "
+        "03 to 10, under *which beliefs*."
     ),
 )
 
@@ -184,8 +184,8 @@ PASSAGES = read_passages()
 
 HALF, CONTROL, PENDING = (PASSAGES[name] for name in ("half", "control", "pending"))
 UNMARKED = tr("Nothing is marked yet.")
-THESE = Words("these marks are locked, and no others are opened: {marks}")
-STANDS, REFUTED = tr("This stands"), tr("This is refuted")
+THESE = Words("these marks are locked, and only they are opened: {marks}")
+STANDS, REFUTED = tr("This is right"), tr("This is refuted")
 TOLD = Words("“{says}” <b>{verdict}</b>: {tells}.")
 #: what stands in article_rows.toml, and above the table of it
 VERDICTS = {
