@@ -1,19 +1,20 @@
 # %% [markdown]
 # # Lab 16 · On call
 #
-# *60 minutes, or a short way of 15* · Kafka 4.3.1, RocketMQ 5.5.0, Pulsar 4.2.4
+# *60 minutes, or a quick route of 15* · Kafka 4.3.1, RocketMQ 5.5.0, Pulsar 4.2.4
 #
-# **In one paragraph.** Five calls at night. Each time you get what an operator gets: a symptom, and what a real
-# broker's tool has printed. You say what you believe, look with `mqlab inspect`, try remedies in a run before
-# anybody tries them on the broker, and write a report. It is the evidence that counts. A right guess
+# **In one paragraph.** Five calls at night. Each time you get what an operator gets: a symptom, and what a
+# real broker's tool has printed. You say what you believe, look with `mqlab inspect`, try remedies in the
+# engine before you would use them on the broker, and write a report. The evidence counts: a right guess
 # without it earns nothing.
 #
-# **The short way:** Hook, Predict, The first call, What you know now. The other calls are folded under headings
-# that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
+# **The quick route** ends with *What you know now*. The other calls, below it, are folded: click *cells
+# hidden* under a heading to open one.
 #
-# **You need** lab 07 for the first call, labs 06 and 08 for the two others about Kafka, lab 04 for RocketMQ and lab
-# 10 for Pulsar. Or these words. A *coordinator* (事务协调器) keeps the state of a transaction. A *marker* ends it in
-# one partition; up to there readers of committed records stop at the *last stable offset* (LSO, 最后稳定偏移量).
+# **You need** lab 07 for the first call, labs 06 and 08 for the two others about Kafka, lab 04 for RocketMQ
+# and lab 10 for Pulsar. Or these words. A *coordinator* (事务协调器) keeps the state of a transaction. A *marker*
+# ends it in one partition; until then read_committed consumers stop at the *last stable offset* (LSO,
+# 最后稳定偏移量).
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check, met
@@ -29,11 +30,11 @@ from mqlab.lessons.lab16 import (
 )
 
 # %% [markdown]
-# ## Hook: twenty past three
+# ## What do you do at twenty past three?
 #
 # The phone: *“Since midnight no bill has gone out. I have restarted the consumer twice. Shall I restart Kafka?”*
 #
-# You have one minute before somebody does. What one does at night cannot always be undone: a group that is deleted
+# You have one minute before a colleague does. What is done at night cannot always be undone: a deleted group
 # has lost its positions, and an order that is sent again may be delivered twice.
 
 # %% [markdown]
@@ -47,32 +48,32 @@ Predict("16-hanging")
 # %% [markdown]
 # ## The first call: no bills
 #
-# This is what the tools of a real 4.3.1 print that night. *Which producer of the second table is missing in
-# the first one?*
+# This is what a real 4.3.1's tools print that night. *Which producer in the second table is missing from the
+# first one?*
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(HANGING.tool)
 
 # %% [markdown]
-# The next cell asks `mqlab inspect` about a copy of that broker's data folder. It only reads, and it finds more than
-# one thing. Look for the one that explains why nobody gets anything from `orders`.
+# The next cell runs `mqlab inspect` on a copy of that broker's data folder. It only reads, and it finds more
+# than one thing. Look for the one that explains why no consumer gets anything from `orders`.
 
 # %%
 look(HANGING)
 
 # %% [markdown]
-# **Try remedies.** A run has been brought to the same place: a late batch of `ghost` has opened a transaction that its
-# coordinator takes for ended. (In the real broker no coordinator knows the producer at all. Neither owes a
-# marker.) The next cell goes on from there with one remedy each. *Before you choose one in the menu, say what the reader
-# will get.*
+# **Try remedies.** The engine has been brought to the same state: a late batch from `ghost` has opened a
+# transaction that is ended for its coordinator. (At the real broker no coordinator has a record of the
+# producer. In both no marker is pending.) The next cell continues from there with one remedy at a time.
+# *Before you choose one in the menu, say what the reader will get.*
 
 # %%
 try_remedies(HANGING)
 
 # %% [markdown]
-# **Your report.** Write a value after each name: the partition as `topic-0`, the producer's id, its state at the
-# coordinator (`unknown` if none knows it), the offset at which the transaction begins, and the remedy by its name
-# in the menu. The last line is for the customer: one sentence without a word that only we know. Your teacher reads it.
+# **Your report.** Write a value after each name: the partition as `topic-0`, the producer's id, its state at
+# the coordinator (`unknown` if there is none), the offset at which the transaction begins, and the remedy by
+# its name in the menu. The last line is for the customer: one sentence without jargon. Your teacher reads it.
 
 # %% nbgrader={"solution": true, "grade_id": "hanging"}
 hanging = """
@@ -108,20 +109,20 @@ check(HANGING, hanging)
 # %% [markdown]
 # ## What you know now
 #
-# A symptom has many causes, and a remedy fits one of them. Three questions come first: **what is open, since when,
-# and who is to end it?** Somebody ends it, or a timeout does, or nobody will: then you do, and by name. And before
-# you do it there, do it in a run.
+# A symptom has many causes, and a remedy fits one of them. Three questions come first: **what is open, since
+# when, and who is to end it?** A process ends it, or a timeout does. Otherwise you must, and by name. Try it
+# in the engine before you do it on the broker.
 #
-# With a broker of your own: `mqlab inspect kafka HOST:PORT`, or `inspect_broker("kafka", …)` of `mqlab.lab`; so for
-# `rocketmq` and `pulsar`.
+# With a broker of your own: `mqlab inspect kafka HOST:PORT`, or `inspect_broker("kafka", …)` of `mqlab.lab`;
+# likewise for `rocketmq` and `pulsar`.
 #
-# The short way ends here. Four more calls are below, each of another kind.
+# The quick route ends here. Four more calls are below, each of another kind.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 met("16")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: the second call, paid and not there
+# ## The second call: where is the payment?
 
 # %% [markdown]
 # *“The customer has a receipt, and accounting has no payment.”*
@@ -130,8 +131,9 @@ met("16")
 Predict("16-marker")
 
 # %% [markdown]
-# One of two brokers is down. From the disks you have the last line of the coordinator's log, and what is in the
-# partition. What does `transactionStatus` 2 mean, and which kind of record is missing in the second output?
+# One of two brokers is down. From the disks you have the last line of the coordinator's log, and the
+# partition's records. What does `transactionStatus` 2 mean, and which kind of record is missing from the
+# second output?
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(MARKER.tool)
@@ -178,7 +180,7 @@ grade("call marker", marker)
 check(MARKER, marker)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: the third call, two groups on the alarm
+# ## The third call: which of two groups is in trouble?
 
 # %% [markdown]
 # *“I have restarted billing, and it does not begin. And auditors has had that lag since yesterday.”*
@@ -187,8 +189,8 @@ check(MARKER, marker)
 Predict("16-pending")
 
 # %% [markdown]
-# The night and the broker are those of the first call; the topic is not the trouble now. *Which transactions are
-# under way, and which of them could have to do with a group?*
+# It is the night and the broker of the first call, but this time the topic is not the problem. *Which
+# transactions are open, and which of them could involve a group?*
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(PENDING.tool)
@@ -197,7 +199,8 @@ print(PENDING.tool)
 look(PENDING)
 
 # %% [markdown]
-# How old is the transaction, and what is its timeout? Then try. *Who loses work, and who does it twice?*
+# How old is the transaction, and what is its timeout? Then try. *With which remedy is work lost, and with
+# which is it done twice?*
 
 # %%
 try_remedies(PENDING)
@@ -235,16 +238,16 @@ grade("call pending", pending)
 check(PENDING, pending)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: the fourth call, paid and not shipped
+# ## The fourth call: why is a paid order not shipped?
 
 # %% [markdown]
-# *“It is in our database as paid. The stock room knows nothing of it.”* This broker is RocketMQ.
+# *“It is in our database as paid. The stock room has no order.”* This broker is RocketMQ.
 
 # %% jupyter={"source_hidden": true}
 Predict("16-parked")
 
 # %% [markdown]
-# The broker's disk has these queues. *Which of them has a name that you would not want to see?*
+# The broker's disk has these queues. *Which of their names worries you?*
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(PARKED.tool)
@@ -253,13 +256,13 @@ print(PARKED.tool)
 look(PARKED)
 
 # %% [markdown]
-# One is given up, and another will be soon. Try. *What has to be mended first?*
+# The broker has given up on one half message, and soon will on another. Try. *What has to be repaired first?*
 
 # %%
 try_remedies(PARKED)
 
 # %% nbgrader={"solution": true, "grade_id": "parked"}
-# Of the message that was given up: the topic where it lies, whose it is, its offset there, its checks.
+# Of the message that was set aside: the topic where it is, its group, its offset there, its checks.
 parked = """
 topic:
 group:
@@ -291,17 +294,17 @@ grade("call parked", parked)
 check(PARKED, parked)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: the fifth call, one message for nobody
+# ## The fifth call: why does no consumer get one message?
 
 # %% [markdown]
-# *“One order of before the crash is not billed. The new ones are.”* This broker is Pulsar.
+# *“One order from before the crash is not billed. The new ones are.”* This broker is Pulsar.
 
 # %% jupyter={"source_hidden": true}
 Predict("16-acks")
 
 # %% [markdown]
-# Nothing is unacknowledged, and three messages are not done. *Where could they be?* Two transactions are under way,
-# and one of them is not yours. To abort the wrong one would take back somebody's work.
+# Nothing is unacknowledged, and three messages are not done. *Where could they be?* Two transactions are
+# open, and one of them is not yours. Aborting the wrong one would take back another team's work.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(ACKS.tool)
@@ -343,17 +346,17 @@ grade("call acks", acks)
 check(ACKS, acks)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: a remedy of your own
+# ## Can you find a remedy of your own?
 
 # %% [markdown]
-# The run of the second call, in your hands: the leader is down, and the commit is answered. *Can you make it be lost?*
-# The next cell takes `HANGING`, `PENDING` and `ACKS` as well.
+# This is the second call for you to play: the leader is down, and the commit is answered. *Can you make the
+# payment get lost?* The next cell takes `HANGING`, `PENDING` and `ACKS` as well.
 
 # %%
 play_on(MARKER)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: exit ticket
+# ## One last question
 
 # %% jupyter={"source_hidden": true}
 Predict("16-exit-ticket")

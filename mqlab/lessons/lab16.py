@@ -44,12 +44,12 @@ INSIDE = re.compile(
 )
 NO_LINE = Words("“{line}” is no line of this report: write NAME: VALUE, with one of {names}")
 MISSING = Words("these lines are missing: {names}")
-WRONG = Words("{name}: the data say otherwise; {looks}")
+WRONG = Words("{name}: the data show something else; {looks}")
 NO_REMEDY = Words("no remedy is called {name}; there are: {there}")
 TRIED = Words("{name} was tried: {tells}")
 SHORT = tr("customer: write one sentence, as you would say it on the phone")
-JARGON = Words("customer: “{word}” is a word of yours; say what it means for their orders")
-RIGHT = tr("the evidence is in the data, and the remedy works in the run")
+JARGON = Words("customer: “{word}” is jargon; say what it means for their orders")
+RIGHT = tr("the evidence is in the data, and the remedy works in the engine")
 
 
 @dataclass(frozen=True, slots=True)
