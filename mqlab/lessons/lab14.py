@@ -143,7 +143,7 @@ REASONS = {
             "The real broker accepts compressed records without checking their lengths, and the "
             "engine refuses what no client could read."
         ),
-        "compressed records are not checked",
+        "compressed records are not looked at",
         tr("the real broker does check here, and fails; look which of the two answers ok"),
     ),
     "numbers": Reason(
