@@ -88,7 +88,7 @@ def test_what_a_sentence_says_is_of_its_own() -> None:
         ("", "nothing is written yet"),
         (["status"], "nothing is written yet"),
         ("statis", "no sentence is called statis; there are: half-first, status"),
-        ("status", "3 more of them the engine refutes; this run refutes one"),
+        ("status", "the engine refutes 3 more of them; this example refutes one"),
     ],
 )
 def test_marks_that_say_too_little(marks: object, says: str) -> None:
@@ -155,7 +155,7 @@ def test_the_first_marks_are_locked_and_no_other_verdict_is_shown(
     for marks, kept in (("status", {}), ("status", {"locked": "half-first"})):
         open_marks(HALF, marks, **kept)
         out = capsys.readouterr().out
-        assert "these marks are locked, and no others are opened: half-first." in out
+        assert "these marks are locked, and only they are opened: half-first." in out
         assert "This is refuted" not in out and "This is right</b>" in out
     monkeypatch.setattr(lab15, "_LOCKED", {})  # another kernel, and the cell that was kept
     open_marks(HALF, "status", locked="half-first")
