@@ -304,7 +304,7 @@ def test_the_command_writes_a_file_once_and_checks_it(tmp_path: Path, capsys):
     )
     assert main(["build", "check", str(mine)]) == 1
     out = capsys.readouterr().out
-    assert "orders-0 has asked with AddPartitionsToTxn, and no step answers it" in out
+    assert "orders-0 has sent AddPartitionsToTxn, and no step answers it" in out
     assert "<html" in mine.with_suffix(".html").read_text("utf-8")
     mine.write_text(right(1), "utf-8")
     assert main(["build", "check", str(mine)]) == 0
