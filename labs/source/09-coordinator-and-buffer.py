@@ -1,33 +1,32 @@
 # %% [markdown]
 # # Lab 09 · Where do uncommitted messages live?
 #
-# *90 minutes, or a short way of 20* · Pulsar 4.2
+# *90 minutes, or a quick route of 20* · Pulsar 4.2
 #
 # **In one paragraph.** An order service sends a message in a transaction that has not ended. Where is this
-# message now, who may read it, and who knows of it? You follow one real order of the gift shop from the id of
-# its transaction to the commit. Then you do the work of the part that sends messages to consumers.
+# message now, and which readers may get it? You follow one of the gift shop's real orders from the id of its
+# transaction to the commit. Then you do the work of the part that sends messages to consumers.
 #
-# **The short way:** Hook, Predict, Run, Be the dispatcher, What you know now. The other parts are folded
-# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. Each of
-# them can be done on its own day. A part may use what stands above it: *Run All Above Selected Cell* in the
-# menu *Run* runs that first.
+# **The quick route** ends with *What you know now*. The parts below it are folded: click *cells hidden* under
+# a heading to open one. Each can be done on its own day. If a part needs what is above it, first choose *Run
+# All Above Selected Cell* in the menu *Run*.
 #
 # **You need** lab 00, or these words. A *partition* is one log of a topic, here `orders-0`. It consists of
-# *entries*; the *position* of an entry is its number. A *subscription* (订阅) is a group of consumers with a
-# place of its own in the partition. The *coordinator* (事务协调者) is the part of a broker that numbers
-# transactions and writes down how they end; here it is called `tc-0`.
+# *entries*; the *position* of an entry is its number. A *subscription* (订阅) is a group of consumers with its
+# own cursor on the partition. The *coordinator* (事务协调者) is the part of a broker that numbers transactions and
+# records how they end; here it is called `tc-0`.
 
 # %% [markdown]
-# ## Hook: three orders on their way to accounting
+# ## Why does accounting get no orders?
 #
 # These are real orders of 5 December 2011. The order service `app` has sent order 580538 for £316.78 to
 # `orders-0`. It also has to write the payment to `payments-0`, in one transaction: both or neither. Now it
 # waits for the card company. Meanwhile the web shop `web` sends two more orders, and it uses no transactions
 # at all. Every send has returned `ok`. Accounting reads `orders-0`.
 #
-# In the story below, `run app: new-transaction t1, send orders-0 580538 txn=t1` lets `app` make these two
-# calls. Every transaction in this course goes through the same six stages:
-# **reserve → write → decide → publish the decision → make visible → forget**.
+# In the scenario below, `run app: new-transaction t1, send orders-0 580538 txn=t1` makes `app` do these two
+# calls. Every transaction in this course goes through the same six stages: **reserve → write → decide →
+# publish the decision → make visible → forget**.
 
 # %% jupyter={"source_hidden": true}
 import plotly.graph_objects as go
@@ -80,8 +79,8 @@ run accounting: receive books
 # %% [markdown]
 # ## Predict
 #
-# Two questions on this run. The first one is asked before the order is sent, the second one when all three
-# orders have been sent. Choose an answer and lock it; then the run goes on.
+# There are two questions. The first comes before the order is sent, the second when all three orders have
+# been sent. Choose an answer and lock it; then the execution continues.
 
 # %% jupyter={"source_hidden": true}
 Predict("09-where", trace=waiting, step=first(waiting, "ADD_PARTITION (0,0) orders-0"), level="protocol")
@@ -92,21 +91,21 @@ Predict("09-open-hides", trace=waiting, step=first(waiting, "580540: ok"))
 # %% [markdown]
 # ## Run
 #
-# Step with the arrow keys, or drag the slider. Watch the place where 580538 lies, and the flag
-# *maxReadPosition* in `orders-0`. No message after this position may be sent to a consumer. *Money* sets what
-# accounting was sent (the bar) against the orders that count (the mark): those without a transaction, and those
-# of a committed one. The picture opens at the moment at which accounting asks and gets nothing.
+# Step with the arrow keys, or drag the slider. Watch where 580538 is, and the flag *maxReadPosition* in
+# `orders-0`. No message after this position may be sent to a consumer. *Money* compares what accounting has
+# received (the bar) with the orders that count (the mark): those without a transaction, and those of a
+# committed one. The picture opens when accounting's request returns nothing.
 
 # %%
 Player(waiting, step=first(waiting, "receive books: ok nothing"))
 
 # %% [markdown]
-# Nothing is lost and no process has failed. All three orders lie in `orders-0`, and the two plain ones count:
-# £715.56, of which accounting has seen nothing. But a subscription is sent its partition in order, and only
-# up to maxReadPosition. As long as t1 is open, that is the position before 580538. When t1 commits, all
-# three orders come at once.
+# Nothing is lost and no process has failed. All three orders are in `orders-0`, and the two plain ones count:
+# £715.56, of which accounting has received nothing. But a subscription gets its partition in order, and only
+# up to maxReadPosition. As long as t1 is open, that is the position before 580538. When t1 commits, all three
+# orders come at once.
 #
-# | stage | in this run | written where |
+# | stage | here | written where |
 # |---|---|---|
 # | reserve | the transaction gets an id; each partition is registered | the coordinator's log |
 # | write | the message | its partition |
@@ -119,7 +118,7 @@ Player(waiting, step=first(waiting, "receive books: ok nothing"))
 # ## Be the dispatcher
 #
 # The *dispatcher* is the part of the broker that sends the entries of a partition to a subscription. One
-# question first, on a transaction that does not commit.
+# question first, about a transaction that does not commit.
 
 # %% jupyter={"source_hidden": true}
 TWO_ENDS = """
@@ -136,15 +135,15 @@ both_ends = scenario(TWO_ENDS)
 Predict("09-aborted", trace=both_ends, step=first(both_ends, "t2 (0,1): ABORTING"))
 
 # %% [markdown]
-# Now write the rule of the dispatcher. A subscription is new and has been sent nothing. You are given three
+# Now write the rule of the dispatcher. A subscription is new and has received nothing. You are given three
 # things. `entries` are the entries of the partition, each one as a position, a kind (`"plain"`, `"message"`,
-# `"commit"`, `"abort"`) and a transaction such as `"(0,3)"`, which is `""` for a plain message. `ongoing` is a
-# dictionary from each open transaction to the position of its first message here. `aborted` is a list of
+# `"commit"`, `"abort"`) and a transaction such as `"(0,3)"`, which is `""` for a plain message. `ongoing` is
+# a dictionary from each open transaction to the position of its first message here. `aborted` is a list of
 # transactions. Return the list of the positions that the subscription is sent now.
 #
-# Your answer is compared with what a subscription received in four runs. Two hints wait:
+# Your answer is compared with what a subscription received in four executions. Two hints are available:
 # `print(READING.hint(1))`, then `print(READING.hint(2))`. If the rule is not right yet, the message names the
-# belief behind it, and the run that refutes it opens where it shows.
+# belief behind it, and an example that refutes it opens at that step.
 
 
 # %% nbgrader={"solution": true, "grade_id": "reading"}
@@ -174,11 +173,12 @@ check(READING, send_now)
 # %% [markdown]
 # ## What you know now
 #
-# An uncommitted message lies where it will stay. A commit moves maxReadPosition, the last position that may
-# be sent to consumers. The oldest open transaction of a partition holds it back, so keep transactions short.
+# An uncommitted message is already in its final place. A commit moves maxReadPosition, the last position that
+# may be sent to consumers. The oldest open transaction of a partition holds it back, so keep transactions
+# short.
 #
-# The short way ends here. The parts below go deeper, in any order; 7 of the 10 points are there. The next lab
-# asks how a transaction takes back what it has read: [lab 10](10-acknowledgement.ipynb).
+# The quick route ends here. 7 of the 10 points are in the parts below. The next lab asks how a transaction
+# takes back what it has read: [lab 10](10-acknowledgement.ipynb).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -186,13 +186,13 @@ from mqlab.lab import met
 met("09")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which parts take part, and who switches them on?
+# ## Which parts are involved, and how are they switched on?
 
 # %% [markdown]
-# The map shows the parts of a whole Pulsar. Its brokers keep nothing on disk: everything that must last lies on
-# *bookies*, the servers of BookKeeper, in logs that are called *ledgers*. So another broker can take over a
-# partition without copying anything. Articles name *Pulsar Functions* as the purpose of transactions: small
-# programs that read a topic, compute, and write to another topic. This lab looks at the writing.
+# The map shows the parts of a whole Pulsar. Its brokers keep nothing on disk: everything that must last is on
+# *bookies*, the servers of BookKeeper, in logs called *ledgers*. So another broker can take over a partition
+# without copying anything. Articles name *Pulsar Functions* as the purpose of transactions: small programs
+# that read a topic, compute, and write to another topic. This lab looks at the writing.
 
 # %% jupyter={"source_hidden": true}
 broker_map("pulsar")
@@ -208,13 +208,13 @@ for name, coordinators in {"out of the box": 0, "switched on": 1}.items():
         print("  ", said)
 
 # %% [markdown]
-# A broker has no coordinator unless its `transactionCoordinatorEnabled` is set, and it is `false` out of the
-# box. Plain messages work without it. Our model refuses `newTransaction`. A real client of 4.2.4 with
+# A broker has no coordinator unless its `transactionCoordinatorEnabled` is set, and it is `false` by default.
+# Plain messages work without it. Our model refuses `newTransaction`. A real client of 4.2.4 with
 # `enableTransaction(true)` is not even built: *The broker doesn't enable the transaction coordinator, or the
-# transaction coordinator has not initialized.* Both sides must be told.
+# transaction coordinator has not initialized.* Both sides must be configured.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does a transaction's id say?
+# ## What does a transaction's id say?
 
 # %% [markdown]
 # A transaction's id, its *TxnID*, has 128 bits. It is printed as two numbers.
@@ -229,20 +229,21 @@ print()
 print(read_recording("pulsar-4.2.4/4.2", "ids", "NewTxn", "coordinatorStats"))
 
 # %% [markdown]
-# The first half of an id is the coordinator, all 64 bits of it. The second half counts the transactions of that
-# coordinator. Articles say *16 bits and 112 bits*, and so does the design document. If that were so, the top
-# 16 bits would tell coordinators apart. They are 0 in every id.
+# The first 64 bits of an id are the coordinator. The other 64 count that coordinator's transactions. Articles
+# say *16 bits and 112 bits*, and so does the design document. If that were so, the top 16 bits would
+# distinguish coordinators. They are 0 in every id.
 #
 # A standalone has one coordinator, and the table shows the ids that a real one gave. The tools that set up a
-# cluster make 16 coordinators, and a client takes them in turn; it begins with number 1.
-# Coordinator 3 runs on the broker that owns partition 3 of a topic named `transaction_coordinator_assign`.
-# Kafka too finds its coordinator by a partition, but there the partition *is* the coordinator's log (lab 06).
-# Pulsar's topic stays empty, and only says who owns it. (Our model has one broker, so its client has nobody to
-# look for. This comes from the released source.)
+# cluster create 16 coordinators, and a client uses them in turn, beginning with number 1. Coordinator 3 runs
+# on the broker that owns partition 3 of a topic named `transaction_coordinator_assign`. Kafka too finds its
+# coordinator by a partition, but there the partition *is* the coordinator's log (lab 06). Pulsar's topic
+# stays empty; only its owner matters. (Our model has one broker, so its client has nothing to look up. This
+# comes from the released source.)
 #
 # **Write the next id.** One client has begun transactions and ended none. You are given their ids in order,
-# each one as a whole number of 128 bits, and the number of coordinators. Return the id of the transaction that
-# this client begins next. Two hints wait: `print(NUMBERING.hint(1))`, then `print(NUMBERING.hint(2))`.
+# each one as a whole number of 128 bits, and the number of coordinators. Return the id of the transaction
+# that this client begins next. Two hints are available: `print(NUMBERING.hint(1))`, then
+# `print(NUMBERING.hint(2))`.
 
 
 # %% nbgrader={"solution": true, "grade_id": "numbering"}
@@ -267,10 +268,10 @@ grade("numbering", next_id)
 check(NUMBERING, next_id)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does the coordinator write?
+# ## What does the coordinator write?
 
 # %% [markdown]
-# One transaction has an order and its payment and commits, and one is aborted.
+# One transaction with an order and its payment commits, and another is aborted.
 
 # %% jupyter={"source_hidden": true}
 Predict("09-records")
@@ -280,15 +281,15 @@ print(columns([("record", "says", "asked by"), *list_records(both_ends)]))
 
 # %% [markdown]
 # The records hold states and participants, no message and no position. So the log is short, and yet a
-# coordinator that is loaded again knows from it what it still has to end. A transaction goes from OPEN via
+# coordinator that is reloaded finds in it what it still has to end. A transaction goes from OPEN via
 # COMMITTING to COMMITTED, or from OPEN via ABORTING to ABORTED. COMMITTING is the decision. It is written
-# before any partition hears of it, and there is no way back.
+# before any partition gets it, and there is no way back.
 #
-# The next table is the real Pulsar 4.2.4. A transaction with one partition and one subscription writes five
-# records, and when it has ended, none of them is *needed* any longer.
+# The next table is from the real Pulsar 4.2.4. A transaction with one partition and one subscription writes
+# five records, and when it has ended, none of them is *needed* any longer.
 #
-# Articles say that this log is recorded by a Pulsar *topic*. A topic can be subscribed to, so the last table
-# tries: one transaction has sent an order and has committed, and then a client subscribes to each log.
+# Articles say that this log is a Pulsar *topic*. A topic can be subscribed to, so the last table tries: one
+# transaction has sent an order and has committed, and then a client subscribes to each log.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 STORED = "system pulsar clients=app\nrun app: new-transaction t, send orders-0 580538 txn=t, commit t"
@@ -302,11 +303,11 @@ print(columns([("log", "entries", "a subscription is told"), *list_logs(STORED)]
 # either (`TransactionTest#brokerNotInitTxnManagedLedgerTopic`).
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does the buffer hold?
+# ## What does the buffer hold?
 
 # %% [markdown]
 # The *transaction buffer* (事务缓冲区) is what a partition keeps in memory about transactions. Here one
-# transaction sends two orders, and plain orders lie between them.
+# transaction sends two orders, with plain orders between them.
 
 # %% jupyter={"source_hidden": true}
 Predict("09-buffer")
@@ -328,13 +329,13 @@ for then in ("", ", commit t1"):
     print(describe_buffer(story))
 
 # %% [markdown]
-# The buffer holds no message. It knows the position of the first message of each open transaction, and which
-# transactions were aborted. It has forgotten the committed ones. The upper half is before the commit, the lower
-# half after it. The entries 0 to 3 have not moved. The commit has added entry 4, the marker. It takes a
-# position, and no consumer is sent it.
+# The buffer holds no message. It keeps the position of each open transaction's first message, and the list of
+# aborted transactions. Committed ones are removed. The upper half of the table is before the commit, the
+# lower half after it. The entries 0 to 3 have not moved. The commit has added entry 4, the marker. It takes a
+# position, but is never sent to a consumer.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which of two open transactions decides?
+# ## Which of two open transactions decides?
 
 # %% jupyter={"source_hidden": true}
 order_of_two = scenario("""
@@ -390,20 +391,20 @@ for meanwhile in (0, 3, 6, 11):
 print(columns(rows))
 
 # %% [markdown]
-# The place of a transaction's first message *in this partition* decides. t1 has committed and `commit` has
-# returned ok, but accounting still gets nothing of it, because the first message of t2 lies before it. So one
-# slow transaction holds back the quick ones of other services too.
+# The position of a transaction's first message *in this partition* decides. t1 has committed and `commit` has
+# returned ok, but accounting still gets none of it, because the first message of t2 is before it. So one slow
+# transaction holds back the quick ones of other services too.
 #
-# The second table takes the orders of one morning. Every order that is sent while 580538 is open waits with it,
-# no matter who has sent it. So the longest transaction of a partition is the delay of all its subscriptions.
-# The transaction's timeout (60 s unless a client asks for another) should be the limit. The parts on a
-# partition that cannot be reached and on silence show where it is not.
+# The second table uses the orders of one morning. Every order that is sent while 580538 is open waits with
+# it, whichever service sent it. So the longest transaction in a partition delays all its subscriptions. The
+# transaction's timeout (60 s unless a client sets another) should be the limit. The parts on an unreachable
+# partition and on silence show where it is not.
 #
 # An article says that Pulsar never blocks, because each message is acknowledged by itself. Acknowledging one
-# message blocks no other one. Reading does block.
+# message blocks no other. Reading does block.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: do two partitions show a commit at once?
+# ## Do two partitions show a commit at once?
 
 # %% [markdown]
 # One transaction has written an order and its payment. The marker for the payment is slow: the line
@@ -425,18 +426,18 @@ run accounting: receive bank
 Predict("09-two-partitions", trace=half_way, step=first(half_way, "t1 (0,0): COMMITTING"))
 
 # %% [markdown]
-# All or nothing is true of the end. COMMITTING is written, so every partition will get its marker, whatever
-# dies. It is not true of the moment: each partition shows its part when its own marker is there, as in Kafka,
-# so a reader of both may see half. Pulsar's `commit` returns only when *all* markers are written; Kafka's
-# returns when the decision is logged. So a service that tells others after its `commit` has returned is on the
-# safe side, unless an older transaction is open before these messages.
+# Every partition reaches the same outcome: COMMITTING is written, so every partition will get its marker,
+# whatever dies. But not at the same time: each partition shows its part when its own marker is there, as in
+# Kafka, so a reader of both may see only one part. Pulsar's `commit` returns only when *all* markers are
+# written; Kafka's returns when the decision is logged. So a service may safely notify others after `commit`
+# has returned, unless an older transaction is open before these messages.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: does the list of aborted transactions ever shrink?
+# ## Does the list of aborted transactions ever shrink?
 
 # %% [markdown]
-# In the run of *Be the dispatcher*, t2 sent order 580540 and was aborted. The table shows `orders-0`
-# afterwards, and the lines below it what the buffer knows after one, two and three aborts.
+# In *Be the dispatcher*, t2 sent order 580540 and was aborted. The table shows `orders-0` afterwards, and the
+# lines below it what the buffer holds after one, two and three aborts.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(columns([("position", "entry", "for accounting"), *list_entries(TWO_ENDS)]))
@@ -449,13 +450,13 @@ for many in (1, 2, 3):
 
 # %% [markdown]
 # An article says that the messages in the buffer of an aborted transaction are *discarded*. Nothing is
-# discarded: the message stays at its position, a marker is appended, and the buffer puts the transaction on
-# a list. The dispatcher passes over both entries, and acknowledges them itself for each subscription. The
-# log of a real Pulsar says the same, in the first table below.
+# discarded: the message stays at its position, a marker is appended, and the buffer puts the transaction on a
+# list. The dispatcher skips both entries, and acknowledges them itself for each subscription. A real Pulsar's
+# log shows the same, in the first table below.
 #
 # So the list of aborted transactions grows, in memory and in every snapshot. When does it shrink? This model
-# deletes nothing, so the second table is the answer of a real Pulsar as well. It has aborted two transactions,
-# whose markers lie in two ledgers, and retention deletes the older ledger (`trim`).
+# deletes nothing, so the second table is the answer of a real Pulsar as well. It has aborted two
+# transactions, whose markers are in two ledgers, and retention deletes the older ledger (`trim`).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(read_recording("pulsar-4.2.4/4.2", "readers", *(f"entry {place}" for place in (1, 2, 3, 4))))
@@ -463,16 +464,17 @@ print()
 print(read_recording("pulsar-4.2.4/4.2", "aborts-forgotten", "trim", "commit", "Stats"))
 
 # %% [markdown]
-# The ledger is gone and the list still has two transactions. The buffer looks at its list only when it writes
-# the next marker. Then it takes off the id whose marker was deleted. Before the last line the partition was
-# loaded again, so the snapshot has one id left as well.
+# The ledger is gone and the list still has two transactions. The buffer checks its list only when it writes
+# the next marker. Then it removes the id whose marker was deleted. Before the last line the partition was
+# reloaded, so the snapshot has one id left as well.
 #
-# A client can spoil the filter. The dispatcher looks for the transaction's id in the *metadata* of a message.
-# The Go client 0.19.0 puts the id only into the command that carries the message, and not into its metadata
-# (its issue #1498). The broker therefore knows that the transaction was aborted, and still sends its messages.
+# A client can defeat the filter. The dispatcher looks for the transaction's id in the *metadata* of a
+# message. The Go client 0.19.0 puts the id only into the command that carries the message, and not into its
+# metadata (its issue #1498). The broker therefore has the transaction as aborted, and still sends its
+# messages.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: can a consumer read sooner?
+# ## Can a consumer read sooner?
 
 # %% jupyter={"source_hidden": true}
 Predict("09-level")
@@ -494,17 +496,17 @@ run accounting: receive books
 print(read_recording("pulsar-4.2.4/4.2", "entries-with-flags", "log"))
 
 # %% [markdown]
-# There are five ways to read, and none of them goes further than the others. A proposal, PIP-298, describes an
-# isolation level for consumers, and for a time a page of the documentation did. The code was never merged, and
-# the page was taken back. The recording shows what exists. It lists the log before and after the end of a
-# transaction: an administrator may look at single entries, and is told which of them are *uncommitted*. The
-# plain message `d` behind the open transaction is marked in the same way.
+# There are five ways to read, and none goes further than the others. A proposal, PIP-298, describes an
+# isolation level for consumers, and for a time the documentation did too. The code was never merged, and the
+# page was withdrawn. The recording shows what exists. It lists the log before and after the end of a
+# transaction: an administrator may look at single entries, which are marked where they are *uncommitted*. The
+# plain message `d` after the open transaction is marked in the same way.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does a partition know when it is loaded again?
+# ## What does a partition recover when it is reloaded?
 
 # %% [markdown]
-# A partition is loaded again when its broker was restarted, or when it has moved to another broker. Here t2 is
+# A partition is reloaded when its broker has restarted, or when it has moved to another broker. Here t2 is
 # open, and another transaction was aborted before. A buffer writes a *snapshot* (快照) after 1000 moves of
 # maxReadPosition or after five seconds; `snapshot_count=1` makes it do so after each move.
 
@@ -536,15 +538,16 @@ print(f"{'not read again':18} {describe_buffer(without)}; received: {receive_all
 
 # %% [markdown]
 # A snapshot holds two things: maxReadPosition and the list of aborted transactions. That is enough, because
-# every transaction that was open when it was taken had begun behind that position. The load reads the entries
-# from there on, and does with each of them what was done when it was written. The line *not read again* shows
-# a partition that leaves this out: accounting gets an order whose transaction is open.
+# every transaction that was open when it was taken had begun after that position. The load reads the entries
+# from there on, and processes each as when it was written. The line *not read again* shows a partition that
+# omits this: accounting gets an order whose transaction is open.
 #
-# **Write this recovery.** You are given the last snapshot, `max_read` and `aborted`, and the entries behind
-# `max_read`, each one as a position, a kind (`"plain"`, `"message"`, `"commit"`, `"abort"`) and a transaction.
-# Return two things: the dictionary of all open transactions, with the position of their first message here, and
-# the list of all that are aborted. Your function is put into the partition, which is then killed and loaded at
-# every moment of several stories. Two hints wait: `print(RECOVERY.hint(1))`, then `print(RECOVERY.hint(2))`.
+# **Write this recovery.** You are given the last snapshot, `max_read` and `aborted`, and the entries after
+# `max_read`, each one as a position, a kind (`"plain"`, `"message"`, `"commit"`, `"abort"`) and a
+# transaction. Return two things: the dictionary of all open transactions, with the position of their first
+# message here, and the list of all that are aborted. Your function is put into the partition, which is then
+# killed and loaded at every moment of several scenarios. Two hints are available: `print(RECOVERY.hint(1))`,
+# then `print(RECOVERY.hint(2))`.
 
 
 # %% nbgrader={"solution": true, "grade_id": "recovery"}
@@ -576,11 +579,11 @@ grade("recovery", recover)
 check(RECOVERY, recover)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does a coordinator do when it is loaded again?
+# ## What does a coordinator do when it is reloaded?
 
 # %% [markdown]
 # The coordinator recovers from its own log. Here it is killed when it has written COMMITTING. The next client
-# that connects has it loaded. Step through the rest, and count the markers in `orders-0`.
+# that connects makes the broker load it. Step through the rest, and count the markers in `orders-0`.
 
 # %%
 decided = scenario("""
@@ -604,14 +607,14 @@ for fact in decided:
 # It ends every transaction that is COMMITTING or ABORTING, and watches the OPEN ones until their *old*
 # deadline.
 #
-# There are two commit markers. The loaded coordinator ends the transaction again, and so does the client, which
-# repeats its request. The second marker changes nothing: *markers are idempotent, not unique*. But look at the
-# application's answer: TransactionNotFoundException, about a transaction that has committed. The coordinator
-# forgets a transaction that has ended, so this exception does not say how it ended.
+# There are two commit markers. The loaded coordinator ends the transaction again, and so does the client,
+# which retries its request. The second marker changes nothing: *markers are idempotent, not unique*. But look
+# at the application's answer: TransactionNotFoundException, about a transaction that has committed. The
+# coordinator removes a transaction that has ended, so this exception does not show how it ended.
 #
-# Now let it happen yourself. The decision is written, and the coordinator's request to `orders-0` is on its
-# way. Click a message to deliver it, a timer to let it run out, a lane to kill a node and to start it again.
-# *How few choices does it take until the partition has two markers of one transaction?*
+# Now do it yourself. The decision is written, and the coordinator's request to `orders-0` is in flight. Click
+# a message to deliver it, a timer to let it run out, a lane to kill a node and to start it again. *After how
+# few choices does the partition have two markers of one transaction?*
 
 # %%
 play = continue_scenario("""
@@ -625,12 +628,12 @@ run app: commit t1
 Playground(play, goal="one marker")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what if a partition cannot be reached?
+# ## What if a partition cannot be reached?
 
 # %% [markdown]
-# A coordinator registers any partition that it is told, and does not look whether it exists. Here `admin` has
-# registered a partition of a namespace that does not exist. (A namespace is a group of topics; `0/0` is the
-# transaction (0,0).)
+# A coordinator registers any partition that a request names, and does not check whether it exists. Here
+# `admin` has registered a partition of a namespace that does not exist. (A namespace is a group of topics;
+# `0/0` is the transaction (0,0).)
 
 # %% jupyter={"source_hidden": true}
 FROZEN = """
@@ -670,13 +673,13 @@ print(read_recording("pulsar-4.2.4/4.2", "commit-frozen", "markers", "by its id"
 
 # %% [markdown]
 # The order has been delivered, but the commit has not returned. The transaction's own timeout of 3 s does
-# nothing, and an abort is refused. About every second all participants are told again, and the healthy one
-# writes one more marker. A real client stops waiting after 30 s, the broker does not. The recording shows the
-# same: *commit markers, 6 or more*. As soon as somebody creates the namespace, the next try ends the
-# transaction.
+# nothing, and an abort is refused. About every second the coordinator sends to all participants again, and
+# the healthy one writes one more marker. A real client stops waiting after 30 s, the broker does not. The
+# recording shows the same: *commit markers, 6 or more*. As soon as an operator creates the namespace, the
+# next attempt ends the transaction.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what if the application falls silent?
+# ## What if the application falls silent?
 
 # %% [markdown]
 # `app` dies with t1 open. A live coordinator aborts t1 at its deadline, 60 s after it began. But what if the
@@ -707,25 +710,25 @@ for name, then in {
     print(f"{name:29} {receive_all(SILENT.format(then=then))}")
 
 # %% [markdown]
-# Silence means *abort*, and none of your processes need be there for it. But a restarted broker loads a
+# Silence means *abort*, and none of your processes need be running for it. But a restarted broker loads a
 # coordinator only when a client with transactions connects to it. Where many services use transactions, that
-# takes seconds. Where one job uses them once per night, the plain orders of a whole day wait. The next table
-# is the real broker: `c` comes when `app` begins its next transaction.
+# takes seconds. Where one job uses them once per night, a whole day's plain orders wait. The next table is
+# from the real broker: `c` comes when `app` begins its next transaction.
 #
-# It was reported in public, for example: `mqlab incidents the-job-cannot-be-restored`.
+# A public report of it: `mqlab incidents the-job-cannot-be-restored`.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 SAID = ("Send", "kill", "Message", "NewTxn", "nothing", "ongoing")
 print(read_recording("pulsar-4.2.4/4.2", "kill-and-nobody-comes", *SAID))
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what harm can a late message do?
+# ## What harm can a late message do?
 
 # %% [markdown]
 # When a message of a transaction arrives, the partition does not ask the coordinator whether that transaction
-# still exists. It is protected by the *low watermark* (低水位): with each end the coordinator sends the number
-# up to which all of its transactions have ended. A message of one of these is refused. `reopen t1` stands for a
-# client that slept through the end of its transaction.
+# still exists. Its protection is the *low watermark* (低水位): with each end the coordinator sends the number up
+# to which all of its transactions have ended. A message of one of these is refused. `reopen t1` stands for a
+# client that was paused while its transaction ended.
 
 # %% jupyter={"source_hidden": true}
 RESTART = "kill orders-0\nkill tc-0\nrestart orders-0\nrestart tc-0"
@@ -755,34 +758,34 @@ for name, restart in {"no restart": "", "a restart before it": RESTART}.items():
 print(columns([("position", "entry", "for consumers"), *list_entries(story)]))
 
 # %% [markdown]
-# The message is refused while the partition remembers a mark. But marks are kept in memory only. After the
-# restart the message is taken, and t1 counts as open again. With the next end, that of t3, the partition learns
-# that t1 ended long ago, and aborts it. The buffer keeps the ids of aborted transactions, without positions. So
-# the order 580538, which t1 has *committed*, counts as aborted too, and audit never gets it. In the recording
-# of the real 4.2.4 the same happens to `a`, and no safeguard was off:
+# The message is refused while the partition has a low watermark. But that is kept in memory only. After the
+# restart the message is accepted, and t1 counts as open again. With the next end, that of t3, the partition
+# gets a low watermark above t1, and aborts it. The buffer keeps the ids of aborted transactions, without
+# positions. So the order 580538, which t1 has *committed*, counts as aborted too, and audit never gets it. In
+# the recording of the real 4.2.4 the same happens to `a`, and no safeguard was off:
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 SAID = ("Send late", "kill", "Message", "entry 0", "entry 4")
 print(read_recording("pulsar-4.2.4/4.2", "kill-forgets-watermarks", *SAID))
 
 # %% [markdown]
-# Can Pulsar keep such an old process out? Only its *sends*, topic by topic, if the new process asks for it with
-# the access mode `ExclusiveWithFencing`. Its *commit* cannot be fenced: a transaction has no name that the next
-# process takes over, as it has in Kafka with its `transactional.id` (lab 06). Lab 10 runs both.
+# Can Pulsar keep such an old process out? Only its *sends*, topic by topic, if the new process requests that
+# with the access mode `ExclusiveWithFencing`. Its *commit* cannot be fenced: a transaction has no name that
+# the next process takes over, as it has in Kafka with its `transactional.id` (lab 06). Lab 10 runs both.
 #
-# **Write a story in which a committed order is hidden**, as short as you can. Its lines are put behind
+# **Write a scenario in which a committed order is hidden**, as short as you can. Its lines are put after
 # `system pulsar topic=orders,payments clients=app,web,accounting`. At its end a committed transaction must
 # count as aborted in a partition. It can be done without a restart. You may use `run`, `kill`, `restart`,
-# `hold`, `release` and all that you have seen above. Two hints wait: `print(HIDING.hint(1))`, then
+# `hold`, `release` and all that you have seen above. Two hints are available: `print(HIDING.hint(1))`, then
 # `print(HIDING.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "hiding"}
-# The lines of the story, one below the other. Add what is missing to the first.
+# The lines of the scenario, one below the other. Add what is missing to the first.
 story = """
 run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1
 """
 ### BEGIN SOLUTION
-# The late message is taken, as no later end has brought a mark yet; the next end aborts it.
+# The late message is taken, as no later end has sent a mark yet; the next end aborts it.
 story += """
 run app: reopen t1, send orders-0 late txn=t1
 run web: new-transaction t2, send orders-0 580539 txn=t2, commit t2
@@ -801,17 +804,17 @@ grade("hiding", story)
 check(HIDING, story)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which safeguard is necessary?
+# ## Which safeguard is necessary?
 
 # %% [markdown]
 # Eight safeguards belong to this lab. `max_read_position` stops dispatchers before the first open message.
-# `filter_aborted` leaves out aborted messages. `decision_before_markers` writes COMMITTING before a partition
-# is told. `retry_until_answered` tells a partition again that was not reached. `replay_log` and `replay_topic`
-# read the coordinator's log, and the partition, after a restart. `transaction_timeout` aborts a transaction
-# that nobody ends. `low_watermark` refuses or aborts a message that comes too late.
+# `filter_aborted` leaves out aborted messages. `decision_before_markers` writes COMMITTING before it is sent
+# to a partition. `retry_until_answered` sends it again to a partition that did not answer. `replay_log` and
+# `replay_topic` read the coordinator's log, and the partition, after a restart. `transaction_timeout` aborts
+# a transaction that its client leaves open. `low_watermark` refuses or aborts a message that comes too late.
 #
-# Guess for each of them what will break without it. Then choose one of the first three in the menu, and look at
-# the money that accounting is sent: the run is the same each time.
+# Guess for each of them what will break without it. Then choose one of the first three in the menu, and look
+# at the money that accounting gets: the scenario is the same each time.
 
 # %% jupyter={"source_hidden": true}
 STORY = """
@@ -840,45 +843,45 @@ vary(draw, off=list_safeguards("pulsar", *SEEN))
 print(tabulate_needed())
 
 # %% [markdown]
-# Each line takes one safeguard away, and a search finds the shortest run that breaks a promise. The next table
-# takes nothing away. Pulsar does not make these promises: that an open transaction holds back only its own
-# messages, that there is one marker, that an error means *not committed*, that a late message harms nobody,
-# and that a committed message stays readable.
+# For each line one safeguard is removed, and a search finds the shortest execution that breaks a promise. In
+# the next table every safeguard is on. Pulsar does not make these promises: that an open transaction holds
+# back only its own messages, that there is one marker, that an error means *not committed*, that a late
+# message does no harm, and that a committed message stays readable.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tabulate_unpromised())
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: where do uncommitted messages live elsewhere?
+# ## Where do other brokers keep uncommitted messages?
 
 # %% [markdown]
 # | | Pulsar | Kafka | RocketMQ |
 # |---|---|---|---|
-# | an uncommitted message lies | in the topic, in its final place | in the topic, in its final place | in the half topic |
+# | an uncommitted message is | in the topic, in its final place | in the topic, in its final place | in the half topic |
 # | a commit | appends a marker | appends a marker | writes the message once more |
-# | readers are held back by | maxReadPosition, for every consumer | the LSO, for read_committed only | the half topic, which nobody subscribes to |
-# | aborted messages are left out by | the dispatcher, at the broker | the consumer, with a list | nobody: they never leave the half topic |
-# | an open transaction hides | everything behind its first message | the same, for read_committed | its own message |
+# | readers are held back by | maxReadPosition, for every consumer | the LSO, for read_committed only | the half topic, which no consumer subscribes to |
+# | aborted messages are left out by | the dispatcher, at the broker | the consumer, with a list | none needed: they never leave the half topic |
+# | an open transaction hides | everything after its first message | the same, for read_committed | its own message |
 # | `commit` returns | when all markers are written | when the decision is logged | at once, it is one-way |
 # | an old process is kept out | from sending, per topic, if the producer asks for it (ExclusiveWithFencing); not from committing | by the epoch of its `transactional.id` | not at all |
 #
 # Ask of any queue that you meet: *where is the message before it is committed, and what keeps readers from it?*
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which beliefs did these runs refute?
+# ## Which beliefs did this lab refute?
 
 # %% [markdown]
 # | belief | what is true | seen in |
 # |---|---|---|
 # | Pulsar never blocks | reading waits for the oldest open transaction of the partition | Run, two open |
-# | an open transaction hides only its own messages | it hides everything behind its first one | Run, Be the dispatcher |
-# | aborted messages are discarded | they stay; the dispatcher passes over them | Be the dispatcher, the list |
-# | transactions are on by default | client and broker must both be told | who switches them on |
+# | an open transaction hides only its own messages | it hides everything after its first one | Run, Be the dispatcher |
+# | aborted messages are discarded | they stay; the dispatcher skips them | Be the dispatcher, the list |
+# | transactions are on by default | client and broker must both be configured | switched on |
 # | the top 16 bits of a TxnID are the coordinator | the top 64 bits are | the id |
 # | the transaction log is a topic | it is a bare ledger with a topic's name | the coordinator |
 # | the coordinator's log holds the messages | it holds states and participants | the coordinator |
 # | the buffer holds uncommitted messages | it holds ids and positions | the buffer |
-# | a transaction that commits first is read first | all that lies before it must have ended too | two open |
+# | a transaction that commits first is read first | all that is before it must have ended too | two open |
 # | several partitions become visible together | each does with its own marker | two partitions |
 # | there is a level read_uncommitted | it was never merged | reading sooner |
 # | a snapshot holds what is open | it holds what is aborted, and from where to read | a load |
@@ -887,7 +890,7 @@ print(tabulate_unpromised())
 # | a committed message stays readable | a late message can hide it | a late message |
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: exit ticket
+# ## One last question
 
 # %% jupyter={"source_hidden": true}
 Predict("09-exit-ticket")
