@@ -36,7 +36,9 @@ UNWALLED = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    new = actions.add_parser("new", help="the file that a part begins with; never over one of yours")
+    new = actions.add_parser(
+        "new", help="the file that a part begins with; never over one of yours"
+    )
     check = actions.add_parser(
         "check", help="right, or the shortest example that breaks it; exit code 1 where one does"
     )

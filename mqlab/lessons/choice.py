@@ -21,7 +21,9 @@ from .check import Hinted
 from .verdict import NOT_WRITTEN, Verdict
 
 WAYS = ("kafka", "rocketmq", "pulsar", "outbox", "plain", "key")
-FORM = tr("write one line for each situation, such as “aggregates: kafka, because zombie and late-end”")
+FORM = tr(
+    "write one line for each situation, such as “aggregates: kafka, because zombie and late-end”"
+)
 
 
 @dataclass(frozen=True, slots=True)

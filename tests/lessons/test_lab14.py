@@ -118,7 +118,10 @@ def test_a_reason_tells_nobody_what_it_is_not_about():
 @pytest.mark.parametrize("pattern", ["*", "Fetch*", "Fetch @0*", "Produce*", "*read_committed"])
 def test_a_row_that_takes_an_equal_line_earns_nothing(pattern):
     verdict = EXCUSES.check(f"{ROWS}\n{pattern}: one-log")
-    assert "where both answers are equal" in verdict.message.en or "is not one-log" in verdict.message.en
+    assert (
+        "where both answers are equal" in verdict.message.en
+        or "is not one-log" in verdict.message.en
+    )
     assert not verdict.ok
 
 

@@ -19,9 +19,7 @@ SAYS = Words(
     "{file} plays its part. Save a change and reload this page: it shows the same choices with "
     "your new code."
 )
-SHORTER = Words(
-    "Of the {all} choices the first {left} are possible with {file} as it is now."
-)
+SHORTER = Words("Of the {all} choices the first {left} are possible with {file} as it is now.")
 MEND = Words("{why}. Mend {file}, save it, and reload this page.")
 
 

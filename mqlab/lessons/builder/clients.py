@@ -28,7 +28,9 @@ OLDER = 5  # the sitting from which librdkafka's EndTxn is understood
 KILLS = 2
 MISSING = Words("released clients did not try it: confluent-kafka is missing ({install})")
 SILENT = Words("released clients gave no result: {why}")
-REFUSED = Words("a released client cannot continue, though no other has its transactional id: {why}")
+REFUSED = Words(
+    "a released client cannot continue, though no other has its transactional id: {why}"
+)
 FOUND = Words("released clients read back what no right coordinator leaves, {anomaly}: {sentence}")
 GOOD = Words("released clients read back all {committed} transactions that were committed, after "
              "{kills} kills of the server")  # fmt: skip

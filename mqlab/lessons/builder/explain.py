@@ -237,9 +237,7 @@ def _explain_asked(evidence: Evidence) -> Text:
         return explain_outcome(evidence)
     match cause.event:
         case None:
-            return tr(
-                "after the restart the coordinator commits without a request to commit"
-            )
+            return tr("after the restart the coordinator commits without a request to commit")
         case Fired():
             return tr(
                 "the timer has run out and the coordinator commits: no request asked for that, so "

@@ -337,9 +337,7 @@ OUTSIDE = (
 )
 NO_POSITION = (
     "the group knows by itself how far it has come",
-    tr(
-        "the group's position is never stored: a worker that starts over begins at the first order"
-    ),
+    tr("the group's position is never stored: a worker that starts over begins at the first order"),
 )
 NO_COMMIT = (
     "what is sent counts without a commit",

@@ -211,7 +211,9 @@ class Resuming(Hinted):
             return Verdict(False, error.text)
         return Verdict(
             True,
-            tr("both crashes end with each half hour counted once, and the strange checkpoint stops the job"),
+            tr(
+                "both crashes end with each half hour counted once, and the strange checkpoint stops the job"
+            ),
         )
 
     def _wrong(self, rule: Rule, death: Death, answer: str) -> Verdict:
