@@ -3,7 +3,7 @@
 Each broker's options are its own, in a module that is imported when `mqlab serve` is used:
 
     add_arguments(parser)     what it can be told beyond what any server can
-    read_arguments(args)      its `Home`; raises ServeError
+    read_arguments(args)      its `Adapter`; raises ServeError
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         check_arguments(args)
     elif args.data_dir is None:
         raise UserError("--salvage-to needs the damaged folder too: add --data-dir DIR")
-    from mqlab.serve.home import ServeError
+    from mqlab.serve.adapter import ServeError
     from mqlab.serve.journal import JournalError
     from mqlab.serve.salvage import salvage
     from mqlab.serve.server import Options, main
@@ -88,9 +88,9 @@ def run(args: argparse.Namespace) -> int:
 
         args.coordinator = load_coordinator(args.coordinator)
     try:
-        home = options_of(args.broker).read_arguments(args)
+        adapter = options_of(args.broker).read_arguments(args)
         if args.salvage_to is not None:
-            print(salvage(args.data_dir, args.salvage_to, home))
+            print(salvage(args.data_dir, args.salvage_to, adapter))
             return 0
         options = Options(
             host=args.host,
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
             pace_ms=args.pace,
             door=args.door,
         )
-        main(home, options)
+        main(adapter, options)
     except (ServeError, JournalError) as error:
         raise UserError(str(error)) from error
     return 0

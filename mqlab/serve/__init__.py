@@ -6,10 +6,10 @@
         ...  # any Kafka client, told broker.address; mqlab.serve.rocketmq and .pulsar have the same
 
 The same role that a lesson steps through serves a real client here; only the driver differs.
-Read in this order: `home.py` (what a broker and its protocol must say), `driver.py` (the
+Read in this order: `adapter.py` (what a broker and its protocol must say), `driver.py` (the
 node that plays its roles), `disk.py` and `journal.py` (what is durable), `connection.py` and
 `server.py` (sockets), `trace/` (what is going on, live). Then a broker's room, `kafka/`,
-`rocketmq/` or `pulsar/`: `home.py`, `wire/` (what bytes mean), `front/` (what lies between a
+`rocketmq/` or `pulsar/`: `adapter.py`, `wire/` (what bytes mean), `front/` (what lies between a
 request and the roles), `trace/`.
 """
 

@@ -1,4 +1,4 @@
-"""One client's connection: bytes in, frames out; the protocol says how (`home.py`, `Frames`).
+"""One client's connection: bytes in, frames out; the protocol says how (`adapter.py`, `Frames`).
 
 A connection is *muted* while as many of its requests are under way as its protocol allows:
 the next frame is looked at when an answer has been given. With one at a time, as in Kafka's
@@ -17,8 +17,8 @@ import logging
 from typing import TYPE_CHECKING, Any, cast
 
 from ..kernel import Caller, Request, Response
+from .adapter import HALF_S, BadFrame, ClientRequest, Frames, Hangup, Peer, PushAnswer, Refused
 from .disk import name_of
-from .home import HALF_S, BadFrame, ClientRequest, Frames, Hangup, Peer, PushAnswer, Refused
 
 if TYPE_CHECKING:
     from .server import Server
@@ -65,7 +65,7 @@ class Connection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=WRITE_AHEAD)
         here, there = (self._transport.get_extra_info(n)[:2] for n in ("sockname", "peername"))
         self.peer = Peer(here, there)
-        self._frames = self.server.home.frames(self.peer)
+        self._frames = self.server.adapter.frames(self.peer)
         self.heard = asyncio.get_running_loop().time()
         self.server.admit(self)
 
@@ -176,7 +176,7 @@ class Connection(asyncio.Protocol):
     def proceed(self, event: Request, size: int) -> None:
         """A request of this client goes in."""
         try:
-            self.server.deliver(self.server.home.front, event, size)
+            self.server.deliver(self.server.adapter.front, event, size)
         except Exception:
             # The driver has logged it. Nobody but this client notices.
             self.close("its request could not be handled")
@@ -231,8 +231,8 @@ class Connection(asyncio.Protocol):
         if self._unsent + self._transport.get_write_buffer_size() >= WRITE_AHEAD:
             self._refused = True
             return False
-        push = self.server.home.push
-        assert push is not None, "only a home that pushes has the driver push"
+        push = self.server.adapter.push
+        assert push is not None, "only an adapter that pushes has the driver push"
         self._pushes += 1
         try:
             frame, answered = push(self._pushes, body)

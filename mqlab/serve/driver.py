@@ -3,7 +3,7 @@
 It does what `kernel.world` does for a lesson's node, on values that grow in place: a step
 takes an event from the inbox, the role answers with itself and its effects, the effects
 are done in order. It contains no protocol: which roles there are, which of them come and go
-with a key of a durable table, and who plays one that is no more, its `Home` says.
+with a key of a durable table, and who plays one that is no more, its `Adapter` says.
 
 *Durable before told.* Effects are done in memory and noted in the journal as they come;
 answers to clients are collected and leave at the end of the *turn*, after the journal was
@@ -40,8 +40,8 @@ from ..kernel import (
     Words,
     replace,
 )
+from .adapter import Adapter, Drained, Start, Unsent, keep, put
 from .disk import ServerDisk
-from .home import Drained, Home, Start, Unsent, keep, put
 from .journal import Journal
 from .trace.live import Live
 
@@ -67,26 +67,26 @@ class Driver:
 
     def __init__(
         self,
-        home: Home,
+        adapter: Adapter,
         answer: Callable[[int, int, Any], None],
         journal: Journal | None = None,
         pace_ms: int = 0,
     ) -> None:
-        self.home = home
+        self.adapter = adapter
         self.pace_ms = pace_ms
         self._under_way: dict[str, Event] = {}  # by the timer that delivers it
         self.answer = answer
         self.journal = journal
-        self.disk = ServerDisk(home.keeping)
+        self.disk = ServerDisk(adapter.keeping)
         self.roles: dict[str, Any] = {}
         self.readers: dict[str, list[str]] = {}  # by log, the roles that read it along
         self._reads: dict[str, str] = {}  # by role, the log that it reads along
         self.inbox: deque[tuple[str, Event]] = deque()
         self.now = now_ms()
-        observer = home.observe(self.now, self.disk.log)
-        self.live = Live(home.system, TITLE(name=home.name), observer, home.weigh)
+        observer = adapter.observe(self.now, self.disk.log)
+        self.live = Live(adapter.system, TITLE(name=adapter.name), observer, adapter.weigh)
         self.recorder = self.live.recorder
-        self._pushes = home.push is not None
+        self._pushes = adapter.push is not None
         self._clients: dict[str, Push] = {}  # those that are connected, by name
         self._told: dict[str, dict[str, None]] = {}  # by client, who hears that it has gone
         self._refused: dict[str, dict[str, None]] = {}  # by client, whose pushes it did not take
@@ -102,7 +102,7 @@ class Driver:
         if self.journal is not None:
             for effect in self.journal.replay():
                 try:
-                    keep(self.home, self.disk, effect)
+                    keep(self.adapter, self.disk, effect)
                 except ValueError as error:
                     raise self.journal.misfit(error) from error
             if self.journal.is_mostly_dead(self.disk.effects()):
@@ -120,7 +120,7 @@ class Driver:
         self._wake()
 
     def _wake(self) -> None:
-        for start in self.home.starting(self.disk):
+        for start in self.adapter.starting(self.disk):
             self._start(start)
         self.run()
 
@@ -171,7 +171,7 @@ class Driver:
             raise failure
 
     def _step(self, name: str, event: Event) -> None:
-        new, effects = self.roles.get(name, self.home.gone).step(event, self.disk)
+        new, effects = self.roles.get(name, self.adapter.gone).step(event, self.disk)
         if name in self.roles:
             self.roles[name] = new
         size, self._arrived = self._arrived, 0
@@ -201,7 +201,7 @@ class Driver:
                 else:
                     inbox.append((caller.name, response))
             elif isinstance(effect, Append):
-                keep(self.home, self.disk, effect)
+                keep(self.adapter, self.disk, effect)
                 self._note(effect)
                 if effect.notify:
                     appended = Appended(effect.log, effect.entry.last + 1, now)
@@ -218,7 +218,7 @@ class Driver:
 
     def _pass(self, me: str, to: str, event: Request | Response) -> None:
         """A message that takes its time; the front is no broker of its own, so not to it."""
-        if self.home.front in (me, to) or me == to:
+        if self.adapter.front in (me, to) or me == to:
             self.inbox.append((to, event))
             return
         timer = f"{PACED}{next(self._count)}"
@@ -228,10 +228,10 @@ class Driver:
     def _placed(self, effect: Put | Truncate) -> None:
         """A table's key, or a log cut back; roles may come and go with the key."""
         if isinstance(effect, Truncate):
-            keep(self.home, self.disk, effect)
+            keep(self.adapter, self.disk, effect)
             self._note(effect)
             return
-        change, freed = put(self.home, self.disk, effect)
+        change, freed = put(self.adapter, self.disk, effect)
         self._note(effect)
         for name in change.end:
             self._stop(name)
@@ -256,7 +256,7 @@ class Driver:
         """A client has gone: the front hears it, and each role that has pushed to it."""
         self._clients.pop(client, None)
         self._refused.pop(client, None)
-        for name in dict.fromkeys((self.home.front, *self._told.pop(client, ()))):
+        for name in dict.fromkeys((self.adapter.front, *self._told.pop(client, ()))):
             self.inbox.append((name, ConnectionLost(client, self.now)))
         self.run()
 

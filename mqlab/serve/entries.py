@@ -4,7 +4,7 @@
              any other letter: a form of the broker's own, for what it writes most
 
 Nothing in a journal is executed: an effect is rebuilt from the kinds of values that the
-broker's home lists (`JsonForm`). A home without a form of its own uses `json_entries`.
+broker's adapter lists (`JsonForm`). An adapter without a form of its own uses `json_entries`.
 """
 
 from __future__ import annotations

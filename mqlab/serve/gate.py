@@ -2,9 +2,9 @@
 
 It stands between "a request has been read" and "a role is asked". As long as nobody has closed it
 every request passes. Closed, it holds the requests that would make the front send one of certain
-messages to another role (Kafka: `EndTxn`, `Produce` …; the broker's home says which). The front's
-step is asked in advance what it would send, and its answer is thrown away: so the door knows no
-protocol, and names what waits as the live trace will.
+messages to another role (Kafka: `EndTxn`, `Produce` …; the broker's adapter says which). The
+front's step is asked in advance what it would send, and its answer is thrown away: so the door
+knows no protocol, and names what waits as the live trace will.
 
 What may be done with one that waits:
 
@@ -74,11 +74,11 @@ class Gate:
     # -- opening and closing ---------------------------------------------------------------
 
     def close(self, kinds: Iterable[str] = ()) -> None:
-        """Hold what sends one of these messages, or of those of the home. Raises ValueError where
-        that would hold nothing."""
-        wanted = frozenset(kinds) or frozenset(self._server.home.held)
+        """Hold what sends one of these messages, or of the adapter's `held`. Raises ValueError
+        where that would hold nothing."""
+        wanted = frozenset(kinds) or frozenset(self._server.adapter.held)
         if not wanted:
-            raise ValueError(f"no request to {self._server.home.name} can be held")
+            raise ValueError(f"no request to {self._server.adapter.name} can be held")
         self.kinds = wanted
         self.renew()
 
@@ -109,8 +109,8 @@ class Gate:
         """Whether this request has to wait, which it does from now on."""
         if not self.kinds:
             return False
-        server = self._server
-        role, effects = server.driver.look_ahead(server.home.front, request)
+        driver, front = self._server.driver, self._server.adapter.front
+        role, effects = driver.look_ahead(front, request)
         sends = [e for e in effects if isinstance(e, Send) and _kind(e) in self.kinds]
         if not sends:
             return False
@@ -119,8 +119,7 @@ class Gate:
         text = put_in_words(first.body)
         one = Waiting(connection, request, size, _kind(first), first.to, text)
         self.waiting[self._count] = one
-        recorder = server.driver.recorder
-        recorder.record_step(request.at_ms, server.home.front, Held(role), request, effects, size)
+        driver.recorder.record_step(request.at_ms, front, Held(role), request, effects, size)
         return True
 
     def leave(self, connection: Connection) -> None:

@@ -31,6 +31,7 @@ from contextlib import suppress
 from itertools import accumulate, count
 from pathlib import Path
 
+from .adapter import Adapter
 from .entries import Effect, Entries
 from .frames import (
     FRAME,
@@ -43,7 +44,6 @@ from .frames import (
     read_head,
     write_head,
 )
-from .home import Home
 
 log = logging.getLogger("mqlab.serve")
 
@@ -57,20 +57,20 @@ class JournalError(Exception):
 
 
 class Journal:
-    """Opens (or begins) the journal of a data folder, which no other process may use. `home`:
+    """Opens (or begins) the journal of a data folder, which no other process may use. `adapter`:
     of the broker whose journal it is."""
 
-    def __init__(self, folder: Path, home: Home, fsync: bool = False) -> None:
+    def __init__(self, folder: Path, adapter: Adapter, fsync: bool = False) -> None:
         self.path = folder / "journal"
         self.fsync = fsync
-        self._name = home.name
-        self._entries = home.entries
-        self._encode = home.entries.encode
+        self._name = adapter.name
+        self._entries = adapter.entries
+        self._encode = adapter.entries.encode
         self._parts: list[bytes] = []
         self._size = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file, self._head = _opened(self.path, home.name)
+            self._file, self._head = _opened(self.path, adapter.name)
         except OSError as error:
             raise JournalError(f"cannot use the data folder {folder}: {error.strerror}") from error
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .adapter import Adapter, keep
 from .disk import ServerDisk
 from .frames import find_damage
-from .home import Home, keep
 from .journal import JournalError, check_head, describe_misfit, lock, read_effects
 
 
-def salvage(source: Path, target: Path, home: Home) -> str:
+def salvage(source: Path, target: Path, adapter: Adapter) -> str:
     """Copy what stands before the damage of a data folder's journal into another folder, which
     must have none; what was done, in words. The source stays as it is. Raises JournalError."""
     path = source / "journal"
@@ -27,16 +27,16 @@ def salvage(source: Path, target: Path, home: Home) -> str:
     file = os.open(path, os.O_RDONLY)
     try:
         lock(file, source)
-        whole, entries = check_head(file, path, home.name).size, 0
-        damage, disk = "", ServerDisk(home.keeping)
-        for at, effect, size in read_effects(path, home.entries):
+        whole, entries = check_head(file, path, adapter.name).size, 0
+        damage, disk = "", ServerDisk(adapter.keeping)
+        for at, effect, size in read_effects(path, adapter.entries):
             try:
-                keep(home, disk, effect)
+                keep(adapter, disk, effect)
             except ValueError as error:
                 damage = describe_misfit(at, error)
                 break
             whole, entries = at + size, entries + 1
-        damage = damage or find_damage(path, whole, home.entries)
+        damage = damage or find_damage(path, whole, adapter.entries)
         left = os.fstat(file).st_size - whole
         target.mkdir(parents=True, exist_ok=True)
         _copy_front(path, whole, target / "journal")
@@ -48,7 +48,7 @@ def salvage(source: Path, target: Path, home: Home) -> str:
     return (
         f"{target / 'journal'} holds {entries} entries, all before byte {whole} of {path} ({why}); "
         f"{left} bytes are in the old file only, which is as it was. "
-        f"Go on with: mqlab serve {home.name} --data-dir {target}"
+        f"Go on with: mqlab serve {adapter.name} --data-dir {target}"
     )
 
 

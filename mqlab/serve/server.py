@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from ..kernel import Event, frozen
+from .adapter import BACKLOG, HELD, Adapter, ServeError, log_loop_error, max_connections, max_traces
 from .connection import Connection
 from .disk import set_up
 from .driver import Driver
 from .gate import Gate
-from .home import BACKLOG, HELD, Home, ServeError, most_connections, say_in_one_line, trace_places
 from .journal import Journal, JournalError
 from .trace.http import Door, TraceServer
 from .trace.live import Killed
@@ -59,12 +59,12 @@ class Options:
 class Server:
     """A running server; `run` returns when it was told to stop."""
 
-    def __init__(self, home: Home, options: Options) -> None:
-        self.home = home
+    def __init__(self, adapter: Adapter, options: Options) -> None:
+        self.adapter = adapter
         self.options = options
         self.connections: dict[int, Connection] = {}
         self._count = 0
-        self._places = most_connections()
+        self._places = max_connections()
         self._held: dict[int, int] = {}  # bytes of unfinished requests, by connection
         self._held_bytes = 0
         self._journal: Journal | None = None
@@ -75,8 +75,8 @@ class Server:
         self._stop = asyncio.Event()
         self._failure = ""
         if options.data_dir is not None:
-            self._journal = Journal(options.data_dir, home, options.fsync)
-        self.driver = Driver(home, self._answer, self._journal, options.pace_ms)
+            self._journal = Journal(options.data_dir, adapter, options.fsync)
+        self.driver = Driver(adapter, self._answer, self._journal, options.pace_ms)
         self.gate = Gate(self)
 
     # -- what connections call ---------------------------------------------------------------
@@ -231,14 +231,14 @@ class Server:
     async def run(self) -> str:
         """Serve until stopped; the reason if it had to stop by itself."""
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(say_in_one_line)
+        loop.set_exception_handler(log_loop_error)
         self.driver.start()
         if not self._write():
             return self._close()
         self._wind()
         listener = await self._listen()
         door = Door(self.gate, secrets.token_urlsafe(16)) if self.options.door else None
-        trace = TraceServer(self.driver.live, trace_places(self._places), door)
+        trace = TraceServer(self.driver.live, max_traces(self._places), door)
         trace_port = await self._listen_trace(trace)
         for number in STOPPING:
             if signal.getsignal(number) is signal.SIG_IGN:
@@ -252,7 +252,7 @@ class Server:
         port = listener.sockets[0].getsockname()[1]
         address = f"{self.options.host}:{port}"
         trace_url = f"http://127.0.0.1:{trace_port}/trace"
-        ready = READY.format(name=self.home.name, address=address, trace=trace_url)
+        ready = READY.format(name=self.adapter.name, address=address, trace=trace_url)
         if door is not None:
             ready += DOOR.format(url=f"http://127.0.0.1:{trace_port}/door", key=door.key)
         print(ready, flush=True)
@@ -327,7 +327,7 @@ def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
     loop.add_reader(file, readable)
 
 
-def main(home: Home, options: Options) -> None:
+def main(adapter: Adapter, options: Options) -> None:
     """Serve in this process until a signal comes. Raises ServeError or JournalError."""
     set_up(options.verbose)
     if not _loopback(options.host):
@@ -340,7 +340,7 @@ def main(home: Home, options: Options) -> None:
     gc.set_threshold(*RARELY)
 
     async def serve() -> str:
-        return await Server(home, options).run()
+        return await Server(adapter, options).run()
 
     failure = asyncio.run(serve())
     if failure:

@@ -187,7 +187,7 @@ def test_imports_go_down_only() -> None:
         ("mqlab.serve.kafka.front", "mqlab.serve.rocketmq.wire", "siblings"),
         ("mqlab.serve.rocketmq.front", "mqlab.kafka.leader", "siblings"),
         ("mqlab.spark.job", "mqlab.serve.kafka", "siblings"),
-        ("mqlab.serve.kafka.home", "mqlab.serve.home", ""),
+        ("mqlab.serve.kafka.adapter", "mqlab.serve.adapter", ""),
         ("mqlab.real.program", "mqlab.real.kafka.client", "knows no broker"),
         ("mqlab.recordings.evidence", "mqlab.kafka.log", "floor 1 imports floor 2"),
         ("mqlab.recordings.evidence", "kio", "standard library only"),

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import Append, Put
+from mqlab.serve.adapter import Adapter
 from mqlab.serve.driver import Driver
 from mqlab.serve.entries import Effect
 from mqlab.serve.frames import FRAME, SECTOR, pack_frame, write_head
-from mqlab.serve.home import Home
 from mqlab.serve.journal import Journal, JournalError
 from mqlab.serve.salvage import salvage
 from tests.serve.toy import TOY, Note
@@ -26,9 +26,9 @@ EFFECTS: list[Effect] = [
 ]
 
 
-def write(folder: Path, home: Home = TOY, effects: list[Any] = EFFECTS) -> bytes:
+def write(folder: Path, adapter: Adapter = TOY, effects: list[Any] = EFFECTS) -> bytes:
     """A journal of these effects; its bytes."""
-    journal = Journal(folder, home)
+    journal = Journal(folder, adapter)
     list(journal.replay())
     for effect in effects:
         journal.note(effect)
@@ -37,9 +37,9 @@ def write(folder: Path, home: Home = TOY, effects: list[Any] = EFFECTS) -> bytes
     return (folder / "journal").read_bytes()
 
 
-def replay(folder: Path, home: Home = TOY) -> list[str]:
+def replay(folder: Path, adapter: Adapter = TOY) -> list[str]:
     """Its effects in words. Raises JournalError."""
-    journal = Journal(folder, home)
+    journal = Journal(folder, adapter)
     try:
         return [str(effect) for effect in journal.replay()]
     finally:
@@ -55,9 +55,9 @@ def starts_of(data: bytes) -> list[int]:
     return starts
 
 
-def check_every_flip(folder: Path, home: Home, effects: list[Any]) -> None:
+def check_every_flip(folder: Path, adapter: Adapter, effects: list[Any]) -> None:
     """A flipped bit anywhere is refused, and nothing is touched."""
-    whole = write(folder, home, effects)
+    whole = write(folder, adapter, effects)
     path = folder / "journal"
     starts = starts_of(whole)
     assert len(starts) == len(effects) and len(whole) > 2 * SECTOR
@@ -69,7 +69,7 @@ def check_every_flip(folder: Path, home: Home, effects: list[Any]) -> None:
             damaged[at] ^= 1 << bit
             path.write_bytes(damaged)
             with pytest.raises(JournalError, match=rf"entry at byte {frame} is damaged"):
-                replay(folder, home)
+                replay(folder, adapter)
             assert path.read_bytes() == damaged, (at, bit)
     assert [p.name for p in folder.iterdir()] == ["journal"]
 

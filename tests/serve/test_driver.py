@@ -24,9 +24,9 @@ from mqlab.kernel import (
     SetTimer,
     replace,
 )
+from mqlab.serve.adapter import NO_CHANGE, Adapter, Change, Start
 from mqlab.serve.disk import CompactedLog, Compaction, ServerDisk, ServerLog
 from mqlab.serve.driver import Driver
-from mqlab.serve.home import NO_CHANGE, Change, Home, Start
 from tests.serve.toy import TOY, Note
 
 
@@ -60,8 +60,8 @@ class Block:
         return self.base + self.count - 1
 
 
-def driver(home: Home = TOY) -> Driver:
-    made = Driver(home, lambda conn, number, body: None)
+def driver(adapter: Adapter = TOY) -> Driver:
+    made = Driver(adapter, lambda conn, number, body: None)
     made.start()
     made.roles |= {"a": Notes(), "b": Notes()}
     return made

@@ -51,11 +51,11 @@ class Client:
         return parts
 
 
-def serving(talk: Callable[[Server, Client], Awaitable[None]], home: Any = DOOR) -> Server:
+def serving(talk: Callable[[Server, Client], Awaitable[None]], adapter: Any = DOOR) -> Server:
     made: list[Server] = []
 
     async def run() -> None:
-        server = Server(home, Options())
+        server = Server(adapter, Options())
         made.append(server)
         server.driver.start()
         await talk(server, Client(server, 1))

@@ -12,8 +12,8 @@ import pytest
 from mqlab.brokers import list_brokers
 from mqlab.cli import main
 from mqlab.kernel import Caller, Request
-from mqlab.serve import disk, home
-from mqlab.serve.home import Home, count_nothing
+from mqlab.serve import adapter, disk
+from mqlab.serve.adapter import Adapter, count_nothing
 from mqlab.serve.trace import live
 from mqlab.serve.trace.live import Recorder
 
@@ -50,12 +50,12 @@ def test_what_cannot_be_asked_is_refused_in_words(
 def test_a_brokers_room_makes_the_home_of_its_name(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    served: list[Home] = []
-    monkeypatch.setattr("mqlab.serve.server.main", lambda home, options: served.append(home))
+    served: list[Adapter] = []
+    monkeypatch.setattr("mqlab.serve.server.main", lambda adapter, options: served.append(adapter))
     assert main(["serve", name, "--port", "0"]) == 0
-    (home,) = served
-    assert home.name == name
-    assert home.system.split()[0] == name, "the system line begins with it"
+    (adapter,) = served
+    assert adapter.name == name
+    assert adapter.system.split()[0] == name, "the system line begins with it"
 
 
 # ---- Room for connections, and a log that a storm of lines does not fill -------------
@@ -65,7 +65,7 @@ def test_room_is_asked_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 4_096))
     monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: asked.append(wanted))
-    assert home.most_connections() == 4_096 - home.BACKLOG - home.SPARE
+    assert adapter.max_connections() == 4_096 - adapter.BACKLOG - adapter.SPARE
     assert asked == [(4_096, 4_096)]
 
 

@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import Put
+from mqlab.serve.adapter import Adapter
 from mqlab.serve.frames import OLDER, write_head
-from mqlab.serve.home import Home
 from mqlab.serve.journal import Journal, JournalError
-from mqlab.serve.kafka import home as kafka
+from mqlab.serve.kafka import adapter as kafka
 from mqlab.serve.kafka.front.topic import Topic as KafkaTopic
-from mqlab.serve.pulsar import home as pulsar
+from mqlab.serve.pulsar import adapter as pulsar
 from mqlab.serve.pulsar.front.topics import TopicRow
-from mqlab.serve.rocketmq import home as rocketmq
+from mqlab.serve.rocketmq import adapter as rocketmq
 from mqlab.serve.rocketmq.front.topics import Topic as RocketMQTopic
 from mqlab.serve.salvage import salvage
 
-HOMES: dict[str, Callable[[], Home]] = {
-    "kafka": kafka.make_home,
-    "rocketmq": rocketmq.make_home,
-    "pulsar": pulsar.make_home,
+ADAPTERS: dict[str, Callable[[], Adapter]] = {
+    "kafka": kafka.make_adapter,
+    "rocketmq": rocketmq.make_adapter,
+    "pulsar": pulsar.make_adapter,
 }
 #: a folder that holds topics and nothing else
 TOPICS: dict[str, Any] = {
@@ -36,7 +36,7 @@ TOPICS: dict[str, Any] = {
 
 def write(folder: Path, name: str, older: bool = False) -> bytes:
     """A data folder of this broker, with one topic; its journal."""
-    journal = Journal(folder, HOMES[name]())
+    journal = Journal(folder, ADAPTERS[name]())
     list(journal.replay())
     journal.note(Put("topics", "orders", TOPICS[name]))
     journal.write()
@@ -49,7 +49,7 @@ def write(folder: Path, name: str, older: bool = False) -> bytes:
 
 
 def read(folder: Path, name: str) -> list[Any]:
-    journal = Journal(folder, HOMES[name]())
+    journal = Journal(folder, ADAPTERS[name]())
     try:
         return list(journal.replay())
     finally:
@@ -57,20 +57,20 @@ def read(folder: Path, name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("older", [False, True])
-@pytest.mark.parametrize("name", HOMES)
+@pytest.mark.parametrize("name", ADAPTERS)
 def test_each_broker_opens_its_own_folder(tmp_path: Path, name: str, older: bool) -> None:
     write(tmp_path, name, older)
     assert read(tmp_path, name) == [Put("topics", "orders", TOPICS[name])]
 
 
-@pytest.mark.parametrize("name", HOMES)
+@pytest.mark.parametrize("name", ADAPTERS)
 def test_an_empty_folder_is_begun(tmp_path: Path, name: str) -> None:
     assert read(tmp_path, name) == []
     assert (tmp_path / "journal").read_bytes() == write_head(name)
     assert read(tmp_path, name) == []
 
 
-@pytest.mark.parametrize(("owner", "other"), [*permutations(HOMES, 2)])
+@pytest.mark.parametrize(("owner", "other"), [*permutations(ADAPTERS, 2)])
 def test_another_brokers_folder_is_named_and_left_as_it_is(
     tmp_path: Path, owner: str, other: str
 ) -> None:
@@ -79,11 +79,11 @@ def test_another_brokers_folder_is_named_and_left_as_it_is(
     with pytest.raises(JournalError, match=said):
         read(tmp_path, other)
     with pytest.raises(JournalError, match=said):
-        salvage(tmp_path, tmp_path / "new", HOMES[other]())
+        salvage(tmp_path, tmp_path / "new", ADAPTERS[other]())
     assert (tmp_path / "journal").read_bytes() == whole
 
 
-@pytest.mark.parametrize(("owner", "other"), [*permutations(HOMES, 2)])
+@pytest.mark.parametrize(("owner", "other"), [*permutations(ADAPTERS, 2)])
 def test_an_older_folder_of_another_broker_is_refused_too(
     tmp_path: Path, owner: str, other: str
 ) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from mqlab.kernel import ConnectionLost, Response, replace
 from mqlab.serve import connection, server
-from mqlab.serve.home import Drained, Home, Unsent
+from mqlab.serve.adapter import Adapter, Drained, Unsent
 from mqlab.serve.process import READY
 from mqlab.serve.server import Options, Server
 from tests.serve.toy import LENGTH, LIMIT, TOY, OrderedFrames, pack, push
@@ -56,11 +56,11 @@ class Client:
 
 @pytest.fixture
 def tell(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Runs a story with a server of the toy's home in this process."""
+    """Runs a story with a server of the toy's adapter in this process."""
 
-    def run(story: Story, home: Home = TOY) -> None:
+    def run(story: Story, adapter: Adapter = TOY) -> None:
         async def play() -> None:
-            it, ready = Server(home, Options(port=0)), asyncio.Queue[str]()
+            it, ready = Server(adapter, Options(port=0)), asyncio.Queue[str]()
             monkeypatch.setattr(server, "print", lambda text, **_: ready.put_nowait(text), False)
             task = asyncio.create_task(it.run())
             found = READY.search(await ready.get())

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import Fact, Text
-from mqlab.serve.home import count_nothing
+from mqlab.serve.adapter import count_nothing
 from mqlab.serve.trace import http
 from mqlab.serve.trace import live as trace_live
 from mqlab.serve.trace.http import TraceServer

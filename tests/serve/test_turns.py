@@ -175,7 +175,7 @@ def test_a_place_is_taken_only_from_a_client_that_has_left_or_is_silent() -> Non
     assert lanes.admit("conn-10", SILENT, "Produce") and "client-0" not in lanes.used
 
 
-# ---- Effects as JSON: what a home gets that brings no form of its own ----------------
+# ---- Effects as JSON: what an adapter gets that brings no form of its own ----------------
 
 
 class Colour(StrEnum):

@@ -37,11 +37,11 @@ from mqlab.kernel import (
     replace,
 )
 from mqlab.kernel import Fact as KernelFact
+from mqlab.serve.adapter import Adapter, BadFrame, ClientRequest, Peer, PushAnswer, Refused, Start
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.entries import json_entries
-from mqlab.serve.home import BadFrame, ClientRequest, Home, Peer, PushAnswer, Refused, Start
 from mqlab.serve.server import Options
-from mqlab.serve.server import main as serve_home
+from mqlab.serve.server import main as serve_adapter
 from mqlab.serve.trace.live import Step
 
 LENGTH = struct.Struct(">I")
@@ -195,7 +195,7 @@ def start_roles(disk: ServerDisk) -> Iterator[Start]:
     yield Start("feed", lambda disk, at_ms: (Feed(), ()))
 
 
-TOY = Home(
+TOY = Adapter(
     name="toy",
     system="toy",
     frames=ToyFrames,
@@ -208,4 +208,4 @@ TOY = Home(
 )
 
 if __name__ == "__main__":
-    serve_home(TOY, Options(port=0, data_dir=Path(sys.argv[1]), until_input_ends=True))
+    serve_adapter(TOY, Options(port=0, data_dir=Path(sys.argv[1]), until_input_ends=True))

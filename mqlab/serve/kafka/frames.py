@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any
 
 from ...kafka.errors import Error
+from ..adapter import BadFrame, ClientRequest, Peer
 from ..disk import name_of
-from ..home import BadFrame, ClientRequest, Peer
 from .wire.api import Api
 from .wire.codec import decode, encode, frame_limit
 

@@ -1,7 +1,7 @@
 """What `mqlab serve kafka` can be told beyond what any server can.
 
 The command line reads this module to list the options, so the broker itself is imported only
-when a home is made.
+when an adapter is made.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...kernel import frozen
 
 if TYPE_CHECKING:
-    from ..home import Home
+    from ..adapter import Adapter
 
 DAY_MS = 24 * 3_600_000
 
@@ -32,13 +32,13 @@ class KafkaOptions:
     off: tuple[str, ...] = ()
     coordinator: Callable[..., Any] | None = None
 
-    def home(self, data_dir: Path | None = None) -> Home:
+    def adapter(self, data_dir: Path | None = None) -> Adapter:
         """Raises ServeError for a safeguard that there is not."""
         from ...kafka.config import SAFEGUARDS, KafkaConfig
         from ...kafka.coordinator import Coordinator
-        from ..home import keep_on
+        from ..adapter import keep_on
+        from .adapter import make_adapter
         from .front import BrokerConfig
-        from .home import make_home
 
         kafka = KafkaConfig(
             on=keep_on(SAFEGUARDS, self.off),
@@ -47,7 +47,7 @@ class KafkaOptions:
             id_expiration_ms=7 * DAY_MS,
             pid_expiration_ms=DAY_MS,
         )
-        return make_home(
+        return make_adapter(
             BrokerConfig(kafka, auto_create=self.auto_create),
             self.coordinator or Coordinator.recover,
         )
@@ -75,9 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_arguments(args: argparse.Namespace) -> Home:
+def read_arguments(args: argparse.Namespace) -> Adapter:
     """Raises ServeError."""
     options = KafkaOptions(
         args.transaction_version, args.auto_create, tuple(args.off), args.coordinator
     )
-    return options.home(args.data_dir)
+    return options.adapter(args.data_dir)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ..home import OurControl
+from ..adapter import OurControl
 
 
 class OurHands(OurControl):

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
+from ..adapter import BadFrame, ClientRequest, Peer, Refused
 from ..disk import name_of
-from ..home import BadFrame, ClientRequest, Peer, Refused
 from ..http import Exchange, HttpError, HttpRequest
 from .front.admin import write_status
 from .wire.answers import (

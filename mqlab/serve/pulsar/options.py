@@ -1,7 +1,7 @@
 """What `mqlab serve pulsar` can be told beyond what any server can.
 
 The command line reads this module to list the options, so the broker itself is imported only
-when a home is made. Where nothing is said, a standalone's own defaults hold.
+when an adapter is made. Where nothing is said, a standalone's own defaults hold.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...kernel import frozen
 from ...places import TO_INSTALL
 
 if TYPE_CHECKING:
-    from ..home import Home
+    from ..adapter import Adapter
 
 SNAPSHOT_MS = 5_000
 DAY_MS = 24 * 3_600_000
@@ -34,10 +34,10 @@ class PulsarOptions:
     coordinators: int = 1
     off: tuple[str, ...] = ()
 
-    def home(self) -> Home:
+    def adapter(self) -> Adapter:
         """Raises ServeError for a number that no broker can work with, for a safeguard that there
         is not, and where the library of Protocol Buffers is missing."""
-        from ..home import ServeError, keep_on
+        from ..adapter import ServeError, keep_on
 
         given = {
             "--max-active": (self.max_active, 0, MOST_ACTIVE),
@@ -52,7 +52,7 @@ class PulsarOptions:
         except ImportError as error:
             raise ServeError(f"mqlab serve pulsar needs protobuf: {TO_INSTALL}") from error
         from ...pulsar.config import SAFEGUARDS, PulsarConfig
-        from .home import make_home
+        from .adapter import make_adapter
 
         config = PulsarConfig(
             on=keep_on(SAFEGUARDS, self.off),
@@ -61,7 +61,7 @@ class PulsarOptions:
             dedup=int(self.dedup),
             coordinators=self.coordinators,
         )
-        return make_home(config)
+        return make_adapter(config)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,8 +98,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_arguments(args: argparse.Namespace) -> Home:
+def read_arguments(args: argparse.Namespace) -> Adapter:
     """Raises ServeError."""
     return PulsarOptions(
         args.dedup, args.max_active, args.snapshot_interval, args.coordinators, tuple(args.off)
-    ).home()
+    ).adapter()

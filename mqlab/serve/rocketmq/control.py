@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..home import OurControl
+from ..adapter import OurControl
 
 
 class OurClocks(OurControl):

@@ -26,8 +26,8 @@ from ...rocketmq.remoting import (
     name_request,
     name_response,
 )
+from ..adapter import BadFrame, ClientRequest, Peer, PushAnswer
 from ..disk import name_of
-from ..home import BadFrame, ClientRequest, Peer, PushAnswer
 from .front.clients import ClientBeat
 from .wire.answers import Ask, Question, write_answer, write_host, write_question
 from .wire.requests import read_request

@@ -1,7 +1,7 @@
 """What `mqlab serve rocketmq` can be told beyond what any server can.
 
 The command line reads this module to list the options, so the broker itself is imported only
-when a home is made. Where nothing is said, the release's own defaults hold.
+when an adapter is made. Where nothing is said, the release's own defaults hold.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...kernel import frozen
 
 if TYPE_CHECKING:
-    from ..home import Home
+    from ..adapter import Adapter
 
 RELEASES = ("5.5", "4.9")
 INTERVAL_MS = {"5.5": 30_000, "4.9": 60_000}
@@ -36,12 +36,12 @@ class RocketMQOptions:
     op_batch_ms: int = 3_000
     off: tuple[str, ...] = ()
 
-    def home(self) -> Home:
+    def adapter(self) -> Adapter:
         """Raises ServeError for a number that no broker can work with, or no safeguard."""
         from ...rocketmq.config import SAFEGUARDS, RocketMQConfig
-        from ..home import ServeError, keep_on
+        from ..adapter import ServeError, keep_on
+        from .adapter import make_adapter
         from .front import FrontConfig
-        from .home import make_home
 
         interval_ms = self.check_interval_ms
         if interval_ms is None:
@@ -63,7 +63,7 @@ class RocketMQOptions:
             check_max=self.check_max,
             op_batch_ms=self.op_batch_ms,
         )
-        return make_home(FrontConfig(config))
+        return make_adapter(FrontConfig(config))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_arguments(args: argparse.Namespace) -> Home:
+def read_arguments(args: argparse.Namespace) -> Adapter:
     """Raises ServeError."""
     options = RocketMQOptions(
         args.release,
@@ -115,4 +115,4 @@ def read_arguments(args: argparse.Namespace) -> Home:
         args.op_batch_interval,
         tuple(args.off),
     )
-    return options.home()
+    return options.adapter()

@@ -66,7 +66,7 @@ Outside = Dropped | Killed
 # What is referred to may be large, and nobody else may hold it any more: a batch that was
 # refused, records of a topic that was deleted. So the ring is bounded by bytes too: a step
 # weighs what its request took on the wire, and what its effects hand out (`weigh`, which the
-# broker's home says: batches to a reader).
+# broker's adapter says: batches to a reader).
 
 KEPT = 10_000
 BYTES = 64 << 20  # that may be referred to by steps in the ring
@@ -125,7 +125,7 @@ class Recorder:
             self.forget(self.take())
 
 
-# ---- Who makes a picture of steps: a broker's home brings one, and `live.py` asks it -
+# ---- Who makes a picture of steps: a broker's adapter brings one, and `live.py` asks it -
 
 
 class Observer(Protocol):

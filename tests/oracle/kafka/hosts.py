@@ -19,10 +19,10 @@ from mqlab.real.kafka.broker import RealKafka
 from mqlab.real.kafka.client import PROFILES, Target
 from mqlab.real.kafka.differences import TABLE
 from mqlab.real.program import Program
-from mqlab.serve.home import OurControl
+from mqlab.serve.adapter import OurControl
 from mqlab.serve.journal import Journal
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.home import make_home
+from mqlab.serve.kafka.adapter import make_adapter
 from tests.oracle.kafka.programs.topic_admin import AUTO_CREATE
 
 from ..program import CLUSTER, FAULT
@@ -153,7 +153,7 @@ def read_index(folder: Path) -> Callable[[str], list[str]]:
     def read(partition: str) -> list[str]:
         copy = Path(tempfile.mkdtemp(dir=folder))
         (copy / "journal").write_bytes((folder / "data" / "journal").read_bytes())
-        journal = Journal(copy, make_home())
+        journal = Journal(copy, make_adapter())
         name = log_of(partition)
         try:
             return [

@@ -16,13 +16,13 @@ import pytest
 from mqlab.kernel import Caller, Fact, Request, Text
 from mqlab.real.kafka import batches
 from mqlab.serve import RunningBroker
+from mqlab.serve.adapter import count_nothing
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
-from mqlab.serve.home import count_nothing
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka import trace as model
+from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.front import BROKER
-from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.trace import Observer
 from mqlab.serve.kafka.wire.codec import decode
 from mqlab.serve.kafka.wire.records import Records, parse_batch
@@ -38,7 +38,7 @@ class Direct:
     """A driver that is handed frames, without sockets."""
 
     def __init__(self) -> None:
-        self.driver = Driver(make_home(), lambda conn, number, body: None)
+        self.driver = Driver(make_adapter(), lambda conn, number, body: None)
         self.driver.start()
         self.count = 0
 

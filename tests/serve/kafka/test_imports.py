@@ -17,12 +17,12 @@ def loaded_by(code: str) -> set[str]:
 
 
 def test_a_server_loads_nothing_that_it_does_not_need() -> None:
-    loaded = loaded_by("import mqlab.serve.server, mqlab.serve.kafka.home")
+    loaded = loaded_by("import mqlab.serve.server, mqlab.serve.kafka.adapter")
     assert "kio" in loaded
     assert not loaded & {*HEAVY}
 
 
 def test_hypothesis_is_there_for_whoever_wants_it() -> None:
     assert "hypothesis" in loaded_by(
-        "import mqlab.serve.server, mqlab.serve.kafka.home, hypothesis.strategies"
+        "import mqlab.serve.server, mqlab.serve.kafka.adapter, hypothesis.strategies"
     )

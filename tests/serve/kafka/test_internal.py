@@ -18,7 +18,7 @@ from mqlab.kafka.states import TxnState
 from mqlab.serve import RunningBroker
 from mqlab.serve.disk import RECENT, CompactedLog
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.home import BY_ID
+from mqlab.serve.kafka.adapter import BY_ID
 from mqlab.serve.kafka.wire.internal import group_records, transaction
 from mqlab.serve.kafka.wire.records import Records
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read

@@ -15,29 +15,29 @@ from mqlab.kafka.group.members import Member
 from mqlab.kafka.log import Batch
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Append, Put
+from mqlab.serve.adapter import keep
 from mqlab.serve.disk import ServerDisk
-from mqlab.serve.home import keep
 from mqlab.serve.journal import Journal
 from mqlab.serve.kafka import serve
+from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.entries import decode_effect, encode_effect
 from mqlab.serve.kafka.front.topic import Topic
-from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.wire.records import parse_batch
 from mqlab.serve.server import Options, Server
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.raw import Raw, batch
 from tests.serve.kafka.test_topics import delete
 
-HOME = make_home()
+ADAPTER = make_adapter()
 STATES = "__transaction_state-0"
 TOPIC = Topic("t", 1, "6d716c61-6200-4b61-8000-746f70696373")
 
 
 def replayed(folder: Path) -> tuple[ServerDisk, Journal]:
-    journal = Journal(folder, HOME)
-    disk = ServerDisk(HOME.keeping)
+    journal = Journal(folder, ADAPTER)
+    disk = ServerDisk(ADAPTER.keeping)
     for effect in journal.replay():
-        keep(HOME, disk, effect)
+        keep(ADAPTER, disk, effect)
     return disk, journal
 
 
@@ -47,7 +47,7 @@ def state(base: int, txn_id: str, state: TxnState = TxnState.ONGOING) -> Append:
 
 def written(folder: Path, rounds: int = 12_000) -> None:
     """Thousands of records of two ids, one of them expired at the end, and some data."""
-    journal = Journal(folder, HOME)
+    journal = Journal(folder, ADAPTER)
     list(journal.replay())
     records = parse_batch(batch([b"a"])).records
     for effect in (
@@ -87,10 +87,10 @@ def test_only_the_latest_of_each_key_is_written_anew(tmp_path: Path) -> None:
 
 
 def test_the_end_of_a_log_is_kept_even_by_a_tombstone() -> None:
-    disk = ServerDisk(HOME.keeping)
+    disk = ServerDisk(ADAPTER.keeping)
     disk.append(STATES, state(0, "b").entry)
     disk.append(STATES, state(1, "b", TxnState.DEAD).entry)
-    again = ServerDisk(HOME.keeping)
+    again = ServerDisk(ADAPTER.keeping)
     for effect in disk.effects():
         assert isinstance(effect, Append)
         again.append(effect.log, effect.entry)
@@ -106,7 +106,7 @@ def test_a_small_journal_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_deleted_topic_is_dead(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, HOME)
+    journal = Journal(tmp_path, ADAPTER)
     list(journal.replay())
     journal.note(Put("topics", "t", TOPIC))
     records = parse_batch(batch([b"x" * 800_000])).records
@@ -153,7 +153,7 @@ def test_the_space_of_deleted_records_comes_back_at_the_next_start(tmp_path: Pat
 
 def test_a_log_that_still_begins_inside_a_large_batch_is_left_alone(tmp_path: Path) -> None:
     """The batch that holds the new start is kept whole, so its bytes are alive."""
-    journal = Journal(tmp_path, HOME)
+    journal = Journal(tmp_path, ADAPTER)
     list(journal.replay())
     journal.note(Put("topics", "t", TOPIC))
     journal.note(Append("t-0", Batch(parse_batch(batch([b"x" * 600_000] * 2)).records, 2, base=0)))
@@ -221,7 +221,7 @@ def test_a_server_without_room_says_so_in_one_line_and_starts_when_there_is(
         raise OSError(28, "No space left on device")
 
     async def run() -> str:
-        return await Server(HOME, Options(port=0, data_dir=tmp_path)).run()
+        return await Server(ADAPTER, Options(port=0, data_dir=tmp_path)).run()
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
@@ -246,7 +246,7 @@ def test_a_server_that_wrote_its_journal_anew_goes_on(tmp_path: Path) -> None:
         for i in range(5):
             transaction(who, "t", str(i))
         broker.stop()
-        journal = Journal(tmp_path, HOME)
+        journal = Journal(tmp_path, ADAPTER)
         list(journal.replay())
         for i in range(30_000):
             journal.note(Put("producer ids", "next block", 5_000 + i))

@@ -22,7 +22,7 @@ from mqlab.kafka.log import Batch
 from mqlab.kernel import Append, Put
 from mqlab.serve import BrokerError, RunningBroker
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.home import make_home
+from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.wire.records import parse_batch
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
 from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
@@ -290,7 +290,7 @@ def test_a_flipped_bit_anywhere_is_refused_and_nothing_is_touched(tmp_path: Path
         Put("leadership", "epoch", 2),
         Append("t-0", Batch(records, count=2, base=10)),
     ]
-    check_every_flip(tmp_path, make_home(), effects)
+    check_every_flip(tmp_path, make_adapter(), effects)
 
 
 def test_a_server_refuses_it_and_what_is_before_the_damage_can_be_salvaged(

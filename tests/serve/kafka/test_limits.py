@@ -20,7 +20,7 @@ import pytest
 from mqlab.serve import disk, server
 from mqlab.serve.connection import Connection
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.home import make_home
+from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.wire.api import Api
 from mqlab.serve.process import READY, BrokerError
 from mqlab.serve.server import Options, Server
@@ -59,7 +59,7 @@ def inside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], None]]:
 
     def run(story: Any) -> None:
         async def told() -> None:
-            it = Server(make_home(), Options(port=0))
+            it = Server(make_adapter(), Options(port=0))
             ready: asyncio.Queue[str] = asyncio.Queue()
             monkeypatch.setattr(server, "print", lambda text, **_: ready.put_nowait(text), False)
             task = asyncio.create_task(it.run())
@@ -118,7 +118,7 @@ def test_whole_requests_that_wait_their_turn_are_no_unfinished_ones() -> None:
     versions = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
     async def story() -> None:
-        it = Server(make_home(), Options())
+        it = Server(make_adapter(), Options())
         it.driver.start()
         one = Connection(it, 1)
         one.connection_made(Wire())

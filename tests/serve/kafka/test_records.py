@@ -15,13 +15,13 @@ from mqlab.kafka.messages import Position
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Append, Put, Truncate
 from mqlab.serve.journal import Journal, JournalError
+from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.front.topic import Topic, topic_id
-from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.trace import name_record
 from mqlab.serve.kafka.wire.records import Records, pack_batches, parse_batch
 from tests.serve.kafka.raw import TRANSACTIONAL, batch
 
-HOME = make_home()
+ADAPTER = make_adapter()
 DATA = batch([b"a", b"bc"], pid=7, epoch=2, seq=5, bits=TRANSACTIONAL, stamps=[0, 9])
 
 
@@ -98,14 +98,14 @@ EFFECTS = [
 
 
 def kept(folder: Path) -> list[object]:
-    journal = Journal(folder, HOME)
+    journal = Journal(folder, ADAPTER)
     found = list(journal.replay())
     journal.close()
     return found
 
 
 def test_a_journal_gives_back_what_was_noted(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "new", HOME, fsync=True)
+    journal = Journal(tmp_path / "new", ADAPTER, fsync=True)
     assert list(journal.replay()) == []
     for effect in EFFECTS:
         journal.note(effect)
@@ -118,7 +118,7 @@ def test_a_journal_gives_back_what_was_noted(tmp_path: Path) -> None:
 
 
 def test_a_torn_end_is_cut_off_and_the_rest_goes_on(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, HOME)
+    journal = Journal(tmp_path, ADAPTER)
     list(journal.replay())
     for effect in EFFECTS:
         journal.note(effect)
@@ -132,7 +132,7 @@ def test_a_torn_end_is_cut_off_and_the_rest_goes_on(tmp_path: Path) -> None:
         assert len(left) < len(EFFECTS) and len(kept(tmp_path)) == len(left)
     (tmp_path / "journal").write_bytes(whole[:-1])
     assert len(kept(tmp_path)) == len(EFFECTS) - 1
-    journal = Journal(tmp_path, HOME)
+    journal = Journal(tmp_path, ADAPTER)
     list(journal.replay())
     journal.note(EFFECTS[-1])
     journal.write()
@@ -141,9 +141,9 @@ def test_a_torn_end_is_cut_off_and_the_rest_goes_on(tmp_path: Path) -> None:
 
 
 def test_one_server_a_data_folder(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, HOME)
+    journal = Journal(tmp_path, ADAPTER)
     with pytest.raises(JournalError, match="another server"):
-        Journal(tmp_path, HOME)
+        Journal(tmp_path, ADAPTER)
     journal.close()
     (tmp_path / "journal").write_bytes(b"something else entirely\n" * 4)
     with pytest.raises(JournalError, match="another folder"):

@@ -11,7 +11,7 @@ import pytest
 from mqlab.kafka.errors import Error
 from mqlab.kafka.unserved import NO_SUCH_CONFIGS, ONLY_VERIFICATION, UNSERVED, VERIFICATION
 from mqlab.serve import RunningBroker
-from mqlab.serve.home import BadFrame
+from mqlab.serve.adapter import BadFrame
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.frames import find_refusals
 from mqlab.serve.kafka.front.configs import ACTING, configs_of

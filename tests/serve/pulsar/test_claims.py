@@ -17,7 +17,7 @@ from mqlab.kernel import Append
 from mqlab.pulsar.messages import LedgerEntry
 from mqlab.serve import RunningBroker
 from mqlab.serve.pulsar import serve
-from mqlab.serve.pulsar.home import decode_effect, encode_effect
+from mqlab.serve.pulsar.adapter import decode_effect, encode_effect
 from mqlab.serve.pulsar.wire.commands import Batched, Payload
 from tests.serve.pulsar.raw import ABORT, Raw, bits
 from tests.serve.pulsar.test_messages import refusal

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import Caller, Request
+from mqlab.serve.adapter import BadFrame, Hangup, Peer
 from mqlab.serve.driver import Driver
-from mqlab.serve.home import BadFrame, Hangup, Peer
 from mqlab.serve.pulsar import serve
 from mqlab.serve.pulsar.options import PulsarOptions
 from mqlab.serve.pulsar.wire.answers import write_push
@@ -165,18 +165,18 @@ def test_thousands_of_frames_beside_transactions() -> None:
 def test_no_role_and_no_answer_fails_at_whatever_a_client_sends() -> None:
     """The same frames without sockets, so that nothing can be overlooked in a log."""
     mischief, answers = random.Random(3), list[tuple[int, Any]]()
-    home = PulsarOptions().home()
-    driver = Driver(home, lambda conn, number, body: answers.append((number, body)))
+    adapter = PulsarOptions().adapter()
+    driver = Driver(adapter, lambda conn, number, body: answers.append((number, body)))
     driver.start()
     served = 0
-    conn, frames = 0, home.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
+    conn, frames = 0, adapter.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
     for number in range(1, FRAMES):
         if mischief.random() < 0.1 or not conn:
             if conn:
                 driver.disconnect(f"conn-{conn}")
             conn = number
             driver.connect(f"conn-{conn}", lambda role, corr, body: bool(write_push(1, body)))
-            frames = home.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
+            frames = adapter.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
         data = bytearray(mutate(mischief))
         try:
             frame = frames.cut(data)
@@ -187,7 +187,7 @@ def test_no_role_and_no_answer_fails_at_whatever_a_client_sends() -> None:
             continue
         driver.begin_turn()
         caller = Caller(f"conn-{conn}", conn, number)
-        driver.deliver(home.front, Request(caller, asked.body, driver.now))
+        driver.deliver(adapter.front, Request(caller, asked.body, driver.now))
         driver.now += mischief.choice((0, 1, 400))
         driver.fire()
         for _, body in (answer for answer in answers if answer[0] == number):

@@ -16,7 +16,7 @@ from mqlab.pulsar.messages import TxnID
 from mqlab.serve.entries import Effect
 from mqlab.serve.journal import Journal, read_effects
 from mqlab.serve.pulsar import serve
-from mqlab.serve.pulsar.home import ENTRIES, FORM, decode_effect, make_home
+from mqlab.serve.pulsar.adapter import ENTRIES, FORM, decode_effect, make_adapter
 from mqlab.serve.pulsar.wire.commands import Command
 from tests.serve.pulsar.raw import ABORT, COMMIT, INDIVIDUAL, Raw, ask_admin, read_text
 from tests.serve.stubborn import KILLS, Stubborn, kill_under_load
@@ -169,7 +169,7 @@ def test_a_folder_with_single_positions_opens_as_it_was_left(tmp_path: Path) -> 
                 client.ask("ACK", consumer_id=0, ack_type=INDIVIDUAL, message_id=[sent[at]])
         broker.kill()
         effects = [effect for _, effect, _ in read_effects(tmp_path / "journal", ENTRIES)]
-        old = replace(make_home(), entries=replace(ENTRIES, encode=write_single_positions))
+        old = replace(make_adapter(), entries=replace(ENTRIES, encode=write_single_positions))
         journal = Journal(tmp_path, old)
         journal.rewrite(effects)
         journal.close()

@@ -7,9 +7,9 @@ from typing import Any
 
 from mqlab.kernel import Caller, Request
 from mqlab.serve.driver import Driver
+from mqlab.serve.pulsar.adapter import make_adapter
 from mqlab.serve.pulsar.front import FRONT
 from mqlab.serve.pulsar.front.hosting import PORTION
-from mqlab.serve.pulsar.home import make_home
 from mqlab.serve.pulsar.wire.answers import Ask, Push
 from mqlab.serve.pulsar.wire.commands import cut_frame, decode_command, encode_command
 from tests.serve.pulsar.raw import make_message
@@ -59,7 +59,7 @@ class Wire:
 
 def make_driver() -> tuple[Driver, Wire]:
     """A broker without sockets, and a producer there."""
-    driver = Driver(make_home(), lambda conn, number, body: None)
+    driver = Driver(make_adapter(), lambda conn, number, body: None)
     driver.start()
     shop = Wire(driver, 1)
     shop.tell("PRODUCER", topic=TOPIC, producer_id=0, request_id=1)

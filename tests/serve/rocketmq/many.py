@@ -21,10 +21,10 @@ from mqlab.rocketmq.remoting import (
     encode_command,
     encode_json,
 )
+from mqlab.serve.adapter import ClientRequest, Peer
 from mqlab.serve.driver import Driver
-from mqlab.serve.home import ClientRequest, Peer
+from mqlab.serve.rocketmq.adapter import make_adapter
 from mqlab.serve.rocketmq.frames import push_command
-from mqlab.serve.rocketmq.home import make_home
 from tests.serve.many import Next, measure_all
 from tests.serve.rocketmq.raw import SUCCESS
 
@@ -36,10 +36,10 @@ class Wire:
     the bytes of its answer. `codes`: of the answers, None for one that is no answer yet."""
 
     def __init__(self) -> None:
-        self.home, self.codes = make_home(), list[int]()
-        self.driver = Driver(self.home, self._hear)
+        self.adapter, self.codes = make_adapter(), list[int]()
+        self.driver = Driver(self.adapter, self._hear)
         self.driver.start()
-        self.frames = self.home.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
+        self.frames = self.adapter.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
         self._asked: dict[int, ClientRequest] = {}
         self._here: set[str] = set()
 
@@ -58,7 +58,7 @@ class Wire:
             self._here.add(client)
             self.driver.connect(client, lambda role, corr, body: bool(push_command(1, body)))
         caller = Caller(client, int(client.removeprefix("conn-")), number)
-        self.driver.deliver(self.home.front, Request(caller, asked.body, self.driver.now))
+        self.driver.deliver(self.adapter.front, Request(caller, asked.body, self.driver.now))
 
     def create(self, topic: str, queues: int = 1) -> None:
         self.tell(

@@ -27,8 +27,8 @@ from mqlab.rocketmq.remoting import (
     encode_json,
     encode_properties,
 )
+from mqlab.serve.adapter import BadFrame, Peer, PushAnswer, Refused
 from mqlab.serve.driver import Driver
-from mqlab.serve.home import BadFrame, Peer, PushAnswer, Refused
 from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.frames import push_command
 from mqlab.serve.rocketmq.options import RocketMQOptions
@@ -181,12 +181,12 @@ def test_the_check_goes_on_whatever_lies_in_the_half_topic() -> None:
 def test_no_role_and_no_answer_fails_at_whatever_a_client_sends(release: str) -> None:
     """The same frames without sockets, so that nothing can be overlooked in a log."""
     mischief, answers = random.Random(3), list[tuple[int, Any]]()
-    home = RocketMQOptions(release, 3, 50, 0, 20).home()
-    driver = Driver(home, lambda conn, number, body: answers.append((number, body)))
+    adapter = RocketMQOptions(release, 3, 50, 0, 20).adapter()
+    driver = Driver(adapter, lambda conn, number, body: answers.append((number, body)))
     driver.start()
     served = 0
     for number in range(1, FRAMES):
-        frames = home.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
+        frames = adapter.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
         try:
             asked = frames.read(mutated(mischief)[4:])
         except (BadFrame, Refused):
@@ -196,7 +196,7 @@ def test_no_role_and_no_answer_fails_at_whatever_a_client_sends(release: str) ->
         name = f"conn-{number}"
         driver.connect(name, lambda role, corr, body: bool(push_command(1, body)))
         driver.begin_turn()
-        driver.deliver(home.front, Request(Caller(name, 1, number), asked.body, driver.now))
+        driver.deliver(adapter.front, Request(Caller(name, 1, number), asked.body, driver.now))
         driver.now += mischief.choice((0, 1, 40))
         driver.fire()
         for _, body in (answer for answer in answers if answer[0] == number):

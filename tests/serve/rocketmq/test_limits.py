@@ -16,8 +16,8 @@ from mqlab.rocketmq.remoting import RequestCode, ResponseCode, decode_record, re
 from mqlab.serve import RunningBroker
 from mqlab.serve.journal import Journal
 from mqlab.serve.rocketmq import serve
+from mqlab.serve.rocketmq.adapter import make_adapter
 from mqlab.serve.rocketmq.front.topics import TOPICS, Topic
-from mqlab.serve.rocketmq.home import make_home
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 
 ILLEGAL = ResponseCode.MESSAGE_ILLEGAL
@@ -122,7 +122,7 @@ def write_old_folder(folder: Path) -> None:
             more = {"colour": LONG} if words == "long" else {}
             given = Properties({**properties, **more, "UNIQ_KEY": words}.items())
             writer.put(Message(name, queue, words.encode(), given, born_ms=at_ms))
-    journal = Journal(folder, make_home())
+    journal = Journal(folder, make_adapter())
     assert not [*journal.replay()]
     for name in ("old", "%RETRY%readers"):
         journal.note(Put(TOPICS, name, Topic(name, 1, 1)))

@@ -19,7 +19,7 @@ from ....kafka.errors import Error
 from ....kafka.log import Batch
 from ....kafka.messages import Produce, ProduceResponse
 from ....kernel import Caller, Effects, frozen
-from ...home import Hangup
+from ...adapter import Hangup
 from ..wire.answers import Produced, ProducedPartition, ProducedTopic
 from ..wire.api import Ask
 from ..wire.records import says_transactional

@@ -20,7 +20,7 @@ from kio.serial import entity_reader, entity_writer
 
 from ....kafka.errors import Error
 from ....kafka.unserved import UNSERVED, WHY
-from ...home import BadFrame, Refused
+from ...adapter import BadFrame, Refused
 from .answers import ApiVersion, Versions
 from .api import ANNOUNCED_PRODUCE, OFFERED, Api, Ask
 from .shape import walker

@@ -42,7 +42,7 @@ from ....kernel import (
 from ....pulsar.config import PulsarConfig
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
-from ...home import Hangup
+from ...adapter import Hangup
 from ..wire.answers import AdminAsk, Ask, CommandAnswer
 from ..wire.commands import MAX_MESSAGE
 from . import admin, consuming, producing, topics, transactions

@@ -33,7 +33,7 @@ from ....pulsar.messages import (
 )
 from ....pulsar.states import INDIVIDUAL, AckType, SubType
 from ....pulsar.topic import access
-from ...home import Hangup
+from ...adapter import Hangup
 from ..wire.answers import Ask, CommandAnswer, Handed
 from ..wire.commands import MOST_CLAIMED, parse_metadata, read_bits, signed, unsigned
 from .hosting import Inspect, name_consumer

@@ -61,7 +61,7 @@ from ....pulsar.messages import (
 from ....pulsar.states import SubType
 from ....pulsar.subscription import find_active, find_users
 from ....pulsar.topic import Topic
-from ...home import Drained, Hangup, Unsent
+from ...adapter import Drained, Hangup, Unsent
 from ..wire.answers import Handed, Notice, Push, Receipt
 from . import opening
 from .noting import Notes, find_subscription

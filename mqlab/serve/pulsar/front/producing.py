@@ -26,7 +26,7 @@ from ....pulsar.messages import (
     TxnID,
 )
 from ....pulsar.states import AccessMode
-from ...home import Hangup
+from ...adapter import Hangup
 from ..wire.answers import Ask, CommandAnswer, Handed
 from ..wire.commands import (
     MOST_IN_BATCH,

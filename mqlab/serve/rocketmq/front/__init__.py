@@ -62,7 +62,7 @@ from ....rocketmq.messages import (
     ResumeCheckHalfMessage,
 )
 from ....rocketmq.remoting import ResponseCode, make_msg_id
-from ...home import Unsent
+from ...adapter import Unsent
 from ..wire import answers
 from ..wire import answers as wanted
 from ..wire.answers import REGION, Ask, Question

@@ -1,6 +1,6 @@
 """Pushes that a client could not take yet: they are sent again a little later.
 
-What a client has not read is bounded (`Frames` in `serve/home.py`), and a round of the check may
+What a client has not read is bounded (`Frames` in `serve/adapter.py`), and a round of the check may
 ask about more than that in one turn: a thousand halves of some kilobytes. A question that is not
 sent comes back here, waits, and leaves when the client has read on. It must not be lost, for the
 check has counted it. A real broker writes all of them to the connection, whose memory then holds

@@ -31,7 +31,7 @@ from ....rocketmq.remoting import (
 )
 from ....rocketmq.remoting.unserved import UNSERVED
 from ....rocketmq.states import TransactionType
-from ...home import Refused
+from ...adapter import Refused
 from ..front.clients import (
     TAG,
     ClientBeat,

@@ -9,8 +9,8 @@ from typing import Any
 
 from mqlab.kernel import Caller, Request
 from mqlab.serve.driver import Driver
+from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.front import BROKER
-from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.wire.codec import decode, encode
 from tests.serve.kafka.raw import MINUTE, write_request
 
@@ -22,7 +22,7 @@ class Many:
 
     def __init__(self) -> None:
         self.answers: dict[int, Any] = {}
-        self.driver = Driver(make_home(), self._hear)
+        self.driver = Driver(make_adapter(), self._hear)
         self.driver.start()
         self._count = 0
 

@@ -1,4 +1,4 @@
-"""Kafka's home in the server: see `serve/home.py` for what each part is.
+"""Kafka's adapter in the server: see `serve/adapter.py` for what each part is.
 
 One node plays the whole cluster: the front (`broker`), the coordinators of 50 partitions of
 `__consumer_offsets`, a leader for each partition of the table `topics`, the transaction
@@ -21,8 +21,8 @@ from ...kafka.log import Batch, index_of
 from ...kafka.messages import FetchResponse
 from ...kafka.states import TxnState
 from ...kernel import Disk, Effects, Reply
+from ..adapter import NO_CHANGE, Adapter, Change, Start
 from ..disk import Compaction, Keeping, ServerDisk
-from ..home import NO_CHANGE, Change, Home, Start
 from .entries import ENTRIES
 from .frames import KafkaFrames
 from .front import BROKER, Broker, BrokerConfig, Topic
@@ -37,14 +37,14 @@ HELD = (
 )  # fmt: skip
 
 
-def make_home(
+def make_adapter(
     config: BrokerConfig | None = None, coordinator: Recover = Coordinator.recover
-) -> Home:
+) -> Adapter:
     """`coordinator(config, disk, at_ms)`: how the transaction coordinator starts."""
     config = config if config is not None else BrokerConfig()
     kafka = config.kafka
     off = tuple(name for name in SAFEGUARDS if name not in kafka.on)
-    return Home(
+    return Adapter(
         name="kafka",
         system=f"kafka transaction_version={kafka.transaction_version}",
         frames=KafkaFrames,

@@ -1,4 +1,4 @@
-"""Kafka's home: which roles stand where, who answers for those that are no more."""
+"""Kafka's adapter: which roles stand where, who answers for those that are no more."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mqlab.kafka.messages import Fetch, FetchResponse, WriteTxnMarkers
 from mqlab.kernel import Call, Caller, Put, Reply, Send, replace
 from mqlab.serve.disk import CompactedLog
 from mqlab.serve.driver import Driver
+from mqlab.serve.kafka.adapter import BY_ID, find_compaction, make_adapter, weigh_batches
 from mqlab.serve.kafka.front import BROKER, Topic
-from mqlab.serve.kafka.home import BY_ID, find_compaction, make_home, weigh_batches
 from tests.serve.test_driver import Notes
 
 TOPIC = Topic("t", 2, "6d716c61-6200-4b61-8000-746f70696373")
 
 
 def driver() -> Driver:
-    made = Driver(make_home(), lambda conn, number, body: None)
+    made = Driver(make_adapter(), lambda conn, number, body: None)
     made.start()
     made.roles["a"] = Notes()
     return made

@@ -1,8 +1,8 @@
-"""A broker's home: what the server must be told in order to serve a protocol.
+"""A broker adapter: what the server must be told in order to serve a protocol.
 
 The server knows sockets, turns, timers, a disk and a journal. It knows no broker. Whatever
-depends on the broker it asks a `Home`, a value made of plain functions, which
-`serve/<broker>/home.py` makes:
+depends on the broker it asks an `Adapter`, a value made of plain functions, which
+`serve/<broker>/adapter.py` makes:
 
     frames      how the bytes of one connection become requests, and answers become bytes
     push        how a message to a client becomes bytes, where the protocol has such
@@ -41,8 +41,8 @@ from .trace.live import Observer
 # (Kafka: one at a time) or as they come. A request that is `one_way` is never answered, and
 # counts as none.
 #
-# **Pushes.** Where a home has `push`, a role may `Send` to a client by the name of its
-# connection ("conn-3", the name in `Caller.name`; such a home gives no role a name like that).
+# **Pushes.** Where an adapter has `push`, a role may `Send` to a client by the name of its
+# connection ("conn-3", the name in `Caller.name`; such an adapter gives no role a name like that).
 # The message becomes a frame of its own, which leaves at the end of the turn, in the order of
 # the effects and whatever requests of that client are under way. Where the protocol lets the
 # client answer it, the answer comes back to the role as `Response("conn-3", corr, body)`, in
@@ -199,7 +199,7 @@ class Change:
 NO_CHANGE = Change()
 
 
-# ---- the home ------------------------------------------------------------------------
+# ---- the adapter ------------------------------------------------------------------------
 
 
 def count_nothing(effects: Effects) -> int:
@@ -211,8 +211,9 @@ def change_nothing(table: str, key: Any, old: Any, new: Any) -> Change:
 
 
 @frozen
-class Home:
-    """See above. `name`: as in `mqlab serve NAME`; `system`: the system line of the trace.
+class Adapter:
+    """A broker and its protocol, as the server needs them; the module's docstring says what each
+    field is. `name`: as in `mqlab serve NAME`; `system`: the system line of the trace.
     `push(number, body)`: the frame of a push, and whether the client may answer it, naming
     `number` (1, 2 … on each connection); None where the protocol has no pushes."""
 
@@ -235,20 +236,20 @@ class Home:
 # damaged journal is salvaged.
 
 
-def keep(home: Home, disk: ServerDisk, effect: Effect) -> None:
+def keep(adapter: Adapter, disk: ServerDisk, effect: Effect) -> None:
     """Raises ValueError for an entry that does not belong where its log ends."""
     if isinstance(effect, Append):
         disk.append(effect.log, effect.entry)
     elif isinstance(effect, Put):
-        put(home, disk, effect)
+        put(adapter, disk, effect)
     else:
         disk.cut(effect.log, effect.end)
 
 
-def put(home: Home, disk: ServerDisk, effect: Put) -> tuple[Change, int]:
+def put(adapter: Adapter, disk: ServerDisk, effect: Put) -> tuple[Change, int]:
     """A table's key: what it brings about, and how many bytes it freed."""
     old = disk.table(effect.table).get(effect.key)
-    change = home.change(effect.table, effect.key, old, effect.value)
+    change = adapter.change(effect.table, effect.key, old, effect.value)
     freed = sum(disk.log(log).bytes for log in change.drop)
     disk.put(effect.table, effect.key, effect.value)
     for log_name in change.drop:
@@ -273,7 +274,7 @@ HELD = 256 << 20  # bytes of unfinished requests, of all clients together
 HALF_S = 30.0  # how long an unfinished request may stand still
 
 
-def most_connections() -> int:
+def max_connections() -> int:
     """How many clients there is room for; asks the system for more files first."""
     try:
         import resource
@@ -292,13 +293,14 @@ def most_connections() -> int:
     return max(soft - BACKLOG - SPARE, LEAST)
 
 
-def trace_places(places: int) -> int:
+def max_traces(places: int) -> int:
     """How many may ask for the live trace at once. Each may leave some 100 kB unread."""
     return min(max(places // 8, 8), 64)
 
 
-def say_in_one_line(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """For the event loop: it has no more files, say, and will try again in a second."""
+def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """The exception handler of the event loop: logs an error of the system in one line. It has no
+    more files, say, and will try again in a second."""
     error = context.get("exception")
     if isinstance(error, OSError):
         log.warning("%s: %s", context.get("message", "the event loop"), error.strerror or error)

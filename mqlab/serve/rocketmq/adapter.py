@@ -1,4 +1,4 @@
-"""RocketMQ's home in the server: see `serve/home.py` for what each part is.
+"""RocketMQ's adapter in the server: see `serve/adapter.py` for what each part is.
 
 One role plays name server and broker: the front, which holds the engine's broker. All its logs
 keep everything: the commit log and, for each queue, the entries that point into it.
@@ -16,9 +16,9 @@ from typing import Any
 from ...kernel import Append, Disk, Effects, Event, Map, Quiet, Reply
 from ...rocketmq.log import COMMIT_LOG, QueueEntry, Stored
 from ...rocketmq.messages import Message, name_queue
+from ..adapter import NO_CHANGE, Adapter, Change, Start
 from ..disk import ServerDisk
 from ..entries import JSON_MARK, Effect, Entries, JsonForm, ends_as_json
-from ..home import NO_CHANGE, Change, Home, Start
 from .frames import RocketMQFrames, push_command
 from .front import FRONT, Front, FrontConfig
 from .front.topics import TOPICS, Topic
@@ -97,9 +97,9 @@ def looks_whole(data: mmap, start: int, size: int) -> bool:
 ENTRIES = Entries(encode_effect, decode_effect, (b"D", b"Q", JSON_MARK), looks_whole)
 
 
-def make_home(config: FrontConfig | None = None) -> Home:
+def make_adapter(config: FrontConfig | None = None) -> Adapter:
     config = config if config is not None else FrontConfig()
-    return Home(
+    return Adapter(
         name="rocketmq",
         system=f"rocketmq release={config.rocketmq.release}",
         frames=RocketMQFrames,

@@ -1,4 +1,4 @@
-"""Pulsar's home in the server: see `serve/home.py` for what each part is.
+"""Pulsar's adapter in the server: see `serve/adapter.py` for what each part is.
 
 The front hears what clients ask. Each coordinator is a role, and so is each topic; a topic comes
 with its row of the table `topics`, and is loaded again when that row changes.
@@ -27,9 +27,9 @@ from ...pulsar.messages import (
 )
 from ...pulsar.states import AckType, MarkerType, TxnStatus
 from ...pulsar.topic import Topic
+from ..adapter import NO_CHANGE, Adapter, Change, ServeError, Start
 from ..disk import ServerDisk
 from ..entries import JSON_MARK, Effect, Entries, JsonForm, ends_as_json
-from ..home import NO_CHANGE, Change, Home, ServeError, Start
 from .frames import PulsarFrames
 from .front import FRONT, Front
 from .front.hosting import Folder, host
@@ -134,10 +134,10 @@ ENTRIES = Entries(encode_effect, decode_effect, (b"M", JSON_MARK), looks_whole)
 SNAPSHOT_MS = 5_000
 
 
-def make_home(config: PulsarConfig | None = None) -> Home:
+def make_adapter(config: PulsarConfig | None = None) -> Adapter:
     if config is None:
         config = PulsarConfig(on=frozenset(SAFEGUARDS), snapshot_ms=SNAPSHOT_MS)
-    return Home(
+    return Adapter(
         name="pulsar",
         system="pulsar",
         frames=PulsarFrames,
