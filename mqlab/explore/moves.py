@@ -102,7 +102,7 @@ class Moves:
         """A link is used for the first time: from now on it belongs to the neighbourhoods
         of its two ends. What was worked out before stays right, for it was worth 0 then."""
         for role in pair:
-            place = self.places[self.fields.homes[role][0]]
+            place = self.places[self.fields.placed[role][0]]
             place.mask |= self.fields.links[pair].mask
             place.pairs[pair] = {}
 
@@ -292,7 +292,7 @@ class Place(dict[int, Group]):
         hearers: dict[int, Arriving] = {}
         lost = change.lose_clients(self.pairs, self.roles, choice.answers)
         for pair, answers in lost.items():
-            client = self._fields.homes[pair[0]][0]
+            client = self._fields.placed[pair[0]][0]
             heard = hearers.get(client, ())
             hearers[client] = (*heard, (pair, answers)) if answers else heard
         added = spent + change.total(self.field, down)
@@ -335,7 +335,7 @@ class Place(dict[int, Group]):
         if not self._moves.system.both_ways or not change.link(back).open:
             return ()
         change.put(back, change.link(back).break_connection())
-        return (self._hearer(self._fields.homes[pair[1]][0], ()),)
+        return (self._hearer(self._fields.placed[pair[1]][0], ()),)
 
     def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
         """A start from the disk; it may be stopped again after some of its effects. Nobody

@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any
 
 from ..kernel.maps import Map
-from ..kernel.moves import homes
+from ..kernel.moves import placements
 from ..kernel.system import System
 from ..kernel.world import NodeState, Note, Wire, World
 from .links import Link, Pair
@@ -105,7 +105,7 @@ class Fields:
     ) -> None:
         self.system = system
         self.names = [spec.name for spec in system.nodes()]
-        self.homes = {role: (self.names.index(n), i) for role, (n, i) in homes(system).items()}
+        self.placed = {r: (self.names.index(n), i) for r, (n, i) in placements(system).items()}
         self.notes: list[Note] = []
         self._note_numbers: dict[Note, int] = {}
         self._top = 0

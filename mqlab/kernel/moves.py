@@ -61,8 +61,8 @@ def specs(system: System) -> dict[str, NodeSpec]:
 
 
 @cache
-def homes(system: System) -> dict[str, tuple[str, int]]:
-    """For every role: its node and its place there."""
+def placements(system: System) -> dict[str, tuple[str, int]]:
+    """By the name of each role: the name of its node, and its index among the roles there."""
     return {
         role: (spec.name, i) for spec in system.nodes() for i, (role, _) in enumerate(spec.roles)
     }
@@ -101,14 +101,14 @@ def emit_stage(system: System, world: World, node: str, stage: Stage) -> World:
 
 def current(system: System, world: World, client: str, server: str) -> int:
     """The number of the connection that `client` has to `server` now."""
-    node, _ = homes(system)[client]
+    node, _ = placements(system)[client]
     number: int = world.nodes[node].conns.get((client, server), 0)
     return number
 
 
 def list_choices(system: System, world: World) -> list[Choice]:
     """What can happen next without a fault, in a fixed order."""
-    where = homes(system)
+    where = placements(system)
     out: list[Choice] = []
     for wire in world.wires:
         kind, client, server, conn = wire
@@ -136,8 +136,8 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
     """
     if choice.kind in ("break", "lose", "drop"):
         for name in (choice.a, choice.b):
-            if name not in homes(system):
-                raise ValueError(say_unknown("node", name, homes(system)))
+            if name not in placements(system):
+                raise ValueError(say_unknown("node", name, placements(system)))
     match choice.kind:
         case "kill" | "power":
             return [_stop(system, world, choice.a, choice.kind == "power", choice.answers)]
@@ -153,7 +153,7 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
             if choice.kind == "lose":
                 return _break_both(system, world, choice.a, choice.b, at_ms)
             event = Request(Caller(choice.a, conn, note.corr), note.body, at_ms)
-            node, _ = homes(system)[choice.b]
+            node, _ = placements(system)[choice.b]
             return [Moved(world, node, choice.b, event, None, "drop")]
     return _step(system, world, choice, at_ms)
 
@@ -201,7 +201,7 @@ def _event(
     system: System, world: World, choice: Choice, at_ms: int
 ) -> tuple[World, str, int, Event, bool]:
     """Takes what the choice delivers out of the world: (world, node, role, event, late)."""
-    where = homes(system)
+    where = placements(system)
     if choice.kind in ("request", "response"):
         kind = "q" if choice.kind == "request" else "r"
         wire = (kind, choice.a, choice.b, choice.conn)
@@ -281,7 +281,7 @@ def _break(
     """The connection breaks: answers under way are lost (or arrive first, where they are `heard`),
     requests become late (or are lost too, where the server is `gone`), and the client hears of
     it."""
-    name, role = homes(system)[client]
+    name, role = placements(system)[client]
     conn = current(system, world, client, server)
     answers = world.wires.get(("r", client, server, conn), ()) if heard else ()
     wires = world.wires.remove(("r", client, server, conn))
@@ -295,7 +295,7 @@ def _break(
 def _break_both(system: System, world: World, a: str, b: str, at_ms: int) -> list[Moved]:
     """The connection breaks at the end of `a`, and where it serves both ways at the end of `b`."""
     moved = _break(system, world, a, b, at_ms)
-    other = world.nodes[homes(system)[b][0]]
+    other = world.nodes[placements(system)[b][0]]
     if not (system.both_ways and other.up and (b, a) in other.conns):
         return [moved]
     return [moved, _break(system, moved.world, b, a, at_ms)._replace(what="heard")]
@@ -309,7 +309,7 @@ def _find_node(world: World, name: str) -> NodeState:
 
 def list_answered(system: System, world: World, name: str) -> tuple[str, ...]:
     """The clients to whom answers of a node's roles are under way, in alphabetical order."""
-    where = homes(system)
+    where = placements(system)
     wires = (wire for wire in world.wires if wire[0] == "r" and where[wire[2]][0] == name)
     return tuple(sorted({client for _, client, _, _ in wires if world.nodes[where[client][0]].up}))
 
@@ -327,7 +327,7 @@ def _stop(
             f"no answer of {name} to {' or '.join(without)} is under way; "
             f"there are answers to: {', '.join(under_way) or 'nobody'}"
         )
-    mine = {role for role, (node, _) in homes(system).items() if node == name}
+    mine = {role for role, (node, _) in placements(system).items() if node == name}
     old = world.nodes[name]
     wires = world.wires
     for pair, conn in old.conns.items():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from .choice import Choice, parse
-from .moves import Moved, apply, homes, initial
+from .moves import Moved, apply, initial, placements
 from .reasons import say_unguarded
 from .role import (
     Append,
@@ -232,7 +232,7 @@ class Run:
         elif isinstance(event, Fired):
             name = event.timer
             yield new_fact(FactKind.TIMER, move.role, TIMER(name=name), body=name)
-        place = homes(self.system)[move.role][1]
+        place = placements(self.system)[move.role][1]
         new = move.world.nodes[move.node].roles[place]
         if move.what == "recover":
             texts = new.describe_changes(None) or (RECOVERED(),)

@@ -23,7 +23,7 @@ from ..kernel import (
     worded,
 )
 from ..kernel.choice import parse
-from ..kernel.moves import Moved, apply, homes
+from ..kernel.moves import Moved, apply, placements
 from ..kernel.run import put_in_words
 from ..kernel.stops import describe_stop
 from ..kernel.text import say_unknown
@@ -143,7 +143,7 @@ class _Driver:
             names = line.words[:1]
         elif line.command == "partition":
             names = tuple(" ".join(line.words).replace("|", " ").replace(",", " ").split())
-        known = list(dict.fromkeys((*self.run.world.nodes, *homes(self.system))))
+        known = list(dict.fromkeys((*self.run.world.nodes, *placements(self.system))))
         for name in names:
             if name not in known:
                 raise ValueError(say_unknown("node", name, known))
@@ -243,7 +243,7 @@ class _Driver:
     def _tell_message(self, waiting: Waiting, message: str) -> Text:
         choice = waiting.choice
         target = choice.b if choice.kind == "request" else choice.a
-        node, _ = homes(self.system)[target]
+        node, _ = placements(self.system)[target]
         if not self.run.world.nodes[node].up:
             return DEAD(message=message, node=node)
         return (HELD if self._held(waiting) else CUT)(message=message)
@@ -338,7 +338,7 @@ class _Driver:
     def _ahead_of(self, choice: Choice) -> int:
         """What the clock says of the node that the choice lets do something."""
         role = choice.b if choice.kind == "request" else choice.a
-        return self.ahead.get(homes(self.system).get(role, (role, 0))[0], 0)
+        return self.ahead.get(placements(self.system).get(role, (role, 0))[0], 0)
 
     def _notice(self, now: World) -> None:
         """Bring the queue up to date: what is new goes to its end, what is gone leaves."""
