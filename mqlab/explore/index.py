@@ -48,7 +48,7 @@ class Index:
     def add(self, rows: Rows, keys: Words) -> tuple[Numbers, Numbers]:
         """`keys`: of rows that were written behind the end of `rows`. Those not met before are
         kept there. Returns the number of each row, and where the new ones stood among them."""
-        tail, known = rows.room(len(keys)), rows.count
+        tail, known = rows.reserve(len(keys)), rows.count
         first = _firsts(tail, keys)
         todo = np.flatnonzero(first == np.arange(len(keys)))
         self._reserve(known + len(todo))

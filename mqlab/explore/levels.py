@@ -44,7 +44,7 @@ class Levels:
         self.rows, self.index = Rows(layout), Index()
         self.base = 0  # the number of the first world in `rows`
         words, keys = self.parts.pack(layout, worlds, range(len(self.parts.all)))
-        for column, word in zip(self.rows.room(len(worlds)), words, strict=True):
+        for column, word in zip(self.rows.reserve(len(worlds)), words, strict=True):
             column[:] = word
         self.index.add(self.rows, keys)
         self.keys = keys[search.starts[-1] :]  # of the frontier
@@ -94,7 +94,7 @@ class Levels:
             self._repack()
             words = self._read(first, len(keys))
         steps.settle()
-        tail = self.rows.room(total)
+        tail = self.rows.reserve(total)
         for column, word, added in zip(tail, words, steps.words, strict=True):
             np.take(word, own, out=column, mode="clip")
             column += added.all[step]
@@ -104,10 +104,10 @@ class Levels:
             tail[place][at] += more << np.uint64(shift)
             keys[at] += more * self.parts.draw(part)
         numbers, new = self.index.add(self.rows, keys)
-        full = len(new) > (room := self._room())
+        full = len(new) > (left := self._remaining())
         if full:
-            cell = int(np.searchsorted(ends, new[room], "right"))
-            groups, new = groups[: cell + 1], new[:room]
+            cell = int(np.searchsorted(ends, new[left], "right"))
+            groups, new = groups[: cell + 1], new[:left]
         search.transitions += int(steps.sums.all[groups].sum())
         self._keep(first + own[new], steps.choices.all[step[new]])
         if full:
@@ -118,7 +118,7 @@ class Levels:
             self.degrees.extend(np.diff(ends[each - 1 :: each], prepend=0) * doubtful)
         return keys[new]
 
-    def _room(self) -> int:
+    def _remaining(self) -> int:
         """How many more worlds may be looked at."""
         return self.search.budget.states - self.search.states
 

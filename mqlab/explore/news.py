@@ -31,7 +31,7 @@ class News:
     def of(self, layout: Layout, words: Sequence[Words], look: Callable[[int], None]) -> Words:
         """The news of each row; `look` is told which one is judged for the first time."""
         self.grow()
-        tail, own = self.rows.room(len(words[0])), self.rows.layout
+        tail, own = self.rows.reserve(len(words[0])), self.rows.layout
         for column in tail:
             column[:] = 0
         for number, read in enumerate(self.read):

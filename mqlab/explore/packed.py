@@ -111,9 +111,9 @@ class Fields:
         self._top = 0
         self.counters: dict[str, Field] = {}
         for name, first in counters.items():
-            self.counters[name] = Field(self._room(NARROW), NARROW)
+            self.counters[name] = Field(self._place(NARROW), NARROW)
             self.counters[name].worth(first)
-        self.nodes = [NodeField(self._room(2 * WIDE), partial(read, name)) for name in self.names]
+        self.nodes = [NodeField(self._place(2 * WIDE), partial(read, name)) for name in self.names]
         self.parts = sum(field.part.mask for field in self.nodes)
         self.links: dict[Pair, Field] = {}
         self._watching: list[Callable[[Pair], None]] = []
@@ -123,7 +123,7 @@ class Fields:
         """How many bytes a world has by now: every field begins and ends with one."""
         return self._top // 8
 
-    def _room(self, width: int) -> int:
+    def _place(self, width: int) -> int:
         shift, self._top = self._top, self._top + width
         return shift
 
@@ -136,7 +136,7 @@ class Fields:
     def link(self, pair: Pair) -> Field:
         field = self.links.get(pair)
         if field is None:
-            field = self.links[pair] = Field(self._room(WIDE), WIDE)
+            field = self.links[pair] = Field(self._place(WIDE), WIDE)
             field.worth(Link())
             for joined in self._watching:
                 joined(pair)

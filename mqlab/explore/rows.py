@@ -144,15 +144,16 @@ class Column:
         """With the space behind the end that there is."""
         return self._kept
 
-    def room(self, more: int) -> NDArray[Any]:
-        """Space behind the end, with anything in it. It is not counted yet."""
+    def reserve(self, more: int) -> NDArray[Any]:
+        """Reserve space for `more` values after the end; returns it as a view, with anything in it.
+        `count` stays as it is."""
         need = self.count + more
         if need > len(self._kept):
             self._kept.resize(need + need // 8, refcheck=False)
         return self._kept[self.count : need]
 
     def extend(self, values: Any) -> None:
-        self.room(len(values))[:] = values
+        self.reserve(len(values))[:] = values
         self.count += len(values)
 
 
@@ -184,13 +185,13 @@ class Rows:
     def words(self) -> list[Words]:
         return [column.all for column in self.columns]
 
-    def room(self, more: int) -> list[Words]:
-        return [column.room(more) for column in self.columns]
+    def reserve(self, more: int) -> list[Words]:
+        return [column.reserve(more) for column in self.columns]
 
     def keep(self, places: Numbers) -> None:
         """Of the rows written behind the end, keep those at these places, in this order."""
         for column in self.columns:
-            tail = column.room(int(places[-1]) + 1 if len(places) else 0)
+            tail = column.reserve(int(places[-1]) + 1 if len(places) else 0)
             tail[: len(places)] = tail[places]
             column.count += len(places)
 

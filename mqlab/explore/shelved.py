@@ -74,10 +74,10 @@ class ShelvedLevels(Levels):
         self._block_at = 0
         self.base = 0  # the place in the next level of the first row that is in memory
         self.degrees = Narrow()
-        self._make_room()
+        self._clear_rows()
         self.shelf.sweep()
 
-    def _make_room(self) -> None:
+    def _clear_rows(self) -> None:
         self.rows, self.index = Rows(self.rows.layout), Index()
         self._keys, self._parents = Column(np.uint64), Column(np.uint32)
         self._choices, self.search.edges = Column(np.uint32), Column(np.uint32)
@@ -108,7 +108,7 @@ class ShelvedLevels(Levels):
                 yield
         yield from self._finish(self._sort())
 
-    def _room(self) -> int:
+    def _remaining(self) -> int:
         """As many as there are: the bound on states is looked at between two levels."""
         return self.rows.count
 
@@ -140,7 +140,7 @@ class ShelvedLevels(Levels):
         self._runs.append(Run(run.layout, write(run.keys), places, words, *rest))
         self._aside.append(write(self.search.edges.all))
         self.base += self.rows.count
-        self._make_room()
+        self._clear_rows()
 
     def _finish(self, last: Run) -> Iterator[None]:
         """All that the level has is in the runs, of which the last is in memory."""

@@ -45,7 +45,7 @@ class Neighbourhoods:
     def find(self, words: Sequence[Words]) -> tuple[Numbers, Numbers]:
         """The number that each world's neighbourhood has here, and where those stand that
         are new."""
-        tail = self.rows.room(len(words[0]))
+        tail = self.rows.reserve(len(words[0]))
         for column in tail:
             column[:] = 0
         for word, mask in self.masks:

@@ -113,7 +113,7 @@ def test_rows_get_numbers_in_the_order_in_which_they_first_come(slices, alike):
     table, index, known = Rows(Layout.fit([1 << 24])), Index(), {}
     for values in slices:
         row = np.array(values, np.uint64)
-        table.room(len(row))[0][:] = row
+        table.reserve(len(row))[0][:] = row
         before = set(known)
         expected = [known.setdefault(value, len(known)) for value in values]
         keys = np.zeros_like(row) if alike else row * np.uint64(rows.draw(1))
@@ -127,7 +127,7 @@ def test_rows_get_numbers_in_the_order_in_which_they_first_come(slices, alike):
 def test_rows_with_equal_keys_are_found_in_a_table_that_grows():
     table, index = Rows(Layout.fit([1 << 24])), Index()
     for first in (0, 300, 600):
-        table.room(400)[0][:] = np.arange(first, first + 400, dtype=np.uint64)
+        table.reserve(400)[0][:] = np.arange(first, first + 400, dtype=np.uint64)
         numbers, _ = index.add(table, np.full(400, 7 << 60, np.uint64))
         assert numbers.tolist() == list(range(first, first + 400))
     assert table.count == 1_000 < len(index.slots)

@@ -107,7 +107,7 @@ def find_first(
     """Of the rows that are new, where the first of each of several equals stands."""
     at = np.flatnonzero(new)
     rows = Rows(layout)
-    for column, word in zip(rows.room(len(at)), words, strict=True):
+    for column, word in zip(rows.reserve(len(at)), words, strict=True):
         column[:] = word[at]
     return at[Index().add(rows, keys[at])[1]]
 
@@ -332,7 +332,7 @@ class Distinct:
 
     def __init__(self, layout: Layout, block: Block) -> None:
         self.rows, self.index = Rows(layout), Index()
-        for column, word in zip(self.rows.room(len(block.keys)), block.words, strict=True):
+        for column, word in zip(self.rows.reserve(len(block.keys)), block.words, strict=True):
             column[:] = word
         self.numbers, self.firsts = self.index.add(self.rows, block.keys)
 
