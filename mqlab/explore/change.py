@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 from ..kernel.maps import replace
-from ..kernel.world import NodeState, Note, hear_break
+from ..kernel.world import NodeState, Note, notice_break
 from .links import Link, Pair
 from .packed import Fields, NodeField
 
@@ -26,9 +26,10 @@ Arriving = tuple[tuple[Pair, tuple[Note, ...]], ...]
 """Answers of a node that stops which still arrive, by link; of a link always all of them."""
 
 
-class Hearers(dict[int, int]):
-    """What one node's hearing of another's stop adds to the world, by the node's worth.
-    `number`: its place among those of the node that stops; `answers`: what it hears before."""
+class PeerBreak(dict[int, int]):
+    """What a peer whose connections break because another node stops adds to the world: a cache by
+    the worth of the peer's state. `number`: its place among the peers of the node that stops;
+    `answers`: what still arrives before the break."""
 
     __slots__ = ("_answers", "_roles", "_stopped", "field", "mask", "number")
 
@@ -48,8 +49,8 @@ class Hearers(dict[int, int]):
         node: NodeState = self.field.value(worth)
         for pair in node.conns:
             if pair[1] in self._stopped:
-                heard = self._answers.get(pair, ())
-                node = hear_break(node, self._roles[pair[0]], pair, answers=heard)
+                answers = self._answers.get(pair, ())
+                node = notice_break(node, self._roles[pair[0]], pair, answers=answers)
         self[worth] = self.field.worth(node) - worth
         return self[worth]
 
@@ -108,8 +109,8 @@ class Change:
         for pair in pairs:
             link = self.link(pair)
             if pair[1] in mine and link.open:
-                heard = link.answers if pair[0] in arrive else ()
-                out[pair] = tuple(self._fields.notes[note] for note in heard)
+                answers = link.answers if pair[0] in arrive else ()
+                out[pair] = tuple(self._fields.notes[note] for note in answers)
                 self._links[pair] = link.break_connection(server_gone=True)
         return out
 

@@ -29,7 +29,7 @@ from .news import News
 from .rows import Column, Layout, Narrow, Numbers, Parts, Rows, Words
 from .steps import Steps, spread
 
-Heard = tuple[Numbers, int, Words]  # which successors, a part of them, what is added to it
+Noticed = tuple[Numbers, int, Words]  # which successors, a part of them, what is added to it
 SLICE = 1 << 14  # worlds whose successors are looked at together
 
 
@@ -89,7 +89,7 @@ class Levels:
         step, ends = spread(steps.counts.all, steps.starts.all, groups)
         total, each = len(step), len(steps.places)
         own = np.repeat(np.arange(len(keys)), np.diff(ends[each - 1 :: each], prepend=0))
-        heard = list(self._hear(words, step, own))
+        noticed = list(self._break_links(words, step, own))
         if not self.rows.layout.fits(self.parts.counts):
             self._repack()
             words = self._read(first, len(keys))
@@ -99,7 +99,7 @@ class Levels:
             np.take(word, own, out=column, mode="clip")
             column += added.all[step]
         keys = keys[own] + steps.keys.all[step]
-        for at, part, more in heard:
+        for at, part, more in noticed:
             place, shift, _ = self.rows.layout.spots[part]
             tail[place][at] += more << np.uint64(shift)
             keys[at] += more * self.parts.draw(part)
@@ -139,19 +139,19 @@ class Levels:
             self.steps.register()
         return self.steps.groups(neighbourhoods).ravel()
 
-    def _hear(self, words: list[Words], step: Numbers, own: Numbers) -> Iterator[Heard]:
+    def _break_links(self, words: list[Words], step: Numbers, own: Numbers) -> Iterator[Noticed]:
         """What is added to successors besides, where clients notice that a node has stopped."""
         if not self.steps.sets:
             return
-        heard = self.steps.heard.all[step]
-        for number, hearings in enumerate(self.steps.sets, 1):
-            at = np.flatnonzero(heard == number)
+        stops = self.steps.stops.all[step]
+        for number, breaks in enumerate(self.steps.sets, 1):
+            at = np.flatnonzero(stops == number)
             if not len(at):
                 continue
-            for hearing in hearings:
-                numbers = self.rows.layout.numbers(words, hearing.part)[own[at]]
-                hearing.learn(numbers)
-                yield at, hearing.part, hearing.added(numbers)
+            for peer in breaks:
+                numbers = self.rows.layout.numbers(words, peer.part)[own[at]]
+                peer.learn(numbers)
+                yield at, peer.part, peer.added(numbers)
 
     def _repack(self) -> None:
         layout = Layout.fit(self.parts.counts)

@@ -8,7 +8,7 @@ neighbourhood, it was worked out once.
 
 One thing reaches further than the links: a node that stops is noticed by every client that
 is connected to it, and what that adds depends on the state of that client. So a stop lists
-its `hearers`, and the search asks each of them for its number.
+its `peers`, and the search asks each of them for its number.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..kernel.choice import Choice
 from ..kernel.moves import node_event, specs
 from ..kernel.role import Caller, CancelTimer, Event, Reply, Request, Response, Send, SetTimer
 from ..kernel.system import System
-from ..kernel.world import NodeState, Stage, hear_break, run, start_node, stop_node
+from ..kernel.world import NodeState, Stage, notice_break, run, start_node, stop_node
 from .budget import Budget
-from .change import Arriving, Change, Hearers, Message
+from .change import Arriving, Change, Message, PeerBreak
 from .links import Link, Pair, Queue
 from .packed import Fields
 
@@ -56,12 +56,13 @@ class Step:
         self.worth, self.mask, self.totals = worth, 0, dict[int, int]()
 
 
-Heard = tuple[int, int, tuple[Hearers, ...]]
+#: what a stop adds to the world, the number of its choice, and the peers that notice it
+Stop = tuple[int, int, tuple[PeerBreak, ...]]
 
 
 class Group:
     """All choices of one neighbourhood. `steps`: (what is added to the world, choice's
-    number); `stops`: the same, with who hears of it. Choices that lead to the same world
+    number); `stops`: the same, with the peers that notice it. Choices that lead to the same world
     are listed once, those that change nothing never; `count` is how many there are."""
 
     __slots__ = ("count", "steps", "stops")
@@ -69,15 +70,15 @@ class Group:
     def __init__(self) -> None:
         self.count = 0
         self.steps: tuple[tuple[int, int], ...] = ()
-        self.stops: tuple[Heard, ...] = ()
+        self.stops: tuple[Stop, ...] = ()
 
-    def add(self, choice: int, added: int, hearers: tuple[Hearers, ...] = ()) -> None:
+    def add(self, choice: int, added: int, peers: tuple[PeerBreak, ...] = ()) -> None:
         self.count += 1
-        if hearers:
-            who = [one.number for one in hearers]
+        if peers:
+            who = [one.number for one in peers]
             known = ((stop[0], [one.number for one in stop[2]]) for stop in self.stops)
             if (added, who) not in known:
-                self.stops = (*self.stops, (added, choice, hearers))
+                self.stops = (*self.stops, (added, choice, peers))
         elif added and all(added != step[0] for step in self.steps):
             self.steps = (*self.steps, (added, choice))
 
@@ -131,8 +132,8 @@ class Place(dict[int, Group]):
         self._recoveries: dict[int, tuple[list[Prefix], int]] = {}
         #: after so many effects of a step, or of the recovery of the node with this worth
         self._downs: dict[tuple[Step | int, int, bool], int] = {}
-        self.hearers: list[Hearers] = []
-        self._hearer_numbers: dict[tuple[int, Arriving], int] = {}
+        self.peers: list[PeerBreak] = []
+        self._peer_numbers: dict[tuple[int, Arriving], int] = {}
 
     def __missing__(self, key: int) -> Group:
         group = self[key] = Group()
@@ -289,14 +290,14 @@ class Place(dict[int, Group]):
         self, group: Group, choice: Choice, change: Change, before: NodeState, down: int, spent: int
     ) -> None:
         change.stop_clients(before)
-        hearers: dict[int, Arriving] = {}
+        peers: dict[int, Arriving] = {}
         lost = change.lose_clients(self.pairs, self.roles, choice.answers)
         for pair, answers in lost.items():
             client = self._fields.placed[pair[0]][0]
-            heard = hearers.get(client, ())
-            hearers[client] = (*heard, (pair, answers)) if answers else heard
+            before_it = peers.get(client, ())
+            peers[client] = (*before_it, (pair, answers)) if answers else before_it
         added = spent + change.total(self.field, down)
-        noticed = tuple(self._hearer(*hearer) for hearer in hearers.items())
+        noticed = tuple(self._find_peer(*peer) for peer in peers.items())
         group.add(self._moves.number(choice), added, noticed)
 
     def _down(self, of: Step | int, done: int, before: NodeState, how: str) -> int:
@@ -306,13 +307,13 @@ class Place(dict[int, Group]):
             self._downs[memo] = self.field.worth(stop_node(before, how == "power"))
         return self._downs[memo]
 
-    def _hearer(self, client: int, answers: Arriving) -> Hearers:
-        """What the node with this number becomes when it hears that this one has stopped."""
-        number = self._hearer_numbers.setdefault((client, answers), len(self.hearers))
-        if number == len(self.hearers):
+    def _find_peer(self, client: int, answers: Arriving) -> PeerBreak:
+        """What the node with this number becomes when it notices that this one has stopped."""
+        number = self._peer_numbers.setdefault((client, answers), len(self.peers))
+        if number == len(self.peers):
             other = self._moves.places[client]
-            self.hearers.append(Hearers(other.field, other.roles, self.roles, number, answers))
-        return self.hearers[number]
+            self.peers.append(PeerBreak(other.field, other.roles, self.roles, number, answers))
+        return self.peers[number]
 
     def _add_faults(self, group: Group, key: int, node: NodeState) -> None:
         for how, spent in self._stops(key):
@@ -323,19 +324,19 @@ class Place(dict[int, Group]):
         for pair in node.conns if spent else ():
             change = Change(self._fields, key)
             change.put(pair, change.link(pair).break_connection())
-            after = hear_break(node, self.roles[pair[0]], pair)
+            after = notice_break(node, self.roles[pair[0]], pair)
             number = self._moves.number(Choice("break", *pair))
-            hearers = self._other_end(pair, change)
+            peers = self._other_end(pair, change)
             added = spent + change.total(self.field, self.field.worth(after))
-            group.add(number, added, hearers)
+            group.add(number, added, peers)
 
-    def _other_end(self, pair: Pair, change: Change) -> tuple[Hearers, ...]:
-        """Who hears of a break besides, where one connection serves both ways."""
+    def _other_end(self, pair: Pair, change: Change) -> tuple[PeerBreak, ...]:
+        """The peer that notices the break as well, where one connection serves both directions."""
         back = (pair[1], pair[0])
         if not self._moves.system.both_ways or not change.link(back).open:
             return ()
         change.put(back, change.link(back).break_connection())
-        return (self._hearer(self._fields.placed[pair[1]][0], ()),)
+        return (self._find_peer(self._fields.placed[pair[1]][0], ()),)
 
     def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
         """A start from the disk; it may be stopped again after some of its effects. Nobody

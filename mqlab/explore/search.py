@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..kernel.system import Property, System
 from .budget import Budget, Full
 from .known import Known, Onward
-from .moves import Heard
+from .moves import Stop
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -176,9 +176,10 @@ def take_over(search: Search, shelf: Shelf | None) -> Onward | None:
     return Levels(search) if shelf is None else ShelvedLevels(search, shelf)
 
 
-def noticed(world: int, stops: tuple[Heard, ...]) -> Iterator[tuple[int, int]]:
-    """The stops of a node, each with what its clients' hearing of it adds."""
-    for added, choice, hearers in stops:
-        for hearer in hearers:
-            added += hearer[world & hearer.mask]
+def noticed(world: int, stops: tuple[Stop, ...]) -> Iterator[tuple[int, int]]:
+    """The stops of a node: what each adds to the world, its peers' broken connections included, and
+    the number of its choice."""
+    for added, choice, peers in stops:
+        for peer in peers:
+            added += peer[world & peer.mask]
         yield added, choice

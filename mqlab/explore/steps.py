@@ -16,7 +16,7 @@ from operator import or_
 
 import numpy as np
 
-from .change import Hearers
+from .change import PeerBreak
 from .index import Index
 from .moves import Group, Moves
 from .rows import Column, Layout, Numbers, Parts, Rows, Words, mix
@@ -72,28 +72,29 @@ def spread(counts: Numbers, starts: Numbers, groups: Numbers) -> tuple[Numbers, 
     return np.repeat(starts[groups] - (ends - each), each) + np.arange(total), ends
 
 
-class Hearing:
-    """What a node becomes when it hears of a stop: by its number, the number it then has."""
+class PeerBreaks:
+    """What a peer becomes when its connections to a node that stops break: by the number of its
+    state, the number it then has."""
 
-    def __init__(self, hearers: Hearers, part: int, learned: Callable[[int], None]) -> None:
-        self.part, self._hearers, self._learned = part, hearers, learned
+    def __init__(self, peer: PeerBreak, part: int, learned: Callable[[int], None]) -> None:
+        self.part, self._peer, self._learned = part, peer, learned
         self._after = Column(np.int64)
 
     @property
     def after(self) -> Numbers:
         """By the node's number, the number it then has; -1 where that was not worked out."""
-        self._after.extend([-1] * (len(self._hearers.field.values) - self._after.count))
+        self._after.extend([-1] * (len(self._peer.field.values) - self._after.count))
         return self._after.all
 
     def learn(self, numbers: Words) -> None:
         """Work out what is new among these numbers of the node."""
-        field, at = self._hearers.field, numbers.view(np.int64)
+        field, at = self._peer.field, numbers.view(np.int64)
         missing = np.unique(at[self.after[at] < 0]).tolist()
         worths = list(field.values) if missing else []
         for number in missing:
             worth = worths[number]
             self._learned(number)
-            self._after.all[number] = field.number(worth + self._hearers[worth])
+            self._after.all[number] = field.number(worth + self._peer[worth])
 
     def added(self, numbers: Words) -> Words:
         """What is added to these numbers of the node, modulo 2^64."""
@@ -109,16 +110,16 @@ class Steps:
         self.counts, self.starts = Column(np.int64), Column(np.int64)
         self.sums = Column(np.int64)  # of each group: its choices, also those without a step
         self.choices = Column(np.uint32)
-        self.heard = Column(np.int64)  # of each step: 1 + the place of its hearers in `sets`
-        self.sets: list[tuple[Hearing, ...]] = []
+        self.stops = Column(np.int64)  # of each step: 1 + the place of its peers in `sets`
+        self.sets: list[tuple[PeerBreaks, ...]] = []
         self._sets: dict[tuple[int, ...], int] = {(): 0}
-        self._hearings: dict[int, Hearing] = {}
+        self._breaks: dict[int, PeerBreaks] = {}
         self.words = [Column(np.uint64) for _ in range(layout.words)]
         self.keys = Column(np.uint64)
         self._before, self._after = Rows(layout), Rows(layout)  # of each group, of each step
         self._new: list[tuple[int, int, Group]] = []  # place, neighbourhood, its choices
         #: everything that was worked out in Python, in its order: a place and a neighbourhood,
-        #: or the place that stops, the number of those who hear of it, and their node's
+        #: or the place that stops, the number of the peer, and that of its state
         self.log: list[tuple[int, ...]] = []
         self.logged = False
 
@@ -163,15 +164,15 @@ class Steps:
         may need a new layout first."""
         counts: list[int] = []
         choices: list[int] = []
-        heard: list[int] = []
+        stops: list[int] = []
         groups: list[list[int]] = [[] for _ in self.places]
         for number, (place, _, group) in enumerate(self._new, self.counts.count):
             groups[place].append(number)
             counts.append(len(group.steps) + len(group.stops))
             choices += [choice for _, choice in group.steps]
             choices += [choice for _, choice, _ in group.stops]
-            heard += [0] * len(group.steps)
-            heard += [self._set(place, hearers) for *_, hearers in group.stops]
+            stops += [0] * len(group.steps)
+            stops += [self._set(place, peers) for *_, peers in group.stops]
         for own, new in zip(self.places, groups, strict=True):
             own.groups.extend(new)
         ends = self.choices.count + np.cumsum(counts, dtype=np.int64)
@@ -179,24 +180,24 @@ class Steps:
         self.counts.extend(counts)
         self.sums.extend([group.count for *_, group in self._new])
         self.choices.extend(choices)
-        self.heard.extend(heard)
+        self.stops.extend(stops)
 
-    def _set(self, place: int, hearers: tuple[Hearers, ...]) -> int:
-        number = self._sets.setdefault(tuple(map(id, hearers)), len(self._sets))
+    def _set(self, place: int, peers: tuple[PeerBreak, ...]) -> int:
+        number = self._sets.setdefault(tuple(map(id, peers)), len(self._sets))
         if number > len(self.sets):
-            self.sets.append(tuple(self._hearing(place, one) for one in hearers))
+            self.sets.append(tuple(self._find_breaks(place, one) for one in peers))
         return number
 
-    def _hearing(self, place: int, hearers: Hearers) -> Hearing:
-        if id(hearers) not in self._hearings:
-            node = self.moves.fields.nodes.index(hearers.field)
+    def _find_breaks(self, place: int, peer: PeerBreak) -> PeerBreaks:
+        if id(peer) not in self._breaks:
+            node = self.moves.fields.nodes.index(peer.field)
 
             def learned(number: int) -> None:
                 if self.logged:
-                    self.log.append((place, hearers.number, number))
+                    self.log.append((place, peer.number, number))
 
-            self._hearings[id(hearers)] = Hearing(hearers, self.parts.node(node), learned)
-        return self._hearings[id(hearers)]
+            self._breaks[id(peer)] = PeerBreaks(peer, self.parts.node(node), learned)
+        return self._breaks[id(peer)]
 
     def work_out_again(self, log: Iterable[tuple[int, ...]]) -> None:
         """What another process has worked out, in its order: values get the same numbers."""
@@ -204,8 +205,8 @@ class Steps:
             if len(rest) == 1:
                 self.moves.places[place][rest[0]]
             else:
-                hearers, number = self.moves.places[place].hearers[rest[0]], rest[1]
-                hearers[next(islice(hearers.field.values, number, None))]
+                peer, number = self.moves.places[place].peers[rest[0]], rest[1]
+                peer[next(islice(peer.field.values, number, None))]
 
     def settle(self) -> None:
         """The rows of what was registered since the last time."""

@@ -23,7 +23,7 @@ from ..kernel.choice import parse
 from ..kernel.moves import apply, initial
 from ..kernel.system import Property, System
 from .budget import Budget
-from .moves import Heard
+from .moves import Stop
 from .search import Search
 from .verdict import Counterexample
 
@@ -122,7 +122,7 @@ class Walker:
             raise ValueError("this system's messages are a set; take walks of one that has queues")
         self._search = search = Search(system, budget, claims_of(system), many=None)
         self._first = search.fields.pack(search.first_world())
-        self._options: list[dict[int, list[Heard]]] = [{} for _ in search.moves.places]
+        self._options: list[dict[int, list[Stop]]] = [{} for _ in search.moves.places]
 
     def walk(self, seed: int) -> tuple[tuple[str, ...], int]:
         """The choices of a walk up to the first world in which a claim breaks, and a bit for
@@ -140,15 +140,15 @@ class Walker:
                 several += options
             if not several:
                 break
-            added, choice, hearers = several[draw.randrange(len(several))]
-            for hearer in hearers:
-                added += hearer[world & hearer.mask]
+            added, choice, peers = several[draw.randrange(len(several))]
+            for peer in peers:
+                added += peer[world & peer.mask]
             world += added
             schedule.append(choice)
             news = search.judge[world & search.fields.parts]
         return tuple(str(search.moves.choices[choice]) for choice in schedule), news
 
-    def _sorted(self, steps: Sequence[tuple[int, int]], stops: Sequence[Heard]) -> list[Heard]:
+    def _sorted(self, steps: Sequence[tuple[int, int]], stops: Sequence[Stop]) -> list[Stop]:
         """A place's choices in the order of their names."""
         names = self._search.moves.choices
         every = [*((added, choice, ()) for added, choice in steps), *stops]

@@ -28,7 +28,7 @@ from .world import (
     Stage,
     Wire,
     World,
-    hear_break,
+    notice_break,
     run,
     start_node,
     stop_node,
@@ -287,7 +287,7 @@ def _break(
     wires = world.wires.remove(("r", client, server, conn))
     if gone:
         wires = wires.remove(("q", client, server, conn))
-    node = hear_break(world.nodes[name], role, (client, server), at_ms, answers)
+    node = notice_break(world.nodes[name], role, (client, server), at_ms, answers)
     world = World(world.nodes.set(name, node), wires)
     return Moved(world, name, client, ConnectionLost(server, at_ms), None, what="break")
 

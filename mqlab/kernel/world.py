@@ -134,7 +134,7 @@ def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> 
         yield Stage(node, effect, wire, note)
 
 
-def hear_break(
+def notice_break(
     node: NodeState,
     role: int,
     pair: tuple[str, str],

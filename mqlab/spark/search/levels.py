@@ -95,7 +95,7 @@ class SparkLevels(Levels):
         first, here = search.starts[-2], self.count
         job = self._prepare(self._divide(first))
         if self.steps.sets:
-            self._listen(job)
+            self._learn_missing(job)
             job.table.destroy()
             job = self._prepare(job.runs)
         yield
@@ -137,14 +137,14 @@ class SparkLevels(Levels):
         lasting, level = self.search.lasting, len(self.layouts)
         return Level(self.store, level, self.layouts, runs, self.buckets, lasting, table)
 
-    def _listen(self, job: Level) -> None:
-        """What clients become that hear of a stop, where that is new."""
-        heard: dict[tuple[int, int], set[int]] = {}
+    def _learn_missing(self, job: Level) -> None:
+        """Work out what peers of stopped nodes become, where that is new."""
+        missing: dict[tuple[int, int], set[int]] = {}
         several = self.spark.parallelize(range(len(job.runs)), len(job.runs))
-        for some in several.map(lambda number: job.listen(job.runs[number])).collect():
+        for some in several.map(lambda number: job.find_missing(job.runs[number])).collect():
             for which, numbers in some.items():
-                heard.setdefault(which, set()).update(numbers)
-        for (at, place), states in sorted(heard.items()):
+                missing.setdefault(which, set()).update(numbers)
+        for (at, place), states in sorted(missing.items()):
             self.steps.sets[at][place].learn(np.array(sorted(states), np.uint64))
 
     def _run(self, job: Level) -> list[Part]:

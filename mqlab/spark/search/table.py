@@ -69,7 +69,7 @@ class Readings:
 
 @dataclass(frozen=True)
 class Table:
-    """`heard`: of each step, 1 + the place of its hearers in `hearers`, each of which is a part
+    """`stops`: of each step, 1 + the place of its peers in `peers`, each of which is a part
     and, by its number, the number that it then has (-1: not worked out)."""
 
     layout: Layout
@@ -80,8 +80,8 @@ class Table:
     starts: Numbers
     sums: Numbers
     choices: NDArray[np.uint32]
-    heard: Numbers
-    hearers: list[list[tuple[int, Numbers]]]
+    stops: Numbers
+    peers: list[list[tuple[int, Numbers]]]
     words: list[Words]
     keys: Words
 
@@ -128,8 +128,8 @@ def make_table(levels: Levels, judged: News) -> Table:
         steps.starts.all,
         steps.sums.all,
         steps.choices.all,
-        steps.heard.all,
-        [[(hearing.part, hearing.after) for hearing in hearings] for hearings in steps.sets],
+        steps.stops.all,
+        [[(peer.part, peer.after) for peer in peers] for peers in steps.sets],
         [column.all for column in steps.words],
         steps.keys.all,
     )
@@ -213,16 +213,16 @@ class Level:
                 yield np.arange(first, first + end - at), keys[at:end], rows
                 first += end - at
 
-    def listen(self, run: Run) -> dict[tuple[int, int], set[int]]:
-        """For each hearer of a stop, in which states it hears for the first time."""
+    def find_missing(self, run: Run) -> dict[tuple[int, int], set[int]]:
+        """For each peer of a node that stops, its states whose break was not worked out yet."""
         table = self.table.value
         out: dict[tuple[int, int], set[int]] = {}
         for numbers, _, words in self.slices(run):
             step, own = _steps(table, table.groups(words), len(numbers))
-            heard = table.heard[step]
-            for which, hearers in enumerate(table.hearers):
-                at = own[heard == which + 1]
-                for place, (part, after) in enumerate(hearers):
+            stops = table.stops[step]
+            for which, peers in enumerate(table.peers):
+                at = own[stops == which + 1]
+                for place, (part, after) in enumerate(peers):
                     value = table.layout.numbers(words, part)[at].view(np.int64)
                     new = np.unique(value[after[value] < 0]).tolist()
                     out.setdefault((which, place), set()).update(new)
@@ -247,10 +247,10 @@ class Level:
         step, own = _steps(table, groups, len(numbers))
         rows = [w[own] + added[step] for w, added in zip(words, table.words, strict=True)]
         keys = keys[own] + table.keys[step]
-        heard = table.heard[step]
-        for which, hearers in enumerate(table.hearers, 1):
-            at = np.flatnonzero(heard == which)
-            for part, after in hearers:
+        stops = table.stops[step]
+        for which, peers in enumerate(table.peers, 1):
+            at = np.flatnonzero(stops == which)
+            for part, after in peers:
                 before = table.layout.numbers(words, part)[own[at]]
                 more = after[before.view(np.int64)].view(np.uint64) - before
                 place, shift, _ = table.layout.spots[part]
