@@ -51,7 +51,7 @@ from importlib import import_module
 from typing import Any
 
 #: the names, by the module each comes from
-_ROOMS = {
+_MODULES = {
     "mqlab.kernel": ("Play", "say", "speak"),
     "mqlab.explore": ("Budget", "explore"),
     "mqlab.registry": ("continue_scenario", "open_run", "scenario", "system"),
@@ -69,15 +69,15 @@ _ROOMS = {
     "mqlab.lessons.predict": ("Predict",),
     "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Trials", "vary"),
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = sorted(_ROOM_OF)
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"mqlab.lab has no {name!r}; it has {', '.join(__all__)}")
-    found = getattr(import_module(_ROOM_OF[name]), name)
+    found = getattr(import_module(_MODULE_OF[name]), name)
     globals()[name] = found
     return found
 

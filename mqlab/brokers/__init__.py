@@ -1,8 +1,8 @@
 """The brokers there are, and the classical models beside them: one module each, found by
 looking into this package.
 
-Such a module has `BROKER`, which says where the broker's rooms are. Places are texts, so that
-nothing of a broker is imported before somebody asks for it, and what one room needs (kio, Spark)
+Such a module has `BROKER`, which names the broker's modules. They are named as texts, so that
+nothing of a broker is imported before it is asked for, and what one module needs (kio, Spark)
 hurts nobody who uses another. A new broker is a new module here.
 """
 
@@ -25,7 +25,7 @@ class Broker:
     evidence. `serve` and `real`: the modules with the options of `mqlab serve NAME` and
     `mqlab real NAME`; what stands in them is said in `mqlab.cli.serve` and `mqlab.cli.real`.
     `inspect`: the module that reads a real one for `mqlab inspect NAME`; see `mqlab.inspect`.
-    "": there is no such room; a model that nobody has built has nothing to record and no client
+    "": there is no such module; a model that nobody has built has nothing to record and no client
     to speak to it."""
 
     title: str
@@ -38,11 +38,11 @@ class Broker:
 
 
 @cache
-def list_brokers(room: str = "") -> dict[str, Broker]:
-    """Each broker by its name; with the name of a room, as "serve": each that has it."""
+def list_brokers(part: str = "") -> dict[str, Broker]:
+    """Each broker by its name; with the name of a part, as "serve": each that has it."""
     names = sorted(module.name for module in iter_modules(__path__))
     found = {name: import_module(f"{__name__}.{name}").BROKER for name in names}
-    return {name: broker for name, broker in found.items() if not room or getattr(broker, room)}
+    return {name: broker for name, broker in found.items() if not part or getattr(broker, part)}
 
 
 def find_broker(name: str) -> Broker:
@@ -53,6 +53,6 @@ def find_broker(name: str) -> Broker:
 
 
 def load(place: str) -> Any:
-    """What stands at a place."""
+    """The module, or the object in a module, that a place names."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name) if name else import_module(module)

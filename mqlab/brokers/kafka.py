@@ -1,4 +1,4 @@
-"""Where Kafka's rooms are."""
+"""The modules of Kafka, part by part."""
 
 from . import Broker
 

@@ -1,4 +1,4 @@
-"""Where Pulsar's rooms are."""
+"""The modules of Pulsar, part by part."""
 
 from . import Broker
 

@@ -1,4 +1,4 @@
-"""Where RocketMQ's rooms are."""
+"""The modules of RocketMQ, part by part."""
 
 from . import Broker
 

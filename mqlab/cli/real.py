@@ -47,12 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="broker", metavar="NAME", required=True, parser_class=AnyOrder
     )
     for name, broker in list_brokers("real").items():
-        room = room_of(name)
+        module = module_of(name)
         one = names.add_parser(name, help=f"a real {broker.title}")
         one.add_argument("task", choices=TASKS, help="what to do")
         one.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="only these")
         one.add_argument(
-            "--version", default=room.VERSION, help=f"of the broker (default: {room.VERSION})"
+            "--version", default=module.VERSION, help=f"of the broker (default: {module.VERSION})"
         )
         one.add_argument("--real", action="store_true", help="compare: the real broker again")
         one.add_argument(
@@ -61,10 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         one.add_argument(
             "--lines", action="store_true", help="compare: every line of both, side by side"
         )
-        room.add_arguments(one)
+        module.add_arguments(one)
 
 
-def room_of(name: str) -> Any:
+def module_of(name: str) -> Any:
     return load(find_broker(name).real)
 
 
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         if args.task == "start":
-            room_of(args.broker).start_broker(args)
+            module_of(args.broker).start_broker(args)
             return 0
         status: int = load_suite("command").TASKS[args.task](args)
         return status

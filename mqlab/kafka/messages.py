@@ -1,7 +1,7 @@
 """The messages of a transaction: what producers, consumers, coordinators and partition leaders
 say to each other. Field names follow the protocol's.
 
-Messages that only one room handles are there: `coordinator/describe.py` and `log/role.py`
+Messages that only one package handles are there: `coordinator/describe.py` and `log/role.py`
 (an administrator's questions), `group/members.py` (who is in a group),
 `replication/controller.py` (who leads).
 

@@ -56,9 +56,9 @@ class Client:
 
     def run(self, name: str, profile: str) -> Recording:
         """Raises RealBrokerError where the jars cannot be fetched or the client ends early."""
-        room, runner = load_suite(f"{self.broker}.room"), load_suite("runner")
-        with room.OurHost().share_broker(profile) as target:
-            ran: Recording = runner.run(room.ORACLE, room.ORACLE.programs()[name], profile, target)
+        suite, runner = load_suite(f"{self.broker}.suite"), load_suite("runner")
+        with suite.OurHost().share_broker(profile) as host:
+            ran: Recording = runner.run(suite.ORACLE, suite.ORACLE.programs()[name], profile, host)
         return ran
 
 

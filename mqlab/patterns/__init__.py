@@ -1,7 +1,7 @@
 """Floor 2: the classical models of distributed transactions, as pure roles.
 
 No broker is behind them: these are the protocols that textbooks name and articles compare
-brokers with. Each is a room, and the rooms do not know each other:
+brokers with. Each is a package, and the packages do not know each other:
 
     delivery/      an order from shop to accounting: at most, at least and exactly once
     two_phase/     two-phase commit, presumed abort: who is prepared waits for the coordinator
@@ -17,7 +17,7 @@ Each opens with its lecture and its system line (`__init__.py`). `roles.py` has 
 what each party does with them, `claims.py` the safeguards and what they guarantee, `picture.py`
 what a reader sees and the sentence why.
 
-At this top lies what all rooms use: `model.py` (what is common to their systems), `client.py`
+At this top lies what all packages use: `model.py` (what is common to their systems), `client.py`
 (an application's calls), `records.py` (what stands in a log), `claims.py` (what disks say and
 applications were told), `picture.py` (lanes, strips, one sentence why). README.md says where each
 model was published and what is left out.

@@ -2,7 +2,7 @@
 
 The application asks the coordinator to commit a transaction; each database has a vote, and those
 that are named vote no. What is said between them after that makes the difference, and stands in the
-rooms of the two.
+packages of the two.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Floor 2: Pulsar's transactions, as pure roles.
 
-At this top lies only what all rooms use: states, messages, errors, config. README.md says which
+At this top lies only what all packages use: states, messages, errors, config. README.md says which
 role stands where, who calls whom, and where each part is in Pulsar.
 """
 

@@ -1,7 +1,7 @@
 """A real broker's own jars, fetched once by Maven into the project's cache folder.
 
 Versions are exact: a range would pick up a release of which only a part is published. Each jar
-has its SHA-256 in the broker's room, and no other is put on a class path: what Maven checks is
+has its SHA-256 in the broker's package, and no other is put on a class path: what Maven checks is
 what the same repository says. The folder is ignored by git; deleting it costs one download and
 nothing else.
 """

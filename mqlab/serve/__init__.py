@@ -8,7 +8,7 @@
 The same role that a lesson steps through serves a real client here; only the driver differs.
 Read in this order: `adapter.py` (what a broker and its protocol must say), `driver.py` (the
 node that plays its roles), `disk.py` and `journal.py` (what is durable), `connection.py` and
-`server.py` (sockets), `trace/` (what is going on, live). Then a broker's room, `kafka/`,
+`server.py` (sockets), `trace/` (what is going on, live). Then a broker's package, `kafka/`,
 `rocketmq/` or `pulsar/`: `adapter.py`, `wire/` (what bytes mean), `front/` (what lies between a
 request and the roles), `trace/`.
 """

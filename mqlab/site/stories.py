@@ -28,7 +28,7 @@ from ..scenario import Golden, load
 
 @dataclass(frozen=True)
 class Story:
-    """A scenario file that was run. `broker`: the name of its room, as in `mqlab.brokers`;
+    """A scenario file that was run. `broker`: the name of its module, as in `mqlab.brokers`;
     `case`: the case of that broker's searches whose shortest run it is, or None."""
 
     golden: Golden
@@ -111,12 +111,12 @@ class Story:
 def list_stories(paths: tuple[Path, ...] = ()) -> Iterator[Story]:
     """Those of the files, or all, by broker and name."""
     cases = {name: _cases(name) for name in list_brokers("searches")}
-    rooms = {id(broker): name for name, broker in list_brokers().items()}
+    names = {id(broker): name for name, broker in list_brokers().items()}
     for path in sorted(paths or SCENARIOS.rglob("*.scn")):
         golden = load(path, SYSTEMS)
-        room = rooms[id(find_owner(golden.script.system.split()[0]))]
+        name = names[id(find_owner(golden.script.system.split()[0]))]
         is_case = path.parent.name == "counterexamples"
-        yield Story(golden, room, cases.get(room, {}).get(path.stem) if is_case else None)
+        yield Story(golden, name, cases.get(name, {}).get(path.stem) if is_case else None)
 
 
 def _cases(broker: str) -> dict[str, Case]:

@@ -39,14 +39,14 @@ def test_nothing_is_loaded_before_it_is_asked_for() -> None:
 @pytest.mark.parametrize("path", LABS, ids=[path.stem for path in LABS])
 def test_a_lab_enters_by_the_door_and_by_its_own_module(path) -> None:
     tree = ast.parse(path.read_text("utf-8"))
-    rooms = {
+    modules = {
         node.module
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("mqlab")
     }
-    own = {room for room in rooms if room.rpartition(".")[2] == f"lab{path.name[:2]}"}
+    own = {module for module in modules if module.rpartition(".")[2] == f"lab{path.name[:2]}"}
     assert len(own) == 1
-    assert rooms - own - {JUDGE} == {"mqlab.lab"}
+    assert modules - own - {JUDGE} == {"mqlab.lab"}
     assert not any(
         alias.name.startswith("mqlab")
         for node in ast.walk(tree)

@@ -1,11 +1,11 @@
 """The conformance suite: programs that ask a broker, run against the real one and against this
-project's server. Nothing at its top knows a broker; a broker's room hands in its `Oracle`.
+project's server. Nothing at its top knows a broker; a broker's package hands in its `Oracle`.
 
     program.py      a broker's programs, and what they may need; hosts.py: where they run
     runner.py       running them, several at a time
     compare.py      a run beside a recording
     command.py      `mqlab real NAME record|compare|cost`
-    oracle.py       what a broker hands in; <broker>/room.py: the same for the command
+    oracle.py       what a broker hands in; <broker>/suite.py: the same for the command
     counting.py, measuring.py   what a transaction costs
     fetched.py      client libraries, built once; beside.py: a process that is told lines
     <broker>/       its speaker of the wire protocol, its clients, programs and differences

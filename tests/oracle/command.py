@@ -1,5 +1,5 @@
-"""The tasks of `mqlab real NAME` that ask recorded programs. What depends on a broker stands in its
-room (`<broker>/room.py`):
+"""The tasks of `mqlab real NAME` that ask recorded programs. What depends on a broker is in its
+`<broker>/suite.py`:
 
     ORACLE                            its `Oracle`
     VERSION                           the one that is compared where none is named
@@ -29,15 +29,15 @@ from .measuring import measure
 from .runner import run_all, select_programs
 
 
-def room_of(broker: str) -> Any:
-    return import_module(f".{broker}.room", __package__)
+def suite_of(broker: str) -> Any:
+    return import_module(f".{broker}.suite", __package__)
 
 
 def record(args: argparse.Namespace) -> int:
     """Recordings of the real broker; one that came to no end keeps its old file."""
-    room, failed = room_of(args.broker), 0
-    every = select_programs(room.ORACLE, args.scenarios, room.choose_levels(args))
-    for program, profile, seen in run_all(room.ORACLE, every, room.RealHost(args.version)):
+    suite, failed = suite_of(args.broker), 0
+    every = select_programs(suite.ORACLE, args.scenarios, suite.choose_levels(args))
+    for program, profile, seen in run_all(suite.ORACLE, every, suite.RealHost(args.version)):
         if isinstance(seen, Exception):
             failed += 1
             print(f"FAILED     {profile}/{program.name}: {type(seen).__name__}: {seen}", flush=True)
@@ -50,21 +50,21 @@ def record(args: argparse.Namespace) -> int:
 
 def compare(args: argparse.Namespace) -> int:
     """Exit code 0: nothing unexpected."""
-    room = room_of(args.broker)
-    known = read_recordings(room.ORACLE, args.version)
-    host = room.RealHost(args.version) if args.real else room.OurHost()
+    suite = suite_of(args.broker)
+    known = read_recordings(suite.ORACLE, args.version)
+    host = suite.RealHost(args.version) if args.real else suite.OurHost()
     outcomes = []
-    every = select_programs(room.ORACLE, args.scenarios, room.choose_levels(args))
-    if args.version != room.VERSION:  # of another version there is only what differs
+    every = select_programs(suite.ORACLE, args.scenarios, suite.choose_levels(args))
+    if args.version != suite.VERSION:  # of another version there is only what differs
         every = [(p, profile) for p, profile in every if f"{profile}/{p.name}" in known]
-    for came in run_all(room.ORACLE, every, host):
+    for came in run_all(suite.ORACLE, every, host):
         outcomes.append(judge(came, known, host.listed))
         print(outcomes[-1].text(), flush=True)
         if args.lines and outcomes[-1].beside:
             print(outcomes[-1].beside, flush=True)
     print(summarise(outcomes))
     if args.page:
-        room.PAGE.write_text(room.page(), "utf-8")
+        suite.PAGE.write_text(suite.page(), "utf-8")
     return int(any(outcome.verdict == "DIFFERENT" for outcome in outcomes))
 
 
@@ -72,7 +72,7 @@ def count_cost(args: argparse.Namespace) -> int:
     """Counts again what a transaction costs, keeps it, and prints it beside the engine's count;
     where no real broker can be had, what was counted last."""
     try:
-        costs = measure(room_of(args.broker).open_priced(args.version))
+        costs = measure(suite_of(args.broker).open_priced(args.version))
     except RealBrokerError as error:
         if args.broker in (known := load_costs()):
             print_costs({args.broker: known[args.broker]})

@@ -6,7 +6,7 @@
         proxy.counts()                             # → Counter({"Produce": 6, "EndTxn": 2})
 
 Kafka, RocketMQ and Pulsar alike put the size of a frame into its first four bytes, so one proxy
-serves all; what a frame is called, the broker's room says. A frame of a kind that is `held` waits
+serves all; what a frame is called, the broker's package says. A frame of a kind that is `held` waits
 until it is let go, so that what a broker does after its answer cannot be mixed with what it did
 before.
 
@@ -138,7 +138,7 @@ class Proxy:
 
 
 class Flushes:
-    """The flushes of a process, by what the broker's room calls the file. `why`: why there is no
+    """The flushes of a process, by what the broker's package calls the file. `why`: why there is no
     count, "" where there is one."""
 
     def __init__(self, pid: int, place: Callable[[str], str], folder: Path) -> None:

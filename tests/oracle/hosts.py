@@ -1,5 +1,5 @@
 """Where programs run, in the words of the house: a broker that several programs share, or a fresh
-one for each. A broker's room has a host of the real one, and a host of this project's server.
+one for each. A broker's package has a host of the real one, and a host of this project's server.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the house is handed about one broker: a value made of plain functions.
 
-Everything here stands at the top of the suite and names no broker; a broker's room makes its
+Everything here stands at the top of the suite and names no broker; a broker's package makes its
 `Oracle`, and the command looks for it by name.
 """
 

@@ -69,7 +69,7 @@ class Lab(Protocol):
 
 
 class Target(Protocol):
-    """A running broker, in the words of the broker's room."""
+    """A running broker, in the words of the broker's package."""
 
     @property
     def broker(self) -> str:

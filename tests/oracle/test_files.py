@@ -1,5 +1,5 @@
 """The recordings of a broker's releases, as files: whole, of what they say, and the same on every
-machine; and the page of its differences. Kafka's are held to the same in its own room."""
+machine; and the page of its differences. Kafka's are held to the same in its own package."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ def test_every_listed_difference_is_one(kept: Kept) -> None:
 
 @each
 def test_the_page_of_differences_is_fresh_and_whole(kept: Kept) -> None:
-    room = kept.differences
-    text = room.PAGE.read_text("utf-8")
-    assert text == room.page(), f"run `mqlab real {kept.name} compare --page`"
+    package = kept.differences
+    text = package.PAGE.read_text("utf-8")
+    assert text == package.page(), f"run `mqlab real {kept.name} compare --page`"
     assert text.startswith(f"# Where this engine differs from a real {kept.product}")
-    assert all(row.reason in text for row in room.TABLE)
-    assert all(what in text and why in text for what, why in (*room.IGNORED, *room.OTHERS))
+    assert all(row.reason in text for row in package.TABLE)
+    assert all(what in text and why in text for what, why in (*package.IGNORED, *package.OTHERS))
 
 
 @each

@@ -85,9 +85,9 @@ def test_the_tasks_with_a_real_broker_are_there(name: str) -> None:
     assert all(callable(getattr(load(find_broker(name).real), said)) for said in REAL)
 
 
-@pytest.mark.parametrize("room", ["searches", "witness", "serve", "real"])
-def test_kafka_has_every_room(room: str) -> None:
-    assert "kafka" in list_brokers(room)
+@pytest.mark.parametrize("part", ["searches", "witness", "serve", "real"])
+def test_kafka_has_every_part(part: str) -> None:
+    assert "kafka" in list_brokers(part)
 
 
 def test_an_unknown_name_is_told_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:

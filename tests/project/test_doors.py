@@ -42,14 +42,14 @@ def imports_of(lab: Path) -> list[ast.ImportFrom]:
 def broker_of(lab: Path) -> str:
     """The broker whose lab this is, by its own module; "" where it is about several or none."""
     own = f"lab{lab.name[:2]}"
-    rooms = [str(node.module).split(".")[-2:] for node in imports_of(lab)]
-    return next((room for room, name in rooms if name == own and room in BROKERS), "")
+    packages = [str(node.module).split(".")[-2:] for node in imports_of(lab)]
+    return next((package for package, name in packages if name == own and package in BROKERS), "")
 
 
 LABS = {lab: broker for lab in LAB_SOURCES if (broker := broker_of(lab))}
 
 
-def rooms(found: set[str], *names: str) -> list[str]:
+def packages(found: set[str], *names: str) -> list[str]:
     return sorted(m for m in found if any(m == n or m.startswith(n + ".") for n in names))
 
 
@@ -79,7 +79,7 @@ def test_a_command_that_is_not_about_lessons_loads_none(
     code = f"from mqlab.cli import main\ntry: main({line})\nexcept SystemExit: pass"
     found = loaded(code)
     assert f"mqlab.cli.{words[0]}" in found
-    assert not rooms(found, "mqlab.lessons", "mqlab.lab")
+    assert not packages(found, "mqlab.lessons", "mqlab.lab")
 
 
 def test_each_broker_has_a_lab() -> None:
@@ -91,7 +91,7 @@ def test_a_lab_of_one_broker_loads_no_other(lab: Path) -> None:
     """What its cells import."""
     found = loaded("\n".join(ast.unparse(node) for node in imports_of(lab)))
     places = ("mqlab", "mqlab.lessons", "mqlab.serve", "mqlab.real", "mqlab.registry.cases")
-    assert rooms(found, "mqlab.lessons")
-    assert not rooms(
+    assert packages(found, "mqlab.lessons")
+    assert not packages(
         found, *(f"{place}.{other}" for place in places for other in BROKERS if other != LABS[lab])
     )

@@ -52,7 +52,7 @@ FLOORS = {
 }
 STANDARD_ONLY = 4  # this floor and those below need nothing but the standard library
 SIBLINGS = (2, 5)  # packages of these floors do not import each other
-#: rooms that know a broker, also in a house that does not
+#: packages that know a broker, also inside a layer that does not
 BROKERS = (".kafka", ".rocketmq", ".pulsar")
 KNOW_NO_BROKER = (
     "mqlab.explore",
@@ -151,7 +151,7 @@ def objection(importer: str, imported: str) -> str:
         if here.rpartition(".")[2] != there.rpartition(".")[2]:
             return f"{here} and {there} are siblings"
     if FLOORS[there] == FLOORS[here] and FLOORS[here] in SIBLINGS:
-        # A broker's room may use the house it stands in.
+        # A broker's package may use the layer it belongs to.
         return "" if here.startswith(there + ".") else f"{here} and {there} are siblings"
     return ""
 
@@ -214,28 +214,28 @@ def test_the_rule_itself(importer: str, imported: str, why: str) -> None:
     assert (why in objection(importer, imported)) if why else not objection(importer, imported)
 
 
-def allowed_in_test(room: str, imported: str) -> bool:
-    """Whether a test of this room may import the module; what is not ours it may."""
+def allowed_in_test(package: str, imported: str) -> bool:
+    """Whether a test of this package may import the module; what is not ours it may."""
     if imported.partition(".")[0] not in (*OURS, "tests"):
         return True
-    return any(imported == name or imported.startswith(name + ".") for name in TESTS[room])
+    return any(imported == name or imported.startswith(name + ".") for name in TESTS[package])
 
 
 def test_tests_of_floors_that_know_no_broker_know_none() -> None:
     wrong = [
-        f"{relative(path)}:{line} imports {imported}; {room} may import {', '.join(TESTS[room])}"
-        for room in TESTS
-        for path in sorted((ROOT / room.replace(".", "/")).glob("*.py"))
+        f"{relative(path)}:{line} imports {imported}; {part} may import {', '.join(TESTS[part])}"
+        for part in TESTS
+        for path in sorted((ROOT / part.replace(".", "/")).glob("*.py"))
         if relative(path) not in WIDE_TESTS
-        for line, imported in imports(f"{room}.{path.stem}", path)
-        if not allowed_in_test(room, imported)
+        for line, imported in imports(f"{part}.{path.stem}", path)
+        if not allowed_in_test(part, imported)
     ]
     assert not wrong, "\n".join(wrong)
     assert all((ROOT / name).is_file() for name in WIDE_TESTS)
 
 
 @pytest.mark.parametrize(
-    ("room", "imported", "may"),
+    ("package", "imported", "may"),
     [
         ("tests.kernel", "mqlab.kernel.world", True),
         ("tests.kernel", "mqlab.kafka.log", False),
@@ -247,8 +247,8 @@ def test_tests_of_floors_that_know_no_broker_know_none() -> None:
         ("tests.scenario", "jsonschema", True),
     ],
 )
-def test_the_rule_for_tests_itself(room: str, imported: str, may: bool) -> None:
-    assert allowed_in_test(room, imported) is may
+def test_the_rule_for_tests_itself(package: str, imported: str, may: bool) -> None:
+    assert allowed_in_test(package, imported) is may
 
 
 def test_labs_other_than_11_run_without_spark_or_arrays() -> None:
@@ -295,7 +295,7 @@ def test_no_role_holds_a_slot_for_a_student() -> None:
     configured with a function."""
     held: dict[str, set[str]] = {}
     for name, path in modules().items():
-        if not name.startswith(tuple(f"mqlab{room}." for room in (*BROKERS, ".patterns"))):
+        if not name.startswith(tuple(f"mqlab{package}." for package in (*BROKERS, ".patterns"))):
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef) and node.name.endswith("Config"):

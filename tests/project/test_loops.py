@@ -1,4 +1,4 @@
-"""No tuple of RocketMQ's rooms grows in a loop: `row = (*row, one)` copies the row each time, so a
+"""No tuple of RocketMQ's code grows in a loop: `row = (*row, one)` copies the row each time, so a
 client that sends 40,000 of something makes everybody else wait. A list is filled, or a generator
 is read."""
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.project.sources import modules
 
-ROOMS = ("mqlab.rocketmq", "mqlab.serve.rocketmq")
+PACKAGES = ("mqlab.rocketmq", "mqlab.serve.rocketmq")
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -32,9 +32,9 @@ def find_growing(tree: ast.AST) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_no_tuple_grows_in_a_loop(room: str) -> None:
-    here = {n: p for n, p in modules().items() if n == room or n.startswith(f"{room}.")}
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_tuple_grows_in_a_loop(package: str) -> None:
+    here = {n: p for n, p in modules().items() if n == package or n.startswith(f"{package}.")}
     grown = {
         f"{name}:{line}"
         for name, path in here.items()

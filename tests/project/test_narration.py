@@ -21,13 +21,13 @@ DECIDES = re.compile(
 )
 #: who writes a lab or a page names a step by words of its line; a server's row is known only so
 BY_WORDS = ("mqlab.lessons.steps", "mqlab.registry.tables", "mqlab_widgets.door")
-ROOMS = re.compile(
+PACKAGES = re.compile(
     r"^mqlab\.lessons\.\w+\.exercises\b|^mqlab\.lessons\.(against_runs|check|parsons|stories)$"
     r"|^mqlab\.\w+\.(picture|claims)\b|^mqlab\.patterns\.\w+\.(picture|claims)$"
     r"|^mqlab\.real\.(\w+\.)?evidence$|^mqlab\.serve\.(\w+\.)?trace\b"
     r"|^mqlab\.kernel\.(?!trace$)"  # which print a line, and hash it
 )
-JUDGES = {name: path for name, path in modules().items() if ROOMS.search(name)}
+JUDGES = {name: path for name, path in modules().items() if PACKAGES.search(name)}
 STORIES = (
     "kafka/basic-abort.scn",
     "kafka/fenced-zombie.scn",

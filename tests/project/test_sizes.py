@@ -70,10 +70,10 @@ def test_no_file_of_javascript_is_too_long() -> None:
 
 
 def test_pulsars_roles_are_short_enough_to_be_read() -> None:
-    house = ROOT / "mqlab" / "pulsar"
-    rooms = [[*house.glob(f"{room}.py"), *house.glob(f"{room}/*.py")] for room in PULSAR]
-    texts = [path.read_text("utf-8") for room in rooms for path in sorted(room)]
-    assert len(texts) >= len(PULSAR) and all(rooms)
+    layer = ROOT / "mqlab" / "pulsar"
+    packages = [[*layer.glob(f"{name}.py"), *layer.glob(f"{name}/*.py")] for name in PULSAR]
+    texts = [path.read_text("utf-8") for package in packages for path in sorted(package)]
+    assert len(texts) >= len(PULSAR) and all(packages)
     assert sum(len(code_lines(text, ast.parse(text))) for text in texts) <= ROLES
 
 

@@ -7,5 +7,5 @@ stories.py      the Java client; java/: what it tells
 libraries.py    client libraries nobody here wrote; clients/: the story each of them tells
 tools.py        Kafka's own command-line tools
 cost.py         what a transaction costs; configs.py: the configs of a real broker, as a table
-oracle.py       what the suite is handed of all this; room.py: what the command is
+oracle.py       what the suite is handed of all this; suite.py: what the command is
 """

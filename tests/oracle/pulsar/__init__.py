@@ -7,5 +7,5 @@ notebook.py     what a program notes, and how positions and ids are named; clien
 programs/       one client program a scenario
 differences.py  where this project's server answers otherwise, and why
 cost.py         what a transaction costs
-oracle.py       what the suite is handed of all this; room.py: what the command is
+oracle.py       what the suite is handed of all this; suite.py: what the command is
 """

@@ -10,5 +10,5 @@ libraries.py    client libraries, old and new and of other languages; clients/: 
 mqadmin.py      RocketMQ's command for operators, run as it is; java/Admin.java runs it
 differences.py  where this project's server answers otherwise, and why
 cost.py         what a transaction costs
-oracle.py       what the suite is handed of all this; room.py: what the command is
+oracle.py       what the suite is handed of all this; suite.py: what the command is
 """

@@ -25,7 +25,7 @@ from . import (
 )
 
 #: a module each, with LESSON, SYSTEMS, SAFEGUARDS and CLAIMS
-ROOMS = (
+MODELS = (
     delivery,
     two_phase,
     three_phase,
@@ -41,8 +41,8 @@ SET = tuple(Searched(f"two_phase_set, {n}", f"two_phase_set managers={n}") for n
 
 SEARCHES = Searches(
     lesson=two_phase.LESSON,
-    systems=(*(searched for room in ROOMS for searched in room.SYSTEMS), *SET),
-    safeguards={case.off: case for room in ROOMS for case in room.SAFEGUARDS},
-    claims={case.name: case for room in ROOMS for case in room.CLAIMS},
-    models={**{room.LESSON.name: room.LESSON for room in ROOMS}, "two_phase_set": SET[0]},
+    systems=(*(searched for model in MODELS for searched in model.SYSTEMS), *SET),
+    safeguards={case.off: case for model in MODELS for case in model.SAFEGUARDS},
+    claims={case.name: case for model in MODELS for case in model.CLAIMS},
+    models={**{m.LESSON.name: m.LESSON for m in MODELS}, "two_phase_set": SET[0]},
 )

@@ -12,9 +12,9 @@ import pytest
 
 from tests.project.sources import imports, modules, relative
 
-# A broker's rooms in steps: one of a step may import from the steps before it, and from the
-# files at the broker's top. Rooms of one step do not know each other.
-ROOMS = {
+# A broker's packages in steps: one of a step may import from the steps before it, and from the
+# files at the broker's top. Packages of one step do not know each other.
+PACKAGES = {
     "mqlab.kafka": (
         ("log",),
         ("coordinator", "group", "leader"),
@@ -73,8 +73,8 @@ SPLIT = (
 )
 
 
-def step_of(broker: str, room: str) -> int:
-    return next(i for i, rooms in enumerate(ROOMS[broker]) if room in rooms)
+def step_of(broker: str, package: str) -> int:
+    return next(i for i, packages in enumerate(PACKAGES[broker]) if package in packages)
 
 
 def type_only(path: Path) -> set[int]:
@@ -86,14 +86,14 @@ def type_only(path: Path) -> set[int]:
     return lines
 
 
-@pytest.mark.parametrize("broker", ROOMS)
-def test_a_broker_has_these_rooms_and_these_files_at_its_top(broker: str) -> None:
+@pytest.mark.parametrize("broker", PACKAGES)
+def test_a_broker_has_these_packages_and_these_files_at_its_top(broker: str) -> None:
     held = {name.split(".")[2] for name in modules() if name.startswith(broker + ".")}
-    assert held == TOP[broker] | {room for step in ROOMS[broker] for room in step}
+    assert held == TOP[broker] | {package for step in PACKAGES[broker] for package in step}
 
 
-@pytest.mark.parametrize("broker", ROOMS)
-def test_rooms_import_from_the_steps_before_them(broker: str) -> None:
+@pytest.mark.parametrize("broker", PACKAGES)
+def test_packages_import_from_the_steps_before_them(broker: str) -> None:
     wrong = []
     for name, path in modules().items():
         here = name.removeprefix(broker + ".").partition(".")[0]
