@@ -97,15 +97,15 @@ def find_damage(path: Path, at: int, entries: Entries) -> str:
 def _torn(data: mmap.mmap, at: int, solid: int) -> bool:
     """Whether a stop explains the bytes at `at`, the last of which that is not 0 is before
     `solid`, and behind which no good frame begins."""
-    room = len(data) - at - FRAME.size
-    if room < 0:
+    left = len(data) - at - FRAME.size
+    if left < 0:
         return True
     size, crc = FRAME.unpack_from(data, at)
     if size > LIMIT:
         return False
-    if size > room:
+    if size > left:
         # A length that lies: the frame is whole, it ends with the file.
-        return bool(room == 0 or crc32c(data[at + FRAME.size :]) != crc)
+        return bool(left == 0 or crc32c(data[at + FRAME.size :]) != crc)
     return -(-solid // SECTOR) * SECTOR < len(data)
 
 

@@ -17,7 +17,7 @@ from ...kafka.states import COMPLETED
 from ...kernel import Fact, FactKind, Trace
 from ...registry import scenario
 from ...registry.tables import columns, in_words
-from .pictures import Picture, room
+from .pictures import Picture, measure_text
 
 STORY = """
 # One transaction, from the first request to the last record
@@ -141,7 +141,7 @@ def _draw(scene: Scene, before: str, step: Step, y: float) -> None:
         tip = f"M{end},{middle}l{-7 * ahead},-4v8z"
         scene.path(f"{key}/tip", tip, "point")
         request = in_words(step.request)
-        left = (start + end - room(request, "name")) / 2
+        left = (start + end - measure_text(request, "name")) / 2
         scene.text(f"{key}/request", left, middle - 4, request, "name")
     if step.wrote:
         below = middle + (13 if step.request else 4)

@@ -12,7 +12,7 @@ from mqlab_widgets.widths import wrap
 from ...kernel import Words
 from ...registry.tables import columns, in_words
 from .brokers import BROKERS, KINDS, NOTHING, Broker, Item, Node
-from .pictures import WIDTH, Folder, Picture, room
+from .pictures import WIDTH, Folder, Picture, measure_text
 
 COLUMNS = (
     ("in memory", ("memory",)),
@@ -138,7 +138,7 @@ def _between(scene: Scene, node: Node, y: float) -> float:
         scene.line(f"{key}/line", x, top + 4 * (way == "up"), x, bottom - 4 * (way != "up"), "stem")
         scene.path(f"{key}/tip", f"M{x},{tip}l-4,{back}h8z", "point")
         scene.text(f"{key}/words", x + 12, y + BETWEEN / 2 + 4, words, "sub")
-        x += 12 + room(words, "sub") + 28
+        x += 12 + measure_text(words, "sub") + 28
     return y + BETWEEN
 
 
@@ -149,7 +149,7 @@ def _legend(scene: Scene, broker: Broker, y: float) -> float:
         words = in_words(english)
         _icon(scene, f"legend/{kind}", kind, False, x, y)
         scene.text(f"legend/{kind}/words", x + ICON, y + 10, words, "sub")
-        x += ICON + room(words, "sub") + 16
+        x += ICON + measure_text(words, "sub") + 16
     _icon(scene, "legend/part", "topic", True, x, y)
     scene.text("legend/part/words", x + ICON, y + 10, in_words(BLUE), "sub")
     left_out = str(NOT_DRAWN(what=in_words(broker.left_out)))

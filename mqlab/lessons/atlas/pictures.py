@@ -76,7 +76,7 @@ class Picture:
         )
 
     def boxes(self) -> list[Box]:
-        """Every text of the picture and the room it takes."""
+        """Every text of the picture and the space it takes."""
         return list(_boxes(self.scene.nodes, 0, 0))
 
     def html(self) -> str:
@@ -129,7 +129,7 @@ class Folder:
         return "\n\n".join(f"{name}\n{p.text}" for name, p in self.pictures.items())
 
 
-def room(text: str, cls: str) -> float:
+def measure_text(text: str, cls: str) -> float:
     """How wide a text of a class is, in px."""
     return width(text, *font_of(cls))
 
@@ -138,7 +138,7 @@ def _boxes(nodes: tuple[Node, ...], x: float, y: float) -> Iterator[Box]:
     for node in nodes:
         if node.tag == "text":
             cls = str(node.attrs["class"])
-            size, wide = font_of(cls)[0], room(node.text, cls)
+            size, wide = font_of(cls)[0], measure_text(node.text, cls)
             left = x + float(node.attrs["x"])
             if "end" in cls.split():
                 left -= wide

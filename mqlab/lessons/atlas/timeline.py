@@ -12,7 +12,7 @@ from mqlab_widgets.scene import Scene
 
 from ...kernel import Words
 from ...registry.tables import columns, in_words
-from .pictures import WIDTH, Picture, room
+from .pictures import WIDTH, Picture, measure_text
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -148,7 +148,7 @@ def _lane(scene: Scene, product: Product, y: float) -> float:
         key, x = f"{product.name}/{i}", _at(event)
         words = f"{event.when}  {in_words(event.what)}"
         cls = "sub ours strong" if event.transactions else "sub"
-        wide = room(words, cls)
+        wide = measure_text(words, cls)
         left = min(x - 4, RIGHT - wide)
         line = next((n for n, end in enumerate(ends) if end + 10 < left), len(ends))
         ends[line : line + 1] = [left + wide]

@@ -24,7 +24,7 @@ from mqlab.lessons.atlas.map_panel import (
     broker_maps,
     map_table,
 )
-from mqlab.lessons.atlas.pictures import WIDTH, Fold, Picture, room
+from mqlab.lessons.atlas.pictures import WIDTH, Fold, Picture, measure_text
 from mqlab.lessons.atlas.timeline import PRODUCTS, UNDATED, timeline, timeline_table
 from mqlab.registry.tables import columns
 from tests.lessons.atlas.boxes import find_overlaps
@@ -161,7 +161,7 @@ def test_no_name_reaches_into_the_next_column() -> None:
         for node in broker.nodes:
             for item in node.items:
                 column = next(i for i, (_, kinds) in enumerate(COLUMNS) if item.kind in kinds)
-                wide = room(item.name, "name ours" if item.part else "name")
+                wide = measure_text(item.name, "name ours" if item.part else "name")
                 assert LEFT[column] + ICON + wide < ends[column] - 4, item
 
 
@@ -217,7 +217,7 @@ def test_boxes_know_groups_and_anchors() -> None:
         scene.text("t", 10, 20, "abc", "sub end")
     (box,) = Picture(scene, "alt", "text").boxes()
     assert box.x + box.width == pytest.approx(110)
-    assert box.width == pytest.approx(room("abc", "sub"))
+    assert box.width == pytest.approx(measure_text("abc", "sub"))
 
 
 def test_columns_count_chinese_twice() -> None:

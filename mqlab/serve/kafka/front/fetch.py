@@ -47,12 +47,12 @@ FIRST_SESSION = (0, -1)  # epochs that ask for everything
 @frozen
 class Plan:
     """`reads`: of each partition its leader and what to ask it; `rows`: the answer's shape,
-    with the place of a read or what is known; `room`: bytes that the answer may still grow
+    with the place of a read or what is known; `bytes_left`: bytes that the answer may still grow
     by; `timed`: a timer is set."""
 
     reads: tuple[tuple[str, Fetch], ...]
     rows: tuple[tuple[str, UUID | None, tuple[tuple[int, int | FetchResponse], ...]], ...]
-    room: int
+    bytes_left: int
     phase: str = READING
     timed: bool = False
 
@@ -83,7 +83,7 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
                 limit = min(part.partition_max_bytes, body.max_bytes)
                 reads.append((role, Fetch(part.fetch_offset, isolation, limit)))
         rows.append((known.name if known else name or "", topic_id, tuple(row)))
-    plan = Plan(tuple(reads), tuple(rows), _room(ask))
+    plan = Plan(tuple(reads), tuple(rows), _max_bytes(ask))
     if not reads:
         return broker.gather(caller, ask, [], plan)
     number, new = broker.begin(Gathering(caller, ask, plan, len(reads)))
@@ -110,7 +110,7 @@ def _wanted(body: Any) -> list[tuple[str | None, UUID | None, list[Any]]]:
     return [(name, topic_id, list(parts.values())) for (name, topic_id), parts in topics.items()]
 
 
-def _room(ask: Ask) -> int:
+def _max_bytes(ask: Ask) -> int:
     return max(min(int(ask.body.max_bytes), ANSWER), 0)
 
 
@@ -118,7 +118,7 @@ def _read(number: int, plan: Plan, part: int) -> Send:
     """Ask for the next part. One after the other, each for no more than the answer has room
     for: so nothing is gathered that would not travel."""
     role, read = plan.reads[part]
-    limit = min(read.max_bytes, plan.room)
+    limit = min(read.max_bytes, plan.bytes_left)
     return Send(role, replace(read, max_bytes=limit), number << PARTS | part)
 
 
@@ -132,7 +132,7 @@ def take_part(
             return broker, ()
         return _read_again(broker, number, waiting, READING)
     body = _readable(broker, body)
-    plan = replace(plan, room=max(plan.room - sum(b.size for b in body.batches), 0))
+    plan = replace(plan, bytes_left=max(plan.bytes_left - sum(b.size for b in body.batches), 0))
     got = waiting.got.set(part, body)
     waiting = replace(waiting, plan=plan, got=got, left=waiting.left - 1)
     if waiting.left:
@@ -187,7 +187,7 @@ def _read_again(
     broker: Broker, number: int, waiting: Gathering, phase: str
 ) -> tuple[Broker, Effects]:
     plan: Plan = waiting.plan
-    renewed = replace(plan, phase=phase, room=_room(waiting.ask))
+    renewed = replace(plan, phase=phase, bytes_left=_max_bytes(waiting.ask))
     again = replace(waiting, plan=renewed, left=len(plan.reads), got=Map())
     new = replace(broker, open=broker.open.set(number, again))
     return new, (*unwatch(number, plan), _read(number, renewed, 0))
@@ -213,30 +213,30 @@ def end_wait(broker: Broker, number: int) -> tuple[Broker, Effects]:
 
 
 def finish(broker: Broker, done: Gathering) -> Fetched:
-    room = _room(done.ask)
+    bytes_left = _max_bytes(done.ask)
     topics = []
     first = True
     for name, topic_id, row in done.plan.rows:
         partitions = []
         for index, known in row:
             answer: FetchResponse = done.got[known] if isinstance(known, int) else known
-            batches = _fitting(answer.batches, room, first)
+            batches = _fitting(answer.batches, bytes_left, first)
             if batches:
                 first = False
-                room -= sum(b.size for b in batches)
+                bytes_left -= sum(b.size for b in batches)
             partitions.append(_partition(index, answer, batches))
         topics.append(FetchedTopic(name, topic_id, tuple(partitions)))
     return Fetched(tuple(topics))
 
 
-def _fitting(batches: tuple[Batch, ...], room: int, first: bool) -> tuple[Batch, ...]:
+def _fitting(batches: tuple[Batch, ...], bytes_left: int, first: bool) -> tuple[Batch, ...]:
     """As many as the answer has room for; the first batch of all always travels, or a
     reader would never get past it (KIP-74)."""
-    if sum(b.size for b in batches) <= room:
+    if sum(b.size for b in batches) <= bytes_left:
         return batches
     kept = 0
-    while kept < len(batches) and batches[kept].size <= room:
-        room -= batches[kept].size
+    while kept < len(batches) and batches[kept].size <= bytes_left:
+        bytes_left -= batches[kept].size
         kept += 1
     return batches[: max(kept, 1 if first else 0)]
 

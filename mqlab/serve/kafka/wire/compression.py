@@ -100,14 +100,14 @@ def _unsnapped(data: bytes, limit: int) -> bytes:
     if not data.startswith(SNAPPY_HEAD[:8]):
         return _snappy_block(data, limit)
     parts: list[bytes] = []
-    at, room = len(SNAPPY_HEAD), limit
+    at, left = len(SNAPPY_HEAD), limit
     while at < len(data):
         (size,) = LENGTH.unpack_from(data, at)
         at += LENGTH.size
         if not 0 <= size <= len(data) - at:
             raise Unreadable("snappy that is cut short")
-        parts.append(_snappy_block(data[at : at + size], room))
-        room -= len(parts[-1])
+        parts.append(_snappy_block(data[at : at + size], left))
+        left -= len(parts[-1])
         at += size
     return b"".join(parts)
 

@@ -33,8 +33,8 @@ from ..wire.commands import (
     Batched,
     Payload,
     WireError,
-    find_room,
     is_too_long,
+    max_in_batch,
     read_metadata,
     signed,
 )
@@ -236,7 +236,7 @@ def read_payload(metadata: Any, start: int, message: bytes) -> Payload:
     """Raises WireError."""
     is_batch = metadata.HasField("num_messages_in_batch")
     count = metadata.num_messages_in_batch if is_batch else 1
-    if not 1 <= count <= min(MOST_IN_BATCH, find_room(metadata, len(message) - start)):
+    if not 1 <= count <= min(MOST_IN_BATCH, max_in_batch(metadata, len(message) - start)):
         raise WireError(f"a batch of {count} messages in {len(message) - start} bytes")
     text = "" if is_batch else _read_text(message[start : start + 4 * TEXT])
     return Payload(message, count, is_batch, text or "message")

@@ -103,7 +103,7 @@ def is_too_long(message: int, count: int) -> bool:
     return message + COMMAND + WORD * -(-count // 64) > LONGEST
 
 
-def find_room(metadata: Any, payload: int) -> int:
+def max_in_batch(metadata: Any, payload: int) -> int:
     """How many messages a batch can have of which the payload has so many bytes."""
     if not metadata.compression:
         return max(1, payload)
