@@ -59,7 +59,7 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
         help="serve nothing: copy what stands before the damage in --data-dir to this folder",
     )
     parser.add_argument(
-        "--door",
+        "--gate",
         action="store_true",
         help="let Follow(address, hold=True) hold clients' requests; says the address and its key",
     )
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
             until_input_ends=args.until_input_ends,
             verbose=args.verbose,
             pace_ms=args.pace,
-            door=args.door,
+            gate=args.gate,
         )
         main(adapter, options)
     except (ServeError, JournalError) as error:

@@ -13,7 +13,7 @@ depends on the broker it asks an `Adapter`, a value made of plain functions, whi
     keeping     how each log is kept: as it is, or only the latest entry of each key
     entries     how an effect becomes bytes of the journal, and is made from them again
     observe     who makes the live trace's picture of what the roles do
-    held        the messages whose requests the door can hold, by name (`serve/gate.py`);
+    held        the messages whose requests the gate can hold, by name (`serve/gate.py`);
                 its observer then knows what comes from outside (`trace/live.py`)
     weigh       bytes that effects hand out and the live trace therefore keeps alive
 

@@ -1,9 +1,9 @@
-"""The door: clients' requests that wait there until somebody lets them in.
+"""The gate: it intercepts clients' requests and holds them until they are let in.
 
 It stands between "a request has been read" and "a role is asked". As long as nobody has closed it
 every request passes. Closed, it holds the requests that would make the front send one of certain
 messages to another role (Kafka: `EndTxn`, `Produce` …; the broker's adapter says which). The
-front's step is asked in advance what it would send, and its answer is thrown away: so the door
+front's step is asked in advance what it would send, and its answer is thrown away: so the gate
 knows no protocol, and names what waits as the live trace will.
 
 What may be done with one that waits:
@@ -13,7 +13,7 @@ What may be done with one that waits:
     kill before   the node dies before it has heard the request, and starts again
     kill after    it dies when all is done and written, before the answer leaves
 
-A client that goes away takes its requests with it. The one that has closed the door must ask about
+A client that goes away takes its requests with it. The one that has closed the gate must ask about
 it at least every `LEASE_S`: otherwise it opens by itself, and all that waits goes in.
 """
 
@@ -62,7 +62,7 @@ class Waiting:
 
 class Gate:
     """`waiting`: what is held, by number, oldest first. `kinds`: the messages that are waited for,
-    none while the door is open."""
+    none while the gate is open."""
 
     def __init__(self, server: Server) -> None:
         self.kinds: frozenset[str] = frozenset()
@@ -92,7 +92,7 @@ class Gate:
             self.act(Verb.LET_GO, next(iter(self.waiting)))
 
     def renew(self) -> None:
-        """Somebody has asked about the door: it may stay closed."""
+        """The lease begins anew, since the gate was asked about: it may stay closed."""
         if self._lease is not None:
             self._lease.cancel()
         self._lease = None
@@ -100,7 +100,7 @@ class Gate:
             self._lease = asyncio.get_running_loop().call_later(LEASE_S, self._expire)
 
     def _expire(self) -> None:
-        log.info("nobody has asked about the door for %.0f s: it opens", LEASE_S)
+        log.info("nobody has asked about the gate for %.0f s: it opens", LEASE_S)
         self.open()
 
     # -- requests --------------------------------------------------------------------------
@@ -131,12 +131,12 @@ class Gate:
         """Raises ValueError where no request of this number waits."""
         one = self.waiting.pop(number, None)
         if one is None:
-            raise ValueError(f"no request number {number} waits at the door")
+            raise ValueError(f"no request number {number} waits at the gate")
         server, connection = self._server, one.connection
         at_ms = server.begin_turn()
         if verb is Verb.DROP:
             server.driver.recorder.record_outside(at_ms, connection.name, Dropped(one.to, one.text))
-            connection.evict(f"its {one.kind} was dropped at the door")
+            connection.evict(f"its {one.kind} was dropped at the gate")
             return
         if verb is not Verb.KILL_BEFORE:
             connection.proceed(replace(one.request, at_ms=at_ms), one.size)

@@ -18,7 +18,7 @@ import weakref
 from pathlib import Path
 from typing import IO
 
-READY = re.compile(r"ready at (\S+), trace at (\S+)/trace(?:, door at (\S+))?")
+READY = re.compile(r"ready at (\S+), trace at (\S+)/trace(?:, gate at (\S+))?")
 PATIENCE_S = 60.0  # a journal of a million records is read in a few seconds
 GRACE_S = 5.0
 
@@ -30,13 +30,13 @@ class BrokerError(Exception):
 class RunningBroker:
     """A broker process, `mqlab serve NAME`. `address` is what a client connects to
     ("127.0.0.1:41234"), `trace_url` what `Follow` is told ("http://127.0.0.1:41235"),
-    `door_url` where requests can be held (`serve/doorkeeper.py`), `pid` its process."""
+    `gate_url` where requests can be held (`serve/gate_client.py`), `pid` its process."""
 
     def __init__(self, name: str, arguments: list[str], data_dir: Path | None) -> None:
         self.name = name
         self.address = ""
         self.trace_url = ""
-        self.door_url = ""
+        self.gate_url = ""
         self.data_dir = data_dir
         self._arguments = arguments
         self._process: subprocess.Popen[str] | None = None
@@ -106,7 +106,7 @@ class RunningBroker:
 
     def _start(self, port: str, trace_port: str) -> None:
         command = [sys.executable, "-m", "mqlab", "serve", self.name, "--until-input-ends"]
-        command += ["--door", "--port", port, "--trace-port", trace_port]
+        command += ["--gate", "--port", port, "--trace-port", trace_port]
         command += self._arguments
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         self._process = subprocess.Popen(
@@ -130,7 +130,7 @@ class RunningBroker:
             words = self._stderr.read().decode(errors="replace").strip()
             self._reaped()
             raise BrokerError(f"the broker did not start: {words or 'it said nothing'}")
-        self.address, self.trace_url, self.door_url = ready.groups("")
+        self.address, self.trace_url, self.gate_url = ready.groups("")
 
     def _reaped(self) -> None:
         process, self._process = self._process, None

@@ -28,7 +28,7 @@ from .disk import set_up
 from .driver import Driver
 from .gate import Gate
 from .journal import Journal, JournalError
-from .trace.http import Door, TraceServer
+from .trace.http import KeyedGate, TraceServer
 from .trace.live import Killed
 
 log = logging.getLogger("mqlab.serve")
@@ -37,12 +37,12 @@ STOPPING = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasat
 #: objects before the garbage collector looks at the new ones; at older ones hardly ever
 RARELY = (100_000, 1_000, 1_000)
 READY = "mqlab serve {name}: ready at {address}, trace at {trace}"
-DOOR = ", door at {url}?key={key}"
+GATE = ", gate at {url}?key={key}"
 
 
 @frozen
 class Options:
-    """What any server can be told. Port 0 takes any free one. `pace_ms`: see `Driver`. `door`: say
+    """What any server can be told. Port 0 takes any free one. `pace_ms`: see `Driver`. `gate`: say
     the key with which requests can be held (`gate.py`)."""
 
     host: str = "127.0.0.1"
@@ -53,7 +53,7 @@ class Options:
     until_input_ends: bool = False
     verbose: bool = False
     pace_ms: int = 0
-    door: bool = False
+    gate: bool = False
 
 
 class Server:
@@ -237,8 +237,8 @@ class Server:
             return self._close()
         self._wind()
         listener = await self._listen()
-        door = Door(self.gate, secrets.token_urlsafe(16)) if self.options.door else None
-        trace = TraceServer(self.driver.live, max_traces(self._places), door)
+        gate = KeyedGate(self.gate, secrets.token_urlsafe(16)) if self.options.gate else None
+        trace = TraceServer(self.driver.live, max_traces(self._places), gate)
         trace_port = await self._listen_trace(trace)
         for number in STOPPING:
             if signal.getsignal(number) is signal.SIG_IGN:
@@ -253,8 +253,8 @@ class Server:
         address = f"{self.options.host}:{port}"
         trace_url = f"http://127.0.0.1:{trace_port}/trace"
         ready = READY.format(name=self.adapter.name, address=address, trace=trace_url)
-        if door is not None:
-            ready += DOOR.format(url=f"http://127.0.0.1:{trace_port}/door", key=door.key)
+        if gate is not None:
+            ready += GATE.format(url=f"http://127.0.0.1:{trace_port}/gate", key=gate.key)
         print(ready, flush=True)
         await self._stop.wait()
         listener.close()

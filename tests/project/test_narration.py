@@ -20,7 +20,7 @@ DECIDES = re.compile(
     r"|\bin \w+\.(text\.(en|zh)|line\(\))|\.(search|match|fullmatch|findall)\([^)]*\.text\b"
 )
 #: who writes a lab or a page names a step by words of its line; a server's row is known only so
-BY_WORDS = ("mqlab.lessons.steps", "mqlab.registry.tables", "mqlab_widgets.door")
+BY_WORDS = ("mqlab.lessons.steps", "mqlab.registry.tables", "mqlab_widgets.held_requests")
 PACKAGES = re.compile(
     r"^mqlab\.lessons\.\w+\.exercises\b|^mqlab\.lessons\.(against_runs|check|parsons|stories)$"
     r"|^mqlab\.\w+\.(picture|claims)\b|^mqlab\.patterns\.\w+\.(picture|claims)$"

@@ -1,4 +1,4 @@
-"""The door of a server that knows no broker: what is held, what may be done with it."""
+"""The gate of a server that knows no broker: what is held, what may be done with it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mqlab.serve import gate
 from mqlab.serve.connection import Connection
 from mqlab.serve.gate import Verb
 from mqlab.serve.server import Options, Server
-from mqlab.serve.trace.http import Door, TraceServer
+from mqlab.serve.trace.http import KeyedGate, TraceServer
 from mqlab.serve.trace.live import Dropped, Held, Killed
 from tests.serve.test_turns import Wire
 from tests.serve.toy import TOY, pack
 
 FEED = {"id": 1, "do": "feed", "text": "a"}
 ECHO = {"id": 2, "do": "echo", "text": "b"}
-DOOR = replace(TOY, held=("tuple",))  # the messages from the toy's front to its feed
+GATE = replace(TOY, held=("tuple",))  # the messages from the toy's front to its feed
 
 
 class Cut(Wire):
@@ -51,7 +51,7 @@ class Client:
         return parts
 
 
-def serving(talk: Callable[[Server, Client], Awaitable[None]], adapter: Any = DOOR) -> Server:
+def serving(talk: Callable[[Server, Client], Awaitable[None]], adapter: Any = GATE) -> Server:
     made: list[Server] = []
 
     async def run() -> None:
@@ -180,17 +180,17 @@ def test_only_who_knows_the_key_and_is_here_acts_at_the_door() -> None:
     seen: list[int] = []
 
     async def talk(server: Server, client: Client) -> None:
-        trace = TraceServer(server.driver.live, door=Door(server.gate, "secret"))
+        trace = TraceServer(server.driver.live, gate=KeyedGate(server.gate, "secret"))
         port, hold = await trace.start(0), {"do": "hold", "kinds": []}
-        seen.append(await post(port, "/door", hold))
-        seen.append(await post(port, "/door?key=guess", hold))
-        seen.append(await post(port, "/door?key=secret", hold, origin="http://elsewhere.example"))
+        seen.append(await post(port, "/gate", hold))
+        seen.append(await post(port, "/gate?key=guess", hold))
+        seen.append(await post(port, "/gate?key=secret", hold, origin="http://elsewhere.example"))
         assert not server.gate.kinds
         for said in (["hold"], {"do": "fly", "id": 1}, {"do": "drop", "id": 1}):
-            seen.append(await post(port, "/door?key=secret", said))
-        seen.append(await post(port, "/door?key=secret", hold))
+            seen.append(await post(port, "/gate?key=secret", said))
+        seen.append(await post(port, "/gate?key=secret", hold))
         assert server.gate.kinds == {"tuple"}
-        seen.append(await post(port, "/door?key=secret", {"do": "open"}))
+        seen.append(await post(port, "/gate?key=secret", {"do": "open"}))
         assert not server.gate.kinds
         seen.append(await post(port, "/trace?after=0&key=guess", "", "GET"))
         trace.close()
@@ -203,7 +203,7 @@ def test_a_server_without_a_door_has_none() -> None:
     async def talk(server: Server, client: Client) -> None:
         trace = TraceServer(server.driver.live)
         port = await trace.start(0)
-        assert await post(port, "/door?key=", {"do": "open"}) == 403
+        assert await post(port, "/gate?key=", {"do": "open"}) == 403
         trace.close()
 
     serving(talk)

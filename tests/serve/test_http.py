@@ -1,4 +1,4 @@
-"""HTTP at every door of the project: what is a request, and who may ask."""
+"""HTTP at every address of the project: what is a request, and who may ask."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_host_is_this_machine_or_foreign(host: str, here: str, ours: bool) -> 
     assert parser.is_here(host, here) is ours
 
 
-# ---- every door ----------------------------------------------------------------------------
+# ---- every address ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=["kafka", "rocketmq", "pulsar"])
@@ -138,12 +138,12 @@ def server(request: pytest.FixtureRequest) -> Iterator[RunningBroker]:
         yield running
 
 
-def list_doors(server: RunningBroker) -> list[tuple[str, str, str]]:
+def list_addresses(server: RunningBroker) -> list[tuple[str, str, str]]:
     """(address, method, path) of all that is answered by HTTP."""
-    doors = [(server.trace_url.removeprefix("http://"), "GET", "/trace")]
+    places = [(server.trace_url.removeprefix("http://"), "GET", "/trace")]
     if server.name == "pulsar":
-        doors += [(server.address, method, fill(pattern.pattern)) for method, pattern, _ in ROUTES]
-    return doors
+        places += [(server.address, method, fill(pattern.pattern)) for method, pattern, _ in ROUTES]
+    return places
 
 
 def fill(pattern: str) -> str:
@@ -161,7 +161,7 @@ def ask(address: str, method: str, path: str, headers: dict[str, str]) -> tuple[
 
 
 def test_no_door_opens_to_a_foreign_host_or_origin(server: RunningBroker) -> None:
-    for address, method, path in list_doors(server):
+    for address, method, path in list_addresses(server):
         for headers in FOREIGN:
             status, said = ask(address, method, path, headers)
             assert status == 403 and len(said.split()) > 5, (method, path, headers)
@@ -174,7 +174,7 @@ def test_each_route_of_the_admin_interface_is_tried() -> None:
         assert pattern.fullmatch(fill(pattern.pattern)), (method, pattern.pattern)
 
 
-def test_there_is_one_parser_and_no_other_door() -> None:
+def test_there_is_one_parser_and_no_other_one() -> None:
     """A new server speaks HTTP by `serve/http.py`, or stands here with its reason."""
     users = {
         name

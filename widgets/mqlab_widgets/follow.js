@@ -1,4 +1,4 @@
-// What stands below a followed run: what waits at the server's door, its lanes, which one may hide,
+// What stands below a followed run: what waits at the server's gate, its lanes, which one may hide,
 // the switch for what is no news, where the facts come from. Follows player.js, widget.js and
 // acts.js in one module, whose names it uses. Text from Python only ever becomes textContent.
 
@@ -11,7 +11,7 @@ function follow(model, host, player) {
   const status = make("div", { className: "status" });
   status.setAttribute("role", "status");
   host.classList.add("followed");
-  const door = model.get("ui").holds && player ? atDoor(model, host, player) : null;
+  const gate = model.get("ui").holds && player ? showHeld(model, host, player) : null;
   host.append(make("div", { className: "follow" }, lanes, make("label", {}, box, word)), status);
   const choose = (hidden, everything) => model.send({ type: "choose", hidden, everything });
   const toggle = (name) => {
@@ -31,7 +31,7 @@ function follow(model, host, player) {
     box.checked = ui.everything;
     word.textContent = ui.words.everything;
     lanes.setAttribute("aria-label", ui.words.lanes);
-    door?.(ui);
+    gate?.(ui);
     const now = JSON.stringify([ui.lanes, ui.hidden]);
     if (now === drawn) return;
     drawn = now;
@@ -46,14 +46,14 @@ function follow(model, host, player) {
   };
 }
 
-/** What waits at the server's door: a spot on each message, and its choices as buttons. */
-function atDoor(model, host, player) {
+/** What waits at the server's gate: a spot on each message, and its choices as buttons. */
+function showHeld(model, host, player) {
   const { words } = model.get("ui");
   const send = (message) => model.send(message);
   const spots = new Spots(player, words, send);
   player.drawn = () => spots.place();
   const groups = make("div", { className: "groups" });
-  host.append(make("div", { className: "acts door" }, groups));
+  host.append(make("div", { className: "acts gate" }, groups));
   let drawn;
   return (ui) => {
     spots.load(ui);

@@ -4,7 +4,7 @@
 "after"}`, the state before what follows, then a line `{"fact", "change"}` for each fact,
 `change` being a patch to the Snapshot before. A thread asks at most twice a second.
 
-`hold` closes the server's door: the requests of real clients that matter to a transaction stop
+`hold` closes the server's gate: the requests of real clients that matter to a transaction stop
 there, as messages in the picture, until the learner lets one go, drops it, or kills the node.
 """
 
@@ -24,10 +24,10 @@ from urllib.request import OpenerDirector, ProxyHandler, build_opener
 from mqlab.kernel.snapshot import Snapshot
 from mqlab.kernel.text import NOTHING, Lang, Text, Words, tr
 from mqlab.kernel.trace import FORMAT, Fact, Trace, patch
-from mqlab.serve.doorkeeper import DoorError, Doorkeeper, HeldRequest, read_held
 from mqlab.serve.gate import Verb
+from mqlab.serve.gate_client import GateClient, GateError, HeldRequest, read_held
 
-from .door import NOBODY, SPOTS, list_waiting, read_choice
+from .held_requests import NOBODY, SPOTS, list_waiting, read_choice
 from .lives import deflate
 from .payload import Look, build, refuse
 from .player import Player
@@ -61,7 +61,7 @@ class Serving(Protocol):
     @property
     def trace_url(self) -> str: ...
     @property
-    def door_url(self) -> str: ...
+    def gate_url(self) -> str: ...
 
 
 class Tail:
@@ -74,7 +74,7 @@ class Tail:
         self.hidden: frozenset[str] = frozenset()
         self.everything = False
         self.index = 0  # of the last fact
-        self.waiting: tuple[HeldRequest, ...] = ()  # at the door
+        self.waiting: tuple[HeldRequest, ...] = ()  # at the gate
         self._head: dict[str, Any] = {"system": "", "title": ""}
         self._plain: Any = None
         self._facts: list[Fact] = []
@@ -86,7 +86,7 @@ class Tail:
         if not answer or "snapshot" not in answer[0]:
             raise ValueError("the answer does not begin with a snapshot")
         head, new = answer[0], answer[1:]
-        self.waiting = read_held(head["door"]) if "door" in head else ()
+        self.waiting = read_held(head["gate"]) if "gate" in head else ()
         first = self._plain is None
         if first or head["after"] != self.index:
             # The server was started again, or has dropped what we had not asked for in time.
@@ -164,9 +164,9 @@ class Follow(PictureWidget):
     the switch below the picture. The buttons beside it hide a lane and show it again.
 
     `server`: a `RunningBroker`, or the address of a trace. `hold`: stop what matters to a
-    transaction at the server's door, or only the requests that send these messages ("EndTxn").
-    A server that was not started by `serve()` says its door's address when it is started with
-    `--door`: that address, key included, is then the `server`.
+    transaction at the server's gate, or only the requests that send these messages ("EndTxn").
+    A server that was not started by `serve()` says its gate's address when it is started with
+    `--gate`: that address, key included, is then the `server`.
     """
 
     _esm = join_modules("acts.js", "follow.js")
@@ -195,7 +195,7 @@ class Follow(PictureWidget):
             )
         self._opener = opener_of(self.url)
         if hold:
-            self.door.hold(*([] if hold is True else hold))
+            self.gate.hold(*([] if hold is True else hold))
             self._holds = True
         self._look = Look.of(title, lang, scale, PANELS if panels is None else panels, level)
         self._every_s = max(every_s, 0.5)
@@ -218,16 +218,16 @@ class Follow(PictureWidget):
     def url(self) -> str:
         """Where the server is; one that was started again may be elsewhere."""
         url = self._server if isinstance(self._server, str) else self._server.trace_url
-        return url.partition("?")[0].rstrip("/").removesuffix("/door")
+        return url.partition("?")[0].rstrip("/").removesuffix("/gate")
 
     @property
-    def door(self) -> Doorkeeper:
-        """Who acts at the server's door."""
-        return Doorkeeper(self._door_url)
+    def gate(self) -> GateClient:
+        """Who acts at the server's gate."""
+        return GateClient(self._gate_url)
 
     @property
-    def _door_url(self) -> str:
-        return self._server if isinstance(self._server, str) else self._server.door_url
+    def _gate_url(self) -> str:
+        return self._server if isinstance(self._server, str) else self._server.gate_url
 
     @property
     def waiting(self) -> tuple[HeldRequest, ...]:
@@ -235,9 +235,9 @@ class Follow(PictureWidget):
         return self._tail.waiting
 
     def act(self, verb: Verb, number: int) -> None:
-        """Let go, drop or answer by a kill the request of this number. Raises DoorError where none
+        """Let go, drop or answer by a kill the request of this number. Raises GateError where none
         waits, OSError where no server answers."""
-        self.door.act(verb, number)
+        self.gate.act(verb, number)
         self.poll()
 
     @property
@@ -258,8 +258,8 @@ class Follow(PictureWidget):
         self._over.set()
         if self._holds:
             self._holds = False
-            with suppress(OSError, DoorError):  # where the server has ended, so has its door
-                self.door.open()
+            with suppress(OSError, GateError):  # where the server has ended, so has its gate
+                self.gate.open()
             self._tail.waiting = ()
 
     def poll(self) -> bool:
@@ -296,7 +296,7 @@ class Follow(PictureWidget):
             case {"type": "do", "choice": str(choice)}:
                 try:
                     self.act(*read_choice(choice))
-                except (ValueError, OSError, DoorError) as error:
+                except (ValueError, OSError, GateError) as error:
                     self._tell(Text(str(error)), failed=True)
 
     def still_html(self) -> str:
@@ -310,7 +310,7 @@ class Follow(PictureWidget):
 
     def _next(self) -> str:
         query = {"after": self._tail.index}
-        key = parse_qs(urlsplit(self._door_url).query).get("key") if self._holds else None
+        key = parse_qs(urlsplit(self._gate_url).query).get("key") if self._holds else None
         return f"{self.url}/trace?{urlencode(query | ({'key': key[-1]} if key else {}))}"
 
     def _ask(self) -> None:

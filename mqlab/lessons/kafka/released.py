@@ -2,7 +2,7 @@
 
 Each function is one experiment and gives its lines; where the client is not installed, or cannot
 be (in a browser), it gives the reason instead. Nothing here waits for a clock: faults come at the
-server's door (`serve/gate.py`), or from a process that says how far it is.
+server's gate (`serve/gate.py`), or from a process that says how far it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...serve import RunningBroker
-from ...serve.doorkeeper import Doorkeeper
+from ...serve.gate_client import GateClient
 from ...serve.kafka import serve
 
 WAIT_S = 20
@@ -78,15 +78,15 @@ def lose_an_answer(idempotent: bool) -> str:
     if why_not():
         return why_not()
     with serve() as broker:
-        door, errors = Doorkeeper(broker.door_url), []
+        gate, errors = GateClient(broker.gate_url), []
         producer = make_producer(broker, enable_idempotence=idempotent)
-        door.hold("Produce")
+        gate.hold("Produce")
         producer.produce("payments", ORDERS[0], callback=lambda error, _: errors.append(error))
         producer.poll(0)
-        door.kill_after(door.wait("Produce"))
-        door.let_go(door.wait("Produce"))
+        gate.kill_after(gate.wait("Produce"))
+        gate.let_go(gate.wait("Produce"))
         producer.flush(WAIT_S)
-        door.open()
+        gate.open()
         times = Counter(read_all(broker.address, "payments"))
     sent = "idempotent" if idempotent else "not idempotent"
     answers = ["ok" if error is None else error.name() for error in errors]

@@ -30,7 +30,7 @@ from .front.internal import OFFSETS, STATE, ServedGroups, StateReader
 from .trace import Observer
 
 Recover = Callable[..., tuple[Any, Effects]]
-#: what an outcome depends on; metadata, heartbeats and fetches pass the door
+#: what an outcome depends on; metadata, heartbeats and fetches pass the gate
 HELD = (
     "InitProducerId", "AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "TxnOffsetCommit",
     "EndTxn",

@@ -478,7 +478,7 @@ class Observer(Teller):
         if isinstance(event, Request) and isinstance(event.body, Ask):
             self._seen(event.caller.name, event.body)
             if self.held.pop(event.caller, 0):
-                effects = ()  # what it sends was told when it came to the door
+                effects = ()  # what it sends was told when it came to the gate
         for effect in effects:
             if isinstance(effect, Send) and not isinstance(effect.body, (Fetch, *SILENT)):
                 waiting = broker.open.get(effect.corr >> PARTS)
@@ -487,7 +487,7 @@ class Observer(Teller):
         self._deleted(effects)
 
     def _hold(self, broker: Any, event: Event | None, effects: Any) -> None:
-        """A request that waits at the door is told as sent; `broker`: as it would be."""
+        """A request that waits at the gate is told as sent; `broker`: as it would be."""
         next_fact = self.facts + 1
         self._front(broker, event, effects)
         if self.facts >= next_fact and isinstance(event, Request):

@@ -1,8 +1,8 @@
 """The live trace's address: `GET /trace?after=N&last=K`, on this machine and for it only.
 
-`GET /trace?after=N&key=KEY` says as well what waits at the door (`serve/gate.py`), and `GET
-/door?key=KEY` says that alone; both keep it closed. `POST /door?key=KEY` acts: on a request that
-waits with `{"do": VERB, "id": N}`, on the door with `{"do": "hold", "kinds": […]}` and `{"do":
+`GET /trace?after=N&key=KEY` says as well what waits at the gate (`serve/gate.py`), and `GET
+/gate?key=KEY` says that alone; both keep it closed. `POST /gate?key=KEY` acts: on a request that
+waits with `{"do": VERB, "id": N}`, on the gate with `{"do": "hold", "kinds": […]}` and `{"do":
 "open"}`. The key was said to the one who started the server.
 
 `after` is the number of the last fact one has (0: none), `last` the most facts one wants;
@@ -39,11 +39,11 @@ READ = 4096
 JSON_LINES = "application/x-ndjson; charset=utf-8"
 PLAIN = "text/plain; charset=utf-8"
 ONLY = "there is /trace?after=N and nothing else"
-NO_KEY = "the door needs the key that `mqlab serve --door` says when it starts"
+NO_KEY = "the gate needs the key that `mqlab serve --gate` says when it starts"
 
 
 @dataclass(frozen=True)
-class Door:
+class KeyedGate:
     """The gate, for those who know the key."""
 
     gate: Gate
@@ -73,9 +73,9 @@ class Door:
 class TraceServer:
     """Answers from `live`, one request a connection, `at_once` of them under way."""
 
-    def __init__(self, live: Live, at_once: int = 64, door: Door | None = None) -> None:
+    def __init__(self, live: Live, at_once: int = 64, gate: KeyedGate | None = None) -> None:
         self.live = live
-        self.door = door
+        self.gate = gate
         self.at_once = at_once
         self._server: asyncio.Server | None = None
         self._open = 0
@@ -116,18 +116,18 @@ class TraceServer:
             if isinstance(request, HttpError):
                 raise request
             path, given = _split(request)
-            if path == "/door" and request.method == "POST":
-                self._at_door(given).obey(request.body)
+            if path == "/gate" and request.method == "POST":
+                self._unlock(given).obey(request.body)
                 return 204, PLAIN, []
             if request.method != "GET":
                 raise HttpError(405, "only GET")
-            if path == "/door":
-                door = self._state(self._at_door(given).gate)
-                return 200, JSON_LINES, [json.dumps(door).encode() + b"\n"]
+            if path == "/gate":
+                state = self._state(self._unlock(given).gate)
+                return 200, JSON_LINES, [json.dumps(state).encode() + b"\n"]
             if path != "/trace":
                 raise HttpError(404, ONLY)
             after, last = _number(given, "after"), min(_number(given, "last"), KEPT)
-            gate = self._at_door(given).gate if "key" in given else None
+            gate = self._unlock(given).gate if "key" in given else None
             return 200, JSON_LINES, await self.live.lines(after, last, partial(self._state, gate))
         except HttpError as error:
             return error.status, PLAIN, [f"{error}\n".encode()]
@@ -135,17 +135,17 @@ class TraceServer:
             log.exception("the live trace could not be drawn")
             return 500, PLAIN, [b"the trace could not be drawn; the server's log says why\n"]
 
-    def _at_door(self, given: dict[str, list[str]]) -> Door:
-        if self.door is None:
+    def _unlock(self, given: dict[str, list[str]]) -> KeyedGate:
+        if self.gate is None:
             raise HttpError(403, NO_KEY)
-        self.door.check(given)
-        return self.door
+        self.gate.check(given)
+        return self.gate
 
     def _state(self, gate: Gate | None) -> dict[str, Any]:
         if gate is None:
             return {}
         gate.renew()
-        return {"door": gate.describe(self.live.observer.held)}
+        return {"gate": gate.describe(self.live.observer.held)}
 
 
 async def _hear(reader: asyncio.StreamReader, exchange: Exchange) -> HttpRequest | HttpError:

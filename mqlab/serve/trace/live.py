@@ -26,7 +26,7 @@ from ...kernel.trace import diff, patch, sparse
 # What a live trace tells that is no step of a role: it has come from outside. In a step of the
 # recorder one of these stands where the role would.
 #
-# Held      a request waits at the door (`serve/gate.py`), and the step is what it would be
+# Held      a request waits at the gate (`serve/gate.py`), and the step is what it would be
 # Dropped   a request was lost there, and its connection with it
 # Killed    the node has died; every role on it forgets what was not written
 
@@ -101,7 +101,7 @@ class Recorder:
         self._keep((at_ms, client, None, ConnectionLost(client, at_ms), ()))
 
     def record_outside(self, at_ms: int, name: str, what: Outside) -> None:
-        """What somebody did at the door: to a client's request, or to the node of a role."""
+        """What somebody did at the gate: to a client's request, or to the node of a role."""
         self._keep((at_ms, name, what, None, ()))
 
     def take(self) -> Step:
@@ -130,7 +130,7 @@ class Recorder:
 
 class Observer(Protocol):
     """`facts`: how many there were so far; `held`: by who has asked, the number of the fact that
-    tells of a request which waits at the door."""
+    tells of a request which waits at the gate."""
 
     facts: int
     held: dict[Caller, int]

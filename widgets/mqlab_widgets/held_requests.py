@@ -1,4 +1,4 @@
-"""What a followed server holds at its door, as spots in the picture and as buttons below it: plain
+"""What a followed server holds at its gate, as spots in the picture and as buttons below it: plain
 values for the browser. See `mqlab/serve/gate.py` for what the verbs do."""
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from typing import Any
 
 from mqlab.kernel.text import Lang, Words, tr
 from mqlab.kernel.trace import Fact, FactKind
-from mqlab.serve.doorkeeper import HeldRequest
 from mqlab.serve.gate import Verb
+from mqlab.serve.gate_client import HeldRequest
 
-HELD = Words("{what}: {client} → {to}, held at the door")
-NOBODY = tr("Nothing waits at the door.")
+HELD = Words("{what}: {client} → {to}, held")
+NOBODY = tr("No request is held.")
 CHOICES = {
     Verb.LET_GO: tr("let it go"),
     Verb.DROP: tr("drop it: its connection breaks"),
@@ -26,7 +26,7 @@ SHORT = {
     Verb.KILL_AFTER: tr("kill after"),
 }
 KINDS = {Verb.LET_GO: "call", Verb.DROP: "break"}
-SPOTS = tr("Requests at the door: arrows up and down, then Enter")
+SPOTS = tr("Held requests: arrows up and down, then Enter")
 
 Item = dict[str, Any]
 

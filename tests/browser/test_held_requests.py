@@ -1,4 +1,4 @@
-"""A real client before a closed door, in a pane of JupyterLab's size: what waits is a message in
+"""A real client before a closed gate, in a pane of JupyterLab's size: what waits is a message in
 the picture and a row of buttons, and a click does it."""
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Held:
     client: threading.Thread
 
     def wait_for(self, kind: str) -> None:
-        """Until a request of this kind waits at the door, and the page shows it."""
-        held = self.follow.door.wait(kind)
+        """Until a request of this kind waits at the gate, and the page shows it."""
+        held = self.follow.gate.wait(kind)
         self.follow.poll()
         self.page.evaluate("(now) => take(now)", state(self.follow))
-        self.page.wait_for_selector(f".door legend:has-text('{held.text.en}')")
+        self.page.wait_for_selector(f".gate legend:has-text('{held.text.en}')")
 
     def press(self, name: str) -> None:
-        self.click(self.page.locator(".door button", has_text=name).first)
+        self.click(self.page.locator(".gate button", has_text=name).first)
 
     def click(self, button: Any) -> None:
         """Until it is answered: what the page asks next is answered after it."""
@@ -57,7 +57,7 @@ def held(browser: Any, request: Any) -> Iterator[Held]:
         client.start()
         page = browser.new_page(viewport=PANE, reduced_motion="reduce")
         page.on("pageerror", lambda error: pytest.fail(f"the page raised {error}"))
-        follow.door.wait("InitProducerId")
+        follow.gate.wait("InitProducerId")
         follow.poll()
         put(page, follow, request.param)
         yield Held(page, follow, client)
@@ -78,7 +78,7 @@ def test_a_learner_lets_go_drops_and_kills_what_a_real_client_asks(held: Held) -
     spot.click()
     assert page.locator(".menu button").count() == 4
     held.click(page.locator(".menu button").first)
-    if "AddPartitionsToTxn" in (one := held.follow.door.wait()).kind:
+    if "AddPartitionsToTxn" in (one := held.follow.gate.wait()).kind:
         held.wait_for(one.kind)
         held.press("let go")
     held.wait_for("Produce")
@@ -89,7 +89,7 @@ def test_a_learner_lets_go_drops_and_kills_what_a_real_client_asks(held: Held) -
     held.press("kill after")
     held.wait_for("EndTxn")
     assert page.locator("[data-panel=space-time] .crash").count() >= 1
-    buttons = page.locator(".door button").all()
+    buttons = page.locator(".gate button").all()
     assert [el.text_content() for el in buttons] == ["let go", "drop", "kill before", "kill after"]
     held.press("let go")
     held.client.join(PATIENCE_S)
@@ -97,7 +97,7 @@ def test_a_learner_lets_go_drops_and_kills_what_a_real_client_asks(held: Held) -
 
 def test_a_request_that_is_gone_is_said_beside_the_buttons(held: Held) -> None:
     held.wait_for("InitProducerId")
-    held.follow.door.let_go(held.follow.waiting[0])
+    held.follow.gate.let_go(held.follow.waiting[0])
     held.press("drop")
     held.page.wait_for_selector(".status.failed:has-text('no request number 1')")
 

@@ -1,4 +1,4 @@
-"""The door for notebooks: every name is there, documented, and loaded when it is asked for."""
+"""What notebooks import: every name is there, documented, and loaded when it is asked for."""
 
 import ast
 import subprocess
@@ -37,7 +37,7 @@ def test_nothing_is_loaded_before_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("path", LABS, ids=[path.stem for path in LABS])
-def test_a_lab_enters_by_the_door_and_by_its_own_module(path) -> None:
+def test_a_lab_imports_mqlab_lab_and_its_own_module(path) -> None:
     tree = ast.parse(path.read_text("utf-8"))
     modules = {
         node.module

@@ -1,4 +1,4 @@
-"""Real clients before a door that is closed: what they do when a request is let go, lost, or met
+"""Real clients before a gate that is closed: what they do when a request is let go, lost, or met
 by the death of the node, is what released clients do."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 from mqlab.kernel.trace import FactKind, Trace
 from mqlab.serve import RunningBroker
-from mqlab.serve.doorkeeper import DoorError, Doorkeeper, HeldRequest
+from mqlab.serve.gate_client import GateClient, GateError, HeldRequest
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
 
@@ -21,7 +21,7 @@ from ..live import asked, played
 
 from confluent_kafka import KafkaException, Producer  # isort: skip
 
-Act = Callable[[Doorkeeper, HeldRequest], None]
+Act = Callable[[GateClient, HeldRequest], None]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def shared() -> Iterator[RunningBroker]:
 
 @contextmanager
 def client(work: Callable[[], None]) -> Iterator[threading.Thread]:
-    """A real client, beside the one who acts at the door."""
+    """A real client, beside the one who acts at the gate."""
     failed: list[BaseException] = []
 
     def run() -> None:
@@ -54,17 +54,17 @@ def commit_one(address: str, topic: str) -> None:
 
 
 def pass_all(
-    door: Doorkeeper, thread: threading.Thread, once: str = "", act: Act | None = None
+    gate: GateClient, thread: threading.Thread, once: str = "", act: Act | None = None
 ) -> list[str]:
     """Let everything go, but the first request of kind `once` meets `act`. The kinds that came."""
     came: list[str] = []
     until = time.monotonic() + PATIENCE_S
     while thread.is_alive():
         assert time.monotonic() < until, f"the client is not done; there came {came}"
-        for held in door.waiting():
-            met = act if held.kind == once and once not in came and act else Doorkeeper.let_go
+        for held in gate.waiting():
+            met = act if held.kind == once and once not in came and act else GateClient.let_go
             came.append(held.kind)
-            met(door, held)
+            met(gate, held)
         time.sleep(0.02)
     return came
 
@@ -77,44 +77,44 @@ def test_what_is_held_is_in_the_picture_once_and_a_commit_waits_for_it(
     shared: RunningBroker, topic: str
 ) -> None:
     create(shared.address, topic)
-    door = Doorkeeper(shared.door_url)
-    door.hold()
+    gate = GateClient(shared.gate_url)
+    gate.hold()
     with client(lambda: commit_one(shared.address, topic)) as thread:
-        first = door.wait()
+        first = gate.wait()
         assert (first.kind, first.to) == ("InitProducerId", "coordinator")
         sent = [f for f in trace_of(shared).facts if f.node == f"id-{topic}"]
         assert [f.text.en for f in sent] == [f"InitProducerId id-{topic}"]
-        came = pass_all(door, thread)
+        came = pass_all(gate, thread)
     assert came[0] == "InitProducerId" and came[-1] == "EndTxn" and "Produce" in came
     assert set(came) <= {"InitProducerId", "AddPartitionsToTxn", "Produce", "EndTxn"}
     told = [f for f in trace_of(shared).facts if f.node == f"id-{topic}"]
     ends = [f for f in told if f.kind is FactKind.SEND and f.text.en.startswith("EndTxn")]
     assert len(ends) == came.count("EndTxn"), "told when it came, and not again when it was let go"
-    door.open()
+    gate.open()
     assert read(shared.address, topic) == ["a"]
 
 
 @pytest.mark.parametrize("kind", ["InitProducerId", "Produce", "EndTxn"])
 @pytest.mark.parametrize(
     "act",
-    [Doorkeeper.drop, Doorkeeper.kill_before, Doorkeeper.kill_after],
+    [GateClient.drop, GateClient.kill_before, GateClient.kill_after],
     ids=lambda a: a.__name__,
 )
 def test_a_client_asks_again_and_there_is_one_outcome(
     shared: RunningBroker, topic: str, kind: str, act: Act
 ) -> None:
     create(shared.address, topic)
-    door = Doorkeeper(shared.door_url)
-    door.hold()
+    gate = GateClient(shared.gate_url)
+    gate.hold()
     before = max((fact.index for fact in trace_of(shared).facts), default=0)
     with client(lambda: commit_one(shared.address, topic)) as thread:
-        came = pass_all(door, thread, kind, act)
+        came = pass_all(gate, thread, kind, act)
     assert came.count(kind) >= 2, "the client has sent it again"
-    door.open()
+    gate.open()
     assert read(shared.address, topic) == ["a"], "once"
     facts = [f for f in trace_of(shared).facts if f.index > before]
     faults = [f.kind for f in facts if f.kind in (FactKind.BREAK, FactKind.KILL)]
-    assert faults == [FactKind.BREAK if act is Doorkeeper.drop else FactKind.KILL]
+    assert faults == [FactKind.BREAK if act is GateClient.drop else FactKind.KILL]
     ends = [f for f in facts if f.node == "coordinator" and "CompleteCommit" in f.text.en]
     assert len([f for f in ends if f.kind is FactKind.APPEND]) == 1
 
@@ -123,25 +123,25 @@ def test_only_what_is_named_is_held_and_a_consumer_is_not_disturbed(
     shared: RunningBroker, topic: str
 ) -> None:
     create(shared.address, topic)
-    door = Doorkeeper(shared.door_url)
-    door.hold("EndTxn")
+    gate = GateClient(shared.gate_url)
+    gate.hold("EndTxn")
     with client(lambda: commit_one(shared.address, topic)):
-        held = door.wait()
+        held = gate.wait()
         assert held.kind == "EndTxn"
         assert read(shared.address, topic) == [], "it is not committed yet"
         assert read(shared.address, topic, committed=False) == ["a"]
-        door.open()
+        gate.open()
     assert read(shared.address, topic) == ["a"]
 
 
 def test_what_a_kill_leaves_is_what_a_restart_finds(topic: str, tmp_path: Path) -> None:
     with serve(data_dir=tmp_path) as broker:
         create(broker.address, topic)
-        door = Doorkeeper(broker.door_url)
-        door.hold("EndTxn")
+        gate = GateClient(broker.gate_url)
+        gate.hold("EndTxn")
         with client(lambda: commit_one(broker.address, topic)) as thread:
-            pass_all(door, thread, "EndTxn", Doorkeeper.kill_after)
-        door.open()
+            pass_all(gate, thread, "EndTxn", GateClient.kill_after)
+        gate.open()
         before = read(broker.address, topic), read(broker.address, topic, committed=False)
         broker.kill()
         broker.restart()
@@ -152,16 +152,16 @@ def test_what_a_kill_leaves_is_what_a_restart_finds(topic: str, tmp_path: Path) 
 def test_a_server_ends_cleanly_while_it_holds_a_request(topic: str) -> None:
     with serve() as broker:
         create(broker.address, topic)
-        door = Doorkeeper(broker.door_url)
-        door.hold()
+        gate = GateClient(broker.gate_url)
+        gate.hold()
         who = producer_that_waits(broker.address)
-        held = door.wait("InitProducerId")
+        held = gate.wait("InitProducerId")
         process = broker._process
         assert process is not None
         broker.stop()
         assert process.returncode == 0
-        with pytest.raises((DoorError, OSError)):
-            door.let_go(held)
+        with pytest.raises((GateError, OSError)):
+            gate.let_go(held)
         who.join(PATIENCE_S)
 
 

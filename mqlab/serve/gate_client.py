@@ -1,8 +1,8 @@
-"""Acting at a server's door from outside: `Doorkeeper(broker.door_url)`.
+"""A client of a server's gate, which holds and releases requests: `GateClient(broker.gate_url)`.
 
-The address is what `mqlab serve NAME --door` says when it starts, key included. Requests that
-matter to a transaction then stop at the door, and each is let in, dropped, or met by the death of
-the node (`gate.Verb`). The door opens by itself when nobody has asked about it for a while, so
+The address is what `mqlab serve NAME --gate` says when it starts, key included. Requests that
+matter to a transaction then stop at the gate, and each is let in, dropped, or met by the death of
+the node (`gate.Verb`). The gate opens by itself when nobody has asked about it for a while, so
 a program that waits for something to happen there asks again and again, as `wait` does.
 """
 
@@ -23,8 +23,8 @@ PATIENCE_S = 30.0
 PAUSE_S = 0.05
 
 
-class DoorError(Exception):
-    """The door does not do this; the message is the server's reason."""
+class GateError(Exception):
+    """The gate does not do this; the message is the server's reason."""
 
 
 @frozen
@@ -40,8 +40,8 @@ class HeldRequest:
     fact: int
 
 
-def read_held(door: dict[str, Any]) -> tuple[HeldRequest, ...]:
-    """What a server says of its door."""
+def read_held(gate: dict[str, Any]) -> tuple[HeldRequest, ...]:
+    """The held requests, from the JSON that a server answers."""
     return tuple(
         HeldRequest(
             one["id"],
@@ -51,20 +51,20 @@ def read_held(door: dict[str, Any]) -> tuple[HeldRequest, ...]:
             Text.from_json(one["text"]),
             one["fact"],
         )
-        for one in door["waiting"]
+        for one in gate["waiting"]
     )
 
 
-class Doorkeeper:
-    """`url`: such as "http://127.0.0.1:41235/door?key=…". What raises DoorError, raises OSError
-    where no server answers."""
+class GateClient:
+    """`url`: such as "http://127.0.0.1:41235/gate?key=…". A method that raises GateError raises
+    OSError where no server answers."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._opener = build_opener(ProxyHandler({}))
 
     def hold(self, *kinds: str) -> None:
-        """Close the door to what sends these messages, or to all that matters to a transaction."""
+        """Close the gate to what sends these messages, or to all that matters to a transaction."""
         self._post({"do": "hold", "kinds": kinds})
 
     def open(self) -> None:
@@ -74,7 +74,7 @@ class Doorkeeper:
     def waiting(self) -> tuple[HeldRequest, ...]:
         """What is held, oldest first."""
         with self._opener.open(self._url, timeout=PATIENCE_S) as answer:
-            return read_held(json.loads(answer.readline())["door"])
+            return read_held(json.loads(answer.readline())["gate"])
 
     def wait(self, kind: str = "", timeout_s: float = PATIENCE_S) -> HeldRequest:
         """The first request of this kind, of any if none is named; others before it stay held.
@@ -85,7 +85,7 @@ class Doorkeeper:
                 if kind in ("", one.kind):
                     return one
             time.sleep(PAUSE_S)
-        raise TimeoutError(f"no {kind or 'request'} came to the door in {timeout_s:.0f} s")
+        raise TimeoutError(f"no {kind or 'request'} came to the gate in {timeout_s:.0f} s")
 
     def let_go(self, held: HeldRequest) -> None:
         self.act(Verb.LET_GO, held.id)
@@ -110,6 +110,6 @@ class Doorkeeper:
         try:
             self._opener.open(Request(self._url, data, method="POST"), timeout=PATIENCE_S).close()
         except HTTPError as error:
-            raise DoorError(error.read().decode().strip()) from error
+            raise GateError(error.read().decode().strip()) from error
         except HTTPException as error:
-            raise OSError(f"no server with a door answers: {error}") from error
+            raise OSError(f"no server with a gate answers: {error}") from error
