@@ -21,7 +21,7 @@ FLOORS = {
     "mqlab.patterns": 2,
     "mqlab.explore": 3,
     "mqlab.scenario": 3,
-    "mqlab_widgets.lives": 4,
+    "mqlab_widgets.encoding": 4,
     "mqlab_widgets.scene": 4,
     "mqlab_widgets.style": 4,
     "mqlab_widgets.views": 4,

@@ -1,4 +1,4 @@
-"""The other direction of `lives.encode`: what the browser does, in Python, for comparison."""
+"""The other direction of `encoding.encode`: what the browser does, in Python, for comparison."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mqlab_widgets import Player, Playground
-from mqlab_widgets.lives import deflate
+from mqlab_widgets.encoding import deflate
 
 from mqlab.kernel import Play
 from mqlab.registry import system

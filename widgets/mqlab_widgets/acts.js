@@ -212,22 +212,22 @@ class Places {
     this.high = rows.row * this.scale;
     this.height = this.head + (rows.edge + rows.seen * rows.row) * this.scale;
     this.down = shift(rows.world.el) + rows.head - rows.edge;
-    this.lives = new Map(panel.lives.filter((life) => life.el).map((life) => [life.key, life]));
-    const xs = [...this.lives].filter(([key]) => key.startsWith("life:"))
-      .map(([, life]) => Number(life.now.x1)).sort((a, b) => a - b);
+    this.elements = new Map(panel.elements.filter(({ el }) => el).map((one) => [one.key, one]));
+    const xs = [...this.elements].filter(([key]) => key.startsWith("life:"))
+      .map(([, element]) => Number(element.now.x1)).sort((a, b) => a - b);
     this.pitch = (xs.length > 1 ? xs[1] - xs[0] : 2 * xs[0]) * this.scale;
   }
 
   lane(name) {
-    const life = this.lives.get(`life:${name}`);
-    return life ? Number(life.now.x1) * this.scale : null;
+    const element = this.elements.get(`life:${name}`);
+    return element ? Number(element.now.x1) * this.scale : null;
   }
 
   /** The top of a fact's row, `below` rows further down; null where it is not in sight. */
   row(fact, below) {
-    const life = this.lives.get(`row:${fact}`);
-    if (!life) return null;
-    const y = (this.down + shift(life.el) + below * this.rows.row) * this.scale;
+    const element = this.elements.get(`row:${fact}`);
+    if (!element) return null;
+    const y = (this.down + shift(element.el) + below * this.rows.row) * this.scale;
     const { head, edge } = this.rows;
     return y >= (head - edge) * this.scale - 1 && y + (1 - below) * this.high <= this.height + 1
       ? y : null;

@@ -150,11 +150,11 @@ class Beside {
       for (const { base, panel, visible } of one.shown) {
         if (!visible) continue;
         const there = other.shown.find((p) => p.base === base)?.panel;
-        const lives = living(there);
-        for (const [key, life] of living(panel)) {
+        const others = drawnIn(there);
+        for (const [key, element] of drawnIn(panel)) {
           const differs = key.startsWith("row:") ? rows.has(key)
-            : base !== "space-time" && LEAVES.has(life.tag) && isOther(life, lives.get(key));
-          life.el.classList.toggle("differs", differs);
+            : base !== "space-time" && LEAVES.has(element.tag) && isOther(element, others.get(key));
+          element.el.classList.toggle("differs", differs);
         }
       }
     });
@@ -167,8 +167,8 @@ class Beside {
 
 const LEAVES = new Set(["text", "rect", "path", "circle", "line"]);
 
-const living = (panel) => new Map(
-  (panel?.lives ?? []).filter(({ el }) => el).map((life) => [life.key, life]));
+const drawnIn = (panel) => new Map(
+  (panel?.elements ?? []).filter(({ el }) => el).map((element) => [element.key, element]));
 
 /** A player's payload has others beside it: all play, on one clock. */
 async function compareRuns(mounted) {
@@ -192,7 +192,7 @@ async function compareRuns(mounted) {
 }
 
 /** If an element is not there in the other picture, or says something else, or looks otherwise. */
-function isOther(life, there) {
+function isOther(element, there) {
   const look = ({ now }) => (now.class ?? "").replace(/ ?\bfresh\b/, "");
-  return !there || life.now["#"] !== there.now["#"] || look(life) !== look(there);
+  return !there || element.now["#"] !== there.now["#"] || look(element) !== look(there);
 }

@@ -117,7 +117,7 @@ class Compare:
             for one in self.players
         ]
         for one in data if many else ():
-            one["panels"].sort(key=lambda lives: not lives["name"].startswith("readers"))
+            one["panels"].sort(key=lambda panel: not panel["name"].startswith("readers"))
             for panel in one["meta"]["panels"].values():
                 panel["pinned"] = False
         words = {"differs": CLOCK.of(self.players[0].look.lang)}

@@ -18,7 +18,7 @@ from mqlab.kernel import Property, System, parse, replay
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
-from .lives import deflate
+from .encoding import deflate
 from .payload import Look, build, refuse
 from .player import Player
 from .search_words import (

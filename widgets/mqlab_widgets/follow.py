@@ -27,8 +27,8 @@ from mqlab.kernel.trace import FORMAT, Fact, Trace, patch
 from mqlab.serve.gate import Verb
 from mqlab.serve.gate_client import GateClient, GateError, HeldRequest, read_held
 
+from .encoding import deflate
 from .held_requests import NOBODY, SPOTS, list_waiting, read_choice
-from .lives import deflate
 from .payload import Look, build, refuse
 from .player import Player
 from .predict import choose

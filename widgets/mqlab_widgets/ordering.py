@@ -16,7 +16,7 @@ import traitlets
 from mqlab.kernel.text import Lang, Text, Words, tr
 from mqlab.kernel.trace import Trace
 
-from .lives import deflate
+from .encoding import deflate
 from .payload import Look, build, refuse
 from .player import Player
 from .style import page_css

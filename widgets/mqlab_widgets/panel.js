@@ -1,5 +1,5 @@
-// A panel: the lives that Python encoded (see lives.py), drawn as one <svg>, and the rows of a
-// diagram. The first of the player's files (player.py lists them); all of them are one module.
+// A panel: the elements that Python encoded (see encoding.py), drawn as one <svg>, and the rows of
+// a diagram. The first of the player's files (player.py lists them); all of them are one module.
 
 const SVG = "http://www.w3.org/2000/svg";
 const SPARE = 3; // rows drawn above and below those that are seen
@@ -10,9 +10,9 @@ const make = (tag, props = {}, ...kids) => {
   return el;
 };
 
-/** A panel: who is alive at a step, patched into one <svg>. */
+/** A panel: the elements that exist at a step, patched into one <svg>. */
 class Panel {
-  constructor(lives, shapes, box, scale) {
+  constructor(packed, shapes, box, scale) {
     this.svg = document.createElementNS(SVG, "svg");
     this.scale = scale;
     this.title = box.title;
@@ -23,13 +23,13 @@ class Panel {
     })) this.svg.setAttribute(name, value);
     this.resize(box.size[1]);
     let born = 0, at = 0;
-    this.lives = spell(lives).map((key, i) => {
-      const [tag, ...names] = shapes[lives.shape[i]];
-      born += lives.born[i];
+    this.elements = spell(packed).map((key, i) => {
+      const [tag, ...names] = shapes[packed.shape[i]];
+      born += packed.born[i];
       const first = {};
-      for (const name of names) first[name] = lives.val[at++];
-      return { key, tag, first, born, end: born + lives.len[i], up: lives.up[i],
-               lines: Object.entries(lives.tl[i] || {}).map(timeline),
+      for (const name of names) first[name] = packed.val[at++];
+      return { key, tag, first, born, end: born + packed.len[i], up: packed.up[i],
+               lines: Object.entries(packed.tl[i] || {}).map(timeline),
                now: null, el: null, last: null };
     });
   }
@@ -41,7 +41,7 @@ class Panel {
 
   /** If something appears or says something else after `before`, up to `step`. */
   isNew(before, step) {
-    this.news ??= newsOf(this.lives);
+    this.news ??= newsOf(this.elements);
     const k = latest(this.news, step);
     return k >= 0 && this.news[k] > before;
   }
@@ -54,31 +54,31 @@ class Panel {
   }
 
   seek(step) {
-    const lives = this.lives;
+    const elements = this.elements;
     const root = { el: this.svg, last: null };
     const [low, high] = this.rows;
-    for (let i = 0; i < lives.length; i++) {
-      const life = lives[i];
-      const parent = life.up ? lives[i - life.up] : root;
-      if (step < life.born || step >= life.end || life.row < low || life.row >= high
+    for (let i = 0; i < elements.length; i++) {
+      const element = elements[i];
+      const parent = element.up ? elements[i - element.up] : root;
+      if (step < element.born || step >= element.end || element.row < low || element.row >= high
           || !parent.el) {
-        if (life.el) { life.el.remove(); life.el = null; }
+        if (element.el) { element.el.remove(); element.el = null; }
         continue;
       }
-      if (!life.el) begin(life, parent);
-      parent.last = life.el;
-      life.last = null;
-      for (const { name, steps, values } of life.lines) {
+      if (!element.el) begin(element, parent);
+      parent.last = element.el;
+      element.last = null;
+      for (const { name, steps, values } of element.lines) {
         const k = latest(steps, step);
-        const value = k < 0 ? life.first[name] ?? null : values[k];
-        if (life.now[name] !== value) { life.now[name] = value; put(life.el, name, value); }
+        const value = k < 0 ? element.first[name] ?? null : values[k];
+        if (element.now[name] !== value) put(element.el, name, element.now[name] = value);
       }
     }
     root.last = null;
   }
 }
 
-/** The keys in full: one that ends in `*` has its number from the life above it. */
+/** The keys in full: one that ends in `*` has its number from the element above it. */
 function spell({ key, up }) {
   const full = [];
   key.forEach((short, i) => {
@@ -90,9 +90,9 @@ function spell({ key, up }) {
 }
 
 /** The steps, in order, at which a panel has something new: not those that take a mark away. */
-function newsOf(lives) {
+function newsOf(elements) {
   const steps = new Set();
-  for (const { born, first, lines } of lives) {
+  for (const { born, first, lines } of elements) {
     steps.add(born);
     for (const { name, steps: at, values } of lines) at.forEach((step, k) => {
       const was = (k ? values[k - 1] : first[name]) ?? "";
@@ -123,12 +123,12 @@ function latest(steps, step) {
   return low - 1;
 }
 
-function begin(life, parent) {
-  life.el = document.createElementNS(SVG, life.tag);
-  life.el.mqlabKey = life.key;
-  life.now = { ...life.first };
-  for (const name in life.first) put(life.el, name, life.first[name]);
-  parent.el.insertBefore(life.el, parent.last ? parent.last.nextSibling : parent.el.firstChild);
+function begin(element, parent) {
+  element.el = document.createElementNS(SVG, element.tag);
+  element.el.mqlabKey = element.key;
+  element.now = { ...element.first };
+  for (const name in element.first) put(element.el, name, element.first[name]);
+  parent.el.insertBefore(element.el, parent.last ? parent.last.nextSibling : parent.el.firstChild);
 }
 
 function put(el, name, value) {
@@ -141,13 +141,13 @@ function put(el, name, value) {
 class Rows {
   constructor(panel, { head, row, edge, count, most }, shows) {
     Object.assign(this, { panel, head, row, edge, most, count: Math.max(count, 1) });
-    this.view = panel.lives.find((life) => life.key === "view");
-    this.world = panel.lives.find((life) => life.key === "world");
+    this.view = panel.elements.find((element) => element.key === "view");
+    this.world = panel.elements.find((element) => element.key === "world");
     let last = -1;
     this.at = [0, ...shows.map((shown) => Math.max(last += shown ? 1 : 0, 0))];
-    for (const life of panel.lives) {
-      const [kind, step] = life.up ? life.key.split(":") : [];
-      if (kind === "row" || kind === "fold") life.row = this.at[step];
+    for (const element of panel.elements) {
+      const [kind, step] = element.up ? element.key.split(":") : [];
+      if (kind === "row" || kind === "fold") element.row = this.at[step];
     }
     this.fit(Infinity);
   }

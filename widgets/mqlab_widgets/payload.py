@@ -1,4 +1,4 @@
-"""What a player shows, as one dictionary: the lives of its panels, the narration, its words."""
+"""What a player shows, as one dictionary: its panels, the narration, its words."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 from mqlab.kernel.text import Lang, Words, spoken, tr
 from mqlab.kernel.trace import Fact, Trace
 
+from .encoding import encode
 from .legend import SHAPES, explain_evidence, find_kind, list_signs, list_terms
-from .lives import encode
 from .scene import Scene
 from .views import HALF, LEVELS, MOST_ROWS, PANELS, WIDE, Level, Panel, has_story, say_money
 

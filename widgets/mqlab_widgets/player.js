@@ -139,7 +139,7 @@ class Player {
     this.stage.words = words;
     this.legend.load(meta.legend ?? [], words);
     this.loadLevels(meta);
-    this.panels = data.panels.map((lives) => this.panel(lives, meta));
+    this.panels = data.panels.map((packed) => this.panel(packed, meta));
     this.folded = meta.facts.filter((fact) => fact.fold).length;
     this.foldButton.hidden = !this.folded;
     this.step = -1; // the step before may not exist in this payload
@@ -216,10 +216,10 @@ class Player {
   }
 
   /** A panel with its place: what the stage arranges. */
-  panel(lives, meta) {
-    const { size, side, tab, pinned, yields, rows, levels } = meta.panels[lives.name];
-    const [base, variant] = lives.name.split("/");
-    const panel = new Panel(lives, this.data.shapes, meta.panels[lives.name], meta.scale);
+  panel(packed, meta) {
+    const { size, side, tab, pinned, yields, rows, levels } = meta.panels[packed.name];
+    const [base, variant] = packed.name.split("/");
+    const panel = new Panel(packed, this.data.shapes, meta.panels[packed.name], meta.scale);
     panel.svg.dataset.panel = base;
     const shows = meta.facts.map((fact) =>
       (levels.includes("story") ? Boolean(fact.story) : variant === "all" || !fact.fold));

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
-from .lives import base64_of
+from .encoding import base64_of
 from .payload import HERE, Look, build, position, refuse
 from .scene import xml
 from .still import caption, folded_words, narrated, still

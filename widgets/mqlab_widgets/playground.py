@@ -16,8 +16,8 @@ from mqlab.kernel.text import Lang, Text, Words, tr
 from mqlab.kernel.trace import Trace
 
 from .comparison import compare, find_fork
+from .encoding import deflate
 from .goal import Goal
-from .lives import deflate
 from .payload import Look, build, refuse, tail
 from .player import Player
 from .style import page_css

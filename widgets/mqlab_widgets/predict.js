@@ -111,7 +111,7 @@ class Question {
     for (const { panel: name, key } of this.ui.shows) {
       for (const { base, panel } of this.player.shown) {
         if (base !== name) continue;
-        const el = key ? panel.lives.find((life) => life.key === key)?.el : panel.svg;
+        const el = key ? panel.elements.find((element) => element.key === key)?.el : panel.svg;
         if (el) this.marks.push(underline(el));
       }
     }

@@ -19,7 +19,7 @@ import traitlets
 from mqlab.kernel.text import NOTHING, Lang, Text, spoken, tr
 from mqlab.kernel.trace import Fact, FactKind, Trace
 
-from .lives import deflate
+from .encoding import deflate
 from .payload import Look, position, refuse
 from .player import Player
 from .scene import Node

@@ -9,8 +9,8 @@ from typing import Any
 
 import bridge  # first: it stands for the packages on which the widgets are built
 from mqlab_widgets import Player
+from mqlab_widgets.encoding import deflate
 from mqlab_widgets.explorer import Explorer
-from mqlab_widgets.lives import deflate
 from mqlab_widgets.playground import Playground
 from pyodide.ffi import to_js
 

@@ -1,4 +1,4 @@
-"""Scenes and lives: what goes in comes out again, at every step, in the right order."""
+"""Scenes and encoded elements: what goes in comes out again, at every step, in the right order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import zlib
 
 import pytest
-from mqlab_widgets.lives import LIMIT, base64_of, deflate, encode
+from mqlab_widgets.encoding import LIMIT, base64_of, deflate, encode
 from mqlab_widgets.scene import Scene
 from mqlab_widgets.views import PANELS, window
 

@@ -1,20 +1,20 @@
-"""From one scene a step to *lives*, the form that travels to the browser.
+"""Encoding scenes, one a step, into *elements*, the form that travels to the browser.
 
-A life is one row for each time that a keyed element exists: when it is born, how many
-steps it stays, its first attributes and, where something changes, a timeline for that
-attribute. Forward, back and seek are then one path in the browser: find who is alive at
-the step, patch what differs. The format, version 1:
+An element is one row for each time that a key exists: at which step it is born, how many steps
+it stays, its first attributes and, where something changes, a timeline for that attribute.
+Forward, back and seek are then one path in the browser: find what exists at the step, patch
+what differs. The format, version 1:
 
     {v: 1, steps,                       positions are 0 … steps - 1
      shapes: [[tag, attribute…]…],      "#" is the text
-     panels: [{name,                    one entry a life below, parents before children
+     panels: [{name,                    one entry an element below, parents before children
        shape: [i…], up: [d…],           up = own index minus the parent's, 0 = the panel
        born: [±d…], len: [n…],          first step as a difference to the entry before
-       val: [v…],                       first values of all lives, flat
+       val: [v…],                       first values of all elements, flat
        tl: [0 | {attribute: [step, value, Δstep, value…]}…],    null = attribute removed
        key: [k…]}]}                     `hit:*` below `row:5` means `hit:5`
 
-A life ends when its tag, its parent or its place among its siblings changes; the order of
+An element ends when its tag, its parent or its place among its siblings changes; the order of
 the entries is then right at every step, and the browser never has to sort.
 """
 
@@ -32,7 +32,7 @@ LIMIT = 1_500
 """More live elements than this cost the browser more than a frame (16 ms) with motion on."""
 
 
-class _Life:
+class _Element:
     __slots__ = ("born", "first", "kids", "last", "node", "now", "timelines", "ever")
 
     def __init__(self, node: Node, born: int) -> None:
@@ -41,12 +41,13 @@ class _Life:
         self.last = born
         self.first = _values(node)
         self.timelines: dict[str, list[Any]] = {}
-        self.now: list[_Life] = []  # children alive at the latest step, in order
-        self.ever: list[_Life] = []  # all children there ever were, in drawing order
+        self.now: list[_Element] = []  # children alive at the latest step, in order
+        self.ever: list[_Element] = []  # all children there ever were, in drawing order
 
 
 def encode(panels: Mapping[str, Iterable[Scene]]) -> dict[str, Any]:
-    """Lives of all panels. A name `panel/variant` is shown instead of `panel`, not beside it.
+    """The encoded elements of all panels. A name `panel/variant` is shown instead
+    of `panel`, not beside it.
 
     Raises ValueError where a step has more than `LIMIT` live elements.
     """
@@ -54,7 +55,7 @@ def encode(panels: Mapping[str, Iterable[Scene]]) -> dict[str, Any]:
     packed = []
     live: dict[str, list[int]] = {}
     for name, scenes in panels.items():
-        root = _Life(Node("", "svg", {}), 0)
+        root = _Element(Node("", "svg", {}), 0)
         counts: list[int] = []
         last: Scene | None = None
         for step, scene in enumerate(scenes):
@@ -100,74 +101,74 @@ def _values(node: Node) -> dict[str, Value]:
     return {**node.attrs, "#": node.text} if node.text else node.attrs
 
 
-def _children(parent: _Life, nodes: tuple[Node, ...], step: int) -> None:
-    """Continue, begin and end the lives of one parent's children."""
+def _children(parent: _Element, nodes: tuple[Node, ...], step: int) -> None:
+    """Continue, begin and end the elements below one parent."""
     if len(parent.now) == len(nodes) and all(map(_same, parent.now, nodes)):
         for same, node in zip(parent.now, nodes, strict=True):
             if same.node is not node:
                 _continue(same, node, step)
         return
-    before = {life.node.key: (i, life) for i, life in enumerate(parent.now)}
-    now: list[_Life] = []
+    before = {element.node.key: (i, element) for i, element in enumerate(parent.now)}
+    now: list[_Element] = []
     reached = -1
     for node in nodes:
-        place, life = before.get(node.key, (-1, None))
-        if life is None or place < reached or life.node.tag != node.tag:
-            life = _Life(node, step)
+        place, element = before.get(node.key, (-1, None))
+        if element is None or place < reached or element.node.tag != node.tag:
+            element = _Element(node, step)
             at = parent.ever.index(now[-1]) + 1 if now else 0
-            parent.ever.insert(at, life)
-            _children(life, node.children, step)
+            parent.ever.insert(at, element)
+            _children(element, node.children, step)
         else:
             reached = place
-            _continue(life, node, step)
-        now.append(life)
+            _continue(element, node, step)
+        now.append(element)
     if len(parent.now) != len(now) or any(a is not b for a, b in zip(parent.now, now, strict=True)):
         kept = set(map(id, now))
-        for life in parent.now:
-            if id(life) not in kept:
-                life.last = step - 1
+        for element in parent.now:
+            if id(element) not in kept:
+                element.last = step - 1
         parent.now = now
 
 
-def _same(life: _Life, node: Node) -> bool:
-    old = life.node
+def _same(element: _Element, node: Node) -> bool:
+    old = element.node
     return old is node or (old.key == node.key and old.tag == node.tag)
 
 
-def _continue(life: _Life, node: Node, step: int) -> None:
-    old = life.node
+def _continue(element: _Element, node: Node, step: int) -> None:
+    old = element.node
     if old is node:
         return
-    life.node = node
+    element.node = node
     if old.text != node.text or (old.attrs is not node.attrs and old.attrs != node.attrs):
         was, now = _values(old), _values(node)
         for name in was.keys() | now.keys():
             if was.get(name) != now.get(name):
-                life.timelines.setdefault(name, []).append((step, now.get(name)))
+                element.timelines.setdefault(name, []).append((step, now.get(name)))
     if old.children is not node.children:
-        _children(life, node.children, step)
+        _children(element, node.children, step)
 
 
-def _pack(root: _Life, shapes: dict[tuple[str, ...], int], last: int) -> dict[str, list[Any]]:
+def _pack(root: _Element, shapes: dict[tuple[str, ...], int], last: int) -> dict[str, list[Any]]:
     """Preorder, columns instead of rows: equal things side by side deflate best."""
     out: dict[str, list[Any]] = {k: [] for k in ("shape", "up", "born", "len", "val", "tl", "key")}
     born_before = 0
 
-    def add(life: _Life, parent: int, above: str, end: int) -> None:
+    def add(element: _Element, parent: int, above: str, end: int) -> None:
         nonlocal born_before
         index = len(out["key"])
-        shape = (life.node.tag, *life.first)
+        shape = (element.node.tag, *element.first)
         out["shape"].append(shapes.setdefault(shape, len(shapes)))
         out["up"].append(index - parent if parent >= 0 else 0)
-        out["born"].append(life.born - born_before)
-        born_before = life.born
-        out["len"].append(end - life.born + 1)
-        out["val"].extend(life.first.values())
-        out["tl"].append(_differences(life.timelines) or 0)
-        out["key"].append(_shorten(life.node.key, above))
-        family(life, index, end)
+        out["born"].append(element.born - born_before)
+        born_before = element.born
+        out["len"].append(end - element.born + 1)
+        out["val"].extend(element.first.values())
+        out["tl"].append(_differences(element.timelines) or 0)
+        out["key"].append(_shorten(element.node.key, above))
+        family(element, index, end)
 
-    def family(parent: _Life, index: int, end: int) -> None:
+    def family(parent: _Element, index: int, end: int) -> None:
         alive = set(map(id, parent.now))
         for child in parent.ever:
             # A child that is still among the living ends when its parent does.
