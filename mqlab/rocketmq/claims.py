@@ -445,8 +445,8 @@ def reads_timers(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     return node.up, reads(cluster, name, node), timed
 
 
-def reads_lives(cluster: Cluster, name: str, node: NodeState) -> Hashable:
-    """Rows with what is being written, and who is up."""
+def reads_liveness(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What a claim about liveness reads: whether the node is up, and its rows."""
     return node.up, reads_rows(cluster, name, node)
 
 
@@ -497,7 +497,7 @@ UNKEPT = (
     _claim("parked or delivered", words.PARKED_OR_DELIVERED, parked_or_delivered),
     _claim("asks the living", words.ASKS_THE_LIVING, asks_the_living, "always", reads_living),
     _claim("row delivered", words.ROW_DELIVERED, row_delivered, "can_always", reads_due),
-    _claim("can be asked", words.CAN_BE_ASKED, can_be_asked, "can_always", reads_lives),
+    _claim("can be asked", words.CAN_BE_ASKED, can_be_asked, "can_always", reads_liveness),
 )
 SOMETIMES = (_claim("commits", words.COMMITS, commits, "sometimes"),)
 #: what a system line may name, by that name

@@ -11,8 +11,8 @@ the broker has heard of it nobody knows**, and an exception while it is told is 
 mends that is the check: the broker asks any live producer of the group, over the connection that
 this one opened, and `checkLocalTransaction` answers.
 
-**Durable** is nothing here but the number of the process's life, which makes message ids differ
-and lets a restarted application know which calls were made before. `memory` is what a listener
+**Durable** is nothing here but the number of the process's incarnation, which makes message ids
+differ and lets a restarted application know which calls were made before. `memory` is what a listener
 kept in its process; it is lost with it.
 
 *What can go wrong.* The answer to the half is lost: the send is repeated, two halves lie there
@@ -248,7 +248,7 @@ def _build_message(producer: Producer, call: SendInTransaction | SendPlain, at_m
     """The message; UNIQ_KEY is given here and stays the same when the send is repeated."""
     config = producer.config
     topic, queue_id = split_queue(call.queue)
-    key = f"{config.name}.{producer.life}.{producer.sent + 1}"
+    key = f"{config.name}.{producer.incarnation}.{producer.sent + 1}"
     message = Message(topic, queue_id, call.order, born_ms=at_ms, born_host=config.name)
     message = message.put((UNIQ_KEY, key), (KEYS, call.order))
     if own := read_property(call.property):
@@ -367,7 +367,7 @@ def send_by_hand(producer: Producer, call: End | Resume) -> Result:
 
 HEARTBEAT = "heartbeat"
 #: the process's own table; a name with a dot is not told
-LIVES = ".lives"
+PROCESS = ".process"
 
 
 @frozen
@@ -388,15 +388,16 @@ class ProducerConfig(Config):
 
 @frozen
 class Producer(Quiet):
-    """`life`: the number of this process; `before`: how many calls earlier lives began, `begun`
-    how many this one was given. `registered`: a heartbeat went out over this connection.
+    """`incarnation`: how often the process was started; `before`: how many calls the earlier ones
+    began, `begun` how many this one was given. `registered`: a heartbeat went out over this
+    connection.
     `call`: what has not returned; `half`: the request for it; `tries`: how often that was sent.
     `results`: what the broker said of each order's half. `local`: the local transaction at work,
     `decided`: what it came to; `checks`: those to be answered, the first one at work (one
     thread). `memory`: what the listener keeps in this process."""
 
     config: ProducerConfig
-    life: int = 1
+    incarnation: int = 1
     before: int = 0
     begun: int = 0
     sent: int = 0
@@ -441,12 +442,12 @@ class Producer(Quiet):
     # -- calls ---------------------------------------------------------------------------
 
     def _begin_call(self, call: Any, at_ms: int) -> tuple[Producer, Effects]:
-        """A process that was restarted is not asked again what an earlier life was asked: its
+        """A process that was restarted is not asked again what an earlier one was asked: its
         users do not repeat what they wanted, and never hear what became of it."""
         new = replace(self, call=call, begun=self.begun + 1)
         if new.begun <= self.before and not isinstance(call, SetListener):
             return new.finish(Outcome(call, UNKNOWN, "the process died"))
-        counted = (Put(LIVES, "calls", max(new.begun, self.before)),)
+        counted = (Put(PROCESS, "calls", max(new.begun, self.before)),)
         new, effects = new._handle_call(call, at_ms)
         return new, (*counted, *effects)
 
@@ -527,8 +528,8 @@ class Producer(Quiet):
 
     @classmethod
     def recover(cls, config: ProducerConfig, disk: Disk, at_ms: int) -> tuple[Producer, Effects]:
-        lives = disk.table(LIVES)
-        life = lives.get("life", 0) + 1
-        new = cls(config, life=life, before=lives.get("calls", 0))
+        kept = disk.table(PROCESS)
+        incarnation = kept.get("incarnation", 0) + 1
+        new = cls(config, incarnation=incarnation, before=kept.get("calls", 0))
         new, effects = new.register() if config.early else (new, ())
-        return new, (Put(LIVES, "life", life), *effects)
+        return new, (Put(PROCESS, "incarnation", incarnation), *effects)

@@ -426,8 +426,8 @@ class GroupCoordinator:
     def give_member_id(self, client: str) -> tuple[GroupCoordinator, str]:
         """A member id that was never given before; Kafka appends a random UUID."""
         number = self.given + 1
-        life = f"{self.epoch}." if self.epoch else ""
-        return replace(self, given=number), f"{client}-{life}{number}"
+        epoch = f"{self.epoch}." if self.epoch else ""
+        return replace(self, given=number), f"{client}-{epoch}{number}"
 
     def has_room_for(self, record: GroupMetadata) -> bool:
         """Whether a group's record fits into a batch of the log; of the model's any does."""

@@ -188,15 +188,15 @@ def kill_the_loop() -> str:
     return "\n".join(lines)
 
 
-def _run_loop(broker: RunningBroker, life: str, pause_at: str) -> list[str]:
+def _run_loop(broker: RunningBroker, attempt: str, pause_at: str) -> list[str]:
     """What the loop says, until it is done or waits before the commit of `pause_at`."""
     command = [sys.executable, "-m", LOOP, broker.address, str(len(ORDERS)), pause_at]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = []
         for line in process.stdout:
-            lines.append(f"{life}: {line.strip()}")
+            lines.append(f"{attempt}: {line.strip()}")
             if pause_at and line.startswith("not committed"):
                 process.send_signal(signal.SIGKILL)
-                lines.append(f"{life}: kill -9")
+                lines.append(f"{attempt}: kill -9")
     return lines

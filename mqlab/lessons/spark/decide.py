@@ -108,18 +108,18 @@ STOPPED = Words("the job stopped, and {sum}")
 @dataclass
 class Outcome:
     """What a rule did in a story: the sum in topic Income, whether it stopped the job, each
-    question with its answer, and for each life of the job the records of each transaction."""
+    question with its answer, and for each attempt of the job the records of each transaction."""
 
     tenths: int = 0
     progress: int = NONE
     stopped: bool = False
     decisions: list[tuple[int, int, object]] = field(default_factory=list)
-    lives: list[list[list[str]]] = field(default_factory=list)
+    attempts: list[list[list[str]]] = field(default_factory=list)
 
     def hand_over(self, rule: Rule, minutes: int, since: int, until: int = 0) -> None:
         """Spark hands batches `since` to `until - 1` to the sink, each of so many minutes."""
         batches = amounts_of_batches(minutes)
-        self.lives.append([])
+        self.attempts.append([])
         for batch in range(since, until or len(batches)):
             if self.stopped:
                 return
@@ -127,7 +127,7 @@ class Outcome:
             self.decisions.append((self.progress, batch, answer))
             if answer == "write":
                 self.tenths += batches[batch]
-                self.lives[-1].append(records_of(minutes, batch))
+                self.attempts[-1].append(records_of(minutes, batch))
                 self.progress = batch
             self.stopped = answer not in ("write", "skip")
 
@@ -185,9 +185,9 @@ class Story:
 
     def run(self, outcome: Outcome) -> Run:
         """The same transactions, played by the engine."""
-        from .sink_runs import play_lives
+        from .sink_runs import play_job
 
-        return play_lives(outcome.lives, list_owed(1), self.title)
+        return play_job(outcome.attempts, list_owed(1), self.title)
 
 
 STORIES = (

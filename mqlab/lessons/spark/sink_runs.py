@@ -106,17 +106,17 @@ def find_pence(record: str) -> int:
     return 100 * int(amount) if amount.isdecimal() else 0
 
 
-def play_lives(lives: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], why: Text) -> Run:
-    """One process after the other, each killed before the next starts. A life is the transactions
-    that it commits, each with its records."""
-    names = ("job", "again")[-len(lives) :]
-    made = 1 + sum(2 + len(records) for records in lives[-1])
+def play_job(attempts: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], why: Text) -> Run:
+    """The run of one process after the other, each killed before the next starts. An attempt is
+    the transactions that one process commits, each with its records."""
+    names = ("job", "again")[-len(attempts) :]
+    made = 1 + sum(2 + len(records) for records in attempts[-1])
     lines = [
         f"# {why.en}",
         f"system sink producers={','.join(f'{name}:income-job' for name in names)} "
         f"owed={','.join(owed)} last={names[-1]} calls={made}",
     ]
-    for name, batches in zip(names, lives, strict=True):
+    for name, batches in zip(names, attempts, strict=True):
         lines.append(f"run {name}: init")
         for records in batches:  # a line each: the next begins when this one is complete
             calls = ["begin", *(f"send income-0 {record}" for record in records), "commit"]
