@@ -100,7 +100,7 @@ class Levels:
             column += added.all[step]
         keys = keys[own] + steps.keys.all[step]
         for at, part, more in noticed:
-            place, shift, _ = self.rows.layout.spots[part]
+            place, shift, _ = self.rows.layout.fields[part]
             tail[place][at] += more << np.uint64(shift)
             keys[at] += more * self.parts.draw(part)
         numbers, new = self.index.add(self.rows, keys)

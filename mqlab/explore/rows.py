@@ -48,9 +48,10 @@ def mix(words: Sequence[Words]) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where each part stands: its word, its lowest bit there, and how many bits it has."""
+    """How the parts of a world are packed into words. `fields`: of each part its word, its lowest
+    bit there, and how many bits it has; `words`: how many words a row has."""
 
-    spots: tuple[tuple[int, int, int], ...]
+    fields: tuple[tuple[int, int, int], ...]
     words: int
 
     @classmethod
@@ -65,38 +66,38 @@ class Layout:
             if word is None:
                 members.append(word := [])
             word.append(part)
-        spots = [(0, 0, 0)] * len(needed)
+        fields = [(0, 0, 0)] * len(needed)
         for number, word in enumerate(members):
             each, more = divmod(BITS - sum(needed[i] for i in word), max(1, len(word)))
             wider = set(sorted(word, key=lambda i: -needed[i])[:more])
             shift = 0
             for i in word:
                 bits = min(WIDE, needed[i] + each + (i in wider))
-                spots[i] = (number, shift, bits)
+                fields[i] = (number, shift, bits)
                 shift += bits
-        return cls(tuple(spots), len(members))
+        return cls(tuple(fields), len(members))
 
     def fits(self, counts: Sequence[int]) -> bool:
         """Whether parts of so many values have room here."""
-        known = len(self.spots) == len(counts)
-        return known and all(c <= 1 << s[2] for c, s in zip(counts, self.spots, strict=True))
+        known = len(self.fields) == len(counts)
+        return known and all(c <= 1 << s[2] for c, s in zip(counts, self.fields, strict=True))
 
     def numbers(self, words: Sequence[Words], part: int) -> Words:
         """The number that a part has in each row."""
-        word, shift, bits = self.spots[part]
+        word, shift, bits = self.fields[part]
         return words[word] >> np.uint64(shift) & np.uint64((1 << bits) - 1)
 
     def write(self, words: Sequence[Words], part: int, numbers: Words) -> None:
         """Adds a part's numbers to rows in which it is 0 (modulo 2^64, so that a difference
         may be added as well)."""
-        word, shift, _ = self.spots[part]
+        word, shift, _ = self.fields[part]
         words[word] += numbers << shift
 
     def masks(self, parts: Iterable[int]) -> list[tuple[int, int]]:
         """(word, mask) of every word in which one of these parts has bits."""
         by_word: dict[int, int] = {}
         for part in parts:
-            word, shift, bits = self.spots[part]
+            word, shift, bits = self.fields[part]
             if bits:
                 by_word[word] = by_word.get(word, 0) | ((1 << bits) - 1) << shift
         return sorted(by_word.items())
@@ -105,7 +106,7 @@ class Layout:
         """The same rows in another layout, which has room for them. Parts that move together
         are moved together."""
         moves: dict[tuple[int, int, int], int] = {}
-        for (word, shift, bits), (to, there, _) in zip(self.spots, new.spots, strict=False):
+        for (word, shift, bits), (to, there, _) in zip(self.fields, new.fields, strict=False):
             if bits:
                 move = (word, to, there - shift)
                 moves[move] = moves.get(move, 0) | ((1 << bits) - 1) << shift
@@ -279,7 +280,7 @@ class Parts:
     def keys(self, layout: Layout, words: Sequence[Words]) -> Words:
         """The keys of rows."""
         keys = np.zeros(len(words[0]), np.uint64)
-        for part in range(len(layout.spots)):
+        for part in range(len(layout.fields)):
             keys += layout.numbers(words, part) * self.draw(part)
         return keys
 

@@ -72,12 +72,12 @@ class Shelf:
 
     def array(self, level: int, name: str) -> NDArray[Any]:
         """A part of a level as an array that is read from the disk where it is looked at."""
-        spot = self.levels[level]["parts"][name]
-        kind = np.dtype(spot["kind"])
-        size = spot["bytes"] // kind.itemsize
+        entry = self.levels[level]["parts"][name]
+        kind = np.dtype(entry["kind"])
+        size = entry["bytes"] // kind.itemsize
         if not size:
             return np.zeros(0, kind)
-        return np.memmap(self._path(level), kind, "r", spot["at"], (size,))
+        return np.memmap(self._path(level), kind, "r", entry["at"], (size,))
 
     def space(self, shape: Any, kind: Any) -> NDArray[Any]:
         """An array of zeros on the disk, until the next `sweep`. OSError where it is full."""
@@ -103,10 +103,10 @@ class Shelf:
                 path.unlink()
 
     def text(self, level: int, name: str) -> str:
-        spot = self.levels[level]["parts"][name]
+        entry = self.levels[level]["parts"][name]
         with self._path(level).open("rb") as file:
-            file.seek(spot["at"])
-            return file.read(spot["bytes"]).decode("ascii")
+            file.seek(entry["at"])
+            return file.read(entry["bytes"]).decode("ascii")
 
     def _path(self, level: int) -> Path:
         return self.folder / f"{level:04}.level"

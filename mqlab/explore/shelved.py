@@ -229,7 +229,7 @@ class ShelvedLevels(Levels):
     def _open(self, level: int, numbers: Numbers | slice) -> list[Words]:
         """Worlds of a level as rows of today's layout."""
         stored = self.shelf.levels[level]
-        layout = Layout(tuple(tuple(spot) for spot in stored["layout"]), stored["words"])
+        layout = Layout(tuple(tuple(field) for field in stored["layout"]), stored["words"])
         flat = self.shelf.array(level, "rows").reshape(layout.words, -1)
         return layout.repack([np.asarray(word[numbers]) for word in flat], self.rows.layout)
 
@@ -253,7 +253,7 @@ class ShelvedLevels(Levels):
             "worlds": count,
             "transitions": search.transitions,
             "found": sorted(search.found.items()),
-            "layout": layout.spots,
+            "layout": layout.fields,
             "words": layout.words,
             "values": self.parts.counts,
         }

@@ -115,7 +115,7 @@ def find_first(
 def make_table(levels: Levels, judged: News) -> Table:
     steps, parts = levels.steps, levels.parts
     judged.grow()
-    parts.draw(len(levels.rows.layout.spots))  # so that there is one for each
+    parts.draw(len(levels.rows.layout.fields))  # so that there is one for each
     nodes = parts.fields.nodes
     read = [column.all if len(nodes[i].part.values) > 1 else column.all[:0]
             for i, column in enumerate(judged.read)]  # fmt: skip
@@ -253,7 +253,7 @@ class Level:
             for part, after in peers:
                 before = table.layout.numbers(words, part)[own[at]]
                 more = after[before.view(np.int64)].view(np.uint64) - before
-                place, shift, _ = table.layout.spots[part]
+                place, shift, _ = table.layout.fields[part]
                 rows[place][at] += more << np.uint64(shift)
                 keys[at] += more * table.draws[part]
         nth = np.arange(len(own)) - np.searchsorted(own, own) + 1
