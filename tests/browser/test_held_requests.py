@@ -71,11 +71,11 @@ def held(browser: Any, request: Any) -> Iterator[Held]:
 def test_a_learner_lets_go_drops_and_kills_what_a_real_client_asks(held: Held) -> None:
     page = held.page
     held.wait_for("InitProducerId")
-    spot = page.locator(".spot.message")
-    assert spot.count() == 1
-    over, row = spot.bounding_box(), page.locator(".row.now").bounding_box()
+    area = page.locator(".area.message")
+    assert area.count() == 1
+    over, row = area.bounding_box(), page.locator(".row.now").bounding_box()
     assert row["y"] - 2 <= over["y"] <= row["y"] + row["height"], "on the row of the message"
-    spot.click()
+    area.click()
     assert page.locator(".menu button").count() == 4
     held.click(page.locator(".menu button").first)
     if "AddPartitionsToTxn" in (one := held.follow.gate.wait()).kind:

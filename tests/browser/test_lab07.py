@@ -87,7 +87,7 @@ def test_the_playground_is_played_in_the_picture_by_keys(lab: Any) -> None:
     page, _ = lab
     ground = page.locator(".mqlab:has(.acts)")
     ground.scroll_into_view_if_needed()
-    message = ground.locator(".spot.message")
+    message = ground.locator(".area.message")
     message.wait_for()
     message.focus()
     cell = page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex")
@@ -104,7 +104,7 @@ def test_the_playground_is_played_in_the_picture_by_keys(lab: Any) -> None:
     page.wait_for_function(
         "([el, before]) => el.dataset.step !== before", arg=[ground.element_handle(), before]
     )
-    page.wait_for_function("() => document.activeElement.matches('.spot')")
+    page.wait_for_function("() => document.activeElement.matches('.area')")
     assert page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex") == cell
     assert "1 choice so far." in ground.locator(".goal").inner_text()
     ground.get_by_role("button", name="let it run").click()

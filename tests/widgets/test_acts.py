@@ -1,4 +1,4 @@
-"""Acting in the picture: what each spot offers, and where it is in Chromium."""
+"""Acting in the picture: what each area offers, and where it is in Chromium."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def ground(*choices: str, **more: Any) -> Playground:
     return made
 
 
-def spots(made: Playground, kind: str) -> dict[str, dict[str, Any]]:
-    return {spot["key"]: spot for spot in made.ui["spots"] if spot["kind"] == kind}
+def areas(made: Playground, kind: str) -> dict[str, dict[str, Any]]:
+    return {area["key"]: area for area in made.ui["areas"] if area["kind"] == kind}
 
 
 # ---- in Python -------------------------------------------------------------------------
@@ -39,7 +39,7 @@ def spots(made: Playground, kind: str) -> dict[str, dict[str, Any]]:
 
 def test_a_message_under_way_is_delivered_held_back_or_loses_its_connection() -> None:
     made = ground()
-    [message] = spots(made, "message").values()
+    [message] = areas(made, "message").values()
     assert message["title"] == "EndTxn commit epoch=0: app → coordinator, under way"
     assert shown(made)["meta"]["facts"][message["at"] - 1]["line"].startswith("app → coord")
     assert message["ends"] == ["app", "coordinator"]
@@ -53,36 +53,36 @@ def test_what_is_held_back_waits_while_the_rest_runs() -> None:
     made = ground(*MARKERS)
     key = "coordinator>payments-0"
     made._asked(None, {"type": "hold", "choice": key}, None)
-    assert spots(made, "message")[key]["held"]
-    assert spots(made, "message")[key]["items"][1]["label"] == "hold it back no longer"
+    assert areas(made, "message")[key]["held"]
+    assert areas(made, "message")[key]["items"][1]["label"] == "hold it back no longer"
     made._asked(None, {"type": "on"}, None)
-    assert list(spots(made, "message")) == [key], "everything else has arrived"
+    assert list(areas(made, "message")) == [key], "everything else has arrived"
     made._asked(None, {"type": "hold", "choice": key}, None)
     made._asked(None, {"type": "on"}, None)
-    assert spots(made, "message") == {}
+    assert areas(made, "message") == {}
 
 
 def test_a_lane_offers_its_steps_first_and_then_what_breaks_it() -> None:
     made = ground(lang="zh")
-    lane = spots(made, "lane")["lane coordinator"]
+    lane = areas(made, "lane")["lane coordinator"]
     assert [item["kind"] for item in lane["items"]] == ["deliver", "timer", "kill", "power"]
     assert "杀死 coordinator" in [item["label"] for item in lane["items"]]
     made.do("kill coordinator")
-    lane = spots(made, "lane")["lane coordinator"]
+    lane = areas(made, "lane")["lane coordinator"]
     assert [item["kind"] for item in lane["items"]] == ["restart"]
 
 
 def test_a_timer_has_a_sign_of_its_own() -> None:
-    own = spots(ground(), "own")
-    assert [(spot["lane"], spot["glyph"]) for spot in own.values()] == [("coordinator", "⏲")]
+    own = areas(ground(), "own")
+    assert [(area["lane"], area["glyph"]) for area in own.values()] == [("coordinator", "⏲")]
     assert "runs out" in own["fire coordinator"]["title"]
 
 
 def test_a_gap_leads_to_the_death_exactly_there() -> None:
     made = ground(*MARKERS)
     first = next(
-        spot for spot in spots(made, "gap").values()
-        if "1 of 2 markers had left" in spot["items"][0]["label"]
+        area for area in areas(made, "gap").values()
+        if "1 of 2 markers had left" in area["items"][0]["label"]
     )  # fmt: skip
     kill, heard, power, _ = first["items"]  # its answer to EndTxn is under way
     assert kill["label"] == "kill coordinator here: 1 of 2 markers had left"
@@ -128,15 +128,15 @@ def test_spots_lie_on_what_they_are_about(page: Any) -> None:
     made = ground(*MARKERS)
     put(page, made)
     step(page, len(made.play.trace))
-    for key, spot in spots(made, "message").items():
-        at = page.get_by_label(spot["title"]).bounding_box()
+    for key, area in areas(made, "message").items():
+        at = page.get_by_label(area["title"]).bounding_box()
         row = page.evaluate(
             """(line) => {
               const row = [...document.querySelectorAll("g.row")].find((g) => g.mqlabKey === line);
               const { x, y, width, height } = row.querySelector(".msg").getBoundingClientRect();
               return { x, y, width, height };
             }""",
-            f"row:{spot['at']}",
+            f"row:{area['at']}",
         )
         middle = row["y"] + row["height"] / 2
         assert at["y"] < middle < at["y"] + at["height"], key
@@ -144,8 +144,8 @@ def test_spots_lie_on_what_they_are_about(page: Any) -> None:
     page.focus(".mqlab")
     page.keyboard.press("ArrowLeft")
     step(page, len(made.play.trace) - 1)
-    assert page.locator(".spot.message, .spot.lane, .spot.own").count() == 0, "that is the past"
-    assert page.locator(".spot.gap").count() > 0
+    assert page.locator(".area.message, .area.lane, .area.own").count() == 0, "that is the past"
+    assert page.locator(".area.gap").count() > 0
 
 
 @in_browser
@@ -153,15 +153,15 @@ def test_a_click_opens_a_menu_and_a_choice_moves_the_system(page: Any) -> None:
     made = ground()
     put(page, made)
     step(page, 22)
-    page.locator(".spot.message").click()
+    page.locator(".area.message").click()
     menu = page.get_by_role("menu")
     assert [row.inner_text() for row in menu.get_by_role("menuitem").all()][:2] == [
         "deliver it", "hold it back: the others go first",
     ]  # fmt: skip
     menu.get_by_role("menuitem", name="hold it back").click()
-    page.wait_for_selector(".spot.message.held")
+    page.wait_for_selector(".area.message.held")
     assert not menu.is_visible() and made.play.choices == made.play.start
-    page.locator(".spot.message").click()
+    page.locator(".area.message").click()
     menu.get_by_role("menuitem", name="deliver it").click()
     step(page, len(made.play.trace))
     assert made.play.choices[-1] == END_TXN
@@ -179,7 +179,7 @@ def test_everything_by_keys_and_the_focus_stays(page: Any) -> None:
     put(page, made)
     step(page, 22)
     page.evaluate("() => { window.heard = []; document.onkeydown = (e) => heard.push(e.key); }")
-    page.locator(".spot.message").focus()
+    page.locator(".area.message").focus()
     page.keyboard.press("Enter")
     assert focused(page) == "deliver it"
     page.keyboard.press("ArrowDown")
@@ -190,11 +190,11 @@ def test_everything_by_keys_and_the_focus_stays(page: Any) -> None:
         page.keyboard.press("Enter")
         page.keyboard.press("Enter")
         step(page, len(made.play.trace))
-        assert page.locator(".spot:focus").count() == 1, "on the next thing that can be done"
+        assert page.locator(".area:focus").count() == 1, "on the next thing that can be done"
     assert made.play.choices[-3:] == MARKERS
     before = focused(page)
     page.keyboard.press("ArrowUp")
-    assert page.locator(".spot:focus").count() == 1 and focused(page) != before
+    assert page.locator(".area:focus").count() == 1 and focused(page) != before
     page.keyboard.press("ArrowLeft")
     step(page, len(made.play.trace) - 1)
     assert page.evaluate("heard") == [], "JupyterLab hears none of it"
@@ -204,11 +204,11 @@ def test_everything_by_keys_and_the_focus_stays(page: Any) -> None:
 
 
 @in_browser
-def test_the_tab_key_stops_once_at_the_spots(page: Any) -> None:
+def test_the_tab_key_stops_once_at_the_areas(page: Any) -> None:
     put(page, ground(*MARKERS))
     step(page, 27)
-    assert page.locator(".spot[tabindex='0']").count() == 1
-    assert page.locator(".spot").count() > 5
+    assert page.locator(".area[tabindex='0']").count() == 1
+    assert page.locator(".area").count() > 5
     assert page.get_by_role("toolbar").get_attribute("aria-orientation") == "vertical"
 
 
@@ -217,9 +217,9 @@ def test_a_gap_is_clicked_and_the_node_dies_there(page: Any) -> None:
     made = ground(*MARKERS)
     put(page, made)
     step(page, len(made.play.trace))
-    gap = next(s for s in spots(made, "gap").values() if "1 of 2 markers" in s["items"][0]["label"])
-    at = [s["key"] for s in made.ui["spots"] if s["kind"] == "gap"].index(gap["key"])
-    page.locator(".spot.gap").nth(at).click()
+    gap = next(s for s in areas(made, "gap").values() if "1 of 2 markers" in s["items"][0]["label"])
+    at = [s["key"] for s in made.ui["areas"] if s["kind"] == "gap"].index(gap["key"])
+    page.locator(".area.gap").nth(at).click()
     death = "kill coordinator here: 1 of 2 markers had left"
     page.get_by_role("menuitem", name=death, exact=True).click()
     step(page, gap["at"] + 1)
@@ -240,5 +240,5 @@ def test_the_goal_is_reached_in_sight_and_axe_finds_nothing(page: Any) -> None:
     assert broken.count() == 1 and broken.is_visible()
     assert page.get_by_role("button", name="copy the run you found").is_visible()
     assert page.evaluate("document.documentElement.scrollHeight <= innerHeight"), "one screen"
-    page.locator(".spot.gap").first.click()
+    page.locator(".area.gap").first.click()
     assert axe(page, "#widget") == []

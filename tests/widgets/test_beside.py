@@ -11,7 +11,7 @@ from mqlab_widgets import Playground
 from mqlab_widgets.comparison import compare, find_fork
 
 from .harness import put
-from .test_acts import END_TXN, MARKERS, ground, page, spots, step  # noqa: F401
+from .test_acts import END_TXN, MARKERS, areas, ground, page, step  # noqa: F401
 from .test_browser import axe, settle
 from .test_widgets import shown
 
@@ -21,7 +21,7 @@ in_browser = pytest.mark.needs("chromium")
 def both_futures(**more: Any) -> Playground:
     """The coordinator goes on, and it dies when one of two markers has left."""
     made = ground(*MARKERS, "coordinator>orders-0", "orders-0.", **more)
-    gap = next(s for s in spots(made, "gap").values() if "1 of 2 markers" in s["items"][0]["label"])
+    gap = next(s for s in areas(made, "gap").values() if "1 of 2 markers" in s["items"][0]["label"])
     made.branch(gap["items"][0]["keep"], gap["items"][0]["choice"])
     return made
 
@@ -56,9 +56,9 @@ def test_the_future_that_was_left_stands_beside_the_present_one() -> None:
     assert first["meta"]["title"] == "coordinator → payments-0 WriteTxnMarkers commit epoch=1"
     parts = first["meta"]["step"] - 1
     assert first["meta"]["facts"][:parts] == other["meta"]["facts"][:parts]
-    assert min(made.ui["compared"]["rows"][1]) == parts + 1 and made.ui["spots"] == []
+    assert min(made.ui["compared"]["rows"][1]) == parts + 1 and made.ui["areas"] == []
     made._asked(None, {"type": "compare"}, None)
-    assert made.other == b"" and made.ui["compared"] is None and made.ui["spots"] != []
+    assert made.other == b"" and made.ui["compared"] is None and made.ui["areas"] != []
     assert shown(made)["meta"]["facts"][-1]["line"].endswith("1 of 2 markers had left")
 
 

@@ -10,7 +10,7 @@ from mqlab.kernel import Play
 from mqlab.registry import system
 
 from .harness import put
-from .test_acts import END_TXN, MARKERS, focused, ground, page, spots, step  # noqa: F401
+from .test_acts import END_TXN, MARKERS, areas, focused, ground, page, step  # noqa: F401
 from .test_browser import axe, settle
 from .test_goal import PLAIN, TWICE, play
 
@@ -60,9 +60,9 @@ def test_any_future_opens_by_click_and_by_keys(page: Any) -> None:  # noqa: F811
     put(page, made)
     step(page, len(made.play.trace))
     assert not page.get_by_role("tree").is_visible(), "one future is no tree"
-    gap = next(s for s in spots(made, "gap").values() if "1 of 2 markers" in s["items"][0]["label"])
-    at = [s["key"] for s in made.ui["spots"] if s["kind"] == "gap"].index(gap["key"])
-    page.locator(".spot.gap").nth(at).click()
+    gap = next(s for s in areas(made, "gap").values() if "1 of 2 markers" in s["items"][0]["label"])
+    at = [s["key"] for s in made.ui["areas"] if s["kind"] == "gap"].index(gap["key"])
+    page.locator(".area.gap").nth(at).click()
     page.get_by_role("menuitem", name="kill coordinator here").first.click()
     step(page, gap["at"] + 1)
     nodes = page.get_by_role("treeitem")

@@ -1,5 +1,5 @@
-// Acting in the picture: spots over the diagram, each with a small menu of what can be done there.
-// Follows player.js and widget.js in one module, whose names it uses. Where a spot is follows from
+// Acting in the picture: areas over the diagram, each with a small menu of what can be done there.
+// Follows player.js and widget.js in one module, whose names it uses. Where an area is follows from
 // the elements that Python drew; what it offers, and in which words, is said by Python
 // (playground.py).
 
@@ -77,8 +77,8 @@ class Menu {
   }
 }
 
-/** The spots of the present picture: one stop of the Tab key, arrows up and down between them. */
-class Spots {
+/** The areas of the present picture: one stop of the Tab key, arrows up and down between them. */
+class Areas {
   constructor(player, words, send) {
     this.player = player;
     this.all = [];
@@ -86,14 +86,14 @@ class Spots {
     this.menu = new Menu(player.host, (item) => send("hold" in item
       ? { type: "hold", choice: item.hold }
       : { type: "do", choice: item.choice, ...("keep" in item ? { keep: item.keep } : {}) }));
-    this.world = make("div", { className: "spots-world" });
-    this.el = make("div", { className: "spots" }, this.world);
+    this.world = make("div", { className: "areas-world" });
+    this.el = make("div", { className: "areas" }, this.world);
     this.el.setAttribute("role", "toolbar");
     this.el.setAttribute("aria-orientation", "vertical");
-    this.el.setAttribute("aria-label", words.spots);
+    this.el.setAttribute("aria-label", words.areas);
     this.el.addEventListener("keydown", (event) => this.key(event));
-    // A new picture takes the spot that had the focus away: the focus waits at the widget and goes
-    // to the next spot, unless the learner has gone elsewhere.
+    // A new picture takes the area that had the focus away: the focus waits at the widget and goes
+    // to the next area, unless the learner has gone elsewhere.
     const elsewhere = ({ type, target }) => {
       const waits = type === "focusin" && target === player.host && this.mine;
       this.mine = waits || this.el.contains(target) || this.menu.el.contains(target);
@@ -101,9 +101,9 @@ class Spots {
     for (const name of ["focusin", "pointerdown"]) document.addEventListener(name, elsewhere);
   }
 
-  load({ spots, skipped }) {
-    this.all = spots;
-    const shows = spots.some(({ kind }) => kind === "gap");
+  load({ areas, skipped }) {
+    this.all = areas;
+    const shows = areas.some(({ kind }) => kind === "gap");
     if (shows && !this.hinted) this.hint();
     this.skipped = skipped;
     this.place();
@@ -116,7 +116,7 @@ class Spots {
     this.el.addEventListener("animationend", () => this.el.classList.remove("hint"));
   }
 
-  /** Put a button over each spot that is in sight at this step. */
+  /** Put a button over each area that is in sight at this step. */
   place() {
     const panel = this.player.shown.find((p) => p.rows && p.visible);
     this.el.hidden = !panel;
@@ -126,10 +126,10 @@ class Spots {
     const at = new Places(panel);
     this.el.style.width = `${at.width}px`;
     this.el.style.height = `${at.height}px`;
-    const shown = this.all.map((spot) => [spot, this.find(spot, at)])
+    const shown = this.all.map((area) => [area, this.find(area, at)])
       .filter(([, place]) => place).sort(([, a], [, b]) => a[1] - b[1] || a[0] - b[0]);
     const old = this.buttons;
-    this.buttons = new Map(shown.map(([spot, place]) => [spot.key, this.button(spot, place, old)]));
+    this.buttons = new Map(shown.map(([area, place]) => [area.key, this.button(area, place, old)]));
     const kids = [...this.buttons.values()];
     if (kids.length !== this.world.children.length
         || kids.some((el, i) => el !== this.world.children[i])) this.world.replaceChildren(...kids);
@@ -141,41 +141,41 @@ class Spots {
     this.choose(this.chosen, this.mine && lost && !this.menu.open);
   }
 
-  /** x, y, width and height of a spot; nothing where it is not in sight. What may happen next is
+  /** x, y, width and height of an area; nothing where it is not in sight. What may happen next is
    *  done at the end of the run; where somebody might have died is in its past. */
-  find(spot, at) {
+  find(area, at) {
     const { step, end } = this.player;
-    if (spot.kind === "gap") {
-      const x = at.lane(spot.lane), y = at.row(spot.at - this.skipped, 1);
+    if (area.kind === "gap") {
+      const x = at.lane(area.lane), y = at.row(area.at - this.skipped, 1);
       const [w, h] = GAP_SIZE;
-      const fits = x !== null && y !== null && spot.at - this.skipped < step;
+      const fits = x !== null && y !== null && area.at - this.skipped < step;
       return fits ? [x - w / 2, y - h / 2, w, h] : null;
     }
     if (step < end) return null;
-    if (spot.kind === "message") {
-      const y = at.row(spot.at - this.skipped, 0), ends = spot.ends.map((lane) => at.lane(lane));
+    if (area.kind === "message") {
+      const y = at.row(area.at - this.skipped, 0), ends = area.ends.map((lane) => at.lane(lane));
       if (y === null || ends.includes(null)) return null;
       const x = Math.min(...ends) + 9;
       return [x, y + 2, Math.max(...ends) - 9 - x, at.high - 4];
     }
-    const x = at.lane(spot.lane);
+    const x = at.lane(area.lane);
     if (x === null) return null;
-    if (spot.kind === "lane") return [x - at.pitch / 2 + 2, 0, at.pitch - 4, LANE];
-    const mine = this.all.filter(({ kind, lane }) => kind === "own" && lane === spot.lane);
-    const shift = (mine.indexOf(spot) - (mine.length - 1) / 2) * (SIGN + 3);
+    if (area.kind === "lane") return [x - at.pitch / 2 + 2, 0, at.pitch - 4, LANE];
+    const mine = this.all.filter(({ kind, lane }) => kind === "own" && lane === area.lane);
+    const shift = (mine.indexOf(area) - (mine.length - 1) / 2) * (SIGN + 3);
     return [x + shift - SIGN / 2, at.head - SIGN - 1, SIGN, SIGN];
   }
 
-  button(spot, [x, y, w, h], old) {
-    const el = old.get(spot.key) ?? button("", () => this.open(spot.key), { tabIndex: -1 });
-    el.className = `spot ${spot.kind}${spot.held ? " held" : ""}`;
-    el.textContent = spot.glyph ?? "";
-    el.title = spot.title;
-    el.setAttribute("aria-label", spot.title);
+  button(area, [x, y, w, h], old) {
+    const el = old.get(area.key) ?? button("", () => this.open(area.key), { tabIndex: -1 });
+    el.className = `area ${area.kind}${area.held ? " held" : ""}`;
+    el.textContent = area.glyph ?? "";
+    el.title = area.title;
+    el.setAttribute("aria-label", area.title);
     el.setAttribute("aria-haspopup", "menu");
     Object.assign(el.style,
       { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
-    el.spot = spot;
+    el.area = area;
     return el;
   }
 
@@ -188,7 +188,7 @@ class Spots {
   open(key) {
     this.choose(key, false);
     const el = this.buttons.get(key);
-    this.menu.show(el, el.spot);
+    this.menu.show(el, el.area);
   }
 
   key(event) {

@@ -46,26 +46,26 @@ function follow(model, host, player) {
   };
 }
 
-/** What waits at the server's gate: a spot on each message, and its choices as buttons. */
+/** What waits at the server's gate: an area on each message, and its choices as buttons. */
 function showHeld(model, host, player) {
   const { words } = model.get("ui");
   const send = (message) => model.send(message);
-  const spots = new Spots(player, words, send);
-  player.drawn = () => spots.place();
+  const areas = new Areas(player, words, send);
+  player.drawn = () => areas.place();
   const groups = make("div", { className: "groups" });
   host.append(make("div", { className: "acts gate" }, groups));
   let drawn;
   return (ui) => {
-    spots.load(ui);
-    const now = JSON.stringify(ui.spots);
+    areas.load(ui);
+    const now = JSON.stringify(ui.areas);
     if (now === drawn) return;
     drawn = now;
     const at = [...groups.querySelectorAll("button")].indexOf(document.activeElement);
-    groups.replaceChildren(...ui.spots.map(({ title, items }) => make("fieldset", {},
+    groups.replaceChildren(...ui.areas.map(({ title, items }) => make("fieldset", {},
       make("legend", { textContent: title }),
       make("div", { className: "choices" }, ...items.map(({ choice, short, label, kind }) =>
         button(short, () => send({ type: "do", choice }), { title: label, className: kind }))))));
-    if (!ui.spots.length) groups.append(make("div", { textContent: words.nobody }));
+    if (!ui.areas.length) groups.append(make("div", { textContent: words.nobody }));
     if (at >= 0) (groups.querySelectorAll("button")[at] ?? host).focus({ preventScroll: true });
   };
 }

@@ -28,7 +28,7 @@ from mqlab.serve.gate import Verb
 from mqlab.serve.gate_client import GateClient, GateError, HeldRequest, read_held
 
 from .encoding import deflate
-from .held_requests import NOBODY, SPOTS, list_waiting, read_choice
+from .held_requests import AREAS, NOBODY, list_waiting, read_choice
 from .payload import Look, build, refuse
 from .player import Player
 from .predict import choose
@@ -325,7 +325,7 @@ class Follow(PictureWidget):
             self._shown = len(trace)
             self.payload = deflate(build(trace, len(trace), self._look))
 
-    def _list_spots(self) -> list[dict[str, Any]]:
+    def _list_areas(self) -> list[dict[str, Any]]:
         lang, drawn = self._look.lang, self._drawn
         names = {lane.name: lane.title.of(lang) for lane in drawn.snapshot(-1).lanes}
         return list_waiting(self._tail.waiting, drawn.facts, names, lang)
@@ -341,10 +341,10 @@ class Follow(PictureWidget):
             "hidden": sorted(self._tail.hidden),
             "everything": self._tail.everything,
             "holds": self._holds,
-            "spots": self._list_spots(),
+            "areas": self._list_areas(),
             "skipped": 0,
             "words": {
-                "spots": SPOTS.of(lang),
+                "areas": AREAS.of(lang),
                 "nobody": NOBODY.of(lang),
                 "everything": EVERYTHING.of(lang),
                 "lanes": LANES.of(lang),

@@ -1,4 +1,4 @@
-"""What a followed server holds at its gate, as spots in the picture and as buttons below it: plain
+"""What a followed server holds at its gate, as areas in the picture and as buttons below it: plain
 values for the browser. See `mqlab/serve/gate.py` for what the verbs do."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHORT = {
     Verb.KILL_AFTER: tr("kill after"),
 }
 KINDS = {Verb.LET_GO: "call", Verb.DROP: "break"}
-SPOTS = tr("Held requests: arrows up and down, then Enter")
+AREAS = tr("Held requests: arrows up and down, then Enter")
 
 Item = dict[str, Any]
 

@@ -14,11 +14,11 @@ function playground(model, host, player) {
     asked = run;
     send({ type: "past" });
   };
-  const spots = new Spots(player, words, send);
+  const areas = new Areas(player, words, send);
   const branches = new Branches(words, send);
   player.body.querySelector(".bottom").before(branches.el);
   const beside = new Beside(player, words);
-  player.drawn = () => { spots.place(); beside.follow(); };
+  player.drawn = () => { areas.place(); beside.follow(); };
   const goal = new GoalLine(words, send, (token) => share(token), () => player.show("lights"));
   const groups = make("div", { className: "groups" });
   const status = make("span", { className: "status" });
@@ -36,7 +36,7 @@ function playground(model, host, player) {
   host.append(make("div", { className: "acts" }, goal.el, groups, tools));
   return () => {
     const ui = model.get("ui");
-    spots.load(ui);
+    areas.load(ui);
     goal.load(ui.goal);
     branches.load(ui);
     beside.load(ui.compared, model.get("other"));

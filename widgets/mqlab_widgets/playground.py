@@ -27,9 +27,9 @@ from .widget import PictureWidget, join_modules
 # What a learner may do in a picture, as plain data: by node for the buttons, and by the place in
 # the picture at which it is done.
 #
-# A *spot* is such a place: a lane's name, something that a node may do by itself, a message under
-# way
-# (its row), the gap below a row. Each has a menu; what a choice means is said by the play.
+# An *area* is such a place, which one can click: a lane's name, something that a node may do by
+# itself, a message in flight (its row), the gap below a row. Each has a menu; the play
+# says what a choice means.
 
 FAULTS = ("kill", "power", "break")
 GLYPHS = {"call": "☞", "local": "▮", "timer": "⏲"}
@@ -85,26 +85,26 @@ def list_stops(option: Option, lang: Lang, inside: bool = False) -> Iterator[Ite
             yield {"choice": f"{choice} answers={','.join(answered)}", "label": heard.of(lang)}
 
 
-def list_spots(
+def list_areas(
     options: Sequence[Option],
     gaps: Sequence[Gap],
     names: Names,
     held: Sequence[str],
     lang: Lang,
 ) -> list[dict[str, Any]]:
-    """Every spot: lanes, what nodes may do by themselves, messages, gaps. `at`: the number of the
+    """Every area: lanes, what nodes may do by themselves, messages, gaps. `at`: the number of the
     fact on whose row, or below whose row, it is."""
-    spots = [_lane(name, title, options, lang) for name, title in names.items()]
+    areas = [_lane(name, title, options, lang) for name, title in names.items()]
     for option in options:
         title, items = names.get(option.node, option.node), _step(option, names, lang)
         if option.kind in GLYPHS:
             label = f"{title}: {option.label.of(lang)}"
-            spot = {"kind": "own", "lane": option.node, "glyph": GLYPHS[option.kind]}
-            spots.append({**spot, "key": option.choice, "title": label, "items": items})
+            area = {"kind": "own", "lane": option.node, "glyph": GLYPHS[option.kind]}
+            areas.append({**area, "key": option.choice, "title": label, "items": items})
         elif option.sent:
-            spots.append(_message(option, options, names, option.choice in held, lang))
-    spots += [_gap(gap, names, lang) for gap in gaps]
-    return [spot for spot in spots if spot["items"]]
+            areas.append(_message(option, options, names, option.choice in held, lang))
+    areas += [_gap(gap, names, lang) for gap in gaps]
+    return [area for area in areas if area["items"]]
 
 
 def _lane(name: str, title: str, options: Sequence[Option], lang: Lang) -> dict[str, Any]:
@@ -138,9 +138,9 @@ def _message(
         if other.kind == "break" and set(other.ends) == set(option.ends):
             items.append(_item(other.choice, other.label.of(lang), "break"))
     title = MESSAGE(what=option.what, src=src, dst=dst).of(lang)
-    spot = {"kind": "message", "at": option.sent, "key": option.choice, "held": held}
-    spot["ends"] = list(option.ends)
-    return {**spot, "title": title, "items": items}
+    area = {"kind": "message", "at": option.sent, "key": option.choice, "held": held}
+    area["ends"] = list(option.ends)
+    return {**area, "title": title, "items": items}
 
 
 def _gap(gap: Gap, names: Names, lang: Lang) -> dict[str, Any]:
@@ -154,8 +154,8 @@ def _gap(gap: Gap, names: Names, lang: Lang) -> dict[str, Any]:
             heard = HEARD(what=label, clients=join_names(gap.answered)).of(lang)
             arriving = f"{choice} answers={','.join(gap.answered)}"
             items.append({"keep": gap.keep, **_item(arriving, heard, kind)})
-    spot = {"kind": "gap", "lane": gap.node, "at": gap.after, "key": f"gap {gap.after}"}
-    return {**spot, "title": HERE(node=node).of(lang), "items": items}
+    area = {"kind": "gap", "lane": gap.node, "at": gap.after, "key": f"gap {gap.after}"}
+    return {**area, "title": HERE(node=node).of(lang), "items": items}
 
 
 def _item(choice: str, label: str, kind: str) -> Item:
@@ -259,7 +259,7 @@ WORDS = {
     "beside": tr("side by side"),
     "single": tr("one picture"),
     "differs": tr("Marked: what the other future does not have."),
-    "spots": tr("What can be done in the picture: arrows up and down, then Enter"),
+    "areas": tr("What can be done in the picture: arrows up and down, then Enter"),
 }
 
 
@@ -530,7 +530,7 @@ class Playground(PictureWidget):
         for name, trace, title in zip(("payload", "other"), (first, second), titles, strict=True):
             look = replace(self._look, title=title, half=True)
             setattr(self, name, deflate(build(trace, min(step, len(trace)), look)))
-        return {"compared": {"rows": [list(rows) for rows in compared.rows]}, "spots": []}
+        return {"compared": {"rows": [list(rows) for rows in compared.rows]}, "areas": []}
 
     def _tell(self) -> None:
         """Only what is said of the goal has changed."""
@@ -545,7 +545,7 @@ class Playground(PictureWidget):
             "kind": "play",
             "still": self._name,
             "nodes": list_nodes(options, names, look.lang),
-            "spots": list_spots(options, self.play.gaps(), names, self._held, look.lang),
+            "areas": list_areas(options, self.play.gaps(), names, self._held, look.lang),
             "skipped": skipped,
             "branches": draw_branches(self.play, self._broken, look.lang),
             "comparable": self._find_other() is not None,
