@@ -151,15 +151,15 @@ class Index:
 def _firsts(words: Sequence[Words], keys: Words) -> Numbers:
     """For each row the place of an earlier one that is equal to it, or its own. Of rows whose
     keys begin alike only those are found that are equal to the first of them."""
-    own, bits = np.arange(len(keys)), len(keys).bit_length() + 1
+    numbers, bits = np.arange(len(keys)), len(keys).bit_length() + 1
     at = (keys >> np.uint64(64 - bits)).view(np.int64)
     table = np.empty(1 << bits, np.int64)
-    table[at[::-1]] = own[::-1]  # of several the first is written last
+    table[at[::-1]] = numbers[::-1]  # of several the first is written last
     first = table.take(at)
     same = np.ones(len(keys), np.bool_)
     for word in words:
         same &= word.take(first) == word
-    return np.where(same, first, own)
+    return np.where(same, first, numbers)
 
 
 def _equal(

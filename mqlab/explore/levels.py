@@ -88,17 +88,17 @@ class Levels:
         groups = self._find_groups(np.arange(first, first + len(keys)), words)
         step, ends = spread(steps.counts.all, steps.starts.all, groups)
         total, each = len(step), len(steps.places)
-        own = np.repeat(np.arange(len(keys)), np.diff(ends[each - 1 :: each], prepend=0))
-        noticed = list(self._break_links(words, step, own))
+        parent = np.repeat(np.arange(len(keys)), np.diff(ends[each - 1 :: each], prepend=0))
+        noticed = list(self._break_links(words, step, parent))
         if not self.rows.layout.fits(self.parts.counts):
             self._repack()
             words = self._read(first, len(keys))
         steps.settle()
         tail = self.rows.reserve(total)
         for column, word, added in zip(tail, words, steps.words, strict=True):
-            np.take(word, own, out=column, mode="clip")
+            np.take(word, parent, out=column, mode="clip")
             column += added.all[step]
-        keys = keys[own] + steps.keys.all[step]
+        keys = keys[parent] + steps.keys.all[step]
         for at, part, more in noticed:
             place, shift, _ = self.rows.layout.fields[part]
             tail[place][at] += more << np.uint64(shift)
@@ -109,12 +109,12 @@ class Levels:
             cell = int(np.searchsorted(ends, new[left], "right"))
             groups, new = groups[: cell + 1], new[:left]
         search.transitions += int(steps.sums.all[groups].sum())
-        self._keep(first + own[new], steps.choices.all[step[new]])
+        self._keep(first + parent[new], steps.choices.all[step[new]])
         if full:
             raise Full
         if search.lasting:
             doubtful = self._news(first, len(words[0])) & self._good != self._good
-            search.edges.extend(numbers[doubtful[own]] + self.base)
+            search.edges.extend(numbers[doubtful[parent]] + self.base)
             self.degrees.extend(np.diff(ends[each - 1 :: each], prepend=0) * doubtful)
         return keys[new]
 
@@ -139,7 +139,7 @@ class Levels:
             self.steps.register()
         return self.steps.groups(neighbourhoods).ravel()
 
-    def _break_links(self, words: list[Words], step: Numbers, own: Numbers) -> Iterator[Noticed]:
+    def _break_links(self, words: list[Words], step: Numbers, parent: Numbers) -> Iterator[Noticed]:
         """What is added to successors besides, where clients notice that a node has stopped."""
         if not self.steps.sets:
             return
@@ -149,7 +149,7 @@ class Levels:
             if not len(at):
                 continue
             for peer in breaks:
-                numbers = self.rows.layout.numbers(words, peer.part)[own[at]]
+                numbers = self.rows.layout.numbers(words, peer.part)[parent[at]]
                 peer.learn(numbers)
                 yield at, peer.part, peer.added(numbers)
 

@@ -31,13 +31,13 @@ class News:
     def of(self, layout: Layout, words: Sequence[Words], look: Callable[[int], None]) -> Words:
         """The news of each row; `look` is told which one is judged for the first time."""
         self.grow()
-        tail, own = self.rows.reserve(len(words[0])), self.rows.layout
+        tail, target = self.rows.reserve(len(words[0])), self.rows.layout
         for column in tail:
             column[:] = 0
         for number, read in enumerate(self.read):
             if len(self._nodes[number].part.values) > 1:
                 value = layout.numbers(words, self._parts.node(number)).view(np.int64)
-                own.write(tail, number, read.all[value])
+                target.write(tail, number, read.all[value])
         numbers, fresh = self.index.add(self.rows, mix(tail))
         bits = []
         for place, part in zip(fresh.tolist(), self._new_parts(), strict=True):
@@ -62,6 +62,6 @@ class News:
         rows = [word[self._bits.count :] for word in self.rows.words]
         out = [0] * len(rows[0])
         for number, node in enumerate(self._nodes):
-            own = self.rows.layout.numbers(rows, number).tolist()
-            out = [key + (n << node.part.shift) for key, n in zip(out, own, strict=True)]
+            values = self.rows.layout.numbers(rows, number).tolist()
+            out = [key + (n << node.part.shift) for key, n in zip(out, values, strict=True)]
         return out

@@ -146,8 +146,8 @@ class Steps:
         out = [0] * len(fresh)
         for number, place in enumerate(self.places):
             mine = [i for i, (_, at, _) in enumerate(fresh) if at == number]
-            own = place.worlds([fresh[i][2] for i in mine]) if mine else []
-            for i, world in zip(mine, own, strict=True):
+            worlds = place.worlds([fresh[i][2] for i in mine]) if mine else []
+            for i, world in zip(mine, worlds, strict=True):
                 out[i] = world
         return out
 
@@ -173,8 +173,8 @@ class Steps:
             choices += [choice for _, choice, _ in group.stops]
             stops += [0] * len(group.steps)
             stops += [self._set(place, peers) for *_, peers in group.stops]
-        for own, new in zip(self.places, groups, strict=True):
-            own.groups.extend(new)
+        for known, new in zip(self.places, groups, strict=True):
+            known.groups.extend(new)
         ends = self.choices.count + np.cumsum(counts, dtype=np.int64)
         self.starts.extend(ends - counts)
         self.counts.extend(counts)
@@ -224,21 +224,21 @@ class Steps:
         before, keys = self.parts.pack(layout, worlds, parts)
         first = self._before.count
         self._before.extend(before)
-        own = np.repeat(np.arange(len(worlds)), self.counts.all[first:])
+        parent = np.repeat(np.arange(len(worlds)), self.counts.all[first:])
         words, changed = self.parts.pack(layout, after, parts)
         self._after.extend(words)
-        self.keys.extend(changed - keys[own])
+        self.keys.extend(changed - keys[parent])
         for column, new, old in zip(self.words, words, before, strict=True):
-            column.extend(new - old[own])
+            column.extend(new - old[parent])
         self._new = []
 
     def repack(self, layout: Layout) -> None:
         """Everything in a layout with room for what is new."""
-        for place, own in zip(self.moves.places, self.places, strict=True):
-            own.repack(layout, place.mask)
+        for move, place in zip(self.moves.places, self.places, strict=True):
+            place.repack(layout, move.mask)
         self._before.repack(layout)
         self._after.repack(layout)
-        own_group = np.repeat(np.arange(self._before.count), self.counts.all[: self._before.count])
+        group = np.repeat(np.arange(self._before.count), self.counts.all[: self._before.count])
         self.words = [Column(np.uint64) for _ in range(layout.words)]
         for column, new, old in zip(self.words, self._after.words, self._before.words, strict=True):
-            column.extend(new - old[own_group])
+            column.extend(new - old[group])

@@ -213,8 +213,8 @@ class SparkLevels(Levels):
             return edges[begin : int(ends[last - 1])], ends[first:last] - begin
         level = depth - self._depth + 1
         files = [self.store.edges(level, bucket) for bucket in range(self.buckets)]
-        columns = [store.read(path, "own", "to")[0] for path in files]
-        own = np.concatenate([column[0] for column in columns])
-        to = np.concatenate([column[1] for column in columns])[np.argsort(own)]
-        ends = np.searchsorted(np.sort(own), np.arange(first, last), "right")
+        columns = [store.read(path, "parent", "to")[0] for path in files]
+        parent = np.concatenate([column[0] for column in columns])
+        to = np.concatenate([column[1] for column in columns])[np.argsort(parent)]
+        ends = np.searchsorted(np.sort(parent), np.arange(first, last), "right")
         return np.searchsorted(self._orders, to), ends

@@ -42,11 +42,11 @@ class Place:
     def find(self, words: Sequence[Words]) -> tuple[Numbers, list[Words], Words]:
         """The number of each world's neighbourhood, -1 where it is new; then the neighbourhoods
         themselves and their keys."""
-        own = [np.zeros(len(words[0]), np.uint64) for _ in words]
+        masked = [np.zeros(len(words[0]), np.uint64) for _ in words]
         for word, mask in self.masks:
-            np.bitwise_and(words[word], np.uint64(mask), out=own[word])
-        keys = mix_masked(self.masks, own)
-        return self.met.find(own, keys), own, keys
+            np.bitwise_and(words[word], np.uint64(mask), out=masked[word])
+        keys = mix_masked(self.masks, masked)
+        return self.met.find(masked, keys), masked, keys
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class Readings:
 
     def find(self, layout: Layout, words: Sequence[Words]) -> tuple[Numbers, list[Words], Words]:
         """As `Place.find`."""
-        own = [np.zeros(len(words[0]), np.uint64) for _ in self.met.rows.columns]
+        masked = [np.zeros(len(words[0]), np.uint64) for _ in self.met.rows.columns]
         for number, (part, read) in enumerate(self.read):
             if len(read):
                 value = read[layout.numbers(words, part).view(np.int64)]
-                self.met.rows.layout.write(own, number, value)
-        keys = mix(own)
-        return self.met.find(own, keys), own, keys
+                self.met.rows.layout.write(masked, number, value)
+        keys = mix(masked)
+        return self.met.find(masked, keys), masked, keys
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Table:
         time."""
         looks = [(place.find(words), self.layout) for place in self.places]
         looks.append((self.readings.find(self.layout, words), self.readings.met.rows.layout))
-        firsts = [find_first(numbers < 0, own, keys, at) for (numbers, own, keys), at in looks]
+        firsts = [find_first(found < 0, rows, keys, at) for (found, rows, keys), at in looks]
         return np.unique(np.concatenate(firsts))
 
 
@@ -122,7 +122,7 @@ def make_table(levels: Levels, judged: News) -> Table:
     return Table(
         levels.rows.layout,
         parts.draws,
-        [_place(own) for own in steps.places],
+        [_place(known) for known in steps.places],
         Readings(Met(judged.rows, judged.index), [(parts.node(i), r) for i, r in enumerate(read)]),
         steps.counts.all,
         steps.starts.all,
@@ -135,8 +135,8 @@ def make_table(levels: Levels, judged: News) -> Table:
     )
 
 
-def _place(own: Neighbourhoods) -> Place:
-    return Place(Met(own.rows, own.index), own.masks, own.groups.all)
+def _place(known: Neighbourhoods) -> Place:
+    return Place(Met(known.rows, known.index), known.masks, known.groups.all)
 
 
 # ---- What a process does with some worlds of a level ---------------------------------
@@ -218,10 +218,10 @@ class Level:
         table = self.table.value
         out: dict[tuple[int, int], set[int]] = {}
         for numbers, _, words in self.slices(run):
-            step, own = _steps(table, table.groups(words), len(numbers))
+            step, parent = _steps(table, table.groups(words), len(numbers))
             stops = table.stops[step]
             for which, peers in enumerate(table.peers):
-                at = own[stops == which + 1]
+                at = parent[stops == which + 1]
                 for place, (part, after) in enumerate(peers):
                     value = table.layout.numbers(words, part)[at].view(np.int64)
                     new = np.unique(value[after[value] < 0]).tolist()
@@ -244,20 +244,20 @@ class Level:
     def _successors(self, numbers: Numbers, keys: Words, words: list[Words]) -> Block:
         table = self.table.value
         groups = table.groups(words)
-        step, own = _steps(table, groups, len(numbers))
-        rows = [w[own] + added[step] for w, added in zip(words, table.words, strict=True)]
-        keys = keys[own] + table.keys[step]
+        step, parent = _steps(table, groups, len(numbers))
+        rows = [w[parent] + added[step] for w, added in zip(words, table.words, strict=True)]
+        keys = keys[parent] + table.keys[step]
         stops = table.stops[step]
         for which, peers in enumerate(table.peers, 1):
             at = np.flatnonzero(stops == which)
             for part, after in peers:
-                before = table.layout.numbers(words, part)[own[at]]
+                before = table.layout.numbers(words, part)[parent[at]]
                 more = after[before.view(np.int64)].view(np.uint64) - before
                 place, shift, _ = table.layout.fields[part]
                 rows[place][at] += more << np.uint64(shift)
                 keys[at] += more * table.draws[part]
-        nth = np.arange(len(own)) - np.searchsorted(own, own) + 1
-        order = (numbers[own] << PLACES | nth).view(np.uint64)
+        nth = np.arange(len(parent)) - np.searchsorted(parent, parent) + 1
+        order = (numbers[parent] << PLACES | nth).view(np.uint64)
         counted = int(table.sums[groups].sum())
         whole = Block(counted, order, keys, table.choices[step], rows)
         return whole if self.lasting else whole.take(Distinct(table.layout, whole).firsts, counted)
@@ -270,8 +270,8 @@ class Level:
         distinct = Distinct(layout, whole)
         order = self._find_earlier(bucket, distinct, whole)
         if self.lasting:
-            path, own = self.store.edges(self.number, bucket), find_parent(whole.order)
-            store.write(path, {"own": own, "to": order[distinct.numbers]})
+            path, parent = self.store.edges(self.number, bucket), find_parent(whole.order)
+            store.write(path, {"parent": parent, "to": order[distinct.numbers]})
         mine = distinct.firsts
         new = whole.take(mine[order == whole.order[mine]], whole.counted)
         path = self.store.known(self.number, bucket)
