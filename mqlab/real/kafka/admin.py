@@ -37,7 +37,7 @@ def describe(lab: Lab, txn_id: str, state: str = "") -> None:
     elif row.error:
         answer = ErrorCode(row.error).name.upper()
     else:
-        names = sorted(lab.own(topic, index) for topic, index in row.partitions)
+        names = sorted(lab.join(topic, index) for topic, index in row.partitions)
         parts = " " + braces(tuple(names)) if names else ""
         answer = f"{row.state} pid={row.pid} epoch={row.epoch}{parts}"
     lab.note(ADMIN, TC, f"DescribeTransactions {txn_id}", answer)
@@ -52,7 +52,7 @@ def fetch_offsets(lab: Lab, group: str, *partitions: str, stable: bool = True) -
         lambda: lab.coordinator(group, GROUP).ask(9, 8, groups=(request,), require_stable=stable)
     )
     row = answer.groups[0]
-    parts = [(lab.own(t.name, p.partition_index), p) for t in row.topics for p in t.partitions]
+    parts = [(lab.join(t.name, p.partition_index), p) for t in row.topics for p in t.partitions]
     wrong = [word(p.error_code) for _, p in parts if p.error_code.value]
     outcome = wrong[0] if wrong else braces(tuple(f"{n}@{p.committed_offset}" for n, p in parts))
     if row.error_code.value:

@@ -124,7 +124,8 @@ class Lab:
             topics.setdefault(topic, []).append(index)
         return topics
 
-    def own(self, topic: str, index: int) -> str:
+    def join(self, topic: str, index: int) -> str:
+        """The inverse of `split`: the name of a partition (`orders-0`), without the run's prefix."""
         return f"{topic.removeprefix(self.prefix)}-{index}"
 
     def raw(self, address: str = "") -> Raw:

@@ -102,7 +102,7 @@ class Producer:
 
         def errors(answer: Any) -> dict[str, str]:
             return {
-                self.lab.own(topic.name, row.partition_index): word(row.partition_error_code)
+                self.lab.join(topic.name, row.partition_index): word(row.partition_error_code)
                 for topic in answer.results_by_topic_v3_and_below
                 for row in topic.results_by_partition
             }

@@ -66,7 +66,7 @@ def send(
     rows = sorted(answer.responses[0].partition_responses, key=lambda row: int(row.index))
     for row in rows:
         lab.note(
-            who, lab.own(topic, row.index), f"Produce {called}{usual}", describe_answer(lab, row)
+            who, lab.join(topic, row.index), f"Produce {called}{usual}", describe_answer(lab, row)
         )
 
 

@@ -243,49 +243,49 @@ class Given:
     cluster: Pairs = (("min.insync.replicas", "1"),)
 
 
-def chain(config: Known, own: Pairs, given: Given) -> list[tuple[str, str | None, int]]:
+def chain(config: Known, overrides: Pairs, given: Given) -> list[tuple[str, str | None, int]]:
     """(name, value, where from) of everything that says what a topic's config is; the first
     counts."""
     name, other = config.name, config.broker_name
     values: list[tuple[str, str | None, int]] = []
-    values += [(n, v, ON_TOPIC) for n, v in own if n == name]
+    values += [(n, v, ON_TOPIC) for n, v in overrides if n == name]
     values += [(n, v, ON_BROKER) for n, v in given.broker if n == other]
     values += [(n, v, ON_ALL) for n, v in given.cluster if n == other]
     return values + [(n, v, DEFAULT) for n, v in config.synonyms]
 
 
 @lru_cache(maxsize=4096)
-def value(name: str, own: Pairs, given: Given) -> str:
+def value(name: str, overrides: Pairs, given: Given) -> str:
     """The value of a topic's config that counts."""
     config = configs_of("topic")[name]
-    values = chain(config, own, given)
+    values = chain(config, overrides, given)
     return (values[0][1] if values else config.default) or ""
 
 
 @lru_cache(maxsize=1024)
-def rules(own: Pairs, given: Given) -> Rules:
+def rules(overrides: Pairs, given: Given) -> Rules:
     """What these configs demand of a batch."""
 
     def number(name: str) -> int:
-        return int(value(name, own, given))
+        return int(value(name, overrides, given))
 
-    wanted = value("compression.type", own, given).strip()
+    wanted = value("compression.type", overrides, given).strip()
     zstd = NAMES.get(wanted) == ZSTD
     return Rules(
         max_message_bytes=number("max.message.bytes"),
         compression_type=wanted,
         level=number("compression.zstd.level" if zstd else "compression.gzip.level"),
-        append_time=value("message.timestamp.type", own, given).strip() == "LogAppendTime",
-        compact=is_compacted(own, given),
+        append_time=value("message.timestamp.type", overrides, given).strip() == "LogAppendTime",
+        compact=is_compacted(overrides, given),
         before_max_ms=number("message.timestamp.before.max.ms"),
         after_max_ms=number("message.timestamp.after.max.ms"),
     )
 
 
-def policy(own: Pairs, given: Given) -> list[str]:
+def policy(overrides: Pairs, given: Given) -> list[str]:
     """`cleanup.policy`, part by part."""
-    return _parts(value("cleanup.policy", own, given).strip())
+    return _parts(value("cleanup.policy", overrides, given).strip())
 
 
-def is_compacted(own: Pairs, given: Given) -> bool:
-    return "compact" in policy(own, given)
+def is_compacted(overrides: Pairs, given: Given) -> bool:
+    return "compact" in policy(overrides, given)

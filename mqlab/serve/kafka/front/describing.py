@@ -70,18 +70,18 @@ def _configs(broker: Broker, kind: int, name: str) -> tuple[TopicConfig, ...]:
     everywhere: dict[str, Found] = {n: [(n, v, ON_ALL)] for n, v in given.cluster if n in table}
     if not name:  # what all brokers were given while they run
         return tuple(_entry(table[n], found) for n, found in everywhere.items())
-    own: dict[str, Found] = {n: [(n, v, ON_BROKER)] for n, v in given.broker}
+    dynamic: dict[str, Found] = {n: [(n, v, ON_BROKER)] for n, v in given.broker}
     return tuple(
-        _entry(config, own.get(n, []) + everywhere.get(n, []) + _defaults(config))
+        _entry(config, dynamic.get(n, []) + everywhere.get(n, []) + _defaults(config))
         for n, config in table.items()
     )
 
 
 @lru_cache(maxsize=1024)
-def topic_configs(own: Pairs, given: Given) -> tuple[TopicConfig, ...]:
-    """All configs of a topic that was given `own`."""
+def topic_configs(overrides: Pairs, given: Given) -> tuple[TopicConfig, ...]:
+    """All configs of a topic that was given `overrides`."""
     return tuple(
-        _entry(config, chain(config, own, given)) for config in configs_of("topic").values()
+        _entry(config, chain(config, overrides, given)) for config in configs_of("topic").values()
     )
 
 
