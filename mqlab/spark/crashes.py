@@ -37,14 +37,14 @@ from .files import DAY, Orders, read
 from .job import INCOME_PARTITIONS, Row, Say, error_of, plan_of, read_output, run_income
 from .kills import NEVER, Kill, Killed, Point
 from .session import PROJECT, session
-from .sinks import OWN, SINKS, TWO_PHASE, Rule, Target, decide, resume
+from .sinks import BUILT_IN, SINKS, TWO_PHASE, Rule, Target, decide, resume
 from .truth import Truth, truth_of
 
 WRONG = {
     "at-least-once": {Point.HALF, Point.OUT, Point.COMMITTED},
     "transactions": {Point.COMMITTED},
     "exactly-once": set(),
-    OWN: {Point.HALF, Point.OUT, Point.COMMITTED},
+    BUILT_IN: {Point.HALF, Point.OUT, Point.COMMITTED},
     TWO_PHASE: set(),
     "a database": {Point.COMMITTED},
     "a database that overwrites": set(),

@@ -26,7 +26,7 @@ by itself; what is written twice is for the sink to prevent.
 4. TwoPhase: pre-commit, checkpoint, commit, as Flink's; sinks into a database are
    in `DATABASES`.
 
-5. SparksOwn: `format("kafka")`, Spark's own sink, beside the others for comparison. It needs
+5. BuiltInSink: `format("kafka")`, Spark's own sink, beside the others for comparison. It needs
    Spark's Kafka connector (topics.py) and is at least once.
 
 The progress record travels as the metadata of the group's offsets
@@ -176,7 +176,7 @@ class AtLeastOnce(Sink):
     """Rows, acknowledged. What Spark's own Kafka sink does."""
 
 
-class SparksOwn(Sink):
+class BuiltInSink(Sink):
     """Spark's own Kafka sink, the one behind `format("kafka")`.
 
     The batch form is used here, so that it can be killed where the others are. Its streaming form
@@ -580,6 +580,6 @@ SINKS: dict[str, type[Sink]] = {
     "transactions": Transactions,
     "exactly-once": ExactlyOnce,
 }
-OWN = "Spark's own"  # needs its connector (topics.py)
+BUILT_IN = "Spark's own"  # needs its connector (topics.py)
 TWO_PHASE = "two-phase"
-EVERY: dict[str, type[Sink]] = {**SINKS, **DATABASES, OWN: SparksOwn, TWO_PHASE: TwoPhase}
+EVERY: dict[str, type[Sink]] = {**SINKS, **DATABASES, BUILT_IN: BuiltInSink, TWO_PHASE: TwoPhase}

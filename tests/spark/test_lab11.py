@@ -74,11 +74,11 @@ def test_a_double_shows_in_each_minute_and_not_in_a_ranking(bench: Bench, double
 
 def test_sparks_own_sink_doubles_what_at_least_once_doubles(bench: Bench, doubled: Cell) -> None:
     from mqlab.spark import IncomeError, topics
-    from mqlab.spark.sinks import OWN
+    from mqlab.spark.sinks import BUILT_IN
 
     if not topics.jars():  # it could not be fetched: one who asks for it is told why
         with pytest.raises(IncomeError, match=r"[Mm]aven"):
-            bench.kill(OWN, Point.COMMITTED, say=lambda line: None)
+            bench.kill(BUILT_IN, Point.COMMITTED, say=lambda line: None)
         return
-    own = bench.kill(OWN, Point.COMMITTED, say=lambda line: None)
+    own = bench.kill(BUILT_IN, Point.COMMITTED, say=lambda line: None)
     assert own.tenths == doubled.tenths > sum(decide.amounts_of_batches(decide.HALF_HOUR))

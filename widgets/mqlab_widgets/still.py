@@ -51,7 +51,7 @@ def still(
     height = _bottom(frame, trace, step, look, total, bottom, bool(room))
     body = pictures + "".join(node.svg() for node in frame.nodes)
     name = "mqlab" if future else "mqlab veiled"
-    own = _OWN + (f".mqlab{{color-scheme:{theme}}}" if theme else "")
+    own = _STILL_CSS + (f".mqlab{{color-scheme:{theme}}}" if theme else "")
     paper = f'<rect class="paper" width="{total:g}" height="{height:g}"/>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" '
@@ -92,7 +92,7 @@ def _larger(size: Size | None, scene: Scene) -> Size:
     return max(width, scene.width), max(height, scene.height)
 
 
-_OWN = (
+_STILL_CSS = (
     ".mqlab .paper{fill:var(--ground)}"
     ".mqlab .chip{fill:var(--soft)}.mqlab .chip-text{fill:var(--muted);"
     "text-anchor:middle}.mqlab .rail{stroke:var(--rule);stroke-width:4;stroke-linecap:round}"

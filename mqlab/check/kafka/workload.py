@@ -44,7 +44,7 @@ from . import reader, writer
 # consumer.isolation.level=read_uncommitted    the readers only
 
 #: what the workload itself decides
-OWN = ("bootstrap.servers", "transactional.id", "group.id", "enable.auto.commit")
+SET_BY_WORKLOAD = ("bootstrap.servers", "transactional.id", "group.id", "enable.auto.commit")
 
 
 class SettingsError(ValueError):
@@ -76,7 +76,7 @@ def read_settings(path: Path) -> Settings:
         group, key = (kind, rest) if kind in ("producer", "consumer") else ("common", name)
         if not equals or not key:
             raise SettingsError(f"{path}: line {number}: expected name=value")
-        if key in OWN:
+        if key in SET_BY_WORKLOAD:
             raise SettingsError(
                 f"{path}: line {number}: {key} is set by the workload: leave it out"
             )

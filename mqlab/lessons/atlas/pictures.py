@@ -18,7 +18,7 @@ from mqlab_widgets.widths import width
 
 from ...kernel import tr
 
-OWN_CSS = (
+ATLAS_CSS = (
     ".mqlab .paper{fill:var(--ground)}"
     ".mqlab text.ours{fill:var(--t1)}"
     ".mqlab .box{fill:none;stroke:var(--line);stroke-width:1}"
@@ -71,7 +71,7 @@ class Picture:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="mqlab" {size} '
             f'viewBox="0 0 {self.scene.width:g} {self.scene.height:g}" role="img" '
-            f'aria-label="{xml(self.alt)}"><style>{svg_css(body, OWN_CSS)}</style>'
+            f'aria-label="{xml(self.alt)}"><style>{svg_css(body, ATLAS_CSS)}</style>'
             f'<rect class="paper" {size}/>{body}</svg>'
         )
 

@@ -96,14 +96,14 @@ def _key(value: Any) -> str:
 # ---- the judge ------------------------------------------------------------------------
 
 APART = (sys.executable, "-I", "-m", "mqlab.lessons.course.apart")
-OWN = ("unshare", "--user", "--map-root-user")
+AS_ROOT = ("unshare", "--user", "--map-root-user")
 ALONE = ("--net", "--pid", "--fork", "--kill-child")
 WALLS = ("--ipc", "--mount", sys.executable, "-I", "-m", "mqlab.lessons.course.walls")
 #: with walls: it sees no file of this machine's people; the second is for root in a chroot
-WALLED = ((*OWN, *ALONE, *WALLS), ("unshare", *ALONE, *WALLS))
+WALLED = ((*AS_ROOT, *ALONE, *WALLS), ("unshare", *ALONE, *WALLS))
 #: tried in this order: a machine, or its administrator, may allow less
 SANDBOXES = (
-    *WALLED, (*OWN, *ALONE, "--mount-proc"), (*OWN, "--net"), ("unshare", "--net"),
+    *WALLED, (*AS_ROOT, *ALONE, "--mount-proc"), (*AS_ROOT, "--net"), ("unshare", "--net"),
 )  # fmt: skip
 #: what a class is told whose answers are run in less than that
 UNWALLED = (

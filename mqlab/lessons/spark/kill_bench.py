@@ -104,10 +104,10 @@ class Bench:
         from ...spark import topics as connector
         from ...spark.crashes import run_cell
         from ...spark.kills import Point
-        from ...spark.sinks import OWN
+        from ...spark.sinks import BUILT_IN
 
         ground = self._prepare(say)
-        if sink == OWN:
+        if sink == BUILT_IN:
             connector.fetch()  # raises what is missing
         name = self._name()
         with self._watching(sink, crashes.target_of(ground, name), show):

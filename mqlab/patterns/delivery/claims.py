@@ -24,8 +24,8 @@ from .roles import (
     Order,
     SendOrder,
     committed_position,
-    keeps_own_position,
-    own_position,
+    noted_position,
+    notes_position,
 )
 
 SAFEGUARDS: dict[str, Text] = {
@@ -74,8 +74,8 @@ def passed_position(path: Path, world: World) -> int:
     """Offsets below it are not fetched any more, unless somebody rewinds."""
     role = world.role(ACCOUNTING)
     going_on = role.offset if role is not None else 0
-    if keeps_own_position(path.config):
-        return max(own_position(world.disk(ACCOUNTING)), going_on)
+    if notes_position(path.config):
+        return max(noted_position(world.disk(ACCOUNTING)), going_on)
     return max(committed_position(world.disk(QUEUE)), going_on)
 
 

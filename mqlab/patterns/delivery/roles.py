@@ -369,7 +369,7 @@ BOOKS = "books"
 NOTES = "notes"
 STEP = "consume"
 PIECES = ("count", "commit", "note", "both", "begin", "end")
-OWN = ("note", "both")
+NOTE_PIECES = ("note", "both")
 COUNT, SKIP = "count", "skip"
 
 
@@ -383,12 +383,12 @@ def choose_pieces(config: DeliveryConfig) -> tuple[str, ...]:
     return ("commit", "count") if config.commit == BEFORE else ("count", "commit")
 
 
-def keeps_own_position(config: DeliveryConfig) -> bool:
+def notes_position(config: DeliveryConfig) -> bool:
     """Whether accounting knows by itself how far it has come."""
-    return any(piece in OWN for piece in choose_pieces(config))
+    return any(piece in NOTE_PIECES for piece in choose_pieces(config))
 
 
-def own_position(disk: Disk) -> int:
+def noted_position(disk: Disk) -> int:
     """How far the queue was read, by what accounting itself has written down."""
     booked = [entry.position or 0 for entry in disk.log(BOOKS).read(0)]
     noted: int = disk.table(NOTES).get(QUEUE, 0)
@@ -445,8 +445,8 @@ class Accounting(Quiet):
 
     @staticmethod
     def recover(config: DeliveryConfig, disk: Disk, at_ms: int) -> tuple[Accounting, Effects]:
-        position = own_position(disk)
-        start = position if keeps_own_position(config) else FROM_COMMITTED
+        position = noted_position(disk)
+        start = position if notes_position(config) else FROM_COMMITTED
         return Accounting(config, start, position), (Send(QUEUE, Fetch(start)),)
 
     def step(self, event: Event, disk: Disk) -> tuple[Accounting, Effects]:
@@ -483,7 +483,7 @@ class Accounting(Quiet):
             made = now._write(written, end)
             effects += made
             end += sum(isinstance(effect, Append) for effect in made)
-            if set(written) & set(OWN):
+            if set(written) & set(NOTE_PIECES):
                 now = replace(now, position=max(now.position, after))
         going_on = now._let_go(after)
         return going_on, (*effects, going_on._ask())
@@ -503,7 +503,7 @@ class Accounting(Quiet):
         assert self.held is not None
         after = self.held.offset + 1
         if self.counted and ("count" in pieces or "both" in pieces):
-            position = after if set(pieces) & set(OWN) else None
+            position = after if set(pieces) & set(NOTE_PIECES) else None
             return [Append(BOOKS, Booking(self.held.order, end, position), notify=False)]
         return [Put(NOTES, QUEUE, after)] if "note" in pieces else []
 

@@ -21,7 +21,7 @@ PARTLY = Words("marker in {n} of {of}")
 COMMITTED = tr("committed: read")
 ABORTED = tr("aborted: never read")
 MOST = 4  # transactions
-OWN = "__transaction"
+TRANSACTION_LOG = "__transaction"
 """How the name of a coordinator's own log begins: what it notes there is no record of a client."""
 LINE, TOP = 23, 22
 NAME, SAID = 34, 118  # px of a transaction's name and of its outcome
@@ -103,7 +103,7 @@ class Ended:
 def find_outcomes(logs: Iterable[Log]) -> dict[str, Ended]:
     """The transactions that have records in these logs, by name. Where the control records of one
     log end what is staged in another, a record in a third is its commit and awaits none."""
-    known = [log for log in logs if not log.name.startswith(OWN)]
+    known = [log for log in logs if not log.name.startswith(TRANSACTION_LOG)]
     staging = {log.ends for log in known if log.ends}
     out: dict[str, Ended] = {}
     for log in known:

@@ -362,7 +362,7 @@ def send_now(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> l
     ]
 
 
-def _own_only(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> list[int]:
+def _hides_itself_only(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> list[int]:
     return [at for at in send_now(entries, {}, aborted) if entries[at][2] not in ongoing]
 
 
@@ -404,7 +404,7 @@ READING_BELIEFS = (
             "and those of other transactions too: a subscription is sent its partition in order, "
             "and only up to maxReadPosition"
         ),
-        _own_only,
+        _hides_itself_only,
     ),
     Belief(
         READING_UNCOMMITTED,

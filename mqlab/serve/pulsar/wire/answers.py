@@ -108,7 +108,7 @@ class Notice:
 
 Fields = dict[str, Any]
 #: a client's command → the answer that has room for an error
-OWN = {
+RESPONSES = {
     "ACK": "ACK_RESPONSE",
     "TC_CLIENT_CONNECT_REQUEST": "TC_CLIENT_CONNECT_RESPONSE",
     "NEW_TXN": "NEW_TXN_RESPONSE",
@@ -128,8 +128,8 @@ def write_answer(ask: Ask, answer: Answer) -> bytes:
     if isinstance(answer, Receipt):
         return _write_receipt(body, answer)
     failure: Fields = {} if answer.ok else {"error": _number(answer), "message": _words(answer)}
-    if name in OWN:
-        return encode_command(OWN[name], {**failure, **_own_fields(name, body, answer)})
+    if name in RESPONSES:
+        return encode_command(RESPONSES[name], {**failure, **_response_fields(name, body, answer)})
     if name in SCHEMAS:  # in their answers the error's field is called otherwise
         fields = {"error_code": _number(answer), "error_message": _words(answer)}
         return encode_command(f"{name}_RESPONSE", {"request_id": body.request_id, **fields})
@@ -154,7 +154,7 @@ def _words(answer: Answer) -> str:
     return answer.message or answer.error.name
 
 
-def _own_fields(name: str, body: Any, answer: Answer) -> Fields:
+def _response_fields(name: str, body: Any, answer: Answer) -> Fields:
     fields: Fields = {"request_id": body.request_id}
     if name in ("PARTITIONED_METADATA", "LOOKUP"):
         return {**fields, "response": "Failed"}
