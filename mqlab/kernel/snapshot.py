@@ -70,7 +70,7 @@ class Stretch:
 @frozen
 class Progress:
     """How far one reader of a log has come, where the log's keeper knows it offset by offset: a
-    row below the strip. Before offset `at` it is done with everything."""
+    row below the cells. Before offset `at` it is done with everything."""
 
     name: str
     at: int
@@ -79,7 +79,7 @@ class Progress:
 
 @frozen
 class Log:
-    """A strip of cells; `start` is the first offset drawn (a long log is windowed).
+    """A row of cells; `start` is the first offset drawn (a long log is windowed).
 
     `ends`: the log whose transactions this log's control records end, where that is not
     the log itself: a marker stands behind its data, but RocketMQ's op messages stand in a

@@ -19,6 +19,6 @@ what a reader sees and the sentence why.
 
 At this top lies what all packages use: `model.py` (what is common to their systems), `client.py`
 (an application's calls), `records.py` (what stands in a log), `claims.py` (what disks say and
-applications were told), `picture.py` (lanes, strips, one sentence why). README.md says where each
+applications were told), `picture.py` (lanes, logs, one sentence why). README.md says where each
 model was published and what is left out.
 """

@@ -1,4 +1,4 @@
-"""What pictures of all models share: lanes, strips of records, and one sentence why.
+"""What pictures of all models share: lanes, logs of records, and one sentence why.
 
 A step is explained by the name of what it does: a message by its class (or the `key` it gives
 itself), a record by its first word, a timer by the first word of its name. What changes memory
@@ -49,7 +49,7 @@ RETURNED = Words("What the application is told.")
 AT_NODE = Words("{node}: {why}")
 
 
-# ---- lanes and strips ------------------------------------------------------------------
+# ---- lanes and logs --------------------------------------------------------------------
 
 
 def draw_lanes(world: World, titles: Iterable[tuple[str, Text, Text]]) -> tuple[Lane, ...]:
@@ -57,7 +57,7 @@ def draw_lanes(world: World, titles: Iterable[tuple[str, Text, Text]]) -> tuple[
     return tuple(Lane(name, title, sub, world.nodes[name].up) for name, title, sub in titles)
 
 
-def draw_strip(
+def draw_log(
     name: str,
     records: Iterable[Record],
     label: Callable[[Record], str] = str,

@@ -76,16 +76,16 @@ def draw_graph(latest: Iterable[Txn], begun: bool) -> Graph:
     return Graph(words.GRAPH(txn=txn.name), STATES, EDGES, path, txn.name)
 
 
-# Logs as strips of cells: one an offset, markers among the data, frontiers between them
+# Logs as rows of cells: one an offset, markers among the data, frontiers between them
 
 
-def draw_strips(seen: Seen, log: str) -> tuple[Log, ...]:
+def draw_logs(seen: Seen, log: str) -> tuple[Log, ...]:
     """The leader's log, and beside it what each follower has copied of it."""
     most = seen.limits.cells
-    return tuple(_draw_strip(name, part, rows, most) for name, part, rows in seen.list_copies(log))
+    return tuple(_draw_log(name, part, rows, most) for name, part, rows in seen.list_copies(log))
 
 
-def _draw_strip(name: str, part: Partition, rows: Iterable[Row], most: int) -> Log:
+def _draw_log(name: str, part: Partition, rows: Iterable[Row], most: int) -> Log:
     limit = role.upper_bound(part, READ_COMMITTED)
     cells = tuple(
         cell
@@ -312,10 +312,10 @@ def draw_seen(
 ) -> Snapshot:
     """A lesson's, or a server's."""
     names = (*seen.partitions, *seen.groups)
-    strips = [part("log", name, partial(draw_strips, seen, name)) for name in names]
+    logs = [part("log", name, partial(draw_logs, seen, name)) for name in names]
     return Snapshot(
         lanes=part("lanes", "", draw_lanes),
-        logs=tuple(log for logs in strips for log in logs),
+        logs=tuple(log for copies in logs for log in copies),
         readers=part("readers", "", partial(draw_readers, seen)),
         graphs=part("graphs", "", partial(_draw_graphs, seen)),
         tables=tuple(_draw_tables(seen, part)),

@@ -205,13 +205,14 @@ def find_current(mine: Sequence[Txn], epoch: int, next_name: str, begins: bool =
     return next_name if begins and over else txn.name
 
 
-class Strip:
-    """A log's batches in order, each with its transaction and how that ended *here*: "COMMIT",
-    "ABORT" or "" (open here, or none). `rows`: by base offset."""
+class Attribution:
+    """Attributes the batches of a log, in order, to transactions: each with its transaction and how
+    that ended *here*: "COMMIT", "ABORT" or "" (open here, or none). `rows`: by base offset;
+    `open`: by producer id, its transaction and the base offsets of its batches so far."""
 
     def __init__(self) -> None:
         self.rows: dict[int, Row] = {}
-        self.open: dict[int, tuple[Txn | None, list[int]]] = {}  # by producer id
+        self.open: dict[int, tuple[Txn | None, list[int]]] = {}
 
     def add(self, batch: Batch, find: Callable[[Batch], Txn | None]) -> Txn | None:
         """The next batch; its transaction. `find` is asked for one that nothing is open of here."""
@@ -237,13 +238,13 @@ def attribute_batches(
     partition: str, log: Iterable[Batch], txns: Mapping[str, list[Txn]]
 ) -> list[Row]:
     """Every batch of a whole partition with its transaction and how that ended here."""
-    strip, here = Strip(), _by_epoch(partition, txns)
+    attribution, here = Attribution(), _by_epoch(partition, txns)
     closed: set[tuple[str, int]] = set()
     for batch in log:
-        txn = strip.add(batch, lambda batch: _candidate(batch, here, closed))
+        txn = attribution.add(batch, lambda batch: _candidate(batch, here, closed))
         if batch.control and txn is not None:
             closed.add((txn.name, txn.pid))
-    return list(strip.rows.values())
+    return list(attribution.rows.values())
 
 
 def _by_epoch(partition: str, txns: Mapping[str, list[Txn]]) -> dict[tuple[int, int], list[Txn]]:

@@ -20,7 +20,7 @@ from ...kernel import (
     tr,
 )
 from ...kernel.reasons import Unguarded
-from ..picture import draw_lanes, draw_strip
+from ..picture import draw_lanes, draw_log
 from ..records import Record, read_records
 from .claims import Job
 from .roles import (
@@ -150,8 +150,8 @@ def draw(job: Job, world: World) -> Snapshot:
         lanes=draw_lanes(world, titles),
         logs=(
             *(_draw_input(job, world, name) for name in job.sources),
-            draw_strip(JM, done, _number, ("completed",)),
-            draw_strip(SINK, output, _label, (COMMITTED, ABORTED, EXPIRED), (PENDING,)),
+            draw_log(JM, done, _number, ("completed",)),
+            draw_log(SINK, output, _label, (COMMITTED, ABORTED, EXPIRED), (PENDING,)),
         ),
         readers=(_draw_reader(world),),
         graphs=(_draw_checkpoint(world),),

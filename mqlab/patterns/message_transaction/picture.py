@@ -20,7 +20,7 @@ from ...kernel import (
     tr,
 )
 from ...kernel.reasons import Unguarded
-from ..picture import draw_lanes, draw_strip
+from ..picture import draw_lanes, draw_log
 from ..records import Record, read_latest, read_records
 from .claims import QUEUE, SHOP, WAREHOUSE, list_applied, list_ordered
 from .roles import (
@@ -104,13 +104,13 @@ def draw(world: World) -> Snapshot:
         (WAREHOUSE, Text(WAREHOUSE), tr("consumer")),
     ]
     position = world.disk(QUEUE).log(POSITION).end
-    kept = draw_strip(QUEUE, read_records(world.disk(QUEUE), MESSAGES_LOG), _label)
+    kept = draw_log(QUEUE, read_records(world.disk(QUEUE), MESSAGES_LOG), _label)
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=(
-            draw_strip(SHOP, read_records(world.disk(SHOP), ORDERS_LOG), _label, (SENT,)),
+            draw_log(SHOP, read_records(world.disk(SHOP), ORDERS_LOG), _label, (SENT,)),
             replace(kept, frontiers=(Frontier("position", position),)),
-            draw_strip(WAREHOUSE, read_records(world.disk(WAREHOUSE), APPLIED_LOG), _label),
+            draw_log(WAREHOUSE, read_records(world.disk(WAREHOUSE), APPLIED_LOG), _label),
         ),
         readers=(_draw_orders(world), _draw_goods(world)),
         graphs=(_draw_way(world),),

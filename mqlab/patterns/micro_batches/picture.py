@@ -22,7 +22,7 @@ from ...kernel import (
     tr,
 )
 from ...kernel.reasons import Unguarded
-from ..picture import draw_lanes, draw_strip
+from ..picture import draw_lanes, draw_log
 from ..records import Record, read_records
 from .claims import Query
 from .roles import (
@@ -155,10 +155,10 @@ def draw(query: Query, world: World) -> Snapshot:
         logs=(
             *(_draw_orders(world, name) for name in query.sources),
             *(
-                draw_strip(log, read_records(world.disk(DRIVER), log), _number, decisions)
+                draw_log(log, read_records(world.disk(DRIVER), log), _number, decisions)
                 for log, decisions in notes
             ),
-            draw_strip(SINK, output, _label, (COMMITTED, ABORTED), (PENDING,)),
+            draw_log(SINK, output, _label, (COMMITTED, ABORTED), (PENDING,)),
         ),
         readers=(_draw_reader(world),),
         graphs=(_draw_batch(world),),

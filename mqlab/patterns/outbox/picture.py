@@ -22,7 +22,7 @@ from ...kernel import (
     tr,
 )
 from ...kernel.reasons import Unguarded
-from ..picture import draw_lanes, draw_strip
+from ..picture import draw_lanes, draw_log
 from ..records import Record, read_latest, read_records
 from .claims import BROKER, RELAY, SECOND, SHOP, list_published, list_written
 from .roles import (
@@ -146,16 +146,16 @@ def _label(record: Record) -> str:
 
 
 def _draw_database(world: World, name: str) -> Log:
-    return draw_strip(name, read_records(world.disk(name), DATABASE), _label, (SENT,))
+    return draw_log(name, read_records(world.disk(name), DATABASE), _label, (SENT,))
 
 
 def _draw_topics(system: Outbox, world: World) -> list[Log]:
     disk = world.disk(BROKER)
     positions = tuple(Frontier(name, disk.log(position_of(name)).end) for name in system.consumers)
-    orders = draw_strip(ORDERS, read_records(disk, ORDERS), _label)
+    orders = draw_log(ORDERS, read_records(disk, ORDERS), _label)
     if not system.follow_up:
         return [replace(orders, frontiers=positions)]
-    more = draw_strip(SHIPMENTS, read_records(disk, SHIPMENTS), _label)
+    more = draw_log(SHIPMENTS, read_records(disk, SHIPMENTS), _label)
     return [replace(orders, frontiers=positions), more]
 
 

@@ -16,7 +16,7 @@ from ...kernel import (
     tr,
 )
 from ...kernel.reasons import Unguarded
-from ..picture import draw_lanes, draw_strip
+from ..picture import draw_lanes, draw_log
 from ..records import Record, read_records
 from .claims import ORCHESTRATOR, Parties, count_all
 from .roles import END, LOG, SAGA_LOG, UNDO, UNDONE
@@ -123,9 +123,9 @@ def draw(parties: Parties, world: World) -> Snapshot:
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=(
-            draw_strip(ORCHESTRATOR, log, _label, (END,)),
+            draw_log(ORCHESTRATOR, log, _label, (END,)),
             *(
-                draw_strip(name, read_records(world.disk(name), LOG), _label, (UNDONE,))
+                draw_log(name, read_records(world.disk(name), LOG), _label, (UNDONE,))
                 for name in parties.services
             ),
         ),

@@ -17,7 +17,7 @@ from ...kernel import (
     tr,
 )
 from ...kernel.reasons import Unguarded
-from ..picture import draw_lanes, draw_strip
+from ..picture import draw_lanes, draw_log
 from ..records import Record, read_records
 from .claims import TM, Parties, read_balance
 from .roles import CANCELLED, CONFIRMED, DECISIONS, EMPTY, LOG, TRIED
@@ -163,12 +163,12 @@ def draw(parties: Parties, world: World) -> Snapshot:
         (TM, Text(TM), tr("coordinator")),
     ]
     titles += [(name, Text(name), SERVICE()) for name in parties.services]
-    strips = [(TM, DECISIONS), *((name, LOG) for name in parties.services)]
+    logs = [(TM, DECISIONS), *((name, LOG) for name in parties.services)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=tuple(
-            draw_strip(node, read_records(world.disk(node), log), _label, FINAL, (TRIED,))
-            for node, log in strips
+            draw_log(node, read_records(world.disk(node), log), _label, FINAL, (TRIED,))
+            for node, log in logs
         ),
         readers=(_draw_reader(parties, world),),
         graphs=tuple(_draw_graph(world, name) for name in parties.services),

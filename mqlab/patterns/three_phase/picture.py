@@ -18,7 +18,7 @@ from ...kernel import (
 )
 from ...kernel.reasons import Unguarded
 from ..commit import TM, Parties
-from ..picture import draw_lanes, draw_strip
+from ..picture import draw_lanes, draw_log
 from ..records import Record, read_latest, read_records
 from .claims import read_states
 from .roles import ABORTED, COMMITTED, DECISIONS, ENDED, LOG, PRECOMMITTED, UNCERTAIN
@@ -155,12 +155,12 @@ def draw(parties: Parties, world: World) -> Snapshot:
         (TM, Text(TM), tr("coordinator")),
     ]
     titles += [(name, Text(name), PARTICIPANT()) for name in parties.participants]
-    strips = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
+    logs = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=tuple(
-            draw_strip(node, read_records(world.disk(node), log), _label, ENDED, OPEN)
-            for node, log in strips
+            draw_log(node, read_records(world.disk(node), log), _label, ENDED, OPEN)
+            for node, log in logs
         ),
         readers=tuple(_draw_reader(world, name) for name in parties.participants),
         graphs=tuple(_draw_graph(world, name) for name in parties.participants),

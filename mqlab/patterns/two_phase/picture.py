@@ -22,7 +22,7 @@ from ...kernel import (
 )
 from ...kernel.reasons import Unguarded
 from ..commit import TM, Parties
-from ..picture import draw_lanes, draw_strip
+from ..picture import draw_lanes, draw_log
 from ..records import Record, read_latest, read_records
 from .roles import COMMITTED, DECISIONS, LOG, PREPARED, ROLLED_BACK
 
@@ -133,12 +133,12 @@ DECISION = (COMMITTED, ROLLED_BACK, "commit")
 def draw(parties: Parties, world: World) -> Snapshot:
     titles = [("app", Text("app"), tr("application")), (TM, Text(TM), COORDINATOR())]
     titles += [(name, Text(name), tr("participant")) for name in parties.participants]
-    strips = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
+    logs = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=tuple(
-            draw_strip(node, read_records(world.disk(node), log), _label, DECISION, (PREPARED,))
-            for node, log in strips
+            draw_log(node, read_records(world.disk(node), log), _label, DECISION, (PREPARED,))
+            for node, log in logs
         ),
         readers=tuple(_draw_reader(world, name) for name in parties.participants),
         graphs=(_draw_graph(parties, world),),

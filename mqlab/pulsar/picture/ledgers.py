@@ -127,7 +127,7 @@ def has_ended(entries: list[LedgerEntry], message: LedgerEntry) -> bool:
     )
 
 
-# ---- What each durable subscription has acknowledged of a partition: a row below the strip
+# ---- What each durable subscription has acknowledged of a partition: a row below its cells
 #
 #     filled          acknowledged for good: the cursor has it
 #     outlined, T1    pending: T1 has acknowledged it and is open
@@ -155,8 +155,8 @@ def draw_subscriptions(
         waiting = () if sub is None else tuple(w.record for w in sub.waiting)  # not applied yet
         log = disk.log(name_pending_ack_log(partition, name)).read(0)
         records = [record for record in log if record not in waiting]
-        strip = range(disk.log(partition).end)
-        rows.append(draw_subscription(name, cursor, pending, records, written, strip))
+        drawn = range(disk.log(partition).end)
+        rows.append(draw_subscription(name, cursor, pending, records, written, drawn))
     return tuple(rows)
 
 
@@ -166,13 +166,13 @@ def draw_subscription(
     pending: PendingAck,
     records: Iterable[PendingAckEntry],
     written: Written,
-    strip: range,
+    drawn: range,
 ) -> Progress:
-    """`records`: those of the pending-ack log that have been applied. `strip`: the entries that are
+    """`records`: those of the pending-ack log that have been applied. `drawn`: the entries that are
     drawn; a transaction may have acknowledged some that nobody has sent yet."""
     done = [(0, cursor.mark_delete)] if cursor.mark_delete >= 0 else []
     for first, last in cursor.individual:
-        done += [(at, at) for at in range(max(first, strip.start), min(last + 1, strip.stop))]
+        done += [(at, at) for at in range(max(first, drawn.start), min(last + 1, drawn.stop))]
     stretches = [Stretch(first, last) for first, last in done]
     held = {position: txn for txn, acked in pending.of_txn for position in acked}
     refused = _find_refused(records, pending, held)
@@ -184,8 +184,8 @@ def draw_subscription(
     for at, names in _name_holders(pending, held, written).items():
         other = refused.get((AckType.INDIVIDUAL, at))
         stretches.append(Stretch(at, at, names, written.name(other)))
-    seen = (s for s in stretches if s.last >= strip.start and s.first < strip.stop)
-    cut = (replace(s, last=min(s.last, strip.stop - 1)) for s in seen)
+    seen = (s for s in stretches if s.last >= drawn.start and s.first < drawn.stop)
+    cut = (replace(s, last=min(s.last, drawn.stop - 1)) for s in seen)
     return Progress(name, cursor.mark_delete + 1, tuple(cut))
 
 

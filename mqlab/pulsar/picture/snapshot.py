@@ -268,7 +268,7 @@ def _describe(id: MessageId, entries: list[LedgerEntry], written: Written) -> tu
     return ",".join(map(str, values)), written.name(entry.txn)
 
 
-# ---- Ledgers as strips of cells: a partition's messages and markers, and the coordinator's log
+# ---- Ledgers as rows of cells: a partition's messages and markers, and the coordinator's log
 #
 #     a message       hatched above maxReadPosition; struck through where its transaction was
 # aborted

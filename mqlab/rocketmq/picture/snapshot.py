@@ -165,7 +165,7 @@ def _describe_oddity(seen: View, group: str, applied: Map[str, int]) -> Text:
     return NOTHING
 
 
-# ---- Queues as strips of cells: the half topic, the op topic, what consumers read, what is parked
+# ---- Queues as rows of cells: the half topic, the op topic, what consumers read, what is parked
 #
 #     half topic      a cell for each half and each copy of it; hatched while its transaction is
 # open
@@ -180,7 +180,7 @@ def _describe_oddity(seen: View, group: str, applied: Map[str, int]) -> Text:
 CHECK_CURSOR, OP_CURSOR = "check cursor", "op cursor"
 
 
-def draw_strip(seen: Seen, queue: str, name: str, groups: Collection[str]) -> Log:
+def draw_log(seen: Seen, queue: str, name: str, groups: Collection[str]) -> Log:
     """`groups`: whose flags stand on it. A consumer may subscribe to the half topic: then its queue
     is drawn a second time, as a consumer sees it."""
     held, book = seen.read(queue), seen.book
@@ -271,10 +271,10 @@ def draw_seen(
     part: Part = draw_part,
 ) -> Snapshot:
     """A lesson's, or a server's. `check_max`: how often a half is asked about."""
-    strips = seen.list_strips()
+    queues = seen.list_queues()
     return Snapshot(
         lanes=part("lanes", "", draw_lanes),
-        logs=tuple(part("log", strip[0], partial(draw_strip, seen, *strip)) for strip in strips),
+        logs=tuple(part("log", queue[0], partial(draw_log, seen, *queue)) for queue in queues),
         readers=part("readers", "", draw_readers),
         graphs=part("graphs", "", lambda: (draw_graph(seen.book.txns.values(), check_max),)),
         tables=tuple(_draw_tables(seen, part)),

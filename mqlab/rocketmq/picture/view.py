@@ -209,7 +209,7 @@ def read_book(records: Iterable[Stored]) -> Book:
     return book
 
 
-Strip = tuple[str, str, Collection[str]]
+DrawnQueue = tuple[str, str, Collection[str]]
 """A queue, what it is called, and the consumer groups that read on there."""
 
 
@@ -248,7 +248,7 @@ class Seen:
     def ops(self) -> tuple[int, ...]:
         return self.broker.ops if self.broker is not None else ()
 
-    def list_strips(self) -> list[Strip]:
+    def list_queues(self) -> list[DrawnQueue]:
         """The queues that are drawn."""
         raise NotImplementedError
 
@@ -277,18 +277,18 @@ class View(Seen):
         """The orders that have a row; a row that says that there will be none is no order."""
         return tuple(order for order, value in self.rows.items() if value != REFUSED)
 
-    def list_strips(self) -> list[Strip]:
+    def list_queues(self) -> list[DrawnQueue]:
         """What is empty in most lessons, the topics of what was given up or sent back, shows when
         it holds something."""
         groups = self.cluster.consumer_groups
-        strips: list[Strip] = [(HALF_QUEUE, HALF_TOPIC, ()), (OP_QUEUE, OP_TOPIC, ())]
-        strips += [(queue, queue, groups) for queue in self.cluster.config.topics]
-        seldom: list[Strip] = [(DISCARD_QUEUE, DISCARD_TOPIC, ())]
+        queues: list[DrawnQueue] = [(HALF_QUEUE, HALF_TOPIC, ()), (OP_QUEUE, OP_TOPIC, ())]
+        queues += [(queue, queue, groups) for queue in self.cluster.config.topics]
+        seldom: list[DrawnQueue] = [(DISCARD_QUEUE, DISCARD_TOPIC, ())]
         for group in groups:
             retry, dead = list_group_queues(group)
             # One queue each, called by its topic.
             seldom += [(retry, split_queue(retry)[0], (group,)), (dead, split_queue(dead)[0], ())]
-        return strips + [strip for strip in seldom if self.read(strip[0])]
+        return queues + [queue for queue in seldom if self.read(queue[0])]
 
     def list_passed(self, group: str) -> list[Stored]:
         """What a consumer group has got and reported as dealt with."""

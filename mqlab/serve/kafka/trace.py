@@ -41,12 +41,12 @@ from ...kafka.picture.telling import (
     explain_request,
 )
 from ...kafka.picture.view import (
+    Attribution,
     Given,
     Limits,
     Readable,
     Row,
     Seen,
-    Strip,
     Txn,
     add_record,
     name_by_beginning,
@@ -126,7 +126,7 @@ class Labels:
         return self.texts[-back] if back <= len(self.texts) else "·"
 
 
-class Tail(Strip):
+class Tail(Attribution):
     """The end of a partition's log. `changes` counts, so that a picture knows it is old; `turns`:
     of each batch, its number among those of all logs."""
 

@@ -60,7 +60,7 @@ from ...pulsar.states import ENDED, MarkerType, TxnStatus
 from ...pulsar.subscription import Subscription
 from ...pulsar.topic import Topic
 from ..trace.live import Step
-from ..trace.teller import LEAST, Lanes, Lights, Parts, Same, Strip, Teller, cut, label
+from ..trace.teller import LEAST, Lanes, Lights, LogTail, Parts, Same, Teller, cut, label
 from .front import FRONT
 from .front.hosting import Hosted
 from .wire.answers import Ask, Handed, Notice, Push
@@ -109,7 +109,7 @@ SUBSCRIPTIONS = 4  # of a topic, that are shown
 
 
 class Model(Seen):
-    """`strips`: by topic, that which was written to last at the end; `records`: by coordinator;
+    """`tails`: by topic, that which was written to last at the end; `records`: by coordinator;
     `readers`: by consumer, what it was sent. `roles`: the engine's, after the step that was taken
     last; `lanes`: who is drawn. `changes` counts records and messages sent. `unmarked`: of a
     transaction, the topics that it wrote to and that have no commit marker yet. Transactions that
@@ -120,8 +120,8 @@ class Model(Seen):
     def __init__(self) -> None:
         self.lanes = Lanes(MOST, find_kind, head_lane)
         self.roles: dict[str, Any] = {}
-        self.strips: dict[str, Strip[LedgerEntry]] = {}
-        self.records: dict[str, Strip[TransactionMetadataEntry]] = {}
+        self.tails: dict[str, LogTail[LedgerEntry]] = {}
+        self.records: dict[str, LogTail[TransactionMetadataEntry]] = {}
         self.readers: dict[str, deque[Got]] = {}
         self.written = Written(())
         self.changes = 0
@@ -132,12 +132,12 @@ class Model(Seen):
 
     def note_entry(self, topic: str, entry: LedgerEntry) -> None:
         """An entry of a topic, as `simplify` has left it."""
-        strip = self.strips.pop(topic) if topic in self.strips else Strip()
-        self.strips[topic] = strip
-        strip.add(entry)
+        tail = self.tails.pop(topic) if topic in self.tails else LogTail()
+        self.tails[topic] = tail
+        tail.add(entry)
         self._watch_markers(topic, entry)
-        for name in list(islice(self.strips, max(0, len(self.strips) - TOPICS))):
-            del self.strips[name]
+        for name in list(islice(self.tails, max(0, len(self.tails) - TOPICS))):
+            del self.tails[name]
 
     def _watch_markers(self, topic: str, entry: LedgerEntry) -> None:
         """What is written before the decision has to be marked after it."""
@@ -151,7 +151,7 @@ class Model(Seen):
 
     def note_record(self, coordinator: str, record: TransactionMetadataEntry) -> None:
         self.changes += 1
-        self.records.setdefault(coordinator, Strip()).add(record)
+        self.records.setdefault(coordinator, LogTail()).add(record)
         written = self.written
         if record.op == "NEW":
             begun = (*written.begun, record.txn)
@@ -202,7 +202,7 @@ class Model(Seen):
             case "lanes":
                 return self.lanes.changes
             case "log":
-                return self._strip(of).changes, self.changes, self._see(self.find_role(of))
+                return self._tail(of).changes, self.changes, self._see(self.find_role(of))
             case "readers" | "graphs":
                 return self.changes
             case "lights":
@@ -220,7 +220,7 @@ class Model(Seen):
 
     @property
     def partitions(self) -> list[str]:  # type: ignore[override]
-        return sorted(self.strips)
+        return sorted(self.tails)
 
     @property
     def coordinators(self) -> list[str]:  # type: ignore[override]
@@ -231,20 +231,20 @@ class Model(Seen):
         return self.roles.get(name)
 
     def read(self, name: str) -> list[Any]:
-        return list(self._strip(name).cells)
+        return list(self._tail(name).cells)
 
-    def _strip(self, name: str) -> Strip[Any]:
-        return self.strips.get(name) or self.records.get(name) or Strip()
+    def _tail(self, name: str) -> LogTail[Any]:
+        return self.tails.get(name) or self.records.get(name) or LogTail()
 
     def draw_progress(self, partition: str) -> tuple[Progress, ...]:
         """Who was refused is not looked up in a subscription's log."""
-        topic, entries = self.find_role(partition), self.strips[partition].cells
+        topic, entries = self.find_role(partition), self.tails[partition].cells
         if topic is None:
             return ()
         durable = (sub for sub in self.list_subs(topic) if sub.durable)
-        strip = range(entries[0].base, topic.lac + 1)
+        drawn = range(entries[0].base, topic.lac + 1)
         return tuple(
-            draw_subscription(cut(sub.name), sub.cursor, sub.pending, (), self.written, strip)
+            draw_subscription(cut(sub.name), sub.cursor, sub.pending, (), self.written, drawn)
             for sub in islice(durable, SUBSCRIPTIONS)
         )
 

@@ -412,7 +412,7 @@ class Parts:
         return self.make(f"{what} {of}", version, lambda: plain_of(make()))
 
 
-class Strip(Generic[T]):
+class LogTail(Generic[T]):
     """The end of a log. `changes` counts, so that a picture knows it is old."""
 
     def __init__(self) -> None:

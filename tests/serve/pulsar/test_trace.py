@@ -103,7 +103,7 @@ def test_notes_are_bounded() -> None:
     assert len(model.written.begun) == TXNS
     assert model.written.name(TxnID(0, 999)) == "T1000"
     assert model.written.name(TxnID(0, 1)) == ""
-    assert len(model.strips) == TOPICS and len(model.records["tc-0"].cells) <= MOST
+    assert len(model.tails) == TOPICS and len(model.records["tc-0"].cells) <= MOST
     assert len(model.readers) <= READERS
 
 

@@ -149,7 +149,7 @@ def test_notes_are_bounded() -> None:
         model.note_given(f"conn-{i}", (Stored(i, half, i),))
     assert len(model.book.txns) == TXNS == len(model.book.places)
     assert model.book.name_next() == "T1001"
-    assert len(model.strips) == 1 and len(model.strips[f"{HALF_TOPIC}-0"].cells) <= MOST
+    assert len(model.tails) == 1 and len(model.tails[f"{HALF_TOPIC}-0"].cells) <= MOST
     assert len(model.readers) == READERS
 
 

@@ -18,7 +18,7 @@ from ..scene import Scene
 from .common import HALF, ROOMY, WIDE, find_previous
 from .graphs import graphs, has_wide_graphs
 from .lights import has_long_sentences, lights, lights_small
-from .logs import has_long_names, has_long_strips, logs, logs_small
+from .logs import has_long_logs, has_long_names, logs, logs_small
 from .money import money, say_money
 from .outcomes import outcomes
 from .readers import has_long_rows, readers, readers_story
@@ -181,7 +181,7 @@ PANELS: dict[str, Panel] = {
 }
 
 WIDER: dict[str, Callable[[Trace], bool]] = {
-    "logs": has_long_strips,
+    "logs": has_long_logs,
     "readers": has_long_rows,
     "lights": has_long_sentences,
     "graphs": has_wide_graphs,

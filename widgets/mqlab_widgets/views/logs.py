@@ -1,5 +1,5 @@
-"""Log strips: a square for a record, a diamond for a control record, flags for frontiers; below
-them a row for each reader whose place is known (`progress.py`)."""
+"""Logs as rows of cells: a square for a record, a diamond for a control record, flags for
+frontiers; below them a row for each reader whose place is known (`progress.py`)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ TITLE = tr("What is on disk, and who may read it")
 H, GAP = 24, 4  # height of a cell, gap between two
 NARROW, WIDE = 38, 68  # a cell is as wide as the labels of its run want, within these
 BEHIND = 36  # px right of the cells, for a flag
-BESIDE = 100  # a longer name of a log stands above its strip
-MOST_LINES, LINE = 3, 12  # of a name beside its strip, and px from one to the next
+BESIDE = 100  # a longer name of a log stands above its cells
+MOST_LINES, LINE = 3, 12  # of a name beside its cells, and px from one to the next
 YIELDED = 84  # so much is left of one that is cut anyway, where labels are then whole
-ABOVE = 16  # px: a name above its strip
+ABOVE = 16  # px: a name above its cells
 FLAG = 16  # height of a flag, with the gap below it
 COLOURS = ("f1", "f2", "f3")
 
 
 @dataclass(frozen=True, slots=True)
-class _Strip:
+class _LogRow:
     """Where one log stands. `x`: where its cells begin; `w`: width of a cell; `above`: the room
     for its name above; `flags`: the room for its flags; `order`: the frontiers' names;
     `readers`: those of its rows."""
@@ -63,16 +63,16 @@ class _Places:
     """`room`: width of the panel."""
 
     room: int
-    strips: dict[str, _Strip]
+    rows: dict[str, _LogRow]
     height: float
     names: dict[str, str]  # as they fit
 
-    def count_slots(self, strip: _Strip) -> int:
+    def count_slots(self, row: _LogRow) -> int:
         """How many cells are seen; right of them a flag has room."""
-        return int((self.room - strip.x - BEHIND) // strip.pitch)
+        return int((self.room - row.x - BEHIND) // row.pitch)
 
     def list_widths(self) -> list[int]:
-        return [strip.w for strip in self.strips.values()]
+        return [row.w for row in self.rows.values()]
 
 
 def logs(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene:
@@ -80,23 +80,23 @@ def logs(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene
 
 
 def logs_small(trace: Trace, step: int, lang: Lang = "en") -> Scene:
-    """Where room is short even long names stand beside their strips, cut off."""
+    """Where room is short even long names stand beside their cells, cut off."""
     return _draw(trace, step, lang, RIGHT, small=True)
 
 
 def has_long_names(trace: Trace) -> bool:
-    """If names stand above their strips where there is room."""
-    return any(strip.above for strip in _places(trace, RIGHT, False).strips.values())
+    """If names stand above their cells where there is room."""
+    return any(row.above for row in _places(trace, RIGHT, False).rows.values())
 
 
-def has_long_strips(trace: Trace) -> bool:
+def has_long_logs(trace: Trace) -> bool:
     """If something is cut where room is short and not where there is more: a name, a label, or
     records that are out of sight."""
     short, roomy = (_places(trace, room, False) for room in (RIGHT, ROOMY))
     if (short.names, short.list_widths()) != (roomy.names, roomy.list_widths()):
         return True
     most = _count_most(_versions(trace))
-    slots = {name: [p.count_slots(p.strips[name]) for p in (short, roomy)] for name in most}
+    slots = {name: [p.count_slots(p.rows[name]) for p in (short, roomy)] for name in most}
     return any(slots[name][0] < count <= slots[name][1] for name, count in most.items())
 
 
@@ -106,9 +106,9 @@ def _draw(trace: Trace, step: int, lang: Lang, room: int, small: bool) -> Scene:
     draw_heading(scene, TITLE, lang)
     old = {log.name: log for log in trace.snapshot(find_previous(trace, step)).logs}
     for log in trace.snapshot(step).logs:
-        strip = places.strips[log.name]
-        part = _strip(trace, log, old.get(log.name, log), room, small)
-        scene.group_of(f"log:{log.name}", part, "log", at=(0, strip.y))
+        row = places.rows[log.name]
+        part = _draw_log(trace, log, old.get(log.name, log), room, small)
+        scene.group_of(f"log:{log.name}", part, "log", at=(0, row.y))
     return scene
 
 
@@ -128,7 +128,7 @@ def _places(trace: Trace, room: int, small: bool) -> _Places:
         flags.setdefault(log.name, {}).update(dict.fromkeys(f.name for f in log.frontiers))
         readers.setdefault(log.name, {}).update(dict.fromkeys(p.name for p in log.progress))
     y = 22.0
-    strips = {}
+    rows = {}
     begins = _find_begins(readers, small)
     beside = max((x for x, _ in begins.values()), default=0)
     wanted, w = _want_widths(logs), _choose_widths(logs, room - beside)
@@ -140,10 +140,10 @@ def _places(trace: Trace, room: int, small: bool) -> _Places:
     for name, (x, above) in begins.items():
         high = FLAG if flags[name] else 0
         order = tuple(flags[name])
-        strips[name] = _Strip(y, x, w[name], above, high, order, tuple(readers[name]))
-        y += strips[name].height + (8 if readers[name] else 4)
-    least = min((room if s.above else s.x - 12 for s in strips.values()), default=0)
-    return _Places(room, strips, y - 5, fit_apart(strips, least, 11.5, bold=True))
+        rows[name] = _LogRow(y, x, w[name], above, high, order, tuple(readers[name]))
+        y += rows[name].height + (8 if readers[name] else 4)
+    least = min((room if s.above else s.x - 12 for s in rows.values()), default=0)
+    return _Places(room, rows, y - 5, fit_apart(rows, least, 11.5, bold=True))
 
 
 def _count_places(log: Log) -> int:
@@ -203,7 +203,7 @@ def _find_begins(
 
 def flag_colours(trace: Trace) -> dict[str, str]:
     """The class of each frontier's flag, by its name."""
-    orders = [strip.order for strip in _places(trace, RIGHT, False).strips.values()]
+    orders = [row.order for row in _places(trace, RIGHT, False).rows.values()]
     return {name: _colour(rank) for order in orders for rank, name in enumerate(order)}
 
 
@@ -220,17 +220,17 @@ def _way_width(way: str) -> float:
 
 
 @per_trace
-def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
+def _draw_log(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
     """A log as it is, and what is new in it since before; mostly it is what it was at that step."""
     scene, places = Scene(), _places(trace, wide, small)
-    strip = places.strips[log.name]
-    name, top, pitch = log.name, strip.top, strip.pitch
-    room, slots = wide - strip.x, places.count_slots(strip)
-    if strip.above:
+    row = places.rows[log.name]
+    name, top, pitch = log.name, row.top, row.pitch
+    room, slots = wide - row.x, places.count_slots(row)
+    if row.above:
         scene.text(f"name:{name}", 0, 11, fit(name, wide, 11.5, bold=True), "log-name")
     else:
-        lines = _fold_name(name, strip.x - 12)
-        if len(lines) > MOST_LINES or strip.readers or not _fits(lines, strip.x - 12):
+        lines = _fold_name(name, row.x - 12)
+        if len(lines) > MOST_LINES or row.readers or not _fits(lines, row.x - 12):
             lines = [places.names[name]]
         y = top + H / 2 + 4 - LINE * (len(lines) - 1) / 2
         for i, line in enumerate(lines):
@@ -241,11 +241,11 @@ def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
     first = max(0, log.start, end - slots) if log.cells else log.start
     seen = frozenset(c.offset for c in old.cells)
     below = H + 17  # of the cells' top: where the rows begin
-    progress.draw_names(scene, log, strip.readers, strip.x, top + below)
-    with scene.viewport(f"view:{name}", strip.x, 0, room, strip.height):
+    progress.draw_names(scene, log, row.readers, row.x, top + below)
+    with scene.viewport(f"view:{name}", row.x, 0, room, row.height):
         with scene.group(f"world:{name}", "scroll", at=(3 - first * pitch, top)):
             for offset in range(end, first + slots):
-                scene.rect(f"ghost:{name}:{offset}", offset * pitch, 0, strip.w, H, "ghost", rx=4)
+                scene.rect(f"ghost:{name}:{offset}", offset * pitch, 0, row.w, H, "ghost", rx=4)
             for cell in log.cells:
                 if cell.offset >= first - 1:
                     cls = f"cell {colour(trace, cell.txn)}"
@@ -253,18 +253,18 @@ def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
                         cls += " copy"
                     if cell.offset not in seen:
                         cls += " fresh"
-                    part = _cell(name, cell, strip.w)
+                    part = _cell(name, cell, row.w)
                     at = (cell.offset * pitch, 0)
                     scene.group_of(f"cell:{name}:{cell.offset}", part, cls, at=at)
             moved = _tell_moves(log, old)
             hung = _hang(log.frontiers, moved, first, room, pitch)
             for frontier in log.frontiers:
-                rank = strip.order.index(frontier.name)
+                rank = row.order.index(frontier.name)
                 left, way = hung[frontier.name], moved.get(frontier.name, "")
                 _flag(scene, name, frontier, way, rank, first, left, pitch)
             for reader in log.progress:
-                y = below + strip.readers.index(reader.name) * progress.PITCH
-                progress.draw_progress(scene, trace, log, reader, y, first, strip.w, pitch)
+                y = below + row.readers.index(reader.name) * progress.PITCH
+                progress.draw_progress(scene, trace, log, reader, y, first, row.w, pitch)
     return scene.seal()
 
 
@@ -299,7 +299,7 @@ def _hang(
     frontiers: tuple[Frontier, ...], moved: dict[str, str], first: int, room: float, pitch: int
 ) -> dict[str, float]:
     """Where the cloth of each flag begins, from its pole: right of it, or left of it where the
-    next flag stands close; no two touch, none leaves the strip."""
+    next flag stands close; no two touch, none leaves the row."""
     poles = sorted((max(f.at, first), f.at, i, f.name) for i, f in enumerate(frontiers))
     wide = [_flag_width(_flag_text(frontiers[i], first), moved.get(at)) for _, _, i, at in poles]
     at = [(place - first) * pitch for place, *_ in poles]

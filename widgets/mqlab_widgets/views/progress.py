@@ -1,4 +1,4 @@
-"""Rows below a log's strip: how far each of its readers has come, offset by offset.
+"""Rows below a log's cells: how far each of its readers has come, offset by offset.
 
 filled bar      the reader is done with it
 outlined, T1    a transaction has taken it for the reader until that ends

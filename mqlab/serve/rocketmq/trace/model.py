@@ -27,7 +27,7 @@ from ....rocketmq.messages import KEYS, UNIQ_KEY, Message
 from ....rocketmq.picture import words
 from ....rocketmq.picture.snapshot import draw_seen
 from ....rocketmq.picture.view import SENT_BACK, Book, Limits, Seen, is_undecided
-from ...trace.teller import LABEL, LEAST, Lanes, Lights, Parts, Same, Strip, cut, label, read_text
+from ...trace.teller import LABEL, LEAST, Lanes, Lights, LogTail, Parts, Same, cut, label, read_text
 
 BROKER = 1  # the kind of its lane, the one behind the clients
 QUEUES = 6  # queues kept besides those of transactions
@@ -68,7 +68,7 @@ class Progress:
 
 
 class Model(Seen):
-    """`strips`: by queue, that which was written to last at the end; `readers`: by connection,
+    """`tails`: by queue, that which was written to last at the end; `readers`: by connection,
     what a consumer has got; `broker`: the engine's role after the step that was taken last;
     `lanes`: who is drawn. `changes` counts records of transactions and answers to readers."""
 
@@ -76,7 +76,7 @@ class Model(Seen):
 
     def __init__(self) -> None:
         self.lanes = Lanes((1,), lambda name: BROKER, self._head_lane)
-        self.strips: dict[str, Strip[Stored]] = {}
+        self.tails: dict[str, LogTail[Stored]] = {}
         self.readers: dict[str, deque[Got]] = {}
         self.broker: Broker | None = None
         self.book: Notes = Notes()
@@ -92,12 +92,12 @@ class Model(Seen):
         message, queue = stored.message, stored.message.queue
         if not message.topic.startswith(NOT_READ):
             self.lights.judge(CLEAN_READ, not is_undecided(message))
-        strip = self.strips.pop(queue) if queue in self.strips else Strip()
-        self.strips[queue] = strip
-        strip.add(stored)
-        others = [name for name, one in self.strips.items() if one.cells[-1].kind == "message"]
+        tail = self.tails.pop(queue) if queue in self.tails else LogTail()
+        self.tails[queue] = tail
+        tail.add(stored)
+        others = [name for name, one in self.tails.items() if one.cells[-1].kind == "message"]
         for name in others[:-QUEUES]:
-            del self.strips[name]
+            del self.tails[name]
 
     def note_step(self, broker: Broker) -> None:
         """A step is over. In the midst of a check round the check's place may be past a half whose
@@ -146,7 +146,7 @@ class Model(Seen):
             case "lanes":
                 return self.lanes.changes
             case "log":
-                changes = self.changes if of == HALF_QUEUE else self.strips[of].changes
+                changes = self.changes if of == HALF_QUEUE else self.tails[of].changes
                 return changes, self.half_offset, self.op_offset
             case "group":
                 return Same(self.broker and self.broker.producers)
@@ -158,14 +158,14 @@ class Model(Seen):
     def offsets(self) -> Offsets:  # type: ignore[override]
         return self.broker.offsets if self.broker is not None else Map()
 
-    def list_strips(self) -> list[tuple[str, str, tuple[str, ...]]]:  # type: ignore[override]
+    def list_queues(self) -> list[tuple[str, str, tuple[str, ...]]]:  # type: ignore[override]
         """The half topic first, then the op topic, then the others by name. Where groups read on
         is not drawn: there may be many."""
-        names = sorted(self.strips, key=lambda n: (n != HALF_QUEUE, n != OP_QUEUE, n))
+        names = sorted(self.tails, key=lambda n: (n != HALF_QUEUE, n != OP_QUEUE, n))
         return [(n, CALLED.get(n) or cut(n), ()) for n in names]
 
     def read(self, queue: str) -> list[Stored]:
-        return list(self.strips[queue].cells)
+        return list(self.tails[queue].cells)
 
 
 # ---- a message in a few characters -----------------------------------------------------------
