@@ -160,7 +160,7 @@ class Areas {
     }
     const x = at.lane(area.lane);
     if (x === null) return null;
-    if (area.kind === "lane") return [x - at.pitch / 2 + 2, 0, at.pitch - 4, LANE];
+    if (area.kind === "lane") return [x - at.spacing / 2 + 2, 0, at.spacing - 4, LANE];
     const mine = this.all.filter(({ kind, lane }) => kind === "own" && lane === area.lane);
     const shift = (mine.indexOf(area) - (mine.length - 1) / 2) * (SIGN + 3);
     return [x + shift - SIGN / 2, at.head - SIGN - 1, SIGN, SIGN];
@@ -215,7 +215,7 @@ class Places {
     this.elements = new Map(panel.elements.filter(({ el }) => el).map((one) => [one.key, one]));
     const xs = [...this.elements].filter(([key]) => key.startsWith("life:"))
       .map(([, element]) => Number(element.now.x1)).sort((a, b) => a - b);
-    this.pitch = (xs.length > 1 ? xs[1] - xs[0] : 2 * xs[0]) * this.scale;
+    this.spacing = (xs.length > 1 ? xs[1] - xs[0] : 2 * xs[0]) * this.scale;
   }
 
   lane(name) {

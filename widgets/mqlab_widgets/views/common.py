@@ -134,7 +134,7 @@ class Plan:
 
     lanes: tuple[Lane, ...]
     x: dict[str, float]
-    pitch: float
+    spacing: float
     stairs: bool  # if every other lane's name stands lower, because they would touch
     width: float
     rows: list[int]
@@ -182,16 +182,16 @@ def plan(
     facts = trace.facts
     rows = [i for i, f in enumerate(facts, 1) if unfold or not f.fold]
     lanes = _lanes(trace)
-    pitch = _pitch(len(lanes), wide)
+    spacing = _find_spacing(len(lanes), wide)
     widest = max((width(lane.title.of(lang), 12, bold=True) for lane in lanes), default=0)
-    x = {lane.name: FIRST + i * pitch for i, lane in enumerate(lanes)}
+    x = {lane.name: FIRST + i * spacing for i, lane in enumerate(lanes)}
     down = find_down(trace)
     return Plan(
         lanes=lanes,
         x=x,
-        pitch=pitch,
-        stairs=len(lanes) > 1 and widest + 8 > pitch,
-        width=FIRST + max(0, len(lanes) - 1) * pitch + max(BEHIND, pitch * AFTER),
+        spacing=spacing,
+        stairs=len(lanes) > 1 and widest + 8 > spacing,
+        width=FIRST + max(0, len(lanes) - 1) * spacing + max(BEHIND, spacing * AFTER),
         rows=rows,
         row_of=[bisect_right(rows, p) - 1 for p in range(len(facts) + 1)],
         spans=[s for s in _spans(trace, down) if s.lane in x],
@@ -230,7 +230,7 @@ def _lanes(trace: Trace) -> tuple[Lane, ...]:
     return tuple(lanes)
 
 
-def _pitch(lanes: int, wide: int) -> float:
+def _find_spacing(lanes: int, wide: int) -> float:
     """The distance between lanes: what they share of a diagram's width."""
     share = min((wide - FIRST) / (lanes - 1 + AFTER), (wide - FIRST - BEHIND) / max(lanes - 1, 1))
     return int(min(max(share, LEAST), MOST))

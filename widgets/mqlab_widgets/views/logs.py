@@ -44,7 +44,7 @@ class _LogRow:
     readers: tuple[str, ...]
 
     @property
-    def pitch(self) -> int:
+    def spacing(self) -> int:
         return self.w + GAP
 
     @property
@@ -55,7 +55,7 @@ class _LogRow:
     @property
     def height(self) -> float:
         """With the offsets below the cells and the rows below those."""
-        return self.top + H + 17 + len(self.readers) * progress.PITCH
+        return self.top + H + 17 + len(self.readers) * progress.ROW_SPACING
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class _Places:
 
     def count_slots(self, row: _LogRow) -> int:
         """How many cells are seen; right of them a flag has room."""
-        return int((self.room - row.x - BEHIND) // row.pitch)
+        return int((self.room - row.x - BEHIND) // row.spacing)
 
     def list_widths(self) -> list[int]:
         return [row.w for row in self.rows.values()]
@@ -224,7 +224,7 @@ def _draw_log(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
     """A log as it is, and what is new in it since before; mostly it is what it was at that step."""
     scene, places = Scene(), _places(trace, wide, small)
     row = places.rows[log.name]
-    name, top, pitch = log.name, row.top, row.pitch
+    name, top, spacing = log.name, row.top, row.spacing
     room, slots = wide - row.x, places.count_slots(row)
     if row.above:
         scene.text(f"name:{name}", 0, 11, fit(name, wide, 11.5, bold=True), "log-name")
@@ -243,9 +243,9 @@ def _draw_log(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
     below = H + 17  # of the cells' top: where the rows begin
     progress.draw_names(scene, log, row.readers, row.x, top + below)
     with scene.viewport(f"view:{name}", row.x, 0, room, row.height):
-        with scene.group(f"world:{name}", "scroll", at=(3 - first * pitch, top)):
+        with scene.group(f"world:{name}", "scroll", at=(3 - first * spacing, top)):
             for offset in range(end, first + slots):
-                scene.rect(f"ghost:{name}:{offset}", offset * pitch, 0, row.w, H, "ghost", rx=4)
+                scene.rect(f"ghost:{name}:{offset}", offset * spacing, 0, row.w, H, "ghost", rx=4)
             for cell in log.cells:
                 if cell.offset >= first - 1:
                     cls = f"cell {colour(trace, cell.txn)}"
@@ -254,17 +254,17 @@ def _draw_log(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
                     if cell.offset not in seen:
                         cls += " fresh"
                     part = _cell(name, cell, row.w)
-                    at = (cell.offset * pitch, 0)
+                    at = (cell.offset * spacing, 0)
                     scene.group_of(f"cell:{name}:{cell.offset}", part, cls, at=at)
             moved = _tell_moves(log, old)
-            hung = _hang(log.frontiers, moved, first, room, pitch)
+            hung = _hang(log.frontiers, moved, first, room, spacing)
             for frontier in log.frontiers:
                 rank = row.order.index(frontier.name)
                 left, way = hung[frontier.name], moved.get(frontier.name, "")
-                _flag(scene, name, frontier, way, rank, first, left, pitch)
+                _flag(scene, name, frontier, way, rank, first, left, spacing)
             for reader in log.progress:
-                y = below + row.readers.index(reader.name) * progress.PITCH
-                progress.draw_progress(scene, trace, log, reader, y, first, row.w, pitch)
+                y = below + row.readers.index(reader.name) * progress.ROW_SPACING
+                progress.draw_progress(scene, trace, log, reader, y, first, row.w, spacing)
     return scene.seal()
 
 
@@ -296,13 +296,13 @@ def _tell_moves(log: Log, old: Log) -> dict[str, str]:
 
 
 def _hang(
-    frontiers: tuple[Frontier, ...], moved: dict[str, str], first: int, room: float, pitch: int
+    frontiers: tuple[Frontier, ...], moved: dict[str, str], first: int, room: float, spacing: int
 ) -> dict[str, float]:
     """Where the cloth of each flag begins, from its pole: right of it, or left of it where the
     next flag stands close; no two touch, none leaves the row."""
     poles = sorted((max(f.at, first), f.at, i, f.name) for i, f in enumerate(frontiers))
     wide = [_flag_width(_flag_text(frontiers[i], first), moved.get(at)) for _, _, i, at in poles]
-    at = [(place - first) * pitch for place, *_ in poles]
+    at = [(place - first) * spacing for place, *_ in poles]
     left: list[float] = []
     end = 0.0
     for i, x in enumerate(at):
@@ -368,13 +368,13 @@ def _flag(
     rank: int,
     first: int,
     left: float,
-    pitch: int,
+    spacing: int,
 ) -> None:
     """A pole before the cell at the frontier, and the cloth with its name and the `way` that it has
     just gone."""
     out = frontier.at < first
     label = _flag_text(frontier, first)
-    x = max(first, frontier.at) * pitch - 2
+    x = max(first, frontier.at) * spacing - 2
     named, wide = _flag_width(label, None), _flag_width(label, way)
     key = f"{log}:{frontier.name}"
     tone = _colour(rank)

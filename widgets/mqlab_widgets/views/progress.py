@@ -16,9 +16,9 @@ from ..scene import Scene
 from ..widths import fit, width
 from .common import colour
 
-PITCH = 17  # of two rows
+ROW_SPACING = 17  # of two rows
 BAR, BOX = 7, 13  # heights of a bar and of what a transaction holds
-MIDDLE = PITCH / 2
+MIDDLE = ROW_SPACING / 2
 SIZE = 10.5  # of a reader's name
 CROSS = 3.5
 
@@ -31,35 +31,35 @@ def draw_names(scene: Scene, log: Log, names: tuple[str, ...], x: float, top: fl
     """The readers' names, left of their rows; `x`: where the cells begin."""
     for i, name in enumerate(names):
         shown = fit(name, x - 8, SIZE)
-        y = top + i * PITCH + MIDDLE + 4
+        y = top + i * ROW_SPACING + MIDDLE + 4
         scene.text(f"reader:{log.name}:{name}", 0, y, shown, "sub")
         if shown != name:
             scene.title(f"full:{log.name}:{name}", name)
 
 
 def draw_progress(
-    scene: Scene, trace: Trace, log: Log, reader: Progress, y: float, first: int, w: int, pitch: int
+    scene: Scene, trace: Trace, log: Log, row: Progress, y: float, first: int, w: int, spacing: int
 ) -> None:
     """One row in the world of the cells, from the offset `first` on; `w`: width of a cell."""
-    key = f"{log.name}:{reader.name}"
-    bar = y + (PITCH - BAR) / 2
+    key = f"{log.name}:{row.name}"
+    bar = y + (ROW_SPACING - BAR) / 2
     for cell in log.cells:
         if cell.offset >= first:
-            at = cell.offset * pitch
+            at = cell.offset * spacing
             scene.rect(f"free:{key}:{cell.offset}", at, bar + 2, w, BAR - 4, "free", rx=1.5)
-    for stretch in reader.stretches:
+    for stretch in row.stretches:
         if stretch.last >= first:
-            left = max(stretch.first, first) * pitch
-            wide = stretch.last * pitch + w - left
+            left = max(stretch.first, first) * spacing
+            wide = stretch.last * spacing + w - left
             name = f"{key}:{stretch.first}:{stretch.txn}"
             if stretch.txn:
                 _hold(scene, name, stretch, left, y, wide, colour(trace, stretch.txn))
             else:
                 scene.rect(f"done:{name}", left, bar, wide, BAR, "passed", rx=2)
-    if reader.at >= first:
-        with scene.group(f"cursor:{key}", "flag f2", at=(reader.at * pitch - 2, 0)):
-            scene.line(f"cursor-pole:{key}", 0, y + 1, 0, y + PITCH - 2, "pole")
-            way = -7 if reader.at > first else 7  # over what is done with, where there is any
+    if row.at >= first:
+        with scene.group(f"cursor:{key}", "flag f2", at=(row.at * spacing - 2, 0)):
+            scene.line(f"cursor-pole:{key}", 0, y + 1, 0, y + ROW_SPACING - 2, "pole")
+            way = -7 if row.at > first else 7  # over what is done with, where there is any
             scene.path(f"cursor-cloth:{key}", f"M0 {y + 1:g}l{way} 3.5l{-way} 3.5z", "cloth")
 
 
@@ -70,7 +70,7 @@ def _hold(
     another one was refused."""
     crossed = 2 * CROSS + 4 if held.refused else 0
     with scene.group(f"held:{key}", tone):
-        top = y + (PITCH - BOX) / 2
+        top = y + (ROW_SPACING - BOX) / 2
         scene.rect(f"hold:{key}", left + 0.5, top + 0.5, wide - 1, BOX - 1, "taken", rx=3)
         shown = fit(held.txn, wide - 4 - crossed, 10.5, bold=True)
         scene.text(f"by:{key}", left + (wide - crossed) / 2, y + MIDDLE + 3.5, shown, "tag by")

@@ -155,7 +155,7 @@ def _stand(x: float, wide: float, room: tuple[float, float]) -> float:
 def _find_rooms(p: Plan, wide: list[float], step: int) -> list[tuple[float, float]]:
     """From where to where a text over each lane may stand, every `step`-th at one height: what its
     neighbours leave of their shares is its own too, as far as the picture's edges."""
-    share = (p.pitch * step - AIR) / 2
+    share = (p.spacing * step - AIR) / 2
     halves = [min(w / 2, share) for w in wide]
     at = [p.x[lane.name] for lane in p.lanes]
     rooms = []

@@ -23,7 +23,7 @@ from .space_time import EDGE, MOST_ROWS, draw_diagram
 
 ROW, LINES, LEADING = 37, 2, 15  # px and lines; a narrow row has one line more
 SIZE = 12
-FIRST, PITCH, LAST = 30, 58, 26  # px: to the first lane, between lanes, after the last one
+FIRST, LANE_SPACING, LAST = 30, 58, 26  # px: to the first lane, between lanes, after the last one
 SHARE, AIR = 0.42, 14  # of the width that lanes may take; px between two names
 NARROW, LARGE = 336, 640  # px: what a telephone has; what long sentences want
 READERS = "\0readers"  # no node has this name
@@ -62,18 +62,18 @@ def has_story(trace: Trace) -> bool:
 def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
     lanes, stands_for = _find_outsiders(trace)
     names = [width(lane.title.of(lang), 12, bold=True) for lane in lanes]
-    gaps = [max(PITCH, (one + two) / 2 + AIR) for one, two in pairwise(names)]
+    gaps = [max(LANE_SPACING, (one + two) / 2 + AIR) for one, two in pairwise(names)]
     first, room = max([FIRST, *(name / 2 for name in names[:1])]), wide * SHARE
     stairs = first + sum(gaps) > room
     if stairs:
-        first, gaps = FIRST, [min(PITCH, (room - FIRST) / len(gaps))] * len(gaps)
+        first, gaps = FIRST, [min(LANE_SPACING, (room - FIRST) / len(gaps))] * len(gaps)
     at = dict(zip((lane.name for lane in lanes), accumulate(gaps, initial=first), strict=False))
     x = at | {name: at[part] for name, part in stands_for.items()}
     rows = [i for i, fact in enumerate(trace.facts, 1) if fact.story.en]
     return Plan(
         lanes=lanes,
         x=x,
-        pitch=min([PITCH, *gaps]),
+        spacing=min([LANE_SPACING, *gaps]),
         stairs=stairs,
         width=wide,
         rows=rows,

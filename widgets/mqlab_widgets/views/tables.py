@@ -29,7 +29,7 @@ class _Place:
     y: float
     columns: tuple[str, ...]
     x: tuple[float, ...]
-    pitch: int  # px from one row to the next
+    spacing: int  # px from one row to the next
     rows: int
 
 
@@ -70,7 +70,7 @@ def _places(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
         rows = min(max(len(t.rows) for t in versions), MOST + 1)
         columns = next(iter(versions)).columns
         place = places[name] = _Place(y, columns, *_columns(list(versions), room), rows)
-        y += TOP + LINE + max(rows, 1) * place.pitch + 12
+        y += TOP + LINE + max(rows, 1) * place.spacing + 12
     return places, y
 
 
@@ -85,12 +85,12 @@ def _columns(versions: list[Table], room: int) -> tuple[tuple[float, ...], int]:
             parts = lines if " ".join(lines) == value else [value]
             least[i] = max(least[i], *(width(part, SIZE) + PADDING for part in parts))
             wide[i] = max(wide[i], min(width(value, SIZE) + PADDING, room))
-    pitch = LINE + TWO * (sum(wide) > room)
+    spacing = LINE + TWO * (sum(wide) > room)
     while sum(wide) > room:
         i = max(range(len(wide)), key=lambda i: (wide[i] > least[i], wide[i]))
         stop = least[i] if wide[i] > least[i] else 30
         wide[i] = max(wide[i] - 4, room - sum(wide) + wide[i], stop)
-    return tuple(accumulate(wide, initial=0.0)), pitch
+    return tuple(accumulate(wide, initial=0.0)), spacing
 
 
 @lru_cache(maxsize=1_024)
@@ -111,11 +111,11 @@ def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Pa
         was = before_rows.get(first, ())
         key = f"{name}:{first}:{twins[first]}"
         twins[first] += 1
-        with scene.group(f"row:{key}", "table-row", at=(0, TOP + LINE + r * place.pitch)):
+        with scene.group(f"row:{key}", "table-row", at=(0, TOP + LINE + r * place.spacing)):
             _cells(scene, key, row, was, place, table != old)
     hidden = len(table.rows) - len(shown)
     if hidden:
-        y = TOP + LINE + MOST * place.pitch + 10
+        y = TOP + LINE + MOST * place.spacing + 10
         scene.text(f"more:{name}", 6, y, f"+{hidden}", "sub")
     return scene.seal()
 
@@ -133,7 +133,7 @@ def _cells(
     for i, value in enumerate(row[: len(place.x) - 1]):
         left, room = place.x[i], place.x[i + 1] - place.x[i] - SPARE
         if new and (i >= len(was) or was[i] != value):
-            scene.rect(f"hot:{key}:{i}", left + 1, -4, room + 7, place.pitch - 1, "band", rx=3)
+            scene.rect(f"hot:{key}:{i}", left + 1, -4, room + 7, place.spacing - 1, "band", rx=3)
         lines = [value] if width(value, SIZE) <= room else halve(value, room, SIZE)
         for n, line in enumerate(lines):
             name, y = f"value:{key}:{i}" + f":{n}" * (n > 0), 10 + n * TWO
