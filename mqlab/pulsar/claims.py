@@ -285,7 +285,8 @@ def pending_kept(cluster: Cluster, world: World) -> bool:
 
 def _replays_the_same(topic: Topic, sub: Subscription, disk: Disk) -> bool:
     replayed, _ = topic.begin_subscription(sub.name).replay_log(sub.cursor, disk, topic.lac)
-    return replayed.positions == sub.pending.positions and replayed.slot == sub.pending.slot
+    now = sub.pending
+    return (replayed.positions, replayed.cumulative) == (now.positions, now.cumulative)
 
 
 def pending_withheld(cluster: Cluster, world: World) -> bool:

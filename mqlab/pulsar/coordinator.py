@@ -184,20 +184,20 @@ class TxnMeta:
 @frozen
 class Write:
     """A record that was appended and is not safe yet, with what will then be done for whom.
-    `slot`: the end that a final state belongs to."""
+    `end`: the number of the End that a final state belongs to."""
 
     entry: TransactionMetadataEntry
     caller: Caller | None = None
-    slot: int = -1
+    end: int = -1
 
 
 @frozen
 class End:
     """One END_TXN under way. Two callers may end the same transaction at once, and then each has
     an End and tells every participant. `owed`: by number, who has not answered; `failed`: some
-    answer was an error, or was lost. `slot`: its own number, the lowest that was free."""
+    answer was an error, or was lost. `number`: its own, the lowest that was free."""
 
-    slot: int
+    number: int
     txn: TxnID
     action: TxnAction
     caller: Caller | None
@@ -221,7 +221,7 @@ class End:
 
 Result = tuple["Coordinator", Effects]
 
-#: a request's number: its end's slot, and its place among the participants
+#: a request's number: its end's number, and its place among the participants
 PLACES = 1 << 16
 
 
@@ -260,16 +260,16 @@ def tell_participants(tc: Coordinator, meta: TxnMeta, caller: Caller | None, dis
     transaction itself is live until it has ended, so the mark is below it."""
     commits = meta.status is TxnStatus.COMMITTING
     action = TxnAction.COMMIT if commits else TxnAction.ABORT
-    slot = _find_slot(tc)
-    owed = tuple((slot * PLACES + i, who) for i, who in enumerate(meta.participants))
-    begun = End(slot, meta.txn, action, caller, Map(owed))
+    number = _find_free_number(tc)
+    owed = tuple((number * PLACES + i, who) for i, who in enumerate(meta.participants))
+    begun = End(number, meta.txn, action, caller, Map(owed))
     sent = tuple(_send(tc, begun, number, who) for number, who in owed)
     new, effects = _go_on(replace(tc, ends=(*tc.ends, begun)), begun, disk)
     return new, (CancelTimer(f"{TIMEOUT}{meta.txn}"), *sent, *effects)
 
 
-def _find_slot(tc: Coordinator) -> int:
-    taken = {end.slot for end in tc.ends}
+def _find_free_number(tc: Coordinator) -> int:
+    taken = {end.number for end in tc.ends}
     return next(n for n in range(len(taken) + 1) if n not in taken)
 
 
@@ -305,7 +305,7 @@ def lose_participant(tc: Coordinator, peer: str, disk: Disk) -> Result:
 
 def _go_on(tc: Coordinator, end: End, disk: Disk) -> Result:
     """When nobody is owed any more: log that it is done, or try all of it again."""
-    new = replace(tc, ends=tuple(end if e.slot == end.slot else e for e in tc.ends))
+    new = replace(tc, ends=tuple(end if e.number == end.number else e for e in tc.ends))
     if end.owed:
         return new, ()
     if end.failed and "retry_until_answered" in tc.config.on:
@@ -313,7 +313,7 @@ def _go_on(tc: Coordinator, end: End, disk: Disk) -> Result:
     meta = tc.txns.get(end.txn)
     if meta is None:  # another one ended it first
         return _leave(new, end, ServerError.TransactionNotFound)
-    return new.write(disk, Write(_build_update(meta, STATES_OF[end.action][1]), slot=end.slot))
+    return new.write(disk, Write(_build_update(meta, STATES_OF[end.action][1]), end=end.number))
 
 
 def try_again(tc: Coordinator, txn: TxnID, disk: Disk) -> Result:
@@ -321,7 +321,7 @@ def try_again(tc: Coordinator, txn: TxnID, disk: Disk) -> Result:
     effects: Effects = ()
     for end in tc.ends:
         if end.txn == txn and end.failed and not end.owed:
-            tc = replace(tc, ends=tuple(e for e in tc.ends if e.slot != end.slot))
+            tc = replace(tc, ends=tuple(e for e in tc.ends if e.number != end.number))
             tc, more = begin_end(tc, end.txn, end.action, end.caller, disk)
             effects = (*effects, *more)
     return tc, effects
@@ -337,17 +337,17 @@ def finish(tc: Coordinator, write: Write) -> Result:
 
 def refuse(tc: Coordinator, write: Write, error: ServerError) -> Result:
     """A record came too late: somebody else ended the transaction meanwhile."""
-    if write.slot < 0:
+    if write.end < 0:
         return tc, _answer(write.caller, error)
     return _leave(tc, _find(tc, write), error)
 
 
 def _find(tc: Coordinator, write: Write) -> End:
-    return next(end for end in tc.ends if end.slot == write.slot)
+    return next(end for end in tc.ends if end.number == write.end)
 
 
 def _leave(tc: Coordinator, end: End, error: ServerError) -> Result:
-    rest = tuple(e for e in tc.ends if e.slot != end.slot)
+    rest = tuple(e for e in tc.ends if e.number != end.number)
     return replace(tc, ends=rest), _answer(end.caller, error)
 
 

@@ -16,9 +16,9 @@ Three things that one would expect and that Pulsar does not do:
 
 - A *plain* acknowledgement is not stopped by a pending one. It is applied at once, and the abort
   of the transaction does not bring the message back.
-- A cumulative acknowledgement has one slot for the whole subscription, and it is not compared
+- A cumulative acknowledgement is one for the whole subscription, and it is not compared
   with individual ones.
-- While that slot is held, a commit of another transaction with individual acknowledgements
+- While there is one, a commit of another transaction with individual acknowledgements
   succeeds and leaves them pending. So the two kinds must not be mixed in one subscription.
 
 *Left out:* the index by which the log is shortened (`transactionPendingAckLogIndexMinLag`), several
@@ -51,7 +51,7 @@ WHOLE = (-1,)
 ALREADY_ACKED = "{txn} tries to ack {position}, which is already acked"
 IN_PENDING_ACK = "{txn} tries to ack {position}, which is in pending ack status"
 WITHIN_MARK = "{txn} tries to ack up to {position}, and markDeletePosition is {mark}"
-SLOT_HELD = "{txn} tries to ack up to {position}, and {holder} has acked up to {held}"
+CUMULATIVE_HELD = "{txn} tries to ack up to {position}, and {holder} has acked up to {held}"
 
 
 @frozen
@@ -59,7 +59,7 @@ class PendingAck:
     """`state`: None until the first transaction acknowledges or ends here. `positions` (in the
     source `individualAckPositions`): entry → its pending indexes, or WHOLE. `of_txn`
     (`individualAckOfTransaction`): what each open transaction has acknowledged one by one, in the
-    order in which they began to; `used`: one has, since this was loaded. `slot`
+    order in which they began to; `used`: one has, since this was loaded. `cumulative`
     (`cumulativeAckOfTransaction`): the one cumulative acknowledgement of the subscription.
     `marks`: up to where each coordinator's transactions have ended."""
 
@@ -67,7 +67,7 @@ class PendingAck:
     positions: Map[int, tuple[int, ...]] = Map()
     of_txn: tuple[tuple[TxnID, tuple[AckPosition, ...]], ...] = ()
     used: bool = False
-    slot: tuple[TxnID, AckPosition] | None = None
+    cumulative: tuple[TxnID, AckPosition] | None = None
     marks: Marks = Marks()
 
     def acked_by(self, txn: TxnID) -> tuple[AckPosition, ...]:
@@ -101,15 +101,15 @@ class PendingAck:
         return ""
 
     def find_cumulative_conflict(self, cursor: Cursor, txn: TxnID, position: AckPosition) -> str:
-        """Why nobody can acknowledge up to here; the transaction that holds the slot may go on
-        from where it is."""
+        """Why nobody can acknowledge up to here; the transaction that holds the
+        pending cumulative acknowledgement may go on from where it is."""
         if position.position <= cursor.mark_delete:
             return WITHIN_MARK.format(txn=txn, position=position, mark=cursor.mark_delete)
-        if self.slot is None:
+        if self.cumulative is None:
             return ""
-        holder, held = self.slot
-        if holder != txn or _reach(position) <= _reach(held):
-            return SLOT_HELD.format(txn=txn, position=position, holder=holder, held=held)
+        holder, held = self.cumulative
+        if holder != txn or _ack_order(position) <= _ack_order(held):
+            return CUMULATIVE_HELD.format(txn=txn, position=position, holder=holder, held=held)
         return ""
 
     # -- acknowledge, commit, abort ----------------------------------------------------------
@@ -123,11 +123,12 @@ class PendingAck:
         of_txn = tuple((other, mine if other == txn else had) for other, had in of_txn)
         return replace(self, positions=positions, of_txn=of_txn, used=True)
 
-    def hold_slot(self, txn: TxnID, position: AckPosition) -> PendingAck:
-        return replace(self, slot=(txn, position))
+    def hold_up_to(self, txn: TxnID, position: AckPosition) -> PendingAck:
+        """`txn` holds the pending cumulative acknowledgement."""
+        return replace(self, cumulative=(txn, position))
 
-    def free_slot(self) -> PendingAck:
-        return replace(self, slot=None)
+    def release(self) -> PendingAck:
+        return replace(self, cumulative=None)
 
     def commit(
         self, txn: TxnID, cursor: Cursor, batch_index_ack: bool, lac: int
@@ -243,8 +244,8 @@ def _place(position: AckPosition) -> int:
     return position.position
 
 
-def _reach(position: AckPosition) -> tuple[int, int]:
-    """How far a cumulative acknowledgement goes: a whole entry further than part of its batch."""
+def _ack_order(position: AckPosition) -> tuple[int, int]:
+    """The order of cumulative acknowledgements: a whole entry further than part of its batch."""
     whole = position.batch_index < 0 or position.batch_index == position.batch_size - 1
     return position.position, 1 << 30 if whole else position.batch_index
 
@@ -282,13 +283,13 @@ def build_end(
     pending: PendingAck, txn: TxnID, action: TxnAction, base: int
 ) -> PendingAckEntry | None:
     """The record that ends a transaction here; None: there is nothing to do, and that is a
-    success. The cumulative slot is looked at first, no matter who holds it: a commit of another
+    success. The cumulative one is looked at first, no matter who holds it: a commit of another
     transaction then does nothing, and its abort takes the cumulative path as well."""
-    kind = AckType.INDIVIDUAL if pending.slot is None else AckType.CUMULATIVE
+    kind = AckType.INDIVIDUAL if pending.cumulative is None else AckType.CUMULATIVE
     if action is TxnAction.COMMIT:
-        foreign = pending.slot is not None and pending.slot[0] != txn
+        foreign = pending.cumulative is not None and pending.cumulative[0] != txn
         return None if foreign else PendingAckEntry(base, COMMIT, txn, kind)
-    idle = pending.slot is None and not pending.used
+    idle = pending.cumulative is None and not pending.used
     return None if idle else PendingAckEntry(base, ABORT, txn, kind)
 
 
@@ -302,16 +303,16 @@ def apply_record(
         case "ACK", _:
             return _apply_ack(config, pending, cursor, record)
         case "COMMIT", AckType.CUMULATIVE:
-            if pending.slot is None:
+            if pending.cumulative is None:
                 return Applied(pending, cursor)
-            cursor = acknowledge_up_to(cursor, pending.slot[1], by_index, lac)
-            return Applied(pending.free_slot().clear_up_to(cursor.mark_delete), cursor)
+            cursor = acknowledge_up_to(cursor, pending.cumulative[1], by_index, lac)
+            return Applied(pending.release().clear_up_to(cursor.mark_delete), cursor)
         case "COMMIT", _:
             new, cursor = pending.commit(record.txn, cursor, by_index, lac)
             return Applied(new, cursor)
         case _, AckType.CUMULATIVE:
-            mine = pending.slot is not None and pending.slot[0] == record.txn
-            return Applied(pending.free_slot() if mine else pending, cursor)
+            mine = pending.cumulative is not None and pending.cumulative[0] == record.txn
+            return Applied(pending.release() if mine else pending, cursor)
     new, freed = pending.abort(record.txn)
     return Applied(new, cursor, freed=freed)
 
@@ -321,13 +322,11 @@ def _apply_ack(
 ) -> Applied:
     """All positions of one request, or none of them."""
     txn, positions = record.txn, record.positions
-    cumulative = record.ack_type is AckType.CUMULATIVE
     if conflict := _find_conflict(config, pending, cursor, record):
         return Applied(pending, cursor, conflict)
-    new = (
-        pending.hold_slot(txn, positions[0]) if cumulative else pending.acknowledge(txn, positions)
-    )
-    return Applied(new, cursor)
+    if record.ack_type is AckType.CUMULATIVE:
+        return Applied(pending.hold_up_to(txn, positions[0]), cursor)
+    return Applied(pending.acknowledge(txn, positions), cursor)
 
 
 def _find_conflict(

@@ -583,11 +583,11 @@ def _tell_pending(old: Subscription | None, new: Subscription) -> Iterator[Text]
     for txn in before:
         if txn not in after:
             yield OVER(sub=new.name, txn=txn)
-    slot = old.pending.slot if old is not None else None
-    if new.pending.slot is not None and new.pending.slot != slot:
-        yield UP_TO(sub=new.name, txn=new.pending.slot[0], position=new.pending.slot[1])
-    elif new.pending.slot is None and slot is not None:
-        yield OVER(sub=new.name, txn=slot[0])
+    cumulative = old.pending.cumulative if old is not None else None
+    if new.pending.cumulative is not None and new.pending.cumulative != cumulative:
+        yield UP_TO(sub=new.name, txn=new.pending.cumulative[0], position=new.pending.cumulative[1])
+    elif new.pending.cumulative is None and cumulative is not None:
+        yield OVER(sub=new.name, txn=cumulative[0])
 
 
 @frozen

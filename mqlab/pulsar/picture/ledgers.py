@@ -176,8 +176,8 @@ def draw_subscription(
     stretches = [Stretch(first, last) for first, last in done]
     held = {position: txn for txn, acked in pending.of_txn for position in acked}
     refused = _find_refused(records, pending, held)
-    if pending.slot is not None:
-        txn, upto = pending.slot
+    if pending.cumulative is not None:
+        txn, upto = pending.cumulative
         other = next((t for (kind, _), t in refused.items() if kind is AckType.CUMULATIVE), None)
         first = min(cursor.mark_delete + 1, upto.position)
         stretches.append(Stretch(first, upto.position, written.name(txn), written.name(other)))
@@ -213,7 +213,7 @@ def _find_refused(
             continue
         for position in record.positions:
             if record.ack_type is AckType.CUMULATIVE:
-                has = pending.slot is not None and pending.slot[0] == record.txn
+                has = pending.cumulative is not None and pending.cumulative[0] == record.txn
             else:
                 has = held.get(position) == record.txn
             if has and position not in granted:

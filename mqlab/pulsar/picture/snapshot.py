@@ -171,8 +171,8 @@ def draw_pending(seen: Seen) -> Table:
 def _list_held(pending: PendingAck, written: Written, most: int | None) -> list[tuple[str, str]]:
     shown = pending.of_txn[:most]
     held = [(", ".join(map(str, at[:most])), written.name(txn)) for txn, at in shown]
-    if pending.slot is not None:
-        txn, position = pending.slot
+    if pending.cumulative is not None:
+        txn, position = pending.cumulative
         held.append((f"≤ {position}", written.name(txn)))
     return held
 

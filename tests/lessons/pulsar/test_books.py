@@ -147,5 +147,5 @@ def test_a_rule_that_somebody_wrote_stands_in_the_place_of_pulsars() -> None:
     assert asked == [(str(txn), (1, 3), (0, 2), ((3, str(T2)),)) for txn in (T1, T2)]
     up_to = PendingAckEntry(0, "ACK", T2, AckType.CUMULATIVE, (AckPosition(3),))
     done = apply_record(config, pending, cursor, up_to, 3)
-    assert done.pending.slot == (T2, AckPosition(3)), "of a cumulative one it is not asked"
+    assert done.pending.cumulative == (T2, AckPosition(3)), "of a cumulative one it is not asked"
     assert len(asked) == 2

@@ -76,7 +76,7 @@ def test_without_batch_index_level_the_cursor_forgets_part_of_a_batch() -> None:
 
 
 def test_the_cumulative_slot_is_one_and_only_moves_forward() -> None:
-    held = PendingAck().hold_slot(T1, AckPosition(5))
+    held = PendingAck().hold_up_to(T1, AckPosition(5))
     assert "(0,1) has acked up to 5" in held.find_cumulative_conflict(FRESH, T2, AckPosition(9))
     assert held.find_cumulative_conflict(FRESH, T1, AckPosition(5))
     assert held.find_cumulative_conflict(FRESH, T1, index(5, 1))  # part of what it has
@@ -88,7 +88,7 @@ def test_the_cumulative_slot_is_one_and_only_moves_forward() -> None:
 def test_the_two_kinds_are_not_compared() -> None:
     pending = PendingAck().acknowledge(T1, at(3))
     assert pending.find_cumulative_conflict(FRESH, T2, AckPosition(5)) == ""
-    assert PendingAck().hold_slot(T2, AckPosition(5)).find_conflict(FRESH, T1, at(3)) == ""
+    assert PendingAck().hold_up_to(T2, AckPosition(5)).find_conflict(FRESH, T1, at(3)) == ""
 
 
 def test_a_plain_acknowledgement_frees_the_position_and_the_transaction_still_counts() -> None:

@@ -80,7 +80,7 @@ def test_a_commit_beside_a_held_slot_says_yes_and_does_nothing() -> None:
     story.ack(T1, 5, kind=ALL)
     assert build_end(story.pending, T2, TxnAction.COMMIT, story.end) is None
     story.end_txn(T1, TxnAction.COMMIT)
-    assert story.cursor == Cursor(5) and story.pending.slot is None
+    assert story.cursor == Cursor(5) and story.pending.cumulative is None
     assert story.pending.acked_by(T2) == (AckPosition(3),)
 
 
@@ -89,9 +89,9 @@ def test_an_abort_beside_a_held_slot_takes_the_cumulative_path() -> None:
     story.ack(T2, 3)
     story.ack(T1, 5, kind=ALL)
     assert story.end_txn(T2, TxnAction.ABORT) == ()
-    assert story.pending.acked_by(T2) and story.pending.slot == (T1, AckPosition(5))
+    assert story.pending.acked_by(T2) and story.pending.cumulative == (T1, AckPosition(5))
     assert story.end_txn(T1, TxnAction.ABORT) == ()  # frees the slot, redelivers nothing
-    assert story.pending.slot is None and story.cursor == Cursor()
+    assert story.pending.cumulative is None and story.cursor == Cursor()
 
 
 def test_nothing_to_abort_writes_nothing_and_a_commit_writes_all_the_same() -> None:
@@ -130,7 +130,7 @@ def test_a_commit_beyond_the_end_takes_effect_with_a_replay(kind: AckType) -> No
     story = Story()
     story.ack(T1, LAC + 1, kind=kind)
     story.end_txn(T1, TxnAction.COMMIT)
-    assert story.cursor == Cursor() and story.pending.slot is None
+    assert story.cursor == Cursor() and story.pending.cumulative is None
     assert list(story.pending.positions) == ([LAC + 1] if kind is ONE else [])
     assert story.replay(Cursor())[1] == Cursor()
     pending, cursor = story.replay(Cursor(), LAC + 1)

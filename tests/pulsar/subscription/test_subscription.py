@@ -275,7 +275,7 @@ def test_a_cumulative_acknowledgement_on_shared_is_ignored_and_succeeds() -> Non
     stand = Stand("a")
     stand.connect()
     assert stand.ack_up_to(0, txn=T1) == "" and stand.answers[-1] == AckResponse()
-    assert stand.sub.pending.slot is None and stand.disk.log(stand.sub.log).end == 0
+    assert stand.sub.pending.cumulative is None and stand.disk.log(stand.sub.log).end == 0
 
 
 def test_pending_acknowledgements_survive_a_restart() -> None:

@@ -158,10 +158,10 @@ def answer_pending(hosted: Hosted, disk: Disk, name: str, with_marks: bool) -> A
 
 
 def describe_in_pending(topic: Topic, name: str, txn: TxnID, ledger: int) -> dict[str, Any]:
-    slot = topic.subs[name].pending.slot if name in topic.subs else None
-    if slot is None or slot[0] != txn:
+    cumulative = topic.subs[name].pending.cumulative if name in topic.subs else None
+    if cumulative is None or cumulative[0] != txn:
         return {}
-    return {"cumulativeAckPosition": f"{ledger}:{slot[1]}"}
+    return {"cumulativeAckPosition": f"{ledger}:{cumulative[1]}"}
 
 
 def answer_in_pending(topic: Topic, name: str, txn: TxnID, ledger: int) -> AdminAnswer:
