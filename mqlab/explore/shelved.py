@@ -202,7 +202,8 @@ class ShelvedLevels(Levels):
         return out
 
     def _find_earlier(self, run: Run) -> Numbers:
-        """For each row of a sorted run, the number that it has in an earlier level, or -1."""
+        """For each row of a sorted run, its number in an earlier level on disk, or -1. A key is a
+        hash: where keys are equal rows are compared, and if these differ the next equal key is."""
         out = np.full(len(run.keys), -1, np.int64)
         for level in range(len(self.shelf.levels)):
             known = self.shelf.array(level, "keys")

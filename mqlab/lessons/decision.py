@@ -115,7 +115,8 @@ class Way:
         return COUNTED(messages=price.messages, writes=price.writes, flushes=price.flushes)
 
     def tell(self, link: Link, language: str = "") -> Iterator[str]:
-        """Its facts as Markdown; with a language only the clients in it."""
+        """The facts as lines of Markdown, a section each: price, settings, times, limits …,
+        clients. With a language only the clients in it. `link` makes the links to scenarios."""
         yield from _head("price", [str(self.price())])
         lines = [
             (f"`{one.code}`: " if one.code else "") + f"{one.says} *{one.tell(link)}*"

@@ -104,8 +104,9 @@ class Passage(Hinted):
         return sentence.experiment.stands(self.play(sentence.experiment).trace)
 
     def check(self, marks: object, graded: bool = False) -> Verdict:
-        """Judge what was marked, by every sentence's run. The first mark on a sentence that
-        stands is told, else the first that is missing."""
+        """Judge which sentences of the article a learner marked as wrong. Each sentence's run says
+        whether it is true (`stands`). The verdict shows the first true one that was marked, else
+        the first wrong one that was missed."""
         if not isinstance(marks, str) or not marks.strip():
             return Verdict(False, NOT_WRITTEN)
         try:
@@ -114,11 +115,11 @@ class Passage(Hinted):
             return Verdict(False, error.text)
         if len(marked) == len(self.sentences):
             return Played(False, ALL, THROUGHOUT.en, behind=THROUGHOUT)
-        standing = {one.name for one in self.sentences if self.stands(one)}
+        true = {one.name for one in self.sentences if self.stands(one)}
         for one in self.sentences:
-            if one.name in marked & standing:
+            if one.name in marked & true:
                 return self._show(one, Text(one.name), DOUBTED)
-        left = [one for one in self.sentences if one.name not in marked | standing]
+        left = [one for one in self.sentences if one.name not in marked | true]
         if left:
             return self._show(left[0], MORE(count=len(left)), left[0].behind)
         return Verdict(True, RIGHT)

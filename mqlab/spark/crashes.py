@@ -105,7 +105,7 @@ def _word(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What all cells share: the fed topic Order, the plan of the batches, the truth."""
+    """The setup that all cells share: the fed topic Order, the plan of the batches, the truth."""
 
     address: str
     run: str
@@ -232,7 +232,9 @@ def run_cell(
 def restart(
     ground: Ground, target: Target, sink: str, point: Point, rule: Rule | None = None
 ) -> Cell:
-    """The job once more, until it ends or refuses; then the sum over its output."""
+    """Restart the killed job, until it ends or refuses to resume. Returns the cell of the table:
+    the income in its output compared with the truth, what the sink's rule (`rule`, or the sink's
+    own `decide` or `resume`) was asked and answered, and the batches that were written again."""
     answers: list[tuple[int, int, str]] = []
     judge = rule or (resume if sink == TWO_PHASE else decide)
 

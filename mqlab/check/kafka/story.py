@@ -81,8 +81,9 @@ class Story:
         return Client(self, txn_id)
 
     def retry(self, what: str, call: Callable[[float], object]) -> None:
-        """The call, again as long as its error says that this may help. Unanswered, Refused;
-        KafkaException where the client asks for an abort."""
+        """Make a call of librdkafka, and repeat it while its error is retriable, for PATIENCE_S.
+        Raises Unanswered when that time is over, Refused when the client can do no more (a fatal
+        error, or `MANY` refusals), KafkaException where the transaction must be aborted."""
         end = time.monotonic() + PATIENCE_S
         while True:
             try:

@@ -205,7 +205,9 @@ class Producer:
         stamps: Sequence[int] = (),
         acks: int = -1,
     ) -> str:
-        """One batch, and nothing before it."""
+        """Send one Produce request with one batch and note the answer; returns the error's name.
+        What is not given is the producer's own id, epoch and next sequence number, so that a
+        program can send a wrong one; `once`: a retriable error is not asked again."""
         usual = self.lab.profile.produce
         version = version or usual
         first = self.seqs.get(partition, 0) if seq is None else seq

@@ -453,7 +453,8 @@ def _name_transaction(message: Message, config: RocketMQConfig) -> str:
 def end_transaction(
     broker: Broker, ask: EndTransaction, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """What an UNKNOW asks for is nothing at all, and nobody answers it."""
+    """END_TRANSACTION: commit or roll back a half message, if the request passes the checks of
+    EndTransactionProcessor in this order. UNKNOW (NOT_TYPE) does nothing and gets no answer."""
     if ask.end not in NAMES:
         return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, FLAG_WRONG)
     if ask.end == TransactionType.NOT_TYPE:

@@ -243,6 +243,8 @@ def explain_record(book: Book, stored: Stored) -> Telling:
 
 
 def _explain_message(book: Book, stored: Stored) -> Words:
+    """Why this message was appended: a delayed one, a retry, a dead letter, a half message, a
+    committed one, or a plain one."""
     topic = stored.message.topic
     if stored.kind == "delayed":
         return sentences.RETRIED if stored.message.reconsume_times else sentences.DELAYED

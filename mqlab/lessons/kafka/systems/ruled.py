@@ -492,11 +492,14 @@ class WatchedCoordinator(AdmittingCoordinator):
     def step(self, event: Event, disk: Disk) -> tuple[WatchedCoordinator, Effects]:
         new, effects = Coordinator.step(self, event, disk)
         assert isinstance(new, WatchedCoordinator)
-        return replace(new, breach=self.breach or breach(self, event, effects)), effects
+        return replace(new, breach=self.breach or find_breach(self, event, effects)), effects
 
 
-def breach(tc: Coordinator, event: Event, effects: Effects) -> str:
-    """Which sentence the answer to a request breaks, judged by what was known before it."""
+def find_breach(tc: Coordinator, event: Event, effects: Effects) -> str:
+    """The name of the sentence in `SENTENCES` that the coordinator's answer violates, or "". Judged
+    are AddPartitionsToTxn and the EndTxn of a v1 client, by the entry of the transactional id
+    before the request: was it the holder of pid and epoch that asked, and was a record being
+    written (`busy`)?"""
     match event:
         case Request(body=AddPartitionsToTxn(verify_only=False, implicit=False) as ask):
             pass
