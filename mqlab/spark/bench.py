@@ -39,10 +39,10 @@ def measure_sinks(
     lines = later(read_lines(orders), repeat)
     rates: dict[str, list[float]] = {sink: [] for sink in SINKS}
     with tempfile.TemporaryDirectory(prefix="mqlab-bench-") as folder:
-        ground = crashes.prepare(address, lines, Path(folder))
+        setup = crashes.prepare(address, lines, Path(folder))
         for turn in range(rounds + 1):
             for sink in SINKS[:: -1 if turn % 2 else 1]:
-                target = crashes.target_of(ground, f"{ground.run}-{sink}-{turn}")
+                target = crashes.target_of(setup, f"{setup.run}-{sink}-{turn}")
                 job.create_topics(target)
                 started = time.perf_counter()
                 job.run_income(spark, target, sink, BATCH)

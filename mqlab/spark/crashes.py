@@ -104,7 +104,7 @@ def _word(cell: Cell) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Setup:
     """The setup that all cells share: the fed topic Order, the plan of the batches, the truth."""
 
     address: str
@@ -167,12 +167,12 @@ def chaos(
     """See `mqlab.spark.chaos`."""
     with tempfile.TemporaryDirectory(prefix="mqlab-chaos-") as folder:
         with topics.broker_errors(address):
-            ground = prepare(address, orders, Path(folder), batch, master)
+            setup = prepare(address, orders, Path(folder), batch, master)
             wanted = [(s, p) for s in sinks or list(SINKS) for p in points or list(Point)]
             cells: list[Cell] = []
             for sink, point in wanted:
                 more = len(cells) + 1 < len(wanted)
-                cell = run_cell(ground, sink, point, hard, more=more)
+                cell = run_cell(setup, sink, point, hard, more=more)
                 say(f"{sink:14} killed {point}: {cell.error or 'ok'}")
                 cells.append(cell)
     return Table(tuple(cells), batch)
@@ -186,7 +186,7 @@ def prepare(
     master: str | None = None,
     minutes: int = 0,
     run: str = "",
-) -> Ground:
+) -> Setup:
     """Feed the orders once; every cell reads the same topic, in batches of so many minutes."""
     span = topics.read_span(address)
     records = feeder.records_of(read(orders), span)
@@ -194,13 +194,13 @@ def prepare(
     feeder.feed(address, f"Order-{run}", records)
     plan = plan_of(records, minutes, 0)
     victims = Victims(folder, master)
-    return Ground(
+    return Setup(
         address, run, f"Order-{run}", plan, truth_of(orders, span), folder, batch, master, victims
     )
 
 
 def run_cell(
-    ground: Ground,
+    setup: Setup,
     sink: str,
     point: Point,
     hard: bool,
@@ -216,21 +216,21 @@ def run_cell(
     `more` says that another hard kill will follow, so that its process may get ready now.
     """
     how = "hard" if hard else "soft"
-    own = re.sub(r"[^\w.-]+", "-", f"{ground.run}-{sink}-{point.name.lower()}-{how}")
-    target = target_of(ground, name or own)
+    own = re.sub(r"[^\w.-]+", "-", f"{setup.run}-{sink}-{point.name.lower()}-{how}")
+    target = target_of(setup, name or own)
     job.create_topics(target)
     if hard:
-        kill_hard(ground, target, sink, point, rule, say)
+        kill_hard(setup, target, sink, point, rule, say)
         if more:
-            ground.victims.start()
+            setup.victims.start()
     else:
-        kill_soft(ground, target, sink, point, rule)
+        kill_soft(setup, target, sink, point, rule)
     say("starting the job again, with the same checkpoint")
-    return restart(ground, target, sink, point, rule)
+    return restart(setup, target, sink, point, rule)
 
 
 def restart(
-    ground: Ground, target: Target, sink: str, point: Point, rule: Rule | None = None
+    setup: Setup, target: Target, sink: str, point: Point, rule: Rule | None = None
 ) -> Cell:
     """Restart the killed job, until it ends or refuses to resume. Returns the cell of the table:
     the income in its output compared with the truth, what the sink's rule (`rule`, or the sink's
@@ -246,7 +246,7 @@ def restart(
     stopped = ""
     redone: tuple[int, ...] = ()
     try:
-        done = run_income(session(ground.master), target, sink, ground.plan, rule=note)
+        done = run_income(session(setup.master), target, sink, setup.plan, rule=note)
         redone = tuple(one.batch for one in done.log if one.written)
     except IncomeError as error:
         if not is_expected(error):
@@ -254,7 +254,7 @@ def restart(
         stopped = str(error)
     rows = tuple(read_output(sink, target))
     tenths = sum(row.tenths for row in rows)
-    wrong = error_of(rows, ground.true)
+    wrong = error_of(rows, setup.true)
     return Cell(sink, point, wrong, tenths, stopped, tuple(answers), rows, redone)
 
 
@@ -264,28 +264,28 @@ def is_expected(error: IncomeError) -> bool:
     return "disagree" in str(error) or "not there any more" in str(error)
 
 
-def target_of(ground: Ground, name: str) -> Target:
+def target_of(setup: Setup, name: str) -> Target:
     """An output topic, a query and a checkpoint of that name."""
     return Target(
-        ground.address, f"income-{name}", ground.source, f"Income-{name}", INCOME_PARTITIONS,
-        f"Dead-{name}", ground.folder / name,
+        setup.address, f"income-{name}", setup.source, f"Income-{name}", INCOME_PARTITIONS,
+        f"Dead-{name}", setup.folder / name,
     )  # fmt: skip
 
 
 def kill_soft(
-    ground: Ground, target: Target, sink: str, point: Point, rule: Rule | None = None
+    setup: Setup, target: Target, sink: str, point: Point, rule: Rule | None = None
 ) -> None:
     """The exception at the kill point ends the query; the session lives on."""
     try:
-        kill = Kill(point, ground.batch)
-        run_income(session(ground.master), target, sink, ground.plan, kill, rule=rule)
+        kill = Kill(point, setup.batch)
+        run_income(session(setup.master), target, sink, setup.plan, kill, rule=rule)
     except Killed:
         return
-    raise IncomeError(f"batch {ground.batch} was never reached: give more orders")
+    raise IncomeError(f"batch {setup.batch} was never reached: give more orders")
 
 
 def kill_hard(
-    ground: Ground,
+    setup: Setup,
     target: Target,
     sink: str,
     point: Point,
@@ -293,27 +293,27 @@ def kill_hard(
     say: Say = lambda line: None,
 ) -> None:
     """A process of its own with its own JVM, both killed with -9 at the kill point."""
-    victim = ground.victims.take()
+    victim = setup.victims.take()
     say("the job runs, in a process of its own")
-    code, words = _run_job(victim, ground, target, sink, Kill(point, ground.batch), rule)
+    code, words = _run_job(victim, setup, target, sink, Kill(point, setup.batch), rule)
     if code != -signal.SIGKILL:
         raise IncomeError(
             f"the process that was to be killed {point} ended by itself "
             f"(exit code {code}); it said: {words}"
         )
-    say(f"kill -9 of JVM and driver, batch {ground.batch}: {point}")
+    say(f"kill -9 of JVM and driver, batch {setup.batch}: {point}")
 
 
-def run_apart(ground: Ground, target: Target, sink: str) -> None:
+def run_apart(setup: Setup, target: Target, sink: str) -> None:
     """The same job in a process of its own, which nobody kills. Raises IncomeError."""
-    code, words = _run_job(ground.victims.take(), ground, target, sink)
+    code, words = _run_job(setup.victims.take(), setup, target, sink)
     if code:
         raise IncomeError(f"the job's process ended with exit code {code}; it said: {words}")
 
 
 def _run_job(
     victim: subprocess.Popen,
-    ground: Ground,
+    setup: Setup,
     target: Target,
     sink: str,
     kill: Kill = NEVER,
@@ -323,7 +323,7 @@ def _run_job(
     from pyspark import cloudpickle
 
     # As Spark sends functions to its workers, for a learner's rule is one.
-    task = base64.b64encode(cloudpickle.dumps((target, sink, ground.plan, kill, rule))).decode()
+    task = base64.b64encode(cloudpickle.dumps((target, sink, setup.plan, kill, rule))).decode()
     try:
         output, _ = victim.communicate(task + "\n", timeout=HARD_S)
     except subprocess.TimeoutExpired:

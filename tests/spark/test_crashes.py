@@ -34,7 +34,7 @@ def cells(sinks: Iterable[str], points: Iterable[Point], *every_run: tuple[str, 
 
 
 @pytest.fixture(scope="module")
-def ground(broker_address: str, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def setup(broker_address: str, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Topic Order with the day, in 5 batches to be quick; the cells read it together."""
     from mqlab.spark.crashes import prepare
 
@@ -46,10 +46,10 @@ def ground(broker_address: str, spark: Any, tmp_path_factory: pytest.TempPathFac
     ("at-least-once", Point.OUT), ("transactions", Point.COMMITTED),
     *(("exactly-once", point) for point in Point),
 )  # fmt: skip
-def test_soft_kill(ground: Any, sink: str, point: Point) -> None:
+def test_soft_kill(setup: Any, sink: str, point: Point) -> None:
     from mqlab.spark.crashes import run_cell
 
-    cell = run_cell(ground, sink, point, hard=False)
+    cell = run_cell(setup, sink, point, hard=False)
     assert cell.as_expected, cell
     if sink == "exactly-once":
         assert cell.error == ""
@@ -57,11 +57,11 @@ def test_soft_kill(ground: Any, sink: str, point: Point) -> None:
 
 @cells(["two-phase"], Point, ("two-phase", Point.COMMITTED))
 def test_a_two_phase_sink_ends_what_it_finds_open_by_the_checkpoint(
-    ground: Any, sink: str, point: Point
+    setup: Any, sink: str, point: Point
 ) -> None:
     from mqlab.spark.crashes import run_cell
 
-    cell = run_cell(ground, sink, point, hard=False)
+    cell = run_cell(setup, sink, point, hard=False)
     assert cell.error == "" and cell.as_expected
     after = point in (Point.NEXT, Point.SOURCE)
     assert (KILLED in cell.redone) is not after, "after the checkpoint only the commit is redone"
@@ -69,11 +69,11 @@ def test_a_two_phase_sink_ends_what_it_finds_open_by_the_checkpoint(
 
 @cells(DATABASES, [Point.HALF, Point.COMMITTED], ("a database", Point.COMMITTED))
 def test_a_database_doubles_where_its_transaction_lacks_the_progress(
-    ground: Any, sink: str, point: Point
+    setup: Any, sink: str, point: Point
 ) -> None:
     from mqlab.spark.crashes import run_cell
 
-    cell = run_cell(ground, sink, point, hard=False)
+    cell = run_cell(setup, sink, point, hard=False)
     assert cell.as_expected, cell
 
 
@@ -87,30 +87,30 @@ LAST = [
 
 @pytest.mark.parametrize(("batch", "point"), LAST, ids=str)
 def test_killed_in_the_last_batches_the_last_minutes_come_out(
-    ground: Any, batch: int, point: Point
+    setup: Any, batch: int, point: Point
 ) -> None:
     """Batch 4 has the last orders, batch 5 closes their minutes. Spark forgets at a restart that
     such a batch is due: killed after commits/4, the job once lost everything of batch 4."""
     from mqlab.spark.crashes import run_cell
 
-    last = replace(ground, batch=batch)
+    last = replace(setup, batch=batch)
     cell = run_cell(
-        last, "exactly-once", point, hard=False, name=f"{ground.run}-{batch}-{point.name}"
+        last, "exactly-once", point, hard=False, name=f"{setup.run}-{batch}-{point.name}"
     )
     assert cell.error == ""
 
 
-def test_kill_9_of_jvm_and_driver(ground: Any) -> None:
+def test_kill_9_of_jvm_and_driver(setup: Any) -> None:
     """The cell that matters most: committed, and Spark does not know. The job is started again in
     a process of its own too, as it would be in life."""
     from mqlab.spark import crashes, job
 
-    target = crashes.target_of(ground, f"{ground.run}-killed")
+    target = crashes.target_of(setup, f"{setup.run}-killed")
     job.create_topics(target)
-    crashes.kill_hard(ground, target, "exactly-once", Point.COMMITTED)
-    crashes.run_apart(ground, target, "exactly-once")
+    crashes.kill_hard(setup, target, "exactly-once", Point.COMMITTED)
+    crashes.run_apart(setup, target, "exactly-once")
     rows = job.read_rows(target.address, target.topic)
-    assert rows and job.error_of(rows, ground.true) == ""
+    assert rows and job.error_of(rows, setup.true) == ""
 
 
 @pytest.mark.parametrize("point", [Point.OUT, Point.COMMITTED], ids=lambda point: point.name)

@@ -40,7 +40,7 @@ from .two_phase import DEATHS, Death
 from .two_phase import PAIRS as OPEN
 
 if TYPE_CHECKING:
-    from ...spark.crashes import Cell, Ground
+    from ...spark.crashes import Cell, Setup
     from ...spark.job import Row
     from ...spark.sinks import Target
 
@@ -75,7 +75,7 @@ class Bench:
     def __init__(self, address: str) -> None:
         self.address = address
         self._folder = tempfile.TemporaryDirectory(prefix="mqlab-", ignore_cleanup_errors=True)
-        self._ground: Ground | None = None
+        self._ground: Setup | None = None
         self._number = 0
 
     @property
@@ -106,13 +106,13 @@ class Bench:
         from ...spark.kills import Point
         from ...spark.sinks import BUILT_IN
 
-        ground = self._prepare(say)
+        setup = self._prepare(say)
         if sink == BUILT_IN:
             connector.fetch()  # raises what is missing
         name = self._name()
-        with self._watching(sink, crashes.target_of(ground, name), show):
+        with self._watching(sink, crashes.target_of(setup, name), show):
             cell = run_cell(
-                ground, sink, Point(point), hard=True, name=name, rule=rule, more=True, say=say
+                setup, sink, Point(point), hard=True, name=name, rule=rule, more=True, say=say
             )
         self._sum_up(cell, show)
         return cell
@@ -162,18 +162,18 @@ class Bench:
 
         if story.play is crash:
             return self.kill("exactly-once", Point.COMMITTED, rule, say)
-        ground = self._prepare(say)
-        target = crashes.target_of(ground, self._name())
+        setup = self._prepare(say)
+        target = crashes.target_of(setup, self._name())
         job.create_topics(target)
-        crashes.kill_soft(ground, target, "exactly-once", Point.COMMITTED, rule)
+        crashes.kill_soft(setup, target, "exactly-once", Point.COMMITTED, rule)
         if story.play is lose_checkpoint:
             target = replace(target, checkpoint=target.checkpoint.with_name(f"{target.query}-new"))
-            ground = replace(ground, plan=Plan(minutes=HOUR))
+            setup = replace(setup, plan=Plan(minutes=HOUR))
         else:
-            fresh = crashes.target_of(ground, self._name())
+            fresh = crashes.target_of(setup, self._name())
             job.create_topics(fresh)
             target = replace(fresh, checkpoint=target.checkpoint)
-        return crashes.restart(ground, target, "exactly-once", Point.COMMITTED, rule)
+        return crashes.restart(setup, target, "exactly-once", Point.COMMITTED, rule)
 
     def try_ends(
         self, source: str, sink: str, point: str, *, say: Say, show: Show | None = None
@@ -189,16 +189,16 @@ class Bench:
 
         if source == KEPT:
             return self.trial(sink, point, say=say, show=show)
-        ground = self._fed(f"queue-{self._name()}", say)
-        target = crashes.target_of(ground, self._name())
+        setup = self._fed(f"queue-{self._name()}", say)
+        target = crashes.target_of(setup, self._name())
         job.create_topics(target)
         with self._watching(sink, target, show):
-            crashes.kill_hard(ground, target, sink, Point(point), say=say)
+            crashes.kill_hard(setup, target, sink, Point(point), say=say)
             self._ready()
             ends = files.cut_of(target.checkpoint, KILLED).offsets
-            topics.delete_before(self.address, ground.source, ends)
+            topics.delete_before(self.address, setup.source, ends)
             say(str(DELETED))
-            cell = crashes.restart(ground, target, sink, Point(point))
+            cell = crashes.restart(setup, target, sink, Point(point))
         self._sum_up(cell, show)
         gone = ", and the job cannot go on" if cell.stopped else ""
         return pounds(cell.tenths), f"{cell.error or 'ok'}{gone}"
@@ -235,13 +235,13 @@ class Bench:
         if death.checkpoint >= KILLED - 1:
             point = Point.NEXT if death.checkpoint == KILLED else Point.COMMITTED
             return self.kill("two-phase", point, rule, quiet)
-        ground = self._prepare(quiet)
-        target = crashes.target_of(ground, self._name())
+        setup = self._prepare(quiet)
+        target = crashes.target_of(setup, self._name())
         job.create_topics(target)
-        crashes.kill_hard(ground, target, "two-phase", Point.COMMITTED, rule, quiet)
+        crashes.kill_hard(setup, target, "two-phase", Point.COMMITTED, rule, quiet)
         self._ready()
         set_back(target.checkpoint, death.checkpoint)
-        return crashes.restart(ground, target, "two-phase", Point.COMMITTED, rule)
+        return crashes.restart(setup, target, "two-phase", Point.COMMITTED, rule)
 
     def stop(self) -> None:
         """End the process that waits to be killed."""
@@ -249,7 +249,7 @@ class Bench:
             self._ground.victims.stop()
         self._folder.cleanup()
 
-    def _prepare(self, say: Say) -> Ground:
+    def _prepare(self, say: Say) -> Setup:
         from ...spark import IncomeError
         from ...spark import topics as connector
         from ...spark.session import session
@@ -263,13 +263,13 @@ class Bench:
             session()
         return self._ground
 
-    def _feed(self, run: str) -> Ground:
+    def _feed(self, run: str) -> Setup:
         from ...spark.crashes import prepare
 
         folder = Path(self._folder.name)
         return prepare(self.address, lunch(), folder, KILLED, None, HALF_HOUR, run)
 
-    def _fed(self, run: str, say: Say) -> Ground:
+    def _fed(self, run: str, say: Say) -> Setup:
         """The same orders in a topic of their own, for a trial that spoils it."""
         return replace(self._feed(run), victims=self._prepare(say).victims)
 

@@ -92,8 +92,8 @@ def kill_broker(
         topics.broker_errors(broker.address),
     ):
         folder = Path(name)
-        ground = crashes.prepare(broker.address, lunch(), folder, KILLED, None, HALF_HOUR, "lunch")
-        target = crashes.target_of(ground, "lunch")
+        setup = crashes.prepare(broker.address, lunch(), folder, KILLED, None, HALF_HOUR, "lunch")
+        target = crashes.target_of(setup, "lunch")
         job.create_topics(target)
         pids = [broker.pid]
         coming: list[threading.Thread] = []
@@ -112,12 +112,12 @@ def kill_broker(
 
         kill = BrokerKill(deaths=deaths, strike=strike)
         try:
-            job.run_income(session(), target, sink, ground.plan, kill)
+            job.run_income(session(), target, sink, setup.plan, kill)
         finally:
             for thread in coming:
                 thread.join()
         rows = job.read_output(sink, target)
-        error = job.error_of(rows, ground.true)
+        error = job.error_of(rows, setup.true)
         return Survived(sum(row.tenths for row in rows), error, tuple(pids))
 
 

@@ -78,25 +78,25 @@ class Bench:
         self.true = truth_of(DAY)
         minutes = truth_of(read_lines(DAY)[: self.half]).lines
         self.closed = closed_minutes(self.records[: self.half], minutes)
-        self.ground = crashes.prepare(address, DAY, folder)
+        self.setup = crashes.prepare(address, DAY, folder)
         self.lines = len(self.records)
 
     def __enter__(self) -> Bench:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.ground.victims.stop()
+        self.setup.victims.stop()
 
     def try_spark(self, sink: str, instant: Instant) -> Trial:
         """One run of the Spark job, killed or not. Raises IncomeError."""
         from pyspark import __version__
 
-        target = crashes.target_of(self.ground, f"spark-{sink}-{instant.name.lower()}")
+        target = crashes.target_of(self.setup, f"spark-{sink}-{instant.name.lower()}")
         job.create_topics(target)
         if instant is not Instant.NEVER:
-            crashes.kill_hard(self.ground, target, sink, POINTS[instant])
+            crashes.kill_hard(self.setup, target, sink, POINTS[instant])
         with ThreadPoolExecutor(1) as pool:
-            job_run = pool.submit(crashes.run_apart, self.ground, target, sink)
+            job_run = pool.submit(crashes.run_apart, self.setup, target, sink)
             seconds = self._until_whole(target.topic, job_run.done)
             job_run.result()
         sums = add_up(self.address, target.topic, self.true)
@@ -106,7 +106,7 @@ class Bench:
         """One run of the Flink job, killed or not. Raises IncomeError."""
         name = f"flink-{sink}-{instant.name.lower()}"
         one = Job(
-            self.address, self.ground.source, f"Income-{name}", ends_of(self.records), sink,
+            self.address, self.setup.source, f"Income-{name}", ends_of(self.records), sink,
             self.folder / name, self.flink.jar,
             parallelism=1,  # one writer: one transaction, one commit
         )  # fmt: skip
