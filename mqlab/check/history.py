@@ -30,7 +30,8 @@ class HistoryError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`time`: nanoseconds since 1970; `line`: where it stands in its file, 1 for the head."""
+    """`time`: nanoseconds since 1970; `line`: where it stands in its file, 1 for the head.
+    `process`: who notes it; `allowed`: by field, the values that a file may have there."""
 
     time: int
     process: str
@@ -41,6 +42,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Init(Event):
+    """A producer has taken over `identity`, such as Kafka's transactional.id."""
+
     identity: str = ""
     name: ClassVar[str] = "init"
 
@@ -56,6 +59,8 @@ class Send(Event):
 
 @dataclass(frozen=True, slots=True)
 class End(Event):
+    """A producer asks for the end of a transaction; `how`: commit or abort."""
+
     txn: str = ""
     how: str = ""
     name: ClassVar[str] = "end"
@@ -64,6 +69,8 @@ class End(Event):
 
 @dataclass(frozen=True, slots=True)
 class Ended(Event):
+    """What the producer was told; `outcome`: committed, aborted or unknown."""
+
     txn: str = ""
     outcome: str = ""
     error: str = ""
@@ -73,6 +80,8 @@ class Ended(Event):
 
 @dataclass(frozen=True, slots=True)
 class Assign(Event):
+    """A reader begins; `isolation`: read_committed or read_uncommitted."""
+
     isolation: str = ""
     name: ClassVar[str] = "assign"
 

@@ -23,7 +23,8 @@ from .rows import MASK, Layout, Numbers, Words
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Rows in the order of their keys, and of equal keys in the order of their places."""
+    """Rows in the order of their keys, and of equal keys in the order of their places. `layout`,
+    `words`: the worlds; `parents`, `choices`: from which world, by which choice."""
 
     layout: Layout
     keys: Words

@@ -32,7 +32,9 @@ LONGEST = 1_000  # choices of one walk
 
 @dataclass(frozen=True)
 class Swarm:
-    """What some walks have found. `seeds`: by claim, that of the first walk that breaks it."""
+    """What some walks have found. `seeds`: by claim, that of the first walk that breaks it.
+    `steps`: of all walks together; `counterexamples`: by claim; `budget`: the bounds; `ended`: why
+    it stopped early."""
 
     walks: int
     steps: int
@@ -72,8 +74,8 @@ def swarm(
 
 @dataclass
 class Walked:
-    """Some walks. `broken`: by a claim's place among those of the kind *always*, the smallest
-    seed whose walk breaks it, and that walk."""
+    """Some walks. `broken`: by a claim's place among those of the kind *always*, the smallest seed
+    whose walk breaks it, and that walk. `steps`: of all walks together."""
 
     walks: int = 0
     steps: int = 0

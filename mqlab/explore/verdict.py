@@ -24,7 +24,8 @@ def say_idle(system: System) -> Text:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A shortest schedule that breaks a property; `trace()` is that run."""
+    """A shortest schedule that breaks a property; `trace()` is that run. `claim`: the property
+    itself, for `trace()`."""
 
     system: System
     property: str
@@ -49,9 +50,11 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a search found, with its bounds. `complete`: every schedule within the budget
-    was looked at; if not, `ended` says why. `seconds` and `memory` (bytes; 0 where the system
-    does not tell) are left out of comparisons: they are never the same twice."""
+    """What a search found, with its bounds. `complete`: every schedule within the budget was looked
+    at; if not, `ended` says why. `seconds` and `memory` (bytes; 0 where the system does not tell)
+    are left out of comparisons: they are never the same twice. `states`, `transitions`: how many
+    worlds and steps were looked at; `counterexamples`: by property; `missing`: *sometimes*
+    properties that no schedule has shown."""
 
     system: System
     budget: Budget

@@ -22,15 +22,19 @@ SAFEGUARDS: dict[str, Text] = {
 class KafkaConfig(Config):
     """`transaction_version` 0 or 2 is the cluster's feature level. `txn_partitions` and
     `offsets_partitions`: partitions of the two internal topics. Times in milliseconds.
-    `segment_records`: a lesson's segment rolls after so many records, and then a `.snapshot`
-    is written; 0: one segment. `id_expiration_ms`, `pid_expiration_ms`: after how long an
-    idle transactional id (at its coordinator) and an idle producer id (on a partition) are
-    forgotten; 0: never, which keeps a lesson free of timers that no lesson waits for. Kafka:
-    7 days, looked at every hour; 1 day, looked at every 10 minutes.
-    `max_message_bytes`, `max_ahead_ms`: max.message.bytes and message.timestamp.after.max.ms of a
-    lesson's topics; 0: somebody else looks at it.
-    `release`: "4.2" or "4.3", where the two differ. `skip_leaderless_marker`: what 4.3.1 and
-    4.4.0 do: a partition that has no leader just now is taken for deleted, and gets no marker."""
+    `segment_records`: a lesson's segment rolls after so many records, and then a `.snapshot` is
+    written; 0: one segment. `id_expiration_ms`, `pid_expiration_ms`: after how long an idle
+    transactional id (at its coordinator) and an idle producer id (on a partition) are forgotten; 0:
+    never, which keeps a lesson free of timers that no lesson waits for. Kafka: 7 days, looked at
+    every hour; 1 day, looked at every 10 minutes. `max_message_bytes`, `max_ahead_ms`:
+    max.message.bytes and message.timestamp.after.max.ms of a lesson's topics; 0: somebody else
+    looks at it. `release`: "4.2" or "4.3", where the two differ. `skip_leaderless_marker`: what
+    4.3.1 and 4.4.0 do: a partition that has no leader just now is taken for deleted, and gets no
+    marker. `max_timeout_ms`: transaction.max.timeout.ms; `sweep_ms`: how often timed-out
+    transactions are looked for; `id_sweep_ms`, `pid_sweep_ms`: how often idle ids are;
+    `add_retry_ms`, `add_retry_max_ms`: a client's back-off when AddPartitionsToTxn meets a
+    transaction that is still ending; `pid_block`: producer ids that a coordinator gets at a
+    time."""
 
     transaction_version: int = 2
     release: str = "4.3"

@@ -78,8 +78,9 @@ class InitProducerIdResponse(Answer):
 
 @frozen
 class AddPartitionsToTxn:
-    """From a legacy client, or (`verify_only` for legacy clients, else implicitly adding)
-    from a partition leader on behalf of one."""
+    """From a legacy client, or (`verify_only` for legacy clients, else implicitly adding) from a
+    partition leader on behalf of one. `implicit`: a partition leader adds its own partition
+    (transaction version 2)."""
 
     txn_id: str
     pid: int
@@ -110,7 +111,8 @@ class AddOffsetsToTxn:
 
 @frozen
 class EndTxn:
-    """`v2`: request version 5 or later, whose answer carries the next epoch."""
+    """`v2`: request version 5 or later, whose answer carries the next epoch. `commit`: commit or
+    abort."""
 
     txn_id: str
     pid: int
@@ -144,8 +146,9 @@ class SendMarkers:
 
 @frozen
 class WriteTxnMarkers:
-    """One Send a partition. `transaction_version` 2 (request v2) makes the leader demand
-    an epoch above the one it knows. An admin's abort has `txn_id` ""."""
+    """One Send a partition. `transaction_version` 2 (request v2) makes the leader demand an epoch
+    above the one it knows. An admin's abort has `txn_id` "". `commit`: a commit or an abort marker;
+    `coordinator_epoch`: fences an earlier coordinator."""
 
     txn_id: str
     pid: int
@@ -339,8 +342,8 @@ class Position:
 @frozen
 class TxnOffsetCommit:
     """Offsets as part of a transaction. `version` 5 and up adds the partition of
-    `__consumer_offsets` implicitly. `member` "" and `generation` -1: no group fencing;
-    `instance`: a static member's name."""
+    `__consumer_offsets` implicitly. `member` "" and `generation` -1: no group fencing; `instance`:
+    a static member's name. `positions`: the offsets to commit, by partition."""
 
     txn_id: str
     group: str
@@ -390,7 +393,8 @@ class OffsetFetch:
 
 @frozen
 class OffsetFetchResponse:
-    """A partition without a committed offset has offset -1."""
+    """A partition without a committed offset has offset -1. `unstable`: partitions whose offset an
+    open transaction may still change."""
 
     positions: tuple[Position, ...] = ()
     unstable: tuple[str, ...] = ()

@@ -423,13 +423,15 @@ class KafkaSystem(System):
     administrators' clients. `programs`: (node, what its application does).
 
     `replicas` of every log, of which `min_isr` must be in sync for an append; `topic_replicas` of
-    those of topics and groups, where they have fewer (0: as many). `retries`
-    None: as often as need be; `delivery_timeout_ms` and `max_block_ms` 0: for ever;
-    `config_check` "off" builds producers that Java refuses to (`max_in_flight` 6 with
-    idempotence). `max_message_bytes`: of a batch that a topic takes; `max_ahead_ms`: how far its
-    stamp may be ahead of the broker's clock. `rules`: what a learner
-    writes; a lesson says into which role it goes.
-    `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
+    those of topics and groups, where they have fewer (0: as many). `retries` None: as often as need
+    be; `delivery_timeout_ms` and `max_block_ms` 0: for ever; `config_check` "off" builds producers
+    that Java refuses to (`max_in_flight` 6 with idempotence). `max_message_bytes`: of a batch that
+    a topic takes; `max_ahead_ms`: how far its stamp may be ahead of the broker's clock. `rules`:
+    what a learner writes; a lesson says into which role it goes. `claims`: properties that get a
+    light of their own (`invariants.CLAIMS`). `transaction_version`: the cluster's feature level;
+    `release`: "4.2" or "4.3"; `readers`: consumers without a group; `segment_records`,
+    `skip_leaderless_marker`, `id_expiration_ms`, `pid_expiration_ms`: see `KafkaConfig`; `order`:
+    pieces of a role's step in another order (`orderable`)."""
 
     transaction_version: int = 2
     client: str = "v2"

@@ -18,7 +18,7 @@ from .text import NOTHING, Text
 class Lane:
     """A participant of the space-time diagram. `name` is the role's address. `part`: of what it is
     a part for somebody who sees it from outside, such as a broker; NOTHING for what stands for
-    itself."""
+    itself. `subtitle`: a line below the name; `up`: the node runs."""
 
     name: str
     title: Text
@@ -69,8 +69,9 @@ class Stretch:
 
 @frozen
 class Progress:
-    """How far one reader of a log has come, where the log's keeper knows it offset by offset: a
-    row below the cells. Before offset `at` it is done with everything."""
+    """How far one reader of a log has come, where the log's keeper knows it offset by offset: a row
+    below the cells. Before offset `at` it is done with everything. `stretches`: what is done,
+    pending or refused after that."""
 
     name: str
     at: int
@@ -81,10 +82,10 @@ class Progress:
 class Log:
     """A row of cells; `start` is the first offset drawn (a long log is windowed).
 
-    `ends`: the log whose transactions this log's control records end, where that is not
-    the log itself: a marker stands behind its data, but RocketMQ's op messages stand in a
-    topic of their own and speak of the half topic. `progress`: a row for each reader.
-    """
+    `ends`: the log whose transactions this log's control records end, where that is not the log
+    itself: a marker stands behind its data, but RocketMQ's op messages stand in a topic of their
+    own and speak of the half topic. `progress`: a row for each reader. `frontiers`: high watermark,
+    last stable offset …"""
 
     name: str
     cells: tuple[Cell, ...] = ()
@@ -107,7 +108,8 @@ class Got:
 class Reader:
     """What one isolation level or subscription gets now; `note` says what is odd. `log`: what it
     reads, where it reads one log only; readers of one name are told apart by it. `plain`: what it
-    is, for somebody who does not know the name. `half`: it holds a part of a transaction now."""
+    is, for somebody who does not know the name. `half`: it holds a part of a transaction now.
+    `got`: the records that it gets."""
 
     name: str
     got: tuple[Got, ...] = ()
@@ -119,7 +121,7 @@ class Reader:
 
 @frozen
 class Table:
-    """An internal table, rows sorted by key (the first column)."""
+    """An internal table, rows sorted by key (the first column). `columns`: their names."""
 
     name: Text
     columns: tuple[str, ...]
@@ -139,9 +141,8 @@ class GraphState:
 class Graph:
     """A state machine drawn from its transition table.
 
-    `path`: the states visited so far, the last one is the current state ("" entries
-    never appear). `txn` colours the path.
-    """
+    `path`: the states visited so far, the last one is the current state ("" entries never appear).
+    `txn` colours the path. `edges`: (from, to)."""
 
     title: Text
     states: tuple[GraphState, ...]
@@ -152,7 +153,7 @@ class Graph:
 
 @frozen
 class Light:
-    """An invariant: `ok` is false from the step that breaks it."""
+    """An invariant: `ok` is false from the step that breaks it. `sentence`: what must be true."""
 
     name: str
     sentence: Text
@@ -164,9 +165,9 @@ class Money:
     """The money that should be (`due`) and the money that is (`seen`), in pence or cents; what
     each of them is in words (`owed`, `shown`).
 
-    `missing` of what is due will never come, `extra` of what is seen should not be there. What
-    else lies between the two sums is not settled yet: something is still under way.
-    """
+    `missing` of what is due will never come, `extra` of what is seen should not be there. What else
+    lies between the two sums is not settled yet: something is still under way. `currency`: its
+    sign."""
 
     due: int
     seen: int
@@ -184,7 +185,9 @@ class Money:
 
 @frozen
 class Snapshot:
-    """One position of the slider, without the space-time history (that is the facts)."""
+    """One position of the slider, without the space-time history (that is the facts). `lanes`,
+    `logs`, `readers`, `graphs`, `tables`: what is drawn; `lights`: the invariants; `money`: what is
+    due and what is seen."""
 
     lanes: tuple[Lane, ...] = ()
     logs: tuple[Log, ...] = ()

@@ -96,8 +96,7 @@ class Fact:
     kinds. A body is there only while the run is in memory; it is not saved.
 
     `plain` is the same fact without what articles say of it, where they say something; it is not
-    saved either.
-    """
+    saved either. `glyph`: the sign before the line (→, ▮, ✗ …)."""
 
     index: int
     step: int
@@ -137,9 +136,9 @@ SAVED = tuple(f for f in fields(Fact) if f.compare)
 class Trace:
     """A run. Position 0 is before the first fact, position n after fact n.
 
-    `system` is the line that makes the system again, `label` how a picture names it, `terms`
-    the broker's words in it with a sentence each.
-    """
+    `system` is the line that makes the system again, `label` how a picture names it, `terms` the
+    broker's words in it with a sentence each. `choices`: the schedule; `facts`: the lines;
+    `snapshots`: one for each position."""
 
     system: str
     choices: tuple[str, ...]

@@ -46,8 +46,9 @@ Recover = Callable[[Disk, int], tuple[Any, Effects]]
 
 @frozen
 class NodeSpec:
-    """One process: its roles (name, how to start it from a disk) and, beside the first
-    role, an application. A kill, a power cut and a restart hit the whole node."""
+    """One process: its roles (name, how to start it from a disk) and, beside the first role, an
+    application. A kill, a power cut and a restart hit the whole node. `program`: that
+    application's."""
 
     name: str
     roles: tuple[tuple[str, Recover], ...]
@@ -56,7 +57,7 @@ class NodeSpec:
 
 @frozen
 class Note:
-    """A message under way: the number its sender gave it, and what it says."""
+    """A message under way: the number its sender gave it, and what it says. `corr`: that number."""
 
     corr: int
     body: Any
@@ -64,8 +65,10 @@ class Note:
 
 @frozen
 class NodeState:
-    """A node: its roles (None while it is down), disk, own next events, pending timers
-    ((role, timer, ms), the shortest first) and the number of each connection it opened."""
+    """A node: its roles (None while it is down), disk, own next events, pending timers ((role,
+    timer, ms), the shortest first) and the number of each connection it opened. `up`: it runs;
+    `inbox`: its own next events; `conns`: those numbers, by (client, server); `app`: the
+    application."""
 
     up: bool = True
     roles: tuple[Any, ...] = ()

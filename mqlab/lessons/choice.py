@@ -29,7 +29,7 @@ FORM = tr(
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A run of datasets/scenarios. `light`: the promise that is broken in the end; where there is
-    none, the reader `without` gets nothing in the end."""
+    none, the reader `without` gets nothing in the end. `story`: its name."""
 
     story: str
     light: str = ""
@@ -102,7 +102,8 @@ ANY_FAILURE = "any failure is a reason"
 
 @dataclass(frozen=True)
 class Choice(Hinted):
-    """The exercise. `play`: how a run is played, for tests."""
+    """The exercise. `play`: how a run is played, for tests. `situations`: each asks for a way to
+    send; `runs`: those that an answer may name, by name."""
 
     situations: tuple[Situation, ...]
     hints: tuple[Text, ...]

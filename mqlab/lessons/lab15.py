@@ -45,7 +45,8 @@ class NoSentence(ValueError):
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """`says`: what the article says, in our own words; `tells`: what the run shows at its telling
-    step; `rows`: its rows in article_rows.toml; `belief`: the misconception's name, or nothing."""
+    step; `rows`: its rows in article_rows.toml; `belief`: the misconception's name, or nothing.
+    `experiment`: the run that tests it."""
 
     name: str
     says: Text
@@ -64,8 +65,8 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Played(Verdict):
-    """A verdict with the run as its story plays it, at the story's own times. `behind`: the
-    belief in both languages; `misconception` is its English, which reports know."""
+    """A verdict with the run as its story plays it, at the story's own times. `behind`: the belief
+    in both languages; `misconception` is its English, which reports know. `played`: that run."""
 
     played: Trace | None = None
     behind: Text = NOTHING
@@ -80,7 +81,8 @@ class Played(Verdict):
 
 @dataclass(frozen=True)
 class Passage(Hinted):
-    """A chapter of an article. `play`: how a run is played, for tests."""
+    """A chapter of an article. `play`: how a run is played, for tests. `place`, `date`: where and
+    when it appeared; `about`: its subject; `sentences`: what it claims; `hints`: in order."""
 
     name: str
     title: str

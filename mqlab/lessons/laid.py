@@ -40,7 +40,8 @@ STYLE = """\
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`left`, `right`: what each answered; "" where that one was not asked."""
+    """`left`, `right`: what each answered; "" where that one was not asked. `who` asked the
+    `question`."""
 
     who: str
     question: str
@@ -55,7 +56,7 @@ class Row:
 @dataclass(frozen=True)
 class Laid:
     """Recordings of one program, one or two: a table in a notebook, and its text. `only`: without
-    the lines in which they agree."""
+    the lines in which they agree. `left`, `right`: the recordings."""
 
     left: Recording
     right: Recording | None = None

@@ -79,7 +79,8 @@ class LedgerEntry(Single):
 @frozen
 class BufferSnapshot(Single):
     """An entry of `__transaction_buffer_snapshot` for one topic (TransactionBufferSnapshot). Open
-    transactions are not in it: what comes after `max_read_position` is read again."""
+    transactions are not in it: what comes after `max_read_position` is read again. `aborts`:
+    aborted transactions with the positions where they ended."""
 
     base: int
     max_read_position: int
@@ -95,9 +96,10 @@ class BufferSnapshot(Single):
 
 @frozen
 class TransactionMetadataEntry(Single):
-    """A record of `__transaction_log_N`. `op`: NEW, ADD_PARTITION, ADD_SUBSCRIPTION or UPDATE.
-    No payload and no message id: a coordinator knows where markers are owed, not what was
-    written."""
+    """A record of `__transaction_log_N`. `op`: NEW, ADD_PARTITION, ADD_SUBSCRIPTION or UPDATE. No
+    payload and no message id: a coordinator knows where markers are owed, not what was written.
+    `expected`: the status that an UPDATE requires; `subscriptions`: (partition, subscription);
+    `max_local_txn_id`: the highest one given so far, for a load after the log was trimmed."""
 
     base: int
     op: str
@@ -133,7 +135,7 @@ class AckPosition:
 @frozen
 class PendingAckEntry(Single):
     """A record of `<partition>-<subscription>__transaction_pending_ack`. `op`: ACK, COMMIT or
-    ABORT."""
+    ABORT. `ack_type`: individual or cumulative."""
 
     base: int
     op: str
@@ -281,7 +283,8 @@ class EndTxnOnSubscriptionResponse(Answer):
 
 @frozen
 class MessageMetadata:
-    """What a message says of itself, which lies in the ledger with it (MessageMetadata)."""
+    """What a message says of itself, which lies in the ledger with it (MessageMetadata).
+    `producer`: its name; `sequence`: the sequence id, by which duplicates are recognised."""
 
     producer: str
     sequence: int
@@ -291,7 +294,7 @@ class MessageMetadata:
 @frozen
 class OpenProducer:
     """PRODUCER: `producer` is its name. `topic_epoch`: the one that this producer was told when it
-    was opened first, where its client opens it again."""
+    was opened first, where its client opens it again. `access_mode`: shared, exclusive …"""
 
     partition: str
     producer: str
@@ -401,8 +404,9 @@ class Flow:
 
 @frozen
 class PushMessage:
-    """MESSAGE, from the broker. `acked`: the indexes of a batch that need no processing any
-    more. A marker or an aborted message is never in one."""
+    """MESSAGE, from the broker. `acked`: the indexes of a batch that need no processing any more. A
+    marker or an aborted message is never in one. `message_id`: where it is; `redelivery_count`: how
+    often it was delivered before."""
 
     message_id: MessageId
     subscription: str
@@ -421,7 +425,7 @@ class PushMessage:
 @frozen
 class Ack:
     """ACK. With a transaction it is answered (AckResponse), without one it is not: a consumer that
-    asks for receipts (isAckReceiptEnabled) is left out."""
+    asks for receipts (isAckReceiptEnabled) is left out. `ack_type`: individual or cumulative."""
 
     partition: str
     subscription: str

@@ -214,8 +214,8 @@ class SendBatchMessage:
 
 @frozen
 class SendMessageResponse(Answer):
-    """`queue_offset`, `commit_log_offset`: of the *half* where it is one, though `queue_id` is
-    that of the real topic."""
+    """`queue_offset`, `commit_log_offset`: of the *half* where it is one, though `queue_id` is that
+    of the real topic. `transaction_id`: the unique key of a half."""
 
     status: SendStatus = SendStatus.SEND_OK
     queue_id: int = 0
@@ -251,8 +251,10 @@ STORED: dict[ResponseCode, SendStatus] = {
 @frozen
 class EndTransaction:
     """END_TRANSACTION 37. Clients send it one-way: no answer, no retry, and whatever error the
-    broker finds nobody hears. `oneway` False: a raw client that waits for the answer.
-    `end` is a TransactionType, or a number that is none."""
+    broker finds nobody hears. `oneway` False: a raw client that waits for the answer. `end` is a
+    TransactionType, or a number that is none. `queue_offset`, `commit_log_offset`: where the half
+    is; `from_check`: it answers a check; `words`: what the narration calls the
+    message; `remark`: a text that the broker only logs."""
 
     group: str
     end: int
@@ -352,7 +354,8 @@ class HaReport:
 
 @frozen
 class HaTransfer:
-    """Master → slave: what follows in the commit log."""
+    """Master → slave: what follows in the commit log. `records`: those of the master after the
+    slave's end."""
 
     records: tuple[Any, ...]
 

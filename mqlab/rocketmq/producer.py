@@ -92,7 +92,8 @@ from .states import END_OF, LocalTransactionState, SendStatus, TransactionType
 class SendInTransaction:
     """sendMessageInTransaction: returns when the local transaction is over. `immunity`: the
     message's own CHECK_IMMUNITY_TIME_IN_SECONDS; `delay`: a delay level; `property`: of its
-    application's own (`read_property`)."""
+    application's own (`read_property`). `queue`: where the message goes; `order`: its key and
+    body."""
 
     queue: str
     order: str
@@ -108,7 +109,8 @@ class SendInTransaction:
 
 @frozen
 class SendPlain:
-    """send: an ordinary message, outside any transaction"""
+    """send: an ordinary message, outside any transaction `queue`: where it goes; `order`: its key
+    and body; `delay`, `property`: as above."""
 
     queue: str
     order: str
@@ -137,7 +139,8 @@ def read_property(text: str) -> tuple[str, str] | None:
 
 @frozen
 class SetListener:
-    """setTransactionListener, with a listener that only says what it is told"""
+    """setTransactionListener, with a listener that only says what it is told `execute`: the local
+    transaction's state; `checks`: the answers to the checks that follow."""
 
     execute: str
     checks: tuple[str, ...]
@@ -148,9 +151,10 @@ class SetListener:
 
 @frozen
 class End:
-    """A raw EndTransaction, as no client library sends it: late, twice, or with something wrong
-    in it. It waits for the answer that real clients do not ask for. `queue_offset` and
-    `commit_log_offset` None: as the broker said when the half was stored."""
+    """A raw EndTransaction, as no client library sends it: late, twice, or with something wrong in
+    it. It waits for the answer that real clients do not ask for. `queue_offset` and
+    `commit_log_offset` None: as the broker said when the half was stored. `order`: whose half;
+    `from_check`: as the answer to a check."""
 
     end: str
     order: str
@@ -372,9 +376,10 @@ PROCESS = ".process"
 
 @frozen
 class ProducerConfig(Config):
-    """`group`: the producer group. `early`: the broker knows of this producer from its start
-    (4.9 with autoCreateTopicEnable; 5.2 and later with a list of topics in its constructor);
-    else from its first send on. `execute`, `check`: the transaction listener."""
+    """`group`: the producer group. `early`: the broker knows of this producer from its start (4.9
+    with autoCreateTopicEnable; 5.2 and later with a list of topics in its constructor); else from
+    its first send on. `execute`, `check`: the transaction listener. `heartbeat_ms`: between two
+    heartbeats; `tries`: sends of a half message before the call fails."""
 
     cluster: RocketMQConfig = RocketMQConfig()
     name: str = "app"

@@ -43,7 +43,9 @@ GATE = ", gate at {url}?key={key}"
 @frozen
 class Options:
     """What any server can be told. Port 0 takes any free one. `pace_ms`: see `Driver`. `gate`: say
-    the key with which requests can be held (`gate.py`)."""
+    the key with which requests can be held (`gate.py`). `data_dir`: where the journal is kept,
+    `fsync`: also against a power cut; `until_input_ends`: stop when standard input is closed;
+    `verbose`: log each request."""
 
     host: str = "127.0.0.1"
     port: int = 9092

@@ -58,7 +58,8 @@ class Cell:
     """One kill: `error` is empty where the income was exact, else like `+12.8 %`; `tenths` of a
     penny is the sum of the rows. `stopped` is why the restarted job refused to go on, if it did;
     `asked` what the sink's rule was asked and answered after the kill; `rows` the output, and
-    `redone` the batches that were written after the kill."""
+    `redone` the batches that were written after the kill. `point`: where in the batch it was
+    killed."""
 
     sink: str
     point: Point
@@ -76,7 +77,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All cells; prints as a table of `ok` or the error."""
+    """All cells; prints as a table of `ok` or the error. `batch`: the one in which the job was
+    killed."""
 
     cells: tuple[Cell, ...]
     batch: int
@@ -105,7 +107,9 @@ def _word(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The setup that all cells share: the fed topic Order, the plan of the batches, the truth."""
+    """The setup that all cells share: the fed topic Order, the plan of the batches, the truth.
+    `run`: its name, part of every topic and folder; `true`: the truth; `batch`: the one in which
+    jobs are killed; `master`: Spark's; `victims`: the processes to be killed."""
 
     address: str
     run: str

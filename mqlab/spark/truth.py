@@ -59,7 +59,8 @@ MONTH_FIRST, DAY_FIRST = (
 class Truth:
     """Pounds and lines per minute (`2011-12-05 08:38`), the number of cancellations among these
     lines, the rows that are no orders (from 0), and the lines of the file (in a CSV file one is the
-    `head`, and some are `beside` rows: empty, or the rest of a row)."""
+    `head`, and some are `beside` rows: empty, or the rest of a row). `cancelled`: that number;
+    `rejected`: those rows; `total`: all lines."""
 
     pounds: dict[str, Decimal] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
@@ -301,9 +302,9 @@ Missing = Mapping[str, tuple[int, int]]
 class Reconciliation:
     """Numbers of lines. `late` and `open` are computed without Spark, the rest is counted.
 
-    `missing` is what the late lines and those in open minutes would have added: minute → (tenths
-    of a penny, lines).
-    """
+    `missing` is what the late lines and those in open minutes would have added: minute → (tenths of
+    a penny, lines). `fed`: lines in the file, `read`: by the job; `dead`: on the dead-letter
+    topic."""
 
     fed: int
     read: int
@@ -335,7 +336,9 @@ class Reconciliation:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a job with these batches must leave: numbers of lines."""
+    """What a job with these batches must leave: numbers of lines. `read`: by the job; `dead`:
+    unreadable; `late`: after their minute was closed; `open`: in minutes that are not closed;
+    `missing`: as in Reconciliation."""
 
     read: int
     dead: int
@@ -481,7 +484,8 @@ class Rejected(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """`counted` lines, without `cancelled` ones. `file` holds all `rejected` ones, if there are."""
+    """`counted` lines, without `cancelled` ones. `file` holds all `rejected` ones, if there are.
+    `reading`: how the file was read; `truth`: the sums without Spark."""
 
     reading: Reading
     truth: Truth

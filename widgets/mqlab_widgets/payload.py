@@ -97,7 +97,9 @@ def position(trace: Trace, step: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a run is shown: what all players and widgets take as keyword arguments."""
+    """How a run is shown: what all players and widgets take as keyword arguments. `lang`: its
+    language; `scale`: px per px of a drawing; `panels`: which ones, None: all; `level`: how much is
+    told; `half`: it stands in half a page."""
 
     title: str | None = None
     lang: Lang = "en"

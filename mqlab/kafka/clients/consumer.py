@@ -378,8 +378,10 @@ OUTSIDE = frozenset({*UNKNOWN, Error.REBALANCE_IN_PROGRESS})
 
 @frozen
 class ConsumerConfig(Config):
-    """`name`: its client.id. `partitions`: all there are, as the metadata says. `instance`:
-    a static member's name. Times in milliseconds, Kafka's defaults."""
+    """`name`: its client.id. `partitions`: all there are, as the metadata says. `instance`: a
+    static member's name. Times in milliseconds, Kafka's defaults. `retry_ms`: retry.backoff.ms;
+    `heartbeat_ms`, `session_ms`, `rebalance_ms`: heartbeat.interval.ms, session.timeout.ms and
+    max.poll.interval.ms."""
 
     cluster: KafkaConfig = KafkaConfig()
     name: str = "consumer"
@@ -393,9 +395,10 @@ class ConsumerConfig(Config):
 
 @frozen
 class Consumer(Quiet):
-    """`positions`: the next offset to read, by partition; `ends`: where each ended at the
-    last fetch. `call`: what has not returned; `in_flight`: its requests under way; `paused`:
-    those that wait for the retry timer; `got`, `error`: what its answers brought so far."""
+    """`positions`: the next offset to read, by partition; `ends`: where each ended at the last
+    fetch. `call`: what has not returned; `in_flight`: its requests under way; `paused`: those that
+    wait for the retry timer; `got`, `error`: what its answers brought so far. `membership`: in its
+    consumer group."""
 
     config: ConsumerConfig
     positions: Map[str, int] = Map()

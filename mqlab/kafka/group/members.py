@@ -35,8 +35,9 @@ def describe_assignment(value: Any) -> str:
 
 @frozen
 class JoinGroup:
-    """`member` "" for one that has no id yet; `instance`: a static member's name. From
-    `version` 4 on a new member first gets an id, and asks again with it (KIP-394)."""
+    """`member` "" for one that has no id yet; `instance`: a static member's name. From `version` 4
+    on a new member first gets an id, and asks again with it (KIP-394). `protocols`: (assignment
+    strategy, metadata). `session_ms`, `rebalance_ms`: its session and rebalance timeouts."""
 
     group: str
     member: str = ""
@@ -55,7 +56,7 @@ class JoinGroup:
 
 @frozen
 class JoinedMember:
-    """A member as the group's leader is told of it."""
+    """A member as the group's leader is told of it. `instance`: a static member's name."""
 
     member: str
     instance: str | None
@@ -86,7 +87,9 @@ class JoinGroupResponse:
 
 @frozen
 class SyncGroup:
-    """Asks for the own assignment; the leader brings everybody's: (member, assignment)."""
+    """Asks for the own assignment; the leader brings everybody's: (member, assignment).
+    `assignments`: (member, assignment), from the leader only; `instance`: a static member's
+    name."""
 
     group: str
     member: str
@@ -105,6 +108,8 @@ class SyncGroup:
 
 @frozen
 class SyncGroupResponse:
+    """What the member is assigned, or the error."""
+
     error: Error = Error.NONE
     assignment: Any = b""
     protocol: str = ""
@@ -165,6 +170,8 @@ class DescribeGroup:
 
 @frozen
 class DescribedMember:
+    """A member as DescribeGroups shows it; `instance`: a static member's name."""
+
     member: str
     instance: str | None
     client: str
@@ -311,9 +318,10 @@ NOTHING = b""  # what a member is given by a leader that forgot it
 
 @frozen
 class Member:
-    """`protocols`: (strategy, what it would read). `joining`, `syncing`: who waits for the
-    answer to JoinGroup and to SyncGroup. `new`: not yet part of any generation. Times in
-    milliseconds."""
+    """`protocols`: (strategy, what it would read). `joining`, `syncing`: who waits for the answer
+    to JoinGroup and to SyncGroup. `new`: not yet part of any generation. Times in milliseconds.
+    `id`: its member id; `instance`: a static member's name; `session_ms`, `rebalance_ms`: its
+    timeouts."""
 
     id: str
     client: str

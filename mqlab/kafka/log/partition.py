@@ -47,7 +47,8 @@ WINDOW = 5  # ProducerStateEntry.NUM_BATCHES_TO_RETAIN
 
 @frozen
 class Written:
-    """One of the batches a producer wrote last: what makes a duplicate recognisable."""
+    """One of the batches a producer wrote last: what makes a duplicate recognisable. `first_seq`,
+    `last_seq`: its sequence numbers; `first_offset`: where it begins."""
 
     first_seq: int
     last_seq: int
@@ -81,9 +82,10 @@ class ProducerEntry:
 
 @frozen
 class Guard:
-    """A verification under way or passed (VerificationStateEntry): who asked first, the
-    lowest sequence seen meanwhile. `number` tells a guard from a later one of the same
-    producer: a marker in between removes it, and the append then fails."""
+    """A verification under way or passed (VerificationStateEntry): who asked first, the lowest
+    sequence seen meanwhile. `number` tells a guard from a later one of the same producer: a marker
+    in between removes it, and the append then fails. `lowest_seq`: that sequence; `v2`: of a client
+    of transaction version 2."""
 
     number: int
     epoch: int
@@ -94,9 +96,10 @@ class Guard:
 
 @frozen
 class Partition:
-    """`open`: (first offset, pid) of open transactions; `unreplicated`: (first offset,
-    marker offset) of those whose marker is not yet below the HW; both sorted. `start`: the
-    batch that the log begins with, once records were deleted."""
+    """`open`: (first offset, pid) of open transactions; `unreplicated`: (first offset, marker
+    offset) of those whose marker is not yet below the HW; both sorted. `start`: the batch that the
+    log begins with, once records were deleted. `producers`: by producer id; `guards`: verifications
+    by producer id."""
 
     config: KafkaConfig
     hw: int = 0
@@ -358,8 +361,7 @@ class ProducerSnapshot:
     Sources: ProducerStateManager#writeSnapshot, #loadFromSnapshot, ProducerSnapshot.json (storage,
     Kafka 4.3).
 
-    The content of one file.
-    """
+    The content of one file. `entries`: one for each producer."""
 
     entries: tuple[SnapshotEntry, ...]
 
@@ -501,8 +503,8 @@ ADD = "add "
 
 @frozen
 class Verifying(Generic[Ask]):
-    """A request that waits for the coordinator's word: what was asked, by whom, under which
-    guard, and how often the question was put again."""
+    """A request that waits for the coordinator's word: what was asked, by whom, under which guard,
+    and how often the question was put again. `ask`: the request."""
 
     ask: Ask
     caller: Caller

@@ -35,9 +35,10 @@ from ..states import COMPLETED, TxnState
 
 @frozen
 class Cluster:
-    """The names a picture needs: node names by their part, and the ids in a fixed order.
-    With several `replicas` a partition stands on several nodes, one of which leads; a topic's
-    and a group's on `topic_replicas` of them."""
+    """The names a picture needs: node names by their part, and the ids in a fixed order. With
+    several `replicas` a partition stands on several nodes, one of which leads; a topic's and a
+    group's on `topic_replicas` of them. `producers`, `workers`: (node, transactional id);
+    `readers`, `admins`: node names."""
 
     config: KafkaConfig
     producers: tuple[tuple[str, str], ...]
@@ -353,7 +354,8 @@ def _list_readable(
 
 @frozen
 class View(Seen):
-    """A world, read once: every partition's batches with their transactions."""
+    """A world, read once: every partition's batches with their transactions. `rows`: by partition,
+    its batches, each with its transaction; `parts`: by partition, its state."""
 
     cluster: Cluster
     world: World

@@ -110,9 +110,10 @@ class FetchReplica:
 
 @frozen
 class Copied:
-    """What one log has for a follower. `cut`: where its own log parts from the leader's
-    (it must truncate to there first), -1 where it does not; `epochs`: (leader epoch, first
-    offset) of the leader's log."""
+    """What one log has for a follower. `cut`: where its own log parts from the leader's (it must
+    truncate to there first), -1 where it does not; `epochs`: (leader epoch, first offset) of the
+    leader's log. `entries`: those from where the follower's log ends; `hw`: the leader's high
+    watermark."""
 
     log: str
     entries: tuple[Any, ...]
@@ -195,9 +196,9 @@ class Fence:
 
 @frozen
 class Controller(Quiet):
-    """`hears`: for each partition the roles that are told who leads it: its own copies,
-    and those that send to it. `fenced`: replicas that are not heard of: until they register
-    again nobody can let them in (INELIGIBLE_REPLICA)."""
+    """`hears`: for each partition the roles that are told who leads it: its own copies, and those
+    that send to it. `fenced`: replicas that are not heard of: until they register again nobody can
+    let them in (INELIGIBLE_REPLICA). `led`: who leads each partition."""
 
     hears: Map[str, tuple[str, ...]]
     led: Map[str, Leadership] = Map()

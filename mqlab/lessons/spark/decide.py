@@ -108,7 +108,9 @@ STOPPED = Words("the job stopped, and {sum}")
 @dataclass
 class Outcome:
     """What a rule did in a story: the sum in topic Income, whether it stopped the job, each
-    question with its answer, and for each attempt of the job the records of each transaction."""
+    question with its answer, and for each attempt of the job the records of each transaction.
+    `tenths`: that sum, in tenths of a penny; `progress`: the progress record;
+    `decisions`: the questions with their answers; `attempts`: the records."""
 
     tenths: int = 0
     progress: int = NONE
@@ -171,7 +173,8 @@ def new_topic(rule: Rule) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """`stop`: whether stopping is right; else every order must be counted once."""
+    """`stop`: whether stopping is right; else every order must be counted once. `play`: runs it
+    with a rule; `why`: the reason for what is right."""
 
     title: Text
     play: Callable[[Rule], Outcome]
@@ -278,7 +281,7 @@ STORY = Words("{title}: {did}; {ended}. Here {why}")
 @dataclass(frozen=True)
 class Deciding(Hinted):
     """The exercise: three stories, pairs that tell rules apart, more of them that only grading
-    tries, and hints."""
+    tries, and hints. `unseen`: those that only grading tries."""
 
     stories: tuple[Story, ...]
     pairs: tuple[Pair, ...]

@@ -69,8 +69,8 @@ class DeliverySystem(Model):
         run accounting: seek 0
 
     `commit`: whether accounting commits "after" or "before" it counts, where `one_write` is off.
-    `order`: accounting's pieces (`order.consume=count,commit`).
-    """
+    `order`: accounting's pieces (`order.consume=count,commit`). `patience_ms`: after how long the
+    shop sends again what was not acknowledged."""
 
     patience_ms: int = 100
     commit: str = AFTER

@@ -31,7 +31,8 @@ class NewTransaction:
 @frozen
 class CreateProducer:
     """client.newProducer().accessMode(…).create(): a client has one producer for each partition. It
-    returns when the producer is ready. A partition without this call has one that shares."""
+    returns when the producer is ready. A partition without this call has one that shares.
+    `access_mode`: shared, exclusive …"""
 
     partition: str
     access_mode: AccessMode = AccessMode.SHARED
@@ -100,7 +101,8 @@ class GetState:
 class SubscribeTo:
     """client.newConsumer().subscribe(). `queue`: receiverQueueSize. `dead_letter`: the partition
     for what comes more often than `max_redeliver` times again (a DeadLetterPolicy). `durable`
-    False: client.newReader(), whose subscription goes with it."""
+    False: client.newReader(), whose subscription goes with it. `sub_type`: Exclusive, Shared,
+    Failover or Key_Shared; `initial_position`: Latest or Earliest."""
 
     partition: str
     subscription: str
@@ -134,7 +136,8 @@ class Receive:
 @frozen
 class Acknowledge:
     """consumer.acknowledge(id, txn) and acknowledgeCumulative(id, txn). `ids` empty: all that was
-    received and not acknowledged; cumulatively, the last of it in each partition."""
+    received and not acknowledged; cumulatively, the last of it in each partition. `cumulative`: all
+    up to the id."""
 
     subscription: str
     ids: tuple[MessageId, ...]

@@ -47,8 +47,9 @@ AGAIN = {
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A transaction.version of the cluster and a protocol of the client. The numbers are
-    the request versions that make the difference."""
+    """A transaction.version of the cluster and a protocol of the client. The numbers are the
+    request versions that make the difference. `produce`, `end_txn`, `txn_offset_commit`: versions
+    of these requests."""
 
     name: str
     transaction_version: int
@@ -83,7 +84,9 @@ class Target:
 
 @dataclass
 class Lab:
-    """One run of one program."""
+    """One run of one program. `target`: the broker; `profile`: the request versions; `prefix`: of
+    all names on the wire, so that runs do not meet; `notes`: what was asked and answered;
+    `clients`: client ids by name."""
 
     target: Target
     profile: Profile

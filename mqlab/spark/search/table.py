@@ -33,7 +33,8 @@ class Met:
 
 @dataclass(frozen=True)
 class Place:
-    """The neighbourhoods of one place: `groups` by their number."""
+    """The neighbourhoods of one place: `groups` by their number. `met`: the neighbourhoods that are
+    known; `masks`: (word, mask) of the bits that belong to one."""
 
     met: Met
     masks: list[tuple[int, int]]
@@ -51,7 +52,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Readings:
-    """What the claims have been asked: `read` has what they read of each node, by its number."""
+    """What the claims have been asked: `read` has what they read of each node, by its number.
+    `met`: what was read before, by number."""
 
     met: Met
     read: list[tuple[int, Words]]  # the node's part, and by its number what is read
@@ -69,8 +71,12 @@ class Readings:
 
 @dataclass(frozen=True)
 class Table:
-    """`stops`: of each step, 1 + the place of its peers in `peers`, each of which is a part
-    and, by its number, the number that it then has (-1: not worked out)."""
+    """`stops`: of each step, 1 + the place of its peers in `peers`, each of which is a part and, by
+    its number, the number that it then has (-1: not worked out). `layout`: of the worlds; `draws`:
+    the random factor of each part, for keys; `places`: the neighbourhoods by place; `readings`:
+    what claims read; `counts`, `starts`: the steps of each group; `sums`: its choices; `choices`,
+    `words`, `keys`: of each step the choice and what it adds to the words and the key of a
+    world."""
 
     layout: Layout
     draws: Words
@@ -188,8 +194,9 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Level:
-    """One job. `layouts`: of the files of each earlier level; `runs`: the worlds whose
-    successors are found. `lasting`: every edge is kept as well."""
+    """One job. `layouts`: of the files of each earlier level; `runs`: the worlds whose successors
+    are found. `lasting`: every edge is kept as well. `store`: the files; `buckets`: parts of a
+    level; `table`: what all workers need."""
 
     store: Store
     number: int

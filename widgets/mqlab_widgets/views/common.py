@@ -117,7 +117,9 @@ MANY = 6  # more lanes than this, and those without a fact are left out
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a lane on which a transaction is open, as positions of the slider."""
+    """A piece of a lane on which a transaction is open, as positions of the slider. `cls`: the
+    transaction's colour; `slot`: which of the parallel spans of its lane; `first`, `last`: where it
+    begins and ends; `closed`: it ends there, and is not only cut off."""
 
     key: str
     lane: str
@@ -130,7 +132,8 @@ class Span:
 
 @dataclass
 class Plan:
-    """Places of lanes, rows and spans. `rows[r]` is the position drawn in row r."""
+    """Places of lanes, rows and spans. `rows[r]` is the position drawn in row r. `x`: of each lane;
+    `spacing`: px between lanes."""
 
     lanes: tuple[Lane, ...]
     x: dict[str, float]

@@ -43,7 +43,8 @@ __all__ = ["Ask", "Half", "Op", "Park", "PutBack", "Round"]
 
 @frozen
 class Half:
-    """A half message, or a copy of one, at `offset` of the half topic."""
+    """A half message, or a copy of one, at `offset` of the half topic. `times`: how often its
+    producer was asked about it; `young`: it is not old enough to be asked about."""
 
     offset: int
     times: int = 0
@@ -52,7 +53,7 @@ class Half:
 
 @frozen
 class Op:
-    """A record of the op topic: the halves at these offsets have ended."""
+    """A record of the op topic: the halves at these offsets have ended. `ends`: these offsets."""
 
     offset: int
     ends: tuple[int, ...] = ()
@@ -60,7 +61,9 @@ class Op:
 
 @frozen
 class Round:
-    """What lies in both topics when the round begins, from where the last one stopped."""
+    """What lies in both topics when the round begins, from where the last one stopped.
+    `half_offset`, `op_offset`: from where; `check_max`: checks after which a half is discarded;
+    `halves`, `ops`: what lies there."""
 
     half_offset: int
     op_offset: int

@@ -83,7 +83,8 @@ PIECES = ("duplicate", "fence", "sequence", "append", "answer")
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The leader's note to itself: what is left to do once the producer was answered."""
+    """The leader's note to itself: what is left to do once the producer was answered. `ask`: the
+    request; `todo`: the pieces that remain."""
 
     ask: Produce
     todo: tuple[str, ...]
@@ -159,7 +160,8 @@ ADVICE = "produce TOPIC-PARTITION VALUE|VALUE… seq=NUMBER [epoch=NUMBER] [pid=
 
 @dataclass(frozen=True, slots=True)
 class ProduceBatch:
-    """One batch with the header it shall have; its answer is the call's result."""
+    """One batch with the header it shall have; its answer is the call's result. `seq`: its first
+    sequence number."""
 
     partition: str
     values: tuple[str, ...]

@@ -109,9 +109,10 @@ class NextPiece:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An end under way: the decided `entry`, who is answered with what, the pieces still
-    `todo`, the partitions whose answer is missing (None: no marker was sent yet), and the
-    entry whose record is being written, with the offset where it ends."""
+    """An end under way: the decided `entry`, who is answered with what, the pieces still `todo`,
+    the partitions whose answer is missing (None: no marker was sent yet), and the entry whose
+    record is being written, with the offset where it ends. `owed`: those partitions; `writing`:
+    that entry."""
 
     entry: Entry
     caller: Caller | None
@@ -252,7 +253,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Hand(Quiet):
-    """One request after the other; a lost answer stays lost."""
+    """One request after the other; a lost answer stays lost. `pending`: the request without an
+    answer."""
 
     pending: Asked | None = None
 

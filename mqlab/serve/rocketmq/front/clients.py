@@ -73,7 +73,8 @@ def read_expression(topic: str, text: str | None, version: int = 0) -> Subscript
 
 @frozen
 class Kind:
-    """How a group consumes, in the client's words: ConsumeType, MessageModel, ConsumeFromWhere."""
+    """How a group consumes, in the client's words: ConsumeType, MessageModel, ConsumeFromWhere.
+    `consume_type`, `model`, `from_where`: these, in this order."""
 
     consume_type: str = "CONSUME_PASSIVELY"
     model: str = "CLUSTERING"
@@ -82,7 +83,7 @@ class Kind:
 
 @frozen
 class Consumer:
-    """One consumer group of a client."""
+    """One consumer group of a client. `subscriptions`: topics with their filters."""
 
     group: str
     subscriptions: tuple[Subscription, ...] = ()
@@ -91,7 +92,8 @@ class Consumer:
 
 @frozen
 class Software:
-    """What a client says of itself in each command, and where it is."""
+    """What a client says of itself in each command, and where it is. `language`: the client
+    library's."""
 
     address: str = ""
     language: str = "JAVA"
@@ -100,7 +102,8 @@ class Software:
 
 @frozen
 class ClientBeat:
-    """A heartbeat: the client's id, its groups, and what it runs."""
+    """A heartbeat: the client's id, its groups, and what it runs. `producers`, `consumers`: its
+    groups; `software`: see there."""
 
     client_id: str
     producers: tuple[str, ...] = ()
@@ -111,7 +114,7 @@ class ClientBeat:
 @frozen
 class Connected:
     """The client on a connection, as its last heartbeat has told. `groups`: the consumer groups
-    that it has ever named."""
+    that it has ever named. `software`: see there; `beat_ms`: when that heartbeat came."""
 
     client_id: str
     software: Software
