@@ -132,6 +132,8 @@ class Notes:
         return self.txns[name]
 
     def _note(self, event: Event) -> None:
+        """Sort one event of the history into these notes: by transaction, by value, by partition
+        and by reader."""
         match event:
             case Init(process=process, identity=identity):
                 self.inits[identity].append(event)
@@ -167,6 +169,8 @@ class Notes:
                 self._note_read(event)
 
     def _note_read(self, read: Read) -> None:
+        """Note a read: where it is, what its reader had read before, and whether the offset held
+        another value for somebody else."""
         reader = (read.process, read.topic, read.partition)
         before = self._last.get(reader)
         if before is not None and read.offset <= before.offset:
@@ -215,6 +219,8 @@ def _drained_after(notes: Notes, txn: Txn) -> bool:
 
 
 def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
+    """Transactions of which some messages (torn) or all (lost) are missing in partitions that were
+    read to the end after they had ended. An unknown outcome may be lost, never torn."""
     for txn in notes.txns.values():
         if txn.outcome not in (COMMITTED, "unknown") or not _drained_after(notes, txn):
             continue
@@ -329,6 +335,8 @@ def _find_zombies(notes: Notes) -> Iterator[Finding]:
 
 
 def _list_undecided(notes: Notes) -> Iterator[str]:
+    """What the history cannot decide, a sentence each: unanswered commits, partitions that were not
+    read to the end, values sent twice, readers of uncommitted data."""
     unknown = [txn for txn in notes.txns.values() if txn.outcome == "unknown"]
     if unknown:
         there = sum(any(send.value in notes.reads for send in txn.sends) for txn in unknown)

@@ -179,6 +179,8 @@ def read(path: Path) -> Iterator[Event]:
 
 
 def _read(file: IO[str], path: Path) -> Iterator[Event]:
+    """The events of a history file, its head checked. A last line without an end is dropped: its
+    writer was killed."""
     number = 0
     for number, line in enumerate(file, 1):
         if not line.endswith("\n"):

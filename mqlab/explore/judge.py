@@ -50,6 +50,9 @@ class Judge(dict[int, int]):
         return tuple([self._numbers.setdefault(value, len(self._numbers)) for value in values])
 
     def __missing__(self, key: int) -> int:
+        """Judge a world for the first time: a bit for each *always* property that it breaks and for
+        each other one that holds in it. Properties of one kind read the same parts of the nodes,
+        and what they found is kept by these parts."""
         assert self.fields is not None
         parts: list[Parts] = [field.part.value(key) for field in self.fields.nodes]
         world: World | None = None

@@ -53,6 +53,7 @@ class Levels:
         self._take_over()
 
     def _take_over(self) -> None:
+        """Take the worlds that the search in Python has found so far into arrays."""
         search = self.search
         lasting = [prop.kind == "can_always" for prop in search.properties]
         self._good = sum(1 << place for place, must in enumerate(lasting) if must)

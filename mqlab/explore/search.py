@@ -103,6 +103,9 @@ class Search(Known):
         self._running, self.ended = None, why
 
     def _levels(self) -> Iterator[None]:
+        """The breadth-first search, level by level, until there is nothing new, a bound is reached
+        or every property is refuted. Yields now and then, so that the caller may stop; once there
+        are many worlds, the levels are computed in arrays."""
         first = self.fields.pack(self.first_world())
         self.index[first] = 0
         self.frontier = [first]

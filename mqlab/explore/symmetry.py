@@ -53,6 +53,7 @@ class Renaming:
         return renamed
 
     def _of(self, value: Any) -> Any:
+        """The value with every name in it replaced; the same object where it holds none."""
         match value:
             case str():
                 return self._pattern.sub(lambda word: self.names[word[1]], value)
@@ -164,6 +165,8 @@ class Quotient(Search):
         return world
 
     def _level(self) -> Iterator[None]:
+        """Expand one level of the quotient: of each set of worlds that are equal but for a
+        renaming, only the smallest is kept."""
         frontier, following = self.frontier, []
         for me, world in enumerate(frontier, self.states - len(frontier)):
             self.at = me

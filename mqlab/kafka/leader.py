@@ -203,6 +203,8 @@ def handle_produce(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> 
 
 
 def _take(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
+    """Produce: append a batch at once, or first ask the coordinator whether its transaction is open
+    (verification, KIP-890)."""
     part, batch = leader.part, ask.batch
     v2 = ask.version >= 12
     if batch.transactional and ask.txn_id is None:
@@ -292,6 +294,8 @@ def handle_lost_coordinator(leader: Leader, disk: Disk) -> Result:
 
 
 def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:
+    """Append a batch that passes the checks of size, duplicate, epoch and sequence. It is
+    acknowledged when the high watermark has passed it."""
     part, batch = leader.part, ask.batch
     flaw, most = ask.flaw, leader.config.max_message_bytes
     if flaw or (most and batch.size > most):

@@ -351,6 +351,7 @@ def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
 
 
 def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpec]:
+    """The nodes of a cluster with replication: each copy of each partition, and the controller."""
     first, heard = first_leaders(system), hears(system)
     specs = []
     for partition in leaders_of(system):
@@ -551,6 +552,7 @@ class KafkaSystem(System):
 
     @cached_property
     def cluster(self) -> Cluster:
+        """The names and numbers that the picture and the claims need."""
         return Cluster(
             config=self.config,
             producers=tuple(

@@ -176,6 +176,8 @@ def _given(system: System, world: World, name: str, text: str) -> Moved:
 
 
 def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:
+    """A choice that lets a role handle an event: the world after the step and after each of its
+    effects, or after as many as are done when the node is stopped inside the step."""
     world, node_name, role, event, late = _event(system, world, choice, at_ms)
     spec = specs(system)[node_name]
     me = spec.roles[role][0]

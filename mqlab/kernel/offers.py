@@ -163,6 +163,8 @@ def list_options(system: System, world: World, flights: Flights) -> tuple[Option
 
 
 def _option(system: System, world: World, choice: Choice, flights: Flights) -> Option:
+    """What the learner is offered for a choice: its label, its kind, where it stops, and the
+    message in the picture that it delivers."""
     moved = apply(system, world, choice)
     event, node = moved[0].event, moved[0].node
     what = put_in_words(getattr(event, "body", ""))

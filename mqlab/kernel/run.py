@@ -123,6 +123,8 @@ class Run:
             self._add(replace(idle, at_ms=at_ms), move)
 
     def _add(self, fact: Fact, move: Moved) -> None:
+        """Add a fact to the run with what the system says of it (label, why, stage, story), and the
+        Snapshot after it."""
         effect = move.stage.effect if move.stage else None
         event = move.event if move.what == "step" else None  # a fault stands for itself
         telling = self.system.annotate(move.world, move.role, event, effect)
@@ -198,6 +200,7 @@ class Run:
         return replace(new, lights=lights)
 
     def _list_facts(self, moved: list[Moved], i: int, before: World) -> Iterable[Fact]:
+        """The facts of one move: a fault, the begin of a handler run, or one effect."""
         move = moved[i]
         if move.what in ("stop", "power"):
             yield self._stopped(move)

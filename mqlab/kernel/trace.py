@@ -201,6 +201,7 @@ class Trace:
 
     @staticmethod
     def _read(data: dict[str, Any]) -> Trace:
+        """A trace from its JSON: the first Snapshot, and each further one by its changes."""
         if len(data["facts"]) != len(data["changes"]):
             raise ValueError("it needs one change for each fact")
         now = data["start"]

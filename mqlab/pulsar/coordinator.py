@@ -95,6 +95,8 @@ from .states import ENDED, STATES_OF, StoreState, TxnAction, TxnStatus, may_ente
 
 
 def answer(tc: Coordinator, body: Any) -> Described:
+    """What the admin API asks a coordinator: transactionMetadata, slowTransactions,
+    coordinatorStats."""
     match body:
         case GetTransactionMetadata(txn=txn):
             meta = tc.txns.get(txn)
@@ -400,6 +402,8 @@ def handle_timer(tc: Coordinator, timer: str, disk: Disk) -> Result:
 
 
 def load(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
+    """Load the coordinator: replay the transaction log from its cursor, set the timeouts of open
+    transactions again, and tell participants again of those that were ending."""
     log = disk.log(tc.log)
     kept: Cursor = disk.table(CURSORS).get(TRANSACTION_CURSOR, Cursor())
     last = next((entry.max_local_txn_id for entry in log.read(log.end - 1)), -1)

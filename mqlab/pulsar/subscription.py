@@ -366,6 +366,8 @@ def _has_ended(sub: Subscription, pending: PendingAck) -> bool:
 
 
 def _decide(sub: Subscription, waiting: Waiting, lac: int) -> Result:
+    """A record of the pending-ack log is durable: apply it to cursor and pending acks, answer it,
+    and deliver again what an abort has freed."""
     record = waiting.record
     done = apply_record(sub.config, sub.pending, sub.cursor, record, lac)
     ended = _has_ended(sub, done.pending)
@@ -644,6 +646,7 @@ class Subscription:
         return self._go_on((self, ()), view)
 
     def _handle(self, body: Any, caller: Caller, view: TopicView, disk: Disk) -> Result:
+        """A request or command to this subscription."""
         match body:
             case Subscribe():
                 return subscribe(self, body, caller)

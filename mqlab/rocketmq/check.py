@@ -312,6 +312,8 @@ class _Round:
     # -- halves ----------------------------------------------------------------------------
 
     def examine_all(self) -> None:
+        """One round of the check over the half topic: pass what has ended, ask about or discard
+        what is old enough, and stop at the first half that must stay."""
         last_pull = self.read_ops()
         while True:
             if self.at in self.ended:

@@ -248,6 +248,7 @@ class RocketMQSystem(System):
 
     @cached_property
     def config(self) -> RocketMQConfig:
+        """The broker's configuration."""
         return RocketMQConfig(
             on=frozenset(SAFEGUARDS) - frozenset(self.off),
             order=self.order,

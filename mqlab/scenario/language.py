@@ -241,6 +241,7 @@ def read_comments(lines: Iterable[str]) -> Text:
 
 
 def _line(number: int, command: str, rest: str) -> Line:
+    """Parse one command of a scenario. Raises ScenarioError with the form that is expected."""
     refused = ScenarioError(
         f"line {number}: expected `{COMMANDS[command]}`, not {shorten(rest, 60)!r}"
     )

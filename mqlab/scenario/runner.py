@@ -154,6 +154,7 @@ class _Driver:
             raise ValueError(f"{names[0]} has no connection to {names[1]}; {there}")
 
     def line(self, line: Line) -> None:
+        """Carry out one command, then let everything happen that nothing holds back."""
         match line.command:
             case "do":
                 self._do(parse(line.words[0]))

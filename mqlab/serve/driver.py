@@ -179,6 +179,8 @@ class Driver:
         self._do(name, effects)
 
     def _do(self, me: str, effects: Effects) -> None:
+        """Carry out the effects of a step: messages to roles join the inbox, answers go to
+        connections, appends and puts to disk and journal, timers are set."""
         now, inbox, pushes = self.now, self.inbox, self._pushes
         for effect in effects:
             if isinstance(effect, Send):

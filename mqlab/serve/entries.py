@@ -97,6 +97,8 @@ class JsonForm:
         raise TypeError(f"the journal has no form for a {kind.__name__}")
 
     def _value(self, plain: Any) -> Any:
+        """The inverse of the JSON form: lists become tuples, and a named row an instance of its
+        class."""
         if isinstance(plain, list):
             return tuple(self._value(v) for v in plain)
         if not isinstance(plain, dict):

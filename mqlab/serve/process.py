@@ -105,6 +105,8 @@ class RunningBroker:
         return f"<broker {state}>"
 
     def _start(self, port: str, trace_port: str) -> None:
+        """Start the server's process and read the addresses from the first line that it prints.
+        Raises BrokerError with its standard error where that line does not come."""
         command = [sys.executable, "-m", "mqlab", "serve", self.name, "--until-input-ends"]
         command += ["--gate", "--port", port, "--trace-port", trace_port]
         command += self._arguments

@@ -208,6 +208,8 @@ def dress(tokens: list[Token]) -> None:
 
 
 def _mend_line(line: list[Token], source: str) -> Iterator[Token]:
+    """A line of Markdown for the site: images of labs, links to pages of the site, and links
+    without a page dropped."""
     dropped = 0
     for token in line:
         if token.type == "image":
@@ -518,6 +520,7 @@ class _Pages:
         self.templates = open_templates()
 
     def write(self, stories: Sequence[Story]) -> None:
+        """Write all pages of the site."""
         documents, labs = list(list_documents()), list(list_labs())
         top: dict[str, dict[str, Any]] = {
             "index.html": {"payment": build_payment(read_payment(), onward="learn.html")},

@@ -193,6 +193,8 @@ def _already(
 
 
 def _send(address: str, topic: str, parts: list[list[Record]], progress: Progress) -> int:
+    """Produce all records, partition by partition in turn; returns their number. Raises what the
+    client reports of one that failed."""
     client = topics.producer(
         address,
         **{

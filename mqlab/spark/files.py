@@ -158,6 +158,8 @@ class _Csv(NamedTuple):
 
 
 def _read_csv(path: Path) -> _Csv:
+    """Read a CSV file, whose separator is found from its first line. Raises IncomeError with what
+    to do."""
     _need_file(path)
     with path.open("rb") as raw:
         begins = raw.read(8)
@@ -284,6 +286,8 @@ def _stray(path: Path, line: int, why: str) -> IncomeError:
 
 
 def _parquet(path: Path) -> Reading:
+    """Read a Parquet file as the same table of texts as a CSV file. Raises IncomeError with what to
+    do."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

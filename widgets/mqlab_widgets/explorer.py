@@ -266,6 +266,7 @@ class Explorer(PictureWidget):
             self._show()
 
     def _show(self) -> None:
+        """Send the browser the search as it is now."""
         lang, verdict = self._look.lang, self._verdict
         self.ui = {
             "kind": "explorer",

@@ -331,6 +331,7 @@ class Follow(PictureWidget):
         return list_waiting(self._tail.waiting, drawn.facts, names, lang)
 
     def _tell(self, status: Text, failed: bool = False) -> None:
+        """Send the browser what stands below the run: status, lanes, held requests."""
         lang = self._look.lang
         ui = {
             "kind": "follow",

@@ -45,6 +45,7 @@ def list_waiting(
 def _describe(
     held: HeldRequest, at: int, rows: Sequence[Fact], names: Mapping[str, str], lang: Lang
 ) -> Item:
+    """A held request as a clickable area with its choices."""
     ends = [rows[at - 1].node, rows[at - 1].peer] if at else [held.client, held.to]
     client, to = (names.get(end, end) for end in ends)
     return {

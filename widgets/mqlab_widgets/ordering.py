@@ -153,6 +153,7 @@ class Ordering(PictureWidget):
                     self._show(str(error))
 
     def _show(self, error: str = "") -> None:
+        """Send the browser the pieces, the verdict and the run that shows it."""
         lang, verdict, player = self._look.lang, self.verdict, self.player()
         with self.hold_sync():
             if player is not None:

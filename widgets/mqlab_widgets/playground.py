@@ -127,6 +127,8 @@ def _step(option: Option, names: Names, lang: Lang) -> list[Item]:
 def _message(
     option: Option, options: Sequence[Option], names: Names, held: bool, lang: Lang
 ) -> dict[str, Any]:
+    """A message in flight as a clickable area: deliver it, hold it, stop its receiver inside the
+    step, break its connection."""
     src, dst = (names.get(end, end) for end in option.ends)
     first, *dying = _step(option, names, lang)
     items = [
@@ -537,6 +539,7 @@ class Playground(PictureWidget):
         self.ui = {**self.ui, "goal": self._describe_goal()}
 
     def _describe(self, trace: Trace, skipped: int, error: str, note: str) -> dict[str, Any]:
+        """What the browser draws beside the run: nodes, areas, branches, goal, token."""
         look, options = self._look, self.play.options()
         names = {lane.name: lane.title.of(look.lang) for lane in trace.snapshot(-1).lanes}
         waiting = {option.choice for option in options}

@@ -193,6 +193,7 @@ class Predict(PictureWidget):
         self.keep_still()
 
     def _show(self) -> None:
+        """Send the browser the question and, once it is answered, the verdict and the run."""
         player = self.player()
         with self.hold_sync():
             self.payload = deflate(player.payload) if player else b""

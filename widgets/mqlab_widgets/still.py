@@ -167,6 +167,8 @@ def _columns(drawn: list[tuple[str, Scene, Size]], left: float) -> tuple[str, fl
 
 
 def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> None:
+    """The head of a still: title, place in the run, and chips for the system and the evidence, each
+    shortened to fit."""
     title, lang = look.heading(trace), look.lang
     place = _place(trace, step, lang) if len(trace) else ""
     folded = sum(f.fold for f in trace.facts)

@@ -240,6 +240,8 @@ class Workload:
         writers: dict[int, subprocess.Popen[str]],
         others: list[subprocess.Popen[str]],
     ) -> None:
+        """Inflict one fault: kill a writer and start its successor; pause one (SIGSTOP), let the
+        successor take over and wake the zombie; or kill a reader."""
         self.tried[fault] += 1
         match fault:
             case "kill":

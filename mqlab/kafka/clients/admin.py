@@ -180,6 +180,7 @@ class Admin(Quiet):
         return self, ()
 
     def _handle_call(self, call: object) -> tuple[Admin, Effects]:
+        """The first request of a call, to the coordinator or leader that answers it."""
         match call:
             case List():
                 return self._ask(call, self.config.coordinator, ListTransactions())
@@ -214,6 +215,8 @@ class Admin(Quiet):
         return replace(self, call=call, request=send), (send,)
 
     def _handle_answer(self, call: AdminCall, answer: object) -> tuple[Admin, Effects]:
+        """The next request of a call that needs several, or its outcome: a hanging transaction is
+        one that a partition has open and no coordinator knows."""
         match call, answer:
             case FindHanging(), DescribeProducersResponse(producers=producers):
                 suspects = tuple(p for p in producers if p.txn_first >= 0)

@@ -146,6 +146,8 @@ def build_offset_fetch(consumer: Consumer, partitions: tuple[str, ...]) -> tuple
 
 
 def handle_fetch(consumer: Consumer, call: Poll, partition: str, answer: FetchResponse) -> Result:
+    """A fetch response: keep the records that the isolation level lets through, and move the
+    position past all that was fetched. The poll returns when all its requests are answered."""
     if answer.error is Error.OFFSET_OUT_OF_RANGE:
         # auto.offset.reset=earliest: what was there is no more, so read what still is.
         return consumer.send_requests(Send(partition, ListOffsets(EARLIEST, call.isolation)))
@@ -269,6 +271,8 @@ def coordinator_of(consumer: Consumer) -> str:
 
 
 def handle_join(consumer: Consumer, answer: JoinGroupResponse) -> Result:
+    """JoinGroupResponse: the leader of the group assigns partitions to all members, and each member
+    sends SyncGroup to get its own."""
     mine = consumer.membership
     if answer.error is Error.MEMBER_ID_REQUIRED:
         return join_group(replace(consumer, membership=replace(mine, member=answer.member)))
@@ -294,6 +298,7 @@ def handle_join(consumer: Consumer, answer: JoinGroupResponse) -> Result:
 
 
 def handle_sync(consumer: Consumer, answer: SyncGroupResponse) -> Result:
+    """SyncGroupResponse: the assignment of this generation; heartbeats begin."""
     mine = consumer.membership
     if answer.error is Error.REBALANCE_IN_PROGRESS:
         return join_group(consumer)
@@ -435,6 +440,8 @@ class Consumer(Quiet):
     # -- calls ---------------------------------------------------------------------------
 
     def _handle_call(self, call: object) -> tuple[Consumer, Effects]:
+        """Begin a call of the application: its first request, or its outcome where none is
+        needed."""
         match call:
             case Poll():
                 return self.poll_assigned(call)
@@ -498,6 +505,7 @@ class Consumer(Quiet):
         return new._take_answer(peer, answer)
 
     def _take_answer(self, peer: str, answer: ConsumerAnswer) -> tuple[Consumer, Effects]:
+        """Hand an answer to the step of the call that waits for it."""
         call = self.call
         match answer:
             case FetchResponse():

@@ -103,6 +103,8 @@ Result = tuple["Coordinator", Effects]
 def add_partitions(
     tc: Coordinator, ask: AddPartitionsToTxn, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
+    """AddPartitionsToTxn: check pid, epoch and state, then write the partitions to the transaction
+    log. The first ones begin the transaction, and with it its timeout."""
     error = tc.check_add(ask)
     if error or ask.verify_only:
         return tc, (Reply(caller, AddPartitionsToTxnResponse(error)),)
@@ -242,6 +244,9 @@ def write_complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Resu
 def init_producer_id(
     tc: Coordinator, ask: InitProducerId, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
+    """InitProducerId: a producer id and an epoch above that of every earlier producer with this
+    transactional id, which is fenced by it; a transaction that it has left open is aborted
+    first."""
     if ask.txn_id is None and (ask.pid < 0) == (ask.epoch < 0):
         # A producer that is idempotent only: a fresh id each time, and no state at all.
         tc, pid, block = allocate(tc)
@@ -343,6 +348,8 @@ COMPLETE = {True: TxnState.COMPLETE_COMMIT, False: TxnState.COMPLETE_ABORT}
 
 
 def end_txn(tc: Coordinator, ask: EndTxn, caller: Caller, disk: Disk, at_ms: int) -> Result:
+    """EndTxn: check it, and write PrepareCommit or PrepareAbort, the decision. Only when that is
+    durable are the markers sent and the client is answered."""
     if not ask.txn_id:
         return tc, (Reply(caller, EndTxnResponse(Error.INVALID_REQUEST)),)
     entry: Entry | None = tc.entries.get(ask.txn_id)

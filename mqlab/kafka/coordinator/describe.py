@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 def list_transactions(
     tc: Coordinator, ask: ListTransactions, at_ms: int
 ) -> ListTransactionsResponse:
+    """ListTransactions: those that match all filters of the request."""
     try:
         fits = compile_pattern(ask.pattern).fullmatch if ask.pattern else None
     except ValueError:
@@ -60,6 +61,7 @@ def compile_pattern(text: str) -> re.Pattern[str]:
 def describe_transaction(
     tc: Coordinator, ask: DescribeTransactions
 ) -> DescribeTransactionsResponse:
+    """DescribeTransactions: state, producer and the partitions that still need a marker."""
     if not ask.txn_id:
         return DescribeTransactionsResponse(Error.INVALID_REQUEST)
     entry: Entry | None = tc.entries.get(ask.txn_id)

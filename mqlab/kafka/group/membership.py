@@ -332,6 +332,8 @@ class Assigning:
 
 
 def handle_sync(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk) -> Result:
+    """SyncGroup: the leader brings the assignment of all members, which is written to the log
+    before anybody is answered; the others wait for it."""
     group: Group | None = gc.groups.get(ask.group)
     error = _check_request_sync(ask, group)
     if group is None or error:
@@ -360,6 +362,8 @@ def handle_sync(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk
 
 
 def _check_request_sync(ask: SyncGroup, group: Group | None) -> Error:
+    """Why a SyncGroup is refused: group, member, generation, protocol, or a rebalance that has
+    begun."""
     if not ask.group:
         return Error.INVALID_GROUP_ID
     if group is None:

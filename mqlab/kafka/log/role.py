@@ -64,6 +64,8 @@ def upper_bound(part: Partition, isolation: str) -> int:
 
 
 def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchResponse:
+    """Fetch: whole batches from the offset up to the high watermark or, with read_committed, to the
+    last stable offset, with the transactions among them that were aborted."""
     log = disk.log(name)
     end = upper_bound(part, ask.isolation)
     if not log.start <= ask.offset <= log.end:

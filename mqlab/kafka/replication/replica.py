@@ -532,6 +532,8 @@ class Replica:
     # -- leadership ------------------------------------------------------------------------
 
     def _follow_news(self, news: Leadership, disk: Disk, at_ms: int) -> tuple[Replica, Effects]:
+        """The controller has told who leads a partition, this one's or another. With a new leader
+        epoch this replica becomes the leader and loads its role, or a follower and fetches."""
         old: Leadership | None = self.led.get(news.partition)
         if old is not None and (news.epoch, news.isr) == (old.epoch, old.isr):
             return self, ()
@@ -569,6 +571,8 @@ class Replica:
         return new, effects
 
     def describe_changes(self, old: Replica | None) -> tuple[Text, ...]:
+        """What has changed for a reader of the picture: who leads, the high watermark, or the state
+        of the role inside."""
         if old is None:
             return (ASKS(),)
         mine = self.mine

@@ -100,6 +100,8 @@ class Kept:
         return "value", pack(first)
 
     def _take(self, run: Callable[[], Any]) -> Message:
+        """Run the learner's function twice with the same event, check what it returns, and number
+        the new state. Messages that begin with "failed" are told to the learner."""
         first, second = run(), run()
         if first is None:
             return "failed", "one way through it has no `return`"

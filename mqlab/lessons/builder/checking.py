@@ -104,6 +104,8 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
 
 
 def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
+    """Search a trial with the learner's role: the card shows the shortest run that breaks a
+    promise, one that never keeps it, or that all is well."""
     search = Search(system, replace(trial.budget, states=MOST_STATES))
     always = {i for i, claim in enumerate(search.properties) if claim.kind == "always"}
     while search.advance(SLICE_S) and not always & search.found.keys():

@@ -104,6 +104,8 @@ SENT = Words("a marker went to {missing}, which has none, and none is sent again
 
 
 def _explain_stuck(evidence: Evidence) -> Text:
+    """Why a decided transaction never completes: a marker refused, lost, sent only once before a
+    restart, or never sent."""
     decided = [entry for entry in evidence.latest.values() if entry.state in PREPARED]
     if evidence.refused:
         return _explain_refused_marker(evidence)

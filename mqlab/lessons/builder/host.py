@@ -310,6 +310,8 @@ class Host(FileHost):
     def _understand(
         self, reply: Message, before: Hosted, disk: Disk, config: KafkaConfig
     ) -> tuple[Hosted, Effects]:
+        """The learner's process has answered: the role's new state and its effects, or, where the
+        answer makes no sense, a role that is `broken`, with the reason."""
         match reply:
             case ("role", int(number), packed):
                 try:

@@ -54,6 +54,8 @@ class ServedHost(Host):
         return self._log_break(role, *self._understand(reply, role, seen, config))
 
     def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
+        """A step of the learner's coordinator behind a real socket: what only administrators ask is
+        answered here, all else in the learner's process."""
         if isinstance(event, Request):
             if said := self.describe(event, disk):
                 return role, said

@@ -127,6 +127,8 @@ class RemoteApp:
         self._left = False
 
     def __getattr__(self, call: str) -> Callable[..., Any]:
+        """A call of the application that the judge runs: what it returns or raises there, this one
+        returns or raises here."""
         modules = [importlib.import_module(name) for name in RAISING]
 
         def remote(*given: Any) -> Any:

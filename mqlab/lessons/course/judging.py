@@ -234,6 +234,8 @@ class Judge:
             self._left_s -= time.monotonic() - began
 
     def _judge(self, task: Task, wire: Wire, ran: Ran) -> Result:
+        """Judge one answer that its process has handed over; functions are run there, question by
+        question, and what was judged before is not searched again."""
         exercise, kind = find_exercise(task.exercise)
         match self._hear(wire):
             case ("value", value):

@@ -323,6 +323,8 @@ def _check_printed(notebook: Notebook) -> None:
 
 
 def _normalise(notebook: Notebook) -> None:
+    """Take out of an executed notebook what differs from run to run (ids, addresses, the Python
+    version) and the outputs that are not kept."""
     names: dict[str, str] = {}
 
     def rename(match: re.Match[str]) -> str:

@@ -514,6 +514,7 @@ def _failing(given: list[Outcome], name: str) -> Named | None:
 
 
 def _shaped(given: list[Outcome]) -> Named | None:
+    """Which mistake of the copy loop the outcomes of its calls show, or None."""
     calls = [type(one.call) for one in given]
     if any(isinstance(g.call, SendRecord | SendOffsets) and g.status == FAILED for g in given):
         return OUTSIDE

@@ -87,6 +87,8 @@ def read_questions(lab: str, text: str, lang: Lang = "en") -> dict[str, Question
 
 
 def _question(name: str, given: dict[str, Any], lang: Lang) -> Question:
+    """A question as its TOML says it, in one language. Raises ValueError for an unknown key, or
+    where not exactly one option is right."""
     options = given.get("options", [])
     strange = [
         *(given.keys() - KEYS),

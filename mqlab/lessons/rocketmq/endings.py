@@ -62,6 +62,8 @@ def look_back(story: str, order: str = ORDER) -> Ending:
 
 
 def _count(run: Run, order: str) -> Ending:
+    """What is there when a run is over: rows, half messages, op messages, delivered and discarded
+    ones."""
     service = run.system
     assert isinstance(service, RocketMQSystem)
     seen = read_world(service.cluster, run.world)

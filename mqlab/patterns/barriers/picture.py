@@ -208,6 +208,7 @@ def _draw_checkpoint(world: World) -> Graph:
 
 
 def _draw_memory(job: Job, world: World) -> Table:
+    """What each task holds in memory: an offset, a count or values; a dash while it is down."""
     rows = []
     for name in (*job.sources, SUM, SINK):
         role = world.role(name)

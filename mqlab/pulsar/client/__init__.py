@@ -160,6 +160,8 @@ class Client:
     # -- calls ---------------------------------------------------------------------------
 
     def _begin_call(self, call: Any) -> Result:
+        """Begin a call of the application: its first request, or its outcome where none is
+        needed."""
         new, name = replace(self, call=call), calls.find_name(call)
         if name and name not in self.txns:
             return new.finish(build_failure(call, NO_TRANSACTION.format(name=name)))
@@ -235,6 +237,8 @@ class Client:
         return replace(self, pending=kept)
 
     def _take_answer(self, peer: str, corr: int, answer: Any) -> Result:
+        """Hand an answer to the step that waits for it; without a request under its number it is
+        dropped."""
         request = next((a for a in self.pending if (a.to, a.corr) == (peer, corr)), None)
         if request is None:
             return self, ()

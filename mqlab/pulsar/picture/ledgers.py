@@ -142,6 +142,8 @@ Refused = dict[tuple[AckType, int], TxnID]
 def draw_subscriptions(
     cluster: Cluster, world: World, partition: str, written: Written
 ) -> tuple[Progress, ...]:
+    """The acknowledgements of each durable subscription of a partition, from the role or, while it
+    is down, from the disk."""
     topic: Topic | None = world.role(partition)
     disk = world.disk(partition)
     rows = []

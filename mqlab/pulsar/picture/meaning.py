@@ -144,6 +144,8 @@ def _explain_effect(
     event: Event | None,
     effect: Effect | None,
 ) -> Telling:
+    """What an effect means for its transaction: the transaction's name, why it happens, the stage
+    that begins, the sentence of the story."""
     match effect:
         case None:
             return Telling(written.name(find_txn(getattr(event, "body", None))))
@@ -190,6 +192,7 @@ def _find_own(client: Client | None, call: object) -> TxnID | None:
 def _explain_entry(
     entries: Callable[[], Iterable[LedgerEntry]], entry: LedgerEntry, written: Written
 ) -> Telling:
+    """The same for an entry of a topic: a message or a marker."""
     name = written.name(entry.txn)
     if entry.marker is None:
         record = Text(", ".join(map(str, entry.values)))
@@ -217,6 +220,7 @@ def _explain_record(record: TransactionMetadataEntry) -> Words:
 
 
 def _explain_request(body: object, written: Written) -> Telling:
+    """The same for a request that is sent."""
     name = written.name(find_txn(body))
     match body:
         case EndTxn(action=action):

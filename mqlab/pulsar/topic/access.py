@@ -103,6 +103,8 @@ def revive(topic: Topic) -> Result:
 
 
 def delete(topic: Topic, caller: Caller) -> Result:
+    """Delete the topic: its ledger, its snapshots, its subscriptions with their pending-ack
+    logs."""
     subscriptions: Effects = ()
     for name, sub in topic.subs.items():
         subscriptions = (*subscriptions, Truncate(sub.log, 0), Put(CURSORS, name, None))
@@ -174,6 +176,8 @@ def open_producer(topic: Topic, ask: OpenProducer, caller: Caller, disk: Disk) -
 
 
 def _open(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
+    """PRODUCER: open a producer as its access mode demands: shared, exclusive (refused or waiting
+    while others are open), or exclusive with fencing, which closes the others."""
     access = topic.access
     if who in access.open:
         return topic, (_tell(topic, who),)
@@ -304,6 +308,8 @@ def tell_changes(old: Access, new: Access) -> tuple[Text, ...]:
 
 
 def answer(topic: Topic, body: Any, disk: Disk) -> Answer:
+    """What clients and the admin API ask about a topic: its last message id,
+    transactionBufferStats, transactionInBufferStats, pendingAckStats, positions."""
     match body:
         case GetLastMessageId():
             return LastMessageId(position=_find_last(topic, disk))

@@ -253,6 +253,7 @@ class Lab:
         return True
 
     def _fetched(self, partition: str, offset: int, committed: bool) -> Any:
+        """One Fetch of one partition from its leader; asked again while the leader moves."""
         topic, index = self.split(partition)
         part = Row(
             partition=index,

@@ -72,6 +72,8 @@ def read(isolation: str) -> str:
 
 
 def consume() -> str:
+    """Read both partitions of the topic with read_committed to their ends, and commit the
+    positions; returns what was read."""
     worker = consumer("accounting", isolation_level="read_committed")
     worker.subscribe([ORDERS])
     messages: set[str] = set()

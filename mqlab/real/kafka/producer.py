@@ -126,6 +126,7 @@ class Producer:
     def add_offsets(
         self, group: str, epoch: int | None = None, version: int = 3, once: bool = False
     ) -> str:
+        """AddOffsetsToTxn to the coordinator; notes the answer and returns the error's name."""
         fields = {
             "transactional_id": self._wire_id,
             "producer_id": self.pid,

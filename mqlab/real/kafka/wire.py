@@ -140,6 +140,7 @@ class Raw:
         epoch: int = -1,
         timeout_ms: int = 60_000,
     ) -> Any:
+        """InitProducerId; returns the decoded response."""
         return self.ask(
             22,
             version,

@@ -649,6 +649,8 @@ class Broker:
         return forget_client(new, client, named)
 
     def _handle_timer(self, timer: str, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
+        """A timer has fired: a round of the check, a batch of op messages, offsets to write, a
+        flush, an acknowledgement that comes too late, or delayed messages that are due."""
         if timer == CHECK:
             return make_round(self, disk, at_ms)
         if timer == OP_BATCH:

@@ -344,6 +344,8 @@ FIRST_LEVEL = 3
 def take_back(
     broker: Broker, ask: ConsumerSendMsgBack, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
+    """CONSUMER_SEND_MSG_BACK: store a copy of the message on the retry topic, to be delivered after
+    a delay, or on the dead letter queue."""
     stored = read_stored(disk, ask.commit_log_offset)
     if stored is None:
         remark = BACK_NOT_FOUND.format(offset=ask.commit_log_offset)

@@ -161,6 +161,7 @@ def _write_json(command: RemotingCommand) -> bytes:
 
 
 def _read_json(header: bytes, body: bytes) -> RemotingCommand:
+    """A command whose header is JSON. Raises RemotingError for anything malformed."""
     try:
         row = read_json(header.decode())
     except (ValueError, RecursionError) as error:

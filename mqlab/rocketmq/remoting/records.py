@@ -149,6 +149,8 @@ class _Reader:
         self._data, self._start, self._at = data, at, at
 
     def record(self) -> tuple[MessageRecord, int]:
+        """The next record of the commit log's format (MessageDecoder#decode), and where it ends.
+        Raises RemotingError where magic, size or checksum are wrong."""
         head = self._unpack(HEAD)
         size, magic, crc, queue_id, flag, offset, physical, sys_flag, born = head
         if magic not in (MAGIC, MAGIC_V2):

@@ -135,6 +135,7 @@ SNAPSHOT_MS = 5_000
 
 
 def make_adapter(config: PulsarConfig | None = None) -> Adapter:
+    """The server's adapter for Pulsar; without a config with all safeguards on."""
     if config is None:
         config = PulsarConfig(on=frozenset(SAFEGUARDS), snapshot_ms=SNAPSHOT_MS)
     return Adapter(

@@ -67,6 +67,8 @@ class PulsarFrames:
         return None if self._request is None else self._request.body
 
     def read(self, frame: bytes) -> ClientRequest:
+        """A frame as a request: a command of the binary protocol, which must begin with CONNECT, or
+        an HTTP request of the admin API. Raises BadFrame."""
         if (request := self._request) is not None:
             ask = AdminAsk(request.method, request.target, frame, self._here)
             return ClientRequest(ask, last=request.last)

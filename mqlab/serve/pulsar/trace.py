@@ -150,6 +150,9 @@ class Model(Seen):
             places.add(topic)
 
     def note_record(self, coordinator: str, record: TransactionMetadataEntry) -> None:
+        """A record of the transaction log: the decisions and ends of the newest `TXNS`
+        transactions, older ones are forgotten. Judges the invariant that a completed commit has a
+        marker everywhere."""
         self.changes += 1
         self.records.setdefault(coordinator, LogTail()).add(record)
         written = self.written

@@ -92,6 +92,7 @@ class TraceServer:
             self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection: one request, one answer, each with a timeout."""
         if self._open >= self.at_once:
             writer.close()  # a page that follows asks again
             return

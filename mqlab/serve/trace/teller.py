@@ -274,6 +274,7 @@ class Teller:
             self._add(fact, meaning())
 
     def _add(self, fact: Fact, telling: Telling) -> None:
+        """Hand the listener one fact, with what is said of it and names cut to a cell's length."""
         self.facts += 1
         if self._listener is not None:
             self._listener(

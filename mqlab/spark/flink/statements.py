@@ -75,6 +75,8 @@ def statements(job: Job) -> list[str]:
 
 
 def _orders(job: Job) -> str:
+    """The CREATE TABLE of the source: topic Order, up to the offsets where it ended when the job
+    was planned."""
     ends = ";".join(f"partition:{part},offset:{end}" for part, end in enumerate(job.ends))
     # By default a watermark is sent every 200 ms, and for partitions that are not yet read to
     # their end. A job that reads its last orders in less sends none for them; started from a
@@ -109,6 +111,8 @@ WHERE InvoiceNo IS NOT NULL AND {rules}
 
 
 def _income(job: Job) -> str:
+    """The CREATE TABLE of the sink: topic Income, with Kafka transactions where the guarantee is
+    exactly-once."""
     # POOLING takes a transactional id again when its transaction is over; Flink's default takes
     # a new one for each checkpoint, and the broker remembers them for a week.
     transactions = f"""

@@ -91,6 +91,8 @@ class SparkLevels(Levels):
     # -- one level ----------------------------------------------------------------------------
 
     def level(self) -> Iterator[None]:
+        """Expand one level on the cluster: first what peers of stopped nodes become, where that is
+        new, then the successors, then the new worlds."""
         search = self.search
         first, here = search.starts[-2], self.count
         job = self._prepare(self._divide(first))

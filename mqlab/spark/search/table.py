@@ -119,6 +119,8 @@ def find_first(
 
 
 def make_table(levels: Levels, judged: News) -> Table:
+    """What workers need to expand worlds without running handlers: all steps met so far, as
+    arrays."""
     steps, parts = levels.steps, levels.parts
     judged.grow()
     parts.draw(len(levels.rows.layout.fields))  # so that there is one for each
@@ -249,6 +251,9 @@ class Level:
                         yield target, whole.take(mine, counted)
 
     def _successors(self, numbers: Numbers, keys: Words, words: list[Words]) -> Block:
+        """The successors of some worlds: each world's words plus what each of its steps adds, and
+        for a stop what its peers add besides. `order` says from which world and by its how many-th
+        step."""
         table = self.table.value
         groups = table.groups(words)
         step, parent = _steps(table, groups, len(numbers))
@@ -272,6 +277,8 @@ class Level:
     def settle(
         self, bucket: int, blocks: Iterable[tuple[int, Block]]
     ) -> Iterator[tuple[int, Block]]:
+        """Of one bucket's successors those that no level has had before, the first of equal ones;
+        writes them and, where edges are kept, the edges."""
         layout = self.table.value.layout
         whole = join(blocks, layout.words)
         distinct = Distinct(layout, whole)

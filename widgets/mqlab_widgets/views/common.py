@@ -182,6 +182,8 @@ def plan(
     unfold: bool,
     wide: int = WIDE,
 ) -> Plan:
+    """Where everything in the space-time diagram goes: lanes, rows (folded facts have none), spans
+    of transactions, times when a node is down."""
     facts = trace.facts
     rows = [i for i, f in enumerate(facts, 1) if unfold or not f.fold]
     lanes = _lanes(trace)
@@ -289,6 +291,8 @@ def _find_over(trace: Trace) -> set[str]:
 
 
 def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
+    """The spans in which transactions are open, by lane; those that overlap get different slots,
+    and a span is cut where the node is down."""
     owed = _owed(trace)
     over = _find_over(trace)
     spans: list[Span] = []

@@ -55,6 +55,8 @@ def graphs(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Sce
 
 @lru_cache(maxsize=512)
 def _graph(graph: Graph, key: str, lang: Lang, room: int) -> Part:
+    """A state machine: boxes for states, arrows for transitions; what this transaction has taken is
+    drawn last, over the rest."""
     scene = Scene()
     boxes = {n: b.below(_top(graph)) for n, b in _boxes(graph.states, room).items()}
     scene.text(f"heading{key}", 0, 13, graph.title.of(lang), "heading")

@@ -176,6 +176,8 @@ def _label(scene: Scene, key: str, x: float, lines: list[str], cls: str, before:
 
 
 def draw_mark(scene: Scene, key: str, fact: Fact, x: float, cls: str) -> None:
+    """The sign of a fact on its lane, by its glyph: a block for a write, a cross for a crash, a
+    clock for a timer …"""
     mark = f"mark:{key}"
     match fact.glyph:
         case "▮":

@@ -125,6 +125,7 @@ def _fit_whole(what: str, room: float) -> str:
 
 
 def _names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
+    """The names of the lanes, side by side or in two rows, shortened where they would touch."""
     scene = Scene()
     titles = [lane.title.of(lang) for lane in p.lanes]
     kinds = [lane.subtitle.of(lang) for lane in p.lanes]

@@ -41,6 +41,7 @@ def draw_stages(scene: Scene, trace: Trace, step: int, lang: Lang, wide: float) 
 
 @lru_cache(maxsize=512)
 def _draw(txn: str, cls: str, now: str, been: tuple[str, ...], lang: Lang, wide: float) -> Part:
+    """The six stages of a transaction as a row of boxes: passed, current, still to come."""
     scene = Scene()
     scene.text("stage-of", 0, BOX / 2 + 4, fit(txn, NAME - 2, 10.5, bold=True), f"stage-of {cls}")
     names = {stage: text.of(lang) for stage, text in STAGE_NAMES.items()}

@@ -60,6 +60,8 @@ def has_story(trace: Trace) -> bool:
 
 @per_trace
 def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
+    """The diagram of the story: one lane for each participant that an outsider sees, one row for
+    each sentence."""
     lanes, stands_for = _find_outsiders(trace)
     names = [width(lane.title.of(lang), 12, bold=True) for lane in lanes]
     gaps = [max(LANE_SPACING, (one + two) / 2 + AIR) for one, two in pairwise(names)]
@@ -104,6 +106,7 @@ def _find_outsiders(trace: Trace) -> tuple[tuple[Lane, ...], dict[str, str]]:
 
 
 def _draw_row(trace: Trace, position: int, p: Plan, lang: Lang) -> Part:
+    """A sentence of the story with its arrow or mark."""
     fact, key, cls = trace.facts[position - 1], f"{position}", p.txn[position]
     scene = Scene()
     scene.rect(f"hit:{key}", 0, 0, p.width, p.row, "hit")

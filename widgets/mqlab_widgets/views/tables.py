@@ -95,6 +95,7 @@ def _columns(versions: list[Table], room: int) -> tuple[tuple[float, ...], int]:
 
 @lru_cache(maxsize=1_024)
 def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Part:
+    """A table, with the cells that have changed marked and, of too many rows, their number."""
     scene, name, title = Scene(), table.name.en, table.name.of(lang)
     scene.text(f"heading:{name}", 0, 13, fit(title, wide, 12.5, bold=True), "heading")
     before_rows = {row[0]: row for row in old.rows if row}

@@ -214,6 +214,8 @@ def _choose_line(p: Producer, partition: str) -> Line:
 
 
 def _send_batch(p: Producer, i: int) -> Result:
+    """Send a batch of the queue (`flights[i]`). An idempotent producer gives it the next sequence
+    number of its partition the first time; a retry keeps that number."""
     flight = p.flights[i]
     line = _choose_line(p, flight.partition)
     batch, number = flight.batch, flight.number
@@ -286,6 +288,8 @@ def introduce(p: Producer) -> Result:
 
 
 def _next_request(p: Producer) -> Result:
+    """The next request to the coordinator, in the order of Kafka's Sender: partitions that are not
+    in the transaction yet, then offsets, and at last EndTxn, once all batches are acknowledged."""
     tc, me = p.config.cluster.coordinator, (p.config.txn_id or "", p.pid, p.epoch)
     if not p.config.transactional and p.config.idempotent and p.state is _S.UNINITIALIZED:
         return introduce(p.enter(_S.INITIALIZING)) if p.flights else (p, ())
@@ -363,6 +367,8 @@ ADD_RETRY_MS = 20  # TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
 
 
 def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
+    """An answer of the transaction coordinator: retry a retriable error, enter the abortable or
+    fatal state for any other, else go on with the transaction."""
     error = answer.error
     if error in RETRIABLE:
         return _ask_later(p, request, error)
@@ -587,6 +593,8 @@ def append_record(p: Producer, call: SendRecord, stray: bool = False) -> Result:
 def handle_produce_answer(
     p: Producer, partition: str, number: int, answer: ProduceResponse
 ) -> Result:
+    """A ProduceResponse for the batch with this number: done (a duplicate counts as success),
+    retried after the back-off, or failed."""
     matches = [f for f in p.flights if f.sent and (f.partition, f.number) == (partition, number)]
     if not matches:
         return p, ()  # It was given up meanwhile.
@@ -728,6 +736,8 @@ class Producer:
     # -- calls ---------------------------------------------------------------------------
 
     def _handle_call(self, call: ProducerCall) -> tuple[Producer, Effects]:
+        """Begin a call of the application, if the state of the transaction allows it
+        (TransactionManager#transitionTo); else it fails at once."""
         if not self.config.transactional:
             return self._handle_plain_call(call)
         if self.overdue is not None:

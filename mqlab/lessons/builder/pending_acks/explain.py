@@ -86,6 +86,7 @@ def find_broken(system: PendingAckSystem, world: World) -> str:
 
 
 def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:
+    """Which acknowledgement the learner's handle keeps, frees or loads wrongly, in one sentence."""
     match claim:
         case "granted":
             for sub, held, granted in list_held(system, world):

@@ -200,6 +200,8 @@ def _unmarked(marker: Any, topic: str, role: str | None) -> Error:
 
 
 def finish_markers(broker: Broker, done: Gathering) -> MarkersWritten:
+    """The response to WriteTxnMarkers, put together from the answers of the partitions."""
+
     def error_of(known: Error | int) -> Error:
         error: Error = known if isinstance(known, Error) else done.got[known].error
         return error

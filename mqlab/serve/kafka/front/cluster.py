@@ -52,6 +52,8 @@ def api_versions(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """FindCoordinator: this broker is the coordinator of all groups and transactional ids; its
+    internal topic is made when it is asked for first."""
     host, port = ask.here
     keys = getattr(ask.body, "coordinator_keys", None)
     if keys is None:

@@ -45,6 +45,7 @@ def describe_configs(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, 
 
 
 def _refusal(broker: Broker, kind: int, name: str) -> tuple[Error, str]:
+    """Why DescribeConfigs of a resource is refused, with Kafka's words; Error.NONE if it is not."""
     if kind == TOPIC:
         problem = name_problem(name)
         if problem:

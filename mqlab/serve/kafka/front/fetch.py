@@ -125,6 +125,8 @@ def _read(number: int, plan: Plan, part: int) -> Send:
 def take_part(
     broker: Broker, number: int, waiting: Gathering, part: int, body: Any
 ) -> tuple[Broker, Effects]:
+    """A partition has answered a fetch: ask the next one, or answer the client if there is enough,
+    or watch the partitions until there is or the time is over."""
     plan: Plan = waiting.plan
     if isinstance(body, Watched):
         if plan.phase != WATCHING:

@@ -91,6 +91,7 @@ def _ms(time: timedelta) -> int:
 
 
 def begin_join(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """JoinGroup, from the wire to the group coordinator's message."""
     body = ask.body
     session_ms = _ms(body.session_timeout)
     instance = getattr(body, "group_instance_id", None)
@@ -249,6 +250,7 @@ UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def begin_list_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """ListOffsets: ask the leader of each partition; those that are refused are answered here."""
     level = getattr(ask.body, "isolation_level", 0)
     isolation = READ_COMMITTED if level else READ_UNCOMMITTED
     parts: list[tuple[str, Any]] = []
@@ -355,6 +357,7 @@ def _is_too_large(broker: Broker, ask: Ask, positions: list[Position]) -> bool:
 
 
 def _commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffsetCommit:
+    """OffsetCommit or TxnOffsetCommit, from the wire to the coordinator's message."""
     body = ask.body
     if ask.api is Api.OFFSET_COMMIT:
         generation = body.generation_id_or_member_epoch

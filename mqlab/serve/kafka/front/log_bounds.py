@@ -35,6 +35,7 @@ UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def begin_delete(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """DeleteRecords: ask the leader of each partition; those that are refused are answered here."""
     parts: list[tuple[str, Any]] = []
     plan = []
     for topic in ask.body.topics:
@@ -79,6 +80,7 @@ def finish_delete(broker: Broker, done: Gathering) -> RecordsDeleted:
 
 
 def begin_epochs(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """OffsetForLeaderEpoch: there was one leader epoch only, so its end is the log's end."""
     parts: list[tuple[str, Any]] = []
     plan = []
     for topic in ask.body.topics:

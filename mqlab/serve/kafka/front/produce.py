@@ -136,6 +136,8 @@ def finish(broker: Broker, done: Gathering) -> Produced | Hangup | None:
 
 
 def _answered(done: Gathering, row: Row) -> ProducedPartition:
+    """One partition's part of the ProduceResponse, with the errors of records where the batch was
+    refused before it reached the leader."""
     flaw = row.flaw
     if row.part >= 0:
         answer: ProduceResponse = done.got[row.part]

@@ -55,6 +55,8 @@ TWICE: Refusal = (Error.INVALID_REQUEST, "Duplicate topic name.")
 
 
 def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """CreateTopics: each topic is checked and made, or refused with Kafka's words, independently of
+    the others."""
     body = ask.body
     effects: list[Put] = []
     times = Counter(topic.name for topic in body.topics)
@@ -188,6 +190,7 @@ def create_partitions(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def _cannot_grow(broker: Broker, wanted: Any, there: int) -> Refusal:
+    """Why CreatePartitions is refused, with Kafka's words."""
     topic = broker.topic(wanted.name)
     if topic is None:
         return Error.UNKNOWN_TOPIC_OR_PARTITION, ""
@@ -218,6 +221,7 @@ def _cannot_grow(broker: Broker, wanted: Any, there: int) -> Refusal:
 
 
 def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """DeleteTopics, by name or by id."""
     body = ask.body
     effects: list[Put] = []
     wanted = getattr(body, "topics", None)

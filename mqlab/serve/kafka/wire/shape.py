@@ -72,6 +72,7 @@ def walker(schema: Any) -> Move:
 
 
 def _field(f: Any, flexible: bool) -> Move:
+    """The walk over one field of a message: how its length is checked before kio decodes it."""
     kind = f.metadata.get("kafka_type", "")
     inner = _bare(f.type)
     least_length = -1 if inner is not f.type else 0

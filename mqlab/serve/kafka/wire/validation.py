@@ -154,6 +154,8 @@ def _keys(inside: Walked, rules: Rules, partition: str) -> Flaw | None:
 
 
 def _stamps(inside: Walked, rules: Rules, now_ms: int) -> Flaw | None:
+    """Timestamps that are too far from now (message.timestamp.before.max.ms and after.max.ms), or
+    None."""
     if rules.append_time:
         return None
     earliest, latest = now_ms - rules.before_max_ms, now_ms + rules.after_max_ms

@@ -181,6 +181,8 @@ def _partitions(call: Call, *name: str) -> Result:
 
 
 def _delete_partitions(call: Call, *name: str) -> Result:
+    """DELETE …/partitions: delete each partition that has no producers and consumers; if one has,
+    the answer is an error and the others are deleted all the same."""
     topic, nobody = name_topic(*name), Caller("")
     count = call.disk.table(PARTITIONED).get(topic, 0)
     if not count:

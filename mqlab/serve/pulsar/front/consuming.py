@@ -56,6 +56,8 @@ NO_PERMITS = "permits for no message at all, or for more than an int can count"
 
 
 def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    """SUBSCRIBE: note the consumer in its session and hand the request to the topic, which is
+    created if need be."""
     command, conn = ask.command.body, caller.name
     topic = read_name(command.topic)
     if not command.subscription.strip():
@@ -253,6 +255,8 @@ NOWHERE = Answer(ServerError.MetadataError, "Message id and message publish time
 
 
 def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    """SEEK, to a message id or a publish time: the topic moves the subscription's cursor, and all
+    its consumers are disconnected."""
     command, sessions = ask.command.body, front.sessions
     consumer = sessions.of(caller.name).consumers.get(command.consumer_id)
     if consumer is None:

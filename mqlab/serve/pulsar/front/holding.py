@@ -76,6 +76,7 @@ def follow(holders: Holders, old: Topic, new: Topic, event: Event, effects: Effe
 
 
 def _hear(holders: Holders, sub: Subscription, event: Request) -> Holders:
+    """What a request changes in the numbers of unacknowledged messages that consumers hold."""
     name = event.caller.name
     match event.body:
         case Ack() as ask if ask.ack_type is AckType.INDIVIDUAL:
@@ -95,6 +96,8 @@ def _hear(holders: Holders, sub: Subscription, event: Request) -> Holders:
 
 
 def _acknowledge(holders: Holders, sub: Subscription, ask: Ack, name: str) -> Holders:
+    """An acknowledgement lowers the number of whoever holds the message, which need not be the one
+    who acknowledges."""
     sizes = {position.position: position.batch_size for position in ask.positions}
     for at, indexes in group(ask.positions).items():
         owner = _find_owner(sub, name, at)

@@ -229,6 +229,8 @@ class Hosted(Quiet):
         return replace(self, openings=self.openings.remove(name))
 
     def _step(self, event: Event, mine: Folder, asker: Caller | None = None) -> Result:
+        """A step of the topic's role with its logs under the server's names; pushes to clients that
+        cannot take any now are kept for later."""
         role, effects = self.role.step(event, mine)
         notes = self.notes.take(self.role, role, event, effects)
         new = replace(self, role=role, notes=notes)

@@ -301,6 +301,7 @@ def _count_bytes(log: LogView, start: int, end: int) -> int:
 
 
 def _describe_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
+    """A subscription in the JSON of a topic's `stats`."""
     lac, cursor = hosted.role.lac, sub.cursor
     messages, size = hosted.notes.sent.get(sub.name) or (0, 0)
     backlog = lac - cursor.mark_delete - cursor.count_individual()

@@ -141,6 +141,9 @@ def _slow(call: Call, timeout_ms: str) -> Result:
     slow: dict[str, Facts] = {}
 
     def read_from(at: int, asks: list[tuple[str, Fill]]) -> Any:
+        """Ask coordinator number `at`, then the next one; `asks` gathers what participants are
+        asked at the end."""
+
         def read(hosted: Hosted, disk: Disk) -> Any:
             tc = hosted.role
             if tc.state is not StoreState.READY:

@@ -232,6 +232,8 @@ def _drop_offsets(front: Front, disk: Disk, topic: str) -> Result:
 
 
 def list_members(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """GET_CONSUMER_CONNECTION_LIST: the connected members of a consumer group and what they
+    subscribe to."""
     body: answers.GetConsumerConnectionList = ask.body
     group = front.clients.find(body.group)
     if group is None:
@@ -263,6 +265,8 @@ def list_all_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk:
 
 
 def reset_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """The RESET_OFFSET command: the group reads on from these offsets at its next pull. Refused
+    where an offset lies outside the queue."""
     body: answers.ResetOffset = ask.body
     if front.is_older:
         return refuse(front, caller, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, OLDER_RESET)

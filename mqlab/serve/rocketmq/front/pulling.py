@@ -42,6 +42,8 @@ Result = tuple["Front", Effects]
 
 
 def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """PULL_MESSAGE: commit the offset that it carries, then answer with messages; if there are none
+    yet, hold the pull until some arrive or its time is over."""
     body: PullMessage = ask.body
     if group_fault(body.group, front.is_older):
         remark = NO_GROUP_AT_ALL.format(group=body.group)

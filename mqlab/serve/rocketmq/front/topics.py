@@ -162,6 +162,7 @@ def create_once(disk: Disk, name: str, queues: int = 1) -> Effects:
 
 
 def answer_route(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """GET_ROUTEINFO_BY_TOPIC: this broker, with the topic's queues."""
     body: GetRouteInfoByTopic = ask.body
     topic = find_topic(disk, body.topic)
     if topic is None or (topic.name == AUTO_CREATE and not front.config.auto_create):

@@ -148,6 +148,7 @@ class Observer(Teller):
         return None
 
     def _done(self, new: Front, event: Event, effect: Effect) -> None:
+        """Tell of an effect: a message stored, a check sent, messages delivered, an answer."""
         book = self.model.book
         match effect:
             case Append(log=log, entry=Stored() as stored):

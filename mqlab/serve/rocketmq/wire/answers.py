@@ -326,6 +326,7 @@ WRITERS: dict[type, Callable[..., Parts]] = {
 
 
 def write_record(stored: Stored, here: Host) -> bytes:
+    """A stored message in the format in which PULL_MESSAGE returns it."""
     message = stored.message
     body = message.body
     return encode_record(

@@ -113,6 +113,8 @@ def _read_send(
     born_host: str,
     batch: bool = False,
 ) -> answers.Send:
+    """SEND_MESSAGE in any of its forms; `names` are the header's keys, which V2 shortens to
+    letters."""
     first = Message(
         topic=header.text(names["topic"]),
         queue_id=header.integer(names["queueId"]),
@@ -188,6 +190,7 @@ def _resume(command: RemotingCommand, header: Header) -> ResumeCheckHalfMessage:
 
 
 def _pull(command: RemotingCommand, header: Header) -> answers.PullMessage:
+    """PULL_MESSAGE; the bits of sysFlag say which of its fields count."""
     flags = header.integer("sysFlag")
     topic, version = header.text("topic"), header.long("subVersion", 0)
     wanted = None
