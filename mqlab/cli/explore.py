@@ -190,7 +190,8 @@ def _search_own(args: argparse.Namespace, memory: int | None) -> int:
 def _search_both(
     model: System, bounds: Budget, args: argparse.Namespace, memory: int | None
 ) -> int:
-    """With equal nodes that may change their names, and without: counts and verdicts of both."""
+    """Search a system twice: with equal nodes that may change their names, and without: counts and
+    verdicts of both."""
     if args.disk or args.spark:
         raise UserError("equal nodes are looked for in memory: leave out --disk and --spark")
     print(f"system {model.line()}", flush=True)

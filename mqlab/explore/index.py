@@ -46,8 +46,9 @@ class Index:
         return at
 
     def add(self, rows: Rows, keys: Words) -> tuple[Numbers, Numbers]:
-        """`keys`: of rows that were written behind the end of `rows`. Those not met before are
-        kept there. Returns the number of each row, and where the new ones stood among them."""
+        """Add rows and tell the new ones from those that were met before. `keys`: of rows that were
+        written behind the end of `rows`. Those not met before are kept there. Returns the number of
+        each row, and where the new ones stood among them."""
         tail, known = rows.reserve(len(keys)), rows.count
         first = _firsts(tail, keys)
         todo = np.flatnonzero(first == np.arange(len(keys)))
@@ -88,8 +89,9 @@ class Index:
         return out
 
     def _settle(self, rows: Rows, todo: Numbers, half: Words) -> tuple[Numbers, Numbers]:
-        """The number of each of these rows behind the end; where it is new, that which the first
-        of its equals has for now, its place behind the end. Then the slot of each."""
+        """Number the rows that were written after the end. The number of each of these rows behind
+        the end; where it is new, that which the first of its equals has for now, its place behind
+        the end. Then the slot of each."""
         known, looks = rows.count, 0
         words = [column.whole for column in rows.columns]
         numbers = todo + known

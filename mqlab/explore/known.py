@@ -173,9 +173,10 @@ class Known:
         return self._stuck_at[place]
 
     def _stuck(self, bit: int) -> int | None:
-        """The first world from which none of the good ones can be reached. From the last
-        world to the first, and again while that helps: most edges lead to later worlds, so a
-        few rounds do, and nothing has to be kept but the edges as they were found."""
+        """The counterexample to a *can always* property: the first world from which none of the
+        good ones can be reached. From the last world to the first, and again while that helps: most
+        edges lead to later worlds, so a few rounds do, and nothing has to be kept but the edges as
+        they were found."""
         good = bytearray(bool(news & bit) for news in self.news)
         doubtful = [world for world in range(self.states) if not good[world]]
         while True:

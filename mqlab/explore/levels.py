@@ -193,8 +193,8 @@ class Levels:
             yield from self.parts.worlds(self.rows.layout, words, every)
 
     def stuck(self, bit: int) -> int | None:
-        """The first world from which none of the good ones can be reached: from the last level
-        to the first, and again while that helps."""
+        """The counterexample to a *can always* property: the first world from which none of the
+        good ones can be reached: from the last level to the first, and again while that helps."""
         good = self._all_news() & bit != 0
         while True:
             before = int(good.sum())

@@ -177,7 +177,8 @@ class Place(dict[int, Group]):
     def _deliveries(
         self, key: int, node: NodeState, kind: str, pair: Pair, conn: int, queue: Queue
     ) -> Iterator[Step]:
-        """Of a queue the first may arrive, of a set any."""
+        """The messages in flight that may arrive next at this node. Of a queue the first may
+        arrive, of a set any."""
         client, server = pair
         consumed = self._moves.system.network != "set"
         for index, note in enumerate(queue[:1] if consumed else queue):
@@ -226,8 +227,9 @@ class Place(dict[int, Group]):
         return out
 
     def _add_step(self, group: Group, key: int, step: Step, spent: int) -> None:
-        """The whole step, and the step with a stop after some but not all of its effects.
-        (After none or all of them, the node stops between two steps: a fault of its own.)"""
+        """Add the choices of one step: the whole step, and the step with a stop after some but not
+        all of its effects. (After none or all of them, the node stops between two steps: a fault of
+        its own.)"""
         total = step.totals.get(key & step.mask)
         if total is None:
             change = self._changed(key, step, step.prefixes[-1])
@@ -339,8 +341,8 @@ class Place(dict[int, Group]):
         return (self._find_peer(self._fields.placed[pair[1]][0], ()),)
 
     def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
-        """A start from the disk; it may be stopped again after some of its effects. Nobody
-        is connected to a node that is starting, so nobody hears of that."""
+        """Add a restart of the node: a start from the disk; it may be stopped again after some of
+        its effects. Nobody is connected to a node that is starting, so nobody hears of that."""
         prefixes, worth = self._recovery(key, node)
         change = Change(self._fields, key)
         change.send(prefixes[-1].sent)

@@ -29,7 +29,8 @@ class News:
         return [len(node.part.values) for node in self._nodes]
 
     def of(self, layout: Layout, words: Sequence[Words], look: Callable[[int], None]) -> Words:
-        """The news of each row; `look` is told which one is judged for the first time."""
+        """What each world tells about the properties, as bits; `look` is told which one is judged
+        for the first time."""
         self.grow()
         tail, target = self.rows.reserve(len(words[0])), self.rows.layout
         for column in tail:

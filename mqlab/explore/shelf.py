@@ -52,7 +52,7 @@ class Shelf:
         folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, parts: Mapping[str, NDArray[Any] | bytes], facts: Mapping[str, Any]) -> None:
-        """The next level: its file first, then the list that knows of it."""
+        """Store the next level on disk: its file first, then the list that knows of it."""
         number, listed, at, whole = len(self.levels), {}, 0, hashlib.sha256()
         with self._path(number).open("wb") as file:
             for name, content in parts.items():

@@ -143,7 +143,8 @@ class ShelvedLevels(Levels):
         self._clear_rows()
 
     def _finish(self, last: Run) -> Iterator[None]:
-        """All that the level has is in the runs, of which the last is in memory."""
+        """Finish a level by merging its sorted runs, without worlds that an earlier level has. All
+        that the level has is in the runs, of which the last is in memory."""
         search, runs, layout = self.search, [*self._runs, last], self.rows.layout
         make: Make = self.shelf.space if self._runs else np.zeros
         fresh = np.zeros(self.base + len(last.keys), np.bool_)  # by place: whether it is a world
@@ -237,7 +238,7 @@ class ShelvedLevels(Levels):
     # -- the folder -----------------------------------------------------------------------
 
     def _put(self, make: Make, rows: Words, parts: dict[str, NDArray[Any]]) -> None:
-        """A level is complete: what it has to tell, and all of it to the disk."""
+        """Write a complete level to disk."""
         search, first, count = self.search, self.search.states, rows.shape[1]
         news = make(count, np.uint64)
         for at in range(0, count, BLOCK):

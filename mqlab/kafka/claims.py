@@ -206,9 +206,10 @@ def find_given_positions(node: NodeState) -> tuple[tuple[str, str], ...]:
 
 
 def in_generation(cluster: Cluster, world: World) -> bool:
-    """Positions that a member has signed, with its id and the generation it knows, are
-    written only while it belongs to that generation, by the group's records before them
-    (with the client's own epoch: what an earlier run has signed is not known any more)."""
+    """The claim on committed offsets of a group: positions that a member has signed, with its id
+    and the generation it knows, are written only while it belongs to that generation, by the
+    group's records before them (with the client's own epoch: what an earlier run has signed is not
+    known any more)."""
     signed = {
         identity(node): mine
         for name, _ in cluster.producers

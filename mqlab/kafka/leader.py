@@ -132,7 +132,7 @@ GONE = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def answer_gone(body: object, caller: Caller) -> Effects:
-    """Of a partition that is no more, or never was."""
+    """The error with which requests are refused a partition that is no more, or never was."""
     match body:
         case WriteTxnMarkers(txn_id=txn_id, pid=pid, epoch=epoch):
             return (Reply(caller, WriteTxnMarkersResponse(txn_id, pid, epoch=epoch)),)
@@ -223,7 +223,8 @@ def _take(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
 
 
 def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
-    """The coordinator has answered."""
+    """The coordinator has verified the transaction or refused it: append the batch that waited, or
+    refuse it."""
     waiting: Verifying[Produce] | None = leader.verifying.get(corr)
     if waiting is None:
         return leader, ()
@@ -444,9 +445,9 @@ class Leader:
         since: int | None = None,
         spare: bool = False,
     ) -> tuple[Leader, Effects]:
-        """`hw`: what is known to be replicated; None: the only replica has it all. `since`:
-        what this replica has copied since it started, and still has in memory. `spare`: there is no
-        such partition before somebody creates it."""
+        """The leader as it starts, from its log. `hw`: what is known to be replicated; None: the
+        only replica has it all. `since`: what this replica has copied since it started, and still
+        has in memory. `spare`: there is no such partition before somebody creates it."""
         part, effects = recover_partition(config, name, disk, hw, since)
         gone = disk.table(DELETED).get(name, spare)
         return cls(config, name, part, gone=gone), (*effects, *schedule_expiry(config, None, part))

@@ -260,8 +260,8 @@ NAMED = (
 
 
 def check_nodes(system: Written, specs: Sequence[NodeSpec]) -> None:
-    """ValueError for nodes of one name, for a client that is called like an option, and for a node
-    that the system cannot do without."""
+    """Check the nodes that a system's options make. ValueError for nodes of one name, for a client
+    that is called like an option, and for a node that the system cannot do without."""
     names = [spec.name for spec in specs]
     for name, times in Counter(names).items():
         if times > 1:

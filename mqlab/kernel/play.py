@@ -267,7 +267,7 @@ class Play:
             )
 
     def _reach(self, choices: Choices) -> None:
-        """Go there from the longest part of the way that is known. Nothing changes where it is
+        """Go to a schedule, from the longest part of it that is known. Nothing changes where it is
         not possible."""
         wanted = tuple(str(parse(choice)) for choice in choices)
         if wanted[: len(self.start)] != self.start:

@@ -52,7 +52,8 @@ class Reasons(Generic[K]):
     explain_failure: Callable[[Outcome], Text]
 
     def explain(self, fact: Fact, kind: K) -> Text:
-        """`kind`: of the fact's node. Nothing where no sentence is known."""
+        """The sentence why for a fact that the system does not explain. `kind`: of the fact's node.
+        Nothing where no sentence is known."""
         match fact.kind:
             case FactKind.KILL:
                 return self.stopped[kind]()

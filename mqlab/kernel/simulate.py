@@ -148,7 +148,8 @@ def _ripe(
     dice: random.Random,
     timing: Timing,
 ) -> list[tuple[float, str]]:
-    """Every possible choice with its time; a choice keeps the time it got when first seen."""
+    """The choices that are due, in simulated time. Every possible choice with its time; a choice
+    keeps the time it got when first seen."""
     out: list[tuple[float, str]] = []
     seen: set[str] = set()
     for choice in list_choices(run.system, run.world):

@@ -238,9 +238,9 @@ def _is_told(log: list[PendingAckEntry], done: Mapping[TxnID, TxnStatus]) -> boo
 
 
 def behind_the_mark(cluster: Cluster, world: World) -> bool:
-    """The mark is never too far. It is far enough, too, while nothing is being written: a message
-    that came after its transaction was aborted may lie behind it, and so may, until the first
-    message of a transaction, what came during the first snapshot."""
+    """The claim on maxReadPosition: the mark is never too far. It is far enough, too, while nothing
+    is being written: a message that came after its transaction was aborted may lie behind it, and
+    so may, until the first message of a transaction, what came during the first snapshot."""
     for topic in list_topics(cluster, world):
         entries = read_entries(world, topic.name)
         messages = [entry for entry in entries if entry.txn is not None and entry.marker is None]

@@ -524,8 +524,8 @@ class Coordinator:
     # -- NewTxn, AddPartitionToTxn, AddSubscriptionToTxn -------------------------------------
 
     def _begin(self, timeout_ms: int, caller: Caller, disk: Disk, at_ms: int) -> Result:
-        """Over the limit there is no answer at all, and the client waits for its timeout
-        (ServerCnx#handleNewTxn)."""
+        """NEW_TXN: begin a transaction. Over the limit there is no answer at all, and the client
+        waits for its timeout (ServerCnx#handleNewTxn)."""
         if self.config.max_active and len(self.txns) >= self.config.max_active:
             return self, ()
         least = self.sequence + 1
@@ -606,8 +606,9 @@ class Coordinator:
         return new, (Reply(write.caller, _answer_add(entry, ServerError.NoError)),)
 
     def _finish_update(self, write: Write, disk: Disk, at_ms: int) -> Result:
-        """The state is compared with the expected one only now that the record is written; a
-        record that comes too late is deleted again (MLTransactionMetadataStore#updateTxnStatus)."""
+        """An UPDATE record is durable. The state is compared with the expected one only now that
+        the record is written; a record that comes too late is deleted again
+        (MLTransactionMetadataStore#updateTxnStatus)."""
         entry = write.entry
         meta = self.txns.get(entry.txn)
         if meta is None or not meta.accepts(entry):

@@ -126,8 +126,8 @@ class Attached:
 
 
 def subscribe(sub: Subscription, ask: Subscribe, caller: Caller) -> Result:
-    """A consumer connects. The answer goes over the broker's own direction of the connection, so
-    that the broker hears when the client is gone."""
+    """SUBSCRIBE: a consumer connects. The answer goes over the broker's own direction of the
+    connection, so that the broker hears when the client is gone."""
     sub, _ = detach(sub, caller.name)  # the same client, on a new connection
     others = bool(sub.consumers)
     refused = ""
@@ -476,8 +476,8 @@ class _Round:
         )
 
     def entries(self) -> Iterator[LedgerEntry]:
-        """What is to be sent again first, then on from the read position, while there is somebody
-        who may be sent something."""
+        """The entries to dispatch: what is to be sent again first, then on from the read position,
+        while there is somebody who may be sent something."""
         log, replay = self.view.log, self.replay
         again = 0
         while again < len(replay) and replay[again] <= self.view.max_read:
@@ -500,7 +500,7 @@ class _Round:
         return self.ready[behind % len(self.ready)]
 
     def handle(self, entry: LedgerEntry) -> None:
-        """Send an entry, or deal with it without sending it."""
+        """Dispatch an entry to a consumer, or skip it (marker, aborted, acknowledged)."""
         sub, at = self.sub, entry.base
         if sub.cursor.is_deleted(at):
             return

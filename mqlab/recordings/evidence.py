@@ -103,8 +103,9 @@ def add_evidence(trace: Trace, scenario: str, witness: Witness) -> Trace:
 
 
 def _judged(fact: Fact, recorded: Text | None, witness: Witness, cited: set[Contradiction]) -> Fact:
-    """`recorded`: the evidence of a fact that a recording shows; `cited`: what articles say is
-    told once, where the run first shows otherwise, and stands in here from then on."""
+    """The evidence of each fact. `recorded`: the evidence of a fact that a recording shows;
+    `cited`: what articles say is told once, where the run first shows otherwise, and stands in here
+    from then on."""
     odd = next((row for row in witness.contradictions if row.meets(fact)), None)
     if odd in cited:
         odd = None

@@ -170,8 +170,9 @@ def _pair(model: Spent, real: Spent) -> Pairs:
 def tabulate_real(
     bulks: Mapping[str, Bulk], real: Mapping[str, Costs], partitions: int, orders: int
 ) -> list[tuple[str, ...]]:
-    """The engine's brokers beside real ones, with a head: totals until each of MOMENTS, then the
-    last one's kind by kind. A star leads to `list_real_reasons`."""
+    """The table of costs (messages, writes, flushes) of one transaction: the engine's brokers
+    beside real ones, with a head: totals until each of MOMENTS, then the last one's kind by kind. A
+    star leads to `list_real_reasons`."""
     rows: list[tuple[str, ...]] = [(f"n={partitions}, m={orders}", "model", "real")]
     for name, costs in real.items():
         bulk = bulks[name]

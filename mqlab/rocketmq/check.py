@@ -413,8 +413,9 @@ class _Round:
         return None if find_misfit(copy, self.config.release) else self.writer.put(copy)
 
     def ask(self, half: Stored) -> bool:
-        """Put it back, then ask. Nobody there, or a question that is too long: the copy and its
-        number stay as they are. False: it cannot be put back."""
+        """Check a half message (CHECK_TRANSACTION_STATE). Put it back, then ask. Nobody there, or a
+        question that is too long: the copy and its number stay as they are. False: it cannot be put
+        back."""
         copy = build_copy(half, half.message.check_times + 1)
         put_back: Stored | None
         if "put_back" in self.config.on:

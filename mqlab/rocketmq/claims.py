@@ -30,9 +30,10 @@ def list_records(cluster: Cluster, world: World) -> list[Stored]:
 
 
 def ended_for_good(cluster: Cluster, world: World) -> bool:
-    """Each copy was made of a half whose end was not recorded when the copy was written. A
-    message that was sent again has two halves with one key: it is enough that one of them, asked
-    about once less, was open. An operator's copy, with no check before it, is another matter."""
+    """The claim on copies of halves: each copy was made of a half whose end was not recorded when
+    the copy was written. A message that was sent again has two halves with one key: it is enough
+    that one of them, asked about once less, was open. An operator's copy, with no check before it,
+    is another matter."""
     open_ones: dict[tuple[str | None, int], set[int]] = {}
     places: dict[int, tuple[str | None, int]] = {}
     for stored in list_records(cluster, world):
@@ -51,8 +52,9 @@ def ended_for_good(cluster: Cluster, world: World) -> bool:
 
 
 def delivered_whole(cluster: Cluster, world: World) -> bool:
-    """A committed message is its half with topic and queue as they were before: every other field
-    is the same, and every property of it but those two."""
+    """The claim on the content of delivered messages: A committed message is its half with topic
+    and queue as they were before: every other field is the same, and every property of it but those
+    two."""
     records = list_records(cluster, world)
     for stored in records:
         message = stored.message

@@ -199,7 +199,8 @@ def finish_work(consumer: Consumer, call: Done, disk: Disk) -> Result:
 
 
 def _go_through(consumer: Consumer, turn: _Turn, pulled: PullMessageResponse) -> int:
-    """The messages of one queue; gives the offset where the queue is to be read on."""
+    """Hand the messages of one queue to the listener; returns the offset where the queue is to be
+    read on."""
     assert consumer.call is not None
     for stored in pulled.messages:
         match consumer.call.of(stored.message.words):

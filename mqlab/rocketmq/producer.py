@@ -203,8 +203,9 @@ def take_check(producer: Producer, ask: CheckTransactionState) -> Result:
 
 
 def answer_check(producer: Producer, task: Task, result: Finished) -> Result:
-    """The answer, one-way, with the offsets of the question: they name the copy that the broker
-    put back. Null is no answer at all: the thread fails before it sends one."""
+    """Answer CHECK_TRANSACTION_STATE with EndTransaction, one-way, with the offsets of the check:
+    they name the copy that the broker put back. Null is no answer at all: the thread fails before
+    it sends one."""
     new = replace(producer, checks=producer.checks[1:])
     sent: Effects = ()
     if result.state is not None:
@@ -341,7 +342,7 @@ def _end(producer: Producer, answer: SendMessageResponse, result: Finished) -> R
 
 
 def send_by_hand(producer: Producer, call: End | Resume) -> Result:
-    """A request that a tester or an operator makes, and whose answer is looked at."""
+    """Send a request that a tester or an operator makes, and whose answer is looked at."""
     broker = producer.config.cluster.broker
     if isinstance(call, Resume):
         return producer, (Send(broker, ResumeCheckHalfMessage(call.commit_log_offset)),)

@@ -132,8 +132,8 @@ class _Driver:
     # -- lines ---------------------------------------------------------------------------
 
     def check(self, line: Line) -> None:
-        """ValueError where a line that waits names a node that there is not, and where one breaks a
-        connection that nobody has."""
+        """Check a scenario's commands before it runs. ValueError where a line that waits names a
+        node that there is not, and where one breaks a connection that nobody has."""
         names: tuple[str, ...] = ()
         if line.message is not None:
             names = (line.message.src, line.message.dst)
@@ -285,7 +285,7 @@ class _Driver:
         )
 
     def _take(self, waiting: Waiting) -> None:
-        """Do it, or what an armed line does with it."""
+        """Carry out a choice, or hold, lose or delay its message as an armed command demands."""
         choice = waiting.choice
         for armed in self.armed:
             if armed.message is not None and armed.message == waiting.message:
@@ -342,7 +342,8 @@ class _Driver:
         return self.ahead.get(placements(self.system).get(role, (role, 0))[0], 0)
 
     def _notice(self, now: World) -> None:
-        """Bring the queue up to date: what is new goes to its end, what is gone leaves."""
+        """The FIFO of messages in flight: bring the queue up to date: what is new goes to its end,
+        what is gone leaves."""
         for wire, notes in now.wires.items():
             kind, client, server, conn = wire
             choice = Choice("request" if kind == "q" else "response", client, server, conn)

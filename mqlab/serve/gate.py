@@ -106,7 +106,7 @@ class Gate:
     # -- requests --------------------------------------------------------------------------
 
     def holds(self, connection: Connection, request: Request, size: int) -> bool:
-        """Whether this request has to wait, which it does from now on."""
+        """Whether the gate holds this request, which then waits."""
         if not self.kinds:
             return False
         driver, front = self._server.driver, self._server.adapter.front
@@ -128,7 +128,8 @@ class Gate:
             del self.waiting[number]
 
     def act(self, verb: Verb, number: int) -> None:
-        """Raises ValueError where no request of this number waits."""
+        """Release, drop or answer by a kill the request of this number. Raises ValueError where no
+        request of this number waits."""
         one = self.waiting.pop(number, None)
         if one is None:
             raise ValueError(f"no request number {number} waits at the gate")
@@ -146,8 +147,8 @@ class Gate:
             server.crash(one.to, Killed(unheard))
 
     def describe(self, facts: Mapping[Caller, int]) -> dict[str, Any]:
-        """`closed`, and of each request that waits: `id`, `kind`, what it says, who asks, and the
-        number of the fact that tells of it (0: none)."""
+        """The gate's state as JSON: `closed`, and of each request that waits: `id`, `kind`, what it
+        says, who asks, and the number of the fact that tells of it (0: none)."""
         return {
             "closed": bool(self.kinds),
             "waiting": [

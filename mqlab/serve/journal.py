@@ -123,9 +123,9 @@ class Journal:
         return all(total * 2 < self._size for total in accumulate(sizes))
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
-        """Put these effects in the place of all there are: in a file beside, and then by one
-        renaming, so that a stop leaves the one or the other. Where there is no room for it,
-        the journal stays as it is, and nothing stays beside it."""
+        """Compact the journal. Put these effects in the place of all there are: in a file beside,
+        and then by one renaming, so that a stop leaves the one or the other. Where there is no room
+        for it, the journal stays as it is, and nothing stays beside it."""
         old, size, head = self._file, self._size, self._head
         beside = self.path.with_suffix(".new")
         try:
@@ -157,8 +157,8 @@ class Journal:
         self._parts += pack_frame(self._encode(effect))
 
     def write(self) -> None:
-        """Raises OSError when the disk does not take it: then nothing may be answered, and
-        what was written of this turn is taken back."""
+        """Write the entries of this turn. Raises OSError when the disk does not take it: then
+        nothing may be answered, and what was written of this turn is taken back."""
         if not self._parts:
             return
         data = memoryview(b"".join(self._parts))

@@ -145,7 +145,7 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return Cut(last.batch + 1, END_MS, last.offsets)
 
     def _until(self, last: Cut, ends: tuple[int, ...]) -> int:
-        """T of the next batch, from the stamps of what lies ahead."""
+        """Where the next batch ends: T of the next batch, from the stamps of what lies ahead."""
         ahead = [
             _stamp(record)
             for partition, (at, end) in enumerate(zip(last.offsets, ends, strict=True))
@@ -167,7 +167,8 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self.plan.by_orders(last.until_ms, min(ahead), min(far))
 
     def _offsets(self, until_ms: int, ends: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Where T is in each partition; None while one of them has not come that far."""
+        """The offsets at which the next batch ends: where T is in each partition; None while one of
+        them has not come that far."""
         starts = topics.offsets_for_time(self._client(), self.topic, range(len(ends)), until_ms)
         offsets = []
         for partition, end in enumerate(ends):

@@ -312,7 +312,7 @@ def read(client: Consumer, topic: str, partition: int, start: int, end: int) -> 
 def read_chunks(
     client: Consumer, topic: str, partition: int, start: int, end: int
 ) -> Iterator[list[Message]]:
-    """The same, up to `CHUNK` records at once. Raises KafkaException."""
+    """Read the records of a partition, up to `CHUNK` at once. Raises KafkaException."""
     client.assign([TopicPartition(topic, partition, start)])
     at, deadline = start, time.monotonic() + TIMEOUT_S
     while at < end:

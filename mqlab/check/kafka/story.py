@@ -121,7 +121,8 @@ class Story:
         self.broker.restart()
 
     def read_back(self) -> None:
-        """A reader with read_committed, to the last stable offset of each partition."""
+        """Read everything that was produced, and note it in the history: A reader with
+        read_committed, to the last stable offset of each partition."""
         from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
         ends: dict[str, int] = {}
@@ -203,7 +204,8 @@ class Client:
 
 
 def tell(story: Story) -> None:
-    """What the clients do. Unanswered, Refused where one of them cannot go on."""
+    """Run all clients and write their history. Unanswered, Refused where one of them cannot go
+    on."""
     one, other = story.introduce("orders"), story.introduce("billing")
     for client in (one, other):
         client.begin()

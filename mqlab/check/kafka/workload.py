@@ -61,7 +61,8 @@ class Settings:
 
 
 def read_settings(path: Path) -> Settings:
-    """SettingsError where a line is no setting or names what the workload decides."""
+    """A user's client settings, from lines `name=value`. SettingsError where a line is no setting
+    or names what the workload decides."""
     settings = Settings()
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

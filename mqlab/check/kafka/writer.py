@@ -97,7 +97,8 @@ def _watch_input(over: threading.Event) -> None:
 def _write_one(
     job: Job, number: int, producer: Producer, history: Writer, over: threading.Event, stopped: bool
 ) -> None:
-    """`stopped`: somebody may have taken over meanwhile; then it asks to commit, undisturbed."""
+    """Produce one transaction, and note it in the history. `stopped`: somebody may have taken over
+    meanwhile; then it asks to commit, undisturbed."""
     chance = random.Random(f"{job.seed} {job.process} {number}")
     txn = f"{job.process}.{number}"
     where = [(topic, at) for topic in job.topics for at in range(job.partitions)]

@@ -194,7 +194,7 @@ def build_marker(tc: Coordinator, entry: Entry) -> WriteTxnMarkers:
 def handle_answer(
     tc: Coordinator, partition: str, answer: WriteTxnMarkersResponse, disk: Disk, at_ms: int
 ) -> Result:
-    """A partition has its marker (or never will)."""
+    """WriteTxnMarkersResponse: a partition has its marker (or never will)."""
     owed = tc.owed.get(answer.txn_id, ())
     entry: Entry | None = tc.entries.get(answer.txn_id)
     same = entry is not None and (answer.pid, answer.epoch) == (entry.pid, entry.epoch)
@@ -514,7 +514,8 @@ def append_again(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result
 
 
 def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
-    """The record that would have ended at (log, end) is not there."""
+    """A write to the transaction log has failed: the record that would have ended at (log, end) is
+    not there."""
     log, end = event.log, event.end
     txn_id = dict(tc.writes.get(log, ())).get(end)
     if txn_id is None:
@@ -798,9 +799,10 @@ class Coordinator:
         first_block: int = 0,
         stride: int = 1,
     ) -> tuple[Coordinator, Effects]:
-        """Read every partition of `__transaction_state`; what was prepared is owed again,
-        what was Ongoing stays so (its producer may go on and commit). Producer ids go on
-        with a new block; `stride` coordinators take turns at the blocks."""
+        """Load the transaction log after a start or a failover: read every partition of
+        `__transaction_state`; what was prepared is owed again, what was Ongoing stays so (its
+        producer may go on and commit). Producer ids go on with a new block; `stride` coordinators
+        take turns at the blocks."""
         entries: Map[str, Entry] = Map()
         for log in txn_logs(disk):
             for record in disk.log(log).read(0):

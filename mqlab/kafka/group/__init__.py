@@ -172,7 +172,8 @@ def _check_deletable(gc: GroupCoordinator, name: str) -> Error:
 
 
 def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, disk: Disk) -> Result:
-    """Each partition has an answer of its own; those of a topic somebody reads stay."""
+    """OffsetDelete: committed offsets of a group are removed. Each partition has an answer of its
+    own; those of a topic somebody reads stay."""
     group: Group | None = gc.groups.get(ask.group)
     error = _check_known(group)
     if error:
@@ -263,7 +264,8 @@ def list_groups(gc: GroupCoordinator) -> ListGroupsResponse:
 
 
 def describe_group(gc: GroupCoordinator, name: str) -> DescribeGroupResponse:
-    """As an administrator sees it; what members read is shown of a stable group only."""
+    """DescribeGroups: a group, as an administrator sees it; what members read is shown of a stable
+    group only."""
     group: Group | None = gc.groups.get(name)
     if group is None:
         return DescribeGroupResponse(Error.GROUP_ID_NOT_FOUND, message=f"Group {name} not found.")
@@ -468,7 +470,8 @@ class GroupCoordinator:
     # -- markers and safety ----------------------------------------------------------------
 
     def finish_appends(self, end: int) -> tuple[GroupCoordinator, Effects]:
-        """Everything below `end` is safe: who waited for it is told."""
+        """Appends to `__consumer_offsets` are durable: the acknowledgements that waited for them
+        are sent."""
         safe, acks = take_safe(self.acks, end)
         effects: Effects = tuple(Reply(who, answer) for _, who, answer in safe)
         ready = [a for a in self.assigning if a.end <= end]

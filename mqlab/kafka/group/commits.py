@@ -181,7 +181,8 @@ def _build_batch(ask: TxnOffsetCommit) -> Batch:
 def note_offsets(
     gc: GroupCoordinator, batch: Batch, records: tuple[Offsets, ...]
 ) -> GroupCoordinator:
-    """After an offset batch: pending where it belongs to a transaction, else counted."""
+    """The committed offsets of a batch of `__consumer_offsets`, in memory. After an offset batch:
+    pending where it belongs to a transaction, else counted."""
     for offsets in records:
         if offsets.group not in gc.groups:
             gc = gc.with_group(Group(offsets.group))

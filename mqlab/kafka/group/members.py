@@ -496,7 +496,8 @@ class Group:
         return replace(self, members=members)
 
     def to_record(self, given: dict[str, Any]) -> GroupMetadata:
-        """What is written of it: each member with the strategy chosen and its assignment."""
+        """The GroupMetadata record of a generation: each member with the strategy chosen and its
+        assignment."""
         kept = tuple(
             replace(
                 m,

@@ -131,7 +131,8 @@ def _refuse_sync(group: Group) -> tuple[Group, Effects]:
 
 
 def complete_join(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
-    """All have joined, or time is up."""
+    """Complete the join phase of a rebalance: choose the protocol, begin a new generation, and
+    answer every JoinGroup."""
     effects: list[Reply | SetTimer | CancelTimer] = [CancelTimer(join_timer(group.name))]
     silent: dict[str, bool] = {}
     for member in group.members.values():
@@ -242,8 +243,8 @@ def _describe_member(ask: JoinGroup, member: str) -> Member:
 def _rejoin(
     gc: GroupCoordinator, group: Group, ask: JoinGroup, caller: Caller, disk: Disk
 ) -> Result:
-    """A member joins again: because it was told to, because what it reads has changed, or
-    because it never got its answer."""
+    """JoinGroup of a known member. A member joins again: because it was told to, because what it
+    reads has changed, or because it never got its answer."""
     error = group.check_member(ask.member, ask.instance)
     if not error and group.state is _S.EMPTY:
         error = Error.UNKNOWN_MEMBER_ID
@@ -459,7 +460,8 @@ def _check_heartbeat(ask: Heartbeat, group: Group | None) -> Error:
 
 
 def handle_leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Disk) -> Result:
-    """Several may leave at once; each has its own answer."""
+    """LeaveGroup: members are removed, and the group rebalances. Several may leave at once; each
+    has its own answer."""
     group: Group | None = gc.groups.get(ask.group)
     if not ask.group:
         return gc, (Reply(caller, LeaveGroupResponse(Error.INVALID_GROUP_ID)),)

@@ -201,7 +201,8 @@ class Partition:
         return first == (next_sequence(entry.last_seq) if entry.window else 0)
 
     def with_data(self, batch: Batch) -> Partition:
-        """After the batch was appended at `batch.base`."""
+        """The state of a partition (sequence numbers, open transactions) after the batch was
+        appended at `batch.base`."""
         if batch.pid < 0:
             return self
         entry: ProducerEntry = self.producers.get(batch.pid) or ProducerEntry(batch.epoch)
@@ -240,8 +241,9 @@ class Partition:
         return Error.NONE
 
     def with_marker(self, batch: Batch, indexed: int) -> tuple[Partition, AbortedTxn | None]:
-        """After a marker was appended: its transaction is over here. The second value is
-        the index entry of an abort; `indexed` entries are there already."""
+        """The state of a partition (last stable offset, aborted index) after a marker was appended:
+        its transaction is over here. The second value is the index entry of an abort; `indexed`
+        entries are there already."""
         entry: ProducerEntry = self.producers.get(batch.pid) or ProducerEntry(batch.epoch)
         first = entry.txn_first
         still_open = tuple(o for o in self.open if o[1] != batch.pid)
@@ -296,11 +298,11 @@ class Partition:
         indexed: int = 0,
         since: int | None = None,
     ) -> tuple[Partition, tuple[AbortedTxn, ...]]:
-        """From a log alone, or from what a snapshot says (`start`, and how many index
-        entries lie before it) and the tail of the log. Only the last batch of each producer
-        is remembered then, so its window of recognisable duplicates shrinks from five to
-        one. `since`: a follower has noted what it copied from this offset on, and takes over
-        with its memory (None: nothing was noted)."""
+        """Rebuild the producer state from a log alone, or from what a snapshot says (`start`, and
+        how many index entries lie before it) and the tail of the log. Only the last batch of each
+        producer is remembered then, so its window of recognisable duplicates shrinks from five to
+        one. `since`: a follower has noted what it copied from this offset on, and takes over with
+        its memory (None: nothing was noted)."""
         part = start or Partition(config)
         aborted: list[AbortedTxn] = []
         noted = False
@@ -435,8 +437,9 @@ def recover_partition(
     hw: int | None = None,
     since: int | None = None,
 ) -> tuple[Partition, Effects]:
-    """`hw`: what is known to be replicated; None: the only replica has it all. `since`: what
-    this replica has copied from this offset on, it still has in memory; None: nothing."""
+    """Recover a partition from its log after a start. `hw`: what is known to be replicated; None:
+    the only replica has it all. `since`: what this replica has copied from this offset on, it still
+    has in memory; None: nothing."""
     log, index = disk.log(name), disk.log(index_of(name))
     start, at = load_snapshot(config, name, disk)
     before = sum(entry.last_offset < at for entry in index.read(0)) if at else 0
@@ -523,7 +526,8 @@ def ask_coordinator(
     *,
     v2: bool,
 ) -> tuple[R, Effects]:
-    """Set up the guard, put the question."""
+    """Verify a transaction before the append (AddPartitionsToTxn, verify_only or implicit): set up
+    the guard, send the request."""
     part = role.part.with_guard(batch, disk.log(role.name).end, v2)
     question = AddPartitionsToTxn(
         txn_id, batch.pid, batch.epoch, (role.name,), verify_only=not v2, implicit=v2

@@ -263,8 +263,8 @@ def _each(positions: Positions) -> list[tuple[str, str, Placed]]:
 
 
 def draw_members(gc: GroupCoordinator | None, most: int = 0, cut: Cut = str) -> Table:
-    """Who reads what, in which generation; of a group that was left by all, the generation. `most`:
-    groups, and members of each; 0: all."""
+    """The members of each consumer group as a table: who reads what, in which generation; of a
+    group that was left by all, the generation. `most`: groups, and members of each; 0: all."""
     groups = _last(gc.groups.values() if gc is not None else [], most)
     rows = [
         (
@@ -310,7 +310,7 @@ def draw_seen(
     draw_lights: Callable[[], tuple[Light, ...]],
     part: Part = draw_part,
 ) -> Snapshot:
-    """A lesson's, or a server's."""
+    """The Snapshot of a lesson or of a server."""
     names = (*seen.partitions, *seen.groups)
     logs = [part("log", name, partial(draw_logs, seen, name)) for name in names]
     return Snapshot(

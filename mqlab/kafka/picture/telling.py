@@ -132,7 +132,7 @@ class Known(Protocol):
 
 
 def explain_request(known: Known, sender: str, body: object) -> Telling:
-    """Of a message that leaves `sender`."""
+    """What a request means: its transaction, why it is sent, stage and story."""
     match body:
         case Produce(batch=batch, txn_id=txn_id):
             name = _current(known, txn_id, batch.epoch) if batch.transactional else ""
@@ -182,8 +182,8 @@ def _partition(role: str) -> str:
 def explain_answer(
     known: Known, sender: str, request: object, body: object, txn_id: str = ""
 ) -> Telling:
-    """Of an answer that leaves `sender`. `request`: None where it is not at hand
-    any more; `txn_id`: then whose answer it is, as far as that is known."""
+    """What a response means: its transaction, why it is so, stage and story. `request`: None where
+    it is not at hand any more; `txn_id`: then whose answer it is, as far as that is known."""
     if isinstance(body, FetchReplicaResponse):
         news = any(copied.entries or copied.cut >= 0 for copied in body.logs)
         return Telling(hide=not news, label=Text("replicate"))
@@ -272,9 +272,9 @@ def _find_reason(batch: Batch) -> tuple[Words, Words | None]:
 def explain_change(
     known: Known, event: Event | None, part: Partition | None, newest: Batch | None, name: str = ""
 ) -> Telling:
-    """Of something that has changed in a role's memory at this event. `part`: of a partition's
-    leader; `newest`: the batch that the event is about, and `name` its transaction. A marker that
-    is safe is what lets readers go on; stops, timers and calls stand for themselves."""
+    """What a change in memory means: its transaction, why, stage and story. `part`: of a
+    partition's leader; `newest`: the batch that the event is about, and `name` its transaction. A
+    marker that is safe is what lets readers go on; stops, timers and calls stand for themselves."""
     if isinstance(event, Request):
         if isinstance(event.body, FetchReplica):
             return Telling()  # what a follower's fetch has moved
@@ -388,7 +388,8 @@ BATCHES = Words("batches")
 
 
 def name_effect(role: str, effect: Effect) -> Named | None:
-    """None for what a role only notes for itself: nobody else would miss it."""
+    """The label of an effect in the diagram; None for what a role only notes for itself: nobody
+    else would miss it."""
     match effect:
         case Send(to=to) if to == role:
             return None

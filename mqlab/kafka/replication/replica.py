@@ -156,7 +156,8 @@ def answer_follower(
 def append_copied(
     hw: Map[str, int], fetched: FetchReplicaResponse, disk: Disk
 ) -> tuple[Map[str, int], Effects, dict[str, tuple[int, int]]]:
-    """(high watermarks, effects, where each log ends then and in which epoch)."""
+    """Append what a follower has fetched; returns (high watermarks, effects, where each log ends
+    then and in which epoch)."""
     effects: list[Effect] = []
     ends: dict[str, tuple[int, int]] = {}
     for copied in fetched.logs:
@@ -252,7 +253,8 @@ def step_inside(r: Replica, event: Event, disk: Disk) -> Result:
 
 
 def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
-    """The role's effects, as a broker with replicas does them."""
+    """Carry out the effects of the role inside: an append is acknowledged only below the high
+    watermark."""
     assert r.mine is not None
     alone = maximal_isr(r) == (r.config.number,)
     out: list[Effect] = []
@@ -317,7 +319,8 @@ def answer_parked(r: Replica, disk: Ahead | Disk, effects: Effects) -> Result:
 
 
 def handle_fetch(r: Replica, ask: FetchReplica, caller: Caller, disk: Disk) -> Result:
-    """A follower asks; where its copy ends says what it has."""
+    """FetchReplica: the leader sends what follows in its logs. A follower asks; where its copy ends
+    says what it has."""
     mine = r.mine
     if mine is None or ask.epoch > mine.epoch:
         # The follower has heard of this leader before the leader has: it waits.
@@ -592,7 +595,8 @@ class Replica:
 
     @staticmethod
     def recover(config: ReplicaConfig, disk: Disk, at_ms: int) -> tuple[Replica, Effects]:
-        """A new cluster begins with leaders that are known; after a restart a broker asks."""
+        """The replica as it starts, from its logs. A new cluster begins with leaders that are
+        known; after a restart a broker asks."""
         table = disk.table(CHECKPOINT)
         hw = Map((log, table[log]) for log in config.logs if log in table)
         since = Map((log, disk.log(log).end) for log in config.logs)

@@ -199,7 +199,7 @@ LATE = Words(
 
 
 def _explain_late(evidence: Evidence) -> Text:
-    """A marker of a coordinator that leads no more."""
+    """Explains the anomaly by a marker of a coordinator that leads no more."""
     epochs = {one.node: effect.body.coordinator_epoch for one, effect in evidence.list_markers()}
     if any(one.error is FENCED for one in evidence.refused):
         return tr(

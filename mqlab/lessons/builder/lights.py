@@ -206,7 +206,8 @@ class Lights(Hinted):
     hints: tuple[Text, ...]
 
     def check(self, light: Rule, graded: bool = False) -> Verdict:
-        """A moment of a right coordinator in which it is False, or what it does not catch."""
+        """Judge a learner's invariant. It must hold in every world of a right coordinator, and be
+        broken by each wrong one of BROKEN (and HIDDEN)."""
         known: dict[tuple[Any, ...], bool] = {}
 
         def ask(*seen: Any) -> bool:

@@ -409,8 +409,9 @@ def construct_producer(client: str, **settings: Setting) -> str:
 
 
 def _java(given: dict[str, Setting], now: dict[str, Setting]) -> str:
-    """What was asked for is checked; what is only the default gives way without an error,
-    except that more than five in flight is always one."""
+    """How the Java client resolves its idempotence settings. What was asked for is checked; what is
+    only the default gives way without an error, except that more than five in flight is always
+    one."""
     if not now["enable.idempotence"]:
         return "not idempotent"
     explicit = "enable.idempotence" in given

@@ -129,8 +129,8 @@ def _wish(request: object) -> str:
 
 
 def _handled(trace: Trace, request: Fact, coordinator: str) -> tuple[str, str, str]:
-    """(written before the answer, the answer, what the coordinator does from then on until
-    somebody asks it again)."""
+    """How the coordinator handles one request: (written before the answer, the answer, what the
+    coordinator does from then on until somebody asks it again)."""
     before: list[str] = []
     later: list[str] = []
     answer = ""

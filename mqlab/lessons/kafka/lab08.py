@@ -429,7 +429,8 @@ LOOP = Copying()
 
 
 def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = FAULTS) -> Verdict:
-    """By every rehearsal of many orders, and every schedule of one with each of the faults."""
+    """Judge a learner's copy loop, by every rehearsal of many orders, and every schedule of one
+    with each of the faults."""
     calm = plain(many.with_loop(work))
     if count_calls(calm, WORKER) == count_calls(plain(many.with_loop(_idle)), WORKER):
         return Verdict(False, NOT_WRITTEN)

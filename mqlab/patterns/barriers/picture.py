@@ -190,7 +190,7 @@ def _draw_reader(world: World) -> Reader:
 
 
 def _draw_checkpoint(world: World) -> Graph:
-    """Of the latest checkpoint, by the job manager and the sink."""
+    """The state machine of the latest checkpoint, by the job manager and the sink."""
     manager, latest = world.role(JM), find_latest(world.disk(JM))
     under_way = manager is not None and manager.noted is not None
     number = manager.number if manager is not None else (latest.number if latest else 0)

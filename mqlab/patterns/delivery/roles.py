@@ -322,7 +322,7 @@ class Queue(Quiet):
         return self, ()
 
     def _take(self, caller: Caller, order: Order, disk: Disk) -> tuple[Queue, Effects]:
-        """An order arrives, for the first time or not."""
+        """Store an order that the shop sends. An order arrives, for the first time or not."""
         ack = PublishResponse(order.number)
         at = self.known.get(order.number) if "recognise" in self.config.on else None
         if at is not None and at < self.safe:
@@ -471,7 +471,8 @@ class Accounting(Quiet):
         return Send(QUEUE, body, self.seeks)
 
     def _proceed(self, disk: Disk) -> tuple[Accounting, Effects]:
-        """The pieces that are left, up to the next one that has to wait."""
+        """Carry out accounting's pieces (count, commit, note …) for an order. The pieces that are
+        left, up to the next one that has to wait."""
         assert self.held is not None
         now, after, end = self, self.held.offset + 1, disk.log(BOOKS).end
         effects: list[Effect] = []

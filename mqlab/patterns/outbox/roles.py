@@ -172,7 +172,8 @@ class Table:
         return self, ()
 
     def wake(self, written: Effects) -> tuple[Table, Effects]:
-        """Answer those who wait for a row that this step writes."""
+        """Long polling of the outbox table: answer those who wait for a row that this step
+        writes."""
         entries = (effect.entry for effect in written if isinstance(effect, Append))
         rows = tuple(
             OutboxRow(entry.txn, number)

@@ -188,7 +188,8 @@ class Coordinator(Quiet):
     def _come_closer(
         self, disk: Disk, peer: str, txn: str, now: Txn
     ) -> tuple[Coordinator, Effects]:
-        """Nothing is missing from `peer` any more; if that was the last, the next phase begins."""
+        """Count an answer. Nothing is missing from `peer` any more; if that was the last, the next
+        phase begins."""
         now = replace(now, waiting=tuple(name for name in now.waiting if name != peer))
         role = replace(self, txns=self.txns.set(txn, now))
         if now.waiting:
@@ -434,7 +435,7 @@ class Participant:
         return not self.behind and {*before} <= {*self.gone}
 
     def _lost(self, disk: Disk, peer: str) -> tuple[Participant, Effects]:
-        """It has stopped, as far as anybody here can tell."""
+        """Suspect a node of the group: it has stopped, as far as anybody here can tell."""
         role = replace(self, gone=tuple(sorted({*self.gone, peer})))
         role, effects = role._end_unheard(disk)
         for txn, state in self.states.items():

@@ -193,7 +193,7 @@ class Client:
         return new.proceed()
 
     def proceed(self) -> Result:
-        """The next request of the call under way: asked once more where it was lost."""
+        """Send the next request of the call in flight; it is sent once more where it was lost."""
         match self.call:
             case calls.NewTransaction() as call:
                 return begin(self, call)
@@ -267,7 +267,7 @@ class Client:
         )
 
     def _hand_over(self, request: PendingRequest, answer: Any) -> Result:
-        """The answer goes to the call that has asked."""
+        """Dispatch an answer to the call that has sent the request."""
         match self.call:
             case calls.NewTransaction() as call:
                 return finish_begin(self, call, answer)

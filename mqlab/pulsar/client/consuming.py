@@ -211,7 +211,7 @@ def subscribe(client: Client, call: SubscribeTo) -> Result:
 
 
 def finish_subscribe(client: Client, answer: Subscribed) -> Result:
-    """Accepted: permits follow. Refused: there is no such consumer."""
+    """SUBSCRIBE is answered. Accepted: permits follow. Refused: there is no such consumer."""
     consumer = client.find_consumer(answer.partition, answer.subscription)
     if consumer is None:
         return client, ()

@@ -179,8 +179,8 @@ def open_producer(client: Client, call: CreateProducer) -> Result:
 
 
 def finish_opening(client: Client, answer: ProducerOpened) -> Result:
-    """The answer is for the call that opens it, or it was opened again: for a message that waits
-    for that, or because the connection broke."""
+    """PRODUCER_SUCCESS or an error, when a producer is opened by a call, or again by itself after
+    the connection broke or for a message that waits for it."""
     call = client.call
     if isinstance(call, CreateProducer) and call.partition == answer.partition:
         return _finish_create(client, call, answer)
@@ -222,7 +222,7 @@ def reconnect(client: Client, partition: str) -> Effects:
 
 
 def proceed(client: Client, call: Send) -> Result:
-    """The next request of this send."""
+    """Send the next request of this send: transaction, producer, message."""
     if call.partition in client.fenced:
         return _fail(client, call, Answer(ServerError.ProducerFenced))
     txn = client.txns[call.txn] if call.txn else None

@@ -29,7 +29,8 @@ PUSHED = Words("a message for a consumer"), Words("messages")
 
 
 def name_effect(effect: Effect) -> Named | None:
-    """None for what nobody would miss: permits are given again with each connection."""
+    """The label of an effect in the diagram; None for what nobody would miss: permits are given
+    again with each connection."""
     match effect:
         case Send(body=Flow()):
             return None

@@ -205,8 +205,9 @@ def _name_holders(
 def _find_refused(
     records: Iterable[PendingAckEntry], pending: PendingAck, held: dict[AckPosition, TxnID]
 ) -> Refused:
-    """Who was refused where, as long as it is open. An ACK is logged before it is checked, so what
-    its transaction does not hold, or had acknowledged already, was refused."""
+    """Acknowledgements that were refused, by transaction. Who was refused where, as long as it is
+    open. An ACK is logged before it is checked, so what its transaction does not hold, or had
+    acknowledged already, was refused."""
     refused: Refused = {}
     granted: set[AckPosition] = set()
     for record in records:

@@ -246,7 +246,8 @@ def _explain_request(body: object, written: Written) -> Telling:
 
 
 def _explain_answer(request: object, body: object, written: Written) -> Telling:
-    """`request`: where it is at hand."""
+    """What a response means: its transaction, why it is so, stage and story. `request`: where it is
+    at hand."""
     name = written.name(find_txn(body) or find_txn(request))
     match body:
         case NewTxnResponse() if body.ok:

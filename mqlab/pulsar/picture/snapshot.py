@@ -363,7 +363,7 @@ def draw_seen(
     draw_lights: Callable[[], tuple[Light, ...]],
     part: Part = draw_part,
 ) -> Snapshot:
-    """A lesson's, or a server's."""
+    """The Snapshot of a lesson or of a server."""
     logs = [part("log", name, partial(draw_partition, seen, name)) for name in seen.partitions]
     logs += [part("log", name, partial(draw_records, seen, name)) for name in seen.coordinators]
     return Snapshot(
@@ -390,7 +390,7 @@ def _list_filled(draw: Callable[[Seen], Table], seen: Seen) -> tuple[Table, ...]
 
 
 def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
-    """Clients, coordinators, partitions."""
+    """The lanes: clients, coordinators, partitions."""
     kinds = (
         (cluster.clients, words.CLIENT()),
         (cluster.coordinators, words.COORDINATOR()),

@@ -185,7 +185,7 @@ def has_namespace(config: PulsarConfig, name: str, rows: Map[str, bool]) -> bool
 
 
 def refuse(topic: Topic, body: Any, caller: Caller) -> Result:
-    """What anybody hears who asks for this partition."""
+    """The error for a request to a partition that is not loaded."""
     match body:
         case CreateNamespace():
             done = (Put(TOPIC, CREATED, True), Reply(caller, Answer()))
@@ -483,8 +483,8 @@ class Topic:
         return TopicView(self.name, log, self.lac, self.readable, self.buffer.aborts, at_ms)
 
     def _ask_subscription(self, body: SubscriptionRequest, caller: Caller, disk: Disk) -> Result:
-        """A subscription is made by the first who subscribes; where there is none, a transaction
-        ends well."""
+        """Hand a request to its subscription. A subscription is made by the first who subscribes;
+        where there is none, a transaction ends well."""
         new: Topic = self
         effects: Effects = ()
         sub = self.subs.get(body.subscription)

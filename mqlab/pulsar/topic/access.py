@@ -243,8 +243,8 @@ def _grant(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
 
 
 def close_producer(topic: Topic, who: str, disk: Disk) -> Result:
-    """By its own wish, or with its connection. The first one that waits is next, when nobody is
-    left."""
+    """CLOSE_PRODUCER: by its own wish, or with its connection. The first one that waits is next,
+    when nobody is left."""
     access = topic.access
     waiting = tuple(("" if name == who else name, ask) for name, ask in access.waiting)
     if who not in access.open:

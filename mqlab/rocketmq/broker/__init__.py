@@ -371,7 +371,8 @@ _TOO_LARGE = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, SEND_TOO_LARGE)
 def store_message(
     broker: Broker, ask: SendMessage, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """The property decides, not the PREPARED bit of the request."""
+    """SEND_MESSAGE: store a message, or a half message on the half topic. The property decides, not
+    the PREPARED bit of the request."""
     message = ask.message
     if refusal := _find_refusal(message, broker.config):
         return broker, (Reply(caller, refusal),)
@@ -403,10 +404,10 @@ def store_message(
 def store_batch(
     broker: Broker, ask: SendBatchMessage, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """All of them in one step, with one answer, when the last is as safe as it is to be. They lie
-    there at once, whatever delay they name: a store looks at the request's own properties
-    (CommitLog#asyncPutMessages), and clients batch no such message
-    (MessageBatch#generateFromList)."""
+    """SEND_BATCH_MESSAGE: store the messages of a batch. All of them in one step, with one answer,
+    when the last is as safe as it is to be. They lie there at once, whatever delay they name: a
+    store looks at the request's own properties (CommitLog#asyncPutMessages), and clients batch no
+    such message (MessageBatch#generateFromList)."""
     if refusal := _find_refusal(ask.messages[0], broker.config):
         return broker, (Reply(caller, refusal),)
     if any(find_misfit(message, broker.config.release) for message in ask.messages):

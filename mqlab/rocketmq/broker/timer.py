@@ -218,7 +218,8 @@ def schedule_level(message: Message, disk: Disk, broker: Broker) -> Effects:
 
 
 def deliver_level(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
-    """The first message of the level is due, and whatever else has become so meanwhile."""
+    """Deliver delayed messages: the first message of the level is due, and whatever else has become
+    so meanwhile."""
     level = int(timer.rpartition(" ")[2])
     queue = name_queue(SCHEDULE_TOPIC, level - 1)
     start = _progress(broker, queue)

@@ -148,7 +148,8 @@ def _draw_reader(seen: View, name: str, group: str) -> Reader:
 
 
 def _describe_oddity(seen: View, group: str, applied: Map[str, int]) -> Text:
-    """The worst that can be said of it: applied twice, given up, to come again, came twice."""
+    """A note beside a consumed message: the worst that can be said of it: applied twice, given up,
+    to come again, came twice."""
     for order, times in applied.items():
         if times > 1:
             return words.APPLIED_TWICE(order=order, times=times)
@@ -270,7 +271,7 @@ def draw_seen(
     check_max: int,
     part: Part = draw_part,
 ) -> Snapshot:
-    """A lesson's, or a server's. `check_max`: how often a half is asked about."""
+    """The Snapshot of a lesson or of a server. `check_max`: how often a half is asked about."""
     queues = seen.list_queues()
     return Snapshot(
         lanes=part("lanes", "", draw_lanes),
@@ -283,7 +284,7 @@ def draw_seen(
 
 
 def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
-    """The database stands beside the producers, whose rows it holds."""
+    """The lanes; the database stands beside the producers, whose rows it holds."""
     config = cluster.config
     named = [
         (name, Text(name), _producer_title(cluster, group)) for name, group in cluster.producers

@@ -106,7 +106,8 @@ STATEMENTS: dict[str, Words] = {
 
 
 def explain_request(book: Book, body: object, most: int = 15) -> Telling:
-    """Of a message that leaves somebody. `most`: how often a half is asked about."""
+    """What a request means: its transaction, why it is sent, stage and story. `most`: how often a
+    half is asked about."""
     match body:
         case SendMessage(message=message) if message.is_half:
             return Telling(
@@ -181,7 +182,8 @@ def find_ended(book: Book, end: EndTransaction) -> str:
 
 
 def explain_answer(book: Book, request: object, body: object) -> Telling:
-    """`request`: None where it is not at hand any more."""
+    """What a response means: its transaction, why it is so, stage and story. `request`: None where
+    it is not at hand any more."""
     match body:
         case SendMessageResponse(transaction_id=key):
             if isinstance(request, SendMessage):  # 4.9's answer does not say
@@ -216,7 +218,7 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
 
 
 def explain_record(book: Book, stored: Stored) -> Telling:
-    """Of a record of the commit log, which the book knows already."""
+    """What an appended message means: a record of the commit log, which the book knows already."""
     message = stored.message
     if stored.kind == "op":
         txns = [t for t in map(book.at_place, parse_op(stored)) if t is not None]
@@ -263,7 +265,7 @@ def _explain_message(book: Book, stored: Stored) -> Words:
 
 
 def explain_row(book: Book, order: str, value: str | None) -> Telling:
-    """Of a row that is written, or removed (None)."""
+    """What a row of the database means that is written, or removed (None)."""
     if value is None:
         return Telling(
             book.name_order(order),
@@ -359,8 +361,9 @@ ROWS = Words("rows")
 
 
 def name_effect(effect: Effect) -> Named | None:
-    """None for what nobody would miss: a queue's entry is written again after a restart, and an
-    offset on the disk is only a little older than it could be."""
+    """The label of an effect in the diagram; None for what nobody would miss: a queue's entry is
+    written again after a restart, and an offset on the disk is only a little older than it could
+    be."""
     match effect:
         case Append(entry=QueueEntry()) | Send(body=HeartbeatResponse()):
             return None

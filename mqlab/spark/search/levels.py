@@ -67,7 +67,8 @@ class SparkLevels(Levels):
         self.rows, self.index = Rows(self.rows.layout), Index()
 
     def _put_first(self) -> tuple[Numbers, Numbers]:
-        """What was found world by world, as the first level. Returns its edges."""
+        """Write the worlds that the local search has found as the first level on disk. Returns its
+        edges."""
         search = self.search
         parents = search.parents.all.astype(np.int64)
         nth = np.arange(len(parents)) - np.searchsorted(parents, parents) + (parents > 0)

@@ -140,7 +140,7 @@ MAX_EPOCH = 2**15 - 1
 
 
 def drain(p: Producer) -> Result:
-    """Send what may leave now, oldest first."""
+    """Drain the accumulator: send what may leave now, oldest first."""
     if p.draining:
         if any(flight.sent for flight in p.flights):
             return p, ()
@@ -485,7 +485,8 @@ def name_lost_batch(p: Producer, trouble: Trouble) -> Trouble:
 
 
 def fail_batch(p: Producer, flight: Flight, trouble: Trouble, refused: Error | None) -> Result:
-    """A batch is given up: `refused` by its leader, or (None) of unknown fate."""
+    """Fail a batch and, with it, the transaction. A batch is given up: `refused` by its leader, or
+    (None) of unknown fate."""
     p, effects = remove_flight(p, flight)
     if not p.config.transactional:
         return _fail_future(p, flight, trouble, refused, effects)

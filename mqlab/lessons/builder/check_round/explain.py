@@ -64,7 +64,7 @@ def _explain(system: CheckRoundSystem, schedule: tuple[str, ...], world: World, 
 
 
 def _explain_lost(system: CheckRoundSystem, schedule: tuple[str, ...], at: int) -> Text:
-    """By what the last round was given, and what it did."""
+    """Why a half message was lost: what the last round was given, and what it did."""
     before = play(system, schedule[:-1])
     broker = before.role(system.config.broker)
     if broker is None:

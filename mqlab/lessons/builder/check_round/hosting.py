@@ -75,7 +75,8 @@ class BuiltBroker(Broker):
 
 
 def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
-    """One round; how far it came is noted last."""
+    """A round of the check that the learner's function decides. One round; how far it came is noted
+    last."""
     seen = read_round(broker, disk)
     actions, half_to, op_to = broker.host.ask(seen)
     stored = {one.queue_offset: one for one in read_queue(disk, HALF_QUEUE, seen.half_offset)}
@@ -125,8 +126,8 @@ def is_young(broker: BuiltBroker, half: Stored) -> bool:
 
 
 def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
-    """Broken for what no round does: an action without a half, an offset that is no place, and an
-    end before all is done."""
+    """Check what the learner's round returned. Broken for what no round does: an action without a
+    half, an offset that is no place, and an end before all is done."""
     halves = {half.offset: half for half in seen.halves}
     for action in actions:
         if not isinstance(action, ACTIONS):
@@ -150,7 +151,8 @@ def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
 
 
 def _check_actions(seen: Round, actions: Actions) -> None:
-    """A half that is old and has not ended is put back and then asked about; or it is parked."""
+    """Check the order of the round's actions. A half that is old and has not ended is put back and
+    then asked about; or it is parked."""
     ended = {half for op in seen.ops for half in op.ends}
     for half in seen.halves:
         mine = [action for action in actions if action.half == half.offset]
@@ -192,7 +194,7 @@ def _name(kinds: list[type]) -> str:
 
 
 def _check_stop(seen: Round, stop: Half | None, actions: Actions) -> None:
-    """A round goes on to the first half that is young."""
+    """Check where the round stopped. A round goes on to the first half that is young."""
     if stop is None:
         return
     again = [action for action in actions if action.half >= stop.offset]

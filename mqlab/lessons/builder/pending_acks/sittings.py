@@ -155,7 +155,8 @@ def list_loads(system: PendingAckSystem, world: World) -> Iterator[Load]:
 
 
 def find_granted(records: Iterable[PendingAckEntry]) -> Granted:
-    """By the log: a request is granted whole, where none of its messages is taken."""
+    """Which acknowledgements each transaction must hold: by the log: a request is granted whole,
+    where none of its messages is taken."""
     held: dict[int, str] = {}
     done: set[int] = set()
     requests = 0

@@ -110,7 +110,8 @@ class PiecewiseLeader(Leader):
     def _pieces(
         self, ask: Produce, todo: tuple[str, ...], caller: Caller | None, disk: Disk
     ) -> tuple[Leader, Effects]:
-        """`caller` None: the producer has had its answer, whatever is found out now."""
+        """Carry out the pieces of an append in the learner's order. `caller` None: the producer has
+        had its answer, whatever is found out now."""
         leader: Leader = self
         batch = replace(ask.batch, base=disk.log(self.name).end)
         appended: Effects = ()

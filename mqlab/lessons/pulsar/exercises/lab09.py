@@ -82,7 +82,7 @@ def judge_run(run: Run) -> Verdict:
 
 
 def find_belief(run: Run) -> str:
-    """Why a story hides nothing that was committed."""
+    """Which wrong belief a learner's story shows: why a story hides nothing that was committed."""
     failed = [f.body for f in run.trace if isinstance(f.body, Outcome) and not f.body.ok]
     ledgers = list(list_ledgers(run))
     committed = {e.txn for entries in ledgers for e in list_markers(entries, MarkerType.TXN_COMMIT)}

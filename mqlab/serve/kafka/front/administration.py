@@ -160,8 +160,8 @@ def _producers(
 
 
 def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """What a coordinator of another broker sends, or an administrator. Before version 2 a
-    marker does not say by which rules it was made."""
+    """WriteTxnMarkers. What a coordinator of another broker sends, or an administrator. Before
+    version 2 a marker does not say by which rules it was made."""
     parts: list[tuple[str, Any]] = []
     plan = []
     for marker in ask.body.markers:

@@ -34,13 +34,12 @@ GROUP, TRANSACTION = 0, 1  # kinds of coordinators
 
 
 def api_versions(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """What is offered, and the level of transaction.version: a client that finds 2 here
-    adds no partitions and expects its epoch to move. The versions are the same at level 0,
+    """ApiVersions: what is offered, and the level of transaction.version: a client that finds 2
+    here adds no partitions and expects its epoch to move. The versions are the same at level 0,
     whose broker refuses those that need level 2 one by one (`transactions.too_new`).
 
     Java clients from 3.3 to 3.7 end with an exception at a supported feature whose lowest
-    level is 0, so only version 4 hears of one (KAFKA-17011, ApiVersionsResponse#filterFeatures).
-    """
+    level is 0, so only version 4 hears of one (KAFKA-17011, ApiVersionsResponse#filterFeatures)."""
     level = broker.config.kafka.transaction_version
     feature = Feature("transaction.version", 0, 2, level, level)
     answer = replace(
@@ -75,8 +74,8 @@ def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def metadata(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """Of all topics, or of those named (by name, or by id from version 10 on). A topic that is
-    made because of this request is unknown in its answer, as a real broker only asks the
+    """Metadata of all topics, or of those named (by name, or by id from version 10 on). A topic
+    that is made because of this request is unknown in its answer, as a real broker only asks the
     controller for one; clients ask again."""
     body = ask.body
     everything = body.topics is None or (ask.version == 0 and not body.topics)

@@ -39,8 +39,8 @@ def finish_groups(broker: Broker, done: Gathering) -> DeletedGroups:
 
 
 def begin_offsets(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """Partitions there are not are refused here; `plan`: of each topic the partitions with
-    what is known of them, an error or the place among those sent on."""
+    """OffsetDelete. Partitions there are not are refused here; `plan`: of each topic the partitions
+    with what is known of them, an error or the place among those sent on."""
     body = ask.body
     names: list[str] = []
     plan = []

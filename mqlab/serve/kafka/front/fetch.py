@@ -58,7 +58,8 @@ class Plan:
 
 
 def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """A partition named twice is read once, from where it was named last."""
+    """Fetch: ask the leader of each partition. A partition named twice is read once, from where it
+    was named last."""
     body = ask.body
     if getattr(body, "session_epoch", -1) not in FIRST_SESSION:
         declined = Fetched((), Error.FETCH_SESSION_ID_NOT_FOUND)

@@ -302,9 +302,9 @@ def finish_list_offsets(broker: Broker, done: Gathering) -> Listed:
 
 
 def begin_offset_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """All positions go to the group's coordinator at once; what names no partition, or
-    says too much about itself, is refused on its own. From OffsetCommit v10 on topics are
-    named by their ids."""
+    """OffsetCommit and TxnOffsetCommit. All positions go to the group's coordinator at once; what
+    names no partition, or says too much about itself, is refused on its own. From OffsetCommit v10
+    on topics are named by their ids."""
     body = ask.body
     positions: list[Position] = []
     plan = []
@@ -398,8 +398,8 @@ Wanted = tuple[tuple[str, UUID | None, tuple[int, ...]], ...]
 
 
 def begin_offset_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """Up to version 7 a request is about one group, from 8 on about several; from 10 on
-    topics are named by their ids."""
+    """OffsetFetch. Up to version 7 a request is about one group, from 8 on about several; from 10
+    on topics are named by their ids."""
     body = ask.body
     groups = getattr(body, "groups", None) or ((body,) if ask.version < 8 else ())
     stable = bool(getattr(body, "require_stable", False))

@@ -56,7 +56,8 @@ Plan = tuple[tuple[str, UUID | None, tuple[Row, ...]], ...]
 
 
 def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker, Effects]:
-    """A partition named twice counts once, with what came last."""
+    """Produce: check each batch and ask the leader of its partition. A partition named twice counts
+    once, with what came last."""
     body = ask.body
     parts: list[tuple[str, Any]] = []
     plan = []

@@ -171,8 +171,8 @@ def make_topic(
 
 
 def create_partitions(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """More partitions for topics that are there; the records stay where they are, so a key
-    may come to lie in two partitions."""
+    """CreatePartitions: more partitions for topics that are there; the records stay where they are,
+    so a key may come to lie in two partitions."""
     effects: list[Put] = []
     times = Counter(row.name for row in ask.body.topics)
     rows = []

@@ -82,8 +82,9 @@ def finish_init(broker: Broker, done: Gathering) -> InitProducerIdResponse:
 
 
 def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """All or nothing: one partition that does not exist, and none is added. From version 4
-    on it is a leader of another broker that asks, about several transactions at once."""
+    """AddPartitionsToTxn. All or nothing: one partition that does not exist, and none is added.
+    From version 4 on it is a leader of another broker that asks, about several transactions at
+    once."""
     if ask.version >= 4:
         return _begin_batch(broker, caller, ask)
     body = ask.body
@@ -115,7 +116,8 @@ def _impossible(broker: Broker, named: list[tuple[str, int]]) -> dict[tuple[str,
 
 
 def _begin_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """Another broker's leaders may name `__consumer_offsets` too."""
+    """AddPartitionsToTxn from version 4 on. Another broker's leaders may name `__consumer_offsets`
+    too."""
     if too_new(broker, ask) and not all(txn.verify_only for txn in ask.body.transactions):
         return broker, (
             Reply(caller, AddPartitionsToTxnResponse((), (), Error.UNSUPPORTED_VERSION)),

@@ -41,7 +41,8 @@ Row = tuple[str, re.Pattern[str], Callable[..., Result]]
 
 
 def answer(front: Front, caller: Caller, ask: AdminAsk, disk: Disk) -> tuple[Front, Effects]:
-    """The path in its parts, decoded after it was cut, since a name may hold a slash."""
+    """Answer a request to the admin API by its path. The path in its parts, decoded after it was
+    cut, since a name may hold a slash."""
     path, _, query = ask.path.partition("?")
     reply = refuse(NOT_FOUND, NOWHERE)
     for method, pattern, handler in ROUTES:

@@ -228,7 +228,8 @@ def _read_place(call: Call, topic: str) -> int | None:
 
 
 def _reset(call: Call, tenant: str, space: str, topic: str, name: str, time_ms: str = "") -> Result:
-    """To a message, or to a moment; its consumers come back and go on from there."""
+    """Reset a subscription's cursor. To a message, or to a moment; its consumers come back and go
+    on from there."""
     where = name_topic(tenant, space, topic)
     if not call.has(where) or call.find_cursor(where, name) is None:
         known = (

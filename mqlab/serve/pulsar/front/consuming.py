@@ -128,8 +128,8 @@ def give_permits(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 
 def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """One in a transaction is answered by the subscription; a plain one by nobody, unless its
-    client wants a receipt."""
+    """ACK: hand an acknowledgement to its subscription. One in a transaction is answered by the
+    subscription; a plain one by nobody, unless its client wants a receipt."""
     command, consumer = ask.command.body, _find(front, caller, ask)
     wants = command.HasField("request_id")
     if consumer is None or not command.message_id:
@@ -212,7 +212,8 @@ def unsubscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 
 def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """The last message that could be sent, and how far the subscription has come."""
+    """GET_LAST_MESSAGE_ID: the last message that could be sent, and how far the subscription has
+    come."""
     consumer = _find(front, caller, ask)
     row = None if consumer is None else find_row(disk, consumer.topic)
     if consumer is None or row is None:

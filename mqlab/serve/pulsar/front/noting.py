@@ -48,7 +48,7 @@ class Notes:
     held: Holders = Map()
 
     def take(self, old: Any, new: Any, event: Event, effects: Effects) -> Notes:
-        """After a step of the role."""
+        """Count messages and bytes for `stats`. After a step of the role."""
         at_ms = getattr(event, "at_ms", 0)
         if isinstance(new, Topic):
             noted = self._count(effects)

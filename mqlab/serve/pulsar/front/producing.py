@@ -156,8 +156,8 @@ TEXT = 100  # characters of a message that are kept as words
 
 
 def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """Its topic decides whether there is room for it. A number that is in use for another producer
-    of this connection is given to the new one."""
+    """PRODUCER. Its topic decides whether there is room for it. A number that is in use for another
+    producer of this connection is given to the new one."""
     command = ask.command.body
     topic = read_name(command.topic)
     effects = open_topic(disk, topic)
@@ -179,9 +179,9 @@ def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Resul
 
 
 def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """One of a producer that the broker has closed is not answered: its client will have heard of
-    that. One of a producer that is not there closes the connection, and so does the topic where it
-    has thrown it out or lets it wait."""
+    """SEND: hand a message to its topic. One of a producer that the broker has closed is not
+    answered: its client will have heard of that. One of a producer that is not there closes the
+    connection, and so does the topic where it has thrown it out or lets it wait."""
     command = ask.command.body
     producer = front.sessions.find_producer(caller.name, command.producer_id)
     if producer is None:
@@ -201,7 +201,8 @@ def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 
 def _read_message(producer: Producer, command: Any, metadata: Any, values: Batched) -> SendMessage:
-    """What the command says, and what the message says of itself where that is something else."""
+    """The message of a SEND command: what the command says, and what the message says of itself
+    where that is something else."""
     first, txn = signed(command.sequence_id), _read_txn(command)
     highest = max(first, signed(command.highest_sequence_id))
     number = max(signed(metadata.sequence_id), signed(metadata.highest_sequence_id))

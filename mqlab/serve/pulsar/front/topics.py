@@ -147,8 +147,9 @@ def place_id(row: TopicRow, ledger: int, entry: int) -> int:
 
 
 def answer_partitions(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """A client that forbids auto-creation asks whether there is such a topic. By that, Java's
-    finds out whether retry and dead-letter topics are called as they were once, without the topic
+    """PARTITIONED_METADATA: how many partitions a topic has. A client that forbids auto-creation
+    asks whether there is such a topic. By that, Java's finds out whether retry and dead-letter
+    topics are called as they were once, without the topic
     (ConsumerBuilderImpl#checkDlqAlreadyExists)."""
     command = ask.command.body
     name = read_name(command.topic)
@@ -219,7 +220,7 @@ def place(ledger: int, position: int) -> str:
 
 
 def describe_ledger(ledger: int, entries: int, cursors: Facts) -> Facts:
-    """One that was never rolled over."""
+    """The topic's ledger in `internalStats`: one that was never rolled over."""
     return {
         "entriesAddedCounter": entries,
         "numberOfEntries": entries,
@@ -265,8 +266,8 @@ def _next(sub: Subscription) -> int:
 
 
 def describe_stats(hosted: Hosted, disk: Disk) -> Facts:
-    """Counters begin when the topic was loaded. A marker lies in memory here without bytes, so it
-    is left out of `storageSize`."""
+    """The topic's `stats`. Counters begin when the topic was loaded. A marker lies in memory here
+    without bytes, so it is left out of `storageSize`."""
     topic, notes = hosted.role, hosted.notes
     log = disk.log(topic.name)
     came = list(log.read(notes.first, topic.lac + 1))

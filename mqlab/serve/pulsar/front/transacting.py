@@ -44,7 +44,7 @@ def _pick(call: Call) -> int | None:
 
 
 def _coordinator(call: Call) -> Result:
-    """Of one; or, without a number, a map of all of them."""
+    """GET coordinatorStats, of one; or, without a number, a map of all of them."""
     picked = _pick(call)
     if picked is not None:
         return _one_coordinator(call, picked)
@@ -133,7 +133,7 @@ def _metadata(call: Call, most: str, least: str) -> Result:
 
 
 def _slow(call: Call, timeout_ms: str) -> Result:
-    """Those whose timeout is longer, however long they have been open."""
+    """GET slowTransactions: those whose timeout is longer, however long they have been open."""
     picked = _pick(call)
     if picked is not None and not call.has_coordinator(picked):
         return call.refuse(NOT_FOUND, NO_STORE.format(tc_id=picked))

@@ -186,7 +186,7 @@ def _write_receipt(body: Any, answer: Receipt) -> bytes:
 
 
 def write_push(number: int, body: Any) -> tuple[bytes, bool]:
-    """A frame that nobody answers."""
+    """Encode a push: a frame that nobody answers."""
     if isinstance(body, Notice):
         return encode_command(body.name, dict(body.fields)), False
     push: Push = body

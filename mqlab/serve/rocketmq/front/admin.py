@@ -93,7 +93,7 @@ def list_topics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) 
 
 
 def describe_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """TopicConfig; 4.9 does not know the question."""
+    """GET_TOPIC_CONFIG: TopicConfig; 4.9 does not know the question."""
     body: answers.GetTopicConfig = ask.body
     topic = find_topic(disk, body.topic)
     if front.is_older:
@@ -144,7 +144,8 @@ def _list_bounds(topic: Topic, disk: Disk) -> Iterator[tuple[str, int, Any]]:
 
 
 def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """Its queues go with it; what lies in the commit log stays, and nothing points to it."""
+    """Delete a topic. Its queues go with it; what lies in the commit log stays, and nothing points
+    to it."""
     body: answers.DeleteTopic = ask.body
     if not body.broker:
         return front, (Reply(caller, FrontAnswer()),)
@@ -391,7 +392,8 @@ def push_reply(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 
 def build_push(ask: Ask, send: answers.Send, message: Message, at_ms: int) -> RemotingCommand:
-    """ReplyMessageRequestHeader, and the answer's body."""
+    """The PUSH_REPLY_MESSAGE command for a client: ReplyMessageRequestHeader, and the answer's
+    body."""
     fields = {
         "producerGroup": send.group,
         "topic": message.topic,

@@ -58,7 +58,8 @@ def begin_send(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 
 def store(front: Front, caller: Caller, body: answers.Send, at_ms: int, disk: Disk) -> Result:
-    """Take one message, or a batch; the caller is answered when they lie in the log."""
+    """SEND_MESSAGE: take one message, or a batch; the caller is answered when they lie in the
+    log."""
     first = body.messages[0]
     topic, made = find_topic(disk, first.topic), Effects()
     if topic is None:

@@ -291,7 +291,8 @@ def _messages(ask: Ask, answer: Messages, here: Host) -> Parts:
 
 
 def _sent(ask: Ask, answer: SendMessageResponse, here: Host) -> Parts:
-    """SendMessageResponseHeader; the ids of a batch stand in a row, and no transaction."""
+    """The response to SEND_MESSAGE: SendMessageResponseHeader; the ids of a batch stand in a row,
+    and no transaction."""
     if answer.queue_offset < 0:
         return {}, b""
     places: tuple[int, ...] = (answer.commit_log_offset,)
