@@ -109,7 +109,7 @@ class SendInTransaction:
 
 @frozen
 class SendPlain:
-    """send: an ordinary message, outside any transaction `queue`: where it goes; `order`: its key
+    """send: an ordinary message, outside any transaction. `queue`: where it goes; `order`: its key
     and body; `delay`, `property`: as above."""
 
     queue: str
@@ -139,7 +139,7 @@ def read_property(text: str) -> tuple[str, str] | None:
 
 @frozen
 class SetListener:
-    """setTransactionListener, with a listener that only says what it is told `execute`: the local
+    """setTransactionListener, with a listener that only says what it is told. `execute`: the local
     transaction's state; `checks`: the answers to the checks that follow."""
 
     execute: str
