@@ -54,7 +54,7 @@ class Index:
         todo = np.flatnonzero(first == np.arange(len(keys)))
         self._reserve(known + len(todo))
         half = keys[todo] >> HALF
-        numbers, slots = self._settle(rows, todo, half)
+        numbers, slots = self._insert(rows, todo, half)
         new = np.flatnonzero(numbers == todo + known)
         fresh, rank = todo[new], np.zeros(len(keys), np.int64)
         rank[fresh] = np.arange(known, known + len(fresh))
@@ -88,10 +88,11 @@ class Index:
             half, at = half[rest], self._go_on(at[rest], looks)
         return out
 
-    def _settle(self, rows: Rows, todo: Numbers, half: Words) -> tuple[Numbers, Numbers]:
-        """Number the rows that were written after the end. The number of each of these rows behind
-        the end; where it is new, that which the first of its equals has for now, its place behind
-        the end. Then the slot of each."""
+    def _insert(self, rows: Rows, todo: Numbers, half: Words) -> tuple[Numbers, Numbers]:
+        """Insert rows, all at once. `todo`: rows after the end; `half`: the upper halves of their
+        keys. In each round every row that is left looks at one slot: it takes an empty one, is done
+        where the slot holds an equal row, and else goes on to its next slot. Returns for each row
+        the number of the row that it equals (its own if it is new), and its slot."""
         known, looks = rows.count, 0
         words = [column.whole for column in rows.columns]
         numbers = todo + known
@@ -107,7 +108,7 @@ class Index:
             entry[free] = self.slots.take(empty)
             other = np.flatnonzero(entry != mine)
             entry = entry[other]
-            alike = (entry ^ mine[other]) >> HALF == 0
+            alike = (entry ^ mine[other]) >> HALF == 0  # keys alike: equal rows, perhaps
             same = np.flatnonzero(alike)
             number = (entry[same] & LOW).view(np.int64) - 1
             who = look[other[same]]

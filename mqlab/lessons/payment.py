@@ -206,8 +206,8 @@ def _name(built: ShopSystem, run: Run, choice: Choice) -> str:
 
 
 def _draw(run: Run, moves: list[list[int]], is_second: bool) -> State:
-    """The state of the payment that the page draws: is the service up, the cells of both logs, the
-    decision, the sums, and the mark that names the situation."""
+    """The state of the payment page after a run (see `State`): the service, both logs, the
+    decision, the sums, and the mark, a key of `MEANS`, that says what customer and shop have."""
     snapshot = run.snapshots[-1]
     logs = [
         [2 if cell.aborted else 1 - cell.readable for cell in log.cells if cell.kind == "data"]

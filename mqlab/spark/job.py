@@ -444,7 +444,8 @@ def read_result(
     true: Truth,
     times: Times,
 ) -> Result:
-    """The topics read back, and held against the file and its second reading."""
+    """Read topic Income and the dead letters back, and compare them with the file: lines counted,
+    late, dead or missing, and the income that a second reading, without Spark, has found."""
     rows = read_rows(address, target.topic)
     dead = [json.loads(value) for value in topics.read_values(address, target.dead)]
     counted = sum(row.lines for row in rows)

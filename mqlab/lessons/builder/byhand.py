@@ -26,9 +26,9 @@ MEND = Words("{why}. Mend {file}, save it, and reload this page.")
 def begin(
     source: str, line: str = "", sitting: int = 1, choices: Sequence[str] = ()
 ) -> tuple[Play, FileHost]:
-    """A play of the system `line`, or of the first trial of a sitting, whose part the file in
-    `source` plays; after as many of the `choices` as are possible with it. The process of the file
-    is the caller's to end.
+    """Start the learner's coordinator in its process, and a play with it. A play of the system
+    `line`, or of the first trial of a sitting, whose part the file in `source` plays; after as many
+    of the `choices` as are possible with it. The process of the file is the caller's to end.
 
     BuildError where the file cannot be loaded; ValueError for what is no system line, and where
     there is no such sitting."""

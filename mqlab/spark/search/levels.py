@@ -68,7 +68,7 @@ class SparkLevels(Levels):
 
     def _put_first(self) -> tuple[Numbers, Numbers]:
         """Write the worlds that the local search has found as the first level on disk. Returns its
-        edges."""
+        edges. `order` numbers a world by its parent and by its how many-th successor it is."""
         search = self.search
         parents = search.parents.all.astype(np.int64)
         nth = np.arange(len(parents)) - np.searchsorted(parents, parents) + (parents > 0)

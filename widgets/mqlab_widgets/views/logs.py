@@ -120,7 +120,8 @@ def _versions(trace: Trace) -> tuple[Log, ...]:
 
 @per_trace
 def _places(trace: Trace, room: int, small: bool) -> _Places:
-    """The same places at every step: as many rows of flags as the log ever needs."""
+    """The layout of all logs, the same at every step: each log has as many rows of flags and
+    readers as it ever needs, and cells as wide as its longest label, if there is room."""
     logs = _versions(trace)
     flags: dict[str, dict[str, None]] = {}
     readers: dict[str, dict[str, None]] = {}
@@ -181,9 +182,10 @@ def _choose_widths(logs: tuple[Log, ...], room: float) -> dict[str, int]:
 def _find_begins(
     readers: dict[str, dict[str, None]], small: bool
 ) -> dict[str, tuple[float, float]]:
-    """Where the cells of each log begin, and the room for its name above them (0: it stands
-    beside). One long name puts all of them above; but where readers have rows, their names need
-    room beside, and then short names of logs stand there as well."""
+    """The left edge of each log's cells, and the height for its name where that is above them (0:
+    beside them). One name that is too long for the left margin puts all names above; but where
+    readers have rows, their names need the margin, and then short names of logs are in it as
+    well."""
     wide = {name: width(name, 11.5, bold=True) for name in readers}
     longest = max(wide.values(), default=0)
     rows = [progress.measure_name(reader) for row in readers.values() for reader in row]
