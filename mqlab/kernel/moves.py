@@ -43,7 +43,7 @@ class Moved(NamedTuple):
     role: str
     event: Event | None
     stage: Stage | None
-    what: str = "step"  # step | stop | power | recover | break | drop | heard (by the other end)
+    what: str = "step"  # step | stop | power | recover | break | drop | noticed (by the other end)
     late: bool = False
     done: int = 0  # of a stop inside a step: effects done,
     planned: tuple[Effect, ...] = ()  # and the effects the whole step would have had
@@ -278,14 +278,14 @@ def _break(
     server: str,
     at_ms: int,
     gone: bool = False,
-    heard: bool = False,
+    arrive: bool = False,
 ) -> Moved:
-    """The connection breaks: answers under way are lost (or arrive first, where they are `heard`),
+    """The connection breaks: answers in flight are lost (or `arrive` before the break),
     requests become late (or are lost too, where the server is `gone`), and the client hears of
     it."""
     name, role = placements(system)[client]
     conn = current(system, world, client, server)
-    answers = world.wires.get(("r", client, server, conn), ()) if heard else ()
+    answers = world.wires.get(("r", client, server, conn), ()) if arrive else ()
     wires = world.wires.remove(("r", client, server, conn))
     if gone:
         wires = wires.remove(("q", client, server, conn))
@@ -300,7 +300,7 @@ def _break_both(system: System, world: World, a: str, b: str, at_ms: int) -> lis
     other = world.nodes[placements(system)[b][0]]
     if not (system.both_ways and other.up and (b, a) in other.conns):
         return [moved]
-    return [moved, _break(system, moved.world, b, a, at_ms)._replace(what="heard")]
+    return [moved, _break(system, moved.world, b, a, at_ms)._replace(what="noticed")]
 
 
 def _find_node(world: World, name: str) -> NodeState:
@@ -339,8 +339,8 @@ def _stop(
         if other != name and node.up:
             for client, server in node.conns:
                 if server in mine:
-                    heard = client in answers
-                    world = _break(system, world, client, server, 0, gone=True, heard=heard).world
+                    arrive = client in answers
+                    world = _break(system, world, client, server, 0, gone=True, arrive=arrive).world
     what = "power" if power else "stop"
     return Moved(world, name, name, None, None, what, answers=answers)
 

@@ -29,7 +29,7 @@ TIMER = Words("the timer “{name}” runs out")
 BREAK = Words("break the connection to {b}")
 KILL = Words("kill {node}")
 POWER = Words("cut {node}'s power")
-HEARD = Words("{what}; its answer to {clients} still arrives")
+ARRIVES = Words("{what}; its answer to {clients} still arrives")
 RESTART = Words("restart {node}")
 
 
@@ -194,8 +194,8 @@ def _stopping(name: str, answered: tuple[str, ...]) -> Iterator[Option]:
         label = words(node=name)
         yield Option(f"{kind} {name}", label, kind, name)
         if answered:
-            heard = HEARD(what=label, clients=join_names(answered))
-            yield Option(f"{kind} {name} answers={','.join(answered)}", heard, kind, name)
+            text = ARRIVES(what=label, clients=join_names(answered))
+            yield Option(f"{kind} {name} answers={','.join(answered)}", text, kind, name)
 
 
 def find_sent(world: World, choice: Choice, flights: Flights) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import traitlets
 
 from mqlab.kernel import Property, System
-from mqlab.kernel.offers import HEARD, Gap, Option
+from mqlab.kernel.offers import ARRIVES, Gap, Option
 from mqlab.kernel.play import encode
 from mqlab.kernel.stops import join_names
 from mqlab.kernel.text import Lang, Text, Words, tr
@@ -81,8 +81,8 @@ def list_stops(option: Option, lang: Lang, inside: bool = False) -> Iterator[Ite
         yield {"choice": choice, "label": told.of(lang)}
         answered = option.answered[k] if k < len(option.answered) else ()
         if answered:
-            heard = HEARD(what=told, clients=join_names(answered))
-            yield {"choice": f"{choice} answers={','.join(answered)}", "label": heard.of(lang)}
+            text = ARRIVES(what=told, clients=join_names(answered))
+            yield {"choice": f"{choice} answers={','.join(answered)}", "label": text.of(lang)}
 
 
 def list_areas(
@@ -153,9 +153,9 @@ def _gap(gap: Gap, names: Names, lang: Lang) -> dict[str, Any]:
         label = words(node=node, told=progress)
         items.append({"keep": gap.keep, **_item(choice, label.of(lang), kind)})
         if gap.answered:
-            heard = HEARD(what=label, clients=join_names(gap.answered)).of(lang)
+            text = ARRIVES(what=label, clients=join_names(gap.answered)).of(lang)
             arriving = f"{choice} answers={','.join(gap.answered)}"
-            items.append({"keep": gap.keep, **_item(arriving, heard, kind)})
+            items.append({"keep": gap.keep, **_item(arriving, text, kind)})
     area = {"kind": "gap", "lane": gap.node, "at": gap.after, "key": f"gap {gap.after}"}
     return {**area, "title": HERE(node=node).of(lang), "items": items}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mqlab.explore import Budget
 from mqlab.kernel.choice import Choice
 from mqlab.kernel.moves import initial
-from mqlab.kernel.offers import HEARD
+from mqlab.kernel.offers import ARRIVES
 from mqlab.kernel.stops import join_names
 from mqlab.kernel.system import System
 from mqlab.kernel.text import Lang, Words, tr
@@ -110,7 +110,7 @@ def describe_choice(choice: Choice, names: Names, lang: Lang) -> str:
         what = INSIDE[choice.how](what=what, who=who, n=choice.stop)
     if choice.answers:
         clients = join_names(tuple(names.get(name, name) for name in choice.answers))
-        what = HEARD(what=what, clients=clients)
+        what = ARRIVES(what=what, clients=clients)
     return what.of(lang)
 
 
