@@ -352,7 +352,7 @@ def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
 
 def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpec]:
     """The nodes of a cluster with replication: each copy of each partition, and the controller."""
-    first, heard = first_leaders(system), hears(system)
+    first, hears_of = first_leaders(system), hears(system)
     specs = []
     for partition in leaders_of(system):
         for copy, me in enumerate(system.cluster.copies(partition), 1):
@@ -361,13 +361,13 @@ def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpe
                 number=copy,
                 logs=_logs(system, partition),
                 lead=_lead(system, partition, copy),
-                first=tuple(one for one in first if me in heard[one.partition]),
+                first=tuple(one for one in first if me in hears_of[one.partition]),
                 loads=partition not in system.cluster.partitions,
                 min_isr=system.min_isr,
                 skip_leaderless_marker=system.config.skip_leaderless_marker,
             )
             specs.append(NodeSpec(me, ((me, partial(Replica.recover, config)),)))
-    start = partial(start_controller, heard, first)
+    start = partial(start_controller, hears_of, first)
     specs.append(NodeSpec("controller", (("controller", start),), programs.get("controller", ())))
     return specs
 

@@ -56,7 +56,7 @@ class Connection(asyncio.Protocol):
         self._later = False
         self._logged: set[str] = set()  # refusals that were logged
         self._late: asyncio.TimerHandle | None = None  # while a request is not whole
-        self.heard = 0.0  # when bytes came last, by the loop's clock
+        self.last_read = 0.0  # when bytes came last, by the loop's clock
 
     # -- what asyncio calls ------------------------------------------------------------------
 
@@ -66,11 +66,11 @@ class Connection(asyncio.Protocol):
         here, there = (self._transport.get_extra_info(n)[:2] for n in ("sockname", "peername"))
         self.peer = Peer(here, there)
         self._frames = self.server.adapter.frames(self.peer)
-        self.heard = asyncio.get_running_loop().time()
+        self.last_read = asyncio.get_running_loop().time()
         self.server.admit(self)
 
     def data_received(self, data: bytes) -> None:
-        self.heard = asyncio.get_running_loop().time()
+        self.last_read = asyncio.get_running_loop().time()
         self._buffer += data
         self.work()
 
@@ -340,7 +340,7 @@ class Connection(asyncio.Protocol):
 
     def _stands_still(self) -> None:
         loop = asyncio.get_running_loop()
-        left = self.heard + HALF_S - loop.time()
+        left = self.last_read + HALF_S - loop.time()
         if left > 0:
             self._late = loop.call_later(left, self._stands_still)
         else:

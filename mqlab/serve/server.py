@@ -87,7 +87,7 @@ class Server:
         """Where all places are taken, the one that has been silent for longest gives way."""
         if len(self.connections) >= self._places:
             there = self.connections.values()
-            oldest = min(there, key=lambda one: (not one.idle, one.heard))
+            oldest = min(there, key=lambda one: (not one.idle, one.last_read))
             oldest.evict(f"all {self._places} places are taken, and it was silent for longest")
             self.forget(oldest)
         self.connections[connection.number] = connection

@@ -516,8 +516,8 @@ class GroupCoordinator:
         effects: Effects = ()
         for _, who, answer in self.acks:
             marker = isinstance(answer, WriteTxnMarkersResponse)
-            heard = error if marker else AS_COORDINATOR.get(error, error)
-            effects += (Reply(who, replace(answer, error=heard)),)
+            shown = error if marker else AS_COORDINATOR.get(error, error)
+            effects += (Reply(who, replace(answer, error=shown)),)
         return effects
 
     # -- words and recovery ----------------------------------------------------------------

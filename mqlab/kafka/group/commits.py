@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from . import GroupCoordinator
 
 Result = tuple["GroupCoordinator", Effects]
-HEARD = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
+ACCEPTS_HEARTBEAT = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
 
 
 @worded("{group}: {label}")
@@ -101,12 +101,12 @@ def commit_offsets(gc: GroupCoordinator, ask: OffsetCommit, caller: Caller, disk
         return gc, (Reply(caller, OffsetCommitResponse(error)),)
     group: Group | None = gc.groups.get(ask.group)
     member = group.members.get(ask.member) if group is not None else None
-    heard: Effects = ()
-    if group is not None and member is not None and group.state in HEARD:
-        heard = (restart_session(group, member),)
+    timer: Effects = ()
+    if group is not None and member is not None and group.state in ACCEPTS_HEARTBEAT:
+        timer = (restart_session(group, member),)
     batch = Batch((Offsets(ask.group, ask.positions),), count=max(1, len(ask.positions)))
     gc, effects = gc.append_offsets(batch, caller, OffsetCommitResponse(), disk)
-    return gc, (*heard, *effects)
+    return gc, (*timer, *effects)
 
 
 def commit_in_transaction(

@@ -255,34 +255,34 @@ class Work:
 
     def run(self, begins: Message, perform: Callable[[str, Message], Message]) -> Any:
         """Begin a run there, and perform each call that it makes; what it returns."""
-        heard: tuple[Message, ...] = (begins,)
+        results: tuple[Message, ...] = (begins,)
         while True:
-            if heard not in self.next:
-                self.next[heard] = self._advanced(heard)
-            step = self.next[heard]
+            if results not in self.next:
+                self.next[results] = self._advanced(results)
+            step = self.next[results]
             if step[0] != "ask":
                 return _value(step)
-            heard = (*heard, perform(*step[1:]))
+            results = (*results, perform(*step[1:]))
 
-    def _advanced(self, heard: tuple[Message, ...]) -> Message:
+    def _advanced(self, results: tuple[Message, ...]) -> Message:
         """What the function does after these results."""
-        if self.at is None or self.at != heard[:-1]:
-            step = self._replay(heard)
+        if self.at is None or self.at != results[:-1]:
+            step = self._replay(results)
         else:
-            step = self._swap(heard[-1])
+            step = self._swap(results[-1])
         if step[0] != "ask":
             self.at = None
-            return step if step == self._replay(heard) else DIFFERS
-        self.at = heard
+            return step if step == self._replay(results) else DIFFERS
+        self.at = results
         return step
 
-    def _replay(self, heard: tuple[Message, ...]) -> Message:
+    def _replay(self, results: tuple[Message, ...]) -> Message:
         """What it does after these results when it is run from its first line."""
         self.leave()
-        for count, result in enumerate(heard, 1):
+        for count, result in enumerate(results, 1):
             step = self._swap(result)
-            self.at = heard[:count] if step[0] == "ask" else None
-            if step != self.next.get(heard[:count], step):
+            self.at = results[:count] if step[0] == "ask" else None
+            if step != self.next.get(results[:count], step):
                 return DIFFERS
         return step
 
