@@ -12,8 +12,8 @@ mends that is the check: the broker asks any live producer of the group, over th
 this one opened, and `checkLocalTransaction` answers.
 
 **Durable** is nothing here but the number of the process's incarnation, which makes message ids
-differ and lets a restarted application know which calls were made before. `memory` is what a listener
-kept in its process; it is lost with it.
+differ and lets a restarted application know which calls were made before. `memory` is what a
+listener kept in its process; it is lost with it.
 
 *What can go wrong.* The answer to the half is lost: the send is repeated, two halves lie there
 with one UNIQ_KEY, and the first is nobody's: only the check decides it. The process dies between

@@ -92,7 +92,7 @@ class Gate:
             self.act(Verb.LET_GO, next(iter(self.waiting)))
 
     def renew(self) -> None:
-        """The lease begins anew, since the gate was asked about: it may stay closed."""
+        """The lease is renewed, since the gate was asked about: it may stay closed."""
         if self._lease is not None:
             self._lease.cancel()
         self._lease = None

@@ -6,7 +6,7 @@
         proxy.counts()                             # → Counter({"Produce": 6, "EndTxn": 2})
 
 Kafka, RocketMQ and Pulsar alike put the size of a frame into its first four bytes, so one proxy
-serves all; what a frame is called, the broker's package says. A frame of a kind that is `held` waits
+serves all; what a frame is called, the broker's package says. A frame of a `held` kind waits
 until it is let go, so that what a broker does after its answer cannot be mixed with what it did
 before.
 

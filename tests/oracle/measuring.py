@@ -24,7 +24,7 @@ NOBODY = "no reader has seen the orders"
 
 
 class Priced(ABC):
-    """A running broker behind a proxy; its package says in which words it is asked. `settings`: what
+    """A running broker behind a proxy; its package says how it is asked. `settings`: what
     differs from the other recordings' settings."""
 
     def __init__(

@@ -128,7 +128,7 @@ class Lab:
         return topics
 
     def join(self, topic: str, index: int) -> str:
-        """The inverse of `split`: the name of a partition (`orders-0`), without the run's prefix."""
+        """The inverse of `split`: a partition's name (`orders-0`), without the run's prefix."""
         return f"{topic.removeprefix(self.prefix)}-{index}"
 
     def raw(self, address: str = "") -> Raw:

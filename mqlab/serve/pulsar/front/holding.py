@@ -96,8 +96,8 @@ def _hear(holders: Holders, sub: Subscription, event: Request) -> Holders:
 
 
 def _acknowledge(holders: Holders, sub: Subscription, ask: Ack, name: str) -> Holders:
-    """An acknowledgement lowers the number of whoever holds the message, which need not be the one
-    who acknowledges."""
+    """An acknowledgement lowers the number of the consumer that holds the message,
+    which need not be the one that acknowledges."""
     sizes = {position.position: position.batch_size for position in ask.positions}
     for at, indexes in group(ask.positions).items():
         owner = _find_owner(sub, name, at)
