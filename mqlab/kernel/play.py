@@ -231,7 +231,7 @@ class Play:
             self._states = {**elsewhere._states, **self._states}
             return note
         try:
-            self._reach(token.choices)
+            self._go_to(token.choices)
         except _Impossible as error:
             raise ValueError(
                 "this token was made by another version of the engine, or with a function "
@@ -246,11 +246,11 @@ class Play:
 
     def branch(self, keep: int, choice: str) -> None:
         """Another future: after the first `keep` choices comes this one."""
-        self._reach((*self.choices[:keep], choice))
+        self._go_to((*self.choices[:keep], choice))
 
     def go_to(self, choices: Sequence[str]) -> None:
         """Go to the run of these choices. Raises ValueError where that is not possible."""
-        self._reach(tuple(choices))
+        self._go_to(tuple(choices))
 
     def go_on(self, held: Sequence[str] = (), most: int = 200) -> None:
         """Everything happens that may without a fault and without a timer: what a node has still
@@ -266,7 +266,7 @@ class Play:
                 str(min(waits, key=lambda c: (_CALM[c.kind], find_sent(world, c, state.flights))))
             )
 
-    def _reach(self, choices: Choices) -> None:
+    def _go_to(self, choices: Choices) -> None:
         """Go to a schedule, from the longest part of it that is known. Nothing changes where it is
         not possible."""
         wanted = tuple(str(parse(choice)) for choice in choices)
@@ -286,11 +286,11 @@ class Play:
     def undo(self) -> None:
         """Take the last choice back; nothing happens at the beginning."""
         if len(self.choices) > len(self.start):
-            self._reach(self.choices[:-1])
+            self._go_to(self.choices[:-1])
 
     def reset(self) -> None:
         """Back to where it began; every future that was tried stays."""
-        self._reach(self.start)
+        self._go_to(self.start)
 
     def options(self) -> tuple[Option, ...]:
         """Everything that may happen now: steps first, then faults."""

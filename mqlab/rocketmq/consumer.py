@@ -329,7 +329,7 @@ class Consumer(Quiet):
     def finish_turn(self) -> tuple[Consumer, Effects]:
         """Report how far it has come, and be done with the call."""
         before = {p.queue: p.next_offset - len(p.messages) for p in self.pulled}
-        far = {queue: self.reaches(queue) for queue in self.positions}
+        far = {queue: self.committed(queue) for queue in self.positions}
         moved = [(q, at) for q, at in far.items() if before.get(q, at) != at]
         reports: Effects
         if self.config.broadcasting:
@@ -341,9 +341,9 @@ class Consumer(Quiet):
         new = replace(self, call=None, pulled=(), outcomes=())
         return new, (*reports, Return(result))
 
-    def reaches(self, queue: str) -> int:
-        """How far the group is in a queue: up to the first message that is still worked on, and was
-        not sent back."""
+    def committed(self, queue: str) -> int:
+        """The offset to commit for a queue: that of the first message that the listener has not
+        finished and that was not sent back, else the next one to pull."""
         held = [
             stored.queue_offset
             for at, stored in self.working
@@ -356,7 +356,7 @@ class Consumer(Quiet):
         """The offsets of these queues, outside of a turn."""
         broker, group = self.config.cluster.broker, self.config.group
         queues = dict.fromkeys(queue for queue, _ in self.working) if not only else (only,)
-        sends = (Send(broker, UpdateConsumerOffset(group, q, self.reaches(q))) for q in queues)
+        sends = (Send(broker, UpdateConsumerOffset(group, q, self.committed(q))) for q in queues)
         return self, tuple(sends)
 
     # -- the connection ----------------------------------------------------------------------

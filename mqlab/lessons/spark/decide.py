@@ -450,8 +450,8 @@ do driver<s1
 
 
 def play_both(killed: str = DECIDED, sinks: str = RULE) -> Compare:
-    """Both jobs, `killed` at one of the MOMENTS and started again; it opens just before the kill.
-    `sinks`: one of COMMIT_RULES."""
+    """A comparison of the Flink and the Spark job, each `killed` at one of the MOMENTS and started
+    again; it opens just before the kill. `sinks`: one of COMMIT_RULES."""
     held = list(MOMENTS)[: list(MOMENTS).index(killed) + 1]
     left, right = COMMIT_RULES[sinks]
     return put_beside(
