@@ -185,8 +185,7 @@ def has_namespace(config: PulsarConfig, name: str, rows: Map[str, bool]) -> bool
 
 
 def refuse(topic: Topic, body: Any, caller: Caller) -> Result:
-    """The error for a request to a partition that was deleted, or whose namespace does not
-    exist."""
+    """The error for a request to a partition whose namespace does not exist."""
     match body:
         case CreateNamespace():
             done = (Put(TOPIC, CREATED, True), Reply(caller, Answer()))
