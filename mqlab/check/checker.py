@@ -68,8 +68,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`undecided`: a sentence for each thing that the history cannot tell. `counts`: what it
-    holds."""
+    """`undecided`: a sentence for each thing that the history cannot tell. `counts`: what it holds.
+    `findings`: the anomalies."""
 
     findings: tuple[Finding, ...]
     undecided: tuple[str, ...]
@@ -78,7 +78,8 @@ class Report:
 
 @dataclass(slots=True)
 class Txn:
-    """What a history says of one transaction."""
+    """What a history says of one transaction. `sends`: its messages; `ended`: what its producer was
+    told."""
 
     name: str
     sends: list[Send] = field(default_factory=list)

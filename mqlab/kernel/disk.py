@@ -70,7 +70,8 @@ def _put(tables: Map[str, Map[Any, Any]], put: Put) -> Map[str, Map[Any, Any]]:
 
 @frozen
 class MemoryDisk:
-    """A whole disk as one hashable value (explore, replay, play, simulate)."""
+    """A whole disk as one hashable value (explore, replay, play, simulate). `kept`: the logs;
+    `tables`, `flushed_tables`: as written, and as a power cut leaves them."""
 
     kept: Map[str, MemoryLog] = Map()
     tables: Map[str, Map[Any, Any]] = Map()

@@ -112,7 +112,7 @@ S = TypeVar("S", bound=Written)
 
 @frozen
 class Most:
-    """The largest number that a field may hold, and the reason in words."""
+    """The largest number that a field may hold, and the reason in words. `why`: that reason."""
 
     number: int
     why: str
@@ -125,8 +125,8 @@ class Most:
 
 @frozen
 class Spelling:
-    """How a value is written behind `name=`, and how it is read; `read` is given the name for
-    what it has to say in a ValueError."""
+    """How a value is written behind `name=`, and how it is read; `read` is given the name for what
+    it has to say in a ValueError. `write`, `read`: these functions."""
 
     write: Callable[[Any], str]
     read: Callable[[str, str], Any]
@@ -165,7 +165,8 @@ SPELLINGS: dict[Any, Spelling] = {
 
 @frozen
 class Field:
-    """A field of a system: its name, its annotation and what the annotation says besides."""
+    """A field of a system: its name, its annotation and what the annotation says besides. `more`:
+    what else the annotation says."""
 
     name: str
     kind: Any

@@ -28,8 +28,9 @@ from .text import Text
 
 @frozen
 class Caller:
-    """A return address: the role that asked, the number of its connection, and the
-    number it gave its request. An answer on a connection that broke is never delivered."""
+    """A return address: the role that asked, the number of its connection, and the number it gave
+    its request. An answer on a connection that broke is never delivered. `conn`, `corr`: these
+    numbers."""
 
     name: str
     conn: int = 0
@@ -170,6 +171,8 @@ class SetTimer:
 
 @frozen
 class CancelTimer:
+    """Take back a timer that has not fired; `timer`: its name."""
+
     timer: str
 
 
@@ -319,7 +322,7 @@ Program = tuple[Any, ...] | Callable[[Asking], None]
 
 @frozen
 class AppState:
-    """A program, the results so far, and whether a call is out."""
+    """A program, the results so far, and whether a call is out. `waiting`: that."""
 
     program: Program = ()
     results: tuple[Any, ...] = ()

@@ -62,8 +62,9 @@ def put_in_words(value: object) -> Text:
 
 @dataclass
 class Run:
-    """A system being run. `do` makes one choice; `trace` is what happened so far. `claims` have
-    a light in each Snapshot, before those of the system."""
+    """A system being run. `do` makes one choice; `trace` is what happened so far. `claims` have a
+    light in each Snapshot, before those of the system. `world`: as it is now; `choices`, `facts`,
+    `snapshots`: what has been chosen and told so far; `steps`: handler runs."""
 
     system: System
     title: Text = Text("")

@@ -77,7 +77,8 @@ def pick(entry: Any, said: Collection[str], lang: Lang | None = None, domain: st
 @frozen
 class Text:
     """One thing said. `zh` is empty where both languages say the same (names, numbers). `made`:
-    what a template was filled with, for programs: they ask this, and never the words."""
+    what a template was filled with, for programs: they ask this, and never the words. `en`: its
+    English."""
 
     en: str
     zh: str = ""
@@ -151,7 +152,7 @@ def say_unknown(what: str, word: str, known: Collection[str], where: str = "") -
 @frozen
 class Words:
     """A template: `Words("killed ({n})")(n=1)`. `zh`: its Chinese, where it is put together here
-    and so in no catalogue; `context`: see `translate`."""
+    and so in no catalogue; `context`: see `translate`. `en`: its English."""
 
     en: str
     zh: str = ""
@@ -173,7 +174,8 @@ class Words:
 
 @frozen
 class Made:
-    """Which template a `Text` was made of, and the values that stand in it."""
+    """Which template a `Text` was made of, and the values that stand in it. `words`: that
+    template."""
 
     words: Words
     values: Mapping[str, Any]

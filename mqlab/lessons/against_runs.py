@@ -30,8 +30,9 @@ class Moment:
 @dataclass(frozen=True)
 class AgainstRuns(Hinted):
     """An exercise: its stories in the order in which they are tried, `unseen`, which only grading
-    tries, and `look`, which finds in a run what a rule is asked. `other`: what a wrong rule is
-    told that acts on none of the beliefs."""
+    tries, and `look`, which finds in a run what a rule is asked. `other`: what a wrong rule is told
+    that acts on none of the beliefs. `hints`: in order; `expects`: what is wrong with a value that
+    a rule returns, or None; `right`: what a right rule is told."""
 
     stories: tuple[str, ...]
     unseen: tuple[str, ...]

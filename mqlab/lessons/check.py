@@ -168,7 +168,8 @@ class Checked(Protocol):
 
 @dataclass(frozen=True)
 class Belief:
-    """A wrong belief and a function that acts on it, so that it can be recognised."""
+    """A wrong belief and a function that acts on it, so that it can be recognised. `rule`: that
+    function."""
 
     name: str
     message: Text
@@ -193,9 +194,9 @@ def no_more(rule: Rule) -> Systems:
 
 @dataclass(frozen=True)
 class Exercise(Hinted):
-    """A slot, the systems it is tried in, what inputs tell beliefs apart, and hints. `unseen`:
-    more systems, with other numbers, that only grading tries. `right`: what a right rule is
-    told."""
+    """A slot, the systems it is tried in, what inputs tell beliefs apart, and hints. `unseen`: more
+    systems, with other numbers, that only grading tries. `right`: what a right rule is told.
+    `samples`: those inputs; `expects`: what is wrong with a value that a rule returns, or None."""
 
     name: str
     systems: Callable[[Rule], Systems]
@@ -317,7 +318,8 @@ Wanted = Callable[[Choice], bool]
 
 @dataclass
 class Rehearsal:
-    """A run that nobody watches: facts and pictures, most of what a `Run` costs, are left out."""
+    """A run that nobody watches: facts and pictures, most of what a `Run` costs, are left out.
+    `world`, `choices`: as in `Run`."""
 
     system: System
     world: World = field(init=False)

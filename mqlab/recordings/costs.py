@@ -26,7 +26,8 @@ MOMENTS = TOLD, SEEN, FORGOTTEN = "told", "seen", "forgotten"
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Counts by name. `flushes` None: they could not be counted; those of OTHERS are in no sum."""
+    """Counts by name. `flushes` None: they could not be counted; those of OTHERS are in no sum.
+    `messages`: by request; `writes`: by log."""
 
     messages: Mapping[str, int]
     writes: Mapping[str, int]
@@ -46,8 +47,9 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of `orders` orders for `partitions` partitions: until the client has its last answer, until
-    a reader has every order (its own requests do not count), and until nothing is left to do."""
+    """Of `orders` orders for `partitions` partitions: until the client has its last answer, until a
+    reader has every order (its own requests do not count), and until nothing is left to do. `told`,
+    `seen`, `forgotten`: what was spent until each of these moments."""
 
     partitions: int
     orders: int
@@ -58,8 +60,9 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """`broker`: "kafka-4.3.1"; `settings`: what differs from the other recordings' settings;
-    `why`: why flushes were not counted, "" where they were."""
+    """`broker`: "kafka-4.3.1"; `settings`: what differs from the other recordings' settings; `why`:
+    why flushes were not counted, "" where they were. `rows`: one for each number of partitions and
+    orders."""
 
     broker: str
     settings: Mapping[str, str]

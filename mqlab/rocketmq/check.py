@@ -225,7 +225,8 @@ HOUR_MS = 3_600_000
 
 @frozen
 class RoundResult:
-    """How far the round came in either queue, and what it did."""
+    """How far the round came in either queue, and what it did. `half_offset`, `op_offset`: these;
+    `producers`: as the round leaves them; `effects`: in order."""
 
     half_offset: int
     op_offset: int

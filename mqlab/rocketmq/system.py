@@ -182,8 +182,10 @@ class RocketMQSystem(System):
     acknowledged.
 
     `programs`: (node, what its application does). `rules`: what a learner writes, by slot:
-    "execute" and "check", the two methods of a transaction listener.
-    `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
+    "execute" and "check", the two methods of a transaction listener. `claims`: properties that get
+    a light of their own (`invariants.CLAIMS`). `consume_timeout_ms`, `check_interval_ms`,
+    `op_batch_ms`, `persist_ms`: these times; `off`: safeguards that are switched off; `order`:
+    pieces of a role's step in another order (`orderable`)."""
 
     release: str = "5.5"
     topic: Annotated[str, LISTED] = "orders"

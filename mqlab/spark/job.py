@@ -92,7 +92,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run has computed, read back from its topics, and what it should have."""
+    """What a run has computed, read back from its topics, and what it should have. `rows`: topic
+    Income; `dead`: the dead letters; `reconciliation`, `account`: how the numbers of lines add up;
+    `truth`: the income without Spark; `names`: of topics and query; `batches`: how many were
+    committed; `times`: how long each part took."""
 
     rows: list[Row]
     dead: list[dict]

@@ -53,7 +53,8 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True)
 class Settings:
-    """`producer` and `consumer` hold what is said for one kind of client."""
+    """`producer` and `consumer` hold what is said for one kind of client. `common`: for every
+    client."""
 
     common: dict[str, str] = field(default_factory=dict)
     producer: dict[str, str] = field(default_factory=dict)
@@ -129,7 +130,9 @@ class Names:
 
 @dataclass
 class Workload:
-    """A run against the cluster at `address`. `folder`: where each process keeps its history."""
+    """A run against the cluster at `address`. `folder`: where each process keeps its history.
+    `settings`: the user's; `seconds`: how long; `seed`: of the faults; `say`: where progress goes;
+    `names`: of topics and ids; `tried`: how often each fault was inflicted."""
 
     address: str
     settings: Settings

@@ -557,10 +557,11 @@ OWES = Words("recovered {state}, owes markers to {partitions}")
 
 @frozen
 class Coordinator:
-    """`epoch`: the leader epoch of its log, carried by every marker. `owed`: partitions
-    whose answer to WriteTxnMarkers is missing, by id. `writes`: by log, at which offset a
-    record ends that is not yet safe, and whose it is. `stride`: how many coordinators share the
-    producer ids."""
+    """`epoch`: the leader epoch of its log, carried by every marker. `owed`: partitions whose
+    answer to WriteTxnMarkers is missing, by id. `writes`: by log, at which offset a record ends
+    that is not yet safe, and whose it is. `stride`: how many coordinators share the producer ids.
+    `next_pid`: the next producer id; `entries`: the state of each transactional id
+    (TransactionMetadata); `pending`: transitions whose record is not yet safe."""
 
     config: KafkaConfig
     epoch: int = 0

@@ -362,13 +362,14 @@ NOW = Words("{group}: {state}, generation {generation}")
 
 @frozen
 class GroupCoordinator:
-    """`committed`: what counts, by all that is in the log; `safe`: by what is replicated of
-    it; `timeline`: (end, what counts) of each commit in between (Kafka's TimelineHashMap).
-    `pending`: by producer id, what its open transaction would make count; `open_in`: by group,
-    the producer ids with something pending there. `assigning`:
-    assignments that are not yet safe. `epoch`: which of its lives this is, `given`: how many
-    member ids it gave out in it. `now_ms`: of the event that is being handled, for the stamps
-    of what it writes."""
+    """`committed`: what counts, by all that is in the log; `safe`: by what is replicated of it;
+    `timeline`: (end, what counts) of each commit in between (Kafka's TimelineHashMap). `pending`:
+    by producer id, what its open transaction would make count; `open_in`: by group, the producer
+    ids with something pending there. `assigning`: assignments that are not yet safe. `epoch`: which
+    of its lives this is, `given`: how many member ids it gave out in it. `now_ms`: of the event
+    that is being handled, for the stamps of what it writes. `part`: its partition of
+    `__consumer_offsets`; `acks`: answers that wait for the high watermark; `verifying`: commits
+    that wait for the transaction coordinator; `watchers`: long polls."""
 
     config: KafkaConfig
     name: str

@@ -228,7 +228,9 @@ class DescribeProducers:
 
 @frozen
 class ActiveProducer:
-    """A producer on one partition; -1 stands for none in every field."""
+    """A producer on one partition; -1 stands for none in every field. `last_seq`, `last_ms`:
+    sequence number and time of its last batch; `coordinator_epoch`: of the last marker;
+    `txn_first`: where its open transaction begins."""
 
     pid: int
     epoch: int
@@ -244,6 +246,8 @@ class ActiveProducer:
 
 @frozen
 class DescribeProducersResponse:
+    """`producers`: those that the partition remembers."""
+
     producers: tuple[ActiveProducer, ...] = ()
     error: Error = Error.NONE
 

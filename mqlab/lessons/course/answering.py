@@ -246,8 +246,8 @@ def _value(reply: Message) -> Any:
 @dataclass
 class Work:
     """A student's function, run where it lives. What it does next after which results is
-    remembered, so that a schedule asks only for what no other has asked before; a run that has
-    come to its end is run once more, and must come to the same."""
+    remembered, so that a schedule asks only for what no other has asked before; a run that has come
+    to its end is run once more, and must come to the same. `ask`: a question to that process."""
 
     ask: Ask
     next: dict[tuple[Message, ...], Message] = field(default_factory=dict)
@@ -361,7 +361,7 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
-    """What somebody with a certain belief writes into the cell `grade_id`."""
+    """What somebody with a certain belief writes into the cell `grade_id`. `code`: the answer."""
 
     grade_id: str
     belief: str
@@ -370,7 +370,8 @@ class WrongAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`timing`, `questions`, `cells`, `trouble`: the rows of the tables, without heads."""
+    """`timing`, `questions`, `cells`, `trouble`: the rows of the tables, without heads. `minutes`,
+    `points`: of the lab; `wrong`: wrong answers that a class may give."""
 
     minutes: int
     points: float

@@ -30,7 +30,9 @@ from .wire import MINUTE
 
 @dataclass
 class Producer:
-    """`txn_id` None: a producer that is idempotent and no more."""
+    """`txn_id` None: a producer that is idempotent and no more. `lab`: the run it belongs to;
+    `who`: its name there; `seqs`: the next sequence number of each partition; `added`: partitions
+    in the transaction."""
 
     lab: Lab
     txn_id: str | None

@@ -34,9 +34,10 @@ TRANSACTION_TIMEOUT_MS = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`ends`: after which offset of each partition of topic Order the job is done; `guarantee`:
-    one of `SINKS`; `folder`: for checkpoints; `restored`: the checkpoint to begin from;
-    `parallelism`: how many writers there are, each with a transaction of its own."""
+    """`ends`: after which offset of each partition of topic Order the job is done; `guarantee`: one
+    of `SINKS`; `folder`: for checkpoints; `restored`: the checkpoint to begin from; `parallelism`:
+    how many writers there are, each with a transaction of its own. `jar`: Flink's Kafka
+    connector."""
 
     address: str
     source: str
@@ -169,7 +170,8 @@ class Trial:
     """One run. `error`: of the income that a reader of committed records adds up, "" where it is
     exact; `twice` and `seen`: the minutes that are there more than once, for a reader of committed
     records and for one of everything; `seconds`: from the start of the job, of the second one after
-    a kill, until a reader of committed records has every minute."""
+    a kill, until a reader of committed records has every minute. `sink`: its guarantee; `killed`:
+    when."""
 
     job: str
     sink: str
@@ -195,7 +197,7 @@ seconds: from the start, or the kill, until a reader of committed records has ev
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All trials over so many order lines; prints as a table."""
+    """All trials over so many order lines; prints as a table. `orders`: their number."""
 
     orders: int
     trials: tuple[Trial, ...]

@@ -182,9 +182,10 @@ Work = Callable[[App], None]
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A function as a program: it starts over when its process does. What it does not catch
-    ends its process. `member`: it reads as a member of the group; else its partition is
-    assigned by hand, which leaves out rebalances and what they cost a search."""
+    """A function as a program: it starts over when its process does. What it does not catch ends
+    its process. `member`: it reads as a member of the group; else its partition is assigned by
+    hand, which leaves out rebalances and what they cost a search. `work`: the function; `orders`:
+    those in the topic; `fails`: how many calls fail; `transactional`: its producer is."""
 
     work: Work
     orders: tuple[str, ...]

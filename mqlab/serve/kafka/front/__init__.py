@@ -81,7 +81,8 @@ OFFSETS = "__consumer_offsets"
 
 @frozen
 class BrokerConfig:
-    """`auto_create`: a topic that a client asks the metadata of comes into being."""
+    """`auto_create`: a topic that a client asks the metadata of comes into being. `kafka`: of the
+    roles; `node_id`, `cluster_id`: what clients are told."""
 
     kafka: KafkaConfig = field(default_factory=lambda: KafkaConfig(offsets_partitions=50))
     node_id: int = 1
@@ -156,9 +157,10 @@ FINISH = {
 
 @frozen
 class Broker(Quiet):
-    """`made`: how many topics there ever were; `internal`: the internal ones that are there;
-    `ids`: names by topic id; `given`: configs of the broker that were set while it runs;
-    `open`: requests that wait, by number; `asked`: by client, the numbers of its own."""
+    """`made`: how many topics there ever were; `internal`: the internal ones that are there; `ids`:
+    names by topic id; `given`: configs of the broker that were set while it runs; `open`: requests
+    that wait, by number; `asked`: by client, the numbers of its own. `last`: the number of the
+    newest request."""
 
     config: BrokerConfig
     topics: Map[str, Topic] = Map()

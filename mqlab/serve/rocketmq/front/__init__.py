@@ -81,7 +81,7 @@ Result = tuple["Front", Effects]
 
 @frozen
 class FrontConfig:
-    """`auto_create`: autoCreateTopicEnable."""
+    """`auto_create`: autoCreateTopicEnable. `rocketmq`: of the roles."""
 
     rocketmq: RocketMQConfig = field(default_factory=RocketMQConfig)
     auto_create: bool = True
@@ -89,7 +89,8 @@ class FrontConfig:
 
 @frozen
 class Wake:
-    """To the front itself: these messages lie in their queues, and somebody waits for them."""
+    """To the front itself: these messages lie in their queues, and somebody waits for them.
+    `stored`: where they lie."""
 
     stored: tuple[Arrival, ...]
 
@@ -98,7 +99,8 @@ class Wake:
 class Front(Quiet):
     """`here`: the address at which clients reach this broker; `held`: pulls that wait; `unsent`:
     pushes that their clients could not take yet. `resets`: positions that groups are sent back to
-    at their next pull; `pulled`: how far groups have been sent messages."""
+    at their next pull; `pulled`: how far groups have been sent messages. `locks`: of queues that
+    consumers have locked; `last`: the number of the newest request."""
 
     config: FrontConfig
     broker: Broker
