@@ -366,7 +366,7 @@ class GroupCoordinator:
     `timeline`: (end, what counts) of each commit in between (Kafka's TimelineHashMap). `pending`:
     by producer id, what its open transaction would make count; `open_in`: by group, the producer
     ids with something pending there. `assigning`: assignments that are not yet safe. `epoch`: which
-    of its lives this is, `given`: how many member ids it gave out in it. `now_ms`: of the event
+    incarnation this is, `given`: how many member ids it gave out in it. `now_ms`: of the event
     that is being handled, for the stamps of what it writes. `part`: its partition of
     `__consumer_offsets`; `acks`: answers that wait for the high watermark; `verifying`: commits
     that wait for the transaction coordinator; `watchers`: long polls."""
