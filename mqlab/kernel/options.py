@@ -13,7 +13,7 @@ written and what is refused follow from the annotations. To add a broker is to w
     Pairs               producers=old:id,app      (node, what it goes by); node alone: the same
     Programs            'app=init; commit'        an option for each client: its calls
     Order               order.end_txn=a,b         an option for each step: its effect groups
-    Rules               (only in Python)          a learner's functions, by slot
+    Rules               (only in Python)          a learner's functions, by decision
 
 A name is made of letters, digits and `. _ -`; a list holds none twice, and at most MOST_NAMES.
 

@@ -1,4 +1,4 @@
-"""Checking what a learner wrote: put it into its slot, then look at every schedule.
+"""Checking what a learner wrote: put it into its place, then look at every schedule.
 
 A rule is a plain function of plain values. Each distinct input is given to it twice, so
 that a rule with a memory is found out, and one that does not end is interrupted. What a
@@ -194,9 +194,10 @@ def no_more(rule: Rule) -> Systems:
 
 @dataclass(frozen=True)
 class Exercise(Hinted):
-    """A slot, the systems it is tried in, what inputs tell beliefs apart, and hints. `unseen`: more
-    systems, with other numbers, that only grading tries. `right`: what a right rule is told.
-    `samples`: those inputs; `expects`: what is wrong with a value that a rule returns, or None."""
+    """A decision of a role, the systems it is tried in, what inputs tell beliefs apart, and hints.
+    `unseen`: more systems, with other numbers, that only grading tries. `right`: what a right rule
+    is told. `samples`: those inputs; `expects`: what is wrong with a value that a rule returns, or
+    None."""
 
     name: str
     systems: Callable[[Rule], Systems]

@@ -1,6 +1,6 @@
 """Rules that are judged by stories: which promise breaks in which story tells what is believed.
 
-Each trial is a short story with the learner's rule in its slot; every schedule of it is searched.
+Each trial is a short story with the learner's rule in its place; every schedule of it is searched.
 So a wrong rule that nobody has foreseen meets a sentence of its own as well, and its shortest run.
 """
 
@@ -17,7 +17,7 @@ from .verdict import Verdict
 
 
 class Trial(Protocol):
-    """A story with a slot for a rule. `says`: by the name of the promise that breaks in it, the
+    """A story with a place for a rule. `says`: by the name of the promise that breaks in it, the
     misconception (a number of the list, or a name) with its message."""
 
     @property

@@ -226,8 +226,8 @@ def told_to_all(cluster: Cluster, world: World) -> bool:
 
 
 def _is_told(log: list[PendingAckEntry], done: Mapping[TxnID, TxnStatus]) -> bool:
-    """Unless somebody has acknowledged cumulatively: his slot keeps other commits from being told
-    (`pending_ack`)."""
+    """Unless somebody has acknowledged cumulatively: such a pending acknowledgement keeps other
+    commits from being told (`pending_ack`)."""
     if any(record.ack_type is AckType.CUMULATIVE for record in log):
         return True
     committed = {record.txn for record in log if record.op == COMMIT}

@@ -181,7 +181,7 @@ class RocketMQSystem(System):
     "on": a node that copies the broker's log; `in_sync` 2: it must have a message before that is
     acknowledged.
 
-    `programs`: (node, what its application does). `rules`: what a learner writes, by slot:
+    `programs`: (node, what its application does). `rules`: what a learner writes, by the decision:
     "execute" and "check", the two methods of a transaction listener. `claims`: properties that get
     a light of their own (`invariants.CLAIMS`). `consume_timeout_ms`, `check_interval_ms`,
     `op_batch_ms`, `persist_ms`: these times; `off`: safeguards that are switched off; `order`:

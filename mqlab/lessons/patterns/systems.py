@@ -61,7 +61,7 @@ class RuledAccounting(Accounting):
 
 @dataclass(frozen=True)
 class Counting(DeliverySystem):
-    """`rules`: what a learner writes, by slot ("count")."""
+    """`rules`: what a learner writes, by the decision ("count")."""
 
     rules: Rules = ()
 
@@ -120,7 +120,7 @@ class Fenced(Service):
 
 @dataclass(frozen=True)
 class FencedTcc(Tcc):
-    """`rules`: what a learner writes, by slot ("fence")."""
+    """`rules`: what a learner writes, by the decision ("fence")."""
 
     rules: Rules = ()
 

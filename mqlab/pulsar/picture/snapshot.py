@@ -158,7 +158,7 @@ def _pick(txns: Map[TxnID, Any], written: Written, most: int | None) -> Iterable
 
 
 def draw_pending(seen: Seen) -> Table:
-    """One by one, and the one cumulative slot: ≤ its position."""
+    """One by one, and the one cumulative acknowledgement: ≤ its position."""
     rows = (
         (f"{topic.name}/{sub.name}", *held)
         for topic in seen.find_roles(seen.partitions)

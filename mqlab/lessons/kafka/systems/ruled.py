@@ -1,4 +1,4 @@
-"""Kafka in which one decision of a role is a learner's rule, by the name of its slot.
+"""Kafka in which one decision of a role is a learner's rule, by the name of that decision.
 
     lso      (first offsets of undecided transactions, high watermark) → the offset that
              read_committed may not reach
@@ -423,12 +423,12 @@ def _recover_leader(
 def list_ruled(kafka: KafkaSystem) -> dict[str, Recover]:
     """The roles in which the learner's rules stand."""
     ruled: dict[str, Recover] = {}
-    for slot, rule in kafka.rules:
-        if slot == "admit":
+    for decision, rule in kafka.rules:
+        if decision == "admit":
             ruled[kafka.config.coordinator] = partial(
                 recover_as, AdmittingCoordinator, Coordinator.recover, {"rule": rule}, kafka.config
             )
-        if kind := PARTITIONS.get(slot):
+        if kind := PARTITIONS.get(decision):
             leader = partial(_recover_leader, kind, rule, kafka.config)
             ruled |= {name: partial(leader, name) for name in kafka.cluster.partitions}
     return ruled
@@ -454,13 +454,13 @@ class RuledSystem(KafkaSystem):
         return all(parts[p].read_limit >= parts[p].lso for p in self.cluster.partitions)
 
 
-def put_rule(line: str, slot: str, rule: Rule) -> KafkaSystem:
-    """The system of a line with a learner's rule in this slot."""
+def put_rule(line: str, decision: str, rule: Rule) -> KafkaSystem:
+    """The system of a line with a learner's rule for this decision."""
     kafka = system(line)
     assert isinstance(kafka, KafkaSystem)
     if type(kafka) is KafkaSystem:
         kafka = become(kafka, RuledSystem)
-    return replace(kafka, rules=((slot, rule),))
+    return replace(kafka, rules=((decision, rule),))
 
 
 # ---- Kafka, and a client that sends a transaction coordinator whatever it is told to -

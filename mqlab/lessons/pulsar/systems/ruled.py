@@ -1,4 +1,4 @@
-"""Pulsar in which one decision of a role is a learner's rule, by the name of its slot.
+"""Pulsar in which one decision of a role is a learner's rule, by the name of that decision.
 
     recover  (maxReadPosition of the last snapshot, its aborted transactions, the entries behind it)
              → what is open, with its first position; what is aborted
@@ -129,16 +129,16 @@ def parse(txn: str) -> TxnID:
 
 @dataclass(frozen=True)
 class RuledSystem(PulsarSystem):
-    """`system pulsar` with the rule that `rules` holds: (slot, rule)."""
+    """`system pulsar` with the rule that `rules` holds: (decision, rule)."""
 
     rules: Rules = ()
 
     def nodes(self) -> tuple[NodeSpec, ...]:
-        ((slot, rule),) = self.rules
-        ruled = partial(_recover, TOPICS[slot], rule, self.config)
+        ((decision, rule),) = self.rules
+        ruled = partial(_recover, TOPICS[decision], rule, self.config)
         return put_roles(super().nodes(), {p: partial(ruled, p) for p in self.config.partitions})
 
 
-def put_rule(line: str, slot: str, rule: Rule) -> RuledSystem:
-    """The system of a line with a learner's rule in this slot."""
-    return become(system(line), RuledSystem, rules=((slot, rule),))
+def put_rule(line: str, decision: str, rule: Rule) -> RuledSystem:
+    """The system of a line with a learner's rule for this decision."""
+    return become(system(line), RuledSystem, rules=((decision, rule),))
