@@ -23,7 +23,9 @@ from types import FrameType, ModuleType
 
 from mqlab import __version__
 
+from ..kernel.text import speak, speaking, spoken
 from .errors import UserError
+from .language import find_language, tell, translate_argparse, translate_help
 
 AddressOf = Callable[..., AbstractContextManager[str]]
 
@@ -48,6 +50,7 @@ def _help_line(path: Path) -> str | None:
 
 def build_parser(chosen: str | None) -> tuple[argparse.ArgumentParser, ModuleType | None]:
     """The parser of all commands; only the one asked for knows its own arguments."""
+    translate_argparse()
     parser = argparse.ArgumentParser(
         prog="mqlab", description="Step through, break and check message-queue transactions."
     )
@@ -59,6 +62,7 @@ def build_parser(chosen: str | None) -> tuple[argparse.ArgumentParser, ModuleTyp
         if name == chosen:
             module = importlib.import_module(f"mqlab.cli.{name}")
             module.add_arguments(command)
+    translate_help(parser)
     return parser, module
 
 
@@ -113,12 +117,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     it."""
     if argv is None:  # this process is the command's own
         end_in_order()
-    words = list(sys.argv[1:] if argv is None else argv)
+    with speaking(find_language()):
+        return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+def _main(words: list[str]) -> int:
     chosen = next((word for word in words if not word.startswith("-")), None)
     try:
         parser, module = build_parser(chosen)
         args = parser.parse_args(words)
         assert module is not None, "argparse lets no unknown command through"
+        speak(getattr(args, "lang", None) or spoken())
         return _run(module, args)
     except UserError as error:
         print(f"mqlab: {error}", file=sys.stderr)
@@ -128,13 +137,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         from ..places import TO_INSTALL
 
-        needs = f"`mqlab {chosen}` needs the package {error.name}"
-        print(f"mqlab: {needs}: {TO_INSTALL}", file=sys.stderr)
+        tell("mqlab: `mqlab {}` needs the package {}: {}", chosen, error.name, TO_INSTALL,
+             file=sys.stderr)  # fmt: skip
         return 2
     except BrokenPipeError:  # `mqlab … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt as error:
         with suppress(OSError):  # after SIGHUP there may be no terminal
-            print("mqlab: stopped", file=sys.stderr, flush=True)
+            tell("mqlab: stopped", file=sys.stderr, flush=True)
         return 128 + (error.args or (signal.SIGINT,))[0]

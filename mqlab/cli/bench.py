@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..brokers import list_brokers
+from ..kernel.text import Words, say_unknown
 from ..places import ROOT
 from .errors import UserError
 
-HELP = "measure: transactions/s, income, import time, the player, the explorer"
+HELP = "measure how fast this machine runs the server, Spark's income, the search and the player"
 
 #: the kernel alone, a lab's own module, a picture, a server with its broker
 IMPORTS = "mqlab.kernel mqlab.lessons.kafka.lab06 mqlab_widgets mqlab.serve.kafka.adapter"
@@ -34,21 +35,24 @@ Figures = Iterator[tuple[str, Any]]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "parts", nargs="*", metavar="PART", help=f"some of: {', '.join(PARTS)} (default: all)"
+        "parts",
+        nargs="*",
+        metavar="PART",
+        help=str(Words("what to measure: {} (default: all)")(", ".join(PARTS))),
     )
     for name in list_brokers("serve"):
         parser.add_argument(
             f"--{name}",
             metavar="ADDRESS",
             default="",
-            help=f"server: measure this broker too, in turns (one of `mqlab real {name} start`)",
+            help="server: measure this real broker too, in turns (`mqlab real NAME start` starts one)",
         )
 
 
 def run(args: argparse.Namespace) -> int:
     for name in args.parts:
         if name not in PARTS:
-            raise UserError(f"no part {name!r} to measure; there are: {', '.join(PARTS)}")
+            raise UserError(say_unknown("part", name, PARTS))
     print(f"{'part':<10} {'figure':<62} value")
     for name, measure in PARTS.items():
         if not args.parts or name in args.parts:

@@ -14,7 +14,7 @@ from typing import Any
 from ..explore import Budget, explore
 from ..kernel import escape_unseen, speak
 from ..kernel.play import Token, decode
-from ..kernel.text import say_unknown
+from ..kernel.text import Words, say_unknown, tr
 from ..places import LABS
 from ..scenario.language import ScenarioError
 from . import searching as search
@@ -22,49 +22,56 @@ from .alone import PageServer
 from .errors import UserError
 from .lab_server import has_screen
 from .labs import COPIES
-from .language import add_language
+from .language import add_language, tell
 
-HELP = "write a part of a broker yourself, and have every run of it searched"
+HELP = "write a part of a broker yourself, and search every possible execution of it"
 #: in Kafka, RocketMQ and Pulsar; "-" is "_" in the names of files
 WHATS = ("coordinator", "check-round", "pending-acks")
 SITTINGS = (1, 2, 3, 4, 5)
-UNWALLED = (
-    "this machine lets no program be walled in (Linux with `unshare` or Landlock): "
-    "the file can read and write what you can"
+PLAY = Words("to continue from it: mqlab build play {} --run")
+UNWALLED = tr(
+    "this machine offers no sandbox (Linux with `unshare` or Landlock), so the file can read and "
+    "write what you can"
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     new = actions.add_parser(
-        "new", help="the file that a part begins with; never over one of yours"
+        "new", help="write the file that a part begins with; yours is never overwritten"
     )
     check = actions.add_parser(
-        "check", help="right, or the shortest example that breaks it; exit code 1 where one does"
+        "check",
+        help="check your file: it is right, or the shortest example that breaks it (exit code 1)",
     )
-    play = actions.add_parser("play", help="drive it by hand: a playground in the browser")
+    play = actions.add_parser(
+        "play", help="drive your file by hand, in a playground in the browser"
+    )
     for action in (new, check, play):
         action.add_argument("file", nargs="?", type=Path, metavar="FILE",
-                            help="yours (my-labs/coordinator.py, or as --what says); a "
-                            "check detects what it is")  # fmt: skip
+                            help="your file (default: my-labs/coordinator.py, or as --what "
+                                "says); a check reads from the file what it is")  # fmt: skip
         action.add_argument("--what", choices=WHATS, default=WHATS[0],
                             help="Kafka's coordinator, RocketMQ's check round, or Pulsar's "
-                            "pending acks (coordinator)")  # fmt: skip
-        action.add_argument("--part", "--sitting", dest="sitting", type=int, choices=SITTINGS,
-                            default=1, help="of a coordinator: 1 it works, 2 it crashes, 3 it is "
-                            "not alone, 4 the producer does not come back, 5 older clients; of the "
-                            "others: 1 and 2 (1); a check tries the earlier ones too")  # fmt: skip
+                                "pending acks (default: coordinator)")  # fmt: skip
+        action.add_argument("--part", "--sitting", dest="sitting", type=int,
+                            choices=SITTINGS, default=1,
+                            help="part of the work (default: 1). Coordinator: 1 it works, 2 "
+                                "it crashes, 3 it has a second instance, 4 clients do not "
+                                "return, 5 older clients. The other two have parts 1 and "
+                                "2. A check includes the earlier parts")  # fmt: skip
     for action in (check, play):
-        action.add_argument("--system", metavar="LINE", help="in a system of your own, such as "
-                            "\"kafka partitions=1 'app=init; begin; send orders-0 a; "
-                            "commit'\"")  # fmt: skip
-    check.add_argument("--view", type=Path, metavar="PAGE", help="where the run is written as a "
-                       "page (beside FILE, named .html)")  # fmt: skip
+        action.add_argument("--system", metavar="LINE", help="check it in a system of your own, such as \"kafka partitions=1 'app=init; "
+            "begin; send orders-0 a; commit'\"")  # fmt: skip
+    check.add_argument("--view", type=Path, metavar="PAGE", help="where to write the counterexample as a page (default: next to FILE, ending in "
+        ".html)")  # fmt: skip
     search.add_bounds(check.add_argument_group("what may happen in the system of --system"))
-    play.add_argument("--run", metavar="TOKEN", help="begin after the run that a check has found")
-    play.add_argument("--port", type=int, default=0, help="of the page (default: any)")
+    play.add_argument(
+        "--run", metavar="TOKEN", help="begin at the end of the counterexample that a check found"
+    )
+    play.add_argument("--port", type=int, default=0, help="port of the page (default: any)")
     play.add_argument("--no-browser", action="store_true", help="do not open the page")
-    add_language(play, "the page")
+    add_language(play)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,7 +85,8 @@ def _new(args: argparse.Namespace) -> int:
     source = LABS / args.what.replace("-", "_") / name
     if not source.is_file():
         raise UserError(
-            f"no {source}: go on with your own file of the part before, or take it from a clone"
+            "no {}: continue with your own file from the part before, or take it from a clone",
+            source,
         )
     try:
         args.file.parent.mkdir(parents=True, exist_ok=True)
@@ -86,13 +94,13 @@ def _new(args: argparse.Namespace) -> int:
             out.write(source.read_text("utf-8"))
     except FileExistsError:
         raise UserError(
-            f"{args.file} is there and stays as it is: rename it, or name another FILE"
+            "{} exists and is not overwritten: rename it, or name another FILE", args.file
         ) from None
     except OSError as error:
-        raise UserError(f"cannot write {args.file}: {error.strerror}") from error
+        raise UserError("cannot write {}: {}", args.file, error.strerror) from error
     usual = args.file == COPIES / "coordinator.py"
     command = "mqlab build check" + ("" if usual else f" {args.file}")
-    print(f"wrote {args.file}; when you have saved a change: {command}")
+    tell("wrote {}\nnext, when you have saved a change: {}", args.file, command)
     return 0
 
 
@@ -114,7 +122,7 @@ def _check(args: argparse.Namespace) -> int:
         memory = args.memory * search.MB if args.memory else search.spare_memory()
         return search_own(args.file, args.system, bounds, memory, args.view, args.sitting)
     if given or args.states or args.memory:
-        raise UserError("bounds are of a system of your own: name it with --system LINE")
+        raise UserError("bounds apply to a system of your own: name it with --system LINE")
     from ..lessons.builder.checking import check_file
     from ..lessons.builder.closed import ask_version
     from ..lessons.builder.host import BuildError
@@ -138,7 +146,7 @@ def _check(args: argparse.Namespace) -> int:
     if player is not None:
         page = args.view or args.file.with_suffix(".html")
         player.save(page)
-        print(f"the run is in {page}, open at step {card.step}")
+        tell("wrote {}: the counterexample, opened at step {}", page, card.step)
     return 1
 
 
@@ -176,15 +184,15 @@ def search_own(
         for name in (*(bounds.killable or ()), *(bounds.restartable or ())):
             if name not in nodes:
                 raise UserError(say_unknown("node", name, nodes))
-        print(f"system {model.line()}, with {path}", flush=True)
+        tell("searching {}, with {}", model.line(), path, flush=True)
         verdict = explore(model, bounds, None, search.choose_progress(), memory)
         search.clear_line()
         print("\n".join(map(escape_unseen, str(verdict).splitlines())))
         if unasked:
-            print(f"not asked up to part {sitting}: {', '.join(unasked)}")
+            tell("not required up to part {}: {}", sitting, ", ".join(unasked))
         for names, example in search.group_runs(verdict.counterexamples):
-            shows = f"to play on: mqlab build play {shlex.quote(str(path))} --run"
-            search.print_run("shortest counterexample to", names, example, shows)
+            shows = PLAY(shlex.quote(str(path)))
+            search.print_run(search.COUNTEREXAMPLE, names, example, shows)
             why = what.explain(example.system, example.schedule, example.property)
             print(escape_unseen(str(why)))
         if page is not None:
@@ -205,7 +213,7 @@ def _play(args: argparse.Namespace) -> int:
         if playground is None:
             raise UserError(escape_unseen(says.of(args.lang)))
         with PageServer(hand.begin, args.lang, args.port) as server:
-            print(f"{args.file} is played at {server.address}\nCtrl-C ends it.", flush=True)
+            tell("{} can be played at {}\nCtrl-C ends it.", args.file, server.address, flush=True)
             if not args.no_browser and has_screen():
                 webbrowser.open(server.address)
             with suppress(KeyboardInterrupt):
@@ -214,7 +222,7 @@ def _play(args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     except OSError as error:
         raise UserError(
-            f"port {args.port}: {error.strerror}; take another, or 0 for any"
+            "port {}: {}; choose another, or 0 for any", args.port, error.strerror
         ) from error
     finally:
         hand.close()

@@ -18,34 +18,47 @@ from ..brokers import list_brokers
 from ..check.checker import ANOMALIES, Report, check, tell_tried
 from ..check.history import End, HistoryError, Send, read, read_allowed, to_dict
 from ..kernel import escape_unseen
+from ..kernel.text import Words, tr
 from .errors import UserError
+from .language import tell
 
-HELP = "let clients write to a cluster of yours while they are killed, and check what they saw"
+HELP = "kill clients while they write to your cluster, and check what they saw"
 MOST_TRANSACTIONS = 10_000
 ANSWER_S = 5.0
-JAVA_ADDRESS = {"pulsar": "of its service", "rocketmq": "of its name server"}
+JAVA_ADDRESS = {
+    "pulsar": tr("address of its service"), "rocketmq": tr("address of its name server"),
+}  # fmt: skip
 SHOWN = 5  # findings of one kind that are printed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     kafka = names.add_parser("kafka", help="a Kafka cluster, with confluent-kafka")
-    kafka.add_argument("address", metavar="HOST:PORT", help="of one broker of the cluster")
-    kafka.add_argument("--seconds", type=float, default=60, help="how long (default: 60)")
-    kafka.add_argument("--seed", type=int, default=0, help="of the faults (default: 0)")
+    kafka.add_argument("address", metavar="HOST:PORT", help="address of one broker of the cluster")
+    kafka.add_argument("--seconds", type=float, default=60, help="how long it writes (default: 60)")
+    kafka.add_argument("--seed", type=int, default=0, help="seed of the faults (default: 0)")
     kafka.add_argument(
-        "--config", type=Path, metavar="FILE", help="your own client settings, name=value per line"
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="your client's settings, one name=value per line",
     )
     _add_history(kafka)
     for name, broker in list_brokers("real").items():
         if name != "kafka":
-            java = names.add_parser(name, help=f"{broker.title}, with its own Java client")
-            java.add_argument("address", metavar="HOST:PORT", help=JAVA_ADDRESS[name])
+            java = names.add_parser(
+                name, help=str(Words("{}, with its own Java client")(broker.title))
+            )
+            java.add_argument("address", metavar="HOST:PORT", help=str(JAVA_ADDRESS[name]))
             java.add_argument(
-                "--transactions", type=int, default=30, metavar="N", help="(default: 30)"
+                "--transactions",
+                type=int,
+                default=30,
+                metavar="N",
+                help="how many transactions (default: 30)",
             )
             _add_history(java)
-    one = names.add_parser("history", help="a history that some program has written")
+    one = names.add_parser("history", help="check a history that a program wrote")
     one.add_argument("file", type=Path, help="JSON lines, as mqlab/check/README.md describes")
 
 
@@ -54,7 +67,7 @@ def _add_history(parser: argparse.ArgumentParser) -> None:
         "--history",
         type=Path,
         metavar="FILE",
-        help="where the history is kept (default: mqlab-check-TIME.jsonl, here)",
+        help="where to write the history (default: mqlab-check-TIME.jsonl, here)",
     )
 
 
@@ -72,7 +85,7 @@ def check_file(path: Path) -> Report:
     except HistoryError as error:
         raise UserError(str(error)) from error
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from error
+        raise UserError("cannot read {}: {}", path, error.strerror) from error
 
 
 def run_kafka(args: argparse.Namespace) -> int:
@@ -86,7 +99,7 @@ def run_kafka(args: argparse.Namespace) -> int:
     )
 
     if not 1 <= args.seconds <= 86_400:
-        raise UserError(f"--seconds {args.seconds:g}: name 1 to 86400")
+        raise UserError("--seconds {:g}: expected 1 to 86400", args.seconds)
     path = _choose_path(args)
     try:
         settings = read_settings(args.config) if args.config else Settings()
@@ -94,7 +107,10 @@ def run_kafka(args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     with tempfile.TemporaryDirectory(prefix="mqlab-check-") as folder:
         load = Workload(args.address, settings, Path(folder), args.seconds, args.seed)
-        print(f"writes to {' and '.join(load.names.topics)}, which it makes, and to nothing else")
+        tell(
+            "writing to {}, which this check creates, and to nothing else",
+            " and ".join(load.names.topics),
+        )
         try:
             load.prepare()
         except ClusterError as error:
@@ -105,7 +121,7 @@ def run_kafka(args: argparse.Namespace) -> int:
             drained = load.drain()
         finally:
             load.keep(path)
-            print(f"the history is in {path}")
+            tell("wrote {}: the history", path)
         errors, tried = load.read_errors(), [*load.tell_tried()]
     report, denied = check_file(path), find_denied(errors)
     if not report.counts.get("send"):
@@ -130,7 +146,7 @@ def _end_early(why: str, status: int) -> None:
 def _choose_path(args: argparse.Namespace) -> Path:
     path: Path = args.history or Path(time.strftime("mqlab-check-%Y%m%d-%H%M%S.jsonl"))
     if path.exists():
-        raise UserError(f"{path} is there already: name another --history")
+        raise UserError("{} exists already: name another --history", path)
     return path
 
 
@@ -139,11 +155,14 @@ def run_java(args: argparse.Namespace) -> int:
     from ..real.program import RealBrokerError
 
     if not 1 <= args.transactions <= MOST_TRANSACTIONS:
-        raise UserError(f"--transactions {args.transactions}: name 1 to {MOST_TRANSACTIONS}")
+        raise UserError("--transactions {}: expected 1 to {}", args.transactions, MOST_TRANSACTIONS)
     history: Any = import_module(f"mqlab.real.{args.what}.history")
     path, prefix = _choose_path(args), f"mqlab-check-{uuid.uuid4().hex[:8]}"
     _try_address(args.address)
-    print(f"writes to topics that begin with {prefix}, which it makes, and to nothing else")
+    tell(
+        "writing to topics that begin with {}, which this check creates, and to nothing else",
+        prefix,
+    )
     failed = ""
     try:
         history.write_history(args.address, prefix, path, args.transactions)
@@ -151,7 +170,7 @@ def run_java(args: argparse.Namespace) -> int:
         failed = str(error)
     if not path.exists():
         raise UserError(failed)
-    print(f"the history is in {path}")
+    tell("wrote {}: the history", path)
     status = print_report(check_file(path))
     events = [*read(path)]
     how = {one.txn: one.how for one in events if isinstance(one, End)}
@@ -168,7 +187,7 @@ def _try_address(address: str) -> None:
         socket.create_connection((host, int(port)), ANSWER_S).close()
     except (OSError, ValueError, OverflowError) as error:
         raise UserError(
-            f"nobody answers at {address}: {error}; name one that runs, as HOST:PORT"
+            "no broker answers at {}: {}; name one that is running, as HOST:PORT", address, error
         ) from error
 
 

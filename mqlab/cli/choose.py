@@ -9,7 +9,7 @@ from .errors import UserError
 from .language import add_language
 from .site import add_page_arguments, show_page
 
-HELP = "six questions, and what follows from the answers: a page whose claims are runs"
+HELP = "answer six questions about your system, and get a recommendation with its evidence"
 WRONG = tr("one of the numbers, please")
 LINK = Words("On the page: choose.html#{line}")
 UNANSWERED = Words("no more answers; the line so far: {line}")
@@ -19,10 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_page_arguments(parser, ".cache/choose")
     parser.add_argument(
         "--ask", nargs="?", const="", metavar="ANSWERS",
-        help="ask here instead of writing the page; ANSWERS, as in “beside=row&down=minute”, "
-        "which stand in the page's address too: what they leave out is asked",
+        help="ask in the terminal instead of writing the page; ANSWERS, as in "
+            "“beside=row&down=minute” (the page's address contains them too), answers some "
+            "questions beforehand",
     )  # fmt: skip
-    add_language(parser, "the advice")
+    add_language(parser)
 
 
 def run(args: argparse.Namespace) -> int:

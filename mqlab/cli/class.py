@@ -9,41 +9,44 @@ from typing import TYPE_CHECKING
 from ..kernel.text import Lang
 from ..places import LABS, WORK
 from .errors import UserError
-from .language import add_language
+from .language import add_language, tell
 
 if TYPE_CHECKING:
     from ..lessons.course.classroom import Course
 
-HELP = "an nbgrader course of the labs: make, grade, report, open; or a sample class"
+HELP = "make an nbgrader course of the labs, grade it, report on it; or make a sample class"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", nargs="?", type=Path, metavar="DIR",
-        help="where the course is or goes (course; for the sample class: course-sample)",
+        help="folder of the course (default: course; for the sample class: course-sample)",
     )  # fmt: skip
     parser.add_argument(
         "--lab", action="append", default=[], metavar="NN",
-        help="release only this lab; may be repeated, and again later for the next one",
+        help="release only this lab; may be given several times, and again later for the next lab",
     )  # fmt: skip
     actions = parser.add_mutually_exclusive_group()
     actions.add_argument(
         "--grade", action="store_true", help="collect, grade what is new, export the marks"
     )
     actions.add_argument(
-        "--report", action="store_true", help="how many students gave which wrong answer"
+        "--report", action="store_true", help="report how many students gave which wrong answer"
     )
     actions.add_argument(
-        "--open", action="store_true", help="nbgrader's formgrader, on this machine only"
+        "--open", action="store_true", help="open nbgrader's formgrader, on this machine only"
     )
     actions.add_argument(
         "--sample", action="store_true",
-        help="a course of its own with three sample students, graded: see before the term that "
-        "it works",
+        help="make a graded course with three sample students, to try everything before the term",
     )  # fmt: skip
-    add_language(parser, "the labs")
-    parser.add_argument("--port", type=int, default=8888, help="for --open, or the next free one")
-    parser.add_argument("--no-browser", action="store_true", help="for --open: print the address")
+    add_language(parser)
+    parser.add_argument(
+        "--port", type=int, default=8888, help="port for --open; the next free one if it is in use"
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="for --open: only print the address"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,10 +76,10 @@ def _teach(folder: Path, names: list[str], lang: Lang) -> int:
     course = classroom.teach(notebooks.labs_in(LABS, names), folder, print, lang)
     zipped = package.write_package(course)
     here = course.folder
-    print(f"\nfor students:  {zipped}   unpacked, `make lab` opens the labs")
-    print(f"handed in:     put it at {here / 'submitted'}/STUDENT/LAB/LAB.ipynb")
-    print(f"grade:         mqlab class {here} --grade      (first read labs/instructor/README.md)")
-    print(f"see:           mqlab class {here} --open       and --report")
+    tell("\nfor students:  {}   unpacked, `make lab` opens the labs", zipped)
+    tell("handed in:     put it at {}/STUDENT/LAB/LAB.ipynb", here / "submitted")
+    tell("grade:         mqlab class {} --grade      (first read labs/instructor/README.md)", here)
+    tell("see:           mqlab class {} --open       and --report", here)
     return 0
 
 
@@ -84,7 +87,7 @@ def _grade(course: Course) -> int:
     from mqlab.lessons.course import classroom
 
     classroom.grade(course, print)
-    print(f"marks:     {course.gradebook}\nfeedback:  {course.folder / 'feedback'}")
+    tell("marks:     {}\nfeedback:  {}", course.gradebook, course.folder / "feedback")
     return 0
 
 
@@ -103,7 +106,7 @@ def _report(course: Course) -> int:
         "before they saw it:\n"
         + (predictions.draw_histogram(predicted) or "nothing is predicted yet")
     )
-    print(f"\nby student: {path}, {shown}")
+    tell("\nby student: {}, {}", path, shown)
     return 0
 
 
@@ -115,8 +118,8 @@ def _sample(folder: Path, names: list[str]) -> int:
     print("\n" + classroom.table(marks) + "\n")
     print(*wrong, sep="\n", end="\n" if wrong else "")
     here = folder.resolve()
-    print(f"marks:     {here / 'gradebook.csv'}\nfeedback:  {here / 'feedback'}")
-    print(f"see:       mqlab class {here} --open       and --report")
+    tell("marks:     {}\nfeedback:  {}", here / "gradebook.csv", here / "feedback")
+    tell("see:       mqlab class {} --open       and --report", here)
     return 1 if wrong else 0
 
 

@@ -20,11 +20,16 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from ..kernel.text import Text, Words, tr
 from ..places import IS_CLONE, ROOT
 
-HELP = "say what is missing on this machine, and what to do about it"
+HELP = "check this machine: what is missing, and what to do about it"
 
 PORT = 8888
+OK, MISSING, OPTIONAL = tr("ok", "probe"), tr("missing", "probe"), tr("optional", "probe")
+COLON = tr(": ", "probe")
+NEXT = tr("next: install what is missing, then run `mqlab doctor` again")
+READY = tr("nothing that is needed is missing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +37,14 @@ class Finding:
     """One thing looked for. `detail` is empty where it is missing; `todo` says what to do."""
 
     name: str
-    title: str
+    title: Text
     detail: str
-    todo: str
+    todo: Text
     needed: bool = True
 
     def line(self) -> str:
-        if self.detail:
-            return f"ok        {self.title}: {self.detail}"
-        state = "missing" if self.needed else "optional"
-        return f"{state:9} {self.title}: {self.todo}"
+        state = OK if self.detail else MISSING if self.needed else OPTIONAL
+        return f"{state.of():9} {self.title}{COLON}{self.detail or self.todo}"
 
 
 def _says(*command: str) -> str:
@@ -84,14 +87,14 @@ def driver() -> str:
         return ""
     node = Path(spec.submodule_search_locations[0], "driver", "node")
     version = _says(str(node), "--version").strip()
-    return f"starts ({version})" if re.fullmatch(r"v[0-9.]+", version) else ""
+    return str(Words("starts ({})")(version)) if re.fullmatch(r"v[0-9.]+", version) else ""
 
 
 @cache
 def font() -> str:
     """A font with Chinese glyphs, or nothing; systems other than Linux bring their own."""
     if not sys.platform.startswith("linux"):
-        return "the system's own"
+        return str(tr("the system's own"))
     first = _says("fc-list", ":lang=zh", "family").partition("\n")[0]
     return first.partition(",")[0].strip()
 
@@ -111,10 +114,10 @@ def _python() -> str:
 def _packages() -> str:
     """How many pins hold, if all of them do."""
     if not IS_CLONE:
-        return "not a clone; those that pip has chosen"
+        return str(tr("as pip chose them (not a clone)"))
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     wrong = list(wrong_pins(lock))
-    return "" if wrong else "as pinned in requirements.lock"
+    return "" if wrong else str(tr("as pinned in requirements.lock"))
 
 
 def wrong_pins(lock: str) -> Iterator[str]:
@@ -135,7 +138,7 @@ def _free_port() -> str:
             probe.bind(("127.0.0.1", PORT))
         except OSError:
             return ""
-    return "free"
+    return str(tr("free", "probe"))
 
 
 def _maven() -> str:
@@ -143,51 +146,59 @@ def _maven() -> str:
 
 
 # name, what it is, how to look, what to do, needed
-PROBES: tuple[tuple[str, str, Callable[[], str], str, bool], ...] = (
-    ("python", "Python 3.11 or newer", _python, "install one, then `make setup`", True),
-    ("packages", "Python packages", _packages, "run `make setup`", True),
+PROBES: tuple[tuple[str, Text, Callable[[], str], Text, bool], ...] = (
+    ("python", tr("Python 3.11 or newer"), _python, tr("install one, then run `make setup`"), True),
+    ("packages", tr("Python packages"), _packages, tr("run `make setup`"), True),
     (
         "java",
-        "Java 17 or 21",
+        tr("Java 17 or 21"),
         java,
-        "lab 11 and the Spark tests need it; Debian: apt-get install openjdk-17-jre-headless",
+        tr("lab 11 and the Spark tests need it; Debian: apt-get install openjdk-17-jre-headless"),
         True,
     ),
     (
         "chromium",
-        "Chromium",
+        tr("Chromium"),
         chromium,
-        "the browser tests need it; Debian: apt-get install chromium",
+        tr("the browser tests need it; Debian: apt-get install chromium"),
         True,
     ),
     (
         "driver",
-        "the browser's driver",
+        tr("the browser's driver"),
         driver,
-        "the browser tests need it; pip install playwright; on a small Debian also: apt-get "
-        "install libatomic1",
+        tr(
+            "the browser tests need it; pip install playwright; on a small Debian also: apt-get "
+            "install libatomic1"
+        ),
         True,
     ),
     (
         "font",
-        "a font for Chinese",
+        tr("a font for Chinese"),
         font,
-        "pictures with Chinese labels need it; Debian: apt-get install fonts-noto-cjk",
+        tr("pictures with Chinese labels need it; Debian: apt-get install fonts-noto-cjk"),
         True,
     ),
     (
         "letters",
-        "two fonts to try the pictures with",
+        tr("two fonts that the tests of pictures use"),
         letters,
-        "only tests need them; Debian: apt-get install fonts-dejavu-core fonts-liberation",
+        tr("only tests need them; Debian: apt-get install fonts-dejavu-core fonts-liberation"),
         False,
     ),
-    ("maven", "Maven", _maven, "only to record real brokers; Debian: apt-get install maven", False),
+    (
+        "maven",
+        tr("Maven"),
+        _maven,
+        tr("needed only to record real brokers; Debian: apt-get install maven"),
+        False,
+    ),
     (
         "port",
-        f"port {PORT}",
+        Words("port {}")(PORT),
         _free_port,
-        "in use; `make lab` takes the next free one by itself",
+        tr("in use; `make lab` uses the next free one"),
         False,
     ),
 )
@@ -202,9 +213,11 @@ def findings() -> list[Finding]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     short = parser.add_mutually_exclusive_group()
-    short.add_argument("--brief", action="store_true", help="only the lines of what is missing")
+    short.add_argument("--brief", action="store_true", help="print only what is missing")
     short.add_argument(
-        "--missing", action="store_true", help="only the names of missing system parts, for scripts"
+        "--missing",
+        action="store_true",
+        help="print only the names of missing system packages, for scripts",
     )
 
 
@@ -217,4 +230,6 @@ def run(args: argparse.Namespace) -> int:
     missing = [finding for finding in report if finding.needed and not finding.detail]
     for finding in missing if args.brief else report:
         print(finding.line())
+    if not args.brief:
+        print(f"\n{NEXT if missing else READY}")
     return 1 if missing else 0

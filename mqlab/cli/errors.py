@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..kernel.text import WordedError
 
-class UserError(Exception):
+
+class UserError(WordedError):
     """One line: what is wrong, then what to do next."""

@@ -22,7 +22,7 @@ from ..explore.swarm import Swarm, swarm
 from ..explore.symmetry import explore_equal
 from ..explore.verdict import say_idle
 from ..kernel.system import System
-from ..kernel.text import say_unknown
+from ..kernel.text import NOTHING, Text, Words, say_unknown, tr
 from ..places import TO_INSTALL
 from ..registry import system
 from ..registry.searches import (
@@ -36,7 +36,9 @@ from ..registry.searches import (
 )
 from ..scenario.language import ScenarioError
 from .errors import UserError
+from .language import tell
 from .searching import (
+    COUNTEREXAMPLE,
     MB,
     STATES,
     add_bounds,
@@ -53,13 +55,20 @@ from .searching import (
 if TYPE_CHECKING:
     from ..explore.shelf import Shelf
 
-HELP = "search every schedule of a system within a budget of faults"
+HELP = "search every possible sequence of events of a system for one that breaks a claim"
 EPILOG = (
-    "Exit code: 1 where a claim is violated or what must be reachable is never reached, also with "
-    "--off and --claim, where that is what one expects; 0 where nothing was found, within the "
-    "bounds that are printed; 2 for bad usage. --safeguards: 0 where every anomaly was found."
+    "Exit code: 0 if no claim breaks within the printed bounds; 1 if a claim breaks, "
+    "or a state that must be reachable is not (with --off and --claim this is the "
+    "expected result); 2 for wrong usage. With --safeguards: 0 if every anomaly was "
+    "found."
 )
 ON_DISK = 1_000_000_000
+CLAIMS = Words("looking for an execution that breaks one of {n} claims: {names}")
+HOLDS = tr("no claim breaks within these bounds")
+SO_FAR = tr("no claim breaks so far")
+BROKEN = Words("a claim breaks in {n} of them")
+BYTES = Words(", {n:,.0f} bytes per state")
+SHRUNK = tr("found, and shrunk: a counterexample to")
 MANY = 10_000  # states from which the memory of one of them can be told
 
 
@@ -69,42 +78,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "system",
         nargs="*",
         metavar="SYSTEM",
-        help=f"a broker ({', '.join(list_brokers('searches'))}): the most telling of its systems, "
-        "half a minute; a classical model (two_phase, tcc …): its lesson system; each with bounds "
-        "of its own; or a system line, for example: kafka 'app=init; begin; send orders-0 a; "
-        "commit'",
+        help="a broker (kafka, rocketmq, pulsar): its most telling systems, within half a minute; "
+        "a classical model (two_phase, tcc …): its lesson system; each within bounds of its own; or "
+        "a system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
     )
     parser.add_argument(
         "--off",
         metavar="SAFEGUARD",
         action="append",
         default=[],
-        help="switch it off (again for another); `BROKER --off NAME`: in the smallest system "
-        "that needs it",
+        help="switch a safeguard off (repeat for another); `BROKER --off NAME`: in the "
+        "smallest system that needs it",
     )
     parser.add_argument(
         "--claim",
         metavar="NAME",
-        help="`BROKER --claim NAME`: what the real broker does not promise",
+        help="`BROKER --claim NAME`: search for a claim that the real broker does not promise",
     )
     parser.add_argument(
         "--safeguards",
         action="store_true",
-        help="`BROKER --safeguards`: which anomaly appears without which safeguard",
+        help="`BROKER --safeguards`: a table of safeguards, and the anomaly that appears "
+        "without each",
     )
     parser.add_argument(
         "--pairs",
         action="store_true",
-        help="with --safeguards: which claims break only where two of them are missing, minutes",
+        help="with --safeguards: which claims break only when two safeguards are missing "
+        "(takes minutes)",
     )
     parser.add_argument(
         "--coordinator",
         metavar="FILE",
         type=Path,
-        help="with the coordinator that you wrote (`mqlab build`) in place of the engine's",
+        help="use the coordinator that you wrote (`mqlab build`) instead of the engine's",
     )
     parser.add_argument(
-        "--table", action="store_true", help="`BROKER --table`: all lesson systems, searched"
+        "--table",
+        action="store_true",
+        help="`BROKER --table`: search all systems of the lessons (takes minutes)",
     )
     add_bounds(parser)
     _add_ways(parser)
@@ -117,27 +129,28 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         "--swarm",
         type=read_number,
         metavar="N",
-        help="N random schedules with the seeds 0 to N-1, where a search would never end",
+        help="try N random schedules, with the seeds 0 to N-1, when a search would never end",
     )
     parser.add_argument(
         "--disk",
         metavar="DIR",
-        help="keep finished levels in this folder: the disk is the bound, not the memory",
+        help="keep finished levels in this folder, so that the disk and not the memory is "
+        "the limit",
     )
     parser.add_argument(
-        "--resume", metavar="DIR", help="go on with the search in this folder (Ctrl-C keeps it)"
+        "--resume", metavar="DIR", help="continue the search in this folder (Ctrl-C keeps it)"
     )
     parser.add_argument(
         "--symmetry",
         action="store_true",
-        help="nodes that are equal may change their names, where the system has such; then the "
-        "search without, for both counts",
+        help="count worlds that differ only in the names of interchangeable nodes once; "
+        "then search without this, to compare",
     )
     parser.add_argument(
         "--spark",
         metavar="MASTER",
-        help="on Spark: local[2], spark://HOST:7077 … (--disk then names an empty folder that all "
-        "its machines see)",
+        help="search on Spark: local[2], spark://HOST:7077 … (--disk then names an empty "
+        "folder that all its machines can see)",
     )
 
 
@@ -147,9 +160,9 @@ def run(args: argparse.Namespace) -> int:
     if args.resume:
         return _resume(args, memory)
     if not args.system:
-        raise UserError("what is searched? `mqlab explore kafka`, or a system line")
+        raise UserError("name what to search: `mqlab explore kafka`, or a system line")
     if args.pairs and not args.safeguards:
-        raise UserError("--pairs are of safeguards: mqlab explore kafka --safeguards --pairs")
+        raise UserError("--pairs needs --safeguards: mqlab explore kafka --safeguards --pairs")
     if args.spark and (args.safeguards or args.table):
         raise UserError("Spark searches one system at a time: leave out --safeguards and --table")
     if args.coordinator:
@@ -181,7 +194,7 @@ def _search_own(args: argparse.Namespace, memory: int | None) -> int:
 
     for name in ("safeguards", "table", "claim", "disk", "spark", "swarm", "symmetry"):
         if getattr(args, name):
-            raise UserError(f"your own coordinator is searched in memory: leave out --{name}")
+            raise UserError("your own coordinator is searched in memory only: leave out --{}", name)
     line, bounds = choose_system(args)
     page = Path(args.view) if args.view else None
     return search_own(args.coordinator, line, bounds, memory, page)
@@ -193,8 +206,8 @@ def _search_both(
     """Search a system twice: with equal nodes that may change their names, and without: counts and
     verdicts of both."""
     if args.disk or args.spark:
-        raise UserError("equal nodes are looked for in memory: leave out --disk and --spark")
-    print(f"system {model.line()}", flush=True)
+        raise UserError("--symmetry works in memory only: leave out --disk and --spark")
+    tell("searching {}", model.line(), flush=True)
     verdicts = []
     try:
         for symmetry in (True, False):
@@ -216,8 +229,8 @@ def _search_both(
 def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
     """Random schedules: 1 where one of them breaks a claim."""
     if args.disk:
-        raise UserError("random schedules keep nothing: leave out --disk")
-    print(f"system {model.line()}", flush=True)
+        raise UserError("random schedules are not kept on disk: leave out --disk")
+    tell("searching {}", model.line(), flush=True)
     try:
         if args.spark:
             walks = _swarm_on_spark(model, bounds, args)
@@ -227,9 +240,9 @@ def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     clear_line()
     print(walks)
-    if idle := say_idle(model).en:
+    if (idle := say_idle(model)).en:
         print(idle)
-    return _print_runs("shrunk run that breaks", walks.counterexamples, args)
+    return _print_runs(SHRUNK, walks.counterexamples, args)
 
 
 def _swarm_on_spark(model: System, bounds: Budget, args: argparse.Namespace) -> Swarm:
@@ -239,7 +252,9 @@ def _swarm_on_spark(model: System, bounds: Budget, args: argparse.Namespace) -> 
 
         return swarm_on_spark(partial(system, model.line()), bounds, range(args.swarm), args.spark)
     except ModuleNotFoundError as error:
-        raise UserError(f"walks on Spark need the package {error.name}: {TO_INSTALL}") from error
+        raise UserError(
+            "random schedules on Spark need the package {}: {}", error.name, TO_INSTALL
+        ) from error
     except IncomeError as error:
         raise UserError(str(error)) from error
 
@@ -252,12 +267,14 @@ def _open_spark(args: argparse.Namespace) -> Iterator[Further | None]:
         yield None
         return
     if args.resume:
-        raise UserError("a search with Spark is not gone on with: leave out --resume")
+        raise UserError("a search on Spark cannot be resumed: leave out --resume")
     try:
         from ..spark.errors import IncomeError
         from ..spark.search import on_spark
     except ModuleNotFoundError as error:
-        raise UserError(f"a search with Spark needs {error.name}: {TO_INSTALL}") from error
+        raise UserError(
+            "a search on Spark needs the package {}: {}", error.name, TO_INSTALL
+        ) from error
     with TemporaryDirectory(prefix="mqlab-search-") as folder:
         try:
             yield on_spark(args.spark, Path(args.disk or folder))
@@ -270,7 +287,10 @@ def _resume(args: argparse.Namespace, memory: int | None) -> int:
     from ..explore.described import Damaged, read_search
 
     if args.system or args.disk or args.off or args.claim or args.coordinator or read_bounds(args):
-        raise UserError("a folder knows its system and bounds: `mqlab explore --resume DIR`")
+        raise UserError(
+            "--resume reads system and bounds from the folder: `mqlab explore --resume DIR`, "
+            "with nothing else"
+        )
     try:
         line, bounds = read_search(Path(args.resume))
         model = system(line)
@@ -284,13 +304,13 @@ def _search(
     model: System, bounds: Budget, args: argparse.Namespace, memory: int | None, disk: str | None
 ) -> int:
     """One system, and what is told of it."""
-    print(f"system {model.line()}\n{_say_claims([model])}", flush=True)
+    tell("searching {}\n{}", model.line(), _say_claims([model]), flush=True)
     try:
         with _open_spark(args) as further:
             shelf = _open_shelf(Path(disk), model, bounds) if disk and not further else None
             verdict = explore(model, bounds, None, choose_progress(), memory, shelf, further)
     except OverflowError as error:
-        raise UserError(f"{error}: take a smaller system, or smaller bounds") from error
+        raise UserError("{}: take a smaller system, or smaller bounds", error) from error
     except OSError as error:
         if not disk:
             raise
@@ -298,23 +318,21 @@ def _search(
     clear_line()
     print(verdict)
     if not verdict.counterexamples:
-        print(f"no run {'within these bounds' if verdict.complete else 'so far'} breaks a claim")
-    figures = (
-        f"{verdict.seconds:.1f} s, {verdict.states / max(verdict.seconds, 1e-9):,.0f} states/s"
-    )
-    if verdict.memory and verdict.states >= MANY:
-        figures += f", {verdict.memory / verdict.states:,.0f} bytes a state"
-    print(figures)
+        print(HOLDS if verdict.complete else SO_FAR)
+    rate = verdict.states / max(verdict.seconds, 1e-9)
+    known = verdict.memory and verdict.states >= MANY
+    each = BYTES(n=verdict.memory / verdict.states) if known else NOTHING
+    tell("{:.1f} s, {:,.0f} states/s{}", verdict.seconds, rate, each)
     if disk and not args.spark and not verdict.complete:
-        print(f"on disk: `mqlab explore --resume {disk}` goes on")
+        tell("next: `mqlab explore --resume {}` continues the search", disk)
     return _print_verdicts([verdict], args)
 
 
 def _say_claims(models: list[System]) -> str:
     """What a search looks for."""
     named = dict.fromkeys(claim.name for model in models for claim in model.properties())
-    text = f"looking for a run that breaks one of {len(named)} claims: {', '.join(named)}"
-    return fill(text, 96, subsequent_indent="  ")
+    text = CLAIMS(n=len(named), names=", ".join(named))
+    return fill(str(text), 96, subsequent_indent="  ")
 
 
 def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:
@@ -322,7 +340,9 @@ def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:
         from ..explore.described import Damaged
         from ..explore.shelf import Shelf
     except ModuleNotFoundError as error:
-        raise UserError(f"a search on disk needs the package {error.name}: {TO_INSTALL}") from error
+        raise UserError(
+            "a search on disk needs the package {}: {}", error.name, TO_INSTALL
+        ) from error
     try:
         return Shelf(folder, model, bounds)
     except (Damaged, OSError) as error:
@@ -336,11 +356,11 @@ def _print_verdicts(verdicts: list[Verdict], args: argparse.Namespace) -> int:
     for name, example in (pair for v in verdicts for pair in v.counterexamples.items()):
         if name not in shortest or len(example.schedule) < len(shortest[name].schedule):
             shortest[name] = example
-    _print_runs("shortest counterexample to", shortest, args)
+    _print_runs(COUNTEREXAMPLE, shortest, args)
     return 0 if all(verdict.ok for verdict in verdicts) else 1
 
 
-def _print_runs(head: str, shortest: dict[str, Counterexample], args: argparse.Namespace) -> int:
+def _print_runs(head: Text, shortest: dict[str, Counterexample], args: argparse.Namespace) -> int:
     for names, example in group_runs(shortest):
         print_run(head, names, example)
     if args.view:
@@ -354,8 +374,9 @@ def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
     if len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         known = ", ".join(list_brokers("searches"))
         raise UserError(
-            f"--safeguards and --table belong to a broker's lesson ({known}): mqlab explore "
-            "kafka --safeguards"
+            "--safeguards and --table need the name of a broker alone ({}): mqlab "
+            "explore kafka --safeguards",
+            known,
         )
     searches = searches_of(args.system[0])
     if args.table:  # minutes
@@ -390,8 +411,8 @@ def _search_all(
         print(line, flush=True)
     seconds, states = time.perf_counter() - started, sum(v.states for v in verdicts)
     found = sum(bool(verdict.counterexamples) for verdict in verdicts)
-    ends = f"a claim breaks in {found} of them" if found else "no claim breaks"
-    print(f"{states:,} states of {len(systems)} systems in {seconds:.0f} s: {ends}")
+    ends = BROKEN(n=found) if found else HOLDS
+    tell("searched {:,} states of {} systems in {:.0f} s: {}", states, len(systems), seconds, ends)
     return _print_verdicts(verdicts, args)
 
 
@@ -428,7 +449,7 @@ def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
         if claim is not None:
             known = ", ".join(list_brokers("searches"))
             raise UserError(
-                f"--claim belongs to a broker ({known}): expected `kafka --claim` and its name"
+                "--claim needs the name of a broker ({}): `mqlab explore kafka --claim NAME`", known
             )
         return Searched("", line)
     searches, lesson = entry

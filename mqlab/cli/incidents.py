@@ -22,7 +22,7 @@ from ..scenario.language import read_typed
 from .errors import UserError
 from .language import add_language
 
-HELP = "incidents that were reported in public, as runs: search them by symptom, broker, release"
+HELP = "search publicly reported incidents by symptom, broker or release, and step through them"
 
 NOT_MENDED = tr("not mended")
 MENDED = Words("mended in {release}")
@@ -87,8 +87,10 @@ def list_incidents() -> Iterator[Incident]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "For example: mqlab incidents commit ok gone; mqlab incidents rocketmq 5.5"
-    parser.add_argument("words", nargs="*", help="all of them must be there")
-    add_language(parser, "the incidents")
+    parser.add_argument(
+        "words", nargs="*", help="words that the incident must contain, all of them"
+    )
+    add_language(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,7 +98,8 @@ def run(args: argparse.Namespace) -> int:
     found = [one for one in list_incidents() if all(word in one.words for word in wanted)]
     if not found:
         raise UserError(
-            f"no incident has all of: {' '.join(args.words)}; `mqlab incidents` lists them"
+            "no incident contains all of: {}; `mqlab incidents` lists all incidents",
+            " ".join(args.words),
         )
     for one in found:
         print("\n".join(tell(one, args.lang, whole=len(found) == 1)), end="\n\n")

@@ -10,7 +10,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..kernel.text import Words
 from .errors import UserError
+from .language import tell
 
 if TYPE_CHECKING:
     from ..spark import job as spark_job
@@ -28,13 +30,16 @@ SPARKS = ("master", "checkpoint", "minutes_per_batch", "orders_per_batch", "soft
 def add_arguments_income_flink(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("flink")
     group.add_argument(
-        "--setup", action="store_true", help="fetch PyFlink (830 MB, with pip) and its connector"
+        "--setup", action="store_true", help="download PyFlink (830 MB, with pip) and its connector"
     )
     group.add_argument(
-        "--kill", action="store_true", help="Spark and Flink, kill -9 at the same instants: a table"
+        "--kill",
+        action="store_true",
+        help="kill -9 the Spark job and the Flink job at the same instants, and compare "
+        "them in a table",
     )
     group.add_argument(
-        "--record", action="store_true", help="--kill, and keep the table for lab 11"
+        "--record", action="store_true", help="like --kill, and keep the table for lab 11"
     )
 
 
@@ -44,19 +49,21 @@ def check_arguments(args: argparse.Namespace) -> None:
     for name in SPARKS if flink else OURS:
         if getattr(args, name):
             whose = "is not for Flink's job" if flink else "goes with `mqlab income flink`"
-            raise UserError(f"--{name.replace('_', '-')} {whose}: leave it out")
+            raise UserError("--{} {}: leave it out", name.replace("_", "-"), whose)
     table = args.kill or args.record or args.action == "chaos"
     if table and args.allow_rejected:
-        raise UserError("--allow-rejected is for one run, not for a table of kills: leave it out")
+        raise UserError(
+            "--allow-rejected applies to one run, not to a table of crashes: leave it out"
+        )
     if not (args.kill or args.record):
         return
     if args.bootstrap_server:
         raise UserError(
-            "--kill stands between the jobs and a server of this project, which it starts: leave "
-            "--bootstrap-server out"
+            "--kill starts its own server, to crash the jobs at the same instants: leave "
+            "out --bootstrap-server"
         )
     if args.orders or args.year:
-        raise UserError("--kill is over the committed day: leave --orders and --year out")
+        raise UserError("--kill uses the committed day of orders: leave out --orders and --year")
 
 
 def run_income_flink(
@@ -68,7 +75,7 @@ def run_income_flink(
     """As the Spark job's; of the table: 0 where it is as it must be, else 1."""
     flink = _find_flink(args.setup, say)
     if args.setup:
-        print("Flink is ready: `mqlab income flink`, `mqlab income flink --kill`")
+        tell("Flink is installed\nnext: `mqlab income flink`, or `mqlab income flink --kill`")
         return 0
     with address_of() as address:
         if args.kill or args.record:
@@ -118,54 +125,65 @@ def _kill(flink: Flink, address: str, record: bool, say: Callable[[str], None]) 
     return 0 if table.as_expected else 1
 
 
-HELP = "a day of real orders → income per minute, exactly once, with Spark; or kill it (chaos)"
+HELP = "compute income per minute from a day of real orders, exactly once, with Spark"
 SINKS = ("at-least-once", "transactions", "exactly-once")
 
 
-EXIT_CODES = """\
-exit codes: 0 equal, and every line is an order; 3 equal, and some lines were rejected (they are
-named; --allow-rejected N makes it 0 up to N); 1 not equal; 2 it could not be run
-"""
+EXIT_CODES = (
+    "Exit code: 0 if the income is right; 3 if it is right and some lines of the file are not "
+    "orders (they are listed; --allow-rejected N turns up to N of them into 0); 1 if it is wrong; "
+    "2 if the job could not be run."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXIT_CODES
     parser.add_argument(
         "action", nargs="?", choices=("run", "chaos", "flink"), default="run",
-        help="run: compute the income (default). chaos: three sinks x seven kill points, kill -9. "
-        "flink: the same job on Flink",
+        help="run: compute the income (default). chaos: kill -9 the job at seven points "
+            "with each of three sinks. flink: the same job on Flink",
     )  # fmt: skip
-    parser.add_argument("--orders", metavar="FILE", help=".csv or .parquet with the same columns")
+    parser.add_argument(
+        "--orders", metavar="FILE", help="your own orders: .csv or .parquet with the same columns"
+    )
     parser.add_argument("--year", action="store_true", help="the whole year instead of one day")
     parser.add_argument(
-        "--bootstrap-server", metavar="HOST:PORT", help="a real Kafka; default: a server of our own"
+        "--bootstrap-server",
+        metavar="HOST:PORT",
+        help="a real Kafka (default: this project's server)",
     )
-    parser.add_argument("--master", metavar="ADDRESS", help="of a Spark cluster; default: local[2]")
     parser.add_argument(
-        "--checkpoint", metavar="FOLDER", help="keep the run there, or go on with the one it holds"
+        "--master", metavar="ADDRESS", help="address of a Spark cluster (default: local[2])"
+    )
+    parser.add_argument(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="keep the job's progress in this folder, or continue from there",
     )
     parser.add_argument("--sink", choices=SINKS, default="exactly-once")
     parser.add_argument("--minutes-per-batch", type=_count, default=0, metavar="N")
     parser.add_argument("--orders-per-batch", type=_count, default=0, metavar="N")
     parser.add_argument(
         "--allow-rejected", type=_allowed, default=0, metavar="N",
-        help="exit code 0 although up to N lines of the file are no orders",
+        help="exit code 0 even if up to N lines of the file are not orders",
     )  # fmt: skip
-    parser.add_argument("--soft", action="store_true", help="chaos by exceptions, not by kill -9")
+    parser.add_argument(
+        "--soft", action="store_true", help="chaos with exceptions instead of kill -9"
+    )
     add_arguments_income_flink(parser)
 
 
 def _count(text: str) -> int:
     """A number of 1 or more."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
+        raise argparse.ArgumentTypeError(Words("{!r}: expected a whole number, 1 or more")(text))
     return int(text)
 
 
 def _allowed(text: str) -> int:
     """A number of 0 or more."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+        raise argparse.ArgumentTypeError(Words("{!r}: expected a whole number, 0 or more")(text))
     return int(text)
 
 
@@ -196,7 +214,7 @@ def _income(args: argparse.Namespace, address: str, orders: Path) -> int:
         say=_progress(),
     )  # fmt: skip
     print(_report(result))
-    print(f"\nwhere the time went\n{result.times}", file=sys.stderr)
+    tell("\nwhere the time went\n{}", result.times, file=sys.stderr)
     return exit_code(result, args.allow_rejected)
 
 

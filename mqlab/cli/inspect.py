@@ -14,10 +14,10 @@ from ..kernel import escape_unseen, replace, speak
 from .errors import UserError
 from .language import add_language
 
-HELP = "what is stuck in a broker of yours, and why: read live, from its folder, from its tools"
+HELP = "show what is stuck in your broker, and why: live, from its data folder or its tools' output"
 EPILOG = (
-    "It only reads. No key and no value is shown without --payloads. Exit codes: 0 nothing was "
-    "found, 1 something was, 2 it, or a part of it, could not be read."
+    "It only reads, and shows no keys and values without --payloads. Exit code: 0 if "
+    "nothing is stuck, 1 if something is, 2 if it could not be read in full."
 )
 
 
@@ -28,23 +28,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             name, help=broker.title, epilog=EPILOG, description=load(broker.inspect).TARGETS
         )
         one.add_argument(
-            "target", metavar="ADDRESS|FOLDER|FILE|-", help="what to read; -: the standard input"
+            "target", metavar="ADDRESS|FOLDER|FILE|-", help="what to read; - is the standard input"
         )
-        one.add_argument("--topic", metavar="T[:P]", default="", help="this topic, or partition")
-        one.add_argument("--offsets", metavar="A..B", default="", help="these offsets only")
-        one.add_argument("--payloads", action="store_true", help="show keys and values")
-        one.add_argument("--config", metavar="FILE", default="", help="your client's settings")
-        one.add_argument("--json", action="store_true", help="the report as data")
         one.add_argument(
-            "-o", "--output", metavar="PAGE", type=Path, help="write it as a page (.html)"
+            "--topic", metavar="T[:P]", default="", help="only this topic or partition"
         )
-        add_language(one, "the report")
+        one.add_argument("--offsets", metavar="A..B", default="", help="only these offsets")
+        one.add_argument("--payloads", action="store_true", help="show keys and values")
+        one.add_argument(
+            "--config", metavar="FILE", default="", help="file with your client's settings"
+        )
+        one.add_argument("--json", action="store_true", help="print the report as data")
+        one.add_argument(
+            "-o", "--output", metavar="PAGE", type=Path, help="write the report as a page (.html)"
+        )
+        add_language(one)
 
 
 def run(args: argparse.Namespace) -> int:
     speak(args.lang)
     if args.output and args.output.suffix != ".html":
-        raise UserError(f"cannot write {args.output}: a page ends in .html; data: --json")
+        raise UserError(
+            "cannot write {}: name a page, .html; --json prints the report as data", args.output
+        )
     try:
         ask = parse_ask(args.target, args.topic, args.offsets, args.payloads, args.config)
         report = inspect(args.broker, replace(ask, say=_say))
@@ -58,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             args.output.write_text(write_page(report), "utf-8")
         except OSError as error:
-            raise UserError(f"cannot write {args.output}: {error.strerror}") from error
+            raise UserError("cannot write {}: {}", args.output, error.strerror) from error
         _say(f"wrote {args.output}")
     return report.exit_code
 

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from ..places import ROOT
 from .errors import UserError
+from .language import tell
 
 HOST = "127.0.0.1"
 TRIES = 50  # ports after the one asked for
@@ -30,7 +31,9 @@ def free_port(first: int) -> int:
                 continue
             return port
     raise UserError(
-        f"ports {first}–{first + TRIES - 1} are all in use: name another, mqlab labs open --port N"
+        "ports {}–{} are all in use: name another, mqlab labs open --port N",
+        first,
+        first + TRIES - 1,
     )
 
 
@@ -52,10 +55,10 @@ def _become_server(
     """Takes this process's place, so that Ctrl-C or a signal ends one and leaves none behind."""
     free = free_port(port)
     if free != port:
-        print(f"Port {port} is in use, taking {free}.")
+        tell("port {} is in use; using {}", port, free)
     token = secrets.token_urlsafe(24)
-    print(f"\n{what}  http://{HOST}:{free}{page}?token={token}")
-    print("Ready in a few seconds; Ctrl-C ends it.", flush=True)
+    tell("\n{}  http://{}:{}{}?token={}", what, HOST, free, page, token)
+    tell("ready in a few seconds; Ctrl-C ends it", flush=True)
     options = {
         "ServerApp.root_dir": folder,
         "ServerApp.ip": HOST,

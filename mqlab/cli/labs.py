@@ -9,6 +9,7 @@ from ..kernel.text import LANGUAGES, Lang
 from ..places import IS_CLONE, LABS, WORK
 from .errors import UserError
 from .language import find_language as system_language
+from .language import tell
 
 HELP = "open the labs in JupyterLab; build or check the notebooks"
 
@@ -16,33 +17,52 @@ COPIES = WORK / "my-labs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--folder", type=Path, default=LABS, help="where the labs are")
-    parser.add_argument("--copies", type=Path, default=COPIES, help="where one works (my-labs)")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    opening = actions.add_parser("open", help="JupyterLab on this machine, at the first lab")
-    opening.add_argument(
-        "--teacher", action="store_true", help="on labs/ itself: sources, solutions, pages"
+    parser.add_argument("--folder", type=Path, default=LABS, help="folder of the labs")
+    parser.add_argument(
+        "--copies", type=Path, default=COPIES, help="folder of your copies (default: my-labs)"
     )
-    opening.add_argument("--port", type=int, default=8888, help="or the next free one (8888)")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    opening = actions.add_parser("open", help="open JupyterLab on this machine, at the first lab")
+    opening.add_argument(
+        "--teacher",
+        action="store_true",
+        help="open labs/ itself: sources, solutions, instructor's pages",
+    )
+    opening.add_argument(
+        "--port",
+        type=int,
+        default=8888,
+        help="port (default: 8888); the next free one if it is in use",
+    )
     opening.add_argument("--no-browser", action="store_true", help="only print the address")
     copying = actions.add_parser(
-        "copy", help="your copies of the labs only, for a JupyterLab of your own"
+        "copy", help="make your copies of the labs, for a JupyterLab of your own"
     )
-    building = actions.add_parser("build", help="student copies and executed solutions")
-    building.add_argument("--student", action="store_true", help="student copies only; quick")
+    building = actions.add_parser(
+        "build", help="make the student copies and the executed solutions"
+    )
+    building.add_argument(
+        "--student", action="store_true", help="make the student copies only (quick)"
+    )
     building.add_argument(
         "--force", action="store_true", help="set a copy you worked in aside, make it again"
     )
-    renewing = actions.add_parser("renew", help="a new copy to work in; the old one is kept")
-    checking = actions.add_parser("check", help="fresh copies, wrong stubs, right solutions")
-    timing = actions.add_parser("times", help="words, questions and minutes of both ways through")
+    renewing = actions.add_parser("renew", help="make a new copy to work in, and keep the old one")
+    checking = actions.add_parser(
+        "check", help="check that copies are up to date, stubs get no point, solutions get all"
+    )
+    timing = actions.add_parser(
+        "times", help="count words, questions and minutes of the quick and the full route"
+    )
     for action in (opening, copying, renewing):
         action.add_argument(
-            "--lang", choices=LANGUAGES, help="en, or zh (中文); else as before, else as LANG says"
+            "--lang",
+            choices=LANGUAGES,
+            help="en (English) or zh (中文); default: as before, or as LANG says",
         )
     for action in (building, checking, timing):
-        action.add_argument("labs", nargs="*", help="numbers or names; all without any")
-    renewing.add_argument("labs", nargs="+", help="numbers or names")
+        action.add_argument("labs", nargs="*", help="numbers or names of labs (default: all)")
+    renewing.add_argument("labs", nargs="+", help="numbers or names of labs")
 
 
 def find_language(args: argparse.Namespace) -> Lang:
@@ -58,11 +78,13 @@ def find_language(args: argparse.Namespace) -> Lang:
 def run(args: argparse.Namespace) -> int:
     folder = args.folder.resolve()
     if not any(folder.glob("[0-9][0-9]-*.ipynb")) and not (folder / "source").is_dir():
-        raise UserError(f"no labs in {folder}: name the folder of labs with --folder")
+        raise UserError("no labs in {}: name the folder of labs with --folder", folder)
     if folder == LABS.resolve() and not IS_CLONE and _needs_clone(args):
-        raise UserError(f"an installed mqlab keeps {folder} as it is: do this in a clone of it")
+        raise UserError(
+            "{} belongs to an installed mqlab and is not changed: do this in a clone", folder
+        )
     if args.action in ("build", "check", "times") and not (folder / "source").is_dir():
-        raise UserError(f"no sources of labs in {folder}: they are in a clone of the project only")
+        raise UserError("no lab sources in {}: only a clone has them", folder)
     actions = {
         "open": _open, "copy": _copy, "build": _build, "check": _check, "renew": _renew,
         "times": _times,
@@ -102,7 +124,7 @@ def _check(folder: Path, args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     for line in wrong:
         print(line)
-    print(f"{len(labs)} labs checked, {len(wrong)} complaints")
+    tell("checked {} labs; found {} mistakes", len(labs), len(wrong))
     return 1 if wrong else 0
 
 
@@ -127,7 +149,7 @@ def _renew(folder: Path, args: argparse.Namespace) -> int:
 
     for name in args.labs:
         if not any(path.name.startswith(name) for path in notebooks.notebooks_in(folder)):
-            raise UserError(f"no lab in {folder} begins with {name}")
+            raise UserError("no lab in {} begins with {}", folder, name)
     package.renew(folder, args.copies.resolve(), args.labs, print, find_language(args))
     return 0
 
@@ -137,7 +159,7 @@ def _copy(folder: Path, args: argparse.Namespace) -> int:
 
     where = args.copies.resolve()
     package.lay_out(folder, where, print, find_language(args))
-    print(f"Your copies of the labs are in {where}.")
+    tell("your copies of the labs are in {}", where)
     return 0
 
 

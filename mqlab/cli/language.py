@@ -1,18 +1,35 @@
-"""The language of what a command says or makes: the one asked for, else the system's own."""
+"""The language of what a command says or makes: the one asked for, else the system's own.
+
+Its help comes from the catalogue as everything else does, and so do argparse's own words."""
 
 from __future__ import annotations
 
 import argparse
+import gettext
 import os
+from typing import Any
 
-from ..kernel.text import LANGUAGES, Lang
+from ..kernel.catalogue import find_catalogue, read_catalogue, translate
+from ..kernel.text import LANGUAGES, Lang, Words, spoken, tr
+
+#: what argparse itself says, and looks up by these words
+ARGPARSE = (
+    tr("usage: "), tr("options"), tr("positional arguments"), tr("show this help message and exit"),
+    tr("show program's version number and exit"), tr("%(prog)s: error: %(message)s\n"),
+    tr("argument %(argument_name)s: %(message)s"), tr("expected one argument"),
+    tr("expected at least one argument"), tr("expected at most one argument"),
+    tr("the following arguments are required: %s"), tr("unrecognized arguments: %s"),
+    tr("invalid choice: %(value)r (choose from %(choices)s)"), tr("not allowed with argument %s"),
+    tr("invalid %(type)s value: %(value)r"), tr("ignored explicit argument %r"),
+    tr("ambiguous option: %(option)s could match %(matches)s"),
+)  # fmt: skip
 
 
-def add_language(parser: argparse.ArgumentParser, of: str) -> None:
+def add_language(parser: argparse.ArgumentParser) -> None:
     """`--lang`, which is never empty."""
     parser.add_argument(
         "--lang", choices=LANGUAGES, default=find_language(),
-        help=f"of {of}: en, or zh (中文); else as LANG says",
+        help="en (English) or zh (中文); default: as LANG says",
     )  # fmt: skip
 
 
@@ -21,3 +38,36 @@ def find_language() -> Lang:
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((os.environ[name] for name in names if os.environ.get(name)), "")
     return "zh" if locale.lower().startswith("zh") else "en"
+
+
+def translate_argparse() -> None:
+    """argparse asks gettext, and gettext a catalogue of the language that the system names."""
+    if spoken() == "zh":
+        read_catalogue("mqlab")  # makes the file where it is missing or old
+        gettext.bindtextdomain("mqlab", str(find_catalogue("mqlab").parents[2]))
+        gettext.textdomain("mqlab")
+
+
+def translate_help(parser: argparse.ArgumentParser) -> None:
+    """All that `--help` says of a command and of those below it."""
+    if spoken() == "en":
+        return
+
+    def say(english: str | None) -> str | None:
+        return translate(english) or english if english else english
+
+    parser.description, parser.epilog = say(parser.description), say(parser.epilog)
+    for group in parser._action_groups:
+        group.title = say(group.title)
+    for action in parser._actions:
+        action.help = say(action.help)
+        if isinstance(action, argparse._SubParsersAction):
+            for choice in action._choices_actions:
+                choice.help = say(choice.help)
+            for below in action.choices.values():
+                translate_help(below)
+
+
+def tell(english: str, *values: object, **how: Any) -> None:
+    """`print` in the language that is spoken: `tell("wrote {}", page)`."""
+    print(Words(english)(*values) if values else tr(english), **how)

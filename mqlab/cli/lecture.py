@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import UserError
-from .language import add_language
+from .language import add_language, tell
 from .pictures import BARE, SLIDE, open_studio
 from .site import add_page_arguments, show_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-HELP = "a lecture of 90 minutes: scenes for the projector, votes, speaker's notes, a handout"
+HELP = "write a 90-minute lecture: slides with scenes and votes, speaker's notes, a handout"
 ROWS = 6  # of a story: after so many a slide, so that each sentence is on one
 SLIDER = ".lecture input[type=range]"
 TO_STEP = "(el, step) => { el.value = step; el.dispatchEvent(new Event('input')); }"
@@ -25,7 +25,7 @@ READY = "() => new Promise((done) => document.fonts.ready.then(() => setTimeout(
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_page_arguments(parser, ".cache/lecture")
-    add_language(parser, "the slides")
+    add_language(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,9 +33,9 @@ def run(args: argparse.Namespace) -> int:
     folder = args.output / ("lecture" if args.lang == "en" else f"{args.lang}/lecture")
     try:
         pages = write_slides(folder, folder / "slides.pdf")
-        print(f"wrote {folder / 'slides.pdf'}: {pages} slides")
+        tell("wrote {}: {} slides", folder / "slides.pdf", pages)
     except UserError as error:
-        print(f"without slides as a PDF: {error}")
+        tell("no slides as a PDF: {}", error)
     return status
 
 

@@ -19,34 +19,37 @@ from ..registry.tables import columns
 from ..registry.ways import ROLES, tabulate_kills
 from .language import add_language
 
-HELP = "which anomalies Kafka, RocketMQ, Pulsar and an outbox make impossible, cell by cell"
+HELP = "show which anomalies Kafka, RocketMQ, Pulsar and an outbox prevent, with evidence"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "way", nargs="*", choices=[*WAYS, []], help="tell the reasons of these (default: the table)"
+        "way",
+        nargs="*",
+        choices=[*WAYS, []],
+        help="print the reasons for these (default: the table)",
     )
     parser.add_argument(
-        "--reasons", action="store_true", help="behind the table, what proves each cell"
+        "--reasons", action="store_true", help="print below the table what proves each cell"
     )
     parser.add_argument(
-        "--check", action="store_true", help="prove every cell again; exit code 1 where one fails"
+        "--check", action="store_true", help="prove every cell again; exit code 1 if one fails"
     )
     parser.add_argument(
         "--kills",
         choices=ROLES,
-        help="instead of the anomalies: one order, and the node that sends it or that carries the "
-        "decision on is killed in each of six stages; orders at stock while it is dead → in the "
-        "end, and what the caller was told",
+        help="instead of the anomalies: one order, and its sender, or the node that carries "
+        "out the decision, crashes in each of six stages; how many orders stock has "
+        "during the crash → at the end, and what the caller gets",
     )
     parser.add_argument(
         "--prices",
         action="store_true",
-        help="instead of the anomalies: messages, writes and flushes of one order, counted in its "
-        "runs, how they grow with n partitions and m orders, and what real brokers were counted to "
-        "do (`mqlab real NAME cost`)",
+        help="instead of the anomalies: the messages, writes and flushes that one order "
+        "costs, how they grow with n partitions and m orders, and what was measured on "
+        "real brokers (`mqlab real NAME cost`)",
     )
-    add_language(parser, "the table")
+    add_language(parser)
 
 
 def run(args: argparse.Namespace) -> int:

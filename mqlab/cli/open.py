@@ -9,12 +9,14 @@ from ..registry import reopen_run
 from .errors import UserError
 from .pictures import add_picture_arguments, write_picture
 
-HELP = "show the run of a token, as a Playground's button or `mqlab explore` gives one"
+HELP = "show the run in a token, which `mqlab explore` or a Playground's button gave you"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "In a notebook: open_run(token) of mqlab.lab gives the run, to play on."
-    parser.add_argument("token", metavar="TOKEN", help="the whole text that was copied")
+    parser.epilog = (
+        "In a notebook, open_run(token) of mqlab.lab opens the run, and you can continue it."
+    )
+    parser.add_argument("token", metavar="TOKEN", help="the token, as it was copied")
     add_picture_arguments(parser)
 
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from mqlab_widgets.style import font_css
 
 from ..kernel import Fact, Trace
+from ..kernel.text import Words, tr
 from . import doctor
 from .errors import UserError
-from .language import add_language
+from .language import add_language, tell
 
 if TYPE_CHECKING:
     from mqlab_widgets import Player
@@ -28,38 +29,52 @@ if TYPE_CHECKING:
 
 
 KINDS = {
-    ".html": "a page that steps through it",
-    ".svg": "one step, in lines",
-    ".png": "one step, in pixels",
-    ".gif": "all steps, as a film",
-    ".json": "the trace, as data",
+    ".html": tr("a page that steps through it"),
+    ".svg": tr("one step, as vector graphics"),
+    ".png": tr("one step, as pixels"),
+    ".gif": tr("all steps, as a film"),
+    ".json": tr("the trace, as data"),
 }
-KINDS_IN_WORDS = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
+FACTS = Words("{} facts")
+
+
+def list_kinds() -> str:
+    return "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
 
 
 def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=KINDS_IN_WORDS)
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=list_kinds())
     parser.add_argument(
         "--step", metavar="N", help="the step to show; for a .gif the steps, as in 12-40"
     )
     parser.add_argument(
-        "--seconds", metavar="S", type=float, help="how long a .gif takes; default: reading time"
+        "--seconds",
+        metavar="S",
+        type=float,
+        help="how long a .gif plays (default: as long as reading takes)",
     )
     parser.add_argument(
-        "--panels", metavar="A,B", help="only these, such as space-time,logs,readers"
+        "--panels", metavar="A,B", help="show only these panels, such as space-time,logs,readers"
     )
     parser.add_argument(
         "--level", choices=("story", "protocol", "everything"), default="everything",
-        help="how much is shown: what people notice; messages, states and logs; or everything",
+        help="how much is shown: what people notice (story); messages, states and logs "
+            "(protocol); or everything",
     )  # fmt: skip
-    parser.add_argument("--scale", type=float, metavar="X", help="1.5 for larger letters")
-    add_language(parser, "the picture")
-    parser.add_argument("--theme", choices=("light", "dark"), help="whatever a reader's own is")
+    parser.add_argument(
+        "--scale", type=float, metavar="X", help="size, for example 1.5 for larger letters"
+    )
+    add_language(parser)
+    parser.add_argument(
+        "--theme",
+        choices=("light", "dark"),
+        help="colours (default: as the reader's browser has them)",
+    )
     parser.add_argument(
         "--present", action="store_true",
-        help="a page for a lecture: full screen, as large as it goes, what is to come hidden; Page "
-        "Down plays a scene, b or . turns the screen black, f asks for the full screen; as a .png: "
-        "a slide of 1920×1080, at the step that tells most where --step names none",
+        help="a page for a lecture: as large as the screen, with later steps hidden; Page "
+            "Down plays a scene, b or . turns the screen black, f goes full screen. As a "
+            ".png: a slide of 1920×1080, at the most telling step unless --step names one",
     )  # fmt: skip
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
 
@@ -71,17 +86,15 @@ def write_picture(
     is to be `shown`."""
     out = args.output or default
     if args.present and out.suffix not in (".html", ".png"):
-        raise UserError(
-            f"--present makes a page or a slide: name {out} with .html or .png at its end"
-        )
+        raise UserError("--present makes a page or a slide: end {} in .html or .png", out)
     if out.suffix not in KINDS:
-        raise UserError(f"cannot write {out}: name it by what it is to be ({KINDS_IN_WORDS})")
+        raise UserError("cannot write {}: its ending says what it becomes ({})", out, list_kinds())
     try:
         summary = _write(trace, args, out, lecture)
     except ValueError as error:
-        raise UserError(f"this run cannot be drawn: {error}") from error
+        raise UserError("this run cannot be drawn: {}", error) from error
     except OSError as error:
-        raise UserError(f"cannot write {out}: {error.strerror}") from error
+        raise UserError("cannot write {}: {}", out, error.strerror) from error
     _show(out, summary, args, shown)
     return 0
 
@@ -94,7 +107,7 @@ def write_comparison(
 
     out = args.output or Path("compare.html")
     if args.present or out.suffix != ".html":
-        raise UserError("--compare makes a page: name it with .html at its end, without --present")
+        raise UserError("--compare makes a page: end its name in .html, and leave out --present")
     at = _number(args.step, traces[0]) if args.step else 0
     players = [_player(trace, args, 0 if i else at) for i, trace in enumerate(traces)]
     try:
@@ -102,25 +115,25 @@ def write_comparison(
     except ValueError as error:
         raise UserError(f"{error}") from error
     except OSError as error:
-        raise UserError(f"cannot write {out}: {error.strerror}") from error
-    _show(out, f"{len(traces)} runs", args, shown=True)
+        raise UserError("cannot write {}: {}", out, error.strerror) from error
+    _show(out, str(Words("{} scenarios")(len(traces))), args, shown=True)
     return 0
 
 
 def _show(out: Path, summary: str, args: argparse.Namespace, shown: bool) -> None:
     """Say what was written, and open it where no name was given."""
-    print(f"wrote {out} ({out.stat().st_size / 1000:.0f} kB, {summary})")
+    tell("wrote {} ({:.0f} kB, {})", out, out.stat().st_size / 1000, summary)
     if shown and args.output is None and not args.no_browser:
         address = out.resolve().as_uri()
         if not webbrowser.open(address):
-            print(f"open it in a browser: {address}")
+            tell("next: open {} in a browser", address)
 
 
 def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) -> str:
     """Write the file; what there is to say of it."""
     if out.suffix == ".json":
         trace.save(out)
-        return f"{len(trace)} facts"
+        return str(FACTS(len(trace)))
     if out.suffix == ".gif":
         return _write_film(trace, args, out)
     at = _number(args.step, trace) if args.step else _choose_step(trace, out, args.present)
@@ -140,7 +153,8 @@ def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) 
             out.write_text(lecture.page(player, args.theme or ""), "utf-8")
         else:
             player.save(out, args.theme or "")
-    return f"{len(trace)} facts" if out.suffix == ".html" else f"step {at} of {len(trace)}"
+    last = len(trace)
+    return str(FACTS(last) if out.suffix == ".html" else Words("step {} of {}")(at, last))
 
 
 def _choose_step(trace: Trace, out: Path, present: bool) -> int:
@@ -170,7 +184,7 @@ def _player(trace: Trace, args: argparse.Namespace, step: int, default_scale: fl
 
 def _number(text: str, trace: Trace) -> int:
     if not text.isdecimal() or int(text) > len(trace):
-        raise UserError(f"--step {text}: the run has positions 0 to {len(trace)}")
+        raise UserError("--step {}: expected a step from 0 to {}", text, len(trace))
     return int(text)
 
 
@@ -186,8 +200,11 @@ def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
     steps = [n for n in _range(args.step, trace) if not n or is_seen(trace.facts[n - 1])]
     if len(steps) > MOST_FRAMES:
         raise UserError(
-            f"{len(steps)} steps are too long for a .gif, which may have {MOST_FRAMES}: name some "
-            f"with --step {steps[0]}-{steps[MOST_FRAMES - 1]}, or take an .html"
+            "a .gif holds at most {} steps, not {}: name some with --step {}-{}, or write a .html",
+            MOST_FRAMES,
+            len(steps),
+            steps[0],
+            steps[MOST_FRAMES - 1],
         )
     look = _player(trace, args, steps[-1]).look
     drawn = list(stills(trace, steps, look, args.theme or "light"))
@@ -195,24 +212,32 @@ def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
     if width > MOST_PIXELS:
         fits = int(look.scale * MOST_PIXELS / width * 10) / 10
         raise UserError(
-            f"--scale {look.scale:g} gives {width} pixels, and a .gif may have {MOST_PIXELS}: "
-            f"take --scale {fits:g}, or fewer --panels"
+            "--scale {:g} makes {} pixels, and a .gif holds at most {}: use --scale "
+            "{:g}, or fewer --panels",
+            look.scale,
+            width,
+            MOST_PIXELS,
+            fits,
         )
     with open_studio(args.theme or "light") as page:
         times = [_time(trace, step, steps) for step in steps]
         if args.seconds:
             times = [round(time * args.seconds * 1000 / sum(times)) for time in times]
         out.write_bytes(film(page, drawn, times))
-    return f"{len(steps)} frames"
+    return str(Words("{} frames")(len(steps)))
 
 
 def _range(text: str | None, trace: Trace) -> range:
     """The steps of a film: all, or those from `A-B`."""
     first, dash, last = (text or f"0-{len(trace)}").partition("-")
     if not dash or not first.isdecimal() or not last.isdecimal():
-        raise UserError(f"--step {text}: a .gif shows several, as in --step 3-{len(trace)}")
+        raise UserError(
+            "--step {}: a .gif shows several steps, as in --step 3-{}", text, len(trace)
+        )
     if not int(first) <= int(last) <= len(trace):
-        raise UserError(f"--step {text}: the run has positions 0 to {len(trace)}, in this order")
+        raise UserError(
+            "--step {}: expected two steps from 0 to {}, the smaller first", text, len(trace)
+        )
     return range(int(first), int(last) + 1)
 
 
@@ -240,10 +265,11 @@ def open_studio(theme: Theme) -> Iterator[Page]:
     needs = {"chromium": doctor.chromium, "driver": doctor.driver}
     for name, title, _, todo, _ in doctor.PROBES:
         if name in needs and not needs[name]():
-            todo = todo.partition("; ")[2]
             raise UserError(
-                f"a .png, .gif or .pdf needs {title}, which is missing here; {todo}; .svg and "
-                ".html need nothing"
+                "a .png, .gif or .pdf needs {}, which is missing here: {}; or write a "
+                ".svg or .html",
+                title,
+                todo,
             )
     from playwright.sync_api import sync_playwright
 

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..brokers import find_broker, list_brokers, load
+from ..kernel.text import Words
 from .errors import UserError
 
-HELP = "start a real broker, record what it answers and costs, compare the engine with it"
+HELP = "start a real broker, record its answers and costs, and compare the engine with it"
 
 
 TASKS = ("start", "record", "compare", "cost")
@@ -48,18 +49,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, broker in list_brokers("real").items():
         module = module_of(name)
-        one = names.add_parser(name, help=f"a real {broker.title}")
+        one = names.add_parser(name, help=str(Words("a real {}")(broker.title)))
         one.add_argument("task", choices=TASKS, help="what to do")
-        one.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="only these")
+        one.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="only these programs")
         one.add_argument(
-            "--version", default=module.VERSION, help=f"of the broker (default: {module.VERSION})"
-        )
-        one.add_argument("--real", action="store_true", help="compare: the real broker again")
-        one.add_argument(
-            "--page", action="store_true", help="compare: write the page of differences too"
+            "--version", default=module.VERSION, help="release of the broker (default: %(default)s)"
         )
         one.add_argument(
-            "--lines", action="store_true", help="compare: every line of both, side by side"
+            "--real", action="store_true", help="compare: run the programs on the real broker again"
+        )
+        one.add_argument(
+            "--page", action="store_true", help="compare: write the page of differences as well"
+        )
+        one.add_argument(
+            "--lines", action="store_true", help="compare: print every line of both, side by side"
         )
         module.add_arguments(one)
 

@@ -6,15 +6,21 @@ import argparse
 import time
 
 from .errors import UserError
+from .language import tell
 
 VERSION = "4.3.1"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--transaction-version", type=int, choices=(2, 0), help="of the cluster (default: both)"
+        "--transaction-version",
+        type=int,
+        choices=(2, 0),
+        help="transaction.version of the cluster (default: both)",
     )
-    parser.add_argument("--brokers", type=int, choices=(1, 3), default=1, help="start: how many")
+    parser.add_argument(
+        "--brokers", type=int, choices=(1, 3), default=1, help="start: how many brokers"
+    )
 
 
 def start_broker(args: argparse.Namespace) -> None:
@@ -23,11 +29,13 @@ def start_broker(args: argparse.Namespace) -> None:
 
     level = 2 if args.transaction_version is None else args.transaction_version
     with RealKafka(args.version, level, args.brokers) as kafka:
-        print(
-            f"mqlab real kafka: Kafka {args.version} ready at {kafka.address} "
-            f"(transaction.version {level}); Ctrl-C stops it",
+        tell(
+            "mqlab real kafka: Kafka {} ready at {} (transaction.version {}); Ctrl-C stops it",
+            args.version,
+            kafka.address,
+            level,
             flush=True,
         )
         while all(node.running for node in kafka.nodes):
             time.sleep(0.5)
-        raise UserError(f"the broker ended by itself: {kafka.nodes[0].tail_log()}")
+        raise UserError("the broker ended on its own: {}", kafka.nodes[0].tail_log())

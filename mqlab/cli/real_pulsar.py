@@ -6,6 +6,7 @@ import argparse
 import time
 
 from .errors import UserError
+from .language import tell
 
 VERSION = "4.2.4"
 
@@ -19,11 +20,14 @@ def start_broker(args: argparse.Namespace) -> None:
     from mqlab.real.pulsar.broker import RealPulsar
 
     with RealPulsar(args.version) as pulsar:
-        print(
-            f"mqlab real pulsar: Pulsar {args.version} ready at pulsar://{pulsar.address}, its "
-            f"admin interface at {pulsar.admin}; Ctrl-C stops it",
+        tell(
+            "mqlab real pulsar: Pulsar {} ready at pulsar://{}, its admin interface at "
+            "{}; Ctrl-C stops it",
+            args.version,
+            pulsar.address,
+            pulsar.admin,
             flush=True,
         )
         while pulsar.running:
             time.sleep(0.5)
-        raise UserError(f"the broker ended by itself: {pulsar.tail_log()}")
+        raise UserError("the broker ended on its own: {}", pulsar.tail_log())

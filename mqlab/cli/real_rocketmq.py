@@ -6,6 +6,7 @@ import argparse
 import time
 
 from .errors import UserError
+from .language import tell
 
 VERSION = "5.5.0"
 
@@ -20,11 +21,13 @@ def start_broker(args: argparse.Namespace) -> None:
     from mqlab.real.rocketmq.broker import CLOCKS, RealRocketMQ
 
     with RealRocketMQ(args.version, CLOCKS, name_server=True) as rocketmq:
-        print(
-            f"mqlab real rocketmq: RocketMQ {args.version} ready at {rocketmq.address}, its name "
-            f"server at {rocketmq.name_server}; Ctrl-C stops it",
+        tell(
+            "mqlab real rocketmq: RocketMQ {} ready at {}, its name server at {}; Ctrl-C stops it",
+            args.version,
+            rocketmq.address,
+            rocketmq.name_server,
             flush=True,
         )
         while rocketmq.running:
             time.sleep(0.5)
-        raise UserError(f"the broker ended by itself: {rocketmq.tail_log()}")
+        raise UserError("the broker ended on its own: {}", rocketmq.tail_log())

@@ -11,30 +11,39 @@ from shlex import quote
 from textwrap import fill, indent
 
 from ..kernel import escape_unseen
-from ..kernel.text import Lang, shorten
+from ..kernel.text import NOTHING, Lang, Words, shorten, tr
 from ..places import SCENARIOS
 from ..registry import SYSTEMS
 from ..scenario import Golden, load, rewrite
 from ..scenario.language import ScenarioError
 from .errors import UserError
-from .language import add_language
+from .language import add_language, tell
 
-HELP = "run scenarios (.scn) and compare with their expected narration"
+HELP = "run scenarios (.scn) and compare them with their expected narration"
 
 
-PAGE = "datasets/scenarios/README.md"
-NAMED = "a .scn file, or the name of a story, as kafka/torn-read"
+EPILOG = (
+    "How to write a scenario: datasets/scenarios/README.md. To begin one: mqlab scenario new kafka."
+)
+NAMED = tr("a .scn file, or the name of a scenario, such as kafka/torn-read")
+NEAR = Words("; did you mean {names}?")
+NEW = Words(", {n} new")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = f"How to write one: {PAGE}; to begin one: mqlab scenario new kafka."
-    parser.add_argument("files", nargs="+", metavar="FILE", help=f"{NAMED}, or folders of them")
-    parser.add_argument("--rewrite", action="store_true", help="write what this engine narrates")
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="a .scn file, the name of a scenario, such as kafka/torn-read, or a folder of them",
+    )
+    parser.add_argument("--rewrite", action="store_true", help="write the narration into the file")
     parser.add_argument("--print", action="store_true", dest="show", help="print the narration")
     parser.add_argument(
-        "--explain", action="store_true", help="print it with the reason of each step below"
+        "--explain", action="store_true", help="print the narration with the reason for each step"
     )
-    add_language(parser, "the narration")
+    add_language(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
             vain = True
             print(f"{path}: {sentence}", file=sys.stderr)
     if not (args.show or args.explain):
-        new = f", {counts['new']} new" if counts["new"] else ""
-        print(f"{counts['equal']} of {len(paths)} scenarios equal{new}")
+        new = NEW(n=counts["new"]) if counts["new"] else NOTHING
+        tell("{} of {} scenarios as expected{}", counts["equal"], len(paths), new)
     return 1 if counts["DIFFERENT"] or vain else 0
 
 
@@ -85,18 +94,22 @@ def _print_golden(golden: Golden, args: argparse.Namespace) -> str:
     if args.rewrite:
         if not golden.equal:
             rewrite(golden)
-            print(f"rewritten  {path}")
+            tell("rewritten  {}", path)
         return "equal"
     if golden.new and golden.run.facts:
         _print_narration(golden, args.lang)
-        print(f"new        {path}: to keep this narration, mqlab run --rewrite {quote(str(path))}")
+        tell(
+            "new        {}\nnext, to keep this narration: mqlab run --rewrite {}",
+            path,
+            quote(str(path)),
+        )
         return "new"
     if golden.equal:
-        print(f"equal      {path}")
+        tell("as expected  {}", path)
         return "equal"
-    print(f"DIFFERENT  {path}")
+    tell("different    {}", path)
     print(*map(escape_unseen, golden.diff().splitlines()), sep="\n")
-    print(f"if the change is meant: mqlab run --rewrite {quote(str(path))}")
+    tell("next, if the change is meant: mqlab run --rewrite {}", quote(str(path)))
     return "DIFFERENT"
 
 
@@ -108,7 +121,7 @@ def scenario_files(names: list[str]) -> list[Path]:
         inside = sorted(file for file in path.rglob("*.scn") if file.is_file())
         paths += inside if path.is_dir() else [find_file(name)]
     if not paths:
-        raise UserError(f"no .scn file in {', '.join(names)}")
+        raise UserError("no .scn file in {}", ", ".join(names))
     return paths
 
 
@@ -127,16 +140,16 @@ def find_file(name: str) -> Path:
         for whole, short in names.items()
         if short == stem
     ]
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise UserError(f"no file {shorten(name, 100)}: give {NAMED}{hint}")
+    hint = NEAR(names=" / ".join(near)) if near else NOTHING
+    raise UserError("no file {}: give {}{}", shorten(name, 100), NAMED, hint)
 
 
 def open_scenario(path: Path) -> Golden:
     try:
         return load(path, SYSTEMS)
     except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not text (UTF-8): give a .scn file") from error
+        raise UserError("{} is not text (UTF-8): give a .scn file", path) from error
     except ScenarioError as error:
         raise UserError(f"{path}: {error}") from error
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+        raise UserError("cannot read {}: {}", path, error.strerror) from error

@@ -18,9 +18,9 @@ from ..registry import SYSTEMS
 from ..scenario.golden import split_blocks
 from ..scenario.language import COMMANDS
 from .errors import UserError
-from .language import add_language
+from .language import add_language, tell
 
-HELP = "begin a scenario: a first file with all its words as comments"
+HELP = "begin a scenario: write a first file, with every command as a comment"
 
 TITLE = tr("What the operator saw, in one line")
 OPTIONS = tr("Options of the line `system`, with what holds without them:")
@@ -32,9 +32,9 @@ WIDE = 30
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("new",), help="what to do")
-    parser.add_argument("system", help="kafka, rocketmq, pulsar, or a model, as two_phase")
-    parser.add_argument("file", nargs="?", type=Path, help="written there; else it is printed")
-    add_language(parser, "the comments")
+    parser.add_argument("system", help="kafka, rocketmq, pulsar, or a model such as two_phase")
+    parser.add_argument("file", nargs="?", type=Path, help="write it there (default: print it)")
+    add_language(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,8 +48,10 @@ def run(args: argparse.Namespace) -> int:
         with args.file.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise UserError(f"{args.file} is not written: {error.strerror}; name a new one") from error
-    print(f"{args.file}: mqlab run {args.file}")
+        raise UserError(
+            "cannot write {}: {}; name a new file", args.file, error.strerror
+        ) from error
+    tell("wrote {0}\nnext: mqlab run {0}", args.file)
     return 0
 
 

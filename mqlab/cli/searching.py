@@ -13,44 +13,52 @@ from ..explore import Counterexample
 from ..explore.budget import MOST, available
 from ..kernel import escape_unseen
 from ..kernel.play import encode
+from ..kernel.text import Text, Words, tr
 from .errors import UserError
+from .language import tell
 
 BOUNDS = ("kills", "power_cuts", "breaks", "timers", "retries", "killable", "restartable")
 MB = 1_000_000
 STATES = 1_000_000
 
 
+COUNTEREXAMPLE = tr("found: the shortest counterexample to")
+OPEN = tr("to step through it: mqlab open")
+
+
 def add_bounds(parser: argparse._ActionsContainer) -> None:
     """How far a search goes."""
-    parser.add_argument("--kills", type=_count, help="processes killed, at most")
-    parser.add_argument("--power-cuts", type=_count, help="machines that lose power")
-    parser.add_argument("--breaks", type=_count, help="broken connections")
-    parser.add_argument("--timers", type=_count, help="timers that run out")
+    parser.add_argument("--kills", type=_count, help="most processes killed")
+    parser.add_argument("--power-cuts", type=_count, help="most machines that lose power")
+    parser.add_argument("--breaks", type=_count, help="most connections broken")
+    parser.add_argument("--timers", type=_count, help="most timers that run out")
+    parser.add_argument("--retries", type=_count, help="how often each retry timer may run out")
     parser.add_argument(
-        "--retries", type=_count, help="how often each timer that only asks again may run out"
+        "--killable", type=_names, help="which nodes may stop, as in coordinator,app"
     )
-    parser.add_argument("--killable", type=_names, help="which nodes may stop: coordinator,app")
-    parser.add_argument("--restartable", type=_names, help="which of them may start again")
+    parser.add_argument("--restartable", type=_names, help="which of these may restart")
     parser.add_argument(
-        "--states", type=read_number, help=f"give up after so many (of a single system: {STATES:,})"
+        "--states",
+        type=read_number,
+        help="give up after so many states (default for one system: 1,000,000)",
     )
     parser.add_argument(
         "--memory",
         type=read_number,
         metavar="MB",
-        help="give up when the search has taken so much (three quarters of what is free)",
+        help="give up when the search uses more memory (default: three quarters of what is free)",
     )
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) > MOST:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 0 to {MOST}")
+        raise argparse.ArgumentTypeError(Words("{!r}: expected a number from 0 to {}")(text, MOST))
     return int(text)
 
 
 def read_number(text: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected 1, 2, 3 …")
+        raise argparse.ArgumentTypeError(Words("{!r}: expected 1, 2, 3 …")(text))
     return int(text)
 
 
@@ -97,21 +105,19 @@ def group_runs(examples: dict[str, Counterexample]) -> list[tuple[list[str], Cou
     return [(names, examples[names[0]]) for names in runs.values()]
 
 
-def print_run(
-    head: str, names: list[str], example: Counterexample, shows: str = "to see: mqlab open"
-) -> None:
+def print_run(head: Text, names: list[str], example: Counterexample, shows: Text = OPEN) -> None:
     """`shows`: what the run is for, and the command that is given its token."""
     trace = example.trace()
     claims = ", ".join(f"“{name}”" for name in names)
     told = "\n".join(map(escape_unseen, str(trace).splitlines()))
-    print(f"\n{head} {claims}, in\nsystem {example.system.line()}\n{told}")
-    print(f"\nthe same run, {shows} {encode(example.system, trace)}")
+    tell("\n{} {}, in\nsystem {}\n{}", head, claims, example.system.line(), told)
+    tell("\nnext, {} {}", shows, encode(example.system, trace))
 
 
 def view(examples: list[Counterexample], page: Path) -> None:
     """The shortest of them, opened at its last fact."""
     if not examples:
-        print(f"nothing was found, so {page} is not written")
+        tell("no counterexample, so {} is not written", page)
         return
     from mqlab_widgets import Player
 
@@ -119,5 +125,5 @@ def view(examples: list[Counterexample], page: Path) -> None:
     try:
         Player(example.trace(), title=example.property).save(page)
     except (ValueError, OSError) as error:
-        raise UserError(f"--view {page}: {error}") from error
-    print(f"wrote {page}")
+        raise UserError("--view {}: {}", page, error) from error
+    tell("wrote {}", page)

@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from ..brokers import find_broker, list_brokers, load
+from ..kernel.text import Words, tr
 from .errors import UserError
 
-HELP = "serve an engine's broker to real clients"
+HELP = "run the engine as a server that real clients can use"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(dest="broker", metavar="NAME", required=True)
     for name, broker in list_brokers("serve").items():
-        one = names.add_parser(name, help=f"speak {broker.title}'s protocol")
+        one = names.add_parser(name, help=str(Words("serve clients of {}")(broker.title)))
         add_server_arguments(one)
         options_of(name).add_arguments(one)
 
@@ -33,43 +34,56 @@ def options_of(name: str) -> Any:
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     """What any server can be told."""
     parser.add_argument(
-        "--host", default="127.0.0.1", help="where to listen (default: this machine only)"
-    )
-    parser.add_argument("--port", type=int, default=9092, help="0 takes any (default: %(default)s)")
-    parser.add_argument(
-        "--trace-port", type=int, default=0, metavar="PORT", help="of the live trace (default: any)"
+        "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
     )
     parser.add_argument(
-        "--data-dir", type=folder, metavar="DIR", help="keep everything there (default: memory)"
+        "--port",
+        type=int,
+        default=9092,
+        help="port; 0 takes any that is free (default: %(default)s)",
     )
     parser.add_argument(
-        "--fsync", action="store_true", help="survive power cuts too, at a price in speed"
+        "--trace-port",
+        type=int,
+        default=0,
+        metavar="PORT",
+        help="port of the live picture (default: any)",
+    )
+    parser.add_argument(
+        "--data-dir",
+        type=folder,
+        metavar="DIR",
+        help="keep all data in this folder (default: in memory)",
+    )
+    parser.add_argument(
+        "--fsync", action="store_true", help="survive power cuts too; this costs speed"
     )
     parser.add_argument(
         "--pace",
         type=int,
         default=0,
         metavar="MS",
-        help="let messages between two roles take so long (default: 0)",
+        help="how long a message between two roles takes (default: 0)",
     )
     parser.add_argument(
         "--salvage-to",
         type=folder,
         metavar="NEW",
-        help="serve nothing: copy what stands before the damage in --data-dir to this folder",
+        help="start no server: copy what precedes the damage in --data-dir to this folder",
     )
     parser.add_argument(
         "--gate",
         action="store_true",
-        help="let Follow(address, hold=True) hold clients' requests; says the address and its key",
+        help="let Follow(address, hold=True) hold clients' requests; prints the address and "
+        "its key",
     )
-    parser.add_argument("--verbose", action="store_true", help="say each request of each client")
+    parser.add_argument("--verbose", action="store_true", help="print each request of each client")
     parser.add_argument("--until-input-ends", action="store_true", help=argparse.SUPPRESS)
 
 
 def folder(text: str) -> Path:
     if not text.strip():
-        raise argparse.ArgumentTypeError("an empty name is no folder: name one")
+        raise argparse.ArgumentTypeError(tr("an empty name is not a folder: name one"))
     return Path(text)
 
 
@@ -115,6 +129,6 @@ def check_arguments(args: argparse.Namespace) -> None:
         raise UserError("--fsync needs a folder to write to: add --data-dir DIR")
     for port in (args.port, args.trace_port):
         if not 0 <= port < 1 << 16:
-            raise UserError(f"{port} is no port: name one from 1 to 65535, or 0 for any")
+            raise UserError("{} is not a port: name one from 1 to 65535, or 0 for any", port)
     if args.pace < 0:
-        raise UserError(f"--pace {args.pace}: name a number of milliseconds, 0 or more")
+        raise UserError("--pace {}: expected milliseconds, 0 or more", args.pace)

@@ -9,19 +9,22 @@ from functools import partial
 from pathlib import Path
 
 from .errors import UserError
+from .language import tell
 
-HELP = "write the site: pages that play without an installation"
+HELP = "write the site: pages that play in any browser, without an installation"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FOLDER", default=Path(".cache/site"),
-        help="default .cache/site; any web server can serve it, below any path",
+        help="folder to write (default: .cache/site); any web server can serve it, below any path",
     )  # fmt: skip
     parser.add_argument(
-        "--serve", action="store_true", help="show it on this machine, until Ctrl-C"
+        "--serve", action="store_true", help="serve it on this machine, until Ctrl-C"
     )
-    parser.add_argument("--port", type=int, default=0, help="of --serve; default any that is free")
+    parser.add_argument(
+        "--port", type=int, default=0, help="port for --serve (default: any that is free)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,14 +35,14 @@ def run(args: argparse.Namespace) -> int:
         pyodide = fetch_pyodide()
         lite = fetch_lite()
     except NoPlay as error:
-        print(f"without Play and labs: {error}")
+        tell("the site is without Play and labs: {}", error)
     except NoLabs as error:
-        print(f"without labs: {error}")
+        tell("the site is without labs: {}", error)
     try:
         built = write_site(args.output, pyodide=pyodide, lite=lite)
     except (NoLabs, OSError) as error:
-        raise UserError(f"cannot write the site: {error}") from error
-    print(f"wrote {built.folder}: {built.stories} stories, {built.bytes / 1e6:.1f} MB")
+        raise UserError("cannot write the site: {}", error) from error
+    tell("wrote {}: {} scenarios, {:.1f} MB", built.folder, built.stories, built.bytes / 1e6)
     if args.serve:
         _serve(args.output, args.port)
     return 0
@@ -49,7 +52,7 @@ def add_page_arguments(parser: argparse.ArgumentParser, folder: str) -> None:
     """Those of a command that writes one page of the site, with what it leads to."""
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FOLDER", default=Path(folder),
-        help=f"default {folder}; the pages need no server",
+        help="folder to write (default: %(default)s); the pages need no server",
     )  # fmt: skip
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
 
@@ -62,12 +65,12 @@ def show_page(args: argparse.Namespace, name: str) -> int:
     try:
         built = write_site(args.output, list_linked())
     except OSError as error:
-        raise UserError(f"cannot write the page: {error}") from error
+        raise UserError("cannot write the page: {}", error) from error
     page = built.folder / name
-    print(f"wrote {page}, with {built.stories} stories ({built.bytes / 1e6:.1f} MB)")
+    tell("wrote {}, with {} scenarios ({:.1f} MB)", page, built.stories, built.bytes / 1e6)
     address = page.resolve().as_uri()
     if not args.no_browser and not webbrowser.open(address):
-        print(f"open it in a browser: {address}")
+        tell("next: open {} in a browser", address)
     return 0
 
 
@@ -76,9 +79,11 @@ def _serve(folder: Path, port: int) -> None:
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
-        raise UserError(f"cannot serve at port {port}: {error.strerror}; take another") from error
+        raise UserError(
+            "cannot serve at port {}: {}; choose another", port, error.strerror
+        ) from error
     with server:
-        print(f"open http://127.0.0.1:{server.server_port}/ (Ctrl-C ends it)", flush=True)
+        tell("next: open http://127.0.0.1:{}/ (Ctrl-C ends it)", server.server_port, flush=True)
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -10,16 +10,20 @@ from ..places import SCENARIOS
 from ..registry import with_evidence
 from .errors import UserError
 from .pictures import add_picture_arguments, write_comparison, write_picture
-from .run import NAMED, find_file, open_scenario
+from .run import find_file, open_scenario
 
-HELP = "a scenario (.scn) or trace (.json) as a page, a picture or a film"
+HELP = "show a scenario (.scn) or a trace (.json) as a page, a picture or a film"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help=f"{NAMED}, or a trace as .json")
     parser.add_argument(
-        "--compare", nargs="+", metavar="FILE", help="a page of this .scn file and of one to three "
-        "others side by side: a block of one (dashes and a blank line) is a block of the others",
+        "file",
+        metavar="FILE",
+        help="a .scn file, the name of a scenario, such as kafka/torn-read, or a trace (.json)",
+    )
+    parser.add_argument(
+        "--compare", nargs="+", metavar="FILE", help="a page with this .scn file and one to three others side by side, played block "
+            "by block (a block ends with dashes and a blank line)",
     )  # fmt: skip
     add_picture_arguments(parser)
 
@@ -51,21 +55,24 @@ def read_trace(path: Path) -> Trace:
     try:
         return Trace.load(path)
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+        raise UserError("cannot read {}: {}", path, error.strerror) from error
     except ValueError as error:
         raise UserError(
-            f"{path} is no trace: {error}; give a file that `mqlab view -o run.json` has written"
+            "{} is not a trace: {}; give a file that `mqlab view -o run.json` wrote", path, error
         ) from error
 
 
 def compare_files(paths: list[Path], args: argparse.Namespace) -> int:
     """The page on which several scenarios play on one clock, their blocks."""
     if bad := [str(path) for path in paths if path.suffix != ".scn"]:
-        raise UserError(f"{', '.join(bad)}: --compare takes .scn files")
+        raise UserError("{}: --compare takes .scn files", ", ".join(bad))
     golden = [open_scenario(path) for path in paths]
     ends = [one.ends for one in golden]
     if len({*map(len, ends)}) > 1:
         counts = ", ".join(f"{path} has {len(end)}" for path, end in zip(paths, ends, strict=True))
-        raise UserError(f"the common clock are the blocks, and their numbers differ: {counts}")
+        raise UserError(
+            "--compare plays block by block, and these files differ in their number of blocks: {}",
+            counts,
+        )
     traces = [with_evidence(one.run.trace, "") for one in golden]
     return write_comparison(traces, list(zip(*ends, strict=True)), args)

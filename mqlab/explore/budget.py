@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..kernel.system import System
-from ..kernel.text import Text, Words, tr
+from ..kernel.text import BadValue, Text, Words, tr
 
 #: of each kind of fault: what one run has spent fits into a byte
 MOST = 255
@@ -39,10 +39,10 @@ class Budget:
     def __post_init__(self) -> None:
         """ValueError where a number is none that a search can keep."""
         if self.states < 1:
-            raise ValueError(f"states={self.states}: a search looks at one state or more")
+            raise BadValue("states={}: expected 1 or more", self.states)
         for name in ("kills", "power_cuts", "breaks", "timers", "retries"):
             if not 0 <= (getattr(self, name) or 0) <= MOST:
-                raise ValueError(f"{name}={getattr(self, name)}: expected 0 to {MOST}")
+                raise BadValue("{}={}: expected 0 to {}", name, getattr(self, name), MOST)
 
     def may_stop(self, node: str) -> bool:
         return self.killable is None or node in self.killable

@@ -10,12 +10,13 @@ from typing import Any
 
 from ..kernel.play import digest
 from ..kernel.system import System
+from ..kernel.text import BadValue
 from .budget import Budget
 
 LIST = "levels.json"
 
 
-class Damaged(ValueError):
+class Damaged(BadValue):
     """A folder that no search can go on from; the message says what to do."""
 
 
@@ -52,14 +53,14 @@ def read_list(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         text = (folder / LIST).read_text("utf-8")
         body, _, sha256 = text.rpartition("\n")
         if hashlib.sha256(body.encode()).hexdigest() != sha256:
-            raise ValueError("its digest is another")
+            raise BadValue("its digest does not match")
         listed = json.loads(body)
         return listed["search"], listed["levels"]
     except FileNotFoundError:
-        raise Damaged(f"{folder} holds no search: there is no {LIST}") from None
+        raise Damaged("{} holds no search: {} is missing", folder, LIST) from None
     except (ValueError, KeyError, TypeError) as error:
         raise Damaged(
-            f"{folder / LIST} is damaged ({error}): begin the search again in an empty folder"
+            "{} is damaged ({}): begin the search again in an empty folder", folder / LIST, error
         ) from error
 
 

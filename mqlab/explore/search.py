@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..kernel.system import Property, System
+from ..kernel.text import Words, tr
 from .budget import Budget, Full
 from .known import Known, Onward
 from .moves import Stop
@@ -57,8 +58,11 @@ def finish(
             if memory is not None and search.memory > memory:
                 search.stop(f"it has taken {memory // 1_000_000:,} MB of memory")
     except KeyboardInterrupt:
-        search.stop("it was interrupted")
+        search.stop(str(tr("it was interrupted")))
     return search.verdict()
+
+
+BOUND = Words("the bound was {:,} states")
 
 
 class Search(Known):
@@ -122,7 +126,7 @@ class Search(Known):
             try:
                 yield from level()
             except Full as full:
-                self.ended = str(full) or f"{self.budget.states:,} states were the bound"
+                self.ended = str(full) or str(BOUND(self.budget.states))
                 return
             except Exception as error:
                 done = "; ".join((*self.start, *self.schedule(self.at))) or "the start"

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernel.system import System
+from ..kernel.text import Words
 from .budget import Budget
 from .described import LIST, Damaged, describe, read_list, write_list
 
@@ -43,12 +44,15 @@ class Shelf:
             head, self.levels = read_list(folder)
             if head != self._head:
                 raise Damaged(
-                    f"{folder}: this search was begun by another version of the engine, or with "
-                    "another system or other bounds; take an empty folder"
+                    "{}: this search began with another version of the engine, another "
+                    "system or other bounds; name an empty folder",
+                    folder,
                 )
             self._check()
         elif folder.exists() and any(folder.iterdir()):
-            raise FileExistsError(f"{folder} is not empty, and no search: take an empty folder")
+            raise FileExistsError(
+                Words("{} is not empty and holds no search: name an empty folder")(folder)
+            )
         folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, parts: Mapping[str, NDArray[Any] | bytes], facts: Mapping[str, Any]) -> None:
@@ -115,7 +119,7 @@ class Shelf:
         for number, level in enumerate(self.levels):
             path = self._path(number)
             if not path.exists() or _sum(path) != level["sha256"]:
-                raise Damaged(f"{path} is damaged: begin the search again in an empty folder")
+                raise Damaged("{} is damaged: begin the search again in an empty folder", path)
 
 
 def _sum(path: Path) -> str:

@@ -269,7 +269,12 @@ class ShelvedLevels(Levels):
             log = [tuple(int(n, 16) for n in line.split()) for line in lines]
             self.steps.work_out_again(log)
             if self.parts.counts != level["values"]:
-                raise Damaged(f"{self.shelf.folder}: level {number} does not come out as it did")
+                raise Damaged(
+                    "{}: level {} differs from what was kept; begin the search again in an "
+                    "empty folder",
+                    self.shelf.folder,
+                    number,
+                )
         last = levels[-1]
         layout = Layout.fit(self.parts.counts)
         self.rows = Rows(layout)

@@ -22,12 +22,15 @@ from random import Random
 from ..kernel.choice import parse
 from ..kernel.moves import apply, initial
 from ..kernel.system import Property, System
+from ..kernel.text import BadValue, Words, tr
 from .budget import Budget
 from .moves import Stop
 from .search import Search
 from .verdict import Counterexample
 
 LONGEST = 1_000  # choices of one walk
+SEEDED = Words("violated: {}, in {} choices (seed {})")
+WALKED = Words("tried {:,} random schedules, {:,} steps ({}){}")
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,12 @@ class Swarm:
 
     def __str__(self) -> str:
         lines = [
-            f"violated: {name}, in {len(counterexample.schedule)} choices (seed {self.seeds[name]})"
+            SEEDED(name, len(counterexample.schedule), self.seeds[name])
             for name, counterexample in self.counterexamples.items()
         ]
         why = f"; {self.ended}" if self.ended else ""
-        lines.append(f"{self.walks:,} walks, {self.steps:,} steps ({self.budget}){why}")
-        return "\n".join(lines)
+        lines.append(WALKED(self.walks, self.steps, self.budget.text, why))
+        return "\n".join(map(str, lines))
 
 
 def swarm(
@@ -68,7 +71,7 @@ def swarm(
         for seed in seeds:
             walked.add(seed, *walker.walk(seed))
     except KeyboardInterrupt:
-        ended = "it was interrupted"
+        ended = str(tr("it was interrupted"))
     return tell_walks(system, budget, walked, ended)
 
 
@@ -121,7 +124,7 @@ class Walker:
 
     def __init__(self, system: System, budget: Budget) -> None:
         if system.network == "set":
-            raise ValueError("this system's messages are a set; take walks of one that has queues")
+            raise BadValue("--swarm needs a system with queues; the messages of this one are a set")
         self._search = search = Search(system, budget, claims_of(system), many=None)
         self._first = search.fields.pack(search.first_world())
         self._options: list[dict[int, list[Stop]]] = [{} for _ in search.moves.places]

@@ -23,6 +23,7 @@ from typing import Any
 
 from ..kernel.maps import Map
 from ..kernel.system import Property, System
+from ..kernel.text import BadValue
 from .budget import Budget
 from .links import Link
 from .moves import Group
@@ -33,7 +34,7 @@ from .verdict import Verdict
 Swap = tuple[str, str]
 
 
-class Unequal(ValueError):
+class Unequal(BadValue):
     """Nodes that a system calls equal are not, within these bounds."""
 
 
@@ -49,7 +50,11 @@ class Renaming:
         """Raises Unequal where renaming twice does not lead back: an order tells them apart."""
         renamed = self._of(value)
         if self._of(renamed) != value:
-            raise Unequal(f"{' and '.join(self.names)} are told apart by an order in {value}")
+            raise Unequal(
+                "{} are not interchangeable: {} depends on their order",
+                " and ".join(self.names),
+                value,
+            )
         return renamed
 
     def _of(self, value: Any) -> Any:
@@ -150,10 +155,13 @@ class Quotient(Search):
         first = self.fields.pack(self.first_world())
         for images in self.images:
             if images.of(first, -1) != first:
-                raise Unequal(f"{' and '.join(images.renaming.names)} are not equal at the start")
+                raise Unequal(
+                    "{} are not interchangeable: they differ at the start",
+                    " and ".join(images.renaming.names),
+                )
         self._check_claims(first)
         if not self.images:
-            raise Unequal("this system says of no nodes that they are equal")
+            raise Unequal("this system declares no interchangeable nodes: leave out --symmetry")
 
     def smallest(self, world: int) -> int:
         """The world that stands for this one."""
@@ -212,7 +220,10 @@ class Quotient(Search):
             self._read.add(read)
             for images in self.images:
                 if self.judge[images.of(world, -1) & self.fields.parts] != self.judge[read]:
-                    raise Unequal(f"a claim tells {' from '.join(images.renaming.names)}")
+                    raise Unequal(
+                        "{} are not interchangeable: a claim tells them apart",
+                        ", ".join(images.renaming.names),
+                    )
 
     def _compare(self, images: Images, number: int, key: int, group: Group) -> None:
         places, names = self.moves.places, self.fields.names
@@ -222,8 +233,10 @@ class Quotient(Search):
         mine = {images.of(key + added, places[number].mask) for added in _added(group)}
         if mine != {image + added for added in _added(there)}:
             raise Unequal(
-                f"{' and '.join(images.renaming.names)} are not equal within these bounds: what "
-                f"{names[number]} does next depends on which is which"
+                "{} are not interchangeable within these bounds: what {} does next "
+                "depends on which is which",
+                " and ".join(images.renaming.names),
+                names[number],
             )
 
     def schedule(self, at: int) -> tuple[str, ...]:

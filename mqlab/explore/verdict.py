@@ -12,6 +12,11 @@ from .budget import Budget
 
 IDLE = Words("nobody calls anything here: give a client its calls, as in '{client}=CALL; CALL'")
 
+VIOLATED = Words("violated: {}, in {} choices")
+NEVER = Words("never reached: {}")
+COMPLETE = Words("complete within {:,} states, {:,} transitions ({})")
+PARTLY = Words("not exhaustive: {:,} states, {:,} transitions ({}){}")
+
 
 def say_idle(system: System) -> Text:
     """Of a system that has clients, none of which calls anything; else nothing. What runs by itself
@@ -72,14 +77,13 @@ class Verdict:
         return not self.counterexamples and not self.missing
 
     def __str__(self) -> str:
-        within = f"{self.states:,} states, {self.transitions:,} transitions ({self.budget})"
         lines = [
-            f"violated: {name}, in {len(counterexample.schedule)} choices"
+            VIOLATED(name, len(counterexample.schedule))
             for name, counterexample in self.counterexamples.items()
         ]
-        lines += [f"never reached: {name}" for name in self.missing]
-        lines += filter(None, [say_idle(self.system).en])
-        if not self.complete:
-            why = f"; {self.ended}" if self.ended else ""
-            return "\n".join([*lines, f"not exhaustive: {within}{why}"])
-        return "\n".join([*lines, f"complete within {within}"])
+        lines += [NEVER(name) for name in self.missing]
+        lines += [idle] if (idle := say_idle(self.system)).en else []
+        why = f"; {self.ended}" if self.ended and not self.complete else ""
+        how = COMPLETE if self.complete else PARTLY
+        lines.append(how(self.states, self.transitions, self.budget.text, why))
+        return "\n".join(map(str, lines))

@@ -78,9 +78,9 @@ def parse_ask(
         name, number = topic, ""
     first, dots, last = offsets.partition("..")
     if offsets and (not dots or not all(part.isdecimal() or not part for part in (first, last))):
-        raise Unreadable(f"--offsets {offsets}: name two, as in 100..200, or one, as in 100..")
+        raise Unreadable("--offsets {}: name two, as in 100..200, or one, as in 100..", offsets)
     if first and last and int(first) > int(last):
-        raise Unreadable(f"--offsets {offsets}: the first is larger than the last")
+        raise Unreadable("--offsets {}: the first is larger than the last", offsets)
     return Ask(
         target,
         name,

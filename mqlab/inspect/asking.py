@@ -45,7 +45,7 @@ def read_settings(path: str) -> dict[str, str]:
     try:
         return parse_settings(Path(path).read_text("utf-8")) if path else {}
     except (OSError, UnicodeDecodeError) as error:
-        raise Unreadable(f"cannot read the settings in {path}: {error}") from error
+        raise Unreadable("cannot read the settings in {}: {}", path, error) from error
 
 
 @frozen

@@ -16,9 +16,10 @@ from dataclasses import field
 from typing import Any
 
 from ..kernel import NOTHING, Cell, Frontier, Text, frozen
+from ..kernel.text import WordedError
 
 
-class Unreadable(Exception):
+class Unreadable(WordedError):
     """One sentence: what is there instead of what was asked for, and what to do next."""
 
 

@@ -33,6 +33,7 @@ from ..kernel import (
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ..kernel.reasons import Unguarded
+from ..kernel.text import tr
 from ..kernel.usages import Usages, bare, number, one_of
 from .claims import CLAIMS, properties, replicated_claims
 from .clients.admin import (
@@ -220,11 +221,11 @@ def parse_call(
         "TOPIC": is_topic,
         "TOPIC-NAME": read_present,
         "TOPIC-WITH-SPARE": read_spares,
-        "GROUP": bare("a group") if groups else _refuse_group,
-        "M": bare("a member"),
-        "VALUE": bare("a value"),
-        "KEY": bare("a key"),
-        "NAME:VALUE": bare("a header"),
+        "GROUP": bare if groups else _refuse_group,
+        "M": bare,
+        "VALUE": bare,
+        "KEY": bare,
+        "NAME:VALUE": bare,
         "N": _read_generation,
         "PARTITION": one_of("partition", led),
         "PID": number,
@@ -409,9 +410,9 @@ def _lead_group(
 
 
 # a role, a lane and a log each
-PARTITIONS = Most(100, "a picture has room for 100")
+PARTITIONS = Most(100, tr("a picture has room for 100"))
 INTERNAL = ("__consumer_offsets", "__transaction_state")
-GROUPS = Most(50, "a picture has room for 50")
+GROUPS = Most(50, tr("a picture has room for 50"))
 
 
 @dataclass(frozen=True)

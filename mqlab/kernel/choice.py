@@ -25,6 +25,7 @@ import re
 from dataclasses import replace
 
 from .maps import frozen
+from .text import BadValue
 
 
 @frozen
@@ -49,9 +50,11 @@ class Choice:
     def check_stop(self, most: int) -> None:
         """ValueError where a step is to be stopped after more effects than it has."""
         if self.stop > most:
-            raise ValueError(
-                f"{self.how}={self.stop}: effects of that step: {most}; write {self.how}=0 to "
-                f"{self.how}={most}"
+            raise BadValue(
+                "{0}={1}: that step has {2} effects; write {0}=0 to {0}={2}",
+                self.how,
+                self.stop,
+                most,
             )
 
     def __str__(self) -> str:
@@ -86,7 +89,11 @@ def parse(text: str) -> Choice:
     if arriving := _ANSWERS.fullmatch(text):
         choice = parse(arriving["stop"])
         if choice.stop < 0 and choice.kind not in ("kill", "power"):
-            raise ValueError(f"{text!r}: answers= says which answers of a node that stops arrive")
+            raise BadValue(
+                "{!r}: answers= belongs to a stop, and names the clients that still receive "
+                "an answer",
+                text,
+            )
         return replace(choice, answers=tuple(sorted(set(arriving["clients"].split(",")))))
     if stop := _STOP.fullmatch(text):
         return parse(stop["rest"]).stop_after(int(stop["n"]), stop["how"])
@@ -102,7 +109,8 @@ def parse(text: str) -> Choice:
         if words[0] in ("lose", "drop") and (m := _MESSAGE.fullmatch(words[1])):
             return Choice(words[0], m["a"], m["b"])
         return Choice(words[0], words[1], words[2] if len(words) == 3 else "")
-    raise ValueError(
-        f"{text!r} is no choice: expected `call NODE`, `A>B`, `A<B`, `NODE.`, `fire NODE`, "
-        "`break A B`, `kill NODE`, `power NODE` or `restart NODE`"
+    raise BadValue(
+        "{!r} is not a choice: expected `call NODE`, `A>B`, `A<B`, `NODE.`, `fire NODE`, "
+        "`break A B`, `kill NODE`, `power NODE` or `restart NODE`",
+        text,
     )

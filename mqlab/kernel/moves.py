@@ -20,7 +20,7 @@ from .role import (
     Response,
 )
 from .system import System
-from .text import say_unknown
+from .text import BadValue, Words, say_unknown
 from .world import (
     NodeSpec,
     NodeState,
@@ -33,6 +33,9 @@ from .world import (
     start_node,
     stop_node,
 )
+
+OF_NODE = Words(" of {} now")
+NO_TIMER = Words("{} has no timer now; there are: {}")
 
 
 class Moved(NamedTuple):
@@ -210,7 +213,7 @@ def _event(
         note, world = _take(system, world, wire, choice.index)
         node, role = where[choice.b if kind == "q" else choice.a]
         if not world.nodes[node].up:
-            raise ValueError(f"`{choice}` is not possible: {node} is down; restart it first")
+            raise BadValue("`{}` is not possible: {} is down; restart it first", choice, node)
         late = choice.conn != current(system, world, choice.a, choice.b)
         if kind == "q":
             caller = Caller(choice.a, choice.conn, note.corr)
@@ -219,7 +222,7 @@ def _event(
     name = choice.a
     state = _find_node(world, name)
     if not state.up:
-        raise ValueError(f"`{choice}` is not possible: {name} is down; restart it first")
+        raise BadValue("`{}` is not possible: {} is down; restart it first", choice, name)
     if choice.kind == "fire":
         _check_timer(world, choice)
     role, event, state = node_event(state, choice, at_ms)
@@ -241,7 +244,7 @@ def node_event(state: NodeState, choice: Choice, at_ms: int) -> tuple[int, Event
             if not choice.b or timer[1] == choice.b:
                 rest = tuple(t for t in state.timers if t is not timer)
                 return timer[0], Fired(timer[1], at_ms), replace(state, timers=rest)
-    raise ValueError(f"`{choice}` is not possible now")
+    raise BadValue("`{}` is not possible now", choice)
 
 
 def _check_timer(world: World, choice: Choice) -> None:
@@ -251,18 +254,18 @@ def _check_timer(world: World, choice: Choice) -> None:
     if choice.b in mine or (mine and not choice.b):
         return
     if mine:
-        why = say_unknown("timer", choice.b, mine, f" of {choice.a} now")
+        why = say_unknown("timer", choice.b, mine, OF_NODE(choice.a))
     else:
         others = ", ".join(f"fire {at} {name}" for at, names in timers.items() for name in names)
-        why = f"{choice.a} has no timer now; there are: {others or 'none'}"
-    raise ValueError(f"`{choice}` is not possible: {why}")
+        why = NO_TIMER(choice.a, others or "–")
+    raise BadValue("`{}` is not possible: {}", choice, why)
 
 
 def _take(system: System, world: World, wire: Wire, index: int) -> tuple[Note, World]:
     queue = world.wires.get(wire, ())
     if index >= len(queue):
-        raise ValueError(
-            f"nothing is under way from {wire[1]} to {wire[2]} on connection {wire[3]}"
+        raise BadValue(
+            "nothing is in flight from {} to {} on connection {}", wire[1], wire[2], wire[3]
         )
     if system.network == "set":
         return queue[index], world
@@ -322,12 +325,14 @@ def _stop(
     """A stop: the node's memory is gone, and every connection to and from it breaks. The clients
     in `answers` still hear what it had answered them."""
     if not _find_node(world, name).up:
-        raise ValueError(f"{name} cannot be stopped: it is not running")
+        raise BadValue("{} cannot be stopped: it is not running", name)
     under_way = list_answered(system, world, name)
     if without := sorted(set(answers) - set(under_way)):
-        raise ValueError(
-            f"no answer of {name} to {' or '.join(without)} is under way; "
-            f"there are answers to: {', '.join(under_way) or 'nobody'}"
+        raise BadValue(
+            "no answer from {} to {} is in flight; in flight are answers to: {}",
+            name,
+            " or ".join(without),
+            ", ".join(under_way) or "–",
         )
     mine = {role for role, (node, _) in placements(system).items() if node == name}
     old = world.nodes[name]
@@ -350,7 +355,7 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
     node that is starting, so nobody hears of such a stop; what it asked for is under way."""
     name = choice.a
     if _find_node(world, name).up:
-        raise ValueError(f"{name} cannot be restarted: it is running")
+        raise BadValue("{} cannot be restarted: it is running", name)
     spec = specs(system)[name]
     stages = start_node(spec, world.nodes[name], at_ms)
     planned = _list_effects([stage for _, stage in stages])

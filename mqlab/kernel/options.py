@@ -17,7 +17,7 @@ written and what is refused follow from the annotations. To add a broker is to w
 
 A name is made of letters, digits and `. _ -`; a list holds none twice, and at most MOST_NAMES.
 
-An annotation may say more: `Annotated[int, Most(100, "a picture has room for 100")]` bounds a
+An annotation may say more: `Annotated[int, Most(100, tr("a picture has room for 100"))]` bounds a
 number, `Annotated[tuple[str, ...], SORTED]` says that order and repetition mean nothing,
 `Annotated[tuple[str, ...], FREE]` that these are any words, `Annotated[str, LISTED]` that a text is
 a list of one name or more, and `Annotated[…, UNWRITTEN]` keeps a field out of the line: it is given
@@ -38,7 +38,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, get_origin, get_type
 
 from .maps import frozen
 from .role import Program
-from .text import Text, say_unknown, shorten
+from .text import BadValue, Text, say_unknown, shorten, tr
 from .usages import Usages, number
 from .world import NodeSpec
 
@@ -115,12 +115,12 @@ class Most:
     """The largest number that a field may hold, and the reason in words. `why`: that reason."""
 
     number: int
-    why: str
+    why: Text
 
     def check(self, name: str, value: int) -> None:
         """ValueError for a number that is negative or larger."""
         if not 0 <= value <= self.number:
-            raise ValueError(f"{name}={value}: {self.why}")
+            raise BadValue("{}={}: {}", name, value, self.why)
 
 
 @frozen
@@ -135,7 +135,7 @@ class Spelling:
 def _read_number(name: str, text: str) -> int:
     value = number(text)
     if value is None:
-        raise ValueError(f"{name}={shorten(text, 20)!r}: expected a whole number")
+        raise BadValue("{}={!r}: expected a whole number", name, shorten(text, 20))
     return value
 
 
@@ -245,16 +245,18 @@ def check_names(system: Written) -> None:
     too long."""
     for field, names, others in _list_names(system):
         if len(names) > MOST_NAMES:
-            raise ValueError(f"{field}: {len(names):,} names; a picture has room for {MOST_NAMES}")
+            raise BadValue(
+                "{}: {:,} names, and a picture has room for {}", field, len(names), MOST_NAMES
+            )
         for name in (*names, *others):
             if not NAME.fullmatch(name):
-                raise ValueError(f"{field}: {shorten(name, 40)!r} is no name; {NAMED}")
+                raise BadValue("{}: {!r} is not a name; {}", field, shorten(name, 40), NAMED)
         for name, times in Counter(names).items():
             if times > 1:
-                raise ValueError(f"{field}: {name!r} is there {times} times; write it once")
+                raise BadValue("{}: {!r} appears {} times; write it once", field, name, times)
 
 
-NAMED = (
+NAMED = tr(
     "a name has letters, digits and . _ - only. Options are separated by blanks, names by one "
     "comma; quotes stand around a client's calls alone, as in 'app=init; commit'"
 )
@@ -268,16 +270,18 @@ def check_nodes(system: Written, specs: Sequence[NodeSpec]) -> None:
         if times > 1:
             topic = name.rpartition("-")[0]
             lists = [field for field, named, _ in _list_names(system) if {name, topic} & {*named}]
-            raise ValueError(
-                f"{' and '.join(lists)}: {name!r} would be {times} nodes; give each a name that no "
-                "other has"
+            raise BadValue(
+                "{}: {!r} would name {} nodes; give each its own name",
+                " and ".join(lists),
+                name,
+                times,
             )
     for spec in specs:
         if spec.program is not None and spec.name in _plain(type(system)):
-            raise ValueError(f"{spec.name!r} is the name of an option; call the client otherwise")
+            raise BadValue("{!r} is the name of an option; give the client another name", spec.name)
     for name in system.needs:
         if name not in names:
-            raise ValueError(f"{system.name} needs a node {name}, and with these options has none")
+            raise BadValue("{} needs a node {}, which these options leave out", system.name, name)
 
 
 def _list_names(system: Written) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
@@ -358,8 +362,7 @@ def _with_programs(system: S, specs: Sequence[NodeSpec], programs: Mapping[str, 
     clients = [spec.name for spec in specs if spec.program is not None] if names else []
     for node in programs:
         if node not in clients:
-            what = "option and no client" if names else "option"
-            raise ValueError(say_unknown(what, node, (*_plain(type(system)), *clients)))
+            raise ValueError(say_unknown("option", node, (*_plain(type(system)), *clients)))
     read = tuple((node, read_calls(system, text)) for node, text in programs.items())
     return replace(system, **{names[0]: read})
 
@@ -375,7 +378,9 @@ def read_calls(system: Written, text: str) -> tuple[Any, ...]:
 def check_calls(number: int) -> None:
     """ValueError for more calls of one application than a run can tell."""
     if number > MOST_CALLS:
-        raise ValueError(
-            f"{number:,} calls of one client; {MOST_CALLS:,} at most are told here: give it fewer, "
-            "or make so many of a server (`mqlab serve`)"
+        raise BadValue(
+            "one client makes {:,} calls, and {:,} is the most shown here: give it "
+            "fewer, or send so many to a server (`mqlab serve`)",
+            number,
+            MOST_CALLS,
         )

@@ -34,7 +34,7 @@ from .offers import (
 )
 from .run import Run
 from .system import Property, System
-from .text import NOTHING, Text, Words, tr
+from .text import NOTHING, BadValue, Text, Words, tr
 from .trace import Trace
 from .world import Wire
 
@@ -46,7 +46,7 @@ from .world import Wire
 # same engine gives exactly that run. Another one replays the choices, and what it tells is
 # compared with what the token says. Committed files hold `.scn`, never tokens.
 
-NO_TOKEN = "this is not a token: paste the whole text that was copied"
+NO_TOKEN = tr("this is not a token: paste the whole text that was copied")
 
 CHANGED = Words(
     "This token was made by another version of the engine, or with a function that it does not "
@@ -94,7 +94,7 @@ def decode(token: str) -> Token:
         unpack = zlib.decompressobj()
         content = json.loads(unpack.decompress(packed, 1_000_000))
     except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
-        raise ValueError(NO_TOKEN) from error
+        raise BadValue(NO_TOKEN) from error
     match content:
         case [str(line), [*choices], str(made), *end] if all(isinstance(c, str) for c in choices):
             match end:
@@ -102,7 +102,7 @@ def decode(token: str) -> Token:
                     return Token(line, tuple(choices), made)
                 case [int(facts), str(narration)]:
                     return Token(line, tuple(choices), made, facts, narration)
-    raise ValueError(NO_TOKEN)
+    raise BadValue(NO_TOKEN)
 
 
 def digest(system: System) -> str:
@@ -214,9 +214,10 @@ class Play:
         run that is not possible here."""
         held = decode(token)
         if held.line != self.system.line():
-            raise ValueError(
-                f"this token belongs to another system, {held.line}: open it with "
-                "`mqlab open TOKEN`, or with open_run(token) in a cell"
+            raise BadValue(
+                "this token belongs to another system, {}: open it with `mqlab open "
+                "TOKEN`, or with open_run(token) in a cell",
+                held.line,
             )
         return self.replay(held)
 
@@ -233,10 +234,13 @@ class Play:
         try:
             self._go_to(token.choices)
         except _Impossible as error:
-            raise ValueError(
-                "this token was made by another version of the engine, or with a function "
-                f"that it does not hold; its choice {error.number} of {len(token.choices)} is not "
-                f"possible here: {error}"
+            raise BadValue(
+                "this token was made by another version of the engine, or with a "
+                "function that it does not contain: choice {} of {} is not possible "
+                "here: {}",
+                error.number,
+                len(token.choices),
+                error,
             ) from error
         return token.note(self.system, self.trace)
 
@@ -271,7 +275,7 @@ class Play:
         not possible."""
         wanted = tuple(str(parse(choice)) for choice in choices)
         if wanted[: len(self.start)] != self.start:
-            raise ValueError("the choices that this play begins with cannot be changed")
+            raise BadValue("the first choices of this play cannot be changed")
         known = next(n for n in range(len(wanted), -1, -1) if wanted[:n] in self._states)
         state, fresh = self._states[wanted[:known]], {}
         for number, choice in enumerate(wanted[known:], known + 1):

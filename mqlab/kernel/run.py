@@ -31,7 +31,7 @@ from .snapshot import Light, Snapshot
 from .stops import describe_stop
 from .story import SOME, tell, tell_again
 from .system import Property, System
-from .text import Lang, Text, Words
+from .text import BadValue, Lang, Text, Words
 from .trace import GLYPHS, Fact, FactKind, Trace
 from .world import World
 
@@ -49,10 +49,10 @@ FLUSHED = Words("flushed")
 #: Each fact has a Snapshot of the whole world, so the cost of a run grows with the square of its
 #: facts, and nobody steps through more than these.
 MOST_FACTS = 2_000
-TOO_LONG = (
-    f"a run tells at most {MOST_FACTS:,} facts, and this one has more to tell: let it make fewer "
-    "calls, or send so many to a server (`mqlab serve`), whose picture shows the latest part"
-)
+TOO_LONG = Words(
+    "a run has at most {:,} facts, and this one has more: let it make fewer calls, or send so many "
+    "to a server (`mqlab serve`), whose picture shows the latest part"
+)(MOST_FACTS)
 
 
 def put_in_words(value: object) -> Text:
@@ -132,7 +132,7 @@ class Run:
         if telling.hide:
             return
         if len(self.facts) == MOST_FACTS:
-            raise ValueError(TOO_LONG)
+            raise BadValue(TOO_LONG)
         why = telling.why if telling.why.en else self.system.explain(fact)
         off, unguarded = getattr(self.system, "off", ()), self.system.unguarded()
         why = say_unguarded(why, off, unguarded)

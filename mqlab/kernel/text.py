@@ -135,7 +135,7 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def say_unknown(what: str, word: str, known: Collection[str], where: str = "") -> str:
+def say_unknown(what: str, word: str, known: Collection[str], where: str | Text = "") -> Text:
     """`no call 'comit'; did you mean commit?`, or all that is `known` where nothing is near:
     another number is no slip."""
     short = shorten(word, 60)
@@ -144,9 +144,9 @@ def say_unknown(what: str, word: str, known: Collection[str], where: str = "") -
         for one in get_close_matches(short, known, 1, 0.65)
         if one.strip(digits) != short.strip(digits)
     ]
-    all_known = shorten(", ".join(known) or "none", 500)
-    said = f"did you mean {near[0]}?" if near else f"there are: {all_known}"
-    return f"no {what} {short!r}{where}; {said}"
+    words = NEAR if near else UNKNOWN
+    listed = near[0] if near else shorten(", ".join(known) or "–", 500)
+    return words(what=tr(what, "what"), word=short, where=where, listed=listed)
 
 
 @frozen
@@ -161,7 +161,8 @@ class Words:
     def __call__(self, *some: object, **args: Any) -> Text:
         def fill(template: str, lang: Lang) -> str:
             return template.format(
-                *some, **{k: v.of(lang) if isinstance(v, Text) else v for k, v in args.items()}
+                *(v.of(lang) if isinstance(v, Text) else v for v in some),
+                **{k: v.of(lang) if isinstance(v, Text) else v for k, v in args.items()},
             )
 
         chinese = self.zh or translate(self.en, self.context) or self.en
@@ -170,6 +171,27 @@ class Words:
     def has_made(self, text: Text) -> bool:
         """Whether the text is this template, filled in."""
         return text.made is not None and text.made.words == self
+
+
+NEAR = Words("no {what} {word!r}{where}; did you mean {listed}?")
+UNKNOWN = Words("no {what} {word!r}{where}; there are: {listed}")
+
+
+class WordedError(Exception):
+    """An error for people: `WordedError("no file {}", path)`, said in the language that is spoken
+    when it is shown."""
+
+    def __init__(self, english: str | Text, *values: object) -> None:
+        done = isinstance(english, Text) or not values
+        super().__init__(_find(english) if done else Words(str(english))(*values))
+
+
+def _find(english: str | Text) -> Text:
+    return english if isinstance(english, Text) else tr(english)
+
+
+class BadValue(WordedError, ValueError):
+    """A value that somebody gave and that cannot be used; the message says what was expected."""
 
 
 @frozen

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from .maps import frozen
-from .text import say_unknown, shorten
+from .text import BadValue, say_unknown, shorten
 
 Words = tuple[str, ...]
 #: makes of a word what its kind stands for, None where it is none; ValueError says why
@@ -110,7 +110,7 @@ def _find_reader(kind: str, readers: Mapping[str, Reader]) -> Reader:
 def _read_option(name: str, kind: str, text: str, readers: Mapping[str, Reader]) -> Any:
     value = _find_reader(kind, readers)(text)
     if value is None and kind not in readers:
-        raise ValueError(f"{name}={shorten(text, 20)}: expected a whole number")
+        raise BadValue("{}={}: expected a whole number", name, shorten(text, 20))
     return value
 
 
@@ -131,7 +131,7 @@ class Usages:
         call = usage.read(words[1:], readers)
         if call is None:
             said = shorten(" ".join(words), 60)
-            raise ValueError(f"{said!r} is no call; expected {usage.text}")
+            raise BadValue("{!r} is not a call; expected {}", said, usage.text)
         return call
 
 
@@ -149,16 +149,11 @@ def one_of(what: str, names: Collection[str]) -> Reader:
     return read
 
 
-def bare(what: str) -> Reader:
+def bare(word: str) -> str:
     """A word without what has a meaning in a line."""
-
-    def read(word: str) -> str:
-        if set(word) & FORBIDDEN:
-            said = shorten(word, 60)
-            raise ValueError(f"{said!r}: {what} here is a word without {{}},;'\"")
-        return word
-
-    return read
+    if set(word) & FORBIDDEN:
+        raise BadValue("{!r}: expected one word without {{}},;'\"", shorten(word, 60))
+    return word
 
 
 def number(word: str) -> int | None:

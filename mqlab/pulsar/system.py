@@ -30,6 +30,7 @@ from ..kernel import (
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Programs
 from ..kernel.reasons import Unguarded
+from ..kernel.text import tr
 from ..kernel.usages import Usages, bare, number, one_of
 from .claims import CLAIMS, properties
 from .client import Client, ClientConfig, calls
@@ -183,7 +184,7 @@ CALLS = Usages(
 
 def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
     """The call that the words of a line stand for; raises ValueError with advice."""
-    known, read_word = one_of("partition", config.partitions), bare("a name or a value")
+    known, read_word = one_of("partition", config.partitions), bare
 
     def read_name(text: str) -> str | None:
         return None if "=" in text else read_word(text)
@@ -250,8 +251,8 @@ def _clients(system: PulsarSystem) -> list[NodeSpec]:
     return specs
 
 
-PARTITIONS = Most(100, "a picture has room for 100")
-COORDINATORS = Most(16, "a cluster has 16 of them")
+PARTITIONS = Most(100, tr("a picture has room for 100"))
+COORDINATORS = Most(16, tr("a cluster has 16 of them"))
 
 
 @dataclass(frozen=True)

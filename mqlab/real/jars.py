@@ -129,7 +129,9 @@ class Jars:
         """
         if version not in self.versions:
             known = " or ".join(self.versions)
-            raise RealBrokerError(f"no {self.product} {version} is pinned here: take {known}")
+            raise RealBrokerError(
+                "no {} {} is pinned here: choose {}", self.product, version, known
+            )
         if why := self.find_missing():
             raise RealBrokerError(why)
         if not self.is_here(version):
@@ -160,12 +162,13 @@ class Jars:
                     done = subprocess.run(command, capture_output=True, text=True, check=False)
                 except FileNotFoundError as error:
                     raise RealBrokerError(
-                        f"a real {self.product} needs a Java compiler: "
-                        f"install openjdk-{NEEDED_JAVA}-jdk-headless"
+                        "a real {} needs a Java compiler: install openjdk-{}-jdk-headless",
+                        self.product,
+                        NEEDED_JAVA,
                     ) from error
                 if done.returncode != 0:
                     why = re.sub(r"\s+", " ", done.stderr).strip()
-                    raise RealBrokerError(f"javac cannot compile {source.name}: {why}")
+                    raise RealBrokerError("javac cannot compile {}: {}", source.name, why)
         return f"{classes}:{path}"
 
     def find_wrong(self, version: str, lib: Path) -> list[str]:
@@ -202,7 +205,7 @@ class Jars:
         if done.returncode != 0:
             errors = [line for line in done.stdout.splitlines() if "ERROR" in line][:3]
             why = " ".join(errors) or done.stderr.strip() or "it did not say why"
-            raise RealBrokerError(f"Maven could not fetch {self.product} {version}: {why}")
+            raise RealBrokerError("Maven could not download {} {}: {}", self.product, version, why)
         if wrong := self.find_wrong(version, aside):
             raise RealBrokerError(self._refused(version, wrong))
         shutil.rmtree(here / "lib", ignore_errors=True)

@@ -167,7 +167,7 @@ class LoggedProcess:
     def check_alive(self) -> None:
         """Raises RealBrokerError where it ended by itself."""
         if self._process is not None and self._process.poll() is not None:
-            raise RealBrokerError(f"{self.name} ended at once: {self.tail_log()}")
+            raise RealBrokerError("{} ended at once: {}", self.name, self.tail_log())
 
     def tail_log(self) -> str:
         """The last lines of its log that are about something wrong."""

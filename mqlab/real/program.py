@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..kernel.text import WordedError
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -32,5 +34,5 @@ class NotOffered(Exception):
     """The broker does not know a request without which the program makes no sense."""
 
 
-class RealBrokerError(Exception):
+class RealBrokerError(WordedError):
     """A real broker cannot be had or did not start; the message says what to do."""

@@ -29,7 +29,7 @@ def play(lab: Any, command: Sequence[str], *arguments: str) -> None:
             whole, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise RealBrokerError(f"{name} {' '.join(arguments)} did not end") from error
+        raise RealBrokerError("{} {} did not end", name, " ".join(arguments)) from error
     for line in done.stdout.splitlines():
         parts = line.split("\t")
         if len(parts) == 3:
@@ -48,8 +48,8 @@ def write_history(command: Sequence[str], *arguments: str) -> None:
             preexec_fn=end_with_parent,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
-        raise RealBrokerError(f"the cluster answered no more within {HISTORY_S} s") from error
+        raise RealBrokerError("the cluster did not answer within {} s", HISTORY_S) from error
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if re.search(r"Exception|:", line)]
         why = next((line for line in lines if "Exception" in line), lines[-1] if lines else "")
-        raise RealBrokerError(f"the Java client ended early: {why.strip()[:300]}")
+        raise RealBrokerError("the Java client ended early: {}", why.strip()[:300])

@@ -19,10 +19,10 @@ from ..brokers import find_broker, list_brokers, load
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..kernel import Text
 from ..kernel.options import write_calls
-from ..kernel.text import Lang
+from ..kernel.text import Lang, Words
 from ..scenario import write_in_blocks
 from . import SYSTEMS, find_owner, system
-from .tables import columns
+from .tables import columns, in_words, pad
 
 Progress = Callable[[int, int], None]
 
@@ -109,7 +109,7 @@ def search(case: Case, progress: Progress | None = None) -> Counterexample:
     claim = tuple(p for p in model.properties() if p.name == case.broken)
     verdict = explore(model, case.budget, claim, progress)
     if case.broken not in verdict.counterexamples:
-        raise LookupError(f"{case.name}: “{case.broken}” holds within {verdict}")
+        raise LookupError(Words("{}: “{}” holds within {}")(case.name, case.broken, verdict))
     return verdict.counterexamples[case.broken]
 
 
@@ -222,14 +222,14 @@ def tabulate_cases(head: str, cases: Iterable[tuple[str, Case]]) -> str:
 
 
 #: a row's head: bounds, how many states, whether those were all, what a state took, what was found
-HEAD = ("system", "bounds", "states", "searched", "seconds", "bytes a state", "found")
+HEAD = ("system", "bounds", "states", "searched", "seconds", "bytes/state", "found")
 
 
 def list_rows(systems: Sequence[Searched], verdicts: Iterable[Verdict]) -> Iterator[str]:
     """A table of searches, line by line, so that each is seen as soon as it has ended."""
     most = (
         max(len(HEAD[0]), *(len(one.name) for one in systems)),
-        max(len(HEAD[1]), *(len(str(one.budget)) for one in systems)),
+        max(len(HEAD[1]), *(len(one.budget.text.of()) for one in systems)),
         len("1,000,000"),
         *(len(word) for word in HEAD[3:-1]),
     )
@@ -241,13 +241,14 @@ def list_rows(systems: Sequence[Searched], verdicts: Iterable[Verdict]) -> Itera
 
 def _line(cells: tuple[str, ...], most: tuple[int, ...]) -> str:
     *padded, last = cells
-    return "  ".join([f"{cell:<{n}}" for cell, n in zip(padded, most, strict=True)] + [last])
+    told = [pad(in_words(cell), n) for cell, n in zip(padded, most, strict=True)]
+    return "  ".join([*told, in_words(last)])
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
     broken = ", ".join((*verdict.counterexamples, *verdict.missing)) or "nothing"
     return (
-        str(verdict.budget),
+        verdict.budget.text.of(),
         f"{verdict.states:,}",
         "all" if verdict.complete else "not all",
         f"{verdict.seconds:.1f}",

@@ -37,7 +37,7 @@ def columns(rows: list[tuple[str, ...]]) -> str:
     wide = [max(_cells(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:
-        padded = [cell + " " * (w - _cells(cell)) for cell, w in zip(row, wide, strict=True)]
+        padded = [pad(cell, w) for cell, w in zip(row, wide, strict=True)]
         lines.append("  ".join(padded).rstrip())
     lines.insert(1, "  ".join("-" * w for w in wide))
     return "\n".join(lines)
@@ -66,6 +66,11 @@ def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
         else:
             lines[-1] += piece
     return lines
+
+
+def pad(cell: str, width: int) -> str:
+    """The cell with blanks up to so many columns of a terminal."""
+    return cell + " " * (width - _cells(cell))
 
 
 def _cells(text: str) -> int:

@@ -29,7 +29,7 @@ from ..kernel import (
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ..kernel.reasons import Unguarded
-from ..kernel.text import shorten
+from ..kernel.text import shorten, tr
 from ..kernel.usages import Usages, bare, number, one_of
 from . import application
 from .application import ANSWERS, Database
@@ -95,7 +95,7 @@ def parse_call(words: tuple[str, ...], queues: tuple[str, ...]) -> Any:
     """The call that the words of a line stand for; raises ValueError with advice."""
     readers = {
         "TOPIC-QUEUE": one_of("queue", queues),
-        "ORDER": bare("an order"),
+        "ORDER": bare,
         "EXECUTE": one_of("answer", ANSWERS),
         "CHECK": one_of("answer", ANSWERS),
         "STATE": one_of("state", tuple(LocalTransactionState)),
@@ -159,7 +159,7 @@ WORDS = {
     "flush": ("async", "sync"),
     "slave": ("on", "off"),
 }
-QUEUES = Most(100, "a picture has room for 100")
+QUEUES = Most(100, tr("a picture has room for 100"))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..kernel import System, Text
 from ..kernel.catalogue import translate
-from ..kernel.text import say_unknown, shorten, tr
+from ..kernel.text import BadValue, say_unknown, shorten, tr
 from ..kernel.usages import number as count
 
 Registry = Mapping[str, type[System]]
@@ -167,7 +167,7 @@ class Script:
         return read_comments(self.comments[1:])
 
 
-class ScenarioError(ValueError):
+class ScenarioError(BadValue):
     """A scenario that cannot be read; the message names the line and what was expected."""
 
 
@@ -191,7 +191,7 @@ def parse_script(text: str) -> Script:
             elif not parts and (said := HEAD.fullmatch(line)):
                 if said[1] in head:
                     twice = f"`{said[1]}:` is there twice; write it once"
-                    raise ScenarioError(f"line {number}: {twice}")
+                    raise ScenarioError("line {}: {}", number, twice)
                 head[said[1]] = said[2]
             elif not parts:
                 comments.append(line.lstrip("# "))
@@ -201,9 +201,9 @@ def parse_script(text: str) -> Script:
         word, _, rest = line.partition(" ")
         if word not in ("system", "off", *COMMANDS):
             known = ("system", "off", *COMMANDS)
-            raise ScenarioError(f"line {number}: {say_unknown('command', word, known)}")
+            raise ScenarioError("line {}: {}", number, say_unknown("command", word, known))
         if word != "system" and not parts:
-            raise ScenarioError(f"line {number}: begin with a line `system NAME …`")
+            raise ScenarioError("line {}: a line `system NAME …` comes first", number)
         if word in COMMANDS:
             lines.append(_line(number, word, rest.strip()))
         elif word == "system" or rest.strip():  # a menu may leave `off` without a safeguard
@@ -225,11 +225,11 @@ def read_typed(text: str) -> tuple[Script, str]:
 def _part(number: int, word: str, rest: str, later: bool) -> str:
     """What a line `system` or `off` adds to the system's line."""
     if not rest.strip():
-        raise ScenarioError(f"line {number}: expected `system NAME …`, not {word!r}")
+        raise ScenarioError("line {}: expected `system NAME …`, not {!r}", number, word)
     if word == "off":
         return f"off={','.join(rest.replace(',', ' ').split())}"
     if later:
-        raise ScenarioError(f"line {number}: a second system; a scenario has one, so leave it out")
+        raise ScenarioError("line {}: a scenario has one system; leave the second out", number)
     return rest.strip()
 
 
@@ -243,7 +243,7 @@ def read_comments(lines: Iterable[str]) -> Text:
 def _line(number: int, command: str, rest: str) -> Line:
     """Parse one command of a scenario. Raises ScenarioError with the form that is expected."""
     refused = ScenarioError(
-        f"line {number}: expected `{COMMANDS[command]}`, not {shorten(rest, 60)!r}"
+        "line {}: expected `{}`, not {!r}", number, COMMANDS[command], shorten(rest, 60)
     )
     if command in OF_MESSAGES:
         m = _MESSAGE.match(rest)
@@ -252,8 +252,10 @@ def _line(number: int, command: str, rest: str) -> Line:
         src, dst, answer, kind, n = m.groups()
         if command == "drop" and answer:
             raise ScenarioError(
-                f"line {number}: a process throws away requests only, not {rest!r}; an answer is "
-                f"lost with its connection: `lose {rest}`"
+                "line {0}: a process drops requests only, not {1!r}; an answer is lost "
+                "with its connection: `lose {1}`",
+                number,
+                rest,
             )
         message = Message(src, dst, kind, int(n or 1), bool(answer))
         return Line(number, command, message=message)
@@ -324,7 +326,7 @@ def make_system(script: Script, registry: Registry) -> System:
             except ScenarioError:
                 found = number
                 break
-        raise ScenarioError(f"line {found}: {error}") from error
+        raise ScenarioError("line {}: {}", found, error) from error
 
 
 def system_of(line: str, registry: Registry) -> System:
@@ -333,7 +335,7 @@ def system_of(line: str, registry: Registry) -> System:
         words = shlex.split(line)
     except ValueError as error:
         why = f"{error}: close every quote, as in 'app=init; commit'"
-        raise ScenarioError(f"the system line cannot be read ({why})") from error
+        raise ScenarioError("the system line cannot be read ({})", why) from error
     name = words[0] if words else ""
     if name not in registry:
         raise ScenarioError(say_unknown("system", name, sorted(registry)))
@@ -342,13 +344,14 @@ def system_of(line: str, registry: Registry) -> System:
         key, equals, value = word.partition("=")
         if not equals:
             raise ScenarioError(
-                f"{shorten(word, 60)!r} in the system line: expected key=value, and quotes around "
-                "a client's calls, as in 'app=init; commit'"
+                "{!r} in the system line: expected key=value, and quotes around a "
+                "client's calls, as in 'app=init; commit'",
+                shorten(word, 60),
             )
         if key in options and key != "off":
-            raise ScenarioError(f"{key}= is there twice in the system line; write it once")
+            raise ScenarioError("{}= appears twice in the system line; write it once", key)
         options[key] = ",".join(filter(None, (options.get(key), value)))
     try:
         return registry[words[0]].from_options(options)
     except ValueError as error:
-        raise ScenarioError(f"system {words[0]}: {error}") from error
+        raise ScenarioError("system {}: {}", words[0], error) from error

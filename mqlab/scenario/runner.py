@@ -26,7 +26,7 @@ from ..kernel.choice import parse
 from ..kernel.moves import Moved, apply, placements
 from ..kernel.run import put_in_words
 from ..kernel.stops import describe_stop
-from ..kernel.text import say_unknown
+from ..kernel.text import BadValue, say_unknown, tr
 from .language import Line, Message, ScenarioError, Script, read_ahead
 
 # What still waits when a run is over, and for what: calls without an answer, and messages that
@@ -109,9 +109,17 @@ def perform_lines(script: Script, system: System) -> Performance:
             driver.line(line)
         except ValueError as error:
             waits = "".join(f"; {idle}" for idle in driver.idle())
-            raise ScenarioError(f"line {line.number}: {error}{waits}") from error
+            raise ScenarioError("line {}: {}{}", line.number, error, waits) from error
         ends.append(len(driver.run.facts))
     return Performance(driver.run, tuple(ends), tuple(driver.idle()), driver.tell_waiting())
+
+
+NO_NODE = Words("line {0} waits in vain: {1} is down; restart {1}")
+NO_STEP = Words("no step of {} emits {}#{}")
+NO_MESSAGE = Words("no {}#{} on {}→{}")
+IN_VAIN = Words("line {} waits in vain: {}; there was {}")
+STEP = Words("the step of {} that emits {}#{}")
+POSSIBLE = Words("possible: {}")
 
 
 class _Driver:
@@ -150,8 +158,8 @@ class _Driver:
         conns = [pair for node in self.run.world.nodes.values() for pair in node.conns]
         if line.command == "break" and names not in conns:
             mine = [f"break {a} {b}" for a, b in conns if {a, b} & {*names}]
-            there = f"possible is: {', '.join(mine)}" if mine else "neither has any yet"
-            raise ValueError(f"{names[0]} has no connection to {names[1]}; {there}")
+            there = POSSIBLE(", ".join(mine)) if mine else tr("neither has any yet")
+            raise BadValue("{} has no connection to {}; {}", names[0], names[1], there)
 
     def line(self, line: Line) -> None:
         """Carry out one command, then let everything happen that nothing holds back."""
@@ -188,7 +196,7 @@ class _Driver:
     def _release(self, line: Line) -> None:
         held = [a for a in self.armed if a.message == line.message]
         if not held:
-            raise ScenarioError("nothing holds this message; write a `hold` or `late` for it")
+            raise ScenarioError("no line holds this message; write a `hold` or `late` for it")
         self.vain += filter(None, map(self._in_vain, held))
         self.armed = [a for a in self.armed if a not in held]
 
@@ -199,7 +207,7 @@ class _Driver:
                 return
             self.queue.remove(ready)
             self._take(ready)
-        raise ScenarioError("still running after 100,000 steps: a loop without an end")
+        raise ScenarioError("still running after 100,000 steps: an endless loop")
 
     def idle(self) -> Iterator[str]:
         """The armed lines whose message or step never came, and what came instead; also of messages
@@ -207,7 +215,7 @@ class _Driver:
         yield from self.vain
         for line in self.unmade:
             node = line.words[0]
-            yield f"line {line.number} waits in vain: {node} is dead; restart {node}"
+            yield str(NO_NODE(line.number, node))
         yield from filter(None, map(self._in_vain, self.armed))
 
     def _in_vain(self, line: Line) -> str:
@@ -215,7 +223,7 @@ class _Driver:
         message = line.message
         if message is None:
             node = line.words[0]
-            wanted = f"no step of {node} emits {show_kind(line.kind)}#{line.n}"
+            wanted = NO_STEP(node, show_kind(line.kind), line.n)
             came = {kind: n for (who, kind), n in self.emitted.items() if who == node}
         else:
             way = (message.src, message.dst, message.answer)
@@ -223,10 +231,10 @@ class _Driver:
             if sent.get(message.kind, 0) >= message.n:
                 return ""  # it came, and is or was held
             arrow = "⇒" if message.answer else ""
-            wanted = f"no {arrow}{message.kind}#{message.n} on {message.src}→{message.dst}"
+            wanted = NO_MESSAGE(arrow + message.kind, message.n, message.src, message.dst)
             came = {arrow + kind: n for kind, n in sent.items()}
-        emitted = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in came.items()) or "nothing"
-        return f"line {line.number} waits in vain: {wanted}; there was {emitted}"
+        emitted = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in came.items())
+        return str(IN_VAIN(line.number, wanted, emitted or tr("nothing", "came")))
 
     def tell_waiting(self) -> Text:
         """What waits although nothing can happen; where a single choice was the last line, all that
@@ -318,10 +326,13 @@ class _Driver:
                 self.armed.remove(armed)
                 most = sum(m.stage is not None and m.stage.effect is not None for m in stages)
                 if armed.after > most:
-                    step = f"the step of {node} that emits {show_kind(armed.kind)}#{armed.n}"
-                    raise ValueError(
-                        f"line {armed.number}: after={armed.after}: effects of {step}: {most}; "
-                        f"write after=0 to after={most}"
+                    step = STEP(node, show_kind(armed.kind), armed.n)
+                    raise BadValue(
+                        "line {0}: after={1}: {2} has {3} effects; write after=0 to after={3}",
+                        armed.number,
+                        armed.after,
+                        step,
+                        most,
                     )
                 how = "kill" if armed.command == "kill" else "power"
                 return choice.stop_after(armed.after, how, armed.answers)

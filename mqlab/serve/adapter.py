@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..kernel import Append, Effects, Put, frozen, worded
+from ..kernel.text import WordedError
 from .disk import Keeping, ServerDisk
 from .entries import Effect, Entries
 from .process import RunningBroker
@@ -151,7 +152,7 @@ class Peer:
     there: tuple[str, int] = ("", 0)
 
 
-class ServeError(Exception):
+class ServeError(WordedError):
     """The server cannot start; the message says why and what to do."""
 
 
@@ -166,9 +167,9 @@ def keep_on(
     for name in off:
         if name in theirs:
             why = f"safeguard {name!r} acts in the client, and a real client brings its own"
-            raise ServeError(f"{why}; the server has: {here}")
+            raise ServeError("{}; the server has: {}", why, here)
         if name not in known:
-            raise ServeError(f"no safeguard {name!r}; there are: {here}")
+            raise ServeError("no safeguard {!r}; there are: {}", name, here)
     return frozenset(known) - frozenset(off)
 
 

@@ -278,8 +278,10 @@ class Server:
             return await loop.create_server(self._connected, host, port, backlog=BACKLOG)
         except OSError as error:
             raise ServeError(
-                f"cannot listen on {host}:{port} ({_reason(error)}): "
-                "name another port with --port, or 0 for any"
+                "cannot listen on {}:{} ({}): name another port with --port, or 0 for any",
+                host,
+                port,
+                _reason(error),
             ) from error
 
     async def _listen_trace(self, trace: TraceServer) -> int:
@@ -288,8 +290,10 @@ class Server:
             return await trace.start(port)
         except OSError as error:
             raise ServeError(
-                f"cannot listen for the trace on port {port} ({_reason(error)}): "
-                "name another with --trace-port, or 0 for any"
+                "cannot serve the live picture on port {} ({}): name another with "
+                "--trace-port, or 0 for any",
+                port,
+                _reason(error),
             ) from error
 
     def _connected(self) -> Connection:

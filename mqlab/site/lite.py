@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..kernel import LANGUAGES, Text, speaking, tr
+from ..kernel.text import WordedError
 from ..places import CACHE, LABS, ROOT
 
 SOURCES = LABS / "site" / "lite"
@@ -64,7 +65,7 @@ NEEDS_SOCKETS = tr(
 )
 
 
-class NoLabs(Exception):
+class NoLabs(WordedError):
     """What builds the labs cannot be had; the message says why."""
 
 
@@ -98,7 +99,7 @@ def _run(command: Sequence[str], folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise NoLabs(f"JupyterLite cannot be made ({lines[-1]}); try again later")
+        raise NoLabs("JupyterLite cannot be built ({}); try again later", lines[-1])
 
 
 def write_labs(folder: Path, made: Path, pyodide: Path) -> None:

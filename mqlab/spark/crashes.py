@@ -285,7 +285,7 @@ def kill_soft(
         run_income(session(setup.master), target, sink, setup.plan, kill, rule=rule)
     except Killed:
         return
-    raise IncomeError(f"batch {setup.batch} was never reached: give more orders")
+    raise IncomeError("batch {} was never reached: give more orders", setup.batch)
 
 
 def kill_hard(
@@ -302,8 +302,10 @@ def kill_hard(
     code, words = _run_job(victim, setup, target, sink, Kill(point, setup.batch), rule)
     if code != -signal.SIGKILL:
         raise IncomeError(
-            f"the process that was to be killed {point} ended by itself "
-            f"(exit code {code}); it said: {words}"
+            "the process that was to be killed {} ended on its own (exit code {}); it printed: {}",
+            point,
+            code,
+            words,
         )
     say(f"kill -9 of JVM and driver, batch {setup.batch}: {point}")
 
@@ -312,7 +314,7 @@ def run_apart(setup: Setup, target: Target, sink: str) -> None:
     """The same job in a process of its own, which nobody kills. Raises IncomeError."""
     code, words = _run_job(setup.victims.take(), setup, target, sink)
     if code:
-        raise IncomeError(f"the job's process ended with exit code {code}; it said: {words}")
+        raise IncomeError("the job's process ended with exit code {}; it printed: {}", code, words)
 
 
 def _run_job(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 
+from ..kernel.text import WordedError
 from ..places import TO_INSTALL
 
 
-class IncomeError(Exception):
+class IncomeError(WordedError):
     """One line: what is wrong, then what to do next."""
 
 
@@ -31,4 +32,4 @@ def need(packages: Sequence[tuple[str, str]] = NEEDED) -> None:
         except ImportError:
             missing.append(name)
     if missing:
-        raise IncomeError(f"the Spark job needs {', '.join(missing)}: {TO_INSTALL}")
+        raise IncomeError("the Spark job needs {}: {}", ", ".join(missing), TO_INSTALL)

@@ -71,8 +71,11 @@ def records_of(reading: Reading, span: Span = ANY) -> list[Record]:
     for place, value in zip(reading.places, values, strict=True):
         if len(value) > LARGEST:
             raise IncomeError(
-                f"line {place:,} of {reading.name} is {len(value):,} bytes long, a message of "
-                f"Kafka takes {LARGEST:,}: shorten it"
+                "line {:,} of {} is {:,} bytes long, and a Kafka message holds {:,}: shorten it",
+                place,
+                reading.name,
+                len(value),
+                LARGEST,
             )
     keys = [(name or "").encode() for name in _texts(table, "InvoiceNo")]
     filled = _fill(stamps)
@@ -107,8 +110,11 @@ def _need_an_order(reading: Reading, values: Sequence[bytes], stamps: Sequence[i
             return
         reason = reason or judged.reasons[0]
     raise IncomeError(
-        f"{reading.name} has {len(values):,} lines and none of them is an order; line "
-        f"{reading.places[0]:,}: {reason}"
+        "{} has {:,} lines and none of them is an order; line {:,}: {}",
+        reading.name,
+        len(values),
+        reading.places[0],
+        reason,
     )
 
 
@@ -182,9 +188,13 @@ def _already(
             fits = end <= len(part) and (last is None or last.value() == part[end - 1].value)
             if not fits or (complete and end != len(part)):
                 raise IncomeError(
-                    f"topic {topic} holds something else than these orders (partition {partition} "
-                    f"ends at {end}, the orders at {len(part)}): feed a topic of its own, that is, "
-                    "take a fresh --checkpoint"
+                    "topic {} holds other records than these orders (partition {} ends "
+                    "at {}, the orders at {}): start with a fresh --checkpoint, which "
+                    "gets its own topic",
+                    topic,
+                    partition,
+                    end,
+                    len(part),
                 )
             counts.append(end)
         return counts

@@ -82,7 +82,7 @@ def read(orders: Orders) -> Reading:
             return _parquet(path)
         case other:
             _need_file(path)
-            raise IncomeError(f"{path} is a {other or 'nameless'} file: give .csv or .parquet")
+            raise IncomeError("{} is a {} file: give .csv or .parquet", path, other or "nameless")
 
 
 def read_lines(orders: Orders) -> list[Line]:
@@ -103,7 +103,7 @@ def read_lines(orders: Orders) -> list[Line]:
 
 def _need_file(path: Path) -> None:
     if not path.is_file():
-        raise IncomeError(f"there is no file {path}: give a .csv or .parquet file of order lines")
+        raise IncomeError("no file {}: give a .csv or .parquet file of order lines", path)
 
 
 def _fold(name: str) -> str:
@@ -120,17 +120,23 @@ def find_columns(path: Path, names: Sequence[str]) -> dict[str, int]:
         known = KNOWN.get(_fold(name))
         if known in found:
             raise IncomeError(
-                f"{path} has the column {known} twice (“{names[found[known]]}” and “{name}”): "
-                "rename one of the two, or leave it out"
+                "{} has the column {} twice (“{}” and “{}”): rename one of the two, or "
+                "leave it out",
+                path,
+                known,
+                names[found[known]],
+                name,
             )
         if known:
             found[known] = place
     if missing := [name for name in COLUMNS if name not in found]:
         has = ", ".join(map(repr, names))
         raise IncomeError(
-            f"{path} lacks the columns {', '.join(missing)}; it has "
-            f"{has if len(has) < SHOWN else has[:SHOWN] + '…'}: the first line of a CSV file names "
-            "the columns, as datasets/README.md does"
+            "{} lacks the columns {}; it has {}: name the columns in the first line, as "
+            "datasets/README.md shows",
+            path,
+            ", ".join(missing),
+            has if len(has) < SHOWN else has[:SHOWN] + "…",
         )
     return {name: found[name] for name in COLUMNS}
 
@@ -144,7 +150,7 @@ def _of_lines(lines: Sequence[Line]) -> pa.Table:
             {name: pa.array([line.get(name) for line in lines], pa.string()) for name in names}
         )
     except (TypeError, ValueError, pa.ArrowException) as error:
-        raise IncomeError(f"a column of these order lines is not text: {error}") from error
+        raise IncomeError("a column of these order lines is not text: {}", error) from error
 
 
 class _Csv(NamedTuple):
@@ -164,20 +170,21 @@ def _read_csv(path: Path) -> _Csv:
     with path.open("rb") as raw:
         begins = raw.read(8)
     if kind := next((text for magic, text in KINDS.items() if begins.startswith(magic)), ""):
-        raise IncomeError(f"{path} is {kind}")
+        raise IncomeError("{} is {}", path, kind)
     csv.field_size_limit(LONGEST)
     try:
         with _open(path) as file:
             head = next((line for line in file if line.strip()), "")
         if not head:
-            raise IncomeError(f"{path} is empty: its first line must name the columns")
+            raise IncomeError("{} is empty: its first line must name the columns", path)
         mark = max(SEPARATORS, key=lambda one: _count_known(head.split(one)))
         with _open(path) as file:
             return _rows_of(path, _records(path, file, mark), mark)
     except UnicodeDecodeError as error:
         raise IncomeError(
-            f"{path} is not UTF-8 (byte 0x{error.object[error.start]:02x}): save it as UTF-8, "
-            "in Excel as “CSV UTF-8”"
+            "{} is not UTF-8 (byte 0x{:02x}): save it as UTF-8, in Excel as “CSV UTF-8”",
+            path,
+            error.object[error.start],
         ) from error
 
 
@@ -210,8 +217,12 @@ def _records(
     except csv.Error as error:
         if "field limit" in str(error) and len(taken) == 1:
             raise IncomeError(
-                f"{path}, line {at:,}: a field of more than {LONGEST:,} characters (the line has "
-                f"{len(taken[0]):,}): shorten it"
+                "{}, line {:,}: a field has more than {:,} characters (the line has "
+                "{:,}): shorten it",
+                path,
+                at,
+                LONGEST,
+                len(taken[0]),
             ) from error
         raise _stray(path, at, str(error)) from error
 
@@ -280,8 +291,11 @@ def _csv(path: Path) -> Reading:
 
 def _stray(path: Path, line: int, why: str) -> IncomeError:
     return IncomeError(
-        f"{path}, line {line:,}: a quotation mark is not closed where its text ends, or closes in "
-        f"the middle of a text ({why}): delete the stray mark, or write two for one that is text"
+        "{}, line {:,}: a quotation mark is not closed at the end of its text, or closes "
+        "within it ({}): delete it, or double it if it belongs to the text",
+        path,
+        line,
+        why,
     )
 
 
@@ -300,7 +314,7 @@ def _parquet(path: Path) -> Reading:
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise IncomeError(
-            f"{path} cannot be read as Parquet ({reason}): copy or download it again"
+            "{} cannot be read as Parquet ({}): copy or download it again", path, reason
         ) from error
     texts = [_texts(path, table.column(names[place])) for place in columns.values()]
     at = COLUMNS.index("InvoiceDate")
@@ -331,8 +345,11 @@ def _texts(path: Path, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.fill_null(column.cast(pa.large_string()), "")
     except pa.ArrowException as error:
         raise IncomeError(
-            f"{path} has a column of the type {column.type}, which is no text, number or time "
-            f"({str(error).splitlines()[0]}): write it as text"
+            "{} has a column of type {}, which is not text, a number or a time ({}): "
+            "write it as text",
+            path,
+            column.type,
+            str(error).splitlines()[0],
         ) from error
 
 
@@ -356,8 +373,10 @@ def cut_of(checkpoint: Path, batch: int) -> Cut:
         return Cut.from_json(json.loads(offsets))
     except (OSError, ValueError, KeyError) as error:
         raise IncomeError(
-            f"{path} cannot be read ({error}): the checkpoint must be a folder that the driver "
-            "sees; if it is damaged, start with a fresh --checkpoint and fresh topics"
+            "cannot read {} ({}): the checkpoint must be a folder that the driver can "
+            "see; if it is damaged, start with a fresh --checkpoint and fresh topics",
+            path,
+            error,
         ) from error
 
 
@@ -410,8 +429,10 @@ def _missing(path: Path) -> IncomeError:
 
 def _damaged(path: Path, how: str) -> IncomeError:
     return IncomeError(
-        f"{path} {how}: put it back from a copy of the checkpoint, or begin again with a fresh "
-        "--checkpoint, which gets topics of its own"
+        "{} {}: restore it from a copy of the checkpoint, or begin again with a fresh "
+        "--checkpoint, which gets its own topics",
+        path,
+        how,
     )
 
 

@@ -191,7 +191,7 @@ def income(
 ) -> Result:
     """See `mqlab.spark.income`; without a batch size a day is cut into 8 batches."""
     if sink not in SINKS:
-        raise IncomeError(f"there is no sink {sink!r}: choose one of {', '.join(SINKS)}")
+        raise IncomeError("no sink {!r}: choose one of {}", sink, ", ".join(SINKS))
     folder = Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
     times = Times()
     try:
@@ -210,7 +210,7 @@ def income(
                     span = runs.read_span(folder) or topics.read_span(address)
                     records = feeder.records_of(reading, span)
                 if not records:
-                    raise IncomeError("there are no order lines to feed: give a file with some")
+                    raise IncomeError("the file has no order lines: give one that has some")
                 plan = plan_of(records, minutes_per_batch, orders_per_batch)
                 run = run_name(address, folder, records, sink, name, span)
                 target = _feed(address, folder, records, run, times, say)
@@ -225,7 +225,7 @@ def income(
                 true = truth_of(visible(orders, folder, spark), span)
                 result = read_result(address, target, reading, records, true, times)
     except IncomeError as error:
-        raise IncomeError(f"{error} (checkpoint: {folder})") from error
+        raise IncomeError("{} (checkpoint: {})", error, folder) from error
     if checkpoint is None:
         shutil.rmtree(folder, ignore_errors=True)
     return result
@@ -256,7 +256,7 @@ def plan_of(records: Sequence[feeder.Record], minutes: int, orders: int) -> Plan
     if minutes and orders:
         raise IncomeError("give minutes per batch or orders per batch, not both")
     if minutes < 0 or orders < 0:
-        raise IncomeError("a batch has 1 minute or order at least: give a larger number")
+        raise IncomeError("a batch has at least 1 minute or 1 order: give a larger number")
     if minutes or orders:
         return Plan(minutes, orders)
     stamps = [record.stamp_ms for record in records]
@@ -284,8 +284,10 @@ def run_name(
     started = batches(folder / "income")
     if started and not topics.partitions_of(address, Names(run).income):
         raise IncomeError(
-            f"the broker at {address} has no topic {Names(run).income}, which this checkpoint "
-            "wrote to: give the broker it ran against, or a fresh --checkpoint"
+            "the broker at {} has no topic {}, which this checkpoint wrote to: name the "
+            "broker it used, or a fresh --checkpoint",
+            address,
+            Names(run).income,
         )
     return run
 
@@ -398,8 +400,8 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
         )
     if re.search(r"No space left on device|Disk quota exceeded", text):
         return IncomeError(
-            "the disk that holds the checkpoint is full: make room and repeat the command with the "
-            "same --checkpoint; nothing is lost"
+            "the checkpoint's disk is full: free some space and run the command again "
+            "with the same --checkpoint; nothing is lost"
         )
     if topics.GONE.search(text) or not topics.answers(address):
         return topics.unreachable(address)
@@ -411,8 +413,9 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
     )
     why = said[0] if said and said[0][0] == "[" else said[-1] if said else "no reason given"
     return IncomeError(
-        f"the Spark query failed: {why.strip()}; if the checkpoint is damaged, put a copy of it "
-        "back, or begin again with a fresh --checkpoint"
+        "the Spark query failed: {}; if the checkpoint is damaged, restore a copy of it, "
+        "or begin again with a fresh --checkpoint",
+        why.strip(),
     )
 
 

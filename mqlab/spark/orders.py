@@ -199,13 +199,18 @@ def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
     months = next((text for one, two, text in pairs if two > 12 >= one), "")
     if days and months:
         raise IncomeError(
-            f"InvoiceDate {days!r} begins with the day and {months!r} with the month: {INSTEAD}"
+            "InvoiceDate {!r} begins with the day and {!r} with the month: {}",
+            days,
+            months,
+            INSTEAD,
         )
     open_ones = [text for one, two, text in pairs if one != two and one <= 12 and two <= 12]
     if open_ones and not (days or months):
         raise IncomeError(
-            f"InvoiceDate {open_ones[0]!r} may begin with the day or with the month, and no date "
-            f"of the file has a day beyond the 12th: {INSTEAD}"
+            "InvoiceDate {!r} may begin with the day or with the month, and no date in "
+            "the file has a day after the 12th: {}",
+            open_ones[0],
+            INSTEAD,
         )
     said = ""
     if days or months:

@@ -34,7 +34,9 @@ def open_folder(folder: Path) -> Iterator[None]:
     Raises IncomeError that names the process which holds it, or why nothing can be written.
     """
     if folder.exists() and not folder.is_dir():
-        raise IncomeError(f"{folder} is a file: give --checkpoint a folder, a new one or a run's")
+        raise IncomeError(
+            "{} is a file: give --checkpoint a new folder, or one that the job used before", folder
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / "lock").open("a+", encoding="utf-8")
@@ -46,8 +48,8 @@ def open_folder(folder: Path) -> Iterator[None]:
         except BlockingIOError:
             file.seek(0)
             raise IncomeError(
-                f"{file.read().strip() or 'another process'} works with this checkpoint: "
-                "wait until it has ended, or give another --checkpoint"
+                "{} is using this checkpoint: wait until it ends, or give another --checkpoint",
+                file.read().strip() or "another process",
             ) from None
         _sign(file.fileno(), folder)
         yield
@@ -67,8 +69,9 @@ def _sign(lock: int, folder: Path) -> None:
 def unwritable(folder: Path, error: OSError) -> IncomeError:
     """A full disk, a missing right: what to do."""
     return IncomeError(
-        f"the checkpoint {folder} cannot be written ({error.strerror}): make room there or give "
-        "another --checkpoint"
+        "cannot write the checkpoint {} ({}): free some space, or give another --checkpoint",
+        folder,
+        error.strerror,
     )
 
 
@@ -100,13 +103,15 @@ def name_of(folder: Path, digest: str, sink: str, wish: str = "", span: Span = A
         raise _damaged(note, error) from error
     if orders != digest:
         raise IncomeError(
-            "this checkpoint belongs to a run over other orders: give those, or a fresh "
+            "this checkpoint belongs to a job with other orders: give those, or a fresh "
             "--checkpoint"
         )
     if begun != sink:
         raise IncomeError(
-            f"this checkpoint belongs to a run with --sink {begun}: go on with that one, or give "
-            f"a fresh --checkpoint for {sink}"
+            "this checkpoint belongs to a job with --sink {}: continue with that sink, "
+            "or give a fresh --checkpoint for {}",
+            begun,
+            sink,
         )
     return run
 
@@ -120,7 +125,9 @@ def _read_note(note: Path) -> dict[str, Any]:
 
 def _damaged(note: Path, error: Exception) -> IncomeError:
     return IncomeError(
-        f"{note} is damaged ({error}): the run cannot go on; take a fresh --checkpoint"
+        "{} is damaged ({}), so the job cannot continue: start with a fresh --checkpoint",
+        note,
+        error,
     )
 
 

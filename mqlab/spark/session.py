@@ -79,8 +79,9 @@ def session(master: str | None = None) -> SparkSession:
             spark = start(master or "local[2]")
         elif master and running.master != master:
             raise IncomeError(
-                f"this process already runs Spark on {running.master}: restart the kernel "
-                f"to use {master}"
+                "this process already runs Spark on {}: restart the kernel to use {}",
+                running.master,
+                master,
             )
         else:
             spark = SparkSession.builder.getOrCreate()

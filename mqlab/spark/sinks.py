@@ -276,9 +276,11 @@ def read_progress(reader: Consumer, target: Target, partitions: int) -> int:
     batches = {_batch_of(place) for place in places}
     if len(batches) != 1:
         raise IncomeError(
-            f"the progress records of group {target.group} differ among the partitions of "
-            f"{target.source} ({sorted(batches)}): something else commits to this group; use a "
-            "fresh --checkpoint"
+            "the progress records of group {} differ among the partitions of {} ({}): "
+            "another program commits to this group; use a fresh --checkpoint",
+            target.group,
+            target.source,
+            sorted(batches),
         )
     return batches.pop()
 
@@ -543,7 +545,7 @@ def coordinator_of(address: str, txn_id: str) -> str:
 
 def _check(error: int, what: str) -> None:
     if error:
-        raise IncomeError(f"the broker would not {what} (error {error!r}): start the job again")
+        raise IncomeError("the broker refused to {} (error {!r}): start the job again", what, error)
 
 
 def _ask(address: str, api: int, version: int, **fields: Any) -> tuple[bytes, int]:
@@ -565,7 +567,7 @@ def _ask(address: str, api: int, version: int, **fields: Any) -> tuple[bytes, in
                 (size,) = struct.unpack(">i", stream.read(4))
                 frame = stream.read(size)
     except (OSError, struct.error) as error:
-        raise IncomeError(f"no broker answers at {address} ({error}); start it again") from error
+        raise IncomeError("no broker answers at {} ({}); start it again", address, error) from error
     return frame, entity_reader(response.__header_schema__)(frame, 0)[1]
 
 

@@ -153,8 +153,9 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ]
         if not ahead:
             raise IncomeError(
-                f"topic {self.topic} ends in records that are not orders: feed it without "
-                "transactions, whose markers carry the broker's time"
+                "topic {} ends in records that are not orders: feed it without "
+                "transactions, whose markers carry the broker's time",
+                self.topic,
             )
         if self.plan.minutes:
             return self.plan.by_minutes(last.until_ms, min(ahead))
@@ -194,7 +195,9 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _bounds(self) -> list[tuple[int, int]]:
         count = topics.partitions_of(self.address, self.topic)
         if not count:
-            raise IncomeError(f"there is no topic {self.topic} at {self.address}: feed it first")
+            raise IncomeError(
+                "no topic {} at {}: write the orders to it first", self.topic, self.address
+            )
         return [topics.bounds(self._client(), self.topic, p) for p in range(count)]
 
     def _client(self) -> Consumer:

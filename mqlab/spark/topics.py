@@ -69,9 +69,10 @@ def partition_of(key: str, partitions: int) -> int:
 
 def unreachable(address: str) -> IncomeError:
     return IncomeError(
-        f"the broker at {address} does not answer: start it again (or give another with "
-        "--bootstrap-server) and repeat the command with the same --checkpoint; "
-        "the job goes on where it stopped"
+        "the broker at {} does not answer: restart it (or name another with "
+        "--bootstrap-server) and run the command again with the same --checkpoint; the "
+        "job continues where it stopped",
+        address,
     )
 
 
@@ -94,13 +95,17 @@ def explain_error(error: KafkaException, address: str) -> IncomeError:
         return unreachable(address)
     if error.args[0].code() in (KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD):
         return IncomeError(
-            f"the broker at {address} takes no record with such a time ({error.args[0].str()}): "
-            "look at its message.timestamp.before.max.ms and message.timestamp.after.max.ms, and "
-            "at both machines' clocks"
+            "the broker at {} accepts no record with such a time ({}): check its "
+            "message.timestamp.before.max.ms and message.timestamp.after.max.ms, and "
+            "both machines' clocks",
+            address,
+            error.args[0].str(),
         )
     return IncomeError(
-        f"the broker at {address} refused: {error.args[0].str()}; nothing is lost, repeat the "
-        "command with the same --checkpoint"
+        "the broker at {} refused: {}; nothing is lost: run the command again with the "
+        "same --checkpoint",
+        address,
+        error.args[0].str(),
     )
 
 
@@ -188,8 +193,11 @@ def create(address: str, topic: str, partitions: int) -> None:
     while not _led(client, topic, partitions):
         if time.monotonic() > deadline:
             raise IncomeError(
-                f"topic {topic} has no leader for {partitions} partitions after {TIMEOUT_S:.0f} s: "
-                "look at the broker's log, or take a fresh --checkpoint"
+                "topic {} has no leader for {} partitions after {:.0f} s: read the "
+                "broker's log, or start with a fresh --checkpoint",
+                topic,
+                partitions,
+                TIMEOUT_S,
             )
         time.sleep(0.02)
 
@@ -339,9 +347,9 @@ def _at_end(batch: list[Message]) -> bool:
             return True
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             raise IncomeError(
-                "records that must be read again are not there any more (the topic has deleted "
-                "them): start with fresh topics and a fresh --checkpoint, and keep records longer "
-                "than the longest outage"
+                "records that must be read again were deleted by the topic's retention: "
+                "start with fresh topics and a fresh --checkpoint, and keep records "
+                "longer than the longest outage"
             )
         if not error.retriable() and error.code() not in _PASSING:
             raise KafkaException(error)
@@ -441,8 +449,8 @@ def fetch() -> list[Path]:
     maven = shutil.which("mvn")
     if maven is None:
         raise IncomeError(
-            "Spark's own Kafka sink comes as four jars, which Maven fetches: install maven "
-            "(Debian: apt-get install maven); nothing else here needs it"
+            "Spark's own Kafka sink consists of four jars that Maven downloads: install "
+            "maven (Debian: apt-get install maven)"
         )
     CACHE.mkdir(parents=True, exist_ok=True)
     for jar in JARS:
@@ -453,7 +461,9 @@ def fetch() -> list[Path]:
         )  # fmt: skip
         if done.returncode:
             line = (done.stdout.strip().splitlines() or ["nothing"])[0]
-            raise IncomeError(f"Maven could not fetch {jar}: {line}; try again with a network")
+            raise IncomeError(
+                "Maven could not download {}: {}; try again with a network", jar, line
+            )
     return jars()
 
 

@@ -169,8 +169,9 @@ def _of_parquet(path: Path, span: Span) -> Truth:
         rows = table.select(place, *(text.cast("string") for text in texts)).toArrow()
     except PySparkException as error:
         raise IncomeError(
-            f"{path} cannot be read a second time, by Spark ({str(error).splitlines()[0]}): write "
-            "numbers, times and texts in types that Spark knows"
+            "Spark cannot read {} ({}): use types for numbers, times and texts that Spark supports",
+            path,
+            str(error).splitlines()[0],
         ) from error
     columns = [column.to_pylist() for column in rows.sort_by("place").columns[1:]]
     for number, one in enumerate(fields):
@@ -433,7 +434,11 @@ def replay_orders(address: str, order_topic: str, folder: Path) -> Expected:
     """Replays topic Order through the batches of the query whose checkpoint is `folder`."""
     numbers = files.batches(folder)
     if numbers != list(range(len(numbers))) or not numbers:
-        raise IncomeError(f"{folder}/offsets is not complete: the account cannot be checked")
+        raise IncomeError(
+            "{}/offsets is incomplete, so the income cannot be checked: start with a fresh "
+            "--checkpoint",
+            folder,
+        )
     replay = Replay([files.cut_of(folder, number) for number in numbers])
     client = topics.consumer(address)
     try:
@@ -603,7 +608,8 @@ def _write_down(rejected: Sequence[Rejected], file: Path) -> Path | None:
             rows.writerows(one[1:] for one in rejected)
     except OSError as error:
         raise IncomeError(
-            f"{file} cannot be written ({error.strerror}): make room there or give another "
-            "--checkpoint"
+            "cannot write {} ({}): free some space, or give another --checkpoint",
+            file,
+            error.strerror,
         ) from error
     return file

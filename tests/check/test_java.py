@@ -84,7 +84,7 @@ def test_what_was_tried_is_what_the_history_shows():
 def test_an_address_where_nobody_answers(capsys, tmp_path, monkeypatch, broker):
     monkeypatch.chdir(tmp_path)
     assert main(["check", broker, "127.0.0.1:1"]) == 2
-    assert "nobody answers at 127.0.0.1:1" in capsys.readouterr().err
+    assert "no broker answers at 127.0.0.1:1" in capsys.readouterr().err
     assert [*tmp_path.iterdir()] == []
 
 
@@ -102,18 +102,18 @@ def test_a_client_that_ends_early_leaves_the_history_so_far(capsys, tmp_path, mo
         assert main(["check", "pulsar", broker.address, "--history", str(path)]) == 2
         assert main(["check", "pulsar", broker.address, "--history", str(path)]) == 2
     told = capsys.readouterr()
-    assert "writes to topics that begin with mqlab-check-" in told.out
+    assert "writing to topics that begin with mqlab-check-" in told.out
     assert "ended early: TimeoutException; the lines above" in told.err
     assert "tried: a transaction was aborted 1×, a transaction was left open" in told.out
     assert "never tried by this command: stops of clients and brokers" in told.out
-    assert "is there already" in told.err
+    assert "exists already" in told.err
     assert len([*read(path)]) == 39
 
 
 @pytest.mark.parametrize("number", ["0", "10001"])
 def test_how_many_transactions(capsys, number):
     assert main(["check", "pulsar", "127.0.0.1:1", "--transactions", number]) == 2
-    assert "name 1 to 10000" in capsys.readouterr().err
+    assert "expected 1 to 10000" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("serve", [serve_pulsar, serve_rocketmq])

@@ -118,7 +118,7 @@ def test_a_broker_is_found_by_its_name_and_an_unknown_one_names_those_there_are(
     assert main(["explore", "rabbit"]) == 2
     assert "no system 'rabbit'; there are: " in capsys.readouterr().err
     assert main(["explore", "rabbit", "--safeguards"]) == 2
-    assert "belong to a broker's lesson (kafka, " in capsys.readouterr().err
+    assert "need the name of a broker alone (kafka, " in capsys.readouterr().err
     assert main(["explore", "kafka", "--claim", "all is well"]) == 2
     said = capsys.readouterr().err
     assert "no case 'all is well' of kafka --claim; there are: torn-read, " in said
@@ -142,7 +142,7 @@ def test_a_violated_claim_among_several_systems_is_exit_code_1(words, small, cap
     assert main(["explore", *words]) == 1
     said = capsys.readouterr().out
     sought, _, told = said.partition("\nsystem ")
-    assert sought.startswith("looking for a run that breaks one of ") and "LSO waits" in sought
+    assert sought.startswith("looking for an execution that breaks one of ") and "LSO waits" in sought
     head, _, kept, broken, whole, *_ = f"system {told}".splitlines()
     assert head.split()[:2] == ["system", "bounds"]
     assert kept.startswith("kept ") and kept.endswith(" commits, read back")
@@ -156,7 +156,7 @@ def test_the_plain_form_obeys_its_bounds_and_writes_a_page(small, capsys, tmp_pa
     page = tmp_path / "found.html"
     assert main(["explore", "kafka", "--view", str(page), "--states", "5"]) == 0
     said = capsys.readouterr().out
-    assert said.count("5 states were the bound") == 2
+    assert said.count("the bound was 5 states") == 2
     assert "nothing was found" in said
     assert main(["explore", "kafka", "--view", str(page)]) == 1
     assert page.is_file()
@@ -223,7 +223,7 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_counts(how, tmp_path, cap
         process.send_signal(how)
         said = process.stdout.read()
     if how == signal.SIGINT:
-        assert "it was interrupted" in said and f"--resume {folder}` goes on" in said
+        assert "it was interrupted" in said and f"--resume {folder}` continues the search" in said
     assert main(["explore", "--resume", str(folder)]) == 0
     assert "complete within 296,448 states, 8,068,224 transitions" in capsys.readouterr().out
 
@@ -231,10 +231,10 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_counts(how, tmp_path, cap
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["kafka", "--pairs"], "--pairs are of safeguards"),
+        (["kafka", "--pairs"], "--pairs needs --safeguards"),
         (["--resume", "DIR"], "holds no search"),
-        (["kafka", "--resume", "DIR"], "a folder knows its system and bounds"),
-        ([], "what is searched"),
+        (["kafka", "--resume", "DIR"], "--resume reads system and bounds"),
+        ([], "name what to search"),
     ],
 )
 def test_a_folder_and_a_system_are_not_mixed_up(words, says, tmp_path, capsys):
@@ -255,7 +255,7 @@ def test_a_disk_without_room_for_the_first_level_is_told(tmp_path, monkeypatch, 
 def test_a_swarm_tells_what_its_seeds_find(capsys):
     words = ["explore", "kafka", "partitions=1", ONE[2], "--swarm", "30"]
     assert main(words) == 0
-    assert "30 walks, " in capsys.readouterr().out
+    assert "30 random schedules, " in capsys.readouterr().out
     assert main([*words, "--off", "lso"]) == 1
     said = capsys.readouterr().out
     assert "shrunk run that breaks “clean read”" in said

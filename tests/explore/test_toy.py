@@ -167,7 +167,7 @@ def test_the_same_is_found_under_any_hash_seed():
 @pytest.mark.parametrize(
     ("bounds", "says"),
     [
-        ({"states": 0}, "states=0: a search looks at one state or more"),
+        ({"states": 0}, "states=0: expected 1 or more"),
         ({"kills": -1}, "kills=-1: expected 0 to 255"),
         ({"retries": 256}, "retries=256: expected 0 to 255"),
     ],

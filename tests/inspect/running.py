@@ -128,7 +128,7 @@ def test_a_key_is_asked_for_and_that_of_a_reader_is_enough(version: str, tmp_pat
         with open(rocketmq.folder / "broker.conf", "a") as conf:
             conf.writelines(f"{name}={value}\n" for name, value in GUARDED[version].items())
         rocketmq.start()
-        with pytest.raises(Unreadable, match=r"lets nothing be read.*(No accessKey|username)"):
+        with pytest.raises(Unreadable, match=r"refuses to be read.*(No accessKey|username)"):
             test_rocketmq.read(rocketmq.address)
         settings = tmp_path / "client.conf"
         settings.write_text("accessKey=reader01\nsecretKey=87654321\n")

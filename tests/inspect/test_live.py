@@ -157,7 +157,7 @@ def test_something_else_answers(data: bytes) -> None:
 def test_nobody_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(Unreadable, match=f"nobody answers at 127.0.0.1:{port}: .*HOST:PORT"):
+    with pytest.raises(Unreadable, match=f"no broker answers at 127.0.0.1:{port}: .*HOST:PORT"):
         look(f"127.0.0.1:{port}")
 
 
@@ -167,7 +167,7 @@ def test_nobody_answers() -> None:
         ("security.protocol=TLS", "security.protocol is one of"),
         ("security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI", "GSSAPI is not spoken here"),
         ("sasl.jaas.config=x", "name sasl.username and sasl.password instead"),
-        ("security.protocol", "line 1: name=value is expected"),
+        ("security.protocol", "line 1: expected name=value"),
     ],
 )
 def test_settings_that_cannot_be_used(text: str, said: str, tmp_path: Path) -> None:

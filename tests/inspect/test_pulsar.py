@@ -188,7 +188,7 @@ def test_a_field_of_another_shape_costs_its_part(tmp_path: Path, field: str, val
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(Unreadable, match="nobody answers"):
+    with pytest.raises(Unreadable, match="no broker answers"):
         read("127.0.0.1:9")
     with pytest.raises(Unreadable, match="no address"):
         read("nowhere:port")

@@ -153,7 +153,7 @@ def test_what_is_no_store_is_refused_in_a_sentence(store: Path, tmp_path: Path) 
         read(store / "broker.conf")
     with pytest.raises(Unreadable, match="no address"):
         read("nowhere")
-    with pytest.raises(Unreadable, match="nobody answers"):
+    with pytest.raises(Unreadable, match="no broker answers"):
         read("127.0.0.1:9")
     shutil.rmtree(store / "store" / "consumequeue")
     shutil.rmtree(store / "store" / "config")

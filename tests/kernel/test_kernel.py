@@ -144,7 +144,7 @@ def test_what_is_no_choice_is_refused_with_advice():
         parse("do something")
     with pytest.raises(ValueError, match="of a node that stops"):
         parse("app>store answers=app")
-    with pytest.raises(ValueError, match="nothing is under way from app to store"):
+    with pytest.raises(ValueError, match="nothing is in flight from app to store"):
         replay(ONE, ["app>store"])
     with pytest.raises(ValueError, match="not running"):
         replay(ONE, ["kill store", "kill store"])

@@ -51,7 +51,7 @@ class Queue(System):
 
     def call(self, words):
         if words[0] != "put":
-            raise ValueError(f"{words[0]!r} is no call; expected `put VALUE`")
+            raise ValueError(f"{words[0]!r} is not a call; expected `put VALUE`")
         return words
 
 
@@ -136,7 +136,7 @@ def test_a_program_that_is_a_function_has_no_line():
 
 def test_a_field_for_python_only_is_neither_written_nor_read():
     assert Queue(rule=bool).line() == f"queue{ORDER}"
-    with pytest.raises(ValueError, match="no option and no client 'rule'"):
+    with pytest.raises(ValueError, match="no option 'rule'"):
         read("queue rule=bool")
 
 
@@ -155,30 +155,38 @@ def test_order_and_repetition_mean_nothing_where_the_field_says_so():
         ("queue wait_ms=²", "wait_ms='²': expected a whole number"),
         (f"queue wait_ms={'9' * 16}", "wait_ms='9999999999999999': expected a whole number"),
         (f"queue tries={'9' * 500}", "tries='9999999999999999999…': expected a whole number"),
-        ("queue app=get", "'get' is no call; expected `put VALUE`"),
+        ("queue app=get", "'get' is not a call; expected `put VALUE`"),
         (
             "queue colour=red",
-            "no option and no client 'colour'; there are: size, wait_ms, tries, mode, readers, "
-            "writers, off, app",
+            "no option 'colour'; there are: size, wait_ms, tries, mode, readers, writers, off, app",
         ),
         ("queue off=lock,sleep", "no safeguard 'sleep'; there are: fence, lock"),
-        ("queue wait=1", "no option and no client 'wait'; did you mean wait_ms?"),
+        ("queue wait=1", "no option 'wait'; did you mean wait_ms?"),
         ("queue off=fense", "no safeguard 'fense'; did you mean fence?"),
-        ("queue 'broker=put a'", "no option and no client 'broker'"),
+        ("queue 'broker=put a'", "no option 'broker'"),
         ("bare colour=red", "no option 'colour'; there are: size"),
         ("bare order.store=x", "no option 'order.store'; there are: size"),
         ("queue order.stroe=reply", "no step 'stroe' in pieces; did you mean store?"),
         ("queue order.store=repyl", "no piece 'repyl' in order.store; did you mean reply?"),
         ("queue order.store=write,,reply", "no piece '' in order.store; there are: write, reply"),
-        ("queue readers=a,a", "readers: 'a' is there 2 times; write it once"),
-        ("queue readers=a,,b", "readers: '' is no name; a name has letters, digits and . _ - only"),
-        ("queue writers=app:one,app:two", "writers: 'app' is there 2 times"),
-        ("queue writers=app:", "writers: '' is no name"),
-        ("queue 'writers=app:- size=2; app=put a'", "writers: '- size=2; app=put a' is no name"),
-        ("queue writers=broker", "writers: 'broker' would be 2 nodes; give each a name that no"),
-        ("queue writers=size", "'size' is the name of an option; call the client otherwise"),
-        (f"queue readers={','.join(map(str, range(3000)))}", "readers: 3,000 names; a picture has"),
-        (f"queue 'app={'put a;' * 2001}'", "2,001 calls of one client; 2,000 at most are told"),
+        ("queue readers=a,a", "readers: 'a' appears 2 times; write it once"),
+        (
+            "queue readers=a,,b",
+            "readers: '' is not a name; a name has letters, digits and . _ - only",
+        ),
+        ("queue writers=app:one,app:two", "writers: 'app' appears 2 times"),
+        ("queue writers=app:", "writers: '' is not a name"),
+        ("queue 'writers=app:- size=2; app=put a'", "writers: '- size=2; app=put a' is not a name"),
+        ("queue writers=broker", "writers: 'broker' would name 2 nodes; give each its own"),
+        ("queue writers=size", "'size' is the name of an option; give the client another name"),
+        (
+            f"queue readers={','.join(map(str, range(3000)))}",
+            "readers: 3,000 names, and a picture has",
+        ),
+        (
+            f"queue 'app={'put a;' * 2001}'",
+            "one client makes 2,001 calls, and 2,000 is the most shown",
+        ),
     ],
 )
 def test_a_line_is_refused_with_advice(line, says):

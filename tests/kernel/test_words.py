@@ -157,7 +157,7 @@ USAGES = Usages(
         "list [BOX …], each of them once": keep,
     }
 )
-READERS = {"BOX": one_of("box", ("red", "blue")), "VALUE": bare("a value"), "QUARTERS": number}
+READERS = {"BOX": one_of("box", ("red", "blue")), "VALUE": bare, "QUARTERS": number}
 
 
 @pytest.mark.parametrize(
@@ -190,14 +190,14 @@ def test_the_words_of_a_line_are_arguments_and_options(line: str, given: tuple[A
         ("put bleu a", "no box 'bleu'; did you mean blue?"),
         (f"put red a wait={'9' * 16}", "wait=9999999999999999: expected a whole number"),
         ("put red a wait=²", "wait=²: expected a whole number"),
-        ("stop now", "'stop now' is no call; expected stop"),
+        ("stop now", "'stop now' is not a call; expected stop"),
         ("put red", "expected put BOX VALUE … [wait=MS to=BOX] [note=TEXT]"),
-        ("put red a colour=x", "is no call; expected put BOX"),
+        ("put red a colour=x", "is not a call; expected put BOX"),
         ("put red a wait=soon", "wait=soon: expected a whole number"),
         ("put red a to=green", "no box 'green'; there are: red, blue"),
-        ("put red {a}", "'{a}': a value here is a word without"),
+        ("put red {a}", "'{a}': expected one word without"),
         ("open red tall", "expected open [BOX] [wide | narrow]"),
-        ("turn by=half", "is no call; expected turn [by=QUARTERS]"),
+        ("turn by=half", "is not a call; expected turn [by=QUARTERS]"),
         ("give up 3", "expected give left|right LEVEL"),
         ("give left three", "expected give left|right LEVEL"),
         ("give wide=1 3", "expected give left|right LEVEL"),

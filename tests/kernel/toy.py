@@ -206,7 +206,7 @@ class Toy(System):
         match words:
             case ("keep", value):
                 return Keep(value)
-        raise ValueError(f"{words[0]!r} is no call; expected `keep VALUE`")
+        raise ValueError(f"{words[0]!r} is not a call; expected `keep VALUE`")
 
     def snapshot(self, world):
         lanes = tuple(Lane(name, Text(name), up=node.up) for name, node in world.nodes.items())

@@ -68,7 +68,7 @@ def test_a_safeguard_or_claim_that_there_is_not_is_refused_with_the_known_ones(n
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "two_phase_set"])
 def test_a_call_that_there_is_not_is_refused_with_what_to_write(name):
     with pytest.raises(
-        ValueError, match=r"no call 'fly'; there are: |'fly away' is no call; expected none"
+        ValueError, match=r"no call 'fly'; there are: |'fly away' is not a call; expected none"
     ):
         SYSTEMS[name]().call(("fly", "away"))
 

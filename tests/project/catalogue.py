@@ -64,6 +64,15 @@ PUT_IN = re.compile(r"\{.*\}")
 #: titles of documents and what pages take out of a run
 LOOKED_UP = ("cell", "belief", "page")
 
+#: of the command line: constants with its help; what is called with a template and its values
+HELP = ("HELP", "EPILOG", "EXIT_CODES", "TARGETS", "epilog")
+SPEAKS = {
+    "UserError", "ScenarioError", "BadValue", "Damaged", "Unequal", "Unreadable", "IncomeError",
+    "ServeError", "RealBrokerError", "NoLabs", "tell",
+}  # fmt: skip
+#: where argparse and errors of these names say nothing to the person at a terminal
+SILENT = ("mqlab/serve/kafka/wire/", "mqlab/lessons/course/")
+
 #: fields for what only English has: the ending of a plural, the noun for a number
 ENGLISH = {"s", "noun"}
 
@@ -89,7 +98,8 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
     if domain == "mqlab":
         for path in list_committed():
             if path.suffix == ".py" and relative(path).startswith(("mqlab/", "widgets/")):
-                for message in _list_said(ast.parse(path.read_text("utf-8"))):
+                tree = ast.parse(path.read_text("utf-8"))
+                for message in (*_list_said(tree), *_list_told(tree, relative(path))):
                     yield relative(path), message
     else:
         for path in sorted(TEMPLATES.glob("*.html")):
@@ -163,6 +173,23 @@ def _list_said(tree: ast.AST) -> Iterator[Message]:
                     continue  # with its Chinese beside it: put together there
                 given = [*rest, *(one.value for one in node.keywords if one.arg == "context")]
                 yield text, given[0].value if given else ""
+
+
+def _list_told(tree: ast.AST, name: str) -> Iterator[Message]:
+    """What a command prints: its help, its errors, and what it tells."""
+    for node in ast.walk(tree) if not name.startswith(SILENT) else ():
+        match node:
+            case ast.keyword("help" | "description" | "epilog", ast.Constant(str() as text)):
+                yield text, ""
+            case ast.Assign([ast.Name() | ast.Attribute() as target], ast.Constant(str() as text)):
+                if getattr(target, "id", getattr(target, "attr", "")) in HELP:
+                    yield text, ""
+            case ast.Call(ast.Attribute(attr="add_argument_group"), [ast.Constant(text), *_]):
+                yield text, ""
+            case ast.Call(ast.Name("say_unknown" | "one_of"), [ast.Constant(text), *_]):
+                yield text, "what"
+            case ast.Call(ast.Name(name), [ast.Constant(str() as text), *_]) if name in SPEAKS:
+                yield text, ""
 
 
 def _list_values(data: Any, keys: set[str], said: bool = False) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import string
 from collections.abc import Iterator
@@ -72,9 +73,10 @@ def test_what_is_looked_up_stands_in_a_source(domain: str) -> None:
 
 
 def list_fields(template: str) -> list[str]:
-    """The fields of a template, with how each is written: `n:,`."""
+    """The fields of a template, with how each is written: `n:,`; one without a name by its place."""
+    place = itertools.count()
     return sorted(
-        f"{name}!{how or ''}:{form}"
+        f"{name or next(place)}!{how or ''}:{form}"
         for _, name, form, how in string.Formatter().parse(template)
         if name is not None and name not in ENGLISH
     )

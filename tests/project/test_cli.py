@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import sys
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pytest
 from mqlab import __version__, cli
 from mqlab.cli import doctor
 from mqlab.cli.errors import UserError
+from mqlab.kernel.text import Text
 
 
 @pytest.mark.parametrize("name", sorted(cli.commands()))
@@ -26,6 +28,53 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--version"])
     assert capsys.readouterr().out == f"mqlab {__version__}\n"
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands()))
+def test_every_help_is_chinese(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each line of help has Chinese in it, argparse's own words too; so have the commands below."""
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    monkeypatch.setenv("COLUMNS", "1000")
+    below = {"serve": ("kafka", "pulsar", "rocketmq"), "build": ("new", "check", "play"),
+             "check": ("kafka", "pulsar", "history"), "inspect": ("kafka",), "real": ("kafka",),
+             "labs": ("open", "copy", "build", "renew", "check", "times")}  # fmt: skip
+    for words in ([name], *([name, one] for one in below.get(name, ()))):
+        with pytest.raises(SystemExit):
+            cli.main([*words, "--help"])
+        usage, *told = capsys.readouterr().out.split("\n\n")
+        assert usage.startswith("用法")
+        for line in "\n".join(told).splitlines():
+            said = line.split("  ")[-1].strip(" :")
+            named = said.startswith(("{", "-")) or said in ("Kafka", "Pulsar", "RocketMQ", "flink")
+            assert named or said.isupper() or re.search("[\u4e00-\u9fff]", said), line
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["run"], "mqlab run：错误：缺少参数：FILE"),
+        (["run", "kafka/torn-red"], "没有文件 kafka/torn-red：请给 .scn 文件"),
+        (["explore", "kafka 'ap=init'"], "系统 kafka：没有选项 'ap'；是不是 app？"),
+        (["explore", "kafka", "--kills", "x"], "'x'：应为 0 到 255 之间的数"),
+        (["income", "--orders", "nowhere.csv"], "没有文件 nowhere.csv：请给一个"),
+        (["serve", "kafka", "--off", "x"], "没有保护措施 'x'；有："),
+    ],
+)
+def test_an_error_is_chinese(
+    words: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    try:
+        code = cli.main(words)
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    assert code == 2
+    assert said in capsys.readouterr().err
 
 
 def fake(run: object) -> ModuleType:
@@ -91,10 +140,10 @@ def test_doctor_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     probes = (
-        ("java", "Java 17 or 21", lambda: "", "apt-get install openjdk", True),
-        ("maven", "Maven", lambda: "", "only to record", False),
-        ("font", "a font", lambda: "Noto", "", True),
-        ("chromium", "Chromium", lambda: "", "apt-get install chromium", True),
+        ("java", Text("Java 17 or 21"), lambda: "", Text("apt-get install openjdk"), True),
+        ("maven", Text("Maven"), lambda: "", Text("only to record"), False),
+        ("font", Text("a font"), lambda: "Noto", Text(""), True),
+        ("chromium", Text("Chromium"), lambda: "", Text("apt-get install chromium"), True),
     )
     monkeypatch.setattr(doctor, "PROBES", probes)
     monkeypatch.setattr(doctor, "SYSTEM", ("java", "chromium", "font"))
@@ -104,6 +153,8 @@ def test_doctor_says_what_to_do(
         "optional  Maven: only to record",
         "ok        a font: Noto",
         "missing   Chromium: apt-get install chromium",
+        "",
+        "next: install what is missing, then run `mqlab doctor` again",
     ]
     assert cli.main(["doctor", "--missing"]) == 0
     assert capsys.readouterr().out == "java chromium\n"

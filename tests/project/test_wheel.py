@@ -101,7 +101,7 @@ def test_lab_14_asks_its_programs_without_a_clone(unpacked: Path, tmp_path: Path
 
 def test_a_story_plays_by_its_name_without_another_package(unpacked: Path, tmp_path: Path) -> None:
     said = run(unpacked, tmp_path, *BARE, "run", "kafka/torn-read")
-    assert "1 of 1 scenarios equal" in said
+    assert "1 of 1 scenarios as expected" in said
     assert str(unpacked) in said, "the wheel's own, not the clone's"
     run(unpacked, tmp_path, *BARE, "view", "kafka/basic-commit", "-o", "run.json")
     assert "recorded on Kafka" in (tmp_path / "run.json").read_text("utf-8"), "found in the wheel"

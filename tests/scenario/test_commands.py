@@ -23,7 +23,7 @@ def scenario(tmp_path):
 
 def test_run_tells_equal_from_different_and_rewrites(scenario, capsys):
     assert main(["run", str(scenario)]) == 0
-    assert "1 of 1 scenarios equal" in capsys.readouterr().out
+    assert "1 of 1 scenarios as expected" in capsys.readouterr().out
     text = scenario.read_text("utf-8")
     scenario.write_text(text.replace("CompleteCommit", "CompleteAbort"), "utf-8")
     assert main(["run", str(scenario)]) == 1
@@ -40,15 +40,20 @@ def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
     assert main(["run", str(scenario)]) == 0
     said = capsys.readouterr().out
     assert said.startswith("coordinator ✗              killed\n")
-    assert f"new        {scenario}: to keep this narration, mqlab run --rewrite {scenario}" in said
-    assert said.endswith("0 of 1 scenarios equal, 1 new\n")
+    assert (
+        f"new        {scenario}\nnext, to keep this narration: mqlab run --rewrite {scenario}"
+        in said
+    )
+    assert said.endswith("0 of 1 scenarios as expected, 1 new\n")
     assert main(["run", "--lang", "zh", str(scenario)]) == 0
     assert "进程被杀" in capsys.readouterr().out
     assert main(["run", "--rewrite", str(scenario)]) == 0
-    assert capsys.readouterr().out.endswith("1 of 1 scenarios equal\n")
+    assert capsys.readouterr().out.endswith("1 of 1 scenarios as expected\n")
     assert main(["run", str(scenario)]) == 0
     told = "New\n   1  broker (coordinator) dies. What it had only in memory is gone.\n\n"
-    assert capsys.readouterr().out == f"{told}equal      {scenario}\n1 of 1 scenarios equal\n"
+    assert (
+        capsys.readouterr().out == f"{told}as expected  {scenario}\n1 of 1 scenarios as expected\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,7 +107,10 @@ def test_the_system_says_the_language_unless_one_is_asked_for(scenario, capsys, 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["run", "nowhere.scn"], "no file nowhere.scn: give a .scn file, or the name of a story"),
+        (
+            ["run", "nowhere.scn"],
+            "no file nowhere.scn: give a .scn file, or the name of a scenario",
+        ),
         (["view", "nowhere.scn"], "no file nowhere.scn"),
         (["explore", "rabbit"], "no system 'rabbit'"),
         (["explore", "kafka", "--off", "gravity"], "no safeguard 'gravity'"),
@@ -134,7 +142,9 @@ def test_a_damaged_trace_is_refused_in_one_line(damage, scenario, tmp_path, caps
     assert main(["view", str(data), "-o", str(page)]) == 2
     said = capsys.readouterr().err
     assert (
-        "is no trace: " in said and "mqlab view -o run.json" in said and len(said.splitlines()) == 1
+        "is not a trace: " in said
+        and "mqlab view -o run.json" in said
+        and len(said.splitlines()) == 1
     )
 
 
@@ -188,7 +198,7 @@ def test_a_first_file_runs_and_names_every_word(system, tmp_path, capsys):
     assert [word for word in words if f"#   {word}" not in text] == []
     capsys.readouterr()
     assert main(["scenario", "new", system, str(file)]) == 2
-    assert "is not written: File exists; name a new one" in capsys.readouterr().err
+    assert "File exists; name a new file" in capsys.readouterr().err
 
 
 def test_a_first_file_of_nothing(capsys):

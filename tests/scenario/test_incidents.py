@@ -92,7 +92,7 @@ def test_all_are_listed_and_none_is_told_so(capsys: pytest.CaptureFixture[str]) 
     assert main(["incidents", "--lang", "zh"]) == 0
     assert capsys.readouterr().out.count("mqlab run ") >= len(ALL)
     assert main(["incidents", "no", "such", "rabbit"]) == 2
-    assert "no incident has all of: no such rabbit" in capsys.readouterr().err
+    assert "no incident contains all of: no such rabbit" in capsys.readouterr().err
 
 
 def test_a_lab_points_to_one_incident_each_time() -> None:

@@ -52,9 +52,9 @@ def test_what_was_held_back_arrives_after_the_kill():
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("kill store answers=app", "to app is under way; there are answers to: nobody"),
+        ("kill store answers=app", "to app is in flight; in flight are answers to: –"),
         ("kill store answers=", "answers=CLIENT"),
-        ("power-cut store answers=nobody", "no answer of store to nobody"),
+        ("power-cut store answers=nobody", "no answer from store to nobody"),
     ],
 )  # fmt: skip
 def test_where_there_is_no_answer_the_line_is_refused(line, says):

@@ -31,15 +31,15 @@ def lines(text):
     ("text", "says"),
     [
         ("", "no line `system NAME"),
-        ("run app: keep a", "begin with a line `system"),
+        ("run app: keep a", "a line `system"),
         ("system rabbit", "no system 'rabbit'; there are: toy"),
         ("system toy 'app=keep a", "the system line cannot be read"),
-        ("system toy colour=red", "system toy: no option and no client 'colour'"),
+        ("system toy colour=red", "system toy: no option 'colour'"),
         ("system toy retry_ms=two", "expected a whole number"),
         ("system toy retry_ms", "expected key=value"),
         (HEAD + "jump app", "line 2: no command 'jump'; there are: system, off, run"),
         (HEAD + "run app keep a", "expected `run NODE: call, call …`"),
-        (HEAD + "run app: dance", "line 2: 'dance' is no call; expected `keep VALUE`"),
+        (HEAD + "run app: dance", "line 2: 'dance' is not a call; expected `keep VALUE`"),
         (HEAD + "run store: keep a", "no client 'store' that takes calls; there are: app"),
         (HEAD + "hold everything", "expected `hold from→to Kind#n`"),
         (HEAD + "kill store at=noon", "after=K answers=CLIENT`, not 'store at=noon'"),
@@ -48,8 +48,8 @@ def lines(text):
         (HEAD + "restart store when=3", "expected `restart NODE` or `restart NODE kill=K`"),
         (HEAD + "break app", "expected `break A B`, not 'app'"),
         (HEAD + "at noon", "expected `at MILLISECONDS`"),
-        (HEAD + RUN + "release app→store Keep", "nothing holds this message"),
-        (HEAD + "fire app", "`fire app` is not possible: app has no timer now; there are: none"),
+        (HEAD + RUN + "release app→store Keep", "no line holds this message"),
+        (HEAD + "fire app", "`fire app` is not possible: app has no timer now; there are: –"),
         (HEAD + "fire", "expected `fire NODE` or `fire NODE TIMER`, not ''"),
     ],
 )
@@ -223,10 +223,12 @@ def test_a_story_that_is_too_long_is_refused_and_costs_no_more_than_the_longest(
     drawn, draw = [], Toy.snapshot
     monkeypatch.setattr(Toy, "snapshot", lambda toy, world: drawn.append(1) or draw(toy, world))
     many = [f"keep {n}" for n in range(20_000)]
-    with pytest.raises(ScenarioError, match=r"20,000 calls of one client; 2,000 at most"):
+    with pytest.raises(
+        ScenarioError, match=r"one client makes 20,000 calls, and 2,000 is the most"
+    ):
         run(f"{HEAD}run app: {', '.join(many)}")
     assert len(drawn) == 1
-    with pytest.raises(ScenarioError, match=r"line 2: a run tells at most 2,000 facts.*serve"):
+    with pytest.raises(ScenarioError, match=r"line 2: a run has at most 2,000 facts.*serve"):
         run(f"{HEAD}run app: {', '.join(many[:1_000])}")
     assert len(drawn) == 2 + MOST_FACTS
 

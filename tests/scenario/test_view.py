@@ -85,7 +85,7 @@ def test_present_makes_a_lecture_of_a_scenario_and_opens_it(
     assert payload(Path("other.html").read_text("utf-8"))["meta"]["lecture"]["scenes"] == []
     assert len(opened) == 1, "with a name of its own it is only written"
     assert main(["view", str(scenario), "--present", "-o", "x.svg"]) == 2
-    assert "name x.svg with .html or .png" in capsys.readouterr().err
+    assert "end x.svg in .html or .png" in capsys.readouterr().err
 
 
 def payload(page):
@@ -113,15 +113,15 @@ def test_panels_scale_language_and_theme_are_the_pictures(scenario, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["-o", "x.pdf"], "cannot write x.pdf: name it by what it is to be (.html: a page"),
-        (["-o", "x"], "cannot write x: name it"),
+        (["-o", "x.pdf"], "cannot write x.pdf: its ending says what it becomes (.html: a page"),
+        (["-o", "x"], "cannot write x: its ending says"),
         (["-o", "nowhere/at/all.svg"], "cannot write nowhere/at/all.svg: No such file"),
-        (["-o", "x.svg", "--step", "999"], "--step 999: the run has positions 0 to"),
-        (["-o", "x.svg", "--step", "-1"], "--step -1: the run has positions 0 to"),
-        (["-o", "x.svg", "--step", "all"], "--step all: the run has positions 0 to"),
-        (["-o", "x.gif", "--step", "12"], "--step 12: a .gif shows several, as in --step 3-"),
-        (["-o", "x.gif", "--step", "9-3"], "--step 9-3: the run has positions 0 to"),
-        (["-o", "x.gif", "--scale", "4"], "and a .gif may have 2000: take --scale "),
+        (["-o", "x.svg", "--step", "999"], "--step 999: expected a step from 0 to"),
+        (["-o", "x.svg", "--step", "-1"], "--step -1: expected a step from 0 to"),
+        (["-o", "x.svg", "--step", "all"], "--step all: expected a step from 0 to"),
+        (["-o", "x.gif", "--step", "12"], "--step 12: a .gif shows several steps, as in --step 3-"),
+        (["-o", "x.gif", "--step", "9-3"], "--step 9-3: expected two steps from 0 to"),
+        (["-o", "x.gif", "--scale", "4"], "and a .gif holds at most 2000: use --scale "),
         (["-o", "x.svg", "--panels", "logz"], "there is no panel 'logz'; did you mean 'logs'?"),
         (["-o", "x.svg", "--scale", "9"], "scale=9.0: 1 is normal"),
     ],
@@ -140,11 +140,11 @@ def test_the_scale_that_is_advised_fits(scenario, tmp_path, monkeypatch, capsys)
     monkeypatch.setattr(doctor, "chromium", lambda: "")
     command = ["view", str(scenario), "-o", str(tmp_path / "x.gif"), "--step", "0-3", "--scale"]
     assert main([*command, "4"]) == 2
-    (advised,) = re.findall(r"take --scale (\S+),", capsys.readouterr().err)
+    (advised,) = re.findall(r"use --scale (\S+),", capsys.readouterr().err)
     assert main([*command, advised]) == 2
     assert "needs Chromium" in capsys.readouterr().err
     assert main([*command, f"{float(advised) + 0.1:.1f}"]) == 2
-    assert "take --scale" in capsys.readouterr().err
+    assert "use --scale" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("kind", "steps"), [("png", ["--step", "3"]), ("gif", [])])
@@ -158,8 +158,11 @@ def test_without_chromium_one_line_says_what_to_install(
         == 2
     )
     said = capsys.readouterr().err
-    assert "needs Chromium, which is missing here; Debian: apt-get install chromium" in said
-    assert ".svg and .html need nothing" in said and len(said.splitlines()) == 1
+    assert (
+        "needs Chromium, which is missing here: the browser tests need it; Debian: apt-get install chromium"
+        in said
+    )
+    assert "or write a .svg or .html" in said and len(said.splitlines()) == 1
     assert not out.exists()
 
 
@@ -319,7 +322,7 @@ ORDERS = [
 def test_scenarios_with_equally_many_blocks_play_on_one_page(tmp_path, capsys, opened):
     out = tmp_path / "both.html"
     assert main(["view", ORDERS[0], "--compare", ORDERS[1], "-o", str(out), "--step", "8"]) == 0
-    assert "2 runs" in capsys.readouterr().out and opened == []
+    assert "2 scenarios" in capsys.readouterr().out and opened == []
     page = out.read_text("utf-8")
     assert "Kafka: records and a position" in page and "Outbox: a row and its message" in page
 
@@ -327,10 +330,10 @@ def test_scenarios_with_equally_many_blocks_play_on_one_page(tmp_path, capsys, o
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["nowhere.scn"], "no file nowhere.scn: give a .scn file, or the name of a story"),
-        ([str(SCENARIOS / "basic-commit.scn")], "their numbers differ: "),
-        ([ORDERS[1], "-o", "both.png"], "--compare makes a page: name it with .html"),
-        ([ORDERS[1], "--present"], "without --present"),
+        (["nowhere.scn"], "no file nowhere.scn: give a .scn file, or the name of a scenario"),
+        ([str(SCENARIOS / "basic-commit.scn")], "differ in their number of blocks: "),
+        ([ORDERS[1], "-o", "both.png"], "--compare makes a page: end its name in .html"),
+        ([ORDERS[1], "--present"], "leave out --present"),
         ([ORDERS[1]] * 4, "5 runs to compare: there is room for two to four"),
     ],
 )

@@ -162,5 +162,5 @@ def test_without_chromium_a_line_says_how_to_get_slides(tmp_path, monkeypatch, c
     monkeypatch.setattr(lecture, "show_page", lambda args, name: 0)
     assert main(["lecture", "-o", str(tmp_path)]) == 0
     (said,) = capsys.readouterr().out.splitlines()
-    assert said.startswith("without slides as a PDF: a .png, .gif or .pdf needs Chromium")
+    assert said.startswith("no slides as a PDF: a .png, .gif or .pdf needs Chromium")
     assert "apt-get install chromium" in said and not [*tmp_path.iterdir()]

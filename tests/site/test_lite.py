@@ -218,6 +218,6 @@ def test_without_jupyterlite_a_site_is_written_without_labs(
     monkeypatch.setattr("mqlab.site.fetch_lite", lambda: lite.fetch_lite(tmp_path / "kept"))
     assert main(["site"]) == 0
     assert given == [(tmp_path, None)]
-    assert "without labs: JupyterLite cannot be made (exit code 1)" in capsys.readouterr().out
+    assert "without labs: JupyterLite cannot be built (exit code 1)" in capsys.readouterr().out
     with pytest.raises(NoLabs):  # what is half made is made again
         lite.fetch_lite(tmp_path / "kept")

@@ -116,7 +116,7 @@ def test_a_reading_that_counts_more_than_the_other_is_not_equal(
     ("file", "text", "words"),
     [
         ("orders.csv", HEAD + row(UnitPrice="free"), "none of them is an order; line 2: UnitPrice"),
-        ("orders.csv", HEAD, "there are no order lines to feed"),
+        ("orders.csv", HEAD, "the file has no order lines"),
         ("orders.csv", HEAD + row(Description='"RED') + B, "line 2: a quotation mark is not"),
         ("orders.csv", HEAD + row(InvoiceDate="1/2/2011 8:00"), "with the day or with the month"),
         ("orders.parquet", HEAD, "cannot be read as Parquet"),

@@ -124,7 +124,7 @@ CSV: dict[str, tuple[str | bytes, Read | str]] = {
                                         "line 2: .* goes on to line 3"),
     "stray mark in the head": ('"' + HEAD + A, "line 1: a quotation mark"),
     "a long field": (HEAD + row(Description="x" * 2_000_000),
-                     r"line 2: a field of more than 1,000,000 characters \(the line has 2,000,0"),
+                     r"line 2: a field has more than 1,000,000 characters \(the line has 2,000,0"),
     "a long line of many fields": (HEAD + A + "x," * 300_000 + "\n", less("300001 fields")),
     # encodings, marks of order, line ends
     "UTF-8 with its mark": (b"\xef\xbb\xbf" + (HEAD + A + B).encode(), GOOD),

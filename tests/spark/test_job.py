@@ -112,7 +112,7 @@ def test_the_last_order_leaves_room_for_the_closing_record(broker_address: str) 
     record = feeder.Record(b"1", b"{}", span.latest_ms)
     assert feeder.feed(broker_address, name, [record]) == 3
     beyond = feeder.Record(b"1", b"{}", span.latest_ms + 5 * MINUTE_MS)
-    with pytest.raises(IncomeError, match=r"takes no record with such a time .*after\.max\.ms"):
+    with pytest.raises(IncomeError, match=r"accepts no record with such a time .*after\.max\.ms"):
         feeder.feed(broker_address, f"{name}-2", [beyond])
 
 
@@ -227,7 +227,7 @@ def test_a_full_checkpoint_disk_says_what_to_do(spark: Any, tmp_path: Path) -> N
 
     said = "java.io.IOException: No space left on device\n+- *(1) Project [time#0]"
     error = _cause(said, None, "127.0.0.1:1")
-    assert isinstance(error, IncomeError) and "make room" in str(error)
+    assert isinstance(error, IncomeError) and "free some space" in str(error)
 
 
 def test_workers_that_start_too_slowly_are_started_again(
@@ -261,7 +261,7 @@ def test_a_batch_of_no_minutes_is_refused(wrong: str, capsys: pytest.CaptureFixt
 
     with pytest.raises(SystemExit):
         main(["income", "--minutes-per-batch", wrong])
-    assert "is not a number of 1 or more" in capsys.readouterr().err
+    assert "expected a whole number, 1 or more" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("batch_of_the_late", [1, 2])
@@ -336,7 +336,7 @@ def test_other_orders_for_the_same_checkpoint_are_refused(
 ) -> None:
     lines = read_lines(DAY)[:20]
     income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
-    with pytest.raises(IncomeError, match="a run over other orders: give those"):
+    with pytest.raises(IncomeError, match="a job with other orders: give those"):
         income(broker_address, lines[::-1], checkpoint=tmp_path, minutes_per_batch=30)
 
 
@@ -345,7 +345,7 @@ def test_another_sink_for_the_same_checkpoint_is_refused(
 ) -> None:
     lines = read_lines(DAY)[:20]
     income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
-    with pytest.raises(IncomeError, match="a run with --sink exactly-once: go on with that one"):
+    with pytest.raises(IncomeError, match="a job with --sink exactly-once: continue with that sink"):
         income(broker_address, lines, checkpoint=tmp_path, sink="at-least-once")
 
 

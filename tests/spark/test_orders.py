@@ -103,7 +103,7 @@ def test_truth_counts_repeats_cancellations_and_dead_lines() -> None:
 
 
 def test_a_file_that_cannot_be_read_says_what_to_do(tmp_path) -> None:
-    with pytest.raises(IncomeError, match=r"there is no file .* give a \.csv or \.parquet"):
+    with pytest.raises(IncomeError, match=r"no file .* give a \.csv or \.parquet"):
         read_lines(tmp_path / "none.csv")
     (tmp_path / "orders.txt").write_text("")
     with pytest.raises(IncomeError, match=r"give \.csv or \.parquet"):

@@ -53,7 +53,7 @@ def test_a_damaged_note_is_named(tmp_path: Path, text: str) -> None:
 def test_a_name_stays(tmp_path: Path) -> None:
     name = runs.name_of(tmp_path, "digest", "exactly-once")
     assert runs.name_of(tmp_path, "digest", "exactly-once") == name
-    with pytest.raises(IncomeError, match="a run over other orders"):
+    with pytest.raises(IncomeError, match="a job with other orders"):
         runs.name_of(tmp_path, "other", "exactly-once")
 
 
@@ -70,6 +70,6 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full on this system")
     (tmp_path / "run.new").symlink_to("/dev/full")
-    with pytest.raises(IncomeError, match=r"No space left on device.*make room there"):
+    with pytest.raises(IncomeError, match=r"No space left on device.*free some space"):
         runs.name_of(tmp_path, "digest", "exactly-once")
     assert not (tmp_path / "run.json").exists(), "nothing half written is left"

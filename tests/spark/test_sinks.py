@@ -179,7 +179,7 @@ def test_nothing_is_resumed_that_is_not_the_transaction_in_the_note(target: Targ
 
 
 def test_a_broker_that_refuses_or_is_not_there_is_named(target: Target) -> None:
-    with pytest.raises(IncomeError, match=f"would not describe {target.group}"):
+    with pytest.raises(IncomeError, match=f"refused to describe {target.group}"):
         describe(target.address, target.group)
     with pytest.raises(IncomeError, match=r"no broker answers at 127\.0\.0\.1:1 "):
         describe("127.0.0.1:1", target.group)

@@ -18,9 +18,10 @@ from .judge import judge
 
 __all__ = ["TARGETS", "judge", "read"]
 TARGETS = (
-    "A running cluster (HOST:PORT; --config takes your client's settings), a broker's data folder, "
-    "also while it is down, or a file (- for the standard input) with what kafka-dump-log.sh, "
-    "kafka-transactions.sh or kafka-consumer-groups.sh --describe have printed."
+    "Reads a running cluster (HOST:PORT; --config takes your client's settings), a "
+    "broker's data folder (even while the broker is down), or a file (- for the "
+    "standard input) with the output of kafka-dump-log.sh, kafka-transactions.sh or "
+    "kafka-consumer-groups.sh --describe."
 )
 
 
@@ -40,11 +41,11 @@ def read(ask: Ask) -> Reading:
             with path.open("rb") as file:
                 return read_tools(ask, file, ask.target, round(path.stat().st_mtime * 1000))
         except OSError as error:
-            raise Unreadable(f"{path} cannot be read: {error.strerror}") from error
+            raise Unreadable("cannot read {}: {}", path, error.strerror) from error
     host, colon, port = ask.target.rpartition(":")
     if not colon or not host or not port.isdecimal():
         raise Unreadable(
-            f"{ask.target} is no folder and no file here, and no HOST:PORT either: name one of them"
+            "{} is neither a folder, nor a file, nor HOST:PORT: name one of these", ask.target
         )
     from .live import read_cluster
 

@@ -263,7 +263,7 @@ def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[
             if named and next(path.glob("[0-9]*.log"), None):
                 found.setdefault((named[1], int(named[2])), []).append(path)
     except OSError as error:
-        raise Unreadable(f"{root} cannot be read: {error.strerror}") from error
+        raise Unreadable("cannot read {}: {}", root, error.strerror) from error
     if not found:
         raise Unreadable(NO_FOLDER.format(path=root))
     for (topic, number), copies in found.items():

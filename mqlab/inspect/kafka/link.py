@@ -21,6 +21,7 @@ from pathlib import Path
 from kio.index import load_response_schema
 from kio.serial.errors import SerialError
 
+from ...kernel.text import BadValue
 from ...real.kafka.wire import Raw
 from ...serve.kafka.wire.shape import Misfit, walker
 from ..reading import Unreadable
@@ -47,25 +48,30 @@ def read_settings(path: str) -> dict[str, str]:
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise Unreadable(f"--config {path} cannot be read: {error}") from error
+        raise Unreadable("cannot read --config {}: {}", path, error) from error
     found = {}
     for number, line in enumerate(lines, 1):
         name, equals, value = line.strip().partition("=")
         if name and not name.startswith("#"):
             if not equals:
-                raise Unreadable(f"--config {path}, line {number}: name=value is expected")
+                raise Unreadable("--config {}, line {}: expected name=value", path, number)
             found[name.strip()] = value.strip()
     for name, other in JAVA.items():
         if name in found:
-            raise Unreadable(f"--config {path}: {name} is the Java client's; name {other} instead")
+            raise Unreadable(
+                "--config {}: {} is a setting of the Java client; use {}", path, name, other
+            )
     protocol = found.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
-        raise Unreadable(f"--config {path}: security.protocol is one of {', '.join(PROTOCOLS)}")
+        raise Unreadable("--config {}: security.protocol is one of {}", path, ", ".join(PROTOCOLS))
     mechanism = _mechanism(found)
     if protocol.startswith("SASL") and mechanism not in ("PLAIN", *SCRAM):
         raise Unreadable(
-            f"--config {path}: {mechanism} is not spoken here, only PLAIN and {', '.join(SCRAM)}; "
-            "hand in what kafka-transactions.sh and kafka-consumer-groups.sh print instead"
+            "--config {}: only PLAIN and {} are supported, not {}; inspect the output of "
+            "kafka-transactions.sh and kafka-consumer-groups.sh instead",
+            path,
+            ", ".join(SCRAM),
+            mechanism,
         )
     return found
 
@@ -83,7 +89,9 @@ class Link(Raw):
             super().__init__(address, ANSWER_S)
         except (OSError, ValueError, OverflowError) as error:
             raise Unreadable(
-                f"nobody answers at {address}: {error}; name a broker that runs, as HOST:PORT"
+                "no broker answers at {}: {}; name one that is running, as HOST:PORT",
+                address,
+                error,
             ) from error
         try:
             if protocol.endswith("SSL"):
@@ -105,7 +113,7 @@ class Link(Raw):
     def read_frame(self) -> bytes:
         (size,) = struct.unpack(">i", self._read(4))
         if not 0 <= size <= LARGEST:
-            raise ValueError(f"an answer of {size} bytes")
+            raise BadValue("a response of {} bytes", size)
         return self._read(size)
 
     def _read_head(self, api: int, version: int, corr: int) -> tuple[bytes, int]:
@@ -121,8 +129,9 @@ class Link(Raw):
         answer = self.ask(17, 1, mechanism=mechanism)
         if answer.error_code.value:
             raise Unreadable(
-                f"the broker does not take {mechanism}, but {', '.join(answer.mechanisms)}: "
-                "change sasl.mechanism"
+                "the broker does not accept {}, only {}: change sasl.mechanism",
+                mechanism,
+                ", ".join(answer.mechanisms),
             )
         if mechanism == "PLAIN":
             self._authenticate(f"\0{user}\0{secret}".encode())
@@ -148,8 +157,8 @@ class Link(Raw):
         answer = self.ask(36, 2, auth_bytes=data)
         if answer.error_code.value:
             raise Unreadable(
-                f"the broker refuses this user: {answer.error_message or answer.error_code.name}; "
-                "look at sasl.username and sasl.password"
+                "the broker rejects this user: {}; check sasl.username and sasl.password",
+                answer.error_message or answer.error_code.name,
             )
         return bytes(answer.auth_bytes)
 
@@ -164,7 +173,7 @@ def _wrap(plain: socket.socket, address: str, settings: dict[str, str]) -> ssl.S
                 settings.get("ssl.key.password"),
             )
     except (OSError, ssl.SSLError) as error:
-        raise Unreadable(f"the files of ssl.* in --config cannot be used: {error}") from error
+        raise Unreadable("cannot use the ssl.* files in --config: {}", error) from error
     if settings.get("enable.ssl.certificate.verification") == "false" or settings.get(
         "ssl.endpoint.identification.algorithm"
     ) in ("", "none"):  # as somebody has said in the settings of the client

@@ -150,7 +150,7 @@ class Cluster:
         try:
             answer = self.first.ask(3, 12, **(Link.metadata(()) | {"topics": None}))
         except BROKEN as error:
-            raise Unreadable(f"{self.ask.target} does not say what it holds: {error}") from error
+            raise Unreadable("cannot read what {} holds: {}", self.ask.target, error) from error
         self.nodes = {b.node_id: f"{b.host}:{b.port}" for b in answer.brokers}
         self.known = {topic.name: topic for topic in answer.topics if topic.name}
         if self.ask.topic and self.ask.topic not in self.known:

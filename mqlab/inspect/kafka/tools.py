@@ -345,9 +345,9 @@ def read_tools(ask: Ask, stream: BinaryIO, name: str, at_ms: int) -> Reading:
     try:
         tools.read(keep_first())
     except OSError as error:
-        raise Unreadable(f"{name} cannot be read: {error.strerror}") from error
+        raise Unreadable("cannot read {}: {}", name, error.strerror) from error
     except (KeyError, TypeError, ValueError) as error:
-        raise Unreadable(f"{name} is not as a tool of Kafka prints it: {error}") from error
+        raise Unreadable("{} is not the output of a Kafka tool: {}", name, error) from error
     if not tools.known:
         raise Unreadable(UNKNOWN_TEXT.format(path=name, first=shorten(first, 60)))
     return tools.reading(name, at_ms)

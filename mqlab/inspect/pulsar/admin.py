@@ -93,7 +93,7 @@ class Live:
             why = f"{ask.target}: no such file, and no address (http://host:8080)"
             raise Unreadable(why) from error
         except OSError as error:
-            raise Unreadable(f"cannot read tlsTrustCertsFilePath: {error}") from error
+            raise Unreadable("cannot read tlsTrustCertsFilePath: {}", error) from error
         self._base = f"{place.scheme}://{place.netloc}"
         self._has_answered = False
         self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
@@ -129,7 +129,7 @@ class Live:
         except (OSError, HTTPException, ValueError) as error:
             if self._has_answered:
                 raise Refused(SILENT(why=str(error)), failed=True) from error
-            raise Unreadable(f"nobody answers at {self._base}: {error}") from error
+            raise Unreadable("no broker answers at {}: {}", self._base, error) from error
 
     def topics(self) -> None:
         """Nobody knows before the cluster was asked."""
@@ -157,7 +157,9 @@ class Saved:
             self._answers |= known
         if not self._answers:
             first = f": {self.gaps[0].what}: {self.gaps[0].why}" if self.gaps else ""
-            raise Unreadable(f"{ask.target} holds no answer of Pulsar's admin interface{first}")
+            raise Unreadable(
+                "{} is not a response of Pulsar's admin interface{}", ask.target, first
+            )
 
     def get(self, path: str) -> Any:
         if path not in self._answers:

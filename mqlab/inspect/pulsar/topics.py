@@ -133,7 +133,9 @@ class _Reader:
         seen = [self._read_topic(name) for name in self._list_topics()]
         if not (states or seen or self.unloaded) and self.admin.gaps:
             first = self.admin.gaps[0]
-            raise Unreadable(f"{self.admin.name} lets nothing be read: {first.what}: {first.why}")
+            raise Unreadable(
+                "{} refuses to be read: {}: {}", self.admin.name, first.what, first.why
+            )
         if live > MOST_TXNS:
             self.admin.gaps.append(Gap(SLOW, BUSY(n=live)))
         elif not self.unloaded:

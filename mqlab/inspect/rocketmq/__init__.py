@@ -35,8 +35,8 @@ def read(ask: Ask) -> Reading:
         return read_source(Store(path, ask), ask)
     if ask.target == "-" or path.exists():
         raise Unreadable(
-            f"{ask.target}: RocketMQ is read from a running broker (host:port) or from its store "
-            "folder, not from a file"
+            "{} is a file: name a running RocketMQ broker (HOST:PORT) or its store folder",
+            ask.target,
         )
     with Broker(ask) as broker:
         return read_source(broker, ask)

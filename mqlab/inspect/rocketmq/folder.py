@@ -82,8 +82,9 @@ class Store:
         root = path if (path / "commitlog").is_dir() else path / "store"
         if not (root / "commitlog").is_dir():
             raise Unreadable(
-                f"{path} has no commitlog: a store folder of RocketMQ (storePathRootDir) has "
-                "commitlog, consumequeue and config"
+                "{} has no commitlog: a RocketMQ store folder (storePathRootDir) has "
+                "commitlog, consumequeue and config",
+                path,
             )
         self._root, self._log = root, Files(root / "commitlog")
         self._queue = cache(lambda topic, n: Files(root / "consumequeue" / topic / str(n)))

@@ -135,7 +135,7 @@ class _Reader:
         self._read_topics(topics, {half.queue for half in halves})
         if not (told or topics or self.logs) and source.gaps:
             first = source.gaps[0]
-            raise Unreadable(f"{source.name} lets nothing be read: {first.what}: {first.why}")
+            raise Unreadable("{} refuses to be read: {}: {}", source.name, first.what, first.why)
         groups = {half.group for half in halves}
         who = self._try(PRODUCERS, None, source.producers, groups) if groups else None
         facts = Facts(

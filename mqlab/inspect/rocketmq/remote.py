@@ -69,11 +69,11 @@ class Broker:
         self._numbers, self._buffer = count(1), bytearray()
         host, _, port = ask.target.rpartition(":")
         if not host or not port.isdecimal():
-            raise Unreadable(f"{ask.target}: no such folder, and no address (host:port)")
+            raise Unreadable("{} is neither a folder nor HOST:PORT: name one of these", ask.target)
         try:
             self._socket = socket.create_connection((host.strip("[]"), int(port)), PATIENCE_S)
         except (OSError, OverflowError) as error:
-            raise Unreadable(f"nobody answers at {ask.target}: {error}") from error
+            raise Unreadable("no broker answers at {}: {}", ask.target, error) from error
         try:
             self._refuse_name_server(ask.target)
         except Refused:
@@ -96,7 +96,7 @@ class Broker:
         known = sorted(at for row in rows for at in row.get("brokerAddrs", {}).values())
         if not any(at.endswith(f":{target.rpartition(':')[2]}") for at in known):
             names = ", ".join(known) or "none"
-            raise Unreadable(f"{target} is a name server; name one of its brokers: {names}")
+            raise Unreadable("{} is a name server; name one of its brokers: {}", target, names)
 
     # -- asking ----------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class Broker:
             while (answer := self._hear()).opaque != number or not answer.is_response:
                 pass
         except (OSError, RemotingError) as error:
-            raise Unreadable(f"{self.name} has stopped answering: {error}") from error
+            raise Unreadable("{} stopped answering: {}", self.name, error) from error
         if answer.code != ResponseCode.SUCCESS:
             said = REFUSES(code=name_response(answer.code), remark=(answer.remark or "")[:200])
             raise Refused(said, answer.code == ResponseCode.SYSTEM_BUSY, answer.code)

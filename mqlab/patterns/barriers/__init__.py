@@ -57,8 +57,8 @@ class Barriers(Model):
     """
 
     sources: tuple[str, ...] = ("s1", "s2")
-    rows: Annotated[int, Most(20, "a picture has room for 20")] = 2
-    expires: Annotated[int, Most(1, "expected 0 or 1")] = 0
+    rows: Annotated[int, Most(20, tr("a picture has room for 20"))] = 2
+    expires: Annotated[int, Most(1, tr("expected 0 or 1"))] = 0
 
     name = "barriers"
     title = tr("Barrier snapshots")

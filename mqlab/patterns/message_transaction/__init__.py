@@ -50,7 +50,7 @@ class MessageTransaction(Model):
     `refuses`: 1 where the warehouse can never apply a message.
     """
 
-    refuses: Annotated[int, Most(1, "expected 0 or 1")] = 0
+    refuses: Annotated[int, Most(1, tr("expected 0 or 1"))] = 0
 
     name = "message_transaction"
     retrying = ("retry",)

@@ -55,7 +55,7 @@ class MicroBatches(Model):
     """
 
     sources: tuple[str, ...] = ("s1", "s2")
-    rows: Annotated[int, Most(20, "a picture has room for 20")] = 2
+    rows: Annotated[int, Most(20, tr("a picture has room for 20"))] = 2
 
     name = "micro_batches"
     retrying = ("retry",)

@@ -62,7 +62,7 @@ class Outbox(Model):
     apps: tuple[str, ...] = ("app",)
     slow: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ("stock",)
-    follow_up: Annotated[int, Most(1, "expected 0 or 1")] = 0
+    follow_up: Annotated[int, Most(1, tr("expected 0 or 1"))] = 0
 
     name = "outbox"
     retrying = ("retry",)

@@ -123,7 +123,7 @@ def has_committed(system: TwoPhaseSet, world: World) -> bool:
 class TwoPhaseSet(Model):
     """system two_phase_set managers=3"""
 
-    managers: Annotated[int, Most(100, "a picture has room for 100")] = 3
+    managers: Annotated[int, Most(100, tr("a picture has room for 100"))] = 3
 
     name = "two_phase_set"
     network = "set"

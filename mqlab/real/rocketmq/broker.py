@@ -137,7 +137,7 @@ class RealRocketMQ(OneProcessBroker):
         for line in self._process.lines:
             if line.strip() == word:
                 return
-        raise RealBrokerError(f"RocketMQ {self.version} ended: {self.tail_log()}")
+        raise RealBrokerError("RocketMQ {} ended: {}", self.version, self.tail_log())
 
     # -- its process -----------------------------------------------------------------------
 

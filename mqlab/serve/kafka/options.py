@@ -55,14 +55,18 @@ class KafkaOptions:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--transaction-version", type=int, choices=(0, 2), default=2, help="(default: 2)"
+        "--transaction-version",
+        type=int,
+        choices=(0, 2),
+        default=2,
+        help="transaction.version (default: 2)",
     )
     parser.add_argument(
         "--auto-create",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="create a topic of one partition when a client asks about it (default: yes, as a "
-        "real broker does)",
+        help="create a topic with one partition when a client requests it (default: yes, "
+        "like a real broker)",
     )
     parser.add_argument(
         "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"
@@ -71,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--coordinator",
         type=Path,
         metavar="FILE",
-        help="a transaction coordinator that you wrote (mqlab build), in place of the engine's",
+        help="use a transaction coordinator that you wrote (mqlab build) instead of the engine's",
     )
 
 

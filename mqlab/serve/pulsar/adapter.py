@@ -169,7 +169,7 @@ def check_coordinators(config: PulsarConfig, disk: ServerDisk) -> None:
     count = 1 + max((int(number) for number in known if number.isdecimal()), default=0)
     if count > config.coordinators:
         raise ServeError(
-            f"this folder has transactions of {count} coordinators: say --coordinators {count}"
+            "this folder has transactions of {0} coordinators: start with --coordinators {0}", count
         )
 
 

@@ -46,11 +46,13 @@ class PulsarOptions:
         }
         for name, (number, least, most) in given.items():
             if not least <= number <= most:
-                raise ServeError(f"{name} {number}: name a number from {least} to {most}")
+                raise ServeError("{} {}: expected {} to {}", name, number, least, most)
         try:
             from google.protobuf import descriptor_pool  # noqa: F401
         except ImportError as error:
-            raise ServeError(f"mqlab serve pulsar needs protobuf: {TO_INSTALL}") from error
+            raise ServeError(
+                "mqlab serve pulsar needs the package protobuf: {}", TO_INSTALL
+            ) from error
         from ...pulsar.config import SAFEGUARDS, PulsarConfig
         from .adapter import make_adapter
 
@@ -69,14 +71,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dedup",
         action="store_true",
-        help="drop a message whose producer has sent its number before (default: no)",
+        help="drop a message whose sequence number the producer sent before (default: no)",
     )
     parser.add_argument(
         "--max-active",
         type=int,
         default=0,
         metavar="N",
-        help="let a coordinator have so many transactions at once (default: no limit)",
+        help="most transactions that a coordinator holds at once (default: no limit)",
     )
     parser.add_argument(
         "--snapshot-interval",
@@ -90,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="number of transaction coordinators; a cluster has 16 (default: 1, as a standalone)",
+        help="number of transaction coordinators; a cluster has 16 (default: 1, like a standalone)",
     )
 
     parser.add_argument(

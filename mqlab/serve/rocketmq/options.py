@@ -54,7 +54,7 @@ class RocketMQOptions:
         }
         for name, (number, least) in given.items():
             if not least <= number <= DAYS:
-                raise ServeError(f"{name} {number}: name a number from {least} to {DAYS}")
+                raise ServeError("{} {}: expected {} to {}", name, number, least, DAYS)
         config = RocketMQConfig(
             on=keep_on(SAFEGUARDS, self.off, OF_CLIENTS),
             release=self.release,
@@ -69,35 +69,38 @@ class RocketMQOptions:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(port=9876)
     parser.add_argument(
-        "--release", choices=RELEASES, default=RELEASES[0], help="(default: %(default)s)"
+        "--release",
+        choices=RELEASES,
+        default=RELEASES[0],
+        help="release to imitate (default: %(default)s)",
     )
     parser.add_argument(
         "--check-max",
         type=int,
         default=15,
         metavar="N",
-        help="ask about a half message so often at most (default: 15)",
+        help="how often a half message is checked at most (default: 15)",
     )
     parser.add_argument(
         "--check-interval",
         type=int,
         metavar="MS",
-        help="time between two rounds of the check (default: 30000, in 4.9 60000)",
+        help="time between two check rounds (default: 30000; in 4.9 60000)",
     )
     parser.add_argument(
         "--transaction-timeout",
         type=int,
         default=6_000,
         metavar="MS",
-        help="age at which a half message is first asked about (default: 6000)",
+        help="age at which a half message is first checked (default: 6000)",
     )
     parser.add_argument(
         "--op-batch-interval",
         type=int,
         default=3_000,
         metavar="MS",
-        help="how long 5.5 lets op records wait (default: 3000); what is shorter than that above "
-        "asks about halves that have ended",
+        help="how long 5.5 delays op records (default: 3000); if the age above is shorter, "
+        "half messages that have ended are checked too",
     )
 
     parser.add_argument(

@@ -52,8 +52,8 @@ def find_python(folder: Path = FOLDER) -> Path:
     """The interpreter that has PyFlink. Raises IncomeError that says how to get it."""
     if not _is_complete(folder):
         raise IncomeError(
-            "PyFlink is not set up here: `mqlab income flink --setup` does it (a minute or two, "
-            "830 MB, in an environment of its own)"
+            "PyFlink is not installed: run `mqlab income flink --setup` (a minute or "
+            "two, 830 MB, in its own environment)"
         )
     return folder / "bin" / "python"
 
@@ -65,8 +65,10 @@ def make_python(say: Callable[[str], None], folder: Path = FOLDER) -> Path:
     here = sys.version_info[:2]
     if here not in PYTHONS:
         raise IncomeError(
-            f"PyFlink 2.2 runs on Python 3.11 and 3.12, and this is {here[0]}.{here[1]}: "
-            "`make clean`, then `make setup PYTHON=python3.12`"
+            "PyFlink 2.2 runs on Python 3.11 and 3.12, and this is {}.{}: run `make "
+            "clean`, then `make setup PYTHON=python3.12`",
+            here[0],
+            here[1],
         )
     say(f"making {folder}: PyFlink 2.2 and what it needs, 830 MB")
     shutil.rmtree(folder, ignore_errors=True)
@@ -79,8 +81,8 @@ def make_python(say: Callable[[str], None], folder: Path = FOLDER) -> Path:
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         raise IncomeError(
-            f"pip could not install PyFlink: {(errors or ['it did not say why'])[0]}; the same "
-            "command tries again"
+            "pip could not install PyFlink: {}; run the same command again",
+            (errors or ["it did not say why"])[0],
         )
     _stamp(folder).write_text(_digest())
     return find_python(folder)
@@ -155,10 +157,11 @@ class Process:
             code = self._process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             raise IncomeError(
-                f"the Flink job has not ended within {PATIENCE_S:.0f} s: is the broker still there?"
+                "the Flink job did not end within {:.0f} s: check whether the broker is running",
+                PATIENCE_S,
             ) from None
         if code not in (0, -signal.SIGKILL):
-            raise IncomeError(f"the Flink job failed: {last_words(self._log.read_text('utf-8'))}")
+            raise IncomeError("the Flink job failed: {}", last_words(self._log.read_text("utf-8")))
 
     def __enter__(self) -> Process:
         return self
@@ -249,7 +252,9 @@ def income(
     Raises IncomeError, whose text says what to do next.
     """
     if sink not in SINKS:
-        raise IncomeError(f"Flink's Kafka sink is one of {', '.join(SINKS)}; {sink!r} is Spark's")
+        raise IncomeError(
+            "Flink's Kafka sink is one of {}; {!r} belongs to Spark", ", ".join(SINKS), sink
+        )
     reading = read(orders)
     if reading.said:
         say(f"{reading.name}: {reading.said}")
@@ -263,7 +268,7 @@ def income(
         span = topics.read_span(address)
         records = feeder.records_of(reading, span)
         if not records:
-            raise IncomeError("there are no order lines to feed: give a file with some")
+            raise IncomeError("the file has no order lines: give one that has some")
         run = uuid.uuid4().hex[:8]
         job = Job(
             address,

@@ -134,7 +134,7 @@ class Bench:
                 feeder.feed(self.address, one.source, self.records)
                 process.wait()
             if not relay.sprung.is_set():
-                raise IncomeError(f"the Flink job ended before it could be killed: {instant}")
+                raise IncomeError("the Flink job ended before it could be killed: {}", instant)
 
     def _until_whole(self, topic: str, ended: Callable[[], bool]) -> float:
         """Seconds from now until every minute is in the topic, or the job gives up."""
@@ -182,7 +182,7 @@ def wait_for(done: Callable[[], bool]) -> None:
     while not done():
         if time.monotonic() > deadline:
             raise IncomeError(
-                f"the Flink job does not get on: no progress in {PATIENCE_S:.0f} s; end other "
-                "programs and try again"
+                "the Flink job made no progress in {:.0f} s: end other programs and try again",
+                PATIENCE_S,
             )
         time.sleep(0.2)

@@ -217,10 +217,10 @@ def test_an_address_where_nobody_answers(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--seconds", "0"), "name 1 to 86400"),
-        (("--seconds", "nan"), "name 1 to 86400"),
+        (("--seconds", "0"), "expected 1 to 86400"),
+        (("--seconds", "nan"), "expected 1 to 86400"),
         (("--config", "absent"), "cannot read absent"),
-        (("--history", "."), "is there already"),
+        (("--history", "."), "exists already"),
     ],
 )
 def test_what_cannot_be_asked_for(capsys, tmp_path, monkeypatch, words, told):
@@ -264,7 +264,7 @@ def test_a_right_that_is_refused_is_told_and_the_history_kept(tmp_path, capsys, 
     (line,) = [line for line in told.err.splitlines() if line.startswith("mqlab: ")]
     assert f"refuses a right, and says {error}: allow CREATE, READ and WRITE" in line
     assert ("the history tells so far" in line) is sent
-    assert "the history is in" in told.out
+    assert ": the history" in told.out
 
 
 @pytest.mark.parametrize(

@@ -185,13 +185,13 @@ def scenario(text):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("system kafka colour=red", "no option and no client 'colour'"),
+        ("system kafka colour=red", "no option 'colour'"),
         ("system kafka partitions=two", "expected a whole number"),
         ("system kafka transaction_version=0 client=v2", "no real Kafka has"),
         (WORDS_HEAD + "off gravity", "no safeguard 'gravity'; there are:"),
         (WORDS_HEAD + "run app: dance", "no call 'dance'; there are: init, begin"),
         (WORDS_HEAD + "run app: send orders-9 a", "no partition 'orders-9'; there are: orders-0, "),
-        (WORDS_HEAD + "run app: send orders-0 {a}", "a value here is a word without"),
+        (WORDS_HEAD + "run app: send orders-0 {a}", "expected one word without"),
         (
             WORDS_HEAD + "run coordinator: init",
             "no client 'coordinator' that takes calls; there are: app",

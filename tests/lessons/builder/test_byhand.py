@@ -126,7 +126,7 @@ def test_what_a_searched_file_breaks_is_played_on_from_its_token(tmp_path: Path,
     assert main(["build", "check", str(mine), "--system", f"kafka {ONE}", *bounds]) == 1
     out = capsys.readouterr().out
     assert "violated: delivered" in out and "`recover` finds the decision in the log" in out
-    assert "not asked up to part 1: ends" in out and "violated: ends" not in out
+    assert "not required up to part 1: ends" in out and "violated: ends" not in out
     found = out[out.index("counterexample to “delivered”") :]
     assert f"mqlab build play '{mine}' --run " in found
     token = found.partition("--run ")[2].split()[0]

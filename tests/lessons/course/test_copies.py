@@ -69,7 +69,7 @@ def test_a_student_sees_the_labs_and_nothing_else(
     ]  # fmt: skip
     everything = "".join(path.read_text("utf-8") for path in folder.glob("*.ipynb"))
     assert "BEGIN SOLUTION" not in everything and "BEGIN HIDDEN" not in everything
-    assert f"Your copies of the labs are in {folder}." in capsys.readouterr().out
+    assert f"your copies of the labs are in {folder}" in capsys.readouterr().out
     assert opened("--teacher") == labs
 
 
@@ -79,7 +79,7 @@ def test_copies_are_laid_out_without_a_server(
     mine = tmp_path / "mine"
     for _ in range(2):
         assert main(["labs", "--folder", str(labs), "--copies", str(mine), "copy"]) == 0
-        assert f"Your copies of the labs are in {mine}." in capsys.readouterr().out
+        assert f"your copies of the labs are in {mine}" in capsys.readouterr().out
         assert len(list(mine.glob("*.ipynb"))) == 3
         worked(mine / "05-first.ipynb")
     assert "return 0" in (mine / "05-first.ipynb").read_text("utf-8"), (

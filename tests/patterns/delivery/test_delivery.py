@@ -448,9 +448,9 @@ def test_the_picture_says_which_orders_are_lost_and_which_are_doubled():
         ("delivery commit=never", "commit=never: expected after or before"),
         ("delivery order.consume=count,pray", "no piece 'pray' in order.consume; there are: count"),
         ("delivery order.cook=count", "no step 'cook'"),
-        ("delivery 'shop=send 580538'", "'send 580538' is no call; expected send NUMBER:PENCE"),
+        ("delivery 'shop=send 580538'", "'send 580538' is not a call; expected send NUMBER:PENCE"),
         ("delivery 'shop=send 580538:-5'", "is no call"),
-        ("delivery 'accounting=seek back'", "'seek back' is no call; expected seek OFFSET"),
+        ("delivery 'accounting=seek back'", "'seek back' is not a call; expected seek OFFSET"),
         ("delivery off=luck", "no safeguard 'luck'; there are: send_again, append_first"),
     ],
 )

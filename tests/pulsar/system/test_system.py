@@ -60,7 +60,7 @@ def test_a_call_is_written_as_it_is_read(words: str) -> None:
 
 def test_every_call_has_its_advice() -> None:
     for verb, usage in CALLS.by_verb.items():
-        with pytest.raises(ValueError, match=re.escape(f"is no call; expected {usage.text}")):
+        with pytest.raises(ValueError, match=re.escape(f"is not a call; expected {usage.text}")):
             parse_call((verb, *["x=1"] * 9), CONFIG)
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_call_is_told_what_would_be(words: str, why: str) -> None:
         ({"partitions": "101"}, "a picture has room for 100"),
         ({"off": "gravity"}, "no safeguard 'gravity'"),
         ({"app": "dance"}, "no call 'dance'"),
-        ({"nobody": "commit t1"}, "no option and no client 'nobody'; there are: topic"),
+        ({"nobody": "commit t1"}, "no option 'nobody'; there are: topic"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(options: dict[str, str], why: str) -> None:
