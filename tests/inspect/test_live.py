@@ -175,5 +175,5 @@ def test_settings_that_cannot_be_used(text: str, said: str, tmp_path: Path) -> N
     path.write_text(text, "utf-8")
     with pytest.raises(Unreadable, match=said):
         read_settings(str(path))
-    with pytest.raises(Unreadable, match="cannot be read"):
+    with pytest.raises(Unreadable, match="cannot read"):
         read_settings(str(tmp_path / "none"))

@@ -173,7 +173,7 @@ def test_damaged_files_are_told_and_the_rest_is_shown(tmp_path: Path) -> None:
     text = "\n".join(failed(report))
     assert "torn.json" in text and "other.json" in text and "openTimestamp" in text
     (tmp_path / "open.json").unlink()
-    with pytest.raises(Unreadable, match=r"no answer of Pulsar.*torn|other"):
+    with pytest.raises(Unreadable, match=r"not a response of Pulsar.*torn|other"):
         read(tmp_path)
 
 

@@ -149,9 +149,9 @@ def test_the_check_decides_what_is_undecided(store: Path) -> None:
 def test_what_is_no_store_is_refused_in_a_sentence(store: Path, tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="has no commitlog"):
         read(tmp_path / "store" / "config")
-    with pytest.raises(Unreadable, match="not from a file"):
+    with pytest.raises(Unreadable, match="is a file: name a running"):
         read(store / "broker.conf")
-    with pytest.raises(Unreadable, match="no address"):
+    with pytest.raises(Unreadable, match="neither a folder nor HOST:PORT"):
         read("nowhere")
     with pytest.raises(Unreadable, match="no broker answers"):
         read("127.0.0.1:9")

@@ -200,7 +200,7 @@ def test_checkpoint_is_read_as_text(tmp_path) -> None:
     assert files.batches(tmp_path) == [0, 1, 10]
     assert files.read_commits(tmp_path) == []
     assert files.cut_of(tmp_path, 10) == Cut(11, NINE, (5,))
-    with pytest.raises(IncomeError, match="folder that the driver sees"):
+    with pytest.raises(IncomeError, match="folder that the driver can see"):
         files.cut_of(tmp_path, 2)
 
 

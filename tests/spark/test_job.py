@@ -214,7 +214,7 @@ def test_two_jobs_with_one_checkpoint_do_not_meet(
     lines = read_lines(DAY)[:20]
 
     def second(line: str) -> None:
-        with pytest.raises(IncomeError, match=f"process {os.getpid()} .* works with this"):
+        with pytest.raises(IncomeError, match=f"process {os.getpid()} .* is using this"):
             income(broker_address, lines, checkpoint=tmp_path)
 
     result = income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=60, say=second)
@@ -327,7 +327,7 @@ def test_a_killed_feeder_doubles_nothing(broker_address: str) -> None:
     assert feeder.feed(broker_address, topic, found) == 0
     fed = topics.read_values(broker_address, topic)
     assert fed == [record.value for part in feeder.split(found, 2) for record in part]
-    with pytest.raises(IncomeError, match="holds something else than these orders"):
+    with pytest.raises(IncomeError, match="holds other records than these orders"):
         feeder.feed(broker_address, topic, found[:-1])
 
 
@@ -361,7 +361,7 @@ def test_a_lost_checkpoint_stops_the_job(broker_address: str, spark: Any, tmp_pa
 
 
 def test_nobody_at_the_address_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(IncomeError, match=r"127\.0\.0\.1:1 does not answer: start it again"):
+    with pytest.raises(IncomeError, match=r"127\.0\.0\.1:1 does not answer: restart it"):
         income("127.0.0.1:1", checkpoint=tmp_path)
 
 
@@ -393,7 +393,7 @@ def test_the_broker_dies_and_the_job_says_what_to_do(spark: Any, tmp_path: Path)
                 broker.kill()
 
         run = {"checkpoint": tmp_path / "job", "minutes_per_batch": 30}
-        wise = r"does not answer: start it again.*same --checkpoint"
+        wise = r"does not answer: restart it.*same --checkpoint"
         with pytest.raises(IncomeError, match=wise):
             income(broker.address, lines, say=kill_after_batch_1, **run)
         broker.restart()
@@ -406,5 +406,5 @@ def test_an_empty_broker_is_not_the_one_the_checkpoint_knows(
 ) -> None:
     lines = read_lines(DAY)[:20]
     income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=60)
-    with serve() as other, pytest.raises(IncomeError, match="give the broker it ran against"):
+    with serve() as other, pytest.raises(IncomeError, match="name the broker it used"):
         income(other.address, lines, checkpoint=tmp_path, minutes_per_batch=60)

@@ -28,7 +28,7 @@ def test_a_second_process_is_refused_and_hears_who_is_there(tmp_path: Path) -> N
         cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as holder:  # fmt: skip
         assert holder.stdout is not None and holder.stdout.readline() == "in\n"
-        with pytest.raises(IncomeError, match=f"process {holder.pid} on .* works with this"):
+        with pytest.raises(IncomeError, match=f"process {holder.pid} on .* is using this"):
             with runs.open_folder(tmp_path):
                 pass
         holder.kill()
@@ -38,7 +38,7 @@ def test_a_second_process_is_refused_and_hears_who_is_there(tmp_path: Path) -> N
 
 def test_a_checkpoint_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(IncomeError, match="file is a file: give --checkpoint a folder"):
+    with pytest.raises(IncomeError, match="file is a file: give --checkpoint a new folder"):
         with runs.open_folder(tmp_path / "file"):
             pass
 
@@ -46,7 +46,7 @@ def test_a_checkpoint_that_is_a_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"run": "x"}'])
 def test_a_damaged_note_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
-    with pytest.raises(IncomeError, match=r"run\.json is damaged .* take a fresh --checkpoint"):
+    with pytest.raises(IncomeError, match=r"run\.json is damaged .* start with a fresh --checkpoint"):
         runs.name_of(tmp_path, "digest", "exactly-once")
 
 
@@ -62,7 +62,7 @@ def test_a_run_keeps_its_sink(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         runs.name_of(folder, "digest", begun)
-        with pytest.raises(IncomeError, match=f"run with --sink {begun}: .* fresh .* for {other}"):
+        with pytest.raises(IncomeError, match=f"job with --sink {begun}: .* fresh .* for {other}"):
             runs.name_of(folder, "digest", other)
 
 

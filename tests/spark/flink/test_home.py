@@ -28,7 +28,7 @@ class Pip:
 
 
 def test_without_it_the_command_that_sets_it_up_is_named(tmp_path: Path) -> None:
-    with pytest.raises(IncomeError, match="not set up here: `mqlab income flink --setup`"):
+    with pytest.raises(IncomeError, match="PyFlink is not installed: run `mqlab income flink --setup`"):
         job.find_python(tmp_path)
 
 
@@ -53,7 +53,7 @@ def test_with_another_list_of_packages_it_is_made_anew(
     newer = tmp_path / "newer.lock"
     newer.write_text("apache-flink==9.9\n")
     monkeypatch.setattr(job, "LOCK", newer)
-    with pytest.raises(IncomeError, match="not set up"):
+    with pytest.raises(IncomeError, match="is not installed"):
         job.find_python(folder)
     job.make_python(lambda line: None, folder)
     assert len(pip.asked) == 2
@@ -65,7 +65,7 @@ def test_what_pip_says_is_passed_on_and_nothing_counts_as_set_up(
     Pip(monkeypatch, said="WARNING: retrying\nERROR: no such package\nERROR: at all\n")
     with pytest.raises(IncomeError, match="could not install PyFlink: ERROR: no such package;"):
         job.make_python(lambda line: None, tmp_path / "venv")
-    with pytest.raises(IncomeError, match="not set up"):
+    with pytest.raises(IncomeError, match="is not installed"):
         job.find_python(tmp_path / "venv")
 
 
@@ -74,6 +74,6 @@ def test_a_python_that_flink_does_not_know_is_named(
 ) -> None:
     pip = Pip(monkeypatch)
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
-    with pytest.raises(IncomeError, match=r"3\.11 and 3\.12, and this is 3\.14: `make clean`"):
+    with pytest.raises(IncomeError, match=r"3\.11 and 3\.12, and this is 3\.14: run `make clean`"):
         job.make_python(lambda line: None, tmp_path / "venv")
     assert not pip.asked
