@@ -6,11 +6,14 @@ Each has the words to use instead. A phrase that another edit brings back is fou
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.project.sources import list_committed, relative
+from tests.project.catalogue import read_catalogue
+from tests.project.sources import ROOT, list_committed, relative
 
 #: pattern, in small letters → what to write instead. None begins with `\b`: eight times slower
 PHRASES = {
@@ -71,3 +74,112 @@ def test_no_phrase_that_stops_a_reader() -> None:
 )
 def test_the_list_finds_what_it_names(text: str) -> None:
     assert any(re.search(phrase, text.lower()) for phrase in PHRASES)
+
+
+DETERMINED = r"\b(an?|the|this|that|these|those|each|every|one|another|same|its|two|three|no) "
+#: a private word → the pattern of its private use, in small letters; CONTRIBUTING.md has the public
+#: words. Code (`twin`) is left out before, and so is "Story", the level of the picture
+PRIVATE = {
+    "run": rf"({DETERMINED}|\bshortest |\bof )runs?\b(?! (time|of the tests))",
+    "kill": rf"{DETERMINED}kills?\b(?! -9)",
+    "story": r"\bstor(y|ies)\b",
+    "half": rf"{DETERMINED}hal(f|ves)\b(?!-| (message|of|a|an|hour|minute|second|the)\b)|\bhalves\b",
+    "keeper": r"\bkeepers?\b",
+    "twin": r"\btwins?\b",
+    "light": rf"({DETERMINED}|\bfirst |\blast |\bred |\bgreen )lights?\b(?! (theme|mode|or|and|on)\b)",
+    "owed": r"\bow(e|es|ed|ing)\b",
+    "parked": r"\bparked\b",
+    "price": r"\bat a price\b|\bprices? of (a (way|transaction|guarantee|commit)|sending|exactly)\b",
+    "room": rf"{DETERMINED}rooms?\b(?! (for|to|left)\b)",
+    "door": r"\bdoors?\b",
+    "floor": rf"({DETERMINED}|\btop |\blower )floors?\b(?! \()",
+    "sitting": r"\bsittings?\b",
+    "short way": r"\bshort ways?\b",
+    "behind": r"(?<!lag )(?<!lags )(?<!lagging )(?<!fall )(?<!falls )(?<!far )\bbehind\b",
+    "under way": r"\bunder way\b",
+}
+#: how many texts of each kind may still have a private word. Lower them; never raise one.
+LEFT: dict[str, dict[str, int]] = {
+    "labs": {
+        "behind": 109, "door": 1, "half": 154, "keeper": 3, "kill": 80, "light": 29, "owed":
+        28, "parked": 29, "price": 1, "room": 2, "run": 162, "short way": 86, "sitting": 28,
+        "story": 51, "twin": 39, "under way": 35,
+    },
+    "program": {
+        "behind": 46, "door": 3, "half": 111, "keeper": 1, "kill": 6, "light": 1, "owed":
+        16, "parked": 40, "room": 2, "run": 27, "story": 4, "twin": 11, "under way": 17,
+    },
+    "pages": {
+        "behind": 12, "half": 10, "keeper": 1, "kill": 6, "parked": 1, "room": 5, "run": 21,
+        "short way": 1, "sitting": 2, "story": 12, "twin": 8, "under way": 4,
+    },
+}  # fmt: skip
+CODE = re.compile(r"(?s)```.*?```|``.*?``|`[^`]*`|<code>.*?</code>|\bStory\b|\]\([^)]*\)")
+TABLE = re.compile(r"(?m)^\| not \| but \|$(.*?)^$", re.DOTALL | re.MULTILINE)
+
+
+def find_private(text: str) -> list[str]:
+    """The private words in a text."""
+    plain = CODE.sub(" … ", text).lower()
+    return [word for word, pattern in PRIVATE.items() if re.search(pattern, plain)]
+
+
+def list_texts() -> Iterator[tuple[str, str]]:
+    """Everything that a user reads in English, with its kind: of labs, of the program, of pages."""
+    for domain in ("mqlab", "labs"):
+        for one in read_catalogue(domain):
+            files = [name for name, _ in one.locations]
+            taught = any(name.startswith(("labs/", "mqlab/lessons")) for name in files)
+            kind = "labs" if taught else "program"
+            yield kind, str(one.id)
+    for path in list_committed():
+        if path.suffix == ".md" and ".zh" not in path.name and "/zh/" not in relative(path):
+            kind = "labs" if "labs/instructor" in relative(path) else "pages"
+            text = TABLE.sub("", path.read_text("utf-8"))
+            for paragraph in re.split(r"\n\s*\n", text):
+                yield kind, paragraph
+
+
+def count_private() -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for kind, text in list_texts():
+        for word in find_private(text):
+            found.setdefault(kind, Counter())[word] += 1
+    return found
+
+
+@pytest.mark.parametrize("kind", ["labs", "program", "pages"])
+def test_no_private_word(kind: str) -> None:
+    found = count_private().get(kind, Counter())
+    more = {w: n for w, n in found.items() if n > LEFT.get(kind, {}).get(w, 0)}
+    told = [f"{w}: {t[:100]}" for k, t in list_texts() if k == kind for w in find_private(t)]
+    assert not more, "\n".join([str(more), *(one for one in told if one.split(":")[0] in more)])
+
+
+@pytest.mark.parametrize(
+    ("planted", "word"),
+    [
+        ("The run that refutes it", "run"), ("after the kill, nothing", "kill"),
+        ("tell the story again", "story"), ("the half is gone", "half"),
+        ("three markers are owed", "owed"), ("what comes behind it", "behind"),
+        ("its keeper stops", "keeper"), ("the invariant's red light", "light"),
+    ],
+)  # fmt: skip
+def test_a_planted_private_word_is_found(planted: str, word: str) -> None:
+    assert find_private(planted) == [word]
+
+
+def test_everyday_use_is_no_private_word() -> None:
+    said = (
+        "Run `mqlab run`: a test run. Kill the process with `kill -9`. A half message, half of it, "
+        "half an hour. There is room for 100. A consumer lags behind. At Story level. A light theme. "
+        "The order's price is £3."
+    )
+    assert find_private(said) == []
+
+
+def test_each_private_word_has_its_public_word() -> None:
+    """In the table of CONTRIBUTING."""
+    table = TABLE.search((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    assert table
+    assert [word for word in PRIVATE if word not in table[1]] == []
