@@ -76,14 +76,14 @@ def test_the_list_finds_what_it_names(text: str) -> None:
     assert any(re.search(phrase, text.lower()) for phrase in PHRASES)
 
 
-DETERMINED = r"\b(an?|the|this|that|these|those|each|every|one|another|same|its|two|three|no) "
+DETERMINED = r"\b(an?|the|this|these|those|each|every|one|another|same|its|two|three|no) "
 #: a private word → the pattern of its private use, in small letters; CONTRIBUTING.md has the public
 #: words. Code (`twin`) is left out before, and so is "Story", the level of the picture
 PRIVATE = {
     "run": rf"({DETERMINED}|\bshortest |\bof )runs?\b(?! (time|of the tests))",
     "kill": rf"{DETERMINED}kills?\b(?! -9)",
     "story": r"\bstor(y|ies)\b",
-    "half": rf"{DETERMINED}hal(f|ves)\b(?!-| (message|of|a|an|hour|minute|second|the)\b)|\bhalves\b",
+    "half": rf"{DETERMINED}hal(f|ves)\b(?!-| (message|topic|of|a|an|hour|minute|second|the)\b)|\bhalves\b",
     "keeper": r"\bkeepers?\b",
     "twin": r"\btwins?\b",
     "light": rf"({DETERMINED}|\bfirst |\blast |\bred |\bgreen )lights?\b(?! (theme|mode|or|and|on)\b)",
@@ -101,20 +101,21 @@ PRIVATE = {
 #: how many texts of each kind may still have a private word. Lower them; never raise one.
 LEFT: dict[str, dict[str, int]] = {
     "labs": {
-        "behind": 109, "door": 1, "half": 154, "keeper": 3, "kill": 80, "light": 29, "owed":
-        28, "parked": 29, "price": 1, "room": 2, "run": 162, "short way": 86, "sitting": 28,
+        "behind": 109, "door": 1, "half": 146, "keeper": 3, "kill": 79, "light": 29, "owed":
+        28, "parked": 29, "price": 1, "room": 2, "run": 159, "short way": 86, "sitting": 28,
         "story": 51, "twin": 39, "under way": 35,
     },
     "program": {
-        "behind": 46, "door": 3, "half": 111, "keeper": 1, "kill": 6, "light": 1, "owed":
-        16, "parked": 40, "room": 2, "run": 27, "story": 4, "twin": 11, "under way": 17,
+        "behind": 46, "door": 3, "half": 107, "keeper": 1, "kill": 6, "light": 1, "owed":
+        16, "parked": 40, "room": 2, "run": 24, "story": 4, "twin": 11, "under way": 17,
     },
     "pages": {
-        "behind": 12, "half": 10, "keeper": 1, "kill": 6, "parked": 1, "room": 5, "run": 21,
-        "short way": 1, "sitting": 2, "story": 12, "twin": 8, "under way": 4,
+        "behind": 5, "half": 5, "kill": 1, "run": 4, "sitting": 1, "story": 1, "twin": 6,
     },
 }  # fmt: skip
-CODE = re.compile(r"(?s)```.*?```|``.*?``|`[^`]*`|<code>.*?</code>|\bStory\b|\]\([^)]*\)")
+CODE = re.compile(
+    r"(?s)\{\{.*?\}\}|```.*?```|``.*?``|`[^`]*`|<code>.*?</code>|\bStory\b|\]\([^)]*\)"
+)
 TABLE = re.compile(r"(?m)^\| not \| but \|$(.*?)^$", re.DOTALL | re.MULTILINE)
 
 
