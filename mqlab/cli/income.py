@@ -53,7 +53,7 @@ def check_arguments(args: argparse.Namespace) -> None:
     table = args.kill or args.record or args.action == "chaos"
     if table and args.allow_rejected:
         raise UserError(
-            "--allow-rejected applies to one run, not to a table of crashes: leave it out"
+            "--allow-rejected applies to a single job, not to a table of crashes: leave it out"
         )
     if not (args.kill or args.record):
         return

@@ -9,13 +9,11 @@ from ..registry import reopen_run
 from .errors import UserError
 from .pictures import add_picture_arguments, write_picture
 
-HELP = "show the run in a token, which `mqlab explore` or a Playground's button gave you"
+HELP = "show what is in a token, which `mqlab explore` or a Playground's button gave you"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "In a notebook, open_run(token) of mqlab.lab opens the run, and you can continue it."
-    )
+    parser.epilog = "In a notebook, open_run(token) of mqlab.lab opens it, and you can continue it."
     parser.add_argument("token", metavar="TOKEN", help="the token, as it was copied")
     add_picture_arguments(parser)
 

@@ -92,7 +92,7 @@ def write_picture(
     try:
         summary = _write(trace, args, out, lecture)
     except ValueError as error:
-        raise UserError("this run cannot be drawn: {}", error) from error
+        raise UserError("this scenario cannot be drawn: {}", error) from error
     except OSError as error:
         raise UserError("cannot write {}: {}", out, error.strerror) from error
     _show(out, summary, args, shown)

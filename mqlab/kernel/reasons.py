@@ -24,7 +24,7 @@ POWER_CUT = Words(
 )
 UNKNOWN_OUTCOME = Words("It may have happened or not; a careful application assumes neither.")
 DROPPED = Words(
-    "It has arrived, and the process has no room or no thread for it; who sent it hears nothing."
+    "It has arrived, and the process has no memory or no thread for it; its sender gets no answer."
 )
 LATE = Words(
     "It was sent before the connection broke and arrives only now; nothing in it says how old it "

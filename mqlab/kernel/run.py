@@ -50,8 +50,8 @@ FLUSHED = Words("flushed")
 #: facts, and nobody steps through more than these.
 MOST_FACTS = 2_000
 TOO_LONG = Words(
-    "a run has at most {:,} facts, and this one has more: let it make fewer calls, or send so many "
-    "to a server (`mqlab serve`), whose picture shows the latest part"
+    "a scenario has at most {:,} facts, and this one has more: let it make fewer calls, or send "
+    "so many to a server (`mqlab serve`), whose picture shows the latest part"
 )(MOST_FACTS)
 
 

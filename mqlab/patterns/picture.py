@@ -43,7 +43,7 @@ LATE = Words("It was sent on a connection that has broken since; it arrives all 
 STOPPED = Words("Its memory is gone; each node that was connected hears that the connection broke.")
 RECOVERED = Words("It knows no more than what stands on its disk.")
 BROKEN = Words(
-    "What was under way may be lost, or arrive all the same; the sender cannot tell which."
+    "What was in flight may be lost, or arrive all the same; the sender cannot tell which."
 )
 RETURNED = Words("What the application is told.")
 AT_NODE = Words("{node}: {why}")

@@ -52,8 +52,8 @@ SAID = {
 }
 WHEN = Words(", if {what}")
 COVERS = Words("This is about {what} only.")
-SHOWS = Words("A run: {sentence}")
-BEYOND = Words("A run beyond that: {sentence}")
+SHOWS = Words("An example: {sentence}")
+BEYOND = Words("An example beyond that: {sentence}")
 RECORDED = Words("A real broker was recorded to do so: {path}")
 FULL_STOP = Text(".", "。")
 

@@ -29,7 +29,7 @@ SAFEGUARDS: dict[str, Text] = {
     ),
     "check_back": tr("the broker asks about every half message that nobody has ended"),
     "check_limit": tr(
-        "a half message is asked about transactionCheckMax times at most, and then parked"
+        "a half message is checked transactionCheckMax times at most, and then set aside"
     ),
     "immunity": tr("a half message younger than transactionTimeOut is not asked about"),
     "put_back": tr(
@@ -38,7 +38,7 @@ SAFEGUARDS: dict[str, Text] = {
     "any_producer": tr("any live producer of the group is asked, not only the one that sent"),
     "message_before_op": tr("a commit writes the message first and its op record second"),
     "end_validation": tr(
-        "the end of a transaction must name its producer group and both offsets of its half"
+        "the end of a transaction must name its producer group and both offsets of its half message"
     ),
     "half_before_execute": tr(
         "the local transaction runs only once the half message is stored (SEND_OK)"

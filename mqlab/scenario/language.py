@@ -54,7 +54,7 @@ COMMANDS = {
     ),
     "break": Command(
         ("break A B",),
-        tr("the connection from A to B breaks; what is under way on it is lost"),
+        tr("the connection from A to B breaks; what is in flight on it is lost"),
     ),
     "partition": Command(
         ("partition A,B | C",), tr("messages between the two groups wait until `heal`")
@@ -67,7 +67,7 @@ COMMANDS = {
     "at": Command(("at MILLISECONDS",), tr("what follows happens at this time, in milliseconds")),
     "clock": Command(
         ("clock NODE +1h", "clock NODE -200ms"),
-        tr("from here on the clock of NODE is ahead, or behind; units: ms, s, m, h, d"),
+        tr("from here on the clock of NODE is fast, or slow; units: ms, s, m, h, d"),
     ),
     "hold": Command(
         ("hold from→to Kind#n",),

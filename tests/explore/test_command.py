@@ -142,7 +142,9 @@ def test_a_violated_claim_among_several_systems_is_exit_code_1(words, small, cap
     assert main(["explore", *words]) == 1
     said = capsys.readouterr().out
     sought, _, told = said.partition("\nsystem ")
-    assert sought.startswith("looking for an execution that breaks one of ") and "LSO waits" in sought
+    assert (
+        sought.startswith("looking for an execution that breaks one of ") and "LSO waits" in sought
+    )
     head, _, kept, broken, whole, *_ = f"system {told}".splitlines()
     assert head.split()[:2] == ["system", "bounds"]
     assert kept.startswith("kept ") and kept.endswith(" commits, read back")

@@ -401,7 +401,9 @@ class Unlike(TwoPhaseSet):
 
 
 def test_nodes_that_are_not_equal_are_refused():
-    with pytest.raises(Unequal, match="tm and rm0 are not interchangeable: they differ at the start"):
+    with pytest.raises(
+        Unequal, match="tm and rm0 are not interchangeable: they differ at the start"
+    ):
         explore_equal(Unlike())
     with pytest.raises(Unequal, match="says of no nodes that they are equal"):
         explore_equal(make_toy("keep a"))

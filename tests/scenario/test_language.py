@@ -228,7 +228,7 @@ def test_a_story_that_is_too_long_is_refused_and_costs_no_more_than_the_longest(
     ):
         run(f"{HEAD}run app: {', '.join(many)}")
     assert len(drawn) == 1
-    with pytest.raises(ScenarioError, match=r"line 2: a run has at most 2,000 facts.*serve"):
+    with pytest.raises(ScenarioError, match=r"line 2: a scenario has at most 2,000 facts.*serve"):
         run(f"{HEAD}run app: {', '.join(many[:1_000])}")
     assert len(drawn) == 2 + MOST_FACTS
 

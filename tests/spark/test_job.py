@@ -345,7 +345,9 @@ def test_another_sink_for_the_same_checkpoint_is_refused(
 ) -> None:
     lines = read_lines(DAY)[:20]
     income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
-    with pytest.raises(IncomeError, match="a job with --sink exactly-once: continue with that sink"):
+    with pytest.raises(
+        IncomeError, match="a job with --sink exactly-once: continue with that sink"
+    ):
         income(broker_address, lines, checkpoint=tmp_path, sink="at-least-once")
 
 

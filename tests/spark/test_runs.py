@@ -46,7 +46,9 @@ def test_a_checkpoint_that_is_a_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"run": "x"}'])
 def test_a_damaged_note_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
-    with pytest.raises(IncomeError, match=r"run\.json is damaged .* start with a fresh --checkpoint"):
+    with pytest.raises(
+        IncomeError, match=r"run\.json is damaged .* start with a fresh --checkpoint"
+    ):
         runs.name_of(tmp_path, "digest", "exactly-once")
 
 

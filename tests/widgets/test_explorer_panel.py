@@ -102,7 +102,7 @@ def test_a_state_of_the_tree_is_played_by_its_choices() -> None:
     number = max(depths)
     panel._asked(panel, {"type": "visit", "number": number}, None)
     assert panel.ui["tree"]["at"] == number
-    assert panel.ui["run"] == "A run that leads to the state you chose:"
+    assert panel.ui["run"] == "An execution that leads to the state you chose:"
     run = replay(system(LINE), panel._sample.schedule(number))
     assert len(run.choices) == depths[number]
     assert [fact["line"] for fact in inflate(panel)["meta"]["facts"]] == [f.line() for f in run]

@@ -32,9 +32,10 @@ BROKEN = Words("You broke “{claim}” in {n} choices.")
 UNKNOWN = tr("Is there a shorter run?")
 LOOKING = Words("Looking for a shorter run: {states} states so far …")
 SHORTER = Words("The shortest has {n} (allowed: {bounds}).")
-SHORTEST = Words("No run is shorter (allowed: {bounds}).")
+SHORTEST = Words("No example is shorter (allowed: {bounds}).")
 GIVEN_UP = Words(
-    "No run of up to {n} choices breaks it (allowed: {bounds}); longer ones were not all tried."
+    "No execution of up to {n} choices breaks it (allowed: {bounds}); longer ones were not all "
+    "tried."
 )
 
 Choices = tuple[str, ...]

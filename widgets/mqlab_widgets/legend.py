@@ -53,8 +53,8 @@ MONEY_SIGNS: dict[str, Text] = {
 #: of runs with logs that know how far each reader has come
 READER_SIGNS: dict[str, Text] = {
     "passed": tr(
-        "filled bar below a log: this reader is done with it; the small flag stands behind what "
-        "it is done with without a gap"
+        "filled bar below a log: this reader is done with it; the small flag marks how far it "
+        "is done without a gap"
     ),
     "taken": tr(
         "outlined, with a name: that transaction has taken it for the reader until it ends"

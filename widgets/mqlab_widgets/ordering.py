@@ -38,7 +38,7 @@ WORDS = {
     "busy": tr("Trying every schedule …"),
     "right": tr("Right:"),
     "wrong": tr("Not yet:"),
-    "shown": tr("The shortest run that shows it:"),
+    "shown": tr("The shortest example that shows it:"),
     "placed": tr("{piece}: place {n} of {of}"),
     "removed": tr("{piece}: taken out"),
     "unkept": tr("Run this cell again to keep your order in the notebook."),

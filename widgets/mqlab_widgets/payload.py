@@ -38,11 +38,11 @@ SHORT = {"diagram": "space-time"}
 """Other words for panels."""
 
 FOLDED = {
-    "→": tr("Folded: every run sends this here; what it brings about stands in the rows below."),
+    "→": tr("Folded: every execution sends this here; the rows below show what follows."),
     "⇒": tr("Folded: an answer that says no more than that the row above is done."),
     "☞": tr("Folded: the call returns what the rows above have decided."),
     "▮": tr("Folded: it is written on the way; no reader and no decision waits for it here."),
-    "": tr("Folded: it happens in every run and changes nothing here."),
+    "": tr("Folded: it happens in every execution and changes nothing here."),
 }
 """Why a step without a reason of its own is folded, by its glyph."""
 

@@ -35,7 +35,7 @@ FAULTS = ("kill", "power", "break")
 GLYPHS = {"call": "☞", "local": "▮", "timer": "⏲"}
 
 AFTER = Words("{k} of {n} effects done")
-MESSAGE = Words("{what}: {src} → {dst}, under way")
+MESSAGE = Words("{what}: {src} → {dst}, in flight")
 DELIVER = tr("deliver it")
 HOLD = tr("hold it back: the others go first")
 RELEASE = tr("hold it back no longer")

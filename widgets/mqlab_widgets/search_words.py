@@ -24,8 +24,8 @@ WORDS = {
     "rate": tr("states/s"),
     "tree": tr("{shown} of {n} states as a tree. States after 0, 1, 2 … choices: {levels}."),
     "hint": tr(
-        "Dots: {shown} of {n} states, by number of choices; below, how many there are. "
-        "Click a dot to play the run to it."
+        "Dots: {shown} of {n} states, by number of choices; below, how many there are. Click a "
+        "dot to play an execution that reaches it."
     ),
     "initial": tr("The first state: nothing was chosen yet."),
     "state": tr("After {n} choices. The last one: {choice}."),
@@ -41,8 +41,8 @@ WORDS = {
     "can_always": tr("later on, from every state"),
     "show": tr("show the run"),
 }
-SHOWN = Words("The shortest run that breaks “{name}”:")
-VISITED = Words("A run that leads to the state you chose:")
+SHOWN = Words("The shortest example that breaks “{name}”:")
+VISITED = Words("An execution that leads to the state you chose:")
 READY = tr("Nothing has been searched yet.")
 RUNNING = tr("Searching …")
 COMPLETE = Words("Complete: nothing is violated in any of {n} states.")

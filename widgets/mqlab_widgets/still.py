@@ -23,8 +23,8 @@ LINE_SIZE, WHY_SIZE, WHY_LINES = 11.5, 11.5, 3
 Size = tuple[float, float]
 
 IN_WORDS = {
-    True: Words("The run in words, 1 line"),
-    False: Words("The run in words, {n} lines"),
+    True: Words("The steps in words, 1 line"),
+    False: Words("The steps in words, {n} lines"),
 }
 
 

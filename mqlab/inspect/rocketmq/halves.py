@@ -49,11 +49,11 @@ DEFAULTS = {
 }  # fmt: skip
 SETTINGS, TOPICS, PRODUCERS = tr("the broker's settings"), tr("topics"), tr("producer groups")
 PLACES, READERS = tr("positions of groups"), Words("who reads for group {group}")
-HALVES = tr("undecided and parked half messages")
+HALVES = tr("half messages that are undecided or set aside")
 REST, MANY = Words("{what} beyond {most}"), tr("there are more; ask for one with --topic")
 TOO_MANY = Words("{n} more were stored than are read at once")
 OPS_LEFT = Words(
-    "{n} more than are read at once, so a half that is called undecided may have ended"
+    "{n} more than are read at once, so a half message that is called undecided may have ended"
 )
 
 

@@ -151,7 +151,8 @@ STOPPED: dict[Kind, Words] = {
         "not been sent must wait for the restart."
     ),
     Kind.PARTITION: Words(
-        "What the process has written stays with the operating system: a kill loses no record."
+        "What the process has written stays with the operating system: a crash of the process "
+        "loses no record."
     ),
     Kind.GROUP: Words("Who was a member is forgotten; generations and positions stand in its log."),
     Kind.CLIENT: Words(
@@ -196,8 +197,8 @@ LATE_PLAIN = Words(
     "number, so nothing shows that it is old."
 )
 MUTED = Words(
-    "The broker reads no further request from a connection before it has answered the last one. So "
-    "this batch waits behind one that waits for the coordinator."
+    "The broker reads no further request from a connection before it has answered the last one. "
+    "So this batch waits for one that waits for the coordinator."
 )
 CUT_BACK = Words(
     "The leader does not have these records: no in-sync copy was counted for them, so nobody was "
@@ -231,8 +232,8 @@ TIMERS: Timers = {
         "would be new."
     ),
     TIMEOUT: Words(
-        "A transaction open for longer than transaction.timeout.ms is aborted by its coordinator: "
-        "readers would wait behind it."
+        "A transaction open for longer than transaction.timeout.ms is aborted by its "
+        "coordinator: readers would wait for it."
     ),
     HEARTBEAT: Words("A member that says nothing for too long would lose its partitions."),
     membership.SESSION: SESSION_OVER,
@@ -418,7 +419,7 @@ UNGUARDED: Unguarded = {
     },
     "transaction_timeout": {
         words.WHY_ONGOING: Words(
-            "the coordinator now knows where it will owe markers, and no clock runs."
+            "the coordinator now knows which partitions will need markers, and no clock runs."
         ),
     },
     "verification": {

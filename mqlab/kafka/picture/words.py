@@ -32,7 +32,7 @@ WHY_EMPTY = Words(
     "The producer has its id and epoch; a producer with an older epoch is a zombie now."
 )
 WHY_ONGOING = Words(
-    "The coordinator now knows where it will owe markers; the timeout's clock runs."
+    "The coordinator now knows which partitions will need markers; the timeout's clock runs."
 )
 WHY_DEAD = Words("Nobody used this id for too long: it is forgotten, and its old holder with it.")
 WHY_PREPARE_COMMIT = Words("The decision: once this record is safe, {txn} commits whatever dies.")
@@ -46,7 +46,7 @@ WHY_DATA = Words(
 WHY_MARKER = Words("A marker is a record like any other: it takes one offset in this partition.")
 WHY_LSO = Words("read_committed may read up to the LSO, {lso}; the high watermark is {hw}.")
 WHY_FETCHED = Words("This partition's LSO is {lso} and its HW {hw}; every partition has its own.")
-WHY_COMPLETE = Words("Every partition has its marker: nothing is owed any more.")
+WHY_COMPLETE = Words("Every partition has its marker: nothing is pending any more.")
 WHY_GENERATION = Words(
     "A generation: who is in the group and what each reads; nobody else may commit now."
 )
@@ -129,8 +129,8 @@ TERMS: dict[Text, Text] = {
         "Rises when a producer begins again or is aborted by its coordinator, with "
         "transaction.version 2 and a v2 client at every end; older ones are refused."
     ),
-    Text("PrepareCommit"): tr("The decision to commit is on disk; markers are still owed."),
-    Text("PrepareAbort"): tr("The decision to abort is on disk; markers are still owed."),
+    Text("PrepareCommit"): tr("The decision to commit is on disk; markers are still pending."),
+    Text("PrepareAbort"): tr("The decision to abort is on disk; markers are still pending."),
     STATE_TABLE(): tr(
         "The coordinator's own log: the newest record of each transactional id says where "
         "its transaction is."

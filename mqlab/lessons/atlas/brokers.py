@@ -127,7 +127,12 @@ ROCKETMQ = Broker(
                 Item("memory", "unwritten op records", "up to 3 s, since 5.1.0", True),
                 Item("topic", "orders", "only what is committed", True),
                 Item("internal", "RMQ_SYS_TRANS_HALF_TOPIC", "half messages, one queue", True),
-                Item("internal", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "which halves have ended", True),
+                Item(
+                    "internal",
+                    "RMQ_SYS_TRANS_OP_HALF_TOPIC",
+                    "which halves have ended",
+                    True,
+                ),
                 Item("internal", "TRANS_CHECK_MAX_TIME_TOPIC", "parked after 15 checks", True),
                 Item("internal", "%RETRY%group  %DLQ%group", "redelivery, dead letters"),
                 Item("file", "commitlog/", "all topics; flushed after the answer", True),

@@ -53,10 +53,10 @@ WHYS = {
     "Trigger": Words("Only the sources are told; the barrier does the rest."),
     "Row": Words("A record goes down its channel."),
     "Barrier": Words(
-        "Between two records: what is before it belongs to {txn}, what is behind it does not."
+        "Between two records: what is before it belongs to {txn}, what is after it does not."
     ),
     "change Barrier": Words(
-        "Its records wait, or the picture would hold some that are behind the barrier."
+        "Its records wait, or the picture would hold some that come after the barrier."
     ),
     "Acknowledge": Words("This task's part of the picture."),
     "pending": Words("Pre-commit: the output is on disk, and no reader sees it. This is the vote."),

@@ -59,7 +59,7 @@ WHYS = {
         "Another local transaction: the effect, and that it has been done, in one write."
     ),
     "Acknowledge": Words("It is applied, so it need not come again."),
-    "acked": Words("The position moves on behind it."),
+    "acked": Words("The position moves on after it."),
     "AcknowledgeResponse": Words("On to the next message."),
     "retry": Words("Not acknowledged, so again."),
     "stop shop": Words(

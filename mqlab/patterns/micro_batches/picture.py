@@ -118,7 +118,7 @@ UNGUARDED: Unguarded = {
     },
     "producer_fencing": {
         WHYS["InitProducer"]: Words(
-            "this run gets a new epoch, but an earlier process can still change the output."
+            "this execution gets a new epoch, but an earlier process can still change the output."
         ),
         WHYS["late Write"]: Words(
             "from a process that is dead by now, and accepted: its rows can be in twice."

@@ -60,7 +60,7 @@ WHYS = {
     "PublishResponse": Words("The broker has stored it, so the row may be marked."),
     "MarkSent": Words("A relay that is killed before this publishes the row once more."),
     "sent": Words("The row is marked and will not be read again."),
-    "read": Words("The relay remembers one number, and will read behind it."),
+    "read": Words("The relay remembers one number, and will read from there on."),
     "PollResponse": Words("The group is given it until it acknowledges."),
     "applied": Words(
         "One local transaction: the effect, the message's id, and the row of a follow-up."

@@ -44,7 +44,7 @@ WHYS = {
     "late Do": Words(
         "A step that was asked for again arrives once more, perhaps after its compensation."
     ),
-    "stop saga": Words("A half saga stays as it is, for all to see, until it is back."),
+    "stop saga": Words("An unfinished saga stays as it is, for all to see, until it is back."),
 }
 
 TOLD = ("begun", "done", "step refused", "undo", "undone", "answer ok", "answer failed")
@@ -55,8 +55,8 @@ UNGUARDED: Unguarded = {
             "the next step is requested, and nothing is written: a restart forgets the saga."
         ),
         WHYS["stop saga"]: Words(
-            "a half saga stays as it is for ever: after the restart the orchestrator knows "
-            "nothing of it."
+            "an unfinished saga stays as it is for ever: after the restart the orchestrator "
+            "knows nothing of it."
         ),
     },
     "compensation": {

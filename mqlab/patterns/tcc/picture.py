@@ -44,7 +44,7 @@ WHYS = {
     "empty": Words("Its Try never came: nothing goes back, but the Cancel is remembered."),
     "ConfirmResponse": Words("It need not be told again."),
     "CancelResponse": Words("It need not be told again."),
-    "end": Words("Everybody has followed: nothing is owed."),
+    "end": Words("All have followed: nothing is pending."),
     "answer ok": Words("The order is decided; some services may still have to hear of it."),
     "answer failed": Words("Nothing of {txn} will count."),
     "tries": Words("An answer to a Try has not come in time; it is taken for no."),

@@ -421,7 +421,7 @@ TERMS: dict[Text, Text] = {
         "acknowledgements of each subscription."
     ),
     Text(MAX_READ): tr(
-        "Behind the last entry that consumers may be sent: the one before the first message of "
+        "After the last entry that consumers may be sent: the one before the first message of "
         "the oldest open transaction."
     ),
     Text(name_transaction_log(0)): tr(

@@ -44,7 +44,7 @@ RECOVERED = {
     ),
 }
 BROKEN = Words(
-    "Requests under way may still arrive, answers never do; the client asks again on a new "
+    "Requests in flight may still arrive, answers never do; the client asks again on a new "
     "connection."
 )
 TIMERS: Timers = {
@@ -211,7 +211,7 @@ UNGUARDED: Unguarded = {
         ),
         words.RECOVER: Words("the buffer takes what its snapshot says for all there is."),
         MAX_READ_MOVED: Words(
-            "a buffer that was loaded again knows of nothing open behind its snapshot, so "
+            "a buffer that was loaded again knows of nothing open after its snapshot, so "
             "maxReadPosition may pass it."
         ),
     },

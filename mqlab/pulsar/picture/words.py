@@ -114,7 +114,7 @@ SEND_IN_TXN = Words(
     "others."
 )
 SEND_PLAIN = Words(
-    "A plain message is not held back by itself, but it may lie behind an open transaction."
+    "A plain message is not held back by itself, but it may come after an open transaction."
 )
 STORED = Words("It is stored; whether it will ever be read is decided later.")
 STORED_PLAIN = Words("It is stored, and can be read as soon as nothing open lies before it.")

@@ -161,8 +161,8 @@ ROCKETMQ = {
         Text("ASYNC_FLUSH"),
         "flush=sync",
         tr(
-            "By default (flush=async) a half is acknowledged before it is flushed, and a power cut "
-            "may take it."
+            "By default (flush=async) a half message is acknowledged before it is flushed, and "
+            "a power cut may take it."
         ),
     ),
     "duplicate": _possible(

@@ -240,7 +240,7 @@ SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
 _CLAIMS = (
     Case(
         "open-hides-plain",
-        tr("one open transaction hides a plain message that was stored behind it"),
+        tr("one open transaction hides a plain message that was stored after it"),
         tr("stuck consumer"),
         f"pulsar {SHOP} {ORDER} 'shop=send orders-0 p' claims=plain_at_once",
         "plain at once",

@@ -150,7 +150,7 @@ _SAFEGUARDS = (
     ),
     without(
         "op_topic",
-        tr("nothing says that a half has ended: it is asked about, and committed again"),
+        tr("nothing says that a half message has ended: it is asked about, and committed again"),
         DUPLICATE,
         f"{ASKED} {ORDER} claims=passed_over",
         "passed over",
@@ -182,7 +182,7 @@ _SAFEGUARDS = (
     ),
     without(
         "put_back",
-        tr("the check asks once, learns nothing, and never comes back to this half"),
+        tr("the check asks once, learns nothing, and never comes back to this half message"),
         ORPHANED,
         f"{ASKED} {ORDER} claims=ends",
         "ends",
@@ -190,7 +190,9 @@ _SAFEGUARDS = (
     ),
     without(
         "any_producer",
-        tr("the sender is gone for good, and its twin, which could tell, is not asked"),
+        tr(
+            "the sender is gone for good, and its second instance, which could tell, is not checked"
+        ),
         ORPHANED,
         f"rocketmq timeout_ms=0 persist_ms=0 {TWIN} early=on {ORDER} claims=can_be_asked",
         "can be asked",
@@ -198,7 +200,10 @@ _SAFEGUARDS = (
     ),
     without(
         "message_before_op",
-        tr("the half counts as ended, and the broker dies before it has written the message"),
+        tr(
+            "the half message counts as ended, and the broker dies before it has written the "
+            "message"
+        ),
         FRACTURED,
         f"rocketmq release=4.9 persist_ms=0 {ORDER}",
         "row with message",
@@ -261,7 +266,7 @@ _CLAIMS = (
     ),
     Case(
         "op-lost",
-        tr("the broker dies before it has recorded an end: the half is asked about again"),
+        tr("the broker dies before it has recorded an end: the half message is asked about again"),
         DUPLICATE,
         f"{ASKED} {ORDER} claims=passed_over",
         "passed over",
@@ -277,7 +282,10 @@ _CLAIMS = (
     ),
     Case(
         "last-check",
-        tr("the last check races with the discard: the half is parked, and then committed"),
+        tr(
+            "the last check races with the discard: the half message is set aside, and then "
+            "committed"
+        ),
         tr("fractured outcome (parked and delivered)"),
         f"{_ONCE} {_LATER} claims=parked_or_delivered",
         "parked or delivered",
@@ -286,8 +294,8 @@ _CLAIMS = (
     Case(
         "nobody-answers",
         tr(
-            "the only process of the group dies: every check counts, nobody answers, and the half "
-            "is parked"
+            "the only process of the group dies: every check counts, nobody answers, and the "
+            "half message is set aside"
         ),
         ORPHANED,
         f"{_ONCE} {ORDER} claims=row_delivered",
@@ -296,7 +304,7 @@ _CLAIMS = (
     ),
     Case(
         "power-cut",
-        tr("a half is acknowledged before it is on the disk, and its row is committed"),
+        tr("a half message is acknowledged before it is on the disk, and its row is committed"),
         tr("lost write"),
         f"rocketmq {ORDER} claims=row_delivered",
         "row delivered",

@@ -330,20 +330,21 @@ TERMS: dict[Text, Text] = {
         "Where a message lies while its transaction is undecided; no consumer subscribes to it."
     ),
     Text(OP_TOPIC): tr(
-        "Which half messages have ended, by their places in the half topic; the halves stay."
+        "Which half messages have ended, by their places in the half topic; the half message "
+        "messages stay."
     ),
     Text(DISCARD_TOPIC): tr(
-        "Where a half message is parked that was asked about as often as allowed: reported, "
-        "not rolled back."
+        "Where a half message is set aside after as many checks as allowed: reported, not "
+        "rolled back."
     ),
     Text(CHECK_CURSOR): tr("Where the next round of the check begins to read half messages."),
     Text(OP_CURSOR): tr("Where the next round of the check begins to read op records."),
     Text(HalfState.ASKED): tr(
-        "A copy of the half was written at the end of the half topic, and a producer of the "
-        "group was asked about it."
+        "A copy of the half message was written at the end of the half topic, and a producer of "
+        "the group was asked about it."
     ),
     Text(HalfState.DISCARDED): tr(
-        "Parked after as many checks as are allowed; a commit that comes now still delivers "
+        "Set aside after as many checks as are allowed; a commit that comes now still delivers "
         "the message."
     ),
 }

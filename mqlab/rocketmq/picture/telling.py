@@ -348,11 +348,14 @@ QUESTIONS = Words("questions")
 HALF = Words("the half message"), Words("half messages")
 COPY = (
     Words("the copy of the half message"),
-    Words("copies of halves"),
+    Words("copies of half messages"),
 )
 RECORDS = {
     "op": (Words("the op record"), Words("op records")),
-    "discard": (Words("the parked half message"), Words("parked halves")),
+    "discard": (
+        Words("the half message that was set aside"),
+        Words("half messages that were set aside"),
+    ),
     "delayed": (Words("the delayed message"), Words("delayed messages")),
     "message": (Words("the message"), Words("messages")),
 }

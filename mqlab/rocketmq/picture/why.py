@@ -74,14 +74,16 @@ RECOVERED: dict[Kind, Words] = {
     ),
 }
 BROKEN = Words(
-    "Requests under way may still arrive, answers never do; one-way messages are not sent again."
+    "Requests in flight may still arrive, answers never do; one-way messages are not sent again."
 )
-ROUND = Words("A round of the check begins: it looks at every half that no op record names.")
+ROUND = Words(
+    "A round of the check begins: it looks at every half message that no op record names."
+)
 TIMERS: Timers = {
     CHECK: ROUND,
     OP_BATCH: Words("Ends that have waited in memory are written down together."),
     PERSIST: Words(
-        "How far each group has come is written to the disk; a kill before this turns it back."
+        "How far each group has come is written to the disk; a crash before this turns it back."
     ),
     HEARTBEAT: words.HEARTBEAT,
     CLEAN: Words(
@@ -105,15 +107,16 @@ REGISTERED = Words(
     "Each process registered here can be asked about any half of the group, and nobody else."
 )
 MOVED_ON = Words(
-    "Halves before this place are not looked at again: they have ended, or a copy of them "
-    "lies further on."
+    "Half messages before this place are not looked at again: they have ended, or a copy of "
+    "them lies further on."
 )
 #: what has changed in the broker's memory
 CHANGES: Changes = {
     WAITING: Words(
-        "The half has ended, but that is known in memory only until the next batch is written."
+        "The half message has ended, but that is known in memory only until the next batch is "
+        "written."
     ),
-    NONE_WAITS: Words("Nothing that a kill could forget is left."),
+    NONE_WAITS: Words("Nothing that a crash could lose is left."),
     PRODUCERS: REGISTERED,
     CONSUMERS: Words("Queues are shared out again among those who are there."),
     REPORTED: Words("The next reader of the group begins here."),
@@ -122,20 +125,24 @@ CHANGES: Changes = {
 #: what the call returns where the half is safe, by what the local transaction came to
 RETURNS: Mapping[object, Words] = {
     (SendStatus.SEND_OK, LocalTransactionState.COMMIT_MESSAGE): Words(
-        "The call says how the half was stored and what the local transaction came to; what "
-        "the broker made of it nobody says."
+        "The call says how the half message was stored and what the local transaction came to; "
+        "it does not say what the broker made of it."
     ),
     (SendStatus.SEND_OK, LocalTransactionState.UNKNOW): Words(
-        "SEND_OK is about the half only; whether the order counts is still open."
+        "SEND_OK is about the half message only; whether the order counts is still open."
     ),
     (SendStatus.SEND_OK, LocalTransactionState.ROLLBACK_MESSAGE): Words(
-        "Also after a rollback the call returns SEND_OK: it is about the half."
+        "Also after a rollback the call returns SEND_OK: it is about the half message."
     ),
 }
-NOT_SAFE = Words("The half is stored, but not as safely as it should be: it may still be lost.")
+NOT_SAFE = Words(
+    "The half message is stored, but not as safely as it should be: it may still be lost."
+)
 GOES_ON = Words("The application goes on.")
 CONSUMED = Words("The turn is over: what was processed, what was known already, what went back.")
-FAILURE = Words("Nothing happened: the half was not stored, so the local transaction was not run.")
+FAILURE = Words(
+    "Nothing happened: the half message was not stored, so the local transaction was not run."
+)
 #: what failed, by the call; the last is of all others
 FAILURES: tuple[tuple[type | UnionType, Words], ...] = (
     (SendInTransaction, FAILURE),
@@ -149,7 +156,7 @@ FAILURES: tuple[tuple[type | UnionType, Words], ...] = (
     ),
     (object, Words("Nothing happened.")),
 )
-NOTHING_DONE = Words("The broker looks at it and writes nothing: the half stays as it is.")
+NOTHING_DONE = Words("The broker looks at it and writes nothing: the half message stays as it is.")
 
 
 def explain_fact(fact: Fact, kind: Kind) -> Text:
@@ -192,13 +199,15 @@ UNGUARDED: Unguarded = {
         words.UNDECIDED_RECORD: Words("the message lies where consumers read, decided or not."),
     },
     "op_topic": {
-        ROUND: Words("a round of the check begins, and no op record says which halves have ended."),
+        ROUND: Words(
+            "a round of the check begins, and no op record says which half messages have ended."
+        ),
         words.DELIVERED: Words(
-            "the message is written into its own topic, and nothing records that its half has "
-            "ended."
+            "the message is written into its own topic, and nothing records that its half "
+            "message has ended."
         ),
         words.DELIVERED_AGAIN: Words(
-            "the same message is written again, for nothing says that its half has ended."
+            "the same message is written again, for nothing says that its half message has ended."
         ),
         words.CHECK_ROLLBACK: Words(
             "the answer names the copy that was put back, and is recorded nowhere."
@@ -211,7 +220,7 @@ UNGUARDED: Unguarded = {
         ),
         words.END_COMMIT: Words("the end is sent one-way, and nothing makes a lost one good."),
         words.END_ROLLBACK: Words(
-            "a rollback is sent one-way too; without it the half would lie there for ever."
+            "a rollback is sent one-way too; without it the half message would lie there for ever."
         ),
         words.END_UNKNOW: Words("UNKNOW decides nothing, and nobody will ask later."),
         words.HEARTBEAT: Words(
@@ -222,50 +231,61 @@ UNGUARDED: Unguarded = {
             "nobody is."
         ),
         STOPPED[Kind.PRODUCER]: Words(
-            "its memory is gone, and nobody else will be asked what became of its halves."
+            "its memory is gone, and nobody else will be asked what became of its half message "
+            "messages."
         ),
     },
     "check_limit": {
         words.COPY: Words(
-            "the half is written once more with the number of checks raised, however high that is."
+            "the half message is written once more with the number of checks raised, however "
+            "high that is."
         ),
         words.CHECK_UNKNOW: Words(
             "the process asked cannot tell yet, and is asked again without end."
         ),
     },
     "immunity": {
-        ROUND: Words("a round of the check begins, and no half is too young to be asked about."),
+        ROUND: Words(
+            "a round of the check begins, and no half message is too young to be checked."
+        ),
     },
     "put_back": {
         MOVED_ON: Words(
-            "halves before this place are not looked at again, whether they have ended or not."
+            "half messages before this place are not looked at again, whether they have ended "
+            "or not."
         ),
         words.QUESTION: Words(
-            "the half is asked about and not written again, so nobody will ask once more."
+            "the half message is asked about and not written again, so nobody will ask once more."
         ),
         words.CHECK_COMMIT: Words(
-            "the answer names the half itself, and commits as the sender's own end would have."
+            "the answer names the half message itself, and commits as the sender's own end "
+            "would have."
         ),
-        words.CHECK_ROLLBACK: Words("the answer names the half itself, and ends it."),
+        words.CHECK_ROLLBACK: Words("the answer names the half message itself, and ends it."),
         words.CHECK_UNKNOW: Words("the process asked cannot tell yet, and nobody will ask again."),
     },
     "any_producer": {
-        words.QUESTION: Words("the broker asks the producer that sent the half, and nobody else."),
-        REGISTERED: Words("each process registered here can be asked about its own halves only."),
+        words.QUESTION: Words(
+            "the broker asks the producer that sent the half message, and nobody else."
+        ),
+        REGISTERED: Words(
+            "each process registered here can be asked about its own half messages only."
+        ),
         STOPPED[Kind.PRODUCER]: Words(
-            "its memory is gone and its connection closes: the broker can ask nobody about "
-            "its halves."
+            "its memory is gone and its connection closes: the broker can ask nobody about its "
+            "half message messages."
         ),
     },
     "message_before_op": {
         words.OP_RECORD: Words(
             "the op record is written first, and from now on the check passes over a half "
-            "whose message may never be written."
+            "message whose message may never be written."
         ),
     },
     "end_validation": {
         words.DELIVERED: Words(
-            "anyone who names a half ends it, and from here on consumers can read the message."
+            "anyone who names a half message ends it, and from here on consumers can read the "
+            "message."
         ),
         words.RAW_ANSWER: Words("no end is refused for naming the wrong group or place."),
     },
@@ -275,13 +295,13 @@ UNGUARDED: Unguarded = {
         ),
         words.HALF: Words("the message goes to the broker when the order may be written already."),
         words.HALF_STORED: Words(
-            "the half is stored, and the local transaction has begun without it."
+            "the half message is stored, and the local transaction has begun without it."
         ),
         words.HALF_DOUBTFUL: Words(
-            "the half is not stored as safely as was asked for, and the local transaction has "
-            "begun already."
+            "the half message is not stored as safely as was asked for, and the local "
+            "transaction has begun already."
         ),
-        FAILURE: Words("the half was not stored, but the local transaction may have run."),
+        FAILURE: Words("the half message was not stored, but the local transaction may have run."),
     },
     "exception_is_unknown": {
         words.END_ROLLBACK: Words(

@@ -26,33 +26,36 @@ CAME_TWICE = Words("{order} came {times} times, applied once")
 BACK = Words("{order} was sent back and will come again")
 DEAD_LETTER = Words("{order} is in the dead letter queue")
 
-ROW_WITH_MESSAGE = Words("each committed row's message is delivered, or its half is open or parked")
+ROW_WITH_MESSAGE = Words(
+    "each committed row's message is delivered, or its half message is open or set aside"
+)
 MESSAGE_WITH_ROW = Words("no message can be read whose row is not committed")
 ROW_COMES = Words("each message that can be read has its row in the end")
 CLEAN_READ = Words("no undecided message lies where consumers read")
-NO_HALF_LOST = Words("each half message is open, ended or parked")
+NO_HALF_LOST = Words("each half message is open, ended or set aside")
 ENDS = Words("each half message can still end")
 CAN_BE_ASKED = Words(
-    "each committed row's message is delivered, or somebody can still be asked about its half"
+    "each committed row's message is delivered, or somebody can still be asked about its half "
+    "message"
 )
 DELIVERED_ONCE = Words("no message is delivered twice")
 PASSED_OVER = Words("a message that was delivered is not delivered again because of a later check")
 FINAL = Words("a message that was rolled back is never delivered")
-PARKED_OR_DELIVERED = Words("no message is both parked and delivered")
-ROW_DELIVERED = Words("each committed row's message is delivered or its half is open")
+PARKED_OR_DELIVERED = Words("no message is both set aside and delivered")
+ROW_DELIVERED = Words("each committed row's message is delivered or its half message is open")
 APPLIED_ONCE = Words("no consumer applies an order twice")
 APPLIED_OR_KEPT = Words(
     "what a group has passed over is applied, or comes again, or is in its dead letter queue"
 )
-ENDED_FOR_GOOD = Words("no copy is made of a half whose end was recorded before")
+ENDED_FOR_GOOD = Words("no copy is made of a half message whose end was recorded before")
 DELIVERED_WHOLE = Words(
-    "a delivered message has every field and property of its half, and the topic that it was sent "
-    "to"
+    "a delivered message has every field and property of its half message, and the topic that "
+    "it was sent to"
 )
-NAMES_THE_COPY = Words("a question names the copy of the half that was put back for it")
+NAMES_THE_COPY = Words("a question names the copy of the half message that was put back for it")
 ASKS_THE_LIVING = Words("no producer is asked of which the broker has heard that it is gone")
 PROGRESS_KEPT = Words("how far each group has come is on the disk, or about to be written")
-PARKED_WHEN_SPENT = Words("no half is parked before it was asked about as often as is allowed")
+PARKED_WHEN_SPENT = Words("no half message is set aside before it was checked as often as allowed")
 COMMITS = Words("a message can be committed")
 
 
@@ -72,7 +75,7 @@ END_COMMIT = Words(
     "the check."
 )
 END_ROLLBACK = Words(
-    "A rollback is sent one-way too; without it the half would be asked about, not delivered."
+    "A rollback is sent one-way too; without it the half message would be checked, not delivered."
 )
 END_UNKNOW = Words("UNKNOW decides nothing: the broker writes nothing down and will ask later.")
 END_WRONG = Words("No such end exists: the broker refuses it while it reads the header.")
@@ -87,7 +90,8 @@ CHECK_UNKNOW = Words(
 )
 ASKED = Words("check {order} ({times} of {most})")
 QUESTION = Words(
-    "The broker asks a live producer of the group, which need not be the one that sent the half."
+    "The broker asks a live producer of the group, which need not be the one that sent the half "
+    "message."
 )
 STATEMENT_PUT = Words(
     "This is the local transaction: it happens in the service's own database, and RocketMQ takes "
@@ -103,14 +107,16 @@ STATEMENT_INSERT = Words(
 STATEMENT_DELETE = Words("The service takes its row back; the broker knows nothing of rows.")
 HEARTBEAT = Words("Only by heartbeats does the broker know whom it can ask.")
 RESUME = Words(
-    "An operator takes a parked half back into the half topic; its checks are counted again."
+    "An operator takes such a half message back into the half topic; its checks are counted again."
 )
-HALF_STORED = Words("The half is stored, so the local transaction may run now and not before.")
+HALF_STORED = Words(
+    "The half message is stored, so the local transaction may run now and not before."
+)
 HALF_DOUBTFUL = Words(
-    "The half is stored less safely than was asked for: the local transaction is not run, and the "
-    "half is rolled back."
+    "The half message is stored less safely than was asked for: the local transaction is not "
+    "run, and the half message is rolled back."
 )
-PLAIN_STORED = Words("The message is stored; for an ordinary one that is the whole story.")
+PLAIN_STORED = Words("The message is stored; for an ordinary one that is all.")
 ROW_READ = Words(
     "A row proves that the local transaction was committed; no row proves nothing, for it may "
     "still come."
@@ -121,7 +127,7 @@ RAW_ANSWER = Words(
     "Real clients do not ask for this answer, so they never learn that an end was refused."
 )
 
-PULL = Words("A push consumer pulls: it asks for what lies behind the offset that it has reached.")
+PULL = Words("A push consumer pulls: it requests what comes after the offset that it has reached.")
 PULLED = Words("Messages stay in the queue when they are read; only the offset moves on.")
 SENT_BACK = Words("{order} back")
 SEND_BACK = Words(
@@ -141,15 +147,16 @@ HALF_RECORD = Words(
     "It lies under another topic, to which no consumer subscribes: stored, and invisible."
 )
 COPY = Words(
-    "A log cannot be changed, so the half is written once more at its end, with the number of "
-    "checks raised; the question is about this copy."
+    "A log cannot be changed, so the half message is written once more at its end, with the "
+    "number of checks raised; the question is about this copy."
 )
 OP_RECORD = Words(
-    "It names places in the half topic that the check may pass over; the halves themselves stay."
+    "It names places in the half topic that the check may pass over; the half message messages "
+    "themselves stay."
 )
 PARKED = Words(
-    "Nobody gave a decision in as many checks as are allowed: the half is parked here for an "
-    "operator, which is no rollback."
+    "No producer gave a decision in as many checks as are allowed: the half message is set "
+    "aside for an operator; this is no rollback."
 )
 DELIVERED = Words(
     "A commit writes the message once more, complete, into its own topic: from here on consumers "
@@ -180,8 +187,8 @@ DEAD = Words(
 ROW = Words("row {order} = {value}")
 ROW_GONE = Words("row {order} removed")
 WRITTEN = Words(
-    "The row is committed and the message is not visible: until the half is committed, database "
-    "and topic disagree."
+    "The row is committed and the message is not visible: until the half message is committed, "
+    "database and topic disagree."
 )
 REMOVED = Words("The row is gone; what was said to the broker about it stands.")
 

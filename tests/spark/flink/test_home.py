@@ -28,7 +28,9 @@ class Pip:
 
 
 def test_without_it_the_command_that_sets_it_up_is_named(tmp_path: Path) -> None:
-    with pytest.raises(IncomeError, match="PyFlink is not installed: run `mqlab income flink --setup`"):
+    with pytest.raises(
+        IncomeError, match="PyFlink is not installed: run `mqlab income flink --setup`"
+    ):
         job.find_python(tmp_path)
 
 

@@ -35,7 +35,7 @@ LOST = tr("lost write")
 SAFEGUARDS = (
     without(
         "alignment",
-        tr("a record behind one barrier is counted before the other barrier comes"),
+        tr("a record after one barrier is counted before the other barrier comes"),
         tr("duplicate (inconsistent cut)"),
         TWO,
         "consistent cut",

@@ -44,8 +44,8 @@ SAFEGUARDS = (
     without(
         "marks_each_row",
         tr(
-            "the relay reads behind the last number, and passes over a transaction that took "
-            "an earlier number and committed later"
+            "the relay reads after the last number, and passes over a transaction that took an "
+            "earlier number and committed later"
         ),
         LOST,
         f"{SLOW} claims=reaches_all",
