@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}",
             metavar="ADDRESS",
             default="",
-            help="server: measure this real broker too, in turns (`mqlab real NAME start` starts one)",
+            help="server: measure this real broker too, in turns "
+            "(`mqlab real NAME start` starts one)",
         )
 
 

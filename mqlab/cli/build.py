@@ -61,9 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                                 "return, 5 older clients. The other two have parts 1 and "
                                 "2. A check includes the earlier parts")  # fmt: skip
     for action in (check, play):
-        action.add_argument("--system", metavar="LINE", help="check it in a system of your own, such as \"kafka partitions=1 'app=init; "
+        action.add_argument("--system", metavar="LINE",
+                       help="check it in a system of your own, such as \"kafka partitions=1 "
+                       "'app=init; "
             "begin; send orders-0 a; commit'\"")  # fmt: skip
-    check.add_argument("--view", type=Path, metavar="PAGE", help="where to write the counterexample as a page (default: next to FILE, ending in "
+    check.add_argument("--view", type=Path, metavar="PAGE",
+                       help="where to write the counterexample as a page (default: next to FILE, "
+                       "ending in "
         ".html)")  # fmt: skip
     search.add_bounds(check.add_argument_group("what may happen in the system of --system"))
     play.add_argument(

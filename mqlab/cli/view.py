@@ -22,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a .scn file, the name of a scenario, such as kafka/torn-read, or a trace (.json)",
     )
     parser.add_argument(
-        "--compare", nargs="+", metavar="FILE", help="a page with this .scn file and one to three others side by side, played block "
+        "--compare", nargs="+", metavar="FILE",
+        help="a page with this .scn file and one to three others side by side, played block "
             "by block (a block ends with dashes and a blank line)",
     )  # fmt: skip
     add_picture_arguments(parser)

@@ -73,7 +73,7 @@ def test_what_is_looked_up_stands_in_a_source(domain: str) -> None:
 
 
 def list_fields(template: str) -> list[str]:
-    """The fields of a template, with how each is written: `n:,`; one without a name by its place."""
+    """The fields of a template, with how each is written: `n:,`; without a name, its place."""
     place = itertools.count()
     return sorted(
         f"{name or next(place)}!{how or ''}:{form}"

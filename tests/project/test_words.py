@@ -83,13 +83,13 @@ PRIVATE = {
     "run": rf"({DETERMINED}|\bshortest |\bof )runs?\b(?! (time|of the tests))",
     "kill": rf"{DETERMINED}kills?\b(?! -9)",
     "story": r"\bstor(y|ies)\b",
-    "half": rf"{DETERMINED}hal(f|ves)\b(?!-| (message|topic|of|a|an|hour|minute|second|the)\b)|\bhalves\b",
+    "half": rf"{DETERMINED}half\b(?!-| (message|topic|of|an?|hour|minute|second|the)\b)|\bhalves\b",
     "keeper": r"\bkeepers?\b",
     "twin": r"\btwins?\b",
-    "light": rf"({DETERMINED}|\bfirst |\blast |\bred |\bgreen )lights?\b(?! (theme|mode|or|and|on)\b)",
+    "light": rf"({DETERMINED}|\b(first|last|red|green) )lights?\b(?! (theme|mode|or|and|on)\b)",
     "owed": r"\bow(e|es|ed|ing)\b",
     "parked": r"\bparked\b",
-    "price": r"\bat a price\b|\bprices? of (a (way|transaction|guarantee|commit)|sending|exactly)\b",
+    "price": r"\bat a price\b|\bprices? of (a (way|transaction|commit)|sending|exactly)\b",
     "room": rf"{DETERMINED}rooms?\b(?! (for|to|left)\b)",
     "door": r"\bdoors?\b",
     "floor": rf"({DETERMINED}|\btop |\blower )floors?\b(?! \()",
@@ -173,7 +173,8 @@ def test_a_planted_private_word_is_found(planted: str, word: str) -> None:
 def test_everyday_use_is_no_private_word() -> None:
     said = (
         "Run `mqlab run`: a test run. Kill the process with `kill -9`. A half message, half of it, "
-        "half an hour. There is room for 100. A consumer lags behind. At Story level. A light theme. "
+        "half an hour. There is room for 100. A consumer lags behind. At Story level. "
+        "A light theme. "
         "The order's price is £3."
     )
     assert find_private(said) == []

@@ -110,7 +110,10 @@ BAD = [
     (f"{K}\nrun ap: init", "no client 'ap' that takes calls; did you mean app?"),
     (f"{K}\nrun app init", "expected `run NODE: call, call …`, not 'app init'"),
     (f"{K}\nrun app: ,", "expected `run NODE: call, call …`"),
-    (f"{K}\nrun app: send orders-0", "'send orders-0' is not a call; expected send TOPIC-PARTITION"),
+    (
+        f"{K}\nrun app: send orders-0",
+        "'send orders-0' is not a call; expected send TOPIC-PARTITION",
+    ),
     (f"{K}\nrun app: send ordres-0 a", "no partition 'ordres-0'; did you mean orders-0?"),
     (f"{K}\nrun app: send orders-7 a", "no partition 'orders-7'; there are: orders-0, orders-1"),
     (f"{K}\nrun app: seek orders-0@²", "'orders-0@²' is no position"),

@@ -159,8 +159,8 @@ def test_without_chromium_one_line_says_what_to_install(
     )
     said = capsys.readouterr().err
     assert (
-        "needs Chromium, which is missing here: the browser tests need it; Debian: apt-get install chromium"
-        in said
+        "needs Chromium, which is missing here: the browser tests need it; Debian: apt-get "
+        "install chromium" in said
     )
     assert "or write a .svg or .html" in said and len(said.splitlines()) == 1
     assert not out.exists()
