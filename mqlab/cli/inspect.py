@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import webbrowser
+from contextlib import suppress
 from pathlib import Path
 
 from ..brokers import list_brokers, load
-from ..inspect import Unreadable, inspect, parse_ask
-from ..inspect.show import to_json, write_page
-from ..kernel import escape_unseen, replace, speak
+from ..inspect import Report, Unreadable, inspect, parse_ask
+from ..inspect.show import FROM_HERE, to_json, write_page
+from ..kernel import Lang, escape_unseen, replace, speak
+from .alone import PageServer
 from .errors import UserError
+from .lab_server import has_screen
 from .language import add_language
 
 HELP = "show what is stuck in your broker, and why: live, from its data folder or its tools' output"
@@ -38,6 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         one.add_argument(
             "--config", metavar="FILE", default="", help="file with your client's settings"
         )
+        one.add_argument(
+            "--play", action="store_true",
+            help="search what happens next, from the records that were read",
+        )  # fmt: skip
+        one.add_argument(
+            "--by-hand", action="store_true",
+            help="open a playground that begins from them, in the browser",
+        )  # fmt: skip
         one.add_argument("--json", action="store_true", help="print the report as data")
         one.add_argument(
             "-o", "--output", metavar="PAGE", type=Path, help="write the report as a page (.html)"
@@ -53,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         )
     try:
         ask = parse_ask(args.target, args.topic, args.offsets, args.payloads, args.config)
-        report = inspect(args.broker, replace(ask, say=_say))
+        report = inspect(args.broker, replace(ask, say=_say), args.play or args.by_hand)
     except Unreadable as error:
         raise UserError(escape_unseen(str(error))) from error
     if args.json:
@@ -66,7 +78,19 @@ def run(args: argparse.Namespace) -> int:
         except OSError as error:
             raise UserError("cannot write {}: {}", args.output, error.strerror) from error
         _say(f"wrote {args.output}")
+    if args.by_hand:
+        _serve(report, args.lang)
     return report.exit_code
+
+
+def _serve(report: Report, lang: Lang) -> None:
+    """A page for it, until Ctrl-C."""
+    with PageServer(lambda: (report.playground(), FROM_HERE), lang) as server:
+        _say(f"{server.address}  (Ctrl-C ends it)")
+        if has_screen():
+            webbrowser.open(server.address)
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
 
 
 def _say(line: str) -> None:

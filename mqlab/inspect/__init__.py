@@ -1,11 +1,13 @@
 """A real broker, as a picture: what is in its logs, what is stuck, and why.
 
 reading.py  what was read and what was found: `Ask`, `Reading`, `Finding`
+play.py     what happens next: the engine goes on from what was read
 show.py     a report in the terminal, as a page, in a notebook, as JSON
 kafka/      readers and judges of a broker; so rocketmq/ and pulsar/
 
 A broker's room has `read(ask) -> Reading`, which raises `Unreadable`, `judge(reading)`, which gives
-findings, the worst first, and `TARGETS`, a sentence for the help: what may be read.
+findings, the worst first, `take_over(reading) -> Taken`, from which the engine goes on, and
+`TARGETS`, a sentence for the help: what may be read.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Callable
 from ..brokers import list_brokers, load
 from ..kernel import replace
 from ..kernel.text import say_unknown
+from .play import look_ahead
 from .reading import (
     Ask,
     Evidence,
@@ -36,8 +39,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def inspect(broker: str, ask: Ask) -> Report:
-    """Read, then judge. Raises Unreadable."""
+def inspect(broker: str, ask: Ask, play: bool = False) -> Report:
+    """Read, then judge; `play`: and see what may happen next. Raises Unreadable."""
     rooms = list_brokers("inspect")
     if broker not in rooms:
         raise Unreadable(say_unknown("broker", broker, rooms))
@@ -45,7 +48,8 @@ def inspect(broker: str, ask: Ask) -> Report:
     if not ask.now_ms:
         ask = replace(ask, now_ms=time.time_ns() // 1_000_000)
     reading = room.read(ask)
-    return Report(reading, tuple(room.judge(reading)))
+    future = look_ahead(room.take_over(reading)) if play else None
+    return Report(reading, tuple(room.judge(reading)), future)
 
 
 def inspect_broker(
@@ -56,6 +60,7 @@ def inspect_broker(
     offsets: str = "",
     payloads: bool = False,
     config: str = "",
+    play: bool = False,
     say: Callable[[str], None] = print,
 ) -> Report:
     """What is stuck in a broker of yours, and why; the last line of a cell shows it. It only reads.
@@ -64,9 +69,10 @@ def inspect_broker(
         inspect_broker("kafka", "/var/lib/kafka", topic="orders:0", offsets="100..200")
 
     `target`: an address, a data folder, or a file with what the broker's tools have printed.
+    `play`: what may happen next, searched; `.playground()` of the report is that by hand.
     Raises Unreadable, whose message says what to do."""
     ask = parse_ask(target, topic, offsets, payloads, config)
-    return inspect(broker, replace(ask, say=say))
+    return inspect(broker, replace(ask, say=say), play)
 
 
 def parse_ask(

@@ -62,7 +62,8 @@ class Ask:
 class LogRead:
     """A log from its first offset to the one before `end`, as far as it was read. `cells`: the
     records around each frontier, with gaps where they stand far apart. `counts`: what was
-    counted in it, as ("records", 12). `source`: where its bytes, or its numbers, come from."""
+    counted in it, as ("records", 12). `source`: where its bytes, or its numbers, come from.
+    `rows`: the same records as its broker's room keeps them; not shown."""
 
     name: str
     start: int
@@ -71,6 +72,7 @@ class LogRead:
     cells: tuple[Cell, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     source: str = ""
+    rows: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
 
 @frozen

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mqlab_widgets.player import document
+from mqlab_widgets.player import Player, document
 from mqlab_widgets.scene import xml
 from mqlab_widgets.style import css, page_css
 from mqlab_widgets.views.logs import logs as draw_logs
@@ -22,7 +22,11 @@ from ..kernel import Log, Snapshot, Text, Words, escape_unseen, frozen, replace
 from ..kernel.text import spoken, tr
 from ..kernel.trace import Trace
 from ..registry.tables import columns, wrap
-from .reading import Finding, LogRead, Reading, Txn
+from .play import Answer, Future, list_rows
+from .reading import Finding, Gap, LogRead, Reading, Txn
+
+if TYPE_CHECKING:
+    from mqlab_widgets import Playground
 
 ROOM = 100  # columns of a terminal
 APART = 4  # places without a record that a strip still shows
@@ -47,6 +51,13 @@ TXN_HEAD = (
 GROUP_HEAD = (
     tr("group"), tr("log"), tr("reads next"), tr("end"), tr("lag"), tr("waits for"), tr("state")
 )  # fmt: skip
+NEXT, TAKEN_OVER, LEFT_OUT = (
+    tr("What happens next?"), tr("Taken over"), tr("Not taken over")
+)  # fmt: skip
+NEXT_HEAD = (tr("what is waited for"), tr("what happens"), tr("whether it comes, searched"))
+FROM_HERE = tr("The engine goes on from these records, as after a restart of all brokers.")
+RUN = Words("{wish}: {way}")
+MOST_RUNS = 3  # that a page plays
 SIGNS = tr(
     "Square: a record. Diamond: a control record, such as a marker. Hatched: not yet for readers "
     "of committed records. Struck through: aborted. One colour: one transaction."
@@ -56,10 +67,12 @@ UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1,
 
 @frozen
 class Report:
-    """A reading and what was found in it; as text it is for a terminal, in a notebook a picture."""
+    """A reading, what was found in it, and, where that was asked, what may happen next; as text it
+    is for a terminal, in a notebook a picture."""
 
     reading: Reading
     findings: tuple[Finding, ...] = ()
+    future: Future | None = None
 
     @property
     def exit_code(self) -> int:
@@ -67,6 +80,15 @@ class Report:
         if self.findings:
             return 1
         return 2 if any(gap.failed for gap in self.reading.gaps) else 0
+
+    def playground(self) -> Playground:
+        """The broker by hand, from what was read. Raises ValueError where it was not read to be
+        played (`play=True`)."""
+        from mqlab_widgets import Playground
+
+        if self.future is None:
+            raise ValueError("read it with play=True first")
+        return Playground(self.future.play(), level="protocol")
 
     def __str__(self) -> str:
         return write_text(self)
@@ -165,10 +187,26 @@ def _lines(report: Report) -> Iterator[str]:
         (LOGS, [line for log in reading.logs for line in _log_lines(log)]),
         (TXNS, _table_lines(list_txns(reading))),
         (GROUPS, _table_lines(list_positions(reading))),
-        (GAPS, [line for gap in reading.gaps for line in _wrapped(f"{gap.what}: {gap.why}")]),
+        (GAPS, _gap_lines(reading.gaps)),
+        *_next_lines(report.future),
     ):
         if lines:
             yield from ("", str(title), *(f"  {line}" for line in lines))
+
+
+def _gap_lines(gaps: Iterable[Gap]) -> list[str]:
+    return [line for gap in gaps for line in _wrapped(f"{gap.what}: {gap.why}")]
+
+
+def _next_lines(future: Future | None) -> Iterator[tuple[Text, list[str]]]:
+    if future is not None:
+        lines = _wrapped(str(FROM_HERE))
+        for wish, way, answer in list_rows(future):
+            lines += _wrapped(wish) if wish else []
+            lines += _wrapped(f"{way}: {answer}", "  ", "    ")
+        yield NEXT, lines
+        yield TAKEN_OVER, [line for one in future.taken.took for line in _wrapped(str(one))]
+        yield LEFT_OUT, _gap_lines(future.taken.left)
 
 
 def _heading(reading: Reading) -> str:
@@ -271,8 +309,30 @@ def _pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
         if len(rows_of) > 1:
             yield _tag(h2, str(title)) + _html_table(rows_of)
     if reading.gaps:
-        items = "".join(_tag("li", f"{gap.what}: {gap.why}") for gap in reading.gaps)
-        yield f"{_tag(h2, str(GAPS))}<ul>{items}</ul>"
+        yield _tag(h2, str(GAPS)) + _list(f"{gap.what}: {gap.why}" for gap in reading.gaps)
+    if report.future is not None:
+        yield from _next_pieces(report.future, h2)
+
+
+def _list(lines: Iterable[str]) -> str:
+    return f"<ul>{''.join(_tag('li', line) for line in lines)}</ul>"
+
+
+def _next_pieces(future: Future, h2: str) -> Iterator[str]:
+    """The answers, the runs that some of them have found, and what the engine does not know."""
+    yield _tag(h2, str(NEXT)) + _tag("p", str(FROM_HERE), "note")
+    yield _html_table([tuple(map(str, NEXT_HEAD)), *list_rows(future)], "rows next")
+    found: dict[str, Answer] = {}
+    for one in future.answers:
+        if one.schedule:
+            found.setdefault(one.wish.en, one)
+    for one in list(found.values())[:MOST_RUNS]:
+        if one.trace is not None:
+            title = escape_unseen(str(RUN(wish=one.wish, way=one.way.says)))
+            yield Player(one.trace, title=title, lang=spoken(), level="protocol").html("h3")
+    yield _tag("h3", str(TAKEN_OVER)) + _list(map(str, future.taken.took))
+    gaps = future.taken.left
+    yield _tag("h3", str(LEFT_OUT)) + _list(f"{gap.what}: {gap.why}" for gap in gaps)
 
 
 def _tag(name: str, text: str, cls: str = "") -> str:
@@ -309,10 +369,10 @@ def _seen(strip: Log) -> Log:
     return replace(strip, name=escape_unseen(strip.name), cells=cells)
 
 
-def _html_table(rows: list[tuple[str, ...]]) -> str:
+def _html_table(rows: list[tuple[str, ...]], cls: str = "rows") -> str:
     head = "".join(_tag("th", cell) for cell in rows[0])
     body = "".join(f"<tr>{''.join(_tag('td', cell) for cell in row)}</tr>" for row in rows[1:])
-    return f'<div class="rows" tabindex="0"><table><tr>{head}</tr>{body}</table></div>'
+    return f'<div class="{cls}" tabindex="0"><table><tr>{head}</tr>{body}</table></div>'
 
 
 # ---- data --------------------------------------------------------------------------------
@@ -321,6 +381,13 @@ def _html_table(rows: list[tuple[str, ...]]) -> str:
 def to_json(report: Report) -> dict[str, Any]:
     """The report as data; texts in the language that is spoken."""
     found: dict[str, Any] = _plain(report)
+    found.pop("future")
+    if report.future is not None:
+        found["next"] = [
+            {"wish": str(one.wish), "way": one.way.name, "answer": str(one.says),
+             "run": one.schedule, "states": one.states, "complete": one.complete}
+            for one in report.future.answers
+        ]  # fmt: skip
     return found | {"exit": report.exit_code}
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from .choice import Choice
+from .disk import MemoryDisk
 from .maps import Map, replace
 from .options import check_calls, check_nodes, read_calls
 from .role import (
@@ -72,11 +73,11 @@ def placements(system: System) -> dict[str, tuple[str, int]]:
 
 
 def initial(system: System, at_ms: int = 0) -> World:
-    """The world with every node freshly started on an empty disk."""
-    world = World(Map())
+    """The world with every node freshly started, on an empty disk where it is given none."""
+    world, disks = World(Map()), dict(system.disks)
     for spec in specs(system).values():
         app = AppState(spec.program) if spec.program is not None else None
-        blank = NodeState(up=False, app=app)
+        blank = NodeState(up=False, disk=disks.get(spec.name, MemoryDisk()), app=app)
         for _, stage in start_node(spec, blank, at_ms):
             world = emit_stage(system, world, spec.name, stage)
     return world

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
+from .disk import MemoryDisk
 from .maps import frozen
-from .options import Written
+from .options import UNWRITTEN, Written
 from .reasons import Unguarded
 from .role import Effect, Event
 from .snapshot import Snapshot
@@ -67,8 +68,13 @@ class System(Written):
     each other goes over one connection, so both hear that it broke. `retrying`: the first words
     of the names of timers that only ask again, as "retry" of `retry o-0`. `judged_between_steps`:
     lights are judged when a step is over, as a search does, and not after each of its effects: for
-    a role that knows how far a step will have come before it has done it.
+    a role that knows how far a step will have come before it has done it. `disks`: what nodes find
+    on their disks when they start for the first time; no line can say that.
     """
+
+    disks: Annotated[tuple[tuple[str, MemoryDisk], ...], UNWRITTEN] = field(
+        default=(), kw_only=True, repr=False
+    )
 
     network = "tcp"
     both_ways: ClassVar[bool] = False

@@ -38,12 +38,13 @@ from mqlab.kernel import (
     simulate,
 )
 from mqlab.kernel import play as tokens
+from mqlab.kernel.moves import list_choices
 from mqlab.kernel.play import decode
 from mqlab.kernel.role import AppState
 from mqlab.kernel.simulate import Timing, simulate_world
 from mqlab.kernel.text import NOTHING, Text, Words
 from mqlab.kernel.trace import diff, patch
-from tests.kernel.toy import TORN, Toy, kept, make_toy
+from tests.kernel.toy import TORN, Toy, Value, kept, make_toy
 
 HALF = "killed: KeepResponse had left, Copy had not left"
 ONE, TWO = make_toy("keep a"), make_toy("keep a", "keep b")
@@ -620,3 +621,16 @@ def test_what_a_terminal_would_obey_is_written_out(text: str, written: str) -> N
     assert fact.line() == f"{written} → {written}  {written}"
     narrated = str(Trace("toy", (), (fact,), ()))
     assert narrated == fact.line(width=len(written)).rstrip()
+
+
+def test_a_system_may_begin_with_what_is_on_its_disks() -> None:
+    """The roles recover from it, at the beginning and after a power cut; no line says so."""
+    kept_before = MemoryDisk().apply(Append("values", Value("b", 0))).apply(Flush())
+    begun = replace(ONE, disks=(("store", kept_before),))
+    run = Run(begun)
+    assert "store>mirror" in {str(choice) for choice in list_choices(begun, run.world)}
+    for choice in ("call client", "client>store", "power store", "restart store"):
+        run.do(choice)
+    values = [value.value for value in run.world.disk("store").log("values").entries]
+    assert values == ["b"] and run.world.role("store").safe == 1
+    assert begun.line() == ONE.line() and begun != ONE

@@ -6,6 +6,7 @@ internal.py  the coordinator's and the groups' records
 tools.py     what kafka-dump-log, kafka-transactions and kafka-consumer-groups print
 live.py      a running cluster
 judge.py     what is wrong with it
+play.py      what happens next: its records on the engine's disks
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from ..play import Taken
 from ..reading import Ask, Reading, Unreadable
 from .judge import judge
 
-__all__ = ["TARGETS", "judge", "read"]
+__all__ = ["TARGETS", "judge", "read", "take_over"]
 TARGETS = (
     "Reads a running cluster (HOST:PORT; --config takes your client's settings), a "
     "broker's data folder (even while the broker is down), or a file (- for the "
@@ -50,6 +52,13 @@ def read(ask: Ask) -> Reading:
     from .live import read_cluster
 
     return read_cluster(ask)
+
+
+def take_over(reading: Reading) -> Taken:
+    """What the engine goes on from."""
+    from .play import take_over as take
+
+    return take(reading)
 
 
 def _is_segment(path: Path) -> bool:

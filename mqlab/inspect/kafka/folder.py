@@ -26,7 +26,7 @@ from .internal import (
     read_committed,
     read_state,
 )
-from .scan import AROUND, COMMIT, Labels, Open, Row, Scan
+from .scan import AHEAD, AROUND, COMMIT, Labels, Open, Row, Scan
 from .segments import Partition, label_batch, open_batch
 
 FOLDER = re.compile(r"(.+)-(\d+)")
@@ -207,7 +207,7 @@ class Folder:
             self._feed(counted, part, ask.first, ask.last)
         elif scan.start < begin:
             self.gaps[name, ""] = Gap(Text(name), BEFORE(first=begin))
-        spans = [range(max(at - AROUND, 0), at + AROUND) for at in (scan.first_open, scan.end)]
+        spans = [range(max(at - AROUND, 0), at + AHEAD) for at in (scan.first_open, scan.end)]
         kept = {
             batch[0].base: label_batch(batch, self.tell) if ask.payloads else batch[0]
             for span in (*spans, shown)

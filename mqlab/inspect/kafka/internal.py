@@ -59,7 +59,8 @@ class Cursor:
 
 @frozen
 class State:
-    """A transactional id as its coordinator knows it; state "" of one that was forgotten."""
+    """A transactional id as its coordinator knows it; state "" of one that was forgotten.
+    `written_by`: the version of its record, 1 from transaction.version 1 on; -1: not read."""
 
     txn_id: str
     pid: int = -1
@@ -70,6 +71,7 @@ class State:
     start_ms: int = -1
     partitions: tuple[str, ...] = ()
     source: str = ""
+    written_by: int = -1
 
 
 def read_state(key: bytes, value: bytes | None, source: str = "") -> State | None:
@@ -99,7 +101,7 @@ def _state(txn_id: str, cursor: Cursor, source: str) -> State:
             cursor.size("b")
     update_ms, start_ms = cursor.number("q"), cursor.number("q")
     found = (txn_id, pid, epoch, timeout_ms, state, update_ms, start_ms, tuple(partitions))
-    return State(*found, source)
+    return State(*found, source, version)
 
 
 @frozen

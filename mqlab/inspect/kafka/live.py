@@ -26,7 +26,7 @@ from ...real.kafka.wire import read_transactions
 from ..reading import Ask, Gap, LogRead, Position, Reading, Txn, Unreadable
 from .internal import DECIDED, GROUPS, ONGOING, STATES, Own, State, join_states
 from .link import BROKEN, Link, read_settings
-from .scan import AROUND, Labels, Open, Scan
+from .scan import AHEAD, AROUND, Labels, Open, Scan
 from .segments import Batch, label_batch, read_batches
 
 AT_ONCE = 200  # partitions in a request
@@ -307,7 +307,7 @@ class Cluster:
             scan.take(row)
         scan.opens, scan.end = _by_pid(opens), max(scan.end, end)
         asked, counted = self.ask.span(TAIL), None
-        spans = [range(max(f - AROUND, start), f + AROUND) for f in (lso, end)]
+        spans = [range(max(f - AROUND, start), f + AHEAD) for f in (lso, end)]
         around = [b for span in spans for b in self._fetch(place, leader, span)]
         if asked:
             counted, found = Scan(scan.name, ""), list(self._fetch(place, leader, asked))

@@ -16,6 +16,7 @@ from ..reading import LogRead, Txn
 
 AROUND = 8  # records that are shown on either side of a frontier
 REMEMBERED = 2_000  # heads at the end of a log, for what the groups have still to read
+AHEAD, KEPT = 48, 100  # offsets and heads from the last stable offset on, for what may happen next
 MOST_OPEN = 10_000  # open transactions of one log
 COMMIT, ABORT = "C", "A"
 UNNAMED = "·"  # a record of which nothing is shown
@@ -24,7 +25,8 @@ UNNAMED = "·"  # a record of which nothing is shown
 @frozen
 class Row:
     """A batch's head. `control`: C or A of a marker, ? of another control record; `labels`: one for
-    each record, where they may be shown; `file`, `at`: where it was read, and at which byte."""
+    each record, where they may be shown; `file`, `at`: where it was read, and at which byte; `seq`: its
+    first sequence number."""
 
     base: int
     last: int
@@ -36,6 +38,7 @@ class Row:
     labels: tuple[str, ...] = ()
     file: str = ""
     at: int = -1
+    seq: int = -1
 
     @property
     def place(self) -> str:
@@ -165,6 +168,7 @@ class Scan:
             tuple(cells[offset] for offset in sorted(cells)),
             tuple((what, number) for what, number in counts if number),
             self.source,
+            tuple(rows[base] for base in sorted(rows) if rows[base].last >= lso - AROUND)[:KEPT],
         )
 
     def _cell(self, row: Row, offset: int, lso: int, labels: Labels) -> Cell:

@@ -240,8 +240,9 @@ def _row(head: Head, name: str, at: int, data: bytes) -> Row:
     transactional = bool(head.bits & TRANSACTIONAL) and head.pid >= 0
     last = head.base + head.delta
     return Row(
-        head.base, last, head.pid, head.epoch, transactional, control, head.base_ms, (), name, at
-    )
+        head.base, last, head.pid, head.epoch, transactional, control, head.base_ms, (), name, at,
+        head.first_seq,
+    )  # fmt: skip
 
 
 def _check(file: BinaryIO, start: bytes, whole: int) -> int:

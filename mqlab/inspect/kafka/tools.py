@@ -298,13 +298,14 @@ def _state(
 
 
 def _row_of(fields: dict[str, str], file: str) -> Row:
-    base, last, pid, epoch, at = _ints(
-        fields, "baseOffset", "lastOffset", "producerId", "producerEpoch", "position"
-    )
+    base, last, pid, epoch, at, seq = _ints(
+        fields, "baseOffset", "lastOffset", "producerId", "producerEpoch", "position",
+        "baseSequence",
+    )  # fmt: skip
     transactional = fields.get("isTransactional") == "true" and pid >= 0
     control = "?" if fields.get("isControl") == "true" else ""
     at_ms = _number(fields.get("CreateTime", fields.get("LogAppendTime")))
-    return Row(base, last, pid, epoch, transactional, control, at_ms, (), file, at)
+    return Row(base, last, pid, epoch, transactional, control, at_ms, (), file, at, seq)
 
 
 def _number(text: str | None) -> int:

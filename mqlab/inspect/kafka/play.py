@@ -1,0 +1,353 @@
+"""What happens next in a Kafka that was read: its records on the engine's disks.
+
+    a partition's batches, from its oldest open transaction on    the log of a `Leader`
+    what __transaction_state says of a transactional id           a record of the `Coordinator`
+    a group's position, and a pending one                         records of a `GroupCoordinator`
+
+All roles recover from these, as after a restart of all brokers; nothing else is known to them. A
+partition that a decided transaction names and nobody could read is there, and down.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import count as count_from
+from typing import Annotated, Any
+
+from ...explore import Budget
+from ...kafka import KafkaSystem
+from ...kafka.clients.admin import AbortHanging
+from ...kafka.clients.calls import Begin, Commit, Committed, Init, Poll, SendRecord
+from ...kafka.config import txn_log
+from ...kafka.coordinator.entry import Entry, to_record
+from ...kafka.group.commits import Offsets, list_pending
+from ...kafka.log import ABORT, COMMIT, Batch
+from ...kafka.messages import Position as Place
+from ...kafka.picture.view import Cluster
+from ...kafka.states import COMPLETED, TxnState
+from ...kernel import Map, MemoryDisk, Text, Words, World, replace
+from ...kernel.disk import LOG_STARTS, MemoryLog
+from ...kernel.options import NAME, UNWRITTEN
+from ...kernel.text import tr
+from ..play import STATES as MOST_STATES
+from ..play import Taken, Way, Wish
+from ..reading import Gap, LogRead, Position, Reading, Txn
+from .internal import DECIDED, GROUPS, ONGOING, Own, State
+from .judge import HANGING_STATE
+from .scan import AROUND, Row
+
+MOST_LOGS, MOST_IDS, MOST_GROUPS = 4, 3, 2
+ROOM = 40  # offsets of a log
+GROUP_LOG = f"{GROUPS}-0"
+PARTITION = re.compile(r".+-\d+")
+MARKERS = {"C": COMMIT, "A": ABORT}
+
+CAN_READ = Words("A reader of committed records gets {log} to its end")
+IS_COMPLETE = Words("{id}, now {state}, is complete")
+CAN_START = Words("{group} is told where to go on")
+NOTHING = tr("nothing but a restart")
+TIME = tr("a restart, and every transaction timeout passes")
+BACK = Words("the leader of {logs} comes back")
+AGAIN = Words("a second producer starts with the same id ({ids})")
+BY_ADMIN = Words("an administrator aborts what is open ({calls})")
+
+TOOK_LOG = Words("{log}: offsets {first} to {last}")
+TOOK_ID = Words("{id}: {state}, producer {pid}, epoch {epoch}")
+TOOK_GROUP = Words("{group}: position {at} in {log}, pending {pending}")
+AWAY = Words("{log}: not read; taken as a partition without a leader")
+VERSION = Words("transaction.version is taken to be {n}")
+LATER = Words("offsets {first} to {last} were not taken over")
+ENDS_LATER = Words("{n} batches of transactions that end outside the part that was taken over")
+MORE_LOGS = Words("{n} more; those with open transactions came first, the oldest before others")
+MORE = Words("{n} more")
+LOGS, IDS, POSITIONS = tr("partitions"), tr("transactional ids"), tr("positions of groups")
+WHOSE = tr("whose transaction is open in it was not read: add what the coordinator says of it, as "
+           "`kafka-transactions.sh list` and `describe` print it")  # fmt: skip
+UNTOLD = tr("which position is pending is not told: it is taken to be the present one")
+NEVER_TAKEN = (
+    (tr("payloads, compression, keys"), tr("a batch counts by its head, and its records have numbers")),
+    (tr("idle producers, followers, members of groups"), tr("the engine begins without them")),
+    (tr("the application that wrote"), tr("it is gone: what it would do next is not known")),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class TakenKafka(KafkaSystem):
+    """Its partitions have the names of those that were read."""
+
+    names: Annotated[tuple[str, ...], UNWRITTEN] = ()
+    name = "kafka-as-read"
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        return replace(super().cluster, partitions=self.names)
+
+
+def take_over(reading: Reading) -> Taken:
+    return _Taking(reading).take()
+
+
+class _Taking:
+    """What is taken over, step by step; `left`: what is not."""
+
+    def __init__(self, reading: Reading) -> None:
+        own = reading.own if isinstance(reading.own, Own) else Own()
+        self.left: list[Gap] = []
+        self.numbers = count_from(1)
+        opens = [txn for txn in reading.txns if PARTITION.fullmatch(txn.seen)]
+        self.known = [s for s in own.states if s.epoch >= 0 and s.state in {*map(str, TxnState)}]
+        pids = {str(s.pid) for s in self.known}
+        sure = own.whole and len(self.known) == len(own.states)
+        self.unsure = {
+            txn.seen
+            for txn in opens
+            if txn.owner not in pids and not sure and txn.state != HANGING_STATE
+        }
+        self.left += [Gap(Text(name), WHOSE) for name in sorted(self.unsure)]
+        going = [s for s in self.known if s.state in (ONGOING, *DECIDED)]
+        told = {log.name: log for log in reading.logs}
+        for txn in opens:
+            if not txn.seen.startswith(GROUPS):
+                told.setdefault(txn.seen, LogRead(txn.seen, txn.first, txn.first + 1))
+        age = {name: _age(name, opens, going) for name in told}
+        logs = sorted(told.values(), key=lambda log: (age[log.name], log.name))
+        busy = [log for log in logs if age[log.name] < (2,)] or logs[:1]
+        self.logs = self._first(busy, MOST_LOGS, LOGS, MORE_LOGS)
+        names = {log.name for log in self.logs}
+        mine = {txn.owner for txn in opens if txn.seen in names or txn.seen.startswith(GROUPS)}
+        idle = [s for s in self.known if s not in going and str(s.pid) in mine]
+        near = [s for s in going if str(s.pid) in mine or names & {*s.partitions}]
+        far = [s for s in going if s not in near]
+        self.states = self._first([*near, *idle, *far], MOST_IDS, IDS, MORE)
+        dropped = pids - {str(s.pid) for s in self.states}
+        self.opens = [txn for txn in opens if txn.owner not in dropped]
+        waiting = sorted(reading.positions, key=lambda one: (not one.pending, one.group, one.log))
+        near_by = [one for one in waiting if one.pending or one.log in names]
+        self.positions = self._first(near_by, MOST_GROUPS, POSITIONS, MORE)
+        parts = {p for s in self.states for p in s.partitions if s.state in (ONGOING, *DECIDED)}
+        absent = sorted(p for p in parts - names if not p.startswith(GROUPS))
+        decided = {p for s in self.states if s.state in DECIDED for p in s.partitions}
+        self.away = [name for name in absent if name in decided]
+        self.names = (*sorted(names), *absent, *sorted({p.log for p in self.positions} - names
+                                                       - {*absent}))  # fmt: skip
+        self.grouped = bool(self.positions) or any(p.startswith(GROUPS) for p in parts)
+
+    def _first(self, of: Sequence[Any], most: int, what: Text, why: Words) -> list[Any]:
+        if len(of) > most:
+            self.left.append(Gap(what, why(n=len(of) - most)))
+        return list(of[:most])
+
+    def take(self) -> Taken:
+        took: list[Text] = []
+        disks = {}
+        for log in self.logs:
+            disk, said = self._partition(log)
+            disks[log.name] = disk
+            took.append(said)
+        version = 0 if any(s.written_by == 0 for s in self.known) else 2
+        system = TakenKafka(
+            transaction_version=version, client="v2" if version else "legacy",
+            names=self.names, groups=int(self.grouped), readers=("reader",), admins=("admin",),
+            producers=tuple((f"{_safe(s.txn_id)}-2", _safe(s.txn_id)) for s in self.states),
+        )  # fmt: skip
+        disks["coordinator"] = self._coordinator(system)
+        took += [
+            TOOK_ID(id=s.txn_id, state=s.state, pid=s.pid, epoch=s.epoch) for s in self.states
+        ]
+        if self.grouped:
+            disks[GROUP_LOG] = self._groups(took)
+        took += [AWAY(log=name) for name in self.away]
+        self.left += [Gap(Text("transaction.version"), VERSION(n=version))]
+        self.left += [Gap(what, why) for what, why in NEVER_TAKEN]
+        system = dataclasses.replace(system, disks=tuple(sorted(disks.items())))
+        start = tuple(f"kill {name}" for name in self.away)
+        by_hand = dataclasses.replace(system, programs=self._programs())
+        return Taken(by_hand, start, tuple(self._ask(system)), tuple(took), tuple(self.left))
+
+    # ---- disks ---------------------------------------------------------------------------
+
+    def _partition(self, log: LogRead) -> tuple[MemoryDisk, Text]:
+        """From its oldest open transaction on, as far as there is room. A batch whose transaction
+        ends further on is no open one, so it is left out."""
+        opens = {int(t.owner): t.first for t in self.opens if t.seen == log.name}
+        firsts = [(t.first, int(t.owner), t.epoch) for t in self.opens if t.seen == log.name]
+        rows = {row.base: row for row in log.rows}
+        for first, pid, epoch in firsts:
+            if not any(row.base <= first <= row.last for row in log.rows):
+                rows[first] = Row(first, first, pid, epoch, True)
+        near = [rows[base] for base in sorted(rows)]
+        least = min((first for first, _, _ in firsts), default=log.end) - AROUND // 2
+        near = [row for row in near if row.last >= least]
+        stop = (near[0].base if near else 0) + ROOM
+        near = [replace(row, last=min(row.last, stop - 1)) for row in near if row.base < stop]
+        kept = [row for row in near if _is_whole(row, near, opens)]
+        entries = tuple(_batch(row, self.numbers) for row in kept)
+        start = entries[0].base if entries else log.end
+        end = entries[-1].last + 1 if entries else log.end
+        if end < log.end:
+            self.left.append(Gap(Text(log.name), LATER(first=end, last=log.end - 1)))
+        if len(kept) < len(near):
+            self.left.append(Gap(Text(log.name), ENDS_LATER(n=len(near) - len(kept))))
+        return _disk({log.name: MemoryLog(entries, len(entries), start)}), TOOK_LOG(
+            log=log.name, first=start, last=end - 1
+        )
+
+    def _coordinator(self, system: KafkaSystem) -> MemoryDisk:
+        logs: dict[str, tuple[Any, ...]] = {}
+        for s in self.states:
+            name = txn_log(_safe(s.txn_id), system.config)
+            partitions = {GROUP_LOG if p.startswith(GROUPS) else p for p in s.partitions}
+            entry = Entry(
+                _safe(s.txn_id), s.pid, s.epoch, TxnState(s.state),
+                tuple(sorted(partitions & {*self.names, GROUP_LOG})), max(s.timeout_ms, 1),
+                s.start_ms, s.update_ms, prev_pid=s.pid,
+            )  # fmt: skip
+            records = logs.get(name, ())
+            logs[name] = (*records, to_record(entry, len(records)))
+        block = system.config.pid_block
+        highest = max((s.pid for s in self.states), default=0)
+        disk = _disk({name: MemoryLog(of, len(of)) for name, of in logs.items()})
+        ids = Map([("next block", (highest // block + 1) * block)])
+        tables = disk.tables.set("producer ids", ids)
+        return replace(disk, tables=tables, flushed_tables=tables)
+
+    def _groups(self, took: list[Text]) -> MemoryDisk:
+        """First what counts, then what is pending, each in the batch of its transaction."""
+        batches: list[Batch] = []
+        for one in self.positions:
+            told = dict(one.more).get("would become", "")
+            took.append(TOOK_GROUP(group=one.group, at=one.at, log=one.log, pending=told or "-"))
+            if one.at >= 0:
+                batches.append(_positions(one, one.at))
+        for one in self.positions:
+            told = dict(one.more).get("would become", "")
+            for txn in self.opens:
+                if txn.label in one.pending and txn.seen.startswith(GROUPS):
+                    if not told:
+                        self.left.append(Gap(Text(f"{one.group}, {one.log}"), UNTOLD))
+                    batch = _positions(one, int(told or one.at))
+                    pid = int(txn.owner)
+                    batches.append(replace(batch, pid=pid, epoch=txn.epoch, transactional=True))
+        placed = tuple(replace(batch, base=base) for base, batch in enumerate(batches))
+        return _disk({GROUP_LOG: MemoryLog(placed, len(placed))})
+
+    # ---- what is asked -------------------------------------------------------------------
+
+    def _programs(self) -> tuple[tuple[str, Any], ...]:
+        """What may be done by hand: read, start again with the same id, abort."""
+        where = self.names[0] if self.names else ""
+        again = (Init(), Begin(), SendRecord(where, "new"), Commit())
+        polls: tuple[Any, ...] = tuple(Poll(name) for name in self.names) * 2
+        polls += tuple(Committed(one.group, (one.log,)) for one in self.positions)
+        aborts = tuple(AbortHanging(t.seen, t.first) for t in self._in_logs())
+        return (
+            *((f"{_safe(s.txn_id)}-2", again) for s in self.states),
+            ("reader", polls), ("admin", aborts),
+        )  # fmt: skip
+
+    def _in_logs(self) -> list[Txn]:
+        """The open transactions that may be aborted by hand, those of nobody known first."""
+        names, pids = {log.name for log in self.logs}, {str(s.pid) for s in self.states}
+        mine = [txn for txn in self.opens if txn.seen in names]
+        return sorted(mine, key=lambda txn: (txn.owner in pids, txn.seen, txn.first))
+
+    def _ask(self, system: TakenKafka) -> Iterable[tuple[Wish, tuple[Way, ...]]]:
+        for log in self.logs:
+            if any(txn.seen == log.name for txn in self.opens) and log.name not in self.unsure:
+                wish = Wish(CAN_READ(log=log.name), partial(_reads_all, log.name))
+                yield wish, tuple(self._ways(system, log.name))
+        held = self.unsure & {txn.seen for txn in self.opens if txn.seen.startswith(GROUPS)}
+        waiting = [one.group for one in self.positions if one.pending and not held]
+        for group in dict.fromkeys(waiting):
+            wish = Wish(CAN_START(group=group), partial(_is_told, group))
+            yield wish, tuple(self._ways(system, GROUPS))
+        for s in self.states:
+            if s.state in DECIDED:
+                done = partial(_is_complete, _safe(s.txn_id))
+                wish = Wish(IS_COMPLETE(id=s.txn_id, state=s.state), done)
+                yield wish, tuple(self._ways(system, ""))
+
+    def _ways(self, system: TakenKafka, where: str) -> Iterable[Way]:
+        """What may help somebody who waits for the end of what is open in `where`; "": for markers
+        that are owed."""
+        here = [txn for txn in self.opens if where and txn.seen.startswith(where)]
+        still = Budget(states=MOST_STATES, restartable=())
+        yield Way("restart", NOTHING, system, still)
+        timers = sum(s.state == ONGOING for s in self.states)
+        if timers and where:
+            yield Way("timeout", TIME, system, dataclasses.replace(still, timers=timers))
+        if self.away:
+            back = dataclasses.replace(still, restartable=tuple(self.away))
+            yield Way("leader", BACK(logs=", ".join(self.away)), system, back)
+        if owners := [s for s in self.states if str(s.pid) in {txn.owner for txn in here}]:
+            calls = tuple((f"{_safe(s.txn_id)}-2", (Init(),)) for s in owners)
+            again = dataclasses.replace(system, programs=calls)
+            says = AGAIN(ids=", ".join(s.txn_id for s in owners))
+            yield Way("again", says, again, dataclasses.replace(still, retries=1))
+        if here and where != GROUPS:
+            aborts = tuple(AbortHanging(t.seen, t.first) for t in here)
+            says = BY_ADMIN(calls=", ".join(f"{t.seen}@{t.first}" for t in here))
+            by_hand = dataclasses.replace(system, programs=(("admin", aborts),))
+            yield Way("admin", says, by_hand, still)
+
+
+def _age(name: str, opens: Sequence[Txn], going: Sequence[State]) -> tuple[int, ...]:
+    """Which log comes first: one that is held up, the one since longest before others; then one
+    that a transaction names that goes on; then any other."""
+    since = [txn.since_ms for txn in opens if txn.seen == name]
+    if since:
+        return (0, min(since))
+    return (1,) if any(name in state.partitions for state in going) else (2,)
+
+
+def _is_whole(row: Row, near: Sequence[Row], opens: dict[int, int]) -> bool:
+    """Whether its transaction is open in truth, or is seen to end; a row of none is."""
+    if not row.transactional or row.control or opens.get(row.pid, row.base + 1) <= row.base:
+        return True
+    return any(r.control and r.pid == row.pid and r.base > row.base for r in near)
+
+
+def _batch(row: Row, numbers: Iterator[int]) -> Batch:
+    """A record of which nothing is shown has a number, since a picture tells records apart."""
+    count = row.last - row.base + 1
+    control = MARKERS.get(row.control, "")
+    known = row.labels[:count]
+    numbered = (f"r{next(numbers)}" for _ in range(0 if control else count - len(known)))
+    return Batch(
+        (*known, *numbered), count, row.base, row.pid, row.epoch, row.seq,
+        row.transactional or bool(control), control, at_ms=row.at_ms,
+    )  # fmt: skip
+
+
+def _positions(one: Position, at: int) -> Batch:
+    return Batch((Offsets(one.group, (Place(one.log, at),)),))
+
+
+def _disk(logs: dict[str, MemoryLog]) -> MemoryDisk:
+    """All of it flushed."""
+    starts = Map((name, log.start) for name, log in logs.items() if log.start)
+    tables: Map[str, Map[Any, Any]] = Map(((LOG_STARTS, starts),) if starts else ())
+    return MemoryDisk(Map(logs.items()), tables, tables)
+
+
+def _safe(txn_id: str) -> str:
+    """An id as a name in a system: of letters, digits and . _ - only."""
+    return txn_id if NAME.fullmatch(txn_id) else re.sub(r"[^\w.-]", "_", txn_id) or "_"
+
+
+def _reads_all(log: str, world: World) -> bool:
+    leader = world.role(log)
+    return leader is not None and leader.part.lso == world.disk(log).log(log).end
+
+
+def _is_told(group: str, world: World) -> bool:
+    gc = world.role(GROUP_LOG)
+    return gc is not None and not list_pending(gc, group)
+
+
+def _is_complete(txn_id: str, world: World) -> bool:
+    entry = world.role("coordinator").entries.get(txn_id)
+    return entry is not None and entry.state in COMPLETED

@@ -1,0 +1,132 @@
+"""What happens next: a broker that was read goes on in the engine.
+
+    Reading  →  Taken (a system whose roles recover from the records that were read)  →  answers
+
+A broker's room makes the `Taken`: which of the records stand on which node's disk, what was left
+out, and what one wants to know. A `Wish` is what somebody waits for; a `Way` is what may happen
+meanwhile, a clock that runs, an administrator. Each pair is a search of every order of events from
+there. By hand it is an ordinary playground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..explore import Budget, Search
+from ..kernel import Play, Property, Run, System, Text, Trace, Words, World, frozen
+from ..kernel.text import tr
+from .reading import Gap
+
+STATES = 20_000  # of one search: a second or two
+REACHED = Words("yes ({n} steps)")
+NEVER = Words("no (of {n:,} states that can follow, in none)")
+UNKNOWN = Words("not in the first {n:,} states; the search was ended there")
+ALREADY = tr("yes, at once")
+WITH = Words("; but this is broken then: {what}")
+BY_HAND = tr("to play on by hand")
+
+
+@frozen
+class Wish:
+    """What somebody waits for, and whether it has come."""
+
+    says: Text
+    holds: Callable[[World], bool]
+
+
+@frozen
+class Way:
+    """What may happen meanwhile. `name`: for programs; `system`: with the calls for it, on the same
+    disks."""
+
+    name: str
+    says: Text
+    system: System
+    budget: Budget = Budget()
+
+
+@frozen
+class Taken:
+    """`system`: all of it, to be played by hand, after the choices `start`; `took` and `left`: which
+    records the engine goes on from, and what it does not know."""
+
+    system: System
+    start: tuple[str, ...] = ()
+    asked: tuple[tuple[Wish, tuple[Way, ...]], ...] = ()
+    took: tuple[Text, ...] = ()
+    left: tuple[Gap, ...] = ()
+
+
+@frozen
+class Answer:
+    """`schedule`: a shortest way to the wish, behind `Taken.start`; None where there is none among
+    the `states`. `broken`: the claims that this run breaks, and the state that was read does not."""
+
+    wish: Text
+    way: Way
+    schedule: tuple[str, ...] | None
+    states: int
+    complete: bool
+    trace: Trace | None = None
+    broken: tuple[Text, ...] = ()
+
+    @property
+    def says(self) -> Text:
+        if self.schedule is None:
+            return (NEVER if self.complete else UNKNOWN)(n=self.states)
+        found: Text = REACHED(n=len(self.schedule)) if self.schedule else ALREADY
+        for what in self.broken:
+            found = Text(found.en + WITH(what=what).en, found.of("zh") + WITH(what=what).of("zh"))
+        return found
+
+
+@frozen
+class Future:
+    """What was taken over, and what a search from there has said."""
+
+    taken: Taken
+    answers: tuple[Answer, ...]
+
+    def play(self) -> Play:
+        """By hand, from what was read."""
+        return Play(self.taken.system, self.taken.start, BY_HAND)
+
+
+def look_ahead(taken: Taken) -> Future:
+    """Answer every question."""
+    return Future(taken, tuple(one for pair in taken.asked for one in _answers(taken, *pair)))
+
+
+def _answers(taken: Taken, wish: Wish, ways: tuple[Way, ...]) -> Iterator[Answer]:
+    """Of each way; of the first alone, which is what happens in any case, where that is enough."""
+    for number, way in enumerate(ways):
+        answer = _answer(taken, wish, way)
+        yield answer
+        if not number and answer.schedule is not None:
+            return
+
+
+def _answer(taken: Taken, wish: Wish, way: Way) -> Answer:
+    claim = Property("reached", wish.says, wish.holds, "sometimes")
+    search = Search(way.system, way.budget, (claim,), taken.start)
+    while search.choices(0) is None and search.advance():
+        pass
+    if 0 not in search.found:
+        return Answer(wish.says, way, None, search.states, search.complete)
+    schedule = search.schedule(search.found[0])
+    run = Run(way.system, wish.says)
+    for choice in (*taken.start, *schedule):
+        run.do(choice)
+    before = {light.name for light in run.snapshots[0].lights if not light.ok}
+    lights = run.snapshots[-1].lights
+    broken = tuple(one.sentence for one in lights if not one.ok and one.name not in before)
+    return Answer(wish.says, way, schedule, search.states, True, run.trace, broken)
+
+
+def list_rows(future: Future) -> Iterator[tuple[str, str, str]]:
+    """The rows of its table: the wish, where it is another one, the way, the answer."""
+    last = ""
+    for one in future.answers:
+        wish = str(one.wish)
+        yield "" if wish == last else wish, str(one.way.says), str(one.says)
+        last = wish

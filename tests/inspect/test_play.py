@@ -1,0 +1,190 @@
+"""What happens next, from what real brokers have left: what is taken over, what a search from there
+says, and that the brokers did the same.
+
+What they did: the broker of `damage.py` was restarted after its transaction had begun to hang, and
+it hangs in the folder; `hanging-found-and-aborted`, `timeout-abort` and `coordinator-killed` are
+recorded on a real 4.3.1; the console of this project's server is asked here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.inspect import Ask, Report, inspect, inspect_broker
+from mqlab.inspect.kafka.internal import Own
+from mqlab.inspect.kafka.play import ROOM, take_over
+from mqlab.inspect.kafka.scan import Labels, Row, Scan
+from mqlab.inspect.play import Future
+from mqlab.inspect.reading import LogRead, Reading, Txn
+from mqlab.inspect.show import write_page
+from mqlab.kernel.moves import initial
+from mqlab.real.kafka.wire import Raw
+from mqlab.registry import reopen_run
+from mqlab.serve.kafka import serve
+from tests.inspect.damage import init
+from tests.inspect.folders import NOW_MS, VERSIONS, read_output, unpack
+from tests.inspect.test_live import begin
+
+
+def play(target: Path | str, broker: str = "kafka", now_ms: int = NOW_MS, **asked: object) -> Report:
+    return inspect(broker, Ask(str(target), now_ms=now_ms, **asked), play=True)  # type: ignore
+
+
+def future(report: Report) -> Future:
+    assert report.future is not None
+    return report.future
+
+
+def tell(report: Report) -> dict[str, dict[str, bool]]:
+    """Of each wish, by its first name in a sentence of English: which ways lead there. All of it
+    was searched."""
+    found: dict[str, dict[str, bool]] = {}
+    for one in future(report).answers:
+        assert one.complete
+        found.setdefault(one.wish.en, {})[one.way.name] = one.schedule is not None
+    return found
+
+
+READS = "A reader of committed records gets {}-0 to its end"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_can_end_each_transaction(version: str, tmp_path: Path) -> None:
+    report = play(unpack(version, tmp_path))
+    no = {"restart": False, "timeout": False}
+    assert tell(report) == {
+        READS.format("orders"): {**no, "admin": True},
+        READS.format("stock"): {**no, "again": False, "admin": True},
+        READS.format("payments"): {
+            "restart": False, "timeout": True, "again": True, "admin": True,
+        },
+        "billing is told where to go on": {"restart": False, "timeout": True, "again": True},
+    }  # fmt: skip
+    broken = {(a.wish.en, a.way.name) for a in future(report).answers if a.broken}
+    assert broken == {(READS.format("payments"), "admin")}  # the coordinator knows nothing of it
+    version_taken = 0 if version < "4" else 2
+    assert f"taken to be {version_taken}" in str(report)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_decision_is_carried_out_by_a_restart_where_the_partition_is_there(
+    version: str, tmp_path: Path
+) -> None:
+    """And where its leader is away it waits for that one."""
+    both = play(unpack(version, tmp_path, "decided"))
+    done = "split-app, now PrepareCommit, is complete"
+    assert tell(both) == {READS.format("split"): {"restart": True}, done: {"restart": True}}
+    run = future(both).answers[0].trace
+    assert run is not None
+    cells = {cell.label: cell.aborted for cell in run.snapshots[-1].logs[0].cells}
+    assert cells == {"r1": False, "r2": False, "C": False}
+    alone = play(tmp_path / "node-2")
+    assert tell(alone) == {done: {"restart": False, "leader": True}}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_engine_stands_where_the_broker_stood(version: str, tmp_path: Path) -> None:
+    """Batch by batch, with producers, epochs and sequence numbers, and its own frontiers."""
+    report = play(unpack(version, tmp_path), payloads=True)
+    world = initial(future(report).taken.system)
+    leader = world.role("orders-0")
+    orders = next(log for log in report.reading.logs if log.name == "orders-0")
+    flags = {flag.name: flag.at for flag in orders.frontiers}
+    assert (leader.part.lso, leader.part.hw) == (flags["LSO"], flags["HW"]) == (5, 9)
+    log = [(b.words, b.base, b.pid, b.epoch, b.first_seq, b.control)
+           for b in world.disk("orders-0").log("orders-0").entries]  # fmt: skip
+    assert ("h1, h2", 5, 4711, 0, 0, "") in log and log[-1][5] == "COMMIT"
+    states = world.role("coordinator").entries
+    assert {name: str(one.state) for name, one in states.items()} == {
+        "pay-app": "Ongoing", "bill-app": "Ongoing", "stock-app": "Empty",
+    }  # fmt: skip
+
+
+def test_without_the_coordinators_word_nothing_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "said.txt"
+    path.write_text(read_output("4.3.1", "dump-orders"))
+    report = play(path)
+    assert not tell(report) and "whose transaction is open in it was not read" in str(report)
+    path.write_text("\n".join(read_output("4.3.1", name) for name in ("dump-orders", "dump-state")))
+    assert "orders-0: whose" in str(play(path))  # a dump of one of its partitions, perhaps
+    path.write_text(read_output("4.3.1", "find-hanging"))
+    report = play(path)
+    assert tell(report)[READS.format("orders")]["admin"]
+    assert "orders-0: offsets 5 to 5" in str(report)
+
+
+def reading(*rows: Row, open_pids: tuple[int, ...]) -> Reading:
+    scan = Scan("a-0", "")
+    for row in rows:
+        scan.take(row)
+    assert tuple(scan.opens) == open_pids
+    labels = Labels()
+    log = scan.read(labels)
+    return Reading("kafka", "x", 0, (log,), tuple(scan.list_open(labels)), own=Own(whole=True))
+
+
+def test_only_the_neighbourhood_of_the_frontier_is_taken(tmp_path: Path) -> None:
+    """A transaction that ends behind it is not taken for an open one."""
+    rows = [Row(0, 0, 1, 0, True), Row(1, 1, 2, 0, True)]
+    rows += [Row(n, n) for n in range(2, 300)]
+    rows += [Row(300, 300, 2, 0, True, "C")]
+    taken = take_over(reading(*rows, open_pids=(1,)))
+    log = dict(taken.system.disks)["a-0"].log("a-0")
+    assert [b.base for b in log.entries] == [0, *range(2, ROOM)]
+    assert any("1 batches" in gap.why.en for gap in taken.left)
+    assert any(f"offsets {ROOM} to 300" in gap.why.en for gap in taken.left)
+    many = [Row(n, n, n, 0, True) for n in range(ROOM + 9)]
+    taken = take_over(reading(*many, open_pids=tuple(range(ROOM + 9))))
+    assert len(dict(taken.system.disks)["a-0"].log("a-0").entries) == ROOM
+
+
+def test_the_command_the_page_and_by_hand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, page = str(unpack("4.3.1", tmp_path)), tmp_path / "page.html"
+    assert main(["inspect", "kafka", root, "--play", "--lang", "en", "-o", str(page)]) == 1
+    out = capsys.readouterr().out
+    assert "What happens next?" in out and "yes (5 steps)" in out
+    assert page.read_text("utf-8").count('class="payload"') == 3
+    assert main(["inspect", "kafka", root, "--play", "--json", "--lang", "en"]) == 1
+    rows = json.loads(capsys.readouterr().out)["next"]
+    assert {row["way"] for row in rows if row["run"]} == {"admin", "timeout", "again"}
+    report = inspect_broker("kafka", root, play=True, say=lambda line: None)
+    hand = report.playground()
+    hand.do("call admin")
+    hand.go_on()
+    assert "abort-hanging orders-0@5: ok" in hand.play.trace.narrate()
+    with pytest.raises(ValueError, match="kafka-as-read"):
+        reopen_run(hand.play.token)
+    with pytest.raises(ValueError, match="play=True"):
+        inspect_broker("kafka", root, say=lambda line: None).playground()
+    assert "payload" not in write_page(inspect("kafka", Ask(root)))
+
+
+def test_a_transaction_of_which_only_a_table_tells() -> None:
+    txn = Txn("T1", "", "hanging", "b-3", ("b-3",), "7", 0, 41)
+    taken = take_over(Reading("kafka", "x", 0, (LogRead("a-0", 0, 0),), (txn,)))
+    assert initial(taken.system).role("b-3").part.lso == 41
+
+
+def test_a_server_does_what_the_search_has_said(tmp_path: Path) -> None:
+    """A transaction that its producer has left: a restart changes nothing, and a second producer
+    with the same id ends it."""
+    with serve(data_dir=tmp_path) as broker:
+        producer = begin(broker.address, "app")
+        producer.produce("orders", b"o", partition=0)
+        producer.flush(10)
+        report = play(broker.address, now_ms=0)
+        assert tell(report)[READS.format("orders")] == {
+            "restart": False, "timeout": True, "again": True, "admin": True,
+        }  # fmt: skip
+        del producer
+    with serve(data_dir=tmp_path) as broker:
+        assert tell(play(broker.address, now_ms=0))[READS.format("orders")]["again"]
+        with Raw(broker.address) as raw:
+            init(raw, "app")
+        after = play(broker.address, now_ms=0, topic="orders")
+        assert {f.at for f in after.reading.logs[0].frontiers} == {2} and not tell(after)
