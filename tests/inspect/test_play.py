@@ -8,6 +8,7 @@ recorded on a real 4.3.1; the console of this project's server is asked here."""
 from __future__ import annotations
 
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,10 @@ from mqlab.inspect.show import write_page
 from mqlab.kernel.moves import initial
 from mqlab.real.kafka.wire import Raw
 from mqlab.registry import reopen_run
+from mqlab.rocketmq.config import HALF_TOPIC
 from mqlab.serve.kafka import serve
 from tests.inspect.damage import init
-from tests.inspect.folders import NOW_MS, VERSIONS, read_output, unpack
+from tests.inspect.folders import DATA, NOW_MS, VERSIONS, read_output, unpack
 from tests.inspect.test_live import begin
 
 
@@ -188,3 +190,41 @@ def test_a_server_does_what_the_search_has_said(tmp_path: Path) -> None:
             init(raw, "app")
         after = play(broker.address, now_ms=0, topic="orders")
         assert {f.at for f in after.reading.logs[0].frontiers} == {2} and not tell(after)
+
+
+# ---- RocketMQ ----------------------------------------------------------------------------
+
+
+@pytest.fixture(params=("5.5.0", "4.9.7"))
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    with tarfile.open(DATA / f"rocketmq-{request.param}" / "damaged.tar.xz") as tar:
+        tar.extractall(tmp_path / request.param, filter="data")
+    return tmp_path / str(request.param)
+
+
+def test_halves_go_the_way_that_the_broker_has_sent_one(store: Path) -> None:
+    """In the folder lies one that was given up after three checks and one round more."""
+    report = play(store, "rocketmq", 0)
+    assert tell(report) == {
+        "app-one-left is given up, after 2 of 3 checks": {"clock": True},
+        "app-one-left reaches its consumers": {"clock": False, "there": True},
+        "ghost-abandoned is given up, after 0 of 3 checks": {"clock": True},
+        "ghost-abandoned reaches its consumers": {"clock": False, "there": True},
+        "app-given-up reaches its consumers": {"clock": False, "there": False, "resumed": True},
+    }
+    assert not any(one.broken for one in future(report).answers)
+    rounds = {one.wish.en: one.schedule for one in future(report).answers if one.way.name == "clock"}
+    assert rounds["app-one-left is given up, after 2 of 3 checks"] == ("fire broker",) * 2
+    assert ("release=4.9" in future(report).taken.system.line()) == store.name.startswith("4.9")
+
+
+def test_the_store_stands_in_the_engine_as_it_was(store: Path) -> None:
+    report = play(store, "rocketmq", 0)
+    disk = initial(future(report).taken.system).disk("broker")
+    shown = {log.name: log for log in report.reading.logs}
+    halves = [entry.base for entry in disk.log(f"{HALF_TOPIC}-0").entries]
+    at = shown[HALF_TOPIC].frontiers[0].at
+    assert halves == [c.offset for c in shown[HALF_TOPIC].cells if c.offset >= at] != []
+    bodies = {stored.message.words for stored in disk.log("commitlog").entries}
+    assert bodies == {"app-given-up", "app-one-left", "ghost-abandoned"}
+    assert "poisoned" not in write_page(report)

@@ -629,7 +629,7 @@ def test_a_system_may_begin_with_what_is_on_its_disks() -> None:
     begun = replace(ONE, disks=(("store", kept_before),))
     run = Run(begun)
     assert "store>mirror" in {str(choice) for choice in list_choices(begun, run.world)}
-    for choice in ("call client", "client>store", "power store", "restart store"):
+    for choice in ("call app", "app>store", "power store", "restart store"):
         run.do(choice)
     values = [value.value for value in run.world.disk("store").log("values").entries]
     assert values == ["b"] and run.world.role("store").safe == 1

@@ -8,7 +8,7 @@ copies of one half the last counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -185,31 +185,34 @@ class _Reader:
         """Those that are undecided, and the check's position."""
         bounds, at, stop = self._start(HALF_TOPIC, MOST_HALVES, TOO_MANY)
         cells, found = list[Cell](), dict[str, tuple[Half, set[int]]]()
+        rows = list[MessageRecord]()
         for record in self._records(HALF_TOPIC, 0, max(bounds[0], at - AROUND), stop):
             half = _half(record, timeout)
             cells.append(self._cell(record, half))
             if half.offset >= at:
+                rows.append(record)
                 named = {half.offset, _number(record.properties, PREPARED_QUEUE_OFFSET, -1)}
                 found[half.key] = (half, named)
         ended = self._read_ops(at)
         halves = [half for half, named in found.values() if not named & ended]
         counts = (("read", len(cells)), ("undecided", len(halves)))
-        self._note(HALF_TOPIC, bounds, (Frontier(CHECK_CURSOR, at),), cells, counts)
+        self._note(HALF_TOPIC, bounds, (Frontier(CHECK_CURSOR, at),), cells, counts, rows)
         self.logs.reverse()  # the op log was read last, and stands below
         return [half for half in halves if self._is_wanted(half)], at
 
     def _read_ops(self, since: int) -> set[int]:
         """The places in the half topic that op records name, from the check's position on."""
         bounds, at, stop = self._start(OP_TOPIC, MOST_OPS, OPS_LEFT)
-        ended, cells = set[int](), list[Cell]()
+        ended, cells, rows = set[int](), list[Cell](), list[MessageRecord]()
         for record in self._records(OP_TOPIC, 0, max(bounds[0], at - AROUND), stop):
             body = record.body.decode(errors="replace").strip(",")
             if record.properties.get(TAGS) == REMOVE_TAG:
                 named = (int(part) for part in body.split(",") if part.strip().isdecimal())
                 ended.update(place for place in named if place >= since)
+            rows.append(record)
             cells.append(Cell(record.queue_offset, body[:LONGEST], "control"))
             del cells[MOST_PARKED:-MOST_PARKED]
-        self._note(OP_TOPIC, bounds, (Frontier(OP_CURSOR, at),), cells)
+        self._note(OP_TOPIC, bounds, (Frontier(OP_CURSOR, at),), cells, rows=rows)
         return ended
 
     def _read_parked(self, timeout: int) -> list[Half]:
@@ -218,7 +221,7 @@ class _Reader:
         parked = [_half(record, timeout) for record in records]
         if parked:
             cells = list(map(self._cell, records, parked))
-            self._note(DISCARD_TOPIC, bounds, (), cells, (("parked", end - first),))
+            self._note(DISCARD_TOPIC, bounds, (), cells, (("parked", end - first),), records)
         return [half for half in parked if self._is_wanted(half)]
 
     def _is_wanted(self, half: Half) -> bool:
@@ -304,7 +307,7 @@ class _Reader:
 
     def _note(
         self, name: str, bounds: tuple[int, int], flags: tuple[Frontier, ...], cells: list[Cell],
-        counts: tuple[tuple[str, int], ...] = (),
+        counts: tuple[tuple[str, int], ...] = (), rows: Sequence[MessageRecord] = (),
     ) -> None:  # fmt: skip
         """Of many cells those at the two ends. A log of which nobody tells, or that nobody has
         written to, is not shown."""
@@ -315,7 +318,7 @@ class _Reader:
             cells if self.ask.last >= 0 else [*cells[:most], *cells[max(most, len(cells) - most) :]]
         )
         source = f"{self.source.name} {name}"
-        self.logs.append(LogRead(name, *bounds, flags, tuple(shown), counts, source))
+        self.logs.append(LogRead(name, *bounds, flags, tuple(shown), counts, source, tuple(rows)))
 
 
 def _half(record: MessageRecord, timeout: int) -> Half:
