@@ -24,6 +24,9 @@ UNKNOWN = Words("not in the first {n:,} states; the search was ended there")
 ALREADY = tr("yes, at once")
 WITH = Words("; but this is broken then: {what}")
 BY_HAND = tr("to play on by hand")
+SPAN = Words("{log}: offsets {first} to {last}")
+ONLY_END = Words("{log}: nothing but its end, {end}")
+IDLE = tr("Nothing that was taken over waits for something.")
 
 
 @frozen
@@ -92,6 +95,13 @@ class Future:
         return Play(self.taken.system, self.taken.start, BY_HAND)
 
 
+def say_span(log: str, start: int, end: int) -> Text:
+    """What was taken over of a log."""
+    if start < end:
+        return SPAN(log=log, first=start, last=end - 1)
+    return ONLY_END(log=log, end=end)
+
+
 def look_ahead(taken: Taken) -> Future:
     """Answer every question."""
     return Future(taken, tuple(one for pair in taken.asked for one in _answers(taken, *pair)))
@@ -115,11 +125,10 @@ def _answer(taken: Taken, wish: Wish, way: Way) -> Answer:
         return Answer(wish.says, way, None, search.states, search.complete)
     schedule = search.schedule(search.found[0])
     run = Run(way.system, wish.says)
+    kept = [c for c in way.system.properties() if c.kind == "always" and c.holds(run.world)]
     for choice in (*taken.start, *schedule):
         run.do(choice)
-    before = {light.name for light in run.snapshots[0].lights if not light.ok}
-    lights = run.snapshots[-1].lights
-    broken = tuple(one.sentence for one in lights if not one.ok and one.name not in before)
+    broken = tuple(claim.sentence for claim in kept if not claim.holds(run.world))
     return Answer(wish.says, way, schedule, search.states, True, run.trace, broken)
 
 

@@ -22,7 +22,7 @@ from ..kernel import Log, Snapshot, Text, Words, escape_unseen, frozen, replace
 from ..kernel.text import spoken, tr
 from ..kernel.trace import Trace
 from ..registry.tables import columns, wrap
-from .play import Answer, Future, list_rows
+from .play import IDLE, Answer, Future, list_rows
 from .reading import Finding, Gap, LogRead, Reading, Txn
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _gap_lines(gaps: Iterable[Gap]) -> list[str]:
 
 def _next_lines(future: Future | None) -> Iterator[tuple[Text, list[str]]]:
     if future is not None:
-        lines = _wrapped(str(FROM_HERE))
+        lines = _wrapped(str(FROM_HERE)) + [str(IDLE)] * (not future.answers)
         for wish, way, answer in list_rows(future):
             lines += _wrapped(wish) if wish else []
             lines += _wrapped(f"{way}: {answer}", "  ", "    ")
@@ -321,7 +321,8 @@ def _list(lines: Iterable[str]) -> str:
 def _next_pieces(future: Future, h2: str) -> Iterator[str]:
     """The answers, the runs that some of them have found, and what the engine does not know."""
     yield _tag(h2, str(NEXT)) + _tag("p", str(FROM_HERE), "note")
-    yield _html_table([tuple(map(str, NEXT_HEAD)), *list_rows(future)], "rows next")
+    rows = [tuple(map(str, NEXT_HEAD)), *list_rows(future)]
+    yield _html_table(rows, "rows next") if future.answers else _tag("p", str(IDLE))
     found: dict[str, Answer] = {}
     for one in future.answers:
         if one.schedule:

@@ -21,7 +21,8 @@ from mqlab.inspect.kafka.scan import Labels, Row, Scan
 from mqlab.inspect.play import Future
 from mqlab.inspect.reading import LogRead, Reading, Txn
 from mqlab.inspect.show import write_page
-from mqlab.kernel.moves import initial
+from mqlab.kernel import parse
+from mqlab.kernel.moves import apply, initial
 from mqlab.real.kafka.wire import Raw
 from mqlab.registry import reopen_run
 from mqlab.rocketmq.config import HALF_TOPIC
@@ -228,3 +229,45 @@ def test_the_store_stands_in_the_engine_as_it_was(store: Path) -> None:
     bodies = {stored.message.words for stored in disk.log("commitlog").entries}
     assert bodies == {"app-given-up", "app-one-left", "ghost-abandoned"}
     assert "poisoned" not in write_page(report)
+
+
+# ---- Pulsar ------------------------------------------------------------------------------
+
+SAVED = DATA / "pulsar-4.2.4"
+ORDERS = "public/default/orders"
+
+
+def test_a_topic_that_is_held_back_and_a_pending_acknowledgement() -> None:
+    """`unloaded` is what that broker said after a restart: it still waits."""
+    report = play(SAVED / "open.json", "pulsar")
+    no = {"restart": False, "timeout": True, "admin": True}
+    assert tell(report) == {
+        f"{ORDERS} is read to its end": {**no, "mark": False},
+        f"no acknowledgement is pending in billing of {ORDERS}": no,
+    }
+    after = play(SAVED / "unloaded.json", "pulsar")
+    assert not tell(after) and "no coordinator has told" in str(after)
+    (waits,) = (log for log in after.reading.logs if log.name == ORDERS)
+    world = initial(future(report).taken.system)
+    for choice in ("orders.",):
+        world = apply(future(report).taken.system, world, parse(choice))[-1].world
+    readable = world.role("orders").buffer.readable
+    assert readable + 1 == waits.frontiers[0].at == 12
+
+
+def test_a_late_message_is_ended_by_the_next_one_which_hides_what_had_committed() -> None:
+    """As `late-write-hides-committed` is recorded on a real 4.2.4."""
+    report = play(SAVED / "hanging.json", "pulsar")
+    assert tell(report) == {
+        f"{ORDERS} is read to its end": {"restart": False, "timeout": False, "mark": True}
+    }
+    (mark,) = (one for one in future(report).answers if one.way.name == "mark")
+    assert [text.en for text in mark.broken] == ["what was committed is not taken for aborted later"]
+
+
+def test_what_does_not_wait_is_not_asked_about() -> None:
+    for name in ("frozen", "not-ready", "no-bookies"):
+        report = play(SAVED / f"{name}.json", "pulsar")
+        assert not tell(report) and "Nothing that was taken over waits" in str(report)
+        assert "What happens next?" in write_page(report)
+    assert "its buffer was FirstSnapshotting" in str(play(SAVED / "not-ready.json", "pulsar"))

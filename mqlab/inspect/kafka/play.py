@@ -33,7 +33,7 @@ from ...kernel.disk import LOG_STARTS, MemoryLog
 from ...kernel.options import NAME, UNWRITTEN
 from ...kernel.text import tr
 from ..play import STATES as MOST_STATES
-from ..play import Taken, Way, Wish
+from ..play import Taken, Way, Wish, say_span
 from ..reading import Gap, LogRead, Position, Reading, Txn
 from .internal import DECIDED, GROUPS, ONGOING, Own, State
 from .judge import HANGING_STATE
@@ -54,7 +54,6 @@ BACK = Words("the leader of {logs} comes back")
 AGAIN = Words("a second producer starts with the same id ({ids})")
 BY_ADMIN = Words("an administrator aborts what is open ({calls})")
 
-TOOK_LOG = Words("{log}: offsets {first} to {last}")
 TOOK_ID = Words("{id}: {state}, producer {pid}, epoch {epoch}")
 TOOK_GROUP = Words("{group}: position {at} in {log}, pending {pending}")
 AWAY = Words("{log}: not read; taken as a partition without a leader")
@@ -191,9 +190,8 @@ class _Taking:
             self.left.append(Gap(Text(log.name), LATER(first=end, last=log.end - 1)))
         if len(kept) < len(near):
             self.left.append(Gap(Text(log.name), ENDS_LATER(n=len(near) - len(kept))))
-        return _disk({log.name: MemoryLog(entries, len(entries), start)}), TOOK_LOG(
-            log=log.name, first=start, last=end - 1
-        )
+        disk = _disk({log.name: MemoryLog(entries, len(entries), start)})
+        return disk, say_span(log.name, start, end)
 
     def _coordinator(self, system: KafkaSystem) -> MemoryDisk:
         logs: dict[str, tuple[Any, ...]] = {}

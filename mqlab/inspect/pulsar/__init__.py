@@ -3,6 +3,7 @@
 admin.py   who answers: an address, or files with JSON
 topics.py  from the answers to a Reading: coordinators, transactions, topics, subscriptions
 judge.py   what is wrong with them
+play.py    what happens next: the engine goes on from them
 
 Nothing is changed, but two questions make a broker do something: statistics of a topic load it
 where nobody uses it, and `slowTransactions` asks every topic that a transaction names.
@@ -11,10 +12,11 @@ where nobody uses it, and `slowTransactions` asks every topic that a transaction
 from __future__ import annotations
 
 from ...kernel import tr
+from ..play import Taken
 from ..reading import Ask, Reading
 from .judge import judge
 
-__all__ = ["TARGETS", "judge", "read"]
+__all__ = ["TARGETS", "judge", "read", "take_over"]
 
 TARGETS = tr(
     "The admin interface (http://host:8080); or its saved answers: a folder of JSON files named by "
@@ -28,3 +30,10 @@ def read(ask: Ask) -> Reading:
     from .topics import read_admin
 
     return read_admin(open_admin(ask), ask)
+
+
+def take_over(reading: Reading) -> Taken:
+    """What the engine goes on from."""
+    from .play import take_over as take
+
+    return take(reading)

@@ -43,6 +43,10 @@ BUFFER, PENDING, STATS, SUBS, ENTRIES = (
 )  # fmt: skip
 
 
+#: an entry: its offset, its transaction, C or A of a marker, what may be shown, whether aborted
+Row = tuple[int, str, str, str, bool]
+
+
 @frozen
 class Topic:
     """`readable`: the offset after maxReadPosition; `place`: that position, as the broker writes
@@ -309,15 +313,16 @@ class _Reader:
         """A topic's ends, and its entries around them where something waits, or it was asked
         for."""
         cells: tuple[Cell, ...] = ()
+        rows: list[Row] = []
         drawn = sum(bool(log.cells) for log in self.logs) < MOST_DRAWN
         if drawn and (self.ask.topic or (topic.state and topic.readable < topic.end)):
-            cells = self._try(_of(ENTRIES, topic.name), (), self._cells, topic, ledgers)
+            cells = self._try(_of(ENTRIES, topic.name), (), self._cells, topic, ledgers, rows)
         flags = (Frontier(MAX_READ, topic.readable, inclusive=True),) if topic.state else ()
         counts = (("open", topic.open), ("committed", topic.committed), ("aborted", topic.aborted))
         source = f"{self.admin.name} {topic.name}"
-        self.logs.append(LogRead(topic.name, 0, topic.end, flags, cells, counts, source))
+        self.logs.append(LogRead(topic.name, 0, topic.end, flags, cells, counts, source, tuple(rows)))
 
-    def _cells(self, topic: Topic, ledgers: Ledgers) -> tuple[Cell, ...]:
+    def _cells(self, topic: Topic, ledgers: Ledgers, rows: list[Row]) -> tuple[Cell, ...]:
         at, end, ask, cells = topic.readable, topic.end, self.ask, list[Cell]()
         spans = [(at - AROUND, at + AROUND), (end - AROUND, end)]
         if ask.first or ask.last >= 0:
@@ -330,10 +335,12 @@ class _Reader:
             told = {key.removeprefix("x-pulsar-"): value for key, value in headers.items()}
             label = MARKERS.get(told.get("marker-type", ""), "")
             most, least = told.get("txnid-most-bits"), told.get("txnid-least-bits")
-            txn = self._label(f"({most},{least})") if least is not None else ""
+            named = f"({most},{least})" if least is not None else ""
+            txn = self._label(named) if named else ""
             aborted = told.get("txn-aborted") == "true" and not label
             kind = "control" if label else "data"
             readable = offset < topic.readable and not aborted
+            rows.append((offset, named, label, body[:LONGEST], aborted))
             label = label or body[:LONGEST] or "·"
             cells.append(Cell(offset, label, kind, txn, readable, aborted))
         return tuple(cells)

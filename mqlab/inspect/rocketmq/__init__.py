@@ -4,6 +4,7 @@ remote.py  a running broker, over its remoting protocol
 folder.py  a store folder: commitlog, consumequeue, config
 halves.py  from either to a Reading: which halves are undecided, which were parked, who lags
 judge.py   what is wrong with them
+play.py    what happens next: the engine goes on from them
 
 Left out: a store that keeps its queues or its halves in RocksDB (5.x, off by default).
 """

@@ -1,0 +1,278 @@
+"""What happens next in a Pulsar that was read: what its administration tells, on the engine's disks.
+
+    a topic's entries from its maxReadPosition on, and its aborted ones    the topic's ledger, a snapshot
+    a live transaction and whom it names                                   records of its coordinator
+    a subscription's position, and what is pending in it                   a cursor and its pending acks
+
+All of it recovers from these, as after a restart: a coordinator is loaded when a client comes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable
+from functools import cached_property, partial
+from typing import Annotated, Any
+
+from ...explore import Budget
+from ...kernel import Map, MemoryDisk, Text, Words, World, replace
+from ...kernel.disk import MemoryLog
+from ...kernel.options import UNWRITTEN
+from ...kernel.text import tr
+from ...pulsar.client.calls import Commit, EndById, NewTransaction, Send
+from ...pulsar.config import (
+    CURSORS,
+    SNAPSHOT_LOG,
+    PulsarConfig,
+    name_coordinator,
+    name_pending_ack_log,
+    name_transaction_log,
+)
+from ...pulsar.ledger import Cursor
+from ...pulsar.messages import (
+    AckPosition,
+    BufferSnapshot,
+    LedgerEntry,
+    PendingAckEntry,
+    TransactionMetadataEntry,
+    TxnID,
+)
+from ...pulsar.states import BufferState, MarkerType, TxnAction, TxnStatus
+from ...pulsar.system import PulsarSystem
+from ..play import STATES, Taken, Way, Wish, say_span
+from ..reading import Gap, LogRead, Reading, Txn
+from .topics import SETTLED, Facts, Topic
+
+MOST_TOPICS, MOST_TXNS, ROOM = 3, 4, 40
+ID = re.compile(r"\((\d+),(\d+)\)")
+ENDS = {"C": MarkerType.TXN_COMMIT, "A": MarkerType.TXN_ABORT}
+DECIDED = {TxnStatus.COMMITTED: TxnStatus.COMMITTING, TxnStatus.ABORTED: TxnStatus.ABORTING}
+CLIENT = "client"
+
+CAN_READ = Words("{topic} is read to its end")
+FREED = Words("no acknowledgement is pending in {sub} of {topic}")
+NOTHING = tr("nothing but a restart")
+TIME = tr("a client comes with transactions, and every timeout passes")
+BY_ADMIN = Words("an administrator aborts {ids}")
+NEXT_ONE = Words("a new transaction writes to {topic} and commits")
+
+NOT_READY = Words("its buffer was {state}; in the engine it recovers at once")
+TOOK_TXN = Words("{id}: {state}, in {where}")
+TOOK_SUB = Words("{sub} of {topic}: position {at}, pending: {pending}")
+MORE, TOPICS, TXNS = Words("{n} more"), tr("topics"), tr("transactions")
+LATER = Words("entries {first} to {last} were not taken over")
+UNSURE = tr("no coordinator has told whose transaction is open in it")
+POSITIONS = tr("which of its messages are pending is not told: the first that is not acknowledged "
+               "is taken for them")  # fmt: skip
+BEYOND = tr("acknowledgements behind a position, batches, payloads, producers, consumers")
+NO_CLOCK = tr("the engine begins without them")
+
+
+@dataclasses.dataclass(frozen=True)
+class TakenPulsar(PulsarSystem):
+    """Its topics have the names of those that were read."""
+
+    names: Annotated[tuple[str, ...], UNWRITTEN] = ()
+    name = "pulsar-as-read"
+
+    @cached_property
+    def config(self) -> PulsarConfig:
+        return replace(super().config, partitions=self.names)
+
+
+def take_over(reading: Reading) -> Taken:
+    return _Taking(reading).take()
+
+
+class _Taking:
+    """What is taken over, step by step; `left`: what is not."""
+
+    def __init__(self, reading: Reading) -> None:
+        facts: Facts = reading.own
+        self.left: list[Gap] = []
+        self.logs = {log.name: log for log in reading.logs}
+        busy = sorted(facts.topics, key=lambda t: (not t.open, t.name))
+        pending = {p.topic for p in facts.pending if p.open}
+        busy = [t for t in busy if t.open or t.name in pending] or busy[:1]
+        self.topics = self._first(busy, MOST_TOPICS, TOPICS)
+        names = {t.name for t in self.topics}
+        near = [t for t in reading.txns if ID.fullmatch(t.name)]
+        near.sort(key=lambda txn: not names & {_topic(where) for where in txn.where})
+        self.txns = self._first(near, MOST_TXNS, TXNS)
+        self.pending = [p for p in facts.pending if p.open and p.topic in names]
+        self.positions = [p for p in reading.positions if p.log in names]
+        others = {_topic(where) for txn in self.txns for where in txn.where} - names
+        self.names = {name: _short(name) for name in (*sorted(names), *sorted(others))}
+
+    def _first(self, of: list[Any], most: int, what: Text) -> list[Any]:
+        if len(of) > most:
+            self.left.append(Gap(what, MORE(n=len(of) - most)))
+        return of[:most]
+
+    def take(self) -> Taken:
+        took: list[Text] = []
+        disks = {self.names[t.name]: self._topic(t, took) for t in self.topics}
+        tcs = {_id(txn.name).most for txn in self.txns} | {0}
+        disks |= {name_coordinator(tc): self._coordinator(tc) for tc in sorted(tcs)}
+        for txn in self.txns:
+            took.append(TOOK_TXN(id=txn.name, state=txn.state, where=", ".join(txn.where)))
+        self.left.append(Gap(BEYOND, NO_CLOCK))
+        system = TakenPulsar(
+            names=tuple(self.names.values()), claims=("committed_stays",), coordinators=max(tcs) + 1, clients=(CLIENT,),
+            disks=tuple(sorted(disks.items())),
+        )  # fmt: skip
+        first = next(iter(system.names), "")
+        aborts = [EndById(_id(txn.name), TxnAction.ABORT) for txn in self.txns]
+        by_hand = _with(system, *_write(first), *aborts)
+        return Taken(by_hand, (), tuple(self._ask(system)), tuple(took), tuple(self.left))
+
+    # ---- disks ---------------------------------------------------------------------------
+
+    def _topic(self, topic: Topic, took: list[Text]) -> MemoryDisk:
+        name = self.names[topic.name]
+        log = self.logs.get(topic.name) or LogRead(topic.name, 0, topic.end)
+        entries: list[LedgerEntry] = []
+        for offset, txn, label, said, _ in log.rows:
+            if entries and (offset != entries[-1].base + 1 or len(entries) == ROOM):
+                break
+            mine = _id(txn) if txn else None
+            values = () if label else (said or f"e{offset}",)
+            entries.append(LedgerEntry(offset, values, txn=mine, marker=ENDS.get(label)))
+        start = entries[0].base if entries else log.end
+        end = entries[-1].base + 1 if entries else log.end
+        if end < log.end:
+            self.left.append(Gap(Text(topic.name), LATER(first=end, last=log.end - 1)))
+        aborted = {_id(txn): offset for offset, txn, _, _, gone in log.rows if gone and txn}
+        snapshot = BufferSnapshot(0, start - 1, tuple(sorted(aborted.items())))
+        took.append(say_span(topic.name, start, end))
+        if topic.state not in SETTLED:
+            self.left.append(Gap(Text(topic.name), NOT_READY(state=topic.state or "?")))
+        logs = {name: MemoryLog(tuple(entries), len(entries), start)}
+        if topic.state != BufferState.NO_SNAPSHOT:
+            logs[SNAPSHOT_LOG] = MemoryLog((snapshot,), 1)
+        cursors = {}
+        for one in self.positions:
+            if one.log == topic.name:
+                cursors[one.group] = Cursor(one.at - 1)
+                held = [txn for txn in self.txns if f"{topic.name}/{one.group}" in txn.where]
+                waits = ", ".join(txn.name for txn in held) or "-"
+                took.append(TOOK_SUB(sub=one.group, topic=topic.name, at=one.at, pending=waits))
+                at = (AckPosition(one.at),)
+                acks = [
+                    PendingAckEntry(n, "ACK", _id(txn.name), positions=at)
+                    for n, txn in enumerate(held[:1])
+                ]
+                if acks:
+                    self.left.append(Gap(Text(f"{topic.name}/{one.group}"), POSITIONS))
+                    ack_log = name_pending_ack_log(name, one.group)
+                    logs[ack_log] = MemoryLog(tuple(acks), len(acks))
+        tables: Map[str, Map[Any, Any]] = Map([(CURSORS, Map(cursors.items()))])
+        return MemoryDisk(Map(logs.items()), tables, tables)
+
+    def _coordinator(self, tc: int) -> MemoryDisk:
+        """Ids go on with the highest that was seen; what has ended left its end in the log."""
+        live = {_id(txn.name) for txn in self.txns}
+        rows = [row for log in self.logs.values() for row in log.rows if row[1]]
+        last = max((t.least for t in (*live, *(_id(r[1]) for r in rows)) if t.most == tc), default=-1)
+        ended = {TxnID(tc, last): TxnStatus.ABORTED} | {
+            _id(txn): TxnStatus.COMMITTED if label == "C" else TxnStatus.ABORTED
+            for _, txn, label, _, _ in rows
+            if label and _id(txn).most == tc
+        }
+        records: list[TransactionMetadataEntry] = []
+
+        def note(op: str, txn: TxnID, **more: Any) -> None:
+            made = TransactionMetadataEntry(len(records), op, txn, max_local_txn_id=last, **more)
+            records.append(made)
+
+        for name in sorted(one for one in ended.keys() - live if one.least >= 0):
+            first = DECIDED[ended[name]]
+            note("NEW", name)
+            note("UPDATE", name, status=first, expected=TxnStatus.OPEN)
+            note("UPDATE", name, status=ended[name], expected=first)
+        for txn in self.txns:
+            name = _id(txn.name)
+            if name.most != tc:
+                continue
+            note("NEW", name, timeout_ms=max(txn.timeout_ms, 1))
+            for where in txn.where:
+                topic = self.names[_topic(where)]
+                if where == _topic(where):
+                    note("ADD_PARTITION", name, partitions=(topic,))
+                else:
+                    note("ADD_SUBSCRIPTION", name, subscriptions=((topic, _sub(where)),))
+            if txn.state in (TxnStatus.COMMITTING, TxnStatus.ABORTING):
+                note("UPDATE", name, status=TxnStatus(txn.state), expected=TxnStatus.OPEN)
+        log = MemoryLog(tuple(records), len(records))
+        return MemoryDisk(Map([(name_transaction_log(tc), log)]))
+
+    # ---- what is asked -------------------------------------------------------------------
+
+    def _ask(self, system: TakenPulsar) -> Iterable[tuple[Wish, tuple[Way, ...]]]:
+        for topic in self.topics:
+            if topic.open and topic.next_open is None:
+                self.left.append(Gap(Text(topic.name), UNSURE))
+            elif topic.open:
+                name = self.names[topic.name]
+                here = [txn for txn in self.txns if topic.name in txn.where]
+                mark = Way("mark", NEXT_ONE(topic=topic.name), _with(system, *_write(name)), _STILL)
+                wish = Wish(CAN_READ(topic=topic.name), partial(_reads_all, name))
+                yield wish, (*self._ways(system, here), mark)
+        for one in self.pending:
+            here = [txn for txn in self.txns if f"{one.topic}/{one.sub}" in txn.where]
+            if here:
+                said = FREED(sub=one.sub, topic=one.topic)
+                wish = Wish(said, partial(_is_free, self.names[one.topic], one.sub))
+                yield wish, tuple(self._ways(system, here))
+
+    def _ways(self, system: TakenPulsar, here: list[Txn]) -> Iterable[Way]:
+        yield Way("restart", NOTHING, _with(system), _STILL)
+        comes = _with(system, NewTransaction("new"))
+        timers = dataclasses.replace(_STILL, timers=max(len(self.txns), 1))
+        yield Way("timeout", TIME, comes, timers)
+        if here:
+            aborts = [EndById(_id(txn.name), TxnAction.ABORT) for txn in here]
+            says = BY_ADMIN(ids=", ".join(txn.name for txn in here))
+            yield Way("admin", says, _with(system, *aborts), _STILL)
+
+
+_STILL = Budget(states=STATES, retries=0)
+
+
+def _with(system: TakenPulsar, *calls: Any) -> TakenPulsar:
+    return dataclasses.replace(system, programs=((CLIENT, calls),))
+
+
+def _write(topic: str) -> tuple[Any, ...]:
+    return NewTransaction("new"), Send(topic, ("new",), "new"), Commit("new")
+
+
+def _id(name: str) -> TxnID:
+    match = ID.fullmatch(name)
+    return TxnID(int(match[1]), int(match[2])) if match else TxnID(0, 0)
+
+
+def _topic(where: str) -> str:
+    """TENANT/NAMESPACE/TOPIC of that and perhaps a subscription."""
+    return "/".join(where.split("/")[:3])
+
+
+def _sub(where: str) -> str:
+    return "/".join(where.split("/")[3:])
+
+
+def _short(name: str) -> str:
+    """The name of a topic's node."""
+    return re.sub(r"[^\w.-]", "_", name.removeprefix("public/default/"))
+
+
+def _reads_all(topic: str, world: World) -> bool:
+    role = world.role(topic)
+    return role is not None and role.buffer.readable >= world.disk(topic).log(topic).end - 1
+
+
+def _is_free(topic: str, name: str, world: World) -> bool:
+    role = world.role(topic)
+    sub = role.subs.get(name) if role is not None else None
+    return sub is not None and not sub.pending.of_txn and sub.pending.slot is None
