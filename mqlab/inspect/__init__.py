@@ -6,8 +6,8 @@ show.py     a report in the terminal, as a page, in a notebook, as JSON
 kafka/      readers and judges of a broker; so rocketmq/ and pulsar/
 
 A broker's room has `read(ask) -> Reading`, which raises `Unreadable`, `judge(reading)`, which gives
-findings, the worst first, `take_over(reading) -> Taken`, from which the engine goes on, and
-`TARGETS`, a sentence for the help: what may be read.
+findings, the worst first, and `TARGETS`, a sentence for the help: what may be read; its `play.py`
+`take_over(reading) -> Taken`, from which the engine goes on.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def inspect(broker: str, ask: Ask, play: bool = False) -> Report:
     if not ask.now_ms:
         ask = replace(ask, now_ms=time.time_ns() // 1_000_000)
     reading = room.read(ask)
-    future = look_ahead(room.take_over(reading)) if play else None
+    future = None
+    if play:
+        future = look_ahead(load(f"{rooms[broker].inspect}.play").take_over(reading))
     return Report(reading, tuple(room.judge(reading)), future)
 
 

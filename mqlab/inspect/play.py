@@ -10,14 +10,20 @@ there. By hand it is an ordinary playground.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ..explore import Budget, Search
-from ..kernel import Play, Property, Run, System, Text, Trace, Words, World, frozen
+from ..kernel import Map, MemoryDisk, Play, Property, Run, System, Text, Trace, Words, World, frozen
+from ..kernel.disk import MemoryLog
+from ..kernel.options import NAME
 from ..kernel.text import tr
 from .reading import Gap
 
 STATES = 20_000  # of one search: a second or two
+STILL = Budget(states=STATES, restartable=(), retries=1)
+MORE = Words("{n} more")
 REACHED = Words("yes ({n} steps)")
 NEVER = Words("no (of {n:,} states that can follow, in none)")
 UNKNOWN = Words("not in the first {n:,} states; the search was ended there")
@@ -50,8 +56,8 @@ class Way:
 
 @frozen
 class Taken:
-    """`system`: all of it, to be played by hand, after the choices `start`; `took` and `left`: which
-    records the engine goes on from, and what it does not know."""
+    """`system`: all of it, to be played by hand, after the choices `start`; `took` and `left`:
+    which records the engine goes on from, and what it does not know."""
 
     system: System
     start: tuple[str, ...] = ()
@@ -62,8 +68,8 @@ class Taken:
 
 @frozen
 class Answer:
-    """`schedule`: a shortest way to the wish, behind `Taken.start`; None where there is none among
-    the `states`. `broken`: the claims that this run breaks, and the state that was read does not."""
+    """`schedule`: a shortest way to the wish, behind `Taken.start`; None where none was found among
+    the `states`. `broken`: the claims that this run breaks."""
 
     wish: Text
     way: Way
@@ -93,6 +99,38 @@ class Future:
     def play(self) -> Play:
         """By hand, from what was read."""
         return Play(self.taken.system, self.taken.start, BY_HAND)
+
+
+class Left(list[Gap]):
+    """What is not taken over, as it turns out."""
+
+    def note(self, what: str | Text, why: Text) -> None:
+        self.append(Gap(Text(what) if isinstance(what, str) else what, why))
+
+    def cut(self, of: Sequence[Any], most: int, what: Text) -> list[Any]:
+        """The first ones; how many more there are is noted."""
+        if len(of) > most:
+            self.note(what, MORE(n=len(of) - most))
+        return list(of[:most])
+
+
+def make_disk(
+    logs: Mapping[str, Sequence[Any]],
+    tables: Mapping[str, Mapping[Any, Any]] | None = None,
+    ends: Mapping[str, int] | None = None,
+) -> MemoryDisk:
+    """All of it flushed. `ends`: where a log begins that is empty."""
+    kept = {name: MemoryLog((), 0, end) for name, end in (ends or {}).items()}
+    for name, of in logs.items():
+        if of:
+            kept[name] = MemoryLog(tuple(of), len(of), of[0].base)
+    rows = Map((name, Map(table.items())) for name, table in (tables or {}).items())
+    return MemoryDisk(Map(kept.items()), rows, rows)
+
+
+def make_name(text: str) -> str:
+    """As a name in a system: of letters, digits and . _ - only."""
+    return text if NAME.fullmatch(text) else re.sub(r"[^\w.-]", "_", text) or "_"
 
 
 def say_span(log: str, start: int, end: int) -> Text:

@@ -14,11 +14,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ..play import Taken
 from ..reading import Ask, Reading, Unreadable
 from .judge import judge
 
-__all__ = ["TARGETS", "judge", "read", "take_over"]
+__all__ = ["TARGETS", "judge", "read"]
 TARGETS = (
     "Reads a running cluster (HOST:PORT; --config takes your client's settings), a "
     "broker's data folder (even while the broker is down), or a file (- for the "
@@ -52,13 +51,6 @@ def read(ask: Ask) -> Reading:
     from .live import read_cluster
 
     return read_cluster(ask)
-
-
-def take_over(reading: Reading) -> Taken:
-    """What the engine goes on from."""
-    from .play import take_over as take
-
-    return take(reading)
 
 
 def _is_segment(path: Path) -> bool:

@@ -17,7 +17,6 @@ from functools import cached_property, partial
 from itertools import count as count_from
 from typing import Annotated, Any
 
-from ...explore import Budget
 from ...kafka import KafkaSystem
 from ...kafka.clients.admin import AbortHanging
 from ...kafka.clients.calls import Begin, Commit, Committed, Init, Poll, SendRecord
@@ -28,13 +27,12 @@ from ...kafka.log import ABORT, COMMIT, Batch
 from ...kafka.messages import Position as Place
 from ...kafka.picture.view import Cluster
 from ...kafka.states import COMPLETED, TxnState
-from ...kernel import Map, MemoryDisk, Text, Words, World, replace
-from ...kernel.disk import LOG_STARTS, MemoryLog
-from ...kernel.options import NAME, UNWRITTEN
+from ...kernel import MemoryDisk, Text, Words, World, replace
+from ...kernel.disk import LOG_STARTS
+from ...kernel.options import UNWRITTEN
 from ...kernel.text import tr
-from ..play import STATES as MOST_STATES
-from ..play import Taken, Way, Wish, say_span
-from ..reading import Gap, LogRead, Position, Reading, Txn
+from ..play import STILL, Left, Taken, Way, Wish, make_disk, make_name, say_span
+from ..reading import LogRead, Position, Reading, Txn
 from .internal import DECIDED, GROUPS, ONGOING, Own, State
 from .judge import HANGING_STATE
 from .scan import AROUND, Row
@@ -60,14 +58,12 @@ AWAY = Words("{log}: not read; taken as a partition without a leader")
 VERSION = Words("transaction.version is taken to be {n}")
 LATER = Words("offsets {first} to {last} were not taken over")
 ENDS_LATER = Words("{n} batches of transactions that end outside the part that was taken over")
-MORE_LOGS = Words("{n} more; those with open transactions came first, the oldest before others")
-MORE = Words("{n} more")
 LOGS, IDS, POSITIONS = tr("partitions"), tr("transactional ids"), tr("positions of groups")
 WHOSE = tr("whose transaction is open in it was not read: add what the coordinator says of it, as "
            "`kafka-transactions.sh list` and `describe` print it")  # fmt: skip
 UNTOLD = tr("which position is pending is not told: it is taken to be the present one")
 NEVER_TAKEN = (
-    (tr("payloads, compression, keys"), tr("a batch counts by its head, and its records have numbers")),
+    (tr("payloads, compression, keys"), tr("a batch counts by its head; its records have numbers")),
     (tr("idle producers, followers, members of groups"), tr("the engine begins without them")),
     (tr("the application that wrote"), tr("it is gone: what it would do next is not known")),
 )
@@ -94,18 +90,20 @@ class _Taking:
 
     def __init__(self, reading: Reading) -> None:
         own = reading.own if isinstance(reading.own, Own) else Own()
-        self.left: list[Gap] = []
+        self.left = Left()
         self.numbers = count_from(1)
         opens = [txn for txn in reading.txns if PARTITION.fullmatch(txn.seen)]
         self.known = [s for s in own.states if s.epoch >= 0 and s.state in {*map(str, TxnState)}]
         pids = {str(s.pid) for s in self.known}
-        sure = own.whole and len(self.known) == len(own.states)
+        listed = {str(s.pid) for s in own.states if own.whole}
         self.unsure = {
             txn.seen
             for txn in opens
-            if txn.owner not in pids and not sure and txn.state != HANGING_STATE
-        }
-        self.left += [Gap(Text(name), WHOSE) for name in sorted(self.unsure)]
+            if txn.owner not in pids and txn.state != HANGING_STATE
+            and (txn.owner in listed or not own.whole)
+        }  # fmt: skip
+        for name in sorted(self.unsure):
+            self.left.note(name, WHOSE)
         going = [s for s in self.known if s.state in (ONGOING, *DECIDED)]
         told = {log.name: log for log in reading.logs}
         for txn in opens:
@@ -114,53 +112,42 @@ class _Taking:
         age = {name: _age(name, opens, going) for name in told}
         logs = sorted(told.values(), key=lambda log: (age[log.name], log.name))
         busy = [log for log in logs if age[log.name] < (2,)] or logs[:1]
-        self.logs = self._first(busy, MOST_LOGS, LOGS, MORE_LOGS)
+        self.logs = self.left.cut(busy, MOST_LOGS, LOGS)
         names = {log.name for log in self.logs}
         mine = {txn.owner for txn in opens if txn.seen in names or txn.seen.startswith(GROUPS)}
         idle = [s for s in self.known if s not in going and str(s.pid) in mine]
         near = [s for s in going if str(s.pid) in mine or names & {*s.partitions}]
         far = [s for s in going if s not in near]
-        self.states = self._first([*near, *idle, *far], MOST_IDS, IDS, MORE)
+        self.states = self.left.cut([*near, *idle, *far], MOST_IDS, IDS)
         dropped = pids - {str(s.pid) for s in self.states}
         self.opens = [txn for txn in opens if txn.owner not in dropped]
         waiting = sorted(reading.positions, key=lambda one: (not one.pending, one.group, one.log))
         near_by = [one for one in waiting if one.pending or one.log in names]
-        self.positions = self._first(near_by, MOST_GROUPS, POSITIONS, MORE)
+        self.positions = self.left.cut(near_by, MOST_GROUPS, POSITIONS)
         parts = {p for s in self.states for p in s.partitions if s.state in (ONGOING, *DECIDED)}
         absent = sorted(p for p in parts - names if not p.startswith(GROUPS))
         decided = {p for s in self.states if s.state in DECIDED for p in s.partitions}
         self.away = [name for name in absent if name in decided]
-        self.names = (*sorted(names), *absent, *sorted({p.log for p in self.positions} - names
-                                                       - {*absent}))  # fmt: skip
+        self.names = (*sorted(names), *absent)
         self.grouped = bool(self.positions) or any(p.startswith(GROUPS) for p in parts)
-
-    def _first(self, of: Sequence[Any], most: int, what: Text, why: Words) -> list[Any]:
-        if len(of) > most:
-            self.left.append(Gap(what, why(n=len(of) - most)))
-        return list(of[:most])
 
     def take(self) -> Taken:
         took: list[Text] = []
-        disks = {}
-        for log in self.logs:
-            disk, said = self._partition(log)
-            disks[log.name] = disk
-            took.append(said)
+        disks = {log.name: self._partition(log, took) for log in self.logs}
         version = 0 if any(s.written_by == 0 for s in self.known) else 2
         system = TakenKafka(
             transaction_version=version, client="v2" if version else "legacy",
             names=self.names, groups=int(self.grouped), readers=("reader",), admins=("admin",),
-            producers=tuple((f"{_safe(s.txn_id)}-2", _safe(s.txn_id)) for s in self.states),
+            producers=tuple((f"{make_name(s.txn_id)}-2", make_name(s.txn_id)) for s in self.states),
         )  # fmt: skip
         disks["coordinator"] = self._coordinator(system)
-        took += [
-            TOOK_ID(id=s.txn_id, state=s.state, pid=s.pid, epoch=s.epoch) for s in self.states
-        ]
+        took += [TOOK_ID(id=s.txn_id, state=s.state, pid=s.pid, epoch=s.epoch) for s in self.states]
         if self.grouped:
             disks[GROUP_LOG] = self._groups(took)
         took += [AWAY(log=name) for name in self.away]
-        self.left += [Gap(Text("transaction.version"), VERSION(n=version))]
-        self.left += [Gap(what, why) for what, why in NEVER_TAKEN]
+        self.left.note("transaction.version", VERSION(n=version))
+        for what, why in NEVER_TAKEN:
+            self.left.note(what, why)
         system = dataclasses.replace(system, disks=tuple(sorted(disks.items())))
         start = tuple(f"kill {name}" for name in self.away)
         by_hand = dataclasses.replace(system, programs=self._programs())
@@ -168,7 +155,7 @@ class _Taking:
 
     # ---- disks ---------------------------------------------------------------------------
 
-    def _partition(self, log: LogRead) -> tuple[MemoryDisk, Text]:
+    def _partition(self, log: LogRead, took: list[Text]) -> MemoryDisk:
         """From its oldest open transaction on, as far as there is room. A batch whose transaction
         ends further on is no open one, so it is left out."""
         opens = {int(t.owner): t.first for t in self.opens if t.seen == log.name}
@@ -187,30 +174,28 @@ class _Taking:
         start = entries[0].base if entries else log.end
         end = entries[-1].last + 1 if entries else log.end
         if end < log.end:
-            self.left.append(Gap(Text(log.name), LATER(first=end, last=log.end - 1)))
+            self.left.note(log.name, LATER(first=end, last=log.end - 1))
         if len(kept) < len(near):
-            self.left.append(Gap(Text(log.name), ENDS_LATER(n=len(near) - len(kept))))
-        disk = _disk({log.name: MemoryLog(entries, len(entries), start)})
-        return disk, say_span(log.name, start, end)
+            self.left.note(log.name, ENDS_LATER(n=len(near) - len(kept)))
+        took.append(say_span(log.name, start, end))
+        starts = {LOG_STARTS: {log.name: start}} if start else {}
+        return make_disk({log.name: entries}, starts, {log.name: start})
 
     def _coordinator(self, system: KafkaSystem) -> MemoryDisk:
-        logs: dict[str, tuple[Any, ...]] = {}
+        logs: dict[str, list[Any]] = {}
         for s in self.states:
-            name = txn_log(_safe(s.txn_id), system.config)
+            name = txn_log(make_name(s.txn_id), system.config)
             partitions = {GROUP_LOG if p.startswith(GROUPS) else p for p in s.partitions}
             entry = Entry(
-                _safe(s.txn_id), s.pid, s.epoch, TxnState(s.state),
+                make_name(s.txn_id), s.pid, s.epoch, TxnState(s.state),
                 tuple(sorted(partitions & {*self.names, GROUP_LOG})), max(s.timeout_ms, 1),
                 s.start_ms, s.update_ms, prev_pid=s.pid,
             )  # fmt: skip
-            records = logs.get(name, ())
-            logs[name] = (*records, to_record(entry, len(records)))
+            records = logs.setdefault(name, [])
+            records.append(to_record(entry, len(records)))
         block = system.config.pid_block
         highest = max((s.pid for s in self.states), default=0)
-        disk = _disk({name: MemoryLog(of, len(of)) for name, of in logs.items()})
-        ids = Map([("next block", (highest // block + 1) * block)])
-        tables = disk.tables.set("producer ids", ids)
-        return replace(disk, tables=tables, flushed_tables=tables)
+        return make_disk(logs, {"producer ids": {"next block": (highest // block + 1) * block}})
 
     def _groups(self, took: list[Text]) -> MemoryDisk:
         """First what counts, then what is pending, each in the batch of its transaction."""
@@ -225,12 +210,12 @@ class _Taking:
             for txn in self.opens:
                 if txn.label in one.pending and txn.seen.startswith(GROUPS):
                     if not told:
-                        self.left.append(Gap(Text(f"{one.group}, {one.log}"), UNTOLD))
+                        self.left.note(f"{one.group}, {one.log}", UNTOLD)
                     batch = _positions(one, int(told or one.at))
                     pid = int(txn.owner)
                     batches.append(replace(batch, pid=pid, epoch=txn.epoch, transactional=True))
-        placed = tuple(replace(batch, base=base) for base, batch in enumerate(batches))
-        return _disk({GROUP_LOG: MemoryLog(placed, len(placed))})
+        placed = [replace(batch, base=base) for base, batch in enumerate(batches)]
+        return make_disk({GROUP_LOG: placed})
 
     # ---- what is asked -------------------------------------------------------------------
 
@@ -242,7 +227,7 @@ class _Taking:
         polls += tuple(Committed(one.group, (one.log,)) for one in self.positions)
         aborts = tuple(AbortHanging(t.seen, t.first) for t in self._in_logs())
         return (
-            *((f"{_safe(s.txn_id)}-2", again) for s in self.states),
+            *((f"{make_name(s.txn_id)}-2", again) for s in self.states),
             ("reader", polls), ("admin", aborts),
         )  # fmt: skip
 
@@ -264,7 +249,7 @@ class _Taking:
             yield wish, tuple(self._ways(system, GROUPS))
         for s in self.states:
             if s.state in DECIDED:
-                done = partial(_is_complete, _safe(s.txn_id))
+                done = partial(_is_complete, make_name(s.txn_id))
                 wish = Wish(IS_COMPLETE(id=s.txn_id, state=s.state), done)
                 yield wish, tuple(self._ways(system, ""))
 
@@ -272,24 +257,23 @@ class _Taking:
         """What may help somebody who waits for the end of what is open in `where`; "": for markers
         that are owed."""
         here = [txn for txn in self.opens if where and txn.seen.startswith(where)]
-        still = Budget(states=MOST_STATES, restartable=())
-        yield Way("restart", NOTHING, system, still)
+        yield Way("restart", NOTHING, system, STILL)
         timers = sum(s.state == ONGOING for s in self.states)
         if timers and where:
-            yield Way("timeout", TIME, system, dataclasses.replace(still, timers=timers))
+            yield Way("timeout", TIME, system, dataclasses.replace(STILL, timers=timers))
         if self.away:
-            back = dataclasses.replace(still, restartable=tuple(self.away))
+            back = dataclasses.replace(STILL, restartable=tuple(self.away))
             yield Way("leader", BACK(logs=", ".join(self.away)), system, back)
         if owners := [s for s in self.states if str(s.pid) in {txn.owner for txn in here}]:
-            calls = tuple((f"{_safe(s.txn_id)}-2", (Init(),)) for s in owners)
+            calls = tuple((f"{make_name(s.txn_id)}-2", (Init(),)) for s in owners)
             again = dataclasses.replace(system, programs=calls)
             says = AGAIN(ids=", ".join(s.txn_id for s in owners))
-            yield Way("again", says, again, dataclasses.replace(still, retries=1))
+            yield Way("again", says, again, STILL)
         if here and where != GROUPS:
             aborts = tuple(AbortHanging(t.seen, t.first) for t in here)
             says = BY_ADMIN(calls=", ".join(f"{t.seen}@{t.first}" for t in here))
             by_hand = dataclasses.replace(system, programs=(("admin", aborts),))
-            yield Way("admin", says, by_hand, still)
+            yield Way("admin", says, by_hand, STILL)
 
 
 def _age(name: str, opens: Sequence[Txn], going: Sequence[State]) -> tuple[int, ...]:
@@ -322,18 +306,6 @@ def _batch(row: Row, numbers: Iterator[int]) -> Batch:
 
 def _positions(one: Position, at: int) -> Batch:
     return Batch((Offsets(one.group, (Place(one.log, at),)),))
-
-
-def _disk(logs: dict[str, MemoryLog]) -> MemoryDisk:
-    """All of it flushed."""
-    starts = Map((name, log.start) for name, log in logs.items() if log.start)
-    tables: Map[str, Map[Any, Any]] = Map(((LOG_STARTS, starts),) if starts else ())
-    return MemoryDisk(Map(logs.items()), tables, tables)
-
-
-def _safe(txn_id: str) -> str:
-    """An id as a name in a system: of letters, digits and . _ - only."""
-    return txn_id if NAME.fullmatch(txn_id) else re.sub(r"[^\w.-]", "_", txn_id) or "_"
 
 
 def _reads_all(log: str, world: World) -> bool:

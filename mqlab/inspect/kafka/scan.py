@@ -16,7 +16,7 @@ from ..reading import LogRead, Txn
 
 AROUND = 8  # records that are shown on either side of a frontier
 REMEMBERED = 2_000  # heads at the end of a log, for what the groups have still to read
-AHEAD, KEPT = 48, 100  # offsets and heads from the last stable offset on, for what may happen next
+AHEAD, KEPT = 48, 100  # offsets, and heads, that are kept for what may happen next
 MOST_OPEN = 10_000  # open transactions of one log
 COMMIT, ABORT = "C", "A"
 UNNAMED = "·"  # a record of which nothing is shown
@@ -25,8 +25,8 @@ UNNAMED = "·"  # a record of which nothing is shown
 @frozen
 class Row:
     """A batch's head. `control`: C or A of a marker, ? of another control record; `labels`: one for
-    each record, where they may be shown; `file`, `at`: where it was read, and at which byte; `seq`: its
-    first sequence number."""
+    each record, where they may be shown; `file`, `at`: where it was read, and at which byte; `seq`:
+    its first sequence number."""
 
     base: int
     last: int

@@ -12,11 +12,10 @@ where nobody uses it, and `slowTransactions` asks every topic that a transaction
 from __future__ import annotations
 
 from ...kernel import tr
-from ..play import Taken
 from ..reading import Ask, Reading
 from .judge import judge
 
-__all__ = ["TARGETS", "judge", "read", "take_over"]
+__all__ = ["TARGETS", "judge", "read"]
 
 TARGETS = tr(
     "The admin interface (http://host:8080); or its saved answers: a folder of JSON files named by "
@@ -30,10 +29,3 @@ def read(ask: Ask) -> Reading:
     from .topics import read_admin
 
     return read_admin(open_admin(ask), ask)
-
-
-def take_over(reading: Reading) -> Taken:
-    """What the engine goes on from."""
-    from .play import take_over as take
-
-    return take(reading)

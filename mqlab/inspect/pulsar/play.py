@@ -1,8 +1,8 @@
-"""What happens next in a Pulsar that was read: what its administration tells, on the engine's disks.
+"""What happens next in a Pulsar that was read: what its admin interface says, on engine's disks.
 
-    a topic's entries from its maxReadPosition on, and its aborted ones    the topic's ledger, a snapshot
-    a live transaction and whom it names                                   records of its coordinator
-    a subscription's position, and what is pending in it                   a cursor and its pending acks
+    a topic's entries around its maxReadPosition, and its aborted ones    a ledger, and a snapshot
+    a live transaction and whom it names                                  a coordinator's records
+    a subscription's position, and what is pending there                  a cursor, and pending acks
 
 All of it recovers from these, as after a restart: a coordinator is loaded when a client comes.
 """
@@ -15,9 +15,7 @@ from collections.abc import Iterable
 from functools import cached_property, partial
 from typing import Annotated, Any
 
-from ...explore import Budget
-from ...kernel import Map, MemoryDisk, Text, Words, World, replace
-from ...kernel.disk import MemoryLog
+from ...kernel import MemoryDisk, Text, Words, World, replace
 from ...kernel.options import UNWRITTEN
 from ...kernel.text import tr
 from ...pulsar.client.calls import Commit, EndById, NewTransaction, Send
@@ -40,15 +38,15 @@ from ...pulsar.messages import (
 )
 from ...pulsar.states import BufferState, MarkerType, TxnAction, TxnStatus
 from ...pulsar.system import PulsarSystem
-from ..play import STATES, Taken, Way, Wish, say_span
-from ..reading import Gap, LogRead, Reading, Txn
+from ..play import STILL, Left, Taken, Way, Wish, make_disk, make_name, say_span
+from ..reading import LogRead, Reading, Txn
 from .topics import SETTLED, Facts, Topic
 
 MOST_TOPICS, MOST_TXNS, ROOM = 3, 4, 40
 ID = re.compile(r"\((\d+),(\d+)\)")
 ENDS = {"C": MarkerType.TXN_COMMIT, "A": MarkerType.TXN_ABORT}
 DECIDED = {TxnStatus.COMMITTED: TxnStatus.COMMITTING, TxnStatus.ABORTED: TxnStatus.ABORTING}
-CLIENT = "client"
+CLIENT, PLAIN = "client", "public/default/"
 
 CAN_READ = Words("{topic} is read to its end")
 FREED = Words("no acknowledgement is pending in {sub} of {topic}")
@@ -60,13 +58,13 @@ NEXT_ONE = Words("a new transaction writes to {topic} and commits")
 NOT_READY = Words("its buffer was {state}; in the engine it recovers at once")
 TOOK_TXN = Words("{id}: {state}, in {where}")
 TOOK_SUB = Words("{sub} of {topic}: position {at}, pending: {pending}")
-MORE, TOPICS, TXNS = Words("{n} more"), tr("topics"), tr("transactions")
+TOPICS, TXNS = tr("topics"), tr("transactions")
 LATER = Words("entries {first} to {last} were not taken over")
 UNSURE = tr("no coordinator has told whose transaction is open in it")
 POSITIONS = tr("which of its messages are pending is not told: the first that is not acknowledged "
                "is taken for them")  # fmt: skip
 BEYOND = tr("acknowledgements behind a position, batches, payloads, producers, consumers")
-NO_CLOCK = tr("the engine begins without them")
+BEGINS_WITHOUT = tr("the engine begins without them")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,25 +88,22 @@ class _Taking:
 
     def __init__(self, reading: Reading) -> None:
         facts: Facts = reading.own
-        self.left: list[Gap] = []
+        self.left = Left()
         self.logs = {log.name: log for log in reading.logs}
         busy = sorted(facts.topics, key=lambda t: (not t.open, t.name))
         pending = {p.topic for p in facts.pending if p.open}
         busy = [t for t in busy if t.open or t.name in pending] or busy[:1]
-        self.topics = self._first(busy, MOST_TOPICS, TOPICS)
+        self.topics = self.left.cut(busy, MOST_TOPICS, TOPICS)
         names = {t.name for t in self.topics}
         near = [t for t in reading.txns if ID.fullmatch(t.name)]
         near.sort(key=lambda txn: not names & {_topic(where) for where in txn.where})
-        self.txns = self._first(near, MOST_TXNS, TXNS)
+        self.txns = self.left.cut(near, MOST_TXNS, TXNS)
         self.pending = [p for p in facts.pending if p.open and p.topic in names]
         self.positions = [p for p in reading.positions if p.log in names]
         others = {_topic(where) for txn in self.txns for where in txn.where} - names
-        self.names = {name: _short(name) for name in (*sorted(names), *sorted(others))}
-
-    def _first(self, of: list[Any], most: int, what: Text) -> list[Any]:
-        if len(of) > most:
-            self.left.append(Gap(what, MORE(n=len(of) - most)))
-        return of[:most]
+        self.names = {
+            name: make_name(name.removeprefix(PLAIN)) for name in (*sorted(names), *sorted(others))
+        }
 
     def take(self) -> Taken:
         took: list[Text] = []
@@ -117,9 +112,10 @@ class _Taking:
         disks |= {name_coordinator(tc): self._coordinator(tc) for tc in sorted(tcs)}
         for txn in self.txns:
             took.append(TOOK_TXN(id=txn.name, state=txn.state, where=", ".join(txn.where)))
-        self.left.append(Gap(BEYOND, NO_CLOCK))
+        self.left.note(BEYOND, BEGINS_WITHOUT)
         system = TakenPulsar(
-            names=tuple(self.names.values()), claims=("committed_stays",), coordinators=max(tcs) + 1, clients=(CLIENT,),
+            names=tuple(self.names.values()), claims=("committed_stays",),
+            coordinators=max(tcs) + 1, clients=(CLIENT,),
             disks=tuple(sorted(disks.items())),
         )  # fmt: skip
         first = next(iter(system.names), "")
@@ -142,39 +138,35 @@ class _Taking:
         start = entries[0].base if entries else log.end
         end = entries[-1].base + 1 if entries else log.end
         if end < log.end:
-            self.left.append(Gap(Text(topic.name), LATER(first=end, last=log.end - 1)))
+            self.left.note(topic.name, LATER(first=end, last=log.end - 1))
         aborted = {_id(txn): offset for offset, txn, _, _, gone in log.rows if gone and txn}
-        snapshot = BufferSnapshot(0, start - 1, tuple(sorted(aborted.items())))
         took.append(say_span(topic.name, start, end))
         if topic.state not in SETTLED:
-            self.left.append(Gap(Text(topic.name), NOT_READY(state=topic.state or "?")))
-        logs = {name: MemoryLog(tuple(entries), len(entries), start)}
+            self.left.note(topic.name, NOT_READY(state=topic.state or "?"))
+        logs: dict[str, list[Any]] = {name: entries}
         if topic.state != BufferState.NO_SNAPSHOT:
-            logs[SNAPSHOT_LOG] = MemoryLog((snapshot,), 1)
+            logs[SNAPSHOT_LOG] = [BufferSnapshot(0, start - 1, tuple(sorted(aborted.items())))]
         cursors = {}
         for one in self.positions:
             if one.log == topic.name:
                 cursors[one.group] = Cursor(one.at - 1)
-                held = [txn for txn in self.txns if f"{topic.name}/{one.group}" in txn.where]
+                where = f"{topic.name}/{one.group}"
+                held = [txn for txn in self.txns if where in txn.where]
                 waits = ", ".join(txn.name for txn in held) or "-"
                 took.append(TOOK_SUB(sub=one.group, topic=topic.name, at=one.at, pending=waits))
-                at = (AckPosition(one.at),)
-                acks = [
-                    PendingAckEntry(n, "ACK", _id(txn.name), positions=at)
-                    for n, txn in enumerate(held[:1])
-                ]
-                if acks:
-                    self.left.append(Gap(Text(f"{topic.name}/{one.group}"), POSITIONS))
-                    ack_log = name_pending_ack_log(name, one.group)
-                    logs[ack_log] = MemoryLog(tuple(acks), len(acks))
-        tables: Map[str, Map[Any, Any]] = Map([(CURSORS, Map(cursors.items()))])
-        return MemoryDisk(Map(logs.items()), tables, tables)
+                if held:
+                    self.left.note(where, POSITIONS)
+                    at = (AckPosition(one.at),)
+                    ack = PendingAckEntry(0, "ACK", _id(held[0].name), positions=at)
+                    logs[name_pending_ack_log(name, one.group)] = [ack]
+        return make_disk(logs, {CURSORS: cursors}, {name: start})
 
     def _coordinator(self, tc: int) -> MemoryDisk:
         """Ids go on with the highest that was seen; what has ended left its end in the log."""
         live = {_id(txn.name) for txn in self.txns}
         rows = [row for log in self.logs.values() for row in log.rows if row[1]]
-        last = max((t.least for t in (*live, *(_id(r[1]) for r in rows)) if t.most == tc), default=-1)
+        seen = [*live, *(_id(row[1]) for row in rows)]
+        last = max((txn.least for txn in seen if txn.most == tc), default=-1)
         ended = {TxnID(tc, last): TxnStatus.ABORTED} | {
             _id(txn): TxnStatus.COMMITTED if label == "C" else TxnStatus.ABORTED
             for _, txn, label, _, _ in rows
@@ -204,19 +196,18 @@ class _Taking:
                     note("ADD_SUBSCRIPTION", name, subscriptions=((topic, _sub(where)),))
             if txn.state in (TxnStatus.COMMITTING, TxnStatus.ABORTING):
                 note("UPDATE", name, status=TxnStatus(txn.state), expected=TxnStatus.OPEN)
-        log = MemoryLog(tuple(records), len(records))
-        return MemoryDisk(Map([(name_transaction_log(tc), log)]))
+        return make_disk({name_transaction_log(tc): records})
 
     # ---- what is asked -------------------------------------------------------------------
 
     def _ask(self, system: TakenPulsar) -> Iterable[tuple[Wish, tuple[Way, ...]]]:
         for topic in self.topics:
             if topic.open and topic.next_open is None:
-                self.left.append(Gap(Text(topic.name), UNSURE))
+                self.left.note(topic.name, UNSURE)
             elif topic.open:
                 name = self.names[topic.name]
                 here = [txn for txn in self.txns if topic.name in txn.where]
-                mark = Way("mark", NEXT_ONE(topic=topic.name), _with(system, *_write(name)), _STILL)
+                mark = Way("mark", NEXT_ONE(topic=topic.name), _with(system, *_write(name)), STILL)
                 wish = Wish(CAN_READ(topic=topic.name), partial(_reads_all, name))
                 yield wish, (*self._ways(system, here), mark)
         for one in self.pending:
@@ -227,17 +218,14 @@ class _Taking:
                 yield wish, tuple(self._ways(system, here))
 
     def _ways(self, system: TakenPulsar, here: list[Txn]) -> Iterable[Way]:
-        yield Way("restart", NOTHING, _with(system), _STILL)
+        yield Way("restart", NOTHING, _with(system), STILL)
         comes = _with(system, NewTransaction("new"))
-        timers = dataclasses.replace(_STILL, timers=max(len(self.txns), 1))
+        timers = dataclasses.replace(STILL, timers=max(len(self.txns), 1))
         yield Way("timeout", TIME, comes, timers)
         if here:
             aborts = [EndById(_id(txn.name), TxnAction.ABORT) for txn in here]
             says = BY_ADMIN(ids=", ".join(txn.name for txn in here))
-            yield Way("admin", says, _with(system, *aborts), _STILL)
-
-
-_STILL = Budget(states=STATES, retries=0)
+            yield Way("admin", says, _with(system, *aborts), STILL)
 
 
 def _with(system: TakenPulsar, *calls: Any) -> TakenPulsar:
@@ -260,11 +248,6 @@ def _topic(where: str) -> str:
 
 def _sub(where: str) -> str:
     return "/".join(where.split("/")[3:])
-
-
-def _short(name: str) -> str:
-    """The name of a topic's node."""
-    return re.sub(r"[^\w.-]", "_", name.removeprefix("public/default/"))
 
 
 def _reads_all(topic: str, world: World) -> bool:

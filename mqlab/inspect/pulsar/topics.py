@@ -320,7 +320,8 @@ class _Reader:
         flags = (Frontier(MAX_READ, topic.readable, inclusive=True),) if topic.state else ()
         counts = (("open", topic.open), ("committed", topic.committed), ("aborted", topic.aborted))
         source = f"{self.admin.name} {topic.name}"
-        self.logs.append(LogRead(topic.name, 0, topic.end, flags, cells, counts, source, tuple(rows)))
+        log = LogRead(topic.name, 0, topic.end, flags, cells, counts, source, tuple(rows))
+        self.logs.append(log)
 
     def _cells(self, topic: Topic, ledgers: Ledgers, rows: list[Row]) -> tuple[Cell, ...]:
         at, end, ask, cells = topic.readable, topic.end, self.ask, list[Cell]()

@@ -14,11 +14,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...kernel import tr
-from ..play import Taken
 from ..reading import Ask, Reading, Unreadable
 from .judge import judge
 
-__all__ = ["TARGETS", "judge", "read", "take_over"]
+__all__ = ["TARGETS", "judge", "read"]
 
 TARGETS = tr(
     "A running broker (host:port), or its store folder (with commitlog, consumequeue, config), "
@@ -42,10 +41,3 @@ def read(ask: Ask) -> Reading:
         )
     with Broker(ask) as broker:
         return read_source(broker, ask)
-
-
-def take_over(reading: Reading) -> Taken:
-    """What the engine goes on from."""
-    from .play import take_over as take
-
-    return take(reading)
