@@ -24,6 +24,7 @@ from .reading import Gap
 STATES = 20_000  # of one search: a second or two
 STILL = Budget(states=STATES, restartable=(), retries=1)
 MORE = Words("{n} more")
+LATER = Words("offsets {first} to {last} were not taken over")
 REACHED = Words("yes ({n} steps)")
 NEVER = Words("no (of {n:,} states that can follow, in none)")
 UNKNOWN = Words("not in the first {n:,} states; the search was ended there")
@@ -106,6 +107,11 @@ class Left(list[Gap]):
 
     def note(self, what: str | Text, why: Text) -> None:
         self.append(Gap(Text(what) if isinstance(what, str) else what, why))
+
+    def note_end(self, log: str, taken: int, end: int) -> None:
+        """Up to where a log was taken over, and where it ends."""
+        if taken < end:
+            self.note(log, LATER(first=taken, last=end - 1))
 
     def cut(self, of: Sequence[Any], most: int, what: Text) -> list[Any]:
         """The first ones; how many more there are is noted."""

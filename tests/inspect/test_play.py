@@ -21,12 +21,15 @@ from mqlab.inspect.kafka.play import ROOM, take_over
 from mqlab.inspect.kafka.scan import Labels, Row, Scan
 from mqlab.inspect.play import Future
 from mqlab.inspect.reading import LogRead, Reading, Txn
+from mqlab.inspect.rocketmq.halves import Facts, Half
+from mqlab.inspect.rocketmq.play import take_over as take_over_halves
 from mqlab.inspect.show import write_page
-from mqlab.kernel import parse
+from mqlab.kernel import Frontier, parse
 from mqlab.kernel.moves import apply, initial
 from mqlab.real.kafka.wire import Raw
 from mqlab.registry import reopen_run
 from mqlab.rocketmq.config import HALF_TOPIC
+from mqlab.rocketmq.remoting import MessageRecord
 from mqlab.serve.kafka import serve
 from tests.inspect.damage import init, send_raw
 from tests.inspect.folders import DATA, NOW_MS, VERSIONS, read_output, unpack
@@ -238,6 +241,19 @@ def test_the_store_stands_in_the_engine_as_it_was(store: Path) -> None:
     bodies = {stored.message.words for stored in disk.log("commitlog").entries}
     assert bodies == {"app-given-up", "app-one-left", "ghost-abandoned"}
     assert "poisoned" not in write_page(report)
+
+
+def test_what_no_op_record_that_was_taken_names_is_not_taken_for_undecided() -> None:
+    """The end of a half lies beyond what was taken over."""
+    rows = tuple(MessageRecord(HALF_TOPIC, queue_offset=n, physical_offset=n) for n in range(5))
+    halves = tuple(Half(f"k{n}", "g", "orders-0", n, 0, 0, 0, 0, "") for n in (0, 4))
+    facts = Facts(halves, (), None, 0, 1, 15, (), (), frozenset({2}))
+    log = LogRead(HALF_TOPIC, 0, 5, (Frontier("at", 0),), rows=rows)
+    taken = take_over_halves(Reading("rocketmq", "x", 0, (log,), own=facts))
+    disk = dict(taken.system.disks)["broker"]
+    assert [entry.base for entry in disk.log(f"{HALF_TOPIC}-0").entries] == [0, 1]
+    assert "offsets 2 to 4 were not taken over" in {gap.why.en for gap in taken.left}
+    assert not any("k4" in wish.says.en for wish, _ in taken.asked)
 
 
 # ---- Pulsar ------------------------------------------------------------------------------

@@ -56,7 +56,6 @@ TOOK_ID = Words("{id}: {state}, producer {pid}, epoch {epoch}")
 TOOK_GROUP = Words("{group}: position {at} in {log}, pending {pending}")
 AWAY = Words("{log}: not read; taken as a partition without a leader")
 VERSION = Words("transaction.version is taken to be {n}")
-LATER = Words("offsets {first} to {last} were not taken over")
 ENDS_LATER = Words("{n} batches of transactions that end outside the part that was taken over")
 LOGS, IDS, POSITIONS = tr("partitions"), tr("transactional ids"), tr("positions of groups")
 WHOSE = tr("whose transaction is open in it was not read: add what the coordinator says of it, as "
@@ -173,8 +172,7 @@ class _Taking:
         entries = tuple(_batch(row, self.numbers) for row in kept)
         start = entries[0].base if entries else log.end
         end = entries[-1].last + 1 if entries else log.end
-        if end < log.end:
-            self.left.note(log.name, LATER(first=end, last=log.end - 1))
+        self.left.note_end(log.name, end, log.end)
         if len(kept) < len(near):
             self.left.note(log.name, ENDS_LATER(n=len(near) - len(kept)))
         took.append(say_span(log.name, start, end))

@@ -59,7 +59,6 @@ NOT_READY = Words("its buffer was {state}; in the engine it recovers at once")
 TOOK_TXN = Words("{id}: {state}, in {where}")
 TOOK_SUB = Words("{sub} of {topic}: position {at}, pending: {pending}")
 TOPICS, TXNS = tr("topics"), tr("transactions")
-LATER = Words("entries {first} to {last} were not taken over")
 UNSURE = tr("no coordinator has told whose transaction is open in it")
 POSITIONS = tr("which of its messages are pending is not told: the first that is not acknowledged "
                "is taken for them")  # fmt: skip
@@ -137,8 +136,7 @@ class _Taking:
             entries.append(LedgerEntry(offset, values, txn=mine, marker=ENDS.get(label)))
         start = entries[0].base if entries else log.end
         end = entries[-1].base + 1 if entries else log.end
-        if end < log.end:
-            self.left.note(topic.name, LATER(first=end, last=log.end - 1))
+        self.left.note_end(topic.name, end, log.end)
         aborted = {_id(txn): offset for offset, txn, _, _, gone in log.rows if gone and txn}
         took.append(say_span(topic.name, start, end))
         if topic.state not in SETTLED:

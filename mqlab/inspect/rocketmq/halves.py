@@ -38,6 +38,7 @@ from .remote import Broker
 MOST_HALVES, MOST_OPS, MOST_PARKED = 10_000, 50_000, 200
 MOST_TOPICS, MOST_DRAWN, MOST_LAGS, MOST_SHOWN = 200, 16, 50, 200
 AROUND, LONGEST = 4, 12
+KEPT = 40  # records from the check's positions on, for what may happen next
 #: of RocketMQ itself; a group or a topic of a user begins otherwise
 SYSTEM = (
     "rmq_sys_", "RMQ_SYS_", "CID_RMQ_SYS_", "SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC", "TBW102",
@@ -90,7 +91,7 @@ class Lag:
 class Facts:
     """What the judges ask. `registered`: producer groups with somebody there, None where nobody
     says; `check_at`: the check's position, -1 where nobody says; `dead`: queues of dead letters,
-    and how many are in each."""
+    and how many are in each; `ended`: the places in the half topic that op records name."""
 
     halves: tuple[Half, ...]
     parked: tuple[Half, ...]
@@ -100,6 +101,7 @@ class Facts:
     check_max: int
     lags: tuple[Lag, ...]
     dead: tuple[tuple[str, int], ...]
+    ended: frozenset[int] = frozenset()
 
 
 def read_source(source: Broker | Store, ask: Ask) -> Reading:
@@ -115,6 +117,7 @@ class _Reader:
     labels: dict[str, str] = field(default_factory=dict)
     lags: list[Lag] = field(default_factory=list)
     dead: list[tuple[str, int]] = field(default_factory=list)
+    ended: frozenset[int] = frozenset()
     readers: dict[str, int] = field(default_factory=dict)
     places: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
 
@@ -140,7 +143,7 @@ class _Reader:
         who = self._try(PRODUCERS, None, source.producers, groups) if groups else None
         facts = Facts(
             tuple(halves), tuple(parked), who, -1 if places is None else at, interval, most,
-            tuple(self.lags), tuple(self.dead),
+            tuple(self.lags), tuple(self.dead), self.ended,
         )  # fmt: skip
         txns = [self._txn(half, HALF_TOPIC, "half") for half in halves]
         txns += [self._txn(half, DISCARD_TOPIC, "parked") for half in parked]
@@ -190,10 +193,11 @@ class _Reader:
             half = _half(record, timeout)
             cells.append(self._cell(record, half))
             if half.offset >= at:
-                rows.append(record)
+                rows += [record] * (len(rows) < KEPT)
                 named = {half.offset, _number(record.properties, PREPARED_QUEUE_OFFSET, -1)}
                 found[half.key] = (half, named)
         ended = self._read_ops(at)
+        self.ended = frozenset(ended)
         halves = [half for half, named in found.values() if not named & ended]
         counts = (("read", len(cells)), ("undecided", len(halves)))
         self._note(HALF_TOPIC, bounds, (Frontier(CHECK_CURSOR, at),), cells, counts, rows)
@@ -209,7 +213,7 @@ class _Reader:
             if record.properties.get(TAGS) == REMOVE_TAG:
                 named = (int(part) for part in body.split(",") if part.strip().isdecimal())
                 ended.update(place for place in named if place >= since)
-            rows.append(record)
+            rows += [record] * (record.queue_offset >= at and len(rows) < KEPT)
             cells.append(Cell(record.queue_offset, body[:LONGEST], "control"))
             del cells[MOST_PARKED:-MOST_PARKED]
         self._note(OP_TOPIC, bounds, (Frontier(OP_CURSOR, at),), cells, rows=rows)
@@ -221,7 +225,7 @@ class _Reader:
         parked = [_half(record, timeout) for record in records]
         if parked:
             cells = list(map(self._cell, records, parked))
-            self._note(DISCARD_TOPIC, bounds, (), cells, (("parked", end - first),), records)
+            self._note(DISCARD_TOPIC, bounds, (), cells, (("parked", end - first),), records[-KEPT:])
         return [half for half in parked if self._is_wanted(half)]
 
     def _is_wanted(self, half: Half) -> bool:
