@@ -20,6 +20,9 @@ from mqlab.inspect.kafka.internal import Own
 from mqlab.inspect.kafka.play import ROOM, take_over
 from mqlab.inspect.kafka.scan import Labels, Row, Scan
 from mqlab.inspect.play import Future
+from mqlab.inspect.pulsar.play import take_over as take_over_topics
+from mqlab.inspect.pulsar.topics import Facts as PulsarFacts
+from mqlab.inspect.pulsar.topics import Topic
 from mqlab.inspect.reading import LogRead, Reading, Txn
 from mqlab.inspect.rocketmq.halves import Facts, Half
 from mqlab.inspect.rocketmq.play import take_over as take_over_halves
@@ -238,6 +241,7 @@ def test_the_store_stands_in_the_engine_as_it_was(store: Path) -> None:
     halves = [entry.base for entry in disk.log(f"{HALF_TOPIC}-0").entries]
     at = shown[HALF_TOPIC].frontiers[0].at
     assert halves == [c.offset for c in shown[HALF_TOPIC].cells if c.offset >= at] != []
+    assert disk.table("consumerOffset.json")[f"{HALF_TOPIC}-0@CID_RMQ_SYS_TRANS"] == at
     bodies = {stored.message.words for stored in disk.log("commitlog").entries}
     assert bodies == {"app-given-up", "app-one-left", "ghost-abandoned"}
     assert "poisoned" not in write_page(report)
@@ -289,6 +293,23 @@ def test_a_late_message_is_ended_by_the_next_one_which_hides_what_had_committed(
     (mark,) = (one for one in future(report).answers if one.way.name == "mark")
     (broken,) = mark.broken
     assert broken.en == "what was committed is not taken for aborted later"
+
+
+def test_an_entry_whose_end_was_not_taken_over_is_not_taken_for_open() -> None:
+    """T1 is open from 0 on; T2 is aborted, and T3 commits, behind what is near."""
+    rows = [(0, "(0,1)", "", "", False), (1, "(0,2)", "", "", True), (2, "", "", "", False)]
+    rows += [(3, "(0,3)", "", "", False), (9, "(0,3)", "C", "", False)]
+    log = LogRead("a/b/c", 0, 10, rows=tuple(rows))
+    live = Txn("T1", "(0,1)", "OPEN", "coordinator 0", ("a/b/c",))
+    topic = Topic("a/b/c", 10, "Ready", "0:-1", 0, 1, next_open=("(0,1)",))
+    facts = PulsarFacts(("Ready",), (topic,))
+    taken = take_over_topics(Reading("pulsar", "x", 0, (log,), (live,), own=facts))
+    world = initial(taken.system)
+    entries = world.disk("a_b_c").log("a_b_c").entries
+    assert [entry.base for entry in entries] == [0, 1, 2]
+    world = apply(taken.system, world, parse("a_b_c."))[-1].world
+    buffer = world.role("a_b_c").buffer
+    assert [str(txn) for txn, _ in buffer.ongoing] == ["(0,1)"] and len(buffer.aborts) == 1
 
 
 def test_what_does_not_wait_is_not_asked_about() -> None:

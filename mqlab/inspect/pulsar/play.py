@@ -128,8 +128,13 @@ class _Taking:
         name = self.names[topic.name]
         log = self.logs.get(topic.name) or LogRead(topic.name, 0, topic.end)
         entries: list[LedgerEntry] = []
-        for offset, txn, label, said, _ in log.rows:
-            if entries and (offset != entries[-1].base + 1 or len(entries) == ROOM):
+        live, near = {txn.name for txn in self.txns}, list(log.rows[:ROOM])
+        cut = (n for n, row in enumerate(near) if row[0] != near[0][0] + n)
+        near = near[: next(cut, ROOM)]
+        for n, (offset, txn, label, said, gone) in enumerate(near):
+            ends = any(row[1] == txn and row[2] for row in near[n:])
+            # its end lies further on: it would be taken for open
+            if txn and offset > topic.readable and not (ends or gone or txn in live):
                 break
             mine = _id(txn) if txn else None
             values = () if label else (said or f"e{offset}",)
