@@ -114,7 +114,7 @@ check(HANGING, hanging)
 # in the engine before you do it on the broker.
 #
 # With a broker of your own: `mqlab inspect kafka HOST:PORT`, or `inspect_broker("kafka", …)` of `mqlab.lab`;
-# likewise for `rocketmq` and `pulsar`.
+# likewise for `rocketmq` and `pulsar`. With `--play`, or `play=True`, it searches what would end what is stuck.
 #
 # The quick route ends here. Four more calls are below, each of another kind.
 
@@ -349,8 +349,9 @@ check(ACKS, acks)
 # ## Can you find a remedy of your own?
 
 # %% [markdown]
-# This is the second call for you to play: the leader is down, and the commit is answered. *Can you make the
-# payment get lost?* The next cell takes `HANGING`, `PENDING` and `ACKS` as well.
+# Here are the brokers of the second call: the engine continues from what is on their disks, as after a restart of
+# both. The commit is decided, and its marker is missing. *Can you make the payment get lost?* Kill any process,
+# between any two steps. The next cell takes `HANGING`, `PENDING`, `PARKED` and `ACKS` as well.
 
 # %%
 play_on(MARKER)

@@ -27,7 +27,7 @@ from mqlab_widgets import Player, Playground, vary
 from ..inspect import Ask, Report, inspect
 from ..kernel import Text, Words, tr
 from ..places import ON_CALL
-from ..registry import continue_scenario, scenario
+from ..registry import scenario
 from .experiments import Experiment
 from .lab15 import Played
 from .misconceptions import met as met
@@ -81,10 +81,10 @@ class Call:
         with chdir(unpack()), open(f"{self.name}.txt", encoding="utf-8") as file:
             return file.read()
 
-    def look(self) -> Report:
+    def look(self, play: bool = False) -> Report:
         """What `mqlab inspect` says of the data, at the time of the call."""
         with chdir(unpack()):
-            return inspect(self.broker, Ask(self.target, now_ms=self.now_ms))
+            return inspect(self.broker, Ask(self.target, now_ms=self.now_ms), play)
 
     def check(self, answer: object, graded: bool = False) -> Verdict:
         """Judge a report: its evidence, then its remedy, then its sentence."""
@@ -197,15 +197,16 @@ def try_remedies(call: Call) -> None:
 def _open(call: Call, remedy: str) -> Player:
     if not remedy:
         trace = scenario(call.begin)
-        return Player(trace, step=len(trace), title=str(BEFORE))
+        return Player(trace, step=len(trace), title=str(BEFORE), level="protocol")
     experiment = call.remedies[remedy].experiment
     trace = experiment.play().trace
-    return Player(trace, step=experiment.step(trace), title=str(TITLE(name=remedy)))
+    step, title = experiment.step(trace), str(TITLE(name=remedy))
+    return Player(trace, step=step, title=title, level="protocol")
 
 
 def play_on(call: Call) -> Playground:
-    """The call's run up to the call, to be played on by hand."""
-    return Playground(continue_scenario(f"# {call.name}\n{call.begin}\n"))
+    """The broker of the call, to be played on by hand from its own records."""
+    return call.look(play=True).playground()
 
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)

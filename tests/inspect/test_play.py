@@ -144,7 +144,7 @@ def test_only_the_neighbourhood_of_the_frontier_is_taken(tmp_path: Path) -> None
     taken = take_over(reading(*rows, open_pids=(1,)))
     log = dict(taken.system.disks)["a-0"].log("a-0")
     assert [b.base for b in log.entries] == [0, *range(2, ROOM)]
-    assert any("1 batches" in gap.why.en for gap in taken.left)
+    assert any("taken over: 1" in gap.why.en for gap in taken.left)
     assert any(f"offsets {ROOM} to 300" in gap.why.en for gap in taken.left)
     many = [Row(n, n, n, 0, True) for n in range(ROOM + 9)]
     taken = take_over(reading(*many, open_pids=tuple(range(ROOM + 9))))
@@ -157,7 +157,7 @@ def test_the_command_the_page_and_by_hand(
     root, page = str(unpack("4.3.1", tmp_path)), tmp_path / "page.html"
     assert main(["inspect", "kafka", root, "--play", "--lang", "en", "-o", str(page)]) == 1
     out = capsys.readouterr().out
-    assert "What happens next?" in out and "yes (5 steps)" in out
+    assert "What happens next?" in out and "yes (steps: 5)" in out
     assert page.read_text("utf-8").count('class="payload"') == 3
     assert main(["inspect", "kafka", root, "--play", "--json", "--lang", "en"]) == 1
     rows = json.loads(capsys.readouterr().out)["next"]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import speaking
+from mqlab.kernel.moves import initial
 from mqlab.lessons import lab16
 from mqlab.lessons.lab16 import CALLS, Call, Remedy
 from mqlab.places import ON_CALL
@@ -145,9 +146,17 @@ def test_the_menu_opens_each_remedy_below_its_sentence(monkeypatch: pytest.Monke
         assert play(remedy=name).step == remedy.experiment.step(remedy.experiment.play().trace)
 
 
-def test_a_run_is_played_on_from_the_call() -> None:
-    for call in (CALLS[name] for name in ("hanging", "marker", "pending", "acks")):
-        assert len(lab16.play_on(call).play.trace) == len(run_scenario(call.begin).trace)
+def test_the_broker_of_a_call_is_played_on_from_its_records() -> None:
+    """It stands where the call's evidence says."""
+    plays = {name: lab16.play_on(call).play for name, call in CALLS.items()}
+    worlds = {name: initial(play.system) for name, play in plays.items()}
+    assert worlds["hanging"].role("orders-0").part.open == ((5, 4711),)
+    assert worlds["pending"].role("coordinator").entries["bill-app"].state == "Ongoing"
+    assert worlds["marker"].role("split-0").part.lso == 0
+    assert worlds["parked"].disk("broker").log("TRANS_CHECK_MAX_TIME_TOPIC-0").end == 1
+    assert worlds["acks"].role("orders").subs["billing"].pending.of_txn
+    plays["marker"].go_on()
+    assert "CompleteCommit" in plays["marker"].trace.narrate()
 
 
 def test_the_archive_is_what_the_real_brokers_have_left(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ TOOK_ID = Words("{id}: {state}, producer {pid}, epoch {epoch}")
 TOOK_GROUP = Words("{group}: position {at} in {log}, pending {pending}")
 AWAY = Words("{log}: not read; taken as a partition without a leader")
 VERSION = Words("transaction.version is taken to be {n}")
-ENDS_LATER = Words("{n} batches of transactions that end outside the part that was taken over")
+ENDS_LATER = Words("batches whose transaction ends outside the part that was taken over: {n}")
 LOGS, IDS, POSITIONS = tr("partitions"), tr("transactional ids"), tr("positions of groups")
 WHOSE = tr("whose transaction is open in it was not read: add what the coordinator says of it, as "
            "`kafka-transactions.sh list` and `describe` print it")  # fmt: skip
