@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from mqlab.cli import inspect as command
 from mqlab.cli import main
+from mqlab.cli.alone import PageServer
 from mqlab.inspect import Ask, Report, inspect, inspect_broker
 from mqlab.inspect.kafka.internal import Own
 from mqlab.inspect.kafka.play import ROOM, take_over
@@ -172,6 +174,24 @@ def test_the_command_the_page_and_by_hand(
     with pytest.raises(ValueError, match="play=True"):
         inspect_broker("kafka", root, say=lambda line: None).playground()
     assert "payload" not in write_page(inspect("kafka", Ask(root)))
+
+
+def test_a_page_to_play_on_by_hand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def look_once(server: PageServer) -> None:
+        seen.append(server._begin())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PageServer, "serve_forever", look_once)
+    monkeypatch.setattr(command, "has_screen", lambda: False)
+    root = str(unpack("3.9.1", tmp_path, "decided") / "node-2")
+    assert main(["inspect", "kafka", root, "--by-hand", "--lang", "en"]) == 1
+    ((playground, says),) = seen
+    assert "http://127.0.0.1:" in capsys.readouterr().err and "引擎" in says.of("zh")
+    assert playground is not None and playground.play.choices == ("kill split-0",)
 
 
 def test_a_transaction_of_which_only_a_table_tells() -> None:

@@ -224,8 +224,8 @@ class _Reader:
         records = list(self._records(DISCARD_TOPIC, 0, max(first, end - MOST_PARKED), end))
         parked = [_half(record, timeout) for record in records]
         if parked:
-            cells = list(map(self._cell, records, parked))
-            self._note(DISCARD_TOPIC, bounds, (), cells, (("parked", end - first),), records[-KEPT:])
+            cells, counts = list(map(self._cell, records, parked)), (("parked", end - first),)
+            self._note(DISCARD_TOPIC, bounds, (), cells, counts, records[-KEPT:])
         return [half for half in parked if self._is_wanted(half)]
 
     def _is_wanted(self, half: Half) -> bool:
