@@ -50,6 +50,7 @@ def inspect(broker: str, ask: Ask, play: bool = False) -> Report:
     reading = room.read(ask)
     future = None
     if play:
+        ask.say("searching what may happen next")
         future = look_ahead(load(f"{rooms[broker].inspect}.play").take_over(reading))
     return Report(reading, tuple(room.judge(reading)), future)
 

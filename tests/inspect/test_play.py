@@ -8,7 +8,7 @@ recorded on a real 4.3.1; the console of this project's server is asked here."""
 from __future__ import annotations
 
 import json
-import tarfile
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from mqlab.cli import inspect as command
 from mqlab.cli import main
 from mqlab.cli.alone import PageServer
 from mqlab.inspect import Ask, Report, inspect, inspect_broker
-from mqlab.inspect.kafka.internal import Own
+from mqlab.inspect.kafka.internal import Own, State
 from mqlab.inspect.kafka.play import ROOM, take_over
 from mqlab.inspect.kafka.scan import Labels, Row, Scan
 from mqlab.inspect.play import Future
@@ -194,6 +194,14 @@ def test_a_page_to_play_on_by_hand(
     assert playground is not None and playground.play.choices == ("kill split-0",)
 
 
+def test_ids_that_are_no_names_and_states_that_no_record_has() -> None:
+    states = [State(name, n, 0, 1, "Ongoing") for n, name in enumerate(("a b", "a/b", "", "c"))]
+    states.append(State("d", 9, 0, 1, "PrepareEpochFence"))
+    own = Own(tuple(states), whole=True)
+    taken = take_over(Reading("kafka", "x", 0, (LogRead("a-0", 0, 0),), own=own))
+    assert [*initial(taken.system).role("coordinator").entries] == ["_", "a_b", "c"]
+
+
 def test_a_transaction_of_which_only_a_table_tells() -> None:
     txn = Txn("T1", "", "hanging", "b-3", ("b-3",), "7", 0, 41)
     taken = take_over(Reading("kafka", "x", 0, (LogRead("a-0", 0, 0),), (txn,)))
@@ -232,8 +240,8 @@ def test_a_server_does_what_the_search_has_said(tmp_path: Path) -> None:
 
 @pytest.fixture(params=("5.5.0", "4.9.7"))
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    with tarfile.open(DATA / f"rocketmq-{request.param}" / "damaged.tar.xz") as tar:
-        tar.extractall(tmp_path / request.param, filter="data")
+    path = DATA / f"rocketmq-{request.param}" / "damaged.tar.xz"
+    shutil.unpack_archive(path, tmp_path / request.param)
     return tmp_path / str(request.param)
 
 

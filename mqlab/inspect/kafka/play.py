@@ -40,6 +40,7 @@ from .scan import AROUND, Row
 MOST_LOGS, MOST_IDS, MOST_GROUPS = 4, 3, 2
 ROOM = 40  # offsets of a log
 GROUP_LOG = f"{GROUPS}-0"
+KEPT = {*map(str, TxnState)} - {"Dead", "PrepareEpochFence"}  # what a record may say
 PARTITION = re.compile(r".+-\d+")
 MARKERS = {"C": COMMIT, "A": ABORT}
 
@@ -92,7 +93,8 @@ class _Taking:
         self.left = Left()
         self.numbers = count_from(1)
         opens = [txn for txn in reading.txns if PARTITION.fullmatch(txn.seen)]
-        self.known = [s for s in own.states if s.epoch >= 0 and s.state in {*map(str, TxnState)}]
+        whole = {make_name(s.txn_id): s for s in own.states if s.epoch >= 0 and s.state in KEPT}
+        self.known = list(whole.values())
         pids = {str(s.pid) for s in self.known}
         listed = {str(s.pid) for s in own.states if own.whole}
         self.unsure = {

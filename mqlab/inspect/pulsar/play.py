@@ -42,7 +42,7 @@ from ..play import STILL, Left, Taken, Way, Wish, make_disk, make_name, say_span
 from ..reading import LogRead, Reading, Txn
 from .topics import SETTLED, Facts, Topic
 
-MOST_TOPICS, MOST_TXNS, ROOM = 3, 4, 40
+MOST_TOPICS, MOST_TXNS, MOST_TCS, ROOM = 3, 4, 16, 40
 ID = re.compile(r"\((\d+),(\d+)\)")
 ENDS = {"C": MarkerType.TXN_COMMIT, "A": MarkerType.TXN_ABORT}
 DECIDED = {TxnStatus.COMMITTED: TxnStatus.COMMITTING, TxnStatus.ABORTED: TxnStatus.ABORTING}
@@ -94,7 +94,7 @@ class _Taking:
         busy = [t for t in busy if t.open or t.name in pending] or busy[:1]
         self.topics = self.left.cut(busy, MOST_TOPICS, TOPICS)
         names = {t.name for t in self.topics}
-        near = [t for t in reading.txns if ID.fullmatch(t.name)]
+        near = [t for t in reading.txns if ID.fullmatch(t.name) and _id(t.name).most < MOST_TCS]
         near.sort(key=lambda txn: not names & {_topic(where) for where in txn.where})
         self.txns = self.left.cut(near, MOST_TXNS, TXNS)
         self.pending = [p for p in facts.pending if p.open and p.topic in names]
@@ -134,7 +134,8 @@ class _Taking:
         for n, (offset, txn, label, said, gone) in enumerate(near):
             ends = any(row[1] == txn and row[2] for row in near[n:])
             # its end lies further on: it would be taken for open
-            if txn and offset > topic.readable and not (ends or gone or txn in live):
+            late = txn and offset > topic.readable and not (ends or gone or txn in live)
+            if late or (label and not txn):
                 break
             mine = _id(txn) if txn else None
             values = () if label else (said or f"e{offset}",)

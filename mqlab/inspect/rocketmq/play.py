@@ -84,7 +84,8 @@ def take_over(reading: Reading) -> Taken:
         named = {place for record in records for place in _list_ended(record)}
         unseen = facts.ended - named if topic == HALF_TOPIC else frozenset()
         places = [row.queue_offset for row in log.rows]
-        rows = log.rows[: next((n for n, at in enumerate(places) if at in unseen), len(places))]
+        cut = (n for n, at in enumerate(places) if at in unseen or at != places[0] + n)
+        rows = log.rows[: next(cut, len(places))]
         starts[queue] = rows[0].queue_offset if rows else first
         records += rows
         end = starts[queue] + len(rows)
