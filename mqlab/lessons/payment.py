@@ -74,23 +74,23 @@ MOVES: dict[str, tuple[Text, Text, str, str]] = {
     "late shop": (*_name_both(LATE, GIVE), "arrive", "shop"),
     "late broker": (*_name_both(LATE, COMMIT), "arrive", "broker"),
     "customer counts": (
-        tr("The customer's account hears: it counts."),
+        tr("The customer's account gets the commit: it counts."),
         tr("Tell the customer's account: it counts"), "hear", "customer",
     ),
     "shop counts": (
-        tr("The shop's account hears: it counts."), tr("Tell the shop's account: it counts"),
+        tr("The shop's account gets the commit: it counts."), tr("Tell the shop's account: it counts"),
         "hear", "shop",
     ),
     "customer void": (
-        tr("The customer's account hears: it is void."),
+        tr("The customer's account gets the abort: it is void."),
         tr("Tell the customer's account: it is void"), "hear", "customer",
     ),
     "shop void": (
-        tr("The shop's account hears: it is void."), tr("Tell the shop's account: it is void"),
+        tr("The shop's account gets the abort: it is void."), tr("Tell the shop's account: it is void"),
         "hear", "shop",
     ),
     "wait": (
-        tr("The broker gives up waiting for the service: nothing of it counts."),
+        tr("The broker gives up waiting for the service: the payment does not count."),
         tr("Let the broker give up waiting"), "wait", "broker",
     ),
     "stop": (tr("The service stops."), tr("Stop it here"), "stop", "service"),
@@ -104,14 +104,14 @@ MEANS = {
     "written": tr("It is written. No reader sees it before the broker has decided."),
     "half": tr("Half of the payment can be read. The rest may still come."),
     "lost": tr(
-        "The customer has paid. The shop has not got it, and nobody remembers that it is owed."
+        "The customer has paid. The shop has not received it, and no process will send it."
     ),
     "twice": tr("The customer has paid twice."),
     "paid": tr("The customer has paid £316.78, and the shop has it."),
-    "short": tr("The customer has paid twice, and the shop has got it once."),
+    "short": tr("The customer has paid twice, and the shop has received it once."),
     "void": tr("Nobody has paid, and nothing is lost."),
-    "decided": tr("The broker has decided. Not every account has heard it yet."),
-    "again": tr("The service has begun again. It knows nothing of the first payment."),
+    "decided": tr("The broker has decided. The decision has not reached every account yet."),
+    "again": tr("The service has begun again. It does not remember the first payment."),
 }
 NAMES, MARKS = list(MOVES), list(MEANS)
 DECIDED, UNDECIDED = ("Commit", "Abort"), 2
