@@ -19,7 +19,7 @@ from ...rocketmq.claims import find_txns, is_open, list_working, reads_rows
 from ...rocketmq.picture.view import read_world
 from .systems import OrderServiceSystem
 
-WHOLE_ORDER = Words("an order that the warehouse hears of has its goods")
+WHOLE_ORDER = Words("an order whose message the warehouse gets has its goods")
 
 
 def goods_of(order: str) -> str:

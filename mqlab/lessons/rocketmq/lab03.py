@@ -94,7 +94,7 @@ def compare_properties(story: str) -> str:
         ("transaction bits of sysFlag", *(_bits(message) for message in three)),
         *((name, *(message.get(name) or "–" for message in three)) for name in names),
     ]
-    return table("field or property | as sent | as half | as delivered", rows)
+    return table("field or property | as sent | as half message | as delivered", rows)
 
 
 def _bits(message: Message) -> str:
@@ -111,7 +111,7 @@ def tabulate_statuses() -> str:
         executed = any(isinstance(f.body, Statement) and f.kind is FactKind.SEND for f in trace)
         assert f" {status} " in call
         rows.append((status, "yes" if executed else "no", call.split()[-1]))
-    return table("the half is stored with | local transaction runs | it ends with", rows)
+    return table("the half message is stored with | local transaction runs | it ends with", rows)
 
 
 #: what a broker does beside answering the sender: heartbeats, records, checks

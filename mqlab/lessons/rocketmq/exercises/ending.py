@@ -39,8 +39,8 @@ DISTRACTORS = (
         "delete",
         tr("delete the half message from the half topic"),
         tr(
-            "nothing is ever deleted from a log. The half stays where it is, and the op record "
-            "says that its place is done with"
+            "nothing is ever deleted from a log. The half message stays where it is, and the op "
+            "record marks it as ended"
         ),
         "a half that has ended is deleted",
     ),
@@ -48,8 +48,8 @@ DISTRACTORS = (
         "state",
         tr("set the transaction's state to COMMITTED"),
         tr(
-            "there is no table of transactions: the broker keeps halves and op records, and "
-            "nothing else. So nothing stops a second end either"
+            "there is no table of transactions: the broker keeps only half messages and op "
+            "records. So nothing stops a second end either"
         ),
         "the broker keeps a state for each transaction",
     ),
@@ -57,8 +57,8 @@ DISTRACTORS = (
         "answer",
         tr("answer the producer: committed"),
         tr(
-            "endTransaction is one-way: nobody waits for an answer, and COMMIT_MESSAGE in the "
-            "producer's result is the producer's own word"
+            "endTransaction is one-way: it gets no answer, and COMMIT_MESSAGE in the producer's "
+            "result comes from the producer itself"
         ),
         "COMMIT returned means that the broker has committed",
     ),
@@ -76,13 +76,13 @@ DISTRACTORS = (
 ENDING = Parsons(
     name="ending",
     question=tr(
-        "EndTransaction COMMIT has come in. Put what the broker does into an order that keeps "
-        "every promise, whenever it dies. Not every piece belongs in it."
+        "EndTransaction COMMIT has arrived. Arrange what the broker does so that every promise is "
+        "kept, whenever it dies. Not every piece belongs in it."
     ),
     pieces=(
         Piece(
             "op",
-            tr("append a record to the op topic: this half is done with"),
+            tr("append a record to the op topic: this half message has ended"),
         ),
         DISTRACTORS[0],
         Piece(
@@ -92,7 +92,7 @@ ENDING = Parsons(
         *DISTRACTORS[1:3],
         Piece(
             "compare",
-            tr("look the half up; compare its group and its offsets with the request"),
+            tr("look the half message up; compare its group and its offsets with the request"),
         ),
         DISTRACTORS[3],
     ),
@@ -100,17 +100,17 @@ ENDING = Parsons(
     messages={
         "commits": tr("no consumer ever gets the message: it is never written to its real topic"),
         "row with message": tr(
-            "the half counts as done with, and its message is not written yet: the broker dies in "
-            "between, and an order's message is lost for good. A message too many can be "
+            "the half message counts as ended, and its message is not written yet: the broker "
+            "dies in between, and an order's message is lost for good. A message too many can be "
             "recognised; one too few cannot"
         ),
         "passed over": tr(
-            "nothing says that this half has ended: the check asks about it, is told COMMIT, and "
+            "nothing marks this half message as ended: the check asks about it, gets COMMIT, and "
             "delivers the message once more"
         ),
         "message with row": tr(
-            "anybody who knows or guesses an offset ends other people's transactions: here a "
-            "producer of another group delivers a message whose row is not written yet. Compare "
+            "any producer that knows or guesses an offset can end the transactions of others: "
+            "here one of another group delivers a message whose row is not written yet. Compare "
             "before anything is written"
         ),
     },

@@ -60,8 +60,8 @@ BELIEFS = (
         "SEND_OK says that the transaction has succeeded",
         tr(
             "SEND_OK is the status of the half message: it is stored. It is the same when the "
-            "local transaction was rolled back, and when nobody knows what became of it. The other "
-            "word is the transaction's"
+            "local transaction was rolled back, and when its outcome is unknown. The other value "
+            "is about the transaction"
         ),
         lambda status, state: PLACED if status == SendStatus.SEND_OK else NOT_PLACED,
     ),
@@ -77,7 +77,7 @@ BELIEFS = (
         "what is not refused is placed",
         tr(
             "UNKNOW is no commit either: the statement may never have reached the database, and "
-            "this customer waits for an order that nobody has"
+            "this customer waits for an order that does not exist"
         ),
         _but(UNKNOW=PLACED),
     ),
@@ -92,8 +92,8 @@ BELIEFS = (
     Belief(
         "nothing is ever known",
         tr(
-            "it is safe to say “not known” to everybody, and useless: what the local transaction "
-            "came to is known here and now"
+            "it is safe to answer “not known” every time, and useless: the outcome of the local "
+            "transaction is known here and now"
         ),
         lambda status, state: NOT_KNOWN,
     ),
@@ -115,8 +115,8 @@ TELLING = Exercise(
     beliefs=BELIEFS,
     hints=(
         tr(
-            "Two words come back. Which of them is the broker's, and about what? Which is your "
-            "own listener's?"
+            "Two values come back. Which of them comes from the broker, and what is it about? "
+            "Which is your own listener's?"
         ),
         tr(
             "The status is about the half message, and no customer asks about that. Each of the "
