@@ -1,38 +1,37 @@
 # %% [markdown]
 # # Lab 07 · What may a reader see, and when?
 #
-# *90 minutes, or a short way of 25* · Kafka 4.3, `transaction.version` 2, a v2 client (Java 4.x)
+# *90 minutes, or a quick route of 25* · Kafka 4.3, `transaction.version` 2, a v2 client (Java 4.x)
 #
-# **In one paragraph.** A transaction writes into several partitions at once, in the middle of everybody
-# else's records. An order service commits one, and the commit returns. In this lab you find out who
-# can read what at that moment, you stop the system at the worst moment there is, and you say which
-# kill did it.
+# **In one paragraph.** A transaction writes into several partitions at once, among the records of all
+# other producers. An order service commits one, and the commit returns. In this lab you find out who can
+# read what at that moment, you stop the system at the worst possible moment, and you write down the crash
+# that does it.
 #
-# **The short way:** Hook, Predict, Run, Find the crash, What you know now. The other parts are folded under
-# headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. Each of them
-# can be done on its own day. A part may use what stands above it: *Run All Above Selected Cell* in the menu
-# *Run* runs that first.
+# **The quick route** ends with *What you know now*. The parts below it are folded: click *cells hidden*
+# under a heading to open one. Each can be done on its own day. If a part needs what is above it, first
+# choose *Run All Above Selected Cell* in the menu *Run*.
 #
-# **You need** lab 06, or these four words. A *partition* is one log of a topic. The *coordinator*
-# (事务协调者) is the broker that keeps the state of a transaction. The *high watermark*, HW (高水位), is
-# the offset below which everything is replicated. *read_committed* is the setting of a reader who wants no
-# record of a transaction that has not committed.
+# **You need** lab 06, or these four terms. A *partition* is one log of a topic. The *coordinator* (事务协调者)
+# is the broker that keeps the state of a transaction. The *high watermark*, HW (高水位), is the offset below
+# which everything is replicated. A consumer with the setting *read_committed* gets no record of a
+# transaction that has not committed.
 
 # %% [markdown]
-# ## Hook: the commit returned. What did the billing service read?
+# ## The commit returned. What did the billing service read?
 #
 # The gift shop's order service writes order 580538 into one topic and its payment into another, in one
 # transaction. Its `commit` returns `ok`. The billing service reads both topics at once, with
-# read_committed. It sends an invoice that is wrong, and no error was ever raised.
+# read_committed. It sends a wrong invoice, and no error was ever raised.
 #
-# In Java the order service is
-# `initTransactions(); beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`.
-# The lines `run app: …` below say the same. The line `kill coordinator …` stops the coordinator at one step,
-# and `restart` starts it again. `reader` is the reading half of the billing service. `invoice` is a record
-# of another transaction, which is still open.
+# In Java the order service is `initTransactions(); beginTransaction(); send("orders", …);
+# send("payments", …); commitTransaction();`. The lines `run app: …` below make the same calls. The line
+# `kill coordinator …` kills the coordinator at one step, and `restart` starts it again. `reader` is the
+# part of the billing service that reads. `invoice` is a record of another transaction, which is still
+# open.
 #
-# Every transaction in this course goes through the same six stages. Keep them in view:
-# **reserve → write → decide → publish the decision → make visible → forget**.
+# Every transaction in this course goes through the same six stages: **reserve → write → decide → publish
+# the decision → make visible → forget**.
 
 # %% jupyter={"source_hidden": true}
 import sqlite3
@@ -90,24 +89,24 @@ half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader"
 # ## Predict
 #
 # The coordinator has just answered `ok`. Nothing else has happened yet. Choose an answer and lock it;
-# then the run goes on.
+# then the scenario continues.
 
 # %% jupyter={"source_hidden": true}
 Predict("07-commit-returned", trace=torn, step=answered, panels=["diagram", "graphs", "tables"], level="protocol")
 
 # %% [markdown]
-# ## Run
+# ## Step through the torn read
 #
-# Step with the arrow keys, or drag the slider. Ask at each step: what just happened, what is durable,
-# who can see what? Bookkeeping rows are folded; a click on the count shows them.
+# Step with the arrow keys, or drag the slider. Ask at each step: what just happened, what is durable, who
+# can see what? Bookkeeping rows are folded; a click on the count shows them.
 #
-# Two flags stand in each log. Below **HW** everything is replicated. Below **LSO**, the *last stable
-# offset*, everything is also decided. The diamond at the end is a *marker*, a control record (控制消息)
-# that says commit (C) or abort (A).
+# Each log carries two flags. Below **HW** everything is replicated. Below **LSO**, the *last stable
+# offset*, everything is also decided. The diamond at the end is a *marker*, a control record (控制消息) for a
+# commit (C) or an abort (A).
 #
 # The picture opens at the step at which the reader got `580538` and not `paid-580538`. Both belong to
-# **T1**, and T1 is committed: its decision is on the coordinator's disk. Of the £316.78 that this reader sees
-# ordered it sees nothing paid. *Money* calls that *not settled yet*, because a marker is still owed.
+# **T1**, and T1 is committed: its decision is on the coordinator's disk. This reader sees an order for
+# £316.78 but no payment. *Money* calls that *not settled yet*, because a marker is still pending.
 
 # %%
 Player(torn, step=half)
@@ -120,28 +119,28 @@ readers(torn, half)
 frontiers(torn, half)
 
 # %% [markdown]
-# | stage | in this run | who can tell |
+# | stage | here | who can tell |
 # |---|---|---|
 # | reserve | `Ongoing {orders-0, payments-0}` at the coordinator | its log |
 # | write | Produce: `580538` and `paid-580538` go straight into the partitions | anyone who reads uncommitted |
 # | decide | EndTxn: `PrepareCommit` | the client: its commit returns |
-# | publish the decision | WriteTxnMarkers to each partition | nobody yet |
+# | publish the decision | WriteTxnMarkers to each partition | no reader yet |
 # | make visible | the marker is below the HW, and the LSO moves | readers of *this* partition |
 # | forget | `CompleteCommit` | only this producer's next transaction waits for it |
 #
 # After its restart the coordinator found `PrepareCommit` and sent every marker again until each partition
-# had answered. So the last `poll` got `paid-580538`. The *outcome* was never in doubt. The *moment* is each
-# partition's own: between partitions there is only eventual consistency. The billing service had a *torn
-# read* (撕裂读): it saw part of a transaction.
+# had answered. So the last `poll` got `paid-580538`. The *outcome* was never in doubt, but each partition
+# reaches it at its own time: between partitions there is only eventual consistency. The billing service
+# had a *torn read* (撕裂读): it saw part of a transaction.
 
 # %% [markdown]
 # ## Find the crash
 #
-# Now you move the system. The application has called `commit` for order 580538, and its request is under
-# way. Click a message to deliver it or to hold it back. Click a lane to
-# kill that process. Click the red mark between two rows to go back and kill the node exactly there.
-# *Find the shortest run in which a reader gets half of order 580538.* It needs no crash at all: one marker
-# arrives before the other. A crash makes the moment last.
+# Now you drive the system. The application has called `commit` for order 580538, and its request is in
+# flight. Click a message to deliver it or to hold it back. Click a lane to kill that process. Click the
+# red mark between two rows to go back and kill the node exactly there. *Find the fewest choices after
+# which a reader gets half of order 580538.* It needs no crash at all: one marker arrives before the
+# other. A crash makes the moment last.
 
 # %%
 play = continue_scenario("""
@@ -152,12 +151,13 @@ run app: init, begin, send orders-0 580538, send payments-0 paid-580538, commit
 Playground(play, goal="whole read")
 
 # %% [markdown]
-# Then **write the kill**. Two orders are sent, one after the other, each in a transaction of its own. After
-# your kill a reader has all of order 580538 and half of order 580539 until the coordinator is back. The line
-# has the form `kill coordinator when=Kind#n after=K`. It kills the coordinator in the step that sends the n-th
-# message of that kind, when K effects of that step are done. An answer is written with `⇒`:
-# `kill = "kill coordinator when=⇒InitProducerId#1 after=0"` kills it before it answers the first
-# InitProducerId.
+# Then **write the line that kills the coordinator**. Two orders are sent, one after the other, each in
+# its own transaction. From the crash until the coordinator is back, a reader must have all of order
+# 580538 and half of order 580539.
+#
+# The line `kill coordinator when=Kind#n after=K` kills the coordinator in the step that sends the n-th
+# message of that kind, after K effects of that step. An answer is written with `⇒`: `kill = "kill
+# coordinator when=⇒InitProducerId#1 after=0"` kills it before it answers the first InitProducerId.
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
@@ -182,12 +182,12 @@ check(HALF, kill)
 # %% [markdown]
 # ## What you know now
 #
-# A marker is a record. The LSO, not the high watermark, decides what a reader of committed data gets.
-# Outcomes agree everywhere; moments do not.
+# A marker is a record. The LSO, not the high watermark, decides what a read_committed consumer gets.
+# Every partition reaches the same outcome, but not at the same time.
 #
-# The short way ends here. The parts below go deeper, in any order; 8 of the 10 points are there.
-# The next lab asks how the positions of a reader join a transaction:
-# [lab 08](08-consume-transform-produce.ipynb).
+# The quick route ends here. The parts below go deeper, in any order; 8 of the 10 points are there. The
+# next lab asks how a consumer's positions join a transaction: [lab
+# 08](08-consume-transform-produce.ipynb).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -195,32 +195,32 @@ from mqlab.lab import met
 met("07")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: who speaks to whom?
+# ## Who sends requests to whom?
 
 # %% [markdown]
-# Many drawings of Kafka show arrows that do not exist. Answer first, then look.
+# Many diagrams of Kafka show arrows that do not exist. Answer first, then look.
 
 # %% jupyter={"source_hidden": true}
 Predict("07-who-writes")
 
 # %%
-# Nobody asks the reader for anything, and only leaders write markers.
+# The reader gets no request, and only leaders write markers.
 assert not any(f.peer == "reader" and f.glyph != "⇒" for f in torn)
 assert {f.node for f in torn if "marker @" in f.text.en} == {"orders-0", "payments-0"}
 data_flow()
 
 # %% [markdown]
-# This is the figure of lab 06, with the numbers of the five steps that articles count. Look at the
-# consumer's line. Nobody drives a reader: it asks again and again, and gets the records that its
-# partition may show. The coordinator sends it no request.
+# This is the figure from lab 06, with the numbers of the five steps that articles count. Look at the
+# consumer's line. A consumer polls again and again, and gets the records that its partition may show. The
+# coordinator sends it no request.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: why must others wait, and must all of them?
+# ## Which others must wait, and why?
 
 # %% [markdown]
 # `slow` has a transaction open in `orders-0`. Then `plain` writes `p` there and `q` into `orders-1`
-# without any transaction, and `fast` runs a whole transaction with `f` in `orders-0`. All of them are
-# answered `ok`.
+# without any transaction, and `fast` runs a whole transaction with `f` in `orders-0`. All of them get the
+# answer `ok`.
 
 # %% jupyter={"source_hidden": true}
 behind = scenario("""
@@ -245,16 +245,16 @@ for fact in behind:
 frontiers(behind, -1)
 
 # %% [markdown]
-# So “one blocked transaction blocks all that follow” is half true. It holds up *readers* of committed
-# data in the partitions it wrote to, until it ends or its timeout ends it. Producers, other partitions and
-# read_uncommitted go on.
+# So “one blocked transaction blocks all that follow” is half true. It holds up *read_committed consumers*
+# in the partitions it wrote to, until it ends or its timeout ends it. Producers, other partitions and
+# read_uncommitted consumers continue.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: does a commit move the high watermark?
+# ## Does a commit move the high watermark?
 
 # %% [markdown]
-# The high watermark says which records are replicated. An application sends `a` and `b` in a transaction, and
-# commits.
+# All records below the high watermark are replicated. An application sends `a` and `b` in a transaction,
+# and commits.
 
 # %% jupyter={"source_hidden": true}
 ends = scenario("""
@@ -265,7 +265,7 @@ run app: init, begin, send orders-0 a, send orders-0 b, commit
 Predict("07-high-watermark", trace=ends, step=first(ends, "EndTxn"))
 
 # %% [markdown]
-# How much is *replicated* worth? The next cell kills a broker (its memory is lost), and cuts its power (records
+# How safe is *replicated*? The next cell kills a broker (its memory is lost), and cuts its power (records
 # that were not flushed are lost as well), with one copy of the log and with two.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -282,26 +282,28 @@ for stop in ("kill", "power-cut"):
         print(f"{stop:<10} {copies:<11}", say("an acknowledged commit is read as:"), got)
 
 # %% [markdown]
-# HW had passed `a` and `b` before the commit, as the first lines show. The marker is one more record, so HW
-# moves past it as it does past any other. The commit moves the LSO from 0 to 3 at once.
+# HW had passed `a` and `b` before the commit, as the first lines show. The marker is one more record, so
+# HW moves past it as past any other. The commit moves the LSO from 0 to 3 at once.
 #
-# Three things have different names. *Written* means that the record is in the log of one broker, in the memory
-# that the operating system keeps for files: a killed process loses nothing, a power cut may take it. *Replicated*
-# means that every in-sync copy has written it. *Flushed* means that the disk has it, and only that survives a power
-# cut of all copies. Kafka acknowledges on replication, not on a flush. With one copy a power cut takes an acknowledged payment
-# away, and nobody is told.
+# Three words differ here. *Written* means that the record is in the log of one broker, in the memory that
+# the operating system keeps for files: it survives a killed process, but perhaps not a power cut.
+# *Replicated* means that every in-sync copy has written it. *Flushed* means that the disk has it, and
+# only that survives a power cut of all copies.
 #
-# It was reported in public, for example: `mqlab incidents two-records-end-offset-four`.
+# Kafka acknowledges on replication, not on a flush. With one copy a power cut takes an acknowledged
+# payment away, and no error reports it.
+#
+# Users have met such offsets, for example: `mqlab incidents two-records-end-offset-four`.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: where do the offsets go?
+# ## Where do the offsets go?
 
 # %% [markdown]
 # Two records were written and committed, and a reader gets both.
 
 # %% jupyter={"source_hidden": true}
 commit = scenario("""
-# Two records, a commit, and a reader that goes on asking
+# Two records, a commit, and a reader that keeps polling
 system kafka partitions=1 readers=reader
 run app: init, begin, send orders-0 a, send orders-0 b, commit
 run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
@@ -318,18 +320,18 @@ print()
 print(lag_table(commit))
 
 # %% [markdown]
-# A marker takes an offset. So offsets have gaps for a reader, and `end offset − beginning offset` counts
-# more than the messages. A tool that computes a lag from the last *record* never sees 0, however idle the
-# topic is. This false alarm is famous. The consumer's own lag is measured from its position to the LSO,
-# and it does reach 0.
+# A marker takes an offset. So a reader sees gaps between offsets, and `end offset − beginning offset`
+# counts more than the messages. A tool that computes a lag from the last *record* never shows 0, however
+# idle the topic is: a well-known false alarm. The consumer's own lag is measured from its position to the
+# LSO, and it does reach 0.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what happens to aborted records?
+# ## What happens to aborted records?
 
 # %% [markdown]
 # One partition holds plain records (`n`), a transaction that aborts (`x`) and one that commits (`c`). At
-# the end `x` has a second transaction, which commits. Many articles draw such a log with its marks
-# between the messages.
+# the end `x` has a second transaction, which commits. Many articles draw such a log, with markers between
+# the messages.
 
 # %% jupyter={"source_hidden": true}
 MIXED = """
@@ -363,28 +365,28 @@ print("\nwhen is the index written?")
 print(list_index_steps(mixed_run))
 
 # %% [markdown]
-# The leader cuts at the LSO and adds a list, and the client skips. The leader notes an aborted transaction
-# in its index file (`.txnindex`) when the abort marker is written, just before the LSO moves on: these are
-# the three lines under *when is the index written?*. `by_hand` filters by the list alone, as a client does.
-# A client drops the records of a listed producer from the first offset up to its abort marker, so `x8` of the
-# same producer id is kept.
+# The leader sends records up to the LSO and adds a list of aborted transactions; the client skips their
+# records. The leader notes an aborted transaction in its index file (`.txnindex`) when the abort marker
+# is written, just before the LSO moves on, as the three lines under *when is the index written?* show.
+# `by_hand` filters by the list alone, as a client does. A client drops the records of a listed producer
+# from the first offset up to its abort marker, so `x8` of the same producer id is kept.
 #
-# The next cell takes a batch apart that librdkafka wrote to Kafka 4.3.1. Which of the three names of a
-# transactional producer travels in it: the transactional id, the producer id, the epoch?
+# The next cell takes apart a batch that librdkafka wrote to Kafka 4.3.1. Which of a producer's three
+# identifiers does it contain: the transactional id, the producer id, the epoch?
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
-print(say("the head of a real batch:"))
+print(say("the header of a real batch:"))
 for name, value in header().items():
     print(f"  {name:<18} {value}")
 size, is_in = len(BATCH), TRANSACTIONAL_ID.encode() in BATCH
 print(say("its transactional id is in its {size} bytes: {is_in}", size=size, is_in=is_in))
 
 # %% [markdown]
-# The head holds the producer id, the epoch and one bit for *transactional*. The transactional id is in no
-# partition's log.
+# The header contains the producer id, the epoch and one bit for *transactional*. The transactional id is
+# in no partition's log.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which level do you read at?
+# ## Which isolation level do you read at?
 
 # %% [markdown]
 # Isolation is the I of ACID, and *read committed* means no *dirty read* (脏读): a reader never sees a
@@ -410,24 +412,26 @@ print()
 print(read_recording("kafka-4.3.1/tv2", "default-levels", "Java", "librdkafka"))
 
 # %% [markdown]
-# read_uncommitted got `a` at once, without waiting for any marker. That was a dirty read, of an order that
-# never was. read_committed was sent nothing, so it had nothing to hold back either: no mode buffers.
+# read_uncommitted got `a` at once, without waiting for any marker. That was a dirty read, of an order
+# that never existed. The read_committed consumer got nothing, so it had nothing to hold back either: no
+# mode buffers.
 #
-# The table is a real Kafka 4.3.1. Its partition holds a record that was aborted, and behind it one that was
-# committed. Each line is a consumer with the level that it sets, and the first record that it got. With no
-# level set, the Java consumer 4.3.1 got the aborted record, and librdkafka 2.16 the committed one.
+# The table comes from a real Kafka 4.3.1. Its partition contains an aborted record, followed by a
+# committed one. Each line shows a consumer, the level that it sets, and the first record that it got.
+# With no level set, the Java consumer 4.3.1 got the aborted record, and librdkafka 2.16 the committed
+# one.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: when does a reader never see the whole?
+# ## When does a reader never get the whole transaction?
 
 # %% [markdown]
-# A transaction ends the same way everywhere, and yet a reader may not get all of it. There are three
-# ordinary reasons. The other partition is assigned to somebody else. The application seeks into the
-# middle. The first records were deleted because their retention time had passed. In none of these cases
-# is the application told that something is missing.
+# Every partition reaches the same outcome, and yet a reader may not get the whole transaction. There are
+# three ordinary reasons. The other partition is assigned to another consumer. The application seeks into
+# the middle. The first records were deleted because their retention time had passed. In none of these
+# cases does the application get an error.
 #
 # **How does a database do it?** It keeps several versions of a row and shows a reader those of its
-# *snapshot* (MVCC). The second half of the output asks SQLite and our log the same.
+# *snapshot* (MVCC). The second half of the output compares SQLite with our log.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 TWO = """
@@ -474,19 +478,19 @@ for fact in twice:
 
 # %% [markdown]
 # `c3` and `c6` are one transaction, and two of these readers got `c6` without `c3`. `x4` was skipped even
-# from the middle, because the list names a transaction that began *before* the fetched offset. The
-# OFFSET_OUT_OF_RANGE stays in the client: `auto.offset.reset` says where it goes on instead.
+# from the middle, because the list names a transaction that began *before* the fetched offset. The client
+# handles OFFSET_OUT_OF_RANGE itself: `auto.offset.reset` sets where it continues.
 #
-# A log overwrites nothing, so a *position* is enough where a database needs a snapshot: everything
-# below the LSO is decided and stays as it is.
+# A log overwrites nothing, so a *position* is enough where a database needs a snapshot: everything below
+# the LSO is decided and does not change.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: does a search find your kill?
+# ## Does a search find your crash?
 
 # %% [markdown]
-# The explorer looks at every schedule in which the coordinator dies once, at each effect of each step. Press
-# *Search*. One claim is broken, in the shortest way there is; the others hold. The cell after it says the
-# same as text.
+# The explorer tries every schedule in which the coordinator dies once, at each effect of each step. Press
+# *Search*. One claim is broken, with the fewest choices possible; the others hold. The cell after it
+# prints the same as text.
 
 # %%
 line = "kafka partitions=2 'app=init; begin; send orders-0 a; send orders-1 b; commit'"
@@ -504,13 +508,13 @@ for fact in list(shortest.trace())[-4:]:
 verdict = explore(searched, kills)
 found = list(verdict.counterexamples) or say("none")
 print(say("two outcomes, dirty or aborted reads:"), found, say("in all schedules"))
-print(say("looked at all of them:"), verdict.complete)
+print(say("all of them were searched:"), verdict.complete)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which safeguard is necessary?
+# ## Which safeguard is necessary?
 
 # %% [markdown]
-# Each line of this table takes one safeguard away and searches for the shortest run that breaks a
+# Each line of this table switches off one safeguard and searches for the shortest example that breaks a
 # promise. Guess first, for each line, what will break.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -533,26 +537,27 @@ for name, words, budget, promise, anomaly in cases:
     print(f"without {name:<23} {anomaly:<32} in {len(found[name].schedule)} choices")
 
 # %% [markdown]
-# P1 and G1a are names in the literature. P1, from the critique of ANSI SQL's levels, is a *dirty read*: of a
-# record that is not decided yet. G1a, Adya's name, is an *aborted read*: of a record that never was. Without
-# the durable decision a transaction may be committed in one partition and aborted in the other, a
-# *fractured outcome*: atomicity itself is gone. Step through the last one until the order and its payment
-# can never agree again. In the hook half of an order was a matter of time; here *Money* turns red, and
-# stays so.
+# P1 and G1a are names from the literature. P1, from the critique of ANSI SQL's levels, is a *dirty read*:
+# of a record that is not decided yet. G1a, Adya's name, is an *aborted read*: of a record that was rolled
+# back. Without the durable decision a transaction may be committed in one partition and aborted in the
+# other, a *fractured outcome*: atomicity itself is gone. Step through the last one until the order and
+# its payment can never agree again. At the start of this lab half an order was a matter of time; here
+# *Money* turns red, and stays so.
 
 # %%
 title = say("Markers before the decision")
 Player(verdict.counterexamples["money"].trace(), title=title)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does a leader do with a marker, in which order?
+# ## What does a leader do with a marker, step by step?
 
 # %% [markdown]
-# Lab 06 put the coordinator's work into order. Now the other end: the coordinator has asked the leader of a
+# Lab 06 arranged the coordinator's steps. Now the other end: the coordinator has asked the leader of a
 # partition for a marker, of a commit or of an abort. Four of these seven pieces belong to the leader's
-# work. Each order you try is built into a leader that may die between any two pieces, and every schedule
-# is searched. A wrong order gets the shortest run that shows why. *More than one order is right.* Run the
-# cell, then move the pieces: each move is written between the brackets of its call.
+# work. Each sequence you try is built into a leader that may die between any two pieces, and every
+# schedule is searched. For a wrong sequence you get the shortest example that shows why. *More than one
+# sequence is right.* Run the cell, then move the pieces: each move is written between the brackets of its
+# call.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = MARKER.arrange([
@@ -574,21 +579,23 @@ grade("marker", order)
 check(MARKER, order)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: write the rule
+# ## Write the rule for the LSO
 
 # %% [markdown]
-# A leader knows two things about its partition: the *first offsets of all undecided transactions* (a tuple,
-# perhaps empty) and its *high watermark*. Write the rule that says which offset a reader of committed
-# data must not reach. It is put into the leader, and every schedule of three small systems is tried.
+# A leader keeps two facts about its partition: the *first offsets of all undecided transactions* (a
+# tuple, perhaps empty) and its *high watermark*. Write the rule that computes the offset which a
+# read_committed consumer must not reach. It is put into the leader, and every schedule of three small
+# systems is tried.
 #
-# Two hints wait: `print(LSO.hint(1))`, then `print(LSO.hint(2))`. If the rule is not right yet, the message
-# names the belief behind it, and the run that refutes it opens where it shows.
+# Two hints are available: `print(LSO.hint(1))`, then `print(LSO.hint(2))`. If the rule is not right yet,
+# the message names the belief behind it, and the example that refutes it opens at the step that shows
+# why.
 
 # %% nbgrader={"solution": true, "grade_id": "lso"}
 def lso(first_offsets: tuple[int, ...], high_watermark: int) -> int:
     """The last stable offset: read_committed reads below it, never at or above it."""
     ### BEGIN SOLUTION
-    # The lowest of all that can hold a reader back. An undecided transaction may begin above
+    # The lowest offset that can hold a reader back. An undecided transaction may begin above
     # the high watermark (not replicated yet), and there may be none at all.
     return min([*first_offsets, high_watermark])
     ### END SOLUTION
@@ -605,35 +612,35 @@ grade("lso", lso)
 check(LSO, lso)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: who withholds elsewhere?
+# ## What hides undecided messages elsewhere?
 
 # %% [markdown]
 # | | Kafka | RocketMQ | Pulsar |
 # |---|---|---|---|
-# | where undecided messages lie | in their partition, among all others | in a topic of their own (half messages) | in their topic, among all others |
+# | where undecided messages are | in their partition, among all others | in a topic of their own (half messages) | in their topic, among all others |
 # | what makes one visible | a marker in each partition, the LSO | a second message, in the real topic | a marker in each topic, maxReadPosition |
-# | what waits behind an open transaction | readers of committed data, in its partitions | nothing | every reader, in its topics |
-# | who leaves out what was aborted | the client, by a list | nothing to leave out: it was never copied | the broker |
+# | what an open transaction holds up | read_committed consumers, in its partitions | nothing | every consumer, in its topics |
+# | who filters out aborted messages | the client, by a list | nothing to leave out: it was never copied | the broker |
 # | a torn read | for a moment, between two markers | there is one message only | for a moment, between two markers |
 #
-# Ask this of any queue that you meet: *what does a reader wait for, and who makes it wait?*
+# Ask this about any queue that you use: *what does a reader wait for, and what makes it wait?*
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which beliefs did these runs refute?
+# ## Which beliefs are refuted?
 
 # %% [markdown]
 # | belief | what is true | seen in |
 # |---|---|---|
-# | commit returned, so it is visible | the answer leaves after PrepareCommit, before any marker | Run |
-# | a reader gets a transaction all at once | each partition shows it with its own marker | Run |
-# | the producer writes the markers | the leader does, asked by the coordinator | who speaks |
-# | the coordinator tells the consumers | readers ask; a marker is a record in the log | who speaks |
-# | an open transaction hides only its own messages | everything behind it waits, here | others wait |
+# | commit returned, so it is visible | the answer is sent after PrepareCommit, before any marker | torn read |
+# | a reader gets a transaction all at once | each partition shows it with its own marker | torn read |
+# | the producer writes the markers | the leader does, on the coordinator's request | requests |
+# | the coordinator notifies the consumers | consumers poll; a marker is a record in the log | requests |
+# | an open transaction hides only its own messages | in its partition it hides everything after it | others wait |
 # | one blocked transaction blocks all that follow | readers of its partitions only | others wait |
 # | the commit advances the high watermark | replication does; the commit advances the LSO | high watermark |
 # | offsets are dense | markers take offsets; a lag from the last record never reaches 0 | offsets |
-# | aborted records are deleted, or filtered by the broker | they stay, and the client skips | aborted |
-# | the aborted list has start and end | the file has; on the wire go id and first offset | aborted |
+# | aborted records are deleted, or filtered by the broker | they stay, and the client skips them | aborted |
+# | the aborted list has start and end | the file has; the answer contains id and first offset | aborted |
 # | batches carry the transactional id | producer id and epoch | aborted |
 # | the consumer buffers until the marker comes | no mode buffers; the broker withholds | level |
 # | read_committed is the default | not in Java | level |
@@ -641,12 +648,12 @@ check(LSO, lso)
 # | acknowledged means flushed | it means replicated: with one copy a power cut takes it away | high watermark |
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: exit ticket
+# ## One last question
 
 # %% [markdown]
-# A parcel service writes *picked up* into one partition and *paid* into another, in one transaction.
-# A dashboard with read_committed shows a parcel as picked up and not paid, for a second. A colleague
-# says: "That is a bug in Kafka; a transaction is atomic." Which answer is right?
+# A parcel service writes *picked up* into one partition and *paid* into another, in one transaction. A
+# dashboard with read_committed shows a parcel as picked up and not paid, for a second. A colleague
+# claims: "That is a bug in Kafka; a transaction is atomic." Which answer is right?
 
 # %% jupyter={"source_hidden": true}
 Predict("07-exit-ticket")

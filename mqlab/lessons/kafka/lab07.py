@@ -97,7 +97,7 @@ LSO = Exercise(
         Belief(
             "the high watermark decides",
             tr(
-                "the high watermark says what is replicated, not what is decided: an open "
+                "everything below the high watermark is replicated, not decided: an open "
                 "transaction below it would be read"
             ),
             lambda firsts, hw: hw,
@@ -105,24 +105,24 @@ LSO = Exercise(
         Belief(
             "the newest transaction decides",
             tr(
-                "the *oldest* undecided transaction decides, not the newest: everything behind "
-                "its first record waits, no matter who wrote it"
+                "the *oldest* undecided transaction decides, not the newest: everything after its "
+                "first record waits, no matter who wrote it"
             ),
             lambda firsts, hw: min(max(firsts, default=hw), hw),
         ),
         Belief(
             "the high watermark has no part in it",
             tr(
-                "a first offset may lie above the high watermark: then the high watermark is "
-                "the lower of the two, and what lies above it is not replicated yet"
+                "a first offset may be above the high watermark: then the high watermark is the "
+                "lower of the two, and the records above it are not replicated yet"
             ),
             lambda firsts, hw: min(firsts, default=hw),
         ),
         Belief(
             "nothing is ever read",
             tr(
-                "it is safe to show nothing, and useless: somebody must read something once "
-                "all is decided"
+                "it is safe to show nothing, and useless: once all is decided, consumers must get "
+                "the records"
             ),
             lambda firsts, hw: 0,
         ),
@@ -130,7 +130,7 @@ LSO = Exercise(
     hints=(
         tr(
             "Two things can hold a reader back: a record that is not replicated, and a "
-            "transaction that is not decided. Which of the two lies lower?"
+            "transaction that is not decided. Which of the two is lower?"
         ),
         tr(
             "The answer is one of the numbers that you are given. Your rule must also work when "
@@ -143,9 +143,9 @@ LSO = Exercise(
 MARKER = Parsons(
     name="marker",
     question=tr(
-        "The coordinator asks the leader of a partition for a marker. Put what the leader does "
-        "into an order in which no reader gets what was aborted, and no marker is lost when the "
-        "leader dies. You do not need every piece."
+        "The coordinator asks the leader of a partition for a marker. Arrange the leader's steps "
+        "so that no reader gets what was aborted, and no marker is lost when the leader dies. You "
+        "do not need every piece."
     ),
     pieces=(
         Piece(
@@ -156,8 +156,8 @@ MARKER = Parsons(
             "delete",
             tr("if it is an abort: delete the records of the transaction"),
             tr(
-                "a log is only appended to. Aborted records stay where they are, and readers "
-                "skip them with the help of the list that comes with a fetch"
+                "a log only grows. Aborted records stay where they are, and consumers skip them "
+                "with the help of the list in the answer to a fetch"
             ),
             "aborted records are deleted",
         ),
@@ -169,8 +169,8 @@ MARKER = Parsons(
             "push",
             tr("tell the consumers that they may read"),
             tr(
-                "nobody tells consumers anything: they ask their partition, and the marker in its "
-                "log moves its LSO"
+                "consumers are not notified: they poll their partition, and the marker in its log "
+                "moves its LSO"
             ),
             "consumers are told",
         ),
@@ -179,8 +179,8 @@ MARKER = Parsons(
             "others",
             tr("ask the leaders of the other partitions whether they have their marker"),
             tr(
-                "leaders do not speak with each other about transactions: each partition shows "
-                "its part when its own marker is there. Only the coordinator knows them all"
+                "leaders exchange nothing about transactions: each partition shows its part when "
+                "its own marker is there. Only the coordinator has the list of all partitions"
             ),
             "a transaction becomes visible everywhere at once",
         ),
@@ -192,28 +192,27 @@ MARKER = Parsons(
     systems=_marks,
     messages={
         "commits": tr(
-            "the transaction never completes: the coordinator hears nothing, and asks for its "
+            "the transaction never completes: the coordinator gets no answer, and asks for its "
             "marker for ever"
         ),
         "read back": tr(
-            "no reader of committed data ever gets what lies behind: the LSO stands at the "
-            "transaction"
+            "no read_committed consumer ever gets what follows: the LSO stops at the transaction"
         ),
         "clean read": tr(
-            "a reader of committed data gets what it must not: the LSO has moved past the "
-            "transaction, and the marker is not in the log yet, or an abort not in the index "
-            "that fetches are answered from"
+            "a read_committed consumer gets what it must not: the LSO has moved past the "
+            "transaction, and the marker is not in the log yet, or an abort not in the index that "
+            "fetches are answered from"
         ),
         "marked": tr(
-            "the coordinator was told that the marker is here before it was in the log: the "
-            "leader dies, and nobody asks for that marker again"
+            "the coordinator got its answer before the marker was in the log: the leader dies, "
+            "and that marker is never requested again"
         ),
     },
     right={
         ("append", "index", "lso", "answer"): tr(
-            "no schedule breaks a promise, and this is Kafka's own order: one append writes "
-            "marker and index entry, and the high watermark, passing the marker, releases the "
-            "LSO and the answer"
+            "no schedule breaks a promise, and this is Kafka's own sequence: one append writes "
+            "marker and index entry, and the high watermark, passing the marker, releases the LSO "
+            "and the answer"
         ),
     },
 )
@@ -244,7 +243,7 @@ def whole(searched: System) -> Property:
     def part(name: str, node: NodeState) -> Any:
         return reads(cluster, name, node), name == tc and node.up
 
-    sentence = tr("while the coordinator is dead nobody has half of a transaction")
+    sentence = tr("while the coordinator is dead no reader has half of a transaction")
     return Property("whole", sentence, holds, "always", part)
 
 
@@ -254,25 +253,25 @@ ANSWERED = "what was answered is visible"
 LAST = "the last marker is the dangerous one"
 KILLS = {
     ALIVE: tr(
-        "the coordinator is alive at the end: `when` names a message that it never sends. Look in "
-        "the run at the arrows that leave its lane"
+        "the coordinator is alive at the end: `when` names a message that it never sends. Look at "
+        "the arrows that start in its lane"
     ),
     FIRST: tr(
         "too early: this was the first order, and the second has not begun. The messages of one "
-        "kind are counted from the start of the run, so those of the second order have higher "
-        "numbers"
+        "kind are counted from the beginning, so those of the second order have higher numbers"
     ),
     ASKED: tr(
-        "too early: the second PrepareCommit is not in the log, so order 580539 is not decided and "
-        "nobody reads it. A commit is not what the client asks for but what the coordinator writes"
+        "too early: the second PrepareCommit is not in the log, so order 580539 is not decided "
+        "and no reader gets it. A commit is not what the client asks for but what the coordinator "
+        "writes"
     ),
     ANSWERED: tr(
-        "too early: the decision on order 580539 is safe, yet no marker of it has left, so nobody "
-        "reads it. That commit has returned makes nothing visible"
+        "too early: the decision on order 580539 is safe, yet none of its markers was sent, so no "
+        "reader gets it. A commit that has returned makes nothing visible"
     ),
     LAST: tr(
-        "too late: both markers of order 580539 had left when it died, and readers get the whole "
-        "order. What a dead coordinator has sent still arrives"
+        "too late: both markers of order 580539 were sent before it died, and readers get the "
+        "whole order. What a dead coordinator has sent still arrives"
     ),
     "right": tr("half of order 580539 is visible, and stays so until the coordinator is back"),
 }
