@@ -115,8 +115,8 @@ def _consumes(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 CONSUME = Parsons(
     name="consume",
     question=tr(
-        "Accounting has been handed an order. Put what it does into an order in which nothing is "
-        "lost and nothing is counted twice, wherever it is killed. Not every piece is needed."
+        "Accounting has got an order. Arrange its steps so that nothing is lost and nothing is "
+        "counted twice, wherever it is killed. Not every piece is needed."
     ),
     pieces=(
         Piece("count", tr("write the amount into the books")),
@@ -127,8 +127,8 @@ CONSUME = Parsons(
             "thank",
             tr("tell the shop that the order is counted"),
             tr(
-                "the shop has its answer: the queue has it. The shop does not wait for accounting, "
-                "and would not know what to do when it hears nothing"
+                "the shop has the queue's acknowledgement. It does not wait for accounting, and "
+                "without an answer could not tell what to do"
             ),
             "the sender waits until the receiver is done",
         ),
@@ -137,9 +137,8 @@ CONSUME = Parsons(
     systems=_consumes,
     messages={
         "all counted": tr(
-            "without any fault the books do not hold each order. Either no piece writes the "
-            "amount, "
-            "or it is written in a transaction that never commits"
+            "without any fault the books do not contain each order. Either no piece writes the "
+            "amount, or it is written in a transaction that never commits"
         ),
         "counted once": tr(
             "it is killed when the amount is durable and the position is not, so the order is "
@@ -148,20 +147,18 @@ CONSUME = Parsons(
             "writes, and so is anything outside of the transaction"
         ),
         "none lost": tr(
-            "it is killed when the position is durable and the amount is not, so nobody fetches "
-            "the "
-            "order again and it is never counted"
+            "it is killed when the position is durable and the amount is not, so the order is "
+            "never fetched again and never counted"
         ),
     },
     right={
         ("begin", "count", "note", "end"): tr(
             "no schedule breaks a promise: amount and position become durable in one write, and "
-            "the "
-            "books themselves say where to go on"
+            "the books themselves record where to continue"
         ),
         ("begin", "count", "note", "end", "commit"): tr(
             "no schedule breaks a promise. The commit only informs people who look at the queue: "
-            "after a crash accounting asks its own books"
+            "after a crash accounting reads its own books"
         ),
     },
 )
@@ -188,24 +185,24 @@ BELIEFS = (
     Belief(
         "the queue hands out each order once",
         tr(
-            "what comes twice is counted twice. The queue hands out an offset as often as it is "
-            "asked for, and the same order may lie at two offsets"
+            "what comes twice is counted twice. The queue delivers an offset as often as it is "
+            "fetched, and the same order may be at two offsets"
         ),
         lambda position, booked, offset, number, again: COUNT,
     ),
     Belief(
         "an offset names an order",
         tr(
-            "an offset says where a message lies, not which order it is. The shop sent this order "
-            "twice and the queue wrote it twice: two offsets, one number"
+            "an offset is the place of a message, not the number of an order. The shop sent this "
+            "order twice and the queue wrote it twice: two offsets, one number"
         ),
         lambda position, booked, offset, number, again: COUNT if offset >= position else SKIP,
     ),
     Belief(
         "handed out again means counted already",
         tr(
-            "“again” says that the queue has handed it out before. Accounting died with it in its "
-            "hands and had written nothing: skipped now, it is lost"
+            "“again” means that the queue has delivered it before. Accounting died while "
+            "processing it and had written nothing: skipped now, it is lost"
         ),
         lambda position, booked, offset, number, again: SKIP if again else COUNT,
     ),
