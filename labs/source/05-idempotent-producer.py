@@ -1,19 +1,19 @@
 # %% [markdown]
 # # Lab 05 · Why does a retry not duplicate?
 #
-# *75 minutes, or a short way of 15* · Kafka 4.3, Java client 4.x
+# *75 minutes, or a quick route of 15* · Kafka 4.3, Java client 4.x
 #
-# **In one paragraph.** A producer that gets no answer cannot know whether its message was stored. If it sends
-# again, it may make a duplicate; if it does not, the message may be lost. Kafka has a way out of this, the
+# **In one paragraph.** A producer that gets no answer cannot know whether its message was stored. If it
+# sends again, it may make a duplicate; if it does not, the message may be lost. Kafka's answer is the
 # *idempotent producer*. In this lab you see what it numbers, what the leader of a partition compares, how
 # little the leader remembers, and where the promise ends.
 #
-# **The short way:** Hook, Predict, Run, Put it into order, What you know now. The other parts are folded
-# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A part
-# may use what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
+# **The quick route** ends with *What you know now*. The parts below it are folded: click *cells hidden*
+# under a heading to open one. Each can be done on its own day. If a part needs what is above it, first
+# choose *Run All Above Selected Cell* in the menu *Run*.
 #
-# **You need** lab 00. A *partition* is one log of a topic, and its *leader* is the broker that orders it.
-# A *batch* is the records of one request, which are stored together.
+# **You need** lab 00. A *partition* is one log of a topic, and its *leader* is the broker that appends to
+# it. A *batch* contains the records of one request, which are stored together.
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
@@ -42,22 +42,22 @@ from mqlab.lessons.kafka.lab05 import (
 )
 
 # %% [markdown]
-# ## Hook: two orders are paid. How many payments are counted?
+# ## Two orders are paid. How many payments are counted?
 #
-# Two customers of the gift shop pay for their orders, £316.78 for 580538 and £310.73 for 580539. The shop's
-# order service sends both payments to the topic `payments`, each by the number of its order. There is no
-# transaction in this lab, so of the six stages (reserve, write, decide, publish the decision, make visible,
+# Two customers of the gift shop pay for their orders, £316.78 for 580538 and £310.73 for 580539. The
+# shop's order service sends both payments to the topic `payments`, each under its order number. This lab
+# has no transaction, so of the six stages (reserve, write, decide, publish the decision, make visible,
 # forget) only one is left: **write**. The leader of the partition stores both payments. Its answer for
-# `580539` is lost with the connection. The order service does what every client does: it connects again and
+# `580539` is lost with the connection. The order service does what every client does: it reconnects and
 # sends `580539` again.
 #
-# The light *money in = money out* is here too. It is red when a payment is counted twice, or when one is
-# missing although the order service was told that it is stored. *Money* adds it up.
+# The invariant *money in = money out* is here too. It is red when a payment is counted twice, or when an
+# acknowledged one is missing. *Money* adds up the payments.
 
 # %% [markdown]
 # ## Predict
 #
-# The connection has just broken. Lock your answer, then let the run go on.
+# The connection has just broken. Lock your answer, then let the scenario continue.
 
 # %% jupyter={"source_hidden": true}
 twice = scenario("""
@@ -69,16 +69,16 @@ lose order-service→payments-0 ⇒Produce#2
 Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"), level="protocol")
 
 # %% [markdown]
-# ## Run
+# ## How does the leader recognise a retry?
 #
-# Play the run to its end. The second customer has paid £310.73 once and is charged twice, the light is red,
-# and no error was raised anywhere. This is *at-least-once* delivery.
+# Play this to its end. The second customer has paid £310.73 once and is charged twice, the invariant is
+# red, and no error was raised anywhere. This is *at-least-once* delivery.
 #
 # An operation that may be repeated would help. In mathematics a function *f* is **idempotent** (幂等) if
-# *f(f(x)) = f(x)*. Adding to a sum is not idempotent, and putting into a set is. An append to a log is
-# like the addition. To make it like the set, every batch needs a *key*. So a producer
-# first gets an id from any broker (the application never sees it), and then numbers the records it sends.
-# Here are the same two payments, and the same lost answer:
+# *f(f(x)) = f(x)*. Adding to a sum is not idempotent, but putting an element into a set is. An append to
+# a log is like the addition. To make it like the set, every batch needs a *key*. So a producer first gets
+# an id from any broker (the application never sees it), and then numbers the records it sends. Here are
+# the same two payments, and the same lost answer:
 
 
 # %%
@@ -104,26 +104,28 @@ assert count_payments(once).splitlines() == ["580538  counted 1×", "580539  cou
 Player(once, step=first(once, "connection broken"))
 
 # %% [markdown]
-# The second `Produce 580539` carries the same key as the first: *producer id* (pid) 0, *epoch* 0, *sequence
-# number* (序列号) 1. The leader knows it, stores nothing, and answers **ok, with the offset of the first time**.
-# The producer cannot tell this answer from the one that was lost, so there is no error to handle. This is the
-# narrow meaning of *exactly once* (精确一次): the server stores a message once, however often it is sent.
+# The second `Produce 580539` carries the same key as the first: *producer id* (pid) 0, *epoch* 0,
+# *sequence number* (序列号) 1. The leader recognises it, stores nothing, and answers **ok, with the offset
+# of the first time**. This answer looks like the one that was lost, so there is no error to handle. This
+# is the narrow meaning of *exactly once* (精确一次): the server stores a message once, however often it is
+# sent.
 
 # %% [markdown]
-# ## Put it into order
+# ## Arrange the leader's steps
 #
-# Five of these seven pieces belong to a leader's work on a batch. Put them in order. Each order you try
-# is built into a leader, and every schedule of five small systems is searched. A wrong order gets the
-# shortest run that shows why. *More than one order is right.* Run the cell, then move the pieces: each
-# move is written between the brackets of its call. (Without the widget, write the names there yourself.)
+# Five of these seven pieces belong to a leader's work on a batch. Put them in sequence. Each sequence you
+# try is built into a leader, and every schedule of five small systems is searched. For a wrong sequence
+# you get the shortest example that shows why. *More than one sequence is right.* Run the cell, then move
+# the pieces: each move is written between the brackets of its call. (Without the widget, write the names
+# there yourself.)
 #
-# An *epoch* is a number that rises when a producer begins its sequence numbers at 0 again. A batch of an
+# An *epoch* is a number that rises when a producer restarts its sequence numbers at 0. A batch with an
 # older epoch comes from a sender that was replaced.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = PRODUCE.arrange([
     ### BEGIN SOLUTION
-    # Kafka's own. Whether the epoch or the duplicate is asked for first makes no difference.
+    # Kafka's own. Whether the epoch or the duplicate is checked first makes no difference.
     "duplicate", "fence", "sequence", "append", "answer"
     ### END SOLUTION
 ])
@@ -143,12 +145,14 @@ check(PRODUCE, order)
 # ## What you know now
 #
 # A retry is recognised by its sender and its numbers, in one partition, and it is answered as a success.
-# A message that the *application* sends twice is new. A transaction helps while it is open: its id outlives
-# the session, so what a killed producer left open is aborted before it sends again. A transaction that *has
-# committed* and is sent again is stored again. A consumer that stores payments by their number notices both.
+# A message that the *application* sends twice is new.
 #
-# The short way ends here. The parts below go deeper; 6 of the 10 points are there. The next lab asks
-# what a commit does, and in which order: [lab 06](06-coordinator.ipynb).
+# A transaction helps while it is open: its id outlives the session, so what a killed producer left open
+# is aborted before it sends again. A transaction that *has committed* and is sent again is stored again.
+# A consumer that stores payments by their number notices both.
+#
+# The quick route ends here. The parts below go deeper; 6 of the 10 points are there. The next lab asks
+# what a commit does, step by step: [lab 06](06-coordinator.ipynb).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -156,14 +160,14 @@ from mqlab.lab import met
 met("05")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does the leader compare?
+# ## What does the leader compare?
 
 # %% [markdown]
-# Many articles give a formula: *new = old + 1 is right; new ≤ old is a duplicate and is dropped; new > old +
-# 1 means that a message was lost.* Say what it gets wrong before you run the next cell. Here batches are sent
-# by hand. Each is given by its payments (`p1`, `p2`, …, of any amount), its first sequence number, and its
-# epoch if that is not 0. First one batch is sent three times. Then each line is a story of its own, and its
-# last batch is judged twice: by the formula and by the leader.
+# Many articles give a formula: *new = old + 1 is right; new ≤ old is a duplicate and is dropped; new >
+# old + 1 means that a message was lost.* What does it get wrong? Decide before you run the next cell.
+# Here batches are sent by hand. Each is given by its payments (`p1`, `p2`, …, of any amount), its first
+# sequence number, and its epoch if that is not 0. First one batch is sent three times. Then each line is
+# a separate scenario, whose last batch is judged by the formula and by the leader.
 
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -172,7 +176,7 @@ def formula(old, new):
 
 
 def find_answer(run, batch=-1):
-    """What the leader says to a batch of a run by hand; -1: to the last one."""
+    """What the leader answers to a batch sent by hand; -1: to the last one."""
     return answers(run).splitlines()[batch].split("  ")[-1].strip()
 
 
@@ -199,35 +203,35 @@ for name, old, new, story in cases:
     print(f"{name:<28}{old:>11}{new:>5}  {formula(old, new):<11}{find_answer(by_hand(story))}")
 
 # %% [markdown]
-# The formula is wrong in eight of these lines. Where it rightly says *duplicate*, the producer is not told
-# so: the answer is ok. The leader's rule is this:
+# The formula is wrong in eight of these lines. Even where *duplicate* is right, the producer gets the
+# answer ok. The leader's rule is this:
 #
 # - A batch has a *range* of numbers. It follows if its **first** number is the one after the **last**
 #   number of the batch before; after 2147483647 comes 0.
 # - A duplicate is **exactly one of the last five batches** of the same epoch: same first, same last
-#   number. It is answered as a success, with its old offset.
+#   number. The leader answers it as a success, with its old offset.
 # - Any other old number, also a mere overlap, is refused with OUT_OF_ORDER_SEQUENCE_NUMBER. The leader
-#   cannot say where it lies, or whether all of it is stored. The batch that is longer than the last holds
-#   `p3`, which is new: if it were dropped as a duplicate, `p3` would be lost.
-# - A gap means that a batch is *not yet* here. The later batch is refused, and nothing is lost: when the
-#   missing one has come, the later one is taken.
+#   cannot tell where it is, or whether all of it is stored. The batch that is longer than the last
+#   contains `p3`, which is new: if it were dropped as a duplicate, `p3` would be lost.
+# - A gap means that a batch is *not yet* here. The later batch is refused, and nothing is lost: once the
+#   missing one has arrived, the later one is accepted.
 # - A new epoch begins with 0, and an older one writes nothing any more.
 # - A producer that is unknown to the leader may begin anywhere, since its entry may have expired. (Since
 #   4.1 there is an exception: a *transactional* producer under `transaction.version` 2 must begin with 0
 #   even then, KAFKA-18202.)
 #
-# The numbers stand in the header of every stored batch. They are compared with the leader's memory of
-# them: the player has a table of the numbers that the leader remembers.
+# The numbers are in the header of every stored batch. The leader compares a new batch with the numbers
+# that it remembers; the player shows them in a table.
 #
-# It was reported in public, for example: `mqlab incidents epoch-of-librdkafka`.
+# Users have met this in public, for example: `mqlab incidents epoch-of-librdkafka`.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: how long does the leader remember?
+# ## How long does the leader remember?
 
 # %% [markdown]
-# Five batches are stored. Then either the connection breaks, or the leader's process is killed and started
-# again. Then the last two come again. Which of the four answers is an error? The picture shows the second
-# of these stories: watch the table shrink.
+# Five batches are stored. Then either the connection breaks, or the leader's process is killed and
+# restarted. Then the last two batches are sent again. Which of the four answers is an error? The picture
+# shows the second of these scenarios: watch the table shrink.
 
 # %%
 five = "; ".join(f"p{n + 1} seq={n}" for n in range(5))
@@ -241,11 +245,11 @@ assert find_answer(run, -2) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
 Player(run, step=first(run, "killed") - 1)
 
 # %% [markdown]
-# A connection means nothing: pid, epoch and numbers travel in the batch, so any connection will do. A
-# restart means a lot: the leader comes back with a memory of **one batch** per producer.
+# The connection does not matter: pid, epoch and numbers are in the batch, so any connection will do. A
+# restart does matter: the leader comes back with a memory of **one batch** per producer.
 #
-# And a power cut? Here the payment `580538` was stored and acknowledged, but not yet flushed to the disk's
-# surface. Then `580539` is sent, and the power of the only leader is cut.
+# And a power cut? Here the payment `580538` was stored and acknowledged, but not yet flushed to disk.
+# Then `580539` is sent, and the only leader loses power.
 
 # %% jupyter={"source_hidden": true}
 cut = scenario("""
@@ -261,14 +265,14 @@ Predict("05-empty-log", trace=cut, step=first(cut, "power cut"))
 # This is a *lost write* without any error. Idempotence protects against duplicates, and only copies on
 # other machines protect against a power cut. (That is why an idempotent producer needs `acks=all`.)
 #
-# After a kill alone, from what does the leader rebuild its memory? It reads a file beside the log, and the
-# part of the log behind the point at which the file was written. The file is called `.snapshot`, and its name
-# says up to which offset it holds. A broker writes one when it begins a new segment of the log, at a clean
-# shutdown, and after a recovery. Here a segment is full after three records.
+# After a mere crash, from what does the leader rebuild its memory? It reads a file beside the log, and
+# the part of the log after the point at which the file was written. The file is called `.snapshot`, and
+# its name contains the offset up to which it is valid. A broker writes one when it begins a new segment
+# of the log, at a clean shutdown, and after a recovery. Here a segment is full after three records.
 
 # %% jupyter={"source_hidden": true}
 files = scenario("""
-# A leader writes down what it knows of producers
+# A leader writes down what it remembers of producers
 system payments producers=hand:raw segment_records=3
 run hand: produce payments-0 p1|p2|p3 seq=0, produce payments-0 p4 seq=3, produce payments-0 p5 seq=4
 run hand: produce payments-0 q1|q2 seq=0 pid=8
@@ -281,18 +285,18 @@ Predict("05-snapshot-file", trace=files, step=first(files, "killed"))
 print(snapshot_files(files))
 
 # %% [markdown]
-# File `…03` was written when the first segment was full, file `…07` at the recovery. An article shows three
-# of these fields: producer id, epoch, last sequence. The others matter too. Last offset and delta (how
-# many records after its first the batch ends) give the *range* and the *offset* of the one batch that
-# is still recognised. The timestamp (a lesson's clock stands at 0) says when the entry may be forgotten,
-# after a day without a write. The last two belong to transactions, which begin in lab 06. In a real file a
-# version and a checksum stand before the entries.
+# File `…03` was written when the first segment was full, file `…07` at the recovery. An article shows
+# three of these fields: producer id, epoch, last sequence. The others matter too. Last offset and delta
+# (how many records after its first the batch ends) give the *range* and the *offset* of the one batch
+# that is still recognised. From the timestamp (a lesson's clock is always 0) follows when the entry may
+# be forgotten, after a day without a write. The last two belong to transactions, which begin in lab 06.
+# In a real file a version and a checksum precede the entries.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: whose memory is it?
+# ## For whom does the leader remember?
 
 # %% [markdown]
-# The order service does its work, is killed, and is started again.
+# The order service does its work, is killed, and restarts.
 
 # %% jupyter={"source_hidden": true}
 restarted = scenario("""
@@ -305,13 +309,13 @@ restart order-service
 Predict("05-new-session", trace=restarted, step=first(restarted, "killed"))
 
 # %% [markdown]
-# There are two more experiments. Two instances of the order service, `north` and `south`, send to two
+# Here are two more experiments. Two instances of the order service, `north` and `south`, send to two
 # partitions: how many rows will the leaders' table have? And one order service sends the *same* payment
 # to two partitions: how often is it counted?
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 streams = scenario("""
-# Who counts what
+# Which leader numbers what
 system payments partitions=2 producers=north:-,south:-
 run north: send payments-0 n1, send payments-1 n2, send payments-0 n3, flush
 run south: send payments-0 s1, flush
@@ -322,7 +326,7 @@ system payments partitions=2
 run order-service: send payments-0 580538, send payments-1 580538, flush
 """)
 for title, run in {
-    say("the order service was started again"): restarted,
+    say("the order service was restarted"): restarted,
     say("two instances, two partitions"): streams,
     say("the same payment to two partitions"): both,
 }.items():
@@ -333,15 +337,15 @@ for title, run in {
 # %% [markdown]
 # There is one row for each producer and each partition, and each counts from 0. So the promise covers
 # **one partition**: the same payment sent to two of them is two records. And it covers **one session**:
-# the order service that was started again got a new id, and its first batch is as new as any other.
-# Idempotence was on all the time and did not help. *A retry by the client is recognised; a second send by
-# the application is not.*
+# the restarted order service got a new id, so its first batch is as new as any other. Idempotence was on
+# all the time and did not help. *A retry by the client is recognised; a second send by the application is
+# not.*
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: how many batches may be under way?
+# ## How many batches may be in flight?
 
 # %% [markdown]
-# A producer does not wait for each answer: several batches are under way on a connection
+# A producer does not wait for each answer: several batches are in flight on a connection
 # (`max.in.flight.requests.per.connection`). Now all of their answers are lost at once.
 
 
@@ -349,7 +353,7 @@ for title, run in {
 def lose_answers(batches, option=""):
     sends = ", ".join(f"send payments-0 p{n + 1}" for n in range(batches))
     return f"""
-    # {say("{batches} batches under way, and all answers lost", batches=batches)}
+    # {say("{batches} batches in flight, and all answers lost", batches=batches)}
     system payments max_in_flight={batches} {option}
     hold order-service→payments-0 ⇒Produce#1
     run order-service: {sends}, flush
@@ -361,8 +365,8 @@ fine = scenario(lose_answers(5))
 Predict("05-five-answers-lost", trace=fine, step=first(fine, "connection broken"))
 
 # %% [markdown]
-# The next cell does the same with six, which needs a client that is built without the usual check. Below
-# that it shows how real clients read some settings.
+# The next cell does the same with six, which needs a client without the usual check. Then it shows how
+# real clients interpret some settings.
 
 # %% jupyter={"source_hidden": true}
 Predict("05-by-default")
@@ -385,29 +389,30 @@ for client, settings in [
     print(f"{client:<11}{given:<41}{construct_producer(client, **settings).partition(':')[0]}")
 
 # %% [markdown]
-# All five are recognised. Of six, the first has been pushed out of the memory. It comes again and is refused as
-# out of order, and the producer concludes that its stream is broken. It raises its epoch, begins to count at 0
-# again and sends everything again. Now no batch looks like a duplicate any more. That is why a client with six
-# refuses to be built.
+# All five are recognised. Of six, the leader has forgotten the first. Sent again, it is refused as out of
+# order, and the producer concludes that its sequence is broken. It raises its epoch, restarts its numbers
+# at 0 and sends everything again. Now no batch looks like a duplicate any more. That is why a client
+# refuses a setting of six.
 #
-# With Java, idempotence is **on** by default since 3.0.1, 3.1.1 and 3.2.0. It was meant for 3.0 (KIP-679), but
-# a bug kept it off (KAFKA-13598). A setting that contradicts it wins: with `acks=1` or `retries=0` alone it is switched off,
-# and the only sign is a line in a log file. A program that asks for both gets an exception. The clients
-# built on librdkafka (Python's confluent-kafka, Go's, C#'s and Node's) leave it **off** unless one asks for
-# it. Try more: `print(construct_producer("java", retries=0))`.
+# With Java, idempotence is **on** by default since 3.0.1, 3.1.1 and 3.2.0. It was meant for 3.0
+# (KIP-679), but a bug kept it off (KAFKA-13598). A setting that contradicts it wins: `acks=1` or
+# `retries=0` alone switches it off, and the only sign is a line in a log file. A program that sets both
+# gets an exception. The clients built on librdkafka (Python's confluent-kafka, Go's, C#'s and Node's)
+# leave it **off** by default. Try more: `print(construct_producer("java", retries=0))`.
 #
-# Older Java clients were worse. From 2.1 on, until idempotence was the default, a producer sent again and duplicated unless told otherwise.
-# Before 2.1 it did not repeat at all (`retries` was 0), and a lost request was a lost message. Until 3.0
-# it waited for one copy only (`acks=1`), so even an acknowledged message could be lost with its leader.
+# Older Java clients were worse. From 2.1 on, until idempotence was the default, a producer retried and
+# duplicated by default. Before 2.1 it did not retry at all (`retries` was 0), and a lost request was a
+# lost message. Until 3.0 it waited for one copy only (`acks=1`), so even an acknowledged message could be
+# lost with its leader.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which is the shortest run that duplicates?
+# ## How few choices count a payment twice?
 
 # %% [markdown]
-# Here is the order service without numbers again. Let it call, deliver, hold messages back (a message that
-# you do not deliver waits), break connections, kill: in the picture, or by the buttons below it. *How few
-# choices do you need to count a payment twice?* When you have found a way, the explorer looks for a shorter
-# one.
+# Here is the order service without numbers again. Let it call, deliver, hold messages back (a message
+# that you do not deliver waits), break connections, kill processes: in the picture, or with the buttons
+# below it. *How few choices do you need to count a payment twice?* When you have found a solution, the
+# explorer looks for a shorter one.
 
 # %%
 plain = "payments producers=order-service:plain 'order-service=send payments-0 580538; flush'"
@@ -420,13 +425,13 @@ Playground(
 )
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which safeguard is necessary?
+# ## Which safeguard is necessary?
 
 # %% [markdown]
 # And with numbers? The next cell tries every schedule of seven small systems. In two of them a safeguard
-# is taken away (the *zombie* is a sender whose epoch is older than one that the leader has seen). Say for
-# each line which light will turn red. Then press *Search* and watch one of these searches: the order
-# service sends two payments, and the leader may be killed once, at any moment.
+# is switched off (the *zombie* is a sender whose epoch is older than one that the leader has seen).
+# Predict for each line which invariant will turn red. Then press *Search* and watch one of these
+# searches: the order service sends two payments, and the leader may be killed once, at any moment.
 
 # %%
 numbered = "payments 'order-service=send payments-0 580538; send payments-0 580539; flush'"
@@ -449,7 +454,7 @@ for story, line, budget in [
     assert verdict.complete
     shortest[story] = verdict.counterexamples
     broken = [f"{name}, in {len(c.schedule)} choices" for name, c in shortest[story].items()]
-    print(f"{story:<45}red: {'; '.join(sorted(broken)) or 'no light'}")
+    print(f"{story:<45}red: {'; '.join(sorted(broken)) or 'nothing'}")
 assert [len(found) for found in shortest.values()] == [1, 0, 1, 1, 1, 0, 1]
 Explorer(system(numbered), one_kill)
 
@@ -458,30 +463,33 @@ Explorer(system(numbered), one_kill)
 # *duplicate* again. Without the check of epochs a batch of an older epoch is stored after the newer one
 # has begun: a *zombie write* (僵尸写).
 #
-# With both checks there are still two ways to duplicate. In the first, which you have seen, the order service
-# dies and starts over. In the second the leader dies while **two** batches are unanswered: it comes back with
-# a memory of one. So a broker's restart *does* affect idempotence. A real broker 4.3.1 with the Java client
-# of the same version ends up with the same log, both payments with epoch 0 and again both with epoch 1, and
-# an orderly stop is no better. Moving the partition to another broker is better: a follower that takes over
-# has seen the same batches, and in a real cluster of three it knew all five. Step through the kill:
+# Even with both checks, duplicates are possible in two cases. In the first, which you have seen, the
+# order service dies and starts over. In the second the leader dies while **two** batches are unanswered:
+# it comes back with a memory of one. So a broker's restart *does* affect idempotence.
+#
+# A real 4.3.1 broker with the Java client of the same version ends up with the same log, both payments
+# with epoch 0 and again both with epoch 1; an orderly stop is no better. Moving the partition to another
+# broker is better: a follower that takes over has seen the same batches, and in a real cluster of three
+# it remembered all five. Step through the crash:
 
 # %%
 dies = shortest["the leader is killed once"]["money"].trace()
-title = say("The leader owes two answers and dies")
+title = say("The leader dies with two answers pending")
 Player(dies, step=first(dies, "epoch to 1"), title=title)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: write the rule
+# ## Write the leader's rule
 
 # %% [markdown]
-# A leader knows, for one producer in one partition, the ranges of its **last five batches** (a tuple of
-# `(first, last)`, oldest first, perhaps empty) and the **epoch** they belong to (−1: it knows nothing of
-# this producer). A batch arrives: `(epoch, first, last)`. Say `"append"`, `"duplicate"` or `"refuse"`.
-# The producer has no transactions. Your rule is put into the leader, and every schedule of fifteen small
-# stories is tried.
+# A leader remembers, for one producer in one partition, the ranges of its **last five batches** (a tuple
+# of `(first, last)`, oldest first, perhaps empty) and the **epoch** they belong to (−1: it has no entry
+# for this producer). A batch arrives: `(epoch, first, last)`. Return `"append"`, `"duplicate"` or
+# `"refuse"`. The producer has no transactions. Your rule is put into the leader, and every schedule of
+# fifteen small scenarios is tried.
 #
-# Two hints wait: `print(ACCEPT.hint(1))`, then `print(ACCEPT.hint(2))`. If your rule is not right yet, the
-# message names the belief behind it, and the shortest run that refutes it opens where it shows.
+# Two hints are available: `print(ACCEPT.hint(1))`, then `print(ACCEPT.hint(2))`. If your rule is not
+# right yet, the message names the belief behind it, and the shortest example that refutes it opens at the
+# step that shows why.
 
 
 # %% nbgrader={"solution": true, "grade_id": "accept"}
@@ -492,7 +500,7 @@ def accept(last_five: tuple[tuple[int, int], ...], known: int, batch: tuple[int,
     if epoch < known:
         return "refuse"
     if epoch > known:
-        # New to this leader, or a new life of somebody it knows: that one begins with 0.
+        # New to this leader, or a known producer that restarted: that one begins with 0.
         return "append" if known == -1 or first == 0 else "refuse"
     if (first, last) in last_five:
         return "duplicate"
@@ -513,14 +521,14 @@ grade("accept", accept)
 check(ACCEPT, accept)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does a released client do?
+# ## What does a released client do?
 
 # %% [markdown]
-# Until now every producer was the engine's. The next cell runs two unmodified producers of confluent-kafka
-# (librdkafka) against this lab's broker, `mqlab serve kafka`. Each sends payment 580538 once. The broker
-# stores the batch and is killed before its answer has left; then it starts again. One producer is told to be
-# idempotent, the other is not. *Before you run it: what is each program told, and how often is 580538 in the
-# log? Remember what a leader knows after a kill.*
+# So far every producer was part of the engine. The next cell runs two unmodified confluent-kafka
+# producers (librdkafka) against this lab's broker, `mqlab serve kafka`. Each sends payment 580538 once.
+# The broker stores the batch and is killed before it sends the answer; then it restarts. One producer is
+# set to be idempotent, the other is not. *Before you run it: what answer does each program get, and how
+# often is 580538 in the log? Think of what a leader remembers after a crash.*
 
 # %% tags=["nbval-check-output"]
 from mqlab.lessons.kafka.lab05 import lose_an_answer
@@ -529,36 +537,36 @@ print(lose_an_answer(idempotent=False))
 print(lose_an_answer(idempotent=True))
 
 # %% [markdown]
-# Both programs are told ok, and neither sees that its client has sent the batch twice. The leader that starts
-# again reads the last batch of each producer back from its log, and one batch is enough here. In a browser, or
-# without confluent-kafka, the cell says that it has no client.
+# Both programs get ok, and neither sees that its client has sent the batch twice. The restarted leader
+# reads the last batch of each producer back from its log, and one batch is enough here. In a browser, or
+# without confluent-kafka, the cell reports that it has no client.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which beliefs did these runs refute?
+# ## Which beliefs are refuted?
 
 # %% [markdown]
 # | belief | what is true | seen in |
 # |---|---|---|
-# | Kafka is at-least-once by default, a retry duplicates | Java: idempotent since 3.0.1, 3.1.1 and 3.2.0; librdkafka: only if asked | Hook, under way |
-# | an idempotent producer never duplicates | one session, one partition; a second send is new | whose memory |
-# | an idempotent producer loses nothing that was acknowledged | a power cut can take it, and nobody is told | how long |
+# | Kafka is at-least-once by default, a retry duplicates | Java: idempotent since 3.0.1, 3.1.1 and 3.2.0; librdkafka: only if set | Predict, in flight |
+# | an idempotent producer never duplicates | one session, one partition; a second send is new | for whom |
+# | an idempotent producer loses nothing that was acknowledged | a power cut can take it, without any error | how long |
 # | new ≤ old is a duplicate and is dropped | exactly one of the last five; answered ok; else refused | compare |
 # | an unexpected number is an exception | a duplicate is a success; only a gap or overlap is refused | compare |
-# | new > old + 1 means a message was lost | it is not here *yet*; the batch is refused and comes again | compare |
+# | new > old + 1 means a message was lost | it is not here *yet*; the batch is refused and sent again | compare |
 # | the broker keeps one largest number | five ranges and the epoch, and one range in a file | compare, how long |
 # | it holds only for one connection | pid, epoch and numbers are in the batch: a reconnect keeps it | how long |
 # | a broker's restart does not matter | the memory shrinks from five batches to one; a follower has all five | how long, safeguards |
 # | `.snapshot`: id, epoch, last sequence | and last offset, delta, time, two of transactions | how long |
-# | max.in.flight must be under 5 | at most 5; six lose the oldest from the memory | under way |
+# | max.in.flight must be under 5 | at most 5; with six the leader forgets the oldest | in flight |
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: another broker, another rule
+# ## What do the other brokers remember?
 
 # %% [markdown]
-# Pulsar can recognise duplicates too, if the broker is told to. A producer has a *name*, which the
-# application may choose and keep, and a *sequence id*, which it may choose as well. The broker keeps
-# only the **highest** id of each name. A message that is not above it is answered as stored and dropped,
-# whatever it holds. That is the articles' formula without its third part. Put it into Kafka's leader:
+# Pulsar can recognise duplicates too, if the broker is configured to. A producer has a *name*, which the
+# application may choose and keep, and a *sequence id*, which it may choose as well. The broker keeps only
+# the **highest** id of each name. A message that is not above it is acknowledged and dropped, whatever it
+# contains. That is the articles' formula without its third part. Put it into Kafka's leader:
 
 
 # %% tags=["nbval-check-output"]
@@ -572,23 +580,23 @@ print(ACCEPT.check(pulsar))
 # %% [markdown]
 # In Pulsar a gap is no error: an application that chooses its own ids, say the offsets of a file that it
 # reads, leaves gaps. In return its memory outlives the session. An application that comes back under its
-# old name, asks for the last id and goes on from there duplicates nothing. RocketMQ recognises nothing:
+# old name, reads the last id and continues from there duplicates nothing. RocketMQ recognises nothing:
 # its producer may send twice, and consumers must be idempotent. The table is for an order service that
-# starts over after a crash, as in *whose memory is it?*.
+# starts over after a crash, as in *for whom does the leader remember?*.
 #
 # | | key | remembered | the order service starts over |
 # |---|---|---|---|
 # | Kafka, idempotent | pid of the session, partition | five batches | counted twice |
 # | Kafka, transactional | transactional.id of the application | the epoch; what was open is aborted | counted once, if input and output are one transaction |
 # | Pulsar, deduplication | name and id that the application chooses | the highest id | counted once |
-# | RocketMQ | a key in the message, for the consumer | nothing | counted once, if the consumer looks |
+# | RocketMQ | a key in the message, for the consumer | nothing | counted once, if the consumer checks |
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: exit ticket
+# ## One last question
 
 # %% [markdown]
 # A bus counts its passengers with an idempotent producer, one message per passenger. In a tunnel the
-# connection breaks; `send` reports a timeout for one of them. The programmer catches it and calls `send`
+# connection breaks; `send` reports a timeout for one of them. The program catches it and calls `send`
 # with the same message again. A colleague asks: "Can a passenger be counted twice now?"
 
 # %% jupyter={"source_hidden": true}

@@ -53,8 +53,8 @@ def _produces(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 PRODUCE = Parsons(
     name="produce",
     question=tr(
-        "A batch arrives at the leader. Put the leader's work into an order in which no payment "
-        "is counted twice and none is lost. Not every piece is needed."
+        "A batch arrives at the leader. Arrange the leader's steps so that no payment is counted "
+        "twice and none is lost. Not every piece is needed."
     ),
     pieces=(
         Piece("append", tr("append the batch to the log")),
@@ -64,24 +64,24 @@ PRODUCE = Parsons(
         ),
         Piece(
             "flush",
-            tr("flush the log to the disk's surface"),
+            tr("flush the log to disk"),
             tr(
-                "a leader never waits for a flush: it answers when the batch is replicated. Losing "
-                "one machine's memory then loses nothing that another does not hold"
+                "a leader never waits for a flush: it answers when the batch is replicated. A "
+                "crash of one machine then loses nothing that another does not have"
             ),
             "durable means flushed",
         ),
         Piece("answer", tr("answer the producer: ok")),
         Piece(
             "fence",
-            tr("its epoch is older than the one known? refuse it, and stop"),
+            tr("its epoch is older than the one remembered? refuse it, and stop"),
         ),
         Piece(
             "ask",
-            tr("ask the other partitions whether they hold this payment"),
+            tr("ask the other partitions whether they have this payment"),
             tr(
-                "numbers belong to one partition, and no leader asks another: the same payment "
-                "sent to two partitions is two records"
+                "numbers belong to one partition, and leaders do not ask each other: the same "
+                "payment sent to two partitions is two records"
             ),
             "partitions compare what they hold",
         ),
@@ -93,17 +93,17 @@ PRODUCE = Parsons(
     systems=_produces,
     messages={
         "arrives": tr("no payment ever gets into the log: nothing is appended"),
-        "told": tr("the producer is never answered, and sends its batch for ever"),
+        "told": tr("the producer gets no answer, and sends its batch for ever"),
         "welcome": tr(
-            "a batch that is in the log already never has the next number: a leader that asks for "
-            "the number first refuses a retry that only wants to hear ok"
+            "a batch that is in the log already never has the next number: a leader that checks "
+            "the number first refuses a retry that should get ok"
         ),
         "true ok": tr(
-            "the producer was told ok before its batch was in the log: the leader dies in between, "
-            "and the payment is lost, for nobody sends it again"
+            "the producer got ok before its batch was in the log: the leader dies in between, and "
+            "the payment is lost, since it is never sent again"
         ),
         "money": tr(
-            "a batch that came twice was appended twice: a leader that appends before it asks "
+            "a batch that came twice was appended twice: a leader that appends before it checks "
             "for a duplicate counts the payment twice"
         ),
         "no zombie": tr("a batch of an older epoch was written after the newer one had begun"),
@@ -113,15 +113,15 @@ PRODUCE = Parsons(
     },
     right={
         ("duplicate", "fence", "sequence", "append", "answer"): tr(
-            "no schedule breaks a promise, and this is Kafka's own order"
+            "no schedule breaks a promise, and this is Kafka's own sequence"
         ),
         ("fence", "duplicate", "sequence", "append", "answer"): tr(
-            "no schedule breaks a promise. Kafka asks for a duplicate first; as it looks only at "
-            "batches of the same epoch, both orders come to the same"
+            "no schedule breaks a promise. Kafka checks for a duplicate first; as it looks only "
+            "at batches of the same epoch, both sequences have the same result"
         ),
         ("duplicate", "sequence", "fence", "append", "answer"): tr(
-            "no schedule breaks a promise. Only the error differs: an old self is mostly told "
-            "OUT_OF_ORDER_SEQUENCE_NUMBER, and does not learn that it was replaced"
+            "no schedule breaks a promise. Only the error differs: a replaced producer mostly "
+            "gets OUT_OF_ORDER_SEQUENCE_NUMBER, and does not learn that it was replaced"
         ),
     },
 )
@@ -186,15 +186,15 @@ RETRY_IS_NEW = (
 ERROR = (
     "a duplicate is an error",
     tr(
-        "a duplicate is no error: the producer only wants to know that its batch is stored. It "
-        "is told ok, with the offset of the first time"
+        "a duplicate is no error: the producer only needs to learn that its batch is stored. It "
+        "gets ok, with the offset of the first time"
     ),
 )
 UNTRUE = (
     "what is answered need not be stored",
     tr(
-        "the producer is told ok for something that was never stored: a lost payment, and "
-        "nobody will send it again"
+        "the producer gets ok for something that was never stored: a lost payment, which is never "
+        "sent again"
     ),
 )
 GAP = (
@@ -214,16 +214,16 @@ NUMBERS = (
 LARGEST = (
     "only the last batch is remembered",
     tr(
-        "the last batch alone is not enough: five may be under way, and after a lost connection "
-        "all of them come again. Each of the last five is recognised"
+        "the last batch alone is not enough: five may be in flight, and after a lost connection "
+        "all of them are sent again. Each of the last five is recognised"
     ),
 )
 OLDER = (
     "a smaller number is a duplicate",
     tr(
         "an old number alone proves nothing. Only one of the last five batches, with the same "
-        "first and last number, is known with its offset; of anything else the leader cannot "
-        "say where it lies, or whether all of it is stored: it refuses"
+        "first and last number, is known with its offset; of anything else the leader cannot tell "
+        "where it is, or whether all of it is stored: it refuses"
     ),
 )
 OVERLAP = (
@@ -247,22 +247,22 @@ EPOCHLESS = (
 ANYWHERE = (
     "a new epoch begins anywhere",
     tr(
-        "the leader knows this producer, so it knows what a new epoch begins with: 0. Anything "
-        "else means that batch 0 is still missing"
+        "the leader remembers this producer, so a new epoch must begin with 0. Anything else "
+        "means that batch 0 is still missing"
     ),
 )
 ZOMBIE = (
     "an old epoch is as good as a new one",
     tr(
-        "a smaller epoch comes from a self that was replaced, or from a request that was long "
-        "under way: nothing of it may be written after the new epoch"
+        "a smaller epoch comes from a producer that was replaced, or from a request that was long "
+        "in flight: nothing of it may be written after the new epoch"
     ),
 )
 FROM_ZERO = (
     "every producer begins at 0",
     tr(
-        "of this producer the leader knows nothing: its entry may have expired, or the topic "
-        "may be new to it in the middle of its session. It may begin with any number"
+        "the leader has no entry for this producer: it may have expired, or the topic may be new "
+        "to it in the middle of its session. It may begin with any number"
     ),
 )
 WRAP = (
@@ -342,14 +342,14 @@ UNSEEN = (
 )
 HINTS = (
     tr(
-        "Three questions, in this order: is the epoch older, newer or the same? Have I written "
-        "exactly this batch, first and last number, among the last five? Is its first number "
-        "the one that must come next?"
+        "Three questions, in this sequence: is the epoch older, newer or the same? Have I written "
+        "exactly this batch, first and last number, among the last five? Is its first number the "
+        "one that must come next?"
     ),
     tr(
-        "A newer epoch begins its numbers at 0; only a producer of which nothing is known may "
-        "begin elsewhere. In the same epoch compare the whole batch with the five, and remember "
-        "that the number after 2**31 - 1 is 0."
+        "A newer epoch begins its numbers at 0; only a producer without an entry may begin "
+        "elsewhere. In the same epoch compare the whole batch with the five, and remember that "
+        "the number after 2**31 - 1 is 0."
     ),
 )
 
@@ -362,8 +362,8 @@ ACCEPT = Stories(
     expects=expect_word(*ANSWERS),
     hints=HINTS,
     right=Words(
-        "{n} stories, every schedule of each: no payment is counted twice, none is lost, and "
-        "nothing is refused that Kafka takes"
+        "{n} scenarios, every schedule of each: no payment is counted twice, none is lost, and "
+        "nothing is refused that Kafka accepts"
     )(n=len(TRIALS)),
 )
 
